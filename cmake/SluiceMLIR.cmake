@@ -1,0 +1,28 @@
+# Finds LLVM and MLIR and sets what targets that use them need.
+
+find_package(MLIR 22 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# System headers: the project's warnings do not apply to LLVM's code.
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+add_definitions(${LLVM_DEFINITIONS})
+
+# sluice_mlir_library(NAME sources... [DEPENDS ...] [LINK_LIBS ...]): a library
+# of lib/ that uses MLIR, which is linked as the one shared libMLIR.
+function(sluice_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK_LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS} MLIR LLVM)
+  add_dependencies(${name} SluiceTableGen ${ARG_DEPENDS})
+endfunction()
+
+# sluice_tool(NAME sources... [LINK_LIBS ...]): a program in build/bin.
+function(sluice_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
+  set_property(GLOBAL APPEND PROPERTY SLUICE_TOOLS ${name})
+endfunction()

@@ -1,0 +1,26 @@
+# Compile and link options that every target of the project shares.
+
+find_program(SLUICE_CCACHE ccache)
+if(SLUICE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${SLUICE_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SLUICE_CCACHE})
+endif()
+
+add_compile_options(-Wall -Wextra -Werror -Wno-unused-parameter)
+# Bit-identity (a row's result is the same in any company) rules out letting
+# the compiler contract or reassociate floating-point operations as it likes.
+add_compile_options(-ffp-contract=off)
+
+find_program(SLUICE_LLD NAMES ld.lld-22 ld.lld)
+if(SLUICE_LLD AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+if(SLUICE_SANITIZER)
+  add_compile_options(-fsanitize=${SLUICE_SANITIZER} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all -g)
+  add_link_options(-fsanitize=${SLUICE_SANITIZER})
+endif()
+
+include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include
+                    ${CMAKE_BINARY_DIR}/include)

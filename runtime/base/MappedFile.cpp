@@ -1,0 +1,79 @@
+//===- MappedFile.cpp - a file's bytes, mapped read-only --------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/MappedFile.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace sluice;
+
+Expected<MappedFile> MappedFile::open(const std::string &path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return failure(path, ": cannot open: ", std::strerror(errno));
+  struct stat info = {};
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    ::close(fd);
+    return failure(path, ": not a regular file");
+  }
+  MappedFile file;
+  file.name = path;
+  file.length = static_cast<size_t>(info.st_size);
+  if (file.length > 0) {
+    void *address =
+        ::mmap(nullptr, file.length, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (address == MAP_FAILED) {
+      int reason = errno;
+      ::close(fd);
+      file.length = 0;
+      return failure(path, ": cannot map: ", std::strerror(reason));
+    }
+    file.base = static_cast<const uint8_t *>(address);
+  }
+  ::close(fd);
+  return file;
+}
+
+MappedFile::MappedFile(MappedFile &&other) noexcept
+    : name(std::move(other.name)), base(std::exchange(other.base, nullptr)),
+      length(std::exchange(other.length, 0)) {}
+
+MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
+  if (this != &other) {
+    release();
+    name = std::move(other.name);
+    base = std::exchange(other.base, nullptr);
+    length = std::exchange(other.length, 0);
+  }
+  return *this;
+}
+
+MappedFile::~MappedFile() { release(); }
+
+void MappedFile::release() {
+  if (base)
+    ::munmap(const_cast<uint8_t *>(base), length);
+  base = nullptr;
+  length = 0;
+}
+
+const uint8_t *MappedFile::range(uint64_t offset, uint64_t count) const {
+  if (offset > length || count > length - offset)
+    return nullptr;
+  return base + offset;
+}
+
+void MappedFile::willReadSequentially() const {
+  // Advice only: a kernel that ignores it costs time, not correctness.
+  if (base)
+    (void)::madvise(const_cast<uint8_t *>(base), length, MADV_SEQUENTIAL);
+}

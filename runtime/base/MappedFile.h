@@ -1,0 +1,52 @@
+//===- MappedFile.h - a file's bytes, mapped read-only ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_BASE_MAPPEDFILE_H
+#define SLUICE_RUNTIME_BASE_MAPPEDFILE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace sluice {
+
+/// A regular file mapped read-only for as long as the object lives. Moving it
+/// keeps the addresses. Reading from several threads is safe.
+class MappedFile {
+public:
+  /// Maps the whole file. Errors: cannot open, not a regular file, cannot map.
+  /// An empty file maps to an empty span.
+  static Expected<MappedFile> open(const std::string &path);
+
+  MappedFile(MappedFile &&other) noexcept;
+  MappedFile &operator=(MappedFile &&other) noexcept;
+  ~MappedFile();
+
+  const std::string &path() const { return name; }
+  std::span<const uint8_t> bytes() const { return {base, length}; }
+
+  /// The `count` bytes at `offset`, or nullptr where they are not all inside
+  /// the file.
+  const uint8_t *range(uint64_t offset, uint64_t count) const;
+
+  /// Tells the kernel that the whole file will be read soon, from the front.
+  void willReadSequentially() const;
+
+private:
+  MappedFile() = default;
+  void release();
+
+  std::string name;
+  const uint8_t *base = nullptr;
+  size_t length = 0;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_BASE_MAPPEDFILE_H

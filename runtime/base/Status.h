@@ -1,0 +1,97 @@
+//===- Status.h - results of calls that can fail ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every fallible call of the project returns a Status or an Expected<T>. The
+// message is one line that says what failed, where, and why; whoever reaches
+// the user prints it as it is. No exception crosses an interface.
+//
+//   Expected<MappedFile> file = MappedFile::open(path);
+//   if (!file)
+//     return file.status();
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_BASE_STATUS_H
+#define SLUICE_RUNTIME_BASE_STATUS_H
+
+#include <cassert>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace sluice {
+
+/// Success, or an error with a message. Thread-compatible.
+class [[nodiscard]] Status {
+public:
+  /// Success.
+  Status() = default;
+
+  static Status error(std::string message) {
+    Status status;
+    status.text = std::move(message);
+    return status;
+  }
+
+  bool ok() const { return !text.has_value(); }
+
+  /// The error's message; empty on success.
+  const std::string &message() const {
+    static const std::string none;
+    return text ? *text : none;
+  }
+
+  /// The same error with `prefix: ` put before its message; success stays.
+  Status withContext(const std::string &prefix) const {
+    return ok() ? *this : error(prefix + ": " + *text);
+  }
+
+private:
+  std::optional<std::string> text;
+};
+
+/// Makes an error from parts that can be streamed:
+///   return failure("tensor '", name, "': ", count, " rows is too many");
+template <typename... Parts>
+Status failure(const Parts &...parts) {
+  std::ostringstream stream;
+  (stream << ... << parts);
+  return Status::error(stream.str());
+}
+
+/// A value, or the error that stood in its way. Converts implicitly from both.
+template <typename T>
+class [[nodiscard]] Expected {
+public:
+  Expected(T value) : held(std::move(value)) {}
+  Expected(Status error) : failed(std::move(error)) {
+    assert(!failed.ok() && "an Expected without a value needs an error");
+  }
+
+  bool ok() const { return held.has_value(); }
+  explicit operator bool() const { return ok(); }
+
+  /// The error; success when there is a value.
+  const Status &status() const { return failed; }
+
+  T &operator*() { return *held; }
+  const T &operator*() const { return *held; }
+  T *operator->() { return &*held; }
+  const T *operator->() const { return &*held; }
+
+  /// Moves the value out.
+  T take() { return std::move(*held); }
+
+private:
+  std::optional<T> held;
+  Status failed;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_BASE_STATUS_H

@@ -1,0 +1,93 @@
+//===- AtomicFileTest.cpp - files appear whole or not at all ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/AtomicFile.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+using namespace sluice;
+namespace fs = std::filesystem;
+
+namespace {
+
+class AtomicFileTest : public testing::Test {
+protected:
+  void SetUp() override {
+    dir = fs::path(testing::TempDir()) /
+          ("atomic." + std::to_string(::getpid()) + "." +
+           testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(dir);
+  }
+  void TearDown() override { fs::remove_all(dir); }
+
+  static std::string read(const fs::path &path) {
+    std::ifstream in(path);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  size_t entries() const {
+    return std::distance(fs::directory_iterator(dir), {});
+  }
+
+  fs::path dir;
+};
+
+TEST_F(AtomicFileTest, CommitPutsTheWholeFileInPlace) {
+  Expected<AtomicFile> file = AtomicFile::create(dir / "out");
+  ASSERT_TRUE(file) << file.status().message();
+  EXPECT_FALSE(fs::exists(dir / "out"));
+  ASSERT_TRUE(file->write("hello ").ok());
+  ASSERT_TRUE(file->write("there").ok());
+  EXPECT_EQ(file->position(), 11u);
+  ASSERT_TRUE(file->commit().ok());
+  EXPECT_EQ(read(dir / "out"), "hello there");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(AtomicFileTest, WithoutCommitTheOldFileStaysAndNothingIsLeft) {
+  std::ofstream(dir / "out") << "old";
+  {
+    Expected<AtomicFile> file = AtomicFile::create(dir / "out");
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->write("new").ok());
+  }
+  EXPECT_EQ(read(dir / "out"), "old");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(AtomicFileTest, MissingFolderIsAnErrorThatNamesThePath) {
+  std::string path = dir / "none" / "out";
+  Expected<AtomicFile> file = AtomicFile::create(path);
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.status().message(),
+            path + ": cannot write: No such file or directory");
+}
+
+TEST_F(AtomicFileTest, AFolderIsNotOverwritten) {
+  EXPECT_FALSE(AtomicFile::create(dir));
+}
+
+TEST_F(AtomicFileTest, AFullDiskIsAnError) {
+  // Under a file size limit of zero, every write fails as on a full disk.
+  Expected<AtomicFile> file = AtomicFile::create(dir / "out");
+  ASSERT_TRUE(file);
+  ::signal(SIGXFSZ, SIG_IGN);
+  struct rlimit before = {};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  struct rlimit none = {0, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &none);
+  Status status = file->write("x");
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_FALSE(status.ok());
+}
+
+} // namespace
