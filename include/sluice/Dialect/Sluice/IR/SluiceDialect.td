@@ -1,0 +1,30 @@
+//===- SluiceDialect.td - the dialect sluice ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_DIALECT_SLUICE_IR_SLUICEDIALECT_TD
+#define SLUICE_DIALECT_SLUICE_IR_SLUICEDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Sluice_Dialect : Dialect {
+  let name = "sluice";
+  let cppNamespace = "::sluice::ir";
+  let summary = "Language models that are served as one native executable";
+  let description = [{
+    One dialect with phases inside it. In the phase `model` it says what one
+    request does in one step: embedding, layers as regions, attention over a
+    cache, logits. Weights are references into the model's files; nothing is
+    copied.
+
+    Activations are tensors of *rows* by features, `tensor<?xNxf32>`. A row is
+    one token of one sequence at one position; the batch says which.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+#endif // SLUICE_DIALECT_SLUICE_IR_SLUICEDIALECT_TD

@@ -1,0 +1,333 @@
+//===- SluiceModelOps.td - the layers' ops of the phase model -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_DIALECT_SLUICE_IR_SLUICEMODELOPS_TD
+#define SLUICE_DIALECT_SLUICE_IR_SLUICEMODELOPS_TD
+
+include "sluice/Dialect/Sluice/IR/SluiceOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Structure
+//===----------------------------------------------------------------------===//
+
+def Sluice_LayerOp : Sluice_Op<"layer", [
+    SingleBlock, RecursiveMemoryEffects, AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "one layer of the model";
+  let description = [{
+    A layer is a region, so that a pass that places or moves layers need not
+    know what is in them. It may use the batch and nothing else from outside.
+
+    ```mlir
+    %h1 = sluice.layer 0 (%x = %h0) : tensor<?x256xf32> {
+      ...
+      sluice.yield %y : tensor<?x256xf32>
+    }
+    ```
+
+    Constraints:
+    - (C1) the region has one argument, of the input's type.
+    - (C2) `sluice.yield` yields the input's type.
+    - (C3) the region uses no value from outside but the batch.
+    - (C4) the region holds at most one `sluice.layer_cache`.
+  }];
+  let arguments = (ins I64Attr:$index, Sluice_Rows:$input);
+  let results = (outs Sluice_Rows:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    static ::llvm::StringRef getDefaultDialect() { return "sluice"; }
+  }];
+}
+
+def Sluice_YieldOp : Sluice_Op<"yield", [
+    Pure, Terminator, HasParent<"LayerOp">]> {
+  let summary = "ends a layer with its output";
+  let arguments = (ins Sluice_Rows:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Sluice_ParamOp : Sluice_Op<"param", [
+    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the value of a weight";
+  let description = [{
+    ```mlir
+    %w = sluice.param @output.weight : tensor<4096x256x!sluice.block<q8_0>>
+    ```
+
+    Constraints:
+    - (C1) the symbol names a `sluice.weight` of the module.
+    - (C2) the result's type is the weight's.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$weight);
+  let results = (outs Sluice_Weight:$value);
+  let assemblyFormat = "$weight attr-dict `:` type($value)";
+}
+
+def Sluice_LayerCacheOp : Sluice_Op<"layer_cache", [Pure]> {
+  let summary = "the cache of the layer it stands in";
+  let description = [{
+    Constraints:
+    - (C1) it stands in a `sluice.layer`.
+  }];
+  let results = (outs Sluice_CacheType:$cache);
+  let assemblyFormat = "attr-dict `:` type($cache)";
+  let hasVerifier = 1;
+}
+
+def Sluice_SelectOutputsOp : Sluice_RowWiseOp<"select_outputs", [
+    AllTypesMatch<["input", "result"]>]> {
+  let summary = "the rows whose logits were asked for";
+  let description = [{
+    Keeps the rows that the batch marks as outputs, in their order, so that the
+    output layer is not computed for a prompt's other rows.
+  }];
+  let arguments = (ins Sluice_Rows:$input, Sluice_BatchType:$batch);
+  let results = (outs Sluice_Rows:$result);
+  let assemblyFormat = "$input `,` $batch attr-dict `:` type($input)";
+}
+
+//===----------------------------------------------------------------------===//
+// Row-wise ops
+//===----------------------------------------------------------------------===//
+
+def Sluice_EmbedOp : Sluice_RowWiseOp<"embed"> {
+  let summary = "looks rows up in a table";
+  let description = [{
+    `result[r, :] = table[index(r), :]`, where `by` says whether the index is
+    the row's token or its position.
+
+    Constraints:
+    - (C1) the result is as wide as the table.
+    - (C2) by token, the table has as many rows as the model's vocabulary; by
+      position, at least as many as its context.
+  }];
+  let arguments = (ins Sluice_BatchType:$batch, Sluice_MatrixWeight:$table,
+                       Sluice_EmbedIndex:$by);
+  let results = (outs Sluice_Rows:$result);
+  let assemblyFormat = [{
+    $batch `,` $table `by` $by attr-dict `:` type($table) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Sluice_RmsNormOp : Sluice_RowWiseOp<"rms_norm", [
+    AllTypesMatch<["input", "result"]>]> {
+  let summary = "root-mean-square normalisation";
+  let description = [{
+    `y = x / sqrt(mean(x^2) + epsilon) * weight` over each row.
+
+    Constraints:
+    - (C1) `weight` is as long as a row.
+    - (C2) `epsilon` is finite and not negative.
+  }];
+  let arguments = (ins Sluice_Rows:$input, Sluice_VectorWeight:$weight,
+                       F64Attr:$epsilon);
+  let results = (outs Sluice_Rows:$result);
+  let assemblyFormat = [{
+    $input `,` $weight `epsilon` $epsilon attr-dict
+    `:` type($input) `,` type($weight)
+  }];
+  let hasVerifier = 1;
+}
+
+def Sluice_LayerNormOp : Sluice_RowWiseOp<"layer_norm", [
+    AllTypesMatch<["input", "result"]>]> {
+  let summary = "layer normalisation";
+  let description = [{
+    `y = (x - mean(x)) / sqrt(variance(x) + epsilon) * weight + bias` over each
+    row; the variance is the mean square of `x - mean(x)`.
+
+    Constraints:
+    - (C1) `weight` is as long as a row.
+    - (C2) `bias`, where given, is as long as a row.
+    - (C3) `epsilon` is finite and not negative.
+  }];
+  let arguments = (ins Sluice_Rows:$input, Sluice_VectorWeight:$weight,
+                       Optional<Sluice_VectorWeight>:$bias, F64Attr:$epsilon);
+  let results = (outs Sluice_Rows:$result);
+  let assemblyFormat = [{
+    $input `,` $weight (`bias` $bias^)? `epsilon` $epsilon attr-dict
+    `:` type($input) `,` type($weight) (`,` type($bias)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Sluice_LinearOp : Sluice_RowWiseOp<"linear", [], ["getWeightBytes"]> {
+  let summary = "a matrix product with a weight, and a bias";
+  let description = [{
+    `y[r, o] = sum_i x[r, i] * weight[o, i] + bias[o]`. The weight is
+    `[out, in]`, or `[in, out]` where `transposed`.
+
+    Constraints:
+    - (C1) `x` is as wide as the weight's `in`.
+    - (C2) `y` is as wide as the weight's `out`.
+    - (C3) `bias`, where given, is as long as the weight's `out`.
+    - (C4) a transposed weight is not block-quantised: blocks run along `in`.
+  }];
+  let arguments = (ins Sluice_Rows:$input, Sluice_MatrixWeight:$weight,
+                       Optional<Sluice_VectorWeight>:$bias,
+                       UnitAttr:$transposed);
+  let results = (outs Sluice_Rows:$result);
+  let assemblyFormat = [{
+    $input `,` $weight (`bias` $bias^)? (`transposed` $transposed^)? attr-dict
+    `:` type($input) `,` type($weight) (`,` type($bias)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Features that come in and go out.
+    int64_t getInFeatures();
+    int64_t getOutFeatures();
+  }];
+}
+
+def Sluice_SplitQKVOp : Sluice_RowWiseOp<"split_qkv"> {
+  let summary = "takes queries, keys and values out of fused rows";
+  let description = [{
+    `concat`: all query heads, then all key heads, then all value heads.
+    `grouped`: for each key head its `heads / kv_heads` query heads, then the
+    key head, then its value head.
+
+    Constraints:
+    - (C1) `heads`, `kv_heads` and `head_dim` are positive and `heads` is a
+      multiple of `kv_heads`.
+    - (C2) the input is `(heads + 2 * kv_heads) * head_dim` wide.
+    - (C3) the query is `heads * head_dim` wide, key and value
+      `kv_heads * head_dim`.
+  }];
+  let arguments = (ins Sluice_Rows:$input, Sluice_QKVLayout:$layout,
+                       I64Attr:$heads, I64Attr:$kv_heads, I64Attr:$head_dim);
+  let results = (outs Sluice_Rows:$query, Sluice_Rows:$key, Sluice_Rows:$value);
+  let assemblyFormat = [{
+    $input $layout `heads` $heads `kv_heads` $kv_heads `head_dim` $head_dim
+    attr-dict `:` type($input) `->` type($query) `,` type($key) `,` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
+def Sluice_RopeOp : Sluice_RowWiseOp<"rope", [
+    AllTypesMatch<["input", "result"]>]> {
+  let summary = "rotary position embedding";
+  let description = [{
+    Rotates pairs of the first `rotary_dim` features of each head by the row's
+    position times the pair's inverse frequency, `base^(-2 p / rotary_dim)` for
+    pair `p`; the other features stay. `interleaved` pairs features `2p` and
+    `2p + 1`, `half` pairs `p` and `p + rotary_dim / 2`. `scaling` changes the
+    frequencies, `factors` divides them one by one. Su et al., *RoFormer*, arXiv
+    2104.09864, section 3.2.
+
+    Constraints:
+    - (C1) `heads` and `head_dim` are positive and a row is `heads * head_dim`
+      wide.
+    - (C2) `rotary_dim` is even, positive and at most `head_dim`.
+    - (C3) `base` is finite and positive.
+    - (C4) `factors`, where given, has `rotary_dim / 2` elements.
+    - (C5) `factors` and `scaling` are not both given.
+  }];
+  let arguments = (ins Sluice_Rows:$input, Sluice_BatchType:$batch,
+                       Optional<Sluice_VectorWeight>:$factors,
+                       Sluice_RopeStyle:$style, I64Attr:$heads,
+                       I64Attr:$head_dim, I64Attr:$rotary_dim, F64Attr:$base,
+                       OptionalAttr<Sluice_RopeScaling>:$scaling);
+  let results = (outs Sluice_Rows:$result);
+  let assemblyFormat = [{
+    $input `,` $batch (`factors` $factors^)? $style `heads` $heads `head_dim`
+    $head_dim `rotary_dim` $rotary_dim `base` $base (`scaling` `(` $scaling^ `)`)?
+    attr-dict `:` type($input) (`,` type($factors)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Sluice_ActivationOp : Sluice_RowWiseOp<"activation", [
+    AllTypesMatch<["input", "result"]>]> {
+  let summary = "an activation function of every feature";
+  let description = [{
+    `silu`: x / (1 + exp(-x)). `gelu`: x / 2 (1 + erf(x / sqrt 2)). `gelu_tanh`:
+    x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). `relu`: max(x, 0).
+  }];
+  let arguments = (ins Sluice_ActivationKind:$kind, Sluice_Rows:$input);
+  let results = (outs Sluice_Rows:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input)";
+}
+
+def Sluice_GateOp : Sluice_RowWiseOp<"gate", [
+    AllTypesMatch<["gate", "input", "result"]>]> {
+  let summary = "a gated product: activation(gate) * input";
+  let description = [{
+    The middle of a gated feed-forward layer (SwiGLU with `silu`). Shazeer, *GLU
+    variants improve transformer*, arXiv 2002.05202.
+  }];
+  let arguments = (ins Sluice_ActivationKind:$kind, Sluice_Rows:$gate,
+                       Sluice_Rows:$input);
+  let results = (outs Sluice_Rows:$result);
+  let assemblyFormat = "$kind $gate `,` $input attr-dict `:` type($input)";
+}
+
+def Sluice_AddOp : Sluice_RowWiseOp<"add", [
+    Commutative, AllTypesMatch<["lhs", "rhs", "result"]>]> {
+  let summary = "the sum of two rows: a residual connection";
+  let arguments = (ins Sluice_Rows:$lhs, Sluice_Rows:$rhs);
+  let results = (outs Sluice_Rows:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
+}
+
+//===----------------------------------------------------------------------===//
+// Per-sequence ops
+//===----------------------------------------------------------------------===//
+
+def Sluice_AttendOp : Sluice_Op<"attend", [
+    AllTypesMatch<["query", "result"]>,
+    AllTypesMatch<["key", "value"]>,
+    DeclareOpInterfaceMethods<Sluice_RowSemanticsInterface>,
+    DeclareOpInterfaceMethods<Sluice_CostInterface,
+      ["getFlopsPerRowAndPosition", "getCacheBytesPerPosition"]>]> {
+  let summary = "causal attention over a cache";
+  let description = [{
+    Stores the rows' keys and values in the cache at their positions; then each
+    row attends to the positions of its sequence up to its own, and where
+    `window` is given only to the last `window` of them, itself among them.
+    Query head `h` reads key head `h / (heads / kv_heads)`: multi-head,
+    grouped and multi-query attention in one.
+
+    The score of position p is `s = scale * q.k`; with `softcap` c it becomes
+    `c * tanh(s / c)`; with `alibi`, `slope(h) * p` is added, where the slopes
+    of n heads are `2^(-8 i / n)` for i = 1..n where n is a power of two, and
+    otherwise those of the next lower power of two m followed by every other
+    slope of 2m. Press et al., *Train short, test long*, arXiv 2108.12409.
+
+    Constraints:
+    - (C1) `heads` is a positive multiple of the cache's `kv_heads`.
+    - (C2) the query is `heads * head_dim` wide.
+    - (C3) key and value are `kv_heads * head_dim` wide.
+    - (C4) `scale` is finite and positive.
+    - (C5) `window`, where given, is positive.
+    - (C6) `softcap`, where given, is finite and positive.
+  }];
+  let arguments = (ins Sluice_Rows:$query, Sluice_Rows:$key,
+                       Sluice_Rows:$value,
+                       Arg<Sluice_CacheType, "the layer's cache",
+                           [MemRead, MemWrite]>:$cache,
+                       Sluice_BatchType:$batch, I64Attr:$heads, F64Attr:$scale,
+                       OptionalAttr<I64Attr>:$window,
+                       OptionalAttr<F64Attr>:$softcap, UnitAttr:$alibi);
+  let results = (outs Sluice_Rows:$result);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `,` $cache `,` $batch `heads` $heads
+    `scale` $scale (`window` $window^)? (`softcap` $softcap^)?
+    (`alibi` $alibi^)? attr-dict
+    `:` type($query) `,` type($key) `,` type($cache)
+  }];
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::sluice::ir::RowSemantics $cppClass::getRowSemantics() {
+      return ::sluice::ir::RowSemantics::PerSequence;
+    }
+  }];
+}
+
+#endif // SLUICE_DIALECT_SLUICE_IR_SLUICEMODELOPS_TD

@@ -1,0 +1,145 @@
+//===- SluiceModuleOps.td - files, weights, models: the symbols of a module -===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_DIALECT_SLUICE_IR_SLUICEMODULEOPS_TD
+#define SLUICE_DIALECT_SLUICE_IR_SLUICEMODULEOPS_TD
+
+include "sluice/Dialect/Sluice/IR/SluiceOpBase.td"
+
+def Sluice_FileOp : Sluice_Op<"file", [Symbol]> {
+  let summary = "a file of the model";
+  let description = [{
+    Names a file that weights and tokenizers refer to. `identity` is a hash over
+    the size and samples of the content; who reads the file later refuses one
+    whose size or identity differ.
+
+    ```mlir
+    sluice.file @f0 path "model.gguf" size 7949312 identity "0123456789abcdef"
+    ```
+
+    Constraints:
+    - (C1) `path` is not empty.
+    - (C2) `size` is positive.
+    - (C3) `identity` is sixteen hexadecimal digits.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$path,
+                       I64Attr:$size, StrAttr:$identity);
+  let assemblyFormat = [{
+    $sym_name `path` $path `size` $size `identity` $identity attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Sluice_WeightOp : Sluice_Op<"weight", [
+    Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a weight: a reference into a file";
+  let description = [{
+    A tensor of the model, left where it is. `stored` is the format in the file,
+    the type says what the model computes with; they differ where importing
+    was asked to quantise, and whoever loads the weight then quantises it.
+
+    ```mlir
+    sluice.weight @blk.0.attn_q.weight in @f0 at 4096 stored q8_0
+      : tensor<256x256x!sluice.block<q8_0>>
+    ```
+
+    Constraints:
+    - (C1) the type is a static tensor of rank 1 or 2.
+    - (C2) a row is a whole number of blocks of `stored` and of the type's
+      element format.
+    - (C3) where `stored` differs from the type's element format, `stored` is
+      `f32`, `f16` or `bf16` and the type's is `q8_0` or `q4_0`.
+    - (C4) `in` names a `sluice.file` of the module.
+    - (C5) the weight's bytes lie inside the file.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$file,
+                       I64Attr:$offset, Sluice_ElementFormat:$stored,
+                       TypeAttrOf<Sluice_Weight>:$type);
+  let assemblyFormat = [{
+    $sym_name `in` $file `at` $offset `stored` $stored `:` $type attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The weight's type as a tensor.
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getType());
+    }
+    /// The format that the model computes with.
+    ::sluice::ir::ElementFormat getElementFormat();
+    /// Bytes in the file; nullopt where they do not fit 64 bits or rows are
+    /// not whole blocks, which the verifier refuses.
+    std::optional<uint64_t> getStoredBytes();
+  }];
+}
+
+def Sluice_TokenizerOp : Sluice_Op<"tokenizer", [
+    Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "where the model's tokenizer is described";
+  let description = [{
+    ```mlir
+    sluice.tokenizer @tokenizer from @f1 source tokenizer_json
+    ```
+
+    Constraints:
+    - (C1) `from` names a `sluice.file` of the module.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$file,
+                       Sluice_TokenizerSource:$source);
+  let assemblyFormat = [{
+    $sym_name `from` $file `source` $source attr-dict
+  }];
+}
+
+def Sluice_ModelOp : Sluice_Op<"model", [
+    Symbol, IsolatedFromAbove, SingleBlock,
+    OpAsmOpInterface]> {
+  let summary = "what one request does in one step";
+  let description = [{
+    Takes the batch, returns the logits of the rows that ask for them.
+    `vocab_size` is their width, `context_length` bounds positions, and
+    `eos_tokens` end a generation.
+
+    ```mlir
+    sluice.model @main attributes {architecture = "llama", ...}
+        (%batch: !sluice.batch) {
+      ...
+      sluice.return %logits : tensor<?x4096xf32>
+    }
+    ```
+
+    Constraints:
+    - (C1) the body takes one `!sluice.batch`.
+    - (C2) `vocab_size` and `context_length` are positive.
+    - (C3) every token of `eos_tokens` is in the vocabulary.
+    - (C4) layers are numbered 0, 1, 2, ... in order.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$architecture,
+                       StrAttr:$model_name, I64Attr:$vocab_size,
+                       I64Attr:$context_length,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$eos_tokens);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Value getBatch() { return getBody().getArgument(0); }
+    static ::llvm::StringRef getDefaultDialect() { return "sluice"; }
+  }];
+}
+
+def Sluice_ReturnOp : Sluice_Op<"return", [
+    Pure, Terminator, HasParent<"ModelOp">]> {
+  let summary = "ends a model with its logits";
+  let description = [{
+    Constraints:
+    - (C1) the logits are as wide as the model's vocabulary.
+  }];
+  let arguments = (ins Sluice_Rows:$logits);
+  let assemblyFormat = "$logits attr-dict `:` type($logits)";
+  let hasVerifier = 1;
+}
+
+#endif // SLUICE_DIALECT_SLUICE_IR_SLUICEMODULEOPS_TD

@@ -1,0 +1,26 @@
+//===- SluiceOps.h - ops of the dialect sluice --------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_DIALECT_SLUICE_IR_SLUICEOPS_H
+#define SLUICE_DIALECT_SLUICE_IR_SLUICEOPS_H
+
+#include "sluice/Dialect/Sluice/IR/SluiceDialect.h"
+#include "sluice/Dialect/Sluice/IR/SluiceTypes.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "sluice/Dialect/Sluice/IR/SluiceInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h.inc"
+
+#endif // SLUICE_DIALECT_SLUICE_IR_SLUICEOPS_H

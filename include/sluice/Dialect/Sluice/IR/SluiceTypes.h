@@ -1,0 +1,61 @@
+//===- SluiceTypes.h - types and attributes of the dialect sluice -------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_DIALECT_SLUICE_IR_SLUICETYPES_H
+#define SLUICE_DIALECT_SLUICE_IR_SLUICETYPES_H
+
+#include "runtime/formats/BlockFormat.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include "sluice/Dialect/Sluice/IR/SluiceEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "sluice/Dialect/Sluice/IR/SluiceAttributes.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "sluice/Dialect/Sluice/IR/SluiceTypes.h.inc"
+
+namespace sluice::ir {
+
+/// tensor<?xNxf32>: rows of N features.
+bool isRows(mlir::Type type);
+/// A static tensor of rank 1 of f32, f16 or bf16.
+bool isVectorWeight(mlir::Type type);
+/// A static tensor of rank 2 of f32, f16, bf16 or !sluice.block.
+bool isMatrixWeight(mlir::Type type);
+
+/// The features of a row: N of tensor<?xNxf32>.
+int64_t getWidth(mlir::Type rows);
+
+/// The format of a weight's elements. The type must be a weight's.
+ElementFormat getElementFormat(mlir::RankedTensorType weight);
+
+/// The element type that stands for a format: f32, f16, bf16 or
+/// !sluice.block<...>.
+mlir::Type getElementType(mlir::MLIRContext *context, ElementFormat format);
+
+/// The runtime's name for the same format.
+inline Format toFormat(ElementFormat format) {
+  return static_cast<Format>(format);
+}
+static_assert(static_cast<uint32_t>(Format::F32) ==
+                  static_cast<uint32_t>(ElementFormat::F32) &&
+              static_cast<uint32_t>(Format::Q8_0) ==
+                  static_cast<uint32_t>(ElementFormat::Q8_0) &&
+              static_cast<uint32_t>(Format::Q6_K) ==
+                  static_cast<uint32_t>(ElementFormat::Q6_K));
+
+/// Bytes of a weight in a format; nullopt where a row is not a whole number of
+/// blocks or the count overflows.
+std::optional<uint64_t> getWeightBytes(mlir::RankedTensorType weight,
+                                       ElementFormat format);
+
+} // namespace sluice::ir
+
+#endif // SLUICE_DIALECT_SLUICE_IR_SLUICETYPES_H

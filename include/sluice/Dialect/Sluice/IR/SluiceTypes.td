@@ -1,0 +1,75 @@
+//===- SluiceTypes.td - types of the dialect sluice ---------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_DIALECT_SLUICE_IR_SLUICETYPES_TD
+#define SLUICE_DIALECT_SLUICE_IR_SLUICETYPES_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
+include "sluice/Dialect/Sluice/IR/SluiceAttributes.td"
+
+class Sluice_Type<string name, string typeMnemonic, list<Trait> traits = []>
+    : TypeDef<Sluice_Dialect, name, traits> {
+  let mnemonic = typeMnemonic;
+}
+
+def Sluice_BatchType : Sluice_Type<"Batch", "batch"> {
+  let summary = "the rows of one step";
+  let description = [{
+    Says of each row of a step which sequence it belongs to, at which position
+    it stands, which token it holds and whether its logits are wanted. Rows of
+    one sequence stand in the order of their positions.
+  }];
+}
+
+def Sluice_CacheType : Sluice_Type<"Cache", "cache"> {
+  let summary = "one layer's cached keys and values";
+  let description = [{
+    The keys and values of every position of every sequence, `kv_heads` heads
+    of `head_dim` elements each. How they are stored is the runtime's matter.
+
+    Constraints:
+    - (C1) `kv_heads` and `head_dim` are positive.
+  }];
+  let parameters = (ins "int64_t":$kv_heads, "int64_t":$head_dim);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Sluice_BlockType : Sluice_Type<"Block", "block"> {
+  let summary = "the element type of a block-quantised tensor";
+  let description = [{
+    An element of a weight that is stored in blocks sharing scales, in the
+    layouts of GGUF. A row (the last dimension) is a whole number of blocks.
+
+    Constraints:
+    - (C1) the format is a block format: not `f32`, `f16` or `bf16`, which are
+      builtin types.
+  }];
+  let parameters = (ins EnumParameter<Sluice_ElementFormat>:$format);
+  let assemblyFormat = "`<` $format `>`";
+  let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Type constraints of operands and results
+//===----------------------------------------------------------------------===//
+
+def Sluice_Rows : Type<CPred<"::sluice::ir::isRows($_self)">,
+    "rows of features, tensor<?xNxf32>", "::mlir::RankedTensorType">;
+
+def Sluice_VectorWeight : Type<CPred<"::sluice::ir::isVectorWeight($_self)">,
+    "a vector weight, tensor<N x f32|f16|bf16>", "::mlir::RankedTensorType">;
+
+def Sluice_MatrixWeight : Type<CPred<"::sluice::ir::isMatrixWeight($_self)">,
+    "a matrix weight, tensor<M x N x f32|f16|bf16|block>",
+    "::mlir::RankedTensorType">;
+
+def Sluice_Weight : AnyTypeOf<[Sluice_VectorWeight, Sluice_MatrixWeight],
+    "a weight", "::mlir::RankedTensorType">;
+
+#endif // SLUICE_DIALECT_SLUICE_IR_SLUICETYPES_TD

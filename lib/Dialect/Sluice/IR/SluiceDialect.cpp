@@ -1,0 +1,46 @@
+//===- SluiceDialect.cpp - the dialect sluice -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Dialect/Sluice/IR/SluiceDialect.h"
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+#include "sluice/Dialect/Sluice/IR/SluiceTypes.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sluice::ir;
+
+#include "sluice/Dialect/Sluice/IR/SluiceDialect.cpp.inc"
+
+#include "sluice/Dialect/Sluice/IR/SluiceEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "sluice/Dialect/Sluice/IR/SluiceAttributes.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "sluice/Dialect/Sluice/IR/SluiceTypes.cpp.inc"
+
+#include "sluice/Dialect/Sluice/IR/SluiceInterfaces.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "sluice/Dialect/Sluice/IR/SluiceOps.cpp.inc"
+
+void SluiceDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "sluice/Dialect/Sluice/IR/SluiceAttributes.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "sluice/Dialect/Sluice/IR/SluiceTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "sluice/Dialect/Sluice/IR/SluiceOps.cpp.inc"
+      >();
+}

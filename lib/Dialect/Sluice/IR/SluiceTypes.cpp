@@ -1,0 +1,155 @@
+//===- SluiceTypes.cpp - types and attributes of the dialect --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Dialect/Sluice/IR/SluiceTypes.h"
+#include "sluice/Dialect/Sluice/IR/SluiceDialect.h"
+
+#include "llvm/ADT/APFloat.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::ir;
+using llvm::APFloat;
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
+                  int64_t kvHeads, int64_t headDim) {
+  // cache_c1
+  if (kvHeads <= 0 || headDim <= 0)
+    return emitError() << "kv_heads and head_dim must be positive, got "
+                       << kvHeads << " and " << headDim;
+  return success();
+}
+
+LogicalResult
+BlockType::verify(function_ref<InFlightDiagnostic()> emitError,
+                  ElementFormat format) {
+  // block_c1
+  if (formatInfo(toFormat(format)).blockElements == 1)
+    return emitError() << "'" << stringifyElementFormat(format)
+                       << "' is not a block format: use the builtin type";
+  return success();
+}
+
+static bool isPositive(const APFloat &value) {
+  return value.isFinite() && !value.isNegative() && !value.isZero();
+}
+
+LogicalResult
+LinearScalingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                          APFloat factor) {
+  if (!isPositive(factor))
+    return emitError() << "factor must be finite and positive";
+  return success();
+}
+
+LogicalResult
+Llama3ScalingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                          APFloat factor, APFloat lowFreqFactor,
+                          APFloat highFreqFactor, int64_t originalContext) {
+  if (!isPositive(factor) || !isPositive(lowFreqFactor) ||
+      !isPositive(highFreqFactor))
+    return emitError() << "factors must be finite and positive";
+  if (!(lowFreqFactor < highFreqFactor))
+    return emitError() << "low_freq_factor must be below high_freq_factor";
+  if (originalContext <= 0)
+    return emitError() << "original_context must be positive, got "
+                       << originalContext;
+  return success();
+}
+
+LogicalResult
+YarnScalingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                        APFloat factor, int64_t originalContext,
+                        APFloat betaFast, APFloat betaSlow,
+                        APFloat attentionFactor, bool truncate) {
+  if (!isPositive(factor) || !isPositive(betaFast) || !isPositive(betaSlow) ||
+      !isPositive(attentionFactor))
+    return emitError() << "factors must be finite and positive";
+  if (originalContext <= 0)
+    return emitError() << "original_context must be positive, got "
+                       << originalContext;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes and formats
+//===----------------------------------------------------------------------===//
+
+static bool isPlainFloat(Type type) {
+  return isa<Float32Type, Float16Type, BFloat16Type>(type);
+}
+
+static bool isStatic(Type type, int64_t rank) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == rank && tensor.hasStaticShape() &&
+         tensor.getNumElements() > 0 && !tensor.getEncoding();
+}
+
+bool ir::isRows(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 2 && tensor.isDynamicDim(0) &&
+         !tensor.isDynamicDim(1) && tensor.getDimSize(1) > 0 &&
+         tensor.getElementType().isF32();
+}
+
+bool ir::isVectorWeight(Type type) {
+  return isStatic(type, 1) &&
+         isPlainFloat(cast<RankedTensorType>(type).getElementType());
+}
+
+bool ir::isMatrixWeight(Type type) {
+  if (!isStatic(type, 2))
+    return false;
+  Type element = cast<RankedTensorType>(type).getElementType();
+  return isPlainFloat(element) || isa<BlockType>(element);
+}
+
+int64_t ir::getWidth(Type rows) {
+  return cast<RankedTensorType>(rows).getDimSize(1);
+}
+
+ElementFormat ir::getElementFormat(RankedTensorType weight) {
+  Type element = weight.getElementType();
+  if (auto block = dyn_cast<BlockType>(element))
+    return block.getFormat();
+  if (element.isF16())
+    return ElementFormat::F16;
+  if (element.isBF16())
+    return ElementFormat::BF16;
+  assert(element.isF32() && "not a weight's type");
+  return ElementFormat::F32;
+}
+
+Type ir::getElementType(MLIRContext *context, ElementFormat format) {
+  switch (format) {
+  case ElementFormat::F32:
+    return Float32Type::get(context);
+  case ElementFormat::F16:
+    return Float16Type::get(context);
+  case ElementFormat::BF16:
+    return BFloat16Type::get(context);
+  default:
+    return BlockType::get(context, format);
+  }
+}
+
+std::optional<uint64_t> ir::getWeightBytes(RankedTensorType weight,
+                                           ElementFormat format) {
+  int64_t columns = weight.getShape().back();
+  int64_t rows = weight.getRank() == 2 ? weight.getDimSize(0) : 1;
+  std::optional<uint64_t> row = rowBytes(toFormat(format), columns);
+  uint64_t bytes = 0;
+  if (!row ||
+      __builtin_mul_overflow(*row, static_cast<uint64_t>(rows), &bytes))
+    return std::nullopt;
+  return bytes;
+}
