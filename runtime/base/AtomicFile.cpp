@@ -1,4 +1,4 @@
-//===- AtomicFile.cpp - files that appear whole or not at all ---------------===//
+//===- AtomicFile.cpp - files that appear whole or not at all -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/AtomicFile.h"
+#include "runtime/base/StandardOutput.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -16,24 +18,50 @@
 
 using namespace sluice;
 
+namespace {
+
+std::string folderOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+/// A file without a name in `folder`, which vanishes with the process; -1 where
+/// the file system has none, or where it could not be given a name later.
+int openNameless(const std::string &folder, mode_t mode) {
+  if (::access("/proc/self/fd", X_OK) != 0)
+    return -1;
+  return ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+}
+
+/// A file with a name of its own, put in place of the Xs of `path`.
+int openNamed(std::string &path, mode_t mode) {
+  int fd = ::mkostemp(path.data(), O_CLOEXEC);
+  if (fd < 0)
+    return -1;
+  // mkostemp makes a file for its owner alone; give it the asked permissions.
+  mode_t mask = ::umask(0);
+  ::umask(mask);
+  (void)::fchmod(fd, mode & ~mask);
+  return fd;
+}
+
+} // namespace
+
 Expected<AtomicFile> AtomicFile::create(const std::string &path, mode_t mode) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     return failure(path, ": cannot write: not a regular file");
+  ::signal(SIGXFSZ, SIG_IGN);
   AtomicFile file;
   file.target = path;
-  file.temporary = path + ".XXXXXX";
-  file.fd = ::mkostemp(file.temporary.data(), O_CLOEXEC);
-  if (file.fd < 0) {
-    int reason = errno;
-    file.temporary.clear();
-    return failure(path, ": cannot write: ", std::strerror(reason));
-  }
-  // mkostemp makes a file for its owner alone; give it the asked permissions.
-  mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (::fchmod(file.fd, mode & ~mask) != 0)
-    return failure(path, ": cannot set permissions: ", std::strerror(errno));
+  file.fd = openNameless(folderOf(path), mode);
+  if (file.fd >= 0)
+    return file;
+  std::string name = path + ".XXXXXX";
+  file.fd = openNamed(name, mode);
+  if (file.fd < 0)
+    return failure(path, ": cannot write: ", std::strerror(errno));
+  file.temporary = std::move(name);
   return file;
 }
 
@@ -64,12 +92,46 @@ Status AtomicFile::write(const void *data, size_t size) {
   return {};
 }
 
+/// A file cannot take the name of another one in one step: it gets one that is
+/// free, and is renamed.
+Status AtomicFile::nameTemporary() {
+  std::string self = "/proc/self/fd/" + std::to_string(fd);
+  std::string stem = target + "." + std::to_string(::getpid()) + ".";
+  for (int i = 0; i < 100; ++i) {
+    std::string name = stem + std::to_string(i);
+    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(),
+                 AT_SYMLINK_FOLLOW) == 0) {
+      temporary = std::move(name);
+      return {};
+    }
+    if (errno != EEXIST)
+      break;
+  }
+  return failure(target, ": cannot write: ", std::strerror(errno));
+}
+
 Status AtomicFile::commit() {
-  int closed = ::close(std::exchange(fd, -1));
-  if (closed != 0)
+  // Some file systems have nothing to wait for and say EINVAL.
+  if (::fdatasync(fd) != 0 && errno != EINVAL)
+    return failure(target, ": cannot write: ", std::strerror(errno));
+  if (temporary.empty())
+    if (Status s = nameTemporary(); !s.ok())
+      return s;
+  if (::close(std::exchange(fd, -1)) != 0)
     return failure(target, ": cannot write: ", std::strerror(errno));
   if (::rename(temporary.c_str(), target.c_str()) != 0)
     return failure(target, ": cannot write: ", std::strerror(errno));
   temporary.clear();
   return {};
+}
+
+Status sluice::writeFile(const std::string &path, std::string_view bytes) {
+  if (path == "-")
+    return writeOutput(bytes);
+  Expected<AtomicFile> file = AtomicFile::create(path);
+  if (!file)
+    return file.status();
+  if (Status status = file->write(bytes); !status.ok())
+    return status;
+  return file->commit();
 }

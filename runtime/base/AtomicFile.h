@@ -1,4 +1,4 @@
-//===- AtomicFile.h - files that appear whole or not at all -----------------===//
+//===- AtomicFile.h - files that appear whole or not at all ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,9 +17,10 @@
 
 namespace sluice {
 
-/// Writes a temporary file beside `path` and renames it over `path` on
-/// commit(). Without a commit, or after an error, the temporary is removed and
-/// an older file at `path` stays as it was. Not thread-safe.
+/// Writes a temporary file in the folder of `path` and renames it over `path`
+/// on commit(). Without a commit, or after an error, the temporary is gone and
+/// an older file at `path` stays as it was; also when the process is killed,
+/// where the file system has files without a name. Not thread-safe.
 ///
 ///   Expected<AtomicFile> file = AtomicFile::create(path);
 ///   if (Status s = file->write(data, size); !s.ok()) return s;
@@ -27,7 +28,8 @@ namespace sluice {
 class AtomicFile {
 public:
   /// Errors: the folder is missing or not writable. `mode` are the finished
-  /// file's permissions before the process's umask.
+  /// file's permissions before the process's umask. From now on a limit on the
+  /// size of files is an error, as a full disk is, and not a signal.
   static Expected<AtomicFile> create(const std::string &path,
                                      mode_t mode = 0666);
 
@@ -37,25 +39,30 @@ public:
 
   /// Appends; a short write (a full disk) is an error that names the file.
   Status write(const void *data, size_t size);
-  Status write(std::string_view text) { return write(text.data(), text.size()); }
+  Status write(std::string_view text) {
+    return write(text.data(), text.size());
+  }
 
   /// Bytes written so far.
   uint64_t position() const { return written; }
 
-  /// The path of the temporary, for programs that write it themselves.
-  const std::string &temporaryPath() const { return temporary; }
-
-  /// Flushes, then renames the temporary to its final name.
+  /// Waits until the disk has the bytes, then renames the temporary to its
+  /// final name: not even after a power cut is there half a file.
   Status commit();
 
 private:
   AtomicFile() = default;
+  Status nameTemporary();
 
   std::string target;
-  std::string temporary;
+  std::string temporary; ///< empty while the temporary has no name
   int fd = -1;
   uint64_t written = 0;
 };
+
+/// Writes a whole file at once, or to standard output for "-". Nothing is left
+/// at `path` after an error.
+Status writeFile(const std::string &path, std::string_view bytes);
 
 } // namespace sluice
 

@@ -1,4 +1,4 @@
-//===- FileIdentity.cpp - telling whether a file is still the same ----------===//
+//===- FileIdentity.cpp - telling whether a file is still the same --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,9 +30,10 @@ std::string sluice::fileIdentity(std::span<const uint8_t> bytes) {
     hash = fnv1a(bytes.first(header), hash);
     size_t last = bytes.size() - sample;
     for (size_t i = 1; i <= samples; ++i)
-      hash = fnv1a(bytes.subspan(last / samples * i + last % samples * i / samples,
-                                 sample),
-                   hash);
+      hash =
+          fnv1a(bytes.subspan(last / samples * i + last % samples * i / samples,
+                              sample),
+                hash);
   }
   static const char digits[] = "0123456789abcdef";
   std::string text(16, '0');

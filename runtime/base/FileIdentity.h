@@ -1,4 +1,4 @@
-//===- FileIdentity.h - telling whether a file is still the same ------------===//
+//===- FileIdentity.h - telling whether a file is still the same ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- MappedFile.cpp - a file's bytes, mapped read-only --------------------===//
+//===- MappedFile.cpp - a file's bytes, mapped read-only ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,8 @@
 using namespace sluice;
 
 Expected<MappedFile> MappedFile::open(const std::string &path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without blocking: opening a pipe would wait for its writer.
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
     return failure(path, ": cannot open: ", std::strerror(errno));
   struct stat info = {};
@@ -29,8 +30,7 @@ Expected<MappedFile> MappedFile::open(const std::string &path) {
   file.name = path;
   file.length = static_cast<size_t>(info.st_size);
   if (file.length > 0) {
-    void *address =
-        ::mmap(nullptr, file.length, PROT_READ, MAP_PRIVATE, fd, 0);
+    void *address = ::mmap(nullptr, file.length, PROT_READ, MAP_PRIVATE, fd, 0);
     if (address == MAP_FAILED) {
       int reason = errno;
       ::close(fd);

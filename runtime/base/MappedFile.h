@@ -1,4 +1,4 @@
-//===- MappedFile.h - a file's bytes, mapped read-only ----------------------===//
+//===- MappedFile.h - a file's bytes, mapped read-only --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Status.h - results of calls that can fail ----------------------------===//
+//===- Status.h - results of calls that can fail --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,7 +32,13 @@ public:
   /// Success.
   Status() = default;
 
+  /// `message` often quotes names from files that nobody vouches for: control
+  /// characters in it become '?', so that it stays one line and steers no
+  /// terminal.
   static Status error(std::string message) {
+    for (char &c : message)
+      if (static_cast<unsigned char>(c) < ' ' || c == '\x7f')
+        c = '?';
     Status status;
     status.text = std::move(message);
     return status;
@@ -57,16 +63,14 @@ private:
 
 /// Makes an error from parts that can be streamed:
 ///   return failure("tensor '", name, "': ", count, " rows is too many");
-template <typename... Parts>
-Status failure(const Parts &...parts) {
+template <typename... Parts> Status failure(const Parts &...parts) {
   std::ostringstream stream;
   (stream << ... << parts);
   return Status::error(stream.str());
 }
 
 /// A value, or the error that stood in its way. Converts implicitly from both.
-template <typename T>
-class [[nodiscard]] Expected {
+template <typename T> class [[nodiscard]] Expected {
 public:
   Expected(T value) : held(std::move(value)) {}
   Expected(Status error) : failed(std::move(error)) {

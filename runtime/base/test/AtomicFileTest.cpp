@@ -1,4 +1,4 @@
-//===- AtomicFileTest.cpp - files appear whole or not at all ----------------===//
+//===- AtomicFileTest.cpp - files appear whole or not at all --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,12 +7,14 @@
 
 #include "runtime/base/AtomicFile.h"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace sluice;
@@ -64,6 +66,33 @@ TEST_F(AtomicFileTest, WithoutCommitTheOldFileStaysAndNothingIsLeft) {
   EXPECT_EQ(entries(), 1u);
 }
 
+TEST_F(AtomicFileTest, AnOlderFileIsReplacedAndPermissionsAreAsAsked) {
+  std::ofstream(dir / "out") << "a longer old file";
+  Expected<AtomicFile> file = AtomicFile::create(dir / "out", 0750);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->write("new").ok());
+  ASSERT_TRUE(file->commit().ok());
+  EXPECT_EQ(read(dir / "out"), "new");
+  EXPECT_EQ(entries(), 1u);
+  mode_t mask = ::umask(0);
+  ::umask(mask);
+  struct stat info = {};
+  ASSERT_EQ(::stat((dir / "out").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0750 & ~mask);
+}
+
+TEST_F(AtomicFileTest, AKilledWriterLeavesNothing) {
+  if (::close(::open(dir.c_str(), O_TMPFILE | O_WRONLY, 0600)) != 0)
+    GTEST_SKIP() << "the file system has no files without a name";
+  auto writeAndDie = [this] {
+    Expected<AtomicFile> file = AtomicFile::create(dir / "out");
+    if (file && file->write("half").ok())
+      ::raise(SIGKILL);
+  };
+  EXPECT_EXIT(writeAndDie(), testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EQ(entries(), 0u);
+}
+
 TEST_F(AtomicFileTest, MissingFolderIsAnErrorThatNamesThePath) {
   std::string path = dir / "none" / "out";
   Expected<AtomicFile> file = AtomicFile::create(path);
@@ -80,7 +109,6 @@ TEST_F(AtomicFileTest, AFullDiskIsAnError) {
   // Under a file size limit of zero, every write fails as on a full disk.
   Expected<AtomicFile> file = AtomicFile::create(dir / "out");
   ASSERT_TRUE(file);
-  ::signal(SIGXFSZ, SIG_IGN);
   struct rlimit before = {};
   ::getrlimit(RLIMIT_FSIZE, &before);
   struct rlimit none = {0, before.rlim_max};

@@ -1,4 +1,4 @@
-//===- FileIdentityTest.cpp - identities change with the content ------------===//
+//===- FileIdentityTest.cpp - identities change with the content ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- MappedFileTest.cpp - mapping files -----------------------------------===//
+//===- MappedFileTest.cpp - mapping files ---------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 using namespace sluice;
 
@@ -36,6 +37,16 @@ TEST(MappedFile, ErrorsNameThePath) {
   Expected<MappedFile> folder = MappedFile::open("/");
   ASSERT_FALSE(folder);
   EXPECT_EQ(folder.status().message(), "/: not a regular file");
+}
+
+TEST(MappedFile, APipeIsRefusedWithoutWaitingForItsWriter) {
+  std::string path = testing::TempDir() + "/mapped-file-pipe";
+  std::remove(path.c_str());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  Expected<MappedFile> pipe = MappedFile::open(path);
+  ASSERT_FALSE(pipe);
+  EXPECT_EQ(pipe.status().message(), path + ": not a regular file");
+  std::remove(path.c_str());
 }
 
 TEST(MappedFile, AnEmptyFileIsAnEmptySpan) {

@@ -41,8 +41,7 @@ static float scaleLlama3(float frequency, Llama3ScalingAttr scaling) {
 /// The dimension that turns `rotations` times within the original context.
 static double yarnDimension(double rotations, double base, int64_t rotaryDim,
                             int64_t context) {
-  return rotaryDim *
-         std::log(context / (rotations * 2 * std::numbers::pi)) /
+  return rotaryDim * std::log(context / (rotations * 2 * std::numbers::pi)) /
          (2 * std::log(base));
 }
 
@@ -64,8 +63,8 @@ static void scaleYarn(RopeFrequencies &result, YarnScalingAttr scaling,
   double factor = scaling.getFactor().convertToDouble();
   for (auto [pair, frequency] : llvm::enumerate(result.inverse)) {
     double ramp = std::clamp((pair - first) / (last - first), 0.0, 1.0);
-    frequency = static_cast<float>(frequency / factor * ramp +
-                                   frequency * (1 - ramp));
+    frequency =
+        static_cast<float>(frequency / factor * ramp + frequency * (1 - ramp));
   }
   result.attentionFactor =
       static_cast<float>(scaling.getAttentionFactor().convertToDouble());

@@ -7,7 +7,7 @@
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
-#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace sluice;
@@ -18,8 +18,8 @@ static LogicalResult verifyLength(Operation *op, StringRef what, Value weight,
                                   int64_t expected) {
   int64_t length = cast<RankedTensorType>(weight.getType()).getDimSize(0);
   if (length != expected)
-    return op->emitOpError() << what << " has " << length
-                             << " elements, expected " << expected;
+    return op->emitOpError()
+           << what << " has " << length << " elements, expected " << expected;
   return success();
 }
 
@@ -42,12 +42,32 @@ static bool isPositive(const APFloat &value) {
   return value.isFinite() && !value.isNegative() && !value.isZero();
 }
 
+/// How wide a row of `heads` heads is; where that overflows, the largest
+/// number: no tensor is that wide.
+static int64_t featuresOf(int64_t heads, int64_t headDim) {
+  int64_t features = 0;
+  if (__builtin_mul_overflow(heads, headDim, &features))
+    return std::numeric_limits<int64_t>::max();
+  return features;
+}
+
 static int64_t bytesOf(Value weight) {
   if (!weight)
     return 0;
   auto type = cast<RankedTensorType>(weight.getType());
   return static_cast<int64_t>(
       getWeightBytes(type, getElementFormat(type)).value_or(0));
+}
+
+int64_t sluice::ir::getOperandAndResultBytesPerRow(Operation *op) {
+  int64_t bytes = 0;
+  auto add = [&](Type type) {
+    if (isRows(type))
+      bytes += getWidth(type) * static_cast<int64_t>(sizeof(float));
+  };
+  llvm::for_each(op->getOperandTypes(), add);
+  llvm::for_each(op->getResultTypes(), add);
+  return bytes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -62,8 +82,7 @@ ParseResult LayerOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseAttribute(index, parser.getBuilder().getI64Type()) ||
       parser.parseLParen() || parser.parseArgument(argument) ||
       parser.parseEqual() || parser.parseOperand(input) ||
-      parser.parseRParen() ||
-      parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseRParen() || parser.parseOptionalAttrDict(result.attributes) ||
       parser.parseColonType(type) ||
       parser.resolveOperand(input, type, result.operands))
     return failure();
@@ -92,10 +111,14 @@ LogicalResult LayerOp::verify() {
   Block &body = getBody().front();
   if (body.getNumArguments() != 1 ||
       body.getArgument(0).getType() != getInput().getType())
-    return emitOpError() << "the region must take one "
-                         << getInput().getType();
+    return emitOpError() << "the region must take one " << getInput().getType();
+  return success();
+}
+
+LogicalResult LayerOp::verifyRegions() {
   // layer_c2
-  auto yield = dyn_cast<YieldOp>(body.getTerminator());
+  Block &body = getBody().front();
+  auto yield = dyn_cast<YieldOp>(body.back());
   if (!yield || yield.getValue().getType() != getInput().getType())
     return emitOpError() << "must yield " << getInput().getType();
   // layer_c3
@@ -115,7 +138,47 @@ LogicalResult LayerOp::verify() {
   auto caches = body.getOps<LayerCacheOp>();
   if (std::distance(caches.begin(), caches.end()) > 1)
     return emitOpError("has more than one sluice.layer_cache");
+  // layer_c6
+  auto attentions = body.getOps<AttendOp>();
+  if (std::distance(attentions.begin(), attentions.end()) > 1)
+    return emitOpError("has more than one sluice.attend");
   return success();
+}
+
+RowSemantics LayerOp::getRowSemantics() {
+  bool rowWise = llvm::all_of(
+      getBody().getOps<RowSemanticsInterface>(), [](RowSemanticsInterface op) {
+        return op.getRowSemantics() == RowSemantics::RowWise;
+      });
+  return rowWise ? RowSemantics::RowWise : RowSemantics::PerSequence;
+}
+
+/// Adds up one of the interface's methods over the layer's body.
+static int64_t sumOfBody(LayerOp layer, int64_t (CostInterface::*method)()) {
+  int64_t sum = 0;
+  for (CostInterface op : layer.getBody().getOps<CostInterface>())
+    sum += (op.*method)();
+  return sum;
+}
+
+int64_t LayerOp::getFlopsPerRow() {
+  return sumOfBody(*this, &CostInterface::getFlopsPerRow);
+}
+
+int64_t LayerOp::getFlopsPerRowAndPosition() {
+  return sumOfBody(*this, &CostInterface::getFlopsPerRowAndPosition);
+}
+
+int64_t LayerOp::getWeightBytes() {
+  return sumOfBody(*this, &CostInterface::getWeightBytes);
+}
+
+int64_t LayerOp::getBytesPerRow() {
+  return sumOfBody(*this, &CostInterface::getBytesPerRow);
+}
+
+int64_t LayerOp::getCacheBytesPerPosition() {
+  return sumOfBody(*this, &CostInterface::getCacheBytesPerPosition);
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,8 +200,8 @@ LogicalResult ParamOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult LayerCacheOp::verify() {
   // layer_cache_c1
-  if (!(*this)->getParentOfType<LayerOp>())
-    return emitOpError("must stand in a sluice.layer");
+  if (!isa_and_nonnull<LayerOp>((*this)->getParentOp()))
+    return emitOpError("must stand directly in a sluice.layer");
   return success();
 }
 
@@ -169,21 +232,30 @@ LogicalResult EmbedOp::verify() {
 
 int64_t EmbedOp::getFlopsPerRow() { return 0; }
 
+int64_t EmbedOp::getBytesPerRow() {
+  RankedTensorType table = getTable().getType();
+  return bytesOf(getTable()) / table.getDimSize(0) +
+         getOperandAndResultBytesPerRow(*this);
+}
+
 //===----------------------------------------------------------------------===//
 // RmsNormOp, LayerNormOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult RmsNormOp::verify() {
-  // rms_norm_c1, rms_norm_c2
+  // rms_norm_c1
   if (failed(verifyLength(*this, "weight", getWeight(),
                           getWidth(getInput().getType()))))
     return failure();
+  // rms_norm_c2
   return verifyEpsilon(*this, getEpsilon());
 }
 
 int64_t RmsNormOp::getFlopsPerRow() {
   return 4 * getWidth(getInput().getType());
 }
+
+int64_t RmsNormOp::getWeightBytes() { return bytesOf(getWeight()); }
 
 LogicalResult LayerNormOp::verify() {
   int64_t width = getWidth(getInput().getType());
@@ -199,6 +271,10 @@ LogicalResult LayerNormOp::verify() {
 
 int64_t LayerNormOp::getFlopsPerRow() {
   return 7 * getWidth(getInput().getType());
+}
+
+int64_t LayerNormOp::getWeightBytes() {
+  return bytesOf(getWeight()) + bytesOf(getBias());
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,8 +301,7 @@ LogicalResult LinearOp::verify() {
       failed(verifyLength(*this, "bias", getBias(), getOutFeatures())))
     return failure();
   // linear_c4
-  if (getTransposed() &&
-      isa<BlockType>(getWeight().getType().getElementType()))
+  if (getTransposed() && isa<BlockType>(getWeight().getType().getElementType()))
     return emitOpError("a block-quantised weight cannot be transposed");
   return success();
 }
@@ -251,16 +326,18 @@ LogicalResult SplitQKVOp::verify() {
     return emitOpError() << "heads must be a positive multiple of kv_heads and "
                             "head_dim positive, got "
                          << heads << ", " << kvHeads << " and " << headDim;
-  // split_qkv_c2
-  if (failed(verifyWidth(*this, "the input", getInput(),
-                         (heads + 2 * kvHeads) * headDim)))
-    return failure();
   // split_qkv_c3
-  if (failed(verifyWidth(*this, "the query", getQuery(), heads * headDim)) ||
-      failed(verifyWidth(*this, "the key", getKey(), kvHeads * headDim)) ||
-      failed(verifyWidth(*this, "the value", getValue(), kvHeads * headDim)))
+  int64_t queryWidth = featuresOf(heads, headDim);
+  int64_t keyWidth = featuresOf(kvHeads, headDim);
+  if (failed(verifyWidth(*this, "the query", getQuery(), queryWidth)) ||
+      failed(verifyWidth(*this, "the key", getKey(), keyWidth)) ||
+      failed(verifyWidth(*this, "the value", getValue(), keyWidth)))
     return failure();
-  return success();
+  // split_qkv_c2
+  int64_t width = 0;
+  if (__builtin_add_overflow(queryWidth, featuresOf(2, keyWidth), &width))
+    width = std::numeric_limits<int64_t>::max();
+  return verifyWidth(*this, "the input", getInput(), width);
 }
 
 int64_t SplitQKVOp::getFlopsPerRow() { return 0; }
@@ -274,9 +351,10 @@ LogicalResult RopeOp::verify() {
   int64_t rotaryDim = getRotaryDim();
   // rope_c1
   if (heads <= 0 || headDim <= 0)
-    return emitOpError() << "heads and head_dim must be positive, got "
-                         << heads << " and " << headDim;
-  if (failed(verifyWidth(*this, "the input", getInput(), heads * headDim)))
+    return emitOpError() << "heads and head_dim must be positive, got " << heads
+                         << " and " << headDim;
+  if (failed(verifyWidth(*this, "the input", getInput(),
+                         featuresOf(heads, headDim))))
     return failure();
   // rope_c2
   if (rotaryDim <= 0 || rotaryDim % 2 != 0 || rotaryDim > headDim)
@@ -309,9 +387,7 @@ int64_t ActivationOp::getFlopsPerRow() {
   return 12 * getWidth(getInput().getType());
 }
 
-int64_t GateOp::getFlopsPerRow() {
-  return 13 * getWidth(getInput().getType());
-}
+int64_t GateOp::getFlopsPerRow() { return 13 * getWidth(getInput().getType()); }
 
 int64_t AddOp::getFlopsPerRow() { return getWidth(getLhs().getType()); }
 
@@ -328,10 +404,12 @@ LogicalResult AttendOp::verify() {
     return emitOpError() << "heads must be a positive multiple of the cache's "
                          << kvHeads << " heads, got " << heads;
   // attend_c2
-  if (failed(verifyWidth(*this, "the query", getQuery(), heads * headDim)))
+  if (failed(verifyWidth(*this, "the query", getQuery(),
+                         featuresOf(heads, headDim))))
     return failure();
   // attend_c3
-  if (failed(verifyWidth(*this, "the key", getKey(), kvHeads * headDim)))
+  if (failed(verifyWidth(*this, "the key", getKey(),
+                         featuresOf(kvHeads, headDim))))
     return failure();
   // attend_c4
   if (!isPositive(getScale()))
@@ -343,6 +421,9 @@ LogicalResult AttendOp::verify() {
   // attend_c6
   if (getSoftcap() && !isPositive(*getSoftcap()))
     return emitOpError("softcap must be finite and positive");
+  // attend_c9
+  if (getAlibi() && !isPositive(*getAlibi()))
+    return emitOpError("alibi must be finite and positive");
   return success();
 }
 

@@ -55,12 +55,17 @@ std::optional<uint64_t> WeightOp::getStoredBytes() {
 
 LogicalResult WeightOp::verify() {
   ElementFormat format = getElementFormat();
-  // weight_c2 (weight_c1 is the type's constraint)
-  for (ElementFormat each : {getStored(), format})
-    if (!getWeightBytes(getTensorType(), each))
-      return emitOpError() << "a row of " << getTensorType().getShape().back()
+  int64_t columns = getTensorType().getShape().back();
+  for (ElementFormat each : {getStored(), format}) {
+    // weight_c2
+    if (!rowBytes(toFormat(each), columns))
+      return emitOpError() << "a row of " << columns
                            << " elements is not a whole number of "
                            << stringifyElementFormat(each) << " blocks";
+    // weight_c6
+    if (!getWeightBytes(getTensorType(), each))
+      return emitOpError("has more bytes than 64 bits count");
+  }
   // weight_c3
   bool plain = getStored() == ElementFormat::F32 ||
                getStored() == ElementFormat::F16 ||
@@ -108,8 +113,7 @@ ParseResult ModelOp::parse(OpAsmParser &parser, OperationState &result) {
   OpAsmParser::Argument batch;
   if (parser.parseSymbolName(name, SymbolTable::getSymbolAttrName(),
                              result.attributes) ||
-      parser.parseLParen() ||
-      parser.parseArgument(batch, /*allowType=*/true) ||
+      parser.parseLParen() || parser.parseArgument(batch, /*allowType=*/true) ||
       parser.parseRParen() ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
@@ -122,8 +126,8 @@ void ModelOp::print(OpAsmPrinter &printer) {
   printer << '(';
   printer.printRegionArgument(getBody().getArgument(0));
   printer << ')';
-  printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {SymbolTable::getSymbolAttrName()});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {SymbolTable::getSymbolAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -145,15 +149,54 @@ LogicalResult ModelOp::verify() {
     if (token < 0 || token >= vocabSize)
       return emitOpError() << "eos token " << token
                            << " is not in the vocabulary of " << vocabSize;
+  return success();
+}
+
+/// Follows the rows that `sluice.select_outputs` took through the model.
+static LogicalResult verifySelectedRows(ModelOp model) {
+  DenseSet<Value> selected;
+  auto isSelected = [&](Value value) { return selected.contains(value); };
+  auto isOfAllRows = [&](Value value) {
+    return isa<BatchType>(value.getType()) ||
+           (isRows(value.getType()) && !isSelected(value));
+  };
+  WalkResult result = model->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    bool readsSelected = llvm::any_of(op->getOperands(), isSelected);
+    if (auto yield = dyn_cast<YieldOp>(op); yield && readsSelected)
+      selected.insert(yield->getParentOp()->getResult(0));
+    if (auto layer = dyn_cast<LayerOp>(op)) {
+      // Its result is what it yields.
+      if (readsSelected)
+        selected.insert(layer.getBody().getArgument(0));
+      return WalkResult::advance();
+    }
+    // select_outputs_c2
+    if (readsSelected && llvm::any_of(op->getOperands(), isOfAllRows)) {
+      op->emitOpError("takes rows that sluice.select_outputs picked beside the "
+                      "batch or rows of all of it");
+      return WalkResult::interrupt();
+    }
+    if (readsSelected || isa<SelectOutputsOp>(op))
+      selected.insert_range(op->getResults());
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult ModelOp::verifyRegions() {
   // model_c4
+  Block &body = getBody().front();
   int64_t next = 0;
   for (LayerOp layer : body.getOps<LayerOp>()) {
     if (static_cast<int64_t>(layer.getIndex()) != next)
-      return layer.emitOpError() << "is numbered " << layer.getIndex()
-                                 << ", expected " << next;
+      return layer.emitOpError()
+             << "is numbered " << layer.getIndex() << ", expected " << next;
     ++next;
   }
-  return success();
+  // model_c5
+  if (!isa<ReturnOp>(body.back()))
+    return emitOpError("must end with sluice.return");
+  return verifySelectedRows(*this);
 }
 
 //===----------------------------------------------------------------------===//

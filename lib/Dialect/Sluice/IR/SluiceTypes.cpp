@@ -19,9 +19,8 @@ using llvm::APFloat;
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
-                  int64_t kvHeads, int64_t headDim) {
+LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t kvHeads, int64_t headDim) {
   // cache_c1
   if (kvHeads <= 0 || headDim <= 0)
     return emitError() << "kv_heads and head_dim must be positive, got "
@@ -29,9 +28,8 @@ CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-LogicalResult
-BlockType::verify(function_ref<InFlightDiagnostic()> emitError,
-                  ElementFormat format) {
+LogicalResult BlockType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                ElementFormat format) {
   // block_c1
   if (formatInfo(toFormat(format)).blockElements == 1)
     return emitError() << "'" << stringifyElementFormat(format)
@@ -43,9 +41,12 @@ static bool isPositive(const APFloat &value) {
   return value.isFinite() && !value.isNegative() && !value.isZero();
 }
 
+// The generated declarations take an APFloat by value.
+// NOLINTBEGIN(performance-unnecessary-value-param)
 LogicalResult
 LinearScalingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                           APFloat factor) {
+  // linear_scaling_c1
   if (!isPositive(factor))
     return emitError() << "factor must be finite and positive";
   return success();
@@ -55,11 +56,14 @@ LogicalResult
 Llama3ScalingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                           APFloat factor, APFloat lowFreqFactor,
                           APFloat highFreqFactor, int64_t originalContext) {
+  // llama3_scaling_c1
   if (!isPositive(factor) || !isPositive(lowFreqFactor) ||
       !isPositive(highFreqFactor))
     return emitError() << "factors must be finite and positive";
+  // llama3_scaling_c2
   if (!(lowFreqFactor < highFreqFactor))
     return emitError() << "low_freq_factor must be below high_freq_factor";
+  // llama3_scaling_c3
   if (originalContext <= 0)
     return emitError() << "original_context must be positive, got "
                        << originalContext;
@@ -71,14 +75,18 @@ YarnScalingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                         APFloat factor, int64_t originalContext,
                         APFloat betaFast, APFloat betaSlow,
                         APFloat attentionFactor, bool truncate) {
+  // yarn_scaling_c1
   if (!isPositive(factor) || !isPositive(betaFast) || !isPositive(betaSlow) ||
       !isPositive(attentionFactor))
     return emitError() << "factors must be finite and positive";
+  // yarn_scaling_c2
   if (originalContext <= 0)
     return emitError() << "original_context must be positive, got "
                        << originalContext;
   return success();
 }
+
+// NOLINTEND(performance-unnecessary-value-param)
 
 //===----------------------------------------------------------------------===//
 // Shapes and formats
@@ -90,15 +98,18 @@ static bool isPlainFloat(Type type) {
 
 static bool isStatic(Type type, int64_t rank) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.getRank() == rank && tensor.hasStaticShape() &&
-         tensor.getNumElements() > 0 && !tensor.getEncoding();
+  return tensor && tensor.getRank() == rank && !tensor.getEncoding() &&
+         llvm::all_of(tensor.getShape(), [](int64_t size) { return size > 0; });
 }
+
+// Far above any model; bounds what sizes that are made from a width can take.
+static constexpr int64_t maxWidth = int64_t(1) << 24;
 
 bool ir::isRows(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.getRank() == 2 && tensor.isDynamicDim(0) &&
          !tensor.isDynamicDim(1) && tensor.getDimSize(1) > 0 &&
-         tensor.getElementType().isF32();
+         tensor.getDimSize(1) <= maxWidth && tensor.getElementType().isF32();
 }
 
 bool ir::isVectorWeight(Type type) {
@@ -148,8 +159,7 @@ std::optional<uint64_t> ir::getWeightBytes(RankedTensorType weight,
   int64_t rows = weight.getRank() == 2 ? weight.getDimSize(0) : 1;
   std::optional<uint64_t> row = rowBytes(toFormat(format), columns);
   uint64_t bytes = 0;
-  if (!row ||
-      __builtin_mul_overflow(*row, static_cast<uint64_t>(rows), &bytes))
+  if (!row || __builtin_mul_overflow(*row, static_cast<uint64_t>(rows), &bytes))
     return std::nullopt;
   return bytes;
 }

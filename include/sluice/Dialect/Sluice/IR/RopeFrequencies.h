@@ -1,4 +1,4 @@
-//===- RopeFrequencies.h - what a rope op multiplies positions by -------===//
+//===- RopeFrequencies.h - what a rope op multiplies positions by ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

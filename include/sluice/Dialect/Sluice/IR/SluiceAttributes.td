@@ -1,4 +1,4 @@
-//===- SluiceAttributes.td - attributes of the dialect sluice -----------===//
+//===- SluiceAttributes.td - attributes of the dialect sluice -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -102,9 +102,16 @@ class Sluice_Double<string desc> : AttrOrTypeParameter<"::llvm::APFloat", desc> 
 def Sluice_LinearScalingAttr : Sluice_Attr<"LinearScaling", "linear_scaling"> {
   let summary = "positions divided by a factor (position interpolation)";
   let description = [{
-    Every inverse frequency is divided by `factor` (> 0). Chen et al.,
-    *Extending context window of large language models via positional
-    interpolation*, arXiv 2306.15595.
+    Every inverse frequency is divided by `factor`. Chen et al., *Extending
+    context window of large language models via positional interpolation*,
+    arXiv 2306.15595.
+
+    ```mlir
+    #sluice.linear_scaling<factor = 2.0>
+    ```
+
+    Constraints:
+    - (C1) `factor` is finite and positive.
   }];
   let parameters = (ins Sluice_Double<"the divisor">:$factor);
   let assemblyFormat = "`<` struct(params) `>`";
@@ -117,6 +124,16 @@ def Sluice_Llama3ScalingAttr : Sluice_Attr<"Llama3Scaling", "llama3_scaling"> {
     Wavelengths above `original_context / low_freq_factor` are stretched by
     `factor`, those below `original_context / high_freq_factor` stay, those
     between are blended linearly.
+
+    ```mlir
+    #sluice.llama3_scaling<factor = 8.0, low_freq_factor = 1.0,
+                           high_freq_factor = 4.0, original_context = 8192>
+    ```
+
+    Constraints:
+    - (C1) the three factors are finite and positive.
+    - (C2) `low_freq_factor` is below `high_freq_factor`.
+    - (C3) `original_context` is positive.
   }];
   let parameters = (ins
     Sluice_Double<"how far long wavelengths are stretched">:$factor,
@@ -136,6 +153,17 @@ def Sluice_YarnScalingAttr : Sluice_Attr<"YarnScaling", "yarn_scaling"> {
     `attention_factor`. Peng et al., *YaRN*, arXiv 2309.00071, section 3.
     `truncate` rounds the ramp's ends to whole dimensions, as most
     implementations do.
+
+    ```mlir
+    #sluice.yarn_scaling<factor = 4.0, original_context = 4096,
+                         beta_fast = 32.0, beta_slow = 1.0,
+                         attention_factor = 1.138629436111989, truncate = true>
+    ```
+
+    Constraints:
+    - (C1) `factor`, `beta_fast`, `beta_slow` and `attention_factor` are finite
+      and positive.
+    - (C2) `original_context` is positive.
   }];
   let parameters = (ins
     Sluice_Double<"the context's growth">:$factor,

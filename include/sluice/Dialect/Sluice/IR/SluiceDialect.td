@@ -1,4 +1,4 @@
-//===- SluiceDialect.td - the dialect sluice ----------------------------===//
+//===- SluiceDialect.td - the dialect sluice ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,6 +19,10 @@ def Sluice_Dialect : Dialect {
     request does in one step: embedding, layers as regions, attention over a
     cache, logits. Weights are references into the model's files; nothing is
     copied.
+
+    In the phase `kernels` a `sluice.program` has taken the model's place: it
+    describes code in upstream dialects to the runtime. Files, weights and the
+    tokenizer are the same in both.
 
     Activations are tensors of *rows* by features, `tensor<?xNxf32>`. A row is
     one token of one sequence at one position; the batch says which.

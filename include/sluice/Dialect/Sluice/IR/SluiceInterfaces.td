@@ -1,4 +1,4 @@
-//===- SluiceInterfaces.td - op interfaces of the dialect sluice --------===//
+//===- SluiceInterfaces.td - op interfaces of the dialect sluice ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,9 +30,10 @@ def Sluice_CostInterface : OpInterface<"CostInterface"> {
   let description = [{
     What executing the op costs, for cost models. A step of R rows at C cached
     positions each takes R * (getFlopsPerRow() + C *
-    getFlopsPerRowAndPosition()) floating-point operations, reads
-    getWeightBytes() once whatever R is, and R * C * getCacheBytesPerPosition()
-    of cache. A multiply-add counts as two operations.
+    getFlopsPerRowAndPosition()) floating-point operations. It moves
+    getWeightBytes() once whatever R is, R * getBytesPerRow() of rows, and
+    R * C * getCacheBytesPerPosition() of cache. A multiply-add counts as two
+    operations. The cost of a layer is the sum over its body.
   }];
   let methods = [
     InterfaceMethod<"Operations per row, attention's part that grows with the "
@@ -45,6 +46,11 @@ def Sluice_CostInterface : OpInterface<"CostInterface"> {
                     "are computed in.",
                     "int64_t", "getWeightBytes", (ins),
                     /*methodBody=*/"", /*defaultImplementation=*/"return 0;">,
+    InterfaceMethod<"Bytes of rows that are read and written for each row.",
+                    "int64_t", "getBytesPerRow", (ins), /*methodBody=*/"",
+                    /*defaultImplementation=*/[{
+                      return ::sluice::ir::getOperandAndResultBytesPerRow($_op);
+                    }]>,
     InterfaceMethod<"Bytes of cache one position takes, in float32.",
                     "int64_t", "getCacheBytesPerPosition", (ins),
                     /*methodBody=*/"", /*defaultImplementation=*/"return 0;">

@@ -1,4 +1,4 @@
-//===- SluiceModelOps.td - the layers' ops of the phase model -----------===//
+//===- SluiceModelOps.td - the layers' ops of the phase model -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,13 +14,24 @@ include "sluice/Dialect/Sluice/IR/SluiceOpBase.td"
 // Structure
 //===----------------------------------------------------------------------===//
 
+let opDocGroup = Sluice_StructureOps in {
+
 def Sluice_LayerOp : Sluice_Op<"layer", [
-    SingleBlock, RecursiveMemoryEffects, AllTypesMatch<["input", "result"]>,
+    SingleBlock, RecursiveMemoryEffects,
+    HasParent<"ModelOp">,                   // layer_c5
+    AllTypesMatch<["input", "result"]>,     // layer_c7
+    DeclareOpInterfaceMethods<Sluice_RowSemanticsInterface>,
+    DeclareOpInterfaceMethods<Sluice_CostInterface,
+      ["getFlopsPerRowAndPosition", "getWeightBytes", "getBytesPerRow",
+       "getCacheBytesPerPosition"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "one layer of the model";
   let description = [{
     A layer is a region, so that a pass that places or moves layers need not
-    know what is in them. It may use the batch and nothing else from outside.
+    know what is in them. It may use the batch and nothing else from outside;
+    its cost is the sum of what it holds.
+
+    Shapes: `input`, the region's argument and `result` are [rows, N].
 
     ```mlir
     %h1 = sluice.layer 0 (%x = %h0) : tensor<?x256xf32> {
@@ -34,20 +45,36 @@ def Sluice_LayerOp : Sluice_Op<"layer", [
     - (C2) `sluice.yield` yields the input's type.
     - (C3) the region uses no value from outside but the batch.
     - (C4) the region holds at most one `sluice.layer_cache`.
+    - (C5) it stands directly in a `sluice.model`.
+    - (C6) the region holds at most one `sluice.attend`: a step stores one key
+      and one value for each row and layer.
+    - (C7) the result has the input's type.
   }];
   let arguments = (ins I64Attr:$index, Sluice_Rows:$input);
   let results = (outs Sluice_Rows:$result);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     static ::llvm::StringRef getDefaultDialect() { return "sluice"; }
   }];
 }
 
 def Sluice_YieldOp : Sluice_Op<"yield", [
-    Pure, Terminator, HasParent<"LayerOp">]> {
+    Pure, Terminator,
+    HasParent<"LayerOp">]> { // yield_c1
   let summary = "ends a layer with its output";
+  let description = [{
+    Shapes: `value` is [rows, N], as the layer's result.
+
+    ```mlir
+    sluice.yield %y : tensor<?x256xf32>
+    ```
+
+    Constraints:
+    - (C1) it stands directly in a `sluice.layer`.
+  }];
   let arguments = (ins Sluice_Rows:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
@@ -56,6 +83,12 @@ def Sluice_ParamOp : Sluice_Op<"param", [
     Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a weight";
   let description = [{
+    Ops take weights as values, so that each says which weights it reads; the
+    symbol keeps them out of the IR. The value is not loaded or converted by
+    this op: it stands for the weight in the format that its type names.
+
+    Shapes: `value` is the weight's type, [N] or [M, N].
+
     ```mlir
     %w = sluice.param @output.weight : tensor<4096x256x!sluice.block<q8_0>>
     ```
@@ -72,35 +105,67 @@ def Sluice_ParamOp : Sluice_Op<"param", [
 def Sluice_LayerCacheOp : Sluice_Op<"layer_cache", [Pure]> {
   let summary = "the cache of the layer it stands in";
   let description = [{
+    The keys and values that the layer keeps for every position of every
+    sequence. Only `sluice.attend` reads or writes it.
+
+    ```mlir
+    %cache = sluice.layer_cache : !sluice.cache<kv_heads = 2, head_dim = 32>
+    ```
+
     Constraints:
     - (C1) it stands in a `sluice.layer`.
   }];
   let results = (outs Sluice_CacheType:$cache);
-  let assemblyFormat = "attr-dict `:` type($cache)";
+  let assemblyFormat = "attr-dict `:` qualified(type($cache))";
   let hasVerifier = 1;
 }
 
+} // opDocGroup
+
+//===----------------------------------------------------------------------===//
+// Row-wise ops
+//===----------------------------------------------------------------------===//
+
+let opDocGroup = Sluice_RowWiseOps in {
+
 def Sluice_SelectOutputsOp : Sluice_RowWiseOp<"select_outputs", [
-    AllTypesMatch<["input", "result"]>]> {
+    AllTypesMatch<["input", "result"]>]> { // select_outputs_c1
   let summary = "the rows whose logits were asked for";
   let description = [{
     Keeps the rows that the batch marks as outputs, in their order, so that the
-    output layer is not computed for a prompt's other rows.
+    output layer is not computed for a prompt's other rows. Row-wise: which rows
+    stay depends on nothing but the rows' own marks. The rows that stay no
+    longer match the batch, so nothing may bring the two together again.
+
+    Shapes: `input` is [rows, N], `result` [outputs, N] with outputs <= rows.
+
+    ```mlir
+    %last = sluice.select_outputs %h, %batch : tensor<?x256xf32>
+    ```
+
+    Constraints:
+    - (C1) the result has the input's type.
+    - (C2) what is computed from the result is not an operand of an op that
+      takes the batch or rows of the whole batch.
   }];
   let arguments = (ins Sluice_Rows:$input, Sluice_BatchType:$batch);
   let results = (outs Sluice_Rows:$result);
   let assemblyFormat = "$input `,` $batch attr-dict `:` type($input)";
 }
 
-//===----------------------------------------------------------------------===//
-// Row-wise ops
-//===----------------------------------------------------------------------===//
-
-def Sluice_EmbedOp : Sluice_RowWiseOp<"embed"> {
+def Sluice_EmbedOp
+    : Sluice_RowWiseOp<"embed", [], ["getBytesPerRow"]> {
   let summary = "looks rows up in a table";
   let description = [{
     `result[r, :] = table[index(r), :]`, where `by` says whether the index is
     the row's token or its position.
+
+    Shapes: `table` is [entries, N], `result` [rows, N].
+
+    ```mlir
+    %h = sluice.embed %batch, %table by token
+      : tensor<4096x256x!sluice.block<q8_0>> -> tensor<?x256xf32>
+    ```
 
     Constraints:
     - (C1) the result is as wide as the table.
@@ -117,14 +182,24 @@ def Sluice_EmbedOp : Sluice_RowWiseOp<"embed"> {
 }
 
 def Sluice_RmsNormOp : Sluice_RowWiseOp<"rms_norm", [
-    AllTypesMatch<["input", "result"]>]> {
+    AllTypesMatch<["input", "result"]>], // rms_norm_c3
+    ["getWeightBytes"]> {
   let summary = "root-mean-square normalisation";
   let description = [{
-    `y = x / sqrt(mean(x^2) + epsilon) * weight` over each row.
+    `y = x / sqrt(mean(x^2) + epsilon) * weight` over each row. Zhang and
+    Sennrich, *Root mean square layer normalization*, arXiv 1910.07467.
+
+    Shapes: `input` and `result` are [rows, N], `weight` is [N].
+
+    ```mlir
+    %y = sluice.rms_norm %x, %w epsilon 1.0e-05
+      : tensor<?x256xf32>, tensor<256xf32>
+    ```
 
     Constraints:
     - (C1) `weight` is as long as a row.
     - (C2) `epsilon` is finite and not negative.
+    - (C3) the result has the input's type.
   }];
   let arguments = (ins Sluice_Rows:$input, Sluice_VectorWeight:$weight,
                        F64Attr:$epsilon);
@@ -137,16 +212,26 @@ def Sluice_RmsNormOp : Sluice_RowWiseOp<"rms_norm", [
 }
 
 def Sluice_LayerNormOp : Sluice_RowWiseOp<"layer_norm", [
-    AllTypesMatch<["input", "result"]>]> {
+    AllTypesMatch<["input", "result"]>], // layer_norm_c4
+    ["getWeightBytes"]> {
   let summary = "layer normalisation";
   let description = [{
     `y = (x - mean(x)) / sqrt(variance(x) + epsilon) * weight + bias` over each
-    row; the variance is the mean square of `x - mean(x)`.
+    row; the variance is the mean square of `x - mean(x)`. Ba et al., *Layer
+    normalization*, arXiv 1607.06450.
+
+    Shapes: `input` and `result` are [rows, N], `weight` and `bias` are [N].
+
+    ```mlir
+    %y = sluice.layer_norm %x, %w bias %b epsilon 1.0e-05
+      : tensor<?x256xf32>, tensor<256xf32>, tensor<256xf32>
+    ```
 
     Constraints:
     - (C1) `weight` is as long as a row.
     - (C2) `bias`, where given, is as long as a row.
     - (C3) `epsilon` is finite and not negative.
+    - (C4) the result has the input's type.
   }];
   let arguments = (ins Sluice_Rows:$input, Sluice_VectorWeight:$weight,
                        Optional<Sluice_VectorWeight>:$bias, F64Attr:$epsilon);
@@ -161,8 +246,19 @@ def Sluice_LayerNormOp : Sluice_RowWiseOp<"layer_norm", [
 def Sluice_LinearOp : Sluice_RowWiseOp<"linear", [], ["getWeightBytes"]> {
   let summary = "a matrix product with a weight, and a bias";
   let description = [{
-    `y[r, o] = sum_i x[r, i] * weight[o, i] + bias[o]`. The weight is
-    `[out, in]`, or `[in, out]` where `transposed`.
+    `y[r, o] = sum_i x[r, i] * weight[o, i] + bias[o]`. A tied output layer is
+    this op with the embedding's table as its weight.
+
+    Shapes: `input` is [rows, in], `result` [rows, out], `bias` [out]. `weight`
+    is [out, in], or [in, out] where `transposed`.
+
+    ```mlir
+    %y = sluice.linear %x, %w bias %b
+      : tensor<?x256xf32>, tensor<512x256x!sluice.block<q4_0>>, tensor<512xf32>
+      -> tensor<?x512xf32>
+    %z = sluice.linear %x, %t transposed
+      : tensor<?x256xf32>, tensor<256x512xf16> -> tensor<?x512xf32>
+    ```
 
     Constraints:
     - (C1) `x` is as wide as the weight's `in`.
@@ -193,6 +289,15 @@ def Sluice_SplitQKVOp : Sluice_RowWiseOp<"split_qkv"> {
     `grouped`: for each key head its `heads / kv_heads` query heads, then the
     key head, then its value head.
 
+    Shapes: `input` is [rows, (heads + 2 kv_heads) head_dim], `query`
+    [rows, heads * head_dim], `key` and `value` [rows, kv_heads * head_dim].
+
+    ```mlir
+    %q, %k, %v = sluice.split_qkv %x grouped heads 4 kv_heads 2 head_dim 8
+      : tensor<?x64xf32>
+      -> tensor<?x32xf32>, tensor<?x16xf32>, tensor<?x16xf32>
+    ```
+
     Constraints:
     - (C1) `heads`, `kv_heads` and `head_dim` are positive and `heads` is a
       multiple of `kv_heads`.
@@ -211,7 +316,7 @@ def Sluice_SplitQKVOp : Sluice_RowWiseOp<"split_qkv"> {
 }
 
 def Sluice_RopeOp : Sluice_RowWiseOp<"rope", [
-    AllTypesMatch<["input", "result"]>]> {
+    AllTypesMatch<["input", "result"]>]> { // rope_c6
   let summary = "rotary position embedding";
   let description = [{
     Rotates pairs of the first `rotary_dim` features of each head by the row's
@@ -221,6 +326,15 @@ def Sluice_RopeOp : Sluice_RowWiseOp<"rope", [
     frequencies, `factors` divides them one by one. Su et al., *RoFormer*, arXiv
     2104.09864, section 3.2.
 
+    Shapes: `input` and `result` are [rows, heads * head_dim], `factors` is
+    [rotary_dim / 2].
+
+    ```mlir
+    %r = sluice.rope %x, %batch half heads 8 head_dim 32 rotary_dim 32
+      base 10000.0 scaling(#sluice.linear_scaling<factor = 2.0>)
+      : tensor<?x256xf32>
+    ```
+
     Constraints:
     - (C1) `heads` and `head_dim` are positive and a row is `heads * head_dim`
       wide.
@@ -228,6 +342,7 @@ def Sluice_RopeOp : Sluice_RowWiseOp<"rope", [
     - (C3) `base` is finite and positive.
     - (C4) `factors`, where given, has `rotary_dim / 2` elements.
     - (C5) `factors` and `scaling` are not both given.
+    - (C6) the result has the input's type.
   }];
   let arguments = (ins Sluice_Rows:$input, Sluice_BatchType:$batch,
                        Optional<Sluice_VectorWeight>:$factors,
@@ -244,11 +359,20 @@ def Sluice_RopeOp : Sluice_RowWiseOp<"rope", [
 }
 
 def Sluice_ActivationOp : Sluice_RowWiseOp<"activation", [
-    AllTypesMatch<["input", "result"]>]> {
+    AllTypesMatch<["input", "result"]>]> { // activation_c1
   let summary = "an activation function of every feature";
   let description = [{
     `silu`: x / (1 + exp(-x)). `gelu`: x / 2 (1 + erf(x / sqrt 2)). `gelu_tanh`:
     x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). `relu`: max(x, 0).
+
+    Shapes: `input` and `result` are [rows, N].
+
+    ```mlir
+    %y = sluice.activation gelu_tanh %x : tensor<?x1024xf32>
+    ```
+
+    Constraints:
+    - (C1) the result has the input's type.
   }];
   let arguments = (ins Sluice_ActivationKind:$kind, Sluice_Rows:$input);
   let results = (outs Sluice_Rows:$result);
@@ -256,11 +380,20 @@ def Sluice_ActivationOp : Sluice_RowWiseOp<"activation", [
 }
 
 def Sluice_GateOp : Sluice_RowWiseOp<"gate", [
-    AllTypesMatch<["gate", "input", "result"]>]> {
+    AllTypesMatch<["gate", "input", "result"]>]> { // gate_c1
   let summary = "a gated product: activation(gate) * input";
   let description = [{
     The middle of a gated feed-forward layer (SwiGLU with `silu`). Shazeer, *GLU
     variants improve transformer*, arXiv 2002.05202.
+
+    Shapes: `gate`, `input` and `result` are [rows, N].
+
+    ```mlir
+    %y = sluice.gate silu %g, %u : tensor<?x768xf32>
+    ```
+
+    Constraints:
+    - (C1) `gate`, `input` and the result have one type.
   }];
   let arguments = (ins Sluice_ActivationKind:$kind, Sluice_Rows:$gate,
                        Sluice_Rows:$input);
@@ -269,20 +402,37 @@ def Sluice_GateOp : Sluice_RowWiseOp<"gate", [
 }
 
 def Sluice_AddOp : Sluice_RowWiseOp<"add", [
-    Commutative, AllTypesMatch<["lhs", "rhs", "result"]>]> {
+    Commutative, AllTypesMatch<["lhs", "rhs", "result"]>]> { // add_c1
   let summary = "the sum of two rows: a residual connection";
+  let description = [{
+    `result[r, i] = lhs[r, i] + rhs[r, i]`. A parallel residual is two of them
+    one after the other.
+
+    Shapes: `lhs`, `rhs` and `result` are [rows, N].
+
+    ```mlir
+    %y = sluice.add %a, %b : tensor<?x256xf32>
+    ```
+
+    Constraints:
+    - (C1) `lhs`, `rhs` and the result have one type.
+  }];
   let arguments = (ins Sluice_Rows:$lhs, Sluice_Rows:$rhs);
   let results = (outs Sluice_Rows:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
 }
 
+} // opDocGroup
+
 //===----------------------------------------------------------------------===//
 // Per-sequence ops
 //===----------------------------------------------------------------------===//
 
+let opDocGroup = Sluice_PerSequenceOps in {
+
 def Sluice_AttendOp : Sluice_Op<"attend", [
-    AllTypesMatch<["query", "result"]>,
-    AllTypesMatch<["key", "value"]>,
+    AllTypesMatch<["query", "result"]>, // attend_c7
+    AllTypesMatch<["key", "value"]>,    // attend_c8
     DeclareOpInterfaceMethods<Sluice_RowSemanticsInterface>,
     DeclareOpInterfaceMethods<Sluice_CostInterface,
       ["getFlopsPerRowAndPosition", "getCacheBytesPerPosition"]>]> {
@@ -295,10 +445,20 @@ def Sluice_AttendOp : Sluice_Op<"attend", [
     grouped and multi-query attention in one.
 
     The score of position p is `s = scale * q.k`; with `softcap` c it becomes
-    `c * tanh(s / c)`; with `alibi`, `slope(h) * p` is added, where the slopes
+    `c * tanh(s / c)`; with `alibi` a, `a * slope(h) * p` is added; the slopes
     of n heads are `2^(-8 i / n)` for i = 1..n where n is a power of two, and
     otherwise those of the next lower power of two m followed by every other
     slope of 2m. Press et al., *Train short, test long*, arXiv 2108.12409.
+
+    Shapes: `query` and `result` are [rows, heads * head_dim], `key` and `value`
+    [rows, kv_heads * head_dim].
+
+    ```mlir
+    %a = sluice.attend %q, %k, %v, %cache, %batch heads 8
+      scale 0.17677669529663687 window 512
+      : tensor<?x256xf32>, tensor<?x64xf32>,
+        !sluice.cache<kv_heads = 2, head_dim = 32>
+    ```
 
     Constraints:
     - (C1) `heads` is a positive multiple of the cache's `kv_heads`.
@@ -307,6 +467,9 @@ def Sluice_AttendOp : Sluice_Op<"attend", [
     - (C4) `scale` is finite and positive.
     - (C5) `window`, where given, is positive.
     - (C6) `softcap`, where given, is finite and positive.
+    - (C7) the result has the query's type.
+    - (C8) key and value have one type.
+    - (C9) `alibi`, where given, is finite and positive.
   }];
   let arguments = (ins Sluice_Rows:$query, Sluice_Rows:$key,
                        Sluice_Rows:$value,
@@ -314,13 +477,14 @@ def Sluice_AttendOp : Sluice_Op<"attend", [
                            [MemRead, MemWrite]>:$cache,
                        Sluice_BatchType:$batch, I64Attr:$heads, F64Attr:$scale,
                        OptionalAttr<I64Attr>:$window,
-                       OptionalAttr<F64Attr>:$softcap, UnitAttr:$alibi);
+                       OptionalAttr<F64Attr>:$softcap,
+                       OptionalAttr<F64Attr>:$alibi);
   let results = (outs Sluice_Rows:$result);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $cache `,` $batch `heads` $heads
     `scale` $scale (`window` $window^)? (`softcap` $softcap^)?
     (`alibi` $alibi^)? attr-dict
-    `:` type($query) `,` type($key) `,` type($cache)
+    `:` type($query) `,` type($key) `,` qualified(type($cache))
   }];
   let hasVerifier = 1;
   let extraClassDefinition = [{
@@ -329,5 +493,7 @@ def Sluice_AttendOp : Sluice_Op<"attend", [
     }
   }];
 }
+
+} // opDocGroup
 
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEMODELOPS_TD

@@ -10,6 +10,8 @@
 
 include "sluice/Dialect/Sluice/IR/SluiceOpBase.td"
 
+let opDocGroup = Sluice_SymbolOps in {
+
 def Sluice_FileOp : Sluice_Op<"file", [Symbol]> {
   let summary = "a file of the model";
   let description = [{
@@ -38,9 +40,12 @@ def Sluice_WeightOp : Sluice_Op<"weight", [
     Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a weight: a reference into a file";
   let description = [{
-    A tensor of the model, left where it is. `stored` is the format in the file,
-    the type says what the model computes with; they differ where importing
-    was asked to quantise, and whoever loads the weight then quantises it.
+    A tensor of the model, left where it is: `at` is the offset of its first
+    byte. `stored` is the format in the file, the type says what the model
+    computes with; they differ where importing was asked to quantise, and
+    whoever loads the weight then quantises it.
+
+    Shapes: [N] or [M, N], the last dimension contiguous.
 
     ```mlir
     sluice.weight @blk.0.attn_q.weight in @f0 at 4096 stored q8_0
@@ -55,10 +60,11 @@ def Sluice_WeightOp : Sluice_Op<"weight", [
       `f32`, `f16` or `bf16` and the type's is `q8_0` or `q4_0`.
     - (C4) `in` names a `sluice.file` of the module.
     - (C5) the weight's bytes lie inside the file.
+    - (C6) its bytes can be counted in 64 bits, as stored and as computed with.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$file,
                        I64Attr:$offset, Sluice_ElementFormat:$stored,
-                       TypeAttrOf<Sluice_Weight>:$type);
+                       TypeAttrOf<Sluice_Weight>:$type); // weight_c1
   let assemblyFormat = [{
     $sym_name `in` $file `at` $offset `stored` $stored `:` $type attr-dict
   }];
@@ -80,6 +86,9 @@ def Sluice_TokenizerOp : Sluice_Op<"tokenizer", [
     Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "where the model's tokenizer is described";
   let description = [{
+    Text becomes token ids, and ids text, by what this file says: the metadata
+    of a GGUF file or a `tokenizer.json`. A model without it takes token ids.
+
     ```mlir
     sluice.tokenizer @tokenizer from @f1 source tokenizer_json
     ```
@@ -104,8 +113,9 @@ def Sluice_ModelOp : Sluice_Op<"model", [
     `eos_tokens` end a generation.
 
     ```mlir
-    sluice.model @main attributes {architecture = "llama", ...}
-        (%batch: !sluice.batch) {
+    sluice.model @main(%batch: !sluice.batch) attributes {
+        architecture = "llama", model_name = "demo", vocab_size = 4096,
+        context_length = 1024, eos_tokens = array<i64: 2>} {
       ...
       sluice.return %logits : tensor<?x4096xf32>
     }
@@ -116,6 +126,7 @@ def Sluice_ModelOp : Sluice_Op<"model", [
     - (C2) `vocab_size` and `context_length` are positive.
     - (C3) every token of `eos_tokens` is in the vocabulary.
     - (C4) layers are numbered 0, 1, 2, ... in order.
+    - (C5) the body ends with `sluice.return`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$architecture,
                        StrAttr:$model_name, I64Attr:$vocab_size,
@@ -124,6 +135,7 @@ def Sluice_ModelOp : Sluice_Op<"model", [
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Value getBatch() { return getBody().getArgument(0); }
     static ::llvm::StringRef getDefaultDialect() { return "sluice"; }
@@ -131,15 +143,25 @@ def Sluice_ModelOp : Sluice_Op<"model", [
 }
 
 def Sluice_ReturnOp : Sluice_Op<"return", [
-    Pure, Terminator, HasParent<"ModelOp">]> {
+    Pure, Terminator,
+    HasParent<"ModelOp">]> { // return_c2
   let summary = "ends a model with its logits";
   let description = [{
+    Shapes: `logits` is [outputs, vocab_size].
+
+    ```mlir
+    sluice.return %logits : tensor<?x4096xf32>
+    ```
+
     Constraints:
     - (C1) the logits are as wide as the model's vocabulary.
+    - (C2) it stands directly in a `sluice.model`.
   }];
   let arguments = (ins Sluice_Rows:$logits);
   let assemblyFormat = "$logits attr-dict `:` type($logits)";
   let hasVerifier = 1;
 }
+
+} // opDocGroup
 
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEMODULEOPS_TD

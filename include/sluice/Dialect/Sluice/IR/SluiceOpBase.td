@@ -1,4 +1,4 @@
-//===- SluiceOpBase.td - what the op files share ------------------------===//
+//===- SluiceOpBase.td - what the op files share --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,6 +17,30 @@ include "sluice/Dialect/Sluice/IR/SluiceAttributes.td"
 include "sluice/Dialect/Sluice/IR/SluiceDialect.td"
 include "sluice/Dialect/Sluice/IR/SluiceInterfaces.td"
 include "sluice/Dialect/Sluice/IR/SluiceTypes.td"
+
+//===----------------------------------------------------------------------===//
+// Groups of the reference
+//===----------------------------------------------------------------------===//
+
+class Sluice_OpGroup<string title, string text> : OpDocGroup {
+  let summary = title;
+  let description = text;
+}
+
+def Sluice_SymbolOps : Sluice_OpGroup<"Symbols of a module",
+    "What the model is made from, by name; and the frame of the model.">;
+def Sluice_StructureOps : Sluice_OpGroup<"Structure of a model",
+    "Layers, and the values of weights and caches in them.">;
+def Sluice_RowWiseOps : Sluice_OpGroup<"Row-wise ops",
+    "A row of their result depends on the same row of their operands alone.">;
+def Sluice_PerSequenceOps : Sluice_OpGroup<"Per-sequence ops",
+    "A row of their result depends on its sequence's earlier rows as well.">;
+def Sluice_ProgramOps : Sluice_OpGroup<"Beside emitted code",
+    "What describes the code of the phase `kernels` to the runtime.">;
+
+//===----------------------------------------------------------------------===//
+// Bases
+//===----------------------------------------------------------------------===//
 
 class Sluice_Op<string mnemonic, list<Trait> traits = []>
     : Op<Sluice_Dialect, mnemonic, traits>;

@@ -1,4 +1,4 @@
-//===- SluiceOps.h - ops of the dialect sluice --------------------------===//
+//===- SluiceOps.h - ops of the dialect sluice ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,6 +17,13 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace sluice::ir {
+
+/// Bytes of one row of every operand and result of `op` that is rows.
+int64_t getOperandAndResultBytesPerRow(mlir::Operation *op);
+
+} // namespace sluice::ir
 
 #include "sluice/Dialect/Sluice/IR/SluiceInterfaces.h.inc"
 

@@ -1,4 +1,4 @@
-//===- SluiceOps.td - all ops of the dialect sluice ---------------------===//
+//===- SluiceOps.td - all ops of the dialect sluice -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,5 +10,6 @@
 
 include "sluice/Dialect/Sluice/IR/SluiceModelOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceModuleOps.td"
+include "sluice/Dialect/Sluice/IR/SluiceProgramOps.td"
 
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEOPS_TD

@@ -1,4 +1,4 @@
-//===- SluiceTypes.h - types and attributes of the dialect sluice -------===//
+//===- SluiceTypes.h - types and attributes of the dialect sluice ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@
 
 namespace sluice::ir {
 
-/// tensor<?xNxf32>: rows of N features.
+/// tensor<?xNxf32>: rows of N features, N at most 2^24.
 bool isRows(mlir::Type type);
 /// A static tensor of rank 1 of f32, f16 or bf16.
 bool isVectorWeight(mlir::Type type);

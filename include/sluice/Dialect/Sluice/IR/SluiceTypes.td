@@ -1,4 +1,4 @@
-//===- SluiceTypes.td - types of the dialect sluice ---------------------===//
+//===- SluiceTypes.td - types of the dialect sluice -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,6 +23,10 @@ def Sluice_BatchType : Sluice_Type<"Batch", "batch"> {
     Says of each row of a step which sequence it belongs to, at which position
     it stands, which token it holds and whether its logits are wanted. Rows of
     one sequence stand in the order of their positions.
+
+    ```mlir
+    !sluice.batch
+    ```
   }];
 }
 
@@ -31,6 +35,10 @@ def Sluice_CacheType : Sluice_Type<"Cache", "cache"> {
   let description = [{
     The keys and values of every position of every sequence, `kv_heads` heads
     of `head_dim` elements each. How they are stored is the runtime's matter.
+
+    ```mlir
+    !sluice.cache<kv_heads = 2, head_dim = 32>
+    ```
 
     Constraints:
     - (C1) `kv_heads` and `head_dim` are positive.
@@ -46,6 +54,10 @@ def Sluice_BlockType : Sluice_Type<"Block", "block"> {
     An element of a weight that is stored in blocks sharing scales, in the
     layouts of GGUF. A row (the last dimension) is a whole number of blocks.
 
+    ```mlir
+    tensor<256x256x!sluice.block<q8_0>>
+    ```
+
     Constraints:
     - (C1) the format is a block format: not `f32`, `f16` or `bf16`, which are
       builtin types.
@@ -60,7 +72,7 @@ def Sluice_BlockType : Sluice_Type<"Block", "block"> {
 //===----------------------------------------------------------------------===//
 
 def Sluice_Rows : Type<CPred<"::sluice::ir::isRows($_self)">,
-    "rows of features, tensor<?xNxf32>", "::mlir::RankedTensorType">;
+    "rows of features, tensor<?xNxf32> with N at most 2^24", "::mlir::RankedTensorType">;
 
 def Sluice_VectorWeight : Type<CPred<"::sluice::ir::isVectorWeight($_self)">,
     "a vector weight, tensor<N x f32|f16|bf16>", "::mlir::RankedTensorType">;

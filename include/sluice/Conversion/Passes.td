@@ -1,0 +1,137 @@
+//===- Passes.td - conversions out of the dialect sluice ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_CONVERSION_PASSES_TD
+#define SLUICE_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
+  let summary = "Turn a model into code for a CPU and calls of the runtime";
+  let description = [{
+    Takes a module of the phase `model` to the phase `kernels`. The
+    `sluice.model` becomes the function `sluice_program_step`, which every
+    thread of the runtime's pool runs once per step, and a `sluice.program` that
+    describes it. Files, weights and the tokenizer stay.
+
+    What works on one row at a time (norms, rotation, activations, gates, sums,
+    splitting) becomes generated vector code: ops that follow each other over
+    the same rows share a loop over the rows, and those that follow each other
+    over the same columns a loop over the columns. Equal row loops share a
+    function. Matrix products, attention and table look-ups become calls of
+    micro-kernels; the activations of quantised weights are quantised once per
+    value.
+
+    A sum's order depends on its length alone, so that a row's results are the
+    same bits alone and in any company.
+
+    Threads meet at a barrier only where one reads what another has written.
+    Values share memory once a barrier has ended their use.
+
+    Example:
+
+    ```mlir
+    %n = sluice.rms_norm %x, %w epsilon 1.0e-05
+      : tensor<?x256xf32>, tensor<256xf32>
+    %y = sluice.linear %n, %m
+      : tensor<?x256xf32>, tensor<512x256xf32> -> tensor<?x512xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %weight = call @sluice_vector(%step, %c1) : (!llvm.ptr, i64) -> !llvm.ptr
+    call @rows_rms_norm(%x, %weight, %n, %begin, %end) : ...
+    call @sluice_barrier(%step, %thread) : (!llvm.ptr, i64) -> ()
+    call @sluice_linear(%step, %c2, %n, %none, %y, %rows, %thread, %threads)
+    ```
+  }];
+  let options = [
+    Option<"cpu", "cpu", "::sluice::ir::CpuLevel",
+           "::sluice::ir::CpuLevel::Avx2",
+           "Instructions that the code and its micro-kernels use.",
+           [{::llvm::cl::values(
+             clEnumValN(::sluice::ir::CpuLevel::Avx2, "avx2", "x86-64-v3"),
+             clEnumValN(::sluice::ir::CpuLevel::Avx512, "avx512", "x86-64-v4"),
+             clEnumValN(::sluice::ir::CpuLevel::Avx512Vnni, "avx512vnni",
+                        "x86-64-v4 with VNNI and BF16"))}]>
+  ];
+  let statistics = [
+    Statistic<"rowLoops", "row-loops", "Loops over rows in the step">,
+    Statistic<"rowKernels", "row-kernels",
+              "Distinct functions that the row loops share">,
+    Statistic<"fusedOps", "ops-fused-into-row-loops",
+              "Row-wise ops and runtime calls in row loops">,
+    Statistic<"microKernelCalls", "micro-kernel-calls",
+              "Matrix products, cache appends and attentions">,
+    Statistic<"barriers", "barriers", "Barriers in the step">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ApproximateMath : Pass<"sluice-approximate-math"> {
+  let summary = "Replace exp, tanh and erf on vectors by polynomials";
+  let description = [{
+    A call of the C library for each lane would cost more than everything around
+    it, and its results would depend on which C library runs. Upstream's
+    polynomial approximations of `math.exp`, `math.tanh` and `math.erf` in
+    float32 take their place. Their errors, which this project's tests measure
+    over [-20, 20]: `exp` at most 1 and `tanh` at most 5 units in the last
+    place, `erf` at most 3e-7. Results of `exp` below the normal range are 0.
+
+    Example:
+
+    ```mlir
+    %y = math.tanh %x : vector<16xf32>
+    ```
+
+    becomes `arith` and `math.fma` ops.
+  }];
+  let statistics = [
+    Statistic<"approximated", "ops-approximated",
+              "Ops that a polynomial has replaced">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+def LowerViews : Pass<"sluice-lower-views"> {
+  let summary = "Turn sluice.view into a memref descriptor";
+  let description = [{
+    Builds the descriptor that the LLVM dialect has for a memref around the
+    pointer. The casts that this leaves go away once memrefs are converted.
+
+    Example:
+
+    ```mlir
+    %x = sluice.view %p[%n] : !llvm.ptr to memref<?x256xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %0 = llvm.mlir.poison
+      : !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>
+    %1 = llvm.insertvalue %p, %0[0] : ...
+    ...
+    %x = builtin.unrealized_conversion_cast %7 : ... to memref<?x256xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"lowered", "views-lowered", "Views that became descriptors">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // SLUICE_CONVERSION_PASSES_TD

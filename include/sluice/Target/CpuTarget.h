@@ -1,0 +1,36 @@
+//===- CpuTarget.h - the CPU an executable is built for -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_TARGET_CPUTARGET_H
+#define SLUICE_TARGET_CPUTARGET_H
+
+#include "runtime/base/Status.h"
+#include "runtime/device/cpu/CpuFeatures.h"
+
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+/// What both halves of an executable are told: the level picks the runtime's
+/// micro-kernels, the LLVM names what generated code may use.
+struct CpuTarget {
+  cpu::Isa isa;
+  std::string llvmCpu;      // as in -mcpu
+  std::string llvmFeatures; // as in -mattr
+};
+
+/// The target for a level of the runtime's kernels.
+CpuTarget getCpuTarget(cpu::Isa isa);
+
+/// The target for `--cpu name`: `native` (this machine's), `x86-64-v3`,
+/// `x86-64-v4`. Errors: another name, or a machine below x86-64-v3.
+Expected<CpuTarget> getCpuTarget(std::string_view name);
+
+} // namespace sluice
+
+#endif // SLUICE_TARGET_CPUTARGET_H

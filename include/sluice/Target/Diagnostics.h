@@ -1,0 +1,55 @@
+//===- Diagnostics.h - MLIR diagnostics as a Status -----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_TARGET_DIAGNOSTICS_H
+#define SLUICE_TARGET_DIAGNOSTICS_H
+
+#include "runtime/base/Status.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+#include <string>
+
+namespace sluice {
+
+/// While it lives, keeps the first error that MLIR reports in a context, so
+/// that whoever called MLIR can return it as a Status. Warnings and remarks go
+/// on to the handlers below.
+class FirstError {
+public:
+  explicit FirstError(mlir::MLIRContext *context)
+      : handler(context, [this](mlir::Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
+            return mlir::failure();
+          if (message.empty()) {
+            llvm::raw_string_ostream stream(message);
+            if (auto file = diagnostic.getLocation()
+                                ->findInstanceOf<mlir::FileLineColLoc>()) {
+              stream << file.getFilename().getValue() << ":";
+              // A module that the file does not spell out has no line.
+              if (file.getLine() != 0)
+                stream << file.getLine() << ":" << file.getColumn() << ":";
+              stream << " ";
+            }
+            stream << diagnostic;
+          }
+          return mlir::success();
+        }) {}
+
+  /// The first error, or one that says `fallback` where none was reported.
+  Status status(const char *fallback) const {
+    return Status::error(message.empty() ? fallback : message);
+  }
+
+private:
+  std::string message;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_TARGET_DIAGNOSTICS_H

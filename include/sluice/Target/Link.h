@@ -1,0 +1,32 @@
+//===- Link.h - executables from objects ----------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_TARGET_LINK_H
+#define SLUICE_TARGET_LINK_H
+
+#include "runtime/base/Status.h"
+
+#include <span>
+#include <string>
+
+namespace sluice {
+
+/// Links an object of emitObject() with the runtime's archive into an
+/// executable at `output`. Runs the system's C++ compiler driver (`$CXX`, else
+/// c++, g++, clang++ or clang++-22 in that order, from PATH); the result needs
+/// nothing but the C library at run time. `runtimeArchive` is the path of
+/// libsluice_runtime.a. Errors: no driver, or what the linker said first.
+Status linkExecutable(std::span<const char> object,
+                      const std::string &runtimeArchive,
+                      const std::string &output);
+
+/// The archive that lies beside this program: ../lib/libsluice_runtime.a.
+Expected<std::string> findRuntimeArchive();
+
+} // namespace sluice
+
+#endif // SLUICE_TARGET_LINK_H

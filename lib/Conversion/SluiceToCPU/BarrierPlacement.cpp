@@ -1,0 +1,41 @@
+//===- BarrierPlacement.cpp - where threads wait for each other -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BarrierPlacement.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace sluice::tocpu;
+
+/// Whether threads must meet between the two.
+static bool conflicts(const Access &earlier, const Access &later) {
+  if (earlier.buffer != later.buffer || (!earlier.writes && !later.writes))
+    return false;
+  return earlier.share == Share::Whole || earlier.share != later.share;
+}
+
+SmallVector<unsigned>
+sluice::tocpu::placeBarriers(ArrayRef<SmallVector<Access>> tasks) {
+  SmallVector<unsigned> intervals;
+  SmallVector<Access> sinceBarrier;
+  unsigned interval = 0;
+  for (ArrayRef<Access> task : tasks) {
+    bool needsBarrier = llvm::any_of(task, [&](const Access &later) {
+      return llvm::any_of(sinceBarrier, [&](const Access &earlier) {
+        return conflicts(earlier, later);
+      });
+    });
+    if (needsBarrier) {
+      ++interval;
+      sinceBarrier.clear();
+    }
+    intervals.push_back(interval);
+    llvm::append_range(sinceBarrier, task);
+  }
+  return intervals;
+}

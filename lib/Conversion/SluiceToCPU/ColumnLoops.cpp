@@ -1,0 +1,150 @@
+//===- ColumnLoops.cpp - norms, activations, gates and sums ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A loop over the columns of a row runs the passes of all its nodes on one
+// vector of columns before it goes to the next. Reductions keep one sum in each
+// lane and add the lanes up at the end, in an order that the width alone
+// decides.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sluice::ir;
+using namespace sluice::tocpu;
+
+void RowEmitter::emitColumns(const LoopItem &item) {
+  SmallVector<Value> sums;
+  for (const ColumnPass &pass : item.passes)
+    if (!pass.isLast())
+      sums.push_back(code.constant(0.0));
+
+  sums = code.forEachVector(
+      item.width, sums, [&](Value column, int64_t tail, ValueRange carried) {
+        Value mask = tail ? code.mask(tail, code.getLanes()) : Value();
+        Registers registers;
+        SmallVector<Value> next;
+        for (const ColumnPass &pass : item.passes) {
+          Value sum = pass.isLast() ? Value() : carried[next.size()];
+          sum = emitPass(pass, registers, column, mask, sum);
+          if (sum)
+            next.push_back(sum);
+        }
+        return next;
+      });
+
+  auto sum = sums.begin();
+  for (const ColumnPass &pass : item.passes)
+    if (!pass.isLast())
+      finishReduction(pass, *sum++);
+}
+
+/// Emits a pass for the columns at hand. Returns the new sums of a reduction.
+Value RowEmitter::emitPass(const ColumnPass &pass, Registers &registers,
+                           Value column, Value mask, Value carried) {
+  const Node &node = *pass.node;
+  if (!pass.isLast()) {
+    Value x = read(node.inputs.front(), registers, column, mask);
+    return emitReduce(pass, x, mask, carried);
+  }
+  unsigned output = node.outputs.front();
+  Value result = emitMap(pass, registers, column, mask);
+  registers[output] = result;
+  if (!inRegisters[output])
+    code.store(result, operands.rows.at(output), {row, column}, mask);
+  return {};
+}
+
+Value RowEmitter::read(unsigned buffer, Registers &registers, Value column,
+                       Value mask) {
+  Value &value = registers[buffer];
+  if (!value)
+    value = code.load(operands.rows.at(buffer), {row, column}, mask,
+                      code.getLanes());
+  return value;
+}
+
+Value RowEmitter::readWeight(Value weight, Value column, Value mask) {
+  return code.load(operands.vectors.at(weight), {column}, mask,
+                   code.getLanes());
+}
+
+/// A node's last pass: its result for the columns at hand.
+Value RowEmitter::emitMap(const ColumnPass &pass, Registers &registers,
+                          Value column, Value mask) {
+  const Node &node = *pass.node;
+  auto input = [&](unsigned i) {
+    return read(node.inputs[i], registers, column, mask);
+  };
+  return llvm::TypeSwitch<Operation *, Value>(node.op)
+      .Case([&](AddOp) { return arith::AddFOp::create(b, input(0), input(1)); })
+      .Case([&](ActivationOp op) {
+        return code.activation(op.getKind(), input(0));
+      })
+      .Case([&](GateOp op) {
+        Value gate = code.activation(op.getKind(), input(0));
+        return arith::MulFOp::create(b, gate, input(1));
+      })
+      .Case([&](RmsNormOp op) {
+        Value scaled =
+            arith::MulFOp::create(b, input(0), scalars.at(&node).inverse);
+        return arith::MulFOp::create(b, scaled,
+                                     readWeight(op.getWeight(), column, mask));
+      })
+      .Case([&](LayerNormOp op) -> Value {
+        const Scalars &scalar = scalars.at(&node);
+        Value centred = arith::SubFOp::create(b, input(0), scalar.mean);
+        Value scaled = arith::MulFOp::create(b, centred, scalar.inverse);
+        Value weight = readWeight(op.getWeight(), column, mask);
+        if (!op.getBias())
+          return arith::MulFOp::create(b, scaled, weight);
+        return math::FmaOp::create(b, scaled, weight,
+                                   readWeight(op.getBias(), column, mask));
+      });
+}
+
+/// Adds what the columns at hand contribute to a node's sums.
+Value RowEmitter::emitReduce(const ColumnPass &pass, Value x, Value mask,
+                             Value sum) {
+  bool isMean = isa<LayerNormOp>(pass.node->op) && pass.number == 0;
+  Value next;
+  if (isMean) {
+    next = arith::AddFOp::create(b, sum, x);
+  } else {
+    if (isa<LayerNormOp>(pass.node->op))
+      x = arith::SubFOp::create(b, x, scalars.at(pass.node).mean);
+    next = math::FmaOp::create(b, x, x, sum);
+  }
+  // Lanes past the row's end hold whatever was computed there.
+  return mask ? arith::SelectOp::create(b, mask, next, sum).getResult() : next;
+}
+
+/// Makes the scalar that a node's next pass uses.
+void RowEmitter::finishReduction(const ColumnPass &pass, Value sum) {
+  const Node &node = *pass.node;
+  double width = static_cast<double>(graph.buffers[node.inputs.front()].width);
+  Value mean =
+      arith::DivFOp::create(b, code.sumLanes(sum), code.scalarConstant(width));
+  Scalars &scalar = scalars[&node];
+  if (isa<LayerNormOp>(node.op) && pass.number == 0) {
+    scalar.mean = code.broadcast(mean);
+    return;
+  }
+  APFloat epsilon = isa<RmsNormOp>(node.op)
+                        ? cast<RmsNormOp>(node.op).getEpsilon()
+                        : cast<LayerNormOp>(node.op).getEpsilon();
+  Value square = arith::AddFOp::create(
+      b, mean, code.scalarConstant(epsilon.convertToDouble()));
+  Value inverse = arith::DivFOp::create(b, code.scalarConstant(1.0),
+                                        math::SqrtOp::create(b, square));
+  scalar.inverse = code.broadcast(inverse);
+}

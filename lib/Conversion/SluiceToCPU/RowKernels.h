@@ -1,0 +1,79 @@
+//===- RowKernels.h - functions for row loops -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each row loop is a private function that gets its buffers and weights as
+// pointers, then the range of rows. Layers repeat each other, so row loops that
+// differ in nothing but what they are called with share a function: the code of
+// a model of eighty layers is that of three or four.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_ROWKERNELS_H
+#define SLUICE_LIB_CONVERSION_SLUICETOCPU_ROWKERNELS_H
+
+#include "RuntimeCalls.h"
+#include "StepSchedule.h"
+#include "WeightUses.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace sluice::tocpu {
+
+/// What a row kernel is called with, before the range of rows.
+struct KernelArgument {
+  enum class Kind {
+    Step,   // the SluiceStep
+    Buffer, // a buffer's start; `index` is the buffer
+    Vector, // a vector weight's start; `index` as WeightUses numbers it
+    Number, // `index` itself, an i64
+  };
+  Kind kind;
+  int64_t index;
+
+  bool operator==(const KernelArgument &) const = default;
+};
+
+/// A function and its arguments but for the last two: begin and end of the
+/// rows, of type index.
+struct KernelCall {
+  mlir::func::FuncOp function;
+  llvm::SmallVector<KernelArgument> arguments;
+};
+
+class RowKernels {
+public:
+  RowKernels(mlir::SymbolTable &symbols, const StepGraph &graph,
+             const StepSchedule &schedule, RuntimeCalls &runtime,
+             WeightUses &weights, int64_t lanes)
+      : symbols(symbols), graph(graph), schedule(schedule), runtime(runtime),
+        weights(weights), lanes(lanes) {}
+
+  /// The function for a row loop, made where there is none yet.
+  KernelCall getCall(const Task &task);
+
+  unsigned getCount() const { return kernels.size(); }
+
+private:
+  llvm::SmallVector<KernelArgument> getArguments(const Node &node);
+  llvm::SmallVector<KernelArgument> getArguments(const Task &task);
+  std::string getSignature(const Task &task,
+                           llvm::ArrayRef<KernelArgument> arguments);
+  mlir::func::FuncOp create(const Task &task,
+                            llvm::ArrayRef<KernelArgument> arguments);
+
+  mlir::SymbolTable &symbols;
+  const StepGraph &graph;
+  const StepSchedule &schedule;
+  RuntimeCalls &runtime;
+  WeightUses &weights;
+  int64_t lanes;
+  llvm::StringMap<mlir::func::FuncOp> kernels; // by signature
+};
+
+} // namespace sluice::tocpu
+
+#endif // SLUICE_LIB_CONVERSION_SLUICETOCPU_ROWKERNELS_H

@@ -1,0 +1,181 @@
+//===- RowOps.cpp - splitting, rotation and calls for one row -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace sluice::ir;
+using namespace sluice::tocpu;
+
+void RowEmitter::emit(ArrayRef<LoopItem> items, Value rowIndex) {
+  row = rowIndex;
+  for (const LoopItem &item : items) {
+    if (item.node)
+      emitNode(*item.node);
+    else
+      emitColumns(item);
+  }
+}
+
+void RowEmitter::emitNode(const Node &node) {
+  if (node.kind == Node::Kind::SplitQKV)
+    return emitSplit(node);
+  if (node.kind == Node::Kind::Rope)
+    return emitRope(node);
+  emitCall(node);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls of the runtime for one row
+//===----------------------------------------------------------------------===//
+
+void RowEmitter::emitCall(const Node &node) {
+  Type i64 = b.getI64Type();
+  Value begin = arith::IndexCastOp::create(b, i64, row);
+  Value end = arith::AddIOp::create(b, begin, makeNumber(b, 1));
+  Value out = operands.pointers.at(node.outputs.front());
+  int64_t width = graph.buffers[node.outputs.front()].width;
+  auto input = [&] { return operands.pointers.at(node.inputs.front()); };
+
+  switch (node.kind) {
+  case Node::Kind::Embed: {
+    bool byPosition = cast<EmbedOp>(node.op).getBy() == EmbedIndex::Position;
+    return runtime.embed(b, operands.step, operands.numbers.at(&node),
+                         byPosition, out, begin, end);
+  }
+  case Node::Kind::SelectOutputs:
+    return runtime.selectOutputs(b, operands.step, input(), out, width, begin,
+                                 end);
+  case Node::Kind::RopeTable:
+    return runtime.ropeTable(b, operands.step, operands.numbers.at(&node), out,
+                             begin, end);
+  case Node::Kind::Quantize:
+    return runtime.quantizeRows(b, input(), out, width, begin, end);
+  default:
+    llvm_unreachable("not a call for a row");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// split_qkv
+//===----------------------------------------------------------------------===//
+
+/// Copies `count` columns of the row.
+void RowEmitter::copy(Value source, Value from, Value target, Value to,
+                      int64_t count) {
+  code.forEachVector(count, [&](Value column, int64_t tail) {
+    Value mask = tail ? code.mask(tail, code.getLanes()) : Value();
+    Value vector = code.load(source, {row, code.addIndices(from, column)}, mask,
+                             code.getLanes());
+    code.store(vector, target, {row, code.addIndices(to, column)}, mask);
+  });
+}
+
+void RowEmitter::emitSplit(const Node &node) {
+  auto op = cast<SplitQKVOp>(node.op);
+  int64_t dim = op.getHeadDim(), kvHeads = op.getKvHeads();
+  // Columns of queries, keys and values: of all heads, or of one group's.
+  bool isGrouped = op.getLayout() == QKVLayout::Grouped;
+  int64_t groups = isGrouped ? kvHeads : 1;
+  int64_t widths[3] = {static_cast<int64_t>(op.getHeads()) / groups * dim,
+                       kvHeads / groups * dim, kvHeads / groups * dim};
+
+  Value source = operands.rows.at(node.inputs.front());
+  code.forEach(groups, [&](Value group) {
+    Value from = code.scaleIndex(group, widths[0] + widths[1] + widths[2]);
+    for (auto [output, width] : llvm::zip_equal(node.outputs, widths)) {
+      Value to = code.scaleIndex(group, width);
+      copy(source, from, operands.rows.at(output), to, width);
+      from = code.addIndices(from, code.index(width));
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// rope
+//===----------------------------------------------------------------------===//
+
+/// (x0, x1) turned by the angle: (x0 cos - x1 sin, x1 cos + x0 sin).
+std::pair<Value, Value> RowEmitter::rotate(Value x0, Value x1, Value cos,
+                                           Value sin) {
+  auto mul = [&](Value lhs, Value rhs) -> Value {
+    return arith::MulFOp::create(b, lhs, rhs);
+  };
+  Value y0 = arith::SubFOp::create(b, mul(x0, cos), mul(x1, sin));
+  Value y1 = arith::AddFOp::create(b, mul(x1, cos), mul(x0, sin));
+  return {y0, y1};
+}
+
+void RowEmitter::emitRope(const Node &node) {
+  auto op = cast<RopeOp>(node.op);
+  int64_t dim = op.getHeadDim(), rotary = op.getRotaryDim();
+  code.forEach(op.getHeads(), [&](Value headIndex) {
+    Value head = code.scaleIndex(headIndex, dim);
+    if (op.getStyle() == RopeStyle::Half)
+      rotateHalves(node, head);
+    else
+      rotateInterleaved(node, head);
+    if (rotary == dim)
+      return;
+    Value rest = code.addIndices(head, code.index(rotary));
+    copy(operands.rows.at(node.inputs.front()), rest,
+         operands.rows.at(node.outputs.front()), rest, dim - rotary);
+  });
+}
+
+/// Rotates a head whose pairs are features p and p + rotary / 2.
+void RowEmitter::rotateHalves(const Node &node, Value head) {
+  int64_t pairs = cast<RopeOp>(node.op).getRotaryDim() / 2;
+  int64_t lanes = code.getLanes();
+  Value x = operands.rows.at(node.inputs[0]);
+  Value table = operands.rows.at(node.inputs[1]);
+  Value y = operands.rows.at(node.outputs[0]);
+  code.forEachVector(pairs, [&](Value pair, int64_t tail) {
+    Value mask = tail ? code.mask(tail, lanes) : Value();
+    Value second = code.addIndices(pair, code.index(pairs));
+    Value at0 = code.addIndices(head, pair);
+    Value at1 = code.addIndices(head, second);
+    auto [y0, y1] = rotate(code.load(x, {row, at0}, mask, lanes),
+                           code.load(x, {row, at1}, mask, lanes),
+                           code.load(table, {row, pair}, mask, lanes),
+                           code.load(table, {row, second}, mask, lanes));
+    code.store(y0, y, {row, at0}, mask);
+    code.store(y1, y, {row, at1}, mask);
+  });
+}
+
+/// Rotates a head whose pairs are features 2p and 2p + 1.
+void RowEmitter::rotateInterleaved(const Node &node, Value head) {
+  int64_t pairs = cast<RopeOp>(node.op).getRotaryDim() / 2;
+  int64_t lanes = code.getLanes();
+  Value x = operands.rows.at(node.inputs[0]);
+  Value table = operands.rows.at(node.inputs[1]);
+  Value y = operands.rows.at(node.outputs[0]);
+  SmallVector<int64_t> evens, odds, woven;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    evens.push_back(2 * lane);
+    odds.push_back(2 * lane + 1);
+    woven.append({lane, lanes + lane});
+  }
+  code.forEachVector(pairs, [&](Value pair, int64_t tail) {
+    Value mask = tail ? code.mask(tail, lanes) : Value();
+    Value bothMask = tail ? code.mask(2 * tail, 2 * lanes) : Value();
+    Value at = code.addIndices(head, code.scaleIndex(pair, 2));
+    Value sinAt = code.addIndices(pair, code.index(pairs));
+    Value both = code.load(x, {row, at}, bothMask, 2 * lanes);
+    auto [y0, y1] = rotate(vector::ShuffleOp::create(b, both, both, evens),
+                           vector::ShuffleOp::create(b, both, both, odds),
+                           code.load(table, {row, pair}, mask, lanes),
+                           code.load(table, {row, sinAt}, mask, lanes));
+    Value result = vector::ShuffleOp::create(b, y0, y1, woven);
+    code.store(result, y, {row, at}, bothMask);
+  });
+}

@@ -1,0 +1,95 @@
+//===- RuntimeCalls.cpp - calls of the runtime ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuntimeCalls.h"
+
+#include "runtime/device/cpu/ProgramABI.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace sluice::tocpu;
+
+static_assert(SLUICE_ABI_VERSION == 1, "read ProgramABI.h again");
+
+Value sluice::tocpu::makeNumber(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantIntOp::create(b, value, /*width=*/64);
+}
+
+FunctionType RuntimeCalls::getStepType(MLIRContext *context) {
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = IntegerType::get(context, 64);
+  return FunctionType::get(
+      context, {pointer, i64, i64, pointer, i64, i64, i64, i64}, {});
+}
+
+func::CallOp RuntimeCalls::call(ImplicitLocOpBuilder &b, StringRef name,
+                                TypeRange results, ValueRange operands) {
+  if (!symbols.lookup(name)) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(cast<ModuleOp>(symbols.getOp()).getBody());
+    auto type = b.getFunctionType(operands.getTypes(), results);
+    auto declaration = func::FuncOp::create(b, name, type);
+    declaration.setPrivate();
+    symbols.insert(declaration);
+  }
+  return func::CallOp::create(b, name, results, operands);
+}
+
+void RuntimeCalls::barrier(ImplicitLocOpBuilder &b, const StepArguments &step) {
+  call(b, "sluice_barrier", {}, {step.step, step.thread});
+}
+
+Value RuntimeCalls::vector(ImplicitLocOpBuilder &b, Value step, Value weight) {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  return call(b, "sluice_vector", pointer, {step, weight}).getResult(0);
+}
+
+void RuntimeCalls::embed(ImplicitLocOpBuilder &b, Value step, Value weight,
+                         bool byPosition, Value out, Value begin, Value end) {
+  Value by = arith::ConstantIntOp::create(b, byPosition, /*width=*/32);
+  call(b, "sluice_embed", {}, {step, weight, by, out, begin, end});
+}
+
+void RuntimeCalls::quantizeRows(ImplicitLocOpBuilder &b, Value x, Value q,
+                                int64_t cols, Value begin, Value end) {
+  call(b, "sluice_quantize_rows", {}, {x, q, makeNumber(b, cols), begin, end});
+}
+
+void RuntimeCalls::ropeTable(ImplicitLocOpBuilder &b, Value step, Value table,
+                             Value cosSin, Value begin, Value end) {
+  call(b, "sluice_rope_table", {}, {step, table, cosSin, begin, end});
+}
+
+void RuntimeCalls::selectOutputs(ImplicitLocOpBuilder &b, Value step, Value h,
+                                 Value out, int64_t cols, Value begin,
+                                 Value end) {
+  call(b, "sluice_select_outputs", {},
+       {step, h, out, makeNumber(b, cols), begin, end});
+}
+
+void RuntimeCalls::linear(ImplicitLocOpBuilder &b, const StepArguments &step,
+                          Value weight, Value x, Value bias, Value y,
+                          Value rows) {
+  call(b, "sluice_linear", {},
+       {step.step, weight, x, bias, y, rows, step.thread, step.threads});
+}
+
+void RuntimeCalls::append(ImplicitLocOpBuilder &b, const StepArguments &step,
+                          Value cache, Value k, Value v) {
+  call(b, "sluice_append", {},
+       {step.step, cache, k, v, step.rows, step.thread, step.threads});
+}
+
+void RuntimeCalls::attend(ImplicitLocOpBuilder &b, const StepArguments &step,
+                          Value cache, Value q, Value k, Value v, Value out,
+                          Value parameters) {
+  call(b, "sluice_attend", {},
+       {step.step, cache, q, k, v, out, parameters, step.rows, step.thread,
+        step.threads});
+}

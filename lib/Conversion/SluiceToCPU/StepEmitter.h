@@ -1,0 +1,72 @@
+//===- StepEmitter.h - the step function ----------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPEMITTER_H
+#define SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPEMITTER_H
+
+#include "ArenaPlan.h"
+#include "AttentionParameters.h"
+#include "RowKernels.h"
+
+namespace sluice::tocpu {
+
+/// Where everything lies: a plan for each domain.
+struct StepLayout {
+  ArenaPlan rows;
+  ArenaPlan outputs;
+
+  const ArenaPlan &operator[](Domain domain) const {
+    return domain == Domain::Rows ? rows : outputs;
+  }
+};
+
+/// Emits the function `sluice_program_step`: the tasks in their order, with
+/// barriers where intervals change.
+class StepEmitter {
+public:
+  StepEmitter(mlir::SymbolTable &symbols, const StepGraph &graph,
+              const StepSchedule &schedule, const StepLayout &layout,
+              int64_t lanes)
+      : symbols(symbols), graph(graph), layout(layout), runtime(symbols),
+        kernels(symbols, graph, schedule, runtime, weights, lanes),
+        attention(symbols), schedule(schedule) {}
+
+  void emit(mlir::Location loc, llvm::ArrayRef<unsigned> intervals);
+
+  const WeightUses &getWeights() const { return weights; }
+  unsigned getKernelCount() const { return kernels.getCount(); }
+
+private:
+  mlir::func::FuncOp createFunction(mlir::Location loc);
+  void emitRowLoop(mlir::ImplicitLocOpBuilder &b, const Task &task);
+  void emitCall(mlir::ImplicitLocOpBuilder &b, const Node &node);
+  mlir::Value getPointer(mlir::ImplicitLocOpBuilder &b, unsigned buffer);
+  mlir::Value getVector(mlir::ImplicitLocOpBuilder &b, int64_t weight);
+  mlir::Value getArgument(mlir::ImplicitLocOpBuilder &b,
+                          KernelArgument argument);
+  /// This thread's share of the rows of a domain, as two indices.
+  std::pair<mlir::Value, mlir::Value> getShare(mlir::ImplicitLocOpBuilder &b,
+                                               Domain domain);
+
+  mlir::SymbolTable &symbols;
+  const StepGraph &graph;
+  const StepLayout &layout;
+  RuntimeCalls runtime;
+  WeightUses weights;
+  RowKernels kernels;
+  AttentionParameters attention;
+  const StepSchedule &schedule;
+  StepArguments step;
+  // Computed once: the step function is one block.
+  llvm::DenseMap<unsigned, mlir::Value> pointers; // of buffers
+  llvm::DenseMap<int64_t, mlir::Value> vectors;   // of weights
+  llvm::DenseMap<Domain, std::pair<mlir::Value, mlir::Value>> shares;
+};
+
+} // namespace sluice::tocpu
+
+#endif // SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPEMITTER_H

@@ -1,0 +1,252 @@
+//===- StepGraph.cpp - a step as nodes over buffers -----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepGraph.h"
+
+#include "RopeTables.h"
+#include "runtime/device/cpu/ProgramABI.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sluice::ir;
+using namespace sluice::tocpu;
+
+int64_t Buffer::getFloatsPerRow() const {
+  switch (kind) {
+  case Kind::Floats:
+    return width;
+  case Kind::Quantized:
+    return SLUICE_QUANTIZED_ROW_FLOATS(width);
+  case Kind::Cache:
+    return 0;
+  }
+  llvm_unreachable("covered switch");
+}
+
+namespace {
+
+class StepGraphBuilder {
+public:
+  LogicalResult build(ModelOp model);
+  StepGraph graph;
+
+private:
+  LogicalResult visitBlock(Block &block);
+  LogicalResult visit(Operation *op);
+  LogicalResult visitLayer(LayerOp op);
+  LogicalResult visitReturn(ReturnOp op);
+  LogicalResult visitEmbed(EmbedOp op);
+  LogicalResult visitSelect(SelectOutputsOp op);
+  LogicalResult visitRope(RopeOp op);
+  LogicalResult visitLinear(LinearOp op);
+  LogicalResult visitAttend(AttendOp op);
+  LogicalResult visitRowWise(Operation *op, Node::Kind kind);
+
+  unsigned addBuffer(Buffer::Kind kind, Domain domain, int64_t width);
+  unsigned addResult(Value value, Domain domain);
+  Node &addNode(Node::Kind kind, Operation *op, Domain domain);
+  unsigned getQuantized(Operation *op, unsigned x);
+
+  Domain domainOf(Value value) {
+    return graph.buffers[buffers.lookup(value)].domain;
+  }
+
+  DenseMap<Value, unsigned> buffers;
+  DenseMap<unsigned, unsigned> quantized; // of a buffer of floats
+  DenseMap<Attribute, unsigned> tables;   // buffer of a #sluice.rope_table
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Buffers and nodes
+//===----------------------------------------------------------------------===//
+
+unsigned StepGraphBuilder::addBuffer(Buffer::Kind kind, Domain domain,
+                                     int64_t width) {
+  graph.buffers.push_back({kind, domain, width});
+  return graph.buffers.size() - 1;
+}
+
+unsigned StepGraphBuilder::addResult(Value value, Domain domain) {
+  unsigned buffer =
+      addBuffer(Buffer::Kind::Floats, domain, getWidth(value.getType()));
+  buffers[value] = buffer;
+  return buffer;
+}
+
+Node &StepGraphBuilder::addNode(Node::Kind kind, Operation *op, Domain domain) {
+  graph.nodes.push_back({kind, op, domain, {}, {}});
+  return graph.nodes.back();
+}
+
+unsigned StepGraphBuilder::getQuantized(Operation *op, unsigned x) {
+  auto [entry, isNew] = quantized.try_emplace(x);
+  if (!isNew)
+    return entry->second;
+  Buffer source = graph.buffers[x];
+  entry->second =
+      addBuffer(Buffer::Kind::Quantized, source.domain, source.width);
+  Node &node = addNode(Node::Kind::Quantize, op, source.domain);
+  node.inputs = {x};
+  node.outputs = {entry->second};
+  return entry->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult StepGraphBuilder::visitBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(visit(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult StepGraphBuilder::visit(Operation *op) {
+  using Kind = Node::Kind;
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ParamOp, LayerCacheOp, YieldOp>([](auto) { return success(); })
+      .Case([&](LayerOp layer) { return visitLayer(layer); })
+      .Case([&](ReturnOp ret) { return visitReturn(ret); })
+      .Case([&](EmbedOp embed) { return visitEmbed(embed); })
+      .Case([&](SelectOutputsOp select) { return visitSelect(select); })
+      .Case([&](RopeOp rope) { return visitRope(rope); })
+      .Case([&](LinearOp linear) { return visitLinear(linear); })
+      .Case([&](AttendOp attend) { return visitAttend(attend); })
+      .Case([&](SplitQKVOp) { return visitRowWise(op, Kind::SplitQKV); })
+      .Case<RmsNormOp, LayerNormOp, ActivationOp, GateOp, AddOp>(
+          [&](auto) { return visitRowWise(op, Kind::Columns); })
+      .Default([](Operation *op) {
+        return op->emitError()
+               << "'" << op->getName() << "' has no lowering to a CPU";
+      });
+}
+
+LogicalResult StepGraphBuilder::visitLayer(LayerOp op) {
+  ++graph.layers;
+  Block &body = op.getBody().front();
+  buffers[body.getArgument(0)] = buffers.lookup(op.getInput());
+  if (failed(visitBlock(body)))
+    return failure();
+  auto yield = cast<YieldOp>(body.getTerminator());
+  buffers[op.getResult()] = buffers.lookup(yield.getValue());
+  return success();
+}
+
+LogicalResult StepGraphBuilder::visitReturn(ReturnOp op) {
+  graph.logits = buffers.lookup(op.getLogits());
+  if (domainOf(op.getLogits()) == Domain::Outputs)
+    return success();
+  // The runtime reads the logits of outputs, whoever computed more.
+  int64_t width = graph.buffers[graph.logits].width;
+  unsigned selected = addBuffer(Buffer::Kind::Floats, Domain::Outputs, width);
+  Node &node = addNode(Node::Kind::SelectOutputs, op, Domain::Outputs);
+  node.inputs = {graph.logits};
+  node.outputs = {selected};
+  graph.logits = selected;
+  return success();
+}
+
+LogicalResult StepGraphBuilder::visitEmbed(EmbedOp op) {
+  Node &node = addNode(Node::Kind::Embed, op, Domain::Rows);
+  node.outputs = {addResult(op.getResult(), Domain::Rows)};
+  if (graph.hiddenSize == 0)
+    graph.hiddenSize = getWidth(op.getResult().getType());
+  return success();
+}
+
+LogicalResult StepGraphBuilder::visitSelect(SelectOutputsOp op) {
+  Node &node = addNode(Node::Kind::SelectOutputs, op, Domain::Outputs);
+  node.inputs = {buffers.lookup(op.getInput())};
+  node.outputs = {addResult(op.getResult(), Domain::Outputs)};
+  return success();
+}
+
+LogicalResult StepGraphBuilder::visitRope(RopeOp op) {
+  FailureOr<RopeTableAttr> table = computeRopeTable(op);
+  if (failed(table))
+    return failure();
+  auto [entry, isNew] = tables.try_emplace(*table);
+  if (isNew) {
+    entry->second =
+        addBuffer(Buffer::Kind::Floats, Domain::Rows, op.getRotaryDim());
+    Node &node = addNode(Node::Kind::RopeTable, op, Domain::Rows);
+    node.outputs = {entry->second};
+    node.index = graph.ropeTables.size();
+    graph.ropeTables.push_back(*table);
+  }
+  Node &node = addNode(Node::Kind::Rope, op, Domain::Rows);
+  node.inputs = {buffers.lookup(op.getInput()), entry->second};
+  node.outputs = {addResult(op.getResult(), Domain::Rows)};
+  return success();
+}
+
+LogicalResult StepGraphBuilder::visitLinear(LinearOp op) {
+  unsigned x = buffers.lookup(op.getInput());
+  auto weight = cast<RankedTensorType>(op.getWeight().getType());
+  if (isa<BlockType>(weight.getElementType()))
+    x = getQuantized(op, x);
+  Domain domain = domainOf(op.getInput());
+  Node &node = addNode(Node::Kind::Linear, op, domain);
+  node.inputs = {x};
+  node.outputs = {addResult(op.getResult(), domain)};
+  return success();
+}
+
+LogicalResult StepGraphBuilder::visitAttend(AttendOp op) {
+  // A layer has a cache of its own and attends once: layer_c4, layer_c6.
+  int64_t index = graph.caches.size();
+  graph.caches.push_back(op.getCache().getType());
+  unsigned cache = addBuffer(Buffer::Kind::Cache, Domain::Rows, 0);
+  unsigned k = buffers.lookup(op.getKey());
+  unsigned v = buffers.lookup(op.getValue());
+
+  Node &append = addNode(Node::Kind::Append, op, Domain::Rows);
+  append.inputs = {k, v};
+  append.outputs = {cache};
+  append.index = index;
+
+  Node &attend = addNode(Node::Kind::Attend, op, Domain::Rows);
+  attend.inputs = {buffers.lookup(op.getQuery()), k, v, cache};
+  attend.outputs = {addResult(op.getResult(), Domain::Rows)};
+  attend.index = index;
+  return success();
+}
+
+LogicalResult StepGraphBuilder::visitRowWise(Operation *op, Node::Kind kind) {
+  SmallVector<unsigned, 4> inputs;
+  // That of all inputs: select_outputs_c2.
+  Domain domain = Domain::Rows;
+  for (Value operand : op->getOperands()) {
+    if (!isRows(operand.getType()))
+      continue; // a weight
+    domain = domainOf(operand);
+    inputs.push_back(buffers.lookup(operand));
+  }
+  SmallVector<unsigned, 3> outputs;
+  for (Value result : op->getResults())
+    outputs.push_back(addResult(result, domain));
+  Node &node = addNode(kind, op, domain);
+  node.inputs = std::move(inputs);
+  node.outputs = std::move(outputs);
+  return success();
+}
+
+LogicalResult StepGraphBuilder::build(ModelOp model) {
+  return visitBlock(model.getBody().front());
+}
+
+FailureOr<StepGraph> sluice::tocpu::buildStepGraph(ModelOp model) {
+  StepGraphBuilder builder;
+  if (failed(builder.build(model)))
+    return failure();
+  return std::move(builder.graph);
+}

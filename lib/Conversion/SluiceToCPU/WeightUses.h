@@ -1,0 +1,35 @@
+//===- WeightUses.h - how emitted code names weights ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_WEIGHTUSES_H
+#define SLUICE_LIB_CONVERSION_SLUICETOCPU_WEIGHTUSES_H
+
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace sluice::tocpu {
+
+/// Numbers the uses of weights in the order in which code first needs them. A
+/// tied table has two: it is looked up by row and is packed as a matrix.
+class WeightUses {
+public:
+  /// The index of this use of the value of a `sluice.param`.
+  int64_t getIndex(mlir::Value param, ir::WeightUseKind use,
+                   bool transposed = false);
+
+  /// #sluice.weight_use of every index.
+  llvm::ArrayRef<mlir::Attribute> getUses() const { return uses; }
+
+private:
+  llvm::SmallVector<mlir::Attribute> uses;
+  llvm::DenseMap<mlir::Attribute, int64_t> indices; // of `uses`
+};
+
+} // namespace sluice::tocpu
+
+#endif // SLUICE_LIB_CONVERSION_SLUICETOCPU_WEIGHTUSES_H

@@ -1,0 +1,84 @@
+//===- Llama.cpp - the architecture llama, with mistral -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// GGUF files hold query and key rows reordered so that rope's pairs are
+// neighbours; Hugging Face's pair a head's halves.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Architectures.h"
+
+using namespace sluice;
+using namespace sluice::importer;
+
+namespace {
+
+void readGGUF(Options &options, ModelConfig &config) {
+  config.norm = NormKind::RMS;
+  config.epsilon = options.number("attention.layer_norm_rms_epsilon");
+  config.gated = true;
+  readRopeGGUF(options, config);
+  config.rope.interleaved = true;
+  if (int64_t window = options.natural("attention.sliding_window", 0))
+    config.windows.assign(config.layers, window);
+}
+
+void readMistralWindow(Options &options, ModelConfig &config) {
+  // Where the key is absent the window is 4096; a null key says there is none.
+  bool isNull =
+      options.isGiven("sliding_window") && !options.has("sliding_window");
+  if (!isNull)
+    config.windows.assign(config.layers, options.count("sliding_window", 4096));
+}
+
+void readHuggingFace(Options &options, ModelConfig &config) {
+  readSizes(options, config, {});
+  config.norm = NormKind::RMS;
+  config.epsilon = options.number("rms_norm_eps", 1e-6);
+  config.gated = true;
+  config.activation = readActivation(options, "hidden_act", "silu");
+  readTied(options, config, false);
+  readRope(options, config);
+  requireFullRotary(options);
+  if (options.text("model_type") == "mistral") {
+    readMistralWindow(options, config);
+    return;
+  }
+  if (options.flag("attention_bias", false))
+    config.queryKeyValueBias = config.attentionOutputBias = Bias::Required;
+  if (options.flag("mlp_bias", false))
+    config.feedForwardBias = Bias::Required;
+  // How training split its matrices: the sums are the same.
+  options.ignore({"pretraining_tp"});
+}
+
+} // namespace
+
+const Architecture &importer::llama() {
+  static const Architecture description = {
+      .name = "llama",
+      .modelTypes = {"llama", "mistral"},
+      .ggufNames = ggufTensorNames(),
+      .huggingFaceNames = {.prefix = "model.",
+                           .tokens = "embed_tokens",
+                           .layers = "layers",
+                           .norm = "input_layernorm",
+                           .norm2 = "post_attention_layernorm",
+                           .query = "self_attn.q_proj",
+                           .key = "self_attn.k_proj",
+                           .value = "self_attn.v_proj",
+                           .attentionOutput = "self_attn.o_proj",
+                           .gate = "mlp.gate_proj",
+                           .up = "mlp.up_proj",
+                           .down = "mlp.down_proj",
+                           .lastNorm = "norm",
+                           .output = "lm_head",
+                           .unused = {"self_attn.rotary_emb.inv_freq"}},
+      .readGGUF = readGGUF,
+      .readHuggingFace = readHuggingFace};
+  return description;
+}

@@ -1,0 +1,138 @@
+//===- WeightTable.cpp - a model's tensors as weights of a module ---------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WeightTable.h"
+
+#include "runtime/base/FileIdentity.h"
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+#include "sluice/Import/Support/Quote.h"
+
+using namespace sluice;
+using namespace sluice::importer;
+
+namespace {
+
+/// "[512, 64]"
+std::string shapeText(llvm::ArrayRef<int64_t> shape) {
+  std::string text = "[";
+  for (int64_t dim : shape)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
+  return text + "]";
+}
+
+ir::ElementFormat toElementFormat(Format format) {
+  return static_cast<ir::ElementFormat>(format);
+}
+
+} // namespace
+
+void WeightTable::declareFilesBefore(mlir::Operation *op) {
+  moduleBuilder.setInsertionPoint(op);
+  mlir::Location loc = moduleBuilder.getUnknownLoc();
+  for (size_t i = 0; i < model.files().size(); ++i) {
+    const ModelFile &file = model.files()[i];
+    ir::FileOp::create(moduleBuilder, loc, fileSymbol(i), file.path,
+                       static_cast<int64_t>(file.bytes.size()),
+                       fileIdentity(file.bytes));
+  }
+  if (const std::optional<TokenizerFile> &tokenizer = model.tokenizer())
+    ir::TokenizerOp::create(moduleBuilder, loc, "tokenizer",
+                            fileSymbol(tokenizer->file),
+                            tokenizer->kind == TokenizerKind::GGUF
+                                ? ir::TokenizerSource::GGUF
+                                : ir::TokenizerSource::TokenizerJson);
+}
+
+void WeightTable::fail(const Status &status) {
+  if (firstError.ok())
+    firstError = status;
+}
+
+/// What a weight is computed in: as it is stored, unless it is to be quantised.
+Expected<Format> WeightTable::computedFormat(Format stored,
+                                             llvm::ArrayRef<int64_t> shape,
+                                             WeightUse use) const {
+  bool isMatrix = use == WeightUse::Linear || use == WeightUse::Transposed;
+  if (!quantize || !isMatrix || stored == *quantize)
+    return stored;
+  std::string_view wanted = formatInfo(*quantize).name;
+  if (isQuantized(stored))
+    return failure("cannot be quantised to ", wanted, ": it is stored as ",
+                   formatInfo(stored).name, " already");
+  if (use == WeightUse::Transposed)
+    return failure("cannot be quantised to ", wanted,
+                   ": it is stored as [in, out], and blocks run along 'in'");
+  if (!rowBytes(*quantize, shape.back()))
+    return failure("cannot be quantised to ", wanted, ": its rows of ",
+                   shape.back(), " values are not whole blocks of ",
+                   formatInfo(*quantize).blockElements);
+  return *quantize;
+}
+
+Expected<mlir::RankedTensorType>
+WeightTable::typeOf(const StoredTensor &tensor, llvm::ArrayRef<int64_t> shape,
+                    WeightUse use) {
+  if (llvm::ArrayRef(tensor.shape) != shape)
+    return failure("its shape is ", shapeText(tensor.shape),
+                   ", the configuration asks for ", shapeText(shape));
+  if (!tensor.format)
+    return failure("elements of type ", quote(tensor.type),
+                   " are not supported (F32, F16 and BF16 are)");
+  bool needsPlain = use == WeightUse::Vector || use == WeightUse::Transposed;
+  if (needsPlain && isQuantized(*tensor.format))
+    return failure("is stored as ", tensor.type,
+                   "; f32, f16 or bf16 is supported for it");
+  Expected<Format> format = computedFormat(*tensor.format, shape, use);
+  if (!format)
+    return format.status();
+  return mlir::RankedTensorType::get(
+      shape,
+      ir::getElementType(moduleBuilder.getContext(), toElementFormat(*format)));
+}
+
+/// Finds the tensor and writes its `sluice.weight`; null on an error.
+mlir::RankedTensorType WeightTable::declare(const std::string &name,
+                                            llvm::ArrayRef<int64_t> shape,
+                                            WeightUse use) {
+  const StoredTensor *tensor = model.find(name);
+  if (!tensor) {
+    fail(failure(model.path(), ": tensor ", quote(name), ": missing"));
+    return {};
+  }
+  Expected<mlir::RankedTensorType> type = typeOf(*tensor, shape, use);
+  if (!type) {
+    fail(type.status().withContext(model.files()[tensor->file].path +
+                                   ": tensor " + quote(name)));
+    return {};
+  }
+  ir::WeightOp::create(moduleBuilder, moduleBuilder.getUnknownLoc(), name,
+                       fileSymbol(tensor->file),
+                       static_cast<int64_t>(tensor->offset),
+                       toElementFormat(*tensor->format), *type);
+  return *type;
+}
+
+mlir::Value WeightTable::get(mlir::OpBuilder &builder, const std::string &name,
+                             llvm::ArrayRef<int64_t> shape, WeightUse use) {
+  mlir::RankedTensorType &type = types[name];
+  if (!type && firstError.ok())
+    type = declare(name, shape, use);
+  mlir::RankedTensorType usable =
+      type ? type : mlir::RankedTensorType::get(shape, builder.getF32Type());
+  return ir::ParamOp::create(builder, builder.getUnknownLoc(), usable, name);
+}
+
+Status WeightTable::finish() const {
+  if (!firstError.ok())
+    return firstError;
+  for (const StoredTensor &tensor : model.tensors())
+    if (!types.contains(tensor.name) && !model.mayBeUnused(tensor.name))
+      return failure(model.files()[tensor.file].path, ": tensor ",
+                     quote(tensor.name),
+                     ": is in the file, but the model does not use it");
+  return {};
+}

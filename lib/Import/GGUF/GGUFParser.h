@@ -1,0 +1,52 @@
+//===- GGUFParser.h - checking a GGUF file's bytes ------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_LIB_IMPORT_GGUF_GGUFPARSER_H
+#define SLUICE_LIB_IMPORT_GGUF_GGUFPARSER_H
+
+#include "sluice/Import/GGUF/GGUFFile.h"
+
+namespace sluice::gguf {
+
+/// Bytes of one value of a scalar type; 0 for strings and arrays.
+uint64_t valueTypeBytes(ValueType type);
+
+/// Walks the bytes of a file from its front and fills a GGUFFile.
+class Parser {
+public:
+  Parser(GGUFFile &file) : file(file), bytes(file.content) {}
+
+  /// Errors carry no path; the caller puts it before them.
+  Status parse();
+
+private:
+  Status parseHeader();
+  Status parseEntry(uint64_t index);
+  Status parseValue(Value &value, std::string_view key);
+  Status parseScalar(Value &value, const std::string &place);
+  Status parseArray(Value &value, const std::string &place);
+  Status parseTensor(uint64_t index);
+  Status parseDimensions(TensorInfo &info, const std::string &place);
+  Status placeTensors();
+
+  uint64_t remaining() const { return bytes.size() - position; }
+  /// Reads a number, or fails with "`what` at byte N: the file ends".
+  template <typename T> Status read(T &value, const std::string &what);
+  Status readString(std::string_view &text, const std::string &what);
+  Status endsIn(const std::string &what) const;
+
+  GGUFFile &file;
+  std::span<const uint8_t> bytes;
+  uint64_t position = 0;
+  uint64_t entryCount = 0;
+  uint64_t tensorCount = 0;
+  uint64_t alignment = 32;
+};
+
+} // namespace sluice::gguf
+
+#endif // SLUICE_LIB_IMPORT_GGUF_GGUFPARSER_H

@@ -1,0 +1,33 @@
+//===- Steps.h - the stages of a tokenizer.json around its model ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_LIB_IMPORT_HUGGINGFACE_TOKENIZER_STEPS_H
+#define SLUICE_LIB_IMPORT_HUGGINGFACE_TOKENIZER_STEPS_H
+
+#include "runtime/text/TokenizerSpec.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace sluice::hf {
+
+/// Each appends the steps of `value`, a stage of the file at `place`, to the
+/// description. A Sequence is taken apart. Errors name a step or field that is
+/// wrong or not supported.
+Status readNormalizer(const nlohmann::json &value, const std::string &place,
+                      text::TokenizerSpec &spec);
+Status readPreTokenizer(const nlohmann::json &value, const std::string &place,
+                        text::TokenizerSpec &spec);
+Status readDecoder(const nlohmann::json &value, const std::string &place,
+                   text::TokenizerSpec &spec);
+
+/// Puts the ids of a post-processor around those that are there.
+Status readPostProcessor(const nlohmann::json &value, const std::string &place,
+                         text::TokenizerSpec &spec);
+
+} // namespace sluice::hf
+
+#endif // SLUICE_LIB_IMPORT_HUGGINGFACE_TOKENIZER_STEPS_H

@@ -1,0 +1,331 @@
+//===- TokenizerJson.cpp - reads tokenizer.json ---------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Import/HuggingFace/TokenizerJson.h"
+
+#include "JsonFields.h"
+#include "Steps.h"
+#include "VocabularyBuilder.h"
+#include "runtime/base/MappedFile.h"
+#include "sluice/Import/Support/JSON.h"
+#include "sluice/Import/Support/Quote.h"
+
+#include <filesystem>
+
+using namespace sluice;
+using namespace sluice::hf;
+using namespace sluice::text;
+using nlohmann::json;
+
+namespace {
+
+class TokenizerReader {
+public:
+  Expected<TokenizerSpec> read(const json &file);
+
+private:
+  Status readModel(const json &value);
+  Status readBpe(JsonFields &fields);
+  Status readMerges(const json &merges);
+  Status readUnigram(JsonFields &fields);
+  Status readAddedTokens(const json &list);
+  Status readStages(JsonFields &file);
+  void setUnknown(JsonFields &fields, const char *name, TokenId id);
+
+  TokenizerSpec spec;
+  VocabularyBuilder vocabulary;
+};
+
+/// The two tokens of a merge, written "a b" or ["a", "b"].
+std::optional<std::pair<std::string, std::string>>
+mergePair(const json &merge) {
+  if (merge.is_string()) {
+    const auto &text = merge.get_ref<const std::string &>();
+    size_t space = text.find(' ');
+    if (space == std::string::npos ||
+        text.find(' ', space + 1) != std::string::npos)
+      return std::nullopt;
+    return std::pair(text.substr(0, space), text.substr(space + 1));
+  }
+  if (!merge.is_array() || merge.size() != 2 || !merge[0].is_string() ||
+      !merge[1].is_string())
+    return std::nullopt;
+  return std::pair(merge[0].get<std::string>(), merge[1].get<std::string>());
+}
+
+} // namespace
+
+Status TokenizerReader::readMerges(const json &merges) {
+  spec.merges.reserve(merges.size());
+  for (size_t rank = 0; rank < merges.size(); ++rank) {
+    auto pair = mergePair(merges[rank]);
+    if (!pair)
+      return failure("model.merges[", rank, "]: not two tokens");
+    Merge merge;
+    std::string result = pair->first + pair->second;
+    for (auto [text, id] : {std::pair(&pair->first, &merge.left),
+                            std::pair(&pair->second, &merge.right),
+                            std::pair(&result, &merge.result)}) {
+      std::optional<TokenId> known = vocabulary.find(*text);
+      if (!known)
+        return failure("model.merges[", rank, "]: ", quote(*text),
+                       " is not in the vocabulary");
+      *id = *known;
+    }
+    spec.merges.push_back(merge);
+  }
+  return {};
+}
+
+Status TokenizerReader::readBpe(JsonFields &fields) {
+  spec.kind = ModelKind::BPE;
+  if (const json *dropout = fields.find("dropout"))
+    if (!dropout->is_number() || dropout->get<double>() != 0)
+      fields.fail("dropout", "not supported");
+  for (const char *name : {"continuing_subword_prefix", "end_of_word_suffix"})
+    if (!fields.optionalString(name).value_or("").empty())
+      fields.fail(name, "not supported");
+  spec.fuseUnknown = fields.flag("fuse_unk", false);
+  spec.byteFallback = fields.flag("byte_fallback", false);
+  spec.ignoreMerges = fields.flag("ignore_merges", false);
+  std::optional<std::string> unknown = fields.optionalString("unk_token");
+  const json &words = fields.get("vocab");
+  if (!words.is_object())
+    fields.fail("vocab", "not an object");
+  const json &merges = fields.array("merges");
+  if (!fields.ok())
+    return fields.finish();
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (!word->is_number_unsigned())
+      return failure("model.vocab: the id of ", quote(word.key()),
+                     " is not a token id");
+    Status status = vocabulary.add(word->get<uint64_t>(), {word.key()});
+    if (!status.ok())
+      return status.withContext("model.vocab");
+  }
+  if (unknown) {
+    spec.unknown = vocabulary.find(*unknown);
+    if (!spec.unknown)
+      fields.fail("unk_token", quote(*unknown) + " is not in the vocabulary");
+  }
+  fields.keep(readMerges(merges));
+  return fields.finish();
+}
+
+Status TokenizerReader::readUnigram(JsonFields &fields) {
+  spec.kind = ModelKind::Unigram;
+  spec.byteFallback = fields.flag("byte_fallback", false);
+  spec.fuseUnknown = true;
+  const json &words = fields.array("vocab");
+  for (size_t id = 0; id < words.size() && fields.ok(); ++id) {
+    const json &word = words[id];
+    if (!word.is_array() || word.size() != 2 || !word[0].is_string() ||
+        !word[1].is_number()) {
+      fields.fail("vocab[" + std::to_string(id) + "]",
+                  "not a token and its score");
+      break;
+    }
+    fields.keep(
+        vocabulary.add(id, {word[0].get<std::string>(), word[1].get<double>()})
+            .withContext("model.vocab"));
+  }
+  if (fields.find("unk_id")) {
+    uint32_t unknown = fields.number("unk_id");
+    if (unknown >= words.size())
+      fields.fail("unk_id", "is outside the vocabulary");
+    spec.unknown = static_cast<TokenId>(unknown);
+  }
+  return fields.finish();
+}
+
+Status TokenizerReader::readModel(const json &value) {
+  JsonFields fields(value, "model");
+  std::optional<std::string> type = fields.optionalString("type");
+  // Files from before models had a type are told apart by their fields.
+  if (!type && fields.find("merges"))
+    type = "BPE";
+  if (!type && fields.find("vocab") && fields.get("vocab").is_array())
+    type = "Unigram";
+  if (type == "BPE")
+    return readBpe(fields);
+  if (type == "Unigram")
+    return readUnigram(fields);
+  fields.fail("type", type ? quote(*type) + " is not supported" : "missing");
+  return fields.finish();
+}
+
+Status TokenizerReader::readAddedTokens(const json &list) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    JsonFields fields(list[i], "added_tokens[" + std::to_string(i) + "]");
+    AddedToken added;
+    std::string content = fields.string("content");
+    uint32_t id = fields.number("id");
+    added.special = fields.flag("special");
+    added.singleWord = fields.flag("single_word");
+    added.lstrip = fields.flag("lstrip");
+    added.rstrip = fields.flag("rstrip");
+    added.normalized = fields.flag("normalized");
+    Status status = fields.finish();
+    if (!status.ok())
+      return status;
+    if (vocabulary.find(content) != static_cast<TokenId>(id)) {
+      status = vocabulary.add(id, {content, 0, TokenType::Added});
+      if (!status.ok())
+        return status.withContext(fields.at("id"));
+    }
+    added.id = static_cast<TokenId>(id);
+    spec.addedTokens.push_back(added);
+  }
+  return {};
+}
+
+Status TokenizerReader::readStages(JsonFields &file) {
+  using Read = Status (*)(const json &, const std::string &, TokenizerSpec &);
+  const std::pair<const char *, Read> stages[] = {
+      {"normalizer", readNormalizer},
+      {"pre_tokenizer", readPreTokenizer},
+      {"post_processor", readPostProcessor},
+      {"decoder", readDecoder},
+  };
+  for (auto [name, read] : stages)
+    if (const json *stage = file.find(name))
+      file.keep(read(*stage, name, spec));
+  return file.finish();
+}
+
+Expected<TokenizerSpec> TokenizerReader::read(const json &value) {
+  JsonFields file(value, "");
+  file.ignore("version");
+  // These two concern batches of texts.
+  file.ignore("truncation");
+  file.ignore("padding");
+  Status status = readModel(file.get("model"));
+  if (status.ok() && file.find("added_tokens"))
+    status = readAddedTokens(file.array("added_tokens"));
+  if (status.ok())
+    status = readStages(file);
+  if (!status.ok())
+    return status;
+  Expected<std::vector<Token>> tokens = vocabulary.take();
+  if (!tokens)
+    return tokens.status();
+  spec.tokens = tokens.take();
+  return std::move(spec);
+}
+
+/// A token in tokenizer_config.json, as a string or as an object with it.
+static Status readConfigToken(JsonFields &config, const char *name,
+                              const TokenizerSpec &spec,
+                              std::optional<TokenId> &id) {
+  const json *field = config.find(name);
+  if (!field)
+    return {};
+  std::string text;
+  if (field->is_string())
+    text = field->get<std::string>();
+  else
+    text = JsonFields(*field, name).string("content");
+  for (size_t i = 0; i < spec.tokens.size(); ++i)
+    if (spec.tokens[i].text == text)
+      id = static_cast<TokenId>(i);
+  return id ? Status()
+            : failure(name, ": ", quote(text), " is not in the vocabulary");
+}
+
+/// A template, or of a list of named ones that called "default".
+static Expected<std::string> readChatTemplate(const json &field) {
+  if (field.is_string())
+    return field.get<std::string>();
+  if (!field.is_array())
+    return failure("chat_template: not a string");
+  for (const json &entry : field) {
+    JsonFields fields(entry, "chat_template");
+    std::string name = fields.string("name");
+    std::string text = fields.string("template");
+    if (!fields.ok())
+      return fields.finish();
+    if (name == "default")
+      return text;
+  }
+  return std::string();
+}
+
+static Status readConfig(std::string_view configJson, TokenizerSpec &spec) {
+  Expected<json> parsed = parseJSON(configJson);
+  if (!parsed)
+    return parsed.status();
+  JsonFields config(*parsed, "");
+  if (!config.ok())
+    return config.finish();
+  std::optional<TokenId> end;
+  Status status = readConfigToken(config, "bos_token", spec, spec.beginOfText);
+  if (status.ok())
+    status = readConfigToken(config, "eos_token", spec, end);
+  if (!status.ok())
+    return status;
+  if (end)
+    spec.endOfText.push_back(*end);
+  if (const json *field = config.find("chat_template")) {
+    Expected<std::string> text = readChatTemplate(*field);
+    if (!text)
+      return text.status();
+    spec.chatTemplate = text.take();
+  }
+  return {};
+}
+
+Expected<TokenizerSpec> hf::parseTokenizerJson(std::string_view tokenizerJson,
+                                               std::string_view configJson) {
+  Expected<json> parsed = parseJSON(tokenizerJson);
+  if (!parsed)
+    return parsed.status().withContext("tokenizer.json");
+  Expected<TokenizerSpec> spec = TokenizerReader().read(*parsed);
+  if (!spec)
+    return spec.status().withContext("tokenizer.json");
+  Status status = spec->validate();
+  if (!status.ok())
+    return status.withContext("tokenizer.json");
+  if (!configJson.empty())
+    status = readConfig(configJson, *spec);
+  if (!status.ok())
+    return status.withContext("tokenizer_config.json");
+  return spec;
+}
+
+/// The text of a file that may be missing: empty then.
+static Expected<std::string> readOptional(const std::string &path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error))
+    return std::string();
+  Expected<MappedFile> file = MappedFile::open(path);
+  if (!file)
+    return file.status();
+  return std::string(reinterpret_cast<const char *>(file->bytes().data()),
+                     file->bytes().size());
+}
+
+Expected<TokenizerSpec> hf::readTokenizerJson(const std::string &folder) {
+  Expected<MappedFile> file = MappedFile::open(folder + "/tokenizer.json");
+  if (!file)
+    return file.status();
+  Expected<std::string> config =
+      readOptional(folder + "/tokenizer_config.json");
+  if (!config)
+    return config.status();
+  Expected<std::string> chat = readOptional(folder + "/chat_template.jinja");
+  if (!chat)
+    return chat.status();
+  Expected<TokenizerSpec> spec =
+      parseTokenizerJson({reinterpret_cast<const char *>(file->bytes().data()),
+                          file->bytes().size()},
+                         *config);
+  if (!spec)
+    return failure(folder, "/", spec.status().message());
+  if (!chat->empty())
+    spec->chatTemplate = chat.take();
+  return spec;
+}

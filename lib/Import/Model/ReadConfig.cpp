@@ -1,0 +1,149 @@
+//===- ReadConfig.cpp - from options to a decoder's configuration ---------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Import/GGUF/GGUFFile.h"
+#include "sluice/Import/Model/ModelFiles.h"
+#include "sluice/Import/Support/Quote.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <limits>
+
+using namespace sluice;
+using namespace sluice::importer;
+using nlohmann::json;
+
+namespace {
+
+std::string supportedModelTypes() {
+  std::string list;
+  for (const Architecture *architecture : architectures())
+    for (std::string_view type : architecture->modelTypes)
+      list += (list.empty() ? "" : ", ") + std::string(type);
+  return list;
+}
+
+std::string supportedArchitectures() {
+  std::string list;
+  for (const Architecture *architecture : architectures())
+    list += (list.empty() ? "" : ", ") + std::string(architecture->name);
+  return list;
+}
+
+/// The last part of a path, for a model that has no other name.
+std::string lastComponent(std::string_view path) {
+  size_t slash = path.find_last_of('/');
+  return std::string(slash == std::string_view::npos ? path
+                                                     : path.substr(slash + 1));
+}
+
+/// The tokens that end a text, as far as the tokenizer's metadata says.
+Status readEndTokens(const gguf::GGUFFile &file, ModelConfig &config) {
+  for (std::string_view key :
+       {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+        "tokenizer.ggml.eom_token_id"}) {
+    Expected<std::optional<uint64_t>> token = file.uintValue(key);
+    if (!token)
+      return token.status();
+    if (!*token)
+      continue;
+    if (**token > uint64_t(std::numeric_limits<int32_t>::max()))
+      return failure(file.path(), ": ", key, ": ", **token,
+                     " is no token's number");
+    auto number = static_cast<int64_t>(**token);
+    if (std::ranges::find(config.eosTokens, number) == config.eosTokens.end())
+      config.eosTokens.push_back(number);
+  }
+  return {};
+}
+
+/// Refuses files that hold something else than one whole model.
+Status checkFileKind(const gguf::GGUFFile &file) {
+  Expected<std::optional<uint64_t>> splits = file.uintValue("split.count");
+  if (!splits)
+    return splits.status();
+  if (splits->value_or(1) > 1)
+    return failure(file.path(), ": split.count: a model split over ", **splits,
+                   " files is not supported");
+  Expected<std::optional<std::string_view>> type =
+      file.stringValue("general.type");
+  if (!type)
+    return type.status();
+  if (type->value_or("model") != "model")
+    return failure(file.path(), ": general.type: ", quote(**type),
+                   " is not a model");
+  return {};
+}
+
+} // namespace
+
+Expected<ModelConfig> importer::readHuggingFaceConfig(const std::string &place,
+                                                      const json &config,
+                                                      const json &generation) {
+  Options options = Options::fromJSON(place, config);
+  ModelConfig result;
+  std::string type = options.text("model_type");
+  const Architecture *architecture = findHuggingFaceArchitecture(type);
+  if (!architecture && !type.empty())
+    return failure(place, ": model_type ", quote(type), " is not supported (",
+                   supportedModelTypes(), " are)");
+  if (!architecture)
+    return options.finish();
+
+  result.architecture = architecture->name;
+  readCommonHuggingFace(options, result);
+  architecture->readHuggingFace(options, result);
+  if (generation.is_object()) {
+    // Where both say how texts end, generation goes by this file.
+    Options more = Options::fromJSON(
+        place.substr(0, place.find_last_of('/') + 1) + "generation_config.json",
+        json{{"eos_token_id", generation.value("eos_token_id", json())}});
+    if (more.has("eos_token_id"))
+      result.eosTokens = more.naturals("eos_token_id");
+    if (Status s = more.finish(); !s.ok())
+      return s;
+  }
+  if (Status s = options.finish(); !s.ok())
+    return s;
+  if (Status s = result.validate(); !s.ok())
+    return s.withContext(place);
+  return result;
+}
+
+Expected<ModelConfig> importer::readGGUFConfig(const gguf::GGUFFile &file) {
+  if (Status s = checkFileKind(file); !s.ok())
+    return s;
+  Expected<std::optional<std::string_view>> name =
+      file.stringValue("general.architecture");
+  if (!name)
+    return name.status();
+  if (!*name)
+    return failure(file.path(), ": general.architecture: missing");
+  const Architecture *architecture = findGGUFArchitecture(**name);
+  if (!architecture)
+    return failure(file.path(), ": general.architecture ", quote(**name),
+                   " is not supported (", supportedArchitectures(), " are)");
+
+  ModelConfig result;
+  result.architecture = architecture->name;
+  Expected<std::optional<std::string_view>> title =
+      file.stringValue("general.name");
+  if (!title)
+    return title.status();
+  result.name = std::string(title->value_or(lastComponent(file.path())));
+  if (Status s = readEndTokens(file, result); !s.ok())
+    return s;
+
+  Options options =
+      Options::fromGGUF(file, std::string(architecture->name) + ".");
+  readCommonGGUF(options, result);
+  architecture->readGGUF(options, result);
+  if (Status s = options.finish(); !s.ok())
+    return s;
+  return result;
+}

@@ -1,0 +1,45 @@
+//===- Tokenizer.cpp - the tokenizer a module refers to -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Import/Tokenizer.h"
+#include "runtime/base/FileIdentity.h"
+#include "runtime/base/MappedFile.h"
+#include "sluice/Import/GGUF/GGUFFile.h"
+#include "sluice/Import/GGUF/GGUFTokenizer.h"
+#include "sluice/Import/HuggingFace/TokenizerJson.h"
+
+#include "llvm/Support/Path.h"
+
+using namespace sluice;
+
+/// Refuses a file that is not the one the module was imported from.
+static Status checkUnchanged(ir::FileOp file) {
+  Expected<MappedFile> mapped = MappedFile::open(file.getPath().str());
+  if (!mapped)
+    return mapped.status();
+  if (mapped->bytes().size() != file.getSize() ||
+      fileIdentity(mapped->bytes()) != file.getIdentity())
+    return failure(file.getPath().str(),
+                   ": has changed since the model was imported");
+  return {};
+}
+
+Expected<text::TokenizerSpec> sluice::readTokenizer(ir::TokenizerOp op) {
+  auto file = mlir::SymbolTable::lookupNearestSymbolFrom<ir::FileOp>(
+      op, op.getFileAttr());
+  if (Status status = checkUnchanged(file); !status.ok())
+    return status;
+  std::string path = file.getPath().str();
+  if (op.getSource() == ir::TokenizerSource::TokenizerJson) {
+    llvm::StringRef folder = llvm::sys::path::parent_path(path);
+    return hf::readTokenizerJson(folder.empty() ? "." : folder.str());
+  }
+  Expected<gguf::GGUFFile> model = gguf::GGUFFile::open(path);
+  if (!model)
+    return model.status();
+  return gguf::readTokenizer(*model);
+}

@@ -1,0 +1,21 @@
+//===- DotProduct.h - sums of products ------------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_LIB_INTERPRETER_DOTPRODUCT_H
+#define SLUICE_LIB_INTERPRETER_DOTPRODUCT_H
+
+#include <span>
+
+namespace sluice::interpreter {
+
+/// The sum of a[i] * b[i], in double. The order of the sum depends on the
+/// length only. Where nearly all of the time goes.
+double dotProduct(std::span<const float> a, std::span<const float> b);
+
+} // namespace sluice::interpreter
+
+#endif // SLUICE_LIB_INTERPRETER_DOTPRODUCT_H

@@ -1,0 +1,55 @@
+//===- Linear.cpp - matrix products ---------------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Interpreter/Ops.h"
+
+#include "DotProduct.h"
+
+using namespace sluice;
+using namespace sluice::interpreter;
+
+/// weight[out][in]. Rows of the weight are the outer loop: each is read from
+/// memory once however many rows of activations there are.
+static RowData multiply(const RowData &input, const WeightData &weight,
+                        const WeightData *bias) {
+  RowData result(input.rows(), weight.rows);
+  for (int64_t o = 0; o < weight.rows; ++o)
+    for (int64_t r = 0; r < input.rows(); ++r) {
+      double sum = dotProduct(input.row(r), weight.row(o));
+      result.row(r)[o] = static_cast<float>(bias ? sum + bias->data[o] : sum);
+    }
+  return result;
+}
+
+/// weight[in][out].
+static RowData multiplyTransposed(const RowData &input,
+                                  const WeightData &weight,
+                                  const WeightData *bias) {
+  RowData result(input.rows(), weight.cols);
+  std::vector<double> sums(weight.cols);
+  for (int64_t r = 0; r < input.rows(); ++r) {
+    sums.assign(weight.cols, 0);
+    for (int64_t i = 0; i < weight.rows; ++i) {
+      double x = input.row(r)[i];
+      std::span<const float> w = weight.row(i);
+      for (int64_t o = 0; o < weight.cols; ++o)
+        sums[o] += x * w[o];
+    }
+    for (int64_t o = 0; o < weight.cols; ++o)
+      result.row(r)[o] =
+          static_cast<float>(bias ? sums[o] + bias->data[o] : sums[o]);
+  }
+  return result;
+}
+
+RowData sluice::interpreter::evalLinear(const RowData &input,
+                                        const WeightData &weight,
+                                        const WeightData *bias,
+                                        bool transposed) {
+  return transposed ? multiplyTransposed(input, weight, bias)
+                    : multiply(input, weight, bias);
+}

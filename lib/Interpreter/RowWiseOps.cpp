@@ -1,0 +1,175 @@
+//===- RowWiseOps.cpp - embedding, norms, rope, activations ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Interpreter/Ops.h"
+
+#include "llvm/Support/ErrorHandling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+using namespace sluice;
+using namespace sluice::interpreter;
+
+RowData sluice::interpreter::evalEmbed(const WeightData &table,
+                                       std::span<const int32_t> indices) {
+  RowData result(static_cast<int64_t>(indices.size()), table.cols);
+  for (int64_t r = 0; r < result.rows(); ++r)
+    std::ranges::copy(table.row(indices[r]), result.row(r).begin());
+  return result;
+}
+
+RowData sluice::interpreter::evalRmsNorm(const RowData &input,
+                                         const WeightData &weight,
+                                         double epsilon) {
+  RowData result(input.rows(), input.width());
+  for (int64_t r = 0; r < input.rows(); ++r) {
+    std::span<const float> x = input.row(r);
+    double squares = 0;
+    for (float element : x)
+      squares += static_cast<double>(element) * element;
+    double scale = 1 / std::sqrt(squares / input.width() + epsilon);
+    for (int64_t i = 0; i < input.width(); ++i)
+      result.row(r)[i] = static_cast<float>(x[i] * scale * weight.data[i]);
+  }
+  return result;
+}
+
+RowData sluice::interpreter::evalLayerNorm(const RowData &input,
+                                           const WeightData &weight,
+                                           const WeightData *bias,
+                                           double epsilon) {
+  RowData result(input.rows(), input.width());
+  for (int64_t r = 0; r < input.rows(); ++r) {
+    std::span<const float> x = input.row(r);
+    double sum = 0;
+    for (float element : x)
+      sum += element;
+    double mean = sum / input.width();
+    double squares = 0;
+    for (float element : x)
+      squares += (element - mean) * (element - mean);
+    double scale = 1 / std::sqrt(squares / input.width() + epsilon);
+    for (int64_t i = 0; i < input.width(); ++i) {
+      double y = (x[i] - mean) * scale * weight.data[i];
+      result.row(r)[i] = static_cast<float>(bias ? y + bias->data[i] : y);
+    }
+  }
+  return result;
+}
+
+QKVRows sluice::interpreter::evalSplitQKV(const RowData &input,
+                                          ir::QKVLayout layout, int64_t heads,
+                                          int64_t kvHeads, int64_t headDim) {
+  // Both layouts are groups of query heads, key heads and value heads: one
+  // group for each key head, or a single one.
+  bool grouped = layout == ir::QKVLayout::Grouped;
+  int64_t groups = grouped ? kvHeads : 1;
+  int64_t queryWidth = heads / groups * headDim;
+  int64_t kvWidth = kvHeads / groups * headDim;
+
+  QKVRows result{RowData(input.rows(), heads * headDim),
+                 RowData(input.rows(), kvHeads * headDim),
+                 RowData(input.rows(), kvHeads * headDim)};
+  for (int64_t r = 0; r < input.rows(); ++r) {
+    const float *from = input.row(r).data();
+    for (int64_t g = 0; g < groups; ++g) {
+      std::copy_n(from, queryWidth,
+                  result.query.row(r).data() + g * queryWidth);
+      from += queryWidth;
+      std::copy_n(from, kvWidth, result.key.row(r).data() + g * kvWidth);
+      from += kvWidth;
+      std::copy_n(from, kvWidth, result.value.row(r).data() + g * kvWidth);
+      from += kvWidth;
+    }
+  }
+  return result;
+}
+
+RowData sluice::interpreter::evalRope(const RowData &input,
+                                      std::span<const int32_t> positions,
+                                      const RopeParams &params) {
+  auto pairs = static_cast<int64_t>(params.frequencies.inverse.size());
+  // Feature 2p turns with 2p + 1, or p with p + pairs.
+  bool interleaved = params.style == ir::RopeStyle::Interleaved;
+  int64_t stride = interleaved ? 2 : 1;
+  int64_t partner = interleaved ? 1 : pairs;
+
+  RowData result = input;
+  for (int64_t r = 0; r < input.rows(); ++r)
+    for (int64_t p = 0; p < pairs; ++p) {
+      // A float32 product, as models are trained with: at long positions its
+      // rounding is part of what they have learnt.
+      float angle =
+          static_cast<float>(positions[r]) * params.frequencies.inverse[p];
+      double factor = params.frequencies.attentionFactor;
+      double cosine = std::cos(static_cast<double>(angle)) * factor;
+      double sine = std::sin(static_cast<double>(angle)) * factor;
+      for (int64_t h = 0; h < params.heads; ++h) {
+        int64_t at = h * params.headDim + p * stride;
+        double a = input.row(r)[at];
+        double b = input.row(r)[at + partner];
+        result.row(r)[at] = static_cast<float>(a * cosine - b * sine);
+        result.row(r)[at + partner] = static_cast<float>(b * cosine + a * sine);
+      }
+    }
+  return result;
+}
+
+float sluice::interpreter::activate(ir::ActivationKind kind, float x) {
+  double v = x;
+  switch (kind) {
+  case ir::ActivationKind::Silu:
+    return static_cast<float>(v / (1 + std::exp(-v)));
+  case ir::ActivationKind::Gelu:
+    return static_cast<float>(v / 2 * (1 + std::erf(v / std::numbers::sqrt2)));
+  case ir::ActivationKind::GeluTanh: {
+    double inner = std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v);
+    return static_cast<float>(v / 2 * (1 + std::tanh(inner)));
+  }
+  case ir::ActivationKind::Relu:
+    return std::max(x, 0.0f);
+  }
+  llvm_unreachable("every activation is handled");
+}
+
+RowData sluice::interpreter::evalActivation(ir::ActivationKind kind,
+                                            const RowData &input) {
+  RowData result(input.rows(), input.width());
+  for (int64_t r = 0; r < input.rows(); ++r)
+    std::ranges::transform(input.row(r), result.row(r).begin(),
+                           [&](float x) { return activate(kind, x); });
+  return result;
+}
+
+RowData sluice::interpreter::evalGate(ir::ActivationKind kind,
+                                      const RowData &gate,
+                                      const RowData &input) {
+  RowData result(input.rows(), input.width());
+  for (int64_t r = 0; r < input.rows(); ++r)
+    std::ranges::transform(
+        gate.row(r), input.row(r), result.row(r).begin(),
+        [&](float g, float x) { return activate(kind, g) * x; });
+  return result;
+}
+
+RowData sluice::interpreter::evalAdd(const RowData &lhs, const RowData &rhs) {
+  RowData result(lhs.rows(), lhs.width());
+  for (int64_t r = 0; r < lhs.rows(); ++r)
+    std::ranges::transform(lhs.row(r), rhs.row(r), result.row(r).begin(),
+                           [](float a, float b) { return a + b; });
+  return result;
+}
+
+RowData sluice::interpreter::evalSelectOutputs(const RowData &input,
+                                               const StepBatch &batch) {
+  RowData result(batch.outputs(), input.width());
+  for (int64_t o = 0; o < batch.outputs(); ++o)
+    std::ranges::copy(input.row(batch.outputRows()[o]), result.row(o).begin());
+  return result;
+}

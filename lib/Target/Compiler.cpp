@@ -1,0 +1,231 @@
+//===- Compiler.cpp - from a module to any later phase --------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Target/Compiler.h"
+#include "runtime/base/AtomicFile.h"
+#include "runtime/base/MappedFile.h"
+#include "runtime/program/PackedFileWriter.h"
+#include "runtime/text/TokenizerBlob.h"
+#include "sluice/Conversion/Passes.h"
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+#include "sluice/Dialect/Sluice/Transforms/Passes.h"
+#include "sluice/Import/Tokenizer.h"
+#include "sluice/Target/DescriptorBuilder.h"
+#include "sluice/Target/Diagnostics.h"
+#include "sluice/Target/Link.h"
+#include "sluice/Target/NativeObject.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace sluice;
+
+std::string_view sluice::phaseName(Phase phase) {
+  switch (phase) {
+  case Phase::Model:
+    return "model";
+  case Phase::Kernels:
+    return "kernels";
+  case Phase::Object:
+    return "object";
+  case Phase::Executable:
+    return "executable";
+  }
+  llvm_unreachable("unknown phase");
+}
+
+std::optional<Phase> sluice::parsePhase(std::string_view name) {
+  for (Phase phase :
+       {Phase::Model, Phase::Kernels, Phase::Object, Phase::Executable})
+    if (phaseName(phase) == name)
+      return phase;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static std::string print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  stream << '\n';
+  return text;
+}
+
+/// Writes a phase that was passed through where the options ask for it.
+static Status dump(const CompileOptions &options, Phase phase,
+                   llvm::function_ref<std::string()> render) {
+  if (options.dumpPhasesTo.empty())
+    return {};
+  if (std::error_code error =
+          llvm::sys::fs::create_directories(options.dumpPhasesTo))
+    return failure(options.dumpPhasesTo,
+                   ": cannot make folder: ", error.message());
+  llvm::SmallString<256> path(options.dumpPhasesTo);
+  llvm::sys::path::append(path, llvm::Twine(static_cast<int>(phase) + 1) + "-" +
+                                    llvm::StringRef(phaseName(phase)) +
+                                    (phase == Phase::Object ? ".o" : ".mlir"));
+  return writeFile(path.str().str(), render());
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+static Phase phaseOf(ModuleOp module) {
+  bool hasProgram = !module.getOps<ir::ProgramOp>().empty();
+  return hasProgram ? Phase::Kernels : Phase::Model;
+}
+
+static Status run(ModuleOp module, const CompileOptions &options,
+                  const char *what,
+                  llvm::function_ref<void(PassManager &)> addPasses) {
+  FirstError firstError(module.getContext());
+  PassManager passes(module.getContext());
+  if (options.configurePasses && failed(options.configurePasses(passes)))
+    return failure("the pass manager's options do not fit together");
+  addPasses(passes);
+  if (failed(passes.run(module)))
+    return firstError.status(what);
+  return {};
+}
+
+static Status verifyPhase(ModuleOp module, const CompileOptions &options,
+                          Phase phase) {
+  return run(
+      module, options, "the module is in no known phase", [&](auto &passes) {
+        passes.addPass(createVerifyPhase({std::string(phaseName(phase))}));
+      });
+}
+
+static Status lowerToKernels(ModuleOp module, const CompileOptions &options) {
+  return run(
+      module, options, "the lowering to kernels failed", [&](auto &passes) {
+        ConvertSluiceToCPUOptions level;
+        level.cpu = *ir::symbolizeCpuLevel(cpu::isaName(options.cpu.isa));
+        passes.addPass(createConvertSluiceToCPU(level));
+        passes.addPass(
+            createVerifyPhase({std::string(phaseName(Phase::Kernels))}));
+      });
+}
+
+/// The tokenizer that the module refers to, as an executable carries it; empty
+/// where the model has none.
+static Expected<std::string> buildTokenizer(ModuleOp module) {
+  auto tokenizers = module.getOps<ir::TokenizerOp>();
+  if (tokenizers.empty())
+    return std::string();
+  Expected<text::TokenizerSpec> spec = readTokenizer(*tokenizers.begin());
+  if (!spec)
+    return spec.status();
+  std::vector<uint8_t> blob = text::serializeTokenizer(*spec);
+  return std::string(blob.begin(), blob.end());
+}
+
+/// Appends the packed weights to the executable so far.
+static Status embedWeights(const ProgramDescriptor &descriptor,
+                           AtomicFile &executable) {
+  Expected<ModelFiles> files = ModelFiles::open(descriptor, {});
+  if (!files)
+    return files.status();
+  return appendEmbeddedWeights(descriptor, *files, {}, executable);
+}
+
+/// Links and, where asked, appends the packed weights.
+static Status writeExecutable(llvm::ArrayRef<char> object,
+                              const ProgramDescriptor &descriptor,
+                              const CompileOptions &options,
+                              const std::string &output) {
+  if (output == "-")
+    return failure("an executable cannot be written to standard output");
+  Expected<AtomicFile> file = AtomicFile::create(output, 0777);
+  if (!file)
+    return file.status();
+
+  llvm::SmallString<128> linked;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("sluice", "", linked))
+    return failure("cannot make a temporary file: ", error.message());
+  llvm::sys::RemoveFileOnSignal(linked);
+  llvm::FileRemover removeLinked(linked);
+  if (Status status =
+          linkExecutable({object.data(), object.size()}, options.runtimeArchive,
+                         linked.str().str());
+      !status.ok())
+    return status;
+
+  Expected<MappedFile> program = MappedFile::open(linked.str().str());
+  if (!program)
+    return program.status();
+  std::span<const uint8_t> bytes = program->bytes();
+  if (Status status = file->write(bytes.data(), bytes.size()); !status.ok())
+    return status;
+  if (options.embedWeights)
+    if (Status status = embedWeights(descriptor, *file); !status.ok())
+      return status;
+  return file->commit();
+}
+
+Status sluice::compile(ModuleOp module, const CompileOptions &options,
+                       const std::string &output) {
+  Phase phase = phaseOf(module);
+  if (Status status = verifyPhase(module, options, phase); !status.ok())
+    return status;
+  if (options.target < phase)
+    return failure("the module is in phase ", phaseName(phase),
+                   " already, beyond ", phaseName(options.target));
+
+  if (phase == Phase::Model) {
+    if (options.target == Phase::Model)
+      return writeFile(output, print(module));
+    if (Status status =
+            dump(options, Phase::Model, [&] { return print(module); });
+        !status.ok())
+      return status;
+    if (Status status = lowerToKernels(module, options); !status.ok())
+      return status;
+  }
+  if (options.target == Phase::Kernels)
+    return writeFile(output, print(module));
+  if (Status status =
+          dump(options, Phase::Kernels, [&] { return print(module); });
+      !status.ok())
+    return status;
+
+  Expected<ProgramDescriptor> descriptor = buildDescriptor(module);
+  if (!descriptor)
+    return descriptor.status();
+  if (descriptor->cpu != cpu::isaName(options.cpu.isa))
+    return failure("the kernels are for ", descriptor->cpu, ", not for ",
+                   cpu::isaName(options.cpu.isa), ": give --cpu to match");
+  descriptor->embedded = options.embedWeights;
+  Expected<std::string> json = descriptor->toJson();
+  if (!json)
+    return json.status();
+  Expected<std::string> tokenizer = buildTokenizer(module);
+  if (!tokenizer)
+    return tokenizer.status();
+  Expected<llvm::SmallVector<char, 0>> object =
+      emitObject(module, {json.take(), tokenizer.take()}, options.cpu);
+  if (!object)
+    return object.status();
+  if (options.target == Phase::Object)
+    return writeFile(output, std::string_view(object->data(), object->size()));
+  if (Status status =
+          dump(options, Phase::Object,
+               [&] { return std::string(object->begin(), object->end()); });
+      !status.ok())
+    return status;
+  return writeExecutable(*object, *descriptor, options, output);
+}

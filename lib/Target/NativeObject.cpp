@@ -1,0 +1,132 @@
+//===- NativeObject.cpp - native code from the phase kernels --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Target/NativeObject.h"
+#include "sluice/Conversion/Passes.h"
+#include "sluice/Dialect/Sluice/IR/SluiceDialect.h"
+#include "sluice/Target/Diagnostics.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace sluice;
+
+static std::unique_ptr<llvm::TargetMachine>
+createMachine(const CpuTarget &target) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+  llvm::Triple triple("x86_64-unknown-linux-gnu");
+  std::string error;
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  assert(found && "the X86 target was registered above");
+  llvm::TargetOptions options;
+  // The compiler may not contract on its own: a row's bits would then depend
+  // on how a loop happened to be unrolled.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+      triple, target.llvmCpu, target.llvmFeatures, options, llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+/// Adds `extern const char name[]` and `extern const uint64_t name_size`.
+static void addBytes(llvm::Module &module, llvm::StringRef name,
+                     llvm::StringRef bytes) {
+  llvm::LLVMContext &context = module.getContext();
+  auto add = [&](llvm::Twine symbol, llvm::Constant *value) {
+    auto *global = new llvm::GlobalVariable(
+        module, value->getType(), /*isConstant=*/true,
+        llvm::GlobalValue::ExternalLinkage, value, symbol);
+    global->setAlignment(llvm::Align(8));
+  };
+  add(name, llvm::ConstantDataArray::getString(context, bytes,
+                                               /*AddNull=*/false));
+  add(name + "_size",
+      llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()));
+}
+
+/// Limits generated code to the target; without it LLVM would use 256-bit
+/// vectors where the target has wider ones.
+static void setTargetAttributes(llvm::Module &module, const CpuTarget &target) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", target.llvmCpu);
+    function.addFnAttr("target-features", target.llvmFeatures);
+    function.addFnAttr("prefer-vector-width",
+                       target.isa == cpu::Isa::Avx2 ? "256" : "512");
+  }
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+      .run(module, modules);
+}
+
+Expected<llvm::SmallVector<char, 0>>
+sluice::emitObject(ModuleOp kernels, const ProgramData &data,
+                   const CpuTarget &target) {
+  OwningOpRef<ModuleOp> lowered = kernels.clone();
+  FirstError firstError(kernels.getContext());
+  PassManager passes(kernels.getContext());
+  buildKernelsToLLVMPipeline(passes);
+  if (failed(passes.run(*lowered)))
+    return firstError.status("lowering to LLVM IR failed");
+
+  // References to the model's files have gone into the descriptor.
+  for (Operation &op : llvm::make_early_inc_range(*lowered->getBody()))
+    if (isa<ir::SluiceDialect>(op.getDialect()))
+      op.erase();
+
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module =
+      translateModuleToLLVMIR(*lowered, context, "sluice");
+  if (!module)
+    return firstError.status("translation to LLVM IR failed");
+
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target);
+  module->setTargetTriple(machine->getTargetTriple());
+  module->setDataLayout(machine->createDataLayout());
+  setTargetAttributes(*module, target);
+  addBytes(*module, "sluice_program_descriptor", data.descriptor);
+  addBytes(*module, "sluice_program_tokenizer", data.tokenizer);
+  optimise(*module, *machine);
+
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager emitter;
+  if (machine->addPassesToEmitFile(emitter, stream, nullptr,
+                                   llvm::CodeGenFileType::ObjectFile))
+    return failure("LLVM cannot write objects for ", target.llvmCpu);
+  emitter.run(*module);
+  return object;
+}

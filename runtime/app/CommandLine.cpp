@@ -1,0 +1,285 @@
+//===- CommandLine.cpp - what users ask an executable for -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/CommandLine.h"
+
+#include "runtime/app/TokenList.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <random>
+#include <sstream>
+
+using namespace sluice;
+using namespace sluice::app;
+
+namespace {
+
+constexpr int usageError = 2;
+constexpr int64_t maxCount = (int64_t(1) << 31) - 1;
+
+/// A check that help texts do not spell out; its errors do.
+CLI::Validator within(int64_t low, int64_t high) {
+  return CLI::Range(low, high).description("");
+}
+
+void addPromptOptions(CLI::App &command, PromptOptions &prompt) {
+  using Source = PromptOptions::Source;
+  CLI::Option_group *group = command.add_option_group(
+      "Prompt", "What the model is given; exactly one of");
+  auto add = [&](const char *name, const char *type, Source source,
+                 const char *help) {
+    group
+        ->add_option_function<std::string>(
+            name,
+            [&prompt, source](const std::string &value) {
+              prompt.source = source;
+              prompt.value = value;
+            },
+            help)
+        ->type_name(type);
+  };
+  add("-p,--prompt", "TEXT", Source::Text, "Text");
+  add("-f,--file", "FILE", Source::File,
+      "A file of text, used as it is; - is standard input");
+  add("--tokens", "IDS", Source::Tokens, "Token ids: 5,6,7");
+  add("--tokens-file", "FILE", Source::TokensFile,
+      "A file of token ids, separated by commas, blanks or newlines");
+  group->require_option(1);
+  command.add_flag_callback(
+      "--no-special", [&prompt] { prompt.parseSpecial = false; },
+      "Take the spelling of a special token in the text as text");
+}
+
+void addEngineOptions(CLI::App &command, EngineOptions &engine) {
+  command
+      .add_option("-t,--threads", engine.threads,
+                  "Threads; default: one for each core")
+      ->type_name("N")
+      ->check(within(1, 1024));
+  command
+      .add_option("-c,--ctx-size", engine.contextLength,
+                  "Tokens of prompt and output together; default: the model's")
+      ->type_name("N")
+      ->check(within(1, maxCount));
+  command
+      .add_option("-b,--prefill-chunk", engine.prefillChunk,
+                  "Prompt tokens computed in one step")
+      ->type_name("N")
+      ->check(within(1, 65536))
+      ->capture_default_str();
+  command
+      .add_option("--model-dir", engine.modelDir,
+                  "The folder of the model's files; default: where they were "
+                  "at compile time, then the program's folder")
+      ->type_name("DIR")
+      ->envname("SLUICE_MODEL_DIR");
+}
+
+/// An option that may be given several times, each time with one value that
+/// `take` reads; the raw text of the values, untouched by list syntax.
+template <typename Fn>
+void addRepeated(CLI::App &command, const std::string &name, Fn take,
+                 const std::string &help) {
+  command
+      .add_option(
+          name,
+          [take](const CLI::results_t &values) {
+            for (const std::string &value : values)
+              take(value);
+            return true;
+          },
+          help)
+      ->type_name("TEXT")
+      ->expected(1, CLI::detail::expected_max_vector_size)
+      ->allow_extra_args(false);
+}
+
+void addSamplingOptions(CLI::App &command, GenerateOptions &options) {
+  SamplingParams &sampling = options.sampling;
+  const char *group = "Sampling";
+  auto add = [&](const char *name, auto &value, const char *help) {
+    command.add_option(name, value, help)->type_name("N")->group(group);
+  };
+  add("--temperature", sampling.temperature,
+      "0 always takes the most probable token. Default: 0, or 1 when --top-k, "
+      "--top-p, --min-p or --seed is given");
+  add("--top-k", sampling.topK, "Only the K most probable tokens");
+  add("--top-p", sampling.topP,
+      "Only the most probable tokens that together reach P");
+  add("--min-p", sampling.minP,
+      "Only tokens at least P times as probable as the most probable one");
+  add("--repeat-penalty", sampling.repetitionPenalty,
+      "Divides the logits of tokens seen before");
+  add("--presence-penalty", sampling.presencePenalty,
+      "Subtracted from the logits of tokens in the output");
+  add("--frequency-penalty", sampling.frequencyPenalty,
+      "The same, for each time that the token is there");
+  addRepeated(
+      command, "--logit-bias",
+      [&sampling](const std::string &text) {
+        Expected<std::pair<int32_t, double>> bias = parseLogitBias(text);
+        if (!bias)
+          throw CLI::ValidationError("--logit-bias", bias.status().message());
+        sampling.logitBias[bias->first] = bias->second;
+      },
+      "ID+VALUE or ID-VALUE: changes a token's logit; 12-inf forbids token "
+      "12; can be given several times");
+  add("--seed", sampling.seed,
+      "Makes sampling repeatable; default: another one each time");
+  command.get_option("--logit-bias")->group(group);
+  // The parser takes -1, and all that is too large, for the largest number.
+  command.get_option("--seed")->check([](const std::string &text) {
+    uint64_t seed = 0;
+    const char *end = text.data() + text.size();
+    auto [read, error] = std::from_chars(text.data(), end, seed);
+    return error == std::errc() && read == end
+               ? std::string()
+               : "is not a number from 0 to 2^64-1: " + text;
+  });
+}
+
+void addGenerate(CLI::App &app, GenerateOptions &options) {
+  CLI::App &command = *app.add_subcommand(
+      "generate", "Continues a prompt and writes the text as it comes");
+  addPromptOptions(command, options.prompt);
+  command
+      .add_option("-n,--n-predict", options.predict,
+                  "Tokens to generate; -1: until the context is full")
+      ->type_name("N")
+      ->check(within(-1, maxCount))
+      ->capture_default_str();
+  addEngineOptions(command, options.engine);
+  command.add_flag("--ignore-eos", options.ignoreEos,
+                   "Do not stop at the end-of-text token");
+  addRepeated(
+      command, "--stop",
+      [&options](const std::string &text) {
+        options.stopStrings.push_back(text);
+      },
+      "Stop before this text; can be given several times");
+  addRepeated(
+      command, "--stop-token",
+      [&options](const std::string &text) {
+        Expected<std::vector<int32_t>> ids = parseTokenList(text);
+        if (!ids)
+          throw CLI::ValidationError("--stop-token", ids.status().message());
+        options.stopTokens.insert(options.stopTokens.end(), ids->begin(),
+                                  ids->end());
+      },
+      "Stop before this token id; can be given several times");
+  command.add_flag("--echo", options.echo, "Write the prompt's text first");
+  CLI::Option *json = command.add_flag(
+      "--json", options.json,
+      "Write one JSON object at the end: tokens, text, finish_reason, timing "
+      "(seconds; generate_seconds from the first generated token to the last, "
+      "ttft_seconds from the program's start to the first one)");
+  command
+      .add_flag("--logits", options.lastLogits,
+                "Add last_logits: those of the prompt's last token")
+      ->needs(json);
+  command
+      .add_option("--logprobs", options.logProbs,
+                  "Add each token's log-probability and the N most probable")
+      ->type_name("N")
+      ->check(within(0, maxCount))
+      ->needs(json);
+  addSamplingOptions(command, options);
+  command
+      .add_option("--company", options.engine.company,
+                  "Let N stranger sequences share every step, which must "
+                  "change nothing")
+      ->type_name("N")
+      ->check(within(0, 4096))
+      ->group("Testing");
+  command.footer("Ctrl-C ends the text; the exit status is then 130, or 0 with "
+                 "--json, whose finish_reason is \"cancelled\".");
+}
+
+void addScore(CLI::App &app, ScoreOptions &options) {
+  CLI::App &command = *app.add_subcommand(
+      "score", "Measures how probable the model finds a text");
+  addPromptOptions(command, options.prompt);
+  addEngineOptions(command, options.engine);
+  command.add_flag("--json", options.json,
+                   "Write one JSON object: tokens, perplexity, nll (mean, "
+                   "natural logarithm), token_logprobs, token_ids");
+  command.footer("The whole text is one window, with nothing put before it; "
+                 "perplexity is over tokens 1 to n-1.");
+}
+
+void addInfo(CLI::App &app, InfoOptions &options) {
+  CLI::App &command =
+      *app.add_subcommand("info", "Describes the model and this program");
+  addEngineOptions(command, options.engine);
+  command.add_flag("--json", options.json, "Write one JSON object");
+}
+
+/// Sampling options without a temperature ask for sampling.
+void settleSampling(const CLI::App &command, SamplingParams &sampling) {
+  bool asked = false;
+  for (const char *name : {"--top-k", "--top-p", "--min-p", "--seed"})
+    asked |= command.count(name) > 0;
+  if (asked && command.count("--temperature") == 0)
+    sampling.temperature = 1;
+  if (!sampling.greedy() && command.count("--seed") == 0)
+    sampling.seed = std::random_device{}();
+}
+
+ExitNow usage(const std::string &message, const std::string &help) {
+  return {usageError, "", message + " (see " + help + " --help)"};
+}
+
+std::string oneLine(std::string text) {
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  for (char &c : text)
+    if (c == '\n')
+      c = ' ';
+  return text;
+}
+
+} // namespace
+
+Command app::parseCommandLine(int argc, const char *const *argv,
+                              const std::string &version) {
+  std::string program = argc > 0 ? argv[0] : "program";
+  program = program.substr(program.rfind('/') + 1);
+  GenerateOptions generate;
+  ScoreOptions score;
+  InfoOptions info;
+  CLI::App app("A language model compiled by Sluice", program);
+  app.set_version_flag("--version", version);
+  // Not require_subcommand(1): that would hide which word was not expected.
+  app.require_subcommand(0, 1);
+  addGenerate(app, generate);
+  addScore(app, score);
+  addInfo(app, info);
+  try {
+    app.parse(argc, argv);
+    if (app.get_subcommands().empty())
+      throw CLI::RequiredError("A command");
+  } catch (const CLI::ParseError &error) {
+    std::ostringstream out;
+    std::ostringstream ignored;
+    if (error.get_exit_code() == 0) {
+      app.exit(error, out, ignored);
+      return ExitNow{0, out.str(), ""};
+    }
+    return usage(oneLine(error.what()), program);
+  }
+  if (app.got_subcommand("generate")) {
+    settleSampling(*app.get_subcommand("generate"), generate.sampling);
+    // Ranges only; whether a biased token exists is not a matter of usage.
+    if (Status s = generate.sampling.validate(maxCount); !s.ok())
+      return usage(s.message(), program + " generate");
+    return generate;
+  }
+  if (app.got_subcommand("score"))
+    return score;
+  return info;
+}

@@ -1,0 +1,79 @@
+//===- CommandLine.h - what users ask an executable for -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_COMMANDLINE_H
+#define SLUICE_RUNTIME_APP_COMMANDLINE_H
+
+#include "runtime/core/SamplingParams.h"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace sluice::app {
+
+/// How to load and run the model.
+struct EngineOptions {
+  int64_t threads = 0;        // 0: the CPU's cores
+  int64_t contextLength = 0;  // 0: the model's
+  int64_t prefillChunk = 512; // rows of a step while the prompt is read
+  int64_t company = 0;        // stranger sequences in every step
+  std::string modelDir;
+};
+
+/// Where the prompt comes from.
+struct PromptOptions {
+  enum class Source : uint8_t { Text, File, Tokens, TokensFile };
+  Source source = Source::Text;
+  std::string value; // the text, the ids, or a path; path "-": standard input
+  bool parseSpecial = true;
+};
+
+struct GenerateOptions {
+  EngineOptions engine;
+  PromptOptions prompt;
+  int64_t predict = 128; // -1: until the context is full
+  SamplingParams sampling;
+  bool ignoreEos = false;
+  std::vector<std::string> stopStrings;
+  std::vector<int32_t> stopTokens;
+  bool lastLogits = false;
+  std::optional<int64_t> logProbs; // how many of the most probable tokens
+  bool echo = false;
+  bool json = false;
+};
+
+struct ScoreOptions {
+  EngineOptions engine;
+  PromptOptions prompt;
+  bool json = false;
+};
+
+struct InfoOptions {
+  EngineOptions engine;
+  bool json = false;
+};
+
+/// The process ends now: text for stdout (help) or a usage error for stderr.
+struct ExitNow {
+  int code = 0;
+  std::string output;
+  std::string error;
+};
+
+using Command =
+    std::variant<GenerateOptions, ScoreOptions, InfoOptions, ExitNow>;
+
+/// Reads the arguments. Wrong usage is an ExitNow with code 2 and one line.
+/// `version` is what --version prints.
+Command parseCommandLine(int argc, const char *const *argv,
+                         const std::string &version);
+
+} // namespace sluice::app
+
+#endif // SLUICE_RUNTIME_APP_COMMANDLINE_H

@@ -1,0 +1,31 @@
+//===- Commands.h - what the commands of an executable do -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_COMMANDS_H
+#define SLUICE_RUNTIME_APP_COMMANDS_H
+
+#include "runtime/app/Engine.h"
+
+#include <chrono>
+
+namespace sluice::app {
+
+/// Each command writes its result to stdout and everything else to stderr, and
+/// returns the process's exit status. An error is the caller's to print.
+Expected<int> runGenerate(const ProgramImage &image,
+                          const GenerateOptions &options,
+                          std::chrono::steady_clock::time_point programStart);
+Expected<int> runScore(const ProgramImage &image, const ScoreOptions &options);
+Expected<int> runInfo(const ProgramImage &image, const InfoOptions &options);
+
+/// All of main(): reads the command line, runs the command, prints an error as
+/// one line on stderr. Returns the exit status.
+int runProgram(const ProgramImage &image, int argc, const char *const *argv);
+
+} // namespace sluice::app
+
+#endif // SLUICE_RUNTIME_APP_COMMANDS_H

@@ -1,0 +1,54 @@
+//===- Company.cpp - strangers that share every step ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/Company.h"
+
+using namespace sluice;
+using namespace sluice::app;
+
+Expected<Company> Company::create(cpu::Executor &executor, int64_t strangers) {
+  Company company(executor);
+  for (int64_t i = 0; i < strangers; ++i) {
+    Expected<SequenceId> id = executor.openSequence();
+    if (!id)
+      return id.status();
+    company.members.push_back(*id);
+  }
+  return company;
+}
+
+Status Company::addBefore(StepBatch &batch) {
+  return addRows(batch, 0, members.size() / 2);
+}
+
+Status Company::addBehind(StepBatch &batch) {
+  Status status = addRows(batch, members.size() / 2, members.size());
+  ++step;
+  return status;
+}
+
+Status Company::addRows(StepBatch &batch, size_t first, size_t last) {
+  for (size_t i = first; i < last; ++i) {
+    int64_t rows = 1 + (int64_t(i) + step) % maxRows;
+    int64_t position = executor->sequenceLength(members[i]);
+    if (position + rows > executor->limits().contextLength) {
+      executor->truncateSequence(members[i], 0);
+      position = 0;
+      rows = 1;
+    }
+    for (int64_t row = 0; row < rows; ++row, ++position) {
+      uint64_t mixed =
+          (uint64_t(i) + 1) * 2654435761u + uint64_t(position) * 97;
+      auto token = int32_t(mixed % uint64_t(executor->vocabSize()));
+      bool wantsLogits = i % 2 == 1 && row + 1 == rows;
+      if (Status s = batch.add(members[i], position, token, wantsLogits);
+          !s.ok())
+        return s;
+    }
+  }
+  return {};
+}

@@ -1,0 +1,79 @@
+//===- Engine.h - a program, its weights and its tokenizer ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   Expected<std::unique_ptr<Engine>> engine = Engine::create(image, options);
+//   ... the prompt is read and checked, with engine->tokenizer() ...
+//   if (Status s = engine->load({.rows = 512}); !s.ok()) return s;
+//   engine->executor().execute(batch);
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_ENGINE_H
+#define SLUICE_RUNTIME_APP_ENGINE_H
+
+#include "runtime/app/CommandLine.h"
+#include "runtime/device/cpu/Executor.h"
+#include "runtime/program/WeightStore.h"
+#include "runtime/text/Tokenizer.h"
+
+#include <memory>
+#include <optional>
+
+namespace sluice::app {
+
+/// What the compiler put into the executable; everything outlives the Engine.
+struct ProgramImage {
+  std::string_view descriptor;
+  std::span<const uint8_t> tokenizer; // empty: none
+  cpu::StepFunction step = nullptr;
+  std::string executable; // path of the running program
+};
+
+/// What a command asks of the executor.
+struct EngineNeeds {
+  int64_t rows = 1;      // of a step, strangers not counted
+  int64_t outputs = 1;   // of a step
+  int64_t sequences = 1; // open at the same time
+};
+
+/// Thread-compatible.
+class Engine {
+public:
+  /// Reads the descriptor and the tokenizer, which takes milliseconds. Errors:
+  /// either is damaged, the CPU lacks what the program was built for, a context
+  /// longer than the model's.
+  static Expected<std::unique_ptr<Engine>> create(const ProgramImage &image,
+                                                  const EngineOptions &options);
+
+  /// Loads the weights and makes the executor, which may take long.
+  Status load(const EngineNeeds &needs);
+
+  const ProgramDescriptor &program() const { return descriptor; }
+  const EngineOptions &options() const { return settings; }
+  int64_t contextLength() const { return settings.contextLength; }
+
+  /// Null when the model has none.
+  const text::Tokenizer *tokenizer() const { return words ? &*words : nullptr; }
+
+  /// Only after load().
+  cpu::Executor &executor() { return *runner; }
+
+private:
+  Engine(const ProgramImage &image, const EngineOptions &options)
+      : image(image), settings(options) {}
+
+  ProgramImage image;
+  EngineOptions settings; // contextLength is settled
+  ProgramDescriptor descriptor;
+  std::optional<text::Tokenizer> words;
+  std::optional<WeightStore> weights; // outlives runner
+  std::unique_ptr<cpu::Executor> runner;
+};
+
+} // namespace sluice::app
+
+#endif // SLUICE_RUNTIME_APP_ENGINE_H

@@ -1,0 +1,48 @@
+//===- Interrupt.cpp - Ctrl-C as a flag -----------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/Interrupt.h"
+
+#include <atomic>
+#include <csignal>
+
+using namespace sluice;
+
+// The number of the signal that came, or 0. A lock-free atomic is safe in a
+// signal handler; nothing is published with it, so relaxed order is enough.
+static std::atomic<int> received = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
+
+static void onSignal(int number) {
+  if (received.exchange(number, std::memory_order_relaxed) == 0)
+    return;
+  // The second one: take effect as if nobody caught it, on return from here.
+  std::signal(number, SIG_DFL);
+  raise(number);
+}
+
+void app::catchInterrupts() {
+  struct sigaction action = {};
+  action.sa_handler = onSignal;
+  // No SA_RESTART: a read that waits for the user ends too.
+  sigemptyset(&action.sa_mask);
+  for (int number : {SIGINT, SIGTERM})
+    sigaction(number, &action, nullptr);
+  // Whoever started the program with nohup wants it to go on.
+  struct sigaction hangup = {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, nullptr);
+}
+
+bool app::interrupted() {
+  return received.load(std::memory_order_relaxed) != 0;
+}
+
+int app::interruptedExitCode() {
+  return 128 + received.load(std::memory_order_relaxed);
+}

@@ -1,0 +1,34 @@
+//===- Main.cpp - main() of emitted executables ---------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/Commands.h"
+#include "runtime/app/Program.h"
+#include "runtime/device/cpu/ProgramABI.h"
+
+#include <climits>
+#include <unistd.h>
+
+using namespace sluice;
+
+/// The running program's file, whatever it was called as.
+static std::string executablePath(const char *called) {
+  char path[PATH_MAX];
+  ssize_t length = ::readlink("/proc/self/exe", path, sizeof(path));
+  return length > 0 ? std::string(path, size_t(length)) : std::string(called);
+}
+
+int main(int argc, char **argv) {
+  app::ProgramImage image;
+  image.descriptor = {sluice_program_descriptor,
+                      sluice_program_descriptor_size};
+  image.tokenizer = {
+      reinterpret_cast<const uint8_t *>(sluice_program_tokenizer),
+      sluice_program_tokenizer_size};
+  image.step = sluice_program_step;
+  image.executable = executablePath(argc > 0 ? argv[0] : "");
+  return app::runProgram(image, argc, argv);
+}

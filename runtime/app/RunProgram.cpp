@@ -1,0 +1,79 @@
+//===- RunProgram.cpp - from arguments to an exit status ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/Commands.h"
+#include "runtime/app/Interrupt.h"
+#include "runtime/base/StandardOutput.h"
+#include "runtime/device/cpu/ProgramABI.h"
+
+#include <algorithm>
+#include <new>
+
+using namespace sluice;
+using namespace sluice::app;
+
+namespace {
+
+std::string versionText() {
+  return "sluice " SLUICE_VERSION ", program interface " +
+         std::to_string(SLUICE_ABI_VERSION);
+}
+
+/// Keeps a message that quotes user's text on its one line.
+std::string oneLine(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return text;
+}
+
+Expected<int> runCommand(const ProgramImage &image, const Command &command,
+                         std::chrono::steady_clock::time_point start) {
+  // The last barrier: containers report a lack of memory by an exception.
+  try {
+    if (const auto *generate = std::get_if<GenerateOptions>(&command))
+      return runGenerate(image, *generate, start);
+    if (const auto *score = std::get_if<ScoreOptions>(&command))
+      return runScore(image, *score);
+    return runInfo(image, std::get<InfoOptions>(command));
+  } catch (const std::bad_alloc &) {
+    return failure("not enough memory");
+  }
+}
+
+} // namespace
+
+int app::runProgram(const ProgramImage &image, int argc,
+                    const char *const *argv) {
+  auto start = std::chrono::steady_clock::now();
+  catchInterrupts();
+  std::string name = argc > 0 ? argv[0] : "program";
+  name = name.substr(name.rfind('/') + 1);
+  auto complain = [&name](const std::string &message) {
+    writeNote(name + ": error: " + oneLine(message));
+  };
+
+  Command command = parseCommandLine(argc, argv, versionText());
+  if (const auto *exit = std::get_if<ExitNow>(&command)) {
+    if (!exit->error.empty())
+      complain(exit->error);
+    if (Status s = writeOutput(exit->output); !s.ok()) {
+      complain(s.message());
+      return 1;
+    }
+    return exit->code;
+  }
+  Expected<int> code = runCommand(image, command, start);
+  if (code)
+    return *code;
+  if (interrupted()) {
+    writeNote(name + ": interrupted");
+    return interruptedExitCode();
+  }
+  complain(code.status().message());
+  return 1;
+}

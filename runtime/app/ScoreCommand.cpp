@@ -1,0 +1,129 @@
+//===- ScoreCommand.cpp - the command `score` -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/Commands.h"
+#include "runtime/app/Interrupt.h"
+#include "runtime/app/JsonWriter.h"
+#include "runtime/app/Prompt.h"
+#include "runtime/base/StandardOutput.h"
+#include "runtime/core/LogProbabilities.h"
+#include "runtime/core/Sequence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+using namespace sluice;
+using namespace sluice::app;
+
+namespace {
+
+// Every row has logits here, a whole vocabulary each, so steps are shorter
+// than those of a prompt: at 128,000 tokens this is 33 MB.
+constexpr int64_t maxRows = 64;
+
+struct Score {
+  std::vector<double> logProbabilities; // of tokens 1..n-1
+  double meanNll = 0;
+
+  double perplexity() const { return std::exp(meanNll); }
+};
+
+int64_t chunkRows(const Engine &engine) {
+  return std::min(
+      {maxRows, engine.options().prefillChunk, engine.contextLength()});
+}
+
+/// Teacher-forced: each token's probability given those before it. The error of
+/// an interrupted run is "interrupted".
+Expected<Score> scoreTokens(Engine &engine, std::span<const int32_t> tokens) {
+  cpu::Executor &executor = engine.executor();
+  Expected<SequenceId> id = executor.openSequence();
+  if (!id)
+    return id.status();
+  Sequence sequence(*id, engine.contextLength());
+  if (Status s = sequence.append(tokens); !s.ok())
+    return s;
+  StepBatch batch(chunkRows(engine), chunkRows(engine));
+  Score score;
+  double sum = 0;
+  while (sequence.pending() > 0) {
+    if (interrupted())
+      return failure("interrupted");
+    batch.clear();
+    int64_t first = sequence.computed();
+    int64_t rows = sequence.schedule(batch, chunkRows(engine), LogitsOf::All);
+    if (Status s = executor.execute(batch); !s.ok())
+      return s;
+    sequence.commit(rows);
+    for (int64_t i = 0; i < rows && first + i + 1 < sequence.length(); ++i) {
+      Expected<LogProbabilities> all = LogProbabilities::of(executor.logits(i));
+      if (!all)
+        return all.status();
+      score.logProbabilities.push_back(
+          all->logProbability(tokens[first + i + 1]));
+      sum -= score.logProbabilities.back();
+    }
+  }
+  score.meanNll = sum / double(tokens.size() - 1);
+  return score;
+}
+
+std::string toJson(const Score &score, std::span<const int32_t> tokens) {
+  JsonWriter json;
+  json.beginObject();
+  json.key("tokens").number(int64_t(tokens.size()));
+  json.key("perplexity").number(score.perplexity());
+  json.key("nll").number(score.meanNll);
+  json.key("token_logprobs").beginArray();
+  json.null(); // nothing comes before the first token
+  for (double value : score.logProbabilities)
+    json.number(value);
+  json.endArray();
+  json.key("token_ids").beginArray();
+  for (int32_t token : tokens)
+    json.number(int64_t(token));
+  json.endArray();
+  json.endObject();
+  return json.text() + "\n";
+}
+
+std::string summary(const Score &score, size_t tokens) {
+  char line[160];
+  std::snprintf(line, sizeof(line),
+                "%zu tokens: perplexity %.4f, mean negative log-likelihood "
+                "%.5f\n",
+                tokens, score.perplexity(), score.meanNll);
+  return line;
+}
+
+} // namespace
+
+Expected<int> app::runScore(const ProgramImage &image,
+                            const ScoreOptions &options) {
+  Expected<std::unique_ptr<Engine>> engine =
+      Engine::create(image, options.engine);
+  if (!engine)
+    return engine.status();
+  Expected<std::vector<int32_t>> tokens =
+      readPrompt(options.prompt, **engine, /*addSpecial=*/false);
+  if (!tokens)
+    return tokens.status();
+  if (tokens->size() < 2)
+    return failure("score: one token has no probability; give at least two");
+  if (Status s = (*engine)->load({chunkRows(**engine), chunkRows(**engine)});
+      !s.ok())
+    return s;
+  Expected<Score> score = scoreTokens(**engine, *tokens);
+  if (!score)
+    return score.status();
+  if (Status s = writeOutput(options.json ? toJson(*score, *tokens)
+                                          : summary(*score, tokens->size()));
+      !s.ok())
+    return s;
+  return 0;
+}

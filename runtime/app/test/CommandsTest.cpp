@@ -1,0 +1,149 @@
+//===- CommandsTest.cpp - score, info, help and wrong usage ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/test/ProgramRun.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+
+using namespace sluice;
+using namespace sluice::test;
+using nlohmann::json;
+using testing::HasSubstr;
+
+namespace {
+
+using CommandsTest = ProgramTest;
+
+TEST_F(CommandsTest, ScoreAgreesWithGeneration) {
+  json generated = runJson({"generate", "--tokens", "5,6,7", "-n", "90",
+                            "--logprobs", "0", "--ignore-eos"});
+  std::string ids = "5,6,7";
+  for (const json &token : generated["tokens"])
+    ids += "," + to_string(token);
+  json scored = runJson({"score", "--tokens", ids});
+  ASSERT_EQ(scored["tokens"], 93);
+  ASSERT_EQ(scored["token_logprobs"].size(), 93u);
+  EXPECT_EQ(scored["token_ids"].size(), 93u);
+  EXPECT_TRUE(scored["token_logprobs"][0].is_null());
+  double sum = 0;
+  for (size_t i = 1; i < 93; ++i) {
+    sum -= scored["token_logprobs"][i].get<double>();
+    // The rows were computed one at a time there and together here.
+    if (i >= 3) {
+      EXPECT_EQ(scored["token_logprobs"][i],
+                generated["logprobs"][i - 3]["logprob"]);
+    }
+  }
+  EXPECT_NEAR(scored["nll"].get<double>(), sum / 92, 1e-9);
+  EXPECT_NEAR(scored["perplexity"].get<double>(), std::exp(sum / 92), 1e-6);
+}
+
+TEST_F(CommandsTest, ScoreSummaryIsReadable) {
+  addTokenizer();
+  std::string path = folder + "/text";
+  writeFile(path, "some text", 9);
+  Finished result = run({"score", "-f", path});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, HasSubstr("9 tokens: perplexity "));
+  EXPECT_EQ(result.err, "");
+}
+
+TEST_F(CommandsTest, ScoreRefusesTooShortAndTooLong) {
+  EXPECT_THAT(runFailing({"score", "--tokens", "5"}, 1),
+              HasSubstr("at least two"));
+  std::string ids = "1";
+  for (int i = 0; i < 96; ++i)
+    ids += ",1";
+  EXPECT_THAT(runFailing({"score", "--tokens", ids}, 1),
+              HasSubstr("has 97 tokens, more than the context of 96"));
+}
+
+TEST_F(CommandsTest, InfoDescribesTheProgram) {
+  json info = runJson({"info", "-c", "64"});
+  EXPECT_EQ(info["name"], "test model");
+  EXPECT_EQ(info["architecture"], "hand-written");
+  EXPECT_EQ(info["parameters"], 2 * vocab * hidden + context * hidden + hidden);
+  EXPECT_EQ(info["plan"]["stages"], 1);
+  EXPECT_EQ(info["phases"], json({"model", "kernels"}));
+  EXPECT_EQ(info["formats"]["f16"], 2 * vocab * hidden * 2);
+  EXPECT_EQ(info["memory"]["cache_bytes_per_token"], 2 * hidden * 4);
+  EXPECT_EQ(info["memory"]["cache_bytes"], 2 * hidden * 4 * 64);
+  EXPECT_EQ(info["cpu"], "avx2");
+  EXPECT_EQ(info["cpu_supported"], true);
+  EXPECT_EQ(info["files"][0]["path"], modelPath);
+  Finished text = run({"info"});
+  EXPECT_EQ(text.code, 0);
+  for (const char *word : {"test model", "hand-written", "model > kernels",
+                           "f16", "avx2 (this CPU has it)", "model.bin"})
+    EXPECT_THAT(text.out, HasSubstr(word));
+}
+
+TEST_F(CommandsTest, InfoWorksOnAnyCpu) {
+  program.cpu = "avx9000";
+  describe(program);
+  json info = runJson({"info"});
+  EXPECT_EQ(info["cpu_supported"], false);
+  EXPECT_THAT(run({"info"}).out, HasSubstr("avx9000"));
+}
+
+TEST_F(CommandsTest, HelpAndVersion) {
+  Finished help = run({"--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const char *command : {"generate", "score", "info"})
+    EXPECT_THAT(help.out, HasSubstr(command));
+  Finished generate = run({"generate", "--help"});
+  EXPECT_EQ(generate.code, 0);
+  for (const char *option :
+       {"--prompt", "--n-predict", "--temperature", "--top-k", "--stop",
+        "--company", "--threads", "--ctx-size", "--model-dir"})
+    EXPECT_THAT(generate.out, HasSubstr(option));
+  EXPECT_EQ(run({"--version"}).code, 0);
+}
+
+TEST_F(CommandsTest, WrongUsageExitsWithTwo) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {},
+      {"frobnicate"},
+      {"generate"},
+      {"score"},
+      {"generate", "-p", "a", "--tokens", "1"},
+      {"generate", "--tokens"},
+      {"generate", "--tokens", "1", "--frobnicate"},
+      {"generate", "--tokens", "1", "stray"},
+      {"generate", "--tokens", "1", "-n", "many"},
+      {"generate", "--tokens", "1", "-n", "-2"},
+      {"generate", "--tokens", "1", "-t", "0"},
+      {"generate", "--tokens", "1", "-c", "0"},
+      {"generate", "--tokens", "1", "-b", "0"},
+      {"generate", "--tokens", "1", "--temperature", "-1"},
+      {"generate", "--tokens", "1", "--temperature", "nan"},
+      {"generate", "--tokens", "1", "--top-p", "1.5"},
+      {"generate", "--tokens", "1", "--min-p", "-0.1"},
+      {"generate", "--tokens", "1", "--top-k", "-5"},
+      {"generate", "--tokens", "1", "--seed", "-1"},
+      {"generate", "--tokens", "1", "--seed", "99999999999999999999"},
+      {"generate", "--tokens", "1", "--repeat-penalty", "0"},
+      {"generate", "--tokens", "1", "--presence-penalty", "9"},
+      {"generate", "--tokens", "1", "--logit-bias", "x+1"},
+      {"generate", "--tokens", "1", "--logit-bias", "5+inf"},
+      {"generate", "--tokens", "1", "--stop-token", "x"},
+      {"generate", "--tokens", "1", "--logits"},
+      {"generate", "--tokens", "1", "--logprobs", "3"},
+      {"generate", "--tokens", "1", "--company", "-1", "--json"},
+      {"info", "stray"},
+  };
+  for (const std::vector<std::string> &arguments : wrong) {
+    std::string shown;
+    for (const std::string &argument : arguments)
+      shown += argument + " ";
+    SCOPED_TRACE(shown);
+    runFailing(arguments, 2);
+  }
+}
+
+} // namespace

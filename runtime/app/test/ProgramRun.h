@@ -1,0 +1,68 @@
+//===- ProgramRun.h - the test program in a folder of its own -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_TEST_PROGRAMRUN_H
+#define SLUICE_RUNTIME_APP_TEST_PROGRAMRUN_H
+
+#include "runtime/program/test/TestModel.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace sluice::test {
+
+/// What a process left.
+struct Finished {
+  int code = -1; // exit status, or 128 + the signal's number
+  std::string out;
+  std::string err;
+};
+
+/// A fixture with a copy of the test program, its model and its descriptor in a
+/// temporary folder.
+class ProgramTest : public testing::Test {
+protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  std::string executable() const { return folder + "/model"; }
+
+  /// Writes `program` as the executable's descriptor.
+  void describe(const ProgramDescriptor &program);
+
+  /// Gives the program a byte-level tokenizer: ids 0 to 255 are bytes, 256 is
+  /// the special token <s>, 257 is </s>.
+  void addTokenizer();
+
+  /// Starts the program; its output goes to files, or stdout to `output`.
+  pid_t start(const std::vector<std::string> &arguments,
+              const std::string &output = "", int input = -1);
+  Finished finish(pid_t process);
+
+  Finished run(const std::vector<std::string> &arguments,
+               const std::string &output = "") {
+    return finish(start(arguments, output));
+  }
+
+  /// Runs with --json, expects success and nothing on stderr, and parses.
+  nlohmann::json runJson(std::vector<std::string> arguments);
+
+  /// Expects an exit status and one line on stderr, nothing on stdout; returns
+  /// the line.
+  std::string runFailing(const std::vector<std::string> &arguments, int code);
+
+  std::string folder;
+  std::string modelPath;
+  std::vector<uint8_t> model;
+  ProgramDescriptor program;
+};
+
+} // namespace sluice::test
+
+#endif // SLUICE_RUNTIME_APP_TEST_PROGRAMRUN_H

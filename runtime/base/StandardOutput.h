@@ -1,0 +1,26 @@
+//===- StandardOutput.h - writing to the user -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_BASE_STANDARDOUTPUT_H
+#define SLUICE_RUNTIME_BASE_STANDARDOUTPUT_H
+
+#include "runtime/base/Status.h"
+
+#include <string_view>
+
+namespace sluice {
+
+/// Writes all of `text` to stdout at once, unbuffered, so that text streams.
+/// Errors: a full disk, a closed pipe.
+Status writeOutput(std::string_view text);
+
+/// Writes one line to stderr. Nothing can be done when that fails.
+void writeNote(std::string_view line);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_BASE_STANDARDOUTPUT_H

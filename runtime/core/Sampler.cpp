@@ -1,0 +1,222 @@
+//===- Sampler.cpp - from logits to a token -------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Sampler.h"
+#include "runtime/core/Random.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+namespace sluice {
+
+namespace {
+
+/// -log(-log(u)) with u = (word + 1/2) / 2^32: never 0 or 1.
+double gumbel(uint32_t word) {
+  double u = (static_cast<double>(word) + 0.5) * 0x1p-32;
+  return -std::log(-std::log(u));
+}
+
+/// At least gumbel(word), without a logarithm: as -log(u) >= 1-u, it is at most
+/// -log(1-u), and the leading zeros of 1-u bound that.
+double gumbelBound(uint32_t word) {
+  return std::numbers::ln2 * (1 + std::countl_zero(~word));
+}
+
+/// Neither NaN nor +infinity.
+bool isLogit(float logit) { return logit < HUGE_VALF; }
+
+Status badLogit(int32_t token, double logit) {
+  return failure("sampling: the logit of token ", token, " is ", logit);
+}
+
+Status allForbidden() { return failure("sampling: every token is forbidden"); }
+
+/// Greedy, where nothing changes the logits: the common case, in one pass.
+Expected<int32_t> largestOf(std::span<const float> logits) {
+  float most = -HUGE_VALF;
+  int32_t best = -1;
+  for (size_t token = 0; token < logits.size(); ++token) {
+    // Not more is the likely case, and the only test then.
+    if (logits[token] <= most)
+      continue;
+    if (!isLogit(logits[token]))
+      return badLogit(static_cast<int32_t>(token), logits[token]);
+    most = logits[token];
+    best = static_cast<int32_t>(token);
+  }
+  if (best < 0)
+    return allForbidden();
+  return best;
+}
+
+} // namespace
+
+Sampler::Sampler(int64_t vocabSize)
+    : size(vocabSize), outputCount(static_cast<size_t>(vocabSize)),
+      seen(static_cast<size_t>(vocabSize)) {
+  assert(vocabSize >= 1 && vocabSize <= std::numeric_limits<int32_t>::max());
+  candidates.reserve(static_cast<size_t>(vocabSize));
+}
+
+Expected<int32_t> Sampler::sample(std::span<const float> logits,
+                                  const SamplingParams &params,
+                                  std::span<const int32_t> prompt,
+                                  std::span<const int32_t> output,
+                                  int64_t position) {
+  if (params.greedy() && params.logitBias.empty() && !params.hasPenalties())
+    return largestOf(logits);
+  if (Status loaded = load(logits); !loaded.ok())
+    return loaded;
+  applyBias(params);
+  if (params.hasPenalties())
+    applyPenalties(params, prompt, output);
+  Expected<int32_t> best = largest();
+  if (!best || params.greedy())
+    return best;
+  // The difference first: a quotient of two finite numbers may overflow, and
+  // infinity less infinity is no logit.
+  double top = candidates[*best].logit;
+  for (Candidate &candidate : candidates)
+    candidate.logit = (candidate.logit - top) / params.temperature;
+  filter(params);
+  return draw(params.seed, position);
+}
+
+Status Sampler::load(std::span<const float> logits) {
+  assert(static_cast<int64_t>(logits.size()) == size);
+  candidates.clear();
+  for (int32_t token = 0; token < size; ++token) {
+    if (!isLogit(logits[token]))
+      return badLogit(token, logits[token]);
+    candidates.push_back({static_cast<double>(logits[token]), token});
+  }
+  return {};
+}
+
+void Sampler::applyBias(const SamplingParams &params) {
+  for (const auto &[token, bias] : params.logitBias)
+    candidates[token].logit += bias;
+}
+
+void Sampler::applyPenalties(const SamplingParams &params,
+                             std::span<const int32_t> prompt,
+                             std::span<const int32_t> output) {
+  for (std::span<const int32_t> tokens : {prompt, output})
+    for (int32_t token : tokens) {
+      assert(token >= 0 && token < size);
+      if (std::exchange(seen[token], 1))
+        continue;
+      double &logit = candidates[token].logit;
+      logit = logit > 0 ? logit / params.repetitionPenalty
+                        : logit * params.repetitionPenalty;
+    }
+  for (std::span<const int32_t> tokens : {prompt, output})
+    for (int32_t token : tokens)
+      seen[token] = 0;
+
+  for (int32_t token : output)
+    ++outputCount[token];
+  for (int32_t token : output)
+    if (int32_t count = std::exchange(outputCount[token], 0))
+      candidates[token].logit -=
+          params.frequencyPenalty * count + params.presencePenalty;
+}
+
+Expected<int32_t> Sampler::largest() const {
+  const Candidate *best = &candidates.front();
+  for (const Candidate &candidate : candidates)
+    if (candidate.logit > best->logit)
+      best = &candidate;
+  if (best->logit == -HUGE_VAL)
+    return allForbidden();
+  if (best->logit == HUGE_VAL)
+    return badLogit(best->token, best->logit);
+  return best->token;
+}
+
+/// Keeps the candidates that min-p, top-k and top-p allow. The largest logit
+/// is 0.
+void Sampler::filter(const SamplingParams &params) {
+  double least = params.minP > 0 ? std::log(params.minP)
+                                 : std::numeric_limits<double>::lowest();
+  std::erase_if(candidates, [least](const Candidate &candidate) {
+    return candidate.logit < least;
+  });
+  if (params.topK > 0 && params.topK < static_cast<int64_t>(candidates.size()))
+    keepFirst([](double) { return 1.0; },
+              [&](double) { return static_cast<double>(params.topK); });
+  if (params.topP < 1)
+    keepFirst([](double logit) { return std::exp(logit); },
+              [&](double total) { return params.topP * total; });
+}
+
+/// Keeps the most probable candidates, lower ids first among equals, up to the
+/// one with which their weights reach needed(total weight). Candidates are
+/// counted into narrow ranges of logits, so that only those of the one range
+/// where the edge lies have to be sorted.
+template <typename Weight, typename Needed>
+void Sampler::keepFirst(Weight weight, Needed needed) {
+  constexpr int64_t ranges = 1024;
+  constexpr double rangesPerUnit = 32;
+  auto rangeOf = [](const Candidate &candidate) {
+    return static_cast<int64_t>(
+        std::min(-candidate.logit * rangesPerUnit, ranges - 1.0));
+  };
+  std::array<double, ranges> sums = {};
+  for (const Candidate &candidate : candidates)
+    sums[rangeOf(candidate)] += weight(candidate.logit);
+  double target = needed(std::accumulate(sums.begin(), sums.end(), 0.0));
+  int64_t edge = 0;
+  double sum = 0;
+  while (edge < ranges - 1 && sum + sums[edge] < target)
+    sum += sums[edge++];
+
+  auto inside = std::partition(
+      candidates.begin(), candidates.end(),
+      [&](const Candidate &each) { return rangeOf(each) < edge; });
+  auto atEdge =
+      std::partition(inside, candidates.end(), [&](const Candidate &each) {
+        return rangeOf(each) == edge;
+      });
+  std::sort(inside, atEdge, [](const Candidate &a, const Candidate &b) {
+    return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+  });
+  while (inside != atEdge && sum < target)
+    sum += weight((inside++)->logit);
+  candidates.erase(inside, candidates.end());
+}
+
+int32_t Sampler::draw(uint64_t seed, int64_t position) const {
+  std::array<uint32_t, 4> words = {};
+  int64_t group = -1;
+  double bestScore = -HUGE_VAL;
+  int32_t bestToken = candidates.front().token;
+  for (const Candidate &candidate : candidates) {
+    if (candidate.token / 4 != group) {
+      group = candidate.token / 4;
+      words = tokenNoise(seed, position, static_cast<uint32_t>(group));
+    }
+    uint32_t word = words[candidate.token % 4];
+    if (candidate.logit + gumbelBound(word) < bestScore)
+      continue;
+    double score = candidate.logit + gumbel(word);
+    if (score > bestScore ||
+        (score == bestScore && candidate.token < bestToken)) {
+      bestScore = score;
+      bestToken = candidate.token;
+    }
+  }
+  return bestToken;
+}
+
+} // namespace sluice

@@ -1,0 +1,85 @@
+//===- Sampler.h - from logits to a token ---------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The token is a pure function of the logits, the tokens before it, the
+// parameters, the seed and the position. In order (the order is vLLM's):
+//
+//   1. logit bias is added
+//   2. penalties: repetition, then frequency, then presence
+//   3. temperature 0: the largest logit wins, and that is all
+//   4. division by the temperature
+//   5. min-p, against the most probable token
+//   6. top-k; of tokens with equal logits the lowest ids stay
+//   7. top-p, over what top-k left, renormalised
+//   8. of what is left, the token with the largest logit + noise wins
+//
+// The noise is Gumbel's, -log(-log(u)), with u from tokenNoise(seed, position)
+// for each token id: this draws from the softmax of the logits. As each token
+// has its own noise, two models that share seed and position and have similar
+// distributions mostly draw the same token, which is what makes guesses of a
+// draft model come true; one random number for the whole distribution would not
+// do that.
+//
+// All arithmetic after the logits is in double precision.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CORE_SAMPLER_H
+#define SLUICE_RUNTIME_CORE_SAMPLER_H
+
+#include "runtime/core/SamplingParams.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sluice {
+
+/// Chooses tokens. Holds working memory for one vocabulary, taken at the start,
+/// and no state between calls. Thread-compatible.
+class Sampler {
+public:
+  explicit Sampler(int64_t vocabSize);
+
+  int64_t vocabSize() const { return size; }
+
+  /// The token at `position` (that of the token to be chosen: the number of
+  /// tokens before it). `logits[vocabSize]`; `prompt` and `output` are the
+  /// tokens before, read by penalties only; `params` have been validated.
+  /// Errors: a logit that is NaN or +infinity (or becomes it by penalties), or
+  /// every token forbidden.
+  Expected<int32_t> sample(std::span<const float> logits,
+                           const SamplingParams &params,
+                           std::span<const int32_t> prompt,
+                           std::span<const int32_t> output, int64_t position);
+
+private:
+  struct Candidate {
+    double logit;
+    int32_t token;
+  };
+
+  Status load(std::span<const float> logits);
+  void applyBias(const SamplingParams &params);
+  void applyPenalties(const SamplingParams &params,
+                      std::span<const int32_t> prompt,
+                      std::span<const int32_t> output);
+  Expected<int32_t> largest() const;
+  void filter(const SamplingParams &params);
+  template <typename Weight, typename Needed>
+  void keepFirst(Weight weight, Needed needed);
+  int32_t draw(uint64_t seed, int64_t position) const;
+
+  int64_t size;
+  std::vector<Candidate> candidates; ///< by token id until filter()
+  std::vector<int32_t> outputCount;  ///< [token], all zero between calls
+  std::vector<uint8_t> seen;         ///< [token], all zero between calls
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_CORE_SAMPLER_H

@@ -1,0 +1,58 @@
+//===- SamplingParams.cpp - checks what a request asks for ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/SamplingParams.h"
+
+#include <cmath>
+
+namespace sluice {
+
+namespace {
+
+/// Below this, a temperature is 0 in all but name, and divided logits overflow.
+constexpr double leastTemperature = 1e-5;
+
+Status checkPenalty(const char *name, double value) {
+  if (!(value >= -2 && value <= 2))
+    return failure(name, " is ", value, ", not in [-2, 2]");
+  return {};
+}
+
+} // namespace
+
+Status SamplingParams::validate(int64_t vocabSize) const {
+  if (!(temperature >= 0) || std::isinf(temperature))
+    return failure("temperature is ", temperature,
+                   ", not a number of at least 0");
+  if (temperature > 0 && temperature < leastTemperature)
+    return failure("temperature is ", temperature, ", neither 0 nor at least ",
+                   leastTemperature);
+  if (topK < -1)
+    return failure("top_k is ", topK, ", neither -1, 0 (all) nor at least 1");
+  if (!(topP > 0 && topP <= 1))
+    return failure("top_p is ", topP, ", not in (0, 1]");
+  if (!(minP >= 0 && minP <= 1))
+    return failure("min_p is ", minP, ", not in [0, 1]");
+  if (!(repetitionPenalty > 0) || std::isinf(repetitionPenalty))
+    return failure("repetition_penalty is ", repetitionPenalty,
+                   ", not a number above 0");
+  if (Status s = checkPenalty("presence_penalty", presencePenalty); !s.ok())
+    return s;
+  if (Status s = checkPenalty("frequency_penalty", frequencyPenalty); !s.ok())
+    return s;
+  for (const auto &[token, bias] : logitBias) {
+    if (token < 0 || token >= vocabSize)
+      return failure("logit_bias: token ", token,
+                     " is not in the vocabulary of ", vocabSize);
+    if (std::isnan(bias) || bias == HUGE_VAL)
+      return failure("logit_bias: the bias of token ", token, " is ", bias,
+                     ", not a number");
+  }
+  return {};
+}
+
+} // namespace sluice

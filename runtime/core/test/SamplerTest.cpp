@@ -1,0 +1,262 @@
+//===- SamplerTest.cpp - tokens are drawn from the right distribution -----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+#include <limits>
+#include <numeric>
+#include <random>
+
+using namespace sluice;
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+int32_t draw(const std::vector<float> &logits, const SamplingParams &params,
+             int64_t position = 0, const std::vector<int32_t> &prompt = {},
+             const std::vector<int32_t> &output = {}) {
+  Sampler sampler(static_cast<int64_t>(logits.size()));
+  Expected<int32_t> token =
+      sampler.sample(logits, params, prompt, output, position);
+  EXPECT_TRUE(token) << token.status().message();
+  return token ? *token : -1;
+}
+
+/// How often each token is drawn over many positions.
+std::vector<int> histogram(const std::vector<float> &logits,
+                           const SamplingParams &params, int draws) {
+  Sampler sampler(static_cast<int64_t>(logits.size()));
+  std::vector<int> counts(logits.size());
+  for (int position = 0; position < draws; ++position)
+    ++counts[*sampler.sample(logits, params, {}, {}, position)];
+  return counts;
+}
+
+std::vector<int32_t> support(const std::vector<float> &logits,
+                             const SamplingParams &params) {
+  std::vector<int> counts = histogram(logits, params, 4000);
+  std::vector<int32_t> tokens;
+  for (size_t token = 0; token < counts.size(); ++token)
+    if (counts[token])
+      tokens.push_back(static_cast<int32_t>(token));
+  return tokens;
+}
+
+using Tokens = std::vector<int32_t>;
+
+TEST(SamplerTest, GreedyTakesTheLowestOfEqualLogits) {
+  EXPECT_EQ(draw({1, 3, 2, 3}, {}), 1);
+  EXPECT_EQ(draw({-infinity, -5, -infinity}, {}), 1);
+  EXPECT_EQ(draw({0.0f, -0.0f}, {}), 0);
+}
+
+TEST(SamplerTest, BadLogitsAreErrors) {
+  Sampler sampler(2);
+  std::vector<float> logits = {0, std::nanf("")};
+  EXPECT_EQ(sampler.sample(logits, {}, {}, {}, 0).status().message(),
+            "sampling: the logit of token 1 is nan");
+  logits[1] = infinity;
+  EXPECT_EQ(sampler.sample(logits, {}, {}, {}, 0).status().message(),
+            "sampling: the logit of token 1 is inf");
+  logits = {-infinity, -infinity};
+  EXPECT_EQ(sampler.sample(logits, {}, {}, {}, 0).status().message(),
+            "sampling: every token is forbidden");
+  logits = {0, 1};
+  SamplingParams params;
+  params.logitBias = {{0, -infinity}, {1, -infinity}};
+  EXPECT_FALSE(sampler.sample(logits, params, {}, {}, 0));
+  EXPECT_EQ(*sampler.sample(logits, {}, {}, {}, 0), 1);
+}
+
+TEST(SamplerTest, ExtremeParametersStayDefined) {
+  std::vector<float> logits = {1, 2, 3, 4};
+  // Divided by the temperature, the largest logit would overflow.
+  SamplingParams params;
+  params.temperature = 1e-5;
+  params.topK = 2;
+  params.topP = 0.5;
+  params.logitBias = {{1, 1e308}, {2, -1e308}};
+  ASSERT_TRUE(params.validate(4).ok());
+  EXPECT_EQ(draw(logits, params), 1);
+  // A penalty that makes a logit infinite leaves nothing to compare.
+  params.logitBias.clear();
+  params.repetitionPenalty = 1e-320;
+  ASSERT_TRUE(params.validate(4).ok());
+  Sampler sampler(4);
+  EXPECT_EQ(sampler.sample(logits, params, Tokens{2}, {}, 0).status().message(),
+            "sampling: the logit of token 2 is inf");
+}
+
+TEST(SamplerTest, BiasAndPenaltiesMoveLogits) {
+  SamplingParams params;
+  params.logitBias = {{2, 1.5}};
+  EXPECT_EQ(draw({1, 0, 0}, params), 2);
+
+  // Bias comes first: the penalty divides the sum.
+  params.repetitionPenalty = 2;
+  EXPECT_EQ(draw({1, 0, 0}, params, 0, {2}), 0);
+
+  params = {};
+  params.repetitionPenalty = 2;
+  EXPECT_EQ(draw({3, 2}, params, 0, {0, 0, 0}), 1);
+  EXPECT_EQ(draw({3, 2}, params, 0, {}, {0}), 1);
+  EXPECT_EQ(draw({-1, -1.5f}, params, 0, {0}), 1);
+
+  // Presence counts once, frequency each time, and neither in the prompt.
+  params = {};
+  params.presencePenalty = 0.5;
+  EXPECT_EQ(draw({1, 0.4f}, params, 0, {}, {0, 0, 0, 0}), 0);
+  EXPECT_EQ(draw({1, 0.6f}, params, 0, {}, {0}), 1);
+  EXPECT_EQ(draw({1, 0.6f}, params, 0, {0}, {}), 0);
+  params = {};
+  params.frequencyPenalty = 0.5;
+  EXPECT_EQ(draw({1, 0.2f}, params, 0, {0}, {0}), 0);
+  EXPECT_EQ(draw({1, 0.2f}, params, 0, {}, {0, 0}), 1);
+}
+
+TEST(SamplerTest, PenaltiesLeaveNoTraceInTheNextCall) {
+  Sampler sampler(3);
+  std::vector<float> logits = {3, 2, 1};
+  SamplingParams params;
+  params.repetitionPenalty = 4;
+  params.frequencyPenalty = 1;
+  Tokens before = {0, 1, 0};
+  EXPECT_EQ(*sampler.sample(logits, params, before, before, 0), 2);
+  EXPECT_EQ(*sampler.sample(logits, params, {}, {}, 0), 0);
+}
+
+TEST(SamplerTest, FiltersKeepWhatTheySay) {
+  // Probabilities 0.5, 0.25, 0.125, 0.0625, 0.0625.
+  std::vector<float> logits;
+  for (double p : {0.25, 0.5, 0.0625, 0.125, 0.0625})
+    logits.push_back(static_cast<float>(std::log(p)));
+  SamplingParams params;
+  params.temperature = 1;
+  EXPECT_EQ(support(logits, params), (Tokens{0, 1, 2, 3, 4}));
+  params.topK = 1;
+  EXPECT_EQ(support(logits, params), (Tokens{1}));
+  params.topK = 4; // of equals, the lowest id
+  EXPECT_EQ(support(logits, params), (Tokens{0, 1, 2, 3}));
+  params.topK = 99;
+  EXPECT_EQ(support(logits, params), (Tokens{0, 1, 2, 3, 4}));
+  params = {.temperature = 1, .topP = 0.4};
+  EXPECT_EQ(support(logits, params), (Tokens{1}));
+  params.topP = 0.6;
+  EXPECT_EQ(support(logits, params), (Tokens{0, 1}));
+  params.topP = 1e-9;
+  EXPECT_EQ(support(logits, params), (Tokens{1}));
+  params = {.temperature = 1, .minP = 0.3};
+  EXPECT_EQ(support(logits, params), (Tokens{0, 1}));
+  params.minP = 1;
+  EXPECT_EQ(support(logits, params), (Tokens{1}));
+  // top-p sees what top-k left, renormalised: 2/3 and 1/3.
+  params = {.temperature = 1, .topK = 2, .topP = 0.6};
+  EXPECT_EQ(support(logits, params), (Tokens{1}));
+  // Filters see the distribution after the temperature.
+  params = {.temperature = 0.5, .topP = 0.7};
+  EXPECT_EQ(support(logits, params), (Tokens{1}));
+}
+
+TEST(SamplerTest, TopPOfAWideDistributionKeepsItsShare) {
+  // More tokens than are sorted at once, all alike but in order.
+  std::vector<float> logits(5000);
+  for (size_t i = 0; i < logits.size(); ++i)
+    logits[i] = -1e-6f * static_cast<float>(i);
+  SamplingParams params = {.temperature = 1, .topP = 0.5};
+  Tokens tokens = support(logits, params);
+  EXPECT_LT(tokens.back(), 2510);
+  EXPECT_GT(tokens.back(), 2450);
+}
+
+TEST(SamplerTest, DrawsFollowTheSoftmax) {
+  std::vector<float> logits = {0, 1, -1, 2, 0.5f, -3};
+  for (double temperature : {0.7, 1.0, 2.0}) {
+    SamplingParams params;
+    params.temperature = temperature;
+    params.seed = 42;
+    constexpr int draws = 200000;
+    std::vector<int> counts = histogram(logits, params, draws);
+    double sum = 0;
+    for (float logit : logits)
+      sum += std::exp(logit / temperature);
+    double chiSquare = 0;
+    for (size_t token = 0; token < logits.size(); ++token) {
+      double expected = draws * std::exp(logits[token] / temperature) / sum;
+      chiSquare += std::pow(counts[token] - expected, 2) / expected;
+    }
+    // Five degrees of freedom: above 20.5 once in a thousand.
+    EXPECT_LT(chiSquare, 20.5) << "temperature " << temperature;
+  }
+}
+
+TEST(SamplerTest, SeedAndPositionDecideAndNothingElse) {
+  std::mt19937 random(1);
+  std::vector<float> logits(100);
+  for (float &logit : logits)
+    logit = static_cast<float>(random() % 1000) / 500;
+  SamplingParams params;
+  params.temperature = 1;
+  int changedBySeed = 0, changedByPosition = 0;
+  Sampler used(100);
+  for (int64_t position = 0; position < 200; ++position) {
+    int32_t token = draw(logits, params, position);
+    EXPECT_EQ(*used.sample(logits, params, {}, {}, position), token);
+    params.seed = 1;
+    changedBySeed += draw(logits, params, position) != token;
+    params.seed = 0;
+    changedByPosition += draw(logits, params, position + 1000) != token;
+  }
+  EXPECT_GT(changedBySeed, 150);
+  EXPECT_GT(changedByPosition, 150);
+}
+
+/// The token of the noise alone, without skipping any candidate.
+TEST(SamplerTest, SkippingChangesNothing) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<float> logits(50 + random() % 200);
+    float width = static_cast<float>(1 + random() % 40);
+    for (float &logit : logits)
+      logit = width * static_cast<float>(random() % 10000) / 10000;
+    SamplingParams params;
+    params.temperature = 0.5 + random() % 3;
+    int32_t all = draw(logits, params, round);
+    // Forbidding every other token but a few losers leaves the winner.
+    SamplingParams fewer = params;
+    for (size_t token = 0; token < logits.size(); ++token)
+      if (static_cast<int32_t>(token) != all && random() % 4)
+        fewer.logitBias[static_cast<int32_t>(token)] = -infinity;
+    EXPECT_EQ(draw(logits, fewer, round), all);
+  }
+}
+
+/// Two models with similar distributions mostly agree: by the noise of each
+/// token at least about (1 - distance) / (1 + distance) of the time.
+TEST(SamplerTest, SimilarDistributionsDrawTheSameToken) {
+  std::mt19937 random(9);
+  std::normal_distribution<float> normal;
+  int same = 0;
+  constexpr int rounds = 1000;
+  SamplingParams params;
+  params.temperature = 1;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<float> target(200), draft(200);
+    for (size_t i = 0; i < target.size(); ++i) {
+      target[i] = 2 * normal(random);
+      draft[i] = target[i] + 0.1f * normal(random);
+    }
+    same += draw(target, params, round) == draw(draft, params, round);
+  }
+  EXPECT_GT(same, rounds * 85 / 100);
+}
+
+} // namespace

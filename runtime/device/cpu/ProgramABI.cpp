@@ -1,0 +1,134 @@
+//===- ProgramABI.cpp - what emitted code calls ---------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/Step.h"
+
+#include <cassert>
+#include <cmath>
+#include <cstring>
+
+using namespace sluice;
+using namespace sluice::cpu;
+
+static_assert(SLUICE_QUANTIZED_ROW_FLOATS(64) * sizeof(float) ==
+              quantizedRowBytes(64));
+
+void sluice_barrier(SluiceStep *step, int64_t thread) { step->pool->barrier(); }
+
+void sluice_embed(SluiceStep *step, int64_t weight, int32_t byPosition,
+                  float *out, int64_t rowBegin, int64_t rowEnd) {
+  const RowTable &table = std::get<RowTable>(step->weights[weight]);
+  std::span<const int32_t> index =
+      byPosition ? step->batch->positions() : step->batch->tokens();
+  const FormatInfo &info = formatInfo(table.format);
+  int64_t bytes = table.cols / info.blockElements * info.blockBytes;
+  for (int64_t row = rowBegin; row < rowEnd; ++row) {
+    assert(index[row] >= 0 && index[row] < table.rows);
+    dequantizeRow(table.format, table.data + index[row] * bytes,
+                  out + row * table.cols, table.cols);
+  }
+}
+
+const float *sluice_vector(SluiceStep *step, int64_t weight) {
+  return std::get<std::span<const float>>(step->weights[weight]).data();
+}
+
+void sluice_quantize_rows(const float *x, void *q, int64_t cols,
+                          int64_t rowBegin, int64_t rowEnd) {
+  // All instruction sets give the same bits, so that the best one will do.
+  static const LinearKernels *const kernels =
+      linearKernels(isaName(bestIsa(detectFeatures()).value_or(Isa::Avx2)));
+  quantizeRows(*kernels, x, q, cols, rowBegin, rowEnd);
+}
+
+void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
+                   const float *bias, float *y, int64_t rows, int64_t thread,
+                   int64_t threads) {
+  linear(*step->linear, std::get<PackedWeight>(step->weights[weight]), x, bias,
+         y, rows, thread, threads);
+}
+
+void sluice_rope_table(SluiceStep *step, int64_t table, float *cosSin,
+                       int64_t rowBegin, int64_t rowEnd) {
+  const RopeTable &rope = step->ropeTables[table];
+  int64_t pairs = static_cast<int64_t>(rope.inverseFrequencies.size());
+  for (int64_t row = rowBegin; row < rowEnd; ++row) {
+    float position = static_cast<float>(step->batch->positions()[row]);
+    float *cosines = cosSin + row * 2 * pairs;
+    float *sines = cosines + pairs;
+    for (int64_t i = 0; i < pairs; ++i) {
+      float angle = position * rope.inverseFrequencies[i];
+      cosines[i] = std::cos(angle) * rope.attentionFactor;
+      sines[i] = std::sin(angle) * rope.attentionFactor;
+    }
+  }
+}
+
+void sluice_append(SluiceStep *step, int64_t cacheLayer, const float *k,
+                   const float *v, int64_t rows, int64_t thread,
+                   int64_t threads) {
+  LayerCache &cache = step->caches[cacheLayer];
+  int64_t kvHeads = cache.layout().kvHeads;
+  int64_t headDim = cache.layout().headDim;
+  // k[row][kvHead][headDim]: the threads share the (row, kv head) pairs.
+  int64_t pairs = rows * kvHeads;
+  int64_t begin = pairs * thread / threads;
+  int64_t end = pairs * (thread + 1) / threads;
+  for (int64_t pair = begin; pair < end; ++pair) {
+    int64_t row = pair / kvHeads;
+    int64_t position = step->batch->positions()[row];
+    std::span<const int32_t> pages =
+        step->pages->pages(step->batch->sequences()[row]);
+    cache.store(pages[position / CachePages::pageTokens],
+                position % CachePages::pageTokens, pair % kvHeads,
+                k + pair * headDim, v + pair * headDim);
+  }
+}
+
+void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
+                   const float *k, const float *v, float *out,
+                   const SluiceAttention *params, int64_t rows, int64_t thread,
+                   int64_t threads) {
+  const LayerCache &cache = step->caches[cacheLayer];
+  const CacheLayout &layout = cache.layout();
+  assert(params->kvHeads == layout.kvHeads &&
+         params->headDim == layout.headDim &&
+         params->heads % params->kvHeads == 0);
+  float *scratch = step->scratch.floats() + thread * step->scratchFloats;
+  int64_t rowFloats = params->heads * params->headDim;
+  std::atomic<int64_t> &next = step->nextUnit[cacheLayer].value;
+  AttentionUnits units(step->runs, *params, threads);
+  int64_t number;
+  while ((number = next.fetch_add(1, std::memory_order_relaxed)) <
+         units.count()) {
+    UnitPlace place = units.place(number);
+    AttentionUnit unit = {};
+    unit.params = params;
+    unit.blocks = cache.block(0, place.kvHead);
+    unit.pageStride = layout.pageFloats();
+    unit.valuesOffset = layout.valuesOffset();
+    unit.paddedDim = layout.paddedDim;
+    unit.pages =
+        step->pages->pages(step->batch->sequences()[place.rowBegin]).data();
+    unit.positions = step->batch->positions().data() + place.rowBegin;
+    unit.rows = place.rows;
+    unit.headBegin = place.headBegin;
+    unit.headCount = place.headCount;
+    unit.q = q + place.rowBegin * rowFloats;
+    unit.out = out + place.rowBegin * rowFloats;
+    step->attention->attend(unit, scratch);
+  }
+}
+
+void sluice_select_outputs(SluiceStep *step, const float *h, float *out,
+                           int64_t cols, int64_t outBegin, int64_t outEnd) {
+  for (int64_t output = outBegin; output < outEnd; ++output)
+    std::memcpy(out + output * cols,
+                h + step->batch->outputRows()[output] * cols,
+                static_cast<size_t>(cols) * sizeof(float));
+}

@@ -1,0 +1,157 @@
+//===- ProgramABI.h - the C interface of emitted code and runtime ---------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A compiled model is one function, sluice_program_step, that the compiler
+// emits and the runtime calls; it calls back the functions below. Both sides
+// are built from this header's text: a change of any signature, layout or rule
+// in it is a new SLUICE_ABI_VERSION.
+//
+// How a step runs. The Executor calls sluice_program_step once on every thread
+// of its pool, with the same arguments but `thread`. All threads pass through
+// the same calls in the same order (single program, multiple data); each does
+// its own share. No function here waits for other threads except
+// sluice_barrier. What one thread wrote is visible to the others after the next
+// barrier, and before none.
+//
+// Work is shared in one of two ways, and each function says which:
+//   by rows    the caller passes the half-open range [rowBegin, rowEnd) of rows
+//              that this thread does;
+//   by itself  the function is given (thread, threads) and picks this thread's
+//              share; every thread of the pool must call it.
+//
+// Values are dense rows of N floats: x[row][N]. The buffer of a value starts at
+//   arena + rowOffset * rowCapacity + outputOffset * outputCapacity   (floats)
+// where the offsets are the compiler's constants. Buffers with one row for each
+// row of the step come first (outputOffset 0); those with one row for each
+// output come after all of them (rowOffset = the descriptor's row_floats). The
+// arena is aligned to 64 bytes and both capacities are multiples of 16, so
+// that every buffer is aligned to 64 bytes.
+//
+// Invariant: what a function computes for a row depends on that row, on its
+// sequence's cache and on shapes; never on the other rows of the step, on how
+// many there are, or on `threads`. Bit for bit.
+//
+// Nothing here reports errors: the Executor checks a step before it starts it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CPU_PROGRAMABI_H
+#define SLUICE_RUNTIME_DEVICE_CPU_PROGRAMABI_H
+
+#include <stdint.h>
+
+#define SLUICE_ABI_VERSION 1
+
+/// Floats of one quantised row of `cols` activations, a multiple of 32: 48
+/// bytes for each block of 32 (linear/ActivationRows.h says which).
+#define SLUICE_QUANTIZED_ROW_FLOATS(cols) ((cols) / 32 * 12)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// One step: its rows and all that they reach (weights, caches, the pool).
+/// Opaque to emitted code, which only passes it on. Owned by the Executor;
+/// valid during the call of sluice_program_step.
+typedef struct SluiceStep SluiceStep;
+
+/// The parameters of one attention; the compiler emits it as a constant.
+/// As an LLVM struct, in this order and without padding between fields:
+///   { i64 heads, i64 kvHeads, i64 headDim, i64 window,
+///     float scale, float softcap, ptr alibiSlopes }        48 bytes, align 8
+typedef struct SluiceAttention {
+  int64_t heads;   ///< query heads; a multiple of kvHeads
+  int64_t kvHeads; ///< as in the cache layer
+  int64_t headDim; ///< as in the cache layer
+  /// Sliding window: the row at position p sees positions p-window+1 .. p.
+  /// 0: all positions up to p.
+  int64_t window;
+  float scale;   ///< score = scale * (q . k)
+  float softcap; ///< then, unless 0: score = softcap * tanh(score / softcap)
+  /// Null, or one slope for each query head: last, the score of key position t
+  /// for the row at position p gets slope * (t - p).
+  const float *alibiSlopes;
+} SluiceAttention;
+
+/// The emitted step function. Called by the Executor on every thread of the
+/// pool; returns when this thread is done. Logits of output row o are then at
+///   arena + row_floats * rowCapacity + (logits_offset * outputCapacity)
+///         + o * vocab_size
+/// `rows` >= 1 rows and 0 <= `outputs` <= rows output rows are in use, out of
+/// the capacities; 0 <= `thread` < `threads`.
+void sluice_program_step(SluiceStep *step, int64_t rows, int64_t outputs,
+                         float *arena, int64_t rowCapacity,
+                         int64_t outputCapacity, int64_t thread,
+                         int64_t threads);
+
+/// Waits until every thread of the pool has called it as often as this one.
+/// All threads. Orders all memory written before it before all reads after it.
+void sluice_barrier(SluiceStep *step, int64_t thread);
+
+/// out[row][cols] = the row of the table `weight` (use "rows") that the row's
+/// token, or with byPosition its position, names, as float32. By rows. Writes
+/// out[rowBegin..rowEnd) only.
+void sluice_embed(SluiceStep *step, int64_t weight, int32_t byPosition,
+                  float *out, int64_t rowBegin, int64_t rowEnd);
+
+/// The vector `weight` (use "vector": norm weights, biases) as f32[N]. Aligned
+/// to 64 bytes, valid for the life of the Executor. Any thread, any time.
+const float *sluice_vector(SluiceStep *step, int64_t weight);
+
+/// Quantises rows of activations x[row][cols] to what sluice_linear takes with
+/// quantised weights: 8-bit integers in blocks of 32 with a float scale and the
+/// block's sum. `cols` is a multiple of 32; q is a value buffer with rows of
+/// SLUICE_QUANTIZED_ROW_FLOATS(cols) floats. By rows; q and x do not overlap.
+void sluice_quantize_rows(const float *x, void *q, int64_t cols,
+                          int64_t rowBegin, int64_t rowEnd);
+
+/// y[row][out] = x[row][in] . weight[out][in] + bias[out] for all `rows`.
+/// x: float32 rows, or what sluice_quantize_rows wrote when the weight is
+/// packed for quantised activations. bias: null, or f32[out]. By itself, split
+/// over output columns. Reads all of x: a barrier must lie between the writing
+/// of x and this, and between this and the reading of y by other threads.
+void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
+                   const float *bias, float *y, int64_t rows, int64_t thread,
+                   int64_t threads);
+
+/// cosSin[row][rotary] = cos(a_i)*f for i in 0..rotary/2, then sin(a_i)*f, with
+/// a_i = float(position of the row) * inverse_frequencies[i] and f the table's
+/// attention_factor. By rows.
+void sluice_rope_table(SluiceStep *step, int64_t table, float *cosSin,
+                       int64_t rowBegin, int64_t rowEnd);
+
+/// Stores k[row][kvHeads][headDim] and v (same shape) of all `rows` in cache
+/// layer `cacheLayer` at the rows' sequences and positions. By itself. Reads
+/// all of k and v; a barrier must lie between this and sluice_attend.
+void sluice_append(SluiceStep *step, int64_t cacheLayer, const float *k,
+                   const float *v, int64_t rows, int64_t thread,
+                   int64_t threads);
+
+/// out[row][heads][headDim] = causal attention of q[row][heads][headDim] over
+/// the row's sequence in cache layer `cacheLayer`, whose entries for the rows
+/// of this step sluice_append has stored. By itself, in units of some rows of
+/// one sequence and some heads of one kv head, taken in the order in which
+/// threads come free. At most once for each cache layer in a step. k and v are
+/// the rows' own, as given to sluice_append; this implementation reads them in
+/// the cache.
+void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
+                   const float *k, const float *v, float *out,
+                   const SluiceAttention *params, int64_t rows, int64_t thread,
+                   int64_t threads);
+
+/// out[o][cols] = h[row of output o][cols] for o in [outBegin, outEnd). By
+/// output rows. A barrier must lie between the writing of h and this.
+void sluice_select_outputs(SluiceStep *step, const float *h, float *out,
+                           int64_t cols, int64_t outBegin, int64_t outEnd);
+
+#ifdef __cplusplus
+} // extern "C"
+
+static_assert(sizeof(SluiceAttention) == 48, "the compiler emits 48 bytes");
+#endif
+
+#endif // SLUICE_RUNTIME_DEVICE_CPU_PROGRAMABI_H

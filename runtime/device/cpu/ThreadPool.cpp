@@ -1,0 +1,111 @@
+//===- ThreadPool.cpp - N threads that run one function together ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/ThreadPool.h"
+
+#include <cassert>
+#include <immintrin.h>
+#include <sched.h>
+#include <system_error>
+
+namespace sluice::cpu {
+
+namespace {
+
+/// Waiting: first in the processor, for some ten microseconds (a pause is some
+/// 40 to 140 cycles), then by giving the processor away again and again, which
+/// costs next to nothing where nobody else wants it and helps where this team's
+/// own threads do, and only then asleep. The second part is about as long as
+/// what happens between two steps, as waking up takes long.
+constexpr int spinPauses = 200;
+constexpr int yields = 400;
+
+/// Waits for ready() for a bounded time; whether it came true.
+template <typename Ready> bool waitBriefly(Ready ready) {
+  for (int i = 0; i < spinPauses; ++i) {
+    if (ready())
+      return true;
+    _mm_pause();
+  }
+  for (int i = 0; i < yields; ++i) {
+    if (ready())
+      return true;
+    ::sched_yield();
+  }
+  return ready();
+}
+
+} // namespace
+
+ThreadPool::ThreadPool(int64_t threads) : count(threads) {
+  assert(threads >= 1);
+  team.reserve(static_cast<size_t>(threads - 1));
+  // The threads read `count` inside runs only, and the first comes later.
+  try {
+    for (int64_t thread = 1; thread < threads; ++thread)
+      team.emplace_back([this, thread] { work(thread); });
+  } catch (const std::system_error &) {
+    count = static_cast<int64_t>(team.size()) + 1;
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  function = nullptr;
+  started.fetch_add(1, std::memory_order_release);
+  started.notify_all();
+  for (std::thread &member : team)
+    member.join();
+}
+
+void ThreadPool::work(int64_t thread) {
+  uint32_t seen = 0;
+  while (true) {
+    auto next = [&] { return started.load(std::memory_order_acquire) != seen; };
+    if (!waitBriefly(next))
+      while (!next())
+        started.wait(seen, std::memory_order_acquire);
+    ++seen;
+    if (!function)
+      return;
+    function(context, thread);
+    running.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+void ThreadPool::runErased(Function body, void *bodyContext) {
+  function = body;
+  context = bodyContext;
+  running.store(count - 1, std::memory_order_relaxed);
+  // Publishes the three stores above. Threads that sleep are woken; notifying
+  // when none does costs a load.
+  started.fetch_add(1, std::memory_order_release);
+  started.notify_all();
+  body(bodyContext, 0);
+  auto done = [this] { return running.load(std::memory_order_acquire) == 0; };
+  while (!waitBriefly(done))
+    continue;
+}
+
+void ThreadPool::barrier() {
+  if (count == 1)
+    return;
+  uint32_t current = phase.load(std::memory_order_relaxed);
+  // The last to arrive has acquired what all others released, and releases it
+  // to them with the new phase.
+  if (arrived.fetch_add(1, std::memory_order_acq_rel) == count - 1) {
+    arrived.store(0, std::memory_order_relaxed);
+    phase.store(current + 1, std::memory_order_release);
+    return;
+  }
+  auto passed = [&] {
+    return phase.load(std::memory_order_acquire) != current;
+  };
+  while (!waitBriefly(passed))
+    continue;
+}
+
+} // namespace sluice::cpu

@@ -1,0 +1,35 @@
+//===- Weights.h - the weights that a step reaches by number --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CPU_WEIGHTS_H
+#define SLUICE_RUNTIME_DEVICE_CPU_WEIGHTS_H
+
+#include "runtime/device/cpu/linear/PackedWeight.h"
+#include "runtime/formats/BlockFormat.h"
+
+#include <cstdint>
+#include <span>
+#include <variant>
+
+namespace sluice::cpu {
+
+/// A table whose rows are read one at a time (use "rows"): an embedding. Rows
+/// lie one after the other as the file has them, rowBytes(format, cols) each.
+struct RowTable {
+  Format format;
+  const uint8_t *data; ///< not owned; any alignment
+  int64_t rows;
+  int64_t cols; ///< a whole number of the format's blocks
+};
+
+/// One weight, by its use in the descriptor: "linear", "rows" or "vector".
+/// Nothing is owned. Vectors are aligned to 64 bytes.
+using Weight = std::variant<PackedWeight, RowTable, std::span<const float>>;
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_DEVICE_CPU_WEIGHTS_H

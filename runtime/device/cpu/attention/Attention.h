@@ -1,0 +1,88 @@
+//===- Attention.h - attention of some rows over a sequence's cache -------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The unit of work is a tile of pairs (row, query head): consecutive rows of
+// one sequence times query heads that share one kv head, so that every key and
+// value that is loaded serves all pairs of the tile.
+//
+// The order of all arithmetic for a pair is fixed by its row's position alone:
+//
+//   for each page of 32 tokens that the row sees, ascending:
+//     score[t] = sum over d ascending of q[d]*scale * k[t][d], by fma
+//     m' = max(m, scores);  p[t] = exp(score[t] - m')
+//     sum and acc are multiplied by exp(m - m'), where m' differs from m
+//     sum[lane] += p[t] for t = lane, lane + lanes, ... ascending
+//     acc[d] = fma(p[t], v[t][d], acc[d]) for the visible t ascending
+//   out[d] = acc[d] / (sum over lanes, by halving)
+//
+// Tokens that the row does not see are masked out of the scores and skipped in
+// acc: whatever is stored for them, also NaN, has no influence.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_ATTENTION_H
+#define SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_ATTENTION_H
+
+#include "runtime/device/cpu/CpuFeatures.h"
+#include "runtime/device/cpu/ProgramABI.h"
+
+#include <cstdint>
+
+namespace sluice::cpu {
+
+/// Pairs (row, query head) of a unit at most.
+constexpr int64_t maxUnitPairs = 16;
+
+/// One unit of work. Plain data: kernels are built for their own instruction
+/// sets and share no inline function with the rest of the program.
+struct AttentionUnit {
+  const SluiceAttention *params;
+  /// The block of the unit's kv head in page 0 of the layer, and the distance
+  /// in floats to the same of the next page; see KvCache.h.
+  const float *blocks;
+  int64_t pageStride;
+  int64_t valuesOffset;
+  int64_t paddedDim;
+  const int32_t *pages; ///< the sequence's
+  /// positions[rows], ascending without a gap.
+  const int32_t *positions;
+  int64_t rows;
+  int64_t headBegin; ///< query heads headBegin .. headBegin+headCount-1
+  int64_t headCount;
+  const float *q; ///< q[row][heads][headDim], from the unit's first row on
+  float *out;     ///< as q
+};
+
+/// Kernels of one instruction set.
+struct AttentionKernels {
+  /// Computes one unit. `scratch` has attentionScratchFloats(headDim) floats,
+  /// aligned to 64 bytes, for this call alone.
+  void (*attend)(const AttentionUnit &unit, float *scratch);
+  /// y[i] = exp(x[i]) as the kernel computes it, for the test of its error: at
+  /// most 1.5 units in the last place for x in [-87.3, 88]; 0 below -87.34;
+  /// NaN stays NaN. `count` is a multiple of 16.
+  void (*exp)(const float *x, float *y, int64_t count);
+  /// The same of tanh: relative error at most 5e-7.
+  void (*tanh)(const float *x, float *y, int64_t count);
+};
+
+/// Working memory of one unit: for each pair its scaled query, accumulator and
+/// one page of probabilities; then, pair by pair, lane sums and the maximum.
+constexpr int64_t attentionScratchFloats(int64_t headDim) {
+  int64_t paddedDim = (headDim + 15) / 16 * 16;
+  return maxUnitPairs * (2 * paddedDim + 32 + 16 + 1);
+}
+
+extern const AttentionKernels attentionAvx2;
+extern const AttentionKernels attentionAvx512;
+
+/// The kernels for `isa`.
+const AttentionKernels &attentionKernels(Isa isa);
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_ATTENTION_H

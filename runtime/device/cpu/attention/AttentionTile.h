@@ -1,0 +1,317 @@
+//===- AttentionTile.h - the attention kernel over any vector type --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Included by one file for each instruction set, which instantiates Tile with a
+// vector type of its own unnamed namespace: no instantiation is shared between
+// files that are compiled with different instructions.
+//
+// V has: lanes; Reg; zero, set1, load, store, add, sub, mul, div, fma(a, b, c)
+// = a*b + c, max, iota (lane numbers), round, twoTo(n), keepNotLess(x, low, y)
+// = y where !(x < low), else 0; selectLess(a, b, x, y) = x where a < b, else y;
+// abs; reduceMax, reduceAdd (by halving).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_ATTENTIONTILE_H
+#define SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_ATTENTIONTILE_H
+
+#include "runtime/device/cpu/attention/Attention.h"
+
+namespace sluice::cpu {
+
+template <typename V> class Tile {
+  using Reg = typename V::Reg;
+  static constexpr int64_t pageTokens = 32;
+  static constexpr int64_t groupTokens = 16;
+  /// Vectors of a page's scores.
+  static constexpr int pageRegs = pageTokens / V::lanes;
+  /// Pairs whose accumulators fit in the registers beside a page's scores.
+  static constexpr int pairsAtOnce = V::pairsAtOnce;
+
+public:
+  static void attend(const AttentionUnit &unit, float *scratch) {
+    Tile(unit, scratch).run();
+  }
+
+  /// exp(x) = 2^n * exp(r), |r| <= ln(2)/2, with Cephes' polynomial.
+  static Reg exp(Reg x) {
+    Reg n = V::round(V::mul(x, V::set1(1.44269504088896341f)));
+    Reg r = V::fma(n, V::set1(-0.693359375f), x);
+    r = V::fma(n, V::set1(2.12194440e-4f), r);
+    Reg p = V::set1(1.9875691500e-4f);
+    p = V::fma(p, r, V::set1(1.3981999507e-3f));
+    p = V::fma(p, r, V::set1(8.3334519073e-3f));
+    p = V::fma(p, r, V::set1(4.1665795894e-2f));
+    p = V::fma(p, r, V::set1(1.6666665459e-1f));
+    p = V::fma(p, r, V::set1(5.0000001201e-1f));
+    p = V::fma(p, V::mul(r, r), r);
+    p = V::add(p, V::set1(1.0f));
+    // Below the smallest normal number the result is 0.
+    return V::keepNotLess(x, V::set1(-87.3365447f), V::mul(p, V::twoTo(n)));
+  }
+
+  /// (1 - e) / (1 + e) with e = exp(-2|x|); near 0, where that cancels, the
+  /// series.
+  static Reg tanh(Reg x) {
+    Reg one = V::set1(1.0f);
+    Reg size = V::abs(x);
+    Reg e = exp(V::mul(size, V::set1(-2.0f)));
+    Reg large = V::div(V::sub(one, e), V::add(one, e));
+    large = V::selectLess(x, V::zero(), V::sub(V::zero(), large), large);
+    Reg square = V::mul(x, x);
+    Reg p = V::set1(62.0f / 2835);
+    p = V::fma(p, square, V::set1(-17.0f / 315));
+    p = V::fma(p, square, V::set1(2.0f / 15));
+    p = V::fma(p, square, V::set1(-1.0f / 3));
+    Reg small = V::fma(V::mul(p, square), x, x);
+    return V::selectLess(size, V::set1(0.25f), small, large);
+  }
+
+private:
+  const AttentionUnit &unit;
+  const SluiceAttention &params;
+  int64_t dim;
+  float *queries; ///< [pair][paddedDim], scaled
+  float *accs;    ///< [pair][paddedDim]
+  float *probs;   ///< [pair][pageTokens]: scores, then probabilities
+  float *sums;    ///< [pair][16]
+  float *maxima;  ///< [pair]
+
+  Tile(const AttentionUnit &unit, float *scratch)
+      : unit(unit), params(*unit.params), dim(unit.params->headDim),
+        queries(scratch), accs(queries + maxUnitPairs * unit.paddedDim),
+        probs(accs + maxUnitPairs * unit.paddedDim),
+        sums(probs + maxUnitPairs * pageTokens),
+        maxima(sums + maxUnitPairs * 16) {}
+
+  const float *queryOf(int64_t pair) const { return unit.q + placeOf(pair); }
+  /// Offset of a pair's head in q and out.
+  int64_t placeOf(int64_t pair) const {
+    int64_t row = pair / unit.headCount;
+    int64_t head = unit.headBegin + pair % unit.headCount;
+    return (row * params.heads + head) * dim;
+  }
+
+  void run() {
+    begin();
+    // One past, and the first of, the positions that a row sees.
+    auto endOf = [&](int64_t row) { return int64_t{unit.positions[row]} + 1; };
+    auto firstOf = [&](int64_t row) {
+      int64_t first = params.window > 0 ? endOf(row) - params.window : 0;
+      return first > 0 ? first : 0;
+    };
+    int64_t lastPage = unit.positions[unit.rows - 1] / pageTokens;
+    for (int64_t page = firstOf(0) / pageTokens; page <= lastPage; ++page) {
+      int64_t start = page * pageTokens;
+      int64_t whole = 0; // rows before `row` that see the whole page
+      for (int64_t row = 0; row <= unit.rows; ++row) {
+        int64_t from = 0, to = 0;
+        if (row < unit.rows) {
+          from = firstOf(row) > start ? firstOf(row) - start : 0;
+          to =
+              endOf(row) < start + pageTokens ? endOf(row) - start : pageTokens;
+          if (from == 0 && to == pageTokens) {
+            ++whole;
+            continue;
+          }
+        }
+        if (whole > 0)
+          addPage(page, row - whole, row, 0, pageTokens);
+        whole = 0;
+        if (from < to)
+          addPage(page, row, row + 1, from, to);
+      }
+    }
+    finish();
+  }
+
+  void begin() {
+    int64_t pairs = unit.rows * unit.headCount;
+    for (int64_t pair = 0; pair < pairs; ++pair) {
+      const float *q = queryOf(pair);
+      float *query = queries + pair * unit.paddedDim;
+      for (int64_t d = 0; d < dim; ++d)
+        query[d] = q[d] * params.scale;
+      float *acc = accs + pair * unit.paddedDim;
+      for (int64_t d = 0; d < unit.paddedDim; d += V::lanes)
+        V::store(acc + d, V::zero());
+      V::store(sums + pair * 16, V::zero());
+      maxima[pair] = -__builtin_inff();
+    }
+  }
+
+  void finish() {
+    int64_t pairs = unit.rows * unit.headCount;
+    for (int64_t pair = 0; pair < pairs; ++pair) {
+      float sum = V::reduceAdd(V::load(sums + pair * 16));
+      const float *acc = accs + pair * unit.paddedDim;
+      float *out = unit.out + placeOf(pair);
+      for (int64_t d = 0; d < dim; ++d)
+        out[d] = acc[d] / sum;
+    }
+  }
+
+  /// Adds tokens from .. to-1 of a page to rows rowBegin .. rowEnd-1.
+  void addPage(int64_t page, int64_t rowBegin, int64_t rowEnd, int64_t from,
+               int64_t to) {
+    const float *block = unit.blocks + unit.pages[page] * unit.pageStride;
+    const float *values = block + unit.valuesOffset;
+    int64_t pairBegin = rowBegin * unit.headCount;
+    int64_t pairEnd = rowEnd * unit.headCount;
+    int64_t pair = pairBegin;
+    for (; pair + pairsAtOnce <= pairEnd; pair += pairsAtOnce)
+      score<pairsAtOnce>(block, pair);
+    if constexpr (pairsAtOnce > 2)
+      for (; pair + 2 <= pairEnd; pair += 2)
+        score<2>(block, pair);
+    for (; pair < pairEnd; ++pair)
+      score<1>(block, pair);
+
+    for (pair = pairBegin; pair < pairEnd; ++pair)
+      softmax(pair, page * pageTokens, from, to);
+
+    pair = pairBegin;
+    for (; pair + pairsAtOnce <= pairEnd; pair += pairsAtOnce)
+      accumulate<pairsAtOnce>(values, pair, from, to);
+    if constexpr (pairsAtOnce > 2)
+      for (; pair + 2 <= pairEnd; pair += 2)
+        accumulate<2>(values, pair, from, to);
+    for (; pair < pairEnd; ++pair)
+      accumulate<1>(values, pair, from, to);
+  }
+
+  /// probs[pair][t] = q . k[t] of a whole page, for P pairs.
+  template <int P> void score(const float *keys, int64_t pair) {
+    const float *query = queries + pair * unit.paddedDim;
+    Reg sum[P][pageRegs];
+    for (int p = 0; p < P; ++p)
+      for (int r = 0; r < pageRegs; ++r)
+        sum[p][r] = V::zero();
+    // keys[group][d][16]: each register lies inside one group.
+    constexpr int groupRegs = groupTokens / V::lanes;
+    for (int64_t d = 0; d < dim; ++d) {
+      Reg key[pageRegs];
+      for (int r = 0; r < pageRegs; ++r)
+        key[r] = V::load(keys + (r / groupRegs * dim + d) * groupTokens +
+                         r % groupRegs * V::lanes);
+      for (int p = 0; p < P; ++p) {
+        Reg q = V::set1(query[p * unit.paddedDim + d]);
+        for (int r = 0; r < pageRegs; ++r)
+          sum[p][r] = V::fma(q, key[r], sum[p][r]);
+      }
+    }
+    for (int p = 0; p < P; ++p)
+      for (int r = 0; r < pageRegs; ++r)
+        V::store(probs + (pair + p) * pageTokens + r * V::lanes, sum[p][r]);
+  }
+
+  /// Turns a pair's scores into probabilities relative to its maximum so far.
+  void softmax(int64_t pair, int64_t start, int64_t from, int64_t to) {
+    float *prob = probs + pair * pageTokens;
+    Reg score[pageRegs];
+    Reg largest = V::set1(-__builtin_inff());
+    for (int r = 0; r < pageRegs; ++r) {
+      score[r] =
+          shape(V::load(prob + r * V::lanes), pair, start + r * V::lanes);
+      score[r] = mask(score[r], r * V::lanes, from, to);
+      largest = V::max(largest, score[r]);
+    }
+    float before = maxima[pair];
+    float pageMaximum = V::reduceMax(largest);
+    float maximum = pageMaximum > before ? pageMaximum : before;
+    Reg sum = V::load(sums + pair * 16);
+    if (maximum != before) {
+      Reg factor = exp(V::set1(before - maximum));
+      sum = V::mul(sum, factor);
+      float *acc = accs + pair * unit.paddedDim;
+      for (int64_t d = 0; d < unit.paddedDim; d += V::lanes)
+        V::store(acc + d, V::mul(V::load(acc + d), factor));
+      maxima[pair] = maximum;
+    }
+    for (int r = 0; r < pageRegs; ++r) {
+      Reg p = exp(V::sub(score[r], V::set1(maximum)));
+      sum = V::add(sum, p);
+      V::store(prob + r * V::lanes, p);
+    }
+    V::store(sums + pair * 16, sum);
+  }
+
+  /// Soft cap and alibi for tokens position .. position+lanes-1.
+  Reg shape(Reg score, int64_t pair, int64_t position) {
+    if (params.softcap != 0) {
+      Reg cap = V::set1(params.softcap);
+      score = V::mul(cap, tanh(V::div(score, cap)));
+    }
+    if (params.alibiSlopes) {
+      int64_t own = unit.positions[pair / unit.headCount];
+      int64_t head = unit.headBegin + pair % unit.headCount;
+      Reg distance =
+          V::add(V::iota(), V::set1(static_cast<float>(position - own)));
+      score = V::fma(V::set1(params.alibiSlopes[head]), distance, score);
+    }
+    return score;
+  }
+
+  /// -infinity in the lanes whose token, `first` + lane, is not in [from, to).
+  static Reg mask(Reg score, int64_t first, int64_t from, int64_t to) {
+    if (from <= first && first + V::lanes <= to)
+      return score;
+    Reg minusInfinity = V::set1(-__builtin_inff());
+    Reg token = V::add(V::iota(), V::set1(static_cast<float>(first)));
+    score = V::selectLess(token, V::set1(static_cast<float>(from)),
+                          minusInfinity, score);
+    return V::selectLess(token, V::set1(static_cast<float>(to)), score,
+                         minusInfinity);
+  }
+
+  /// acc[pair][d] += probs[pair][t] * v[t][d] for P pairs.
+  template <int P>
+  void accumulate(const float *values, int64_t pair, int64_t from, int64_t to) {
+    int64_t d = 0;
+    for (; d + 4 * V::lanes <= unit.paddedDim; d += 4 * V::lanes)
+      accumulateColumns<P, 4>(values, pair, d, from, to);
+    for (; d + 2 * V::lanes <= unit.paddedDim; d += 2 * V::lanes)
+      accumulateColumns<P, 2>(values, pair, d, from, to);
+    for (; d < unit.paddedDim; d += V::lanes)
+      accumulateColumns<P, 1>(values, pair, d, from, to);
+  }
+
+  template <int P, int C>
+  void accumulateColumns(const float *values, int64_t pair, int64_t d,
+                         int64_t from, int64_t to) {
+    const float *prob = probs + pair * pageTokens;
+    float *acc = accs + pair * unit.paddedDim + d;
+    Reg sum[P][C];
+    for (int p = 0; p < P; ++p)
+      for (int c = 0; c < C; ++c)
+        sum[p][c] = V::load(acc + p * unit.paddedDim + c * V::lanes);
+    for (int64_t t = from; t < to; ++t) {
+      Reg value[C];
+      for (int c = 0; c < C; ++c)
+        value[c] = V::load(values + t * unit.paddedDim + d + c * V::lanes);
+      for (int p = 0; p < P; ++p) {
+        Reg weight = V::set1(prob[p * pageTokens + t]);
+        for (int c = 0; c < C; ++c)
+          sum[p][c] = V::fma(weight, value[c], sum[p][c]);
+      }
+    }
+    for (int p = 0; p < P; ++p)
+      for (int c = 0; c < C; ++c)
+        V::store(acc + p * unit.paddedDim + c * V::lanes, sum[p][c]);
+  }
+};
+
+/// y[i] = f(x[i]); `count` is a multiple of the lanes.
+template <typename V, typename V::Reg (*f)(typename V::Reg)>
+void mapVectors(const float *x, float *y, int64_t count) {
+  for (int64_t i = 0; i < count; i += V::lanes)
+    V::store(y + i, f(V::load(x + i)));
+}
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_ATTENTIONTILE_H

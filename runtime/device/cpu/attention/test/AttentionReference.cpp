@@ -1,0 +1,54 @@
+//===- AttentionReference.cpp - attention as its definition has it --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/attention/test/AttentionReference.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice::cpu {
+
+std::vector<double> referenceAttention(const SluiceAttention &params,
+                                       const float *q,
+                                       const std::vector<float> &k,
+                                       const std::vector<float> &v,
+                                       int64_t position) {
+  int64_t dim = params.headDim;
+  int64_t group = params.heads / params.kvHeads;
+  int64_t first = params.window > 0
+                      ? std::max<int64_t>(0, position - params.window + 1)
+                      : 0;
+  std::vector<double> out(params.heads * dim);
+  for (int64_t head = 0; head < params.heads; ++head) {
+    // k[t][kvHead][d]
+    auto place = [&](int64_t t, int64_t d) {
+      return (t * params.kvHeads + head / group) * dim + d;
+    };
+    std::vector<double> score;
+    for (int64_t t = first; t <= position; ++t) {
+      double sum = 0;
+      for (int64_t d = 0; d < dim; ++d)
+        sum += static_cast<double>(q[head * dim + d]) * k[place(t, d)];
+      sum *= params.scale;
+      if (params.softcap != 0)
+        sum = params.softcap * std::tanh(sum / params.softcap);
+      if (params.alibiSlopes)
+        sum += params.alibiSlopes[head] * static_cast<double>(t - position);
+      score.push_back(sum);
+    }
+    double most = *std::max_element(score.begin(), score.end());
+    double total = 0;
+    for (double &each : score)
+      total += each = std::exp(each - most);
+    for (int64_t t = first; t <= position; ++t)
+      for (int64_t d = 0; d < dim; ++d)
+        out[head * dim + d] += score[t - first] / total * v[place(t, d)];
+  }
+  return out;
+}
+
+} // namespace sluice::cpu

@@ -1,0 +1,28 @@
+//===- AttentionReference.h - attention as its definition has it ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_TEST_ATTENTIONREFERENCE_H
+#define SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_TEST_ATTENTIONREFERENCE_H
+
+#include "runtime/device/cpu/ProgramABI.h"
+
+#include <vector>
+
+namespace sluice::cpu {
+
+/// The attention of one row, in double precision. `q[heads][headDim]`; `k` and
+/// `v` are [position][kvHeads][headDim] for positions 0 .. position at least.
+/// Returns out[heads][headDim].
+std::vector<double> referenceAttention(const SluiceAttention &params,
+                                       const float *q,
+                                       const std::vector<float> &k,
+                                       const std::vector<float> &v,
+                                       int64_t position);
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_TEST_ATTENTIONREFERENCE_H

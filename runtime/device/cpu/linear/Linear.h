@@ -1,0 +1,79 @@
+//===- Linear.h - matrix products of a step's rows with packed weights ----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   const LinearKernels *kernels = linearKernels("avx512vnni");
+//   if (takesQuantizedRows(weight.kind))
+//     quantizeRows(*kernels, x, q, cols, firstRow, lastRow);
+//   linear(*kernels, weight, q, bias, y, rows, thread, threads);
+//
+// A row's result depends on the row and the weight alone, bit for bit: not on
+// how many rows there are, on its place among them, on the number of threads,
+// nor on the instruction set. Every kernel sums a column in this order:
+//
+//   plain kinds      for each feature: sum = fma(x, w, sum)
+//   quantised kinds  for each block of 32 (q6_k: of 16):
+//                      sum = fma(float(dot), scale * xscale, sum)
+//                      if it has minima: sum = fma(min, xscaledSum, sum)
+//                    where dot is the exact integer product of the block
+//   then sum + bias, if there is one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CPU_LINEAR_LINEAR_H
+#define SLUICE_RUNTIME_DEVICE_CPU_LINEAR_LINEAR_H
+
+#include "runtime/device/cpu/linear/ActivationRows.h"
+#include "runtime/device/cpu/linear/PackedWeight.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace sluice::cpu {
+
+/// Some panels times some rows; what one thread computes at once.
+struct LinearTask {
+  PackedWeight weight;
+  int64_t firstPanel, lastPanel;
+  /// f32 x[row][inFeatures], or QuantizedBlock x[row][inFeatures / 32].
+  const void *x;
+  /// f32 bias[outFeatures], or null.
+  const float *bias;
+  /// f32 y[row][outFeatures].
+  float *y;
+  int64_t firstRow, lastRow;
+};
+
+/// The kernels of one instruction set. Constant, for the process's life.
+struct LinearKernels {
+  const char *name;
+  /// By PackedKind.
+  void (*run[packedKindCount])(const LinearTask &task);
+  void (*quantize)(const float *x, QuantizedBlock *q, int64_t blocks);
+};
+
+/// The kernels of "avx2", "avx512" or "avx512vnni"; null for another name. The
+/// caller sees to it that the processor has the instructions.
+const LinearKernels *linearKernels(std::string_view name);
+
+/// Quantises rows rowBegin .. rowEnd - 1 of x[row][cols] into q, which is
+/// aligned to 16 bytes and holds rows of quantizedRowBytes(cols). `cols` is a
+/// multiple of 32. The same bits from every instruction set.
+void quantizeRows(const LinearKernels &kernels, const float *x, void *q,
+                  int64_t cols, int64_t rowBegin, int64_t rowEnd);
+
+/// Thread `thread` of `threads`' share of y = x * weight^T + bias. Called by
+/// every thread with the same arguments; when all have returned, y is complete.
+/// Waits for nobody. `x` is f32 rows or quantised rows, as
+/// takesQuantizedRows(weight.kind) says; `bias` may be null; y does not overlap
+/// the inputs.
+void linear(const LinearKernels &kernels, const PackedWeight &weight,
+            const void *x, const float *bias, float *y, int64_t rows,
+            int64_t thread, int64_t threads);
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_DEVICE_CPU_LINEAR_LINEAR_H

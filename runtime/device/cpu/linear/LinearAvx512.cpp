@@ -1,0 +1,69 @@
+//===- LinearAvx512.cpp - linear kernels for AVX-512 without VNNI ---------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/linear/KernelTables.h"
+#include "runtime/device/cpu/linear/PackedLayout.h"
+
+#include <immintrin.h>
+
+using namespace sluice;
+using namespace sluice::cpu;
+
+namespace {
+
+#include "runtime/device/cpu/linear/Avx512.inc"
+
+struct Isa : Avx512 {
+  static constexpr int plainPanels = 2, plainRows = 12;
+  static constexpr int quantPanels = 2, quantRows = 4;
+  static constexpr int quadsUnrolled = 1;
+
+  // vpmaddubsw multiplies unsigned by signed bytes and adds two products in 16
+  // bits, which saturate. With magnitudes of quants as the unsigned operand and
+  // activations with the quants' signs as the other, two products are at most
+  // 2 * 128 * 127, below 2^15: exact.
+  static Int addPairs(Int acc, Int words) {
+    return _mm512_add_epi32(acc,
+                            _mm512_madd_epi16(words, _mm512_set1_epi16(1)));
+  }
+
+  struct Quants {
+    Int magnitude;
+    __mmask64 negative;
+  };
+  static Int startWide(Int) { return zero(); }
+  static Quants quantsWide(Int bytes) {
+    Int w = _mm512_xor_si512(bytes, _mm512_set1_epi8(-128));
+    return {_mm512_abs_epi8(w), _mm512_movepi8_mask(w)};
+  }
+  static Int dotWide(Int acc, Quants w, Int a) {
+    Int withSign = _mm512_mask_sub_epi8(a, w.negative, zero(), a);
+    return addPairs(acc, _mm512_maddubs_epi16(w.magnitude, withSign));
+  }
+  static Int dotNarrow(Int acc, Int w, Int a) {
+    return addPairs(acc, _mm512_maddubs_epi16(w, a));
+  }
+
+  // A block adds 16 products of 4-bit quants to a word: at most 16 * 15 * 127,
+  // which is below 2^15.
+  static Int start4(Int) { return zero(); }
+  static Int dot4(Int acc, Int w, Int a) {
+    return _mm512_add_epi16(acc, _mm512_maddubs_epi16(w, a));
+  }
+  static Int finish4(Int acc, Int offset) { return addPairs(offset, acc); }
+};
+
+// The table names what the others define.
+// clang-format off
+#include "runtime/device/cpu/linear/LinearKernels.inc"
+#include "runtime/device/cpu/linear/QuantizeRows.inc"
+#include "runtime/device/cpu/linear/LinearTable.inc"
+// clang-format on
+
+} // namespace
+
+constinit const LinearKernels cpu::linearAvx512 = makeKernels("avx512");

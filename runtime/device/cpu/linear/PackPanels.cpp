@@ -1,0 +1,307 @@
+//===- PackPanels.cpp - stored weights into panels ------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/linear/ActivationRows.h"
+#include "runtime/device/cpu/linear/PackedLayout.h"
+#include "runtime/device/cpu/linear/PackedWeight.h"
+#include "runtime/formats/Blocks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+using namespace sluice;
+using namespace sluice::cpu;
+
+namespace {
+
+/// The 16 rows of a panel in the format that the layer computes in; null for
+/// the columns beyond the weight's last.
+struct PanelRows {
+  const uint8_t *row[panelColumns];
+};
+
+template <typename Block> Block readBlock(const uint8_t *row, int64_t index) {
+  Block block;
+  std::memcpy(&block, row + size_t(index) * sizeof(Block), sizeof(Block));
+  return block;
+}
+
+/// Places 32 quants of 8 bits of one column.
+void placeBytes(const uint8_t (&q)[32], uint8_t *quants, int64_t column) {
+  for (int j = 0; j < 8; ++j)
+    std::memcpy(quants + 64 * j + 4 * column, q + 4 * j, 4);
+}
+
+/// Places 16 bytes of paired nibbles (feature i low, 16 + i high).
+void placeNibbles(const uint8_t (&q)[16], uint8_t *quants, int64_t column) {
+  for (int j = 0; j < 4; ++j)
+    std::memcpy(quants + 64 * j + 4 * column, q + 4 * j, 4);
+}
+
+void placeHalf(uint16_t half, uint8_t *halves, int64_t column) {
+  std::memcpy(halves + 2 * column, &half, sizeof(half));
+}
+
+template <typename Block>
+void widenFiveBits(const Block &block, int offset, uint8_t (&q)[32]) {
+  for (int i = 0; i < 16; ++i) {
+    int lowBit = block.qh[i / 8] >> (i % 8) & 1;
+    int highBit = block.qh[2 + i / 8] >> (i % 8) & 1;
+    q[i] = uint8_t((block.qs[i] & 15) + 16 * lowBit + offset);
+    q[i + 16] = uint8_t((block.qs[i] >> 4) + 16 * highBit + offset);
+  }
+}
+
+// packBlock(block, quants, scales, column): one 32-block of one column, for
+// the formats whose blocks have 32 elements. `scales` is that block's.
+
+void packBlock(const BlockQ80 &block, uint8_t *quants, uint8_t *scales,
+               int64_t column) {
+  uint8_t q[32];
+  for (int i = 0; i < 32; ++i)
+    q[i] = uint8_t(block.qs[i]) ^ 0x80;
+  placeBytes(q, quants, column);
+  placeHalf(block.d, scales, column);
+}
+
+void packBlock(const BlockQ50 &block, uint8_t *quants, uint8_t *scales,
+               int64_t column) {
+  uint8_t q[32];
+  widenFiveBits(block, 128 - 16, q);
+  placeBytes(q, quants, column);
+  placeHalf(block.d, scales, column);
+}
+
+void packBlock(const BlockQ40 &block, uint8_t *quants, uint8_t *scales,
+               int64_t column) {
+  placeNibbles(block.qs, quants, column);
+  placeHalf(block.d, scales, column);
+}
+
+void packBlock(const BlockQ41 &block, uint8_t *quants, uint8_t *scales,
+               int64_t column) {
+  placeNibbles(block.qs, quants, column);
+  placeHalf(block.d, scales, column);
+  placeHalf(block.m, scales + 32, column);
+}
+
+void packBlock(const BlockQ51 &block, uint8_t *quants, uint8_t *scales,
+               int64_t column) {
+  uint8_t q[32];
+  widenFiveBits(block, 0, q);
+  placeBytes(q, quants, column);
+  placeHalf(block.d, scales, column);
+  placeHalf(block.m, scales + 32, column);
+}
+
+template <PackedKind kind, typename Block>
+void packBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
+  constexpr PackedLayout layout = packedLayout(kind);
+  constexpr int scaleBytes = layout.hasMin ? 64 : 32;
+  for (int64_t b = 0; b < cols / activationBlock; ++b) {
+    uint8_t *group = panel + b / layout.groupBlocks * layout.groupBytes;
+    int64_t within = b % layout.groupBlocks;
+    uint8_t *quants = group + within * layout.blockBytes;
+    uint8_t *scales = group + layout.scalesAt() + within * scaleBytes;
+    for (int64_t column = 0; column < panelColumns; ++column)
+      if (rows.row[column])
+        packBlock(readBlock<Block>(rows.row[column], b), quants, scales,
+                  column);
+  }
+}
+
+/// The scales of a q4_k or q5_k block of 256.
+template <typename Block>
+void placeSubScales(const Block &block, uint8_t *scales, int64_t column) {
+  placeHalf(block.d, scales, column);
+  placeHalf(block.dmin, scales + 32, column);
+  for (int sub = 0; sub < 8; ++sub) {
+    SubScale s = kSubScale(block.scales, sub);
+    scales[64 + 32 * sub + column] = s.scale;
+    scales[64 + 32 * sub + 16 + column] = s.min;
+  }
+}
+
+void packSuperBlock(const BlockQ4K &block, uint8_t *quants, uint8_t *scales,
+                    int64_t column) {
+  placeSubScales(block, scales, column);
+  for (int sub = 0; sub < 8; ++sub) {
+    const uint8_t *qs = block.qs + sub / 2 * 32;
+    int shift = sub % 2 * 4;
+    uint8_t paired[16];
+    for (int i = 0; i < 16; ++i)
+      paired[i] =
+          uint8_t((qs[i] >> shift & 15) | ((qs[i + 16] >> shift & 15) << 4));
+    placeNibbles(paired, quants + 256 * sub, column);
+  }
+}
+
+void packSuperBlock(const BlockQ5K &block, uint8_t *quants, uint8_t *scales,
+                    int64_t column) {
+  placeSubScales(block, scales, column);
+  for (int sub = 0; sub < 8; ++sub) {
+    const uint8_t *qs = block.qs + sub / 2 * 32;
+    int shift = sub % 2 * 4;
+    uint8_t q[32];
+    for (int i = 0; i < 32; ++i)
+      q[i] = uint8_t((qs[i] >> shift & 15) | ((block.qh[i] >> sub & 1) << 4));
+    placeBytes(q, quants + 512 * sub, column);
+  }
+}
+
+void packSuperBlock(const BlockQ6K &block, uint8_t *quants, uint8_t *scales,
+                    int64_t column) {
+  placeHalf(block.d, scales, column);
+  for (int sub = 0; sub < 16; ++sub)
+    scales[32 + 16 * sub + column] = uint8_t(block.scales[sub]);
+  for (int sub = 0; sub < 8; ++sub) {
+    uint8_t q[32];
+    for (int i = 0; i < 32; ++i)
+      q[i] = q6KElement(block, 32 * sub + i);
+    placeBytes(q, quants + 512 * sub, column);
+  }
+}
+
+template <PackedKind kind, typename Block>
+void packSuperBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
+  constexpr PackedLayout layout = packedLayout(kind);
+  for (int64_t b = 0; b < cols / 256; ++b) {
+    uint8_t *group = panel + b * layout.groupBytes;
+    for (int64_t column = 0; column < panelColumns; ++column)
+      if (rows.row[column])
+        packSuperBlock(readBlock<Block>(rows.row[column], b), group,
+                       group + layout.scalesAt(), column);
+  }
+}
+
+template <typename Element>
+void packElements(const PanelRows &rows, int64_t cols, uint8_t *panel) {
+  // A stretch of features at a time, so that what is written stays in cache.
+  constexpr int64_t stretch = 64;
+  for (int64_t from = 0; from < cols; from += stretch)
+    for (int64_t column = 0; column < panelColumns; ++column) {
+      if (!rows.row[column])
+        continue;
+      for (int64_t k = from; k < std::min(cols, from + stretch); ++k)
+        std::memcpy(panel + (k * panelColumns + column) * sizeof(Element),
+                    rows.row[column] + k * sizeof(Element), sizeof(Element));
+    }
+}
+
+void packPanel(Format format, const PanelRows &rows, int64_t cols,
+               uint8_t *panel) {
+  switch (format) {
+  case Format::F32:
+    return packElements<uint32_t>(rows, cols, panel);
+  case Format::F16:
+  case Format::BF16:
+    return packElements<uint16_t>(rows, cols, panel);
+  case Format::Q8_0:
+    return packBlocks<PackedKind::Q8, BlockQ80>(rows, cols, panel);
+  case Format::Q5_0:
+    return packBlocks<PackedKind::Q8, BlockQ50>(rows, cols, panel);
+  case Format::Q4_0:
+    return packBlocks<PackedKind::Q4, BlockQ40>(rows, cols, panel);
+  case Format::Q5_1:
+    return packBlocks<PackedKind::Q8Affine, BlockQ51>(rows, cols, panel);
+  case Format::Q4_1:
+    return packBlocks<PackedKind::Q4Affine, BlockQ41>(rows, cols, panel);
+  case Format::Q5_K:
+    return packSuperBlocks<PackedKind::Q8K, BlockQ5K>(rows, cols, panel);
+  case Format::Q4_K:
+    return packSuperBlocks<PackedKind::Q4K, BlockQ4K>(rows, cols, panel);
+  case Format::Q6_K:
+    return packSuperBlocks<PackedKind::Q6K, BlockQ6K>(rows, cols, panel);
+  }
+}
+
+/// Finds, transposes and converts the rows of a panel; keeps what it converts
+/// until the next panel.
+class RowReader {
+public:
+  RowReader(const LinearSpec &spec, const void *src)
+      : spec(spec), src(static_cast<const uint8_t *>(src)),
+        rowSize(rowBytes(spec.format, spec.inFeatures).value_or(0)) {
+    bool asStored = spec.stored == spec.format && !spec.transposed;
+    if (asStored)
+      return;
+    converted.resize(rowSize * panelColumns);
+    values.resize(size_t(spec.inFeatures) *
+                  (spec.transposed ? panelColumns : 1));
+  }
+
+  PanelRows read(int64_t panel) {
+    int64_t first = panel * panelColumns;
+    int64_t count = std::min(panelColumns, spec.outFeatures - first);
+    PanelRows rows = {};
+    if (converted.empty()) {
+      for (int64_t i = 0; i < count; ++i)
+        rows.row[i] = src + uint64_t(first + i) * rowSize;
+      return rows;
+    }
+    if (spec.transposed)
+      transpose(first, count);
+    for (int64_t i = 0; i < count; ++i) {
+      uint8_t *row = converted.data() + uint64_t(i) * rowSize;
+      quantizeRow(spec.format, valuesOf(first + i, i), row, spec.inFeatures);
+      rows.row[i] = row;
+    }
+    return rows;
+  }
+
+private:
+  /// values[column][feature] of `count` columns from `first` on.
+  void transpose(int64_t first, int64_t count) {
+    auto element = uint64_t(formatInfo(spec.stored).blockBytes);
+    // A few features at a time, so that each column is written in stretches.
+    constexpr int64_t stretch = 16;
+    float tile[stretch][panelColumns];
+    for (int64_t from = 0; from < spec.inFeatures; from += stretch) {
+      int64_t features = std::min(stretch, spec.inFeatures - from);
+      for (int64_t k = 0; k < features; ++k) {
+        uint64_t at =
+            uint64_t(from + k) * uint64_t(spec.outFeatures) + uint64_t(first);
+        dequantizeRow(spec.stored, src + at * element, tile[k], count);
+      }
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t k = 0; k < features; ++k)
+          values[size_t(i * spec.inFeatures + from + k)] = tile[k][i];
+    }
+  }
+
+  /// The values of row `row`, the panel's column `column`.
+  const float *valuesOf(int64_t row, int64_t column) {
+    if (spec.transposed)
+      return values.data() + column * spec.inFeatures;
+    uint64_t stored = rowBytes(spec.stored, spec.inFeatures).value_or(0);
+    dequantizeRow(spec.stored, src + uint64_t(row) * stored, values.data(),
+                  spec.inFeatures);
+    return values.data();
+  }
+
+  LinearSpec spec;
+  const uint8_t *src;
+  uint64_t rowSize;
+  std::vector<uint8_t> converted;
+  std::vector<float> values;
+};
+
+} // namespace
+
+void cpu::packPanels(const LinearSpec &spec, const void *src, void *dst,
+                     int64_t firstPanel, int64_t lastPanel) {
+  RowReader reader(spec, src);
+  PackedWeight view = packedWeight(spec, dst);
+  for (int64_t p = firstPanel; p < lastPanel; ++p) {
+    uint8_t *panel =
+        static_cast<uint8_t *>(dst) + uint64_t(p) * view.panelBytes;
+    // Missing columns, missing blocks and padding are zeros.
+    std::memset(panel, 0, view.panelBytes);
+    packPanel(spec.format, reader.read(p), spec.inFeatures, panel);
+  }
+}

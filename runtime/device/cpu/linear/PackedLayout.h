@@ -1,0 +1,88 @@
+//===- PackedLayout.h - the bytes of a panel, kind by kind ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A panel of a quantised kind is a sequence of groups, each of `groupBlocks`
+// blocks of 32 features:
+//
+//   quants  [block][256 or 512 bytes]
+//   scales  [block][...], so that a group is whole cache lines
+//
+// 8-bit quants: byte 64*j + 4*column + i is feature 4*j + i (j = 0..7).
+// 4-bit quants: byte 64*j + 4*column + i holds feature 4*j + i in its low and
+// feature 16 + 4*j + i in its high nibble (j = 0..3).
+//
+// Scales of a block:
+//   Q8, Q4              f16 d[16]
+//   Q8Affine, Q4Affine  f16 d[16], f16 m[16]
+// and of a group of 8 blocks:
+//   Q8K, Q4K            f16 d[16], f16 dmin[16],
+//                       then [block]: u8 sc[16], u8 m[16]
+//   Q6K                 f16 d[16], then [block][half]: s8 sc[16],
+//                       then 32 bytes unused
+//
+// The last group of a panel may hold fewer blocks than its size; the rest of
+// it is zeros. Plain kinds: element 16*feature + column.
+//
+// Included by code for every instruction set: constants only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CPU_LINEAR_PACKEDLAYOUT_H
+#define SLUICE_RUNTIME_DEVICE_CPU_LINEAR_PACKEDLAYOUT_H
+
+#include "runtime/device/cpu/linear/PackedWeight.h"
+
+namespace sluice::cpu {
+
+struct PackedLayout {
+  /// Bits of a quant: 4 or 8. For the plain kinds, of an element.
+  int bits;
+  int groupBlocks;
+  /// Bytes of a block's quants, and of a group.
+  int blockBytes;
+  int groupBytes;
+  /// log2 of what is taken off each quant; -1 where nothing is.
+  int offsetShift;
+  /// Whether a block has a minimum, and whether its scale is a product of a
+  /// half and a small integer.
+  bool hasMin;
+  bool hasSubScales;
+  /// Stretches of a block with a scale of their own.
+  int subBlocks;
+
+  /// Where the scales begin in a group.
+  constexpr int scalesAt() const { return groupBlocks * blockBytes; }
+};
+
+constexpr PackedLayout packedLayout(PackedKind kind) {
+  switch (kind) {
+  case PackedKind::F32:
+    return {32, 0, 0, 0, -1, false, false, 0};
+  case PackedKind::F16:
+  case PackedKind::BF16:
+    return {16, 0, 0, 0, -1, false, false, 0};
+  case PackedKind::Q8:
+    return {8, 2, 512, 1088, 7, false, false, 1};
+  case PackedKind::Q4:
+    return {4, 2, 256, 576, 3, false, false, 1};
+  case PackedKind::Q8Affine:
+    return {8, 1, 512, 576, -1, true, false, 1};
+  case PackedKind::Q4Affine:
+    return {4, 1, 256, 320, -1, true, false, 1};
+  case PackedKind::Q8K:
+    return {8, 8, 512, 4416, -1, true, true, 1};
+  case PackedKind::Q4K:
+    return {4, 8, 256, 2368, -1, true, true, 1};
+  case PackedKind::Q6K:
+    return {8, 8, 512, 4416, 5, false, true, 2};
+  }
+  return {};
+}
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_DEVICE_CPU_LINEAR_PACKEDLAYOUT_H

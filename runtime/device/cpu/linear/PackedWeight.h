@@ -1,0 +1,122 @@
+//===- PackedWeight.h - weights of linear layers, packed for the kernels --===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A weight of `outFeatures` x `inFeatures` is packed into panels of 16 output
+// columns. Inside a panel the input features follow one another, the 16
+// columns' elements of one feature (of four, where they are bytes) side by
+// side, so that a kernel streams a panel from its first to its last byte and
+// each of the 16 lanes sums one column in the order of its features.
+//
+//   kind      from        bytes/weight  a lane's sum, per block of 32
+//   f32       f32         4             fma per feature
+//   f16, bf16 f16, bf16   2             fma per feature
+//   q8        q8_0, q5_0  1.0625        dot * (d * xscale)
+//   q4        q4_0        0.5625        dot * (d * xscale)
+//   q8Affine  q5_1        1.125         dot * (d * xscale) + m * xsum
+//   q4Affine  q4_1        0.625         dot * (d * xscale) + m * xsum
+//   q8K       q5_k        1.078         dot * (d*sc * xscale) - dmin*m * xsum
+//   q4K       q4_k        0.578         dot * (d*sc * xscale) - dmin*m * xsum
+//   q6K       q6_k        1.078         as q8K without minima, per half block
+//
+// Scales keep the precision that they have in the file (halves, and 6- or 8-bit
+// sub-scales beside them). The five- and six-bit formats widen to eight bits.
+// Columns beyond outFeatures in the last panel are zeros and are never written
+// to the result. A packed weight is plain bytes without pointers: it can be
+// written to a file and mapped again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CPU_LINEAR_PACKEDWEIGHT_H
+#define SLUICE_RUNTIME_DEVICE_CPU_LINEAR_PACKEDWEIGHT_H
+
+#include "runtime/formats/BlockFormat.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace sluice::cpu {
+
+/// Output columns of a panel.
+constexpr int64_t panelColumns = 16;
+
+/// What packed bytes are to be aligned to, in memory and in files.
+constexpr int64_t packedAlignment = 64;
+
+enum class PackedKind : uint8_t {
+  F32,
+  F16,
+  BF16,
+  Q8,
+  Q4,
+  Q8Affine,
+  Q4Affine,
+  Q8K,
+  Q4K,
+  Q6K
+};
+
+constexpr int packedKindCount = 10;
+
+/// The packed kind of a weight that computes in `format`.
+PackedKind packedKind(Format format);
+
+/// Whether the kind takes activations as QuantizedBlock rows; else as f32.
+constexpr bool takesQuantizedRows(PackedKind kind) {
+  return kind >= PackedKind::Q8;
+}
+
+/// A linear layer's weight as a model's file has it.
+struct LinearSpec {
+  int64_t outFeatures = 0;
+  int64_t inFeatures = 0;
+  /// The format in the file, and the one that the layer computes in. They
+  /// differ when a weight is quantised while it is loaded: `format` is then
+  /// one that canQuantize allows.
+  Format stored = Format::F32;
+  Format format = Format::F32;
+  /// Stored as [inFeatures][outFeatures]: f32, f16 and bf16 only. Otherwise
+  /// [outFeatures][inFeatures].
+  bool transposed = false;
+};
+
+/// Bytes of the stored weight. Nothing when the spec cannot be packed: sizes
+/// that are not positive, not whole blocks or overflow, a transposed block
+/// format, a conversion that canQuantize does not allow.
+std::optional<uint64_t> storedBytes(const LinearSpec &spec);
+
+/// Bytes of the packed weight, a multiple of packedAlignment; nothing in the
+/// cases of storedBytes.
+std::optional<uint64_t> packedBytes(const LinearSpec &spec);
+
+/// Panels of a weight with that many output features.
+constexpr int64_t panelCount(int64_t outFeatures) {
+  return (outFeatures + panelColumns - 1) / panelColumns;
+}
+
+/// Packs panels firstPanel .. lastPanel - 1 of the weight at `src` (any
+/// alignment, storedBytes(spec) bytes) into their places in the packed weight
+/// that starts at `dst` (packedBytes(spec) bytes). Calls for disjoint ranges
+/// may run at once. The spec is one that packedBytes accepts.
+void packPanels(const LinearSpec &spec, const void *src, void *dst,
+                int64_t firstPanel, int64_t lastPanel);
+
+/// A view of a packed weight, which does not own its bytes.
+struct PackedWeight {
+  PackedKind kind = PackedKind::F32;
+  int64_t outFeatures = 0;
+  int64_t inFeatures = 0;
+  uint64_t panelBytes = 0;
+  /// Aligned to packedAlignment; panelCount(outFeatures) * panelBytes bytes.
+  const uint8_t *data = nullptr;
+};
+
+/// The view of the bytes that packPanels wrote at `data`.
+PackedWeight packedWeight(const LinearSpec &spec, const void *data);
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_DEVICE_CPU_LINEAR_PACKEDWEIGHT_H

@@ -1,0 +1,269 @@
+//===- LinearTest.cpp - every kernel computes what the reference does -----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One suite for all instruction sets, formats and shapes. Products of blocks
+// are exact integers and every kernel adds them up in the same order, so
+// agreement is asked for bit for bit throughout.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/linear/test/LinearTestUtils.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace sluice;
+using namespace sluice::cpu;
+
+namespace {
+
+class LinearTest : public testing::TestWithParam<int> {
+protected:
+  Format format() const { return Format(GetParam()); }
+
+  LinearSpec spec(int64_t outFeatures, int64_t inFeatures) const {
+    return {outFeatures, inFeatures, format(), format(), false};
+  }
+
+  /// Input sizes that exercise partial groups and steps of the format.
+  std::vector<int64_t> inputSizes() const {
+    switch (formatInfo(format()).blockElements) {
+    case 1:
+      return {1, 7, 64, 131};
+    case 32:
+      return {32, 64, 96, 352};
+    default:
+      return {256, 768};
+    }
+  }
+
+  std::mt19937 random{unsigned(GetParam()) + 1};
+};
+
+std::vector<int64_t> rowCounts() {
+  std::vector<int64_t> counts;
+  for (int64_t rows = 1; rows <= 17; ++rows)
+    counts.push_back(rows);
+  counts.push_back(64);
+  return counts;
+}
+
+std::string formatName(const testing::TestParamInfo<int> &info) {
+  return std::string(formatInfo(Format(info.param)).name);
+}
+
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Formats, LinearTest, testing::Range(0, formatCount),
+                         formatName);
+
+TEST_P(LinearTest, EveryInstructionSetMatchesTheReferenceBitForBit) {
+  for (int64_t out : {1, 15, 16, 17, 33, 130})
+    for (int64_t in : inputSizes()) {
+      TestWeight weight(random, spec(out, in));
+      PackedWeight packed = weight.packed();
+      TestRows x(random, packed.kind, 64, in);
+      std::vector<float> bias = randomFloats(random, size_t(out));
+      std::vector<float> expected(size_t(64 * out));
+      linearReference(weight.spec, weight.stored.data(), x.from(0), bias.data(),
+                      expected.data(), 64);
+      for (const LinearKernels *kernels : runnableKernels())
+        for (int64_t rows : rowCounts()) {
+          std::vector<float> y =
+              runLinear(*kernels, packed, x.from(0), bias.data(), rows);
+          std::vector<float> first(expected.begin(),
+                                   expected.begin() + rows * out);
+          ASSERT_TRUE(sameBits(y, first))
+              << describe(kernels, weight.spec, rows);
+        }
+    }
+}
+
+TEST_P(LinearTest, WithoutBiasNothingIsAdded) {
+  int64_t in = inputSizes().back(), out = 19, rows = 5;
+  TestWeight weight(random, spec(out, in));
+  TestRows x(random, weight.packed().kind, rows, in);
+  std::vector<float> expected(size_t(rows * out));
+  linearReference(weight.spec, weight.stored.data(), x.from(0), nullptr,
+                  expected.data(), rows);
+  for (const LinearKernels *kernels : runnableKernels())
+    EXPECT_TRUE(
+        sameBits(runLinear(*kernels, weight.packed(), x.from(0), nullptr, rows),
+                 expected))
+        << describe(kernels, weight.spec, rows);
+}
+
+TEST_P(LinearTest, ARowIsTheSameAloneInCompanyAndOnManyThreads) {
+  int64_t in = inputSizes().back(), out = 150, rows = 64;
+  TestWeight weight(random, spec(out, in));
+  PackedWeight packed = weight.packed();
+  TestRows x(random, packed.kind, rows, in);
+  for (const LinearKernels *kernels : runnableKernels()) {
+    std::vector<float> alone;
+    for (int64_t row = 0; row < rows; ++row) {
+      std::vector<float> y =
+          runLinear(*kernels, packed, x.from(row), nullptr, 1);
+      alone.insert(alone.end(), y.begin(), y.end());
+    }
+    for (int64_t threads : {1, 2, 3, 5, 16, 40})
+      EXPECT_TRUE(sameBits(
+          runLinear(*kernels, packed, x.from(0), nullptr, rows, threads),
+          alone))
+          << describe(kernels, weight.spec, rows) << " threads " << threads;
+    // In chunks, as a prompt is computed: each row at another place of a tile.
+    for (int64_t chunk : {3, 7, 13}) {
+      std::vector<float> chunked;
+      for (int64_t row = 0; row < rows; row += chunk) {
+        std::vector<float> y = runLinear(*kernels, packed, x.from(row), nullptr,
+                                         std::min(chunk, rows - row), 2);
+        chunked.insert(chunked.end(), y.begin(), y.end());
+      }
+      EXPECT_TRUE(sameBits(chunked, alone))
+          << describe(kernels, weight.spec, rows) << " chunks of " << chunk;
+    }
+  }
+}
+
+TEST_P(LinearTest, NothingBeyondTheResultIsWritten) {
+  int64_t in = inputSizes().front(), out = 17, rows = 3;
+  TestWeight weight(random, spec(out, in));
+  TestRows x(random, weight.packed().kind, rows, in);
+  for (const LinearKernels *kernels : runnableKernels()) {
+    std::vector<float> y(size_t(rows * out) + 32, untouched);
+    linear(*kernels, weight.packed(), x.from(0), nullptr, y.data(), rows, 0, 1);
+    for (size_t i = size_t(rows * out); i < y.size(); ++i)
+      EXPECT_EQ(y[i], untouched) << describe(kernels, weight.spec, rows);
+  }
+}
+
+TEST_P(LinearTest, IsCloseToTheProductOfTheValues) {
+  int64_t in = 512, out = 24, rows = 4;
+  TestWeight weight(random, spec(out, in));
+  TestRows x(random, weight.packed().kind, rows, in);
+  const LinearKernels *kernels = runnableKernels().back();
+  std::vector<float> y =
+      runLinear(*kernels, weight.packed(), x.from(0), nullptr, rows);
+  std::vector<float> values(size_t(out * in));
+  dequantizeRow(format(), weight.stored.data(), values.data(), out * in);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t o = 0; o < out; ++o) {
+      double sum = 0, size = 0;
+      for (int64_t k = 0; k < in; ++k) {
+        double term = double(values[size_t(o * in + k)]) *
+                      double(x.floats[size_t(r * in + k)]);
+        sum += term;
+        size += std::abs(term);
+      }
+      // An activation is off by at most half a step, 1/254 of its block's
+      // largest; the errors are independent, so their sum stays far below.
+      double tolerance = isQuantized(format()) ? 0.01 * size : 1e-6 * size;
+      EXPECT_NEAR(y[size_t(r * out + o)], sum, tolerance);
+    }
+}
+
+TEST_P(LinearTest, ABadRowIsItsOwnTrouble) {
+  int64_t in = inputSizes().back(), out = 20, rows = 9, bad = 4;
+  TestWeight weight(random, spec(out, in));
+  PackedWeight packed = weight.packed();
+  for (const LinearKernels *kernels : runnableKernels())
+    for (float value : {NAN, std::numeric_limits<float>::infinity()}) {
+      TestRows x(random, packed.kind, rows, in);
+      std::vector<float> good =
+          runLinear(*kernels, packed, x.from(0), nullptr, rows);
+      x.floats[size_t(bad * in + in / 2)] = value;
+      if (takesQuantizedRows(packed.kind))
+        quantizeRows(*kernels, x.floats.data(), x.blocks.data(), in, 0, rows);
+      std::vector<float> y =
+          runLinear(*kernels, packed, x.from(0), nullptr, rows);
+      for (int64_t i = 0; i < rows * out; ++i) {
+        if (i / out == bad)
+          EXPECT_FALSE(std::isfinite(y[size_t(i)]));
+        else
+          EXPECT_EQ(y[size_t(i)], good[size_t(i)]);
+      }
+    }
+}
+
+TEST(LinearConversion, StoredAsOneFormatComputedInAnother) {
+  std::mt19937 random(7);
+  const Format plain[] = {Format::F32, Format::F16, Format::BF16};
+  const Format targets[] = {Format::F32, Format::F16, Format::BF16,
+                            Format::Q8_0, Format::Q4_0};
+  for (Format stored : plain)
+    for (Format format : targets)
+      for (bool transposed : {false, true}) {
+        LinearSpec spec = {37, 96, stored, format, transposed};
+        TestWeight weight(random, spec);
+        PackedWeight packed = weight.packed();
+        TestRows x(random, packed.kind, 3, 96);
+        std::vector<float> expected(size_t(3 * 37));
+        linearReference(spec, weight.stored.data(), x.from(0), nullptr,
+                        expected.data(), 3);
+        for (const LinearKernels *kernels : runnableKernels())
+          EXPECT_TRUE(sameBits(
+              runLinear(*kernels, packed, x.from(0), nullptr, 3), expected))
+              << describe(kernels, spec, 3);
+      }
+}
+
+TEST(LinearKernels, AreFoundByName) {
+  for (const char *name : {"avx2", "avx512", "avx512vnni"}) {
+    ASSERT_NE(linearKernels(name), nullptr);
+    EXPECT_STREQ(linearKernels(name)->name, name);
+  }
+  EXPECT_EQ(linearKernels("neon"), nullptr);
+}
+
+TEST(QuantizedRows, EveryInstructionSetGivesTheSameBlocks) {
+  std::mt19937 random(11);
+  constexpr int64_t cols = 96, rows = 40;
+  std::vector<float> x = randomFloats(random, size_t(rows * cols));
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t i = 0; i < cols; ++i)
+      x[size_t(row * cols + i)] *= std::ldexp(1.0f, int(row * 6) - 120);
+  x[5] = NAN;
+  x[40] = -std::numeric_limits<float>::infinity();
+  for (int i = 64; i < 96; ++i)
+    x[size_t(i)] = i % 2 ? -0.0f : 0.0f;
+  std::vector<QuantizedBlock> expected(size_t(rows * cols / 32));
+  quantizeReference(x.data(), expected.data(), int64_t(expected.size()));
+  for (const LinearKernels *kernels : runnableKernels()) {
+    std::vector<QuantizedBlock> blocks(expected.size());
+    quantizeRows(*kernels, x.data(), blocks.data(), cols, 0, 7);
+    quantizeRows(*kernels, x.data(), blocks.data(), cols, 7, rows);
+    EXPECT_EQ(std::memcmp(blocks.data(), expected.data(),
+                          blocks.size() * sizeof(QuantizedBlock)),
+              0)
+        << kernels->name;
+  }
+}
+
+TEST(QuantizedRows, BlocksAreWhatTheHeaderSays) {
+  std::mt19937 random(12);
+  std::vector<float> x = randomFloats(random, 32 * 50);
+  std::vector<QuantizedBlock> blocks(50);
+  quantizeReference(x.data(), blocks.data(), 50);
+  for (size_t b = 0; b < 50; ++b) {
+    float largest = 0;
+    int sum = 0, low = 0;
+    for (size_t i = 0; i < 32; ++i) {
+      largest = std::max(largest, std::fabs(x[32 * b + i]));
+      sum += blocks[b].q[i];
+      low += i < 16 ? blocks[b].q[i] : 0;
+    }
+    EXPECT_EQ(blocks[b].scale, largest / 127);
+    EXPECT_EQ(blocks[b].negativeSum, -sum);
+    EXPECT_EQ(blocks[b].negativeSumLow, -low);
+    EXPECT_EQ(blocks[b].scaledSum, blocks[b].scale * float(sum));
+    for (size_t i = 0; i < 32; ++i) {
+      EXPECT_LE(std::abs(blocks[b].q[i]), 127);
+      EXPECT_NEAR(float(blocks[b].q[i]) * blocks[b].scale, x[32 * b + i],
+                  0.501f * blocks[b].scale);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+//===- PackedWeightTest.cpp - what can be packed, and in which pieces -----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/linear/test/LinearTestUtils.h"
+
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace sluice;
+using namespace sluice::cpu;
+
+TEST(PackedWeight, SizesAreThoseOfTheTable) {
+  struct Row {
+    Format format;
+    double bytesPerWeight;
+  };
+  const Row rows[] = {{Format::F32, 4},         {Format::F16, 2},
+                      {Format::BF16, 2},        {Format::Q8_0, 1.0625},
+                      {Format::Q5_0, 1.0625},   {Format::Q4_0, 0.5625},
+                      {Format::Q5_1, 1.125},    {Format::Q4_1, 0.625},
+                      {Format::Q5_K, 1.078125}, {Format::Q4_K, 0.578125},
+                      {Format::Q6_K, 1.078125}};
+  for (const Row &row : rows) {
+    LinearSpec spec = {64, 2048, row.format, row.format, false};
+    EXPECT_EQ(double(packedBytes(spec).value_or(0)),
+              row.bytesPerWeight * 64 * 2048)
+        << formatInfo(row.format).name;
+    // 17 columns take two panels.
+    spec.outFeatures = 17;
+    EXPECT_EQ(double(packedBytes(spec).value_or(0)),
+              row.bytesPerWeight * 32 * 2048);
+  }
+}
+
+TEST(PackedWeight, RefusesWhatCannotBePacked) {
+  auto refused = [](const LinearSpec &spec) {
+    return !packedBytes(spec) && !storedBytes(spec);
+  };
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_TRUE(refused({0, 32, Format::F32, Format::F32, false}));
+  EXPECT_TRUE(refused({32, 0, Format::F32, Format::F32, false}));
+  EXPECT_TRUE(refused({-1, 32, Format::F32, Format::F32, false}));
+  EXPECT_TRUE(refused({most, most, Format::F32, Format::F32, false}));
+  EXPECT_TRUE(refused({most, 32, Format::Q8_0, Format::Q8_0, false}));
+  EXPECT_TRUE(refused({4, 48, Format::Q8_0, Format::Q8_0, false}));
+  EXPECT_TRUE(refused({4, 128, Format::Q4_K, Format::Q4_K, false}));
+  EXPECT_TRUE(refused({4, 48, Format::F32, Format::Q4_0, false}));
+  // Cannot be quantised to, or stored that way.
+  EXPECT_TRUE(refused({4, 256, Format::F32, Format::Q4_K, false}));
+  EXPECT_TRUE(refused({32, 32, Format::Q8_0, Format::Q8_0, true}));
+  EXPECT_TRUE(refused({32, 32, Format::Q8_0, Format::F32, true}));
+  // Fits as stored, but not once packed.
+  EXPECT_FALSE(packedBytes({most / 2, 1, Format::F16, Format::F32, false}));
+}
+
+TEST(PackedWeight, PanelsPackedApartEqualThoseAtOnce) {
+  std::mt19937 random(3);
+  for (int i = 0; i < formatCount; ++i) {
+    LinearSpec spec = {85, 512, Format(i), Format(i), false};
+    TestWeight weight(random, spec);
+    uint64_t size = packedBytes(spec).value_or(0);
+    // In pieces, from bytes that lie at an odd address, over old contents.
+    std::vector<uint8_t> odd(weight.stored.size() + 1);
+    std::memcpy(odd.data() + 1, weight.stored.data(), weight.stored.size());
+    PackedBytes pieces(size);
+    std::memset(pieces.get(), 0xa5, size);
+    for (int64_t panel : {5, 0, 3, 4})
+      packPanels(spec, odd.data() + 1, pieces.get(), panel, panel + 1);
+    packPanels(spec, odd.data() + 1, pieces.get(), 1, 3);
+    EXPECT_EQ(std::memcmp(pieces.get(), weight.bytes.get(), size), 0)
+        << formatInfo(spec.format).name;
+  }
+}
+
+TEST(PackedWeight, HostileScalesArePackedWithoutHarm) {
+  for (int i = 0; i < formatCount; ++i) {
+    LinearSpec spec = {20, 256, Format(i), Format(i), false};
+    std::vector<uint8_t> stored(storedBytes(spec).value_or(0), 0xff);
+    PackedBytes bytes(packedBytes(spec).value_or(0));
+    packPanels(spec, stored.data(), bytes.get(), 0, 2);
+    std::mt19937 random(4);
+    TestRows x(random, packedKind(spec.format), 2, 256);
+    for (const LinearKernels *kernels : runnableKernels())
+      runLinear(*kernels, packedWeight(spec, bytes.get()), x.from(0), nullptr,
+                2);
+  }
+}

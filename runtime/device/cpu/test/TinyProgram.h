@@ -1,0 +1,48 @@
+//===- TinyProgram.h - a small model as the compiler would emit it --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A two-layer model written by hand against ProgramABI.h: token and position
+// embeddings, attention with rope, an output projection with quantised weights,
+// residuals, and logits. Weights are random.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CPU_TEST_TINYPROGRAM_H
+#define SLUICE_RUNTIME_DEVICE_CPU_TEST_TINYPROGRAM_H
+
+#include "runtime/device/cpu/Executor.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace sluice::cpu {
+
+/// Owns the weights of the program that it describes.
+class TinyProgram {
+public:
+  static constexpr int64_t vocabSize = 50;
+  static constexpr int64_t contextLength = 100;
+
+  explicit TinyProgram(Isa isa);
+
+  Program program() const { return description; }
+
+private:
+  std::vector<float> random(int64_t count);
+  void addLinear(int64_t out, int64_t in, Format format);
+  void addTable(int64_t rows, int64_t cols, Format format);
+
+  uint32_t state = 1;
+  Program description;
+  std::vector<std::unique_ptr<uint8_t[]>> storage;
+};
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_DEVICE_CPU_TEST_TINYPROGRAM_H

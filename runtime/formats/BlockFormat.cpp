@@ -1,0 +1,106 @@
+//===- BlockFormat.cpp - names and sizes of the formats -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/formats/BlockFormat.h"
+#include "runtime/formats/Blocks.h"
+
+#include <cassert>
+#include <cstddef>
+#include <cstring>
+
+using namespace sluice;
+
+static constexpr FormatInfo infos[formatCount] = {
+    {"f32", 1, 4},
+    {"f16", 1, 2},
+    {"bf16", 1, 2},
+    {"q8_0", 32, sizeof(BlockQ80)},
+    {"q4_0", 32, sizeof(BlockQ40)},
+    {"q4_1", 32, sizeof(BlockQ41)},
+    {"q5_0", 32, sizeof(BlockQ50)},
+    {"q5_1", 32, sizeof(BlockQ51)},
+    {"q4_k", 256, sizeof(BlockQ4K)},
+    {"q5_k", 256, sizeof(BlockQ5K)},
+    {"q6_k", 256, sizeof(BlockQ6K)},
+};
+
+const FormatInfo &sluice::formatInfo(Format format) {
+  assert(int(format) < formatCount);
+  return infos[int(format)];
+}
+
+std::optional<Format> sluice::parseFormat(std::string_view name) {
+  for (int i = 0; i < formatCount; ++i)
+    if (infos[i].name == name)
+      return Format(i);
+  return std::nullopt;
+}
+
+std::optional<uint64_t> sluice::rowBytes(Format format, int64_t elements) {
+  const FormatInfo &info = formatInfo(format);
+  if (elements < 0 || elements % info.blockElements != 0)
+    return std::nullopt;
+  uint64_t bytes;
+  if (__builtin_mul_overflow(uint64_t(elements / info.blockElements),
+                             uint64_t(info.blockBytes), &bytes))
+    return std::nullopt;
+  return bytes;
+}
+
+/// Whether the half or bfloat at `p` has a finite value: not all ones in the
+/// exponent bits that `mask` names.
+static bool isFinite16(const uint8_t *p, uint16_t mask) {
+  uint16_t bits;
+  std::memcpy(&bits, p, sizeof(bits));
+  return (bits & mask) != mask;
+}
+
+static bool allFinite16(const uint8_t *p, int64_t count, int64_t stride,
+                        uint16_t mask) {
+  bool finite = true;
+  for (int64_t i = 0; i < count; ++i)
+    finite &= isFinite16(p + i * stride, mask);
+  return finite;
+}
+
+static bool allFinite32(const uint8_t *p, int64_t count) {
+  bool finite = true;
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, p + i * 4, sizeof(bits));
+    finite &= (bits & 0x7f800000) != 0x7f800000;
+  }
+  return finite;
+}
+
+bool sluice::rowIsFinite(Format format, const void *src, int64_t elements) {
+  constexpr uint16_t half = 0x7c00, bfloat = 0x7f80;
+  const auto *p = static_cast<const uint8_t *>(src);
+  const FormatInfo &info = formatInfo(format);
+  int64_t blocks = elements / info.blockElements, stride = info.blockBytes;
+  switch (format) {
+  case Format::F32:
+    return allFinite32(p, elements);
+  case Format::F16:
+    return allFinite16(p, elements, stride, half);
+  case Format::BF16:
+    return allFinite16(p, elements, stride, bfloat);
+  case Format::Q8_0:
+  case Format::Q4_0:
+  case Format::Q5_0:
+    return allFinite16(p, blocks, stride, half);
+  case Format::Q4_1:
+  case Format::Q5_1:
+  case Format::Q4_K:
+  case Format::Q5_K:
+    return allFinite16(p, blocks, stride, half) &&
+           allFinite16(p + 2, blocks, stride, half);
+  case Format::Q6_K:
+    return allFinite16(p + offsetof(BlockQ6K, d), blocks, stride, half);
+  }
+  return false;
+}

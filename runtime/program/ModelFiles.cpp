@@ -1,0 +1,77 @@
+//===- ModelFiles.cpp - the files a program was compiled from -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/ModelFiles.h"
+
+#include "runtime/base/FileIdentity.h"
+
+#include <unistd.h>
+
+using namespace sluice;
+
+namespace {
+
+std::string fileNameOf(const std::string &path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool exists(const std::string &path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+Expected<MappedFile> openOne(const ModelFile &file, const FileSearch &search) {
+  std::string name = fileNameOf(file.path);
+  if (!search.modelDir.empty())
+    return MappedFile::open(search.modelDir + "/" + name);
+  if (exists(file.path))
+    return MappedFile::open(file.path);
+  std::string beside = folderOf(search.executable) + "/" + name;
+  if (exists(beside))
+    return MappedFile::open(beside);
+  return failure(file.path, ": the model's file is missing, also in the "
+                            "program's folder; --model-dir says where it is");
+}
+
+Status checkSame(const MappedFile &opened, const ModelFile &recorded) {
+  if (opened.bytes().size() != recorded.size)
+    return failure(opened.path(), ": has ", opened.bytes().size(),
+                   " bytes; the program was compiled from a file of ",
+                   recorded.size);
+  if (fileIdentity(opened.bytes()) != recorded.identity)
+    return failure(opened.path(),
+                   ": has changed since the program was compiled from it");
+  return {};
+}
+
+} // namespace
+
+std::string sluice::folderOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  if (slash == std::string::npos)
+    return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Expected<ModelFiles> ModelFiles::open(const ProgramDescriptor &program,
+                                      const FileSearch &search) {
+  std::vector<bool> needed(program.files.size());
+  for (const WeightDescriptor &weight : program.weights)
+    needed[weight.file] = true;
+  ModelFiles all;
+  all.files.resize(program.files.size());
+  for (size_t i = 0; i < program.files.size(); ++i) {
+    if (!needed[i])
+      continue;
+    Expected<MappedFile> opened = openOne(program.files[i], search);
+    if (!opened)
+      return opened.status();
+    if (Status s = checkSame(*opened, program.files[i]); !s.ok())
+      return s;
+    all.files[i] = opened.take();
+  }
+  return all;
+}

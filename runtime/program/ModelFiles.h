@@ -1,0 +1,55 @@
+//===- ModelFiles.h - the files a program was compiled from ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PROGRAM_MODELFILES_H
+#define SLUICE_RUNTIME_PROGRAM_MODELFILES_H
+
+#include "runtime/base/MappedFile.h"
+#include "runtime/program/ProgramDescriptor.h"
+
+#include <optional>
+#include <vector>
+
+namespace sluice {
+
+/// Where to look for a program's files.
+struct FileSearch {
+  std::string executable; // path of the running program
+  std::string modelDir;   // when set, the only folder looked in
+};
+
+/// The files that a program's weights lie in, found, mapped and known to be the
+/// ones it was compiled from. Others that it was made from (a tokenizer's) are
+/// not looked for. Reading from several threads is safe.
+class ModelFiles {
+public:
+  /// Each file is looked for in `modelDir` when that is set; otherwise where it
+  /// was when the program was compiled, then in the executable's folder.
+  /// Errors: a file that is missing, or of another size or identity.
+  static Expected<ModelFiles> open(const ProgramDescriptor &program,
+                                   const FileSearch &search);
+
+  /// A weight's bytes as stored. The descriptor must be the one given to open.
+  const uint8_t *data(const WeightDescriptor &weight) const {
+    return files[weight.file]->bytes().data() + weight.offset;
+  }
+
+  /// Where the weight's file was found.
+  const std::string &path(const WeightDescriptor &weight) const {
+    return files[weight.file]->path();
+  }
+
+private:
+  std::vector<std::optional<MappedFile>> files; // as in the descriptor
+};
+
+/// The folder part of a path; "." when it has none.
+std::string folderOf(const std::string &path);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PROGRAM_MODELFILES_H

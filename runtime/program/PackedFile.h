@@ -1,0 +1,85 @@
+//===- PackedFile.h - the file of weights that are ready to use -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Weights as the micro-kernels of one CPU level read them, in one file that is
+// mapped and used as it lies:
+//
+//   header   magic, version, CPU level, the descriptor's packing hash, sizes
+//   table    for each of the descriptor's weights: offset and bytes
+//   payload  from the next page on, each section at a multiple of 64 bytes
+//
+// It stands beside the executable as a cache, or at a page boundary inside the
+// executable, where a trailer in the executable's last bytes says where.
+// Numbers are little-endian, as on every CPU that the kernels exist for.
+// Header and table carry a checksum; the payload, which may have gigabytes, is
+// trusted when they are intact and the size is right.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PROGRAM_PACKEDFILE_H
+#define SLUICE_RUNTIME_PROGRAM_PACKEDFILE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+/// Where a packed file, and its payload, begin.
+constexpr uint64_t packedPageBytes = 4096;
+/// What a section's offset is a multiple of.
+constexpr uint64_t packedSectionAlignment = 64;
+
+/// One weight's bytes; `bytes` is 0 for a weight that is not in the file.
+struct PackedSection {
+  uint64_t offset = 0; // from the packed file's start
+  uint64_t bytes = 0;
+};
+
+/// What a packed file was made from and for.
+struct PackedKey {
+  std::string cpu;
+  uint64_t hash = 0; // ProgramDescriptor::packingHash()
+};
+
+/// Where everything lies in a packed file.
+struct PackedLayout {
+  std::vector<PackedSection> sections; // one for each weight
+  uint64_t payloadOffset = 0;
+  uint64_t totalBytes = 0;
+
+  /// Places sections of the given sizes in order. Errors: more bytes than fit
+  /// 63 bits, more weights than 32 bits count.
+  static Expected<PackedLayout> plan(std::span<const uint64_t> sectionBytes);
+};
+
+/// Header and table, padded to the payload's start.
+std::vector<uint8_t> encodePackedHeader(const PackedLayout &layout,
+                                        const PackedKey &key);
+
+/// Reads the table of a packed file that fills `bytes`, when it was made for
+/// `key` and `weights` weights. The error is the reason alone, fit to follow
+/// the file's name: "was packed for avx2".
+Expected<PackedLayout> readPackedHeader(std::span<const uint8_t> bytes,
+                                        const PackedKey &key, size_t weights);
+
+/// The last bytes of an executable that holds a packed file.
+std::vector<uint8_t> encodePackedTrailer(uint64_t offset, uint64_t size);
+
+/// Finds the packed file inside an executable's bytes; nullopt where there is
+/// none. A trailer that points outside the file counts as none.
+std::optional<std::span<const uint8_t>>
+findEmbeddedPackedFile(std::span<const uint8_t> executable);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PROGRAM_PACKEDFILE_H

@@ -1,0 +1,61 @@
+//===- PackedFileWriter.h - making a file of packed weights ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A program packs its weights at its first start; the compiler packs them into
+// the executable it makes (--embed-weights):
+//
+//   AtomicFile out = ...;                    // the linked executable's bytes
+//   out.write(...);
+//   if (Status s = appendEmbeddedWeights(program, files, {}, out); !s.ok())
+//     return s;
+//   return out.commit();
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PROGRAM_PACKEDFILEWRITER_H
+#define SLUICE_RUNTIME_PROGRAM_PACKEDFILEWRITER_H
+
+#include "runtime/base/AtomicFile.h"
+#include "runtime/program/ModelFiles.h"
+#include "runtime/program/WeightPacker.h"
+
+#include <functional>
+
+namespace sluice {
+
+/// How to do work that may take minutes.
+struct PackingOptions {
+  int64_t threads = 0; // 0: one for each core
+  /// Asked every few milliseconds; when true, packing ends with the error
+  /// "interrupted". May be empty.
+  std::function<bool()> cancelled;
+};
+
+/// Writes the packed file of `program` to `out`, whose position must be a
+/// multiple of packedPageBytes. A piece of a weight is in memory at a time.
+/// Errors: a weight that is not finite or cannot be packed, a failed write,
+/// cancellation. `outFailed`, when given, tells whether it was the write.
+Status writePackedFile(const ProgramDescriptor &program,
+                       const ModelFiles &files, PackedContents contents,
+                       const PackingOptions &options, AtomicFile &out,
+                       bool *outFailed = nullptr);
+
+/// Packs into `memory`, which has the layout's totalBytes and is zero.
+Status packIntoMemory(const ProgramDescriptor &program, const ModelFiles &files,
+                      const PackedLayout &layout, const PackingOptions &options,
+                      uint8_t *memory);
+
+/// Appends all weights, packed, and the trailer by which the executable finds
+/// them. `out` holds the executable so far; its descriptor must have `embedded`
+/// set. Errors as writePackedFile's.
+Status appendEmbeddedWeights(const ProgramDescriptor &program,
+                             const ModelFiles &files,
+                             const PackingOptions &options, AtomicFile &out);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PROGRAM_PACKEDFILEWRITER_H

@@ -1,0 +1,198 @@
+//===- WeightPacker.cpp - stored weights into the form that kernels read --===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/WeightPacker.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+using namespace sluice;
+
+namespace {
+
+// A piece is large enough to share between threads and to write at once, and
+// small beside any weight that is worth packing.
+constexpr uint64_t pieceBytes = uint64_t(8) << 20;
+
+/// The bytes of a weight that is not linear, once packed; nothing when it has
+/// no such form.
+std::optional<uint64_t> unpackedBytes(const WeightDescriptor &weight) {
+  if (weight.stored != weight.format && !canQuantize(weight.format))
+    return std::nullopt;
+  std::optional<uint64_t> row = rowBytes(weight.format, weight.cols);
+  if (row && weight.use == WeightUse::Vector)
+    row = rowBytes(Format::F32, weight.cols);
+  uint64_t total = 0;
+  if (!row || __builtin_mul_overflow(*row, uint64_t(weight.rows), &total))
+    return std::nullopt;
+  return total;
+}
+
+std::optional<uint64_t> sectionBytes(const WeightDescriptor &weight,
+                                     PackedContents contents) {
+  if (weight.use == WeightUse::Linear)
+    return cpu::packedBytes(linearSpec(weight));
+  std::optional<uint64_t> bytes = unpackedBytes(weight);
+  bool usedFromFile = weight.use == WeightUse::Rows &&
+                      weight.stored == weight.format &&
+                      contents == PackedContents::NotInFiles;
+  return bytes && usedFromFile ? uint64_t(0) : bytes;
+}
+
+/// Divides [first, last) between the pool's threads.
+template <typename Fn>
+void shareOut(cpu::ThreadPool &pool, int64_t first, int64_t last, Fn body) {
+  int64_t count = last - first;
+  int64_t threads = pool.threads();
+  auto share = [&](int64_t thread) {
+    int64_t begin =
+        first + count / threads * thread + std::min(thread, count % threads);
+    int64_t end = begin + count / threads + (thread < count % threads);
+    if (begin < end)
+      body(begin, end);
+  };
+  pool.run(share);
+}
+
+/// Whether the largest magnitude of a row is finite in `format`.
+bool fits(Format format, const float *row, int64_t cols,
+          std::vector<uint8_t> &block) {
+  const FormatInfo &info = formatInfo(format);
+  float largest = 0;
+  for (int64_t i = 0; i < cols; ++i)
+    largest = std::max(largest, std::fabs(row[i]));
+  std::vector<float> same(size_t(info.blockElements), largest);
+  block.resize(size_t(info.blockBytes));
+  quantizeRow(format, same.data(), block.data(), info.blockElements);
+  return rowIsFinite(format, block.data(), info.blockElements);
+}
+
+/// The number of the first row that is not finite, or `end`.
+int64_t firstBadRow(const WeightDescriptor &weight, const uint8_t *data,
+                    int64_t begin, int64_t end) {
+  uint64_t stride = *rowBytes(weight.stored, weight.cols);
+  bool converts = weight.stored != weight.format;
+  std::vector<float> values(converts ? size_t(weight.cols) : 0);
+  std::vector<uint8_t> block;
+  for (int64_t row = begin; row < end; ++row) {
+    const uint8_t *from = data + uint64_t(row) * stride;
+    if (!rowIsFinite(weight.stored, from, weight.cols))
+      return row;
+    if (!converts)
+      continue;
+    dequantizeRow(weight.stored, from, values.data(), weight.cols);
+    if (!fits(weight.format, values.data(), weight.cols, block))
+      return row;
+  }
+  return end;
+}
+
+/// Rows [begin, end) of a table or vector into their places in `section`.
+void convertRows(const WeightDescriptor &weight, const uint8_t *data,
+                 uint8_t *section, int64_t begin, int64_t end) {
+  uint64_t stored = *rowBytes(weight.stored, weight.cols);
+  uint64_t packed = *rowBytes(weight.format, weight.cols);
+  if (weight.use == WeightUse::Rows && weight.stored == weight.format) {
+    std::memcpy(section + uint64_t(begin) * packed,
+                data + uint64_t(begin) * stored,
+                uint64_t(end - begin) * packed);
+    return;
+  }
+  std::vector<float> values(static_cast<size_t>(weight.cols));
+  std::vector<uint8_t> quantized(packed);
+  for (int64_t row = begin; row < end; ++row) {
+    dequantizeRow(weight.stored, data + uint64_t(row) * stored, values.data(),
+                  weight.cols);
+    if (weight.use == WeightUse::Rows) {
+      quantizeRow(weight.format, values.data(),
+                  section + uint64_t(row) * packed, weight.cols);
+      continue;
+    }
+    if (weight.stored != weight.format) {
+      quantizeRow(weight.format, values.data(), quantized.data(), weight.cols);
+      dequantizeRow(weight.format, quantized.data(), values.data(),
+                    weight.cols);
+    }
+    uint64_t bytes = uint64_t(weight.cols) * sizeof(float);
+    std::memcpy(section + uint64_t(row) * bytes, values.data(), bytes);
+  }
+}
+
+} // namespace
+
+cpu::LinearSpec sluice::linearSpec(const WeightDescriptor &weight) {
+  cpu::LinearSpec spec;
+  spec.outFeatures = weight.transposed ? weight.cols : weight.rows;
+  spec.inFeatures = weight.transposed ? weight.rows : weight.cols;
+  spec.stored = weight.stored;
+  spec.format = weight.format;
+  spec.transposed = weight.transposed;
+  return spec;
+}
+
+Expected<PackedLayout> sluice::planPackedFile(const ProgramDescriptor &program,
+                                              PackedContents contents) {
+  std::vector<uint64_t> sizes;
+  for (const WeightDescriptor &weight : program.weights) {
+    std::optional<uint64_t> bytes = sectionBytes(weight, contents);
+    if (!bytes)
+      return failure(program.files[weight.file].path, ": weight '", weight.name,
+                     "': ", weight.rows, " x ", weight.cols, " of ",
+                     formatInfo(weight.stored).name, " cannot be used as ",
+                     formatInfo(weight.format).name);
+    sizes.push_back(*bytes);
+  }
+  return PackedLayout::plan(sizes);
+}
+
+Status WeightPacker::check(const WeightDescriptor &weight) {
+  const uint8_t *data = files.data(weight);
+  if (!checked.insert({data, weight.format}).second)
+    return {};
+  std::atomic<int64_t> bad = weight.rows;
+  shareOut(pool, 0, weight.rows, [&](int64_t begin, int64_t end) {
+    int64_t row = firstBadRow(weight, data, begin, end);
+    if (row == end)
+      return;
+    int64_t seen = bad.load();
+    while (row < seen && !bad.compare_exchange_weak(seen, row)) {
+    }
+  });
+  if (bad == weight.rows)
+    return {};
+  return failure(files.path(weight), ": weight '", weight.name, "': row ",
+                 bad.load(), " is not finite as ",
+                 formatInfo(weight.format).name);
+}
+
+Status WeightPacker::pack(const WeightDescriptor &weight, uint8_t *section,
+                          const Ready &ready) {
+  const uint8_t *data = files.data(weight);
+  bool linear = weight.use == WeightUse::Linear;
+  cpu::LinearSpec spec = linearSpec(weight);
+  // A unit is what a thread packs at once: a panel or a row.
+  int64_t units = linear ? cpu::panelCount(spec.outFeatures) : weight.rows;
+  uint64_t total = *sectionBytes(weight, PackedContents::Everything);
+  uint64_t unitBytes = total / uint64_t(units);
+  auto step = int64_t(std::max<uint64_t>(1, pieceBytes / unitBytes));
+  for (int64_t first = 0; first < units; first += step) {
+    int64_t last = std::min(units, first + step);
+    shareOut(pool, first, last, [&](int64_t begin, int64_t end) {
+      if (linear)
+        cpu::packPanels(spec, data, section, begin, end);
+      else
+        convertRows(weight, data, section, begin, end);
+    });
+    if (Status s =
+            ready(uint64_t(first) * unitBytes, uint64_t(last) * unitBytes);
+        !s.ok())
+      return s;
+  }
+  return {};
+}

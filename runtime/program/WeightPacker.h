@@ -1,0 +1,64 @@
+//===- WeightPacker.h - stored weights into the form that kernels read ----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PROGRAM_WEIGHTPACKER_H
+#define SLUICE_RUNTIME_PROGRAM_WEIGHTPACKER_H
+
+#include "runtime/device/cpu/ThreadPool.h"
+#include "runtime/device/cpu/linear/PackedWeight.h"
+#include "runtime/program/ModelFiles.h"
+#include "runtime/program/PackedFile.h"
+
+#include <functional>
+#include <set>
+
+namespace sluice {
+
+/// Which weights a packed file holds.
+enum class PackedContents : uint8_t {
+  NotInFiles, // those that no model file has in the form that kernels read
+  Everything, // all, so that the model's files are not needed
+};
+
+/// The linear weight's shape for the kernels.
+cpu::LinearSpec linearSpec(const WeightDescriptor &weight);
+
+/// The layout of a program's packed file. Error: a weight in a form that
+/// cannot be packed.
+Expected<PackedLayout> planPackedFile(const ProgramDescriptor &program,
+                                      PackedContents contents);
+
+/// Checks and packs one weight after another, each with all threads of a pool.
+/// Refers to what it is made with. For one thread.
+class WeightPacker {
+public:
+  /// Told that bytes [first, last) of the weight being packed are ready, in
+  /// order and without gaps. An error ends the packing with that error.
+  using Ready = std::function<Status(uint64_t first, uint64_t last)>;
+
+  WeightPacker(const ModelFiles &files, cpu::ThreadPool &pool)
+      : files(files), pool(pool) {}
+
+  /// Whether every element of the stored weight is finite and stays so in the
+  /// format that the program computes in. The error names file and weight. A
+  /// table that two weights share is read once.
+  Status check(const WeightDescriptor &weight);
+
+  /// Packs into `section`, which has the layout's bytes for this weight, in
+  /// pieces of some MiB.
+  Status pack(const WeightDescriptor &weight, uint8_t *section,
+              const Ready &ready);
+
+private:
+  const ModelFiles &files;
+  cpu::ThreadPool &pool;
+  std::set<std::pair<const uint8_t *, Format>> checked;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PROGRAM_WEIGHTPACKER_H

@@ -1,0 +1,88 @@
+//===- WeightStore.h - a program's weights, ready for its kernels ---------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Weights come from one of four places, tried in this order:
+//
+//   embedded   the program's descriptor says that they are in the executable
+//   cached     <executable>.weights, when it was packed from the same files for
+//              the same program
+//   packed     the model's files; the packed form becomes <executable>.weights
+//   in memory  the same, where that file cannot be written
+//
+// All but the last are mapped: several processes share them, and the kernel can
+// drop and reread their pages.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PROGRAM_WEIGHTSTORE_H
+#define SLUICE_RUNTIME_PROGRAM_WEIGHTSTORE_H
+
+#include "runtime/device/cpu/Weights.h"
+#include "runtime/device/cpu/ZeroedMemory.h"
+#include "runtime/program/PackedFileWriter.h"
+
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+struct WeightLoadOptions {
+  FileSearch search;
+  PackingOptions packing;
+  /// Given lines that the user should see: why a cache is not used. May be
+  /// empty.
+  std::function<void(std::string_view)> note;
+};
+
+/// Owns, or maps, all that its weights refer to. Reading from several threads
+/// is safe.
+class WeightStore {
+public:
+  enum class Origin : uint8_t { Embedded, Cached, Packed, InMemory };
+
+  /// Errors: a model's file that is missing or another one, a weight that is
+  /// not finite or cannot be packed, not enough memory, cancellation.
+  static Expected<WeightStore> load(const ProgramDescriptor &program,
+                                    const WeightLoadOptions &options);
+
+  WeightStore(WeightStore &&) = default;
+
+  /// In the descriptor's order; valid as long as the store lives.
+  const std::vector<cpu::Weight> &weights() const { return views; }
+
+  Origin origin() const { return source; }
+
+private:
+  WeightStore() = default;
+
+  Status loadEmbedded(const ProgramDescriptor &program,
+                      const WeightLoadOptions &options);
+  bool loadCached(const ProgramDescriptor &program, const std::string &path,
+                  std::string &reason);
+  Status packToFile(const ProgramDescriptor &program,
+                    const WeightLoadOptions &options, const std::string &path,
+                    bool &fileFailed);
+  Status packToMemory(const ProgramDescriptor &program,
+                      const WeightLoadOptions &options);
+  Status bind(const ProgramDescriptor &program, const PackedLayout &layout,
+              const uint8_t *base);
+
+  Origin source = Origin::InMemory;
+  std::optional<ModelFiles> files;
+  std::optional<MappedFile> packedFile; // the cache, or the executable
+  cpu::ZeroedMemory memory;
+  std::vector<cpu::Weight> views;
+};
+
+/// The path of the packed weights that a program keeps.
+std::string packedCachePath(const std::string &executable);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PROGRAM_WEIGHTSTORE_H

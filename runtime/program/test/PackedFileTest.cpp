@@ -1,0 +1,106 @@
+//===- PackedFileTest.cpp - layout, header and trailer of packed weights --===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A header is read back as it was written, and any change of any of its bytes
+// is noticed. A trailer is only believed when it points inside the file.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/PackedFile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using testing::HasSubstr;
+
+namespace {
+
+const PackedKey key{"avx512vnni", 0x1234};
+
+std::vector<uint8_t> wholeFile(const PackedLayout &layout) {
+  std::vector<uint8_t> bytes = encodePackedHeader(layout, key);
+  bytes.resize(layout.totalBytes);
+  return bytes;
+}
+
+TEST(PackedFileTest, PlacesSectionsOnCacheLinesAfterAPage) {
+  std::vector<uint64_t> sizes = {100, 0, 64, 1};
+  Expected<PackedLayout> layout = PackedLayout::plan(sizes);
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->payloadOffset, 4096u);
+  EXPECT_EQ(layout->sections[0].offset, 4096u);
+  EXPECT_EQ(layout->sections[1].bytes, 0u);
+  EXPECT_EQ(layout->sections[2].offset, 4096u + 128);
+  EXPECT_EQ(layout->sections[3].offset, 4096u + 192);
+  EXPECT_EQ(layout->totalBytes, 4096u + 256);
+}
+
+TEST(PackedFileTest, RefusesSizesThatOverflow) {
+  std::vector<uint64_t> sizes = {uint64_t(1) << 63, uint64_t(1) << 63};
+  EXPECT_FALSE(PackedLayout::plan(sizes));
+  sizes = {~uint64_t(0)};
+  EXPECT_FALSE(PackedLayout::plan(sizes));
+}
+
+TEST(PackedFileTest, HeaderRoundTripsAndGuardsItself) {
+  std::vector<uint64_t> sizes = {100, 0, 64};
+  PackedLayout layout = *PackedLayout::plan(sizes);
+  std::vector<uint8_t> bytes = wholeFile(layout);
+  Expected<PackedLayout> back = readPackedHeader(bytes, key, 3);
+  ASSERT_TRUE(back) << back.status().message();
+  EXPECT_EQ(back->sections[2].offset, layout.sections[2].offset);
+  EXPECT_EQ(back->sections[2].bytes, 64u);
+
+  size_t headerAndTable = 64 + 3 * 16;
+  for (size_t i = 0; i < headerAndTable; ++i) {
+    std::vector<uint8_t> damaged = bytes;
+    damaged[i] ^= 0x20;
+    EXPECT_FALSE(readPackedHeader(damaged, key, 3)) << "byte " << i;
+  }
+  for (size_t size : {size_t(0), size_t(63), size_t(80), bytes.size() - 1})
+    EXPECT_FALSE(readPackedHeader(std::span(bytes).first(size), key, 3));
+}
+
+TEST(PackedFileTest, SaysWhyAFileIsStale) {
+  std::vector<uint64_t> sizes = {100};
+  std::vector<uint8_t> bytes = wholeFile(*PackedLayout::plan(sizes));
+  auto reason = [&](const PackedKey &wanted, size_t weights) {
+    return readPackedHeader(bytes, wanted, weights).status().message();
+  };
+  EXPECT_EQ(reason({"avx2", 0x1234}, 1), "was packed for avx512vnni, not avx2");
+  EXPECT_EQ(reason({"avx512vnni", 0x1235}, 1),
+            "was packed for another program");
+  EXPECT_EQ(reason(key, 2), "was packed for another program");
+  bytes.push_back(0);
+  EXPECT_THAT(reason(key, 1), HasSubstr("bytes, not"));
+}
+
+TEST(PackedFileTest, FindsTheFileInsideAnExecutable) {
+  std::vector<uint8_t> executable(8192, 1);
+  EXPECT_FALSE(findEmbeddedPackedFile(executable));
+  executable.resize(4096 + 500);
+  auto withTrailer = [&](uint64_t offset, uint64_t size) {
+    std::vector<uint8_t> bytes = executable;
+    std::vector<uint8_t> trailer = encodePackedTrailer(offset, size);
+    EXPECT_EQ(trailer.size(), 32u);
+    bytes.insert(bytes.end(), trailer.begin(), trailer.end());
+    return bytes;
+  };
+  std::vector<uint8_t> good = withTrailer(4096, 500);
+  std::optional<std::span<const uint8_t>> found = findEmbeddedPackedFile(good);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->data(), good.data() + 4096);
+  EXPECT_EQ(found->size(), 500u);
+  EXPECT_FALSE(findEmbeddedPackedFile(withTrailer(4096, 501)));
+  EXPECT_FALSE(findEmbeddedPackedFile(withTrailer(4095, 10)));
+  EXPECT_FALSE(findEmbeddedPackedFile(withTrailer(8192, 0)));
+  EXPECT_FALSE(findEmbeddedPackedFile(withTrailer(4096, ~uint64_t(0))));
+  EXPECT_FALSE(findEmbeddedPackedFile({}));
+}
+
+} // namespace

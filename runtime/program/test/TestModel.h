@@ -1,0 +1,125 @@
+//===- TestModel.h - a model small enough to write by hand ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What runtime/app/test/TestProgram.cpp computes, and the tests write files of:
+//
+//   h = embedding[token] * norm + place[position]
+//   logits = output * (h + attention(h, h, h))
+//
+// The output table computes in the format under test.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PROGRAM_TEST_TESTMODEL_H
+#define SLUICE_RUNTIME_PROGRAM_TEST_TESTMODEL_H
+
+#include "runtime/base/FileIdentity.h"
+#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/program/ProgramDescriptor.h"
+
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+namespace sluice::test {
+
+constexpr int64_t vocab = 300;
+constexpr int64_t hidden = 64;
+constexpr int64_t context = 96;
+
+// Floats a row: h, place, attention. Floats an output row: x, x quantised,
+// logits.
+constexpr int64_t rowFloats = 3 * hidden;
+constexpr int64_t quantizedOffset = hidden;
+constexpr int64_t logitsOffset =
+    quantizedOffset + SLUICE_QUANTIZED_ROW_FLOATS(hidden);
+constexpr int64_t outputFloats = logitsOffset + vocab;
+
+// The weights' numbers.
+enum : int64_t { Embedding, Place, Norm, Output };
+
+/// A number in [-1, 1) that depends on its place alone.
+inline float noise(uint64_t index) {
+  uint64_t x = (index + 1) * 0x9e3779b97f4a7c15u;
+  x ^= x >> 29;
+  x *= 0xbf58476d1ce4e5b9u;
+  x ^= x >> 32;
+  return float(double(x >> 40) / double(1 << 23) - 1.0);
+}
+
+/// The bytes of the model's file: embedding f16, place f32, norm bf16, output
+/// f16.
+inline std::vector<uint8_t> modelBytes() {
+  std::vector<uint8_t> bytes(64);
+  auto append = [&bytes](Format format, int64_t rows, int64_t cols,
+                         uint64_t salt, float base, float scale) {
+    std::vector<float> row(static_cast<size_t>(cols));
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < cols; ++c)
+        row[c] = base + scale * noise(salt + uint64_t(r * cols + c));
+      size_t at = bytes.size();
+      bytes.resize(at + *rowBytes(format, cols));
+      quantizeRow(format, row.data(), bytes.data() + at, cols);
+    }
+  };
+  append(Format::F16, vocab, hidden, 0, 0, 1);
+  append(Format::F32, context, hidden, 1000000, 0, 0.5f);
+  append(Format::BF16, 1, hidden, 2000000, 1, 0.1f);
+  append(Format::F16, vocab, hidden, 3000000, 0, 0.5f);
+  return bytes;
+}
+
+/// The descriptor of a program for the model at `path`, whose output table
+/// computes in `format`.
+inline ProgramDescriptor testDescriptor(const std::string &path,
+                                        const std::vector<uint8_t> &bytes,
+                                        Format format = Format::Q8_0) {
+  ProgramDescriptor program;
+  program.name = "test model";
+  program.architecture = "hand-written";
+  program.quantization = formatInfo(format).name;
+  program.cpu = "avx2";
+  program.contextLength = context;
+  program.vocabSize = vocab;
+  program.hiddenSize = hidden;
+  program.layers = 1;
+  program.rowFloats = rowFloats;
+  program.outputFloats = outputFloats;
+  program.logitsOffset = logitsOffset;
+  program.caches = {{1, hidden}};
+  program.files = {{path, bytes.size(), fileIdentity(bytes)}};
+  uint64_t tableBytes = uint64_t(vocab * hidden * 2);
+  uint64_t placeBytes = uint64_t(context * hidden * 4);
+  WeightDescriptor embedding{
+      "embedding", 0,           64,          tableBytes, vocab,
+      hidden,      Format::F16, Format::F16, false,      WeightUse::Rows};
+  WeightDescriptor place{
+      "place", 0,           64 + tableBytes, placeBytes, context,
+      hidden,  Format::F32, Format::F32,     false,      WeightUse::Rows};
+  WeightDescriptor norm{
+      "norm",           0,           64 + tableBytes + placeBytes,
+      hidden * 2,       1,           hidden,
+      Format::BF16,     Format::F32, false,
+      WeightUse::Vector};
+  WeightDescriptor output = embedding;
+  output.name = "output";
+  output.offset = norm.offset + norm.bytes;
+  output.use = WeightUse::Linear;
+  output.format = format;
+  program.weights = {embedding, place, norm, output};
+  program.phases = {"model", "kernels"};
+  return program;
+}
+
+inline void writeFile(const std::string &path, const void *data, size_t size) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(static_cast<const char *>(data), std::streamsize(size));
+}
+
+} // namespace sluice::test
+
+#endif // SLUICE_RUNTIME_PROGRAM_TEST_TESTMODEL_H

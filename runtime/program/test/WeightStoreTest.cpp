@@ -1,0 +1,320 @@
+//===- WeightStoreTest.cpp - where weights come from ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The weights that a store hands out are the same bytes whether they were just
+// packed, mapped from a cache, kept in memory or embedded in the executable. A
+// cache that does not fit is made again and the user told why; one that can not
+// be written costs time only. Model files that are missing, other ones or not
+// finite are refused by name.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/WeightStore.h"
+#include "runtime/program/test/TestModel.h"
+
+#include <csignal>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <limits>
+#include <sys/resource.h>
+
+using namespace sluice;
+using namespace sluice::test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Origin = WeightStore::Origin;
+namespace fs = std::filesystem;
+
+namespace {
+
+class WeightStoreTest : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "weightsXXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+    bytes = modelBytes();
+    modelPath = folder + "/model.bin";
+    writeFile(modelPath, bytes.data(), bytes.size());
+    program = testDescriptor(modelPath, bytes);
+    options.search.executable = folder + "/program";
+    options.packing.threads = 3;
+    options.note = [this](std::string_view line) { notes.emplace_back(line); };
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  std::string cachePath() const { return folder + "/program.weights"; }
+
+  Expected<WeightStore> load() {
+    notes.clear();
+    return WeightStore::load(program, options);
+  }
+
+  std::string error() {
+    Expected<WeightStore> store = load();
+    return store ? "loaded" : store.status().message();
+  }
+
+  /// Replaces the model's file and describes the new one.
+  void replaceModel() {
+    writeFile(modelPath, bytes.data(), bytes.size());
+    program.files[0].identity = fileIdentity(bytes);
+  }
+
+  /// No file but the model's and perhaps the cache is left behind.
+  void expectNothingElse() {
+    for (const auto &entry : fs::directory_iterator(folder)) {
+      std::string name = entry.path().filename();
+      EXPECT_TRUE(name == "model.bin" || name == "program.weights" ||
+                  name == "program")
+          << name;
+    }
+  }
+
+  std::string folder, modelPath;
+  std::vector<uint8_t> bytes;
+  ProgramDescriptor program;
+  WeightLoadOptions options;
+  std::vector<std::string> notes;
+};
+
+template <typename T> std::string bytesOf(const T *data, size_t count) {
+  return {reinterpret_cast<const char *>(data), count * sizeof(T)};
+}
+
+/// All that a store hands out, as one comparable value.
+std::vector<std::string> contents(const WeightStore &store) {
+  std::vector<std::string> all;
+  for (const cpu::Weight &weight : store.weights()) {
+    if (const auto *packed = std::get_if<cpu::PackedWeight>(&weight))
+      all.push_back(bytesOf(packed->data,
+                            packed->panelBytes *
+                                size_t(cpu::panelCount(packed->outFeatures))));
+    else if (const auto *table = std::get_if<cpu::RowTable>(&weight))
+      all.push_back(
+          bytesOf(table->data,
+                  size_t(table->rows) * *rowBytes(table->format, table->cols)));
+    else if (const auto *vector = std::get_if<std::span<const float>>(&weight))
+      all.push_back(bytesOf(vector->data(), vector->size()));
+  }
+  return all;
+}
+
+TEST_F(WeightStoreTest, PacksOnceThenMaps) {
+  Expected<WeightStore> first = load();
+  ASSERT_TRUE(first) << first.status().message();
+  EXPECT_EQ(first->origin(), Origin::Packed);
+  EXPECT_THAT(notes, IsEmpty());
+  Expected<WeightStore> second = load();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->origin(), Origin::Cached);
+  EXPECT_EQ(contents(*first), contents(*second));
+  expectNothingElse();
+
+  const auto &table = std::get<cpu::RowTable>(first->weights()[Embedding]);
+  EXPECT_EQ(bytesOf(table.data, vocab * hidden * 2),
+            bytesOf(bytes.data() + 64, vocab * hidden * 2));
+  auto norm = std::get<std::span<const float>>(first->weights()[Norm]);
+  ASSERT_EQ(norm.size(), size_t(hidden));
+  EXPECT_NEAR(norm[3], 1 + 0.1f * noise(2000003), 0.01);
+  EXPECT_EQ(uintptr_t(norm.data()) % 64, 0u);
+}
+
+TEST_F(WeightStoreTest, FileHoldsOnlyWhatModelFilesDoNot) {
+  ASSERT_TRUE(load());
+  // Q8_0 output panels (1.0625 bytes a weight, 304 columns) and one vector.
+  EXPECT_EQ(fs::file_size(cachePath()), 4096u + 304 * 64 * 17 / 16 + 256);
+}
+
+TEST_F(WeightStoreTest, ConvertedTablesArePackedInTheirFormat) {
+  program.weights[Embedding].format = Format::Q8_0;
+  Expected<WeightStore> store = load();
+  ASSERT_TRUE(store);
+  const auto &table = std::get<cpu::RowTable>(store->weights()[Embedding]);
+  EXPECT_EQ(table.format, Format::Q8_0);
+  std::vector<float> stored(hidden), packed(hidden);
+  dequantizeRow(Format::F16, bytes.data() + 64 + 7 * hidden * 2, stored.data(),
+                hidden);
+  dequantizeRow(table.format, table.data + 7 * *rowBytes(table.format, hidden),
+                packed.data(), hidden);
+  for (int64_t i = 0; i < hidden; ++i)
+    EXPECT_NEAR(stored[i], packed[i], 0.01);
+}
+
+TEST_F(WeightStoreTest, StaleCachesAreMadeAgain) {
+  Expected<WeightStore> fresh = load();
+  ASSERT_TRUE(fresh);
+  std::vector<std::string> expected = contents(*fresh);
+  auto remade = [&](const char *reason) {
+    Expected<WeightStore> store = load();
+    ASSERT_TRUE(store) << store.status().message();
+    EXPECT_EQ(store->origin(), Origin::Packed);
+    EXPECT_THAT(notes, ElementsAre(HasSubstr(reason)));
+    EXPECT_EQ(contents(*store), expected);
+    expectNothingElse();
+  };
+  fs::resize_file(cachePath(), fs::file_size(cachePath()) - 1);
+  remade("bytes, not");
+  fs::resize_file(cachePath(), 10);
+  remade("cut short");
+  fs::resize_file(cachePath(), 0);
+  remade("cut short");
+  writeFile(cachePath(), bytes.data(), bytes.size());
+  remade("is not a file of packed weights");
+  {
+    std::fstream file(cachePath(),
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(70);
+    file.put('x');
+  }
+  remade("is damaged");
+  bytes.back() ^= 1;
+  replaceModel();
+  Expected<WeightStore> other = load();
+  ASSERT_TRUE(other);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("packed for another program")));
+}
+
+TEST_F(WeightStoreTest, UnwritableFolderCostsTimeOnly) {
+  Expected<WeightStore> written = load();
+  ASSERT_TRUE(written);
+  std::vector<std::string> expected = contents(*written);
+  fs::remove(cachePath());
+  // A folder in the file's place cannot be written by anyone, root included.
+  fs::create_directory(cachePath());
+  Expected<WeightStore> store = load();
+  ASSERT_TRUE(store) << store.status().message();
+  EXPECT_EQ(store->origin(), Origin::InMemory);
+  EXPECT_EQ(contents(*store), expected);
+  EXPECT_THAT(notes.back(), HasSubstr("stay in memory"));
+  options.search.executable = folder + "/missing/program";
+  Expected<WeightStore> elsewhere = load();
+  ASSERT_TRUE(elsewhere);
+  EXPECT_EQ(elsewhere->origin(), Origin::InMemory);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("missing/program.weights: cannot "
+                                           "write")));
+}
+
+TEST_F(WeightStoreTest, FullDiskCostsTimeOnly) {
+  // A limit on file sizes makes writes fail as a full disk does.
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old = {};
+  getrlimit(RLIMIT_FSIZE, &old);
+  rlimit small = {10000, old.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  Expected<WeightStore> store = load();
+  setrlimit(RLIMIT_FSIZE, &old);
+  ASSERT_TRUE(store) << store.status().message();
+  EXPECT_EQ(store->origin(), Origin::InMemory);
+  EXPECT_EQ(notes.size(), 1u);
+  EXPECT_FALSE(fs::exists(cachePath()));
+  expectNothingElse();
+}
+
+TEST_F(WeightStoreTest, EmbeddedWeightsNeedNoFiles) {
+  Expected<WeightStore> unembedded = load();
+  ASSERT_TRUE(unembedded);
+  program.embedded = true;
+  EXPECT_THAT(error(), HasSubstr("program: cannot open"));
+  {
+    Expected<ModelFiles> files = ModelFiles::open(program, options.search);
+    ASSERT_TRUE(files);
+    Expected<AtomicFile> out = AtomicFile::create(options.search.executable);
+    ASSERT_TRUE(out);
+    ASSERT_TRUE(out->write("\177ELF: an executable of any length").ok());
+    Status s = appendEmbeddedWeights(program, *files, options.packing, *out);
+    ASSERT_TRUE(s.ok()) << s.message();
+    ASSERT_TRUE(out->commit().ok());
+  }
+  fs::remove(modelPath);
+  fs::remove(cachePath());
+  Expected<WeightStore> store = load();
+  ASSERT_TRUE(store) << store.status().message();
+  EXPECT_EQ(store->origin(), Origin::Embedded);
+  EXPECT_EQ(contents(*store), contents(*unembedded));
+  EXPECT_FALSE(fs::exists(cachePath()));
+
+  program.cpu = "avx512";
+  EXPECT_THAT(error(), HasSubstr("was packed for avx2, not avx512"));
+  program.cpu = "avx2";
+  fs::resize_file(options.search.executable,
+                  fs::file_size(options.search.executable) - 1);
+  EXPECT_THAT(error(), HasSubstr("embedded weights are missing"));
+}
+
+TEST_F(WeightStoreTest, FindsMovedFiles) {
+  fs::create_directory(folder + "/elsewhere");
+  std::string moved = folder + "/elsewhere/model.bin";
+  fs::rename(modelPath, moved);
+  EXPECT_THAT(error(), HasSubstr("model.bin: the model's file is missing"));
+  options.search.modelDir = folder + "/elsewhere";
+  EXPECT_EQ(error(), "loaded");
+  options.search.modelDir = folder;
+  EXPECT_THAT(error(), HasSubstr("cannot open"));
+  options.search.modelDir = "";
+  options.search.executable = folder + "/elsewhere/program";
+  EXPECT_EQ(error(), "loaded");
+}
+
+TEST_F(WeightStoreTest, OnlyFilesOfWeightsAreNeeded) {
+  program.files.push_back({"/missing/tokenizer.json", 5, "0123456789abcdef"});
+  EXPECT_EQ(error(), "loaded");
+}
+
+TEST_F(WeightStoreTest, RefusesAnotherFile) {
+  std::vector<uint8_t> other = bytes;
+  other[100] ^= 1;
+  writeFile(modelPath, other.data(), other.size());
+  EXPECT_THAT(error(), HasSubstr("model.bin: has changed since"));
+  writeFile(modelPath, other.data(), other.size() - 1);
+  EXPECT_THAT(error(), HasSubstr("model.bin: has 101567 bytes; the program was "
+                                 "compiled from a file of 101568"));
+  fs::remove(modelPath);
+  fs::create_directory(modelPath);
+  EXPECT_THAT(error(), HasSubstr("not a regular file"));
+}
+
+TEST_F(WeightStoreTest, RefusesWhatIsNotFinite) {
+  std::vector<uint8_t> good = bytes;
+  auto plant = [&](uint64_t offset, Format format, float value) {
+    bytes = good;
+    quantizeRow(format, &value, bytes.data() + offset, 1);
+    replaceModel();
+  };
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<WeightDescriptor> &weights = program.weights;
+  plant(weights[Embedding].offset + 17 * hidden * 2, Format::F16, nan);
+  EXPECT_THAT(error(), HasSubstr("model.bin: weight 'embedding': row 17 is "
+                                 "not finite"));
+  plant(weights[Place].offset, Format::F32, HUGE_VALF);
+  EXPECT_THAT(error(), HasSubstr("'place': row 0"));
+  plant(weights[Norm].offset, Format::BF16, -HUGE_VALF);
+  EXPECT_THAT(error(), HasSubstr("'norm': row 0"));
+  // Finite as stored but not in the format that it is to be converted to.
+  program.weights[Place].format = Format::F16;
+  plant(weights[Place].offset + hidden * 4, Format::F32, 1e6f);
+  EXPECT_THAT(error(), HasSubstr("'place': row 1 is not finite as f16"));
+  EXPECT_FALSE(fs::exists(cachePath()));
+  expectNothingElse();
+}
+
+TEST_F(WeightStoreTest, RefusesFormatsThatCannotBePacked) {
+  program.weights[Output].format = Format::Q4_K;
+  EXPECT_THAT(error(), HasSubstr("'output': 300 x 64 of f16 cannot be used "
+                                 "as q4_k"));
+}
+
+TEST_F(WeightStoreTest, CancellationLeavesNothing) {
+  options.packing.cancelled = [] { return true; };
+  EXPECT_EQ(error(), "interrupted");
+  EXPECT_FALSE(fs::exists(cachePath()));
+  expectNothingElse();
+}
+
+} // namespace

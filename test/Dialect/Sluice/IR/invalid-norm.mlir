@@ -1,0 +1,79 @@
+// RUN: sluice-opt %s --split-input-file --verify-diagnostics
+
+// Norms whose weights do not fit their rows, or whose epsilon makes no sense.
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<7xf32>) {
+  // rms_norm_c1
+  // expected-error @+1 {{weight has 7 elements, expected 8}}
+  %y = sluice.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x8xf32>, tensor<7xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<8xf32>) {
+  // rms_norm_c2
+  // expected-error @+1 {{epsilon must be finite and not negative}}
+  %y = sluice.rms_norm %x, %w epsilon -1.0e-05 : tensor<?x8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<8xf32>) {
+  // rms_norm_c2: infinity
+  // expected-error @+1 {{epsilon must be finite and not negative}}
+  %y = sluice.rms_norm %x, %w epsilon 0x7FF0000000000000
+    : tensor<?x8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<8xf32>) {
+  // rms_norm_c3
+  // expected-error @+1 {{all of {input, result} have same type}}
+  %y = "sluice.rms_norm"(%x, %w) <{epsilon = 1.0e-05 : f64}>
+    : (tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<9xf32>) {
+  // layer_norm_c1
+  // expected-error @+1 {{weight has 9 elements, expected 8}}
+  %y = sluice.layer_norm %x, %w epsilon 1.0e-05
+    : tensor<?x8xf32>, tensor<9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<8xf32>, %b: tensor<9xf32>) {
+  // layer_norm_c2
+  // expected-error @+1 {{bias has 9 elements, expected 8}}
+  %y = sluice.layer_norm %x, %w bias %b epsilon 1.0e-05
+    : tensor<?x8xf32>, tensor<8xf32>, tensor<9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<8xf32>) {
+  // layer_norm_c3: not a number
+  // expected-error @+1 {{epsilon must be finite and not negative}}
+  %y = sluice.layer_norm %x, %w epsilon 0x7FF8000000000000
+    : tensor<?x8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<8xf32>) {
+  // layer_norm_c4
+  // expected-error @+1 {{all of {input, result} have same type}}
+  %y = "sluice.layer_norm"(%x, %w) <{epsilon = 1.0e-05 : f64}>
+    : (tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x9xf32>
+  return
+}

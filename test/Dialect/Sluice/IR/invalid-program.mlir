@@ -1,0 +1,135 @@
+// RUN: sluice-opt %s --split-input-file --verify-diagnostics
+
+// Descriptions of emitted code that contradict the module or themselves.
+
+// program_c1
+// expected-error @+1 {{names a step function @step that the module does not have}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+
+// -----
+
+func.func private @step()
+// program_c2: no such weight
+// expected-error @+1 {{uses @w, which is not a sluice.weight}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [#sluice.weight_use<@w, rows>]}
+
+// -----
+
+func.func private @step()
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+sluice.weight @w in @f0 at 0 stored f32 : tensor<8x8xf32>
+// program_c2: a matrix is no vector
+// expected-error @+1 {{uses @w of type 'tensor<8x8xf32>' as vector}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [#sluice.weight_use<@w, vector>]}
+
+// -----
+
+func.func private @step()
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+sluice.weight @w in @f0 at 0 stored f32 : tensor<8x8xf32>
+// program_c2: tables are not transposed
+// expected-error @+1 {{transposes @w, which is not used as linear}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [#sluice.weight_use<@w, rows, transposed>]}
+
+// -----
+
+func.func private @step()
+// program_c3: sizes of the model
+// expected-error @+1 {{has a vocabulary, context or hidden size that is not positive}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = -8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+
+// -----
+
+func.func private @step()
+// program_c3: sizes of the arena
+// expected-error @+1 {{has a negative number of layers or arena size}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = -16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+
+// -----
+
+func.func private @step()
+// program_c4
+// expected-error @+1 {{has logits outside of the output part of the arena}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 16, caches = [],
+  rope_tables = [], weights = []}
+
+// -----
+
+func.func private @step()
+// program_c5
+// expected-error @+1 {{has a cache of type 'i32'}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [i32],
+  rope_tables = [], weights = []}
+
+// -----
+
+func.func private @step()
+// program_c6
+// expected-error @+1 {{has arena sizes that are not multiples of 16}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 17, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+
+// -----
+
+func.func @f(%pointer: i64) {
+  // view_c1
+  // expected-error @+1 {{needs an !llvm.ptr, has 'i64'}}
+  %x = sluice.view %pointer : i64 to memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%pointer: !llvm.ptr) {
+  // view_c2
+  // expected-error @+1 {{needs a memref without layout and memory space, has 'memref<8xf32, 1>'}}
+  %x = sluice.view %pointer : !llvm.ptr to memref<8xf32, 1>
+  return
+}
+
+// -----
+
+func.func @f(%pointer: !llvm.ptr, %n: index) {
+  // view_c3
+  // expected-error @+1 {{has 0 sizes for 1 dynamic dimensions}}
+  %x = sluice.view %pointer : !llvm.ptr to memref<?x8xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected linear, rows or vector}}
+func.func private @step() attributes {use = #sluice.weight_use<@w, packed>}

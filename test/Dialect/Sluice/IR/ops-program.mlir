@@ -1,0 +1,37 @@
+// RUN: sluice-opt %s | sluice-opt | FileCheck %s
+// RUN: sluice-opt %s --mlir-print-op-generic | sluice-opt | FileCheck %s
+// RUN: sluice-opt %s --emit-bytecode | sluice-opt | FileCheck %s
+// RUN: sluice-opt %s --verify-roundtrip -o /dev/null
+
+// What stands beside emitted code: its description, and views of its buffers.
+
+sluice.file @f0 path "model.gguf" size 7949312 identity "0123456789abcdef"
+sluice.weight @token_embd.weight in @f0 at 0 stored f32 : tensor<4096x256xf32>
+sluice.weight @output_norm.weight in @f0 at 0 stored f32 : tensor<256xf32>
+sluice.weight @h.0.attn.c_attn.weight in @f0 at 0 stored f32 : tensor<256x768xf32>
+
+// CHECK-LABEL: func.func @sluice_program_step
+func.func @sluice_program_step(%pointer: !llvm.ptr, %weight: !llvm.ptr,
+                               %rows: index) {
+  // CHECK: sluice.view %{{.*}}[%{{.*}}] : !llvm.ptr to memref<?x256xf32>
+  %x = sluice.view %pointer[%rows] : !llvm.ptr to memref<?x256xf32>
+  // CHECK: sluice.view %{{.*}} : !llvm.ptr to memref<256xf32>
+  %w = sluice.view %weight : !llvm.ptr to memref<256xf32>
+  return
+}
+
+// CHECK: sluice.program @main step @sluice_program_step cpu avx512 {
+// CHECK-SAME: rope_tables = [#sluice.rope_table<inverse = [1.000000e+00, 1.000000e-02], factor = 1.000000e+00>]
+// CHECK-SAME: weights = [#sluice.weight_use<@token_embd.weight, rows>, #sluice.weight_use<@token_embd.weight, linear>, #sluice.weight_use<@h.0.attn.c_attn.weight, linear, transposed>, #sluice.weight_use<@output_norm.weight, vector>]
+sluice.program @main step @sluice_program_step cpu avx512 {
+  architecture = "llama", model_name = "demo", vocab_size = 4096,
+  context_length = 1024, eos_tokens = array<i64: 2>, hidden_size = 256,
+  layers = 1, row_floats = 2048, output_floats = 4352, logits_offset = 256,
+  caches = [!sluice.cache<kv_heads = 2, head_dim = 32>],
+  rope_tables = [
+    #sluice.rope_table<inverse = [1.000000e+00, 0.00999999977], factor = 1.0>
+  ],
+  weights = [#sluice.weight_use<@token_embd.weight, rows>,
+             #sluice.weight_use<@token_embd.weight, linear>,
+             #sluice.weight_use<@h.0.attn.c_attn.weight, linear, transposed>,
+             #sluice.weight_use<@output_norm.weight, vector>]}

@@ -1,0 +1,35 @@
+// RUN: sluice-opt %s --split-input-file --verify-diagnostics --sluice-verify-phase=phase=kernels
+
+// What the phase `kernels` does not allow: no program, a model that was left
+// over, and ops that nothing lowers.
+
+// expected-error @+1 {{phase kernels has one 'sluice.program', found 0}}
+module {
+  func.func private @step()
+}
+
+// -----
+
+func.func @step(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'sluice.add' op is not legal in phase kernels}}
+  %y = sluice.add %x, %x : tensor<?x8xf32>
+  return
+}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+
+// -----
+
+func.func @step(%x: tensor<8xf32>) {
+  // expected-error @+1 {{'tensor.cast' op is not legal in phase kernels}}
+  %y = tensor.cast %x : tensor<8xf32> to tensor<?xf32>
+  return
+}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}

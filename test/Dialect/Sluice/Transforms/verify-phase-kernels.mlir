@@ -1,0 +1,28 @@
+// RUN: sluice-opt %s --sluice-verify-phase=phase=kernels | FileCheck %s
+
+// A module of the phase `kernels`: a program, what it refers to, and code in
+// upstream dialects.
+
+// CHECK: sluice.file @f0
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.tokenizer @tokenizer from @f0 source gguf
+// CHECK: func.func @step
+func.func @step(%pointer: !llvm.ptr, %rows: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  // CHECK: sluice.view
+  %x = sluice.view %pointer[%rows] : !llvm.ptr to memref<?x16xf32>
+  scf.for %row = %zero to %rows step %one {
+    %v = vector.load %x[%row, %zero] : memref<?x16xf32>, vector<16xf32>
+    %e = math.exp %v : vector<16xf32>
+    vector.store %e, %x[%row, %zero] : memref<?x16xf32>, vector<16xf32>
+  }
+  return
+}
+// CHECK: sluice.program @main
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [#sluice.weight_use<@table, rows>]}

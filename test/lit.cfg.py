@@ -1,0 +1,55 @@
+"""How lit runs the tests in this folder; lit.site.cfg.py says where things are."""
+
+import os
+import shlex
+import sys
+
+import lit.formats
+
+config.name = "Sluice"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "models", "CMakeLists.txt"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.sluice_binary_dir, "test")
+
+# Our tools and FileCheck, not, count come from these two, whatever else is
+# installed.
+config.environment["PATH"] = os.path.pathsep.join(
+    [config.sluice_tools_dir, config.llvm_tools_dir, os.environ["PATH"]]
+)
+for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]
+
+check_reference = os.path.join(
+    config.test_source_root, "EndToEnd", "check_reference.py"
+)
+config.substitutions += [
+    ("%python", shlex.quote(sys.executable)),
+    ("%check_reference", shlex.join([sys.executable, check_reference])),
+    ("%models", os.path.join(config.test_source_root, "models")),
+    ("%runtime_archive", config.sluice_runtime_archive),
+]
+
+
+def cpu_features():
+    """The ISA levels of emitted programs that this CPU can run."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii") as cpuinfo:
+            flags = next(
+                (set(l.split()) for l in cpuinfo if l.startswith("flags")), set()
+            )
+    except OSError:
+        return
+    if {"avx2", "fma", "f16c", "bmi2"} <= flags:
+        yield "cpu-avx2"
+        if {"avx512f", "avx512bw", "avx512vl", "avx512dq"} <= flags:
+            yield "cpu-avx512"
+            if {"avx512_vnni", "avx512_bf16"} <= flags:
+                yield "cpu-avx512vnni"
+
+
+config.available_features.update(cpu_features())
+if config.sluice_sanitizer:
+    config.available_features.add("sanitizer")

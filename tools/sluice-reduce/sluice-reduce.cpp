@@ -1,0 +1,21 @@
+//===- sluice-reduce.cpp - shrinks failing modules ------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/InitAll.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  sluice::registerAllDialects(registry);
+  sluice::registerAllPasses();
+  mlir::MLIRContext context(registry);
+  return mlir::asMainReturnCode(mlir::mlirReduceMain(argc, argv, context));
+}

@@ -1,0 +1,74 @@
+//===- Native.cpp - runs the phase kernels natively -----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Native.h"
+
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+#include "sluice/Target/Compiler.h"
+#include "sluice/Target/Link.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+#include <vector>
+
+using namespace sluice;
+namespace fs = llvm::sys::fs;
+
+bool run::isKernels(mlir::ModuleOp module) {
+  return !module.getOps<ir::ProgramOp>().empty();
+}
+
+namespace {
+
+/// A temporary folder that goes with all that is in it: the executable and the
+/// packed weights beside it.
+class TemporaryFolder {
+public:
+  TemporaryFolder() { failed = fs::createUniqueDirectory("sluice-run", path); }
+  ~TemporaryFolder() {
+    if (!failed)
+      (void)fs::remove_directories(path);
+  }
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
+
+  llvm::SmallString<128> path;
+  std::error_code failed;
+};
+
+} // namespace
+
+Expected<int> run::runNatively(mlir::ModuleOp module,
+                               std::span<const std::string> arguments) {
+  ir::ProgramOp program = *module.getOps<ir::ProgramOp>().begin();
+  CompileOptions options;
+  options.cpu = getCpuTarget(
+      *cpu::parseIsa(ir::stringifyCpuLevel(program.getCpu()).str()));
+  Expected<std::string> archive = findRuntimeArchive();
+  if (!archive)
+    return archive.status();
+  options.runtimeArchive = archive.take();
+
+  TemporaryFolder folder;
+  if (folder.failed)
+    return failure("cannot make a temporary folder: ", folder.failed.message());
+  llvm::SmallString<128> executable(folder.path);
+  llvm::sys::path::append(executable, "program");
+  if (Status status = compile(module, options, executable.str().str());
+      !status.ok())
+    return status;
+  std::vector<llvm::StringRef> words = {executable};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::string message;
+  int code = llvm::sys::ExecuteAndWait(executable, words, std::nullopt, {}, 0,
+                                       0, &message);
+  if (code < 0)
+    return failure("cannot run the compiled module: ", message);
+  return code;
+}

@@ -1,0 +1,136 @@
+//===- Options.cpp - what the user asked for ------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <random>
+
+using namespace sluice;
+using namespace sluice::run;
+
+static constexpr int usageError = 2;
+static constexpr int64_t maxCount = (int64_t(1) << 31) - 1;
+
+static void addPrompt(CLI::App &app, Options &options) {
+  CLI::Option_group *group =
+      app.add_option_group("Prompt", "What the model is given; exactly one of");
+  auto add = [&](const char *name, PromptSource source, const char *help) {
+    group->add_option_function<std::string>(
+        name,
+        [&options, source](const std::string &value) {
+          options.promptSource = source;
+          options.prompt = value;
+        },
+        help);
+  };
+  add("-p,--prompt", PromptSource::Text, "Text");
+  add("-f,--file", PromptSource::File, "A file of text; - is standard input");
+  add("--tokens", PromptSource::Tokens, "Token ids: 5,6,7");
+  add("--tokens-file", PromptSource::TokensFile,
+      "A file of token ids, separated by commas, blanks or newlines");
+  group->require_option(1);
+}
+
+static void addGeneration(CLI::App &app, Options &options) {
+  app.add_option("-n,--n-predict", options.predict,
+                 "Tokens to generate; -1: until the context is full")
+      ->check(CLI::Range(int64_t(-1), maxCount))
+      ->capture_default_str();
+  app.add_option("-c,--ctx-size", options.contextLength,
+                 "Tokens of prompt and output together; default: the model's")
+      ->check(CLI::Range(int64_t(1), maxCount));
+  app.add_option("-b,--prefill-chunk", options.prefillChunk,
+                 "Prompt tokens computed in one step")
+      ->check(CLI::Range(int64_t(1), int64_t(65536)))
+      ->capture_default_str();
+  app.add_flag("--ignore-eos", options.ignoreEos,
+               "Do not stop at the end-of-text token");
+  app.add_option("--stop", options.stopStrings,
+                 "Stop before this text; can be given several times")
+      ->allow_extra_args(false);
+  app.add_option("--temperature", options.sampling.temperature,
+                 "0 always takes the most probable token. Default: 0, or 1 "
+                 "when --top-k, --top-p, --min-p or --seed is given");
+  app.add_option("--top-k", options.sampling.topK,
+                 "Only the K most probable tokens");
+  app.add_option("--top-p", options.sampling.topP,
+                 "Only the most probable tokens that together reach P");
+  app.add_option("--min-p", options.sampling.minP,
+                 "Only tokens at least P times as probable as the most "
+                 "probable one");
+  app.add_option("--seed", options.sampling.seed,
+                 "Makes sampling repeatable; default: another one each time");
+}
+
+static void addOutput(CLI::App &app, Options &options) {
+  CLI::Option *json =
+      app.add_flag("--json", options.json, "Write one JSON object at the end");
+  app.add_flag("--logits", options.logits,
+               "Add last_logits: those of the prompt's last token")
+      ->needs(json);
+  app.add_flag("--score", options.score,
+               "Generate nothing; measure how probable the model finds the "
+               "prompt");
+}
+
+/// Sampling options without a temperature ask for sampling.
+static void settleSampling(const CLI::App &app, SamplingParams &sampling) {
+  bool asked = false;
+  for (const char *name : {"--top-k", "--top-p", "--min-p", "--seed"})
+    asked |= app.count(name) > 0;
+  if (asked && app.count("--temperature") == 0)
+    sampling.temperature = 1;
+  if (!sampling.greedy() && app.count("--seed") == 0)
+    sampling.seed = std::random_device{}();
+}
+
+static void reportUsage(std::string message) {
+  while (!message.empty() && message.back() == '\n')
+    message.pop_back();
+  for (char &c : message)
+    if (c == '\n')
+      c = ' ';
+  std::fprintf(stderr, "sluice-run: %s (see sluice-run --help)\n",
+               message.c_str());
+}
+
+std::optional<Options>
+sluice::run::parseOptions(int argc, const char *const *argv, int &code) {
+  Options options;
+  CLI::App app("Executes a Sluice module: the phase 'model' with the "
+               "reference interpreter (slow, float32, easy to trust), the "
+               "phase 'kernels' natively",
+               "sluice-run");
+  app.add_option("module", options.module,
+                 "The module, as sluice-import writes it; - is standard input")
+      ->required();
+  addPrompt(app, options);
+  addGeneration(app, options);
+  addOutput(app, options);
+  code = 0;
+  try {
+    app.parse(argc, argv);
+    settleSampling(app, options.sampling);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0) {
+      app.exit(error);
+      return std::nullopt;
+    }
+    code = usageError;
+    reportUsage(error.what());
+    return std::nullopt;
+  }
+  if (Status s = options.sampling.validate(maxCount); !s.ok()) {
+    code = usageError;
+    reportUsage(s.message());
+    return std::nullopt;
+  }
+  return options;
+}

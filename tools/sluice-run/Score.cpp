@@ -1,0 +1,79 @@
+//===- Score.cpp - from a text to its probability -------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generate.h"
+
+#include "runtime/base/StandardOutput.h"
+#include "runtime/core/LogProbabilities.h"
+#include "runtime/core/Sequence.h"
+
+#include <cmath>
+
+using namespace sluice;
+using namespace sluice::run;
+
+using interpreter::RowData;
+
+/// The log-probability of each token but the first, given those before it.
+static Expected<std::vector<double>>
+scoreTokens(Session &session, std::span<const int32_t> ids, int64_t chunk) {
+  Sequence sequence(0, session.contextLength());
+  if (Status s = sequence.append(ids); !s.ok())
+    return s;
+  StepBatch batch(chunk, chunk);
+  std::vector<double> scores;
+  while (sequence.pending() > 0) {
+    batch.clear();
+    int64_t rows = sequence.schedule(batch, chunk, LogitsOf::All);
+    Expected<RowData> logits = session.interpreter().step(batch);
+    if (!logits)
+      return logits.status();
+    sequence.commit(rows);
+    for (int64_t o = 0; o < logits->rows() && scores.size() + 1 < ids.size();
+         ++o) {
+      Expected<LogProbabilities> probabilities =
+          LogProbabilities::of(logits->row(o));
+      if (!probabilities)
+        return probabilities.status();
+      scores.push_back(probabilities->logProbability(ids[scores.size() + 1]));
+    }
+  }
+  return scores;
+}
+
+Status sluice::run::score(Session &session, const Options &options) {
+  Expected<std::vector<int32_t>> ids = session.readPrompt(options);
+  if (!ids)
+    return ids.status();
+  if (ids->size() < 2)
+    return failure("scoring needs at least two tokens");
+  Expected<std::vector<double>> scores =
+      scoreTokens(session, *ids, options.prefillChunk);
+  if (!scores)
+    return scores.status();
+  double nll = 0;
+  for (double score : *scores)
+    nll -= score / scores->size();
+
+  if (!options.json)
+    return writeOutput("perplexity " + std::to_string(std::exp(nll)) +
+                       " over " + std::to_string(scores->size()) + " tokens\n");
+  app::JsonWriter json;
+  json.beginObject();
+  json.key("tokens").number(static_cast<int64_t>(ids->size()));
+  json.key("perplexity").number(std::exp(nll));
+  json.key("nll").number(nll);
+  json.key("token_logprobs").beginArray();
+  json.null(); // nothing comes before the first token
+  for (double score : *scores)
+    json.number(score);
+  json.endArray();
+  json.key("token_ids");
+  writeIds(json, *ids);
+  json.endObject();
+  return writeOutput(json.text() + "\n");
+}

@@ -1,0 +1,53 @@
+//===- Session.h - a module that is ready to be executed ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_TOOLS_SLUICE_RUN_SESSION_H
+#define SLUICE_TOOLS_SLUICE_RUN_SESSION_H
+
+#include "Options.h"
+#include "ParsedModule.h"
+#include "runtime/text/Tokenizer.h"
+#include "sluice/Interpreter/Interpreter.h"
+
+#include <memory>
+
+namespace sluice::run {
+
+/// A parsed module with everything that executing it needs.
+class Session {
+public:
+  /// Opens the module's files and reads its tokenizer. Errors are one line:
+  /// what is not of the phase `model`, or what a file lacks.
+  static Expected<std::unique_ptr<Session>> open(ParsedModule parsed,
+                                                 const Options &options);
+
+  interpreter::Interpreter &interpreter() { return *runner; }
+  /// Null when the model has none.
+  const text::Tokenizer *tokenizer() const { return words ? &*words : nullptr; }
+  int64_t contextLength() const { return context; }
+  int64_t vocabSize() const { return vocabulary; }
+
+  /// The prompt's token ids: at least one, all in the vocabulary and no more
+  /// than the context. Errors: the opposites, a file that cannot be read, text
+  /// without a tokenizer. A text that is scored gets no tokens around it.
+  Expected<std::vector<int32_t>> readPrompt(const Options &options) const;
+
+private:
+  Session() = default;
+  Status loadTokenizer();
+  Expected<std::vector<int32_t>> encodePrompt(const Options &options) const;
+
+  ParsedModule parsed;
+  std::optional<interpreter::Interpreter> runner;
+  std::optional<text::Tokenizer> words;
+  int64_t context = 0;
+  int64_t vocabulary = 0;
+};
+
+} // namespace sluice::run
+
+#endif // SLUICE_TOOLS_SLUICE_RUN_SESSION_H

@@ -1,0 +1,69 @@
+//===- sluice-run.cpp - executes a module with the interpreter ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generate.h"
+#include "Native.h"
+#include "runtime/base/StandardOutput.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+using namespace sluice;
+using namespace sluice::run;
+
+/// The arguments for the command line of an executable, which has no module
+/// among them and spells --score as a command.
+static std::vector<std::string> toNativeArguments(int argc, char **argv,
+                                                  const Options &options) {
+  std::vector<std::string> result = {options.score ? "score" : "generate"};
+  bool isValue = false; // of the option before
+  bool moduleSeen = false;
+  for (const std::string argument : std::span(argv + 1, argc - 1)) {
+    bool isModule = !isValue && !moduleSeen && argument == options.module;
+    isValue = !isValue && argument.starts_with("-") && argument != "-" &&
+              argument.find('=') == std::string::npos && argument != "--json" &&
+              argument != "--logits" && argument != "--ignore-eos" &&
+              argument != "--score";
+    moduleSeen |= isModule;
+    if (!isModule && argument != "--score")
+      result.push_back(argument);
+  }
+  return result;
+}
+
+/// Runs the module; the exit status, which a native one gives itself.
+static Expected<int> execute(int argc, char **argv, const Options &options,
+                             Clock::time_point start) {
+  Expected<ParsedModule> parsed = parseModule(options.module);
+  if (!parsed)
+    return parsed.status();
+  if (isKernels(*parsed->module))
+    return runNatively(*parsed->module, toNativeArguments(argc, argv, options));
+  Expected<std::unique_ptr<Session>> session =
+      Session::open(parsed.take(), options);
+  if (!session)
+    return session.status();
+  Status status = options.score ? score(**session, options)
+                                : generate(**session, options, start);
+  if (!status.ok())
+    return status;
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  Clock::time_point start = Clock::now();
+  int code = 0;
+  std::optional<Options> options = parseOptions(argc, argv, code);
+  if (!options)
+    return code;
+  Expected<int> status = execute(argc, argv, *options, start);
+  if (status)
+    return *status;
+  writeNote("sluice-run: " + status.status().message());
+  return 1;
+}

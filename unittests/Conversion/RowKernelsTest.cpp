@@ -1,0 +1,285 @@
+//===- RowKernelsTest.cpp - generated row loops against their formulas ----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Reference.h"
+#include "StepRunner.h"
+
+#include "gtest/gtest.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+/// Widths with and without a tail, for 8 and for 16 lanes.
+constexpr int64_t widths[] = {4, 20, 65, 96, 256};
+
+std::string rowsType(int64_t width) {
+  return "tensor<?x" + std::to_string(width) + "xf32>";
+}
+
+/// A row-wise op on two inputs: %x, which depends on the row's token, and %z,
+/// which depends on its position.
+struct RowOp {
+  int64_t width;       // of the inputs
+  int64_t resultWidth; // of %y
+  std::string weights; // beside those of the inputs
+  std::string text;    // makes %y
+};
+
+class RowOpRunner {
+public:
+  RowOpRunner(const RowOp &op, ir::CpuLevel level)
+      : runner(getWeights(op), getBody(op), op.resultWidth, level) {}
+
+  Vector x(const Row &row) {
+    return tableRow(runner.getMatrix("tokens"), row.token);
+  }
+  Vector z(const Row &row) {
+    return tableRow(runner.getMatrix("positions"), row.position);
+  }
+
+  /// Compares every row with `expected`, then with itself in other company.
+  template <typename Formula>
+  void check(Formula expected, double tolerance, int64_t resultWidth) {
+    std::vector<Row> rows = makeRows(19);
+    Vector together = runner.run(rows, /*threads=*/1);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Vector wanted = expected(rows[i]);
+      const float *got = &together[i * resultWidth];
+      for (int64_t c = 0; c < resultWidth; ++c)
+        ASSERT_NEAR(got[c], wanted[c], tolerance)
+            << "row " << i << " column " << c;
+      Vector alone = runner.run({rows[i]});
+      ASSERT_TRUE(sameBits(alone.data(), got, resultWidth))
+          << "row " << i << " differs alone";
+    }
+    for (int64_t threads : {2, 5, 32}) {
+      Vector shared = runner.run(rows, threads);
+      ASSERT_TRUE(sameBits(shared.data(), together.data(), together.size()))
+          << "differs with " << threads << " threads";
+    }
+  }
+
+  StepRunner runner;
+
+private:
+  static std::string getWeights(const RowOp &op) {
+    // Tables of a model have as many rows as tokens and positions.
+    return "tokens: " + std::to_string(op.resultWidth) + "x" +
+           std::to_string(op.width) +
+           "xf32\npositions: " + std::to_string(maxPositions) + "x" +
+           std::to_string(op.width) + "xf32\n" + op.weights;
+  }
+
+  static std::string getBody(const RowOp &op) {
+    auto embed = [&](const std::string &name, const std::string &by,
+                     int64_t rows, const std::string &value) {
+      std::string type = "tensor<" + std::to_string(rows) + "x" +
+                         std::to_string(op.width) + "xf32>";
+      return "%" + name + " = sluice.param @" + name + " : " + type + "\n" +
+             value + " = sluice.embed %batch, %" + name + " by " + by + " : " +
+             type + " -> " + rowsType(op.width) + "\n";
+    };
+    return embed("tokens", "token", op.resultWidth, "%x") +
+           embed("positions", "position", maxPositions, "%z") + op.text +
+           "\nsluice.return %y : " + rowsType(op.resultWidth);
+  }
+
+  std::vector<Row> makeRows(int64_t count) {
+    int64_t tokens = runner.getMatrix("tokens").rows;
+    std::vector<Row> rows;
+    for (int64_t i = 0; i < count; ++i)
+      rows.push_back(
+          {i % 3, (i * 7 + 3) % maxPositions, (i * 5 + 1) % tokens, true});
+    return rows;
+  }
+};
+
+/// Replaces what stands for types by them: $X rows of the width, $W a vector.
+std::string expand(std::string text, int64_t width) {
+  auto replace = [&](const std::string &what, const std::string &by) {
+    for (size_t at; (at = text.find(what)) != std::string::npos;)
+      text.replace(at, what.size(), by);
+  };
+  replace("$X", rowsType(width));
+  replace("$W", "tensor<" + std::to_string(width) + "xf32>");
+  return text;
+}
+
+class RowKernels : public testing::TestWithParam<ir::CpuLevel> {};
+
+TEST_P(RowKernels, RmsNorm) {
+  for (int64_t width : widths) {
+    RowOpRunner op(
+        {width, width, "w: " + std::to_string(width) + "xf32",
+         expand("%w = sluice.param @w : $W\n"
+                "%s = sluice.add %x, %z : $X\n"
+                "%y = sluice.rms_norm %s, %w epsilon 1.0e-5 : $X, $W",
+                width)},
+        GetParam());
+    op.check(
+        [&](const Row &row) {
+          return rmsNorm(add(op.x(row), op.z(row)), op.runner.getWeight("w"),
+                         1e-5);
+        },
+        2e-6, width);
+  }
+}
+
+TEST_P(RowKernels, LayerNorm) {
+  for (int64_t width : widths)
+    for (bool hasBias : {false, true}) {
+      std::string w = std::to_string(width) + "xf32";
+      RowOpRunner op(
+          {width, width, "w: " + w + (hasBias ? "\nb: " + w : ""),
+           expand(std::string("%w = sluice.param @w : $W\n") +
+                      (hasBias ? "%b = sluice.param @b : $W\n" : "") +
+                      "%y = sluice.layer_norm %x, %w " +
+                      (hasBias ? "bias %b " : "") + "epsilon 1.0e-5 : $X, $W" +
+                      (hasBias ? ", $W" : ""),
+                  width)},
+          GetParam());
+      op.check(
+          [&](const Row &row) {
+            return layerNorm(op.x(row), op.runner.getWeight("w"),
+                             hasBias ? op.runner.getWeight("b") : Vector(),
+                             1e-5);
+          },
+          4e-6, width);
+    }
+}
+
+// Sums that are normed: the loop over the columns of the sum and that of the
+// norm's first pass are one, and the sum is used again after it.
+TEST_P(RowKernels, ResidualAroundNorm) {
+  for (int64_t width : {20, 256}) {
+    RowOpRunner op({width, width, "w: " + std::to_string(width) + "xf32",
+                    expand("%w = sluice.param @w : $W\n"
+                           "%s = sluice.add %x, %z : $X\n"
+                           "%n = sluice.layer_norm %s, %w epsilon 1.0e-5 : $X, "
+                           "$W\n"
+                           "%a = sluice.activation silu %n : $X\n"
+                           "%y = sluice.add %a, %s : $X",
+                           width)},
+                   GetParam());
+    op.check(
+        [&](const Row &row) {
+          Vector sum = add(op.x(row), op.z(row));
+          Vector y = layerNorm(sum, op.runner.getWeight("w"), {}, 1e-5);
+          for (float &value : y)
+            value = activate(ir::ActivationKind::Silu, value);
+          return add(y, sum);
+        },
+        4e-6, width);
+  }
+}
+
+TEST_P(RowKernels, Activations) {
+  for (uint32_t kind = 0; kind < 4; ++kind)
+    for (int64_t width : {20, 96}) {
+      auto activation = static_cast<ir::ActivationKind>(kind);
+      std::string name = ir::stringifyActivationKind(activation).str();
+      RowOpRunner op(
+          {width, width, "",
+           expand("%y = sluice.activation " + name + " %x : $X", width)},
+          GetParam());
+      op.check(
+          [&](const Row &row) {
+            Vector y = op.x(row);
+            for (float &value : y)
+              value = activate(activation, value);
+            return y;
+          },
+          1e-6, width);
+      RowOpRunner gate(
+          {width, width, "",
+           expand("%y = sluice.gate " + name + " %x, %z : $X", width)},
+          GetParam());
+      gate.check(
+          [&](const Row &row) {
+            Vector y = gate.x(row), z = gate.z(row);
+            for (size_t i = 0; i < y.size(); ++i)
+              y[i] = activate(activation, y[i]) * z[i];
+            return y;
+          },
+          1e-6, width);
+    }
+}
+
+TEST_P(RowKernels, Rope) {
+  struct Shape {
+    int64_t heads, headDim, rotary;
+  };
+  for (Shape shape : {Shape{1, 4, 2}, Shape{3, 20, 20}, Shape{4, 64, 64},
+                      Shape{2, 65, 36}, Shape{3, 32, 8}})
+    for (ir::RopeStyle style :
+         {ir::RopeStyle::Half, ir::RopeStyle::Interleaved}) {
+      int64_t width = shape.heads * shape.headDim;
+      RowOpRunner op(
+          {width, width, "",
+           expand("%y = sluice.rope %x, %batch " +
+                      ir::stringifyRopeStyle(style).str() + " heads " +
+                      std::to_string(shape.heads) + " head_dim " +
+                      std::to_string(shape.headDim) + " rotary_dim " +
+                      std::to_string(shape.rotary) + " base 10000.0 : $X",
+                  width)},
+          GetParam());
+      op.check(
+          [&](const Row &row) {
+            return rope(op.x(row), style, shape.headDim, shape.rotary,
+                        row.position);
+          },
+          1e-5, width);
+    }
+}
+
+TEST_P(RowKernels, SplitQKV) {
+  struct Shape {
+    int64_t heads, kvHeads, headDim;
+  };
+  for (Shape shape : {Shape{4, 2, 20}, Shape{6, 1, 5}, Shape{2, 2, 16}})
+    for (bool isGrouped : {false, true})
+      for (int64_t part : {0, 1, 2}) {
+        auto [heads, kvHeads, dim] = shape;
+        int64_t width = (heads + 2 * kvHeads) * dim;
+        int64_t partWidth = (part == 0 ? heads : kvHeads) * dim;
+        const char *names[3][3] = {
+            {"%y", "%k", "%v"}, {"%q", "%y", "%v"}, {"%q", "%k", "%y"}};
+        auto &name = names[part];
+        std::string text =
+            std::string(name[0]) + ", " + name[1] + ", " + name[2] +
+            " = sluice.split_qkv %x " + (isGrouped ? "grouped" : "concat") +
+            " heads " + std::to_string(heads) + " kv_heads " +
+            std::to_string(kvHeads) + " head_dim " + std::to_string(dim) +
+            " : $X -> " + rowsType(heads * dim) + ", " +
+            rowsType(kvHeads * dim) + ", " + rowsType(kvHeads * dim);
+        RowOpRunner op({width, partWidth, "", expand(text, width)}, GetParam());
+        op.check(
+            [&](const Row &row) {
+              Vector x = op.x(row), y;
+              int64_t groups = isGrouped ? kvHeads : 1;
+              int64_t queries = heads / groups * dim;
+              int64_t keys = kvHeads / groups * dim;
+              for (int64_t g = 0; g < groups; ++g) {
+                auto from = x.begin() + g * (queries + 2 * keys);
+                if (part > 0)
+                  from += queries + (part - 1) * keys;
+                y.insert(y.end(), from, from + (part == 0 ? queries : keys));
+              }
+              return y;
+            },
+            0, partWidth);
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, RowKernels, testing::ValuesIn(allLevels),
+                         [](const auto &info) {
+                           return ir::stringifyCpuLevel(info.param).str();
+                         });
+
+} // namespace

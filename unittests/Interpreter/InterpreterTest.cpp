@@ -1,0 +1,153 @@
+//===- InterpreterTest.cpp - executes a module of the phase model ---------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Interpreter/Interpreter.h"
+
+#include "ModuleFixture.h"
+
+#include <gmock/gmock.h>
+
+using namespace sluice;
+using namespace sluice::interpreter;
+using testing::FloatNear;
+using testing::HasSubstr;
+using testing::Pointwise;
+
+namespace {
+
+/// A model of three tokens, two features and one layer, whose logits can be
+/// worked out by hand: the layer adds the mean of the tokens' embeddings so far
+/// (equal scores, since the keys are zero).
+class InterpreterTest : public ModuleFixture {
+protected:
+  Expected<Interpreter> makeModel() {
+    writeFile(std::vector<float>{1, 0, 0, 1, 2, 2,   // table[3][2]
+                                 0, 0, 0, 0,         // zeros[2][2]
+                                 1, 0, 0, 1, 1, 1}); // output[3][2]
+    return Interpreter::create(parse(R"(
+      sluice.weight @table in @f0 at 0 stored f32 : tensor<3x2xf32>
+      sluice.weight @zeros in @f0 at 24 stored f32 : tensor<2x2xf32>
+      sluice.weight @output in @f0 at 40 stored f32 : tensor<3x2xf32>
+      sluice.model @main(%batch: !sluice.batch) attributes {
+          architecture = "test", model_name = "tiny", vocab_size = 3 : i64,
+          context_length = 4 : i64} {
+        %table = sluice.param @table : tensor<3x2xf32>
+        %h0 = sluice.embed %batch, %table by token
+          : tensor<3x2xf32> -> tensor<?x2xf32>
+        %h1 = sluice.layer 0 (%x = %h0) : tensor<?x2xf32> {
+          %w = sluice.param @zeros : tensor<2x2xf32>
+          %k = sluice.linear %x, %w
+            : tensor<?x2xf32>, tensor<2x2xf32> -> tensor<?x2xf32>
+          %cache = sluice.layer_cache : !sluice.cache<kv_heads = 1, head_dim = 2>
+          %a = sluice.attend %x, %k, %x, %cache, %batch heads 1 scale 1.0
+            : tensor<?x2xf32>, tensor<?x2xf32>,
+              !sluice.cache<kv_heads = 1, head_dim = 2>
+          %y = sluice.add %x, %a : tensor<?x2xf32>
+          sluice.yield %y : tensor<?x2xf32>
+        }
+        %o = sluice.select_outputs %h1, %batch : tensor<?x2xf32>
+        %out = sluice.param @output : tensor<3x2xf32>
+        %logits = sluice.linear %o, %out
+          : tensor<?x2xf32>, tensor<3x2xf32> -> tensor<?x3xf32>
+        sluice.return %logits : tensor<?x3xf32>
+      })"));
+  }
+
+  static StepBatch rowsOf(SequenceId sequence, int64_t first,
+                          std::vector<int32_t> tokens) {
+    StepBatch batch(tokens.size(), tokens.size());
+    for (int32_t token : tokens)
+      EXPECT_TRUE(batch.add(sequence, first++, token, true).ok());
+    return batch;
+  }
+
+  static std::vector<float> run(Interpreter &interpreter,
+                                const StepBatch &batch) {
+    Expected<RowData> logits = interpreter.step(batch);
+    EXPECT_TRUE(logits) << logits.status().message();
+    if (!logits)
+      return {};
+    return {logits->elements().begin(), logits->elements().end()};
+  }
+
+  static std::string errorOf(Interpreter &interpreter, const StepBatch &batch) {
+    Expected<RowData> logits = interpreter.step(batch);
+    return logits ? "no error" : logits.status().message();
+  }
+};
+
+TEST_F(InterpreterTest, ComputesLogits) {
+  Expected<Interpreter> model = makeModel();
+  ASSERT_TRUE(model) << model.status().message();
+  // Token 0 is (1, 0): plus itself (2, 0). Token 2 is (2, 2): plus the mean of
+  // (1, 0) and (2, 2), (3.5, 3).
+  EXPECT_THAT(
+      run(*model, rowsOf(0, 0, {0, 2})),
+      Pointwise(FloatNear(1e-6), std::vector<float>{2, 0, 2, 3.5, 3, 6.5}));
+}
+
+TEST_F(InterpreterTest, OnlyOutputsHaveLogits) {
+  Expected<Interpreter> model = makeModel();
+  ASSERT_TRUE(model) << model.status().message();
+  StepBatch batch(2, 1);
+  ASSERT_TRUE(batch.add(0, 0, 0, false).ok());
+  ASSERT_TRUE(batch.add(0, 1, 2, true).ok());
+  EXPECT_THAT(run(*model, batch),
+              Pointwise(FloatNear(1e-6), std::vector<float>{3.5, 3, 6.5}));
+}
+
+TEST_F(InterpreterTest, StepsContinueSequencesThatGoOnSideBySide) {
+  Expected<Interpreter> model = makeModel();
+  ASSERT_TRUE(model) << model.status().message();
+  run(*model, rowsOf(0, 0, {0}));
+  run(*model, rowsOf(1, 0, {1}));
+  EXPECT_THAT(run(*model, rowsOf(0, 1, {2})),
+              Pointwise(FloatNear(1e-6), std::vector<float>{3.5, 3, 6.5}));
+}
+
+TEST_F(InterpreterTest, ASequenceCanGoBackAndBeErased) {
+  Expected<Interpreter> model = makeModel();
+  ASSERT_TRUE(model) << model.status().message();
+  run(*model, rowsOf(0, 0, {0, 1, 1}));
+  std::vector<float> expected = {3.5, 3, 6.5};
+  EXPECT_THAT(run(*model, rowsOf(0, 1, {2})),
+              Pointwise(FloatNear(1e-6), expected));
+  EXPECT_THAT(errorOf(*model, rowsOf(0, 3, {2})),
+              HasSubstr("sequence 0 has 2 tokens"));
+  model->erase(0);
+  EXPECT_THAT(errorOf(*model, rowsOf(0, 1, {2})),
+              HasSubstr("sequence 0 has 0 tokens"));
+}
+
+TEST_F(InterpreterTest, RefusesRowsOutsideTheModel) {
+  Expected<Interpreter> model = makeModel();
+  ASSERT_TRUE(model) << model.status().message();
+  EXPECT_THAT(errorOf(*model, StepBatch(1, 1)), HasSubstr("at least one row"));
+  EXPECT_THAT(errorOf(*model, rowsOf(0, 0, {0, 3})),
+              HasSubstr("token 3 at position 1 is not in the vocabulary of 3"));
+  EXPECT_THAT(errorOf(*model, rowsOf(0, 0, {0, 0, 0, 0, 0})),
+              HasSubstr("position 4 is outside the context of 4 tokens"));
+  // Nothing of it was kept.
+  EXPECT_THAT(errorOf(*model, rowsOf(0, 1, {0})),
+              HasSubstr("sequence 0 has 0 tokens"));
+}
+
+TEST_F(InterpreterTest, RefusesModulesOfOtherPhases) {
+  context.allowUnregisteredDialects();
+  Expected<Interpreter> empty = Interpreter::create(parse(""));
+  ASSERT_FALSE(empty);
+  EXPECT_THAT(empty.status().message(), HasSubstr("no sluice.model"));
+
+  Expected<Interpreter> other =
+      Interpreter::create(parse(R"("func.func"() : () -> ())"));
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.status().message(),
+              HasSubstr("test.mlir:1:1: 'func.func'"));
+  EXPECT_THAT(other.status().message(), HasSubstr("phase 'model'"));
+}
+
+} // namespace

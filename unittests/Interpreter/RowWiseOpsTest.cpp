@@ -1,0 +1,201 @@
+//===- RowWiseOpsTest.cpp - embedding, norms, rope, activations -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every expected value here was worked out by hand from the op's description.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Interpreter/Ops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+using namespace sluice;
+using namespace sluice::interpreter;
+using testing::FloatNear;
+using testing::Pointwise;
+
+namespace {
+
+std::vector<float> elements(const RowData &rows) {
+  return {rows.elements().begin(), rows.elements().end()};
+}
+
+#define EXPECT_ROWS(actual, ...)                                               \
+  EXPECT_THAT(elements(actual),                                                \
+              Pointwise(FloatNear(1e-6), std::vector<float>{__VA_ARGS__}))
+
+TEST(EmbedTest, TakesTheRowsThatTheIndicesName) {
+  WeightData table{3, 2, {1, 2, 3, 4, 5, 6}};
+  EXPECT_ROWS(evalEmbed(table, std::vector<int32_t>{2, 0, 2}), 5, 6, 1, 2, 5,
+              6);
+}
+
+TEST(RmsNormTest, DividesByTheRootMeanSquare) {
+  // Mean squares (9 + 16) / 2 = 12.5 and 0.
+  WeightData weight{1, 2, {1, 2}};
+  float scale = 1 / std::sqrt(12.5f);
+  EXPECT_ROWS(evalRmsNorm(RowData(2, {3, 4, 0, 0}), weight, 1e-12), 3 * scale,
+              8 * scale, 0, 0);
+}
+
+TEST(RmsNormTest, AddsEpsilonUnderTheRoot) {
+  WeightData weight{1, 2, {1, 1}};
+  EXPECT_ROWS(evalRmsNorm(RowData(2, {1, 1}), weight, 3), 0.5, 0.5);
+}
+
+TEST(LayerNormTest, CentresAndScales) {
+  // Mean 2, variance 1.
+  WeightData weight{1, 2, {10, 10}};
+  WeightData bias{1, 2, {1, -1}};
+  EXPECT_ROWS(evalLayerNorm(RowData(2, {1, 3}), weight, &bias, 0), -9, 9);
+}
+
+TEST(LayerNormTest, WorksWithoutBiasAndWithEpsilon) {
+  WeightData weight{1, 2, {1, 2}};
+  // The second row has no variance of its own.
+  RowData input(2, {1, 3, 5, 5});
+  EXPECT_ROWS(evalLayerNorm(input, weight, nullptr, 3), -0.5, 1, 0, 0);
+}
+
+TEST(LinearTest, MultipliesWithRowsOfTheWeight) {
+  WeightData weight{3, 2, {1, 0, 0, 1, 2, 3}}; // [out = 3][in = 2]
+  EXPECT_ROWS(evalLinear(RowData(2, {5, 7, 1, -1}), weight, nullptr, false), 5,
+              7, 31, 1, -1, -1);
+}
+
+TEST(LinearTest, AddsTheBias) {
+  WeightData weight{2, 2, {1, 0, 0, 1}};
+  WeightData bias{1, 2, {10, 20}};
+  EXPECT_ROWS(evalLinear(RowData(2, {1, 2}), weight, &bias, false), 11, 22);
+}
+
+TEST(LinearTest, TransposedReadsTheWeightByColumns) {
+  WeightData weight{2, 3, {1, 0, 2, 0, 1, 3}}; // [in = 2][out = 3]
+  WeightData bias{1, 3, {0, 0, 100}};
+  EXPECT_ROWS(evalLinear(RowData(2, {5, 7}), weight, &bias, true), 5, 7, 131);
+}
+
+TEST(LinearTest, SumsRowsOfAnyLength) {
+  // 1 + 2 + ... + n, with lengths around the number of lanes.
+  for (int64_t n : {1, 7, 8, 9, 15, 16, 17}) {
+    std::vector<float> ones(n, 1);
+    std::vector<float> numbers;
+    for (int64_t i = 1; i <= n; ++i)
+      numbers.push_back(i);
+    RowData result =
+        evalLinear(RowData(n, numbers), {1, n, ones}, nullptr, false);
+    EXPECT_EQ(result.row(0)[0], n * (n + 1) / 2) << n;
+  }
+}
+
+TEST(SplitQKVTest, ConcatHasQueriesThenKeysThenValues) {
+  RowData input(8, {0, 1, 2, 3, 4, 5, 6, 7});
+  // Four query heads, two key heads of one feature.
+  QKVRows split = evalSplitQKV(input, ir::QKVLayout::Concat, 4, 2, 1);
+  EXPECT_ROWS(split.query, 0, 1, 2, 3);
+  EXPECT_ROWS(split.key, 4, 5);
+  EXPECT_ROWS(split.value, 6, 7);
+}
+
+TEST(SplitQKVTest, GroupedHasOneGroupForEachKeyHead) {
+  RowData input(8, {0, 1, 2, 3, 4, 5, 6, 7});
+  QKVRows split = evalSplitQKV(input, ir::QKVLayout::Grouped, 4, 2, 1);
+  EXPECT_ROWS(split.query, 0, 1, 4, 5);
+  EXPECT_ROWS(split.key, 2, 6);
+  EXPECT_ROWS(split.value, 3, 7);
+}
+
+TEST(SplitQKVTest, LayoutsAgreeForMultiQuery) {
+  RowData input(8, {0, 1, 2, 3, 4, 5, 6, 7});
+  QKVRows concat = evalSplitQKV(input, ir::QKVLayout::Concat, 2, 1, 2);
+  QKVRows grouped = evalSplitQKV(input, ir::QKVLayout::Grouped, 2, 1, 2);
+  EXPECT_EQ(elements(concat.query), elements(grouped.query));
+  EXPECT_EQ(elements(concat.key), elements(grouped.key));
+  EXPECT_EQ(elements(concat.value), elements(grouped.value));
+}
+
+/// A quarter turn per position for pair 0, none for pair 1.
+RopeParams quarterTurns(ir::RopeStyle style, int64_t heads, int64_t headDim) {
+  ir::RopeFrequencies frequencies;
+  frequencies.inverse = {static_cast<float>(std::numbers::pi / 2), 0};
+  return {style, heads, headDim, frequencies};
+}
+
+TEST(RopeTest, InterleavedTurnsNeighbours) {
+  RowData input(4, {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4});
+  EXPECT_ROWS(evalRope(input, std::vector<int32_t>{0, 1, 2},
+                       quarterTurns(ir::RopeStyle::Interleaved, 1, 4)),
+              1, 2, 3, 4, -2, 1, 3, 4, -1, -2, 3, 4);
+}
+
+TEST(RopeTest, HalfTurnsFeaturesHalfAHeadApart) {
+  RowData input(4, {1, 2, 3, 4});
+  EXPECT_ROWS(evalRope(input, std::vector<int32_t>{1},
+                       quarterTurns(ir::RopeStyle::Half, 1, 4)),
+              -3, 2, 1, 4);
+}
+
+TEST(RopeTest, FeaturesBeyondTheRotatedOnesStay) {
+  // Two heads of six features, four of which turn.
+  RowData input(12, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  EXPECT_ROWS(evalRope(input, std::vector<int32_t>{1},
+                       quarterTurns(ir::RopeStyle::Half, 2, 6)),
+              -3, 2, 1, 4, 5, 6, -9, 8, 7, 10, 11, 12);
+}
+
+TEST(RopeTest, AttentionFactorScalesWhatTurns) {
+  RopeParams params = quarterTurns(ir::RopeStyle::Half, 1, 5);
+  params.frequencies.attentionFactor = 2;
+  EXPECT_ROWS(
+      evalRope(RowData(5, {1, 2, 3, 4, 5}), std::vector<int32_t>{1}, params),
+      -6, 4, 2, 8, 5);
+}
+
+TEST(ActivationTest, Values) {
+  using enum ir::ActivationKind;
+  EXPECT_NEAR(activate(Silu, 1), 0.7310585786, 1e-7);
+  EXPECT_NEAR(activate(Silu, -2), -0.2384058440, 1e-7);
+  EXPECT_NEAR(activate(Gelu, 1), 0.8413447461, 1e-7);
+  EXPECT_NEAR(activate(Gelu, -1), -0.1586552539, 1e-7);
+  EXPECT_NEAR(activate(GeluTanh, 1), 0.8411919906, 1e-7);
+  EXPECT_NEAR(activate(GeluTanh, -1), -0.1588080094, 1e-7);
+  EXPECT_EQ(activate(Relu, 3), 3);
+  EXPECT_EQ(activate(Relu, -3), 0);
+}
+
+TEST(ActivationTest, ExtremesStayFinite) {
+  using enum ir::ActivationKind;
+  for (ir::ActivationKind kind : {Silu, Gelu, GeluTanh, Relu}) {
+    EXPECT_EQ(activate(kind, 1e4f), 1e4f);
+    EXPECT_EQ(activate(kind, -1e4f), 0);
+  }
+}
+
+TEST(GateTest, ActivatesTheGateOnly) {
+  EXPECT_ROWS(evalGate(ir::ActivationKind::Relu, RowData(2, {-1, 2}),
+                       RowData(2, {5, -7})),
+              0, -14);
+}
+
+TEST(AddTest, AddsElements) {
+  EXPECT_ROWS(evalAdd(RowData(2, {1, 2}), RowData(2, {10, 20})), 11, 22);
+}
+
+TEST(SelectOutputsTest, KeepsMarkedRowsInOrder) {
+  StepBatch batch(3, 3);
+  ASSERT_TRUE(batch.add(0, 0, 5, true).ok());
+  ASSERT_TRUE(batch.add(0, 1, 5, false).ok());
+  ASSERT_TRUE(batch.add(1, 0, 5, true).ok());
+  EXPECT_ROWS(evalSelectOutputs(RowData(2, {1, 2, 3, 4, 5, 6}), batch), 1, 2, 5,
+              6);
+}
+
+} // namespace

@@ -1,0 +1,48 @@
+# What utils/try and utils/check share: packages, configuring, building.
+# Sourced, not run. Expects `root` to be the checkout.
+
+# Everything comes from Debian 12's own packages.
+sluice_packages=(
+  ca-certificates cmake ninja-build g++ ccache
+  clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
+  libgtest-dev libgmock-dev nlohmann-json3-dev libcli11-dev
+  libpcre2-dev libutf8proc-dev python3 python3-psutil
+)
+
+say() { printf '== %s\n' "$*"; }
+
+# install_packages PACKAGE...: installs those that are missing, as root or with
+# sudo, after saying which.
+install_packages() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null |
+      grep -q 'install ok installed' || missing+=("$package")
+  done
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+  say "installing from Debian's packages: ${missing[*]}"
+  local as_root=()
+  if [[ $(id -u) -ne 0 ]]; then
+    command -v sudo >/dev/null || {
+      echo "error: not root and no sudo: install these packages first: ${missing[*]}" >&2
+      return 1
+    }
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# configure_preset PRESET FOLDER [CMAKE OPTION...]: once per folder.
+configure_preset() {
+  local preset=$1 folder=$2
+  shift 2
+  [[ -f $folder/build.ninja ]] && return 0
+  say "configuring $folder"
+  cmake --preset "$preset" "$@" >"$folder.log" 2>&1 || {
+    tail -n 30 "$folder.log" >&2
+    return 1
+  }
+  rm -f "$folder.log"
+}
