@@ -14,8 +14,8 @@
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Dialect/Sluice/Transforms/Passes.h"
 #include "sluice/Import/Tokenizer.h"
+#include "sluice/Support/Diagnostics.h"
 #include "sluice/Target/DescriptorBuilder.h"
-#include "sluice/Target/Diagnostics.h"
 #include "sluice/Target/Link.h"
 #include "sluice/Target/NativeObject.h"
 

@@ -8,7 +8,7 @@
 #include "sluice/Target/NativeObject.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceDialect.h"
-#include "sluice/Target/Diagnostics.h"
+#include "sluice/Support/Diagnostics.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"

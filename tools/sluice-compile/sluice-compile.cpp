@@ -7,8 +7,8 @@
 
 #include "sluice/Import/Import.h"
 #include "sluice/InitAll.h"
+#include "sluice/Support/Diagnostics.h"
 #include "sluice/Target/Compiler.h"
-#include "sluice/Target/Diagnostics.h"
 #include "sluice/Target/Link.h"
 #include "tools/CommandLine.h"
 

@@ -8,7 +8,7 @@
 #include "ParsedModule.h"
 
 #include "sluice/InitAll.h"
-#include "sluice/Target/Diagnostics.h"
+#include "sluice/Support/Diagnostics.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Parser/Parser.h"

@@ -9,30 +9,12 @@
 
 #include "DecoderBuilder.h"
 #include "sluice/Import/Support/Quote.h"
+#include "sluice/Support/Diagnostics.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace sluice;
 using namespace sluice::importer;
-
-namespace {
-
-/// Verifies the module; an error is the first diagnostic, on one line.
-Status verifyModule(mlir::ModuleOp module) {
-  std::string first;
-  mlir::ScopedDiagnosticHandler handler(module.getContext(),
-                                        [&](mlir::Diagnostic &diagnostic) {
-                                          if (first.empty())
-                                            first = diagnostic.str();
-                                          return mlir::success();
-                                        });
-  if (mlir::succeeded(mlir::verify(module)))
-    return {};
-  return Status::error(first.substr(0, first.find('\n')));
-}
-
-} // namespace
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 sluice::importModel(const std::string &path, const ImportOptions &options,
@@ -53,7 +35,8 @@ sluice::importModel(const std::string &path, const ImportOptions &options,
   DecoderBuilder(*model, weights, context).build(*module);
   if (Status s = weights.finish(); !s.ok())
     return s;
-  if (Status s = verifyModule(*module); !s.ok())
-    return s.withContext(path);
+  FirstError firstError(context);
+  if (mlir::failed(mlir::verify(*module)))
+    return firstError.status("the module does not verify").withContext(path);
   return module;
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_TARGET_DIAGNOSTICS_H
-#define SLUICE_TARGET_DIAGNOSTICS_H
+#ifndef SLUICE_SUPPORT_DIAGNOSTICS_H
+#define SLUICE_SUPPORT_DIAGNOSTICS_H
 
 #include "runtime/base/Status.h"
 
@@ -52,4 +52,4 @@ private:
 
 } // namespace sluice
 
-#endif // SLUICE_TARGET_DIAGNOSTICS_H
+#endif // SLUICE_SUPPORT_DIAGNOSTICS_H
