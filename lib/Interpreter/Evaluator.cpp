@@ -8,9 +8,12 @@
 #include "Evaluator.h"
 
 #include "OpError.h"
+#include "runtime/core/RowMoves.h"
 #include "sluice/Interpreter/Ops.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <numeric>
 
 using namespace sluice;
 using namespace sluice::interpreter;
@@ -50,6 +53,60 @@ static Status evalLayer(ir::LayerOp op, Scope &scope, Environment &env) {
   if (!result)
     return result.status();
   scope.set(op.getResult(), *result);
+  // With checkpoints inside, what is left of the batch as well.
+  auto yield = llvm::cast<ir::YieldOp>(body.getTerminator());
+  if (op.getResultBatch())
+    scope.set(op.getResultBatch(), inner.get(yield.getBatch()));
+  return {};
+}
+
+/// Which records of a value that has one for each row, or one for each output,
+/// stay: the old record that each new one comes from.
+static std::vector<int64_t> keptRecords(const StepBatch &before,
+                                        const StepBatch &after,
+                                        const std::vector<int64_t> &keptRows,
+                                        bool isOfOutputs) {
+  if (!isOfOutputs)
+    return keptRows;
+  std::vector<int64_t> kept;
+  for (int32_t row : after.outputRows()) {
+    auto outputs = before.outputRows();
+    auto place = llvm::find(outputs, keptRows[row]);
+    kept.push_back(place - outputs.begin());
+  }
+  return kept;
+}
+
+static Status evalCheckpoint(ir::CheckpointOp op, Scope &scope,
+                             Environment &env) {
+  const StepBatch &before = scope.batch(op.getBatch());
+  std::vector<uint8_t> alive(before.rows(), 1);
+  if (env.alive)
+    alive = env.alive(before);
+  std::vector<RowMove> moves;
+  int64_t rows = planCompaction(alive, moves);
+  env.batches.push_back(std::make_unique<StepBatch>(before));
+  StepBatch &after = *env.batches.back();
+  after.keep(alive, moves, rows);
+
+  std::vector<int64_t> keptRows(before.rows());
+  std::iota(keptRows.begin(), keptRows.end(), 0);
+  for (RowMove move : moves)
+    keptRows[move.to] = move.from;
+  keptRows.resize(rows);
+  scope.set(op.getResultBatch(), &after);
+  for (auto [input, result] :
+       llvm::zip_equal(op.getInputs(), op.getResults())) {
+    const RowData &records = scope.rows(input);
+    // As many outputs as rows: all rows are outputs, in their order.
+    bool isOfOutputs = records.rows() != before.rows();
+    std::vector<int64_t> kept =
+        keptRecords(before, after, keptRows, isOfOutputs);
+    RowData left(kept.size(), records.width());
+    for (size_t r = 0; r < kept.size(); ++r)
+      llvm::copy(records.row(kept[r]), left.row(r).begin());
+    scope.set(result, std::move(left));
+  }
   return {};
 }
 
@@ -119,7 +176,8 @@ static Status evalRowWise(Operation *op, Scope &s) {
           .Case([&](ir::LinearOp op) {
             return evalLinear(s.rows(op.getInput()), s.weight(op.getWeight()),
                               s.optionalWeight(op.getBias()),
-                              op.getTransposed());
+                              op.getTransposed(),
+                              {op.getFirstColumn(), op.getEndColumn()});
           })
           .Case([&](ir::ActivationOp op) {
             return evalActivation(op.getKind(), s.rows(op.getInput()));
@@ -131,6 +189,12 @@ static Status evalRowWise(Operation *op, Scope &s) {
           .Case([&](ir::AddOp op) {
             return evalAdd(s.rows(op.getLhs()), s.rows(op.getRhs()));
           })
+          .Case([&](ir::ConcatOp op) {
+            std::vector<const RowData *> inputs;
+            for (mlir::Value input : op.getInputs())
+              inputs.push_back(&s.rows(input));
+            return evalConcat(inputs);
+          })
           .Case([&](ir::SelectOutputsOp op) {
             return evalSelectOutputs(s.rows(op.getInput()),
                                      s.batch(op.getBatch()));
@@ -141,7 +205,7 @@ static Status evalRowWise(Operation *op, Scope &s) {
 
 static bool isRowWise(Operation *op) {
   return llvm::isa<ir::EmbedOp, ir::RmsNormOp, ir::LayerNormOp, ir::LinearOp,
-                   ir::ActivationOp, ir::GateOp, ir::AddOp,
+                   ir::ActivationOp, ir::GateOp, ir::AddOp, ir::ConcatOp,
                    ir::SelectOutputsOp>(op);
 }
 
@@ -152,7 +216,8 @@ static bool isRowWise(Operation *op) {
 bool sluice::interpreter::isSupported(Operation *op) {
   return isRowWise(op) ||
          llvm::isa<ir::ParamOp, ir::LayerCacheOp, ir::LayerOp, ir::RopeOp,
-                   ir::SplitQKVOp, ir::AttendOp, ir::YieldOp, ir::ReturnOp>(op);
+                   ir::SplitQKVOp, ir::AttendOp, ir::CheckpointOp, ir::YieldOp,
+                   ir::ReturnOp, ir::ForwardOp, ir::ReceiveOp, ir::SendOp>(op);
 }
 
 static Status evalOp(Operation *op, Scope &scope, Environment &env) {
@@ -165,6 +230,9 @@ static Status evalOp(Operation *op, Scope &scope, Environment &env) {
       .Case([&](ir::RopeOp op) { return evalRopeOp(op, scope); })
       .Case([&](ir::SplitQKVOp op) { return evalSplitQKVOp(op, scope); })
       .Case([&](ir::AttendOp op) { return evalAttendOp(op, scope); })
+      .Case([&](ir::CheckpointOp op) { return evalCheckpoint(op, scope, env); })
+      // Whoever executes the part has set what it receives.
+      .Case([](ir::ReceiveOp) { return Status(); })
       .Default([](Operation *op) {
         return opError(op, "the interpreter has no definition of this op");
       });
@@ -172,9 +240,16 @@ static Status evalOp(Operation *op, Scope &scope, Environment &env) {
 
 Expected<Rows> sluice::interpreter::evalBlock(mlir::Block &block, Scope &scope,
                                               Environment &environment) {
-  for (Operation &op : block.without_terminator())
+  Operation *last = &block.back();
+  for (Operation &op : block) {
+    if (&op == last)
+      break;
     if (Status status = evalOp(&op, scope, environment); !status.ok())
       return status;
-  mlir::Value passedOn = block.getTerminator()->getOperand(0);
+  }
+  // A worker ends by sending its rows, everything else with a terminator.
+  mlir::Value passedOn = last->getOperand(0);
+  if (auto send = llvm::dyn_cast<ir::SendOp>(last))
+    passedOn = send.getRows();
   return std::get<Rows>(scope.get(passedOn));
 }

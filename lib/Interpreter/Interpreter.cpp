@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - executes a module of the phase model -------------===//
+//===- Interpreter.cpp - executes a module before it is lowered -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,60 +9,127 @@
 
 #include "Evaluator.h"
 #include "OpError.h"
+#include "Parts.h"
 #include "sluice/Interpreter/Ops.h"
+
+#include "mlir/IR/SymbolTable.h"
 
 using namespace sluice;
 using namespace sluice::interpreter;
 
 using mlir::Operation;
 
-/// The one model of a module, all of whose ops the interpreter knows.
-static Expected<ir::ModelOp> findModel(mlir::ModuleOp module) {
-  ir::ModelOp model;
-  for (Operation &op : *module.getBody()) {
-    if (auto found = llvm::dyn_cast<ir::ModelOp>(op)) {
-      if (model)
-        return opError(found, "the module has two models, @",
-                       model.getSymName().str(), " and @",
-                       found.getSymName().str());
-      model = found;
-    } else if (!llvm::isa<ir::FileOp, ir::WeightOp, ir::TokenizerOp>(op)) {
-      return opError(&op, "only modules of the phase 'model' are interpreted, "
-                          "and this op belongs to another");
-    }
-  }
-  if (!model)
-    return opError(module, "the module has no sluice.model");
-
-  Operation *unknown = nullptr;
-  model.getBody().walk([&](Operation *op) {
-    if (isSupported(op))
-      return mlir::WalkResult::advance();
-    unknown = op;
-    return mlir::WalkResult::interrupt();
-  });
-  if (unknown)
-    return opError(unknown, "only modules of the phase 'model' are "
-                            "interpreted, and this op belongs to another");
-  return model;
+static Status otherPhase(Operation *op) {
+  return opError(op, "only modules of the phases 'model', 'pipeline' and "
+                     "'program' are interpreted, and this op belongs to "
+                     "another");
 }
 
-Expected<Interpreter> Interpreter::create(mlir::ModuleOp module) {
-  Expected<ir::ModelOp> model = findModel(module);
-  if (!model)
-    return model.status();
+/// Whether the op may stand in a module that is interpreted.
+static bool isKnown(Operation *op) {
+  return llvm::isa<ir::FileOp, ir::WeightOp, ir::TokenizerOp, ir::ModelOp,
+                   ir::StageOp, ir::PipelineOp, ir::GenerateOp, ir::RankOp,
+                   ir::ChannelOp, ir::WorkerOp>(op);
+}
+
+/// What stands for the target: what `sluice.generate` names; else the one
+/// `sluice.model` or `sluice.pipeline`, or of several, as where a draft has been
+/// merged into the module, the one that is called @main.
+static Expected<Operation *> findTarget(mlir::ModuleOp module) {
+  llvm::SmallVector<Operation *> models;
+  for (Operation &op : *module.getBody()) {
+    if (!isKnown(&op))
+      return otherPhase(&op);
+    if (auto generate = llvm::dyn_cast<ir::GenerateOp>(op))
+      return mlir::SymbolTable::lookupNearestSymbolFrom(
+          module, generate.getTargetAttr());
+    if (llvm::isa<ir::ModelOp, ir::PipelineOp>(op))
+      models.push_back(&op);
+  }
+  if (models.empty())
+    return opError(module, "the module has no sluice.model");
+  if (models.size() == 1)
+    return models.front();
+  auto nameOf = [](Operation *op) {
+    return mlir::SymbolTable::getSymbolName(op).getValue();
+  };
+  auto main = llvm::find_if(
+      models, [&](Operation *op) { return nameOf(op) == "main"; });
+  if (main == models.end())
+    return opError(models[1], "the module has several models, @",
+                   nameOf(models[0]).str(), " and @", nameOf(models[1]).str(),
+                   " among them, and none is called @main");
+  return *main;
+}
+
+template <typename Op> static ModelInfo infoOf(Op op) {
+  return {static_cast<int64_t>(op.getVocabSize()),
+          static_cast<int64_t>(op.getContextLength()),
+          {op.getEosTokens().begin(), op.getEosTokens().end()}};
+}
+
+/// The ops whose bodies are executed one after the other.
+static std::vector<Operation *> findParts(Operation *model) {
+  auto pipeline = llvm::dyn_cast<ir::PipelineOp>(model);
+  if (!pipeline)
+    return {model};
+  std::vector<Operation *> parts;
+  for (auto name : pipeline.getStages().getAsRange<mlir::FlatSymbolRefAttr>())
+    parts.push_back(mlir::SymbolTable::lookupNearestSymbolFrom(pipeline, name));
+  return parts;
+}
+
+Expected<Interpreter> Interpreter::open(mlir::ModuleOp module,
+                                        Operation *model) {
+  std::vector<Operation *> parts = findParts(model);
+  for (Operation *part : parts) {
+    Operation *unknown = nullptr;
+    part->getRegion(0).walk([&](Operation *op) {
+      if (isSupported(op))
+        return mlir::WalkResult::advance();
+      unknown = op;
+      return mlir::WalkResult::interrupt();
+    });
+    if (unknown)
+      return otherPhase(unknown);
+  }
   Expected<WeightStore> weights = WeightStore::open(module);
   if (!weights)
     return weights.status();
-  return Interpreter(*model, weights.take());
+  ModelInfo info;
+  if (auto pipeline = llvm::dyn_cast<ir::PipelineOp>(model))
+    info = infoOf(pipeline);
+  else
+    info = infoOf(llvm::cast<ir::ModelOp>(model));
+  return Interpreter(std::move(parts), std::move(info), weights.take());
+}
+
+Expected<Interpreter> Interpreter::create(mlir::ModuleOp module) {
+  Expected<Operation *> target = findTarget(module);
+  if (!target)
+    return target.status();
+  return open(module, *target);
+}
+
+Expected<std::optional<Interpreter>>
+Interpreter::createDraft(mlir::ModuleOp module) {
+  for (auto generate : module.getOps<ir::GenerateOp>())
+    if (ir::SpeculateOp speculate = generate.getSpeculate()) {
+      Expected<Interpreter> draft =
+          open(module, mlir::SymbolTable::lookupNearestSymbolFrom(
+                           module, speculate.getDraftAttr()));
+      if (!draft)
+        return draft.status();
+      return std::optional<Interpreter>(draft.take());
+    }
+  return std::optional<Interpreter>();
 }
 
 Status Interpreter::checkBatch(const StepBatch &batch) const {
   if (batch.rows() == 0)
     return failure("a step needs at least one row");
-  ir::ModelOp model = modelOp;
-  auto vocabSize = static_cast<int64_t>(model.getVocabSize());
-  auto contextLength = static_cast<int64_t>(model.getContextLength());
+  int64_t vocabSize = modelInfo.vocabSize;
+  int64_t contextLength = modelInfo.contextLength;
   for (int64_t r = 0; r < batch.rows(); ++r) {
     int64_t token = batch.tokens()[r];
     int64_t position = batch.positions()[r];
@@ -89,18 +156,16 @@ Status Interpreter::checkBatch(const StepBatch &batch) const {
 Expected<RowData> Interpreter::step(const StepBatch &batch) {
   if (Status status = checkBatch(batch); !status.ok())
     return status;
-  Scope scope;
-  scope.set(modelOp.getBatch(), &batch);
-  Expected<std::shared_ptr<const RowData>> logits =
-      evalBlock(modelOp.getBody().front(), scope, environment);
+  environment.batches.clear();
+  Expected<PartResult> logits = evalParts(parts, batch, environment);
   if (!logits)
     return logits.status();
   for (int64_t r = 0; r < batch.rows(); ++r)
     lengths[batch.sequences()[r]] = batch.positions()[r] + 1;
   // A model may return the logits of all rows.
-  if ((*logits)->rows() != batch.outputs())
-    return evalSelectOutputs(**logits, batch);
-  return **logits;
+  if (logits->rows->rows() != logits->batch->outputs())
+    return evalSelectOutputs(*logits->rows, *logits->batch);
+  return *logits->rows;
 }
 
 void Interpreter::erase(SequenceId sequence) {

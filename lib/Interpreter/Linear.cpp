@@ -15,12 +15,13 @@ using namespace sluice::interpreter;
 /// weight[out][in]. Rows of the weight are the outer loop: each is read from
 /// memory once however many rows of activations there are.
 static RowData multiply(const RowData &input, const WeightData &weight,
-                        const WeightData *bias) {
-  RowData result(input.rows(), weight.rows);
-  for (int64_t o = 0; o < weight.rows; ++o)
+                        const WeightData *bias, Columns columns) {
+  RowData result(input.rows(), columns.end - columns.begin);
+  for (int64_t o = columns.begin; o < columns.end; ++o)
     for (int64_t r = 0; r < input.rows(); ++r) {
       double sum = dotProduct(input.row(r), weight.row(o));
-      result.row(r)[o] = static_cast<float>(bias ? sum + bias->data[o] : sum);
+      result.row(r)[o - columns.begin] =
+          static_cast<float>(bias ? sum + bias->data[o] : sum);
     }
   return result;
 }
@@ -28,19 +29,19 @@ static RowData multiply(const RowData &input, const WeightData &weight,
 /// weight[in][out].
 static RowData multiplyTransposed(const RowData &input,
                                   const WeightData &weight,
-                                  const WeightData *bias) {
-  RowData result(input.rows(), weight.cols);
+                                  const WeightData *bias, Columns columns) {
+  RowData result(input.rows(), columns.end - columns.begin);
   std::vector<double> sums(weight.cols);
   for (int64_t r = 0; r < input.rows(); ++r) {
     sums.assign(weight.cols, 0);
     for (int64_t i = 0; i < weight.rows; ++i) {
       double x = input.row(r)[i];
       std::span<const float> w = weight.row(i);
-      for (int64_t o = 0; o < weight.cols; ++o)
+      for (int64_t o = columns.begin; o < columns.end; ++o)
         sums[o] += x * w[o];
     }
-    for (int64_t o = 0; o < weight.cols; ++o)
-      result.row(r)[o] =
+    for (int64_t o = columns.begin; o < columns.end; ++o)
+      result.row(r)[o - columns.begin] =
           static_cast<float>(bias ? sums[o] + bias->data[o] : sums[o]);
   }
   return result;
@@ -48,8 +49,8 @@ static RowData multiplyTransposed(const RowData &input,
 
 RowData sluice::interpreter::evalLinear(const RowData &input,
                                         const WeightData &weight,
-                                        const WeightData *bias,
-                                        bool transposed) {
-  return transposed ? multiplyTransposed(input, weight, bias)
-                    : multiply(input, weight, bias);
+                                        const WeightData *bias, bool transposed,
+                                        Columns columns) {
+  return transposed ? multiplyTransposed(input, weight, bias, columns)
+                    : multiply(input, weight, bias, columns);
 }

@@ -173,3 +173,17 @@ RowData sluice::interpreter::evalSelectOutputs(const RowData &input,
     std::ranges::copy(input.row(batch.outputRows()[o]), result.row(o).begin());
   return result;
 }
+
+RowData
+sluice::interpreter::evalConcat(std::span<const RowData *const> inputs) {
+  int64_t width = 0;
+  for (const RowData *input : inputs)
+    width += input->width();
+  RowData result(inputs.front()->rows(), width);
+  for (int64_t r = 0; r < result.rows(); ++r) {
+    auto out = result.row(r).begin();
+    for (const RowData *input : inputs)
+      out = std::ranges::copy(input->row(r), out).out;
+  }
+  return result;
+}

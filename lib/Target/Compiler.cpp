@@ -10,6 +10,7 @@
 #include "runtime/base/MappedFile.h"
 #include "runtime/program/PackedFileWriter.h"
 #include "runtime/text/TokenizerBlob.h"
+#include "sluice/Analysis/Explain.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Dialect/Sluice/Transforms/Passes.h"
@@ -17,6 +18,7 @@
 #include "sluice/Support/Diagnostics.h"
 #include "sluice/Target/DescriptorBuilder.h"
 #include "sluice/Target/Link.h"
+#include "sluice/Target/MergeDraft.h"
 #include "sluice/Target/NativeObject.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -33,6 +35,10 @@ std::string_view sluice::phaseName(Phase phase) {
   switch (phase) {
   case Phase::Model:
     return "model";
+  case Phase::Pipeline:
+    return "pipeline";
+  case Phase::Program:
+    return "program";
   case Phase::Kernels:
     return "kernels";
   case Phase::Object:
@@ -44,8 +50,8 @@ std::string_view sluice::phaseName(Phase phase) {
 }
 
 std::optional<Phase> sluice::parsePhase(std::string_view name) {
-  for (Phase phase :
-       {Phase::Model, Phase::Kernels, Phase::Object, Phase::Executable})
+  for (Phase phase : {Phase::Model, Phase::Pipeline, Phase::Program,
+                      Phase::Kernels, Phase::Object, Phase::Executable})
     if (phaseName(phase) == name)
       return phase;
   return std::nullopt;
@@ -83,9 +89,14 @@ static Status dump(const CompileOptions &options, Phase phase,
 // Phases
 //===----------------------------------------------------------------------===//
 
+/// The phase that a module can only be in, by the ops that it has.
 static Phase phaseOf(ModuleOp module) {
-  bool hasProgram = !module.getOps<ir::ProgramOp>().empty();
-  return hasProgram ? Phase::Kernels : Phase::Model;
+  if (!module.getOps<ir::ProgramOp>().empty())
+    return Phase::Kernels;
+  if (!module.getOps<ir::RankOp>().empty())
+    return Phase::Program;
+  return module.getOps<ir::PipelineOp>().empty() ? Phase::Model
+                                                 : Phase::Pipeline;
 }
 
 static Status run(ModuleOp module, const CompileOptions &options,
@@ -109,15 +120,72 @@ static Status verifyPhase(ModuleOp module, const CompileOptions &options,
       });
 }
 
-static Status lowerToKernels(ModuleOp module, const CompileOptions &options) {
-  return run(
-      module, options, "the lowering to kernels failed", [&](auto &passes) {
-        ConvertSluiceToCPUOptions level;
-        level.cpu = *ir::symbolizeCpuLevel(cpu::isaName(options.cpu.isa));
-        passes.addPass(createConvertSluiceToCPU(level));
-        passes.addPass(
-            createVerifyPhase({std::string(phaseName(Phase::Kernels))}));
-      });
+static void addVerifier(PassManager &passes, Phase phase) {
+  passes.addPass(createVerifyPhase({std::string(phaseName(phase))}));
+}
+
+/// Whether a draft was merged into a module of phase model.
+static bool hasDraft(ModuleOp module) {
+  return llvm::any_of(module.getOps<ir::ModelOp>(), [](ir::ModelOp model) {
+    return model.getSymName() == draftModelName;
+  });
+}
+
+/// The name of the model that is not the draft.
+static std::string nameTarget(ModuleOp module) {
+  for (ir::ModelOp model : module.getOps<ir::ModelOp>())
+    if (model.getSymName() != draftModelName)
+      return model.getSymName().str();
+  return draftModelName.str();
+}
+
+static void addPipelinePasses(PassManager &passes, ModuleOp module,
+                              const PipelineOptions &options) {
+  PartitionStagesOptions partition;
+  partition.clusterFile = options.clusterFile;
+  partition.stages = options.stages;
+  partition.target = nameTarget(module);
+  passes.addPass(createPartitionStages(partition));
+  if (hasDraft(module) && partition.target != draftModelName) {
+    InsertSpeculationOptions speculation;
+    speculation.draft = draftModelName.str();
+    speculation.placement = options.placement;
+    speculation.depth = options.depth;
+    speculation.width = options.width;
+    passes.addPass(createInsertSpeculation(speculation));
+  }
+  InsertCheckpointsOptions checkpoints;
+  checkpoints.maxLatency = options.maxLatencyMicros;
+  passes.addPass(createInsertCheckpoints(checkpoints));
+  addVerifier(passes, Phase::Pipeline);
+}
+
+/// Takes the module from `phase` to the next one.
+static Status lower(ModuleOp module, const CompileOptions &options,
+                    Phase phase) {
+  switch (phase) {
+  case Phase::Model:
+    return run(module, options, "the lowering to a pipeline failed",
+               [&](PassManager &passes) {
+                 addPipelinePasses(passes, module, options.pipeline);
+               });
+  case Phase::Pipeline:
+    return run(module, options, "the lowering to programs failed",
+               [&](PassManager &passes) {
+                 passes.addPass(createSplitRanks());
+                 addVerifier(passes, Phase::Program);
+               });
+  default:
+    break;
+  }
+  return run(module, options, "the lowering to kernels failed",
+             [&](PassManager &passes) {
+               ConvertSluiceToCPUOptions level;
+               level.cpu =
+                   *ir::symbolizeCpuLevel(cpu::isaName(options.cpu.isa));
+               passes.addPass(createConvertSluiceToCPU(level));
+               addVerifier(passes, Phase::Kernels);
+             });
 }
 
 /// The tokenizer that the module refers to, as an executable carries it; empty
@@ -133,18 +201,9 @@ static Expected<std::string> buildTokenizer(ModuleOp module) {
   return std::string(blob.begin(), blob.end());
 }
 
-/// Appends the packed weights to the executable so far.
-static Status embedWeights(const ProgramDescriptor &descriptor,
-                           AtomicFile &executable) {
-  Expected<ModelFiles> files = ModelFiles::open(descriptor, {});
-  if (!files)
-    return files.status();
-  return appendEmbeddedWeights(descriptor, *files, {}, executable);
-}
-
 /// Links and, where asked, appends the packed weights.
 static Status writeExecutable(llvm::ArrayRef<char> object,
-                              const ProgramDescriptor &descriptor,
+                              const ExecutableDescriptor &descriptor,
                               const CompileOptions &options,
                               const std::string &output) {
   if (output == "-")
@@ -172,43 +231,47 @@ static Status writeExecutable(llvm::ArrayRef<char> object,
   if (Status status = file->write(bytes.data(), bytes.size()); !status.ok())
     return status;
   if (options.embedWeights)
-    if (Status status = embedWeights(descriptor, *file); !status.ok())
+    if (Status status = appendEmbeddedWeights(descriptor, {}, {}, *file);
+        !status.ok())
       return status;
   return file->commit();
 }
 
-Status sluice::compile(ModuleOp module, const CompileOptions &options,
-                       const std::string &output) {
-  Phase phase = phaseOf(module);
-  if (Status status = verifyPhase(module, options, phase); !status.ok())
+/// Takes the module to `last`, phase kernels at most, and dumps what it passes
+/// through.
+static Status lowerTo(ModuleOp module, const CompileOptions &options,
+                      Phase phase, Phase last) {
+  auto explain = [&](Phase reached) -> Status {
+    if (reached != Phase::Pipeline || !options.explain)
+      return {};
+    Expected<std::string> table = explainStages(module);
+    return table ? options.explain(*table) : table.status();
+  };
+  if (Status status = explain(phase); !status.ok())
     return status;
-  if (options.target < phase)
-    return failure("the module is in phase ", phaseName(phase),
-                   " already, beyond ", phaseName(options.target));
-
-  if (phase == Phase::Model) {
-    if (options.target == Phase::Model)
-      return writeFile(output, print(module));
-    if (Status status =
-            dump(options, Phase::Model, [&] { return print(module); });
+  while (phase < last) {
+    if (Status status = dump(options, phase, [&] { return print(module); });
         !status.ok())
       return status;
-    if (Status status = lowerToKernels(module, options); !status.ok())
+    if (Status status = lower(module, options, phase); !status.ok())
+      return status;
+    phase = static_cast<Phase>(static_cast<int>(phase) + 1);
+    if (Status status = explain(phase); !status.ok())
       return status;
   }
-  if (options.target == Phase::Kernels)
-    return writeFile(output, print(module));
-  if (Status status =
-          dump(options, Phase::Kernels, [&] { return print(module); });
-      !status.ok())
-    return status;
+  return {};
+}
 
-  Expected<ProgramDescriptor> descriptor = buildDescriptor(module);
+/// From the phase kernels on.
+static Status writeNative(ModuleOp module, const CompileOptions &options,
+                          const std::string &output) {
+  Expected<ExecutableDescriptor> descriptor = buildDescriptor(module);
   if (!descriptor)
     return descriptor.status();
-  if (descriptor->cpu != cpu::isaName(options.cpu.isa))
-    return failure("the kernels are for ", descriptor->cpu, ", not for ",
-                   cpu::isaName(options.cpu.isa), ": give --cpu to match");
+  for (const ProgramDescriptor &program : descriptor->programs)
+    if (program.cpu != cpu::isaName(options.cpu.isa))
+      return failure("the kernels are for ", program.cpu, ", not for ",
+                     cpu::isaName(options.cpu.isa), ": give --cpu to match");
   descriptor->embedded = options.embedWeights;
   Expected<std::string> json = descriptor->toJson();
   if (!json)
@@ -228,4 +291,34 @@ Status sluice::compile(ModuleOp module, const CompileOptions &options,
       !status.ok())
     return status;
   return writeExecutable(*object, *descriptor, options, output);
+}
+
+Status sluice::compile(ModuleOp module, const CompileOptions &options,
+                       const std::string &output) {
+  Phase phase = phaseOf(module);
+  if (Status status = verifyPhase(module, options, phase); !status.ok())
+    return status;
+  if (options.target < phase)
+    return failure("the module is in phase ", phaseName(phase),
+                   " already, beyond ", phaseName(options.target));
+  if (phase > Phase::Model && options.pipeline != PipelineOptions())
+    return failure("the module is in phase ", phaseName(phase),
+                   ", in which its stages, draft and latency are settled");
+  if (phase > Phase::Pipeline && options.explain)
+    return failure("the module is in phase ", phaseName(phase),
+                   ", beyond what can be explained");
+
+  if (Status status = lowerTo(module, options, phase,
+                              std::min(options.target, Phase::Kernels));
+      !status.ok())
+    return status;
+  if (output.empty())
+    return {};
+  if (options.target <= Phase::Kernels)
+    return writeFile(output, print(module));
+  if (Status status =
+          dump(options, Phase::Kernels, [&] { return print(module); });
+      !status.ok())
+    return status;
+  return writeNative(module, options, output);
 }

@@ -1,4 +1,4 @@
-//===- DescriptorBuilder.cpp - a program's descriptor from its IR ---------===//
+//===- DescriptorBuilder.cpp - a descriptor from the phase kernels --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,6 +13,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
@@ -27,8 +28,8 @@ static std::string makeAbsolute(llvm::StringRef path) {
 }
 
 /// Numbers the module's files in their order.
-static llvm::DenseMap<StringRef, int64_t> addFiles(ModuleOp module,
-                                                   ProgramDescriptor &result) {
+static llvm::DenseMap<StringRef, int64_t>
+addFiles(ModuleOp module, ExecutableDescriptor &result) {
   llvm::DenseMap<StringRef, int64_t> numbers;
   for (FileOp file : module.getOps<FileOp>()) {
     numbers[file.getSymName()] = static_cast<int64_t>(result.files.size());
@@ -67,27 +68,27 @@ static WeightDescriptor describeWeight(WeightOp weight, WeightUseAttr use,
   return result;
 }
 
-/// The format that holds most of the linear weights' elements: what people
-/// call the model's quantisation.
-static std::string nameQuantization(const ProgramDescriptor &program) {
+/// The format that holds most of the target's linear weights' elements: what
+/// people call the model's quantisation.
+static std::string nameQuantization(const ExecutableDescriptor &executable) {
   llvm::MapVector<Format, int64_t> elements;
-  for (const WeightDescriptor &weight : program.weights)
-    if (weight.use == sluice::WeightUse::Linear)
-      elements[weight.format] += weight.rows * weight.cols;
+  for (const PlanStage &stage : executable.plan.stages) {
+    auto index = executable.findProgram(stage.program);
+    for (const WeightDescriptor &weight : executable.programs[*index].weights)
+      if (weight.use == sluice::WeightUse::Linear)
+        elements[weight.format] += weight.rows * weight.cols;
+  }
   if (elements.empty())
     return "f32";
   auto most = llvm::max_element(elements, llvm::less_second());
   return std::string(formatInfo(most->first).name);
 }
 
-/// The runtime calls the step function by the name and with the arguments that
-/// runtime/device/cpu/ProgramABI.h gives it.
+/// The runtime calls step functions with the arguments that
+/// runtime/device/cpu/ProgramABI.h gives them.
 static Status checkStepFunction(ModuleOp module, ProgramOp program) {
-  constexpr llvm::StringLiteral name = "sluice_program_step";
-  if (program.getStep() != name)
-    return failure("the step function is @", program.getStep().str(),
-                   ", but the runtime calls @", name.str());
-  auto step = SymbolTable(module).lookup<FunctionOpInterface>(name);
+  auto step =
+      SymbolTable(module).lookup<FunctionOpInterface>(program.getStep());
   Builder builder(module.getContext());
   Type pointer = LLVM::LLVMPointerType::get(module.getContext());
   Type integer = builder.getI64Type();
@@ -96,31 +97,33 @@ static Status checkStepFunction(ModuleOp module, ProgramOp program) {
       {});
   if (step.getFunctionType() == expected && !step.isExternal())
     return {};
-  return failure("@", name.str(),
+  return failure("@", program.getStep().str(),
                  " is not a defined function of the type that the runtime "
                  "calls");
 }
 
-Expected<ProgramDescriptor> sluice::buildDescriptor(ModuleOp module) {
-  auto programs = module.getOps<ProgramOp>();
-  if (!llvm::hasSingleElement(programs))
-    return failure("a module of phase kernels has one sluice.program, found ",
-                   std::distance(programs.begin(), programs.end()));
-  ProgramOp program = *programs.begin();
-  if (Status status = checkStepFunction(module, program); !status.ok())
-    return status;
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
 
+static ProgramDescriptor
+describeProgram(ProgramOp program, const SymbolTable &symbols,
+                const llvm::DenseMap<StringRef, int64_t> &files) {
   ProgramDescriptor result;
-  result.name = program.getModelName().str();
-  result.architecture = program.getArchitecture().str();
+  result.name = program.getSymName().str();
   result.cpu = stringifyCpuLevel(program.getCpu()).str();
   result.contextLength = program.getContextLength();
   result.vocabSize = program.getVocabSize();
   result.hiddenSize = program.getHiddenSize();
+  result.firstLayer = program.getFirstLayer();
   result.layers = program.getLayers();
+  result.hasEmbedding = program.getHasEmbedding();
+  result.hasOutput = program.getHasOutput();
   result.rowFloats = program.getRowFloats();
   result.outputFloats = program.getOutputFloats();
   result.logitsOffset = program.getLogitsOffset();
+  result.checkpoints = program.getCheckpoints();
+  result.stepRows = program.getStepRows().value_or(result.stepRows);
   for (auto type : program.getCaches().getAsValueRange<TypeAttr>()) {
     auto cache = cast<CacheType>(type);
     result.caches.push_back({cache.getKvHeads(), cache.getHeadDim()});
@@ -129,16 +132,125 @@ Expected<ProgramDescriptor> sluice::buildDescriptor(ModuleOp module) {
     result.ropeTables.push_back(
         {table.getInverse().asArrayRef().vec(),
          static_cast<float>(table.getFactor().convertToDouble())});
-  llvm::DenseMap<StringRef, int64_t> files = addFiles(module, result);
-  SymbolTable symbols(module);
   for (auto use : program.getWeights().getAsRange<WeightUseAttr>()) {
     auto weight = symbols.lookup<WeightOp>(use.getWeight().getValue());
     result.weights.push_back(
         describeWeight(weight, use, files.lookup(weight.getFile())));
   }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Plan
+//===----------------------------------------------------------------------===//
+
+static StepCosts toCosts(ProgramOp program) {
+  StepCosts costs{};
+  // As many as there are row counts: program_c8.
+  if (std::optional<ArrayRef<int64_t>> nanos = program.getCosts())
+    llvm::transform(*nanos, costs.begin(), [](int64_t n) { return Time(n); });
+  return costs;
+}
+
+/// As runtime/cluster/Cluster.h names places.
+static std::string namePlace(PlaceAttr place) {
+  std::string name = place.getNode().str();
+  return place.getDevice() == 0
+             ? name
+             : name + "/" + std::to_string(place.getDevice());
+}
+
+/// The channels in the order of the module: that of the stages. Their kinds
+/// follow from their frames.
+static void addChannels(ModuleOp module, const llvm::StringMap<int64_t> &ranks,
+                        ExecutionPlan &plan) {
+  for (ChannelOp channel : module.getOps<ChannelOp>()) {
+    FrameType frame = channel.getFrame();
+    auto kind = PlanChannel::Kind::Tokens;
+    if (frame.getKind() == FrameKind::Rows)
+      kind = frame.getActivations() ? PlanChannel::Kind::Activations
+                                    : PlanChannel::Kind::Rows;
+    plan.channels.push_back(
+        {channel.getSymName().str(), ranks.lookup(channel.getFrom()),
+         ranks.lookup(channel.getTo()),
+         static_cast<int64_t>(channel.getCapacity()), kind});
+  }
+}
+
+static PlanDraft describeDraft(PlanOp op, ProgramOp program) {
+  PlanDraft draft;
+  draft.program = program.getSymName().str();
+  draft.placement = *op.getPlacement() == Placement::Own ? DraftPlacement::Own
+                                                         : DraftPlacement::Head;
+  draft.depth = *op.getDepth();
+  draft.width = *op.getWidth();
+  draft.costs = toCosts(program);
+  return draft;
+}
+
+static ExecutionPlan describePlan(ModuleOp module, PlanOp op,
+                                  const SymbolTable &symbols) {
+  ExecutionPlan plan;
+  plan.maxLatency = std::chrono::microseconds(op.getMaxLatencyUs().value_or(0));
+  llvm::StringMap<int64_t> ranks;
+  for (RankOp rank : module.getOps<RankOp>()) {
+    ranks[rank.getSymName()] = static_cast<int64_t>(plan.ranks.size());
+    plan.ranks.push_back({{}, namePlace(rank.getPlace())});
+  }
+  auto &head = plan.ranks[ranks.lookup(op.getHead())].roles;
+  head.push_back({RankRole::Kind::Head, 0});
+  if (std::optional<StringRef> draft = op.getDraft()) {
+    head.push_back({RankRole::Kind::Draft, 0});
+    plan.draft = describeDraft(op, symbols.lookup<ProgramOp>(*draft));
+  }
+  for (auto name : op.getStages().getAsRange<FlatSymbolRefAttr>()) {
+    auto program = symbols.lookup<ProgramOp>(name.getValue());
+    auto stage = static_cast<int64_t>(plan.stages.size());
+    plan.ranks[ranks.lookup(*program.getRank())].roles.push_back(
+        {RankRole::Kind::Stage, stage});
+    plan.stages.push_back({name.getValue().str(), toCosts(program)});
+  }
+  addChannels(module, ranks, plan);
+  return plan;
+}
+
+/// The target's shape, which its first stage's program tells.
+static void describeTarget(const ProgramDescriptor &first, ProgramOp program,
+                           ExecutableDescriptor &result) {
+  result.name = program.getModelName().str();
+  result.architecture = program.getArchitecture().str();
+  result.contextLength = first.contextLength;
+  result.vocabSize = first.vocabSize;
+  result.hiddenSize = first.hiddenSize;
   for (int64_t token : program.getEosTokens())
     result.eosTokens.push_back(static_cast<int32_t>(token));
+}
+
+Expected<ExecutableDescriptor> sluice::buildDescriptor(ModuleOp module) {
+  ExecutableDescriptor result;
+  llvm::DenseMap<StringRef, int64_t> files = addFiles(module, result);
+  SymbolTable symbols(module);
+  for (ProgramOp program : module.getOps<ProgramOp>()) {
+    if (Status status = checkStepFunction(module, program); !status.ok())
+      return status;
+    result.programs.push_back(describeProgram(program, symbols, files));
+  }
+  auto plans = module.getOps<PlanOp>();
+  result.plan = plans.empty() ? makeLocalPlan({result.programs.front().name})
+                              : describePlan(module, *plans.begin(), symbols);
+
+  const PlanStage &first = result.plan.stages.front();
+  describeTarget(result.programs[*result.findProgram(first.program)],
+                 symbols.lookup<ProgramOp>(first.program), result);
+  for (size_t stage = 0; stage < result.plan.stages.size(); ++stage) {
+    const ProgramDescriptor &program = result.stageProgram(stage);
+    result.layers += program.layers;
+    result.plan.stepRows =
+        stage == 0 ? program.stepRows
+                   : std::min(result.plan.stepRows, program.stepRows);
+  }
   result.quantization = nameQuantization(result);
-  result.phases = {"model", "kernels", "object", "executable"};
+  result.phases = {"model",   "pipeline", "program",
+                   "kernels", "object",   "executable"};
   return result;
 }

@@ -95,6 +95,7 @@ Status sluice::linkExecutable(std::span<const char> object,
                                             "-static-libgcc",
                                             "-l:libpcre2-8.a",
                                             "-l:libutf8proc.a",
+                                            "-l:libyaml-cpp.a",
                                             "-lpthread",
                                             "-lm",
                                             "-Wl,--gc-sections"};

@@ -7,7 +7,7 @@
 
 #include "sluice/Target/NativeObject.h"
 #include "sluice/Conversion/Passes.h"
-#include "sluice/Dialect/Sluice/IR/SluiceDialect.h"
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Support/Diagnostics.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -62,6 +62,37 @@ static void addBytes(llvm::Module &module, llvm::StringRef name,
                                                /*AddNull=*/false));
   add(name + "_size",
       llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()));
+}
+
+/// Adds `extern const SluiceProgramEntry sluice_program_table[]` and its size
+/// (runtime/app/Program.h), in the order of the programs in `kernels`.
+static Status addProgramTable(llvm::Module &module, ModuleOp kernels) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *pointer = llvm::PointerType::getUnqual(context);
+  llvm::StructType *entry = llvm::StructType::get(context, {pointer, pointer});
+  llvm::SmallVector<llvm::Constant *> entries;
+  for (ir::ProgramOp program : kernels.getOps<ir::ProgramOp>()) {
+    llvm::Function *step = module.getFunction(program.getStep());
+    if (!step || step->isDeclaration())
+      return failure("@", program.getStep().str(), " is not a function");
+    llvm::Constant *text =
+        llvm::ConstantDataArray::getString(context, program.getSymName());
+    auto *name = new llvm::GlobalVariable(
+        module, text->getType(), /*isConstant=*/true,
+        llvm::GlobalValue::PrivateLinkage, text, "program_name");
+    entries.push_back(llvm::ConstantStruct::get(entry, {name, step}));
+  }
+  auto *type = llvm::ArrayType::get(entry, entries.size());
+  auto add = [&](llvm::StringRef symbol, llvm::Constant *value) {
+    auto *global = new llvm::GlobalVariable(
+        module, value->getType(), /*isConstant=*/true,
+        llvm::GlobalValue::ExternalLinkage, value, symbol);
+    global->setAlignment(llvm::Align(8));
+  };
+  add("sluice_program_table", llvm::ConstantArray::get(type, entries));
+  add("sluice_program_table_size",
+      llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), entries.size()));
+  return {};
 }
 
 /// Limits generated code to the target; without it LLVM would use 256-bit
@@ -119,6 +150,8 @@ sluice::emitObject(ModuleOp kernels, const ProgramData &data,
   setTargetAttributes(*module, target);
   addBytes(*module, "sluice_program_descriptor", data.descriptor);
   addBytes(*module, "sluice_program_tokenizer", data.tokenizer);
+  if (Status status = addProgramTable(*module, kernels); !status.ok())
+    return status;
   optimise(*module, *machine);
 
   llvm::SmallVector<char, 0> object;

@@ -177,7 +177,8 @@ void addGenerate(CLI::App &app, GenerateOptions &options) {
       "--json", options.json,
       "Write one JSON object at the end: tokens, text, finish_reason, timing "
       "(seconds; generate_seconds from the first generated token to the last, "
-      "ttft_seconds from the program's start to the first one)");
+      "ttft_seconds from the program's start to the first one), "
+      "tokens_per_second; of a pipeline also speculation, stages, traffic");
   command
       .add_flag("--logits", options.lastLogits,
                 "Add last_logits: those of the prompt's last token")
@@ -189,6 +190,7 @@ void addGenerate(CLI::App &app, GenerateOptions &options) {
       ->check(within(0, maxCount))
       ->needs(json);
   addSamplingOptions(command, options);
+  addPipelineOptions(command, options.pipeline);
   command
       .add_option("--company", options.engine.company,
                   "Let N stranger sequences share every step, which must "

@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_APP_COMMANDLINE_H
 #define SLUICE_RUNTIME_APP_COMMANDLINE_H
 
+#include "runtime/app/PipelineOptions.h"
 #include "runtime/core/SamplingParams.h"
 
 #include <optional>
@@ -36,6 +37,7 @@ struct PromptOptions {
 
 struct GenerateOptions {
   EngineOptions engine;
+  PipelineOptions pipeline;
   PromptOptions prompt;
   int64_t predict = 128; // -1: until the context is full
   SamplingParams sampling;

@@ -10,10 +10,10 @@
 using namespace sluice;
 using namespace sluice::app;
 
-Expected<Company> Company::create(cpu::Executor &executor, int64_t strangers) {
-  Company company(executor);
+Expected<Company> Company::create(LocalModel &model, int64_t strangers) {
+  Company company(model);
   for (int64_t i = 0; i < strangers; ++i) {
-    Expected<SequenceId> id = executor.openSequence();
+    Expected<SequenceId> id = model.openSequence();
     if (!id)
       return id.status();
     company.members.push_back(*id);
@@ -34,16 +34,16 @@ Status Company::addBehind(StepBatch &batch) {
 Status Company::addRows(StepBatch &batch, size_t first, size_t last) {
   for (size_t i = first; i < last; ++i) {
     int64_t rows = 1 + (int64_t(i) + step) % maxRows;
-    int64_t position = executor->sequenceLength(members[i]);
-    if (position + rows > executor->limits().contextLength) {
-      executor->truncateSequence(members[i], 0);
+    int64_t position = model->sequenceLength(members[i]);
+    if (position + rows > model->limits().contextLength) {
+      model->truncateSequence(members[i], 0);
       position = 0;
       rows = 1;
     }
     for (int64_t row = 0; row < rows; ++row, ++position) {
       uint64_t mixed =
           (uint64_t(i) + 1) * 2654435761u + uint64_t(position) * 97;
-      auto token = int32_t(mixed % uint64_t(executor->vocabSize()));
+      auto token = int32_t(mixed % uint64_t(model->vocabSize()));
       bool wantsLogits = i % 2 == 1 && row + 1 == rows;
       if (Status s = batch.add(members[i], position, token, wantsLogits);
           !s.ok())

@@ -15,8 +15,7 @@
 #ifndef SLUICE_RUNTIME_APP_COMPANY_H
 #define SLUICE_RUNTIME_APP_COMPANY_H
 
-#include "runtime/core/StepBatch.h"
-#include "runtime/device/cpu/Executor.h"
+#include "runtime/app/LocalModel.h"
 
 #include <vector>
 
@@ -28,8 +27,8 @@ public:
   /// Rows that one stranger adds to a step at most.
   static constexpr int64_t maxRows = 3;
 
-  /// Opens the strangers' sequences. Refers to the executor.
-  static Expected<Company> create(cpu::Executor &executor, int64_t strangers);
+  /// Opens the strangers' sequences. Refers to the model.
+  static Expected<Company> create(LocalModel &model, int64_t strangers);
 
   /// Add the rows that come before, and behind, the rows of interest. Once each
   /// for every step.
@@ -37,10 +36,10 @@ public:
   Status addBehind(StepBatch &batch);
 
 private:
-  explicit Company(cpu::Executor &executor) : executor(&executor) {}
+  explicit Company(LocalModel &model) : model(&model) {}
   Status addRows(StepBatch &batch, size_t first, size_t last);
 
-  cpu::Executor *executor;
+  LocalModel *model;
   std::vector<SequenceId> members;
   int64_t step = 0;
 };

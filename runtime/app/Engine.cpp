@@ -1,4 +1,4 @@
-//===- Engine.cpp - a program, its weights and its tokenizer --------------===//
+//===- Engine.cpp - a model, its weights and its tokenizer ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,21 +10,33 @@
 #include "runtime/app/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
 
+#include <algorithm>
+
 using namespace sluice;
 using namespace sluice::app;
 
 namespace {
 
 Expected<cpu::Program> programFor(const ProgramDescriptor &descriptor,
-                                  cpu::StepFunction step,
+                                  std::span<const SluiceProgramEntry> table,
                                   const std::vector<cpu::Weight> &weights) {
   std::optional<cpu::Isa> isa = cpu::parseIsa(descriptor.cpu);
   if (!isa)
     return failure("the program was built for '", descriptor.cpu,
                    "', a CPU that this runtime does not know");
+  auto entry = std::find_if(table.begin(), table.end(),
+                            [&](const SluiceProgramEntry &each) {
+                              return each.name == descriptor.name;
+                            });
+  if (entry == table.end())
+    return failure("the executable has no code of program '", descriptor.name,
+                   "'");
   cpu::Program program;
-  program.step = step;
+  program.step = entry->step;
   program.isa = *isa;
+  program.hasEmbedding = descriptor.hasEmbedding;
+  program.hasOutput = descriptor.hasOutput;
+  program.hiddenSize = descriptor.hiddenSize;
   program.rowFloats = descriptor.rowFloats;
   program.outputFloats = descriptor.outputFloats;
   program.logitsOffset = descriptor.logitsOffset;
@@ -44,21 +56,23 @@ Expected<cpu::Program> programFor(const ProgramDescriptor &descriptor,
 Expected<std::unique_ptr<Engine>> Engine::create(const ProgramImage &image,
                                                  const EngineOptions &options) {
   std::unique_ptr<Engine> engine(new Engine(image, options));
-  Expected<ProgramDescriptor> parsed =
-      ProgramDescriptor::parse(image.descriptor);
+  Expected<ExecutableDescriptor> parsed =
+      ExecutableDescriptor::parse(image.descriptor);
   if (!parsed)
     return parsed.status();
-  engine->descriptor = parsed.take();
-  const ProgramDescriptor &program = engine->descriptor;
-  if (Status s = cpu::requireIsa(program.cpu); !s.ok())
-    return s;
+  engine->described = parsed.take();
+  const ExecutableDescriptor &executable = engine->described;
+  for (const ProgramDescriptor &program : executable.programs)
+    if (Status s = cpu::requireIsa(program.cpu); !s.ok())
+      return s;
 
   int64_t &context = engine->settings.contextLength;
-  if (context > program.contextLength)
+  if (context > executable.contextLength)
     return failure("a context of ", context,
-                   " tokens is more than the model's ", program.contextLength);
+                   " tokens is more than the model's ",
+                   executable.contextLength);
   if (context == 0)
-    context = program.contextLength;
+    context = executable.contextLength;
 
   if (!image.tokenizer.empty()) {
     Expected<text::Tokenizer> loaded = text::Tokenizer::load(image.tokenizer);
@@ -69,30 +83,43 @@ Expected<std::unique_ptr<Engine>> Engine::create(const ProgramImage &image,
   return engine;
 }
 
-Status Engine::load(const EngineNeeds &needs) {
+Expected<LoadedProgram> Engine::loadProgram(std::string_view name) const {
+  std::optional<int64_t> index = described.findProgram(name);
+  if (!index)
+    return failure("there is no program '", name, "'");
   WeightLoadOptions loading;
   loading.search = {image.executable, settings.modelDir};
   loading.packing = {settings.threads, interrupted};
   loading.note = writeNote;
-  Expected<WeightStore> store = WeightStore::load(descriptor, loading);
+  Expected<WeightStore> store = WeightStore::load(described, *index, loading);
   if (!store)
     return store.status();
-  weights.emplace(store.take());
-
-  Expected<cpu::Program> program =
-      programFor(descriptor, image.step, weights->weights());
+  Expected<cpu::Program> program = programFor(
+      described.programs[size_t(*index)], image.programs, store->weights());
   if (!program)
     return program.status();
-  cpu::ExecutorLimits limits;
+  return LoadedProgram{store.take(), program.take()};
+}
+
+Status Engine::load(const EngineNeeds &needs) {
+  std::vector<cpu::Program> programs;
+  for (const PlanStage &stage : described.plan.stages) {
+    Expected<LoadedProgram> loaded = loadProgram(stage.program);
+    if (!loaded)
+      return loaded.status();
+    weights.push_back(std::move(loaded->weights));
+    programs.push_back(std::move(loaded->program));
+  }
+  LocalModelLimits limits;
   limits.rows = needs.rows;
   limits.outputs = needs.outputs;
   limits.sequences = needs.sequences;
   limits.contextLength = settings.contextLength;
   limits.threads = settings.threads;
-  Expected<std::unique_ptr<cpu::Executor>> made =
-      cpu::Executor::create(program.take(), limits);
+  Expected<std::unique_ptr<LocalModel>> made =
+      LocalModel::create(std::move(programs), limits);
   if (!made)
     return made.status();
-  runner = made.take();
+  local = made.take();
   return {};
 }

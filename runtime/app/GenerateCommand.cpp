@@ -9,6 +9,9 @@
 #include "runtime/app/Generator.h"
 #include "runtime/app/Interrupt.h"
 #include "runtime/app/JsonWriter.h"
+#include "runtime/app/LocalStream.h"
+#include "runtime/app/PipelineSession.h"
+#include "runtime/app/PipelineStream.h"
 #include "runtime/app/Prompt.h"
 #include "runtime/base/StandardOutput.h"
 
@@ -58,9 +61,10 @@ void writeIds(JsonWriter &json, std::span<const int32_t> tokens) {
   json.endArray();
 }
 
-/// `text` is null when the model has no tokenizer.
+/// `text` is null when the model has no tokenizer, `outcome` when there was no
+/// pipeline.
 std::string toJson(const Generation &result, const GenerateOptions &options,
-                   const std::string *text) {
+                   const std::string *text, const PipelineOutcome *outcome) {
   JsonWriter json;
   json.beginObject();
   json.key("tokens");
@@ -72,12 +76,15 @@ std::string toJson(const Generation &result, const GenerateOptions &options,
     json.null();
   json.key("finish_reason").string(finishReasonName(result.finish));
   writeTiming(json, result.timing);
+  json.key("tokens_per_second").number(result.timing.tokensPerSecond());
   if (!options.sampling.greedy())
     json.key("seed").number(options.sampling.seed);
   if (options.lastLogits)
     json.key("last_logits").numbers(std::span(result.lastLogits));
   if (options.logProbs)
     writeReports(json, result.reports);
+  if (outcome)
+    writePipelineReport(json, *outcome);
   json.endObject();
   return json.text() + "\n";
 }
@@ -86,8 +93,6 @@ void noteSpeed(const GenerationTiming &timing, const GenerateOptions &options) {
   auto rate = [](int64_t tokens, double seconds) {
     return seconds > 0 ? double(tokens) / seconds : 0.0;
   };
-  // The first token comes with the prompt; the time is that of the others.
-  int64_t timed = std::max<int64_t>(0, timing.generatedTokens - 1);
   char line[200];
   std::snprintf(line, sizeof(line),
                 "prompt: %lld tokens, %.1f tokens/s; generation: %lld tokens, "
@@ -95,7 +100,7 @@ void noteSpeed(const GenerationTiming &timing, const GenerateOptions &options) {
                 static_cast<long long>(timing.promptTokens),
                 rate(timing.promptTokens, timing.promptSeconds),
                 static_cast<long long>(timing.generatedTokens),
-                rate(timed, timing.generateSeconds));
+                timing.tokensPerSecond());
   std::string text = line;
   if (!options.sampling.greedy())
     text += "; seed " + std::to_string(options.sampling.seed);
@@ -110,6 +115,132 @@ Status writePiece(int32_t token, std::string_view text, bool asText) {
   return writeOutput(std::to_string(token) + " ");
 }
 
+/// One run of the command in this process.
+class GenerateRun {
+public:
+  GenerateRun(Engine &engine, const GenerateOptions &options,
+              Generator generator, std::vector<int32_t> prompt)
+      : engine(engine), options(options), generator(std::move(generator)),
+        prompt(std::move(prompt)) {}
+
+  Expected<int> local();
+  Expected<int> pipelined(const std::optional<comm::MpiLaunch> &launch);
+
+private:
+  Expected<Generation> generate(TokenStream &stream);
+  Expected<int> finish(const Generation &result,
+                       const PipelineOutcome *outcome);
+  Expected<std::vector<int32_t>> tellTruth();
+
+  Engine &engine;
+  const GenerateOptions &options;
+  Generator generator;
+  std::vector<int32_t> prompt;
+  std::string echoed;
+};
+
+Expected<Generation> GenerateRun::generate(TokenStream &stream) {
+  const text::Tokenizer *tokenizer = engine.tokenizer();
+  if (options.echo && tokenizer)
+    echoed = tokenizer->decode(prompt);
+  if (!options.json)
+    if (Status s = writeOutput(echoed); !s.ok())
+      return s;
+  return generator.run(
+      prompt, stream, [&](int32_t token, std::string_view text) {
+        return options.json ? Status() : writePiece(token, text, tokenizer);
+      });
+}
+
+/// Writes what is left to write; the exit status.
+Expected<int> GenerateRun::finish(const Generation &result,
+                                  const PipelineOutcome *outcome) {
+  if (options.json) {
+    std::string text = echoed + result.text;
+    if (Status s = writeOutput(toJson(
+            result, options, engine.tokenizer() ? &text : nullptr, outcome));
+        !s.ok())
+      return s;
+    return 0;
+  }
+  if (Status s = writeOutput("\n"); !s.ok())
+    return s;
+  noteSpeed(result.timing, options);
+  if (outcome && outcome->mode != SpeculationMode::Off)
+    writeNote(describeSpeculation(*outcome));
+  return result.finish == FinishReason::Cancelled ? interruptedExitCode() : 0;
+}
+
+Expected<int> GenerateRun::local() {
+  if (Status s = engine.load(LocalStream::needs(engine)); !s.ok())
+    return s;
+  LocalStream stream(engine, generator.request());
+  Expected<Generation> result = generate(stream);
+  if (!result)
+    return result.status();
+  return finish(*result, nullptr);
+}
+
+/// For an oracle: the tokens that the pipeline will generate.
+Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
+  if (Status s = engine.load(LocalStream::needs(engine)); !s.ok())
+    return s;
+  LocalStream stream(engine, generator.request());
+  if (Status s = stream.start(prompt); !s.ok())
+    return s;
+  std::vector<int32_t> truth;
+  while (true) {
+    Expected<std::optional<StreamedToken>> token = stream.next();
+    if (!token)
+      return token.status();
+    if (!*token)
+      return truth;
+    truth.push_back((*token)->token);
+  }
+}
+
+Expected<int>
+GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
+  PipelineNeeds needs;
+  needs.logProbabilities = generator.request().logProbabilities;
+  if (options.pipeline.oracleAcceptance && (!launch || launch->rank == 0)) {
+    Expected<std::vector<int32_t>> truth = tellTruth();
+    if (!truth)
+      return truth.status();
+    needs.truth = truth.take();
+  }
+  Expected<std::unique_ptr<PipelineSession>> session =
+      PipelineSession::create(engine, options.pipeline, needs, launch);
+  if (!session)
+    return session.status();
+  if (!(*session)->isHead()) {
+    Status served = (*session)->serve();
+    return served.ok() ? Expected<int>(0) : served;
+  }
+  PipelineStream stream((*session)->head(), generator.request());
+  Expected<Generation> result = generate(stream);
+  if (!result) {
+    (*session)->abort(result.status());
+    return result.status();
+  }
+  Expected<PipelineOutcome> outcome = (*session)->shutDown();
+  if (!outcome) {
+    (*session)->abort(outcome.status());
+    return outcome.status();
+  }
+  return finish(*result, &*outcome);
+}
+
+/// Whether MPI has started as many ranks as the plan has.
+Status checkLaunch(const ExecutionPlan &plan, const comm::MpiLaunch &launch) {
+  auto ranks = int64_t(plan.ranks.size());
+  if (launch.size == ranks)
+    return {};
+  return failure("this program needs ", ranks, " ranks, and MPI has started ",
+                 launch.size, ": use mpirun -n ", ranks,
+                 ", or no mpirun to have all ranks in one process");
+}
+
 } // namespace
 
 Expected<int>
@@ -119,40 +250,32 @@ app::runGenerate(const ProgramImage &image, const GenerateOptions &options,
       Engine::create(image, options.engine);
   if (!engine)
     return engine.status();
-  const text::Tokenizer *tokenizer = (*engine)->tokenizer();
-  Expected<std::vector<int32_t>> prompt =
-      readPrompt(options.prompt, **engine, /*addSpecial=*/true);
+  const ExecutableDescriptor &executable = (*engine)->descriptor();
+  Expected<std::optional<comm::MpiLaunch>> launch = comm::detectMpiLaunch();
+  if (!launch)
+    return launch.status();
+  if (*launch)
+    if (Status s = checkLaunch(executable.plan, **launch); !s.ok())
+      // Said once.
+      return (*launch)->rank == 0 ? Expected<int>(s) : Expected<int>(1);
+  bool isHead = !*launch || (*launch)->rank == 0;
+  // Only the head's process has the user's standard input.
+  Expected<std::vector<int32_t>> prompt = std::vector<int32_t>{0};
+  if (isHead)
+    prompt = readPrompt(options.prompt, **engine, /*addSpecial=*/true);
   if (!prompt)
     return prompt.status();
   Expected<Generator> generator =
       Generator::create(**engine, options, programStart);
   if (!generator)
     return generator.status();
-  if (Status s = (*engine)->load(generator->needs()); !s.ok())
-    return s;
-
-  std::string echoed;
-  if (options.echo && tokenizer)
-    echoed = tokenizer->decode(*prompt);
-  if (!options.json)
-    if (Status s = writeOutput(echoed); !s.ok())
-      return s;
-  Generator::Write write = [&](int32_t token, std::string_view text) {
-    return options.json ? Status() : writePiece(token, text, tokenizer);
-  };
-  Expected<Generation> result = generator->run(*prompt, write);
-  if (!result)
-    return result.status();
-  if (options.json) {
-    std::string text = echoed + result->text;
-    if (Status s =
-            writeOutput(toJson(*result, options, tokenizer ? &text : nullptr));
-        !s.ok())
-      return s;
-    return 0;
-  }
-  if (Status s = writeOutput("\n"); !s.ok())
-    return s;
-  noteSpeed(result->timing, options);
-  return result->finish == FinishReason::Cancelled ? interruptedExitCode() : 0;
+  bool pipelined =
+      PipelineSession::isWanted(executable, options.pipeline, *launch);
+  // Logits stay with the last stage, and strangers are no rows of the head's.
+  bool localOnly = options.lastLogits || options.engine.company > 0;
+  if (localOnly && *launch && (*launch)->size > 1)
+    return failure(
+        "--logits and --company work in one process: without mpirun");
+  GenerateRun run(**engine, options, generator.take(), prompt.take());
+  return pipelined && !localOnly ? run.pipelined(*launch) : run.local();
 }

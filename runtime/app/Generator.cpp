@@ -1,4 +1,4 @@
-//===- Generator.cpp - one prompt continued -------------------------------===//
+//===- Generator.cpp - a prompt continued as text -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,154 +7,81 @@
 
 #include "runtime/app/Generator.h"
 
-#include "runtime/app/Interrupt.h"
-
-#include <algorithm>
-
 using namespace sluice;
 using namespace sluice::app;
 
 namespace {
 
-double secondsBetween(Generator::Clock::time_point from,
-                      Generator::Clock::time_point to) {
+double secondsBetween(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-/// Prompt rows of a step.
-int64_t chunkRows(const Engine &engine) {
-  return std::min(engine.options().prefillChunk, engine.contextLength());
+/// What the options ask of a stream of this model's tokens.
+Expected<RequestSpec> makeSpec(const ExecutableDescriptor &model,
+                               const GenerateOptions &options) {
+  if (Status s = options.sampling.validate(model.vocabSize); !s.ok())
+    return s;
+  RequestSpec spec;
+  spec.sampling = options.sampling;
+  spec.maxTokens = options.predict;
+  spec.stopTokens = options.stopTokens;
+  for (int32_t token : spec.stopTokens)
+    if (token >= model.vocabSize)
+      return failure("--stop-token: ", token, " is not in the vocabulary of ",
+                     model.vocabSize);
+  if (!options.ignoreEos)
+    spec.stopTokens.insert(spec.stopTokens.end(), model.eosTokens.begin(),
+                           model.eosTokens.end());
+  if (options.logProbs)
+    spec.logProbabilities =
+        int32_t(std::min(*options.logProbs, model.vocabSize));
+  return spec;
 }
 
 } // namespace
 
-std::string_view app::finishReasonName(FinishReason reason) {
-  switch (reason) {
-  case FinishReason::Stop:
-    return "stop";
-  case FinishReason::Length:
-    return "length";
-  case FinishReason::Cancelled:
-    break;
-  }
-  return "cancelled";
+double GenerationTiming::tokensPerSecond() const {
+  return generatedTokens > 1 && generateSeconds > 0
+             ? double(generatedTokens - 1) / generateSeconds
+             : 0;
 }
 
-Expected<Generator> Generator::create(Engine &engine,
+Expected<Generator> Generator::create(const Engine &engine,
                                       const GenerateOptions &options,
                                       Clock::time_point programStart) {
-  const ProgramDescriptor &program = engine.program();
-  if (Status s = options.sampling.validate(program.vocabSize); !s.ok())
-    return s;
+  Expected<RequestSpec> spec = makeSpec(engine.descriptor(), options);
+  if (!spec)
+    return spec.status();
   if (!options.stopStrings.empty() && !engine.tokenizer())
     return failure("--stop: this model has no tokenizer");
-  std::vector<int32_t> stopTokens = options.stopTokens;
-  for (int32_t token : stopTokens)
-    if (token >= program.vocabSize)
-      return failure("--stop-token: ", token, " is not in the vocabulary of ",
-                     program.vocabSize);
-  if (!options.ignoreEos)
-    stopTokens.insert(stopTokens.end(), program.eosTokens.begin(),
-                      program.eosTokens.end());
-  Expected<StopMatcher> stop =
-      StopMatcher::create(options.stopStrings, std::move(stopTokens));
+  // Stop tokens end the stream already.
+  Expected<StopMatcher> stop = StopMatcher::create(options.stopStrings, {});
   if (!stop)
     return stop.status().withContext("--stop");
-  return Generator(engine, options, stop.take(), programStart);
+  return Generator(engine, options, spec.take(), stop.take(), programStart);
 }
 
-Generator::Generator(Engine &engine, const GenerateOptions &options,
-                     StopMatcher stop, Clock::time_point programStart)
-    : engine(&engine), options(&options), programStart(programStart),
-      sampler(engine.program().vocabSize), stop(std::move(stop)),
-      batch(chunkRows(engine) + Company::maxRows * options.engine.company,
-            1 + options.engine.company) {
+Generator::Generator(const Engine &engine, const GenerateOptions &options,
+                     RequestSpec spec, StopMatcher stop,
+                     Clock::time_point programStart)
+    : options(&options), spec(std::move(spec)), programStart(programStart),
+      stop(std::move(stop)) {
   if (engine.tokenizer())
     detokenizer.emplace(*engine.tokenizer());
 }
 
-EngineNeeds Generator::needs() const {
-  return {batch.rowLimit(), 1 + options->engine.company,
-          1 + options->engine.company};
-}
-
-/// One step with some of the sequence's pending tokens and all strangers.
-Status Generator::step() {
-  cpu::Executor &executor = engine->executor();
-  batch.clear();
-  if (Status s = company->addBefore(batch); !s.ok())
-    return s;
-  int64_t before = batch.outputs();
-  int64_t rows = sequence->schedule(batch, chunkRows(*engine), LogitsOf::Last);
-  bool hasLogits = batch.outputs() > before;
-  if (Status s = company->addBehind(batch); !s.ok())
-    return s;
-  if (Status s = executor.execute(batch); !s.ok())
-    return s;
-  sequence->commit(rows);
-  if (hasLogits)
-    logits = executor.logits(before);
-  return {};
-}
-
-/// Computes all pending tokens; false when the user interrupts.
-Expected<bool> Generator::compute() {
-  while (sequence->pending() > 0) {
-    if (interrupted())
-      return false;
-    if (Status s = step(); !s.ok())
-      return s;
-  }
-  return true;
-}
-
-Status Generator::report(int32_t token) {
-  if (!options->logProbs)
-    return {};
-  Expected<LogProbabilities> all = LogProbabilities::of(logits);
-  if (!all)
-    return all.status();
-  result.reports.push_back(
-      {{token, all->logProbability(token)}, all->top(*options->logProbs)});
-  return {};
-}
-
-/// Samples a token from the logits and takes it; false when the text ends.
-Expected<bool> Generator::generateOne(std::span<const int32_t> prompt,
-                                      const Write &write) {
-  Expected<int32_t> token = sampler.sample(logits, options->sampling, prompt,
-                                           result.tokens, sequence->length());
-  if (!token)
-    return token.status();
-  if (stop.isStopToken(*token)) {
-    result.finish = FinishReason::Stop;
-    return false;
-  }
-  if (Status s = report(*token); !s.ok())
-    return s;
-  result.tokens.push_back(*token);
-  Clock::time_point now = Clock::now();
+Status Generator::take(StreamedToken token, const Write &write) {
+  result.tokens.push_back(token.token);
+  if (token.report)
+    result.reports.push_back(std::move(*token.report));
   if (result.tokens.size() == 1)
-    firstToken = now;
-  result.timing.generateSeconds = secondsBetween(firstToken, now);
-
+    firstToken = token.at;
+  result.timing.generateSeconds = secondsBetween(firstToken, token.at);
   std::string certain;
   if (detokenizer)
-    certain = stop.push(detokenizer->push(*token));
+    certain = stop.push(detokenizer->push(token.token));
   result.text += certain;
-  if (Status s = write(*token, certain); !s.ok())
-    return s;
-  if (stop.stopped()) {
-    result.finish = FinishReason::Stop;
-    return false;
-  }
-  bool enough = options->predict >= 0 &&
-                int64_t(result.tokens.size()) >= options->predict;
-  if (enough || sequence->length() == engine->contextLength())
-    return false;
-  if (Status s = sequence->append(*token); !s.ok())
-    return s;
-  return true;
+  return write(token.token, certain);
 }
 
 /// Writes what was held back in case a character or a stop string went on.
@@ -170,46 +97,30 @@ Status Generator::finishText(const Write &write) {
 }
 
 Expected<Generation> Generator::run(std::span<const int32_t> prompt,
-                                    const Write &write) {
-  cpu::Executor &executor = engine->executor();
-  Expected<SequenceId> id = executor.openSequence();
-  if (!id)
-    return id.status();
-  Expected<Company> strangers =
-      Company::create(executor, options->engine.company);
-  if (!strangers)
-    return strangers.status();
-  company = strangers.take();
-  sequence.emplace(*id, engine->contextLength());
-  if (Status s = sequence->append(prompt); !s.ok())
-    return s;
-
+                                    TokenStream &stream, const Write &write) {
   Clock::time_point promptStart = Clock::now();
-  Expected<bool> more = compute();
-  if (!more)
-    return more.status();
+  if (Status s = stream.start(prompt); !s.ok())
+    return s;
   firstToken = Clock::now();
-  result.timing.promptTokens = int64_t(prompt.size());
-  result.timing.promptSeconds = secondsBetween(promptStart, firstToken);
-  if (*more && options->lastLogits)
-    result.lastLogits.assign(logits.begin(), logits.end());
-  bool going = *more && options->predict != 0;
-  while (going) {
-    Expected<bool> accepted = generateOne(prompt, write);
-    if (!accepted)
-      return accepted.status();
-    going = *accepted;
-    if (!going)
+  if (options->lastLogits)
+    result.lastLogits.assign(stream.promptLogits().begin(),
+                             stream.promptLogits().end());
+  while (!stop.stopped()) {
+    Expected<std::optional<StreamedToken>> token = stream.next();
+    if (!token)
+      return token.status();
+    if (!*token)
       break;
-    more = compute();
-    if (!more)
-      return more.status();
-    going = *more;
+    if (Status s = take(std::move(**token), write); !s.ok())
+      return s;
   }
-  if (!*more)
-    result.finish = FinishReason::Cancelled;
+  if (stop.stopped())
+    stream.stop();
+  result.finish = stop.stopped() ? FinishReason::Stop : stream.finish();
   if (Status s = finishText(write); !s.ok())
     return s;
+  result.timing.promptTokens = int64_t(prompt.size());
+  result.timing.promptSeconds = secondsBetween(promptStart, firstToken);
   result.timing.generatedTokens = int64_t(result.tokens.size());
   result.timing.firstTokenSeconds = secondsBetween(programStart, firstToken);
   return std::move(result);

@@ -10,6 +10,7 @@
 #include "runtime/base/StandardOutput.h"
 #include "runtime/device/cpu/ProgramABI.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -19,20 +20,40 @@ using namespace sluice::app;
 
 namespace {
 
+/// What one program takes.
+struct ProgramInfo {
+  uint64_t weightBytes = 0; // as kernels read them
+  uint64_t cacheBytesPerToken = 0;
+  uint64_t arenaBytes = 0;
+};
+
 /// What the command tells, gathered before it is written in either form.
 struct Info {
-  ProgramDescriptor program;
+  ExecutableDescriptor executable;
+  std::vector<ProgramInfo> programs; // in the descriptor's order
   int64_t contextLength = 0;
   int64_t stepRows = 0;
   std::map<std::string_view, uint64_t> formatBytes; // as the model's files have
-  uint64_t weightBytes = 0;                         // as kernels read them
-  uint64_t cacheBytesPerToken = 0;
-  uint64_t arenaBytes = 0;
-  std::string cpuProblem; // empty: this CPU will do
+  std::string cpuProblem;                           // empty: this CPU will do
   int64_t tokenizerTokens = 0;
 
+  /// That of the target; a stage's program is as good as another's.
+  const std::string &cpu() const { return executable.programs[0].cpu; }
+
+  uint64_t total(uint64_t ProgramInfo::*bytes) const {
+    uint64_t sum = 0;
+    for (const ProgramInfo &program : programs)
+      sum += program.*bytes;
+    return sum;
+  }
+  /// A draft's context may be shorter.
   uint64_t cacheBytes() const {
-    return cacheBytesPerToken * uint64_t(contextLength);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < programs.size(); ++i)
+      sum += programs[i].cacheBytesPerToken *
+             uint64_t(
+                 std::min(contextLength, executable.programs[i].contextLength));
+    return sum;
   }
 };
 
@@ -45,38 +66,51 @@ uint64_t cacheBytesPerToken(const ProgramDescriptor &program) {
   return floats * sizeof(float);
 }
 
+Expected<ProgramInfo> gatherProgram(const Info &info,
+                                    const ProgramDescriptor &program) {
+  // Everything, so that tables used straight from a file count as well.
+  Expected<PackedLayout> layout = planPackedFile(info.executable.files, program,
+                                                 PackedContents::Everything);
+  if (!layout)
+    return layout.status();
+  ProgramInfo result;
+  for (const PackedSection &section : layout->sections)
+    result.weightBytes += section.bytes;
+  result.cacheBytesPerToken = cacheBytesPerToken(program);
+  result.arenaBytes =
+      uint64_t(program.rowFloats * info.stepRows + program.outputFloats) *
+      sizeof(float);
+  return result;
+}
+
 Expected<Info> gather(const ProgramImage &image, const InfoOptions &options) {
-  Expected<ProgramDescriptor> parsed =
-      ProgramDescriptor::parse(image.descriptor);
+  Expected<ExecutableDescriptor> parsed =
+      ExecutableDescriptor::parse(image.descriptor);
   if (!parsed)
     return parsed.status();
   Info info;
-  info.program = parsed.take();
-  const ProgramDescriptor &program = info.program;
-  if (options.engine.contextLength > program.contextLength)
+  info.executable = parsed.take();
+  const ExecutableDescriptor &executable = info.executable;
+  if (options.engine.contextLength > executable.contextLength)
     return failure("a context of ", options.engine.contextLength,
-                   " tokens is more than the model's ", program.contextLength);
+                   " tokens is more than the model's ",
+                   executable.contextLength);
   info.contextLength = options.engine.contextLength > 0
                            ? options.engine.contextLength
-                           : program.contextLength;
+                           : executable.contextLength;
   info.stepRows = std::min(options.engine.prefillChunk, info.contextLength);
 
-  // Everything, so that tables used straight from a file count as well.
-  Expected<PackedLayout> layout =
-      planPackedFile(program, PackedContents::Everything);
-  if (!layout)
-    return layout.status();
-  for (const PackedSection &section : layout->sections)
-    info.weightBytes += section.bytes;
   std::set<std::pair<int64_t, uint64_t>> seen;
-  for (const WeightDescriptor &weight : program.weights)
-    if (seen.insert({weight.file, weight.offset}).second)
-      info.formatBytes[formatInfo(weight.stored).name] += weight.bytes;
-  info.cacheBytesPerToken = cacheBytesPerToken(program);
-  info.arenaBytes =
-      uint64_t(program.rowFloats * info.stepRows + program.outputFloats) *
-      sizeof(float);
-  info.cpuProblem = cpu::requireIsa(program.cpu).message();
+  for (const ProgramDescriptor &program : executable.programs) {
+    Expected<ProgramInfo> gathered = gatherProgram(info, program);
+    if (!gathered)
+      return gathered.status();
+    info.programs.push_back(gathered.take());
+    for (const WeightDescriptor &weight : program.weights)
+      if (seen.insert({weight.file, weight.offset}).second)
+        info.formatBytes[formatInfo(weight.stored).name] += weight.bytes;
+  }
+  info.cpuProblem = cpu::requireIsa(info.cpu()).message();
   if (!image.tokenizer.empty()) {
     Expected<text::Tokenizer> tokenizer =
         text::Tokenizer::load(image.tokenizer);
@@ -87,44 +121,128 @@ Expected<Info> gather(const ProgramImage &image, const InfoOptions &options) {
   return info;
 }
 
-std::string toJson(const Info &info) {
-  const ProgramDescriptor &program = info.program;
-  JsonWriter json;
-  json.beginObject();
-  json.key("name").string(program.name);
-  json.key("architecture").string(program.architecture);
-  json.key("parameters").number(program.parameterCount());
-  json.key("quantization").string(program.quantization);
-  json.key("context_length").number(program.contextLength);
-  json.key("vocab_size").number(program.vocabSize);
-  json.key("hidden_size").number(program.hiddenSize);
-  json.key("layers").number(program.layers);
-  json.key("tokenizer_tokens").number(info.tokenizerTokens);
-  json.key("plan").beginObject();
-  json.key("stages").number(int64_t(1));
+/// Predicted microseconds of a step of one row and of eight.
+void writeCosts(JsonWriter &json, const StepCosts &costs) {
+  json.key("step_us").beginObject();
+  for (size_t i = 0; i < costs.size(); ++i)
+    if (StepTimes::rowCounts[i] == 1 || StepTimes::rowCounts[i] == 8)
+      json.key(std::to_string(StepTimes::rowCounts[i]))
+          .number(double(costs[i].count()) / 1e3);
   json.endObject();
-  json.key("phases").beginArray();
-  for (const std::string &phase : program.phases)
-    json.string(phase);
+}
+
+void writePlan(JsonWriter &json, const ExecutionPlan &plan) {
+  json.key("plan").beginObject();
+  json.key("identity").string(formatIdentity(plan.identity));
+  json.key("stages").number(int64_t(plan.stages.size()));
+  json.key("max_latency_us").number(double(plan.maxLatency.count()) / 1e3);
+  json.key("step_rows").number(plan.stepRows);
+  json.key("ranks").beginArray();
+  for (const PlanRank &rank : plan.ranks) {
+    json.beginObject();
+    json.key("roles").beginArray();
+    for (const RankRole &role : rank.roles)
+      json.string(role.name());
+    json.endArray();
+    json.key("place").string(rank.place);
+    json.endObject();
+  }
   json.endArray();
+  json.key("channels").beginArray();
+  for (const PlanChannel &channel : plan.channels) {
+    json.beginObject();
+    json.key("name").string(channel.name);
+    json.key("kind").string(channelKindName(channel.kind));
+    json.key("from").number(channel.from);
+    json.key("to").number(channel.to);
+    json.key("capacity").number(channel.capacity);
+    json.endObject();
+  }
+  json.endArray();
+  if (plan.draft) {
+    json.key("draft").beginObject();
+    json.key("program").string(plan.draft->program);
+    json.key("placement").string(draftPlacementName(plan.draft->placement));
+    json.key("depth").number(plan.draft->depth);
+    json.key("width").number(plan.draft->width);
+    json.endObject();
+  }
+  json.endObject();
+}
+
+/// Each program with the rank that runs it.
+void writePrograms(JsonWriter &json, const Info &info) {
+  const ExecutionPlan &plan = info.executable.plan;
+  json.key("programs").beginArray();
+  for (size_t i = 0; i < info.programs.size(); ++i) {
+    const ProgramDescriptor &program = info.executable.programs[i];
+    RankRole role{RankRole::Kind::Draft, 0};
+    const StepCosts *costs = plan.draft ? &plan.draft->costs : nullptr;
+    for (size_t stage = 0; stage < plan.stages.size(); ++stage)
+      if (plan.stages[stage].program == program.name) {
+        role = {RankRole::Kind::Stage, int64_t(stage)};
+        costs = &plan.stages[stage].costs;
+      }
+    json.beginObject();
+    json.key("name").string(program.name);
+    json.key("role").string(role.name());
+    json.key("rank").number(plan.rankOf(role));
+    json.key("first_layer").number(program.firstLayer);
+    json.key("layers").number(program.layers);
+    json.key("checkpoints").number(program.checkpoints);
+    json.key("step_rows").number(program.stepRows);
+    writeCosts(json, *costs);
+    json.key("weights_bytes").number(info.programs[i].weightBytes);
+    json.key("cache_bytes_per_token")
+        .number(info.programs[i].cacheBytesPerToken);
+    json.key("arena_bytes").number(info.programs[i].arenaBytes);
+    json.endObject();
+  }
+  json.endArray();
+}
+
+void writeMemory(JsonWriter &json, const Info &info) {
   json.key("formats").beginObject();
   for (const auto &[name, bytes] : info.formatBytes)
     json.key(name).number(bytes);
   json.endObject();
   json.key("memory").beginObject();
-  json.key("weights_bytes").number(info.weightBytes);
-  json.key("cache_bytes_per_token").number(info.cacheBytesPerToken);
+  json.key("weights_bytes").number(info.total(&ProgramInfo::weightBytes));
+  json.key("cache_bytes_per_token")
+      .number(info.total(&ProgramInfo::cacheBytesPerToken));
   json.key("cache_tokens").number(info.contextLength);
   json.key("cache_bytes").number(info.cacheBytes());
   json.key("step_rows").number(info.stepRows);
-  json.key("arena_bytes").number(info.arenaBytes);
+  json.key("arena_bytes").number(info.total(&ProgramInfo::arenaBytes));
   json.endObject();
-  json.key("cpu").string(program.cpu);
+}
+
+std::string toJson(const Info &info) {
+  const ExecutableDescriptor &executable = info.executable;
+  JsonWriter json;
+  json.beginObject();
+  json.key("name").string(executable.name);
+  json.key("architecture").string(executable.architecture);
+  json.key("parameters").number(executable.parameterCount());
+  json.key("quantization").string(executable.quantization);
+  json.key("context_length").number(executable.contextLength);
+  json.key("vocab_size").number(executable.vocabSize);
+  json.key("hidden_size").number(executable.hiddenSize);
+  json.key("layers").number(executable.layers);
+  json.key("tokenizer_tokens").number(info.tokenizerTokens);
+  writePlan(json, executable.plan);
+  writePrograms(json, info);
+  json.key("phases").beginArray();
+  for (const std::string &phase : executable.phases)
+    json.string(phase);
+  json.endArray();
+  writeMemory(json, info);
+  json.key("cpu").string(info.cpu());
   json.key("cpu_supported").boolean(info.cpuProblem.empty());
   json.key("abi_version").number(int64_t(SLUICE_ABI_VERSION));
-  json.key("embedded").boolean(program.embedded);
+  json.key("embedded").boolean(executable.embedded);
   json.key("files").beginArray();
-  for (const ModelFile &file : program.files) {
+  for (const ModelFile &file : executable.files) {
     json.beginObject();
     json.key("path").string(file.path);
     json.key("size").number(file.size);
@@ -149,8 +267,52 @@ std::string joined(const std::vector<std::string> &words, const char *between) {
   return all;
 }
 
+std::string counted(int64_t number, const char *word) {
+  return std::to_string(number) + " " + word + (number == 1 ? "" : "s");
+}
+
+std::string planSummary(const ExecutionPlan &plan) {
+  std::string text = counted(int64_t(plan.stages.size()), "stage");
+  if (plan.draft)
+    text += " and a draft";
+  return text + " on " + counted(int64_t(plan.ranks.size()), "rank");
+}
+
+/// "head, draft: draft" or "stage 1: main.s1, layers 2 to 4, 24.1 MB".
+std::string describeRank(const Info &info, int64_t rank) {
+  const ExecutionPlan &plan = info.executable.plan;
+  std::vector<std::string> parts;
+  for (const RankRole &role : plan.ranks[size_t(rank)].roles) {
+    std::string text = role.name();
+    if (role.kind != RankRole::Kind::Head) {
+      const std::string &name = role.kind == RankRole::Kind::Draft
+                                    ? plan.draft->program
+                                    : plan.stages[size_t(role.stage)].program;
+      auto index = size_t(*info.executable.findProgram(name));
+      const ProgramDescriptor &program = info.executable.programs[index];
+      text += " (" + name + ": " + counted(program.layers, "layer") + " from " +
+              std::to_string(program.firstLayer) + ", " +
+              megabytes(info.programs[index].weightBytes) + ", " +
+              counted(program.checkpoints, "checkpoint") + ")";
+    }
+    parts.push_back(std::move(text));
+  }
+  const std::string &place = plan.ranks[size_t(rank)].place;
+  return std::to_string(rank) + (place.empty() ? "" : " on " + place) + ": " +
+         joined(parts, ", ");
+}
+
+std::string memorySummary(const Info &info) {
+  uint64_t perToken = info.total(&ProgramInfo::cacheBytesPerToken);
+  return megabytes(info.total(&ProgramInfo::weightBytes)) + " weights, " +
+         megabytes(info.cacheBytes()) + " cache (" + std::to_string(perToken) +
+         " bytes a token, " + std::to_string(info.contextLength) +
+         " tokens), " + megabytes(info.total(&ProgramInfo::arenaBytes)) +
+         " for steps of " + std::to_string(info.stepRows) + " rows";
+}
+
 std::string toText(const Info &info) {
-  const ProgramDescriptor &program = info.program;
+  const ExecutableDescriptor &executable = info.executable;
   std::string out;
   auto line = [&out](const char *label, const std::string &value) {
     char start[24];
@@ -159,37 +321,33 @@ std::string toText(const Info &info) {
   };
   char parameters[40];
   std::snprintf(parameters, sizeof(parameters), "%.1f million",
-                double(program.parameterCount()) / 1e6);
-  line("name", program.name);
-  line("architecture", program.architecture);
+                double(executable.parameterCount()) / 1e6);
+  line("name", executable.name);
+  line("architecture", executable.architecture);
   line("parameters", parameters);
-  line("shape", std::to_string(program.layers) + " layers of " +
-                    std::to_string(program.hiddenSize) + ", vocabulary " +
-                    std::to_string(program.vocabSize) + ", context " +
-                    std::to_string(program.contextLength));
+  line("shape", std::to_string(executable.layers) + " layers of " +
+                    std::to_string(executable.hiddenSize) + ", vocabulary " +
+                    std::to_string(executable.vocabSize) + ", context " +
+                    std::to_string(executable.contextLength));
   line("tokenizer", info.tokenizerTokens > 0
                         ? std::to_string(info.tokenizerTokens) + " tokens"
                         : "none");
-  line("plan", "1 stage");
-  line("phases", joined(program.phases, " > "));
+  line("plan", planSummary(executable.plan));
+  for (size_t rank = 0; rank < executable.plan.ranks.size(); ++rank)
+    line("rank", describeRank(info, int64_t(rank)));
+  line("phases", joined(executable.phases, " > "));
   std::vector<std::string> formats;
   for (const auto &[name, bytes] : info.formatBytes)
     formats.push_back(std::string(name) + " " + megabytes(bytes));
   line("formats", joined(formats, ", ") + " in the files; computes in " +
-                      program.quantization);
-  line("memory", megabytes(info.weightBytes) + " weights, " +
-                     megabytes(info.cacheBytes()) + " cache (" +
-                     std::to_string(info.cacheBytesPerToken) +
-                     " bytes a token, " + std::to_string(info.contextLength) +
-                     " tokens), " + megabytes(info.arenaBytes) +
-                     " for steps of " + std::to_string(info.stepRows) +
-                     " rows");
-  line("cpu", program.cpu + (info.cpuProblem.empty() ? " (this CPU has it)"
-                                                     : ": " + info.cpuProblem));
+                      executable.quantization);
+  line("memory", memorySummary(info));
+  line("cpu", info.cpu() + (info.cpuProblem.empty() ? " (this CPU has it)"
+                                                    : ": " + info.cpuProblem));
   line("interface", std::to_string(SLUICE_ABI_VERSION));
-  if (program.embedded)
+  if (executable.embedded)
     line("weights", "embedded in this program");
-  for (const ModelFile &file : program.files)
+  for (const ModelFile &file : executable.files)
     line("file", file.path + ", " + megabytes(file.size));
   return out;
 }

@@ -7,7 +7,6 @@
 
 #include "runtime/app/Commands.h"
 #include "runtime/app/Program.h"
-#include "runtime/device/cpu/ProgramABI.h"
 
 #include <climits>
 #include <unistd.h>
@@ -28,7 +27,7 @@ int main(int argc, char **argv) {
   image.tokenizer = {
       reinterpret_cast<const uint8_t *>(sluice_program_tokenizer),
       sluice_program_tokenizer_size};
-  image.step = sluice_program_step;
+  image.programs = {sluice_program_table, sluice_program_table_size};
   image.executable = executablePath(argc > 0 ? argv[0] : "");
   return app::runProgram(image, argc, argv);
 }

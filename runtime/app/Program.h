@@ -6,19 +6,21 @@
 //===----------------------------------------------------------------------===//
 //
 // The compiler emits one object file with these symbols and links it with the
-// runtime's archive, which holds main(). Beside them it emits the step function
-// that runtime/device/cpu/ProgramABI.h declares.
+// runtime's archive, which holds main(). Beside them it emits the programs'
+// step functions, whose rules are in runtime/device/cpu/ProgramABI.h.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_APP_PROGRAM_H
 #define SLUICE_RUNTIME_APP_PROGRAM_H
 
+#include "runtime/device/cpu/ProgramABI.h"
+
 #include <cstdint>
 
 extern "C" {
 
-/// The program's ProgramDescriptor as JSON, not terminated.
+/// The executable's descriptor as JSON, not terminated.
 extern const char sluice_program_descriptor[];
 extern const uint64_t sluice_program_descriptor_size;
 
@@ -26,6 +28,10 @@ extern const uint64_t sluice_program_descriptor_size;
 /// has none.
 extern const char sluice_program_tokenizer[];
 extern const uint64_t sluice_program_tokenizer_size;
+
+/// The executable's programs, one entry each, in the descriptor's order.
+extern const SluiceProgramEntry sluice_program_table[];
+extern const uint64_t sluice_program_table_size; // entries
 
 } // extern "C"
 

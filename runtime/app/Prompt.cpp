@@ -105,7 +105,7 @@ Expected<std::vector<int32_t>> app::readPrompt(const PromptOptions &options,
   std::string place = placeOf(options);
   if (ids->empty())
     return failure(place, ": is empty");
-  int64_t vocabulary = engine.program().vocabSize;
+  int64_t vocabulary = engine.descriptor().vocabSize;
   for (size_t i = 0; i < ids->size(); ++i)
     if ((*ids)[i] >= vocabulary)
       return failure(place, ": token ", i + 1, " is ", (*ids)[i],

@@ -41,8 +41,8 @@ int64_t chunkRows(const Engine &engine) {
 /// Teacher-forced: each token's probability given those before it. The error of
 /// an interrupted run is "interrupted".
 Expected<Score> scoreTokens(Engine &engine, std::span<const int32_t> tokens) {
-  cpu::Executor &executor = engine.executor();
-  Expected<SequenceId> id = executor.openSequence();
+  LocalModel &model = engine.model();
+  Expected<SequenceId> id = model.openSequence();
   if (!id)
     return id.status();
   Sequence sequence(*id, engine.contextLength());
@@ -57,11 +57,11 @@ Expected<Score> scoreTokens(Engine &engine, std::span<const int32_t> tokens) {
     batch.clear();
     int64_t first = sequence.computed();
     int64_t rows = sequence.schedule(batch, chunkRows(engine), LogitsOf::All);
-    if (Status s = executor.execute(batch); !s.ok())
+    if (Status s = model.execute(batch); !s.ok())
       return s;
     sequence.commit(rows);
     for (int64_t i = 0; i < rows && first + i + 1 < sequence.length(); ++i) {
-      Expected<LogProbabilities> all = LogProbabilities::of(executor.logits(i));
+      Expected<LogProbabilities> all = LogProbabilities::of(model.logits(i));
       if (!all)
         return all.status();
       score.logProbabilities.push_back(

@@ -44,7 +44,8 @@ Expected<CachePages> CachePages::create(const Limits &limits) {
 CachePages::CachePages(const Limits &limits)
     : bounds(limits), tablePages(pagesFor(limits.tokensPerSequence)),
       table(static_cast<size_t>(tablePages * limits.sequences)),
-      tokens(static_cast<size_t>(limits.sequences), closed) {
+      tokens(static_cast<size_t>(limits.sequences), closed),
+      references(static_cast<size_t>(limits.pages), 0) {
   // Stacks that give out the lowest numbers first.
   unused.reserve(static_cast<size_t>(limits.pages));
   for (int64_t page = limits.pages - 1; page >= 0; --page)
@@ -56,6 +57,19 @@ CachePages::CachePages(const Limits &limits)
 
 int32_t *CachePages::tableOf(SequenceId sequence) {
   return table.data() + sequence * tablePages;
+}
+
+int32_t CachePages::takePage() {
+  int32_t page = unused.back();
+  unused.pop_back();
+  references[page] = 1;
+  return page;
+}
+
+void CachePages::givePage(int32_t page) {
+  assert(references[page] > 0);
+  if (--references[page] == 0)
+    unused.push_back(page);
 }
 
 Expected<SequenceId> CachePages::open() {
@@ -84,23 +98,60 @@ int64_t CachePages::length(SequenceId sequence) const {
   return tokens[sequence];
 }
 
-Status CachePages::grow(SequenceId sequence, int64_t length) {
+Expected<CachePages::Fork> CachePages::fork(SequenceId parent, int64_t length) {
+  assert(isOpen(parent) && length >= 0 && length <= tokens[parent]);
+  int64_t full = length / pageTokens;
+  bool partial = length % pageTokens != 0;
+  if (partial && unused.empty())
+    return failure("cache: a fork of sequence ", parent, " at ", length,
+                   " tokens needs a page and none is free");
+  Expected<SequenceId> opened = open();
+  if (!opened)
+    return opened.status();
+  Fork fork{*opened, std::nullopt};
+  const int32_t *from = tableOf(parent);
+  int32_t *to = tableOf(fork.sequence);
+  for (int64_t index = 0; index < full; ++index) {
+    to[index] = from[index];
+    ++references[to[index]];
+  }
+  if (partial) {
+    to[full] = takePage();
+    fork.copy = PageCopy{from[full], to[full]};
+  }
+  tokens[fork.sequence] = length;
+  return fork;
+}
+
+Status CachePages::grow(SequenceId sequence, int64_t length,
+                        std::optional<PageCopy> *copy) {
   assert(isOpen(sequence) && length >= tokens[sequence]);
   if (length > bounds.tokensPerSequence)
     return failure("cache: sequence ", sequence, ": ", length,
                    " tokens is more than the limit of ",
                    bounds.tokensPerSequence);
+  int32_t *pages = tableOf(sequence);
   int64_t held = pagesFor(tokens[sequence]);
   int64_t needed = pagesFor(length);
-  if (needed - held > freePages())
-    return failure("cache: sequence ", sequence, " needs ", needed - held,
+  bool shares = length > tokens[sequence] &&
+                tokens[sequence] % pageTokens != 0 &&
+                references[pages[held - 1]] > 1;
+  if (shares && !copy)
+    return failure("cache: sequence ", sequence, " shares page ",
+                   pages[held - 1], " and cannot grow without a copy of it");
+  int64_t taken = needed - held + (shares ? 1 : 0);
+  if (taken > freePages())
+    return failure("cache: sequence ", sequence, " needs ", taken,
                    " more pages of ", pageTokens, " tokens and ", freePages(),
                    " are free");
-  int32_t *pages = tableOf(sequence);
-  for (int64_t index = held; index < needed; ++index) {
-    pages[index] = unused.back();
-    unused.pop_back();
+  if (shares) {
+    int32_t shared = pages[held - 1];
+    pages[held - 1] = takePage();
+    givePage(shared);
+    *copy = PageCopy{shared, pages[held - 1]};
   }
+  for (int64_t index = held; index < needed; ++index)
+    pages[index] = takePage();
   tokens[sequence] = length;
   return {};
 }
@@ -112,7 +163,7 @@ void CachePages::truncate(SequenceId sequence, int64_t length) {
   int32_t *pages = tableOf(sequence);
   int64_t kept = pagesFor(length);
   for (int64_t index = pagesFor(tokens[sequence]); index > kept; --index)
-    unused.push_back(pages[index - 1]);
+    givePage(pages[index - 1]);
   tokens[sequence] = length;
 }
 

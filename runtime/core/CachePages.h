@@ -14,6 +14,16 @@
 // rows and heads that read them pass over; it is a whole number of vectors on
 // every CPU; and at most 31 tokens of memory per sequence are unused.
 //
+// Sequences that begin alike share the pages of that beginning: fork() counts
+// references to full pages and copies the one that is not full. What is shared
+// is never written: a sequence that was cut back into a shared page gets a copy
+// of it when it grows again. The copying itself is the device's, before the
+// step that writes to the copies:
+//
+//   Expected<CachePages::Fork> fork = pages.fork(parent, length);
+//   if (fork->copy)
+//     copies.push_back(*fork->copy);
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_CORE_CACHEPAGES_H
@@ -22,10 +32,20 @@
 #include "runtime/core/StepBatch.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace sluice {
+
+/// The content of page `from`, in all layers, goes to page `to`. Copies are
+/// made in the order in which they were asked for: a later one may read or
+/// overwrite what an earlier one wrote.
+struct PageCopy {
+  int32_t from = 0;
+  int32_t to = 0;
+  bool operator==(const PageCopy &) const = default;
+};
 
 /// Pages of a cache and the sequences that hold them. Everything is allocated
 /// by create(); no later call allocates. Thread-compatible.
@@ -51,7 +71,21 @@ public:
   /// as many as the limit are open.
   Expected<SequenceId> open();
 
-  /// Ends a sequence; its pages are free. O(pages held).
+  struct Fork {
+    SequenceId sequence = 0;
+    std::optional<PageCopy> copy;
+  };
+
+  /// Opens a sequence of the first `length` tokens of `parent`, which is at
+  /// least as long. Full pages are shared; where `length` lies inside a page,
+  /// the new sequence gets a page of its own in place of it, to which the
+  /// caller copies the parent's. O(pages of the new sequence). Errors, and then
+  /// nothing changed: as many sequences as the limit are open, or no page is
+  /// free.
+  Expected<Fork> fork(SequenceId parent, int64_t length);
+
+  /// Ends a sequence; pages that no other sequence shares are free. O(pages
+  /// held).
   void close(SequenceId sequence);
 
   bool isOpen(SequenceId sequence) const;
@@ -59,16 +93,27 @@ public:
   /// Tokens that the sequence has room for in use.
   int64_t length(SequenceId sequence) const;
 
-  /// Makes the sequence `tokens` long; takes pages as needed. Errors, and then
-  /// nothing changed: over the sequence's limit, or not enough free pages.
-  Status grow(SequenceId sequence, int64_t tokens);
+  /// Makes the sequence `tokens` long; takes pages as needed. Where it grows
+  /// into a page that is shared, a page of its own takes its place, and `copy`
+  /// is set to what is to be copied; else `copy` is left alone. Without forks,
+  /// `copy` is not needed. Errors, and then nothing changed: over the
+  /// sequence's limit, not enough free pages, or a copy that nobody asked for.
+  /// O(pages taken).
+  Status grow(SequenceId sequence, int64_t tokens,
+              std::optional<PageCopy> *copy = nullptr);
 
-  /// Makes the sequence `tokens` long, where that is shorter, and frees the
-  /// pages that are no longer in use. O(pages freed).
+  /// Makes the sequence `tokens` long, where that is shorter, and gives back
+  /// the pages that are no longer in use: those are free that no other sequence
+  /// shares. O(pages given back).
   void truncate(SequenceId sequence, int64_t tokens);
 
   /// The pages of the sequence: position p lies in pages(s)[p / pageTokens].
   std::span<const int32_t> pages(SequenceId sequence) const;
+
+  /// How many sequences hold the page; 0: it is free.
+  int32_t holders(int32_t page) const {
+    return references[static_cast<size_t>(page)];
+  }
 
   int64_t freePages() const { return static_cast<int64_t>(unused.size()); }
   int64_t openSequences() const;
@@ -77,6 +122,8 @@ public:
 private:
   explicit CachePages(const Limits &limits);
   int32_t *tableOf(SequenceId sequence);
+  int32_t takePage();
+  void givePage(int32_t page);
 
   static constexpr int64_t closed = -1;
 
@@ -84,6 +131,7 @@ private:
   int64_t tablePages;               ///< entries of one sequence's table
   std::vector<int32_t> table;       ///< table[sequence][page index]
   std::vector<int64_t> tokens;      ///< tokens[sequence], or closed
+  std::vector<int32_t> references;  ///< references[page]: sequences with it
   std::vector<int32_t> unused;      ///< free pages, as a stack
   std::vector<SequenceId> closedId; ///< free sequence ids, as a stack
 };

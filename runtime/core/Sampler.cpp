@@ -75,6 +75,48 @@ Expected<int32_t> Sampler::sample(std::span<const float> logits,
                                   int64_t position) {
   if (params.greedy() && params.logitBias.empty() && !params.hasPenalties())
     return largestOf(logits);
+  Expected<int32_t> best = prepare(logits, params, prompt, output);
+  if (!best || params.greedy())
+    return best;
+  return draw(params.seed, position);
+}
+
+Status Sampler::rank(std::span<const float> logits,
+                     const SamplingParams &params,
+                     std::span<const int32_t> prompt,
+                     std::span<const int32_t> output, int64_t position,
+                     int64_t count, std::vector<Candidate> &ranked) {
+  ranked.clear();
+  Expected<int32_t> best = prepare(logits, params, prompt, output);
+  if (!best)
+    return best.status();
+  if (params.greedy())
+    std::erase_if(candidates,
+                  [](const Scored &each) { return each.logit == -HUGE_VAL; });
+  else
+    addNoise(params.seed, position);
+  auto before = [](const Scored &a, const Scored &b) {
+    return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+  };
+  auto end = candidates.begin() +
+             std::min(count, static_cast<int64_t>(candidates.size()));
+  std::partial_sort(candidates.begin(), end, candidates.end(), before);
+  double top = candidates.front().logit;
+  double sum = 0;
+  for (const Scored &candidate : candidates)
+    sum += std::exp(candidate.logit - top);
+  for (auto each = candidates.begin(); each != end; ++each)
+    ranked.push_back(
+        {each->token, static_cast<float>(std::exp(each->logit - top) / sum)});
+  return {};
+}
+
+/// Leaves in `candidates` what can be chosen. Returns the largest logit's
+/// token, which is all there is to it where the temperature is 0.
+Expected<int32_t> Sampler::prepare(std::span<const float> logits,
+                                   const SamplingParams &params,
+                                   std::span<const int32_t> prompt,
+                                   std::span<const int32_t> output) {
   if (Status loaded = load(logits); !loaded.ok())
     return loaded;
   applyBias(params);
@@ -86,10 +128,10 @@ Expected<int32_t> Sampler::sample(std::span<const float> logits,
   // The difference first: a quotient of two finite numbers may overflow, and
   // infinity less infinity is no logit.
   double top = candidates[*best].logit;
-  for (Candidate &candidate : candidates)
+  for (Scored &candidate : candidates)
     candidate.logit = (candidate.logit - top) / params.temperature;
   filter(params);
-  return draw(params.seed, position);
+  return best;
 }
 
 Status Sampler::load(std::span<const float> logits) {
@@ -133,8 +175,8 @@ void Sampler::applyPenalties(const SamplingParams &params,
 }
 
 Expected<int32_t> Sampler::largest() const {
-  const Candidate *best = &candidates.front();
-  for (const Candidate &candidate : candidates)
+  const Scored *best = &candidates.front();
+  for (const Scored &candidate : candidates)
     if (candidate.logit > best->logit)
       best = &candidate;
   if (best->logit == -HUGE_VAL)
@@ -149,7 +191,7 @@ Expected<int32_t> Sampler::largest() const {
 void Sampler::filter(const SamplingParams &params) {
   double least = params.minP > 0 ? std::log(params.minP)
                                  : std::numeric_limits<double>::lowest();
-  std::erase_if(candidates, [least](const Candidate &candidate) {
+  std::erase_if(candidates, [least](const Scored &candidate) {
     return candidate.logit < least;
   });
   if (params.topK > 0 && params.topK < static_cast<int64_t>(candidates.size()))
@@ -168,12 +210,12 @@ template <typename Weight, typename Needed>
 void Sampler::keepFirst(Weight weight, Needed needed) {
   constexpr int64_t ranges = 1024;
   constexpr double rangesPerUnit = 32;
-  auto rangeOf = [](const Candidate &candidate) {
+  auto rangeOf = [](const Scored &candidate) {
     return static_cast<int64_t>(
         std::min(-candidate.logit * rangesPerUnit, ranges - 1.0));
   };
   std::array<double, ranges> sums = {};
-  for (const Candidate &candidate : candidates)
+  for (const Scored &candidate : candidates)
     sums[rangeOf(candidate)] += weight(candidate.logit);
   double target = needed(std::accumulate(sums.begin(), sums.end(), 0.0));
   int64_t edge = 0;
@@ -181,14 +223,13 @@ void Sampler::keepFirst(Weight weight, Needed needed) {
   while (edge < ranges - 1 && sum + sums[edge] < target)
     sum += sums[edge++];
 
-  auto inside = std::partition(
-      candidates.begin(), candidates.end(),
-      [&](const Candidate &each) { return rangeOf(each) < edge; });
+  auto inside =
+      std::partition(candidates.begin(), candidates.end(),
+                     [&](const Scored &each) { return rangeOf(each) < edge; });
   auto atEdge =
-      std::partition(inside, candidates.end(), [&](const Candidate &each) {
-        return rangeOf(each) == edge;
-      });
-  std::sort(inside, atEdge, [](const Candidate &a, const Candidate &b) {
+      std::partition(inside, candidates.end(),
+                     [&](const Scored &each) { return rangeOf(each) == edge; });
+  std::sort(inside, atEdge, [](const Scored &a, const Scored &b) {
     return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
   });
   while (inside != atEdge && sum < target)
@@ -196,12 +237,25 @@ void Sampler::keepFirst(Weight weight, Needed needed) {
   candidates.erase(inside, candidates.end());
 }
 
+/// Turns logits into scores, as draw() compares them.
+void Sampler::addNoise(uint64_t seed, int64_t position) {
+  std::array<uint32_t, 4> words = {};
+  int64_t group = -1;
+  for (Scored &candidate : candidates) {
+    if (candidate.token / 4 != group) {
+      group = candidate.token / 4;
+      words = tokenNoise(seed, position, static_cast<uint32_t>(group));
+    }
+    candidate.logit += gumbel(words[candidate.token % 4]);
+  }
+}
+
 int32_t Sampler::draw(uint64_t seed, int64_t position) const {
   std::array<uint32_t, 4> words = {};
   int64_t group = -1;
   double bestScore = -HUGE_VAL;
   int32_t bestToken = candidates.front().token;
-  for (const Candidate &candidate : candidates) {
+  for (const Scored &candidate : candidates) {
     if (candidate.token / 4 != group) {
       group = candidate.token / 4;
       words = tokenNoise(seed, position, static_cast<uint32_t>(group));

@@ -31,6 +31,7 @@
 #ifndef SLUICE_RUNTIME_CORE_SAMPLER_H
 #define SLUICE_RUNTIME_CORE_SAMPLER_H
 
+#include "runtime/core/Rows.h"
 #include "runtime/core/SamplingParams.h"
 
 #include <cstdint>
@@ -57,12 +58,28 @@ public:
                            std::span<const int32_t> prompt,
                            std::span<const int32_t> output, int64_t position);
 
+  /// For a draft: the `count` likeliest tokens in the order in which sample()
+  /// would choose them if those before were forbidden; fewer where fewer are
+  /// left. `ranked` is cleared first and keeps its room. Its first token is
+  /// that of sample(), and the noise is the same, so that a draft with a
+  /// similar distribution guesses what the target will draw. The confidence is
+  /// the softmax of what the tokens are ordered by: the logits where the
+  /// temperature is 0, logit / temperature + noise otherwise. Errors: as
+  /// sample().
+  Status rank(std::span<const float> logits, const SamplingParams &params,
+              std::span<const int32_t> prompt, std::span<const int32_t> output,
+              int64_t position, int64_t count, std::vector<Candidate> &ranked);
+
 private:
-  struct Candidate {
+  struct Scored {
     double logit;
     int32_t token;
   };
 
+  Expected<int32_t> prepare(std::span<const float> logits,
+                            const SamplingParams &params,
+                            std::span<const int32_t> prompt,
+                            std::span<const int32_t> output);
   Status load(std::span<const float> logits);
   void applyBias(const SamplingParams &params);
   void applyPenalties(const SamplingParams &params,
@@ -72,12 +89,13 @@ private:
   void filter(const SamplingParams &params);
   template <typename Weight, typename Needed>
   void keepFirst(Weight weight, Needed needed);
+  void addNoise(uint64_t seed, int64_t position);
   int32_t draw(uint64_t seed, int64_t position) const;
 
   int64_t size;
-  std::vector<Candidate> candidates; ///< by token id until filter()
-  std::vector<int32_t> outputCount;  ///< [token], all zero between calls
-  std::vector<uint8_t> seen;         ///< [token], all zero between calls
+  std::vector<Scored> candidates;   ///< by token id until filter()
+  std::vector<int32_t> outputCount; ///< [token], all zero between calls
+  std::vector<uint8_t> seen;        ///< [token], all zero between calls
 };
 
 } // namespace sluice

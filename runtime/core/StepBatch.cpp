@@ -9,20 +9,27 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 namespace sluice {
 
-StepBatch::StepBatch(int64_t rowLimit, int64_t outputLimit)
-    : maxRows(rowLimit), maxOutputs(std::min(outputLimit, rowLimit)) {
-  assert(rowLimit >= 1 && outputLimit >= 0);
+StepBatch::StepBatch(int64_t rowLimit, int64_t outputLimit, int64_t mirrorLimit)
+    : maxRows(rowLimit), maxOutputs(std::min(outputLimit, rowLimit)),
+      maxMirrors(mirrorLimit) {
+  assert(rowLimit >= 1 && outputLimit >= 0 && mirrorLimit >= 0);
   tokenOf.reserve(static_cast<size_t>(maxRows));
   positionOf.reserve(static_cast<size_t>(maxRows));
   sequenceOf.reserve(static_cast<size_t>(maxRows));
+  wantsOf.reserve(static_cast<size_t>(maxRows));
   outputRow.reserve(static_cast<size_t>(maxOutputs));
+  mirrored.reserve(static_cast<size_t>(maxMirrors));
+  rowNow.resize(static_cast<size_t>(maxMirrors > 0 ? maxRows : 0));
 }
 
 Status StepBatch::add(SequenceId sequence, int64_t position, int32_t token,
                       bool wantsLogits) {
+  assert(!compacted && "clear() comes first");
   if (freeRows() == 0)
     return failure("step: more than ", maxRows, " rows");
   if (wantsLogits && freeOutputs() == 0)
@@ -47,14 +54,65 @@ Status StepBatch::add(SequenceId sequence, int64_t position, int32_t token,
   tokenOf.push_back(token);
   positionOf.push_back(static_cast<int32_t>(position));
   sequenceOf.push_back(sequence);
+  wantsOf.push_back(wantsLogits);
   return {};
+}
+
+Status StepBatch::addMirror(int64_t row, SequenceId sequence) {
+  assert(!compacted && "clear() comes first");
+  if (static_cast<int64_t>(mirrored.size()) == maxMirrors)
+    return failure("step: more than ", maxMirrors, " mirrors");
+  if (row < 0 || row >= rows())
+    return failure("step: a mirror of row ", row, ", of ", rows());
+  if (!mirrored.empty() && row < mirrored.back().row)
+    return failure("step: a mirror of row ", row, " after one of row ",
+                   mirrored.back().row);
+  if (sequence < 0 || sequence == sequenceOf[row])
+    return failure("step: row ", row, " of sequence ", sequenceOf[row],
+                   " cannot be mirrored in sequence ", sequence);
+  mirrored.push_back({static_cast<int32_t>(row), sequence});
+  return {};
+}
+
+void StepBatch::keep(std::span<const uint8_t> alive,
+                     std::span<const RowMove> moves, int64_t left) {
+  assert(static_cast<int64_t>(alive.size()) == rows() && left <= rows());
+  compacted = true;
+  if (!mirrored.empty()) {
+    std::iota(rowNow.begin(), rowNow.begin() + rows(), 0);
+    for (RowMove move : moves)
+      rowNow[move.from] = move.to;
+    std::erase_if(mirrored, [&](Mirror mirror) { return !alive[mirror.row]; });
+    for (Mirror &mirror : mirrored)
+      mirror.row = rowNow[mirror.row];
+    std::sort(mirrored.begin(), mirrored.end(), [](Mirror a, Mirror b) {
+      return std::pair(a.row, a.sequence) < std::pair(b.row, b.sequence);
+    });
+  }
+  for (RowMove move : moves) {
+    tokenOf[move.to] = tokenOf[move.from];
+    positionOf[move.to] = positionOf[move.from];
+    sequenceOf[move.to] = sequenceOf[move.from];
+    wantsOf[move.to] = wantsOf[move.from];
+  }
+  tokenOf.resize(static_cast<size_t>(left));
+  positionOf.resize(static_cast<size_t>(left));
+  sequenceOf.resize(static_cast<size_t>(left));
+  wantsOf.resize(static_cast<size_t>(left));
+  outputRow.clear();
+  for (int64_t row = 0; row < left; ++row)
+    if (wantsOf[row])
+      outputRow.push_back(static_cast<int32_t>(row));
 }
 
 void StepBatch::clear() {
   tokenOf.clear();
   positionOf.clear();
   sequenceOf.clear();
+  wantsOf.clear();
   outputRow.clear();
+  mirrored.clear();
+  compacted = false;
 }
 
 } // namespace sluice

@@ -9,6 +9,7 @@
 #define SLUICE_RUNTIME_CORE_STEPBATCH_H
 
 #include "runtime/base/Status.h"
+#include "runtime/core/RowMoves.h"
 
 #include <cstdint>
 #include <span>
@@ -19,19 +20,42 @@ namespace sluice {
 /// Names an open sequence of a cache: CachePages::open() gives them out.
 using SequenceId = int32_t;
 
+/// A row whose key and value are stored in one more sequence, at the row's
+/// position: a sequence that was forked in this very step behind the row, so
+/// that the page that was copied for it has not got them.
+struct Mirror {
+  int32_t row = 0;
+  SequenceId sequence = 0;
+  bool operator==(const Mirror &) const = default;
+};
+
 /// The row table of a step: one token of one sequence at one position a row.
-/// Bounded by the limits given at the start; add() and clear() allocate
-/// nothing. Rows of one sequence must lie together, in ascending positions
-/// without a gap; several sequences may share a step. Thread-compatible.
+/// Bounded by the limits given at the start; no later call allocates. Rows of
+/// one sequence are added together, in ascending positions without a gap;
+/// several sequences may share a step. After keep() they need not lie together
+/// any more. Thread-compatible.
 class StepBatch {
 public:
-  /// Room for `rowLimit` rows, of which `outputLimit` may ask for logits.
-  StepBatch(int64_t rowLimit, int64_t outputLimit);
+  /// Room for `rowLimit` rows, of which `outputLimit` may ask for logits, and
+  /// for `mirrorLimit` mirrors.
+  StepBatch(int64_t rowLimit, int64_t outputLimit, int64_t mirrorLimit = 0);
 
   /// Adds a row. Errors (and the batch stays as it was): a limit is reached, a
   /// negative number, or a row that does not continue its sequence.
   Status add(SequenceId sequence, int64_t position, int32_t token,
              bool wantsLogits);
+
+  /// Stores the row in `sequence` as well. Mirrors are added in ascending order
+  /// of their rows. Errors (and the batch stays as it was): the limit is
+  /// reached, no such row, one below the last mirror's, or its own sequence.
+  Status addMirror(int64_t row, SequenceId sequence);
+
+  /// Rows leave: alive[row] says which stay, and `moves`, made in order, bring
+  /// the `rows` living ones to the front, as planCompaction() has it. Outputs
+  /// and mirrors of the others leave with them. Nothing can be added until
+  /// clear(). O(rows).
+  void keep(std::span<const uint8_t> alive, std::span<const RowMove> moves,
+            int64_t rows);
 
   void clear();
 
@@ -50,13 +74,21 @@ public:
   /// outputRows()[o].
   std::span<const int32_t> outputRows() const { return outputRow; }
 
+  /// Ascending by row.
+  std::span<const Mirror> mirrors() const { return mirrored; }
+
 private:
   int64_t maxRows;
   int64_t maxOutputs;
+  int64_t maxMirrors;
+  bool compacted = false; ///< by keep(); until clear()
   std::vector<int32_t> tokenOf;
   std::vector<int32_t> positionOf;
   std::vector<SequenceId> sequenceOf;
+  std::vector<uint8_t> wantsOf; ///< whether the row is one of outputRow
   std::vector<int32_t> outputRow;
+  std::vector<Mirror> mirrored;
+  std::vector<int32_t> rowNow; ///< [row before keep()]: the row after it
 };
 
 } // namespace sluice

@@ -56,20 +56,21 @@ std::string sluice::folderOf(const std::string &path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-Expected<ModelFiles> ModelFiles::open(const ProgramDescriptor &program,
+Expected<ModelFiles> ModelFiles::open(std::span<const ModelFile> files,
+                                      const ProgramDescriptor &program,
                                       const FileSearch &search) {
-  std::vector<bool> needed(program.files.size());
+  std::vector<bool> needed(files.size());
   for (const WeightDescriptor &weight : program.weights)
     needed[weight.file] = true;
   ModelFiles all;
-  all.files.resize(program.files.size());
-  for (size_t i = 0; i < program.files.size(); ++i) {
+  all.files.resize(files.size());
+  for (size_t i = 0; i < files.size(); ++i) {
     if (!needed[i])
       continue;
-    Expected<MappedFile> opened = openOne(program.files[i], search);
+    Expected<MappedFile> opened = openOne(files[i], search);
     if (!opened)
       return opened.status();
-    if (Status s = checkSame(*opened, program.files[i]); !s.ok())
+    if (Status s = checkSame(*opened, files[i]); !s.ok())
       return s;
     all.files[i] = opened.take();
   }

@@ -9,7 +9,7 @@
 #define SLUICE_RUNTIME_PROGRAM_MODELFILES_H
 
 #include "runtime/base/MappedFile.h"
-#include "runtime/program/ProgramDescriptor.h"
+#include "runtime/program/ExecutableDescriptor.h"
 
 #include <optional>
 #include <vector>
@@ -22,18 +22,20 @@ struct FileSearch {
   std::string modelDir;   // when set, the only folder looked in
 };
 
-/// The files that a program's weights lie in, found, mapped and known to be the
-/// ones it was compiled from. Others that it was made from (a tokenizer's) are
-/// not looked for. Reading from several threads is safe.
+/// Those of an executable's files that a program's weights lie in, found,
+/// mapped and known to be the ones it was compiled from. Others that it was
+/// made from (a tokenizer's) are not looked for. Reading from several threads
+/// is safe.
 class ModelFiles {
 public:
   /// Each file is looked for in `modelDir` when that is set; otherwise where it
   /// was when the program was compiled, then in the executable's folder.
   /// Errors: a file that is missing, or of another size or identity.
-  static Expected<ModelFiles> open(const ProgramDescriptor &program,
+  static Expected<ModelFiles> open(std::span<const ModelFile> files,
+                                   const ProgramDescriptor &program,
                                    const FileSearch &search);
 
-  /// A weight's bytes as stored. The descriptor must be the one given to open.
+  /// A weight's bytes as stored. The program must be the one given to open.
   const uint8_t *data(const WeightDescriptor &weight) const {
     return files[weight.file]->bytes().data() + weight.offset;
   }

@@ -34,10 +34,11 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64);
 
+/// Follows the table of payloads, and ends the file.
 struct Trailer {
   char magic[16];
-  uint64_t offset;
-  uint64_t size;
+  uint64_t payloads;
+  uint64_t checksum; // of their table
 };
 static_assert(sizeof(Trailer) == 32);
 static_assert(sizeof(PackedSection) == 16);
@@ -154,27 +155,43 @@ Expected<PackedLayout> sluice::readPackedHeader(std::span<const uint8_t> bytes,
   return layout;
 }
 
-std::vector<uint8_t> sluice::encodePackedTrailer(uint64_t offset,
-                                                 uint64_t size) {
+std::vector<uint8_t>
+sluice::encodePackedTrailer(std::span<const PackedSection> payloads) {
+  std::span<const uint8_t> table = {
+      reinterpret_cast<const uint8_t *>(payloads.data()),
+      payloads.size_bytes()};
   Trailer trailer = {};
   std::memcpy(trailer.magic, trailerMagic, sizeof(trailerMagic));
-  trailer.offset = offset;
-  trailer.size = size;
-  std::vector<uint8_t> bytes(sizeof(trailer));
-  std::memcpy(bytes.data(), &trailer, sizeof(trailer));
+  trailer.payloads = payloads.size();
+  trailer.checksum = fnv1a(table);
+  std::vector<uint8_t> bytes(table.begin(), table.end());
+  bytes.resize(table.size() + sizeof(trailer));
+  std::memcpy(bytes.data() + table.size(), &trailer, sizeof(trailer));
   return bytes;
 }
 
 std::optional<std::span<const uint8_t>>
-sluice::findEmbeddedPackedFile(std::span<const uint8_t> executable) {
+sluice::findEmbeddedPackedFile(std::span<const uint8_t> executable,
+                               int64_t program) {
   Trailer trailer;
-  if (executable.size() < sizeof(trailer))
+  if (executable.size() < sizeof(trailer) || program < 0)
     return std::nullopt;
   size_t end = executable.size() - sizeof(trailer);
   std::memcpy(&trailer, executable.data() + end, sizeof(trailer));
   if (std::memcmp(trailer.magic, trailerMagic, sizeof(trailerMagic)) != 0 ||
-      trailer.offset % packedPageBytes != 0 || trailer.offset > end ||
-      trailer.size > end - trailer.offset)
+      trailer.payloads > end / sizeof(PackedSection) ||
+      uint64_t(program) >= trailer.payloads)
     return std::nullopt;
-  return executable.subspan(trailer.offset, trailer.size);
+  size_t tableBytes = trailer.payloads * sizeof(PackedSection);
+  end -= tableBytes;
+  std::span<const uint8_t> table = executable.subspan(end, tableBytes);
+  if (fnv1a(table) != trailer.checksum)
+    return std::nullopt;
+  PackedSection payload;
+  std::memcpy(&payload, table.data() + size_t(program) * sizeof(PackedSection),
+              sizeof(payload));
+  if (payload.offset % packedPageBytes != 0 || payload.offset > end ||
+      payload.bytes > end - payload.offset)
+    return std::nullopt;
+  return executable.subspan(payload.offset, payload.bytes);
 }

@@ -12,8 +12,9 @@
 //   table    for each of the descriptor's weights: offset and bytes
 //   payload  from the next page on, each section at a multiple of 64 bytes
 //
-// It stands beside the executable as a cache, or at a page boundary inside the
-// executable, where a trailer in the executable's last bytes says where.
+// Each program of an executable has one. It stands beside the executable as a
+// cache, or at a page boundary inside the executable, where a trailer in the
+// executable's last bytes says where.
 // Numbers are little-endian, as on every CPU that the kernels exist for.
 // Header and table carry a checksum; the payload, which may have gigabytes, is
 // trusted when they are intact and the size is right.
@@ -72,13 +73,16 @@ std::vector<uint8_t> encodePackedHeader(const PackedLayout &layout,
 Expected<PackedLayout> readPackedHeader(std::span<const uint8_t> bytes,
                                         const PackedKey &key, size_t weights);
 
-/// The last bytes of an executable that holds a packed file.
-std::vector<uint8_t> encodePackedTrailer(uint64_t offset, uint64_t size);
+/// The last bytes of an executable that holds packed files; `payloads` says
+/// where, in the order of the descriptor's programs.
+std::vector<uint8_t>
+encodePackedTrailer(std::span<const PackedSection> payloads);
 
-/// Finds the packed file inside an executable's bytes; nullopt where there is
-/// none. A trailer that points outside the file counts as none.
+/// Finds the packed file of program number `program` inside an executable's
+/// bytes; nullopt where there is none. A trailer that is damaged or points
+/// outside the file counts as none.
 std::optional<std::span<const uint8_t>>
-findEmbeddedPackedFile(std::span<const uint8_t> executable);
+findEmbeddedPackedFile(std::span<const uint8_t> executable, int64_t program);
 
 } // namespace sluice
 

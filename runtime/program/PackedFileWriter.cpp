@@ -22,10 +22,6 @@ int64_t threadCount(const PackingOptions &options) {
   return options.threads > 0 ? options.threads : cpu::defaultThreadCount();
 }
 
-PackedKey keyOf(const ProgramDescriptor &program) {
-  return {program.cpu, program.packingHash()};
-}
-
 Status checkCancelled(const PackingOptions &options) {
   if (options.cancelled && options.cancelled())
     return failure("interrupted");
@@ -78,11 +74,14 @@ private:
 
 } // namespace
 
-Status sluice::writePackedFile(const ProgramDescriptor &program,
-                               const ModelFiles &files, PackedContents contents,
+Status sluice::writePackedFile(const ExecutableDescriptor &executable,
+                               int64_t programIndex, const ModelFiles &files,
+                               PackedContents contents,
                                const PackingOptions &options, AtomicFile &out,
                                bool *outFailed) {
-  Expected<PackedLayout> layout = planPackedFile(program, contents);
+  const ProgramDescriptor &program = executable.programs[size_t(programIndex)];
+  Expected<PackedLayout> layout =
+      planPackedFile(executable.files, program, contents);
   if (!layout)
     return layout.status();
   Expected<StagingArea> staging = StagingArea::create(*layout);
@@ -94,7 +93,8 @@ Status sluice::writePackedFile(const ProgramDescriptor &program,
       *outFailed = true;
     return status;
   };
-  std::vector<uint8_t> header = encodePackedHeader(*layout, keyOf(program));
+  std::vector<uint8_t> header = encodePackedHeader(
+      *layout, {program.cpu, program.packingHash(executable.files)});
   if (Status s = wrote(out.write(header.data(), header.size())); !s.ok())
     return s;
 
@@ -149,19 +149,26 @@ Status sluice::packIntoMemory(const ProgramDescriptor &program,
   return {};
 }
 
-Status sluice::appendEmbeddedWeights(const ProgramDescriptor &program,
-                                     const ModelFiles &files,
+Status sluice::appendEmbeddedWeights(const ExecutableDescriptor &executable,
+                                     const FileSearch &search,
                                      const PackingOptions &options,
                                      AtomicFile &out) {
-  uint64_t start = (out.position() + packedPageBytes - 1) / packedPageBytes *
-                   packedPageBytes;
-  if (Status s = padTo(out, start); !s.ok())
-    return s;
-  if (Status s = writePackedFile(program, files, PackedContents::Everything,
-                                 options, out);
-      !s.ok())
-    return s;
-  std::vector<uint8_t> trailer =
-      encodePackedTrailer(start, out.position() - start);
+  std::vector<PackedSection> payloads;
+  for (size_t i = 0; i < executable.programs.size(); ++i) {
+    Expected<ModelFiles> files =
+        ModelFiles::open(executable.files, executable.programs[i], search);
+    if (!files)
+      return files.status();
+    uint64_t start = (out.position() + packedPageBytes - 1) / packedPageBytes *
+                     packedPageBytes;
+    if (Status s = padTo(out, start); !s.ok())
+      return s;
+    if (Status s = writePackedFile(executable, int64_t(i), *files,
+                                   PackedContents::Everything, options, out);
+        !s.ok())
+      return s;
+    payloads.push_back({start, out.position() - start});
+  }
+  std::vector<uint8_t> trailer = encodePackedTrailer(payloads);
   return out.write(trailer.data(), trailer.size());
 }

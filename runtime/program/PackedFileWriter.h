@@ -10,7 +10,7 @@
 //
 //   AtomicFile out = ...;                    // the linked executable's bytes
 //   out.write(...);
-//   if (Status s = appendEmbeddedWeights(program, files, {}, out); !s.ok())
+//   if (Status s = appendEmbeddedWeights(executable, {}, {}, out); !s.ok())
 //     return s;
 //   return out.commit();
 //
@@ -35,11 +35,12 @@ struct PackingOptions {
   std::function<bool()> cancelled;
 };
 
-/// Writes the packed file of `program` to `out`, whose position must be a
-/// multiple of packedPageBytes. A piece of a weight is in memory at a time.
-/// Errors: a weight that is not finite or cannot be packed, a failed write,
-/// cancellation. `outFailed`, when given, tells whether it was the write.
-Status writePackedFile(const ProgramDescriptor &program,
+/// Writes the packed file of the executable's program number `program` to
+/// `out`, whose position must be a multiple of packedPageBytes. A piece of a
+/// weight is in memory at a time. Errors: a weight that is not finite or cannot
+/// be packed, a failed write, cancellation. `outFailed`, when given, tells
+/// whether it was the write.
+Status writePackedFile(const ExecutableDescriptor &executable, int64_t program,
                        const ModelFiles &files, PackedContents contents,
                        const PackingOptions &options, AtomicFile &out,
                        bool *outFailed = nullptr);
@@ -49,11 +50,12 @@ Status packIntoMemory(const ProgramDescriptor &program, const ModelFiles &files,
                       const PackedLayout &layout, const PackingOptions &options,
                       uint8_t *memory);
 
-/// Appends all weights, packed, and the trailer by which the executable finds
-/// them. `out` holds the executable so far; its descriptor must have `embedded`
-/// set. Errors as writePackedFile's.
-Status appendEmbeddedWeights(const ProgramDescriptor &program,
-                             const ModelFiles &files,
+/// Appends all weights of all programs, packed, and the trailer by which the
+/// executable finds them. `out` holds the executable so far; its descriptor
+/// must have `embedded` set. Errors as writePackedFile's and
+/// ModelFiles::open's.
+Status appendEmbeddedWeights(const ExecutableDescriptor &executable,
+                             const FileSearch &search,
                              const PackingOptions &options, AtomicFile &out);
 
 } // namespace sluice

@@ -1,4 +1,4 @@
-//===- ProgramDescriptor.cpp - what an executable knows of itself ---------===//
+//===- ProgramDescriptor.cpp - what the runtime knows of a program --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,10 +8,9 @@
 #include "runtime/program/ProgramDescriptor.h"
 
 #include "runtime/base/FileIdentity.h"
+#include "runtime/program/DescriptorChecks.h"
 
 #include <cmath>
-#include <set>
-#include <tuple>
 
 using namespace sluice;
 
@@ -19,51 +18,44 @@ namespace {
 
 // Limits on what a descriptor may say. They are far above any real model and
 // low enough that no product of two of them overflows 64 bits.
-constexpr int64_t maxTokens = (int64_t(1) << 31) - 1;
-constexpr int64_t maxDimension = int64_t(1) << 31;
 constexpr int64_t maxArenaFloats = int64_t(1) << 40;
-constexpr int64_t maxLayers = 1 << 16;
 constexpr int64_t maxHeads = 1 << 16;
 constexpr int64_t maxHeadDim = 1024; // what the attention kernels take
 constexpr size_t maxRotaryPairs = 1 << 16;
 
-Status checkRange(std::string_view what, int64_t value, int64_t low,
-                  int64_t high) {
-  if (value >= low && value <= high)
-    return {};
-  return failure("program descriptor: ", what, " is ", value, ", not within ",
-                 low, " to ", high);
+/// A name becomes part of a file's name, and a word of what is printed.
+bool isUsableName(std::string_view name) {
+  if (name.empty() || name.size() > maxProgramName || name.front() == '.')
+    return false;
+  for (char c : name)
+    if (c == '/' || static_cast<unsigned char>(c) <= ' ')
+      return false;
+  return true;
 }
 
 Status checkScalars(const ProgramDescriptor &program) {
-  const struct {
-    std::string_view what;
-    int64_t value, low, high;
-  } ranges[] = {
+  int64_t logits = program.hasOutput ? program.vocabSize : 0;
+  const NumberRange ranges[] = {
       {"context_length", program.contextLength, 1, maxTokens},
       {"vocab_size", program.vocabSize, 1, maxTokens},
       {"hidden_size", program.hiddenSize, 1, maxDimension},
+      {"first_layer", program.firstLayer, 0, maxLayers},
       {"layers", program.layers, 0, maxLayers},
       {"number of caches", int64_t(program.caches.size()), 0, maxLayers},
       {"row_floats", program.rowFloats, 0, maxArenaFloats},
-      {"output_floats", program.outputFloats, program.vocabSize,
-       maxArenaFloats},
-      {"logits_offset", program.logitsOffset, 0,
-       program.outputFloats - program.vocabSize},
+      {"output_floats", program.outputFloats, logits, maxArenaFloats},
+      {"logits_offset", program.logitsOffset, 0, program.outputFloats - logits},
+      {"checkpoints", program.checkpoints, 0, maxCheckpoints},
+      {"step_rows", program.stepRows, 1, maxStepRows},
   };
-  for (const auto &range : ranges)
-    if (Status s = checkRange(range.what, range.value, range.low, range.high);
-        !s.ok())
-      return s;
-  return {};
+  return checkRanges(ranges);
 }
 
 Status checkTables(const ProgramDescriptor &program) {
   for (const CacheShape &cache : program.caches) {
-    if (Status s = checkRange("kv_heads", cache.kvHeads, 1, maxHeads); !s.ok())
-      return s;
-    if (Status s = checkRange("head_dim", cache.headDim, 1, maxHeadDim);
-        !s.ok())
+    const NumberRange ranges[] = {{"kv_heads", cache.kvHeads, 1, maxHeads},
+                                  {"head_dim", cache.headDim, 1, maxHeadDim}};
+    if (Status s = checkRanges(ranges); !s.ok())
       return s;
   }
   for (const RopeTable &table : program.ropeTables) {
@@ -76,32 +68,16 @@ Status checkTables(const ProgramDescriptor &program) {
     if (!finite)
       return failure("program descriptor: a rope table is not finite");
   }
-  for (int32_t token : program.eosTokens)
-    if (Status s = checkRange("eos token", token, 0, program.vocabSize - 1);
-        !s.ok())
-      return s;
   return {};
 }
 
-Status checkFile(const ModelFile &file) {
-  if (file.path.empty() || file.path.find('\0') != std::string::npos)
-    return failure("program descriptor: a file's path is not usable");
-  bool hex = file.identity.size() == 16;
-  for (char c : file.identity)
-    hex &= (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  if (!hex)
-    return failure("program descriptor: file '", file.path,
-                   "': identity is not 16 hex digits");
-  return {};
-}
-
-Status checkWeight(const ProgramDescriptor &program,
-                   const WeightDescriptor &weight) {
+Status checkWeight(const WeightDescriptor &weight,
+                   std::span<const ModelFile> files) {
   auto bad = [&](const auto &...reason) {
     return failure("program descriptor: weight '", weight.name,
                    "': ", reason...);
   };
-  if (weight.file < 0 || size_t(weight.file) >= program.files.size())
+  if (weight.file < 0 || size_t(weight.file) >= files.size())
     return bad("no file ", weight.file);
   if (weight.rows < 1 || weight.rows > maxDimension || weight.cols < 1 ||
       weight.cols > maxDimension)
@@ -112,10 +88,9 @@ Status checkWeight(const ProgramDescriptor &program,
       total != weight.bytes)
     return bad(weight.bytes, " bytes do not hold ", weight.rows, " x ",
                weight.cols, " of ", formatInfo(weight.stored).name);
-  uint64_t size = program.files[weight.file].size;
-  if (weight.offset > size || weight.bytes > size - weight.offset)
-    return bad("reaches past the end of '", program.files[weight.file].path,
-               "'");
+  const ModelFile &file = files[weight.file];
+  if (weight.offset > file.size || weight.bytes > file.size - weight.offset)
+    return bad("reaches past the end of '", file.path, "'");
   if (weight.transposed && weight.use != WeightUse::Linear)
     return bad("only a linear weight can be transposed");
   if (weight.use == WeightUse::Vector && weight.rows != 1)
@@ -137,21 +112,30 @@ std::string_view sluice::weightUseName(WeightUse use) {
   return "vector";
 }
 
-Status ProgramDescriptor::validate() const {
+Status sluice::checkRanges(std::span<const NumberRange> ranges) {
+  for (const NumberRange &range : ranges)
+    if (range.value < range.low || range.value > range.high)
+      return failure("program descriptor: ", range.what, " is ", range.value,
+                     ", not within ", range.low, " to ", range.high);
+  return {};
+}
+
+Status ProgramDescriptor::validate(std::span<const ModelFile> files) const {
+  if (!isUsableName(name))
+    return failure("program descriptor: a program cannot be named '", name,
+                   "'");
   if (Status s = checkScalars(*this); !s.ok())
     return s;
   if (Status s = checkTables(*this); !s.ok())
     return s;
-  for (const ModelFile &file : files)
-    if (Status s = checkFile(file); !s.ok())
-      return s;
   for (const WeightDescriptor &weight : weights)
-    if (Status s = checkWeight(*this, weight); !s.ok())
+    if (Status s = checkWeight(weight, files); !s.ok())
       return s;
   return {};
 }
 
-uint64_t ProgramDescriptor::packingHash() const {
+uint64_t
+ProgramDescriptor::packingHash(std::span<const ModelFile> files) const {
   uint64_t hash = fnv1a({});
   auto mixNumber = [&hash](uint64_t value) {
     hash =
@@ -162,7 +146,6 @@ uint64_t ProgramDescriptor::packingHash() const {
     hash = fnv1a({reinterpret_cast<const uint8_t *>(text.data()), text.size()},
                  hash);
   };
-  mixNumber(formatVersion);
   mixText(cpu);
   for (const WeightDescriptor &weight : weights) {
     const ModelFile &file = files[weight.file];
@@ -176,15 +159,6 @@ uint64_t ProgramDescriptor::packingHash() const {
       mixNumber(value);
   }
   return hash;
-}
-
-int64_t ProgramDescriptor::parameterCount() const {
-  std::set<std::tuple<int64_t, uint64_t>> seen;
-  int64_t count = 0;
-  for (const WeightDescriptor &weight : weights)
-    if (seen.insert({weight.file, weight.offset}).second)
-      count += weight.rows * weight.cols;
-  return count;
 }
 
 int64_t ProgramDescriptor::cacheBytesPerToken(int64_t elementBytes) const {

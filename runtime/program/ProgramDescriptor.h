@@ -1,14 +1,13 @@
-//===- ProgramDescriptor.h - what an executable knows of itself -----------===//
+//===- ProgramDescriptor.h - what the runtime knows of a program ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The compiler emits native code and, beside it, one JSON constant: which
-// weights the code reads and where they lie in the model's files, the shapes of
-// its caches, the size of its buffers. The compiler writes that constant and
-// the runtime reads it, both through this file, so the two can not drift apart.
+// Which weights an emitted program reads and where they lie in the model's
+// files, the shapes of its caches, the size of its buffers. Programs are part
+// of what ExecutableDescriptor.h describes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +18,7 @@
 #include "runtime/formats/BlockFormat.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,7 +57,7 @@ std::string_view weightUseName(WeightUse use);
 /// each of its uses.
 struct WeightDescriptor {
   std::string name;
-  int64_t file = 0;    // index into ProgramDescriptor::files
+  int64_t file = 0;    // index into ExecutableDescriptor::files
   uint64_t offset = 0; // bytes from the file's start
   uint64_t bytes = 0;  // rows * rowBytes(stored, cols)
   int64_t rows = 0;    // as stored; Linear: [out][in], transposed: [in][out]
@@ -68,21 +68,21 @@ struct WeightDescriptor {
   WeightUse use = WeightUse::Vector;
 };
 
-/// Everything the runtime needs to know of an emitted program.
+/// What the runtime needs to know of one emitted program: a stage of a model, a
+/// whole model, or a draft. One of ExecutableDescriptor::programs.
 struct ProgramDescriptor {
-  /// The version of this structure's JSON form, and of the interface between
-  /// emitted code and the runtime.
-  static constexpr int64_t formatVersion = 1;
+  std::string name; // that of sluice_program_table; part of a file's name
+  std::string cpu;  // ISA level: avx2, avx512, avx512vnni
 
-  std::string name;
-  std::string architecture;
-  std::string quantization; // as shown to people: "q8_0", "f16"
-  std::string cpu;          // ISA level: avx2, avx512, avx512vnni
-
+  // Of the model that the program is of or is a part of.
   int64_t contextLength = 0;
   int64_t vocabSize = 0;
   int64_t hiddenSize = 0;
+
+  int64_t firstLayer = 0;
   int64_t layers = 0;
+  bool hasEmbedding = false; // its rows come as tokens, not as activations
+  bool hasOutput = false;    // it ends in logits, and sends no rows on
 
   // The arena holds rowFloats floats for each row of a step's capacity, then
   // outputFloats for each row whose logits are asked for.
@@ -90,32 +90,23 @@ struct ProgramDescriptor {
   int64_t outputFloats = 0;
   int64_t logitsOffset = 0; // in floats per output row: logits[output][vocab]
 
-  std::vector<CacheShape> caches;    // one per attending layer
-  std::vector<RopeTable> ropeTables; // numbered as the program names them
-  std::vector<ModelFile> files;
+  int64_t checkpoints = 0; // that a step of it passes
+  // The most rows of a step with which no stretch between checkpoints takes
+  // longer than ExecutionPlan::maxLatency, as predicted.
+  int64_t stepRows = 512;
+
+  std::vector<CacheShape> caches;        // one per attending layer
+  std::vector<RopeTable> ropeTables;     // numbered as the program names them
   std::vector<WeightDescriptor> weights; // numbered as the program names them
-  std::vector<int32_t> eosTokens;
-  std::vector<std::string> phases; // that the compiler went through
-  bool embedded = false;           // packed weights lie in the executable
-
-  /// Reads the JSON form. Errors: not JSON, a member that is missing, of the
-  /// wrong type or out of its range, named.
-  static Expected<ProgramDescriptor> parse(std::string_view json);
-
-  /// Writes the JSON form. Errors: what validate() finds, text that is not
-  /// UTF-8.
-  Expected<std::string> toJson() const;
 
   /// Checks every number against its range and every index against what it
-  /// indexes, so that users of a parsed descriptor need not.
-  Status validate() const;
+  /// indexes, so that users of a parsed descriptor need not. Part of
+  /// ExecutableDescriptor::validate().
+  Status validate(std::span<const ModelFile> files) const;
 
   /// A hash of everything that decides the packed form of the weights: they,
   /// the identities of their files and the CPU level, but no paths.
-  uint64_t packingHash() const;
-
-  /// Elements of all weights, a tied one counted once.
-  int64_t parameterCount() const;
+  uint64_t packingHash(std::span<const ModelFile> files) const;
 
   /// Bytes of cached keys and values for one token of one sequence, at
   /// `elementBytes` for each number.

@@ -136,13 +136,14 @@ cpu::LinearSpec sluice::linearSpec(const WeightDescriptor &weight) {
   return spec;
 }
 
-Expected<PackedLayout> sluice::planPackedFile(const ProgramDescriptor &program,
+Expected<PackedLayout> sluice::planPackedFile(std::span<const ModelFile> files,
+                                              const ProgramDescriptor &program,
                                               PackedContents contents) {
   std::vector<uint64_t> sizes;
   for (const WeightDescriptor &weight : program.weights) {
     std::optional<uint64_t> bytes = sectionBytes(weight, contents);
     if (!bytes)
-      return failure(program.files[weight.file].path, ": weight '", weight.name,
+      return failure(files[weight.file].path, ": weight '", weight.name,
                      "': ", weight.rows, " x ", weight.cols, " of ",
                      formatInfo(weight.stored).name, " cannot be used as ",
                      formatInfo(weight.format).name);

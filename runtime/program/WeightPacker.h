@@ -28,8 +28,9 @@ enum class PackedContents : uint8_t {
 cpu::LinearSpec linearSpec(const WeightDescriptor &weight);
 
 /// The layout of a program's packed file. Error: a weight in a form that
-/// cannot be packed.
-Expected<PackedLayout> planPackedFile(const ProgramDescriptor &program,
+/// cannot be packed; it names one of `files`, the executable's.
+Expected<PackedLayout> planPackedFile(std::span<const ModelFile> files,
+                                      const ProgramDescriptor &program,
                                       PackedContents contents);
 
 /// Checks and packs one weight after another, each with all threads of a pool.

@@ -17,10 +17,6 @@ using namespace sluice;
 
 namespace {
 
-PackedKey keyOf(const ProgramDescriptor &program) {
-  return {program.cpu, program.packingHash()};
-}
-
 /// Reads the pages of a packed file now, with a progress line, rather than one
 /// by one in the first step.
 Status populate(std::span<const uint8_t> bytes, const PackingOptions &options) {
@@ -43,75 +39,110 @@ Status populate(std::span<const uint8_t> bytes, const PackingOptions &options) {
 
 } // namespace
 
-std::string sluice::packedCachePath(const std::string &executable) {
-  return executable + ".weights";
+std::string sluice::packedCachePath(const ExecutableDescriptor &executable,
+                                    int64_t program, const std::string &path) {
+  if (executable.programs.size() == 1)
+    return path + ".weights";
+  return path + "." + executable.programs[size_t(program)].name + ".weights";
 }
 
-Expected<WeightStore> WeightStore::load(const ProgramDescriptor &program,
-                                        const WeightLoadOptions &options) {
-  WeightStore store;
-  auto note = [&options](const std::string &line) {
+/// Fills a store from one of the places.
+class WeightStore::Loader {
+public:
+  Loader(const ExecutableDescriptor &executable, int64_t index,
+         const WeightLoadOptions &options, WeightStore &store)
+      : executable(executable), index(index),
+        program(executable.programs[size_t(index)]), options(options),
+        store(store),
+        path(packedCachePath(executable, index, options.search.executable)) {}
+
+  Status load();
+
+private:
+  Status loadEmbedded();
+  Status loadFromFiles();
+  bool loadCached(std::string &reason);
+  Status packToFile(bool &fileFailed);
+  Status packToMemory();
+  Status bind(const PackedLayout &layout, const uint8_t *base);
+
+  void note(const std::string &line) const {
     if (options.note)
       options.note(line);
-  };
-  if (program.embedded) {
-    if (Status s = store.loadEmbedded(program, options); !s.ok())
-      return s;
-    return store;
   }
-  Expected<ModelFiles> files = ModelFiles::open(program, options.search);
+  PackedKey key() const {
+    return {program.cpu, program.packingHash(executable.files)};
+  }
+
+  const ExecutableDescriptor &executable;
+  int64_t index;
+  const ProgramDescriptor &program;
+  const WeightLoadOptions &options;
+  WeightStore &store;
+  std::string path; // of the cache
+};
+
+Expected<WeightStore> WeightStore::load(const ExecutableDescriptor &executable,
+                                        int64_t program,
+                                        const WeightLoadOptions &options) {
+  WeightStore store;
+  if (Status s = Loader(executable, program, options, store).load(); !s.ok())
+    return s;
+  return store;
+}
+
+Status WeightStore::Loader::load() {
+  if (executable.embedded)
+    return loadEmbedded();
+  Expected<ModelFiles> files =
+      ModelFiles::open(executable.files, program, options.search);
   if (!files)
     return files.status();
   store.files = files.take();
+  return loadFromFiles();
+}
 
-  std::string path = packedCachePath(options.search.executable);
+Status WeightStore::Loader::loadFromFiles() {
   std::string reason;
-  if (store.loadCached(program, path, reason)) {
+  if (loadCached(reason)) {
     store.source = Origin::Cached;
-    if (Status s = populate(store.packedFile->bytes(), options.packing);
-        !s.ok())
-      return s;
-    return store;
+    return populate(store.packedFile->bytes(), options.packing);
   }
   if (!reason.empty())
     note(path + ": " + reason + "; packing the weights again");
 
   bool fileFailed = false;
-  Status status = store.packToFile(program, options, path, fileFailed);
+  Status status = packToFile(fileFailed);
   if (!status.ok() && fileFailed) {
     note(status.message() + "; the packed weights stay in memory and the next "
                             "start packs them again");
-    status = store.packToMemory(program, options);
+    return packToMemory();
   }
-  if (!status.ok())
-    return status;
-  return store;
+  return status;
 }
 
-Status WeightStore::loadEmbedded(const ProgramDescriptor &program,
-                                 const WeightLoadOptions &options) {
-  const std::string &path = options.search.executable;
-  Expected<MappedFile> executable = MappedFile::open(path);
-  if (!executable)
-    return executable.status();
+Status WeightStore::Loader::loadEmbedded() {
+  const std::string &file = options.search.executable;
+  Expected<MappedFile> mapped = MappedFile::open(file);
+  if (!mapped)
+    return mapped.status();
   std::optional<std::span<const uint8_t>> bytes =
-      findEmbeddedPackedFile(executable->bytes());
+      findEmbeddedPackedFile(mapped->bytes(), index);
   if (!bytes)
-    return failure(path, ": the embedded weights are missing; was the file "
+    return failure(file, ": the embedded weights are missing; was the file "
                          "stripped or cut short?");
   Expected<PackedLayout> layout =
-      readPackedHeader(*bytes, keyOf(program), program.weights.size());
+      readPackedHeader(*bytes, key(), program.weights.size());
   if (!layout)
-    return failure(path, ": embedded weights: ", layout.status().message());
-  source = Origin::Embedded;
-  packedFile = executable.take();
+    return failure(file, ": embedded weights: ", layout.status().message());
+  store.source = Origin::Embedded;
+  store.packedFile = mapped.take();
   if (Status s = populate(*bytes, options.packing); !s.ok())
     return s;
-  return bind(program, *layout, bytes->data()).withContext(path);
+  return bind(*layout, bytes->data()).withContext(file);
 }
 
-bool WeightStore::loadCached(const ProgramDescriptor &program,
-                             const std::string &path, std::string &reason) {
+bool WeightStore::Loader::loadCached(std::string &reason) {
   if (::access(path.c_str(), F_OK) != 0)
     return false;
   Expected<MappedFile> cache = MappedFile::open(path);
@@ -120,30 +151,29 @@ bool WeightStore::loadCached(const ProgramDescriptor &program,
     return false;
   }
   Expected<PackedLayout> layout =
-      readPackedHeader(cache->bytes(), keyOf(program), program.weights.size());
+      readPackedHeader(cache->bytes(), key(), program.weights.size());
   if (!layout) {
     reason = layout.status().message();
     return false;
   }
-  Status bound = bind(program, *layout, cache->bytes().data());
+  Status bound = bind(*layout, cache->bytes().data());
   if (!bound.ok()) {
     reason = bound.message();
     return false;
   }
-  packedFile = cache.take();
+  store.packedFile = cache.take();
   return true;
 }
 
-Status WeightStore::packToFile(const ProgramDescriptor &program,
-                               const WeightLoadOptions &options,
-                               const std::string &path, bool &fileFailed) {
+Status WeightStore::Loader::packToFile(bool &fileFailed) {
   Expected<AtomicFile> out = AtomicFile::create(path);
   if (!out) {
     fileFailed = true;
     return out.status();
   }
-  if (Status s = writePackedFile(program, *files, PackedContents::NotInFiles,
-                                 options.packing, *out, &fileFailed);
+  if (Status s = writePackedFile(executable, index, *store.files,
+                                 PackedContents::NotInFiles, options.packing,
+                                 *out, &fileFailed);
       !s.ok())
     return s;
   if (Status s = out->commit(); !s.ok()) {
@@ -151,42 +181,42 @@ Status WeightStore::packToFile(const ProgramDescriptor &program,
     return s;
   }
   std::string reason;
-  if (!loadCached(program, path, reason)) {
+  if (!loadCached(reason)) {
     // Another process may have replaced or removed the file meanwhile.
     fileFailed = true;
     return failure(path, ": cannot be read back");
   }
-  source = Origin::Packed;
+  store.source = Origin::Packed;
   return {};
 }
 
-Status WeightStore::packToMemory(const ProgramDescriptor &program,
-                                 const WeightLoadOptions &options) {
+Status WeightStore::Loader::packToMemory() {
   Expected<PackedLayout> layout =
-      planPackedFile(program, PackedContents::NotInFiles);
+      planPackedFile(executable.files, program, PackedContents::NotInFiles);
   if (!layout)
     return layout.status();
   Expected<cpu::ZeroedMemory> allocated =
       cpu::ZeroedMemory::allocate(layout->totalBytes, "packed weights");
   if (!allocated)
     return allocated.status();
-  memory = allocated.take();
-  auto *base = reinterpret_cast<uint8_t *>(memory.floats());
+  store.memory = allocated.take();
+  auto *base = reinterpret_cast<uint8_t *>(store.memory.floats());
   if (Status s =
-          packIntoMemory(program, *files, *layout, options.packing, base);
+          packIntoMemory(program, *store.files, *layout, options.packing, base);
       !s.ok())
     return s;
-  source = Origin::InMemory;
-  return bind(program, *layout, base);
+  store.source = Origin::InMemory;
+  return bind(*layout, base);
 }
 
-Status WeightStore::bind(const ProgramDescriptor &program,
-                         const PackedLayout &layout, const uint8_t *base) {
+Status WeightStore::Loader::bind(const PackedLayout &layout,
+                                 const uint8_t *base) {
   Expected<PackedLayout> needed = planPackedFile(
-      program, files ? PackedContents::NotInFiles : PackedContents::Everything);
+      executable.files, program,
+      store.files ? PackedContents::NotInFiles : PackedContents::Everything);
   if (!needed)
     return needed.status();
-  views.clear();
+  store.views.clear();
   for (size_t i = 0; i < program.weights.size(); ++i) {
     const WeightDescriptor &weight = program.weights[i];
     const PackedSection &section = layout.sections[i];
@@ -195,16 +225,16 @@ Status WeightStore::bind(const ProgramDescriptor &program,
     const uint8_t *data = base + section.offset;
     switch (weight.use) {
     case WeightUse::Linear:
-      views.emplace_back(cpu::packedWeight(linearSpec(weight), data));
+      store.views.emplace_back(cpu::packedWeight(linearSpec(weight), data));
       break;
     case WeightUse::Rows:
       if (section.bytes == 0)
-        data = files->data(weight);
-      views.emplace_back(
+        data = store.files->data(weight);
+      store.views.emplace_back(
           cpu::RowTable{weight.format, data, weight.rows, weight.cols});
       break;
     case WeightUse::Vector:
-      views.emplace_back(std::span<const float>(
+      store.views.emplace_back(std::span<const float>(
           reinterpret_cast<const float *>(data), size_t(weight.cols)));
       break;
     }

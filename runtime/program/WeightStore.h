@@ -13,6 +13,9 @@
 //   packed     the model's files; the packed form becomes <executable>.weights
 //   in memory  the same, where that file cannot be written
 //
+// Where an executable has several programs, each has a file of its own,
+// <executable>.<program>.weights, so that a rank packs and maps its own part.
+//
 // All but the last are mapped: several processes share them, and the kernel can
 // drop and reread their pages.
 //
@@ -48,7 +51,9 @@ public:
 
   /// Errors: a model's file that is missing or another one, a weight that is
   /// not finite or cannot be packed, not enough memory, cancellation.
-  static Expected<WeightStore> load(const ProgramDescriptor &program,
+  /// Of the executable's program number `program`.
+  static Expected<WeightStore> load(const ExecutableDescriptor &executable,
+                                    int64_t program,
                                     const WeightLoadOptions &options);
 
   WeightStore(WeightStore &&) = default;
@@ -59,19 +64,8 @@ public:
   Origin origin() const { return source; }
 
 private:
+  class Loader;
   WeightStore() = default;
-
-  Status loadEmbedded(const ProgramDescriptor &program,
-                      const WeightLoadOptions &options);
-  bool loadCached(const ProgramDescriptor &program, const std::string &path,
-                  std::string &reason);
-  Status packToFile(const ProgramDescriptor &program,
-                    const WeightLoadOptions &options, const std::string &path,
-                    bool &fileFailed);
-  Status packToMemory(const ProgramDescriptor &program,
-                      const WeightLoadOptions &options);
-  Status bind(const ProgramDescriptor &program, const PackedLayout &layout,
-              const uint8_t *base);
 
   Origin source = Origin::InMemory;
   std::optional<ModelFiles> files;
@@ -80,8 +74,10 @@ private:
   std::vector<cpu::Weight> views;
 };
 
-/// The path of the packed weights that a program keeps.
-std::string packedCachePath(const std::string &executable);
+/// The path of the packed weights that a program keeps; `path` is the
+/// executable's.
+std::string packedCachePath(const ExecutableDescriptor &executable,
+                            int64_t program, const std::string &path);
 
 } // namespace sluice
 

@@ -3,8 +3,8 @@
 // The example of the pass in docs/reference/passes.md: a look-up, a norm and a
 // matrix product become calls of the runtime around one loop over the rows.
 
-// CHECK: sluice.program @main step @sluice_program_step cpu avx512
-// CHECK: func.func @sluice_program_step
+// CHECK: sluice.program @main step @main_step cpu avx512
+// CHECK: func.func @main_step
 // CHECK: call @sluice_linear
 sluice.file @f0 path "model.gguf" size 262144 identity "0123456789abcdef"
 sluice.weight @token_embd.weight in @f0 at 0 stored f32 : tensor<64x32xf32>

@@ -25,7 +25,9 @@ def generate(program, tokens, extra):
     if done.returncode != 0:
         sys.exit(f"{' '.join(extra)}: {done.stderr.strip()}")
     result = json.loads(done.stdout)
-    del result["timing"]
+    for measured in ("timing", "tokens_per_second", "speculation", "stages",
+                     "traffic"):
+        result.pop(measured, None)
     return result
 
 

@@ -10,6 +10,7 @@
 #include "sluice/Support/Diagnostics.h"
 #include "sluice/Target/Compiler.h"
 #include "sluice/Target/Link.h"
+#include "sluice/Target/MergeDraft.h"
 #include "tools/CommandLine.h"
 
 #include "mlir/IR/AsmState.h"
@@ -41,7 +42,8 @@ static cl::opt<std::string>
 static cl::opt<std::string> compileTo(
     "compile-to", cl::init("executable"), cl::cat(category),
     cl::value_desc("phase"),
-    cl::desc("Stop after this phase: model, kernels, object or executable"));
+    cl::desc("Stop after this phase: model, pipeline, program, kernels, object "
+             "or executable"));
 static cl::opt<std::string>
     dumpPhasesTo("dump-phases-to", cl::cat(category), cl::value_desc("folder"),
                  cl::desc("Also write every phase that is passed through"));
@@ -50,27 +52,62 @@ static cl::opt<bool>
                  cl::desc("Put the packed weights into the executable"));
 static cl::opt<std::string>
     quantize("quantize", cl::cat(category), cl::value_desc("format"),
-             cl::desc("Compute matrices in q8_0 or q4_0 (model files only)"));
+             cl::desc("Compute matrices of the model, not of its draft, in "
+                      "q8_0 or q4_0 (model files only)"));
+static cl::opt<std::string>
+    draftPath("draft", cl::cat(category), cl::value_desc("path"),
+              cl::desc("A smaller model that guesses ahead: <model.gguf | "
+                       "Hugging Face folder | model.mlir>"));
+static cl::opt<int64_t>
+    stages("stages", cl::init(0), cl::cat(category), cl::value_desc("N"),
+           cl::desc("Cut the model into N stages, each on a rank of its own "
+                    "(default: one, or as many as are fastest on --cluster)"));
+static cl::opt<std::string>
+    clusterFile("cluster", cl::cat(category), cl::value_desc("cluster.yaml"),
+                cl::desc("The machines to cut the model for"));
+static cl::opt<int64_t> maxLatency(
+    "max-latency-us", cl::init(500), cl::cat(category), cl::value_desc("N"),
+    cl::desc("The longest that cancelled rows are computed on, by the cost "
+             "model; 0: to the step's end (default: 500)"));
+static cl::opt<std::string> draftPlacement(
+    "draft-placement", cl::init("own"), cl::cat(category),
+    cl::value_desc("where"),
+    cl::desc("Where the draft runs: on a rank of its own, or the head's, which "
+             "has the first stage as well: own or head (default: own)"));
+static cl::opt<int64_t>
+    depth("speculate-depth", cl::init(32), cl::cat(category),
+          cl::value_desc("N"),
+          cl::desc("Guesses beyond the last known token, at most (default: "
+                   "32)"));
+static cl::opt<int64_t> width("speculate-width", cl::init(4), cl::cat(category),
+                              cl::value_desc("N"),
+                              cl::desc("Guesses for one row's next token, at "
+                                       "most (default: 4)"));
+static cl::opt<bool>
+    explain("explain", cl::cat(category),
+            cl::desc("Print a table of the stages; without -o only that"));
 
 static int fail(const Status &status, int exitCode = exitFailure) {
   llvm::errs() << "sluice-compile: error: " << status.message() << '\n';
   return exitCode;
 }
 
-/// Imports a model's files or parses MLIR, by what `input` is.
-static Expected<OwningOpRef<ModuleOp>> load(MLIRContext *context) {
-  bool isText = input == "-" || llvm::StringRef(input).ends_with(".mlir");
+/// Imports a model's files or parses MLIR, by what `path` is.
+static Expected<OwningOpRef<ModuleOp>> load(const std::string &path,
+                                            const std::string &quantized,
+                                            MLIRContext *context) {
+  bool isText = path == "-" || llvm::StringRef(path).ends_with(".mlir");
   if (!isText) {
     ImportOptions options;
-    options.quantize = quantize;
-    return importModel(input, options, context);
+    options.quantize = quantized;
+    return importModel(path, options, context);
   }
-  if (!quantize.empty())
+  if (!quantized.empty())
     return failure("--quantize works while importing a model's files, not on "
                    "MLIR");
   FirstError firstError(context);
   std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &message);
   if (!buffer)
     return failure(message);
   llvm::SourceMgr sources;
@@ -79,6 +116,53 @@ static Expected<OwningOpRef<ModuleOp>> load(MLIRContext *context) {
   if (!module)
     return firstError.status("cannot parse");
   return module;
+}
+
+/// The model, with its draft where there is one.
+static Expected<OwningOpRef<ModuleOp>> loadAll(MLIRContext *context) {
+  Expected<OwningOpRef<ModuleOp>> target = load(input, quantize, context);
+  if (!target || draftPath.empty())
+    return target;
+  Expected<OwningOpRef<ModuleOp>> draft = load(draftPath, "", context);
+  if (!draft)
+    return draft.status().withContext("--draft");
+  if (Status status = mergeDraft(**target, **draft); !status.ok())
+    return status.withContext("--draft");
+  return target;
+}
+
+/// The table goes where the compiler's output does not.
+static Status printTable(std::string_view table) {
+  llvm::raw_ostream &stream = output == "-" ? llvm::errs() : llvm::outs();
+  stream << llvm::StringRef(table);
+  stream.flush();
+  return {};
+}
+
+/// Reads what says how the model becomes a pipeline. Ranges are the passes'
+/// matter, but for what could not be told from a default.
+static Status readPipelineOptions(PipelineOptions &options) {
+  if (stages.getNumOccurrences() > 0 && stages < 1)
+    return failure("--stages: ", int64_t(stages), " is not at least 1");
+  if (maxLatency < 0)
+    return failure("--max-latency-us: ", int64_t(maxLatency), " is negative");
+  if (depth < 1 || depth > 1024)
+    return failure("--speculate-depth: ", int64_t(depth), " is not 1 to 1024");
+  if (width < 1 || width > 64)
+    return failure("--speculate-width: ", int64_t(width), " is not 1 to 64");
+  for (const cl::Option *option :
+       {static_cast<cl::Option *>(&draftPlacement),
+        static_cast<cl::Option *>(&depth), static_cast<cl::Option *>(&width)})
+    if (draftPath.empty() && option->getNumOccurrences() > 0 &&
+        !llvm::StringRef(input).ends_with(".mlir") && input != "-")
+      return failure("--", option->ArgStr.str(), " needs --draft");
+  std::optional<ir::Placement> placement =
+      ir::symbolizePlacement(draftPlacement);
+  if (!placement)
+    return failure("--draft-placement: '", std::string(draftPlacement),
+                   "' is neither own nor head");
+  options = {stages, clusterFile, maxLatency, *placement, depth, width};
+  return {};
 }
 
 int main(int argc, char **argv) {
@@ -97,17 +181,25 @@ int main(int argc, char **argv) {
   // Checked here rather than by LLVM, which reports each in a line of its own.
   if (input.empty())
     return fail(failure("no model given: see --help"), exitUsage);
-  if (output.empty())
+  if (output.empty() && !explain)
     return fail(failure("no output given: -o says what to write"), exitUsage);
 
   CompileOptions options;
   std::optional<Phase> phase = parsePhase(compileTo);
   if (!phase)
     return fail(failure("--compile-to: unknown phase '", std::string(compileTo),
-                        "': expected model, kernels, "
+                        "': expected model, pipeline, program, kernels, "
                         "object or executable"),
                 exitUsage);
-  options.target = *phase;
+  options.target = output.empty() ? Phase::Pipeline : *phase;
+  if (Status status = readPipelineOptions(options.pipeline); !status.ok())
+    return fail(status, exitUsage);
+  if (explain && options.target < Phase::Pipeline)
+    return fail(failure("--explain: there are no stages in phase ",
+                        phaseName(options.target)),
+                exitUsage);
+  if (explain)
+    options.explain = printTable;
   options.embedWeights = embedWeights;
   options.dumpPhasesTo = dumpPhasesTo;
   options.configurePasses = [](PassManager &passes) {
@@ -132,7 +224,7 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   sluice::registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  Expected<OwningOpRef<ModuleOp>> module = load(&context);
+  Expected<OwningOpRef<ModuleOp>> module = loadAll(&context);
   if (!module)
     return fail(module.status());
   Status status = compile(**module, options, output);

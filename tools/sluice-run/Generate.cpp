@@ -7,6 +7,7 @@
 
 #include "Generate.h"
 
+#include "Speculator.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/core/Sampler.h"
 #include "runtime/core/Sequence.h"
@@ -39,8 +40,11 @@ class Generation {
 public:
   Generation(Session &session, const Options &options, StopMatcher stops)
       : session(session), options(options), stops(std::move(stops)),
-        sequence(0, session.contextLength()), batch(options.prefillChunk, 1),
+        sequence(0, session.contextLength()),
+        batch(options.prefillChunk + Speculator::chain, 1 + Speculator::chain),
         sampler(session.vocabSize()) {
+    if (session.draft())
+      speculator.emplace(session);
     if (session.tokenizer())
       words.emplace(*session.tokenizer());
   }
@@ -49,6 +53,8 @@ public:
 
 private:
   Status computePending();
+  Status addGuesses();
+  Status advance(int32_t token);
   Status generateTokens(Clock::time_point start);
   /// Passes a generated token's text on to stop strings and user.
   Status take(int32_t token);
@@ -66,7 +72,11 @@ private:
 
   std::vector<int32_t> prompt;
   std::vector<int32_t> output;
-  std::vector<float> logits;     // of the last token
+  std::vector<float> logits; // of the last token
+  std::optional<Speculator> speculator;
+  std::vector<int32_t> guesses; // computed behind the last pending token
+  std::vector<std::vector<float>> guessLogits; // of each guess
+  size_t guessesTaken = 0;
   std::vector<float> lastLogits; // of the prompt's last token
   std::string text;
   const char *finishReason = "length";
@@ -77,19 +87,57 @@ private:
 
 } // namespace
 
-/// Computes what is pending, a chunk at a time; keeps the last logits.
+/// Guesses what follows the pending token and adds it to the step behind it.
+Status Generation::addGuesses() {
+  guesses.clear();
+  guessLogits.clear();
+  guessesTaken = 0;
+  if (!speculator)
+    return {};
+  int64_t room = session.contextLength() - sequence.length();
+  Expected<std::vector<int32_t>> made = speculator->guess(
+      options.sampling, prompt, output, std::min(Speculator::chain, room));
+  if (!made)
+    return made.status();
+  guesses = made.take();
+  int64_t position = sequence.length();
+  for (int32_t guess : guesses)
+    if (Status s = batch.add(sequence.id(), position++, guess, true); !s.ok())
+      return s;
+  return {};
+}
+
+/// Computes what is pending, a chunk at a time, and guesses behind it; keeps
+/// the last logits.
 Status Generation::computePending() {
   while (sequence.pending() > 0) {
     batch.clear();
     int64_t rows =
         sequence.schedule(batch, options.prefillChunk, LogitsOf::Last);
+    if (rows == sequence.pending())
+      if (Status s = addGuesses(); !s.ok())
+        return s;
     Expected<RowData> result = session.interpreter().step(batch);
     if (!result)
       return result.status();
     sequence.commit(rows);
     if (result->rows() > 0)
       logits.assign(result->row(0).begin(), result->row(0).end());
+    for (int64_t i = 1; i < result->rows(); ++i)
+      guessLogits.emplace_back(result->row(i).begin(), result->row(i).end());
   }
+  return {};
+}
+
+/// Takes the token that the last logits gave: where it was guessed its row has
+/// been computed, otherwise the guesses were wrong.
+Status Generation::advance(int32_t token) {
+  if (Status s = sequence.append(token); !s.ok())
+    return s;
+  if (guessesTaken == guesses.size() || guesses[guessesTaken] != token)
+    return computePending();
+  logits = guessLogits[guessesTaken++];
+  sequence.commit(1);
   return {};
 }
 
@@ -107,8 +155,7 @@ Status Generation::take(int32_t token) {
 
 bool Generation::endsText(int32_t token) {
   return !options.ignoreEos &&
-         llvm::is_contained(session.interpreter().model().getEosTokens(),
-                            token);
+         llvm::is_contained(session.interpreter().info().eosTokens, token);
 }
 
 Status Generation::generateTokens(Clock::time_point start) {
@@ -139,9 +186,7 @@ Status Generation::generateTokens(Clock::time_point start) {
     }
     if (static_cast<int64_t>(output.size()) == limit)
       break;
-    if (Status s = sequence.append(*token); !s.ok())
-      return s;
-    if (Status s = computePending(); !s.ok())
+    if (Status s = advance(*token); !s.ok())
       return s;
   }
   if (words)

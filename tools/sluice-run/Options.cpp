@@ -104,9 +104,9 @@ static void reportUsage(std::string message) {
 std::optional<Options>
 sluice::run::parseOptions(int argc, const char *const *argv, int &code) {
   Options options;
-  CLI::App app("Executes a Sluice module: the phase 'model' with the "
-               "reference interpreter (slow, float32, easy to trust), the "
-               "phase 'kernels' natively",
+  CLI::App app("Executes a Sluice module: the phases 'model', 'pipeline' and "
+               "'program' with the reference interpreter (slow, float32, easy "
+               "to trust), the phase 'kernels' natively",
                "sluice-run");
   app.add_option("module", options.module,
                  "The module, as sluice-import writes it; - is standard input")

@@ -36,10 +36,15 @@ Expected<std::unique_ptr<Session>> Session::open(ParsedModule parsed,
   if (!made)
     return made.status();
   session->runner.emplace(made.take());
+  Expected<std::optional<interpreter::Interpreter>> draft =
+      interpreter::Interpreter::createDraft(*session->parsed.module);
+  if (!draft)
+    return draft.status();
+  session->drafter = draft.take();
 
-  ir::ModelOp model = session->runner->model();
-  session->vocabulary = model.getVocabSize();
-  auto modelContext = static_cast<int64_t>(model.getContextLength());
+  const interpreter::ModelInfo &info = session->runner->info();
+  session->vocabulary = info.vocabSize;
+  int64_t modelContext = info.contextLength;
   session->context = options.contextLength;
   if (options.contextLength > modelContext)
     return failure("a context of ", options.contextLength,

@@ -21,11 +21,14 @@ namespace sluice::run {
 class Session {
 public:
   /// Opens the module's files and reads its tokenizer. Errors are one line:
-  /// what is not of the phase `model`, or what a file lacks.
+  /// an op of a phase that is not interpreted, or what a file
+  /// lacks.
   static Expected<std::unique_ptr<Session>> open(ParsedModule parsed,
                                                  const Options &options);
 
   interpreter::Interpreter &interpreter() { return *runner; }
+  /// Null when the module has none.
+  interpreter::Interpreter *draft() { return drafter ? &*drafter : nullptr; }
   /// Null when the model has none.
   const text::Tokenizer *tokenizer() const { return words ? &*words : nullptr; }
   int64_t contextLength() const { return context; }
@@ -43,6 +46,7 @@ private:
 
   ParsedModule parsed;
   std::optional<interpreter::Interpreter> runner;
+  std::optional<interpreter::Interpreter> drafter;
   std::optional<text::Tokenizer> words;
   int64_t context = 0;
   int64_t vocabulary = 0;

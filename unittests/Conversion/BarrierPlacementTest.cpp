@@ -64,6 +64,23 @@ TEST(BarrierPlacement, ReadersNeedNone) {
   EXPECT_THAT(placeBarriers(tasks), ElementsAre(0, 0, 0));
 }
 
+TEST(BarrierPlacement, CheckpointsAreBarriers) {
+  // What stands before a checkpoint and what stands behind it are in intervals
+  // of their own, and so is it, whether they share a buffer or not.
+  Tasks tasks = {{writes(0, Share::Rows)},
+                 {reads(0, Share::Rows)},
+                 {writes(0, Share::Whole)},
+                 {reads(0, Share::Whole)},
+                 {},
+                 {},
+                 {reads(0, Share::Rows)}};
+  llvm::BitVector checkpoints(7);
+  for (unsigned task : {2, 4, 5})
+    checkpoints.set(task);
+  EXPECT_THAT(placeBarriers(tasks, checkpoints),
+              ElementsAre(0, 0, 1, 2, 3, 4, 5));
+}
+
 TEST(BarrierPlacement, NothingToPlace) {
   EXPECT_TRUE(placeBarriers(Tasks()).empty());
 }

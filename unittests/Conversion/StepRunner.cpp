@@ -21,6 +21,7 @@
 #include <functional>
 #include <random>
 #include <thread>
+#include <type_traits>
 
 using namespace mlir;
 using namespace sluice;
@@ -98,8 +99,7 @@ void *Jit::find(const char *name) {
 // StepRunner
 //===----------------------------------------------------------------------===//
 
-static std::string makeModule(std::string_view weights, std::string_view body,
-                              int64_t width) {
+std::string sluice::test::makeWeightOps(std::string_view weights) {
   std::string text = "sluice.file @f path \"none\" size 1099511627776 "
                      "identity \"0123456789abcdef\"\n";
   llvm::SmallVector<llvm::StringRef> lines;
@@ -115,34 +115,56 @@ static std::string makeModule(std::string_view weights, std::string_view body,
              " : tensor<" + type + (format == "f32" ? ">" : ">>") + "\n")
                 .str();
   }
-  text += "sluice.model @main(%batch: !sluice.batch) attributes {"
-          "architecture = \"test\", model_name = \"test\", context_length = " +
-          std::to_string(maxPositions) +
-          " : i64, vocab_size = " + std::to_string(width) + " : i64} {\n";
-  return text + std::string(body) + "\n}\n";
+  return text;
+}
+
+std::string sluice::test::makeModelAttributes(int64_t vocabSize) {
+  return "architecture = \"test\", model_name = \"test\", context_length = " +
+         std::to_string(maxPositions) +
+         " : i64, vocab_size = " + std::to_string(vocabSize) + " : i64";
 }
 
 StepRunner::StepRunner(std::string_view weights, std::string_view body,
                        int64_t width, ir::CpuLevel level)
     : width(width) {
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
-      makeModule(weights, body, width), ParserConfig(&getContext()));
+  lower(makeWeightOps(weights) +
+            "sluice.model @main(%batch: !sluice.batch) attributes {" +
+            makeModelAttributes(width) + "} {\n" + std::string(body) + "\n}\n",
+        level);
+}
+
+StepRunner::StepRunner(std::string_view module, int64_t width,
+                       ir::CpuLevel level)
+    : width(width) {
+  lower(module, level);
+}
+
+void StepRunner::lower(std::string_view text, ir::CpuLevel level) {
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(text, ParserConfig(&getContext()));
   if (!module)
-    fail("the model does not parse");
+    fail("the module does not parse");
   PassManager passes(&getContext());
   passes.addPass(createConvertSluiceToCPU({level}));
   if (failed(passes.run(*module)))
     fail("the conversion failed");
-  readProgram(*module);
+  for (auto program : module->getOps<ir::ProgramOp>())
+    programs.push_back(readProgram(*module, program));
+  reset();
   jit = std::make_unique<Jit>(*module);
 }
 
-void StepRunner::readProgram(ModuleOp module) {
-  auto program = *module.getOps<ir::ProgramOp>().begin();
-  rowFloats = program.getRowFloats();
-  outputFloats = program.getOutputFloats();
-  logitsOffset = program.getLogitsOffset();
-  for (auto use : program.getWeights().getAsRange<ir::WeightUseAttr>()) {
+StepRunner::Program StepRunner::readProgram(ModuleOp module, ir::ProgramOp op) {
+  Program program;
+  program.step = op.getStep().str();
+  program.rowFloats = op.getRowFloats();
+  program.outputFloats = op.getOutputFloats();
+  program.logitsOffset = op.getLogitsOffset();
+  program.hiddenSize = op.getHiddenSize();
+  program.checkpoints = op.getCheckpoints();
+  program.hasOutput = op.getHasOutput();
+  SluiceStep &step = program.state;
+  for (auto use : op.getWeights().getAsRange<ir::WeightUseAttr>()) {
     auto weight = module.lookupSymbol<ir::WeightOp>(use.getWeight());
     RankedTensorType type = weight.getTensorType();
     Matrix matrix;
@@ -156,43 +178,42 @@ void StepRunner::readProgram(ModuleOp module) {
     values[name] = matrix;
     step.weights.push_back(std::move(matrix));
   }
-  for (auto table : program.getRopeTables().getAsRange<ir::RopeTableAttr>())
+  for (auto table : op.getRopeTables().getAsRange<ir::RopeTableAttr>())
     step.ropeTables.push_back(
         {std::vector<float>(table.getInverse().asArrayRef()),
          static_cast<float>(table.getFactor().convertToDouble())});
-  for (Type type : program.getCaches().getAsValueRange<TypeAttr>()) {
+  for (Type type : op.getCaches().getAsValueRange<TypeAttr>()) {
     auto cache = cast<ir::CacheType>(type);
     step.caches.push_back({cache.getKvHeads() * cache.getHeadDim(), {}, {}});
   }
-  reset();
+  return program;
 }
 
 void StepRunner::reset() {
-  for (LayerCache &cache : step.caches) {
-    cache.keys.assign(maxSequences * maxPositions * cache.width, 0.0f);
-    cache.values = cache.keys;
-  }
+  for (Program &program : programs)
+    for (LayerCache &cache : program.state.caches) {
+      cache.keys.assign(maxSequences * maxPositions * cache.width, 0.0f);
+      cache.values = cache.keys;
+    }
 }
 
-std::vector<float> StepRunner::run(std::vector<Row> rows, int64_t threads) {
-  step.rows = std::move(rows);
-  step.outputRows.clear();
-  for (size_t row = 0; row < step.rows.size(); ++row)
-    if (step.rows[row].isOutput)
-      step.outputRows.push_back(row);
+std::vector<float> StepRunner::runProgram(Program &program, int64_t threads) {
+  SluiceStep &step = program.state;
   auto roundUp = [](int64_t count) { return (count + 16) / 16 * 16; };
   int64_t rowCount = step.rows.size(), outputs = step.outputRows.size();
   int64_t rowCapacity = roundUp(rowCount), outputCapacity = roundUp(outputs);
   // Garbage, and some after the end to see that it stays.
-  int64_t size = rowFloats * rowCapacity + outputFloats * outputCapacity;
+  int64_t size =
+      program.rowFloats * rowCapacity + program.outputFloats * outputCapacity;
   constexpr int64_t guard = 64;
   constexpr float garbage = -12345.0f;
   std::vector<float> arena(size + guard, garbage);
+  step.sent.assign(rowCount * program.hiddenSize, garbage);
 
   std::barrier<> barrier(threads);
   step.barrier = &barrier;
-  auto *function =
-      jit->lookup<decltype(sluice_program_step)>("sluice_program_step");
+  auto *function = jit->lookup<std::remove_pointer_t<SluiceStepFunction>>(
+      program.step.c_str());
   auto work = [&](int64_t thread) {
     function(&step, rowCount, outputs, arena.data(), rowCapacity,
              outputCapacity, thread, threads);
@@ -206,7 +227,54 @@ std::vector<float> StepRunner::run(std::vector<Row> rows, int64_t threads) {
 
   for (int64_t i = 0; i < guard; ++i)
     EXPECT_EQ(arena[size + i], garbage);
-  auto logits =
-      arena.begin() + rowFloats * rowCapacity + logitsOffset * outputCapacity;
-  return {logits, logits + outputs * width};
+  if (!program.hasOutput)
+    return {};
+  auto logits = arena.begin() + program.rowFloats * rowCapacity +
+                program.logitsOffset * outputCapacity;
+  return {logits,
+          logits + static_cast<int64_t>(step.outputRows.size()) * width};
+}
+
+std::vector<float>
+StepRunner::run(std::vector<Row> rows, int64_t threads,
+                const std::map<int64_t, std::set<int64_t>> &deaths) {
+  std::vector<float> activations, logits;
+  int64_t passed = 0;
+  for (Program &program : programs) {
+    SluiceStep &step = program.state;
+    step.rows = rows;
+    step.outputRows.clear();
+    for (size_t row = 0; row < rows.size(); ++row)
+      if (rows[row].isOutput)
+        step.outputRows.push_back(row);
+    step.received = activations;
+    step.deaths.clear();
+    for (const auto &[checkpoint, sequences] : deaths)
+      step.deaths[checkpoint - passed] = sequences;
+    step.checkpoints = 0;
+    logits.clear();
+    // A step without rows ends where the last of them died.
+    if (!rows.empty())
+      logits = runProgram(program, threads);
+    passed += program.checkpoints;
+    rows = step.rows;
+    activations = step.sent;
+    activations.resize(rows.size() * program.hiddenSize);
+  }
+  return logits;
+}
+
+std::vector<int64_t> StepRunner::getOutputSequences() const {
+  std::vector<int64_t> sequences;
+  const SluiceStep &step = programs.back().state;
+  for (int64_t row : step.outputRows)
+    sequences.push_back(step.rows.at(row).sequence);
+  return sequences;
+}
+
+int64_t StepRunner::countCheckpoints() const {
+  int64_t count = 0;
+  for (const Program &program : programs)
+    count += program.checkpoints;
+  return count;
 }

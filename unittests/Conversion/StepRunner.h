@@ -11,6 +11,7 @@
 #include "StubRuntime.h"
 
 #include "sluice/Conversion/Passes.h"
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -18,6 +19,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -44,15 +46,23 @@ private:
 /// A context with the dialects of all phases.
 mlir::MLIRContext &getContext();
 
-/// A model whose steps are executed with the stub runtime. Weights get values
-/// made from their names.
+/// The modules of tests: a model, or workers of a pipeline. `weights` is a line
+/// "name: type" for each weight, e.g. "w: 64xf32" or
+/// "m: 8x64x!sluice.block<q8_0>".
+std::string makeWeightOps(std::string_view weights);
+/// `attributes` of the model, or of the pipeline that stands for it.
+std::string makeModelAttributes(int64_t vocabSize);
+
+/// A model whose steps are executed with the stub runtime, or the programs of a
+/// pipeline, one after the other. Weights get values made from their names.
 class StepRunner {
 public:
-  /// `weights` is a line "name: type" for each weight, e.g. "w: 64xf32" or
-  /// "m: 8x64x!sluice.block<q8_0>"; `body` the text of the model's body, whose
-  /// batch is %batch. The model's logits are `width` wide.
+  /// `weights` as makeWeightOps takes them; `body` the text of the model's
+  /// body, whose batch is %batch. The model's logits are `width` wide.
   StepRunner(std::string_view weights, std::string_view body, int64_t width,
              ir::CpuLevel level);
+  /// A module of one model, or of phase program.
+  StepRunner(std::string_view module, int64_t width, ir::CpuLevel level);
 
   /// The values of a weight.
   const std::vector<float> &getWeight(const std::string &name) const {
@@ -63,19 +73,35 @@ public:
   }
 
   /// Runs a step. Returns logits[output][width]. Caches keep what earlier steps
-  /// have appended.
-  std::vector<float> run(std::vector<Row> rows, int64_t threads = 1);
+  /// have appended. `deaths` says which sequences die before each checkpoint,
+  /// counted over all programs.
+  std::vector<float>
+  run(std::vector<Row> rows, int64_t threads = 1,
+      const std::map<int64_t, std::set<int64_t>> &deaths = {});
+
+  /// The sequences of the outputs of the last step, in their order.
+  std::vector<int64_t> getOutputSequences() const;
+  /// The checkpoints that a step passes in which nothing dies.
+  int64_t countCheckpoints() const;
 
   /// Forgets all caches.
   void reset();
 
 private:
-  void readProgram(mlir::ModuleOp module);
+  struct Program {
+    std::string step;
+    int64_t rowFloats = 0, outputFloats = 0, logitsOffset = 0;
+    int64_t hiddenSize = 0, checkpoints = 0;
+    bool hasOutput = true;
+    SluiceStep state;
+  };
+  void lower(std::string_view text, ir::CpuLevel level);
+  Program readProgram(mlir::ModuleOp module, ir::ProgramOp op);
+  std::vector<float> runProgram(Program &program, int64_t threads);
 
   int64_t width;
-  int64_t rowFloats = 0, outputFloats = 0, logitsOffset = 0;
   std::map<std::string, Matrix> values;
-  SluiceStep step;
+  std::vector<Program> programs;
   std::unique_ptr<Jit> jit;
 };
 

@@ -100,16 +100,105 @@ extern "C" void sluice_select_outputs(SluiceStep *step, const float *h,
     std::copy_n(h + step->outputRows.at(o) * cols, cols, out + o * cols);
 }
 
+extern "C" void sluice_receive_rows(SluiceStep *step, float *h, int64_t cols,
+                                    int64_t rowBegin, int64_t rowEnd) {
+  for (int64_t i = rowBegin * cols; i < rowEnd * cols; ++i)
+    h[i] = step->received.at(i);
+}
+
+extern "C" void sluice_send_rows(SluiceStep *step, const float *h, int64_t cols,
+                                 int64_t rowBegin, int64_t rowEnd) {
+  for (int64_t i = rowBegin * cols; i < rowEnd * cols; ++i)
+    step->sent.at(i) = h[i];
+}
+
+//===----------------------------------------------------------------------===//
+// Checkpoints
+//===----------------------------------------------------------------------===//
+
+/// Fills the gaps that the dead leave with records from the end.
+template <typename Record>
+static std::vector<Move> compact(std::vector<Record> &records,
+                                 const std::vector<bool> &isAlive) {
+  std::vector<Move> moves;
+  auto last = static_cast<int64_t>(records.size()) - 1;
+  int64_t first = 0;
+  for (;; ++first) {
+    while (last >= first && !isAlive[last])
+      --last;
+    if (first > last)
+      break;
+    if (isAlive[first])
+      continue;
+    moves.push_back({last, first});
+    records[first] = records[last--];
+  }
+  records.resize(first);
+  return moves;
+}
+
+static void letDeadRowsLeave(SluiceStep &step,
+                             const std::set<int64_t> &sequences) {
+  std::vector<bool> isAlive, isOutputAlive;
+  for (const Row &row : step.rows)
+    isAlive.push_back(!sequences.contains(row.sequence));
+  for (int64_t row : step.outputRows)
+    isOutputAlive.push_back(isAlive[row]);
+  step.outputMoves = compact(step.outputRows, isOutputAlive);
+  step.rowMoves = compact(step.rows, isAlive);
+  for (auto [from, to] : step.rowMoves)
+    for (int64_t &row : step.outputRows)
+      if (row == from)
+        row = to;
+}
+
+extern "C" int64_t sluice_checkpoint(SluiceStep *step, int64_t thread) {
+  step->barrier->arrive_and_wait();
+  if (thread == 0) {
+    step->rowMoves.clear();
+    step->outputMoves.clear();
+    if (auto found = step->deaths.find(step->checkpoints++);
+        found != step->deaths.end())
+      letDeadRowsLeave(*step, found->second);
+  }
+  step->barrier->arrive_and_wait();
+  return step->rows.size();
+}
+
+extern "C" int64_t sluice_outputs(SluiceStep *step) {
+  return step->outputRows.size();
+}
+
+/// The last thread moves them all, so that a missing barrier shows.
+static void move(const std::vector<Move> &moves, float *x, int64_t floats,
+                 int64_t thread, int64_t threads) {
+  if (thread == threads - 1)
+    for (auto [from, to] : moves)
+      std::copy_n(x + from * floats, floats, x + to * floats);
+}
+
+extern "C" void sluice_move_rows(SluiceStep *step, float *x, int64_t floats,
+                                 int64_t thread, int64_t threads) {
+  move(step->rowMoves, x, floats, thread, threads);
+}
+
+extern "C" void sluice_move_outputs(SluiceStep *step, float *x, int64_t floats,
+                                    int64_t thread, int64_t threads) {
+  move(step->outputMoves, x, floats, thread, threads);
+}
+
 //===----------------------------------------------------------------------===//
 // By themselves
 //===----------------------------------------------------------------------===//
 
 extern "C" void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
-                              const float *bias, float *y, int64_t rows,
-                              int64_t thread, int64_t threads) {
+                              const float *bias, float *y, int64_t colBegin,
+                              int64_t colEnd, int64_t rows, int64_t thread,
+                              int64_t threads) {
   const Matrix &w = step->weights.at(weight);
   int64_t in = w.isTransposed ? w.rows : w.cols;
   int64_t out = w.isTransposed ? w.cols : w.rows;
+  int64_t cols = colEnd - colBegin;
   const auto *floats = static_cast<const float *>(x);
   auto input = [&](int64_t row, int64_t i) {
     return w.isQuantized
@@ -117,13 +206,14 @@ extern "C" void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
                : floats[row * in + i];
   };
   for (int64_t row = 0; row < rows; ++row)
-    for (int64_t o = out * thread / threads; o < out * (thread + 1) / threads;
-         ++o) {
+    for (int64_t c = cols * thread / threads; c < cols * (thread + 1) / threads;
+         ++c) {
+      int64_t o = colBegin + c;
       float sum = 0;
       for (int64_t i = 0; i < in; ++i)
         sum +=
             input(row, i) * w.values[w.isTransposed ? i * out + o : o * in + i];
-      y[row * out + o] = sum + (bias ? bias[o] : 0.0f);
+      y[row * cols + c] = sum + (bias ? bias[o] : 0.0f);
     }
 }
 
@@ -194,5 +284,11 @@ std::vector<RuntimeFunction> sluice::test::getRuntimeFunctions() {
           {"sluice_rope_table", address(sluice_rope_table)},
           {"sluice_append", address(sluice_append)},
           {"sluice_attend", address(sluice_attend)},
+          {"sluice_receive_rows", address(sluice_receive_rows)},
+          {"sluice_send_rows", address(sluice_send_rows)},
+          {"sluice_checkpoint", address(sluice_checkpoint)},
+          {"sluice_outputs", address(sluice_outputs)},
+          {"sluice_move_rows", address(sluice_move_rows)},
+          {"sluice_move_outputs", address(sluice_move_outputs)},
           {"sluice_select_outputs", address(sluice_select_outputs)}};
 }

@@ -18,6 +18,9 @@
 
 #include <barrier>
 #include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace sluice::test {
@@ -37,6 +40,9 @@ struct Row {
   int64_t token = 0;
   bool isOutput = true;
 };
+
+/// A record's old and new place.
+using Move = std::pair<int64_t, int64_t>;
 
 struct RopeFrequencies {
   std::vector<float> inverse;
@@ -72,6 +78,15 @@ struct SluiceStep {
   std::vector<sluice::test::RopeFrequencies> ropeTables;
   std::vector<sluice::test::LayerCache> caches;
   std::barrier<> *barrier = nullptr;
+
+  // Rows of the stage before, and for the stage behind: [row][cols].
+  std::vector<float> received, sent;
+
+  /// The sequences whose rows die before a checkpoint, counted from 0 over the
+  /// step. Set by the test.
+  std::map<int64_t, std::set<int64_t>> deaths;
+  int64_t checkpoints = 0;
+  std::vector<sluice::test::Move> rowMoves, outputMoves; // the last one's
 };
 
 #endif // SLUICE_UNITTESTS_CONVERSION_STUBRUNTIME_H

@@ -67,20 +67,25 @@ TEST(LayerNormTest, WorksWithoutBiasAndWithEpsilon) {
 
 TEST(LinearTest, MultipliesWithRowsOfTheWeight) {
   WeightData weight{3, 2, {1, 0, 0, 1, 2, 3}}; // [out = 3][in = 2]
-  EXPECT_ROWS(evalLinear(RowData(2, {5, 7, 1, -1}), weight, nullptr, false), 5,
-              7, 31, 1, -1, -1);
+  EXPECT_ROWS(evalLinear(RowData(2, {5, 7, 1, -1}), weight, nullptr, false,
+                         {0, weight.rows}),
+              5, 7, 31, 1, -1, -1);
 }
 
 TEST(LinearTest, AddsTheBias) {
   WeightData weight{2, 2, {1, 0, 0, 1}};
   WeightData bias{1, 2, {10, 20}};
-  EXPECT_ROWS(evalLinear(RowData(2, {1, 2}), weight, &bias, false), 11, 22);
+  EXPECT_ROWS(
+      evalLinear(RowData(2, {1, 2}), weight, &bias, false, {0, weight.rows}),
+      11, 22);
 }
 
 TEST(LinearTest, TransposedReadsTheWeightByColumns) {
   WeightData weight{2, 3, {1, 0, 2, 0, 1, 3}}; // [in = 2][out = 3]
   WeightData bias{1, 3, {0, 0, 100}};
-  EXPECT_ROWS(evalLinear(RowData(2, {5, 7}), weight, &bias, true), 5, 7, 131);
+  EXPECT_ROWS(
+      evalLinear(RowData(2, {5, 7}), weight, &bias, true, {0, weight.cols}), 5,
+      7, 131);
 }
 
 TEST(LinearTest, SumsRowsOfAnyLength) {
@@ -91,7 +96,7 @@ TEST(LinearTest, SumsRowsOfAnyLength) {
     for (int64_t i = 1; i <= n; ++i)
       numbers.push_back(i);
     RowData result =
-        evalLinear(RowData(n, numbers), {1, n, ones}, nullptr, false);
+        evalLinear(RowData(n, numbers), {1, n, ones}, nullptr, false, {0, 1});
     EXPECT_EQ(result.row(0)[0], n * (n + 1) / 2) << n;
   }
 }

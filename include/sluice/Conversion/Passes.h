@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From the phase `model` to LLVM:
+// From the phase `program` to LLVM:
 //
 //   mlir::PassManager pm(context);
 //   pm.addPass(sluice::createConvertSluiceToCPU({.cpu = level}));

@@ -11,12 +11,15 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
-  let summary = "Turn a model into code for a CPU and calls of the runtime";
+  let summary = "Turn programs into code for a CPU and calls of the runtime";
   let description = [{
-    Takes a module of the phase `model` to the phase `kernels`. The
-    `sluice.model` becomes the function `sluice_program_step`, which every
-    thread of the runtime's pool runs once per step, and a `sluice.program` that
-    describes it. Files, weights and the tokenizer stay.
+    Takes a module of the phase `program` to the phase `kernels`. Each
+    `sluice.worker` becomes a function, named after it with `_step` behind,
+    which every thread of the runtime's pool runs once per step, and a
+    `sluice.program` that describes it. `sluice.generate` and the pipelines
+    become one `sluice.plan`. Files, weights, the tokenizer, ranks and channels
+    stay, but for those between head and draft. A module with one `sluice.model`
+    and no workers becomes one program without a plan.
 
     What works on one row at a time (norms, rotation, activations, gates, sums,
     splitting) becomes generated vector code: ops that follow each other over
@@ -31,6 +34,10 @@ def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
 
     Threads meet at a barrier only where one reads what another has written.
     Values share memory once a barrier has ended their use.
+
+    A `sluice.checkpoint` becomes a call that says how many rows live. With none
+    the function returns; with fewer, what is used later is moved together where
+    it lies, and the rest of the step goes on with these rows.
 
     Example:
 
@@ -47,7 +54,8 @@ def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
     %weight = call @sluice_vector(%step, %c1) : (!llvm.ptr, i64) -> !llvm.ptr
     call @rows_rms_norm(%x, %weight, %n, %begin, %end) : ...
     call @sluice_barrier(%step, %thread) : (!llvm.ptr, i64) -> ()
-    call @sluice_linear(%step, %c2, %n, %none, %y, %rows, %thread, %threads)
+    call @sluice_linear(%step, %c2, %n, %none, %y, %c0, %c512, %rows, %thread,
+                        %threads)
     ```
   }];
   let options = [
@@ -61,20 +69,22 @@ def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
                         "x86-64-v4 with VNNI and BF16"))}]>
   ];
   let statistics = [
-    Statistic<"rowLoops", "row-loops", "Loops over rows in the step">,
+    Statistic<"programs", "programs", "Workers that became programs">,
+    Statistic<"rowLoops", "row-loops", "Loops over rows in the steps">,
     Statistic<"rowKernels", "row-kernels",
               "Distinct functions that the row loops share">,
     Statistic<"fusedOps", "ops-fused-into-row-loops",
               "Row-wise ops and runtime calls in row loops">,
     Statistic<"microKernelCalls", "micro-kernel-calls",
               "Matrix products, cache appends and attentions">,
-    Statistic<"barriers", "barriers", "Barriers in the step">
+    Statistic<"barriers", "barriers", "Barriers in the steps">,
+    Statistic<"checkpoints", "checkpoints", "Checkpoints in the steps">
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
 }
 

@@ -1,4 +1,4 @@
-//===- Interpreter.h - executes a module of the phase model ---------------===//
+//===- Interpreter.h - executes a module before it is lowered -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,8 +26,11 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace sluice::interpreter {
 
@@ -39,18 +42,40 @@ struct Environment {
   WeightStore weights;
   /// Keyed by the `sluice.layer` that the cache belongs to.
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<KVCache>> caches;
+
+  /// Asked at each `sluice.checkpoint` which rows of the batch are alive, one
+  /// number for each; none: all are. For tests: here, nobody cancels.
+  std::function<std::vector<uint8_t>(const StepBatch &)> alive;
+  /// What checkpoints have left of the step's batch, the newest last.
+  std::vector<std::unique_ptr<StepBatch>> batches;
+};
+
+/// What a model says of itself, in whatever phase it is.
+struct ModelInfo {
+  int64_t vocabSize = 0;
+  int64_t contextLength = 0;
+  std::vector<int64_t> eosTokens;
 };
 
 /// The oracle: executes a module op by op, as its ops are described. Naive,
 /// float32, on one thread. Not thread-safe.
+///
+/// In the phase `model` it executes the model; in `pipeline` the stages, one
+/// after the other; in `program` the workers of all ranks in this process, each
+/// whenever its channel holds a frame and the next one has room.
 class Interpreter {
 public:
-  /// The module must be verified and outlive the interpreter. Errors: no model
-  /// or several, ops of a phase that is not executed here, a file that is
-  /// missing or not the one that was imported.
+  /// Executes the module's target. The module must be verified and outlive the
+  /// interpreter. Errors: no model or several, ops of a phase that is not
+  /// executed here, a file that is missing or not the one that was imported.
   static Expected<Interpreter> create(mlir::ModuleOp module);
 
-  ir::ModelOp model() const { return modelOp; }
+  /// Executes the draft that the module's `sluice.speculate` names; nullopt
+  /// where there is none.
+  static Expected<std::optional<Interpreter>>
+  createDraft(mlir::ModuleOp module);
+
+  const ModelInfo &info() const { return modelInfo; }
 
   /// Executes one step; returns logits[output][vocab]. A row continues its
   /// sequence, or goes back: then what the sequence had from that position on
@@ -62,13 +87,25 @@ public:
   /// Drops a sequence and its caches.
   void erase(SequenceId sequence);
 
-private:
-  Interpreter(ir::ModelOp model, WeightStore weights)
-      : modelOp(model), environment(std::move(weights)) {}
+  /// See Environment::alive.
+  void
+  setAlive(std::function<std::vector<uint8_t>(const StepBatch &)> function) {
+    environment.alive = std::move(function);
+  }
 
+private:
+  Interpreter(std::vector<mlir::Operation *> parts, ModelInfo info,
+              WeightStore weights)
+      : parts(std::move(parts)), modelInfo(std::move(info)),
+        environment(std::move(weights)) {}
+
+  static Expected<Interpreter> open(mlir::ModuleOp module,
+                                    mlir::Operation *model);
   Status checkBatch(const StepBatch &batch) const;
 
-  ir::ModelOp modelOp;
+  /// In order: a `sluice.model`, `sluice.stage`s or `sluice.worker`s.
+  std::vector<mlir::Operation *> parts;
+  ModelInfo modelInfo;
   Environment environment;
   std::map<SequenceId, int64_t> lengths; // tokens cached
 };

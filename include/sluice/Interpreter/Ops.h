@@ -40,10 +40,19 @@ RowData evalRmsNorm(const RowData &input, const WeightData &weight,
 RowData evalLayerNorm(const RowData &input, const WeightData &weight,
                       const WeightData *bias, double epsilon);
 
-/// y[r][o] = sum_i x[r][i] * weight[o][i] + bias[o], or weight[i][o] where
-/// `transposed`; `bias` may be null.
+/// Output columns [begin, end) of a product.
+struct Columns {
+  int64_t begin;
+  int64_t end;
+};
+
+/// y[r][o - columns.begin] = sum_i x[r][i] * weight[o][i] + bias[o], or
+/// weight[i][o] where `transposed`, for the columns o; `bias` may be null.
 RowData evalLinear(const RowData &input, const WeightData &weight,
-                   const WeightData *bias, bool transposed);
+                   const WeightData *bias, bool transposed, Columns columns);
+
+/// The rows of all inputs side by side; they have as many rows each.
+RowData evalConcat(std::span<const RowData *const> inputs);
 
 struct QKVRows {
   RowData query; // query[row][heads][headDim]

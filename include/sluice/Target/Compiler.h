@@ -9,6 +9,7 @@
 #define SLUICE_TARGET_COMPILER_H
 
 #include "runtime/base/Status.h"
+#include "sluice/Dialect/Sluice/IR/SluiceTypes.h"
 #include "sluice/Target/CpuTarget.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -22,14 +23,34 @@
 namespace sluice {
 
 /// The phases of a compilation, in order.
-enum class Phase { Model, Kernels, Object, Executable };
+enum class Phase { Model, Pipeline, Program, Kernels, Object, Executable };
 
 std::string_view phaseName(Phase phase);
 std::optional<Phase> parsePhase(std::string_view name);
 
+/// How a model becomes a pipeline; see the passes partition-stages,
+/// insert-speculation and insert-checkpoints.
+struct PipelineOptions {
+  /// Exactly so many stages; 0: as many as serve a request fastest on the
+  /// cluster, and one without a cluster.
+  int64_t stages = 0;
+  std::string clusterFile;        // empty: as many equal nodes as stages
+  int64_t maxLatencyMicros = 500; // 0: no checkpoints
+  // Where the module has a draft (MergeDraft.h).
+  ir::Placement placement = ir::Placement::Own;
+  int64_t depth = 32;
+  int64_t width = 4;
+
+  bool operator==(const PipelineOptions &) const = default;
+};
+
 struct CompileOptions {
   Phase target = Phase::Executable;
   CpuTarget cpu;
+  /// Only for modules of phase model, and else the defaults.
+  PipelineOptions pipeline;
+  /// Given the table of the stages once they are there; may be empty.
+  std::function<Status(std::string_view)> explain;
   /// Executable only: put the packed weights inside.
   bool embedWeights = false;
   /// Where to also write each phase that is passed through, as 1-model.mlir and
@@ -41,9 +62,10 @@ struct CompileOptions {
   std::function<mlir::LogicalResult(mlir::PassManager &)> configurePasses;
 };
 
-/// Takes `module`, in phase model or kernels, to `options.target` and writes
-/// that to `output` ("-" is stdout; not for executables). The module is changed
-/// on the way. Nothing is left at `output` after an error.
+/// Takes `module`, in any phase up to kernels, to `options.target` and writes
+/// that to `output` ("-" is stdout; not for executables; empty is nowhere, for
+/// what `explain` and the verifiers say). The module is changed on the way.
+/// Nothing is left at `output` after an error.
 Status compile(mlir::ModuleOp module, const CompileOptions &options,
                const std::string &output);
 

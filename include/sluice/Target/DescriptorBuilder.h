@@ -1,4 +1,4 @@
-//===- DescriptorBuilder.h - a program's descriptor from its IR -----------===//
+//===- DescriptorBuilder.h - a descriptor from the phase kernels ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,16 +9,16 @@
 #define SLUICE_TARGET_DESCRIPTORBUILDER_H
 
 #include "runtime/base/Status.h"
-#include "runtime/program/ProgramDescriptor.h"
+#include "runtime/program/ExecutableDescriptor.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace sluice {
 
-/// The descriptor of the one `sluice.program` of a module of phase kernels.
-/// Paths of files are made absolute. Errors: no program, more than
-/// one, or a step function that the runtime cannot call.
-Expected<ProgramDescriptor> buildDescriptor(mlir::ModuleOp kernels);
+/// The descriptor of the programs of a module of phase kernels, which has been
+/// verified. Paths of files are made absolute. Error: a step function that the
+/// runtime cannot call. A program without a `sluice.plan` is the only stage.
+Expected<ExecutableDescriptor> buildDescriptor(mlir::ModuleOp kernels);
 
 } // namespace sluice
 

@@ -20,13 +20,13 @@ namespace sluice {
 
 /// What an object file holds beside the code (runtime/app/Program.h).
 struct ProgramData {
-  std::string descriptor; // ProgramDescriptor as JSON
+  std::string descriptor; // ExecutableDescriptor as JSON
   std::string tokenizer;  // text::serializeTokenizer's bytes, or empty
 };
 
 /// Lowers the code of `kernels` to LLVM IR, optimises it for `target` and
-/// returns an ELF object with the step function and `data`. The module itself
-/// stays as it is.
+/// returns an ELF object with the step functions, their table and `data`. The
+/// module itself stays as it is.
 Expected<llvm::SmallVector<char, 0>> emitObject(mlir::ModuleOp kernels,
                                                 const ProgramData &data,
                                                 const CpuTarget &target);

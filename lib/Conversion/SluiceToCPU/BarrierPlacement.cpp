@@ -20,20 +20,24 @@ static bool conflicts(const Access &earlier, const Access &later) {
 }
 
 SmallVector<unsigned>
-sluice::tocpu::placeBarriers(ArrayRef<SmallVector<Access>> tasks) {
+sluice::tocpu::placeBarriers(ArrayRef<SmallVector<Access>> tasks,
+                             const llvm::BitVector &checkpoints) {
   SmallVector<unsigned> intervals;
   SmallVector<Access> sinceBarrier;
   unsigned interval = 0;
-  for (ArrayRef<Access> task : tasks) {
-    bool needsBarrier = llvm::any_of(task, [&](const Access &later) {
+  bool isAfterCheckpoint = false;
+  for (auto [index, task] : llvm::enumerate(tasks)) {
+    bool isCheckpoint = !checkpoints.empty() && checkpoints[index];
+    bool conflictsWithEarlier = llvm::any_of(task, [&](const Access &later) {
       return llvm::any_of(sinceBarrier, [&](const Access &earlier) {
         return conflicts(earlier, later);
       });
     });
-    if (needsBarrier) {
+    if (isCheckpoint || isAfterCheckpoint || conflictsWithEarlier) {
       ++interval;
       sinceBarrier.clear();
     }
+    isAfterCheckpoint = isCheckpoint;
     intervals.push_back(interval);
     llvm::append_range(sinceBarrier, task);
   }

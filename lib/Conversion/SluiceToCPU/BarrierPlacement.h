@@ -16,6 +16,9 @@
 // fewer. Values are told apart by buffer, not by address: memory is reused only
 // across barriers (ArenaPlan.h), so reuse never asks for another.
 //
+// A checkpoint is a barrier before and after itself, and gets an interval of
+// its own.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_BARRIERPLACEMENT_H
@@ -23,6 +26,7 @@
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace sluice::tocpu {
@@ -43,9 +47,11 @@ struct Access {
 
 /// The interval between barriers that each task falls into, counted from 0: a
 /// barrier stands before every task whose interval is not that of the task
-/// before it.
+/// before it, but where one of the two is a checkpoint. `checkpoints` says
+/// which tasks are; empty: none.
 llvm::SmallVector<unsigned>
-placeBarriers(llvm::ArrayRef<llvm::SmallVector<Access>> tasks);
+placeBarriers(llvm::ArrayRef<llvm::SmallVector<Access>> tasks,
+              const llvm::BitVector &checkpoints = {});
 
 } // namespace sluice::tocpu
 

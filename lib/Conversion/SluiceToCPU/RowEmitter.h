@@ -50,6 +50,7 @@ private:
   void emitNode(const Node &node);
   void emitCall(const Node &node);
   void emitSplit(const Node &node);
+  void emitConcat(const Node &node);
   void emitRope(const Node &node);
   void rotateHalves(const Node &node, mlir::Value head);
   void rotateInterleaved(const Node &node, mlir::Value head);

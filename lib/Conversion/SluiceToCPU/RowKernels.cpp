@@ -35,6 +35,8 @@ SmallVector<KernelArgument> RowKernels::getArguments(const Node &node) {
   case Node::Kind::RopeTable:
     arguments = {{ArgumentKind::Step, 0}, {ArgumentKind::Number, node.index}};
     break;
+  case Node::Kind::Receive:
+  case Node::Kind::Send:
   case Node::Kind::SelectOutputs:
     arguments = {{ArgumentKind::Step, 0}};
     break;
@@ -81,6 +83,21 @@ static StringRef getMnemonic(const Node &node) {
   }
 }
 
+/// What needs a quantised value or a table says nothing of how it is made, and
+/// the channel says nothing of the rows.
+static bool dependsOnAttributes(const Node &node) {
+  switch (node.kind) {
+  case Node::Kind::Quantize:
+  case Node::Kind::RopeTable:
+  case Node::Kind::Receive:
+  case Node::Kind::Send:
+  case Node::Kind::SelectOutputs:
+    return false;
+  default:
+    return true;
+  }
+}
+
 /// A text that is equal for row loops that the same function does: their nodes
 /// with attributes and widths, and which argument each node uses for what.
 /// Values in registers go by the order in which they come up.
@@ -91,9 +108,7 @@ std::string RowKernels::getSignature(const Task &task,
   DenseMap<unsigned, unsigned> registers;
   for (const Node *node : task.nodes) {
     stream << getMnemonic(*node);
-    // What needs a quantised value or a table says nothing of how it is made.
-    if (node->kind != Node::Kind::Quantize &&
-        node->kind != Node::Kind::RopeTable)
+    if (dependsOnAttributes(*node))
       stream << node->op->getAttrDictionary();
     for (KernelArgument argument : getArguments(*node))
       stream << " " << llvm::find(arguments, argument) - arguments.begin();

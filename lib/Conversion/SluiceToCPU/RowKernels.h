@@ -8,7 +8,8 @@
 // Each row loop is a private function that gets its buffers and weights as
 // pointers, then the range of rows. Layers repeat each other, so row loops that
 // differ in nothing but what they are called with share a function: the code of
-// a model of eighty layers is that of three or four.
+// a model of eighty layers is that of three or four, and stages of one model
+// share theirs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,18 +45,20 @@ struct KernelCall {
   llvm::SmallVector<KernelArgument> arguments;
 };
 
+/// The functions of a module by signature: programs share them.
+using KernelTable = llvm::StringMap<mlir::func::FuncOp>;
+
+/// The row kernels of one program.
 class RowKernels {
 public:
-  RowKernels(mlir::SymbolTable &symbols, const StepGraph &graph,
-             const StepSchedule &schedule, RuntimeCalls &runtime,
-             WeightUses &weights, int64_t lanes)
-      : symbols(symbols), graph(graph), schedule(schedule), runtime(runtime),
-        weights(weights), lanes(lanes) {}
+  RowKernels(mlir::SymbolTable &symbols, KernelTable &kernels,
+             const StepGraph &graph, const StepSchedule &schedule,
+             RuntimeCalls &runtime, WeightUses &weights, int64_t lanes)
+      : symbols(symbols), kernels(kernels), graph(graph), schedule(schedule),
+        runtime(runtime), weights(weights), lanes(lanes) {}
 
   /// The function for a row loop, made where there is none yet.
   KernelCall getCall(const Task &task);
-
-  unsigned getCount() const { return kernels.size(); }
 
 private:
   llvm::SmallVector<KernelArgument> getArguments(const Node &node);
@@ -66,12 +69,12 @@ private:
                             llvm::ArrayRef<KernelArgument> arguments);
 
   mlir::SymbolTable &symbols;
+  KernelTable &kernels;
   const StepGraph &graph;
   const StepSchedule &schedule;
   RuntimeCalls &runtime;
   WeightUses &weights;
   int64_t lanes;
-  llvm::StringMap<mlir::func::FuncOp> kernels; // by signature
 };
 
 } // namespace sluice::tocpu

@@ -28,6 +28,8 @@ void RowEmitter::emit(ArrayRef<LoopItem> items, Value rowIndex) {
 void RowEmitter::emitNode(const Node &node) {
   if (node.kind == Node::Kind::SplitQKV)
     return emitSplit(node);
+  if (node.kind == Node::Kind::Concat)
+    return emitConcat(node);
   if (node.kind == Node::Kind::Rope)
     return emitRope(node);
   emitCall(node);
@@ -41,11 +43,17 @@ void RowEmitter::emitCall(const Node &node) {
   Type i64 = b.getI64Type();
   Value begin = arith::IndexCastOp::create(b, i64, row);
   Value end = arith::AddIOp::create(b, begin, makeNumber(b, 1));
-  Value out = operands.pointers.at(node.outputs.front());
-  int64_t width = graph.buffers[node.outputs.front()].width;
+  unsigned buffer =
+      node.outputs.empty() ? node.inputs.front() : node.outputs.front();
+  Value out = operands.pointers.at(buffer);
+  int64_t width = graph.buffers[buffer].width;
   auto input = [&] { return operands.pointers.at(node.inputs.front()); };
 
   switch (node.kind) {
+  case Node::Kind::Receive:
+    return runtime.receiveRows(b, operands.step, out, width, begin, end);
+  case Node::Kind::Send:
+    return runtime.sendRows(b, operands.step, input(), width, begin, end);
   case Node::Kind::Embed: {
     bool byPosition = cast<EmbedOp>(node.op).getBy() == EmbedIndex::Position;
     return runtime.embed(b, operands.step, operands.numbers.at(&node),
@@ -97,6 +105,16 @@ void RowEmitter::emitSplit(const Node &node) {
       from = code.addIndices(from, code.index(width));
     }
   });
+}
+
+void RowEmitter::emitConcat(const Node &node) {
+  Value target = operands.rows.at(node.outputs.front());
+  int64_t to = 0;
+  for (unsigned input : node.inputs) {
+    int64_t width = graph.buffers[input].width;
+    copy(operands.rows.at(input), code.index(0), target, code.index(to), width);
+    to += width;
+  }
 }
 
 //===----------------------------------------------------------------------===//

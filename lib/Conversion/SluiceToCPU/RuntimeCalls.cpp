@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace sluice::tocpu;
 
-static_assert(SLUICE_ABI_VERSION == 1, "read ProgramABI.h again");
+static_assert(SLUICE_ABI_VERSION == 2, "read ProgramABI.h again");
 
 Value sluice::tocpu::makeNumber(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIntOp::create(b, value, /*width=*/64);
@@ -43,6 +43,34 @@ func::CallOp RuntimeCalls::call(ImplicitLocOpBuilder &b, StringRef name,
 
 void RuntimeCalls::barrier(ImplicitLocOpBuilder &b, const StepArguments &step) {
   call(b, "sluice_barrier", {}, {step.step, step.thread});
+}
+
+Value RuntimeCalls::checkpoint(ImplicitLocOpBuilder &b,
+                               const StepArguments &step) {
+  return call(b, "sluice_checkpoint", b.getI64Type(), {step.step, step.thread})
+      .getResult(0);
+}
+
+Value RuntimeCalls::outputs(ImplicitLocOpBuilder &b,
+                            const StepArguments &step) {
+  return call(b, "sluice_outputs", b.getI64Type(), {step.step}).getResult(0);
+}
+
+void RuntimeCalls::moveRows(ImplicitLocOpBuilder &b, const StepArguments &step,
+                            Value x, int64_t floats, bool ofOutputs) {
+  call(b, ofOutputs ? "sluice_move_outputs" : "sluice_move_rows", {},
+       {step.step, x, makeNumber(b, floats), step.thread, step.threads});
+}
+
+void RuntimeCalls::receiveRows(ImplicitLocOpBuilder &b, Value step, Value h,
+                               int64_t cols, Value begin, Value end) {
+  call(b, "sluice_receive_rows", {},
+       {step, h, makeNumber(b, cols), begin, end});
+}
+
+void RuntimeCalls::sendRows(ImplicitLocOpBuilder &b, Value step, Value h,
+                            int64_t cols, Value begin, Value end) {
+  call(b, "sluice_send_rows", {}, {step, h, makeNumber(b, cols), begin, end});
 }
 
 Value RuntimeCalls::vector(ImplicitLocOpBuilder &b, Value step, Value weight) {
@@ -75,9 +103,10 @@ void RuntimeCalls::selectOutputs(ImplicitLocOpBuilder &b, Value step, Value h,
 
 void RuntimeCalls::linear(ImplicitLocOpBuilder &b, const StepArguments &step,
                           Value weight, Value x, Value bias, Value y,
-                          Value rows) {
+                          int64_t firstColumn, int64_t endColumn, Value rows) {
   call(b, "sluice_linear", {},
-       {step.step, weight, x, bias, y, rows, step.thread, step.threads});
+       {step.step, weight, x, bias, y, makeNumber(b, firstColumn),
+        makeNumber(b, endColumn), rows, step.thread, step.threads});
 }
 
 void RuntimeCalls::append(ImplicitLocOpBuilder &b, const StepArguments &step,

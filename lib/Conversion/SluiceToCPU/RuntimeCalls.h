@@ -30,13 +30,24 @@ struct StepArguments {
 /// caches are i64 values; begin and end are i64.
 class RuntimeCalls {
 public:
-  /// Name and signature of the step function, also its arguments' order.
-  static constexpr llvm::StringLiteral stepName = "sluice_program_step";
+  /// The signature of a step function, also its arguments' order.
   static mlir::FunctionType getStepType(mlir::MLIRContext *context);
 
   explicit RuntimeCalls(mlir::SymbolTable &symbols) : symbols(symbols) {}
 
   void barrier(mlir::ImplicitLocOpBuilder &b, const StepArguments &step);
+  /// How many rows live, and how many outputs are among them.
+  mlir::Value checkpoint(mlir::ImplicitLocOpBuilder &b,
+                         const StepArguments &step);
+  mlir::Value outputs(mlir::ImplicitLocOpBuilder &b, const StepArguments &step);
+  /// Records of `floats` floats, one for each row or, `ofOutputs`, each output.
+  void moveRows(mlir::ImplicitLocOpBuilder &b, const StepArguments &step,
+                mlir::Value x, int64_t floats, bool ofOutputs);
+  void receiveRows(mlir::ImplicitLocOpBuilder &b, mlir::Value step,
+                   mlir::Value h, int64_t cols, mlir::Value begin,
+                   mlir::Value end);
+  void sendRows(mlir::ImplicitLocOpBuilder &b, mlir::Value step, mlir::Value h,
+                int64_t cols, mlir::Value begin, mlir::Value end);
   mlir::Value vector(mlir::ImplicitLocOpBuilder &b, mlir::Value step,
                      mlir::Value weight);
   void embed(mlir::ImplicitLocOpBuilder &b, mlir::Value step,
@@ -50,9 +61,11 @@ public:
   void selectOutputs(mlir::ImplicitLocOpBuilder &b, mlir::Value step,
                      mlir::Value h, mlir::Value out, int64_t cols,
                      mlir::Value begin, mlir::Value end);
+  /// Of the output columns [firstColumn, endColumn).
   void linear(mlir::ImplicitLocOpBuilder &b, const StepArguments &step,
               mlir::Value weight, mlir::Value x, mlir::Value bias,
-              mlir::Value y, mlir::Value rows);
+              mlir::Value y, int64_t firstColumn, int64_t endColumn,
+              mlir::Value rows);
   void append(mlir::ImplicitLocOpBuilder &b, const StepArguments &step,
               mlir::Value cache, mlir::Value k, mlir::Value v);
   void attend(mlir::ImplicitLocOpBuilder &b, const StepArguments &step,

@@ -21,6 +21,7 @@
 
 #include "ArenaPlan.h"
 #include "BarrierPlacement.h"
+#include "Programs.h"
 #include "StepEmitter.h"
 #include "StepGraph.h"
 #include "StepSchedule.h"
@@ -28,6 +29,7 @@
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -64,28 +66,35 @@ getLifetimes(const StepGraph &graph, ArrayRef<SmallVector<Access>> accesses,
       lifetime.last = interval;
     }
   // Read when the step is over.
-  lifetimes[graph.logits].last = intervals.back();
+  if (graph.logits)
+    lifetimes[*graph.logits].last = intervals.back();
   return lifetimes;
 }
 
 /// Puts the description of the emitted code where the model was.
-static void replaceModel(ModelOp model, CpuLevel cpu, const StepGraph &graph,
-                         const StepLayout &layout, const WeightUses &weights) {
-  OpBuilder b(model);
-  ProgramOp::create(
-      b, model.getLoc(), model.getSymNameAttr(),
-      FlatSymbolRefAttr::get(b.getContext(), RuntimeCalls::stepName),
-      CpuLevelAttr::get(b.getContext(), cpu), model.getArchitectureAttr(),
-      model.getModelNameAttr(), model.getVocabSizeAttr(),
-      model.getContextLengthAttr(),
-      b.getDenseI64ArrayAttr(model.getEosTokens()),
-      b.getI64IntegerAttr(graph.hiddenSize), b.getI64IntegerAttr(graph.layers),
-      b.getI64IntegerAttr(layout.rows.floatsPerRow),
-      b.getI64IntegerAttr(layout.outputs.floatsPerRow),
-      b.getI64IntegerAttr(layout.outputs.offsets[graph.logits]),
+/// The program's description; the op takes the place of the frame.
+static ProgramOp createProgram(const ProgramSource &source, StringRef step,
+                               CpuLevel cpu, const StepGraph &graph,
+                               const StepLayout &layout,
+                               const WeightUses &weights) {
+  OpBuilder b(source.frame);
+  auto number = [&](int64_t value) { return b.getI64IntegerAttr(value); };
+  int64_t logits =
+      graph.logits ? layout.outputs.offsets[*graph.logits] : int64_t(0);
+  auto program = ProgramOp::create(
+      b, source.frame->getLoc(), SymbolTable::getSymbolName(source.frame),
+      FlatSymbolRefAttr::get(b.getContext(), step),
+      CpuLevelAttr::get(b.getContext(), cpu), source.architecture,
+      source.modelName, source.vocabSize, source.contextLength,
+      b.getDenseI64ArrayAttr(source.eosTokens), number(graph.hiddenSize),
+      number(graph.layers), number(layout.rows.floatsPerRow),
+      number(layout.outputs.floatsPerRow), number(logits),
       b.getTypeArrayAttr(graph.caches), b.getArrayAttr(graph.ropeTables),
-      b.getArrayAttr(weights.getUses()));
-  model.erase();
+      b.getArrayAttr(weights.getUses()), number(graph.firstLayer),
+      b.getBoolAttr(graph.hasEmbedding),
+      b.getBoolAttr(graph.logits.has_value()), number(graph.checkpoints),
+      source.stepRows, source.costs, source.rank);
+  return program;
 }
 
 namespace {
@@ -95,74 +104,91 @@ struct ConvertSluiceToCPU
   using ConvertSluiceToCPUBase::ConvertSluiceToCPUBase;
 
   void runOnOperation() override {
-    FailureOr<ModelOp> model = findModel();
-    if (failed(model) || failed(convert(*model)))
+    if (failed(convertModule(getOperation())))
       signalPassFailure();
   }
 
 private:
-  /// The module's one model, in a module that has room for its code.
-  FailureOr<ModelOp> findModel() {
-    auto models = llvm::to_vector(getOperation().getOps<ModelOp>());
-    if (models.size() != 1)
-      return getOperation().emitError("expected one sluice.model, found ")
-             << models.size();
-    Operation *taken = getOperation().lookupSymbol(RuntimeCalls::stepName);
-    if (taken)
-      return taken->emitError("takes the name of the step function");
-    return models.front();
+  LogicalResult convertModule(ModuleOp module) {
+    FailureOr<SmallVector<ProgramSource>> sources = findPrograms(module);
+    if (failed(sources))
+      return failure();
+    FailureOr<PlanSource> plan = findPlan(module);
+    if (failed(plan))
+      return failure();
+    SharedCode shared(module);
+    for (const ProgramSource &source : *sources)
+      if (failed(convert(source, shared)))
+        return failure();
+    lowerPlan(module, *plan);
+    for (const ProgramSource &source : *sources)
+      source.frame->erase();
+    return success();
   }
 
-  LogicalResult convert(ModelOp model) {
-    FailureOr<StepGraph> graph = buildStepGraph(model);
+  LogicalResult convert(const ProgramSource &source, SharedCode &shared) {
+    std::string step = SymbolTable::getSymbolName(source.frame).str() + "_step";
+    if (Operation *taken = shared.symbols.lookup(step))
+      return taken->emitError("takes the name of a step function");
+    FailureOr<StepGraph> graph = buildStepGraph(source.frame);
     if (failed(graph))
       return failure();
     StepSchedule schedule = scheduleStep(*graph);
     SmallVector<SmallVector<Access>> accesses;
-    for (const Task &task : schedule.tasks)
+    llvm::BitVector checkpoints;
+    for (const Task &task : schedule.tasks) {
       accesses.push_back(schedule.getAccesses(task));
-    SmallVector<unsigned> intervals = placeBarriers(accesses);
+      checkpoints.push_back(task.isCheckpoint());
+    }
+    SmallVector<unsigned> intervals = placeBarriers(accesses, checkpoints);
 
     FailureOr<ArenaPlan> rows =
         planArena(getLifetimes(*graph, accesses, intervals, Domain::Rows));
     FailureOr<ArenaPlan> outputs =
         planArena(getLifetimes(*graph, accesses, intervals, Domain::Outputs));
     if (failed(rows) || failed(outputs))
-      return model.emitError("has rows too wide to be held in memory");
+      return source.frame->emitError("has rows too wide to be held in memory");
     StepLayout layout{std::move(*rows), std::move(*outputs)};
 
-    SymbolTable symbols(getOperation());
     int64_t lanes = cpu == CpuLevel::Avx2 ? 8 : 16;
-    StepEmitter emitter(symbols, *graph, schedule, layout, lanes);
-    emitter.emit(model.getLoc(), intervals);
-    count(model.getLoc(), schedule, intervals.back(), emitter.getKernelCount());
-    replaceModel(model, cpu, *graph, layout, emitter.getWeights());
+    unsigned kernels = shared.kernels.size();
+    StepEmitter emitter(shared, *graph, schedule, layout, lanes);
+    unsigned barrierCount =
+        emitter.emit(source.frame->getLoc(), step, intervals);
+    count(source.frame->getLoc(), schedule, barrierCount,
+          shared.kernels.size() - kernels);
+    createProgram(source, step, cpu, *graph, layout, emitter.getWeights());
     return success();
   }
 
   /// Says what was done, as statistics and as a remark.
   void count(Location loc, const StepSchedule &schedule, unsigned barrierCount,
              unsigned kernelCount) {
-    unsigned loops = 0, calls = 0, fused = 0;
+    unsigned loops = 0, calls = 0, fused = 0, points = 0;
     for (const Task &task : schedule.tasks) {
       if (task.isRowLoop()) {
         ++loops;
         fused += task.nodes.size();
+      } else if (task.isCheckpoint()) {
+        ++points;
       } else {
         ++calls;
       }
     }
+    ++programs;
     rowLoops += loops;
     fusedOps += fused;
     rowKernels += kernelCount;
     microKernelCalls += calls;
     barriers += barrierCount;
+    checkpoints += points;
     remark::analysis(loc, remark::RemarkOpts::name("step").category(DEBUG_TYPE))
         << remark::metric("row-loops", loops)
         << remark::metric("ops-fused-into-row-loops", fused)
         << remark::metric("row-kernels", kernelCount)
         << remark::metric("micro-kernel-calls", calls)
-        << remark::metric("barriers", barrierCount);
+        << remark::metric("barriers", barrierCount)
+        << remark::metric("checkpoints", points);
   }
 };
 

@@ -8,18 +8,19 @@
 #include "StepEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocpu;
 
-func::FuncOp StepEmitter::createFunction(Location loc) {
+func::FuncOp StepEmitter::createFunction(Location loc, StringRef name) {
   auto module = cast<ModuleOp>(symbols.getOp());
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto function =
-      func::FuncOp::create(builder, loc, RuntimeCalls::stepName,
-                           RuntimeCalls::getStepType(module.getContext()));
+  auto function = func::FuncOp::create(
+      builder, loc, name, RuntimeCalls::getStepType(module.getContext()));
   symbols.insert(function);
   auto arguments = function.addEntryBlock()->getArguments();
   step = {arguments[0], arguments[1], arguments[2], arguments[3],
@@ -27,22 +28,35 @@ func::FuncOp StepEmitter::createFunction(Location loc) {
   return function;
 }
 
-void StepEmitter::emit(Location loc, ArrayRef<unsigned> intervals) {
-  func::FuncOp function = createFunction(loc);
+unsigned StepEmitter::emit(Location loc, StringRef name,
+                           ArrayRef<unsigned> intervals) {
+  func::FuncOp function = createFunction(loc, name);
   ImplicitLocOpBuilder b(loc, function.getContext());
+  if (graph.checkpoints > 0) {
+    exit = function.addBlock();
+    b.setInsertionPointToStart(exit);
+    func::ReturnOp::create(b);
+  }
   b.setInsertionPointToStart(&function.getBody().front());
-  unsigned interval = 0;
+  unsigned interval = 0, barriers = 0;
+  bool isOrdered = false; // by the checkpoint before
   for (auto [task, taskInterval] : llvm::zip_equal(schedule.tasks, intervals)) {
     b.setLoc(task.nodes.front()->op->getLoc());
-    if (taskInterval != interval)
+    if (taskInterval != interval && !isOrdered && !task.isCheckpoint()) {
       runtime.barrier(b, step);
+      ++barriers;
+    }
     interval = taskInterval;
+    isOrdered = task.isCheckpoint();
     if (task.isRowLoop())
       emitRowLoop(b, task);
+    else if (task.isCheckpoint())
+      emitCheckpoint(b, *task.nodes.front());
     else
       emitCall(b, *task.nodes.front());
   }
   func::ReturnOp::create(b);
+  return barriers;
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,6 +110,49 @@ std::pair<Value, Value> StepEmitter::getShare(ImplicitLocOpBuilder &b,
 }
 
 //===----------------------------------------------------------------------===//
+// Checkpoints
+//===----------------------------------------------------------------------===//
+
+/// Moves what is used later, as far as the checkpoint has moved rows.
+void StepEmitter::moveRows(ImplicitLocOpBuilder &b, const Node &node) {
+  for (unsigned index : node.inputs) {
+    const Buffer &buffer = graph.buffers[index];
+    runtime.moveRows(b, step, getPointer(b, index), buffer.getFloatsPerRow(),
+                     buffer.domain == Domain::Outputs);
+  }
+  if (!node.inputs.empty())
+    runtime.barrier(b, step);
+}
+
+void StepEmitter::emitCheckpoint(ImplicitLocOpBuilder &b, const Node &node) {
+  Value living = runtime.checkpoint(b, step);
+  auto compare = [&](arith::CmpIPredicate predicate, Value other) {
+    return arith::CmpIOp::create(b, predicate, living, other);
+  };
+  Value isOver = compare(arith::CmpIPredicate::eq, makeNumber(b, 0));
+  Block *next = b.createBlock(exit);
+  b.setInsertionPointToEnd(next->getPrevNode());
+  cf::CondBranchOp::create(b, isOver, exit, next);
+
+  b.setInsertionPointToStart(next);
+  // Before the branch, so that what follows can use them too.
+  for (unsigned buffer : node.inputs)
+    getPointer(b, buffer);
+  Value hasFewer = compare(arith::CmpIPredicate::ne, step.rows);
+  auto branch = scf::IfOp::create(b, b.getI64Type(), hasFewer,
+                                  /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.thenBlock());
+  moveRows(b, node);
+  scf::YieldOp::create(b, runtime.outputs(b, step));
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, step.outputs);
+  b.setInsertionPointAfter(branch);
+  step.rows = living;
+  step.outputs = branch.getResult(0);
+  shares.clear();
+}
+
+//===----------------------------------------------------------------------===//
 // Tasks
 //===----------------------------------------------------------------------===//
 
@@ -141,7 +198,7 @@ void StepEmitter::emitCall(ImplicitLocOpBuilder &b, const Node &node) {
       bias = LLVM::ZeroOp::create(b, step.arena.getType());
     Value rows = node.domain == Domain::Rows ? step.rows : step.outputs;
     runtime.linear(b, step, makeNumber(b, weight), inputs[0], bias, output(),
-                   rows);
+                   linear.getFirstColumn(), linear.getEndColumn(), rows);
     return;
   }
   Value cache = makeNumber(b, node.index);

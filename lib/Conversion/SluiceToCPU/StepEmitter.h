@@ -24,24 +24,39 @@ struct StepLayout {
   }
 };
 
-/// Emits the function `sluice_program_step`: the tasks in their order, with
-/// barriers where intervals change.
+/// What the programs of a module have in common.
+struct SharedCode {
+  explicit SharedCode(mlir::ModuleOp module)
+      : symbols(module), attention(symbols) {}
+
+  mlir::SymbolTable symbols;
+  KernelTable kernels;
+  AttentionParameters attention;
+};
+
+/// Emits a step function: the tasks in their order, with barriers where
+/// intervals change. At a checkpoint its one block ends, and where no row lives
+/// the function returns; the code behind it counts rows anew.
 class StepEmitter {
 public:
-  StepEmitter(mlir::SymbolTable &symbols, const StepGraph &graph,
+  StepEmitter(SharedCode &shared, const StepGraph &graph,
               const StepSchedule &schedule, const StepLayout &layout,
               int64_t lanes)
-      : symbols(symbols), graph(graph), layout(layout), runtime(symbols),
-        kernels(symbols, graph, schedule, runtime, weights, lanes),
-        attention(symbols), schedule(schedule) {}
+      : symbols(shared.symbols), graph(graph), layout(layout), runtime(symbols),
+        kernels(symbols, shared.kernels, graph, schedule, runtime, weights,
+                lanes),
+        attention(shared.attention), schedule(schedule) {}
 
-  void emit(mlir::Location loc, llvm::ArrayRef<unsigned> intervals);
+  /// Emits the function `name`; the barriers that it has.
+  unsigned emit(mlir::Location loc, llvm::StringRef name,
+                llvm::ArrayRef<unsigned> intervals);
 
   const WeightUses &getWeights() const { return weights; }
-  unsigned getKernelCount() const { return kernels.getCount(); }
 
 private:
-  mlir::func::FuncOp createFunction(mlir::Location loc);
+  mlir::func::FuncOp createFunction(mlir::Location loc, llvm::StringRef name);
+  void emitCheckpoint(mlir::ImplicitLocOpBuilder &b, const Node &node);
+  void moveRows(mlir::ImplicitLocOpBuilder &b, const Node &node);
   void emitRowLoop(mlir::ImplicitLocOpBuilder &b, const Task &task);
   void emitCall(mlir::ImplicitLocOpBuilder &b, const Node &node);
   mlir::Value getPointer(mlir::ImplicitLocOpBuilder &b, unsigned buffer);
@@ -58,12 +73,14 @@ private:
   RuntimeCalls runtime;
   WeightUses weights;
   RowKernels kernels;
-  AttentionParameters attention;
+  AttentionParameters &attention;
   const StepSchedule &schedule;
   StepArguments step;
-  // Computed once: the step function is one block.
+  mlir::Block *exit = nullptr; // where a step without living rows ends
+  // Computed once: each block dominates those behind it.
   llvm::DenseMap<unsigned, mlir::Value> pointers; // of buffers
   llvm::DenseMap<int64_t, mlir::Value> vectors;   // of weights
+  /// Computed once between checkpoints.
   llvm::DenseMap<Domain, std::pair<mlir::Value, mlir::Value>> shares;
 };
 

@@ -10,6 +10,7 @@
 #include "RopeTables.h"
 #include "runtime/device/cpu/ProgramABI.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -33,14 +34,16 @@ namespace {
 
 class StepGraphBuilder {
 public:
-  LogicalResult build(ModelOp model);
+  LogicalResult build(Operation *frame);
   StepGraph graph;
 
 private:
   LogicalResult visitBlock(Block &block);
   LogicalResult visit(Operation *op);
   LogicalResult visitLayer(LayerOp op);
-  LogicalResult visitReturn(ReturnOp op);
+  LogicalResult visitReceive(ReceiveOp op);
+  LogicalResult visitSend(SendOp op);
+  LogicalResult visitCheckpoint(CheckpointOp op);
   LogicalResult visitEmbed(EmbedOp op);
   LogicalResult visitSelect(SelectOutputsOp op);
   LogicalResult visitRope(RopeOp op);
@@ -52,6 +55,8 @@ private:
   unsigned addResult(Value value, Domain domain);
   Node &addNode(Node::Kind kind, Operation *op, Domain domain);
   unsigned getQuantized(Operation *op, unsigned x);
+  void setLogits(Operation *op, Value logits);
+  void carryAcrossCheckpoints();
 
   Domain domainOf(Value value) {
     return graph.buffers[buffers.lookup(value)].domain;
@@ -115,13 +120,20 @@ LogicalResult StepGraphBuilder::visit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ParamOp, LayerCacheOp, YieldOp>([](auto) { return success(); })
       .Case([&](LayerOp layer) { return visitLayer(layer); })
-      .Case([&](ReturnOp ret) { return visitReturn(ret); })
+      .Case([&](ReturnOp ret) {
+        setLogits(ret, ret.getLogits());
+        return success();
+      })
+      .Case([&](ReceiveOp receive) { return visitReceive(receive); })
+      .Case([&](SendOp send) { return visitSend(send); })
+      .Case([&](CheckpointOp point) { return visitCheckpoint(point); })
       .Case([&](EmbedOp embed) { return visitEmbed(embed); })
       .Case([&](SelectOutputsOp select) { return visitSelect(select); })
       .Case([&](RopeOp rope) { return visitRope(rope); })
       .Case([&](LinearOp linear) { return visitLinear(linear); })
       .Case([&](AttendOp attend) { return visitAttend(attend); })
       .Case([&](SplitQKVOp) { return visitRowWise(op, Kind::SplitQKV); })
+      .Case([&](ConcatOp) { return visitRowWise(op, Kind::Concat); })
       .Case<RmsNormOp, LayerNormOp, ActivationOp, GateOp, AddOp>(
           [&](auto) { return visitRowWise(op, Kind::Columns); })
       .Default([](Operation *op) {
@@ -131,7 +143,8 @@ LogicalResult StepGraphBuilder::visit(Operation *op) {
 }
 
 LogicalResult StepGraphBuilder::visitLayer(LayerOp op) {
-  ++graph.layers;
+  if (graph.layers++ == 0)
+    graph.firstLayer = static_cast<int64_t>(op.getIndex());
   Block &body = op.getBody().front();
   buffers[body.getArgument(0)] = buffers.lookup(op.getInput());
   if (failed(visitBlock(body)))
@@ -141,23 +154,53 @@ LogicalResult StepGraphBuilder::visitLayer(LayerOp op) {
   return success();
 }
 
-LogicalResult StepGraphBuilder::visitReturn(ReturnOp op) {
-  graph.logits = buffers.lookup(op.getLogits());
-  if (domainOf(op.getLogits()) == Domain::Outputs)
-    return success();
+void StepGraphBuilder::setLogits(Operation *op, Value logits) {
+  unsigned buffer = buffers.lookup(logits);
+  graph.logits = buffer;
+  if (domainOf(logits) == Domain::Outputs)
+    return;
   // The runtime reads the logits of outputs, whoever computed more.
-  int64_t width = graph.buffers[graph.logits].width;
-  unsigned selected = addBuffer(Buffer::Kind::Floats, Domain::Outputs, width);
+  unsigned selected = addBuffer(Buffer::Kind::Floats, Domain::Outputs,
+                                graph.buffers[buffer].width);
   Node &node = addNode(Node::Kind::SelectOutputs, op, Domain::Outputs);
-  node.inputs = {graph.logits};
+  node.inputs = {buffer};
   node.outputs = {selected};
   graph.logits = selected;
+}
+
+LogicalResult StepGraphBuilder::visitReceive(ReceiveOp op) {
+  if (!op.getRows())
+    return success();
+  Node &node = addNode(Node::Kind::Receive, op, Domain::Rows);
+  node.outputs = {addResult(op.getRows(), Domain::Rows)};
+  graph.hiddenSize = getWidth(op.getRows().getType());
+  return success();
+}
+
+LogicalResult StepGraphBuilder::visitSend(SendOp op) {
+  auto channel =
+      SymbolTable::lookupNearestSymbolFrom<ChannelOp>(op, op.getChannelAttr());
+  if (channel.getFrame().getKind() != FrameKind::Rows) {
+    setLogits(op, op.getRows());
+    return success();
+  }
+  Node &node = addNode(Node::Kind::Send, op, Domain::Rows);
+  node.inputs = {buffers.lookup(op.getRows())};
+  return success();
+}
+
+LogicalResult StepGraphBuilder::visitCheckpoint(CheckpointOp op) {
+  ++graph.checkpoints;
+  addNode(Node::Kind::Checkpoint, op, Domain::Rows);
+  for (auto [input, result] : llvm::zip_equal(op.getInputs(), op.getResults()))
+    buffers[result] = buffers.lookup(input);
   return success();
 }
 
 LogicalResult StepGraphBuilder::visitEmbed(EmbedOp op) {
   Node &node = addNode(Node::Kind::Embed, op, Domain::Rows);
   node.outputs = {addResult(op.getResult(), Domain::Rows)};
+  graph.hasEmbedding = true;
   if (graph.hiddenSize == 0)
     graph.hiddenSize = getWidth(op.getResult().getType());
   return success();
@@ -240,13 +283,37 @@ LogicalResult StepGraphBuilder::visitRowWise(Operation *op, Node::Kind kind) {
   return success();
 }
 
-LogicalResult StepGraphBuilder::build(ModelOp model) {
-  return visitBlock(model.getBody().front());
+/// Gives each checkpoint the buffers that are used behind it, whether the op
+/// passed them or the graph added them.
+void StepGraphBuilder::carryAcrossCheckpoints() {
+  llvm::BitVector usedLater(graph.buffers.size());
+  if (graph.logits)
+    usedLater.set(*graph.logits);
+  for (Node &node : llvm::reverse(graph.nodes)) {
+    if (node.kind == Node::Kind::Checkpoint) {
+      for (unsigned buffer : usedLater.set_bits())
+        if (graph.buffers[buffer].kind != Buffer::Kind::Cache)
+          node.inputs.push_back(buffer);
+      node.outputs.assign(node.inputs.begin(), node.inputs.end());
+      continue;
+    }
+    for (unsigned output : node.outputs)
+      usedLater.reset(output);
+    for (unsigned input : node.inputs)
+      usedLater.set(input);
+  }
 }
 
-FailureOr<StepGraph> sluice::tocpu::buildStepGraph(ModelOp model) {
+LogicalResult StepGraphBuilder::build(Operation *frame) {
+  if (failed(visitBlock(frame->getRegion(0).front())))
+    return failure();
+  carryAcrossCheckpoints();
+  return success();
+}
+
+FailureOr<StepGraph> sluice::tocpu::buildStepGraph(Operation *frame) {
   StepGraphBuilder builder;
-  if (failed(builder.build(model)))
+  if (failed(builder.build(frame)))
     return failure();
   return std::move(builder.graph);
 }

@@ -30,21 +30,31 @@ namespace {
 /// Takes nodes out of the graph's order as their inputs become ready.
 class Scheduler {
 public:
-  explicit Scheduler(const StepGraph &graph) : written(graph.buffers.size()) {
-    for (const Node &node : graph.nodes)
-      pending.push_back(&node);
-  }
+  explicit Scheduler(const StepGraph &graph)
+      : graph(graph), written(graph.buffers.size()) {}
 
   std::vector<Task> run() {
+    for (const Node &node : graph.nodes) {
+      if (node.kind != Node::Kind::Checkpoint) {
+        pending.push_back(&node);
+        continue;
+      }
+      takePending();
+      tasks.push_back({node.domain, {&node}, {}});
+    }
+    takePending();
+    return std::move(tasks);
+  }
+
+private:
+  void takePending() {
     while (!pending.empty()) {
       takeRowLoop(Domain::Rows);
       takeRowLoop(Domain::Outputs);
       takeCalls();
     }
-    return std::move(tasks);
   }
 
-private:
   bool isReady(const Node &node) const {
     return llvm::all_of(node.inputs,
                         [&](unsigned input) { return written[input]; });
@@ -86,8 +96,9 @@ private:
     }
   }
 
+  const StepGraph &graph;
   llvm::BitVector written;
-  std::vector<const Node *> pending;
+  std::vector<const Node *> pending; // up to the next checkpoint
   std::vector<Task> tasks;
 };
 
@@ -155,7 +166,8 @@ static llvm::BitVector findRegisterValues(const StepGraph &graph,
         read(pass.node, &item);
     }
   }
-  inRegisters.reset(graph.logits);
+  if (graph.logits)
+    inRegisters.reset(*graph.logits);
   return inRegisters;
 }
 

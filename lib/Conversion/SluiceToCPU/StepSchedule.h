@@ -10,7 +10,9 @@
 // other takes a barrier, so nodes are done as early as their inputs allow in
 // two turns: all row-wise nodes that are ready as one row loop, then all calls
 // that are ready, and so on. For a serial layer that is the order of its ops;
-// of parallel branches it overlaps the halves between the same barriers.
+// of parallel branches it overlaps the halves between the same barriers. No
+// node goes past a checkpoint: between two of them it is done where its op
+// stands.
 //
 // Inside a row loop, nodes that go over the columns of rows of one width share
 // a loop over the columns. A value whose readers are all in the column loop
@@ -45,13 +47,17 @@ struct LoopItem {
   int64_t width = 0;                       // columns of the passes' rows
 };
 
-/// What threads do between being told to: a row loop or one call.
+/// What threads do between being told to: a row loop, one call, or a
+/// checkpoint.
 struct Task {
   Domain domain;
   llvm::SmallVector<const Node *> nodes; // in order; a call has one
   llvm::SmallVector<LoopItem> items;     // of a row loop
 
   bool isRowLoop() const { return nodes.front()->isRowWise(); }
+  bool isCheckpoint() const {
+    return nodes.front()->kind == Node::Kind::Checkpoint;
+  }
 };
 
 struct StepSchedule {

@@ -69,6 +69,13 @@ TEST_F(CommandsTest, InfoDescribesTheProgram) {
   EXPECT_EQ(info["architecture"], "hand-written");
   EXPECT_EQ(info["parameters"], 2 * vocab * hidden + context * hidden + hidden);
   EXPECT_EQ(info["plan"]["stages"], 1);
+  EXPECT_EQ(info["plan"]["identity"].get<std::string>().size(), 16u);
+  EXPECT_EQ(info["plan"]["ranks"][0]["roles"], json({"head", "stage 0"}));
+  ASSERT_EQ(info["programs"].size(), 1u);
+  EXPECT_EQ(info["programs"][0]["name"], "main");
+  EXPECT_EQ(info["programs"][0]["rank"], 0);
+  EXPECT_EQ(info["programs"][0]["weights_bytes"],
+            info["memory"]["weights_bytes"]);
   EXPECT_EQ(info["phases"], json({"model", "kernels"}));
   EXPECT_EQ(info["formats"]["f16"], 2 * vocab * hidden * 2);
   EXPECT_EQ(info["memory"]["cache_bytes_per_token"], 2 * hidden * 4);
@@ -78,13 +85,15 @@ TEST_F(CommandsTest, InfoDescribesTheProgram) {
   EXPECT_EQ(info["files"][0]["path"], modelPath);
   Finished text = run({"info"});
   EXPECT_EQ(text.code, 0);
-  for (const char *word : {"test model", "hand-written", "model > kernels",
-                           "f16", "avx2 (this CPU has it)", "model.bin"})
+  for (const char *word :
+       {"test model", "hand-written", "model > kernels", "f16",
+        "avx2 (this CPU has it)", "model.bin", "1 stage on 1 rank",
+        "head, stage 0 (main: 1 layer from 0,"})
     EXPECT_THAT(text.out, HasSubstr(word));
 }
 
 TEST_F(CommandsTest, InfoWorksOnAnyCpu) {
-  program.cpu = "avx9000";
+  program.programs[0].cpu = "avx9000";
   describe(program);
   json info = runJson({"info"});
   EXPECT_EQ(info["cpu_supported"], false);

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/test/ProgramRun.h"
+#include "runtime/app/test/TestStages.h"
 #include "runtime/program/PackedFileWriter.h"
 #include "runtime/text/Utf8.h"
 
@@ -37,6 +38,13 @@ Arguments operator+(Arguments left, const Arguments &right) {
 
 const Arguments base = {"generate", "--tokens", "5,6,7"};
 
+/// What must not depend on how fast the machine is.
+json withoutTimes(json result) {
+  result.erase("timing");
+  result.erase("tokens_per_second");
+  return result;
+}
+
 TEST_F(GenerateTest, PrintsOneObject) {
   json result = runJson(base + Arguments{"-n", "24"});
   EXPECT_EQ(result["tokens"].size(), 24u);
@@ -60,8 +68,7 @@ TEST_F(GenerateTest, NothingButTheTokensDecidesTheLogits) {
         runJson(Arguments{"generate", "--tokens", prompt, "-n", "20",
                           "--logits", "--logprobs", "3", "--ignore-eos"} +
                 options);
-    result.erase("timing");
-    return result;
+    return withoutTimes(result);
   };
   json alone = outcome({"--threads", "1"});
   EXPECT_EQ(alone["last_logits"].size(), size_t(vocab));
@@ -329,12 +336,11 @@ TEST_F(GenerateTest, EmbeddedWeightsNeedNoOtherFile) {
   EXPECT_THAT(runFailing(base, 1), HasSubstr("embedded weights are missing"));
   {
     Expected<MappedFile> linked = MappedFile::open(SLUICE_TEST_PROGRAM);
-    Expected<ModelFiles> files = ModelFiles::open(program, {});
     Expected<AtomicFile> out = AtomicFile::create(executable(), 0777);
-    ASSERT_TRUE(linked && files && out);
+    ASSERT_TRUE(linked && out);
     std::span<const uint8_t> bytes = linked->bytes();
     ASSERT_TRUE(out->write(bytes.data(), bytes.size()).ok());
-    ASSERT_TRUE(appendEmbeddedWeights(program, *files, {}, *out).ok());
+    ASSERT_TRUE(appendEmbeddedWeights(program, {}, {}, *out).ok());
     ASSERT_TRUE(out->commit().ok());
   }
   std::filesystem::remove(modelPath);
@@ -344,8 +350,33 @@ TEST_F(GenerateTest, EmbeddedWeightsNeedNoOtherFile) {
   EXPECT_FALSE(std::filesystem::exists(executable() + ".weights"));
 }
 
+TEST_F(GenerateTest, StagesGiveTheSameLogits) {
+  Arguments arguments =
+      base +
+      Arguments{"-n", "30", "--logits", "--seed", "3", "--logprobs", "2"};
+  auto outcome = [&](const Arguments &more) {
+    json result = runJson(arguments + more);
+    return withoutTimes(result);
+  };
+  json whole = outcome({});
+  describe(inStages(program));
+  std::filesystem::remove(executable() + ".weights");
+  EXPECT_EQ(outcome({"--threads", "1"}), whole);
+  EXPECT_EQ(outcome({"--threads", "3", "--company", "3", "-b", "2"}), whole);
+  EXPECT_TRUE(std::filesystem::exists(executable() + ".main.s0.weights"));
+  EXPECT_TRUE(std::filesystem::exists(executable() + ".main.s1.weights"));
+  EXPECT_FALSE(std::filesystem::exists(executable() + ".weights"));
+}
+
+TEST_F(GenerateTest, ProgramsAreFoundByTheirNames) {
+  program.programs[0].name = "other";
+  program.plan = makeLocalPlan({"other"});
+  describe(program);
+  EXPECT_THAT(runFailing(base, 1), HasSubstr("no code of program 'other'"));
+}
+
 TEST_F(GenerateTest, StopsOnAnotherCpu) {
-  program.cpu = "avx9000";
+  program.programs[0].cpu = "avx9000";
   describe(program);
   EXPECT_THAT(runFailing(base, 1), HasSubstr("avx9000"));
 }

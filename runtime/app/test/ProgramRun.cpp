@@ -41,7 +41,7 @@ void ProgramTest::SetUp() {
 
 void ProgramTest::TearDown() { fs::remove_all(folder); }
 
-void ProgramTest::describe(const ProgramDescriptor &program) {
+void ProgramTest::describe(const ExecutableDescriptor &program) {
   Expected<std::string> text = program.toJson();
   ASSERT_TRUE(text) << text.status().message();
   writeFile(executable() + ".json", text->data(), text->size());

@@ -34,7 +34,7 @@ protected:
   std::string executable() const { return folder + "/model"; }
 
   /// Writes `program` as the executable's descriptor.
-  void describe(const ProgramDescriptor &program);
+  void describe(const ExecutableDescriptor &program);
 
   /// Gives the program a byte-level tokenizer: ids 0 to 255 are bytes, 256 is
   /// the special token <s>, 257 is </s>.
@@ -60,7 +60,7 @@ protected:
   std::string folder;
   std::string modelPath;
   std::vector<uint8_t> model;
-  ProgramDescriptor program;
+  ExecutableDescriptor program;
 };
 
 } // namespace sluice::test

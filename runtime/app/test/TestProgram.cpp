@@ -1,4 +1,4 @@
-//===- TestProgram.cpp - a step function written by hand ------------------===//
+//===- TestProgram.cpp - step functions written by hand -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,19 +6,24 @@
 //===----------------------------------------------------------------------===//
 //
 // Stands in for what the compiler emits, so that everything around it can be
-// tested without a compiler: the symbols of runtime/app/Program.h and the step
-// function of TestModel.h's model, linked with the runtime's main(). Unlike an
+// tested without a compiler: the symbols of runtime/app/Program.h and step
+// functions of TestModel.h's model, linked with the runtime's main(). Unlike an
 // emitted program, it reads its descriptor and tokenizer from files beside it
 // (<executable>.json, <executable>.tokenizer) before main() runs, so that one
 // executable serves all tests. SLUICE_TEST_STEP_MS makes its steps slow.
 //
+// Its programs: "main" is the whole model; "main.s0" and "main.s1" are two
+// stages of it with checkpoints, of which the first has everything but the
+// output table; "draft" is the whole model again.
+//
 //===----------------------------------------------------------------------===//
 
-#include "runtime/program/test/TestModel.h"
+#include "runtime/app/test/TestStages.h"
 
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <unistd.h>
 
 // Defined as variables here and declared as constants in Program.h, which this
@@ -59,39 +64,116 @@ __attribute__((constructor)) static void readConstants() {
 
 static const SluiceAttention attention = {1, 1, hidden, 0, 0.125f, 0, nullptr};
 
-extern "C" void sluice_program_step(SluiceStep *step, int64_t rows,
-                                    int64_t outputs, float *arena,
-                                    int64_t rowCapacity, int64_t outputCapacity,
-                                    int64_t thread, int64_t threads) {
-  float *h = arena;
-  float *place = arena + hidden * rowCapacity;
-  float *mixed = arena + 2 * hidden * rowCapacity;
-  float *out = arena + rowFloats * rowCapacity;
-  float *quantized = out + quantizedOffset * outputCapacity;
-  float *logits = out + logitsOffset * outputCapacity;
-  int64_t begin = rows * thread / threads;
-  int64_t end = rows * (thread + 1) / threads;
+namespace {
 
-  if (stepMicroseconds > 0 && thread == 0)
-    ::usleep(stepMicroseconds);
-  sluice_embed(step, Embedding, 0, h, begin, end);
-  sluice_embed(step, Place, 1, place, begin, end);
-  const float *norm = sluice_vector(step, Norm);
-  for (int64_t i = begin * hidden; i < end * hidden; ++i)
-    h[i] = h[i] * norm[i % hidden] + place[i];
-  sluice_barrier(step, thread);
-  sluice_append(step, 0, h, h, rows, thread, threads);
-  sluice_barrier(step, thread);
-  sluice_attend(step, 0, h, h, h, mixed, &attention, rows, thread, threads);
-  sluice_barrier(step, thread);
-  for (int64_t i = begin * hidden; i < end * hidden; ++i)
-    mixed[i] += h[i];
-  sluice_barrier(step, thread);
-  int64_t outBegin = outputs * thread / threads;
-  int64_t outEnd = outputs * (thread + 1) / threads;
-  sluice_select_outputs(step, mixed, out, hidden, outBegin, outEnd);
-  sluice_quantize_rows(out, quantized, hidden, outBegin, outEnd);
-  sluice_barrier(step, thread);
-  sluice_linear(step, Output, quantized, nullptr, logits, outputs, thread,
-                threads);
+/// One step on one thread.
+struct TestStep {
+  SluiceStep *step;
+  int64_t rows;
+  int64_t outputs;
+  float *arena;
+  int64_t rowCapacity;
+  int64_t outputCapacity;
+  int64_t thread;
+  int64_t threads;
+
+  float *h() { return arena; }
+  float *place() { return arena + hidden * rowCapacity; }
+  float *mixed() { return arena + 2 * hidden * rowCapacity; }
+  int64_t rowBegin() { return rows * thread / threads; }
+  int64_t rowEnd() { return rows * (thread + 1) / threads; }
+
+  /// Lets dead rows leave; `value` is the one that is used later. False when no
+  /// row is left.
+  bool checkpoint(float *value) {
+    int64_t living = sluice_checkpoint(step, thread);
+    if (living == 0 || living == rows)
+      return living != 0;
+    rows = living;
+    outputs = sluice_outputs(step);
+    sluice_move_rows(step, value, hidden, thread, threads);
+    sluice_barrier(step, thread);
+    return true;
+  }
+
+  void embed() {
+    if (stepMicroseconds > 0 && thread == 0)
+      ::usleep(stepMicroseconds);
+    sluice_embed(step, Embedding, 0, h(), rowBegin(), rowEnd());
+    sluice_embed(step, Place, 1, place(), rowBegin(), rowEnd());
+    const float *norm = sluice_vector(step, Norm);
+    for (int64_t i = rowBegin() * hidden; i < rowEnd() * hidden; ++i)
+      h()[i] = h()[i] * norm[i % hidden] + place()[i];
+    sluice_barrier(step, thread);
+  }
+
+  void attend() {
+    sluice_append(step, 0, h(), h(), rows, thread, threads);
+    sluice_barrier(step, thread);
+    sluice_attend(step, 0, h(), h(), h(), mixed(), &attention, rows, thread,
+                  threads);
+    sluice_barrier(step, thread);
+    for (int64_t i = rowBegin() * hidden; i < rowEnd() * hidden; ++i)
+      mixed()[i] += h()[i];
+    sluice_barrier(step, thread);
+  }
+
+  /// `outputOffset`: where the rows of outputs begin, in floats a row.
+  void score(const float *value, int64_t weight, int64_t outputOffset) {
+    float *out = arena + outputOffset * rowCapacity;
+    float *quantized = out + quantizedOffset * outputCapacity;
+    float *logits = out + logitsOffset * outputCapacity;
+    int64_t begin = outputs * thread / threads;
+    int64_t end = outputs * (thread + 1) / threads;
+    sluice_select_outputs(step, value, out, hidden, begin, end);
+    sluice_quantize_rows(out, quantized, hidden, begin, end);
+    sluice_barrier(step, thread);
+    sluice_linear(step, weight, quantized, nullptr, logits, 0, vocab, outputs,
+                  thread, threads);
+  }
+};
+
+void stepWhole(SluiceStep *step, int64_t rows, int64_t outputs, float *arena,
+               int64_t rowCapacity, int64_t outputCapacity, int64_t thread,
+               int64_t threads) {
+  TestStep test = {step,        rows,           outputs, arena,
+                   rowCapacity, outputCapacity, thread,  threads};
+  test.embed();
+  test.attend();
+  test.score(test.mixed(), Output, rowFloats);
 }
+
+void stepFirst(SluiceStep *step, int64_t rows, int64_t outputs, float *arena,
+               int64_t rowCapacity, int64_t outputCapacity, int64_t thread,
+               int64_t threads) {
+  TestStep test = {step,        rows,           outputs, arena,
+                   rowCapacity, outputCapacity, thread,  threads};
+  test.embed();
+  if (!test.checkpoint(test.h()))
+    return;
+  test.attend();
+  if (!test.checkpoint(test.mixed()))
+    return;
+  sluice_send_rows(step, test.mixed(), hidden, test.rowBegin(), test.rowEnd());
+}
+
+void stepSecond(SluiceStep *step, int64_t rows, int64_t outputs, float *arena,
+                int64_t rowCapacity, int64_t outputCapacity, int64_t thread,
+                int64_t threads) {
+  TestStep test = {step,        rows,           outputs, arena,
+                   rowCapacity, outputCapacity, thread,  threads};
+  sluice_receive_rows(step, test.h(), hidden, test.rowBegin(), test.rowEnd());
+  if (!test.checkpoint(test.h()))
+    return;
+  test.score(test.h(), /*weight=*/0, secondRowFloats);
+}
+
+} // namespace
+
+extern "C" const SluiceProgramEntry sluice_program_table[] = {
+    {"main", stepWhole},
+    {"main.s0", stepFirst},
+    {"main.s1", stepSecond},
+    {"draft", stepWhole}};
+extern "C" const uint64_t sluice_program_table_size =
+    std::size(sluice_program_table);

@@ -139,4 +139,165 @@ TEST(CachePagesTest, AnySeriesOfCallsKeepsPagesApart) {
   }
 }
 
+TEST(CachePagesTest, AForkSharesFullPagesAndCopiesTheLast) {
+  CachePages pages = make(5, 3, 160);
+  SequenceId a = *pages.open();
+  ASSERT_TRUE(pages.grow(a, 70).ok());
+  Expected<CachePages::Fork> b = pages.fork(a, 40);
+  ASSERT_TRUE(b);
+  EXPECT_EQ(pages.length(b->sequence), 40);
+  EXPECT_EQ(pages.pages(b->sequence)[0], pages.pages(a)[0]);
+  ASSERT_TRUE(b->copy);
+  EXPECT_EQ(b->copy->from, pages.pages(a)[1]);
+  EXPECT_EQ(b->copy->to, pages.pages(b->sequence)[1]);
+  EXPECT_EQ(pages.holders(pages.pages(a)[0]), 2);
+  EXPECT_EQ(pages.holders(pages.pages(a)[1]), 1);
+  EXPECT_EQ(pages.freePages(), 1);
+
+  // At a page's start there is nothing to copy, and no page is taken.
+  Expected<CachePages::Fork> c = pages.fork(a, 64);
+  ASSERT_TRUE(c);
+  EXPECT_FALSE(c->copy);
+  EXPECT_EQ(pages.freePages(), 1);
+  EXPECT_EQ(pages.holders(pages.pages(a)[0]), 3);
+
+  // A page is free once its last holder has gone.
+  pages.close(a);
+  EXPECT_EQ(pages.freePages(), 2);
+  pages.close(c->sequence);
+  EXPECT_EQ(pages.freePages(), 3);
+  pages.close(b->sequence);
+  EXPECT_EQ(pages.freePages(), 5);
+}
+
+TEST(CachePagesTest, GrowingIntoASharedPageCopiesIt) {
+  CachePages pages = make(4, 2, 128);
+  SequenceId a = *pages.open();
+  ASSERT_TRUE(pages.grow(a, 64).ok());
+  SequenceId b = pages.fork(a, 64)->sequence;
+  pages.truncate(b, 50);
+  EXPECT_EQ(pages.holders(pages.pages(b)[1]), 2);
+  int32_t shared = pages.pages(a)[1];
+  EXPECT_EQ(pages.grow(b, 51).message(),
+            "cache: sequence 1 shares page 1 and cannot grow without a copy of "
+            "it");
+  std::optional<PageCopy> copy;
+  ASSERT_TRUE(pages.grow(b, 50, &copy).ok()); // no longer: nothing to copy
+  EXPECT_FALSE(copy);
+  ASSERT_TRUE(pages.grow(b, 70, &copy).ok());
+  EXPECT_EQ(copy, (PageCopy{shared, pages.pages(b)[1]}));
+  EXPECT_EQ(pages.pages(a)[1], shared);
+  EXPECT_EQ(pages.freePages(), 0);
+
+  // The other one is alone with its page now and writes to it as it is.
+  pages.truncate(a, 40);
+  copy.reset();
+  ASSERT_TRUE(pages.grow(a, 41, &copy).ok());
+  EXPECT_FALSE(copy);
+  EXPECT_EQ(pages.pages(a)[1], shared);
+}
+
+TEST(CachePagesTest, RefusedForksChangeNothing) {
+  CachePages pages = make(2, 2, 64);
+  SequenceId a = *pages.open();
+  ASSERT_TRUE(pages.grow(a, 64).ok());
+  EXPECT_EQ(pages.fork(a, 33).status().message(),
+            "cache: a fork of sequence 0 at 33 tokens needs a page and none is "
+            "free");
+  EXPECT_EQ(pages.openSequences(), 1);
+  SequenceId b = pages.fork(a, 32)->sequence;
+  EXPECT_FALSE(pages.fork(a, 32));
+  EXPECT_EQ(pages.holders(pages.pages(a)[0]), 2);
+  std::optional<PageCopy> copy;
+  pages.truncate(b, 20);
+  EXPECT_FALSE(pages.grow(b, 21, &copy).ok());
+  EXPECT_FALSE(copy);
+  EXPECT_EQ(pages.length(b), 20);
+}
+
+/// Any series of calls with forks. A model keeps the tokens of each sequence
+/// and what each page slot holds, and does the copies that it is told; each
+/// sequence must find its own tokens in its pages, whatever the others wrote.
+TEST(CachePagesTest, ForkedSequencesNeverSeeEachOthersTokens) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 60; ++round) {
+    constexpr int64_t pageTokens = CachePages::pageTokens;
+    int64_t count = 4 + random() % 30;
+    CachePages pages = make(count, 6, 200);
+    std::map<SequenceId, std::vector<int>> model;
+    std::vector<int> memory(static_cast<size_t>(count * pageTokens), -1);
+    auto make = [&](const PageCopy &copy) {
+      std::copy_n(memory.begin() + copy.from * pageTokens, pageTokens,
+                  memory.begin() + copy.to * pageTokens);
+    };
+    int next = 0;
+    for (int call = 0; call < 150; ++call) {
+      SequenceId id = static_cast<SequenceId>(random() % 6);
+      bool open = model.contains(id);
+      std::vector<int> *tokens = open ? &model[id] : nullptr;
+      switch (random() % 6) {
+      case 0:
+        if (Expected<SequenceId> opened = pages.open())
+          model[*opened] = {};
+        break;
+      case 1:
+        if (open && random() % 2) {
+          pages.close(id);
+          model.erase(id);
+        }
+        break;
+      case 2:
+        if (open && !tokens->empty()) {
+          int64_t length = random() % (tokens->size() + 1);
+          if (Expected<CachePages::Fork> fork = pages.fork(id, length)) {
+            if (fork->copy)
+              make(*fork->copy);
+            model[fork->sequence].assign(tokens->begin(),
+                                         tokens->begin() + length);
+          }
+        }
+        break;
+      case 3:
+        if (open) {
+          int64_t length = random() % (tokens->size() + 1);
+          pages.truncate(id, length);
+          tokens->resize(static_cast<size_t>(length));
+        }
+        break;
+      default:
+        std::optional<PageCopy> copy;
+        int64_t length = open ? tokens->size() + random() % 40 : 0;
+        if (open && pages.grow(id, length, &copy).ok()) {
+          if (copy)
+            make(*copy);
+          for (int64_t at = std::ssize(*tokens); at < length; ++at) {
+            memory[pages.pages(id)[at / pageTokens] * pageTokens +
+                   at % pageTokens] = next;
+            tokens->push_back(next++);
+          }
+        }
+        break;
+      }
+      std::map<int32_t, int32_t> holders;
+      for (auto &[sequence, tokens] : model) {
+        std::span<const int32_t> table = pages.pages(sequence);
+        ASSERT_EQ(pages.length(sequence), std::ssize(tokens));
+        for (int32_t page : table)
+          ++holders[page];
+        for (int64_t at = 0; at < std::ssize(tokens); ++at)
+          ASSERT_EQ(
+              memory[table[at / pageTokens] * pageTokens + at % pageTokens],
+              tokens[at]);
+      }
+      ASSERT_EQ(std::ssize(holders) + pages.freePages(), count);
+      for (auto [page, holding] : holders)
+        ASSERT_EQ(pages.holders(page), holding);
+    }
+    for (auto &[sequence, tokens] : model)
+      pages.close(sequence);
+    ASSERT_EQ(pages.freePages(), count);
+    ASSERT_EQ(pages.openSequences(), 0);
+  }
+}
+
 } // namespace

@@ -259,4 +259,90 @@ TEST(SamplerTest, SimilarDistributionsDrawTheSameToken) {
   EXPECT_GT(same, rounds * 85 / 100);
 }
 
+//===----------------------------------------------------------------------===//
+// rank()
+//===----------------------------------------------------------------------===//
+
+std::vector<Candidate> rank(const std::vector<float> &logits,
+                            const SamplingParams &params, int64_t count,
+                            int64_t position = 0, const Tokens &prompt = {},
+                            const Tokens &output = {}) {
+  Sampler sampler(static_cast<int64_t>(logits.size()));
+  std::vector<Candidate> ranked = {{-1, 7.0f}};
+  Status status =
+      sampler.rank(logits, params, prompt, output, position, count, ranked);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return ranked;
+}
+
+Tokens tokensOf(const std::vector<Candidate> &ranked) {
+  Tokens tokens;
+  for (const Candidate &candidate : ranked)
+    tokens.push_back(candidate.token);
+  return tokens;
+}
+
+TEST(SamplerTest, GreedyRanksByLogit) {
+  std::vector<float> logits;
+  for (double p : {0.125, 0.5, 0.0625, 0.25, 0.0625})
+    logits.push_back(static_cast<float>(std::log(p)));
+  std::vector<Candidate> ranked = rank(logits, {}, 4);
+  EXPECT_EQ(tokensOf(ranked), (Tokens{1, 3, 0, 2}));
+  EXPECT_NEAR(ranked[0].confidence, 0.5, 1e-6);
+  EXPECT_NEAR(ranked[3].confidence, 0.0625, 1e-6);
+  // What is forbidden is not proposed.
+  SamplingParams params;
+  params.logitBias = {{1, -infinity}, {4, -infinity}};
+  EXPECT_EQ(tokensOf(rank(logits, params, 9)), (Tokens{3, 0, 2}));
+  EXPECT_EQ(tokensOf(rank({0, 2, 1}, {}, 0)), Tokens());
+}
+
+TEST(SamplerTest, RankAndSampleFailAlike) {
+  Sampler sampler(2);
+  std::vector<float> logits = {0, infinity};
+  std::vector<Candidate> ranked;
+  EXPECT_EQ(sampler.rank(logits, {}, {}, {}, 0, 2, ranked).message(),
+            "sampling: the logit of token 1 is inf");
+  logits = {-infinity, -infinity};
+  EXPECT_EQ(sampler.rank(logits, {}, {}, {}, 0, 2, ranked).message(),
+            "sampling: every token is forbidden");
+}
+
+/// The first is what sample() draws, the second what it would draw without the
+/// first, and so on, whatever the parameters.
+TEST(SamplerTest, RankFollowsSample) {
+  std::mt19937 random(17);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<float> logits(20 + random() % 100);
+    for (float &logit : logits)
+      logit = static_cast<float>(random() % 1000) / 200;
+    int32_t size = static_cast<int32_t>(logits.size());
+    SamplingParams params;
+    params.temperature = static_cast<double>(random() % 3) / 2;
+    params.seed = random();
+    params.repetitionPenalty = random() % 2 ? 1.3 : 1;
+    params.presencePenalty = random() % 2 ? 0.5 : 0;
+    // Filters look at the whole distribution, which forbidding changes.
+    bool filtered = random() % 2;
+    params.topK = filtered ? 1 + random() % 10 : 0;
+    params.topP = filtered && random() % 2 ? 0.8 : 1;
+    Tokens prompt = {static_cast<int32_t>(random()) % size & 15};
+    Tokens output = {static_cast<int32_t>(random()) % size & 15};
+    std::vector<Candidate> ranked =
+        rank(logits, params, 4, round, prompt, output);
+    ASSERT_FALSE(ranked.empty());
+    float before = 1;
+    SamplingParams fewer = params;
+    for (const Candidate &candidate : ranked) {
+      EXPECT_LE(candidate.confidence, before);
+      EXPECT_GE(candidate.confidence, 0);
+      before = candidate.confidence;
+      if (filtered && fewer.logitBias.size())
+        continue;
+      EXPECT_EQ(draw(logits, fewer, round, prompt, output), candidate.token);
+      fewer.logitBias[candidate.token] = -infinity;
+    }
+  }
+}
+
 } // namespace

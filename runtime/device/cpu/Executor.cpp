@@ -18,6 +18,7 @@ namespace {
 
 constexpr int64_t maxThreads = 1024;
 constexpr int64_t maxRows = 1 << 20;
+constexpr int64_t maxPages = 1 << 30;
 /// Makes every buffer of the arena start on a cache line; see ProgramABI.h.
 constexpr int64_t capacityMultiple = 16;
 
@@ -36,9 +37,12 @@ Status checkRange(const char *what, int64_t value, int64_t least,
 
 Status checkWeights(const Program &program) {
   const std::vector<Weight> &weights = program.weights;
-  // A table is looked up by tokens or by positions; the step function knows
-  // which, and its compiler has checked the one that it is.
-  int64_t leastRows = std::min(program.vocabSize, program.contextLength);
+  // A table is looked up by tokens, of which programs without an embedding know
+  // nothing, or by positions; the step function knows which, and its compiler
+  // has checked the one that it is.
+  int64_t leastRows = program.hasEmbedding
+                          ? std::min(program.vocabSize, program.contextLength)
+                          : program.contextLength;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (auto *packed = std::get_if<PackedWeight>(&weights[i])) {
       if (!packed->data)
@@ -62,19 +66,21 @@ Status checkProgram(const Program &program) {
   constexpr int64_t most = int64_t{1} << 40;
   if (!program.step)
     return failure("executor: the program has no step function");
-  for (auto [what, value, least] :
-       {std::tuple{"row floats", program.rowFloats, int64_t{1}},
-        std::tuple{"output floats", program.outputFloats, int64_t{1}},
-        std::tuple{"logits offset", program.logitsOffset, int64_t{0}}})
-    if (Status s = checkRange(what, value, least, most); !s.ok())
-      return s;
   constexpr int64_t most32 = std::numeric_limits<int32_t>::max();
-  for (auto [what, value] :
-       {std::pair{"vocabulary", program.vocabSize},
-        std::pair{"context length", program.contextLength}})
-    if (Status s = checkRange(what, value, 1, most32); !s.ok())
+  int64_t leastOutput = program.hasOutput ? 1 : 0;
+  int64_t leastVocab = program.hasOutput || program.hasEmbedding ? 1 : 0;
+  int64_t leastHidden = program.hasOutput && program.hasEmbedding ? 0 : 1;
+  for (auto [what, value, least, limit] :
+       {std::tuple{"row floats", program.rowFloats, int64_t{1}, most},
+        std::tuple{"output floats", program.outputFloats, leastOutput, most},
+        std::tuple{"logits offset", program.logitsOffset, int64_t{0}, most},
+        std::tuple{"vocabulary", program.vocabSize, leastVocab, most32},
+        std::tuple{"context length", program.contextLength, int64_t{1}, most32},
+        std::tuple{"hidden size", program.hiddenSize, leastHidden, most32}})
+    if (Status s = checkRange(what, value, least, limit); !s.ok())
       return s;
-  if (program.logitsOffset + program.vocabSize > program.outputFloats)
+  if (program.hasOutput &&
+      program.logitsOffset + program.vocabSize > program.outputFloats)
     return failure("executor: logits end at ",
                    program.logitsOffset + program.vocabSize, " of ",
                    program.outputFloats, " floats of an output");
@@ -82,11 +88,13 @@ Status checkProgram(const Program &program) {
 }
 
 /// Fills in what zeros stand for, and checks.
-Expected<ExecutorLimits> resolve(const Program &program,
-                                 ExecutorLimits limits) {
+Expected<ExecutorLimits> resolve(const Program &program, ExecutorLimits limits,
+                                 const ThreadPool *pool) {
   if (limits.contextLength == 0)
     limits.contextLength = program.contextLength;
-  if (limits.threads == 0)
+  if (pool)
+    limits.threads = pool->threads();
+  else if (limits.threads == 0)
     limits.threads = std::min(defaultThreadCount(), maxThreads);
   for (auto [what, value, most] :
        {std::tuple{"context length", limits.contextLength,
@@ -94,18 +102,10 @@ Expected<ExecutorLimits> resolve(const Program &program,
         std::tuple{"threads", limits.threads, maxThreads},
         std::tuple{"rows", limits.rows, maxRows},
         std::tuple{"outputs", limits.outputs, maxRows},
-        std::tuple{"sequences", limits.sequences, maxRows}})
+        std::tuple{"pages", limits.pages, maxPages}})
     if (Status s = checkRange(what, value, 1, most); !s.ok())
       return s;
   limits.outputs = std::min(limits.outputs, limits.rows);
-  if (limits.cacheTokens == 0)
-    limits.cacheTokens = limits.sequences *
-                         CachePages::pagesFor(limits.contextLength) *
-                         CachePages::pageTokens;
-  if (Status s =
-          checkRange("cache tokens", limits.cacheTokens, 1, int64_t{1} << 40);
-      !s.ok())
-    return s;
   return limits;
 }
 
@@ -114,25 +114,24 @@ Expected<ExecutorLimits> resolve(const Program &program,
 struct Executor::State {
   Program program; ///< its weights and tables have moved to `step`
   ExecutorLimits limits;
-  CachePages pages;
-  ThreadPool pool;
+  std::shared_ptr<ThreadPool> pool;
   SluiceStep step;
   ZeroedMemory arena;
   int64_t rowCapacity;
   int64_t outputCapacity;
   int64_t outputs = 0; ///< of the last step
 
-  State(Program given, const ExecutorLimits &limits, CachePages pages)
-      : program(std::move(given)), limits(limits), pages(std::move(pages)),
-        pool(limits.threads), rowCapacity(roundedCapacity(limits.rows)),
+  State(Program given, const ExecutorLimits &limits,
+        std::shared_ptr<ThreadPool> team)
+      : program(std::move(given)), limits(limits), pool(std::move(team)),
+        rowCapacity(roundedCapacity(limits.rows)),
         outputCapacity(roundedCapacity(limits.outputs)) {
     step.weights = std::move(program.weights);
     step.ropeTables = std::move(program.ropeTables);
-    step.pool = &pool;
-    step.pages = &this->pages;
+    step.pool = pool.get();
     step.linear = linearKernels(isaName(program.isa));
     step.attention = &attentionKernels(program.isa);
-    step.runs.reserve(static_cast<size_t>(limits.rows));
+    step.reserve(limits.rows);
     step.nextUnit =
         std::make_unique<SluiceStep::Counter[]>(program.caches.size());
   }
@@ -147,8 +146,7 @@ struct Executor::State {
 
 Status Executor::State::allocate() {
   for (CacheShape shape : program.caches) {
-    Expected<LayerCache> cache =
-        LayerCache::create(shape, pages.limits().pages);
+    Expected<LayerCache> cache = LayerCache::create(shape, limits.pages);
     if (!cache)
       return cache.status();
     step.caches.push_back(cache.take());
@@ -180,21 +178,19 @@ Status Executor::State::allocate() {
 }
 
 Expected<std::unique_ptr<Executor>>
-Executor::create(Program program, const ExecutorLimits &wanted) {
+Executor::create(Program program, const ExecutorLimits &wanted,
+                 std::shared_ptr<ThreadPool> pool) {
   if (Status s = checkProgram(program); !s.ok())
     return s;
-  Expected<ExecutorLimits> limits = resolve(program, wanted);
+  Expected<ExecutorLimits> limits = resolve(program, wanted, pool.get());
   if (!limits)
     return limits.status();
   if (Status s = requireIsa(isaName(program.isa)); !s.ok())
     return s;
-  Expected<CachePages> pages =
-      CachePages::create({CachePages::pagesFor(limits->cacheTokens),
-                          limits->sequences, limits->contextLength});
-  if (!pages)
-    return pages.status();
+  if (!pool)
+    pool = std::make_shared<ThreadPool>(limits->threads);
   auto state =
-      std::make_unique<State>(std::move(program), *limits, pages.take());
+      std::make_unique<State>(std::move(program), *limits, std::move(pool));
   if (Status s = state->allocate(); !s.ok())
     return s;
   return std::unique_ptr<Executor>(new Executor(std::move(state)));
@@ -205,7 +201,10 @@ Executor::~Executor() = default;
 
 const ExecutorLimits &Executor::limits() const { return state->limits; }
 int64_t Executor::vocabSize() const { return state->program.vocabSize; }
-int64_t Executor::threads() const { return state->pool.threads(); }
+int64_t Executor::hiddenSize() const { return state->program.hiddenSize; }
+bool Executor::hasEmbedding() const { return state->program.hasEmbedding; }
+bool Executor::hasOutput() const { return state->program.hasOutput; }
+int64_t Executor::threads() const { return state->pool->threads(); }
 uint64_t Executor::arenaBytes() const { return state->arena.bytes(); }
 
 uint64_t Executor::cacheBytes() const {
@@ -215,99 +214,101 @@ uint64_t Executor::cacheBytes() const {
   return bytes;
 }
 
-Expected<SequenceId> Executor::openSequence() { return state->pages.open(); }
-
-void Executor::closeSequence(SequenceId sequence) {
-  state->pages.close(sequence);
-}
-
-int64_t Executor::sequenceLength(SequenceId sequence) const {
-  return state->pages.length(sequence);
-}
-
-void Executor::truncateSequence(SequenceId sequence, int64_t length) {
-  state->pages.truncate(sequence, length);
-}
-
-/// Cuts the batch into runs of one sequence each, and checks all that needs no
-/// change to find out.
-Status Executor::check(const StepBatch &batch) const {
+/// Checks the rows, and that each has a place in the cache.
+Status Executor::checkRows(const StepInput &input) const {
+  const StepBatch &batch = *input.batch;
+  const ExecutorLimits &limits = state->limits;
   if (batch.rows() == 0)
     return failure("step: no rows");
-  if (batch.rows() > state->limits.rows)
+  if (batch.rows() > limits.rows)
     return failure("step: ", batch.rows(), " rows is more than the limit of ",
-                   state->limits.rows);
-  if (batch.outputs() > state->limits.outputs)
+                   limits.rows);
+  if (batch.outputs() > limits.outputs)
     return failure("step: ", batch.outputs(),
                    " rows ask for logits, more than the limit of ",
-                   state->limits.outputs);
-  std::vector<RowRun> &runs = state->step.runs;
-  runs.clear();
+                   limits.outputs);
+  auto checkPlace = [&](SequenceId sequence, int64_t position) -> Status {
+    if (!input.pages->isOpen(sequence))
+      return failure("step: sequence ", sequence, " is not open");
+    if (position >= input.pages->length(sequence))
+      return failure("step: sequence ", sequence, " has no page for position ",
+                     position);
+    return {};
+  };
   for (int64_t row = 0; row < batch.rows(); ++row) {
     int32_t token = batch.tokens()[row];
-    SequenceId sequence = batch.sequences()[row];
     int64_t position = batch.positions()[row];
-    if (token < 0 || token >= state->program.vocabSize)
+    if (state->program.hasEmbedding && token >= state->program.vocabSize)
       return failure("step: token ", token, " at position ", position,
                      " is not in the vocabulary of ", state->program.vocabSize);
-    if (position >= state->limits.contextLength)
+    if (position >= limits.contextLength)
       return failure("step: position ", position, " is beyond the context of ",
-                     state->limits.contextLength);
-    // StepBatch keeps a sequence's rows together and without gaps.
-    if (row > 0 && sequence == batch.sequences()[row - 1]) {
-      ++runs.back().count;
-      continue;
+                     limits.contextLength);
+    if (Status s = checkPlace(batch.sequences()[row], position); !s.ok())
+      return s;
+  }
+  for (Mirror mirror : batch.mirrors())
+    if (Status s = checkPlace(mirror.sequence, batch.positions()[mirror.row]);
+        !s.ok())
+      return s;
+  return {};
+}
+
+/// Checks what the step reads and writes beside its rows.
+Status Executor::checkMemory(const StepInput &input) const {
+  const Program &program = state->program;
+  int64_t pages = state->limits.pages;
+  if (input.pages->limits().pages > pages)
+    return failure("step: a table of ", input.pages->limits().pages,
+                   " pages for a cache of ", pages);
+  for (PageCopy copy : input.copies)
+    if (copy.from < 0 || copy.from >= pages || copy.to < 0 || copy.to >= pages)
+      return failure("step: page ", copy.from, " cannot be copied to ", copy.to,
+                     " in a cache of ", pages, " pages");
+  auto rows = static_cast<size_t>(input.batch->rows());
+  if (!program.hasEmbedding) {
+    if (input.incoming.size() != rows)
+      return failure("step: activations have come in for ",
+                     input.incoming.size(), " of ", rows, " rows");
+    if (std::find(input.incoming.begin(), input.incoming.end(), nullptr) !=
+        input.incoming.end())
+      return failure("step: a row's activations are missing");
+  }
+  size_t needed =
+      rows * static_cast<size_t>(program.hiddenSize *
+                                 activationBytes(input.outgoingFormat));
+  if (!program.hasOutput && input.outgoing.size() < needed)
+    return failure("step: ", input.outgoing.size(), " bytes for ", rows,
+                   " rows of activations, which take ", needed);
+  return {};
+}
+
+Status Executor::execute(const StepInput &input) {
+  if (Status s = checkRows(input); !s.ok())
+    return s;
+  if (Status s = checkMemory(input); !s.ok())
+    return s;
+  // A checkpoint may change the batch before another thread has started.
+  int64_t rows = input.batch->rows();
+  int64_t outputs = input.batch->outputs();
+  state->step.begin(input);
+  auto body = [&](int64_t thread) {
+    int64_t threads = state->pool->threads();
+    if (!input.copies.empty()) {
+      state->step.copyPages(thread, threads);
+      state->pool->barrier();
     }
-    runs.push_back({row, 1});
-    if (!state->pages.isOpen(sequence))
-      return failure("step: sequence ", sequence, " is not open");
-    if (position != state->pages.length(sequence))
-      return failure("step: sequence ", sequence, ": position ", position,
-                     " does not continue its ", state->pages.length(sequence),
-                     " tokens");
-  }
-  return {};
-}
-
-/// Makes room in the cache for every row, or for none.
-Status Executor::reserve(const StepBatch &batch) {
-  const std::vector<RowRun> &runs = state->step.runs;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    Status grown =
-        state->pages.grow(batch.sequences()[runs[i].begin],
-                          batch.positions()[runs[i].begin] + runs[i].count);
-    if (grown.ok())
-      continue;
-    while (i-- > 0)
-      state->pages.truncate(batch.sequences()[runs[i].begin],
-                            batch.positions()[runs[i].begin]);
-    return grown;
-  }
-  return {};
-}
-
-Status Executor::execute(const StepBatch &batch) {
-  if (Status s = check(batch); !s.ok())
-    return s;
-  if (Status s = reserve(batch); !s.ok())
-    return s;
-  SluiceStep &step = state->step;
-  step.batch = &batch;
-  for (size_t layer = 0; layer < step.caches.size(); ++layer)
-    step.nextUnit[layer].value.store(0, std::memory_order_relaxed);
-  state->outputs = batch.outputs();
-  auto body = [this, &batch](int64_t thread) {
-    state->program.step(&state->step, batch.rows(), batch.outputs(),
-                        state->arena.floats(), state->rowCapacity,
-                        state->outputCapacity, thread, state->pool.threads());
+    state->program.step(&state->step, rows, outputs, state->arena.floats(),
+                        state->rowCapacity, state->outputCapacity, thread,
+                        threads);
   };
-  state->pool.run(body);
-  step.batch = nullptr;
+  state->pool->run(body);
+  state->outputs = input.batch->outputs();
   return {};
 }
 
 std::span<const float> Executor::logits(int64_t output) const {
-  assert(output >= 0 && output < state->outputs);
+  assert(state->program.hasOutput && output >= 0 && output < state->outputs);
   int64_t size = state->program.vocabSize;
   return {state->logits() + output * size, static_cast<size_t>(size)};
 }

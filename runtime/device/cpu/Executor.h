@@ -7,11 +7,13 @@
 //
 //   Expected<std::unique_ptr<Executor>> executor = Executor::create(program,
 //                                                                   limits);
-//   Expected<SequenceId> id = (*executor)->openSequence();
-//   StepBatch batch(limits.rows, limits.outputs);
-//   batch.add(*id, 0, token, /*wantsLogits=*/true);
-//   if (Status s = (*executor)->execute(batch); !s.ok()) return s;
+//   ... the batch's rows are placed: pages->grow(sequence, position + 1) ...
+//   if (Status s = (*executor)->execute({&batch, &pages}); !s.ok()) return s;
 //   std::span<const float> logits = (*executor)->logits(0);
+//
+// Several executors, one for each stage of a model, may work with one table of
+// pages, as long as they execute the same steps: each keeps the keys and values
+// of its own layers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,11 +22,14 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/core/CachePages.h"
+#include "runtime/core/RowMoves.h"
 #include "runtime/core/StepBatch.h"
 #include "runtime/device/cpu/CpuFeatures.h"
 #include "runtime/device/cpu/KvCache.h"
 #include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/device/cpu/Weights.h"
+#include "runtime/formats/Activations.h"
 
 #include <cstdint>
 #include <memory>
@@ -33,9 +38,6 @@
 
 namespace sluice::cpu {
 
-/// The emitted step function; see ProgramABI.h.
-using StepFunction = decltype(&sluice_program_step);
-
 struct RopeTable {
   std::vector<float> inverseFrequencies; ///< one for each pair of dimensions
   float attentionFactor = 1;
@@ -43,8 +45,13 @@ struct RopeTable {
 
 /// What a compiled program says of itself (its descriptor), and its weights.
 struct Program {
-  StepFunction step = nullptr;
+  SluiceStepFunction step = nullptr;
   Isa isa = Isa::Avx2;
+  /// Whether rows come in as tokens, and go out as logits; otherwise as rows of
+  /// hiddenSize activations, from the stage before and to the one behind.
+  bool hasEmbedding = true;
+  bool hasOutput = true;
+  int64_t hiddenSize = 0;
   int64_t rowFloats = 0;    ///< arena floats for each row of capacity
   int64_t outputFloats = 0; ///< arena floats for each output of capacity
   int64_t logitsOffset = 0; ///< output offset of logits[output][vocabSize]
@@ -59,58 +66,91 @@ struct Program {
 
 /// Bounds of an Executor; all memory for them is reserved at the start.
 struct ExecutorLimits {
-  int64_t rows = 512;      ///< rows of a step
-  int64_t outputs = 1;     ///< rows of a step that ask for logits
-  int64_t sequences = 1;   ///< sequences open at the same time
-  int64_t cacheTokens = 0; ///< tokens of all sequences; 0: each a full context
+  int64_t rows = 512;        ///< rows of a step
+  int64_t outputs = 1;       ///< rows of a step that ask for logits
+  int64_t pages = 0;         ///< of the cache, as CachePages has
   int64_t contextLength = 0; ///< of one sequence; 0: the program's
   int64_t threads = 0;       ///< 0: defaultThreadCount()
 };
 
-/// Owns the thread pool, the arena and the caches of one program. Memory is
-/// reserved from the kernel and only takes room once it is used.
-/// Thread-compatible: one call at a time.
+/// Decides at the checkpoints of a step which of its rows leave.
+class CheckpointHandler {
+public:
+  virtual ~CheckpointHandler() = default;
+
+  /// Called at each checkpoint, on the thread that called execute(), while all
+  /// others wait. Takes the rows that have died out of the step's batch
+  /// (StepBatch::keep) and returns the moves that it told the batch, as
+  /// planCompaction made them; they stay valid until the next call. No moves
+  /// and the batch as it was: nobody has died.
+  virtual std::span<const RowMove> checkpoint() = 0;
+};
+
+/// One step. Everything named here outlives execute(), and nothing but
+/// `checkpoints` changes it meanwhile.
+struct StepInput {
+  /// Rows of a sequence in any order; mirrors are stored as well.
+  const StepBatch *batch = nullptr;
+  /// Has a page for the position of every row and mirror.
+  const CachePages *pages = nullptr;
+  /// Made in this order before anything else, in every layer: also those of
+  /// earlier steps that came to nothing before they were executed.
+  std::span<const PageCopy> copies = {};
+  /// For each row of the batch the activations that have come in: hiddenSize
+  /// numbers at any alignment. Empty where the program has an embedding.
+  std::span<const uint8_t *const> incoming = {};
+  ActivationFormat incomingFormat = ActivationFormat::F32;
+  /// Room for the activations of all rows of the batch, one row after another;
+  /// those that live at the end are written, in the batch's order. Empty where
+  /// the program has an output.
+  std::span<uint8_t> outgoing = {};
+  ActivationFormat outgoingFormat = ActivationFormat::F32;
+  /// Null: no row dies.
+  CheckpointHandler *checkpoints = nullptr;
+};
+
+/// Owns the arena and the caches of one program, and the thread pool unless it
+/// is given one. Memory is reserved from the kernel and only takes room once it
+/// is used. Thread-compatible: one call at a time.
 class Executor {
 public:
-  /// Errors: a program that does not fit together (sizes that overflow, a
-  /// weight missing its data), limits below one, or not enough memory.
+  /// With a `pool`, which runs one executor's step at a time, limits.threads is
+  /// not asked. Errors: a program that does not fit together (sizes that
+  /// overflow, a weight missing its data), limits below one, or not enough
+  /// memory.
   static Expected<std::unique_ptr<Executor>>
-  create(Program program, const ExecutorLimits &limits);
+  create(Program program, const ExecutorLimits &limits,
+         std::shared_ptr<ThreadPool> pool = nullptr);
   ~Executor();
 
   /// The limits in force: zeros replaced by what they stand for.
   const ExecutorLimits &limits() const;
   int64_t vocabSize() const;
+  int64_t hiddenSize() const;
+  bool hasEmbedding() const;
+  bool hasOutput() const;
   int64_t threads() const;
   /// Bytes of address space reserved for the arena and for the caches.
   uint64_t arenaBytes() const;
   uint64_t cacheBytes() const;
 
-  /// Opens an empty sequence. Error: as many as the limit are open.
-  Expected<SequenceId> openSequence();
-  void closeSequence(SequenceId sequence);
-  /// Tokens of the sequence in the cache.
-  int64_t sequenceLength(SequenceId sequence) const;
-  /// Drops the cache of positions from `length` on; nothing where it is
-  /// shorter.
-  void truncateSequence(SequenceId sequence, int64_t length);
+  /// Runs one step, to its end or until a checkpoint at which no row is left
+  /// alive. Errors, and then nothing has been computed or copied: no rows, more
+  /// rows or outputs than the limits, a token id or position out of range, a
+  /// row, a mirror or a copy without a page, activations that are missing or
+  /// have no room. Allocates nothing but an error's message.
+  Status execute(const StepInput &input);
 
-  /// Runs one step. Each sequence's rows must continue it: the first of them at
-  /// position sequenceLength(). Errors, and then nothing has changed: no rows,
-  /// more rows or outputs than the limits, an unknown sequence, a token id or
-  /// position out of range, a gap, or a cache without room. Allocates nothing
-  /// but an error's message.
-  Status execute(const StepBatch &batch);
-
-  /// Logits of output `output` of the last step. Valid until the next
-  /// execute().
+  /// Logits of output `output` of the last step, as the batch numbered them at
+  /// the step's end. Valid until the next execute(). Programs with an output
+  /// only.
   std::span<const float> logits(int64_t output) const;
 
 private:
   struct State;
   explicit Executor(std::unique_ptr<State> state);
-  Status check(const StepBatch &batch) const;
-  Status reserve(const StepBatch &batch);
+  Status checkRows(const StepInput &input) const;
+  Status checkMemory(const StepInput &input) const;
 
   std::unique_ptr<State> state;
 };

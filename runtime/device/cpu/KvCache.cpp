@@ -42,4 +42,12 @@ void LayerCache::store(int64_t page, int64_t slot, int64_t kvHead,
   std::memcpy(values, v, static_cast<size_t>(places.headDim) * sizeof(float));
 }
 
+void LayerCache::copyPage(int64_t from, int64_t to, int64_t headBegin,
+                          int64_t headEnd) {
+  // The blocks of a page's heads lie one after another.
+  std::memcpy(block(to, headBegin), block(from, headBegin),
+              static_cast<size_t>((headEnd - headBegin) * places.headFloats()) *
+                  sizeof(float));
+}
+
 } // namespace sluice::cpu

@@ -79,6 +79,10 @@ public:
   void store(int64_t page, int64_t slot, int64_t kvHead, const float *k,
              const float *v);
 
+  /// Makes page `to` equal to page `from` for the kv heads of [headBegin,
+  /// headEnd): all of their slots, whether they are in use or not.
+  void copyPage(int64_t from, int64_t to, int64_t headBegin, int64_t headEnd);
+
 private:
   LayerCache(CacheLayout layout, ZeroedMemory memory)
       : places(layout), memory(std::move(memory)) {}

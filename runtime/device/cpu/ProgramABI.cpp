@@ -8,6 +8,7 @@
 #include "runtime/device/cpu/ProgramABI.h"
 #include "runtime/device/cpu/Step.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstring>
@@ -18,13 +19,75 @@ using namespace sluice::cpu;
 static_assert(SLUICE_QUANTIZED_ROW_FLOATS(64) * sizeof(float) ==
               quantizedRowBytes(64));
 
+/// One thread's share of the moves: some of the columns, so that moves that
+/// build on each other stay in order.
+static void makeMoves(std::span<const RowMove> moves, float *x, int64_t floats,
+                      int64_t thread, int64_t threads) {
+  constexpr int64_t blockFloats = 64;
+  float spare[blockFloats];
+  int64_t blocks = (floats + blockFloats - 1) / blockFloats;
+  int64_t end = blocks * (thread + 1) / threads;
+  for (int64_t block = blocks * thread / threads; block < end; ++block) {
+    int64_t column = block * blockFloats;
+    auto bytes = static_cast<size_t>(std::min(blockFloats, floats - column)) *
+                 sizeof(float);
+    auto at = [&](int32_t slot) {
+      return slot == SluiceStep::spareSlot ? spare : x + slot * floats + column;
+    };
+    for (RowMove move : moves)
+      std::memcpy(at(move.to), at(move.from), bytes);
+  }
+}
+
 void sluice_barrier(SluiceStep *step, int64_t thread) { step->pool->barrier(); }
+
+int64_t sluice_checkpoint(SluiceStep *step, int64_t thread) {
+  step->pool->barrier();
+  if (!step->input.checkpoints)
+    return step->input.batch->rows();
+  if (thread == 0)
+    step->passCheckpoint();
+  step->pool->barrier();
+  return step->input.batch->rows();
+}
+
+int64_t sluice_outputs(SluiceStep *step) {
+  return step->input.batch->outputs();
+}
+
+void sluice_move_rows(SluiceStep *step, float *x, int64_t floats,
+                      int64_t thread, int64_t threads) {
+  makeMoves(step->rowMoves, x, floats, thread, threads);
+}
+
+void sluice_move_outputs(SluiceStep *step, float *x, int64_t floats,
+                         int64_t thread, int64_t threads) {
+  makeMoves(step->outputMoves, x, floats, thread, threads);
+}
+
+void sluice_receive_rows(SluiceStep *step, float *h, int64_t cols,
+                         int64_t rowBegin, int64_t rowEnd) {
+  const StepInput &input = step->input;
+  for (int64_t row = rowBegin; row < rowEnd; ++row)
+    decodeActivations(input.incomingFormat, input.incoming[row], h + row * cols,
+                      cols);
+}
+
+void sluice_send_rows(SluiceStep *step, const float *h, int64_t cols,
+                      int64_t rowBegin, int64_t rowEnd) {
+  const StepInput &input = step->input;
+  int64_t bytes = cols * activationBytes(input.outgoingFormat);
+  assert(static_cast<size_t>(rowEnd * bytes) <= input.outgoing.size());
+  encodeActivations(input.outgoingFormat, h + rowBegin * cols,
+                    input.outgoing.data() + rowBegin * bytes,
+                    (rowEnd - rowBegin) * cols);
+}
 
 void sluice_embed(SluiceStep *step, int64_t weight, int32_t byPosition,
                   float *out, int64_t rowBegin, int64_t rowEnd) {
   const RowTable &table = std::get<RowTable>(step->weights[weight]);
   std::span<const int32_t> index =
-      byPosition ? step->batch->positions() : step->batch->tokens();
+      byPosition ? step->input.batch->positions() : step->input.batch->tokens();
   const FormatInfo &info = formatInfo(table.format);
   int64_t bytes = table.cols / info.blockElements * info.blockBytes;
   for (int64_t row = rowBegin; row < rowEnd; ++row) {
@@ -47,10 +110,13 @@ void sluice_quantize_rows(const float *x, void *q, int64_t cols,
 }
 
 void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
-                   const float *bias, float *y, int64_t rows, int64_t thread,
+                   const float *bias, float *y, int64_t colBegin,
+                   int64_t colEnd, int64_t rows, int64_t thread,
                    int64_t threads) {
-  linear(*step->linear, std::get<PackedWeight>(step->weights[weight]), x, bias,
-         y, rows, thread, threads);
+  PackedWeight columns = columnsOf(
+      std::get<PackedWeight>(step->weights[weight]), colBegin, colEnd);
+  linear(*step->linear, columns, x, bias ? bias + colBegin : nullptr, y, rows,
+         thread, threads);
 }
 
 void sluice_rope_table(SluiceStep *step, int64_t table, float *cosSin,
@@ -58,7 +124,7 @@ void sluice_rope_table(SluiceStep *step, int64_t table, float *cosSin,
   const RopeTable &rope = step->ropeTables[table];
   int64_t pairs = static_cast<int64_t>(rope.inverseFrequencies.size());
   for (int64_t row = rowBegin; row < rowEnd; ++row) {
-    float position = static_cast<float>(step->batch->positions()[row]);
+    float position = static_cast<float>(step->input.batch->positions()[row]);
     float *cosines = cosSin + row * 2 * pairs;
     float *sines = cosines + pairs;
     for (int64_t i = 0; i < pairs; ++i) {
@@ -75,18 +141,26 @@ void sluice_append(SluiceStep *step, int64_t cacheLayer, const float *k,
   LayerCache &cache = step->caches[cacheLayer];
   int64_t kvHeads = cache.layout().kvHeads;
   int64_t headDim = cache.layout().headDim;
-  // k[row][kvHead][headDim]: the threads share the (row, kv head) pairs.
-  int64_t pairs = rows * kvHeads;
+  const StepBatch &batch = *step->input.batch;
+  auto store = [&](SequenceId sequence, int64_t row, int64_t kvHead) {
+    int64_t position = batch.positions()[row];
+    std::span<const int32_t> pages = step->input.pages->pages(sequence);
+    int64_t from = (row * kvHeads + kvHead) * headDim;
+    cache.store(pages[position / CachePages::pageTokens],
+                position % CachePages::pageTokens, kvHead, k + from, v + from);
+  };
+  // k[row][kvHead][headDim]: the threads share the pairs of a kv head and a
+  // row, and then of a kv head and a mirror.
+  std::span<const Mirror> mirrors = batch.mirrors();
+  int64_t pairs = (rows + static_cast<int64_t>(mirrors.size())) * kvHeads;
   int64_t begin = pairs * thread / threads;
   int64_t end = pairs * (thread + 1) / threads;
   for (int64_t pair = begin; pair < end; ++pair) {
-    int64_t row = pair / kvHeads;
-    int64_t position = step->batch->positions()[row];
-    std::span<const int32_t> pages =
-        step->pages->pages(step->batch->sequences()[row]);
-    cache.store(pages[position / CachePages::pageTokens],
-                position % CachePages::pageTokens, pair % kvHeads,
-                k + pair * headDim, v + pair * headDim);
+    int64_t place = pair / kvHeads, kvHead = pair % kvHeads;
+    if (place < rows)
+      store(batch.sequences()[place], place, kvHead);
+    else
+      store(mirrors[place - rows].sequence, mirrors[place - rows].row, kvHead);
   }
 }
 
@@ -94,6 +168,7 @@ void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
                    const float *k, const float *v, float *out,
                    const SluiceAttention *params, int64_t rows, int64_t thread,
                    int64_t threads) {
+  const StepInput &input = step->input;
   const LayerCache &cache = step->caches[cacheLayer];
   const CacheLayout &layout = cache.layout();
   assert(params->kvHeads == layout.kvHeads &&
@@ -114,8 +189,8 @@ void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
     unit.valuesOffset = layout.valuesOffset();
     unit.paddedDim = layout.paddedDim;
     unit.pages =
-        step->pages->pages(step->batch->sequences()[place.rowBegin]).data();
-    unit.positions = step->batch->positions().data() + place.rowBegin;
+        input.pages->pages(input.batch->sequences()[place.rowBegin]).data();
+    unit.positions = input.batch->positions().data() + place.rowBegin;
     unit.rows = place.rows;
     unit.headBegin = place.headBegin;
     unit.headCount = place.headCount;
@@ -129,6 +204,6 @@ void sluice_select_outputs(SluiceStep *step, const float *h, float *out,
                            int64_t cols, int64_t outBegin, int64_t outEnd) {
   for (int64_t output = outBegin; output < outEnd; ++output)
     std::memcpy(out + output * cols,
-                h + step->batch->outputRows()[output] * cols,
+                h + step->input.batch->outputRows()[output] * cols,
                 static_cast<size_t>(cols) * sizeof(float));
 }

@@ -5,17 +5,36 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A compiled model is one function, sluice_program_step, that the compiler
-// emits and the runtime calls; it calls back the functions below. Both sides
-// are built from this header's text: a change of any signature, layout or rule
-// in it is a new SLUICE_ABI_VERSION.
+// A program is a whole model, one stage of it, or the draft: one step function
+// that the compiler emits and the runtime calls; it calls back the functions
+// below. Both sides are built from this header's text: a change of any
+// signature, layout or rule in it is a new SLUICE_ABI_VERSION.
 //
-// How a step runs. The Executor calls sluice_program_step once on every thread
-// of its pool, with the same arguments but `thread`. All threads pass through
-// the same calls in the same order (single program, multiple data); each does
-// its own share. No function here waits for other threads except
-// sluice_barrier. What one thread wrote is visible to the others after the next
-// barrier, and before none.
+// How a step runs. The Executor calls the step function once on every thread of
+// its pool, with the same arguments but `thread`. All threads pass through the
+// same calls in the same order (single program, multiple data); each does its
+// own share. No function here waits for other threads except sluice_barrier and
+// sluice_checkpoint. What one thread wrote is visible to the others after the
+// next of these two, and before none.
+//
+// Rows leave at checkpoints. A step starts with the rows and outputs of the
+// step function's arguments. After a checkpoint it has as many rows as
+// sluice_checkpoint returned and as many outputs as sluice_outputs tells, in
+// rows 0, 1, ... without gaps: some have moved to a lower row. What a program
+// then does, the same on all threads:
+//
+//   living = sluice_checkpoint(step, thread);
+//   if (living == 0) return;                      // nobody waits for anything
+//   if (living != rows) {                         // else nothing has changed
+//     rows = living; outputs = sluice_outputs(step);
+//     sluice_move_rows(step, x, N, thread, threads);      // each value x[row]
+//     sluice_move_outputs(step, y, N, thread, threads);   // and each y[output]
+//     sluice_barrier(step, thread);               //   that is used later
+//   }
+//
+// Values that are not moved are lost, also in the rows that have stayed. All
+// shares of rows are computed anew. What follows from the batch alone
+// (sluice_embed, sluice_rope_table) can be computed again instead of moved.
 //
 // Work is shared in one of two ways, and each function says which:
 //   by rows    the caller passes the half-open range [rowBegin, rowEnd) of rows
@@ -44,7 +63,7 @@
 
 #include <stdint.h>
 
-#define SLUICE_ABI_VERSION 1
+#define SLUICE_ABI_VERSION 2
 
 /// Floats of one quantised row of `cols` activations, a multiple of 32: 48
 /// bytes for each block of 32 (linear/ActivationRows.h says which).
@@ -56,7 +75,7 @@ extern "C" {
 
 /// One step: its rows and all that they reach (weights, caches, the pool).
 /// Opaque to emitted code, which only passes it on. Owned by the Executor;
-/// valid during the call of sluice_program_step.
+/// valid during the call of the step function.
 typedef struct SluiceStep SluiceStep;
 
 /// The parameters of one attention; the compiler emits it as a constant.
@@ -77,20 +96,65 @@ typedef struct SluiceAttention {
   const float *alibiSlopes;
 } SluiceAttention;
 
-/// The emitted step function. Called by the Executor on every thread of the
-/// pool; returns when this thread is done. Logits of output row o are then at
+/// An emitted step function. Called by the Executor on every thread of the
+/// pool; returns when this thread is done. If the program has an output, the
+/// logits of output o are then at
 ///   arena + row_floats * rowCapacity + (logits_offset * outputCapacity)
 ///         + o * vocab_size
 /// `rows` >= 1 rows and 0 <= `outputs` <= rows output rows are in use, out of
 /// the capacities; 0 <= `thread` < `threads`.
-void sluice_program_step(SluiceStep *step, int64_t rows, int64_t outputs,
-                         float *arena, int64_t rowCapacity,
-                         int64_t outputCapacity, int64_t thread,
-                         int64_t threads);
+typedef void (*SluiceStepFunction)(SluiceStep *step, int64_t rows,
+                                   int64_t outputs, float *arena,
+                                   int64_t rowCapacity, int64_t outputCapacity,
+                                   int64_t thread, int64_t threads);
+
+/// One line of an executable's table of programs, sluice_program_table
+/// (runtime/app/Program.h). As an LLVM struct: { ptr, ptr }.
+typedef struct SluiceProgramEntry {
+  const char *name; ///< as in the descriptor; ends with a zero byte
+  SluiceStepFunction step;
+} SluiceProgramEntry;
 
 /// Waits until every thread of the pool has called it as often as this one.
 /// All threads. Orders all memory written before it before all reads after it.
 void sluice_barrier(SluiceStep *step, int64_t thread);
+
+/// A checkpoint: lets the rows leave that have died, and returns how many live;
+/// the same on every thread. All threads. Orders memory as sluice_barrier does
+/// (a barrier just before or after it is not needed). Afterwards every function
+/// here acts on the living rows at their new places. 0: the step is over, and
+/// the step function returns at once. The number of before: no row has left and
+/// nothing has moved.
+int64_t sluice_checkpoint(SluiceStep *step, int64_t thread);
+
+/// The outputs among the living rows; 0 .. living rows. Any thread, any time.
+int64_t sluice_outputs(SluiceStep *step);
+
+/// Makes the last checkpoint's moves in the value x[row][floats], `floats` >=
+/// 1: each row that lives on is then at its new place. Must be called before
+/// the next checkpoint, once for each value. By itself. Between the checkpoint
+/// and this no barrier is needed; one must lie between this and the first use
+/// of x. Calls for several values need none between them.
+void sluice_move_rows(SluiceStep *step, float *x, int64_t floats,
+                      int64_t thread, int64_t threads);
+
+/// The same for a value x[output][floats] that has one row for each output.
+void sluice_move_outputs(SluiceStep *step, float *x, int64_t floats,
+                         int64_t thread, int64_t threads);
+
+/// h[row][cols] = the rows that the stage before has sent, as float32; `cols`
+/// is the descriptor's hidden_size. Programs without an embedding only, and
+/// only before the step's first checkpoint. By rows. Writes h[rowBegin..rowEnd)
+/// only.
+void sluice_receive_rows(SluiceStep *step, float *h, int64_t cols,
+                         int64_t rowBegin, int64_t rowEnd);
+
+/// Gives the rows h[row][cols] to the stage behind, in the format of the link;
+/// `cols` is the descriptor's hidden_size. Programs without an output only, and
+/// only after the step's last checkpoint, once for each living row. By rows.
+/// Reads h[rowBegin..rowEnd) only.
+void sluice_send_rows(SluiceStep *step, const float *h, int64_t cols,
+                      int64_t rowBegin, int64_t rowEnd);
 
 /// out[row][cols] = the row of the table `weight` (use "rows") that the row's
 /// token, or with byPosition its position, names, as float32. By rows. Writes
@@ -109,13 +173,17 @@ const float *sluice_vector(SluiceStep *step, int64_t weight);
 void sluice_quantize_rows(const float *x, void *q, int64_t cols,
                           int64_t rowBegin, int64_t rowEnd);
 
-/// y[row][out] = x[row][in] . weight[out][in] + bias[out] for all `rows`.
-/// x: float32 rows, or what sluice_quantize_rows wrote when the weight is
-/// packed for quantised activations. bias: null, or f32[out]. By itself, split
-/// over output columns. Reads all of x: a barrier must lie between the writing
-/// of x and this, and between this and the reading of y by other threads.
+/// y[row][c - colBegin] = x[row][in] . weight[c][in] + bias[c] for all `rows`
+/// and the output columns c of [colBegin, colEnd). Both bounds are multiples of
+/// 16, but for the end of the weight; y has rows of colEnd - colBegin floats.
+/// The same bits as from the whole product. x: float32 rows, or what
+/// sluice_quantize_rows wrote when the weight is packed for quantised
+/// activations. bias: null, or f32[out] of all columns. By itself, split over
+/// output columns. Reads all of x: a barrier must lie between the writing of x
+/// and this, and between this and the reading of y by other threads.
 void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
-                   const float *bias, float *y, int64_t rows, int64_t thread,
+                   const float *bias, float *y, int64_t colBegin,
+                   int64_t colEnd, int64_t rows, int64_t thread,
                    int64_t threads);
 
 /// cosSin[row][rotary] = cos(a_i)*f for i in 0..rotary/2, then sin(a_i)*f, with
@@ -125,8 +193,9 @@ void sluice_rope_table(SluiceStep *step, int64_t table, float *cosSin,
                        int64_t rowBegin, int64_t rowEnd);
 
 /// Stores k[row][kvHeads][headDim] and v (same shape) of all `rows` in cache
-/// layer `cacheLayer` at the rows' sequences and positions. By itself. Reads
-/// all of k and v; a barrier must lie between this and sluice_attend.
+/// layer `cacheLayer` at the rows' sequences and positions, and in every other
+/// sequence that is to have them as well (StepBatch's mirrors). By itself.
+/// Reads all of k and v; a barrier must lie between this and sluice_attend.
 void sluice_append(SluiceStep *step, int64_t cacheLayer, const float *k,
                    const float *v, int64_t rows, int64_t thread,
                    int64_t threads);
@@ -137,7 +206,7 @@ void sluice_append(SluiceStep *step, int64_t cacheLayer, const float *k,
 /// one sequence and some heads of one kv head, taken in the order in which
 /// threads come free. At most once for each cache layer in a step. k and v are
 /// the rows' own, as given to sluice_append; this implementation reads them in
-/// the cache.
+/// the cache. Checkpoints may lie before, between and after the two calls.
 void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
                    const float *k, const float *v, float *out,
                    const SluiceAttention *params, int64_t rows, int64_t thread,
@@ -152,6 +221,7 @@ void sluice_select_outputs(SluiceStep *step, const float *h, float *out,
 } // extern "C"
 
 static_assert(sizeof(SluiceAttention) == 48, "the compiler emits 48 bytes");
+static_assert(sizeof(SluiceProgramEntry) == 16, "the compiler emits 16 bytes");
 #endif
 
 #endif // SLUICE_RUNTIME_DEVICE_CPU_PROGRAMABI_H

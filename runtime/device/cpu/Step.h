@@ -8,12 +8,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_STEP_H
 #define SLUICE_RUNTIME_DEVICE_CPU_STEP_H
 
-#include "runtime/core/CachePages.h"
-#include "runtime/core/StepBatch.h"
 #include "runtime/device/cpu/Executor.h"
-#include "runtime/device/cpu/KvCache.h"
-#include "runtime/device/cpu/ProgramABI.h"
-#include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/device/cpu/attention/Attention.h"
 #include "runtime/device/cpu/attention/AttentionUnits.h"
 #include "runtime/device/cpu/linear/Linear.h"
@@ -23,8 +18,9 @@
 #include <vector>
 
 /// The state behind ProgramABI.h's opaque pointer. The Executor fills it; the
-/// pool's threads only read it during a step, but for `nextUnit`, the caches
-/// and the scratch memory of their own.
+/// pool's threads only read it during a step, but for `nextUnit`, the caches,
+/// the scratch memory of their own, and what thread 0 changes at a checkpoint,
+/// between two barriers.
 struct SluiceStep {
   sluice::cpu::ThreadPool *pool = nullptr;
   const sluice::cpu::LinearKernels *linear = nullptr;
@@ -33,11 +29,17 @@ struct SluiceStep {
   std::vector<sluice::cpu::Weight> weights;
   std::vector<sluice::cpu::RopeTable> ropeTables;
   std::vector<sluice::cpu::LayerCache> caches; ///< one for each layer
-  const sluice::CachePages *pages = nullptr;
 
-  /// The rows of the step in progress, and which of them are one sequence's.
-  const sluice::StepBatch *batch = nullptr;
+  /// The step in progress.
+  sluice::cpu::StepInput input;
+  /// Rows that lie side by side in the batch and in their sequence.
   std::vector<sluice::cpu::RowRun> runs;
+
+  /// What the last checkpoint moved, in order. Outputs are sorted by row, so
+  /// that they may have to change places; spareSlot is a place beside them.
+  std::span<const sluice::RowMove> rowMoves;
+  std::vector<sluice::RowMove> outputMoves;
+  static constexpr int32_t spareSlot = -1;
 
   /// The next unit of each layer's attention that no thread has taken yet. A
   /// unit is taken by a relaxed increment, which orders nothing else: barriers
@@ -50,6 +52,27 @@ struct SluiceStep {
   /// scratchFloats floats for each thread.
   sluice::cpu::ZeroedMemory scratch;
   int64_t scratchFloats = 0;
+
+  /// Memory for steps of that many rows, so that none is allocated later.
+  void reserve(int64_t rows);
+
+  /// Before the threads start.
+  void begin(const sluice::cpu::StepInput &given);
+
+  /// Thread `thread` of `threads`' share of the pages to copy.
+  void copyPages(int64_t thread, int64_t threads);
+
+  /// At a checkpoint, on thread 0 while the others wait: lets the dead leave.
+  void passCheckpoint();
+
+private:
+  void cutRuns();
+  void planOutputMoves();
+
+  /// For planOutputMoves(): outputOf[row before the checkpoint], -1 for none,
+  /// and outputFrom[output after it], the same output's number before.
+  std::vector<int32_t> outputOf;
+  std::vector<int32_t> outputFrom;
 };
 
 #endif // SLUICE_RUNTIME_DEVICE_CPU_STEP_H

@@ -80,27 +80,43 @@ TEST(PackedFileTest, SaysWhyAFileIsStale) {
   EXPECT_THAT(reason(key, 1), HasSubstr("bytes, not"));
 }
 
-TEST(PackedFileTest, FindsTheFileInsideAnExecutable) {
+TEST(PackedFileTest, FindsFilesInsideAnExecutable) {
   std::vector<uint8_t> executable(8192, 1);
-  EXPECT_FALSE(findEmbeddedPackedFile(executable));
-  executable.resize(4096 + 500);
-  auto withTrailer = [&](uint64_t offset, uint64_t size) {
+  EXPECT_FALSE(findEmbeddedPackedFile(executable, 0));
+  executable.resize(8192 + 500);
+  auto withTrailer = [&](std::vector<PackedSection> payloads) {
     std::vector<uint8_t> bytes = executable;
-    std::vector<uint8_t> trailer = encodePackedTrailer(offset, size);
-    EXPECT_EQ(trailer.size(), 32u);
+    std::vector<uint8_t> trailer = encodePackedTrailer(payloads);
+    EXPECT_EQ(trailer.size(), 32u + 16 * payloads.size());
     bytes.insert(bytes.end(), trailer.begin(), trailer.end());
     return bytes;
   };
-  std::vector<uint8_t> good = withTrailer(4096, 500);
-  std::optional<std::span<const uint8_t>> found = findEmbeddedPackedFile(good);
+  std::vector<uint8_t> good = withTrailer({{4096, 100}, {8192, 500}});
+  std::optional<std::span<const uint8_t>> found =
+      findEmbeddedPackedFile(good, 1);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->data(), good.data() + 4096);
+  EXPECT_EQ(found->data(), good.data() + 8192);
   EXPECT_EQ(found->size(), 500u);
-  EXPECT_FALSE(findEmbeddedPackedFile(withTrailer(4096, 501)));
-  EXPECT_FALSE(findEmbeddedPackedFile(withTrailer(4095, 10)));
-  EXPECT_FALSE(findEmbeddedPackedFile(withTrailer(8192, 0)));
-  EXPECT_FALSE(findEmbeddedPackedFile(withTrailer(4096, ~uint64_t(0))));
-  EXPECT_FALSE(findEmbeddedPackedFile({}));
+  ASSERT_TRUE(findEmbeddedPackedFile(good, 0));
+  EXPECT_EQ(findEmbeddedPackedFile(good, 0)->size(), 100u);
+  EXPECT_FALSE(findEmbeddedPackedFile(good, 2));
+  EXPECT_FALSE(findEmbeddedPackedFile(good, -1));
+  for (size_t i = 8192 + 500; i < good.size(); ++i) {
+    std::vector<uint8_t> damaged = good;
+    damaged[i] ^= 0x20;
+    EXPECT_FALSE(findEmbeddedPackedFile(damaged, 1)) << "byte " << i;
+  }
+
+  auto finds = [&](uint64_t offset, uint64_t size) {
+    return findEmbeddedPackedFile(withTrailer({{offset, size}}), 0).has_value();
+  };
+  EXPECT_TRUE(finds(4096, 4596));
+  EXPECT_FALSE(finds(4096, 4597));
+  EXPECT_FALSE(finds(4095, 10));
+  EXPECT_FALSE(finds(12288, 0));
+  EXPECT_FALSE(finds(4096, ~uint64_t(0)));
+  EXPECT_FALSE(findEmbeddedPackedFile(withTrailer({}), 0));
+  EXPECT_FALSE(findEmbeddedPackedFile({}, 0));
 }
 
 } // namespace

@@ -19,7 +19,7 @@
 
 #include "runtime/base/FileIdentity.h"
 #include "runtime/device/cpu/ProgramABI.h"
-#include "runtime/program/ProgramDescriptor.h"
+#include "runtime/program/ExecutableDescriptor.h"
 
 #include <cstring>
 #include <fstream>
@@ -73,15 +73,24 @@ inline std::vector<uint8_t> modelBytes() {
   return bytes;
 }
 
-/// The descriptor of a program for the model at `path`, whose output table
-/// computes in `format`.
-inline ProgramDescriptor testDescriptor(const std::string &path,
-                                        const std::vector<uint8_t> &bytes,
-                                        Format format = Format::Q8_0) {
+/// The descriptor of an executable of one program for the model at `path`,
+/// whose output table computes in `format`.
+inline ExecutableDescriptor testDescriptor(const std::string &path,
+                                           const std::vector<uint8_t> &bytes,
+                                           Format format = Format::Q8_0) {
+  ExecutableDescriptor executable;
+  executable.name = "test model";
+  executable.architecture = "hand-written";
+  executable.quantization = formatInfo(format).name;
+  executable.contextLength = context;
+  executable.vocabSize = vocab;
+  executable.hiddenSize = hidden;
+  executable.layers = 1;
+  executable.files = {{path, bytes.size(), fileIdentity(bytes)}};
+  executable.phases = {"model", "kernels"};
+
   ProgramDescriptor program;
-  program.name = "test model";
-  program.architecture = "hand-written";
-  program.quantization = formatInfo(format).name;
+  program.name = "main";
   program.cpu = "avx2";
   program.contextLength = context;
   program.vocabSize = vocab;
@@ -91,7 +100,7 @@ inline ProgramDescriptor testDescriptor(const std::string &path,
   program.outputFloats = outputFloats;
   program.logitsOffset = logitsOffset;
   program.caches = {{1, hidden}};
-  program.files = {{path, bytes.size(), fileIdentity(bytes)}};
+  program.hasEmbedding = program.hasOutput = true;
   uint64_t tableBytes = uint64_t(vocab * hidden * 2);
   uint64_t placeBytes = uint64_t(context * hidden * 4);
   WeightDescriptor embedding{
@@ -111,8 +120,9 @@ inline ProgramDescriptor testDescriptor(const std::string &path,
   output.use = WeightUse::Linear;
   output.format = format;
   program.weights = {embedding, place, norm, output};
-  program.phases = {"model", "kernels"};
-  return program;
+  executable.programs = {program};
+  executable.plan = makeLocalPlan({"main"});
+  return executable;
 }
 
 inline void writeFile(const std::string &path, const void *data, size_t size) {

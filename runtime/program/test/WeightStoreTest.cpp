@@ -42,7 +42,7 @@ protected:
     bytes = modelBytes();
     modelPath = folder + "/model.bin";
     writeFile(modelPath, bytes.data(), bytes.size());
-    program = testDescriptor(modelPath, bytes);
+    executable = testDescriptor(modelPath, bytes);
     options.search.executable = folder + "/program";
     options.packing.threads = 3;
     options.note = [this](std::string_view line) { notes.emplace_back(line); };
@@ -51,9 +51,13 @@ protected:
 
   std::string cachePath() const { return folder + "/program.weights"; }
 
+  std::vector<WeightDescriptor> &weights() {
+    return executable.programs[0].weights;
+  }
+
   Expected<WeightStore> load() {
     notes.clear();
-    return WeightStore::load(program, options);
+    return WeightStore::load(executable, 0, options);
   }
 
   std::string error() {
@@ -64,7 +68,7 @@ protected:
   /// Replaces the model's file and describes the new one.
   void replaceModel() {
     writeFile(modelPath, bytes.data(), bytes.size());
-    program.files[0].identity = fileIdentity(bytes);
+    executable.files[0].identity = fileIdentity(bytes);
   }
 
   /// No file but the model's and perhaps the cache is left behind.
@@ -79,7 +83,7 @@ protected:
 
   std::string folder, modelPath;
   std::vector<uint8_t> bytes;
-  ProgramDescriptor program;
+  ExecutableDescriptor executable;
   WeightLoadOptions options;
   std::vector<std::string> notes;
 };
@@ -133,7 +137,7 @@ TEST_F(WeightStoreTest, FileHoldsOnlyWhatModelFilesDoNot) {
 }
 
 TEST_F(WeightStoreTest, ConvertedTablesArePackedInTheirFormat) {
-  program.weights[Embedding].format = Format::Q8_0;
+  weights()[Embedding].format = Format::Q8_0;
   Expected<WeightStore> store = load();
   ASSERT_TRUE(store);
   const auto &table = std::get<cpu::RowTable>(store->weights()[Embedding]);
@@ -220,15 +224,14 @@ TEST_F(WeightStoreTest, FullDiskCostsTimeOnly) {
 TEST_F(WeightStoreTest, EmbeddedWeightsNeedNoFiles) {
   Expected<WeightStore> unembedded = load();
   ASSERT_TRUE(unembedded);
-  program.embedded = true;
+  executable.embedded = true;
   EXPECT_THAT(error(), HasSubstr("program: cannot open"));
   {
-    Expected<ModelFiles> files = ModelFiles::open(program, options.search);
-    ASSERT_TRUE(files);
     Expected<AtomicFile> out = AtomicFile::create(options.search.executable);
     ASSERT_TRUE(out);
     ASSERT_TRUE(out->write("\177ELF: an executable of any length").ok());
-    Status s = appendEmbeddedWeights(program, *files, options.packing, *out);
+    Status s = appendEmbeddedWeights(executable, options.search,
+                                     options.packing, *out);
     ASSERT_TRUE(s.ok()) << s.message();
     ASSERT_TRUE(out->commit().ok());
   }
@@ -240,12 +243,60 @@ TEST_F(WeightStoreTest, EmbeddedWeightsNeedNoFiles) {
   EXPECT_EQ(contents(*store), contents(*unembedded));
   EXPECT_FALSE(fs::exists(cachePath()));
 
-  program.cpu = "avx512";
+  executable.programs[0].cpu = "avx512";
   EXPECT_THAT(error(), HasSubstr("was packed for avx2, not avx512"));
-  program.cpu = "avx2";
+  executable.programs[0].cpu = "avx2";
   fs::resize_file(options.search.executable,
                   fs::file_size(options.search.executable) - 1);
   EXPECT_THAT(error(), HasSubstr("embedded weights are missing"));
+}
+
+TEST_F(WeightStoreTest, ProgramsHaveFilesOfTheirOwn) {
+  Expected<WeightStore> whole = load();
+  ASSERT_TRUE(whole);
+  // Two stages: the tables and the norm, then the output layer.
+  ProgramDescriptor first = executable.programs[0], second = first;
+  first.name = "main.s0";
+  first.hasOutput = false;
+  first.weights.pop_back();
+  second.name = "main.s1";
+  second.hasEmbedding = false;
+  second.firstLayer = 1;
+  second.layers = 0;
+  second.weights.erase(second.weights.begin(), second.weights.begin() + 3);
+  executable.programs = {first, second};
+  executable.plan = makeLocalPlan({"main.s0", "main.s1"});
+  ASSERT_TRUE(executable.validate().ok()) << executable.validate().message();
+
+  std::vector<std::string> expected = contents(*whole);
+  auto expectParts = [&](Origin origin) {
+    std::vector<std::string> parts;
+    for (int64_t program : {0, 1}) {
+      Expected<WeightStore> store =
+          WeightStore::load(executable, program, options);
+      ASSERT_TRUE(store) << store.status().message();
+      EXPECT_EQ(store->origin(), origin);
+      for (const std::string &part : contents(*store))
+        parts.push_back(part);
+    }
+    EXPECT_EQ(parts, expected);
+  };
+  expectParts(Origin::Packed);
+  EXPECT_TRUE(fs::exists(folder + "/program.main.s0.weights"));
+  EXPECT_TRUE(fs::exists(folder + "/program.main.s1.weights"));
+  expectParts(Origin::Cached);
+
+  executable.embedded = true;
+  {
+    Expected<AtomicFile> out = AtomicFile::create(options.search.executable);
+    ASSERT_TRUE(out);
+    Status s = appendEmbeddedWeights(executable, options.search,
+                                     options.packing, *out);
+    ASSERT_TRUE(s.ok()) << s.message();
+    ASSERT_TRUE(out->commit().ok());
+  }
+  fs::remove(modelPath);
+  expectParts(Origin::Embedded);
 }
 
 TEST_F(WeightStoreTest, FindsMovedFiles) {
@@ -263,7 +314,8 @@ TEST_F(WeightStoreTest, FindsMovedFiles) {
 }
 
 TEST_F(WeightStoreTest, OnlyFilesOfWeightsAreNeeded) {
-  program.files.push_back({"/missing/tokenizer.json", 5, "0123456789abcdef"});
+  executable.files.push_back(
+      {"/missing/tokenizer.json", 5, "0123456789abcdef"});
   EXPECT_EQ(error(), "loaded");
 }
 
@@ -288,24 +340,24 @@ TEST_F(WeightStoreTest, RefusesWhatIsNotFinite) {
     replaceModel();
   };
   float nan = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<WeightDescriptor> &weights = program.weights;
-  plant(weights[Embedding].offset + 17 * hidden * 2, Format::F16, nan);
+
+  plant(weights()[Embedding].offset + 17 * hidden * 2, Format::F16, nan);
   EXPECT_THAT(error(), HasSubstr("model.bin: weight 'embedding': row 17 is "
                                  "not finite"));
-  plant(weights[Place].offset, Format::F32, HUGE_VALF);
+  plant(weights()[Place].offset, Format::F32, HUGE_VALF);
   EXPECT_THAT(error(), HasSubstr("'place': row 0"));
-  plant(weights[Norm].offset, Format::BF16, -HUGE_VALF);
+  plant(weights()[Norm].offset, Format::BF16, -HUGE_VALF);
   EXPECT_THAT(error(), HasSubstr("'norm': row 0"));
   // Finite as stored but not in the format that it is to be converted to.
-  program.weights[Place].format = Format::F16;
-  plant(weights[Place].offset + hidden * 4, Format::F32, 1e6f);
+  weights()[Place].format = Format::F16;
+  plant(weights()[Place].offset + hidden * 4, Format::F32, 1e6f);
   EXPECT_THAT(error(), HasSubstr("'place': row 1 is not finite as f16"));
   EXPECT_FALSE(fs::exists(cachePath()));
   expectNothingElse();
 }
 
 TEST_F(WeightStoreTest, RefusesFormatsThatCannotBePacked) {
-  program.weights[Output].format = Format::Q4_K;
+  weights()[Output].format = Format::Q4_K;
   EXPECT_THAT(error(), HasSubstr("'output': 300 x 64 of f16 cannot be used "
                                  "as q4_k"));
 }

@@ -7,8 +7,8 @@ sluice.file @f path "model.gguf" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<20x20xf32>
 sluice.weight @n in @f at 0 stored f32 : tensor<20xf32>
 
-// CHECK:       sluice.program @main step @sluice_program_step cpu avx512
-// CHECK:       llvm.func @sluice_program_step(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
+// CHECK:       sluice.program @main step @main_step cpu avx512
+// CHECK:       llvm.func @main_step(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
 // CHECK:         llvm.call @rows_embed_rms_norm_activation(
 // CHECK:       llvm.func internal @rows_embed_rms_norm_activation(
 // CHECK-SAME:    passthrough = ["noinline"]

@@ -16,7 +16,7 @@ sluice.weight @w in @f at 0 stored f32 : tensor<16x48xf32>
 
 // CHECK:       caches = [!sluice.cache<kv_heads = 1, head_dim = 16>, !sluice.cache<kv_heads = 1, head_dim = 16>, !sluice.cache<kv_heads = 1, head_dim = 16>]
 
-// CHECK-LABEL: func.func @sluice_program_step(
+// CHECK-LABEL: func.func @main_step(
 // CHECK:         %[[A0:.*]] = llvm.mlir.addressof @attention : !llvm.ptr
 // CHECK:         call @sluice_attend({{.*}}, %[[A0]],
 // CHECK:         %[[A1:.*]] = llvm.mlir.addressof @attention : !llvm.ptr

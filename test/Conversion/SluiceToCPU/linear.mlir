@@ -12,7 +12,7 @@ sluice.weight @b in @f at 0 stored f32 : tensor<32xf32>
 
 // CHECK: weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>, #sluice.weight_use<@w, linear, transposed>, #sluice.weight_use<@b, vector>, #sluice.weight_use<@q, linear>]
 
-// CHECK-LABEL: func.func @sluice_program_step(
+// CHECK-LABEL: func.func @main_step(
 // CHECK:         call @rows_embed_quantize(%{{[^,]*}}, %{{[^,]*}}, %[[X:[^,]*]], %[[Q:[^,]*]],
 // CHECK:         call @sluice_barrier
 // CHECK:         %[[NONE:.*]] = llvm.mlir.zero : !llvm.ptr

@@ -6,7 +6,7 @@
 // all matrices that read them.
 
 // REMARK: [Analysis] step | Category:convert-sluice-to-cpu
-// REMARK-SAME: barriers=13, micro-kernel-calls=10, ops-fused-into-row-loops=15, row-kernels=7, row-loops=7
+// REMARK-SAME: barriers=13, checkpoints=0, micro-kernel-calls=10, ops-fused-into-row-loops=15, row-kernels=7, row-loops=7
 
 !square = tensor<64x64x!sluice.block<q8_0>>
 !narrow = tensor<32x64x!sluice.block<q8_0>>
@@ -27,7 +27,7 @@ sluice.weight @up in @f at 0 stored q8_0 : !up
 sluice.weight @down in @f at 0 stored q8_0 : !down
 sluice.weight @nf in @f at 0 stored f32 : tensor<64xf32>
 
-// CHECK:       sluice.program @main step @sluice_program_step cpu avx512vnni {
+// CHECK:       sluice.program @main step @main_step cpu avx512vnni {
 // CHECK-SAME:    architecture = "llama"
 // CHECK-SAME:    caches = [!sluice.cache<kv_heads = 2, head_dim = 16>]
 // CHECK-SAME:    context_length = 128
@@ -40,7 +40,7 @@ sluice.weight @nf in @f at 0 stored f32 : tensor<64xf32>
 // CHECK-SAME:    weights = [#sluice.weight_use<@embd, rows>, #sluice.weight_use<@n1, vector>, #sluice.weight_use<@q, linear>, {{.*}}, #sluice.weight_use<@embd, linear>]
 // CHECK-NOT:   sluice.model
 
-// CHECK-LABEL: func.func @sluice_program_step(
+// CHECK-LABEL: func.func @main_step(
 // CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : i64
 // CHECK:         call @sluice_vector(%{{.*}}, %[[C1]])
 // CHECK:         call @rows_embed_rms_norm_quantize_rope_table

@@ -11,7 +11,7 @@ sluice.weight @embd in @f at 0 stored f32 : tensor<40x32xf32>
 // CHECK-SAME:    output_floats = 48
 // CHECK-SAME:    row_floats = 80
 
-// CHECK-LABEL: func.func @sluice_program_step(
+// CHECK-LABEL: func.func @main_step(
 // CHECK-SAME:    %[[STEP:.*]]: !llvm.ptr, %[[ROWS:.*]]: i64, %[[OUTPUTS:.*]]: i64, %[[ARENA:.*]]: !llvm.ptr, %[[ROW_CAPACITY:.*]]: i64, %[[OUTPUT_CAPACITY:.*]]: i64, %[[THREAD:.*]]: i64, %[[THREADS:.*]]: i64)
 // CHECK:         call @rows_embed
 // CHECK:         call @sluice_barrier

@@ -14,7 +14,7 @@ sluice.weight @o in @f at 0 stored f32 : tensor<32x32xf32>
 sluice.weight @up in @f at 0 stored f32 : tensor<64x32xf32>
 sluice.weight @down in @f at 0 stored f32 : tensor<32x64xf32>
 
-// CHECK-LABEL: func.func @sluice_program_step(
+// CHECK-LABEL: func.func @main_step(
 // CHECK:         call @rows_embed_rms_norm_rope_table
 // CHECK-NEXT:    call @sluice_barrier
 // CHECK:         call @sluice_linear

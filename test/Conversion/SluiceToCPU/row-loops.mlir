@@ -11,7 +11,7 @@ sluice.weight @tokens in @f at 0 stored f32 : tensor<20x20xf32>
 sluice.weight @positions in @f at 0 stored f32 : tensor<64x20xf32>
 sluice.weight @norm in @f at 0 stored f32 : tensor<20xf32>
 
-// CHECK-LABEL: func.func @sluice_program_step(
+// CHECK-LABEL: func.func @main_step(
 // CHECK-SAME:    %[[STEP:.*]]: !llvm.ptr, %[[ROWS:.*]]: i64, %[[OUTPUTS:.*]]: i64, %[[ARENA:.*]]: !llvm.ptr, %[[ROW_CAPACITY:.*]]: i64, %[[OUTPUT_CAPACITY:.*]]: i64, %[[THREAD:.*]]: i64, %[[THREADS:.*]]: i64)
 // CHECK:         %[[BEGIN_PRODUCT:.*]] = arith.muli %[[ROWS]], %[[THREAD]]
 // CHECK-NEXT:    %[[BEGIN_ROW:.*]] = arith.divui %[[BEGIN_PRODUCT]], %[[THREADS]]

@@ -16,7 +16,7 @@ sluice.weight @w in @f at 0 stored f32 : tensor<32x32xf32>
 // CHECK-SAME:    layers = 3
 // CHECK-SAME:    row_floats = 128
 
-// CHECK-LABEL: func.func @sluice_program_step(
+// CHECK-LABEL: func.func @main_step(
 // CHECK:         call @rows_embed_rms_norm(
 // CHECK:         call @rows_add_rms_norm(
 // CHECK:         call @rows_add_rms_norm_0(

@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace sluice::ir;
 
-// One of each op that works on rows, and two linear layers.
+// One of each op that works on rows, and three linear layers.
 static constexpr const char *moduleText = R"mlir(
 sluice.file @f0 path "model.gguf" size 1000000 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored q8_0 : tensor<96x64x!sluice.block<q8_0>>
@@ -63,8 +63,13 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
   %conv1d = sluice.param @conv1d : tensor<64x128xf16>
   %l = sluice.linear %o, %conv1d transposed
     : tensor<?x64xf32>, tensor<64x128xf16> -> tensor<?x128xf32>
-  %logits = sluice.linear %o, %table
-    : tensor<?x64xf32>, tensor<96x64x!sluice.block<q8_0>> -> tensor<?x96xf32>
+  %b1, %o1 = sluice.checkpoint %batch, %o : tensor<?x64xf32>
+  %p = sluice.linear %o1, %table columns 0 to 32
+    : tensor<?x64xf32>, tensor<96x64x!sluice.block<q8_0>> -> tensor<?x32xf32>
+  %q = sluice.linear %o1, %table columns 32 to 96
+    : tensor<?x64xf32>, tensor<96x64x!sluice.block<q8_0>> -> tensor<?x64xf32>
+  %logits = sluice.concat %p, %q
+    : tensor<?x32xf32>, tensor<?x64xf32> -> tensor<?x96xf32>
   sluice.return %logits : tensor<?x96xf32>
 }
 )mlir";
@@ -107,15 +112,25 @@ const std::pair<const char *, Expected> expectedOps[] = {
     {"sluice.gate", {rowWise, 13 * 64, 0, 3 * 64 * 4}},
     {"sluice.select_outputs", {rowWise, 0, 0, 2 * 64 * 4}},
     {"sluice.linear", {rowWise, 2 * 64 * 128, 64 * 128 * 2, (64 + 128) * 4}},
-    {"sluice.linear", {rowWise, 2 * 64 * 96, 96 * 2 * 34, (64 + 96) * 4}},
+    {"sluice.checkpoint", {rowWise, 0, 0, 2 * 64 * 4}},
+    // In columns: together as much as the whole.
+    {"sluice.linear", {rowWise, 2 * 64 * 32, 32 * 2 * 34, (64 + 32) * 4}},
+    {"sluice.linear", {rowWise, 2 * 64 * 64, 64 * 2 * 34, (64 + 64) * 4}},
+    {"sluice.concat", {rowWise, 0, 0, 2 * 96 * 4}},
 };
 
-/// Symbols, structure and what stands beside emitted code: nothing to fuse and
-/// nothing that costs anything in a step.
+/// Symbols, structure, what requests do, and what stands beside emitted code:
+/// nothing to fuse and nothing that costs anything in a step.
 const char *const opsWithoutRows[] = {
-    "sluice.file",    "sluice.layer_cache", "sluice.model", "sluice.param",
-    "sluice.program", "sluice.return",      "sluice.view",  "sluice.tokenizer",
-    "sluice.weight",  "sluice.yield"};
+    "sluice.channel",   "sluice.commit",  "sluice.emit",
+    "sluice.end",       "sluice.file",    "sluice.forward",
+    "sluice.generate",  "sluice.launch",  "sluice.layer_cache",
+    "sluice.model",     "sluice.param",   "sluice.pipeline",
+    "sluice.plan",      "sluice.program", "sluice.rank",
+    "sluice.receive",   "sluice.return",  "sluice.send",
+    "sluice.speculate", "sluice.stage",   "sluice.tokenizer",
+    "sluice.verify",    "sluice.view",    "sluice.weight",
+    "sluice.worker",    "sluice.yield"};
 
 class InterfacesTest : public testing::Test {
 protected:

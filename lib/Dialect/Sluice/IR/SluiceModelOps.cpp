@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+#include "RowFlow.h"
 
 #include <limits>
 
@@ -70,141 +70,6 @@ int64_t sluice::ir::getOperandAndResultBytesPerRow(Operation *op) {
   return bytes;
 }
 
-//===----------------------------------------------------------------------===//
-// LayerOp
-//===----------------------------------------------------------------------===//
-
-ParseResult LayerOp::parse(OpAsmParser &parser, OperationState &result) {
-  IntegerAttr index;
-  OpAsmParser::Argument argument;
-  OpAsmParser::UnresolvedOperand input;
-  Type type;
-  if (parser.parseAttribute(index, parser.getBuilder().getI64Type()) ||
-      parser.parseLParen() || parser.parseArgument(argument) ||
-      parser.parseEqual() || parser.parseOperand(input) ||
-      parser.parseRParen() || parser.parseOptionalAttrDict(result.attributes) ||
-      parser.parseColonType(type) ||
-      parser.resolveOperand(input, type, result.operands))
-    return failure();
-  argument.type = type;
-  result.getOrAddProperties<Properties>().index = index;
-  result.addTypes(type);
-  return parser.parseRegion(*result.addRegion(), {argument});
-}
-
-void LayerOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << getIndex() << " (" << getBody().getArgument(0) << " = "
-          << getInput() << ')';
-  printer.printOptionalAttrDict((*this)->getAttrs(), {"index"});
-  printer << " : " << getInput().getType() << ' ';
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
-}
-
-void LayerOp::getAsmBlockArgumentNames(Region &region,
-                                       OpAsmSetValueNameFn setName) {
-  if (!region.empty() && region.getNumArguments() == 1)
-    setName(region.getArgument(0), "x");
-}
-
-LogicalResult LayerOp::verify() {
-  // layer_c1
-  Block &body = getBody().front();
-  if (body.getNumArguments() != 1 ||
-      body.getArgument(0).getType() != getInput().getType())
-    return emitOpError() << "the region must take one " << getInput().getType();
-  return success();
-}
-
-LogicalResult LayerOp::verifyRegions() {
-  // layer_c2
-  Block &body = getBody().front();
-  auto yield = dyn_cast<YieldOp>(body.back());
-  if (!yield || yield.getValue().getType() != getInput().getType())
-    return emitOpError() << "must yield " << getInput().getType();
-  // layer_c3
-  WalkResult captured = getBody().walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (!getBody().isAncestor(operand.getParentRegion()) &&
-          !isa<BatchType>(operand.getType())) {
-        op->emitOpError("uses a value from outside its layer that is not the "
-                        "batch");
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  if (captured.wasInterrupted())
-    return failure();
-  // layer_c4
-  auto caches = body.getOps<LayerCacheOp>();
-  if (std::distance(caches.begin(), caches.end()) > 1)
-    return emitOpError("has more than one sluice.layer_cache");
-  // layer_c6
-  auto attentions = body.getOps<AttendOp>();
-  if (std::distance(attentions.begin(), attentions.end()) > 1)
-    return emitOpError("has more than one sluice.attend");
-  return success();
-}
-
-RowSemantics LayerOp::getRowSemantics() {
-  bool rowWise = llvm::all_of(
-      getBody().getOps<RowSemanticsInterface>(), [](RowSemanticsInterface op) {
-        return op.getRowSemantics() == RowSemantics::RowWise;
-      });
-  return rowWise ? RowSemantics::RowWise : RowSemantics::PerSequence;
-}
-
-/// Adds up one of the interface's methods over the layer's body.
-static int64_t sumOfBody(LayerOp layer, int64_t (CostInterface::*method)()) {
-  int64_t sum = 0;
-  for (CostInterface op : layer.getBody().getOps<CostInterface>())
-    sum += (op.*method)();
-  return sum;
-}
-
-int64_t LayerOp::getFlopsPerRow() {
-  return sumOfBody(*this, &CostInterface::getFlopsPerRow);
-}
-
-int64_t LayerOp::getFlopsPerRowAndPosition() {
-  return sumOfBody(*this, &CostInterface::getFlopsPerRowAndPosition);
-}
-
-int64_t LayerOp::getWeightBytes() {
-  return sumOfBody(*this, &CostInterface::getWeightBytes);
-}
-
-int64_t LayerOp::getBytesPerRow() {
-  return sumOfBody(*this, &CostInterface::getBytesPerRow);
-}
-
-int64_t LayerOp::getCacheBytesPerPosition() {
-  return sumOfBody(*this, &CostInterface::getCacheBytesPerPosition);
-}
-
-//===----------------------------------------------------------------------===//
-// ParamOp, LayerCacheOp
-//===----------------------------------------------------------------------===//
-
-LogicalResult ParamOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  // param_c1
-  auto weight =
-      symbols.lookupNearestSymbolFrom<WeightOp>(*this, getWeightAttr());
-  if (!weight)
-    return emitOpError() << getWeightAttr() << " is not a sluice.weight";
-  // param_c2
-  if (weight.getType() != getValue().getType())
-    return emitOpError() << "has type " << getValue().getType() << ", but "
-                         << getWeightAttr() << " is " << weight.getType();
-  return success();
-}
-
-LogicalResult LayerCacheOp::verify() {
-  // layer_cache_c1
-  if (!isa_and_nonnull<LayerOp>((*this)->getParentOp()))
-    return emitOpError("must stand directly in a sluice.layer");
-  return success();
-}
-
 int64_t SelectOutputsOp::getFlopsPerRow() { return 0; }
 
 //===----------------------------------------------------------------------===//
@@ -216,17 +81,24 @@ LogicalResult EmbedOp::verify() {
   // embed_c1
   if (failed(verifyWidth(*this, "the result", getResult(), shape[1])))
     return failure();
-  // embed_c2
+  // A stage's or worker's is checked by its pipeline.
   auto model = (*this)->getParentOfType<ModelOp>();
   if (!model)
     return success();
-  int64_t vocabSize = model.getVocabSize(), context = model.getContextLength();
-  if (getBy() == EmbedIndex::Token && shape[0] != vocabSize)
-    return emitOpError() << "the table has " << shape[0]
-                         << " rows, the vocabulary " << vocabSize;
-  if (getBy() == EmbedIndex::Position && shape[0] < context)
-    return emitOpError() << "the table has " << shape[0]
-                         << " rows, fewer than the context's " << context;
+  return verifyTable(*this, model.getVocabSize(), model.getContextLength());
+}
+
+LogicalResult ir::verifyTable(EmbedOp op, int64_t vocabSize,
+                              int64_t contextLength) {
+  // embed_c2
+  int64_t entries = op.getTable().getType().getDimSize(0);
+  if (op.getBy() == EmbedIndex::Token && entries != vocabSize)
+    return op.emitOpError() << "the table has " << entries
+                            << " rows, the vocabulary " << vocabSize;
+  if (op.getBy() == EmbedIndex::Position && entries < contextLength)
+    return op.emitOpError()
+           << "the table has " << entries << " rows, fewer than the context's "
+           << contextLength;
   return success();
 }
 
@@ -289,12 +161,41 @@ int64_t LinearOp::getOutFeatures() {
   return getWeight().getType().getDimSize(getTransposed() ? 1 : 0);
 }
 
+int64_t LinearOp::getFirstColumn() {
+  return static_cast<int64_t>(getColumnsBegin().value_or(0));
+}
+
+int64_t LinearOp::getEndColumn() {
+  return static_cast<int64_t>(getColumnsEnd().value_or(getOutFeatures()));
+}
+
+/// Products are cut where the columns of micro-kernels' panels end.
+static constexpr int64_t columnUnit = 16;
+
+static LogicalResult verifyColumns(LinearOp op) {
+  // linear_c5
+  int64_t first = op.getFirstColumn(), end = op.getEndColumn();
+  int64_t out = op.getOutFeatures();
+  if (op.getColumnsBegin().has_value() != op.getColumnsEnd().has_value())
+    return op.emitOpError("has one end of its columns, not both");
+  if (first < 0 || end <= first || end > out)
+    return op.emitOpError() << "columns " << first << " to " << end
+                            << " are empty or not inside of " << out;
+  if (first % columnUnit != 0 || (end % columnUnit != 0 && end != out))
+    return op.emitOpError() << "columns " << first << " to " << end
+                            << " are not cut at multiples of " << columnUnit;
+  return success();
+}
+
 LogicalResult LinearOp::verify() {
   // linear_c1
   if (failed(verifyWidth(*this, "the input", getInput(), getInFeatures())))
     return failure();
+  if (failed(verifyColumns(*this)))
+    return failure();
   // linear_c2
-  if (failed(verifyWidth(*this, "the result", getResult(), getOutFeatures())))
+  if (failed(verifyWidth(*this, "the result", getResult(),
+                         getEndColumn() - getFirstColumn())))
     return failure();
   // linear_c3
   if (getBias() &&
@@ -307,13 +208,34 @@ LogicalResult LinearOp::verify() {
 }
 
 int64_t LinearOp::getFlopsPerRow() {
-  return 2 * getInFeatures() * getOutFeatures() +
-         (getBias() ? getOutFeatures() : 0);
+  int64_t columns = getEndColumn() - getFirstColumn();
+  return 2 * getInFeatures() * columns + (getBias() ? columns : 0);
 }
 
 int64_t LinearOp::getWeightBytes() {
-  return bytesOf(getWeight()) + bytesOf(getBias());
+  // Each column has the same bytes, whichever way the weight lies.
+  int64_t columns = getEndColumn() - getFirstColumn();
+  int64_t out = getOutFeatures();
+  return bytesOf(getWeight()) / out * columns +
+         bytesOf(getBias()) / out * columns;
 }
+
+//===----------------------------------------------------------------------===//
+// ConcatOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConcatOp::verify() {
+  // concat_c1
+  if (getInputs().empty())
+    return emitOpError("needs an input");
+  // concat_c2
+  int64_t width = 0;
+  for (Value input : getInputs())
+    width += getWidth(input.getType());
+  return verifyWidth(*this, "the result", getResult(), width);
+}
+
+int64_t ConcatOp::getFlopsPerRow() { return 0; }
 
 //===----------------------------------------------------------------------===//
 // SplitQKVOp

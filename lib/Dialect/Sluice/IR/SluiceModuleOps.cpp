@@ -5,22 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+#include "RowFlow.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::ir;
-
-/// The `sluice.file` that `file` names, or an error with the constraint's text.
-static FailureOr<FileOp> lookUpFile(Operation *op, FlatSymbolRefAttr file,
-                                    SymbolTableCollection &symbols) {
-  auto found = symbols.lookupNearestSymbolFrom<FileOp>(op, file);
-  if (!found)
-    return op->emitOpError() << file << " is not a sluice.file";
-  return found;
-}
 
 //===----------------------------------------------------------------------===//
 // FileOp
@@ -82,7 +73,7 @@ LogicalResult WeightOp::verify() {
 
 LogicalResult WeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // weight_c4
-  FailureOr<FileOp> file = lookUpFile(*this, getFileAttr(), symbols);
+  FailureOr<FileOp> file = lookUp<FileOp>(*this, getFileAttr(), symbols);
   if (failed(file))
     return failure();
   // weight_c5
@@ -101,7 +92,7 @@ LogicalResult WeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult TokenizerOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // tokenizer_c1
-  return lookUpFile(*this, getFileAttr(), symbols);
+  return lookUp<FileOp>(*this, getFileAttr(), symbols);
 }
 
 //===----------------------------------------------------------------------===//
@@ -152,51 +143,14 @@ LogicalResult ModelOp::verify() {
   return success();
 }
 
-/// Follows the rows that `sluice.select_outputs` took through the model.
-static LogicalResult verifySelectedRows(ModelOp model) {
-  DenseSet<Value> selected;
-  auto isSelected = [&](Value value) { return selected.contains(value); };
-  auto isOfAllRows = [&](Value value) {
-    return isa<BatchType>(value.getType()) ||
-           (isRows(value.getType()) && !isSelected(value));
-  };
-  WalkResult result = model->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    bool readsSelected = llvm::any_of(op->getOperands(), isSelected);
-    if (auto yield = dyn_cast<YieldOp>(op); yield && readsSelected)
-      selected.insert(yield->getParentOp()->getResult(0));
-    if (auto layer = dyn_cast<LayerOp>(op)) {
-      // Its result is what it yields.
-      if (readsSelected)
-        selected.insert(layer.getBody().getArgument(0));
-      return WalkResult::advance();
-    }
-    // select_outputs_c2
-    if (readsSelected && llvm::any_of(op->getOperands(), isOfAllRows)) {
-      op->emitOpError("takes rows that sluice.select_outputs picked beside the "
-                      "batch or rows of all of it");
-      return WalkResult::interrupt();
-    }
-    if (readsSelected || isa<SelectOutputsOp>(op))
-      selected.insert_range(op->getResults());
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}
-
 LogicalResult ModelOp::verifyRegions() {
   // model_c4
-  Block &body = getBody().front();
-  int64_t next = 0;
-  for (LayerOp layer : body.getOps<LayerOp>()) {
-    if (static_cast<int64_t>(layer.getIndex()) != next)
-      return layer.emitOpError()
-             << "is numbered " << layer.getIndex() << ", expected " << next;
-    ++next;
-  }
+  if (failed(verifyLayerNumbers(getBody(), 0)))
+    return failure();
   // model_c5
-  if (!isa<ReturnOp>(body.back()))
+  if (!isa<ReturnOp>(getBody().front().back()))
     return emitOpError("must end with sluice.return");
-  return verifySelectedRows(*this);
+  return verifyRowFlow(*this);
 }
 
 //===----------------------------------------------------------------------===//

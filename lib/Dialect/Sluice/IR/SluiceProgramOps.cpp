@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+#include "RowFlow.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -67,7 +67,10 @@ LogicalResult ProgramOp::verify() {
   if (layers < 0 || rowFloats < 0 || outputFloats < 0)
     return emitOpError("has a negative number of layers or arena size");
   // program_c4
-  if (logits < 0 || logits > outputFloats || vocabSize > outputFloats - logits)
+  if (!getHasOutput() && logits != 0)
+    return emitOpError("has an offset of logits, but no output");
+  if (getHasOutput() && (logits < 0 || logits > outputFloats ||
+                         vocabSize > outputFloats - logits))
     return emitOpError("has logits outside of the output part of the arena");
   // program_c5
   for (Type cache : getCaches().getAsValueRange<TypeAttr>())
@@ -77,7 +80,14 @@ LogicalResult ProgramOp::verify() {
   if (rowFloats % arenaUnit || outputFloats % arenaUnit || logits % arenaUnit)
     return emitOpError("has arena sizes that are not multiples of ")
            << arenaUnit;
-  return success();
+  // program_c7
+  int64_t firstLayer = getFirstLayer(), checkpoints = getCheckpoints();
+  if (firstLayer < 0 || checkpoints < 0)
+    return emitOpError("has a negative first layer or number of checkpoints");
+  if (getHasEmbedding() && firstLayer != 0)
+    return emitOpError() << "has the embedding, but starts with layer "
+                         << firstLayer;
+  return verifyPrediction(*this, getCosts(), getStepRows());
 }
 
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -102,6 +112,95 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
       return emitOpError("transposes ")
              << use.getWeight() << ", which is not used as linear";
   }
+  // program_c9
+  if (getRankAttr())
+    return lookUp<RankOp>(*this, getRankAttr(), symbols);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// PlanOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlanOp::verify() {
+  // plan_c5
+  constexpr int64_t maxDepth = 1024, maxWidth = 64;
+  bool hasDraft = getDraft().has_value();
+  if (getPlacement().has_value() != hasDraft ||
+      getDepth().has_value() != hasDraft || getWidth().has_value() != hasDraft)
+    return emitOpError("needs a draft with placement, depth and width, or none "
+                       "of them");
+  int64_t depth = getDepth().value_or(1), width = getWidth().value_or(1);
+  if (depth < 1 || depth > maxDepth || width < 1 || width > maxWidth)
+    return emitOpError() << "depth must be 1 to " << maxDepth
+                         << " and width 1 to " << maxWidth << ", got " << depth
+                         << " and " << width;
+  if (static_cast<int64_t>(getMaxLatencyUs().value_or(1)) <= 0)
+    return emitOpError("max_latency_us must be positive");
+  return success();
+}
+
+/// Checks that a stage is what has to follow the ones before it.
+static LogicalResult verifyStage(PlanOp plan, ProgramOp program, bool isFirst,
+                                 bool isLast, int64_t nextLayer,
+                                 ProgramOp first) {
+  // plan_c3
+  if (program.getHasEmbedding() != isFirst || program.getHasOutput() != isLast)
+    return plan.emitOpError() << "the program " << program.getSymNameAttr()
+                              << " has not the ends that its place among the "
+                                 "stages asks for";
+  if (program.getLayers() != 0 &&
+      static_cast<int64_t>(program.getFirstLayer()) != nextLayer)
+    return plan.emitOpError()
+           << "the program " << program.getSymNameAttr()
+           << " starts with layer " << program.getFirstLayer() << ", expected "
+           << nextLayer;
+  if (program.getVocabSize() != first.getVocabSize() ||
+      program.getContextLength() != first.getContextLength() ||
+      program.getHiddenSize() != first.getHiddenSize())
+    return plan.emitOpError() << "the program " << program.getSymNameAttr()
+                              << " is of another model than the first";
+  return success();
+}
+
+LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // plan_c1
+  if (failed(lookUp<RankOp>(*this, getHeadAttr(), symbols)))
+    return failure();
+  // plan_c2
+  SmallVector<ProgramOp> stages;
+  for (auto name : getStages().getAsRange<FlatSymbolRefAttr>()) {
+    FailureOr<ProgramOp> program = lookUp<ProgramOp>(*this, name, symbols);
+    if (failed(program))
+      return failure();
+    if (!program->getRank() || llvm::is_contained(stages, *program))
+      return emitOpError() << name << " has no rank, or is there twice";
+    stages.push_back(*program);
+  }
+  if (stages.empty())
+    return emitOpError("has no stages");
+  int64_t nextLayer = 0;
+  for (ProgramOp program : stages) {
+    if (failed(verifyStage(*this, program, program == stages.front(),
+                           program == stages.back(), nextLayer,
+                           stages.front())))
+      return failure();
+    nextLayer += static_cast<int64_t>(program.getLayers());
+  }
+  if (!getDraft())
+    return success();
+  // plan_c4
+  FailureOr<ProgramOp> draft =
+      lookUp<ProgramOp>(*this, getDraftAttr(), symbols);
+  if (failed(draft))
+    return failure();
+  if (draft->getRankAttr() != getHeadAttr() || !draft->getHasEmbedding() ||
+      !draft->getHasOutput() ||
+      draft->getVocabSize() != stages.front().getVocabSize())
+    return emitOpError()
+           << getDraftAttr()
+           << " is not a whole model of the stages' vocabulary at "
+              "the head's rank";
   return success();
 }
 

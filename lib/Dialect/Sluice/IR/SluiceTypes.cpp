@@ -37,6 +37,26 @@ LogicalResult BlockType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult FrameType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                FrameKind kind, Type activations) {
+  // frame_c1
+  if (activations && (kind != FrameKind::Rows || !isRows(activations)))
+    return emitError() << "a frame of " << stringifyFrameKind(kind)
+                       << " cannot have activations of type " << activations;
+  return success();
+}
+
+LogicalResult PlaceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                StringRef node, int64_t device) {
+  // place_c1
+  if (node.empty())
+    return emitError() << "a place needs a node";
+  // place_c2
+  if (device < 0)
+    return emitError() << "device must not be negative, got " << device;
+  return success();
+}
+
 static bool isPositive(const APFloat &value) {
   return value.isFinite() && !value.isNegative() && !value.isZero();
 }

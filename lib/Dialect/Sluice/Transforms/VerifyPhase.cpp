@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+#include "sluice/Dialect/Sluice/Transforms/ChannelWaits.h"
 #include "sluice/Dialect/Sluice/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -23,70 +25,229 @@ namespace sluice {
 } // namespace sluice
 
 using namespace mlir;
+using namespace sluice;
 using namespace sluice::ir;
 
-/// What both phases keep: references to the model's files.
+//===----------------------------------------------------------------------===//
+// Legal ops
+//===----------------------------------------------------------------------===//
+
+/// What all phases keep: references to the model's files.
 static bool isReference(Operation *op) {
   return isa<FileOp, WeightOp, TokenizerOp>(op);
 }
 
+/// What describes emitted code.
+static bool isOfKernels(Operation *op) {
+  return isa<ProgramOp, PlanOp, ViewOp>(op);
+}
+
+/// What stands between ranks.
+static bool isOfRanks(Operation *op) {
+  return isa<RankOp, ChannelOp, WorkerOp, ReceiveOp, SendOp>(op);
+}
+
+/// What a request does with a pipeline.
+static bool isOfRequests(Operation *op) {
+  return isa<PipelineOp, GenerateOp, LaunchOp, SpeculateOp, VerifyOp, CommitOp,
+             EmitOp, EndOp>(op);
+}
+
+static bool isSluice(Operation *op) {
+  return isa_and_nonnull<SluiceDialect>(op->getDialect()) && !isOfKernels(op);
+}
+
 static bool isLegalInModel(Operation *op) {
-  return isa_and_nonnull<SluiceDialect>(op->getDialect()) &&
-         !isa<ProgramOp, ViewOp>(op);
+  return isSluice(op) && !isOfRanks(op) && !isOfRequests(op) &&
+         !isa<StageOp, ForwardOp, CheckpointOp>(op);
+}
+
+static bool isLegalInPipeline(Operation *op) {
+  return isSluice(op) && !isOfRanks(op);
+}
+
+static bool isLegalInProgram(Operation *op) {
+  return isSluice(op) && !isa<StageOp, ForwardOp, ModelOp, ReturnOp>(op);
 }
 
 static bool isLegalInKernels(Operation *op) {
-  return isReference(op) || isa<ProgramOp, ViewOp>(op) ||
-         isa_and_nonnull<arith::ArithDialect, func::FuncDialect,
-                         LLVM::LLVMDialect, math::MathDialect,
-                         memref::MemRefDialect, scf::SCFDialect,
-                         vector::VectorDialect>(op->getDialect());
+  return isReference(op) || isOfKernels(op) || isa<RankOp, ChannelOp>(op) ||
+         isa_and_nonnull<arith::ArithDialect, cf::ControlFlowDialect,
+                         func::FuncDialect, LLVM::LLVMDialect,
+                         math::MathDialect, memref::MemRefDialect,
+                         scf::SCFDialect, vector::VectorDialect>(
+             op->getDialect());
 }
 
+//===----------------------------------------------------------------------===//
+// What a phase is made of
+//===----------------------------------------------------------------------===//
+
+template <typename Op> static int64_t count(ModuleOp module) {
+  auto ops = module.getOps<Op>();
+  return std::distance(ops.begin(), ops.end());
+}
+
+static LogicalResult verifyTokenizers(ModuleOp module, int64_t most) {
+  if (count<TokenizerOp>(module) <= most)
+    return success();
+  TokenizerOp extra = *std::next(module.getOps<TokenizerOp>().begin(), most);
+  return extra.emitOpError("is one too many: a model has at most one");
+}
+
+static LogicalResult verifyModel(ModuleOp module) {
+  int64_t models = count<ModelOp>(module);
+  if (models != 1 && models != 2)
+    return module.emitError()
+           << "phase model has one 'sluice.model', and one more where there is "
+              "a draft, found "
+           << models;
+  return verifyTokenizers(module, models);
+}
+
+/// Checks that there is one head, and that the pipelines are those that it
+/// uses.
+static LogicalResult verifyHead(ModuleOp module, StringRef phase) {
+  if (count<GenerateOp>(module) != 1)
+    return module.emitError()
+           << "phase " << phase << " has one 'sluice.generate', found "
+           << count<GenerateOp>(module);
+  GenerateOp generate = *module.getOps<GenerateOp>().begin();
+  SpeculateOp speculate = generate.getSpeculate();
+  for (Operation &op : *module.getBody()) {
+    if (!isa<PipelineOp, ModelOp>(op))
+      continue;
+    StringRef name = SymbolTable::getSymbolName(&op);
+    if (name != generate.getTarget() &&
+        !(speculate && name == speculate.getDraft()))
+      return op.emitOpError("is neither what the head launches nor its draft");
+  }
+  return verifyTokenizers(module, 1);
+}
+
+/// Checks that each stage or worker belongs to one pipeline.
+template <typename Stage> static LogicalResult verifyMembers(ModuleOp module) {
+  DenseMap<StringRef, StringRef> owner;
+  for (auto pipeline : module.getOps<PipelineOp>())
+    for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>())
+      if (!owner.try_emplace(name.getValue(), pipeline.getSymName()).second)
+        return pipeline.emitOpError()
+               << "has " << name << ", which @" << owner.lookup(name.getValue())
+               << " has as well";
+  for (auto stage : module.getOps<Stage>())
+    if (!owner.contains(stage.getSymName()))
+      return stage.emitOpError("belongs to no pipeline");
+  return success();
+}
+
+static LogicalResult verifyPipeline(ModuleOp module) {
+  if (failed(verifyHead(module, "pipeline")))
+    return failure();
+  GenerateOp generate = *module.getOps<GenerateOp>().begin();
+  SpeculateOp speculate = generate.getSpeculate();
+  if (generate.getRank() || generate.getLaunch().getVia() ||
+      (speculate && speculate.getVia()))
+    return generate.emitOpError("is at a rank or uses channels, which phase "
+                                "pipeline does not have");
+  return verifyMembers<StageOp>(module);
+}
+
+static LogicalResult verifyProgram(ModuleOp module) {
+  if (failed(verifyHead(module, "program")))
+    return failure();
+  GenerateOp generate = *module.getOps<GenerateOp>().begin();
+  SpeculateOp speculate = generate.getSpeculate();
+  if (!generate.getRank() || !generate.getLaunch().getVia() ||
+      (speculate && !speculate.getVia()))
+    return generate.emitOpError("needs a rank and channels in phase program");
+  int64_t index = 0;
+  for (auto rank : module.getOps<RankOp>()) {
+    if (static_cast<int64_t>(rank.getIndex()) != index)
+      return rank.emitOpError()
+             << "has the index " << rank.getIndex() << ", expected " << index;
+    if (index == 0 && rank.getSymName() != *generate.getRank())
+      return generate.emitOpError("is not at the first rank");
+    ++index;
+  }
+  if (failed(verifyMembers<WorkerOp>(module)))
+    return failure();
+  return verifyChannels(module);
+}
+
+static LogicalResult verifyKernels(ModuleOp module) {
+  int64_t programs = count<ProgramOp>(module), plans = count<PlanOp>(module);
+  if (programs == 0)
+    return module.emitError("phase kernels has a 'sluice.program', found none");
+  if (plans > 1 || (programs > 1 && plans == 0))
+    return module.emitError()
+           << "phase kernels has one 'sluice.plan' for several programs, found "
+           << plans;
+  llvm::StringMap<ProgramOp> steps;
+  for (auto program : module.getOps<ProgramOp>())
+    if (!steps.try_emplace(program.getStep(), program).second)
+      return program.emitOpError()
+             << "has the step function " << program.getStepAttr() << ", as @"
+             << steps[program.getStep()].getSymName() << " has";
+  for (auto plan : module.getOps<PlanOp>())
+    for (auto program : module.getOps<ProgramOp>()) {
+      auto name = FlatSymbolRefAttr::get(program.getSymNameAttr());
+      if (!llvm::is_contained(plan.getStages(), name) &&
+          plan.getDraftAttr() != name)
+        return program.emitOpError("has no place in the sluice.plan");
+    }
+  return verifyTokenizers(module, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
 namespace {
+
+struct PhaseRules {
+  StringRef name;
+  bool (*isLegal)(Operation *);
+  LogicalResult (*verify)(ModuleOp);
+};
+
+constexpr PhaseRules phases[] = {
+    {"model", isLegalInModel, verifyModel},
+    {"pipeline", isLegalInPipeline, verifyPipeline},
+    {"program", isLegalInProgram, verifyProgram},
+    {"kernels", isLegalInKernels, verifyKernels},
+};
 
 class VerifyPhasePass : public sluice::impl::VerifyPhaseBase<VerifyPhasePass> {
 public:
   using VerifyPhaseBase::VerifyPhaseBase;
 
   void runOnOperation() override {
-    if (phase == "model")
-      return verify<ModelOp>(isLegalInModel);
-    if (phase == "kernels")
-      return verify<ProgramOp>(isLegalInKernels);
-    getOperation().emitError()
-        << "no phase is named '" << phase << "': expected model or kernels";
-    signalPassFailure();
+    const PhaseRules *rules = llvm::find_if(
+        phases, [&](const PhaseRules &rules) { return rules.name == phase; });
+    if (rules == std::end(phases)) {
+      getOperation().emitError()
+          << "no phase is named '" << phase
+          << "': expected model, pipeline, program or kernels";
+      return signalPassFailure();
+    }
+    if (failed(verifyOps(*rules)) || failed(rules->verify(getOperation())))
+      signalPassFailure();
   }
 
 private:
-  /// Checks that there is one `Root` and that every op is legal.
-  template <typename Root> void verify(bool (*isLegal)(Operation *)) {
-    ModuleOp module = getOperation();
-    auto roots = module.getOps<Root>();
-    if (!llvm::hasSingleElement(roots)) {
-      module.emitError() << "phase " << phase << " has one '"
-                         << Root::getOperationName() << "', found "
-                         << std::distance(roots.begin(), roots.end());
-      return signalPassFailure();
-    }
-    auto tokenizers = module.getOps<TokenizerOp>();
-    if (std::distance(tokenizers.begin(), tokenizers.end()) > 1) {
-      (*std::next(tokenizers.begin()))
-          .emitOpError("is the second: a model has at most one");
-      return signalPassFailure();
-    }
-    WalkResult result = module.walk([&](Operation *op) {
-      if (op == module)
-        return WalkResult::advance();
-      ++opsChecked;
-      if (isLegal(op))
-        return WalkResult::advance();
-      op->emitOpError() << "is not legal in phase " << phase;
-      return WalkResult::interrupt();
-    });
-    if (result.wasInterrupted())
-      signalPassFailure();
+  /// Checks that every op is legal.
+  LogicalResult verifyOps(const PhaseRules &rules) {
+    WalkResult result =
+        getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+          if (op == getOperation())
+            return WalkResult::advance();
+          ++opsChecked;
+          if (rules.isLegal(op))
+            return WalkResult::advance();
+          op->emitOpError() << "is not legal in phase " << phase;
+          return WalkResult::interrupt();
+        });
+    return failure(result.wasInterrupted());
   }
 };
 

@@ -46,7 +46,7 @@ void cpu::linear(const LinearKernels &kernels, const PackedWeight &weight,
                  const void *x, const float *bias, float *y, int64_t rows,
                  int64_t thread, int64_t threads) {
   assert(thread >= 0 && thread < threads);
-  if (rows <= 0)
+  if (rows <= 0 || weight.outFeatures <= 0)
     return;
   // Work items in the order (stretch of rows, panel); each thread has a
   // contiguous range of them.

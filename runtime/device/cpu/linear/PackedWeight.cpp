@@ -101,3 +101,14 @@ PackedWeight cpu::packedWeight(const LinearSpec &spec, const void *data) {
           alignUp(panelBytes(kind, spec.inFeatures)).value_or(0),
           static_cast<const uint8_t *>(data)};
 }
+
+PackedWeight cpu::columnsOf(const PackedWeight &weight, int64_t colBegin,
+                            int64_t colEnd) {
+  assert(0 <= colBegin && colBegin <= colEnd && colEnd <= weight.outFeatures);
+  assert(colBegin % panelColumns == 0 &&
+         (colEnd % panelColumns == 0 || colEnd == weight.outFeatures));
+  PackedWeight view = weight;
+  view.outFeatures = colEnd - colBegin;
+  view.data += uint64_t(colBegin / panelColumns) * weight.panelBytes;
+  return view;
+}

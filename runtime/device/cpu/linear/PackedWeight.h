@@ -117,6 +117,12 @@ struct PackedWeight {
 /// The view of the bytes that packPanels wrote at `data`.
 PackedWeight packedWeight(const LinearSpec &spec, const void *data);
 
+/// The view of output columns colBegin .. colEnd - 1 alone. Both are multiples
+/// of panelColumns, but for the end of the weight. A column's result is the
+/// same in both.
+PackedWeight columnsOf(const PackedWeight &weight, int64_t colBegin,
+                       int64_t colEnd);
+
 } // namespace sluice::cpu
 
 #endif // SLUICE_RUNTIME_DEVICE_CPU_LINEAR_PACKEDWEIGHT_H

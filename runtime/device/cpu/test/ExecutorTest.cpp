@@ -5,17 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cpu/Executor.h"
 #include "runtime/core/Sequence.h"
-#include "runtime/device/cpu/test/TinyProgram.h"
+#include "runtime/device/cpu/test/TinyModel.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
-#include <gtest/gtest.h>
 #include <new>
-#include <random>
 
 using namespace sluice;
 using namespace sluice::cpu;
@@ -46,42 +43,24 @@ void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
-using Logits = std::vector<float>;
-
-std::unique_ptr<Executor> make(const TinyProgram &tiny,
-                               const ExecutorLimits &limits) {
-  Expected<std::unique_ptr<Executor>> made =
-      Executor::create(tiny.program(), limits);
-  EXPECT_TRUE(made) << made.status().message();
-  return made ? made.take() : nullptr;
-}
-
-std::vector<int32_t> randomTokens(int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<int32_t> tokens(static_cast<size_t>(count));
-  for (int32_t &token : tokens)
-    token = static_cast<int32_t>(random() % TinyProgram::vocabSize);
-  return tokens;
-}
-
 /// Logits of the last position of `tokens`, computed in steps of `chunk` rows,
 /// each with rows of `strangers` other sequences before and behind.
-Logits lastLogits(Executor &executor, const std::vector<int32_t> &tokens,
+Logits lastLogits(TinyModel &model, const std::vector<int32_t> &tokens,
                   int64_t chunk, int64_t strangers) {
   std::mt19937 random(static_cast<unsigned>(strangers));
   std::vector<SequenceId> open;
   std::vector<Sequence> others;
   for (int64_t i = 0; i < strangers; ++i) {
-    open.push_back(*executor.openSequence());
+    open.push_back(*model.pages().open());
     others.emplace_back(open.back(), TinyProgram::contextLength);
     EXPECT_TRUE(others.back().append(randomTokens(90, random())).ok());
   }
-  open.push_back(*executor.openSequence());
+  open.push_back(*model.pages().open());
   Sequence own(open.back(), TinyProgram::contextLength);
   EXPECT_TRUE(own.append(tokens).ok());
 
   Logits result;
-  StepBatch batch(executor.limits().rows, executor.limits().outputs);
+  StepBatch batch(model.limits().rows, model.limits().outputs);
   while (own.pending() > 0) {
     batch.clear();
     std::vector<int64_t> rows;
@@ -96,18 +75,17 @@ Logits lastLogits(Executor &executor, const std::vector<int32_t> &tokens,
         rows.push_back(
             others[i].schedule(batch, 1 + random() % 3, LogitsOf::All));
     }
-    Status status = executor.execute(batch);
+    model.place(batch);
+    Status status = model.execute(batch);
     EXPECT_TRUE(status.ok()) << status.message();
     own.commit(ownRows);
     for (size_t i = 0; i < others.size(); ++i)
       others[i].commit(rows[i]);
-    if (own.pending() == 0) {
-      std::span<const float> logits = executor.logits(ownOutput);
-      result.assign(logits.begin(), logits.end());
-    }
+    if (own.pending() == 0)
+      result = model.logits(ownOutput);
   }
   for (SequenceId id : open)
-    executor.closeSequence(id);
+    model.pages().close(id);
   return result;
 }
 
@@ -122,22 +100,19 @@ protected:
 TEST_P(ExecutorIsaTest, CompanyChunksAndThreadsChangeNoBit) {
   TinyProgram tiny(GetParam());
   std::vector<int32_t> tokens = randomTokens(75, 1);
-  ExecutorLimits limits;
-  limits.rows = 160;
-  limits.outputs = 160;
-  limits.sequences = 18;
   Logits alone;
   for (int64_t threads : {1, 2, 3}) {
-    limits.threads = threads;
-    auto executor = make(tiny, limits);
+    TinyModel model(
+        tiny, {TinyPart::Whole},
+        {.rows = 160, .outputs = 160, .sequences = 18, .threads = threads});
     if (alone.empty()) {
-      alone = lastLogits(*executor, tokens, 1, 0);
+      alone = lastLogits(model, tokens, 1, 0);
       ASSERT_TRUE(std::all_of(alone.begin(), alone.end(),
                               [](float x) { return std::isfinite(x); }));
     }
     for (int64_t chunk : {1, 7, 64})
       for (int64_t strangers : {0, 1, 4, 17})
-        ASSERT_EQ(lastLogits(*executor, tokens, chunk, strangers), alone)
+        ASSERT_EQ(lastLogits(model, tokens, chunk, strangers), alone)
             << threads << " threads, chunks of " << chunk << ", " << strangers
             << " strangers";
   }
@@ -157,113 +132,152 @@ protected:
       GTEST_SKIP() << "this CPU lacks avx2";
   }
 
-  /// The message of a step of one row.
-  std::string stepMessage(Executor &executor, SequenceId sequence,
-                          int64_t position, int32_t token) {
-    StepBatch batch(1, 1);
-    EXPECT_TRUE(batch.add(sequence, position, token, true).ok());
-    return executor.execute(batch).message();
+  /// The message of a step of one row at `position` of sequence 0, after
+  /// change(batch, input).
+  template <typename Change> std::string message(TinyPart part, Change change) {
+    TinyModel model(tiny, {part}, {.rows = 2, .outputs = 1});
+    EXPECT_TRUE(model.pages().grow(*model.pages().open(), 40).ok());
+    StepBatch batch(3, 3, 3);
+    std::vector<uint8_t> out(2 * TinyProgram::hiddenSize * sizeof(float));
+    const uint8_t *row = out.data();
+    StepInput input;
+    input.batch = &batch;
+    input.pages = &model.pages();
+    input.incoming = {&row, 1};
+    input.outgoing = out;
+    change(batch, input);
+    return model.stage(0).execute(input).message();
   }
 
   TinyProgram tiny{Isa::Avx2};
 };
 
 TEST_F(ExecutorTest, TruncationForgetsAndNothingElse) {
-  ExecutorLimits limits;
-  limits.rows = 80;
-  auto executor = make(tiny, limits);
+  TinyModel model(tiny, {TinyPart::Whole}, {.rows = 80});
   std::vector<int32_t> tokens = randomTokens(70, 2);
   std::vector<int32_t> wrong = randomTokens(70, 3);
-  Logits expected = lastLogits(*executor, tokens, 80, 0);
+  Logits expected = lastLogits(model, tokens, 80, 0);
 
-  SequenceId id = *executor->openSequence();
+  SequenceId id = *model.pages().open();
   StepBatch batch(80, 1);
   for (int64_t t = 0; t < 70; ++t)
     ASSERT_TRUE(batch.add(id, t, t < 20 ? tokens[t] : wrong[t], false).ok());
-  ASSERT_TRUE(executor->execute(batch).ok());
-  executor->truncateSequence(id, 20);
-  EXPECT_EQ(executor->sequenceLength(id), 20);
+  model.place(batch);
+  ASSERT_TRUE(model.execute(batch).ok());
+  model.pages().truncate(id, 20);
   batch.clear();
   for (int64_t t = 20; t < 70; ++t)
     ASSERT_TRUE(batch.add(id, t, tokens[t], t == 69).ok());
-  ASSERT_TRUE(executor->execute(batch).ok());
-  std::span<const float> logits = executor->logits(0);
-  EXPECT_EQ(Logits(logits.begin(), logits.end()), expected);
+  model.place(batch);
+  ASSERT_TRUE(model.execute(batch).ok());
+  EXPECT_EQ(model.logits(0), expected);
 }
 
-TEST_F(ExecutorTest, StepsAreCheckedBeforeTheyStart) {
-  ExecutorLimits limits;
-  limits.rows = 2;
-  limits.sequences = 2;
-  limits.contextLength = 40;
-  limits.cacheTokens = 64;
-  auto executor = make(tiny, limits);
-  SequenceId id = *executor->openSequence();
-  EXPECT_EQ(executor->execute(StepBatch(1, 1)).message(), "step: no rows");
-  EXPECT_EQ(stepMessage(*executor, id, 0, 50),
+TEST_F(ExecutorTest, RowsAreCheckedBeforeTheStepStarts) {
+  auto rowMessage = [&](SequenceId sequence, int64_t position, int32_t token) {
+    return message(TinyPart::Whole, [&](StepBatch &batch, StepInput &input) {
+      EXPECT_TRUE(batch.add(sequence, position, token, true).ok());
+    });
+  };
+  EXPECT_EQ(rowMessage(0, 39, 49), "");
+  EXPECT_EQ(rowMessage(0, 0, 50),
             "step: token 50 at position 0 is not in the vocabulary of 50");
-  EXPECT_EQ(stepMessage(*executor, id, 40, 0),
-            "step: position 40 is beyond the context of 40");
-  EXPECT_EQ(stepMessage(*executor, id, 1, 0),
-            "step: sequence 0: position 1 does not continue its 0 tokens");
-  EXPECT_EQ(stepMessage(*executor, 1, 0, 0), "step: sequence 1 is not open");
-  EXPECT_EQ(stepMessage(*executor, 99, 0, 0), "step: sequence 99 is not open");
-  StepBatch large(3, 3);
-  for (int64_t t = 0; t < 3; ++t)
-    ASSERT_TRUE(large.add(id, t, 0, false).ok());
-  EXPECT_EQ(executor->execute(large).message(),
-            "step: 3 rows is more than the limit of 2");
-  large.clear();
-  for (int64_t t = 0; t < 2; ++t)
-    ASSERT_TRUE(large.add(id, t, 0, true).ok());
-  EXPECT_EQ(executor->execute(large).message(),
+  EXPECT_EQ(rowMessage(0, 100, 0),
+            "step: position 100 is beyond the context of 100");
+  EXPECT_EQ(rowMessage(0, 40, 0),
+            "step: sequence 0 has no page for position 40");
+  EXPECT_EQ(rowMessage(1, 0, 0), "step: sequence 1 is not open");
+  EXPECT_EQ(rowMessage(99, 0, 0), "step: sequence 99 is not open");
+
+  auto rowsMessage = [&](int64_t rows, int64_t outputs) {
+    return message(TinyPart::Whole, [&](StepBatch &batch, StepInput &input) {
+      for (int64_t t = 0; t < rows; ++t)
+        EXPECT_TRUE(batch.add(0, t, 0, t < outputs).ok());
+    });
+  };
+  EXPECT_EQ(rowsMessage(0, 0), "step: no rows");
+  EXPECT_EQ(rowsMessage(2, 1), "");
+  EXPECT_EQ(rowsMessage(3, 0), "step: 3 rows is more than the limit of 2");
+  EXPECT_EQ(rowsMessage(2, 2),
             "step: 2 rows ask for logits, more than the limit of 1");
-  EXPECT_EQ(executor->sequenceLength(id), 0);
-  EXPECT_EQ(stepMessage(*executor, id, 0, 0), "");
-  EXPECT_EQ(executor->sequenceLength(id), 1);
+  EXPECT_EQ(message(TinyPart::Whole,
+                    [](StepBatch &batch, StepInput &input) {
+                      EXPECT_TRUE(batch.add(0, 0, 0, true).ok());
+                      EXPECT_TRUE(batch.addMirror(0, 1).ok());
+                    }),
+            "step: sequence 1 is not open");
 }
 
-TEST_F(ExecutorTest, AFullCacheRefusesTheWholeStep) {
-  ExecutorLimits limits;
-  limits.rows = 40;
-  limits.sequences = 2;
-  limits.cacheTokens = 64;
-  auto executor = make(tiny, limits);
-  SequenceId a = *executor->openSequence();
-  SequenceId b = *executor->openSequence();
-  EXPECT_FALSE(executor->openSequence());
-  StepBatch batch(40, 1);
-  ASSERT_TRUE(batch.add(a, 0, 1, false).ok());
-  for (int64_t t = 0; t < 33; ++t)
-    ASSERT_TRUE(batch.add(b, t, 1, false).ok());
-  EXPECT_EQ(executor->execute(batch).message(),
-            "cache: sequence 1 needs 2 more pages of 32 tokens and 1 are free");
-  EXPECT_EQ(executor->sequenceLength(a), 0);
-  EXPECT_EQ(executor->sequenceLength(b), 0);
-  executor->closeSequence(a);
-  EXPECT_EQ(stepMessage(*executor, b, 0, 1), "");
+TEST_F(ExecutorTest, MemoryIsCheckedBeforeTheStepStarts) {
+  constexpr TinyPart first = TinyPart::FirstStage;
+  constexpr TinyPart second = TinyPart::SecondStage;
+  auto oneRow = [&](TinyPart part, auto change) {
+    return message(part, [&](StepBatch &batch, StepInput &input) {
+      EXPECT_TRUE(batch.add(0, 0, 49, true).ok());
+      change(input);
+    });
+  };
+  EXPECT_EQ(oneRow(first, [](StepInput &) {}), "");
+  EXPECT_EQ(oneRow(second, [](StepInput &) {}), "");
+  EXPECT_EQ(
+      oneRow(TinyPart::Whole, [](StepInput &input) { input.incoming = {}; }),
+      "");
+  EXPECT_EQ(oneRow(second, [](StepInput &input) { input.incoming = {}; }),
+            "step: activations have come in for 0 of 1 rows");
+  const uint8_t *none = nullptr;
+  EXPECT_EQ(
+      oneRow(second, [&](StepInput &input) { input.incoming = {&none, 1}; }),
+      "step: a row's activations are missing");
+  EXPECT_EQ(oneRow(first,
+                   [](StepInput &input) {
+                     input.outgoing = input.outgoing.first(255);
+                   }),
+            "step: 255 bytes for 1 rows of activations, which take 256");
+  EXPECT_EQ(oneRow(first,
+                   [](StepInput &input) {
+                     input.outgoing = input.outgoing.first(128);
+                     input.outgoingFormat = ActivationFormat::F16;
+                   }),
+            "");
+  PageCopy copy = {3, 4};
+  EXPECT_EQ(oneRow(first, [&](StepInput &input) { input.copies = {&copy, 1}; }),
+            "step: page 3 cannot be copied to 4 in a cache of 4 pages");
+  CachePages large = CachePages::create({5, 1, 100}).take();
+  EXPECT_TRUE(large.grow(*large.open(), 1).ok());
+  EXPECT_EQ(oneRow(first, [&](StepInput &input) { input.pages = &large; }),
+            "step: a table of 5 pages for a cache of 4");
 }
 
 #if COUNTS_ALLOCATIONS
 TEST_F(ExecutorTest, StepsAllocateNothing) {
-  ExecutorLimits limits;
-  limits.rows = 32;
-  limits.threads = 2;
-  auto executor = make(tiny, limits);
-  SequenceId id = *executor->openSequence();
+  TinyModel model(tiny, {TinyPart::FirstStage, TinyPart::SecondStage},
+                  {.rows = 32, .outputs = 32, .sequences = 2, .threads = 2});
+  SequenceId id = *model.pages().open();
+  SequenceId other = *model.pages().open();
+  ASSERT_TRUE(model.pages().grow(id, 90).ok());
+  ASSERT_TRUE(model.pages().grow(other, 90).ok());
   std::vector<int32_t> tokens = randomTokens(90, 4);
-  StepBatch batch(32, 1);
-  int64_t before = allocations.load();
+  StepBatch batch(32, 32, 32);
+  Reaper reaper(batch, [](int64_t checkpoint, int64_t row) {
+    return checkpoint % 13 == 7 && row % 3 == 1;
+  });
   bool ok = true;
-  for (int64_t t = 0; t < 90;) {
-    batch.clear();
-    for (int64_t row = 0; row < 30; ++row, ++t)
-      ok &= batch.add(id, t, tokens[t], row == 29).ok();
-    ok &= executor->execute(batch).ok();
+  int64_t before = 0;
+  // Room for the activations' addresses is made in the first round.
+  for (int round = 0; round < 2; ++round) {
+    before = allocations.load();
+    for (int64_t t = 0; t < 90;) {
+      batch.clear();
+      for (int64_t row = 0; row < 30; ++row, ++t)
+        ok &= batch.add(id, t, tokens[t], row % 2 == 0).ok();
+      for (int64_t row = 0; row < 30; ++row)
+        ok &= batch.addMirror(row, other).ok();
+      model.addCopy({0, 1});
+      ok &= model.execute(batch, &reaper).ok();
+    }
   }
-  int64_t after = allocations.load();
   EXPECT_TRUE(ok);
-  EXPECT_EQ(after, before);
+  EXPECT_EQ(allocations.load(), before);
 }
 #endif
 
@@ -271,6 +285,7 @@ TEST_F(ExecutorTest, ProgramsAndLimitsAreChecked) {
   auto message = [&](auto change) {
     Program program = tiny.program();
     ExecutorLimits limits;
+    limits.pages = 4;
     change(program, limits);
     return Executor::create(std::move(program), limits).status().message();
   };
@@ -304,14 +319,53 @@ TEST_F(ExecutorTest, ProgramsAndLimitsAreChecked) {
             "executor: threads: -1 is not between 1 and 1024");
 }
 
+TEST_F(ExecutorTest, StagesAreCheckedForWhatTheyHave) {
+  auto message = [&](TinyPart part, auto change) {
+    Program program = tiny.program(part);
+    ExecutorLimits limits;
+    limits.pages = 4;
+    change(program);
+    return Executor::create(std::move(program), limits).status().message();
+  };
+  EXPECT_EQ(message(TinyPart::FirstStage, [](Program &p) { p.hiddenSize = 0; }),
+            "executor: hidden size: 0 is not between 1 and 2147483647");
+  EXPECT_EQ(message(TinyPart::Whole, [](Program &p) { p.hiddenSize = 0; }), "");
+  EXPECT_EQ(message(TinyPart::Whole, [](Program &p) { p.vocabSize = 0; }),
+            "executor: vocabulary: 0 is not between 1 and 2147483647");
+  EXPECT_EQ(message(TinyPart::Whole, [](Program &p) { p.outputFloats = 0; }),
+            "executor: output floats: 0 is not between 1 and 1099511627776");
+}
+
 TEST_F(ExecutorTest, LimitsOfZeroAreFilledIn) {
-  auto executor = make(tiny, ExecutorLimits());
-  EXPECT_EQ(executor->limits().contextLength, 100);
-  EXPECT_EQ(executor->limits().cacheTokens, 128);
-  EXPECT_GE(executor->threads(), 1);
-  EXPECT_EQ(executor->vocabSize(), 50);
-  EXPECT_EQ(executor->cacheBytes(), 2u * 4 * 32 * 2 * 2 * 16 * 4);
-  EXPECT_GT(executor->arenaBytes(), 0u);
+  ExecutorLimits limits;
+  limits.pages = 4;
+  auto executor = Executor::create(tiny.program(), limits);
+  ASSERT_TRUE(executor) << executor.status().message();
+  EXPECT_EQ((*executor)->limits().contextLength, 100);
+  EXPECT_GE((*executor)->threads(), 1);
+  EXPECT_EQ((*executor)->vocabSize(), 50);
+  EXPECT_EQ((*executor)->cacheBytes(), 2u * 4 * 32 * 2 * 2 * 16 * 4);
+  EXPECT_GT((*executor)->arenaBytes(), 0u);
+}
+
+TEST_F(ExecutorTest, ExecutorsMayShareAPool) {
+  auto pool = std::make_shared<ThreadPool>(2);
+  ExecutorLimits limits;
+  limits.pages = 4;
+  limits.threads = 7;
+  auto first = Executor::create(tiny.program(), limits, pool);
+  auto second = Executor::create(tiny.program(), limits, pool);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ((*first)->threads(), pool->threads());
+  EXPECT_EQ((*first)->limits().threads, pool->threads());
+  CachePages pages = CachePages::create({4, 1, 100}).take();
+  StepBatch batch(1, 1);
+  ASSERT_TRUE(batch.add(*pages.open(), 0, 7, true).ok());
+  ASSERT_TRUE(pages.grow(0, 1).ok());
+  ASSERT_TRUE((*first)->execute({&batch, &pages}).ok());
+  ASSERT_TRUE((*second)->execute({&batch, &pages}).ok());
+  std::span<const float> a = (*first)->logits(0), b = (*second)->logits(0);
+  EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
 }
 
 } // namespace

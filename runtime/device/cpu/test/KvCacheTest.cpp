@@ -36,6 +36,27 @@ TEST(KvCacheTest, KeysAreTransposedAndValuesPadded) {
   EXPECT_EQ(cache.block(2, 1) - cache.block(2, 0), 32 * (20 + 32));
 }
 
+TEST(KvCacheTest, PagesAreCopiedHeadByHead) {
+  Expected<LayerCache> made = LayerCache::create({3, 20}, 4);
+  ASSERT_TRUE(made) << made.status().message();
+  LayerCache cache = made.take();
+  int64_t floats = cache.layout().headFloats();
+  auto valueOf = [](int64_t page, int64_t head, int64_t i) {
+    return float(page * 1000000 + head * 100000 + i);
+  };
+  for (int64_t page = 0; page < 4; ++page)
+    for (int64_t head = 0; head < 3; ++head)
+      for (int64_t i = 0; i < floats; ++i)
+        cache.block(page, head)[i] = valueOf(page, head, i);
+  cache.copyPage(/*from=*/3, /*to=*/1, /*headBegin=*/1, /*headEnd=*/3);
+  cache.copyPage(0, 2, 1, 1);
+  for (int64_t page = 0; page < 4; ++page)
+    for (int64_t head = 0; head < 3; ++head)
+      for (int64_t i = 0; i < floats; ++i)
+        ASSERT_EQ(cache.block(page, head)[i],
+                  valueOf(page == 1 && head > 0 ? 3 : page, head, i));
+}
+
 TEST(KvCacheTest, ShapesOutOfRangeAreRefused) {
   EXPECT_FALSE(LayerCache::create({0, 64}, 1));
   EXPECT_FALSE(LayerCache::create({1, 0}, 1));

@@ -7,56 +7,50 @@
 
 #include "runtime/device/cpu/test/TinyProgram.h"
 
+#include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 namespace sluice::cpu {
 
 namespace {
 
-constexpr int64_t hidden = 64;
+constexpr int64_t hidden = TinyProgram::hiddenSize;
 constexpr int64_t heads = 4;
 constexpr int64_t kvHeads = 2;
 constexpr int64_t headDim = 16;
 constexpr int64_t kvWidth = kvHeads * headDim;
 constexpr int64_t layers = 2;
+constexpr int64_t vocabSize = TinyProgram::vocabSize;
 constexpr int64_t quantizedFloats = SLUICE_QUANTIZED_ROW_FLOATS(hidden);
 
 /// Weight numbers.
 enum : int64_t { TokenTable, PositionTable, Bias, Logits, FirstLayer };
 enum : int64_t { Query, Key, Value, Output, LayerWeights };
 
-/// Buffers, as offsets in floats per row of capacity.
-enum : int64_t {
-  H = 0,
-  Q = H + hidden,
-  K = Q + hidden,
-  V = K + kvWidth,
-  A = V + kvWidth,
-  Quantized = A + hidden,
-  CosSin = Quantized + quantizedFloats,
-  RowFloats = CosSin + headDim
+/// A value: one row of floats for each row of a step, or for each output.
+struct Buffer {
+  int64_t offset, floats;
+  constexpr int64_t end() const { return offset + floats; }
 };
-/// And per output.
-enum : int64_t { Selected = 0, Scores = Selected + hidden };
+constexpr Buffer H = {0, hidden};
+constexpr Buffer Q = {H.end(), hidden};
+constexpr Buffer K = {Q.end(), kvWidth};
+constexpr Buffer V = {K.end(), kvWidth};
+constexpr Buffer A = {V.end(), hidden};
+constexpr Buffer Quantized = {A.end(), quantizedFloats};
+constexpr Buffer CosSin = {Quantized.end(), headDim};
+constexpr int64_t rowFloats = CosSin.end();
+
+constexpr int64_t lowColumns = 32; ///< of a product that is cut in two
+constexpr Buffer Selected = {0, hidden};
+constexpr Buffer Scores = {Selected.end(), vocabSize};
+constexpr Buffer LowScores = {Scores.end(), lowColumns};
+constexpr Buffer HighScores = {LowScores.end(), vocabSize - lowColumns};
+constexpr int64_t outputFloats = HighScores.end();
 
 constexpr SluiceAttention attention = {heads, kvHeads, headDim, 40,
                                        0.25f, 0,       nullptr};
-
-/// Rotates pairs (i, i + headDim/2) of each head.
-void rotate(float *x, const float *cosSin, int64_t headCount, int64_t begin,
-            int64_t end) {
-  constexpr int64_t half = headDim / 2;
-  for (int64_t row = begin; row < end; ++row)
-    for (int64_t head = 0; head < headCount; ++head)
-      for (int64_t i = 0; i < half; ++i) {
-        float *pair = x + (row * headCount + head) * headDim + i;
-        float cosine = cosSin[row * headDim + i];
-        float sine = cosSin[row * headDim + half + i];
-        float a = pair[0], b = pair[half];
-        pair[0] = a * cosine - b * sine;
-        pair[half] = a * sine + b * cosine;
-      }
-}
 
 struct Share {
   int64_t begin, end;
@@ -65,54 +59,170 @@ Share shareOf(int64_t count, int64_t thread, int64_t threads) {
   return {count * thread / threads, count * (thread + 1) / threads};
 }
 
-void stepTiny(SluiceStep *step, int64_t rows, int64_t outputs, float *arena,
-              int64_t rowCapacity, int64_t outputCapacity, int64_t thread,
-              int64_t threads) {
-  auto at = [&](int64_t offset) { return arena + offset * rowCapacity; };
-  auto out = [&](int64_t offset) {
-    return at(RowFloats) + offset * outputCapacity;
-  };
-  auto linear = [&](int64_t weight, const void *x, const float *bias, float *y,
-                    int64_t count) {
-    sluice_linear(step, weight, x, bias, y, count, thread, threads);
-  };
-  auto barrier = [&] { sluice_barrier(step, thread); };
-  auto [begin, end] = shareOf(rows, thread, threads);
+/// What the compiler would write out: one step on one thread.
+struct TinyStep {
+  SluiceStep *step;
+  int64_t rows;
+  int64_t outputs;
+  float *arena;
+  int64_t rowCapacity;
+  int64_t outputCapacity;
+  int64_t thread;
+  int64_t threads;
+  bool checks;
 
+  using Buffers = std::initializer_list<Buffer>;
+
+  float *at(Buffer value) { return arena + value.offset * rowCapacity; }
+  float *out(Buffer value) {
+    return arena + rowFloats * rowCapacity + value.offset * outputCapacity;
+  }
+  Share share() { return shareOf(rows, thread, threads); }
+  Share outputShare() { return shareOf(outputs, thread, threads); }
+  void barrier() { sluice_barrier(step, thread); }
+
+  void linear(int64_t weight, const void *x, const float *bias, float *y,
+              int64_t columns, int64_t count, int64_t first = 0) {
+    sluice_linear(step, weight, x, bias, y, first, first + columns, count,
+                  thread, threads);
+  }
+
+  /// False when no row is left.
+  bool checkpoint(Buffers rowValues, Buffers outputValues = {}) {
+    if (!checks)
+      return true;
+    int64_t living = sluice_checkpoint(step, thread);
+    if (living == 0 || living == rows)
+      return living != 0;
+    rows = living;
+    outputs = sluice_outputs(step);
+    for (Buffer value : rowValues)
+      sluice_move_rows(step, at(value), value.floats, thread, threads);
+    for (Buffer value : outputValues)
+      sluice_move_outputs(step, out(value), value.floats, thread, threads);
+    barrier();
+    return true;
+  }
+
+  void embed();
+  void rotate(float *x, int64_t headCount);
+  bool layer(int64_t number, int64_t cacheLayer);
+  bool scores();
+};
+
+void TinyStep::embed() {
   // The position's embedding goes to Q for a moment, which is free.
+  auto [begin, end] = share();
   sluice_embed(step, TokenTable, 0, at(H), begin, end);
   sluice_embed(step, PositionTable, 1, at(Q), begin, end);
   for (int64_t i = begin * hidden; i < end * hidden; ++i)
     at(H)[i] += at(Q)[i];
-  sluice_rope_table(step, 0, at(CosSin), begin, end);
-  for (int64_t layer = 0; layer < layers; ++layer) {
-    int64_t first = FirstLayer + layer * LayerWeights;
-    barrier();
-    linear(first + Query, at(H), nullptr, at(Q), rows);
-    linear(first + Key, at(H), nullptr, at(K), rows);
-    linear(first + Value, at(H), nullptr, at(V), rows);
-    barrier();
-    rotate(at(Q), at(CosSin), heads, begin, end);
-    rotate(at(K), at(CosSin), kvHeads, begin, end);
-    barrier();
-    sluice_append(step, layer, at(K), at(V), rows, thread, threads);
-    barrier();
-    sluice_attend(step, layer, at(Q), at(K), at(V), at(A), &attention, rows,
-                  thread, threads);
-    barrier();
-    sluice_quantize_rows(at(A), at(Quantized), hidden, begin, end);
-    barrier();
-    linear(first + Output, at(Quantized), sluice_vector(step, Bias), at(Q),
-           rows);
-    barrier();
-    for (int64_t i = begin * hidden; i < end * hidden; ++i)
-      at(H)[i] += at(Q)[i];
+}
+
+/// Rotates pairs (i, i + headDim/2) of each head.
+void TinyStep::rotate(float *x, int64_t headCount) {
+  constexpr int64_t half = headDim / 2;
+  auto [begin, end] = share();
+  for (int64_t row = begin; row < end; ++row)
+    for (int64_t head = 0; head < headCount; ++head)
+      for (int64_t i = 0; i < half; ++i) {
+        float *pair = x + (row * headCount + head) * headDim + i;
+        float cosine = at(CosSin)[row * headDim + i];
+        float sine = at(CosSin)[row * headDim + half + i];
+        float a = pair[0], b = pair[half];
+        pair[0] = a * cosine - b * sine;
+        pair[half] = a * sine + b * cosine;
+      }
+}
+
+bool TinyStep::layer(int64_t number, int64_t cacheLayer) {
+  int64_t first = FirstLayer + number * LayerWeights;
+  linear(first + Query, at(H), nullptr, at(Q), hidden, rows);
+  linear(first + Key, at(H), nullptr, at(K), kvWidth, rows);
+  linear(first + Value, at(H), nullptr, at(V), kvWidth, rows);
+  barrier();
+  if (!checkpoint({H, Q, K, V, CosSin}))
+    return false;
+  rotate(at(Q), heads);
+  rotate(at(K), kvHeads);
+  barrier();
+  sluice_append(step, cacheLayer, at(K), at(V), rows, thread, threads);
+  barrier();
+  if (!checkpoint({H, Q, K, V, CosSin}))
+    return false;
+  sluice_attend(step, cacheLayer, at(Q), at(K), at(V), at(A), &attention, rows,
+                thread, threads);
+  barrier();
+  if (!checkpoint({H, A, CosSin}))
+    return false;
+  auto [begin, end] = share();
+  sluice_quantize_rows(at(A), at(Quantized), hidden, begin, end);
+  barrier();
+  if (!checkpoint({H, Quantized, CosSin}))
+    return false;
+  linear(first + Output, at(Quantized), sluice_vector(step, Bias), at(Q),
+         hidden, rows);
+  barrier();
+  auto [from, to] = share();
+  for (int64_t i = from * hidden; i < to * hidden; ++i)
+    at(H)[i] += at(Q)[i];
+  barrier();
+  return true;
+}
+
+bool TinyStep::scores() {
+  auto [begin, end] = outputShare();
+  sluice_select_outputs(step, at(H), out(Selected), hidden, begin, end);
+  barrier();
+  if (!checks) {
+    linear(Logits, out(Selected), nullptr, out(Scores), vocabSize, outputs);
+    return true;
   }
-  barrier();
-  auto [outBegin, outEnd] = shareOf(outputs, thread, threads);
-  sluice_select_outputs(step, at(H), out(Selected), hidden, outBegin, outEnd);
-  barrier();
-  linear(Logits, out(Selected), nullptr, out(Scores), outputs);
+  if (!checkpoint({}, {Selected}))
+    return false;
+  linear(Logits, out(Selected), nullptr, out(LowScores), lowColumns, outputs);
+  if (!checkpoint({}, {Selected, LowScores}))
+    return false;
+  linear(Logits, out(Selected), nullptr, out(HighScores), HighScores.floats,
+         outputs, lowColumns);
+  if (!checkpoint({}, {LowScores, HighScores}))
+    return false;
+  auto [from, to] = outputShare();
+  for (int64_t row = from; row < to; ++row) {
+    float *whole = out(Scores) + row * vocabSize;
+    std::copy_n(out(LowScores) + row * lowColumns, lowColumns, whole);
+    std::copy_n(out(HighScores) + row * HighScores.floats, HighScores.floats,
+                whole + lowColumns);
+  }
+  return true;
+}
+
+/// Layers `begin` .. `end` - 1, with what comes before the first and behind the
+/// last.
+template <int64_t begin, int64_t end, bool checks>
+void stepTiny(SluiceStep *step, int64_t rows, int64_t outputs, float *arena,
+              int64_t rowCapacity, int64_t outputCapacity, int64_t thread,
+              int64_t threads) {
+  TinyStep tiny = {step,           rows,   outputs, arena, rowCapacity,
+                   outputCapacity, thread, threads, checks};
+  auto [rowBegin, rowEnd] = tiny.share();
+  if (begin == 0)
+    tiny.embed();
+  else
+    sluice_receive_rows(step, tiny.at(H), hidden, rowBegin, rowEnd);
+  sluice_rope_table(step, 0, tiny.at(CosSin), rowBegin, rowEnd);
+  tiny.barrier();
+  if (!tiny.checkpoint({H, CosSin}))
+    return;
+  for (int64_t layer = begin; layer < end; ++layer)
+    if (!tiny.layer(layer, layer - begin))
+      return;
+  if (end == layers) {
+    tiny.scores();
+    return;
+  }
+  auto [first, last] = tiny.share();
+  sluice_send_rows(step, tiny.at(H), hidden, first, last);
 }
 
 constexpr size_t lineBytes = 64;
@@ -170,13 +280,39 @@ TinyProgram::TinyProgram(Isa isa) {
   for (int64_t i = 0; i < headDim / 2; ++i)
     table.inverseFrequencies.push_back(1.0f / static_cast<float>(1 << i));
   description.ropeTables.push_back(table);
-  description.step = stepTiny;
+  description.step = stepTiny<0, layers, false>;
   description.isa = isa;
-  description.rowFloats = RowFloats;
-  description.outputFloats = Scores + vocabSize;
-  description.logitsOffset = Scores;
+  description.hiddenSize = hidden;
+  description.rowFloats = rowFloats;
+  description.outputFloats = outputFloats;
+  description.logitsOffset = Scores.offset;
   description.vocabSize = vocabSize;
   description.contextLength = contextLength;
+}
+
+Program TinyProgram::program(TinyPart part) const {
+  Program program = description;
+  switch (part) {
+  case TinyPart::Whole:
+    break;
+  case TinyPart::WholeWithCheckpoints:
+    program.step = stepTiny<0, layers, true>;
+    break;
+  case TinyPart::FirstStage:
+    program.step = stepTiny<0, 1, true>;
+    program.caches.pop_back();
+    program.hasOutput = false;
+    program.outputFloats = program.logitsOffset = 0;
+    break;
+  case TinyPart::SecondStage:
+    program.step = stepTiny<1, layers, true>;
+    program.caches.pop_back();
+    program.hasEmbedding = false;
+    // Looked up by token, of which this stage knows none.
+    program.weights[TokenTable] = program.weights[PositionTable];
+    break;
+  }
+  return program;
 }
 
 } // namespace sluice::cpu

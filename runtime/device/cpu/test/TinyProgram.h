@@ -4,11 +4,12 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // A two-layer model written by hand against ProgramABI.h: token and position
 // embeddings, attention with rope, an output projection with quantised weights,
-// residuals, and logits. Weights are random.
+// residuals, and logits. Weights are random. The same model in several
+// programs: whole, whole with checkpoints at every kind of place, and as two
+// stages with such checkpoints.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +24,25 @@
 
 namespace sluice::cpu {
 
-/// Owns the weights of the program that it describes.
+enum class TinyPart : uint8_t {
+  Whole,
+  WholeWithCheckpoints,
+  FirstStage,
+  SecondStage
+};
+
+/// Owns the weights of the programs that it describes.
 class TinyProgram {
 public:
   static constexpr int64_t vocabSize = 50;
   static constexpr int64_t contextLength = 100;
+  static constexpr int64_t hiddenSize = 64;
+  /// That a step of WholeWithCheckpoints passes.
+  static constexpr int64_t checkpoints = 12;
 
   explicit TinyProgram(Isa isa);
 
-  Program program() const { return description; }
+  Program program(TinyPart part = TinyPart::Whole) const;
 
 private:
   std::vector<float> random(int64_t count);

@@ -61,7 +61,7 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
 
 func.func @f(%h: tensor<?x8xf32>) {
   // layer_c5
-  // expected-error @+1 {{expects parent op 'sluice.model'}}
+  // expected-error @+1 {{expects parent op to be one of 'sluice.model, sluice.stage, sluice.worker'}}
   %y = sluice.layer 0 (%x = %h) : tensor<?x8xf32> {
     sluice.yield %x : tensor<?x8xf32>
   }
@@ -148,8 +148,48 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
     model_name = "m", vocab_size = 8, context_length = 4} {
   %h = "test.rows"() : () -> tensor<?x8xf32>
   %y = sluice.layer 0 (%x = %h) : tensor<?x8xf32> {
-    // expected-error @+1 {{requires a single operand}}
+    // expected-error @+1 {{expected 1 or more operands, but found 0}}
     "sluice.yield"() : () -> ()
+  }
+  sluice.return %y : tensor<?x8xf32>
+}
+
+// -----
+
+sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
+    model_name = "m", vocab_size = 8, context_length = 4} {
+  %h = "test.rows"() : () -> tensor<?x8xf32>
+  // layer_c2: the batch too
+  // expected-error @+1 {{must yield a batch where it has one as a result, and only there}}
+  %y, %b = sluice.layer 0 (%x = %h) : tensor<?x8xf32>, !sluice.batch {
+    sluice.yield %x : tensor<?x8xf32>
+  }
+  sluice.return %y : tensor<?x8xf32>
+}
+
+// -----
+
+sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
+    model_name = "m", vocab_size = 8, context_length = 4} {
+  %h = "test.rows"() : () -> tensor<?x8xf32>
+  // layer_c2: no batch where it is no result
+  // expected-error @+1 {{must yield a batch where it has one as a result, and only there}}
+  %y = sluice.layer 0 (%x = %h) : tensor<?x8xf32> {
+    sluice.yield %x, %batch : tensor<?x8xf32>
+  }
+  sluice.return %y : tensor<?x8xf32>
+}
+
+// -----
+
+sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
+    model_name = "m", vocab_size = 8, context_length = 4} {
+  %h = "test.rows"() : () -> tensor<?x8xf32>
+  // layer_c8
+  // expected-error @+1 {{has a sluice.checkpoint, but does not yield the batch}}
+  %y = sluice.layer 0 (%x = %h) : tensor<?x8xf32> {
+    %b, %x1 = sluice.checkpoint %batch, %x : tensor<?x8xf32>
+    sluice.yield %x1 : tensor<?x8xf32>
   }
   sluice.return %y : tensor<?x8xf32>
 }

@@ -80,3 +80,91 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "gpt2",
   %h = sluice.embed %batch, %t by position : tensor<3x8xf32> -> tensor<?x8xf32>
   sluice.return %h : tensor<?x8xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<40x8xf32>) {
+  // linear_c5
+  // expected-error @+1 {{columns 16 to 16 are empty or not inside of 40}}
+  %y = sluice.linear %x, %w columns 16 to 16
+    : tensor<?x8xf32>, tensor<40x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<40x8xf32>) {
+  // linear_c5
+  // expected-error @+1 {{columns -16 to 16 are empty or not inside of 40}}
+  %y = sluice.linear %x, %w columns -16 to 16
+    : tensor<?x8xf32>, tensor<40x8xf32> -> tensor<?x32xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<40x8xf32>) {
+  // linear_c5
+  // expected-error @+1 {{columns 0 to 48 are empty or not inside of 40}}
+  %y = sluice.linear %x, %w columns 0 to 48
+    : tensor<?x8xf32>, tensor<40x8xf32> -> tensor<?x48xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<40x8xf32>) {
+  // linear_c5: where they start
+  // expected-error @+1 {{columns 8 to 16 are not cut at multiples of 16}}
+  %y = sluice.linear %x, %w columns 8 to 16
+    : tensor<?x8xf32>, tensor<40x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<40x8xf32>) {
+  // linear_c5: where they end
+  // expected-error @+1 {{columns 0 to 24 are not cut at multiples of 16}}
+  %y = sluice.linear %x, %w columns 0 to 24
+    : tensor<?x8xf32>, tensor<40x8xf32> -> tensor<?x24xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<40x8xf32>) {
+  // linear_c5
+  // expected-error @+1 {{has one end of its columns, not both}}
+  %y = sluice.linear %x, %w {columns_begin = 0 : i64}
+    : tensor<?x8xf32>, tensor<40x8xf32> -> tensor<?x40xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %w: tensor<40x8xf32>) {
+  // linear_c2: of columns
+  // expected-error @+1 {{the result is 40 wide, expected 16}}
+  %y = sluice.linear %x, %w columns 0 to 16
+    : tensor<?x8xf32>, tensor<40x8xf32> -> tensor<?x40xf32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // concat_c1
+  // expected-error @+1 {{needs an input}}
+  %y = "sluice.concat"() : () -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>) {
+  // concat_c2
+  // expected-error @+1 {{the result is 17 wide, expected 16}}
+  %y = sluice.concat %x, %x : tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x17xf32>
+  return
+}

@@ -80,3 +80,27 @@ func.func @f() {
   %w = sluice.param @w : tensor<2x2x2xf32>
   return
 }
+
+// -----
+
+// frame_c1: only rows have activations
+// expected-error @+1 {{a frame of tokens cannot have activations of type 'tensor<?x8xf32>'}}
+func.func private @f(!sluice.frame<tokens, tensor<?x8xf32>>)
+
+// -----
+
+// frame_c1: activations are rows
+// expected-error @+1 {{a frame of rows cannot have activations of type 'tensor<8xf32>'}}
+func.func private @f(!sluice.frame<rows, tensor<8xf32>>)
+
+// -----
+
+// place_c1
+// expected-error @+1 {{a place needs a node}}
+sluice.rank @r index 0 on(#sluice.place<node = "", device = 0>)
+
+// -----
+
+// place_c2
+// expected-error @+1 {{device must not be negative, got -1}}
+sluice.rank @r index 0 on(#sluice.place<node = "n0", device = -1>)

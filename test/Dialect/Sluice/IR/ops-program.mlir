@@ -35,3 +35,44 @@ sluice.program @main step @sluice_program_step cpu avx512 {
              #sluice.weight_use<@token_embd.weight, linear>,
              #sluice.weight_use<@h.0.attn.c_attn.weight, linear, transposed>,
              #sluice.weight_use<@output_norm.weight, vector>]}
+
+// Two programs that work together, and a draft beside them.
+func.func private @main.s0_step()
+func.func private @main.s1_step()
+func.func private @draft.s0_step()
+sluice.rank @rank0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @rank1 index 1 on(#sluice.place<node = "n1", device = 0>)
+
+// CHECK: sluice.program @main.s0 step @main.s0_step cpu avx2
+// CHECK-SAME: has_output = false
+// CHECK-SAME: rank = @rank0
+sluice.program @main.s0 step @main.s0_step cpu avx2 {
+  rank = @rank0, has_output = false, architecture = "llama",
+  model_name = "m", vocab_size = 32, context_length = 8, eos_tokens = array<i64>,
+  hidden_size = 16, layers = 4, row_floats = 16, output_floats = 0,
+  logits_offset = 0, caches = [], rope_tables = [], weights = []}
+// CHECK: sluice.program @main.s1 step @main.s1_step cpu avx2
+// CHECK-SAME: checkpoints = 3
+// CHECK-SAME: costs = array<i64: 9, 9, 9, 9, 9, 9, 9, 10, 16, 30>
+// CHECK-SAME: first_layer = 4
+// CHECK-SAME: has_embedding = false
+// CHECK-SAME: step_rows = 64
+sluice.program @main.s1 step @main.s1_step cpu avx2 {
+  rank = @rank1, first_layer = 4, layers = 4, has_embedding = false,
+  checkpoints = 3, step_rows = 64,
+  costs = array<i64: 9, 9, 9, 9, 9, 9, 9, 10, 16, 30>, architecture = "llama",
+  model_name = "m", vocab_size = 32, context_length = 8, eos_tokens = array<i64>,
+  hidden_size = 16, row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [], rope_tables = [], weights = []}
+sluice.program @draft.s0 step @draft.s0_step cpu avx2 {
+  rank = @rank0, architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+
+// CHECK: sluice.plan head(@rank0) stages [@main.s0, @main.s1] {max_latency_us = 500 : i64}
+sluice.plan head(@rank0) stages [@main.s0, @main.s1] {
+  max_latency_us = 500 : i64}
+// CHECK: sluice.plan head(@rank0) stages [@main.s0, @main.s1] draft(@draft.s0) placement(own) depth 32 width 4
+sluice.plan head(@rank0) stages [@main.s0, @main.s1]
+  draft(@draft.s0) placement(own) depth 32 width 4

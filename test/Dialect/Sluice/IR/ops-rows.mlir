@@ -53,6 +53,26 @@ func.func @linear(%x: tensor<?x256xf32>,
   return
 }
 
+// CHECK-LABEL: @columns
+func.func @columns(%x: tensor<?x256xf32>, %w: tensor<512x256x!sluice.block<q4_0>>,
+                   %b: tensor<512xf32>, %odd: tensor<40x256xf32>) {
+  // CHECK: %[[Y0:.*]] = sluice.linear %{{.*}}, %{{.*}} bias %{{.*}} columns 0 to 256 : tensor<?x256xf32>, tensor<512x256x!sluice.block<q4_0>>, tensor<512xf32> -> tensor<?x256xf32>
+  %y0 = sluice.linear %x, %w bias %b columns 0 to 256
+    : tensor<?x256xf32>, tensor<512x256x!sluice.block<q4_0>>, tensor<512xf32>
+    -> tensor<?x256xf32>
+  %y1 = sluice.linear %x, %w bias %b columns 256 to 512
+    : tensor<?x256xf32>, tensor<512x256x!sluice.block<q4_0>>, tensor<512xf32>
+    -> tensor<?x256xf32>
+  // CHECK: sluice.concat %[[Y0]], %{{.*}} : tensor<?x256xf32>, tensor<?x256xf32> -> tensor<?x512xf32>
+  %y = sluice.concat %y0, %y1 : tensor<?x256xf32>, tensor<?x256xf32>
+    -> tensor<?x512xf32>
+  // The end of the weight need not be a multiple of 16.
+  // CHECK: columns 32 to 40
+  %z = sluice.linear %x, %odd columns 32 to 40
+    : tensor<?x256xf32>, tensor<40x256xf32> -> tensor<?x8xf32>
+  return
+}
+
 // CHECK-LABEL: @split_qkv
 func.func @split_qkv(%x: tensor<?x64xf32>) {
   // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = sluice.split_qkv %{{.*}} grouped heads 4 kv_heads 2 head_dim 8 : tensor<?x64xf32> -> tensor<?x32xf32>, tensor<?x16xf32>, tensor<?x16xf32>

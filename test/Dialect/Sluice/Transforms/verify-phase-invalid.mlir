@@ -3,15 +3,16 @@
 
 // What the phase `model` does not allow, and a phase that there is not.
 
-// CHECK: no phase is named 'pipelines': expected model or kernels
+// CHECK: no phase is named 'pipelines': expected model, pipeline, program or kernels
 
-// expected-error @+1 {{phase model has one 'sluice.model', found 0}}
+// expected-error @+1 {{phase model has one 'sluice.model', and one more where there is a draft, found 0}}
 module {
 }
 
 // -----
 
-// expected-error @+1 {{phase model has one 'sluice.model', found 2}}
+// A target and its draft are two.
+// expected-error @+1 {{phase model has one 'sluice.model', and one more where there is a draft, found 3}}
 module {
   sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
   sluice.weight @t in @f0 at 0 stored f32 : tensor<8x8xf32>
@@ -22,6 +23,12 @@ module {
     sluice.return %h : tensor<?x8xf32>
   }
   sluice.model @b(%batch: !sluice.batch) attributes {architecture = "llama",
+      model_name = "m", vocab_size = 8, context_length = 4} {
+    %t = sluice.param @t : tensor<8x8xf32>
+    %h = sluice.embed %batch, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
+    sluice.return %h : tensor<?x8xf32>
+  }
+  sluice.model @c(%batch: !sluice.batch) attributes {architecture = "llama",
       model_name = "m", vocab_size = 8, context_length = 4} {
     %t = sluice.param @t : tensor<8x8xf32>
     %h = sluice.embed %batch, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
@@ -47,11 +54,24 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
 sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
 sluice.weight @t in @f0 at 0 stored f32 : tensor<8x8xf32>
 sluice.tokenizer @first from @f0 source gguf
-// expected-error @+1 {{'sluice.tokenizer' op is the second: a model has at most one}}
+// expected-error @+1 {{'sluice.tokenizer' op is one too many: a model has at most one}}
 sluice.tokenizer @second from @f0 source gguf
 sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
     model_name = "m", vocab_size = 8, context_length = 4} {
   %t = sluice.param @t : tensor<8x8xf32>
   %h = sluice.embed %batch, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %h : tensor<?x8xf32>
+}
+
+// -----
+
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+sluice.weight @t in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
+    model_name = "m", vocab_size = 8, context_length = 4} {
+  %t = sluice.param @t : tensor<8x8xf32>
+  %h = sluice.embed %batch, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  // expected-error @+1 {{'sluice.checkpoint' op is not legal in phase model}}
+  %b, %h1 = sluice.checkpoint %batch, %h : tensor<?x8xf32>
+  sluice.return %h1 : tensor<?x8xf32>
 }

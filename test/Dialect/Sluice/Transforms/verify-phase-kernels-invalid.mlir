@@ -3,7 +3,7 @@
 // What the phase `kernels` does not allow: no program, a model that was left
 // over, and ops that nothing lowers.
 
-// expected-error @+1 {{phase kernels has one 'sluice.program', found 0}}
+// expected-error @+1 {{phase kernels has a 'sluice.program', found none}}
 module {
   func.func private @step()
 }
@@ -33,3 +33,56 @@ sluice.program @main step @step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = []}
+
+// -----
+
+// expected-error @+1 {{phase kernels has one 'sluice.plan' for several programs, found 0}}
+module {
+func.func private @a_step()
+func.func private @b_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+}
+
+// -----
+
+func.func private @a_step()
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// expected-error @+1 {{has the step function @a_step, as @a has}}
+sluice.program @b step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+sluice.plan head(@r0) stages [@a] draft(@b) placement(head) depth 1 width 1
+
+// -----
+
+func.func private @a_step()
+func.func private @b_step()
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// expected-error @+1 {{has no place in the sluice.plan}}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+sluice.plan head(@r0) stages [@a]

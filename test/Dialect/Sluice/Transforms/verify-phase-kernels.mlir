@@ -25,4 +25,12 @@ sluice.program @main step @step cpu avx2 {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
-  rope_tables = [], weights = [#sluice.weight_use<@table, rows>]}
+  rope_tables = [], weights = [#sluice.weight_use<@table, rows>],
+  rank = @rank0}
+
+// With ranks and a plan.
+// CHECK: sluice.rank @rank0
+sluice.rank @rank0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.channel @c0 from @rank0 to @rank0 capacity 4 : !sluice.frame<rows>
+// CHECK: sluice.plan
+sluice.plan head(@rank0) stages [@main]

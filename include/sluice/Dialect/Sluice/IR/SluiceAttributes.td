@@ -70,6 +70,21 @@ def Sluice_TokenizerSource : Sluice_Enum<"TokenizerSource",
   I32EnumAttrCase<"TokenizerJson", 1, "tokenizer_json">
 ]>;
 
+def Sluice_Placement : Sluice_Enum<"Placement",
+    "where the draft runs", [
+  I32EnumAttrCase<"Own", 0, "own">,
+  I32EnumAttrCase<"Head", 1, "head">
+]>;
+
+def Sluice_FrameKind : Sluice_Enum<"FrameKind",
+    "what goes through a channel", [
+  I32EnumAttrCase<"Rows", 0, "rows">,
+  I32EnumAttrCase<"Tokens", 1, "tokens">,
+  I32EnumAttrCase<"Guesses", 2, "guesses">
+]> {
+  let genSpecializedAttr = 0;
+}
+
 def Sluice_RowSemantics : Sluice_Enum<"RowSemantics",
     "what a row of an op's result depends on", [
   I32EnumAttrCase<"RowWise", 0, "row_wise">,
@@ -179,5 +194,25 @@ def Sluice_YarnScalingAttr : Sluice_Attr<"YarnScaling", "yarn_scaling"> {
 def Sluice_RopeScaling : AnyAttrOf<[
     Sluice_LinearScalingAttr, Sluice_Llama3ScalingAttr, Sluice_YarnScalingAttr],
     "a scaling of rotary embeddings">;
+
+def Sluice_PlaceAttr : Sluice_Attr<"Place", "place"> {
+  let summary = "a device of the cluster";
+  let description = [{
+    Where a stage or rank runs: the node by its name in the cluster's
+    description, and the number of the device on it.
+
+    ```mlir
+    #sluice.place<node = "n0", device = 0>
+    ```
+
+    Constraints:
+    - (C1) `node` is not empty.
+    - (C2) `device` is not negative.
+  }];
+  let parameters = (ins StringRefParameter<"the node's name">:$node,
+                        "int64_t":$device);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
 
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEATTRIBUTES_TD

@@ -11,118 +11,6 @@
 include "sluice/Dialect/Sluice/IR/SluiceOpBase.td"
 
 //===----------------------------------------------------------------------===//
-// Structure
-//===----------------------------------------------------------------------===//
-
-let opDocGroup = Sluice_StructureOps in {
-
-def Sluice_LayerOp : Sluice_Op<"layer", [
-    SingleBlock, RecursiveMemoryEffects,
-    HasParent<"ModelOp">,                   // layer_c5
-    AllTypesMatch<["input", "result"]>,     // layer_c7
-    DeclareOpInterfaceMethods<Sluice_RowSemanticsInterface>,
-    DeclareOpInterfaceMethods<Sluice_CostInterface,
-      ["getFlopsPerRowAndPosition", "getWeightBytes", "getBytesPerRow",
-       "getCacheBytesPerPosition"]>,
-    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
-  let summary = "one layer of the model";
-  let description = [{
-    A layer is a region, so that a pass that places or moves layers need not
-    know what is in them. It may use the batch and nothing else from outside;
-    its cost is the sum of what it holds.
-
-    Shapes: `input`, the region's argument and `result` are [rows, N].
-
-    ```mlir
-    %h1 = sluice.layer 0 (%x = %h0) : tensor<?x256xf32> {
-      ...
-      sluice.yield %y : tensor<?x256xf32>
-    }
-    ```
-
-    Constraints:
-    - (C1) the region has one argument, of the input's type.
-    - (C2) `sluice.yield` yields the input's type.
-    - (C3) the region uses no value from outside but the batch.
-    - (C4) the region holds at most one `sluice.layer_cache`.
-    - (C5) it stands directly in a `sluice.model`.
-    - (C6) the region holds at most one `sluice.attend`: a step stores one key
-      and one value for each row and layer.
-    - (C7) the result has the input's type.
-  }];
-  let arguments = (ins I64Attr:$index, Sluice_Rows:$input);
-  let results = (outs Sluice_Rows:$result);
-  let regions = (region SizedRegion<1>:$body);
-  let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
-  let hasRegionVerifier = 1;
-  let extraClassDeclaration = [{
-    static ::llvm::StringRef getDefaultDialect() { return "sluice"; }
-  }];
-}
-
-def Sluice_YieldOp : Sluice_Op<"yield", [
-    Pure, Terminator,
-    HasParent<"LayerOp">]> { // yield_c1
-  let summary = "ends a layer with its output";
-  let description = [{
-    Shapes: `value` is [rows, N], as the layer's result.
-
-    ```mlir
-    sluice.yield %y : tensor<?x256xf32>
-    ```
-
-    Constraints:
-    - (C1) it stands directly in a `sluice.layer`.
-  }];
-  let arguments = (ins Sluice_Rows:$value);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
-}
-
-def Sluice_ParamOp : Sluice_Op<"param", [
-    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the value of a weight";
-  let description = [{
-    Ops take weights as values, so that each says which weights it reads; the
-    symbol keeps them out of the IR. The value is not loaded or converted by
-    this op: it stands for the weight in the format that its type names.
-
-    Shapes: `value` is the weight's type, [N] or [M, N].
-
-    ```mlir
-    %w = sluice.param @output.weight : tensor<4096x256x!sluice.block<q8_0>>
-    ```
-
-    Constraints:
-    - (C1) the symbol names a `sluice.weight` of the module.
-    - (C2) the result's type is the weight's.
-  }];
-  let arguments = (ins FlatSymbolRefAttr:$weight);
-  let results = (outs Sluice_Weight:$value);
-  let assemblyFormat = "$weight attr-dict `:` type($value)";
-}
-
-def Sluice_LayerCacheOp : Sluice_Op<"layer_cache", [Pure]> {
-  let summary = "the cache of the layer it stands in";
-  let description = [{
-    The keys and values that the layer keeps for every position of every
-    sequence. Only `sluice.attend` reads or writes it.
-
-    ```mlir
-    %cache = sluice.layer_cache : !sluice.cache<kv_heads = 2, head_dim = 32>
-    ```
-
-    Constraints:
-    - (C1) it stands in a `sluice.layer`.
-  }];
-  let results = (outs Sluice_CacheType:$cache);
-  let assemblyFormat = "attr-dict `:` qualified(type($cache))";
-  let hasVerifier = 1;
-}
-
-} // opDocGroup
-
-//===----------------------------------------------------------------------===//
 // Row-wise ops
 //===----------------------------------------------------------------------===//
 
@@ -146,7 +34,8 @@ def Sluice_SelectOutputsOp : Sluice_RowWiseOp<"select_outputs", [
     Constraints:
     - (C1) the result has the input's type.
     - (C2) what is computed from the result is not an operand of an op that
-      takes the batch or rows of the whole batch.
+      takes the batch or rows of the whole batch; but `sluice.checkpoint` may,
+      and keeps the outputs among the rows that it keeps.
   }];
   let arguments = (ins Sluice_Rows:$input, Sluice_BatchType:$batch);
   let results = (outs Sluice_Rows:$result);
@@ -169,8 +58,8 @@ def Sluice_EmbedOp
 
     Constraints:
     - (C1) the result is as wide as the table.
-    - (C2) by token, the table has as many rows as the model's vocabulary; by
-      position, at least as many as its context.
+    - (C2) by token, the table has as many rows as the vocabulary of the model
+      or pipeline it stands in; by position, at least as many as its context.
   }];
   let arguments = (ins Sluice_BatchType:$batch, Sluice_MatrixWeight:$table,
                        Sluice_EmbedIndex:$by);
@@ -260,26 +149,79 @@ def Sluice_LinearOp : Sluice_RowWiseOp<"linear", [], ["getWeightBytes"]> {
       : tensor<?x256xf32>, tensor<256x512xf16> -> tensor<?x512xf32>
     ```
 
+    With `columns` a to b it is cut out of the whole product: only `y[:, a..b)`,
+    from the same weight and bias, with the same bits. A long product that
+    checkpoints interrupt is several of these and a `sluice.concat`.
+
+    ```mlir
+    %y0 = sluice.linear %x, %w bias %b columns 0 to 256
+      : tensor<?x256xf32>, tensor<512x256x!sluice.block<q4_0>>, tensor<512xf32>
+      -> tensor<?x256xf32>
+    ```
+
     Constraints:
     - (C1) `x` is as wide as the weight's `in`.
-    - (C2) `y` is as wide as the weight's `out`.
+    - (C2) `y` is as wide as the weight's `out`, or as its `columns`.
     - (C3) `bias`, where given, is as long as the weight's `out`.
     - (C4) a transposed weight is not block-quantised: blocks run along `in`.
+    - (C5) `columns` are not empty, inside the weight's `out`, and start and end
+      at multiples of 16, but where they end with the weight.
   }];
   let arguments = (ins Sluice_Rows:$input, Sluice_MatrixWeight:$weight,
                        Optional<Sluice_VectorWeight>:$bias,
-                       UnitAttr:$transposed);
+                       UnitAttr:$transposed,
+                       OptionalAttr<I64Attr>:$columns_begin,
+                       OptionalAttr<I64Attr>:$columns_end);
   let results = (outs Sluice_Rows:$result);
   let assemblyFormat = [{
-    $input `,` $weight (`bias` $bias^)? (`transposed` $transposed^)? attr-dict
+    $input `,` $weight (`bias` $bias^)? (`transposed` $transposed^)?
+    (`columns` $columns_begin^ `to` $columns_end)? attr-dict
     `:` type($input) `,` type($weight) (`,` type($bias)^)? `->` type($result)
   }];
+  let builders = [
+    // All columns.
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input,
+                   "::mlir::Value":$weight, "::mlir::Value":$bias,
+                   "bool":$transposed), [{
+      build($_builder, $_state, result, input, weight, bias, transposed,
+            ::mlir::IntegerAttr(), ::mlir::IntegerAttr());
+    }]>
+  ];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Features that come in and go out.
+    /// Features that come in and go out of the whole product.
     int64_t getInFeatures();
     int64_t getOutFeatures();
+    /// Columns [first, end) of the whole product that this op computes.
+    int64_t getFirstColumn();
+    int64_t getEndColumn();
   }];
+}
+
+def Sluice_ConcatOp : Sluice_RowWiseOp<"concat"> {
+  let summary = "puts rows side by side";
+  let description = [{
+    `result[r, :] = inputs[0][r, :], inputs[1][r, :], ...`. It brings a product
+    together that was computed in columns.
+
+    Shapes: `inputs` are [rows, N0], [rows, N1], ...; `result` is
+    [rows, N0 + N1 + ...].
+
+    ```mlir
+    %y = sluice.concat %y0, %y1 : tensor<?x256xf32>, tensor<?x256xf32>
+      -> tensor<?x512xf32>
+    ```
+
+    Constraints:
+    - (C1) there is at least one input.
+    - (C2) the result is as wide as the inputs together.
+  }];
+  let arguments = (ins Variadic<Sluice_Rows>:$inputs);
+  let results = (outs Sluice_Rows:$result);
+  let assemblyFormat = [{
+    $inputs attr-dict `:` type($inputs) `->` type($result)
+  }];
+  let hasVerifier = 1;
 }
 
 def Sluice_SplitQKVOp : Sluice_RowWiseOp<"split_qkv"> {
@@ -474,7 +416,8 @@ def Sluice_AttendOp : Sluice_Op<"attend", [
   let arguments = (ins Sluice_Rows:$query, Sluice_Rows:$key,
                        Sluice_Rows:$value,
                        Arg<Sluice_CacheType, "the layer's cache",
-                           [MemRead, MemWrite]>:$cache,
+                           [MemRead<Sluice_CacheResource>,
+                            MemWrite<Sluice_CacheResource>]>:$cache,
                        Sluice_BatchType:$batch, I64Attr:$heads, F64Attr:$scale,
                        OptionalAttr<I64Attr>:$window,
                        OptionalAttr<F64Attr>:$softcap,

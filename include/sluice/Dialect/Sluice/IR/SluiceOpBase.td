@@ -35,8 +35,20 @@ def Sluice_RowWiseOps : Sluice_OpGroup<"Row-wise ops",
     "A row of their result depends on the same row of their operands alone.">;
 def Sluice_PerSequenceOps : Sluice_OpGroup<"Per-sequence ops",
     "A row of their result depends on its sequence's earlier rows as well.">;
+def Sluice_PipelineOps : Sluice_OpGroup<"Pipelines",
+    "Stages on devices, and what a request does with them.">;
+def Sluice_RankOps : Sluice_OpGroup<"Ranks",
+    "What each rank runs, and what goes between them.">;
 def Sluice_ProgramOps : Sluice_OpGroup<"Beside emitted code",
     "What describes the code of the phase `kernels` to the runtime.">;
+
+//===----------------------------------------------------------------------===//
+// What effects are on
+//===----------------------------------------------------------------------===//
+
+def Sluice_CacheResource : Resource<"::sluice::ir::CacheResource">;
+def Sluice_RunResource : Resource<"::sluice::ir::RunResource">;
+def Sluice_UserResource : Resource<"::sluice::ir::UserResource">;
 
 //===----------------------------------------------------------------------===//
 // Bases

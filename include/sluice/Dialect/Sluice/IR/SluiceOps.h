@@ -20,6 +20,19 @@
 
 namespace sluice::ir {
 
+/// What ops have effects on. Rejected guesses are undone in the cache, and rows
+/// in flight that died are dropped; what the user has seen cannot be undone.
+struct CacheResource : mlir::SideEffects::Resource::Base<CacheResource> {
+  llvm::StringRef getName() final { return "Cache"; }
+};
+/// Rows in flight, and what is confirmed of their request.
+struct RunResource : mlir::SideEffects::Resource::Base<RunResource> {
+  llvm::StringRef getName() final { return "Run"; }
+};
+struct UserResource : mlir::SideEffects::Resource::Base<UserResource> {
+  llvm::StringRef getName() final { return "User"; }
+};
+
 /// Bytes of one row of every operand and result of `op` that is rows.
 int64_t getOperandAndResultBytesPerRow(mlir::Operation *op);
 

@@ -8,8 +8,11 @@
 #ifndef SLUICE_DIALECT_SLUICE_IR_SLUICEOPS_TD
 #define SLUICE_DIALECT_SLUICE_IR_SLUICEOPS_TD
 
+include "sluice/Dialect/Sluice/IR/SluiceLayerOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceModelOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceModuleOps.td"
+include "sluice/Dialect/Sluice/IR/SluicePipelineOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceProgramOps.td"
+include "sluice/Dialect/Sluice/IR/SluiceRankOps.td"
 
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEOPS_TD

@@ -82,21 +82,27 @@ let opDocGroup = Sluice_ProgramOps in {
 
 def Sluice_ProgramOp : Sluice_Op<"program", [
     Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "describes the emitted code of a model";
+  let summary = "describes emitted code";
   let description = [{
-    Stands for a `sluice.model` whose ops were converted to code. It holds what
-    the runtime must know to run that code, all of which ends in the
-    executable's descriptor:
+    Stands for a `sluice.worker`, or a whole `sluice.model`, whose ops were
+    converted to code. It holds what the runtime must know to run that code, all
+    of which ends in the executable's descriptor:
 
     - `step` is the emitted step function, `cpu` what it was built for.
     - `architecture`, `model_name`, `vocab_size`, `context_length` and
       `eos_tokens` are the model's; `hidden_size` is the width of the rows that
-      go through its layers, of which it has `layers`.
+      go through its layers, of which the code has `layers`, the first of them
+      the model's layer `first_layer`.
+    - With `has_embedding` the code starts from tokens; without it receives
+      rows. With `has_output` it ends with logits; without it sends rows on.
     - The arena has `row_floats` floats for each row of a step, then
       `output_floats` for each row whose logits are asked for; the logits stand
       at `logits_offset` among the latter.
     - `caches`, `rope_tables` and `weights` are numbered as emitted code names
       them to the runtime.
+    - `checkpoints` is how many of them a step passes; `costs` and `step_rows`
+      are as in `sluice.stage`; `rank` is where it runs, where there is a
+      `sluice.plan`.
 
     ```mlir
     sluice.program @main step @sluice_program_step cpu avx512 {
@@ -108,15 +114,28 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
       weights = [#sluice.weight_use<@token_embd.weight, rows>, ...]}
     ```
 
+    ```mlir
+    sluice.program @main.s1 step @main.s1_step cpu avx2 {
+      rank = @rank1, first_layer = 4, layers = 4, has_embedding = false,
+      checkpoints = 3, step_rows = 64,
+      costs = array<i64: 9, 9, 9, 9, 9, 9, 9, 10, 16, 30>, ...}
+    ```
+
     Constraints:
     - (C1) `step` names a function of the module.
     - (C2) every weight use names a `sluice.weight` of the module; a `vector`
       has rank 1, the others rank 2; only `linear` is transposed.
     - (C3) `vocab_size`, `context_length` and `hidden_size` are positive,
       `layers` and the sizes of the arena are not negative.
-    - (C4) the logits lie inside the output part of the arena.
+    - (C4) the logits lie inside the output part of the arena; without
+      `has_output` `logits_offset` is 0.
     - (C5) every cache is a `!sluice.cache`.
     - (C6) sizes and offsets of the arena are multiples of 16 floats.
+    - (C7) `first_layer` and `checkpoints` are not negative; with
+      `has_embedding` the former is 0.
+    - (C8) `costs` are as many as the row counts, positive, and never fall;
+      `step_rows` is positive.
+    - (C9) `rank`, where given, names a `sluice.rank`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$step,
                        Sluice_CpuLevel:$cpu, StrAttr:$architecture,
@@ -127,8 +146,61 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
                        I64Attr:$output_floats, I64Attr:$logits_offset,
                        TypeArrayAttr:$caches,
                        Sluice_RopeTableArray:$rope_tables,
-                       Sluice_WeightUseArray:$weights);
+                       Sluice_WeightUseArray:$weights,
+                       DefaultValuedAttr<I64Attr, "0">:$first_layer,
+                       DefaultValuedAttr<BoolAttr, "true">:$has_embedding,
+                       DefaultValuedAttr<BoolAttr, "true">:$has_output,
+                       DefaultValuedAttr<I64Attr, "0">:$checkpoints,
+                       OptionalAttr<I64Attr>:$step_rows,
+                       OptionalAttr<DenseI64ArrayAttr>:$costs,
+                       OptionalAttr<FlatSymbolRefAttr>:$rank);
   let assemblyFormat = "$sym_name `step` $step `cpu` $cpu attr-dict";
+  let hasVerifier = 1;
+}
+
+def Sluice_PlanOp : Sluice_Op<"plan", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "how the programs work together";
+  let description = [{
+    What became of `sluice.generate` and its pipeline: the head's rank, the
+    programs of the stages in order, and the draft's with its limits, as in
+    `sluice.speculate`. With the module's ranks and channels this becomes the
+    plan in the executable's descriptor.
+
+    ```mlir
+    sluice.plan head(@rank0) stages [@main.s0, @main.s1] {
+      max_latency_us = 500 : i64}
+    ```
+
+    ```mlir
+    sluice.plan head(@rank0) stages [@main.s0, @main.s1]
+      draft(@draft.s0) placement(own) depth 32 width 4
+    ```
+
+    Constraints:
+    - (C1) `head` names a `sluice.rank`.
+    - (C2) there are stages, each a `sluice.program` with a rank, none twice.
+    - (C3) the first stage has the embedding, the last one the output, no other
+      has either; their layers are numbered 0, 1, 2, ... in order; all are of
+      one vocabulary, context and hidden size.
+    - (C4) `draft`, where given, names a `sluice.program` at the head's rank
+      with embedding and output and the stages' vocabulary.
+    - (C5) `depth` and `width` are as in `sluice.speculate`, `max_latency_us` is
+      positive.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$head,
+                       TypedArrayAttrBase<FlatSymbolRefAttr,
+                                          "names of programs">:$stages,
+                       OptionalAttr<FlatSymbolRefAttr>:$draft,
+                       OptionalAttr<Sluice_Placement>:$placement,
+                       OptionalAttr<I64Attr>:$depth,
+                       OptionalAttr<I64Attr>:$width,
+                       OptionalAttr<I64Attr>:$max_latency_us);
+  let assemblyFormat = [{
+    `head` `(` $head `)` `stages` $stages
+    (`draft` `(` $draft^ `)` `placement` `(` $placement `)` `depth` $depth
+     `width` $width)? attr-dict
+  }];
   let hasVerifier = 1;
 }
 

@@ -67,6 +67,52 @@ def Sluice_BlockType : Sluice_Type<"Block", "block"> {
   let genVerifyDecl = 1;
 }
 
+def Sluice_RunType : Sluice_Type<"Run", "run"> {
+  let summary = "rows that were launched together";
+  let description = [{
+    Rows on their way through a pipeline, whose answers have yet to come.
+
+    ```mlir
+    !sluice.run
+    ```
+  }];
+}
+
+def Sluice_GuessesType : Sluice_Type<"Guesses", "guesses"> {
+  let summary = "a tree of guessed tokens";
+  let description = [{
+    Tokens that a draft thinks may follow, as a tree: each names the one that it
+    follows. It may still be growing.
+
+    ```mlir
+    !sluice.guesses
+    ```
+  }];
+}
+
+def Sluice_FrameType : Sluice_Type<"Frame", "frame"> {
+  let summary = "one message of a channel";
+  let description = [{
+    What is sent at once, one for each step and hop. `rows` are rows of a batch,
+    with their activations where a type is given; `tokens` are answers: for each
+    row that asked the token that follows; `guesses` are a draft's answers: for
+    each row the likeliest tokens and how likely they are.
+
+    ```mlir
+    !sluice.frame<rows>, !sluice.frame<rows, tensor<?x256xf32>>,
+    !sluice.frame<tokens>, !sluice.frame<guesses>
+    ```
+
+    Constraints:
+    - (C1) activations are rows of features, and only frames of `rows` have
+      them.
+  }];
+  let parameters = (ins EnumParameter<Sluice_FrameKind>:$kind,
+                        OptionalParameter<"::mlir::Type">:$activations);
+  let assemblyFormat = "`<` $kind (`,` $activations^)? `>`";
+  let genVerifyDecl = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Type constraints of operands and results
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,9 @@
 #ifndef SLUICE_DIALECT_SLUICE_TRANSFORMS_PASSES_H
 #define SLUICE_DIALECT_SLUICE_TRANSFORMS_PASSES_H
 
+#include "sluice/Dialect/Sluice/IR/SluiceDialect.h"
+#include "sluice/Dialect/Sluice/IR/SluiceTypes.h"
+
 #include "mlir/Pass/Pass.h"
 
 namespace sluice {

@@ -16,22 +16,286 @@ def VerifyPhase : Pass<"sluice-verify-phase", "::mlir::ModuleOp"> {
     Each phase names the IR that is legal in it. Whoever makes a phase ends with
     this pass, so that whoever reads it need not expect anything else.
 
-    - `model`: one `sluice.model`, the files and weights it refers to, and at
-      most one tokenizer. Only ops of the dialect `sluice`.
-    - `kernels`: one `sluice.program` with its files, weights and tokenizer, and
-      code in the dialects `arith`, `func`, `llvm`, `math`, `memref`, `scf` and
-      `vector`, with `sluice.view` between them. No other op of the dialect
-      `sluice`.
+    - `model`: one `sluice.model`, or two where a draft was merged in, with the
+      files and weights they refer to and at most one tokenizer each. Only ops
+      of the dialect `sluice`.
+    - `pipeline`: one `sluice.generate`, and the `sluice.pipeline` it launches
+      with its stages. A `sluice.model` is the draft. One tokenizer at most.
+    - `program`: the same as `sluice.rank`s, `sluice.channel`s and
+      `sluice.worker`s; the draft is a `sluice.pipeline` of one worker. Each
+      channel has one end that sends and one that receives; they lead from the
+      head through the stages in order and back; and nobody waits in a cycle.
+    - `kernels`: `sluice.program`s and, where there are several, the
+      `sluice.plan` that names them, with ranks and channels, files, weights and
+      tokenizer, and code in the dialects `arith`, `func`, `llvm`, `math`,
+      `memref`, `scf` and `vector`, with `sluice.view` between them. No other
+      op of the dialect `sluice`.
+
+    In the phase `program` waiting is found by executing what ranks send and
+    receive, without computing anything. The head is taken at its worst: it
+    sends a run and every guess that may be behind it, as far as it ever has
+    frames in flight, before it looks at an answer. Channels hold as many frames
+    as their capacity says. Where nobody can go on, the cycle is printed.
 
     It changes nothing; an op that is not legal is an error at that op.
   }];
   let options = [
     Option<"phase", "phase", "std::string", "\"model\"",
-           "The phase to check for: model or kernels">
+           "The phase to check for: model, pipeline, program or kernels">
   ];
   let statistics = [
     Statistic<"opsChecked", "ops-checked", "Ops that were checked">
   ];
+}
+
+def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
+  let summary = "cuts a model into stages on devices";
+  let description = [{
+    Takes a module from the phase `model` to the phase `pipeline`. A model that is
+    too large or too slow for one machine is cut between layers into
+    `sluice.stage`s, each placed on a device of a described cluster; a
+    `sluice.pipeline` puts them in order and a `sluice.generate` says what is done
+    with it for each token.
+
+    Of all ways to cut, the one whose slowest stage is the fastest is found
+    exactly, by dynamic programming (`runtime/cluster/Partition.h`). Steps are
+    costed by what the ops' `CostInterface` reports on a device's bandwidth and
+    FLOP/s, links by their bandwidth and latency; the embedding counts for the
+    first stage, the output layer for the last. A stage's weights and the cache of
+    its layers, for the whole context, fit its device; a draft (a second
+    `sluice.model`) has to fit the node that is kept for it, or the first stage's
+    beside the stage. Devices are used in the order of the description.
+
+    How many stages there are, where `stages` does not say, is what a single
+    request is served fastest with: by the planning model (R + 1) / (trip + R
+    slowest), R = a / (1 - a), a the `acceptance` where the module has a draft and 0
+    where it has none: without guesses nothing follows the certain row through the
+    pipeline, and every stage more is a hop more.
+
+    The cluster becomes the module's `dlti.target_system_spec`. Each stage gets its
+    predicted `costs`. Why a cut is where it is, is said in a remark (category
+    `sluice-partition-stages`).
+
+    Errors: too little memory, with what is missing; fewer layers or devices than
+    stages; a description that cannot be read.
+
+    ```mlir
+    sluice.model @main(%batch: !sluice.batch) {...} {
+      %h = sluice.embed ...
+      %h0 = sluice.layer 0 (%x = %h) ...
+      %h1 = sluice.layer 1 (%x = %h0) ...
+      ...
+      sluice.return %logits
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+        (%batch: !sluice.batch) -> tensor<?x256xf32> {
+      %h = sluice.embed ...
+      %h0 = sluice.layer 0 (%x = %h) ...
+      sluice.forward %h0
+    }
+    sluice.stage @main.s1 on(#sluice.place<node = "n1", device = 0>)
+        (%batch: !sluice.batch, %h: tensor<?x256xf32>) -> tensor<?x4096xf32> {
+      %h1 = sluice.layer 1 (%x = %h) ...
+      ...
+      sluice.forward %logits
+    }
+    sluice.pipeline @main stages [@main.s0, @main.s1] attributes {...}
+    sluice.generate @generate target(@main) {
+      %run = sluice.launch @main : !sluice.run
+      %n = sluice.verify %run : index
+      sluice.commit %run, %n
+      sluice.emit %n
+      sluice.end
+    }
+    ```
+  }];
+  let options = [
+    Option<"clusterFile", "cluster", "std::string", "\"\"",
+           "The file that describes the cluster; none: the module's "
+           "dlti.target_system_spec, or as many equal nodes as stages">,
+    Option<"stages", "stages", "int64_t", "0",
+           "Exactly so many stages; 0: as many as serve a request fastest, or one "
+           "where no cluster is described">,
+    Option<"context", "context", "int64_t", "1024",
+           "Positions that a row attends to in predicted times, the model's "
+           "context at most">,
+    Option<"acceptance", "acceptance", "double", "0.8",
+           "The chance that a guess of the draft comes true">,
+    Option<"target", "target", "std::string", "\"main\"",
+           "The name of the sluice.model that is cut">
+  ];
+  let statistics = [
+    Statistic<"stagesCut", "stages-cut", "Stages that were made">
+  ];
+  let dependentDialects = ["::sluice::ir::SluiceDialect",
+                           "::mlir::DLTIDialect"];
+}
+
+def InsertCheckpoints : Pass<"sluice-insert-checkpoints", "::mlir::ModuleOp"> {
+  let summary = "bounds how long cancelled rows are computed";
+  let description = [{
+    A row that has died is computed on to the next `sluice.checkpoint`. This pass
+    puts checkpoints into the stages, and into the draft, so that by the cost
+    model no stretch between two takes longer than `max-latency-us`. PipeInfer's
+    early inference cancellation, arXiv 2407.11798, section III.
+
+    It goes through a stage's ops in the order of their execution, into layers,
+    and ends a stretch before the op that would make it too long: as late as can
+    be, so that there are no more than needed and none can be spared. A
+    matrix product that is too long by itself is computed in columns, with
+    checkpoints between; their bits are those of the whole product. What else is
+    too long by itself is said in a remark.
+
+    Stretches are measured with as many rows as put the weights to full use, at
+    most `rows`: the fewest for which what rows add to a step takes as long as
+    reading its weights. So a prompt can be computed in steps of so many rows and
+    lose next to nothing. `step_rows` says how many rows a step can have at most before a
+    stretch takes too long; the head cuts prompts by it.
+
+    With `max-latency-us=0` nothing is inserted and `step_rows` is `rows`. A
+    draft's `costs` are set as well. How many checkpoints a stage got is said in a
+    remark (category `sluice-insert-checkpoints`).
+
+    ```mlir
+    %y = sluice.linear %x, %w : ...
+    %z = sluice.linear %y, %v : ...
+    ```
+
+    becomes
+
+    ```mlir
+    %y = sluice.linear %x, %w : ...
+    %b1, %y1 = sluice.checkpoint %b0, %y : ...
+    %z = sluice.linear %y1, %v : ...
+    ```
+  }];
+  let options = [
+    Option<"maxLatency", "max-latency-us", "int64_t", "500",
+           "The longest that a stretch may take, in microseconds; 0: no limit">,
+    Option<"rows", "rows", "int64_t", "512", "Rows of a step at most">,
+    Option<"context", "context", "int64_t", "1024",
+           "Positions that a row attends to in predicted times, the model's "
+           "context at most">
+  ];
+  let statistics = [
+    Statistic<"checkpointsInserted", "checkpoints-inserted",
+              "Checkpoints that were inserted">,
+    Statistic<"productsSplit", "products-split",
+              "Matrix products that are computed in columns">
+  ];
+  let dependentDialects = ["::sluice::ir::SluiceDialect"];
+}
+
+def InsertSpeculation : Pass<"sluice-insert-speculation", "::mlir::ModuleOp"> {
+  let summary = "adds a draft and its guesses to a pipeline";
+  let description = [{
+    A pipeline that serves one request is idle most of the time: a token must
+    come out at its end before the next one can go in. This pass adds a
+    `sluice.speculate` to the `sluice.generate`: while the certain row is on its
+    way, the draft keeps guessing and its guesses follow. PipeInfer, arXiv
+    2407.11798.
+
+    Verification compares token ids, so draft and target must mean the same by
+    them. The pass refuses a draft whose vocabulary or tokenizer differs and
+    names the first difference. It then drops the draft's tokenizer, the one
+    whose name begins with the draft's and a dot. Where the draft's context is
+    shorter than the target's, positions beyond it are not guessed, which is a
+    warning.
+
+    ```mlir
+    %run = sluice.launch @main : !sluice.run
+    %n = sluice.verify %run : index
+    sluice.commit %run, %n
+    ```
+
+    becomes
+
+    ```mlir
+    %run = sluice.launch @main : !sluice.run
+    %guesses = sluice.speculate draft(@draft) behind(%run) placement(own)
+      depth 32 width 4 : !sluice.guesses
+    %n = sluice.verify %run, %guesses : index
+    sluice.commit %run, %n
+    ```
+  }];
+  let options = [
+    Option<"draft", "draft", "std::string", "\"draft\"",
+           "The name of the draft's sluice.model">,
+    Option<"placement", "placement", "::sluice::ir::Placement",
+           "::sluice::ir::Placement::Own", "Where the draft runs",
+           [{::llvm::cl::values(
+             clEnumValN(::sluice::ir::Placement::Own, "own",
+                        "on a rank of its own, with the head"),
+             clEnumValN(::sluice::ir::Placement::Head, "head",
+                        "on the first stage's rank, with the head"))}]>,
+    Option<"depth", "depth", "int64_t", "32",
+           "Guesses on a path beyond the last known token, at most">,
+    Option<"width", "width", "int64_t", "4",
+           "Guesses for one row's next token, at most">
+  ];
+  let statistics = [
+    Statistic<"draftsAdded", "drafts-added", "Drafts that were added">,
+    Statistic<"tokensCompared", "tokens-compared",
+              "Tokens of the two tokenizers that were compared">
+  ];
+  let dependentDialects = ["::sluice::ir::SluiceDialect"];
+}
+
+def SplitRanks : Pass<"sluice-split-ranks", "::mlir::ModuleOp"> {
+  let summary = "makes one program for each rank";
+  let description = [{
+    Takes a module from the phase `pipeline` to the phase `program`. Stages run
+    on different devices and send each other rows: from here on the IR says who
+    sends what to whom, with a bound on how much can lie between them, so that
+    what could wait for ever is found while compiling.
+
+    Each stage becomes a `sluice.worker` that receives, computes and sends; the
+    draft becomes one as well. Without a draft, or with the draft at the head,
+    rank r has stage r and rank 0 also the head; with a draft on a rank of its
+    own that is rank 0, with the head, and rank r has stage r - 1. There is a
+    `sluice.channel` from the head to the first stage, from each stage to the
+    next, and from the last back to the head; and two between head and draft,
+    which are at one rank.
+
+    ```mlir
+    sluice.stage @main.s1 on(#sluice.place<node = "n1", device = 0>)
+        (%batch: !sluice.batch, %h: tensor<?x256xf32>) -> tensor<?x256xf32> {
+      ...
+      sluice.forward %y : tensor<?x256xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    sluice.rank @rank1 index 1 on(#sluice.place<node = "n1", device = 0>)
+    sluice.channel @c1 from @rank0 to @rank1 capacity 256
+      : !sluice.frame<rows, tensor<?x256xf32>>
+    sluice.worker @main.s1 at(@rank1) {
+      %b, %h = sluice.receive @c1 : tensor<?x256xf32>
+      ...
+      sluice.send @c2 %b, %y : tensor<?x256xf32>
+    }
+    ```
+
+    Capacities with which the ranks would wait for each other in a cycle are an
+    error that prints the cycle, as in `--sluice-verify-phase`.
+  }];
+  let options = [
+    Option<"capacity", "capacity", "int64_t", "256",
+           "Frames that each channel holds, at most">
+  ];
+  let statistics = [
+    Statistic<"ranksMade", "ranks", "Ranks that were made">,
+    Statistic<"channelsMade", "channels", "Channels between and in ranks">,
+    Statistic<"workersMade", "workers", "Stages and drafts made workers">
+  ];
+  let dependentDialects = ["::sluice::ir::SluiceDialect"];
 }
 
 #endif // SLUICE_DIALECT_SLUICE_TRANSFORMS_PASSES_TD

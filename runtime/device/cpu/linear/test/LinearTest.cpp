@@ -129,6 +129,36 @@ TEST_P(LinearTest, ARowIsTheSameAloneInCompanyAndOnManyThreads) {
   }
 }
 
+TEST_P(LinearTest, SomeColumnsAreThoseOfTheWhole) {
+  int64_t in = inputSizes().back();
+  for (int64_t out : {16, 150}) {
+    TestWeight weight(random, spec(out, in));
+    PackedWeight packed = weight.packed();
+    for (const LinearKernels *kernels : runnableKernels())
+      for (int64_t rows : {1, 5, 33}) {
+        TestRows x(random, packed.kind, rows, in);
+        std::vector<float> bias = randomFloats(random, size_t(out));
+        std::vector<float> whole =
+            runLinear(*kernels, packed, x.from(0), bias.data(), rows);
+        for (int64_t first = 0; first <= panelCount(out); ++first)
+          for (int64_t last = first; last <= panelCount(out); ++last) {
+            int64_t begin = std::min(out, first * panelColumns);
+            int64_t end = std::min(out, last * panelColumns);
+            std::vector<float> part =
+                runLinear(*kernels, columnsOf(packed, begin, end), x.from(0),
+                          bias.data() + begin, rows, 1 + last % 3);
+            std::vector<float> expected;
+            for (int64_t row = 0; row < rows; ++row)
+              expected.insert(expected.end(), whole.begin() + row * out + begin,
+                              whole.begin() + row * out + end);
+            ASSERT_TRUE(sameBits(part, expected))
+                << describe(kernels, weight.spec, rows) << " columns " << begin
+                << " to " << end;
+          }
+      }
+  }
+}
+
 TEST_P(LinearTest, NothingBeyondTheResultIsWritten) {
   int64_t in = inputSizes().front(), out = 17, rows = 3;
   TestWeight weight(random, spec(out, in));

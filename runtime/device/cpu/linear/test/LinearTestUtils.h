@@ -146,7 +146,8 @@ inline std::vector<float> runLinear(const LinearKernels &kernels,
 
 inline bool sameBits(const std::vector<float> &a, const std::vector<float> &b) {
   return a.size() == b.size() &&
-         std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+         (a.empty() ||
+          std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
 /// For messages: "avx2 q4_0 33x64 rows 5".

@@ -1,0 +1,74 @@
+//===- StepCost.h - what ops and stages cost ------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the IR costs by the cost model of runtime/cluster: each op as its
+// CostInterface says, on a device of the module's cluster.
+//
+// A *frame* is a sluice.model, sluice.stage or sluice.worker. What is executed
+// in a frame is, in order, its ops and those in its layers; ops without costs
+// take no time. Checkpoints cut that into *stretches*.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_ANALYSIS_STEPCOST_H
+#define SLUICE_ANALYSIS_STEPCOST_H
+
+#include "runtime/cluster/CostModel.h"
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+namespace sluice {
+
+/// What one op costs. A layer: all in it.
+cluster::OpCost costOf(ir::CostInterface op);
+
+/// What the parts of a frame cost: its layers, what comes before the first, and
+/// what comes after the last. `name` and `vocab` are left empty, `hidden` is
+/// the width of the layers.
+cluster::ModelCost costOfFrame(mlir::Operation *frame);
+
+/// The steps of a frame on a device.
+cluster::StageCost stageCostOf(mlir::Operation *frame,
+                               const cluster::Device &device);
+
+/// One executed op of a frame.
+struct FrameOp {
+  mlir::Operation *op = nullptr;
+  cluster::OpCost cost;
+  /// Behind the last layer: computed for rows that want an output.
+  bool ofOutput = false;
+
+  /// Seconds in a step of so many rows, all of which want an output.
+  double seconds(int64_t rows, int64_t context,
+                 const cluster::Device &device) const {
+    return cluster::opSeconds(cost, rows, context, device);
+  }
+};
+
+/// The ops of a frame that cost something, in the order of execution,
+/// checkpoints left out.
+llvm::SmallVector<FrameOp> executedOps(mlir::Operation *frame);
+
+/// The ops between checkpoints: one more than there are checkpoints.
+llvm::SmallVector<llvm::SmallVector<FrameOp>>
+stretchesOf(mlir::Operation *frame);
+
+/// How long each stretch takes in a step of `rows` rows; the device's overhead
+/// is in the first.
+llvm::SmallVector<double> stretchSeconds(mlir::Operation *frame, int64_t rows,
+                                         int64_t context,
+                                         const cluster::Device &device);
+
+/// Nanoseconds of a step by row count, as `costs` of the dialect's ops:
+/// positive, and never falling.
+llvm::SmallVector<int64_t> predictedCosts(const cluster::StageCost &cost,
+                                          int64_t context);
+
+} // namespace sluice
+
+#endif // SLUICE_ANALYSIS_STEPCOST_H

@@ -1,0 +1,157 @@
+//===- Explain.cpp - a table of the stages --------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Analysis/Explain.h"
+
+#include "runtime/cluster/Units.h"
+#include "sluice/Analysis/ClusterSpec.h"
+#include "sluice/Analysis/StepCost.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <vector>
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::ir;
+using namespace sluice::cluster;
+
+namespace {
+
+/// Columns as wide as their widest cell; the first is flush left, numbers
+/// right.
+class Table {
+public:
+  explicit Table(std::vector<std::string> head) { rows.push_back(head); }
+
+  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
+
+  std::string print() const {
+    std::vector<size_t> widths(rows.front().size());
+    for (const auto &row : rows)
+      for (size_t c = 0; c < row.size(); ++c)
+        widths[c] = std::max(widths[c], row[c].size());
+    std::string text;
+    for (const auto &row : rows) {
+      std::string line;
+      for (size_t c = 0; c < row.size(); ++c) {
+        std::string padding(widths[c] - row[c].size(), ' ');
+        line += c < leftColumns ? row[c] + padding : padding + row[c];
+        line += "  ";
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + "\n";
+    }
+    return text;
+  }
+
+private:
+  static constexpr size_t leftColumns = 3; // stage, place, layers
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// What a row of the table is about.
+struct Line {
+  std::string name;
+  Operation *frame = nullptr; ///< a sluice.stage, or the draft's sluice.model
+  PlaceAttr place;
+  std::optional<ArrayRef<int64_t>> costs;
+  std::optional<int64_t> stepRows;
+};
+
+/// Seconds of a step of `rows` rows, which is one of the row counts.
+double secondsOf(ArrayRef<int64_t> costs, int32_t rows) {
+  size_t index = size_t(llvm::find(StepTimes::rowCounts, rows) -
+                        StepTimes::rowCounts.begin());
+  return double(costs[index]) * 1e-9;
+}
+
+std::string layersOf(Operation *frame) {
+  auto layers = frame->getRegion(0).getOps<LayerOp>();
+  if (layers.empty())
+    return "none";
+  int64_t first = int64_t((*layers.begin()).getIndex()), last = first;
+  for (LayerOp layer : layers)
+    last = int64_t(layer.getIndex());
+  return first == last ? std::to_string(first)
+                       : std::to_string(first) + "-" + std::to_string(last);
+}
+
+int64_t checkpointsOf(Operation *frame) {
+  return int64_t(stretchesOf(frame).size()) - 1;
+}
+
+/// The stages in order, and the draft.
+Expected<std::vector<Line>> rowsOf(ModuleOp module, PipelineOp pipeline) {
+  SymbolTable symbols(module);
+  std::vector<Line> rows;
+  for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>()) {
+    auto stage = symbols.lookup<StageOp>(name.getValue());
+    if (!stage)
+      return failure("'", name.getValue().str(), "' is no sluice.stage");
+    rows.push_back({stage.getSymName().str(), stage, stage.getPlaceAttr(),
+                    stage.getCosts(), stage.getStepRows()});
+  }
+  for (auto generate : module.getOps<GenerateOp>())
+    if (SpeculateOp speculate = generate.getSpeculate()) {
+      auto draft = symbols.lookup<ModelOp>(speculate.getDraft());
+      bool own = speculate.getPlacement() == Placement::Own;
+      PlaceAttr place = generate.getPlaceAttr();
+      if (draft)
+        rows.push_back({draft.getSymName().str(), draft,
+                        own && place ? place : rows.front().place,
+                        speculate.getCosts(), speculate.getStepRows()});
+    }
+  return rows;
+}
+
+} // namespace
+
+Expected<std::string> sluice::explainStages(ModuleOp module) {
+  auto pipelines = module.getOps<PipelineOp>();
+  if (!llvm::hasSingleElement(pipelines))
+    return failure("the module has no single sluice.pipeline");
+  PipelineOp pipeline = *pipelines.begin();
+  Expected<Cluster> cluster = getCluster(module);
+  if (!cluster)
+    return cluster.status();
+  Expected<std::vector<Line>> rows = rowsOf(module, pipeline);
+  if (!rows)
+    return rows.status();
+
+  int64_t context = int64_t(pipeline.getContextLength());
+  Table table({"stage", "place", "layers", "weights", "step of 1 row",
+               "of 8 rows", "memory", "of", "checkpoints", "step rows"});
+  double slowest = 0, sum = 0;
+  for (const Line &row : *rows) {
+    Expected<Place> place = fromPlaceAttr(*cluster, row.place);
+    if (!place)
+      return place.status();
+    const Device &device = cluster->device(*place);
+    StageCost cost = stageCostOf(row.frame, device);
+    SmallVector<int64_t> costs =
+        row.costs ? llvm::to_vector(*row.costs)
+                  : predictedCosts(cost, std::min<int64_t>(context, 1024));
+    if (isa<StageOp>(row.frame)) {
+      slowest = std::max(slowest, secondsOf(costs, 1));
+      sum += secondsOf(costs, 1);
+    }
+    int64_t memory =
+        cost.memoryBytes() + context * cost.cacheBytesPerPosition();
+    table.add({row.name, cluster->placeName(*place), layersOf(row.frame),
+               formatBytes(double(cost.memoryBytes())),
+               formatSeconds(secondsOf(costs, 1)),
+               formatSeconds(secondsOf(costs, 8)), formatBytes(double(memory)),
+               formatBytes(double(device.memoryBytes)),
+               std::to_string(checkpointsOf(row.frame)),
+               row.stepRows ? std::to_string(*row.stepRows) : "-"});
+  }
+  return table.print() + "slowest stage " + formatSeconds(slowest) +
+         ", all stages one after the other " + formatSeconds(sum) +
+         ", without links\n";
+}

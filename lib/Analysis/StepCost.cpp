@@ -1,0 +1,161 @@
+//===- StepCost.cpp - what ops and stages cost ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Analysis/StepCost.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::ir;
+using namespace sluice::cluster;
+
+OpCost sluice::costOf(CostInterface op) {
+  return {.weightBytes = op.getWeightBytes(),
+          .flopsPerRow = op.getFlopsPerRow(),
+          .flopsPerRowAndPosition = op.getFlopsPerRowAndPosition(),
+          .cacheBytesPerPosition = op.getCacheBytesPerPosition(),
+          .bytesPerRow = op.getBytesPerRow()};
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of a frame
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The weights of a part, each once, with their bytes.
+using Weights = llvm::MapVector<StringRef, int64_t>;
+
+} // namespace
+
+static int64_t bytesOf(ParamOp param) {
+  RankedTensorType type = param.getValue().getType();
+  std::optional<uint64_t> bytes = getWeightBytes(type, getElementFormat(type));
+  // The verifier of sluice.weight has counted them.
+  return bytes ? int64_t(*bytes) : 0;
+}
+
+/// Adds what an op outside layers reads.
+static void addWeights(Operation *op, Weights &weights) {
+  for (Value operand : op->getOperands())
+    if (auto param = operand.getDefiningOp<ParamOp>())
+      weights[param.getWeight()] = bytesOf(param);
+}
+
+static int64_t sumOf(const Weights &weights) {
+  int64_t sum = 0;
+  for (const auto &[name, bytes] : weights)
+    sum += bytes;
+  return sum;
+}
+
+static PartCost costOfLayer(LayerOp layer) {
+  PartCost part;
+  Weights weights;
+  for (Operation &op : layer.getBody().front()) {
+    addWeights(&op, weights);
+    if (auto costs = dyn_cast<CostInterface>(op);
+        costs && !isa<CheckpointOp>(op))
+      part.ops.push_back(costOf(costs));
+  }
+  part.memoryBytes = sumOf(weights);
+  return part;
+}
+
+ModelCost sluice::costOfFrame(Operation *frame) {
+  ModelCost model;
+  Weights before, behind;
+  for (Operation &op : frame->getRegion(0).front()) {
+    if (auto layer = dyn_cast<LayerOp>(op)) {
+      model.layers.push_back(costOfLayer(layer));
+      model.hidden = getWidth(layer.getResult().getType());
+      continue;
+    }
+    bool isFirst = model.layers.empty();
+    addWeights(&op, isFirst ? before : behind);
+    if (auto costs = dyn_cast<CostInterface>(op);
+        costs && !isa<CheckpointOp>(op))
+      (isFirst ? model.embedding : model.output).ops.push_back(costOf(costs));
+  }
+  model.embedding.memoryBytes = sumOf(before);
+  model.output.memoryBytes = sumOf(behind);
+  for (const auto &[name, bytes] : before)
+    if (behind.contains(name))
+      model.tiedBytes += bytes;
+  return model;
+}
+
+StageCost sluice::stageCostOf(Operation *frame, const Device &device) {
+  ModelCost model = costOfFrame(frame);
+  return {model, wholeModel(model), device};
+}
+
+//===----------------------------------------------------------------------===//
+// Stretches
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit` for each executed op and each checkpoint.
+static void walkExecuted(Operation *frame,
+                         llvm::function_ref<void(Operation *, bool)> visit) {
+  bool behindLayers = false;
+  for (Operation &op : frame->getRegion(0).front()) {
+    auto layer = dyn_cast<LayerOp>(op);
+    if (!layer) {
+      visit(&op, behindLayers);
+      continue;
+    }
+    for (Operation &inner : layer.getBody().front())
+      visit(&inner, /*behindLayers=*/false);
+    behindLayers = true;
+  }
+}
+
+SmallVector<SmallVector<FrameOp>> sluice::stretchesOf(Operation *frame) {
+  SmallVector<SmallVector<FrameOp>> stretches(1);
+  walkExecuted(frame, [&](Operation *op, bool behindLayers) {
+    if (isa<CheckpointOp>(op))
+      stretches.emplace_back();
+    else if (auto costs = dyn_cast<CostInterface>(op))
+      stretches.back().push_back({op, costOf(costs), behindLayers});
+  });
+  return stretches;
+}
+
+SmallVector<FrameOp> sluice::executedOps(Operation *frame) {
+  SmallVector<FrameOp> ops;
+  for (const SmallVector<FrameOp> &stretch : stretchesOf(frame))
+    llvm::append_range(ops, stretch);
+  return ops;
+}
+
+SmallVector<double> sluice::stretchSeconds(Operation *frame, int64_t rows,
+                                           int64_t context,
+                                           const Device &device) {
+  SmallVector<double> seconds;
+  for (const SmallVector<FrameOp> &stretch : stretchesOf(frame)) {
+    double sum = seconds.empty()
+                     ? device.overheadSeconds + double(rows) * device.rowSeconds
+                     : 0;
+    for (const FrameOp &op : stretch)
+      sum += op.seconds(rows, context, device);
+    seconds.push_back(sum);
+  }
+  return seconds;
+}
+
+SmallVector<int64_t> sluice::predictedCosts(const StageCost &cost,
+                                            int64_t context) {
+  SmallVector<int64_t> nanos;
+  int64_t least = 1;
+  for (Time time : cost.table(context))
+    nanos.push_back(least = std::max(least, int64_t(time.count())));
+  return nanos;
+}

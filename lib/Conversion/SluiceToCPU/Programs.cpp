@@ -1,0 +1,159 @@
+//===- Programs.cpp - what of a module becomes programs -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Programs.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+using namespace sluice::ir;
+using namespace sluice::tocpu;
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+/// What models and pipelines both say of the model.
+template <typename Op>
+static ProgramSource makeSource(Operation *frame, Op model) {
+  ProgramSource source;
+  source.frame = frame;
+  source.architecture = model.getArchitectureAttr();
+  source.modelName = model.getModelNameAttr();
+  source.vocabSize = model.getVocabSizeAttr();
+  source.contextLength = model.getContextLengthAttr();
+  source.eosTokens = llvm::to_vector(model.getEosTokens());
+  return source;
+}
+
+static LogicalResult addWorkers(PipelineOp pipeline,
+                                SmallVectorImpl<ProgramSource> &sources) {
+  for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>()) {
+    auto worker =
+        SymbolTable::lookupNearestSymbolFrom<WorkerOp>(pipeline, name);
+    if (!worker)
+      return pipeline.emitError("has the stage ")
+             << name
+             << ", which is not a sluice.worker: split the stages into ranks "
+                "first";
+    ProgramSource source = makeSource(worker, pipeline);
+    source.stepRows = worker.getStepRowsAttr();
+    source.costs = worker.getCostsAttr();
+    source.rank = worker.getRankAttr();
+    sources.push_back(std::move(source));
+  }
+  return success();
+}
+
+FailureOr<SmallVector<ProgramSource>>
+sluice::tocpu::findPrograms(ModuleOp module) {
+  SmallVector<ProgramSource> sources;
+  for (PipelineOp pipeline : module.getOps<PipelineOp>())
+    if (failed(addWorkers(pipeline, sources)))
+      return failure();
+  for (WorkerOp worker : module.getOps<WorkerOp>())
+    if (llvm::none_of(sources, [&](const ProgramSource &source) {
+          return source.frame == worker;
+        }))
+      return worker.emitError("is not a stage of any sluice.pipeline");
+  if (!sources.empty())
+    return sources;
+
+  auto models = llvm::to_vector(module.getOps<ModelOp>());
+  if (models.size() != 1)
+    return module.emitError("expected one sluice.model, found ")
+           << models.size();
+  sources.push_back(makeSource(models.front(), models.front()));
+  return sources;
+}
+
+//===----------------------------------------------------------------------===//
+// Plan
+//===----------------------------------------------------------------------===//
+
+/// The program of a draft, which is a pipeline of one stage.
+static FailureOr<FlatSymbolRefAttr> findDraft(SpeculateOp speculate) {
+  auto pipeline = SymbolTable::lookupNearestSymbolFrom<PipelineOp>(
+      speculate, speculate.getDraftAttr());
+  if (!pipeline || pipeline.getStages().size() != 1)
+    return speculate.emitError("needs a draft of one stage");
+  return cast<FlatSymbolRefAttr>(pipeline.getStages()[0]);
+}
+
+/// The channels from the head through the stages and back, in that order.
+static SmallVector<ChannelOp> findChannels(GenerateOp generate,
+                                           PipelineOp target) {
+  SmallVector<ChannelOp> channels;
+  auto add = [&](FlatSymbolRefAttr name) {
+    channels.push_back(
+        SymbolTable::lookupNearestSymbolFrom<ChannelOp>(generate, name));
+  };
+  for (auto name : target.getStages().getAsRange<FlatSymbolRefAttr>()) {
+    auto worker = SymbolTable::lookupNearestSymbolFrom<WorkerOp>(target, name);
+    add(worker.getReceive().getChannelAttr());
+  }
+  add(generate.getLaunch().getResultsAttr());
+  return channels;
+}
+
+static void eraseChannel(SpeculateOp user, FlatSymbolRefAttr name) {
+  if (name)
+    SymbolTable::lookupNearestSymbolFrom<ChannelOp>(user, name)->erase();
+}
+
+FailureOr<PlanSource> sluice::tocpu::findPlan(ModuleOp module) {
+  PlanSource source;
+  auto generates = llvm::to_vector(module.getOps<GenerateOp>());
+  if (generates.empty())
+    return source;
+  if (generates.size() > 1)
+    return generates[1].emitError("is the second: an executable has one head");
+  source.generate = generates.front();
+  if (!source.generate.getRankAttr() ||
+      !source.generate.getLaunch().getResultsAttr())
+    return source.generate.emitError(
+        "has no rank or channels: split the stages into ranks first");
+  source.target = SymbolTable::lookupNearestSymbolFrom<PipelineOp>(
+      source.generate, source.generate.getTargetAttr());
+  source.channels = findChannels(source.generate, source.target);
+  if (SpeculateOp speculate = source.generate.getSpeculate()) {
+    FailureOr<FlatSymbolRefAttr> draft = findDraft(speculate);
+    if (failed(draft))
+      return failure();
+    source.draft = *draft;
+  }
+  return source;
+}
+
+static void createPlan(const PlanSource &source) {
+  GenerateOp generate = source.generate;
+  OpBuilder b(generate);
+  SpeculateOp speculate = generate.getSpeculate();
+  PipelineOp target = source.target;
+  auto plan = PlanOp::create(
+      b, generate.getLoc(), generate.getRankAttr(), target.getStagesAttr(),
+      source.draft, speculate ? speculate.getPlacementAttr() : PlacementAttr(),
+      speculate ? speculate.getDepthAttr() : IntegerAttr(),
+      speculate ? speculate.getWidthAttr() : IntegerAttr(),
+      target.getMaxLatencyUsAttr());
+  for (ChannelOp channel : source.channels)
+    channel->moveBefore(plan);
+  if (speculate) {
+    eraseChannel(speculate, speculate.getViaAttr());
+    eraseChannel(speculate, speculate.getResultsAttr());
+  }
+  generate.erase();
+}
+
+void sluice::tocpu::lowerPlan(ModuleOp module, const PlanSource &source) {
+  if (source.generate)
+    createPlan(source);
+  for (PipelineOp pipeline :
+       llvm::make_early_inc_range(module.getOps<PipelineOp>()))
+    pipeline.erase();
+}

@@ -1,0 +1,55 @@
+//===- Programs.h - what of a module becomes programs ---------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_PROGRAMS_H
+#define SLUICE_LIB_CONVERSION_SLUICETOCPU_PROGRAMS_H
+
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace sluice::tocpu {
+
+/// A `sluice.worker` or `sluice.model` and what `sluice.program` will say of
+/// it. Attributes that it has none of are null.
+struct ProgramSource {
+  mlir::Operation *frame;
+  mlir::StringAttr architecture, modelName;
+  mlir::IntegerAttr vocabSize, contextLength;
+  llvm::SmallVector<int64_t> eosTokens;
+  mlir::IntegerAttr stepRows;
+  mlir::DenseI64ArrayAttr costs;
+  mlir::FlatSymbolRefAttr rank;
+};
+
+/// The workers of all pipelines in order; or the one model of a module that was
+/// not split. Reports a module that has neither, pipelines of stages that were
+/// not split into ranks, and workers of no pipeline.
+mlir::FailureOr<llvm::SmallVector<ProgramSource>>
+findPrograms(mlir::ModuleOp module);
+
+/// What becomes the `sluice.plan`; null where the module was not split.
+struct PlanSource {
+  ir::GenerateOp generate;
+  ir::PipelineOp target;
+  /// From the head through the stages and back.
+  llvm::SmallVector<ir::ChannelOp> channels;
+  mlir::FlatSymbolRefAttr draft; // the draft's worker, or null
+};
+
+/// Finds it while the workers are there. Reports a second head, one that is at
+/// no rank, and a draft of several stages.
+mlir::FailureOr<PlanSource> findPlan(mlir::ModuleOp module);
+
+/// Turns `sluice.generate` and the pipelines into `sluice.plan`, and puts its
+/// channels in order. Those between head and draft, which do not leave the
+/// rank, go.
+void lowerPlan(mlir::ModuleOp module, const PlanSource &source);
+
+} // namespace sluice::tocpu
+
+#endif // SLUICE_LIB_CONVERSION_SLUICETOCPU_PROGRAMS_H

@@ -1,0 +1,53 @@
+//===- RowFlow.h - what verifiers of models and stages share --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_LIB_DIALECT_SLUICE_IR_ROWFLOW_H
+#define SLUICE_LIB_DIALECT_SLUICE_IR_ROWFLOW_H
+
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+
+namespace sluice::ir {
+
+/// Follows the batch and the rows through a `sluice.model`, `sluice.stage` or
+/// `sluice.worker`: rows that `sluice.select_outputs` picked and those of the
+/// whole batch do not meet, and nothing from before a checkpoint is used behind
+/// it.
+mlir::LogicalResult verifyRowFlow(mlir::Operation *frame);
+
+/// Whether the rows are computed from what `sluice.select_outputs` picked.
+/// `frame` is the op that verifyRowFlow() took, and valid.
+bool isOfOutputs(mlir::Operation *frame, mlir::Value rows);
+
+/// Checks that the frame's layers are numbered `first`, `first` + 1, ... in
+/// order; without `first` from any number on. Returns the number that follows.
+mlir::FailureOr<int64_t> verifyLayerNumbers(mlir::Region &body,
+                                            std::optional<int64_t> first);
+
+/// Checks the attributes that predict a stage's step times.
+mlir::LogicalResult
+verifyPrediction(mlir::Operation *op,
+                 std::optional<llvm::ArrayRef<int64_t>> costs,
+                 std::optional<uint64_t> stepRows);
+
+/// Checks the table's rows against a vocabulary and a context.
+mlir::LogicalResult verifyTable(EmbedOp op, int64_t vocabSize,
+                                int64_t contextLength);
+
+/// The `Op` that `name` names, or an error that says that there is none.
+template <typename Op>
+mlir::FailureOr<Op> lookUp(mlir::Operation *user, mlir::FlatSymbolRefAttr name,
+                           mlir::SymbolTableCollection &symbols) {
+  auto found = symbols.lookupNearestSymbolFrom<Op>(user, name);
+  if (!found)
+    return user->emitOpError()
+           << name << " is not a " << Op::getOperationName();
+  return found;
+}
+
+} // namespace sluice::ir
+
+#endif // SLUICE_LIB_DIALECT_SLUICE_IR_ROWFLOW_H

@@ -1,0 +1,238 @@
+//===- SplitRanks.cpp - one program for each rank -------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+#include "sluice/Dialect/Sluice/Transforms/ChannelWaits.h"
+#include "sluice/Dialect/Sluice/Transforms/Passes.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/IR/Verifier.h"
+
+#define DEBUG_TYPE "sluice-split-ranks"
+
+namespace sluice {
+#define GEN_PASS_DEF_SPLITRANKS
+#include "sluice/Dialect/Sluice/Transforms/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::ir;
+
+//===----------------------------------------------------------------------===//
+// Workers
+//===----------------------------------------------------------------------===//
+
+/// The batch that is left at the end of a stage's body.
+static Value findLastBatch(Block &body, Value batch) {
+  for (Operation &op : body) {
+    if (auto checkpoint = dyn_cast<CheckpointOp>(op))
+      batch = checkpoint.getResultBatch();
+    auto layer = dyn_cast<LayerOp>(op);
+    if (layer && layer.getResultBatch())
+      batch = layer.getResultBatch();
+  }
+  return batch;
+}
+
+/// Moves the body of a stage or model into the worker: its arguments become
+/// what is received, its terminator's rows are sent.
+static void moveBody(Region &from, WorkerOp worker, FlatSymbolRefAttr in,
+                     FlatSymbolRefAttr out) {
+  worker.getBody().takeBody(from);
+  Block &body = worker.getBody().front();
+  Operation *end = body.getTerminator();
+  Value batch = findLastBatch(body, body.getArgument(0));
+  OpBuilder b(end);
+  SendOp::create(b, end->getLoc(), out, batch, end->getOperand(0));
+  end->erase();
+
+  b.setInsertionPointToStart(&body);
+  Type rows =
+      body.getNumArguments() > 1 ? body.getArgument(1).getType() : Type();
+  auto receive = ReceiveOp::create(
+      b, worker.getLoc(), BatchType::get(worker.getContext()), rows, in);
+  for (auto [argument, result] :
+       llvm::zip_equal(body.getArguments(), receive.getResults()))
+    argument.replaceAllUsesWith(result);
+  body.eraseArguments(0, body.getNumArguments());
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Makes ranks, channels and workers of one pipeline and its draft.
+class Splitter {
+public:
+  Splitter(ModuleOp module, GenerateOp generate, int64_t capacity)
+      : symbols(module), b(module.getContext()), generate(generate),
+        pipeline(symbols.lookup<PipelineOp>(generate.getTarget())),
+        capacity(capacity) {
+    for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>())
+      stages.push_back(symbols.lookup<StageOp>(name.getValue()));
+    b.setInsertionPoint(stages.front());
+  }
+
+  void split();
+
+  unsigned getRanks() const { return ranks.size(); }
+  unsigned getChannels() const { return channels; }
+  unsigned getWorkers() const { return workers; }
+
+private:
+  void makeRanks();
+  void makeStages();
+  void makeDraft();
+  FlatSymbolRefAttr makeChannel(StringRef name, FlatSymbolRefAttr from,
+                                FlatSymbolRefAttr to, FrameKind kind,
+                                Type activations = {});
+  WorkerOp makeWorker(StringRef name, Location loc, FlatSymbolRefAttr rank,
+                      DenseI64ArrayAttr costs, IntegerAttr stepRows);
+
+  SymbolTable symbols;
+  OpBuilder b;
+  GenerateOp generate;
+  PipelineOp pipeline;
+  int64_t capacity;
+  SmallVector<StageOp> stages;
+  SmallVector<FlatSymbolRefAttr> ranks;
+  unsigned channels = 0, workers = 0;
+};
+
+} // namespace
+
+void Splitter::split() {
+  makeRanks();
+  makeStages();
+  if (generate.getSpeculate())
+    makeDraft();
+  generate.setRankAttr(ranks.front());
+  generate.removePlaceAttr();
+}
+
+void Splitter::makeRanks() {
+  SpeculateOp speculate = generate.getSpeculate();
+  SmallVector<PlaceAttr> places;
+  if (speculate && speculate.getPlacement() == Placement::Own)
+    places.push_back(generate.getPlaceAttr() ? generate.getPlaceAttr()
+                                             : stages.front().getPlaceAttr());
+  for (StageOp stage : stages)
+    places.push_back(stage.getPlaceAttr());
+  for (auto [index, place] : llvm::enumerate(places)) {
+    auto rank = RankOp::create(b, generate.getLoc(),
+                               b.getStringAttr("rank" + Twine(index)),
+                               b.getI64IntegerAttr(index), place);
+    ranks.push_back(FlatSymbolRefAttr::get(symbols.insert(rank)));
+  }
+}
+
+FlatSymbolRefAttr Splitter::makeChannel(StringRef name, FlatSymbolRefAttr from,
+                                        FlatSymbolRefAttr to, FrameKind kind,
+                                        Type activations) {
+  auto type = FrameType::get(b.getContext(), kind, activations);
+  auto channel =
+      ChannelOp::create(b, generate.getLoc(), b.getStringAttr(name), from, to,
+                        b.getI64IntegerAttr(capacity), TypeAttr::get(type));
+  ++channels;
+  return FlatSymbolRefAttr::get(symbols.insert(channel));
+}
+
+WorkerOp Splitter::makeWorker(StringRef name, Location loc,
+                              FlatSymbolRefAttr rank, DenseI64ArrayAttr costs,
+                              IntegerAttr stepRows) {
+  auto worker =
+      WorkerOp::create(b, loc, b.getStringAttr(name), rank, costs, stepRows);
+  ++workers;
+  return worker;
+}
+
+void Splitter::makeStages() {
+  ArrayRef<FlatSymbolRefAttr> stageRanks =
+      ArrayRef(ranks).take_back(stages.size());
+  SmallVector<FlatSymbolRefAttr> hops = {
+      makeChannel("c0", ranks.front(), stageRanks.front(), FrameKind::Rows)};
+  for (size_t i = 1; i < stages.size(); ++i)
+    hops.push_back(makeChannel(("c" + Twine(i)).str(), stageRanks[i - 1],
+                               stageRanks[i], FrameKind::Rows,
+                               stages[i].getInput().getType()));
+  hops.push_back(makeChannel(("c" + Twine(stages.size())).str(),
+                             stageRanks.back(), ranks.front(),
+                             FrameKind::Tokens));
+  for (auto [i, stage] : llvm::enumerate(stages)) {
+    b.setInsertionPoint(stage);
+    WorkerOp worker =
+        makeWorker(stage.getSymName(), stage.getLoc(), stageRanks[i],
+                   stage.getCostsAttr(), stage.getStepRowsAttr());
+    moveBody(stage.getBody(), worker, hops[i], hops[i + 1]);
+    symbols.erase(stage);
+    symbols.insert(worker);
+  }
+  generate.getLaunch().setViaAttr(hops.front());
+  generate.getLaunch().setResultsAttr(hops.back());
+}
+
+/// The draft becomes a pipeline of one worker at the head's rank.
+void Splitter::makeDraft() {
+  SpeculateOp speculate = generate.getSpeculate();
+  auto draft = symbols.lookup<ModelOp>(speculate.getDraft());
+  b.setInsertionPoint(draft);
+  FlatSymbolRefAttr rank = ranks.front();
+  FlatSymbolRefAttr there = makeChannel("d0", rank, rank, FrameKind::Rows);
+  FlatSymbolRefAttr back = makeChannel("d1", rank, rank, FrameKind::Guesses);
+  StringAttr name = draft.getSymNameAttr();
+  WorkerOp worker =
+      makeWorker((name.getValue() + ".s0").str(), draft.getLoc(), rank,
+                 speculate.getCostsAttr(), speculate.getStepRowsAttr());
+  auto stage = FlatSymbolRefAttr::get(symbols.insert(worker));
+  moveBody(draft.getBody(), worker, there, back);
+  auto whole = PipelineOp::create(
+      b, draft.getLoc(), name, b.getArrayAttr(stage),
+      draft.getArchitectureAttr(), draft.getModelNameAttr(),
+      draft.getVocabSizeAttr(), draft.getContextLengthAttr(),
+      draft.getEosTokensAttr(), pipeline.getMaxLatencyUsAttr());
+  symbols.erase(draft);
+  symbols.insert(whole);
+  speculate.setViaAttr(there);
+  speculate.setResultsAttr(back);
+  speculate.removeCostsAttr();
+  speculate.removeStepRowsAttr();
+}
+
+namespace {
+
+class SplitRanksPass : public sluice::impl::SplitRanksBase<SplitRanksPass> {
+public:
+  using SplitRanksBase::SplitRanksBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto generates = llvm::to_vector(module.getOps<GenerateOp>());
+    if (generates.size() != 1 || generates.front().getRank()) {
+      module.emitError("expected one sluice.generate that is not at a rank");
+      return signalPassFailure();
+    }
+    Splitter splitter(module, generates.front(), capacity);
+    splitter.split();
+    if (failed(mlir::verify(module)) || failed(verifyChannels(module)))
+      return signalPassFailure();
+    ranksMade += splitter.getRanks();
+    channelsMade += splitter.getChannels();
+    workersMade += splitter.getWorkers();
+    remark::passed(generates.front().getLoc(),
+                   remark::RemarkOpts::name("ranks").category(DEBUG_TYPE))
+        << remark::metric("ranks", splitter.getRanks())
+        << remark::metric("channels", splitter.getChannels())
+        << remark::metric("workers", splitter.getWorkers())
+        << remark::metric("capacity", capacity.getValue());
+  }
+};
+
+} // namespace

@@ -1,0 +1,176 @@
+//===- LocalModel.cpp - all stages of a model in this process -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/LocalModel.h"
+
+#include "runtime/device/cpu/ProcessorCount.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::app;
+
+namespace {
+
+/// Beyond what any cache can hold; keeps products of limits from overflowing.
+constexpr int64_t maxTokens = int64_t(1) << 40;
+constexpr int64_t maxThreads = 1024;
+
+Status checkChain(const std::vector<cpu::Program> &programs) {
+  if (programs.empty())
+    return failure("model: no program");
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const cpu::Program &program = programs[i];
+    if (program.hasEmbedding != (i == 0))
+      return failure("model: stage ", i,
+                     i == 0 ? " has no embedding" : " has an embedding");
+    bool last = i + 1 == programs.size();
+    if (program.hasOutput != last)
+      return failure("model: stage ", i,
+                     last ? " has no output" : " has an output");
+    if (program.contextLength != programs[0].contextLength)
+      return failure("model: stage ", i, " has a context of ",
+                     program.contextLength, ", not ",
+                     programs[0].contextLength);
+    if (i > 0 && program.hiddenSize != programs[i - 1].hiddenSize)
+      return failure("model: stage ", i, " takes rows of ", program.hiddenSize,
+                     " numbers and is given ", programs[i - 1].hiddenSize);
+  }
+  return {};
+}
+
+/// Fills in what zeros stand for, and checks what CachePages does not.
+Expected<LocalModelLimits> resolve(LocalModelLimits limits,
+                                   int64_t contextLength) {
+  if (limits.contextLength == 0)
+    limits.contextLength = contextLength;
+  if (limits.contextLength < 1 || limits.contextLength > contextLength)
+    return failure("model: a context of ", limits.contextLength,
+                   " tokens is not between 1 and ", contextLength);
+  if (limits.sequences < 1 || limits.sequences > maxTokens / contextLength)
+    return failure("model: ", limits.sequences,
+                   " sequences is not between 1 "
+                   "and ",
+                   maxTokens / contextLength);
+  if (limits.cacheTokens == 0)
+    limits.cacheTokens = limits.sequences *
+                         CachePages::pagesFor(limits.contextLength) *
+                         CachePages::pageTokens;
+  if (limits.threads == 0)
+    limits.threads = std::min(cpu::defaultThreadCount(), maxThreads);
+  if (limits.threads < 1 || limits.threads > maxThreads)
+    return failure("model: ", limits.threads, " threads is not between 1 and ",
+                   maxThreads);
+  return limits;
+}
+
+} // namespace
+
+Expected<std::unique_ptr<LocalModel>>
+LocalModel::create(std::vector<cpu::Program> programs,
+                   const LocalModelLimits &wanted) {
+  if (Status s = checkChain(programs); !s.ok())
+    return s;
+  Expected<LocalModelLimits> limits =
+      resolve(wanted, programs[0].contextLength);
+  if (!limits)
+    return limits.status();
+  Expected<CachePages> pages =
+      CachePages::create({CachePages::pagesFor(limits->cacheTokens),
+                          limits->sequences, limits->contextLength});
+  if (!pages)
+    return pages.status();
+  std::unique_ptr<LocalModel> model(new LocalModel(*limits, pages.take()));
+  auto pool = std::make_shared<cpu::ThreadPool>(limits->threads);
+  model->bounds.threads = pool->threads();
+  for (cpu::Program &program : programs)
+    if (Status s = model->addStage(std::move(program), pool); !s.ok())
+      return s;
+  model->bounds.outputs = model->stages[0]->limits().outputs;
+  return model;
+}
+
+Status LocalModel::addStage(cpu::Program program,
+                            const std::shared_ptr<cpu::ThreadPool> &pool) {
+  cpu::ExecutorLimits limits;
+  limits.rows = bounds.rows;
+  limits.outputs = bounds.outputs;
+  limits.pages = pages.limits().pages;
+  limits.contextLength = bounds.contextLength;
+  bool sends = !program.hasOutput;
+  int64_t rowBytes =
+      program.hiddenSize * activationBytes(ActivationFormat::F32);
+  Expected<std::unique_ptr<cpu::Executor>> made =
+      cpu::Executor::create(std::move(program), limits, pool);
+  if (!made)
+    return made.status();
+  if (sends) {
+    activations[stages.size() % 2].resize(size_t(bounds.rows * rowBytes));
+    incoming.reserve(size_t(bounds.rows));
+  }
+  stages.push_back(made.take());
+  return {};
+}
+
+/// Makes room in the cache for every row, or for none.
+Status LocalModel::place(const StepBatch &batch) {
+  for (int64_t row = 0; row < batch.rows(); ++row) {
+    SequenceId sequence = batch.sequences()[row];
+    int64_t position = batch.positions()[row];
+    Status placed;
+    if (!pages.isOpen(sequence))
+      placed = failure("step: sequence ", sequence, " is not open");
+    else if (position != pages.length(sequence))
+      placed =
+          failure("step: sequence ", sequence, ": position ", position,
+                  " does not continue its ", pages.length(sequence), " tokens");
+    else
+      placed = pages.grow(sequence, position + 1);
+    if (!placed.ok()) {
+      unplace(batch, row);
+      return placed;
+    }
+  }
+  return {};
+}
+
+/// Takes the first `rows` rows out of the cache again.
+void LocalModel::unplace(const StepBatch &batch, int64_t rows) {
+  while (rows-- > 0)
+    pages.truncate(batch.sequences()[rows], batch.positions()[rows]);
+}
+
+Status LocalModel::executeStages(const StepBatch &batch) {
+  cpu::StepInput input;
+  input.batch = &batch;
+  input.pages = &pages;
+  incoming.clear();
+  for (size_t i = 0; i < stages.size(); ++i) {
+    std::vector<uint8_t> &sent = activations[i % 2];
+    input.incoming = incoming;
+    input.outgoing = sent;
+    if (Status s = stages[i]->execute(input); !s.ok())
+      return s;
+    if (i + 1 == stages.size())
+      break;
+    int64_t rowBytes =
+        stages[i]->hiddenSize() * activationBytes(input.outgoingFormat);
+    incoming.clear();
+    for (int64_t row = 0; row < batch.rows(); ++row)
+      incoming.push_back(sent.data() + row * rowBytes);
+  }
+  return {};
+}
+
+Status LocalModel::execute(const StepBatch &batch) {
+  if (Status s = place(batch); !s.ok())
+    return s;
+  Status executed = executeStages(batch);
+  if (!executed.ok())
+    unplace(batch, batch.rows());
+  return executed;
+}

@@ -1,0 +1,98 @@
+//===- LocalModel.h - all stages of a model in this process ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   Expected<std::unique_ptr<LocalModel>> model = LocalModel::create(programs,
+//                                                                    limits);
+//   Expected<SequenceId> id = (*model)->openSequence();
+//   StepBatch batch(limits.rows, limits.outputs);
+//   batch.add(*id, 0, token, /*wantsLogits=*/true);
+//   if (Status s = (*model)->execute(batch); !s.ok()) return s;
+//   std::span<const float> logits = (*model)->logits(0);
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_LOCALMODEL_H
+#define SLUICE_RUNTIME_APP_LOCALMODEL_H
+
+#include "runtime/device/cpu/Executor.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace sluice::app {
+
+/// Bounds of a LocalModel; all memory for them is reserved at the start.
+struct LocalModelLimits {
+  int64_t rows = 512;      ///< rows of a step
+  int64_t outputs = 1;     ///< rows of a step that ask for logits
+  int64_t sequences = 1;   ///< sequences open at the same time
+  int64_t cacheTokens = 0; ///< tokens of all sequences; 0: each a full context
+  int64_t contextLength = 0; ///< of one sequence; 0: the programs'
+  int64_t threads = 0;       ///< 0: defaultThreadCount()
+};
+
+/// All programs of one model, one after the other on the same threads: each
+/// step passes through every stage before the next one starts. Thread-
+/// compatible.
+class LocalModel {
+public:
+  /// `programs` are the stages in order. Errors: stages that do not follow each
+  /// other, those of Executor::create(), limits out of range.
+  static Expected<std::unique_ptr<LocalModel>>
+  create(std::vector<cpu::Program> programs, const LocalModelLimits &limits);
+
+  /// The limits in force: zeros replaced by what they stand for.
+  const LocalModelLimits &limits() const { return bounds; }
+  int64_t vocabSize() const { return stages.back()->vocabSize(); }
+
+  /// Opens an empty sequence. Error: as many as the limit are open.
+  Expected<SequenceId> openSequence() { return pages.open(); }
+  void closeSequence(SequenceId sequence) { pages.close(sequence); }
+  /// Tokens of the sequence in the cache.
+  int64_t sequenceLength(SequenceId sequence) const {
+    return pages.length(sequence);
+  }
+  /// Drops the cache of positions from `length` on; nothing where it is
+  /// shorter.
+  void truncateSequence(SequenceId sequence, int64_t length) {
+    pages.truncate(sequence, length);
+  }
+
+  /// Runs one step. Each sequence's rows must continue it: the first of them at
+  /// position sequenceLength(). Errors, and then nothing has changed: an
+  /// unknown sequence, a gap, a cache without room, those of
+  /// Executor::execute(). Allocates nothing but an error's message.
+  Status execute(const StepBatch &batch);
+
+  /// Logits of output `output` of the last step. Valid until the next
+  /// execute().
+  std::span<const float> logits(int64_t output) const {
+    return stages.back()->logits(output);
+  }
+
+private:
+  LocalModel(const LocalModelLimits &limits, CachePages pages)
+      : bounds(limits), pages(std::move(pages)) {}
+
+  Status addStage(cpu::Program program,
+                  const std::shared_ptr<cpu::ThreadPool> &pool);
+  Status place(const StepBatch &batch);
+  void unplace(const StepBatch &batch, int64_t rows);
+  Status executeStages(const StepBatch &batch);
+
+  LocalModelLimits bounds;
+  CachePages pages;
+  std::vector<std::unique_ptr<cpu::Executor>> stages;
+  /// Rows between two stages: what stage i sends lies in activations[i % 2].
+  std::vector<uint8_t> activations[2];
+  std::vector<const uint8_t *> incoming;
+};
+
+} // namespace sluice::app
+
+#endif // SLUICE_RUNTIME_APP_LOCALMODEL_H

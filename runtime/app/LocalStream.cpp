@@ -1,0 +1,131 @@
+//===- LocalStream.cpp - tokens of a model in this thread -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/LocalStream.h"
+
+#include "runtime/app/Interrupt.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::app;
+
+namespace {
+
+/// Prompt rows of a step.
+int64_t chunkRows(const Engine &engine) {
+  return std::min(engine.options().prefillChunk, engine.contextLength());
+}
+
+} // namespace
+
+LocalStream::LocalStream(Engine &engine, const RequestSpec &spec)
+    : engine(engine), spec(spec), sampler(engine.descriptor().vocabSize),
+      batch(needs(engine).rows, needs(engine).outputs) {}
+
+EngineNeeds LocalStream::needs(const Engine &engine) {
+  int64_t strangers = engine.options().company;
+  return {chunkRows(engine) + Company::maxRows * strangers, 1 + strangers,
+          1 + strangers};
+}
+
+Status LocalStream::start(std::span<const int32_t> tokens) {
+  LocalModel &model = engine.model();
+  Expected<SequenceId> id = model.openSequence();
+  if (!id)
+    return id.status();
+  Expected<Company> strangers =
+      Company::create(model, engine.options().company);
+  if (!strangers)
+    return strangers.status();
+  company = strangers.take();
+  sequence.emplace(*id, engine.contextLength());
+  prompt = tokens;
+  if (Status s = sequence->append(prompt); !s.ok())
+    return s;
+  Expected<bool> computed = compute();
+  return computed ? Status() : computed.status();
+}
+
+/// One step with some of the sequence's pending tokens and all strangers.
+Status LocalStream::step() {
+  LocalModel &model = engine.model();
+  batch.clear();
+  if (Status s = company->addBefore(batch); !s.ok())
+    return s;
+  int64_t before = batch.outputs();
+  int64_t rows = sequence->schedule(batch, chunkRows(engine), LogitsOf::Last);
+  bool hasLogits = batch.outputs() > before;
+  if (Status s = company->addBehind(batch); !s.ok())
+    return s;
+  if (Status s = model.execute(batch); !s.ok())
+    return s;
+  sequence->commit(rows);
+  if (hasLogits)
+    logits = model.logits(before);
+  return {};
+}
+
+/// Computes all pending tokens; false when the user interrupts.
+Expected<bool> LocalStream::compute() {
+  while (sequence->pending() > 0) {
+    if (interrupted()) {
+      reason = FinishReason::Cancelled;
+      return false;
+    }
+    if (Status s = step(); !s.ok())
+      return s;
+  }
+  return true;
+}
+
+/// Computes what the next token is sampled from; false when there is none.
+Expected<bool> LocalStream::advance() {
+  if (spec.maxTokens >= 0 && int64_t(output.size()) >= spec.maxTokens)
+    return false;
+  if (!output.empty()) {
+    // The last token need not fit the context: nothing comes after it.
+    if (sequence->length() == engine.contextLength())
+      return false;
+    if (Status s = sequence->append(output.back()); !s.ok())
+      return s;
+  }
+  return compute();
+}
+
+Expected<std::optional<TokenReport>> LocalStream::report(int32_t token) const {
+  if (spec.logProbabilities < 0)
+    return std::optional<TokenReport>();
+  Expected<LogProbabilities> all = LogProbabilities::of(logits);
+  if (!all)
+    return all.status();
+  return std::optional<TokenReport>(
+      {{token, all->logProbability(token)}, all->top(spec.logProbabilities)});
+}
+
+Expected<std::optional<StreamedToken>> LocalStream::next() {
+  std::optional<StreamedToken> none;
+  Expected<bool> more = advance();
+  if (!more)
+    return more.status();
+  if (!*more)
+    return none;
+  Expected<int32_t> token =
+      sampler.sample(logits, spec.sampling, prompt, output, sequence->length());
+  if (!token)
+    return token.status();
+  if (std::find(spec.stopTokens.begin(), spec.stopTokens.end(), *token) !=
+      spec.stopTokens.end()) {
+    reason = FinishReason::Stop;
+    return none;
+  }
+  Expected<std::optional<TokenReport>> reported = report(*token);
+  if (!reported)
+    return reported.status();
+  output.push_back(*token);
+  return std::optional(StreamedToken{*token, reported.take(), Clock::now()});
+}

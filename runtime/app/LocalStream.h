@@ -1,0 +1,59 @@
+//===- LocalStream.h - tokens of a model in this thread -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tokens of a model whose stages are all computed in this thread, one step
+// after the other: the shortest way for an executable of one stage.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_LOCALSTREAM_H
+#define SLUICE_RUNTIME_APP_LOCALSTREAM_H
+
+#include "runtime/app/Company.h"
+#include "runtime/app/Engine.h"
+#include "runtime/app/TokenStream.h"
+#include "runtime/core/Sampler.h"
+#include "runtime/core/Sequence.h"
+
+namespace sluice::app {
+
+/// Runs one sequence, alone or in company.
+class LocalStream final : public TokenStream {
+public:
+  /// `engine` and `spec` (whose prompt is not read) outlive the stream.
+  LocalStream(Engine &engine, const RequestSpec &spec);
+
+  /// What the model must have room for.
+  static EngineNeeds needs(const Engine &engine);
+
+  /// The engine is loaded. Errors: of the model.
+  Status start(std::span<const int32_t> prompt) override;
+  Expected<std::optional<StreamedToken>> next() override;
+  FinishReason finish() const override { return reason; }
+  std::span<const float> promptLogits() const override { return logits; }
+
+private:
+  Expected<bool> compute();
+  Status step();
+  Expected<bool> advance();
+  Expected<std::optional<TokenReport>> report(int32_t token) const;
+
+  Engine &engine;
+  const RequestSpec &spec;
+  Sampler sampler;
+  StepBatch batch;
+  std::optional<Sequence> sequence;
+  std::optional<Company> company;
+  std::span<const int32_t> prompt;
+  std::vector<int32_t> output;
+  std::span<const float> logits; // of the last token computed
+  FinishReason reason = FinishReason::Length;
+};
+
+} // namespace sluice::app
+
+#endif // SLUICE_RUNTIME_APP_LOCALSTREAM_H

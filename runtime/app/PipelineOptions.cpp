@@ -1,0 +1,124 @@
+//===- PipelineOptions.cpp - how stages and a draft run -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/PipelineOptions.h"
+
+#include <CLI/CLI.hpp>
+
+using namespace sluice;
+using namespace sluice::app;
+
+namespace {
+
+void addSpeculation(CLI::App &command, PipelineOptions &options) {
+  const std::map<std::string, SpeculationMode> modes = {
+      {"off", SpeculationMode::Off},
+      {"sync", SpeculationMode::Sync},
+      {"async", SpeculationMode::Async}};
+  command
+      .add_option_function<std::string>(
+          "--speculate",
+          [&options, modes](const std::string &name) {
+            options.speculation.mode = modes.at(name);
+            options.modeGiven = true;
+          },
+          "off: no guesses; sync: draft, verify as one batch, repeat; async: "
+          "guesses in flight all the time. Default: async where there is a "
+          "draft")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"off", "sync", "async"}));
+  command
+      .add_option("--speculate-depth", options.depth,
+                  "Guesses on one path at most; with sync: how many are "
+                  "drafted before each verification")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256));
+  command
+      .add_option("--speculate-width", options.width,
+                  "Candidates taken for each position at most; 1: a chain")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
+}
+
+void addTransport(CLI::App &command, PipelineOptions &options) {
+  const std::map<std::string, ActivationFormat> formats = {
+      {"f32", ActivationFormat::F32},
+      {"bf16", ActivationFormat::BF16},
+      {"f16", ActivationFormat::F16}};
+  command
+      .add_option_function<std::string>(
+          "--activations",
+          [&options, formats](const std::string &name) {
+            options.activations = formats.at(name);
+          },
+          "Rows between stages as f32, bf16 or f16; 16 bits halve the traffic "
+          "and round, so tokens can differ. Default: f32")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  command
+      .add_option("--trace", options.traceFile,
+                  "Write what every rank did, for Perfetto or chrome://tracing")
+      ->type_name("FILE");
+}
+
+void addEmulation(CLI::App &command, PipelineOptions &options) {
+  const char *group = "Emulation";
+  auto add = [&](const char *name, std::string &value, const char *type,
+                 const char *help) {
+    command.add_option(name, value, help)->type_name(type)->group(group);
+  };
+  add("--emulate", options.emulate, "CLUSTER.yaml",
+      "Let steps and messages take as long as on the described machines");
+  add("--emulate-target", options.emulateTarget, "MODEL",
+      "The described model whose layers the stages have; default: the file's");
+  add("--emulate-draft", options.emulateDraft, "MODEL", "The same, the draft");
+  command
+      .add_option("--emulate-max-latency-us", options.maxLatencyMicros,
+                  "Longest stretch of a step without a checkpoint; 0: none; "
+                  "default: as the program was compiled for")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(0), int64_t(1) << 40))
+      ->group(group);
+}
+
+void addTesting(CLI::App &command, PipelineOptions &options) {
+  const char *group = "Testing";
+  SpeculationOptions &speculation = options.speculation;
+  command
+      .add_option("--oracle-acceptance", options.oracleAcceptance,
+                  "Guess the true token with this chance, instead of by the "
+                  "draft model")
+      ->type_name("A")
+      ->check(CLI::Range(0.0, 1.0))
+      ->group(group);
+  command
+      .add_option("--oracle-seed", options.oracleSeed,
+                  "Another seed, other guesses")
+      ->type_name("N")
+      ->group(group);
+  auto flag = [&](const char *name, bool &value, bool set, const char *help) {
+    command.add_flag_callback(
+               name, [&value, set] { value = set; }, help)
+        ->group(group);
+  };
+  flag("--sync-split", speculation.splitRows, true,
+       "With sync: each row leaves as a frame of its own");
+  flag("--no-cancel", speculation.cancel, false,
+       "Do not tell stages what is dead");
+  flag("--no-continuous", speculation.continuous, false,
+       "Guess nothing new while results are outstanding");
+  flag("--no-fuse", options.fuse, false, "One frame a step");
+}
+
+} // namespace
+
+void app::addPipelineOptions(CLI::App &command, PipelineOptions &options) {
+  addSpeculation(command, options);
+  addTransport(command, options);
+  addEmulation(command, options);
+  addTesting(command, options);
+}

@@ -1,0 +1,52 @@
+//===- PipelineOptions.h - how stages and a draft run ---------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How an executable with stages or a draft runs: the part of the command line
+// that no single-stage executable needs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_PIPELINEOPTIONS_H
+#define SLUICE_RUNTIME_APP_PIPELINEOPTIONS_H
+
+#include "runtime/core/Speculation.h"
+#include "runtime/formats/Activations.h"
+
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace sluice::app {
+
+struct PipelineOptions {
+  SpeculationOptions speculation;
+  bool modeGiven = false;       ///< else Async where there is a draft
+  std::optional<int64_t> depth; ///< else the plan's
+  std::optional<int64_t> width; ///< else the plan's
+  ActivationFormat activations = ActivationFormat::F32;
+  bool fuse = true;
+  std::string traceFile;
+
+  std::string emulate;       ///< a cluster file; empty: none
+  std::string emulateTarget; ///< a described model; empty: the file's
+  std::string emulateDraft;
+  int64_t maxLatencyMicros = -1; ///< emulated checkpoints; -1: the program's
+
+  /// Guesses by an oracle that is right with this chance; no draft model.
+  std::optional<double> oracleAcceptance;
+  uint64_t oracleSeed = 1;
+};
+
+/// Adds the options to a command.
+void addPipelineOptions(CLI::App &command, PipelineOptions &options);
+
+} // namespace sluice::app
+
+#endif // SLUICE_RUNTIME_APP_PIPELINEOPTIONS_H

@@ -1,0 +1,339 @@
+//===- PipelineSession.cpp - the ranks of a plan, running -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/PipelineSession.h"
+
+#include "runtime/base/StandardOutput.h"
+#include "runtime/comm/EmulatedLinks.h"
+#include "runtime/comm/inproc/InprocCommunicator.h"
+#include "runtime/comm/mpi/MpiCommunicator.h"
+#include "runtime/device/cpu/ProcessorCount.h"
+#include "runtime/pipeline/OracleGuesser.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::app;
+
+using pipeline::RankRuntime;
+using pipeline::RankSetup;
+
+namespace {
+
+/// More than the head has in flight, which therefore never waits to send.
+constexpr int64_t channelCapacity = 512;
+constexpr std::chrono::milliseconds endPatience{5000};
+
+bool hasRole(const PlanRank &rank, RankRole::Kind kind) {
+  return std::any_of(
+      rank.roles.begin(), rank.roles.end(),
+      [kind](const RankRole &role) { return role.kind == kind; });
+}
+
+/// The number of the rank's stage, or -1.
+int64_t stageOf(const PlanRank &rank) {
+  for (const RankRole &role : rank.roles)
+    if (role.kind == RankRole::Kind::Stage)
+      return role.stage;
+  return -1;
+}
+
+StepTimes toTimes(const StepCosts &costs) { return StepTimes(costs); }
+
+} // namespace
+
+std::string app::describeRoles(const PlanRank &rank) {
+  std::string text;
+  for (const RankRole &role : rank.roles)
+    text += (text.empty() ? "" : ", ") + role.name();
+  return text;
+}
+
+bool PipelineSession::isWanted(const ExecutableDescriptor &executable,
+                               const PipelineOptions &options,
+                               const std::optional<comm::MpiLaunch> &launch) {
+  return executable.plan.ranks.size() > 1 || executable.plan.draft ||
+         options.oracleAcceptance || !options.emulate.empty() ||
+         !options.traceFile.empty() || (launch && launch->size > 1);
+}
+
+PipelineSession::PipelineSession(Engine &engine, const PipelineOptions &options,
+                                 const PipelineNeeds &needs)
+    : engine(engine), plan(engine.descriptor().plan), options(options),
+      needs(needs) {}
+
+PipelineSession::~PipelineSession() {
+  for (std::thread &server : servers)
+    server.join();
+}
+
+Expected<std::unique_ptr<PipelineSession>>
+PipelineSession::create(Engine &engine, const PipelineOptions &options,
+                        const PipelineNeeds &needs,
+                        const std::optional<comm::MpiLaunch> &launch) {
+  std::unique_ptr<PipelineSession> session(
+      new PipelineSession(engine, options, needs));
+  if (Status s = session->settleOptions(); !s.ok())
+    return s;
+  if (Status s = session->emulate(); !s.ok())
+    return s;
+  if (Status s = session->connect(launch); !s.ok())
+    return s;
+  if (Status s = session->makeRanks(); !s.ok()) {
+    // The others must not wait for a rank that will never come.
+    session->communicators.front()->abort(s);
+    return s;
+  }
+  return session;
+}
+
+//===----------------------------------------------------------------------===//
+// What was asked for
+//===----------------------------------------------------------------------===//
+
+/// Fills in what the plan and the model say where the options do not.
+Status PipelineSession::settleOptions() {
+  const ExecutableDescriptor &executable = engine.descriptor();
+  SpeculationOptions &speculation = options.speculation;
+  bool hasDraft = plan.draft.has_value() || options.oracleAcceptance;
+  if (!options.modeGiven)
+    speculation.mode = hasDraft ? SpeculationMode::Async : SpeculationMode::Off;
+  if (speculation.mode != SpeculationMode::Off && !hasDraft)
+    return failure("--speculate: this program has no draft: compile it with "
+                   "--draft");
+  if (plan.draft) {
+    speculation.depth = plan.draft->depth;
+    speculation.width = plan.draft->width;
+  }
+  speculation.depth = options.depth.value_or(speculation.depth);
+  speculation.width = options.width.value_or(speculation.width);
+  speculation.nodes = std::max(speculation.nodes, speculation.depth);
+
+  shape.identity = plan.identity;
+  shape.ranks = int64_t(plan.ranks.size());
+  shape.hasDraft = hasDraft;
+  shape.vocabSize = executable.vocabSize;
+  shape.hiddenSize = executable.hiddenSize;
+  shape.contextLength = engine.contextLength();
+  for (size_t stage = 0; stage < plan.stages.size(); ++stage)
+    shape.stageRanks.push_back(
+        plan.rankOf({RankRole::Kind::Stage, int64_t(stage)}));
+
+  settings.speculation = speculation;
+  settings.activations = options.activations;
+  settings.fuse = options.fuse;
+  settings.trace = !options.traceFile.empty();
+  settings.prefillRows = std::min(
+      {engine.options().prefillChunk, plan.stepRows, engine.contextLength()});
+  return {};
+}
+
+Status PipelineSession::emulate() {
+  if (options.emulate.empty())
+    return {};
+  pipeline::EmulationOptions wanted;
+  wanted.clusterFile = options.emulate;
+  wanted.target = options.emulateTarget;
+  wanted.draft = options.emulateDraft;
+  wanted.stages = int64_t(plan.stages.size());
+  wanted.hasDraft = shape.hasDraft;
+  wanted.ownDraftRank = !hasRole(plan.ranks.front(), RankRole::Kind::Stage);
+  wanted.maxLatency = options.maxLatencyMicros < 0
+                          ? plan.maxLatency
+                          : std::chrono::microseconds(options.maxLatencyMicros);
+  wanted.activations = options.activations;
+  wanted.prefillRows = settings.prefillRows;
+  Expected<pipeline::Emulation> made = pipeline::Emulation::create(wanted);
+  if (!made)
+    return made.status().withContext("--emulate");
+  emulation.emplace(made.take());
+  settings.prefillRows = emulation->stepRows();
+  return {};
+}
+
+/// What the speculation policy starts from, until it has measured.
+PipelineTimes PipelineSession::times() const {
+  if (emulation)
+    return emulation->times();
+  PipelineTimes times;
+  const PlanStage *slowest = &plan.stages.front();
+  for (const PlanStage &stage : plan.stages) {
+    times.roundTrip += stage.costs.front();
+    if (stage.costs.front() > slowest->costs.front())
+      slowest = &stage;
+  }
+  times.slowest = toTimes(slowest->costs);
+  times.cancelLatency =
+      plan.maxLatency.count() > 0 ? plan.maxLatency : slowest->costs.front();
+  if (plan.draft)
+    times.draft = toTimes(plan.draft->costs);
+  return times;
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+Status PipelineSession::connect(const std::optional<comm::MpiLaunch> &launch) {
+  comm::CommunicatorOptions limits;
+  limits.capacity = channelCapacity;
+  severalProcesses = launch && launch->size > 1;
+  if (severalProcesses) {
+    here = launch->rank;
+    Expected<std::unique_ptr<comm::Communicator>> made =
+        comm::connectMpi(*launch, limits);
+    if (!made)
+      return made.status();
+    communicators.push_back(made.take());
+  } else {
+    communicators = comm::makeInprocJob(shape.ranks, limits);
+  }
+  if (!emulation)
+    return {};
+  std::vector<comm::EmulatedLink> links;
+  for (int64_t from = 0; from < shape.ranks; ++from)
+    for (int64_t to = 0; to < shape.ranks; ++to) {
+      const cluster::Link &link = emulation->link(from, to);
+      links.push_back(
+          {cluster::toTime(link.latencySeconds), link.bytesPerSecond});
+    }
+  for (std::unique_ptr<comm::Communicator> &each : communicators)
+    each = comm::emulateLinks(std::move(each), links, channelCapacity);
+  return {};
+}
+
+/// Several ranks in one process share its cores.
+int64_t PipelineSession::threadsOfRank() const {
+  if (engine.options().threads > 0)
+    return engine.options().threads;
+  int64_t cores = cpu::defaultThreadCount();
+  return severalProcesses ? cores : std::max<int64_t>(1, cores / shape.ranks);
+}
+
+Expected<std::unique_ptr<pipeline::StepCompute>>
+PipelineSession::loadCompute(std::string_view program) {
+  Expected<LoadedProgram> loaded = engine.loadProgram(program);
+  if (!loaded)
+    return loaded.status();
+  weights.push_back(std::move(loaded->weights));
+  StageLimits stage = settings.stageLimits(shape);
+  cpu::ExecutorLimits limits;
+  limits.rows = stage.rows;
+  limits.outputs = stage.outputs;
+  limits.pages = settings.cachePages(shape);
+  limits.contextLength =
+      std::min(shape.contextLength, loaded->program.contextLength);
+  limits.threads = threadsOfRank();
+  bool receives = !loaded->program.hasEmbedding;
+  Expected<std::unique_ptr<cpu::Executor>> executor =
+      cpu::Executor::create(std::move(loaded->program), limits);
+  if (!executor)
+    return executor.status();
+  return std::unique_ptr<pipeline::StepCompute>(
+      std::make_unique<pipeline::CpuStepCompute>(executor.take(), receives));
+}
+
+std::unique_ptr<pipeline::Guesser> PipelineSession::makeGuesser() const {
+  int64_t width = settings.speculation.width;
+  if (options.oracleAcceptance)
+    return std::make_unique<pipeline::OracleGuesser>(
+        options.oracleSeed, shape.vocabSize, *options.oracleAcceptance, width,
+        needs.truth);
+  return std::make_unique<pipeline::ModelGuesser>(shape.vocabSize, width);
+}
+
+Expected<RankSetup> PipelineSession::setUp(int64_t rank) {
+  const PlanRank &planned = plan.ranks[size_t(rank)];
+  RankSetup setup;
+  setup.shape = shape;
+  setup.settings = settings;
+  setup.isHead = rank == 0;
+  setup.stage = stageOf(planned);
+  setup.times = times();
+  if (setup.stage >= 0) {
+    Expected<std::unique_ptr<pipeline::StepCompute>> compute =
+        loadCompute(plan.stages[size_t(setup.stage)].program);
+    if (!compute)
+      return compute.status();
+    setup.stageSetup.compute = compute.take();
+    if (emulation)
+      setup.stageSetup.pacer = emulation->stagePacer(setup.stage);
+  }
+  if (emulation)
+    setup.activationBytes = [this](int64_t rows) {
+      return emulation->activationBytesOf(rows);
+    };
+  if (rank > 0 || !shape.hasDraft)
+    return setup;
+  setup.guesser = makeGuesser();
+  if (emulation)
+    setup.draftSetup.pacer = emulation->draftPacer();
+  if (options.oracleAcceptance) {
+    setup.draftSetup.compute = std::make_unique<pipeline::NoCompute>();
+    return setup;
+  }
+  Expected<std::unique_ptr<pipeline::StepCompute>> compute =
+      loadCompute(plan.draft->program);
+  if (!compute)
+    return compute.status();
+  setup.draftSetup.compute = compute.take();
+  return setup;
+}
+
+Status PipelineSession::makeRanks() {
+  for (std::unique_ptr<comm::Communicator> &each : communicators) {
+    Expected<RankSetup> setup = setUp(each->rank());
+    if (!setup)
+      return setup.status();
+    if (severalProcesses)
+      writeNote("rank " + std::to_string(here) + " of " +
+                std::to_string(shape.ranks) + ": " +
+                describeRoles(plan.ranks[size_t(here)]));
+    Expected<std::unique_ptr<RankRuntime>> rank =
+        RankRuntime::create(setup.take(), *each);
+    if (!rank)
+      return rank.status();
+    ranks.push_back(rank.take());
+  }
+  for (std::unique_ptr<RankRuntime> &rank : ranks)
+    rank->start();
+  // Those that are not the head's wait for its end on threads of their own;
+  // what breaks them reaches the head as an error.
+  for (size_t rank = 1; rank < ranks.size(); ++rank)
+    servers.emplace_back([this, rank] { (void)ranks[rank]->serve(); });
+  return {};
+}
+
+Status PipelineSession::serve() { return ranks.front()->serve(); }
+
+//===----------------------------------------------------------------------===//
+// The end
+//===----------------------------------------------------------------------===//
+
+Expected<PipelineOutcome> PipelineSession::shutDown() {
+  Expected<std::vector<pipeline::RankReport>> reports =
+      ranks.front()->shutDown(endPatience);
+  if (!reports)
+    return reports.status();
+  PipelineOutcome outcome;
+  outcome.mode = settings.speculation.mode;
+  outcome.speculation = ranks.front()->speculation();
+  outcome.ranks = reports.take();
+  if (options.traceFile.empty())
+    return outcome;
+  std::vector<std::string> names;
+  for (const PlanRank &rank : plan.ranks)
+    names.push_back("rank " + std::to_string(names.size()) + ": " +
+                    describeRoles(rank));
+  if (Status s = writeTrace(options.traceFile, outcome.ranks, names); !s.ok())
+    return s;
+  return outcome;
+}
+
+void PipelineSession::abort(const Status &reason) {
+  ranks.front()->abort(reason);
+}

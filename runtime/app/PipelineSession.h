@@ -1,0 +1,100 @@
+//===- PipelineSession.h - the ranks of a plan, running -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The ranks of an executable's plan, running: all of them in this process, or
+// the one that MPI has started it as.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_PIPELINESESSION_H
+#define SLUICE_RUNTIME_APP_PIPELINESESSION_H
+
+#include "runtime/app/Engine.h"
+#include "runtime/app/PipelineReport.h"
+#include "runtime/comm/mpi/MpiLaunch.h"
+#include "runtime/pipeline/Emulation.h"
+#include "runtime/pipeline/RankRuntime.h"
+
+#include <list>
+
+namespace sluice::app {
+
+/// What a run asks of the pipeline beside its options.
+struct PipelineNeeds {
+  int64_t logProbabilities = -1;
+  /// What the target will say, for --oracle-acceptance.
+  std::vector<int32_t> truth;
+};
+
+/// Thread-compatible.
+class PipelineSession {
+public:
+  /// Whether tokens come from a pipeline: there are several ranks or a draft,
+  /// or something is asked for that only a pipeline has.
+  static bool isWanted(const ExecutableDescriptor &executable,
+                       const PipelineOptions &options,
+                       const std::optional<comm::MpiLaunch> &launch);
+
+  /// Connects the ranks, loads the programs of those that are here, and starts
+  /// them. Errors: those of loading and of MPI; an MPI job of another size than
+  /// the plan's; options that do not fit the plan.
+  static Expected<std::unique_ptr<PipelineSession>>
+  create(Engine &engine, const PipelineOptions &options,
+         const PipelineNeeds &needs,
+         const std::optional<comm::MpiLaunch> &launch);
+  ~PipelineSession();
+
+  /// Whether this process has rank 0; otherwise all it does is serve().
+  bool isHead() const { return here == 0; }
+
+  /// Other ranks: until the head ends. Error: what broke the job.
+  Status serve();
+
+  pipeline::HeadLoop &head() { return ranks.front()->head(); }
+
+  /// Rank 0: ends all ranks, gathers what they did, and writes the trace where
+  /// one was asked for.
+  Expected<PipelineOutcome> shutDown();
+
+  /// Rank 0: ends all ranks at once; they end with status 1.
+  void abort(const Status &reason);
+
+private:
+  PipelineSession(Engine &engine, const PipelineOptions &options,
+                  const PipelineNeeds &needs);
+  Status settleOptions();
+  Status emulate();
+  Status connect(const std::optional<comm::MpiLaunch> &launch);
+  Status makeRanks();
+  Expected<pipeline::RankSetup> setUp(int64_t rank);
+  Expected<std::unique_ptr<pipeline::StepCompute>>
+  loadCompute(std::string_view program);
+  std::unique_ptr<pipeline::Guesser> makeGuesser() const;
+  PipelineTimes times() const;
+  int64_t threadsOfRank() const;
+
+  Engine &engine;
+  const ExecutionPlan &plan;
+  PipelineOptions options;
+  PipelineNeeds needs;
+  pipeline::PipelineShape shape;
+  pipeline::PipelineSettings settings;
+  std::optional<pipeline::Emulation> emulation;
+  int64_t here = 0; // the rank of this process, or 0 for all
+  bool severalProcesses = false;
+  std::list<WeightStore> weights; // outlive the ranks
+  std::vector<std::unique_ptr<comm::Communicator>> communicators;
+  std::vector<std::unique_ptr<pipeline::RankRuntime>> ranks;
+  std::vector<std::thread> servers; // of the other ranks in this process
+};
+
+/// "head, draft", "stage 2": what a rank of the plan does.
+std::string describeRoles(const PlanRank &rank);
+
+} // namespace sluice::app
+
+#endif // SLUICE_RUNTIME_APP_PIPELINESESSION_H

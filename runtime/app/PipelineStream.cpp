@@ -1,0 +1,81 @@
+//===- PipelineStream.cpp - tokens from a pipeline's head -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/PipelineStream.h"
+
+#include "runtime/app/Interrupt.h"
+
+using namespace sluice;
+using namespace sluice::app;
+
+using pipeline::TokenItem;
+
+Status PipelineStream::start(std::span<const int32_t> prompt) {
+  if (spec.maxTokens == 0)
+    return {};
+  RequestSpec request = spec;
+  request.prompt.assign(prompt.begin(), prompt.end());
+  running = true;
+  head.submit(std::move(request), queue);
+  return {};
+}
+
+/// The next item; passes the user's interruption on meanwhile.
+TokenItem PipelineStream::wait() {
+  constexpr Time patience = std::chrono::milliseconds(50);
+  bool told = false;
+  while (true) {
+    if (std::optional<TokenItem> item = queue.next(pipeline::now() + patience))
+      return std::move(*item);
+    if (interrupted() && !told) {
+      head.finish(queue, FinishReason::Cancelled);
+      told = true;
+    }
+  }
+}
+
+static TokenReport toReport(const std::vector<TokenReportEntry> &entries) {
+  TokenReport report;
+  report.chosen = {entries.front().token, entries.front().logProbability};
+  for (size_t i = 1; i < entries.size(); ++i)
+    report.top.push_back({entries[i].token, entries[i].logProbability});
+  return report;
+}
+
+Expected<std::optional<StreamedToken>> PipelineStream::next() {
+  std::optional<StreamedToken> none;
+  if (!running)
+    return none;
+  TokenItem item = wait();
+  switch (item.kind) {
+  case TokenItem::Kind::Token: {
+    StreamedToken token;
+    token.token = item.token.token;
+    if (!item.token.report.empty())
+      token.report = toReport(item.token.report);
+    token.at = pipeline::toTimePoint(item.at);
+    return std::optional(std::move(token));
+  }
+  case TokenItem::Kind::Finished:
+    running = false;
+    reason = item.reason;
+    return none;
+  case TokenItem::Kind::Failed:
+    break;
+  }
+  running = false;
+  return item.failure;
+}
+
+void PipelineStream::stop() {
+  if (!running)
+    return;
+  head.finish(queue, FinishReason::Stop);
+  // The head's loop refers to the queue until it has ended the request.
+  while (running)
+    running = wait().kind == TokenItem::Kind::Token;
+}

@@ -1,0 +1,44 @@
+//===- PipelineStream.h - tokens from a pipeline's head -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tokens that come from the head of a pipeline.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_PIPELINESTREAM_H
+#define SLUICE_RUNTIME_APP_PIPELINESTREAM_H
+
+#include "runtime/app/TokenStream.h"
+#include "runtime/pipeline/HeadLoop.h"
+
+namespace sluice::app {
+
+/// One request to the head, which outlives the stream.
+class PipelineStream final : public TokenStream {
+public:
+  /// `spec`'s prompt is not read.
+  PipelineStream(pipeline::HeadLoop &head, const RequestSpec &spec)
+      : head(head), spec(spec) {}
+
+  Status start(std::span<const int32_t> prompt) override;
+  Expected<std::optional<StreamedToken>> next() override;
+  FinishReason finish() const override { return reason; }
+  void stop() override;
+
+private:
+  pipeline::TokenItem wait();
+
+  pipeline::HeadLoop &head;
+  const RequestSpec &spec;
+  pipeline::TokenQueue queue;
+  bool running = false; // the head has a request whose end has not come
+  FinishReason reason = FinishReason::Length;
+};
+
+} // namespace sluice::app
+
+#endif // SLUICE_RUNTIME_APP_PIPELINESTREAM_H

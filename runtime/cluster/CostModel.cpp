@@ -1,0 +1,164 @@
+//===- CostModel.cpp - how long steps and messages take -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cluster/CostModel.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+using namespace sluice;
+using namespace sluice::cluster;
+
+int64_t PartCost::weightBytes() const {
+  int64_t sum = 0;
+  for (const OpCost &op : ops)
+    sum += op.weightBytes;
+  return sum;
+}
+
+int64_t PartCost::cacheBytesPerPosition() const {
+  int64_t sum = 0;
+  for (const OpCost &op : ops)
+    sum += op.cacheBytesPerPosition;
+  return sum;
+}
+
+StageRange cluster::wholeModel(const ModelCost &model) {
+  return {.firstLayer = 0,
+          .layers = int64_t(model.layers.size()),
+          .embedding = true,
+          .output = true};
+}
+
+double cluster::opSeconds(const OpCost &op, int64_t rows, int64_t context,
+                          const Device &device) {
+  // In floating point: the products exceed 64 bits for large contexts.
+  double r = double(rows), c = double(context);
+  double bytes = double(op.weightBytes) + c * double(op.cacheBytesPerPosition) +
+                 r * double(op.bytesPerRow);
+  double flops =
+      r * (double(op.flopsPerRow) + c * double(op.flopsPerRowAndPosition));
+  return std::max(bytes / device.bytesPerSecond, flops / device.flopsPerSecond);
+}
+
+StageCost::StageCost(const ModelCost &model, const StageRange &range,
+                     const Device &device)
+    : where(device), memory(stageMemoryBytes(model, range, 0)) {
+  assert(range.firstLayer >= 0 && range.layers >= 0 &&
+         range.firstLayer + range.layers <= int64_t(model.layers.size()) &&
+         "a stage has layers of its model");
+  if (range.embedding)
+    add(model.embedding, false);
+  for (int64_t layer = 0; layer < range.layers; ++layer)
+    add(model.layers[size_t(range.firstLayer + layer)], false);
+  if (range.output)
+    add(model.output, true);
+}
+
+void StageCost::add(const PartCost &part, bool ofOutput) {
+  for (const OpCost &op : part.ops) {
+    auto same = std::find_if(ops.begin(), ops.end(), [&](const Counted &other) {
+      return other.ofOutput == ofOutput && other.op == op;
+    });
+    if (same == ops.end())
+      ops.push_back({.op = op, .count = 1, .ofOutput = ofOutput});
+    else
+      ++same->count;
+  }
+  cachePerPosition += part.cacheBytesPerPosition();
+}
+
+double StageCost::seconds(const StepShape &shape) const {
+  assert(shape.rows >= 0 && shape.outputs >= 0 && shape.context >= 0);
+  if (shape.rows == 0)
+    return 0;
+  double sum = where.overheadSeconds + double(shape.rows) * where.rowSeconds;
+  for (const Counted &counted : ops) {
+    int64_t rows = counted.ofOutput ? shape.outputs : shape.rows;
+    if (rows > 0)
+      sum += double(counted.count) *
+             opSeconds(counted.op, rows, shape.context, where);
+  }
+  return sum;
+}
+
+Time StageCost::time(const StepShape &shape) const {
+  return toTime(seconds(shape));
+}
+
+StepTable StageCost::table(int64_t context) const {
+  StepTable times;
+  for (size_t i = 0; i < times.size(); ++i) {
+    int64_t rows = StepTimes::rowCounts[i];
+    times[i] = time({.rows = rows, .outputs = rows, .context = context});
+  }
+  return times;
+}
+
+int64_t StageCost::fullRows(int64_t limit) const {
+  double weights = 0, row = 0; // seconds
+  for (const Counted &counted : ops) {
+    const OpCost &op = counted.op;
+    double count = double(counted.count);
+    weights += count * double(op.weightBytes) / where.bytesPerSecond;
+    row += count * std::max(double(op.flopsPerRow) / where.flopsPerSecond,
+                            double(op.bytesPerRow) / where.bytesPerSecond);
+  }
+  // Against rounding where the two are equal by construction.
+  double rows = row == 0 ? 1 : std::ceil(weights / row - 1e-9);
+  return rows < 1 ? 1 : rows > double(limit) ? limit : int64_t(rows);
+}
+
+CheckpointSchedule StageCost::checkpoints(Time maxLatency, int64_t rows,
+                                          int64_t context) const {
+  assert(rows >= 1 && maxLatency.count() >= 0);
+  if (maxLatency.count() == 0)
+    return {.checkpoints = 0, .stepRows = rows};
+  auto length = [&](int64_t count) {
+    return seconds({.rows = count, .outputs = count, .context = context});
+  };
+  double limit = double(maxLatency.count()) * 1e-9;
+  int64_t stretches = std::max<int64_t>(
+      1, int64_t(std::ceil(length(fullRows(rows)) / limit - 1e-9)));
+  // The longest step that fits: the time never falls with more rows.
+  int64_t fits = fullRows(rows), tooMany = rows + 1;
+  while (fits + 1 < tooMany) {
+    int64_t middle = fits + (tooMany - fits) / 2;
+    (length(middle) <= limit * double(stretches) ? fits : tooMany) = middle;
+  }
+  return {.checkpoints = stretches - 1, .stepRows = fits};
+}
+
+int64_t cluster::stageMemoryBytes(const ModelCost &model,
+                                  const StageRange &range, int64_t positions) {
+  int64_t sum = 0;
+  auto add = [&](const PartCost &part) {
+    sum += part.memoryBytes + positions * part.cacheBytesPerPosition();
+  };
+  if (range.embedding)
+    add(model.embedding);
+  for (int64_t layer = 0; layer < range.layers; ++layer)
+    add(model.layers[size_t(range.firstLayer + layer)]);
+  if (range.output)
+    add(model.output);
+  if (range.embedding && range.output)
+    sum -= model.tiedBytes;
+  return sum;
+}
+
+double cluster::linkSeconds(const Link &link, int64_t bytes) {
+  return link.latencySeconds + linkOccupancySeconds(link, bytes);
+}
+
+double cluster::linkOccupancySeconds(const Link &link, int64_t bytes) {
+  return double(bytes) / link.bytesPerSecond;
+}
+
+Time cluster::toTime(double seconds) {
+  return Time(std::llround(seconds * 1e9));
+}

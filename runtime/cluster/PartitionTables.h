@@ -1,0 +1,110 @@
+//===- PartitionTables.h - the search behind partition() ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The search behind partition(): tables of what stages cost, and two passes of
+// dynamic programming over them. Times are whole picoseconds here, so that sums
+// are exact, ties are ties, and every machine finds the same cut.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CLUSTER_PARTITIONTABLES_H
+#define SLUICE_RUNTIME_CLUSTER_PARTITIONTABLES_H
+
+#include "runtime/cluster/Cluster.h"
+#include "runtime/cluster/CostModel.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace sluice::cluster {
+
+/// Stages, each with its device and the layer behind its last one.
+struct Cut {
+  struct Stage {
+    int64_t device = 0; ///< number in Cluster::stagePlaces()
+    int64_t end = 0;
+  };
+  std::vector<Stage> stages;
+  int64_t slowest = 0; ///< slot, with what the outgoing link takes
+  int64_t trip = 0;    ///< steps and the links between stages
+};
+
+class PartitionTables {
+public:
+  static constexpr int64_t impossible = std::numeric_limits<int64_t>::max();
+
+  /// `model` may go afterwards, `cluster` is kept by reference. Errors: no
+  /// layers, or too many; costs that do not fit the tables.
+  static Expected<PartitionTables>
+  create(const ModelCost &model, const Cluster &cluster, int64_t context,
+         int64_t cachePositions, int64_t activationBytes);
+
+  const Cluster &cluster() const { return *machines; }
+  Place place(int64_t d) const { return machines->stagePlaces()[size_t(d)]; }
+  int64_t layers() const { return layerCount; }
+  int64_t devices() const { return int64_t(steps.size()); }
+
+  /// Of layers [first, end) on device `d`, with the embedding where it has the
+  /// first layer and the output layer where it has the last: a step of one row.
+  int64_t step(int64_t d, int64_t first, int64_t end) const {
+    const DeviceSteps &on = steps[size_t(d)];
+    return on.fixed + on.layers[size_t(end)] - on.layers[size_t(first)] +
+           (first == 0 ? on.embedding : 0) +
+           (end == layerCount ? on.output : 0);
+  }
+  /// Bytes that they need.
+  int64_t memory(int64_t first, int64_t end) const;
+  bool fits(int64_t d, int64_t first, int64_t end) const {
+    return uint64_t(memory(first, end)) <=
+           machines->device(place(d)).memoryBytes;
+  }
+  bool connected(int64_t from, int64_t to) const {
+    return way(from, to).hop != impossible;
+  }
+  /// How long one row's activations occupy the link.
+  int64_t occupancy(int64_t from, int64_t to) const {
+    return way(from, to).occupancy;
+  }
+
+  /// For each number of stages up to `most`, the shortest that the slowest slot
+  /// can be; `impossible` where no cut fits. Error: more states than a search
+  /// can hold.
+  Expected<std::vector<int64_t>> slowestByStages(int64_t most) const;
+
+  /// Of the cuts into `stages` stages with no slot above `slowest`, which can
+  /// be reached, the one of the shortest trip, and of those the most even one.
+  Cut shortestTrip(int64_t stages, int64_t slowest) const;
+
+  /// No trip is shorter: every part on the device that is fastest for it.
+  int64_t leastTrip() const;
+
+private:
+  struct DeviceSteps {
+    int64_t fixed = 0;           // overhead, and that of one row
+    std::vector<int64_t> layers; // of [0, i)
+    int64_t embedding = 0, output = 0;
+  };
+  struct Way {
+    int64_t occupancy = 0;
+    int64_t hop = impossible;
+  };
+  const Way &way(int64_t from, int64_t to) const {
+    return ways[size_t(from * devices() + to)];
+  }
+
+  const Cluster *machines = nullptr;
+  int64_t layerCount = 0;
+  std::vector<DeviceSteps> steps;
+  std::vector<Way> ways;            // [from][to]
+  std::vector<int64_t> layerMemory; // of [0, i)
+  int64_t embeddingMemory = 0, outputMemory = 0, tiedMemory = 0;
+};
+
+} // namespace sluice::cluster
+
+#endif // SLUICE_RUNTIME_CLUSTER_PARTITIONTABLES_H

@@ -1,0 +1,432 @@
+//===- PartitionTest.cpp - tests of Partition.h ---------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cluster/Partition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace sluice;
+using namespace sluice::cluster;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr int64_t gib = int64_t(1) << 30;
+
+/// A part of so many GiB of weights, each used once by a row.
+PartCost part(double gibibytes, int64_t cachePerPosition = 0) {
+  int64_t bytes = int64_t(gibibytes * double(gib));
+  PartCost part;
+  part.ops.push_back({.weightBytes = bytes, .flopsPerRow = 2 * bytes});
+  if (cachePerPosition)
+    part.ops.push_back({.cacheBytesPerPosition = cachePerPosition});
+  part.memoryBytes = bytes;
+  return part;
+}
+
+ModelCost modelOf(const std::vector<double> &gibibytes) {
+  ModelCost model;
+  model.name = "m";
+  model.hidden = 1024;
+  model.vocab = 100;
+  for (double size : gibibytes)
+    model.layers.push_back(part(size));
+  return model;
+}
+
+Device deviceOf(double memoryGiB, double speed = 1) {
+  return {.memoryBytes = uint64_t(memoryGiB * double(gib)),
+          .bytesPerSecond = speed * double(gib),
+          .flopsPerSecond = 1e15,
+          .overheadSeconds = 0};
+}
+
+Cluster clusterOf(const std::vector<Device> &devices,
+                  Link link = {1e-6, 1e12}) {
+  ClusterBuilder builder("c");
+  EXPECT_TRUE(builder.setDefaultLink(link).ok());
+  for (size_t d = 0; d < devices.size(); ++d)
+    EXPECT_TRUE(
+        builder.addNode({"n" + std::to_string(d), {devices[d]}, false}).ok());
+  Expected<Cluster> cluster = builder.finish();
+  EXPECT_TRUE(cluster.ok()) << cluster.status().message();
+  return cluster.take();
+}
+
+PartitionOptions exactly(int64_t stages) {
+  return {.minStages = stages,
+          .maxStages = stages,
+          .context = 0,
+          .cachePositions = 0};
+}
+
+std::vector<int64_t> layersOf(const Partition &partition) {
+  std::vector<int64_t> counts;
+  for (const StagePlan &stage : partition.stages)
+    counts.push_back(stage.range.layers);
+  return counts;
+}
+
+//===----------------------------------------------------------------------===//
+// Against trying everything
+//===----------------------------------------------------------------------===//
+
+/// Tries every choice of devices in order and every cut; objective as
+/// Partition.h says it, in its own words and in floating point.
+class Exhaustive {
+public:
+  Exhaustive(const ModelCost &model, const Cluster &cluster,
+             const PartitionOptions &options)
+      : model(model), cluster(cluster), options(options) {}
+
+  struct Best {
+    double slowest = INFINITY, trip = INFINITY;
+  };
+
+  /// The best of each number of stages.
+  std::vector<Best> run() {
+    best.resize(cluster.stagePlaces().size() + 1);
+    extend(0, 0, 0, 0, -1);
+    return best;
+  }
+
+private:
+  void extend(int64_t stages, int64_t layer, double slowest, double trip,
+              int64_t device) {
+    int64_t count = int64_t(model.layers.size());
+    if (layer == count) {
+      Best &so = best[size_t(stages)];
+      if (slowest < so.slowest * (1 - 1e-12) ||
+          (slowest < so.slowest * (1 + 1e-12) && trip < so.trip))
+        so = {slowest, trip};
+      return;
+    }
+    for (int64_t d = device + 1; d < int64_t(cluster.stagePlaces().size()); ++d)
+      for (int64_t end = layer + 1; end <= count; ++end)
+        place(stages, layer, end, slowest, trip, device, d);
+  }
+
+  void place(int64_t stages, int64_t layer, int64_t end, double slowest,
+             double trip, int64_t from, int64_t d) {
+    Place at = cluster.stagePlaces()[size_t(d)];
+    StageRange range{layer, end - layer, layer == 0,
+                     end == int64_t(model.layers.size())};
+    if (uint64_t(stageMemoryBytes(model, range, options.cachePositions)) >
+        cluster.device(at).memoryBytes)
+      return;
+    StageCost cost(model, range, cluster.device(at));
+    double step = cost.seconds({.context = options.context});
+    double hop = 0, occupied = 0;
+    if (from >= 0) {
+      std::optional<Link> link =
+          cluster.link(cluster.stagePlaces()[size_t(from)], at);
+      if (!link)
+        return;
+      int64_t bytes = model.hidden * options.activationBytes;
+      hop = linkSeconds(*link, bytes);
+      occupied = linkOccupancySeconds(*link, bytes);
+    }
+    extend(stages + 1, end, std::max({slowest, step, occupied}),
+           trip + step + hop, d);
+  }
+
+  const ModelCost &model;
+  const Cluster &cluster;
+  const PartitionOptions &options;
+  std::vector<Best> best;
+};
+
+struct Case {
+  ModelCost model;
+  Cluster cluster;
+  PartitionOptions options;
+};
+
+Case randomCase(std::mt19937_64 &random) {
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  // Powers of two are exact in seconds and in picoseconds, so that what ties
+  // here ties there. Now and then all layers are equal.
+  auto power = [&](int64_t most) {
+    return double(int64_t(1) << pick(0, most));
+  };
+  int64_t layers = pick(1, 7);
+  bool equal = pick(0, 2) == 0;
+  std::vector<double> sizes;
+  for (int64_t l = 0; l < layers; ++l)
+    sizes.push_back(equal ? 1 : double(pick(1, 4)));
+  ModelCost model = modelOf(sizes);
+  for (PartCost &layer : model.layers)
+    layer.ops.push_back({.flopsPerRowAndPosition = pick(0, 1) << 24,
+                         .cacheBytesPerPosition = pick(0, 1) << 23});
+  if (pick(0, 1)) {
+    model.embedding.memoryBytes = pick(0, 3) * gib;
+    model.output = part(double(pick(0, 3)));
+    if (pick(0, 1))
+      model.tiedBytes = model.output.memoryBytes = model.embedding.memoryBytes;
+  }
+  ClusterBuilder builder("c");
+  int64_t devices = pick(1, 4);
+  bool tight = pick(0, 1);
+  for (int64_t d = 0; d < devices; ++d)
+    EXPECT_TRUE(
+        builder
+            .addNode({"n" + std::to_string(d),
+                      {{.memoryBytes =
+                            uint64_t(tight ? pick(1, 10) : pick(8, 60)) * gib,
+                        .bytesPerSecond = power(2) * double(gib),
+                        .flopsPerSecond = power(2) * double(gib),
+                        .overheadSeconds = double(pick(0, 2)) * 0.25}},
+                      false})
+            .ok());
+  // Slow enough at times to be what limits.
+  if (pick(0, 3))
+    EXPECT_TRUE(builder.setDefaultLink({0.125, power(2) * 1024}).ok());
+  for (int64_t d = 0; d + 1 < devices; ++d)
+    if (pick(0, 2) == 0)
+      EXPECT_TRUE(builder
+                      .addLink({"n" + std::to_string(d),
+                                "n" + std::to_string(pick(d + 1, devices - 1)),
+                                {0.0625, power(3) * 1024}})
+                      .ok());
+  return {std::move(model),
+          builder.finish().take(),
+          {.context = pick(0, 20), .cachePositions = pick(0, 20)}};
+}
+
+TEST(PartitionTest, IsTheBestThatTryingEverythingFinds) {
+  std::mt19937_64 random(20260111);
+  int64_t feasible = 0, infeasible = 0;
+  for (int64_t i = 0; i < 4000; ++i) {
+    Case test = randomCase(random);
+    std::vector<Exhaustive::Best> expected =
+        Exhaustive(test.model, test.cluster, test.options).run();
+    int64_t most =
+        std::min(test.model.layers.size(), test.cluster.stagePlaces().size());
+    for (int64_t stages = 1; stages <= most; ++stages) {
+      test.options.minStages = test.options.maxStages = stages;
+      Expected<Partition> found =
+          partition(test.model, test.cluster, test.options);
+      const Exhaustive::Best &best = expected[size_t(stages)];
+      // Head and last stage may lack a path although the stages have theirs.
+      bool noWayBack =
+          !found && found.status().message().starts_with("there is no path");
+      if (!std::isfinite(best.slowest) || noWayBack) {
+        EXPECT_FALSE(found.ok());
+        EXPECT_FALSE(found.status().message().empty());
+        ++infeasible;
+        continue;
+      }
+      ASSERT_TRUE(found.ok()) << i << ": " << found.status().message();
+      ++feasible;
+      EXPECT_NEAR(found->slowestSeconds, best.slowest, best.slowest * 1e-9);
+      double trip = 0;
+      for (size_t s = 0; s < found->stages.size(); ++s) {
+        trip += found->stages[s].oneRowSeconds;
+        if (s > 0)
+          trip += linkSeconds(*test.cluster.link(found->stages[s - 1].place,
+                                                 found->stages[s].place),
+                              test.model.hidden * 4);
+      }
+      EXPECT_NEAR(trip, best.trip, best.trip * 1e-9) << "case " << i;
+    }
+  }
+  EXPECT_GT(feasible, 4000);
+  EXPECT_GT(infeasible, 1000);
+}
+
+TEST(PartitionTest, ChoosesTheNumberOfStagesThatThePlanningModelPromisesMost) {
+  std::mt19937_64 random(7);
+  for (int64_t i = 0; i < 500; ++i) {
+    Case test = randomCase(random);
+    for (double acceptance : {0.0, 0.5, 0.95}) {
+      test.options.acceptance = acceptance;
+      test.options.minStages = 1;
+      test.options.maxStages = maxStages;
+      Expected<Partition> chosen =
+          partition(test.model, test.cluster, test.options);
+      double best = 0;
+      for (int64_t stages = 1; stages <= 4; ++stages) {
+        test.options.minStages = test.options.maxStages = stages;
+        if (Expected<Partition> one =
+                partition(test.model, test.cluster, test.options))
+          best = std::max(best, one->tokensPerSecond);
+      }
+      EXPECT_EQ(chosen ? chosen->tokensPerSecond : 0, best) << "case " << i;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Single properties
+//===----------------------------------------------------------------------===//
+
+TEST(PartitionTest, EqualLayersOnEqualNodesAreCutEvenly) {
+  Cluster cluster = clusterOf(std::vector<Device>(4, deviceOf(100)));
+  Expected<Partition> found =
+      partition(modelOf(std::vector<double>(9, 1)), cluster, exactly(4));
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  std::vector<int64_t> counts = layersOf(*found);
+  std::sort(counts.begin(), counts.end());
+  // Not 1 2 3 3, whose slowest stage is as slow.
+  EXPECT_EQ(counts, (std::vector<int64_t>{2, 2, 2, 3}));
+  EXPECT_TRUE(found->stages.front().range.embedding);
+  EXPECT_TRUE(found->stages.back().range.output);
+}
+
+TEST(PartitionTest, AFasterNodeGetsMoreLayers) {
+  Cluster cluster = clusterOf({deviceOf(100), deviceOf(100, 3)});
+  Expected<Partition> found =
+      partition(modelOf(std::vector<double>(8, 1)), cluster, exactly(2));
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(layersOf(*found), (std::vector<int64_t>{2, 6}));
+  EXPECT_DOUBLE_EQ(found->slowestSeconds, 2);
+}
+
+TEST(PartitionTest, MemoryMovesACutAndTheReasonSaysSo) {
+  Cluster cluster = clusterOf({deviceOf(100), deviceOf(3.5, 3)});
+  Expected<Partition> found =
+      partition(modelOf(std::vector<double>(8, 1)), cluster, exactly(2));
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(layersOf(*found), (std::vector<int64_t>{5, 3}));
+  EXPECT_EQ(found->stages[0].reason,
+            "cut after layer 4: with one layer fewer stage 1 would need 4 GiB, "
+            "more than the 3.5 GiB of n1");
+  EXPECT_EQ(found->stages[1].reason, "");
+  EXPECT_EQ(found->stages[1].memoryBytes, 3 * gib);
+}
+
+TEST(PartitionTest, CacheCountsAsMemory) {
+  ModelCost model = modelOf({1, 1});
+  model.layers[0] = part(1, 1 << 20);
+  Cluster cluster = clusterOf({deviceOf(2), deviceOf(2)});
+  PartitionOptions options = exactly(2);
+  options.cachePositions = 1024; // one GiB
+  EXPECT_TRUE(partition(model, cluster, options).ok());
+  options.cachePositions = 1025;
+  Expected<Partition> found = partition(model, cluster, options);
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(found.status().message(), HasSubstr("layer 0 alone needs"));
+}
+
+TEST(PartitionTest, ATiedTableIsHeldOnceWhereOneStageHasBothEnds) {
+  ModelCost model = modelOf({1, 1});
+  model.embedding.memoryBytes = model.output.memoryBytes = model.tiedBytes =
+      4 * gib;
+  Cluster one = clusterOf({deviceOf(6)});
+  EXPECT_TRUE(partition(model, one, exactly(1)).ok());
+  Cluster two = clusterOf({deviceOf(4.5), deviceOf(4.5)});
+  EXPECT_FALSE(partition(model, two, exactly(2)).ok());
+}
+
+TEST(PartitionTest, FewerStagesWhereNothingFollowsTheCertainRow) {
+  ModelCost model = modelOf(std::vector<double>(8, 1));
+  Cluster cluster =
+      clusterOf(std::vector<Device>(4, deviceOf(100)), {0.01, 1e9});
+  PartitionOptions options{.context = 0, .cachePositions = 0};
+  options.acceptance = 0;
+  EXPECT_EQ(partition(model, cluster, options)->stages.size(), 1u);
+  options.acceptance = 0.8;
+  EXPECT_EQ(partition(model, cluster, options)->stages.size(), 4u);
+}
+
+TEST(PartitionTest, ASlowNodeIsLeftOut) {
+  Cluster cluster =
+      clusterOf({deviceOf(100), deviceOf(100, 0.01), deviceOf(100)});
+  Expected<Partition> found =
+      partition(modelOf(std::vector<double>(8, 1)), cluster,
+                {.context = 0, .cachePositions = 0});
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->stages.size(), 2u);
+  EXPECT_EQ(cluster.placeName(found->stages[1].place), "n2");
+}
+
+TEST(PartitionTest, ALinkThatIsSlowerThanTheStagesIsTheSlot) {
+  // 4 KiB a row at 2 KiB/s.
+  Cluster cluster = clusterOf(std::vector<Device>(2, deviceOf(100)), {0, 2048});
+  Expected<Partition> found = partition(modelOf({1, 1}), cluster, exactly(2));
+  ASSERT_TRUE(found.ok());
+  EXPECT_DOUBLE_EQ(found->stages[0].oneRowSeconds, 1);
+  EXPECT_DOUBLE_EQ(found->stages[0].occupancySeconds, 2);
+  EXPECT_DOUBLE_EQ(found->slowestSeconds, 2);
+}
+
+TEST(PartitionTest, ManyLayersOnManyNodes) {
+  ModelCost model = modelOf(std::vector<double>(137, 1));
+  Cluster cluster = clusterOf(std::vector<Device>(32, deviceOf(64)));
+  Expected<Partition> found =
+      partition(model, cluster, {.context = 0, .cachePositions = 0});
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_DOUBLE_EQ(found->slowestSeconds, 5);
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+std::string errorOf(const ModelCost &model, const Cluster &cluster,
+                    const PartitionOptions &options) {
+  Expected<Partition> found = partition(model, cluster, options);
+  EXPECT_FALSE(found.ok());
+  return found.status().message();
+}
+
+TEST(PartitionTest, SaysWhatMemoryIsMissing) {
+  ModelCost model = modelOf(std::vector<double>(10, 4.12));
+  EXPECT_EQ(errorOf(model, clusterOf({deviceOf(24)}), exactly(1)),
+            "a stage of all layers needs 41.2 GiB, node 'n0' has 24 GiB: "
+            "17.2 GiB too little");
+  EXPECT_EQ(errorOf(model, clusterOf({deviceOf(16), deviceOf(8)}), exactly(2)),
+            "the model needs 41.2 GiB, 2 nodes have 24 GiB together: 17.2 GiB "
+            "too little");
+  EXPECT_EQ(
+      errorOf(model, clusterOf({deviceOf(4), deviceOf(3)}), exactly(2)),
+      "a stage of layer 0 alone needs 4.12 GiB, node 'n0', the largest, has 4 "
+      "GiB: 123 MiB too little");
+  EXPECT_EQ(errorOf(model, clusterOf({deviceOf(30), deviceOf(12)}), exactly(2)),
+            "the nodes before it filled, node 'n1' is left with layers 7 to 9: "
+            "needs 12.4 GiB, has 12 GiB: 369 MiB too little");
+}
+
+TEST(PartitionTest, RefusesWhatCannotBe) {
+  ModelCost model = modelOf({1, 1});
+  Cluster cluster = clusterOf(std::vector<Device>(3, deviceOf(8)));
+  EXPECT_EQ(errorOf(model, cluster, exactly(3)),
+            "3 stages were asked for, the model has 2 layers");
+  EXPECT_EQ(errorOf(modelOf(std::vector<double>(9, 1)), cluster, exactly(4)),
+            "4 stages were asked for, the cluster has 3 devices for them");
+  EXPECT_THAT(errorOf(modelOf({}), cluster, exactly(1)),
+              HasSubstr("0 layers cannot be cut"));
+  EXPECT_THAT(errorOf(model, cluster, exactly(0)),
+              HasSubstr("not within [1, 256]"));
+  PartitionOptions options = exactly(1);
+  options.acceptance = 1;
+  EXPECT_THAT(errorOf(model, cluster, options), HasSubstr("acceptance 1"));
+}
+
+TEST(PartitionTest, RefusesNodesThatCannotTalk) {
+  ClusterBuilder builder("c");
+  ASSERT_TRUE(builder.addNode({"a", {deviceOf(8)}, false}).ok());
+  ASSERT_TRUE(builder.addNode({"b", {deviceOf(8)}, false}).ok());
+  EXPECT_EQ(errorOf(modelOf({1, 1}), *builder.finish(), exactly(2)),
+            "there is no path between node 'a' and node 'b'");
+}
+
+TEST(PartitionTest, RefusesAHeadThatCannotTalk) {
+  ClusterBuilder builder("c");
+  ASSERT_TRUE(builder.addNode({"a", {deviceOf(8)}, false}).ok());
+  ASSERT_TRUE(builder.addNode({"d", {deviceOf(8)}, true}).ok());
+  EXPECT_EQ(errorOf(modelOf({1, 1}), *builder.finish(), exactly(1)),
+            "there is no path between 'd' and 'a'");
+}
+
+} // namespace

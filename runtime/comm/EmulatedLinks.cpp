@@ -1,0 +1,274 @@
+//===- EmulatedLinks.cpp - links as slow as described ones ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/EmulatedLinks.h"
+
+#include "runtime/comm/Frame.h"
+#include "runtime/comm/ReceiverGate.h"
+#include "runtime/comm/Ring.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <sys/prctl.h>
+#include <thread>
+
+using namespace sluice;
+using namespace sluice::comm;
+
+std::chrono::nanoseconds EmulatedLink::occupancy(int64_t bytes) const {
+  return std::chrono::nanoseconds(
+      std::llround(1e9 * static_cast<double>(bytes) / bytesPerSecond));
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class EmulatedLinks final : public Communicator {
+public:
+  EmulatedLinks(std::unique_ptr<Communicator> wrapped,
+                std::vector<EmulatedLink> table, int64_t capacity)
+      : inner(std::move(wrapped)), links(std::move(table)), capacity(capacity),
+        freeAt(static_cast<size_t>(inner->size())),
+        arrived(static_cast<size_t>(inner->size())) {
+    assert(links.size() == static_cast<size_t>(inner->size() * inner->size()));
+  }
+
+  ~EmulatedLinks() override {
+    {
+      std::lock_guard lock(mutex);
+      stopping = true;
+      signal();
+    }
+    // The timer's thread uses the inner communicator, whose thread uses this.
+    if (timer.joinable())
+      timer.join();
+    inner.reset();
+  }
+
+  int64_t rank() const override { return inner->rank(); }
+  int64_t size() const override { return inner->size(); }
+  void start(Receiver receiver) override;
+  void detach() override;
+  void roomChanged() override;
+  Status send(int64_t to, Lane lane, Bytes bytes,
+              int64_t emulatedBytes) override;
+  Status finish(std::chrono::milliseconds patience) override;
+  void abort(const Status &reason) override { inner->abort(reason); }
+  std::vector<Traffic> traffic() const override { return inner->traffic(); }
+  BufferPool &buffers() override { return inner->buffers(); }
+
+private:
+  /// Messages from one rank whose time may not have come.
+  struct Arrived {
+    Ring<Message> control, data;
+  };
+
+  using Lock = std::unique_lock<std::mutex>;
+
+  void run();
+  bool deliverControl(Lock &lock, Time now);
+  bool deliverData(Lock &lock, Time now);
+  void give(Lock &lock, Ring<Message> &queue);
+  std::optional<Time> nextDue(Time now);
+  bool empty() const;
+
+  static Time now() { return Clock::now().time_since_epoch(); }
+
+  void signal() {
+    changed = true;
+    wake.notify_all();
+  }
+
+  std::unique_ptr<Communicator> inner;
+  std::vector<EmulatedLink> links;
+  int64_t capacity;
+
+  std::mutex sendMutex;
+  std::vector<Time> freeAt; ///< of the link to each rank; under sendMutex
+
+  ReceiverGate gate;
+  Receiver receiver;            ///< the gate's
+  mutable std::mutex mutex;     ///< guards what follows
+  std::vector<Arrived> arrived; ///< by source
+  size_t nextSource = 0;        ///< whose data is looked at first
+  std::optional<Status> failure;
+  bool changed = false;
+  bool delivering = false;
+  bool stopping = false;
+  std::condition_variable wake, drained;
+  std::thread timer;
+};
+
+Status EmulatedLinks::send(int64_t to, Lane lane, Bytes bytes,
+                           int64_t emulatedBytes) {
+  if (to < 0 || to >= size() || bytes.size() < frameHeaderBytes)
+    return sluice::failure("rank ", rank(), ": no frame (", bytes.size(),
+                           " bytes), or no rank ", to);
+  const EmulatedLink &link = links[rank() * size() + to];
+  Time busy = link.occupancy(
+      emulatedBytes > 0 ? emulatedBytes : static_cast<int64_t>(bytes.size()));
+  Time sent = now() + busy;
+  if (lane == Lane::Data) {
+    std::lock_guard lock(sendMutex);
+    sent = std::max(now(), freeAt[to]) + busy;
+    freeAt[to] = sent;
+  }
+  setDeliverAt(bytes, sent + link.latency);
+  return inner->send(to, lane, std::move(bytes));
+}
+
+void EmulatedLinks::start(Receiver given) {
+  receiver = gate.open(std::move(given));
+  timer = std::thread([this] { run(); });
+  inner->start({[this](int64_t source) {
+                  std::lock_guard lock(mutex);
+                  return static_cast<int64_t>(arrived[source].data.size()) <
+                         capacity;
+                },
+                [this](Message message) {
+                  std::lock_guard lock(mutex);
+                  Arrived &from = arrived[message.source];
+                  (message.lane == Lane::Data ? from.data : from.control)
+                      .push(std::move(message));
+                  signal();
+                },
+                [this](Status status) {
+                  std::lock_guard lock(mutex);
+                  failure = std::move(status);
+                  signal();
+                }});
+}
+
+void EmulatedLinks::detach() {
+  gate.close();
+  roomChanged(); // for what is dropped from now on
+}
+
+void EmulatedLinks::roomChanged() {
+  std::lock_guard lock(mutex);
+  signal();
+}
+
+/// Gives the queue's first message to the receiver, without the lock.
+void EmulatedLinks::give(Lock &lock, Ring<Message> &queue) {
+  Message message = queue.pop();
+  lock.unlock();
+  receiver.take(std::move(message));
+  lock.lock();
+}
+
+bool EmulatedLinks::deliverControl(Lock &lock, Time now) {
+  for (Arrived &from : arrived)
+    if (!from.control.empty() &&
+        (failure || deliverAtOf(from.control.front().bytes) <= now)) {
+      give(lock, from.control);
+      return true;
+    }
+  return false;
+}
+
+/// Takes turns between the sources, so that a busy one does not starve others.
+bool EmulatedLinks::deliverData(Lock &lock, Time now) {
+  for (size_t i = 0; i < arrived.size(); ++i) {
+    size_t source = (nextSource + i) % arrived.size();
+    Ring<Message> &queue = arrived[source].data;
+    if (queue.empty() || deliverAtOf(queue.front().bytes) > now)
+      continue;
+    lock.unlock();
+    bool room = receiver.roomFor(static_cast<int64_t>(source));
+    lock.lock();
+    // Only this thread pops, so the queue still has its first message.
+    if (!room)
+      continue;
+    nextSource = source + 1;
+    give(lock, queue);
+    lock.unlock();
+    inner->roomChanged();
+    lock.lock();
+    return true;
+  }
+  return false;
+}
+
+/// When the next message's time comes; nothing if none waits for its time.
+std::optional<Time> EmulatedLinks::nextDue(Time now) {
+  std::optional<Time> due;
+  for (Arrived &from : arrived)
+    for (Ring<Message> *queue : {&from.control, &from.data}) {
+      if (queue->empty())
+        continue;
+      Time at = deliverAtOf(queue->front().bytes);
+      if (at > now && (!due || at < *due))
+        due = at;
+    }
+  return due;
+}
+
+bool EmulatedLinks::empty() const {
+  for (const Arrived &from : arrived)
+    if (!from.control.empty() || !from.data.empty())
+      return false;
+  return true;
+}
+
+void EmulatedLinks::run() {
+  // Else each wait takes 50 us longer than asked.
+  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+  Lock lock(mutex);
+  bool told = false;
+  while (!stopping) {
+    changed = false;
+    delivering = true;
+    Time time = now();
+    bool moved = deliverControl(lock, time);
+    if (!moved && failure && !told) {
+      told = moved = true;
+      Status status = *failure;
+      lock.unlock();
+      receiver.failed(status);
+      lock.lock();
+    }
+    if (!moved && !failure)
+      moved = deliverData(lock, time);
+    delivering = false;
+    if (moved)
+      continue;
+    if (empty())
+      drained.notify_all();
+    auto somethingChanged = [&] { return changed || stopping; };
+    if (std::optional<Time> due = nextDue(time))
+      wake.wait_until(lock, Clock::time_point(*due), somethingChanged);
+    else
+      wake.wait(lock, somethingChanged);
+  }
+}
+
+Status EmulatedLinks::finish(std::chrono::milliseconds patience) {
+  auto until = Clock::now() + patience;
+  if (Status status = inner->finish(patience); !status.ok())
+    return status;
+  Lock lock(mutex);
+  signal();
+  if (!drained.wait_until(lock, until, [&] { return empty() && !delivering; }))
+    return sluice::failure("rank ", rank(),
+                           ": messages have not been taken in time");
+  return {};
+}
+
+} // namespace
+
+std::unique_ptr<Communicator>
+comm::emulateLinks(std::unique_ptr<Communicator> inner,
+                   std::vector<EmulatedLink> links, int64_t capacity) {
+  return std::make_unique<EmulatedLinks>(std::move(inner), std::move(links),
+                                         capacity);
+}

@@ -1,0 +1,57 @@
+//===- ReceiverGate.h - callbacks that can be ended -----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_COMM_RECEIVERGATE_H
+#define SLUICE_RUNTIME_COMM_RECEIVERGATE_H
+
+#include "runtime/comm/Communicator.h"
+
+#include <mutex>
+
+namespace sluice::comm {
+
+/// Stands between a communicator's thread and its receiver, so that detach()
+/// can promise that no callback runs any more. Thread-safe.
+class ReceiverGate {
+public:
+  /// A receiver that passes on to `given` until close(). Once.
+  Communicator::Receiver open(Communicator::Receiver given) {
+    std::lock_guard lock(mutex);
+    receiver = std::move(given);
+    isOpen = true;
+    return {[this](int64_t source) {
+              std::lock_guard lock(mutex);
+              return !isOpen || receiver.roomFor(source);
+            },
+            [this](Message message) {
+              std::lock_guard lock(mutex);
+              if (isOpen)
+                receiver.take(std::move(message));
+            },
+            [this](Status status) {
+              std::lock_guard lock(mutex);
+              if (isOpen)
+                receiver.failed(std::move(status));
+            }};
+  }
+
+  /// Waits for a callback that is running.
+  void close() {
+    std::lock_guard lock(mutex);
+    isOpen = false;
+    receiver = {};
+  }
+
+private:
+  std::mutex mutex;
+  Communicator::Receiver receiver;
+  bool isOpen = false;
+};
+
+} // namespace sluice::comm
+
+#endif // SLUICE_RUNTIME_COMM_RECEIVERGATE_H

@@ -1,0 +1,509 @@
+//===- MpiPump.cpp - the thread that calls MPI ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/mpi/MpiPump.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/prctl.h>
+#include <thread>
+
+using namespace sluice;
+using namespace sluice::comm;
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+/// After this without a message the thread sleeps between its looks, first
+/// shortly, then longer.
+constexpr microseconds spinTime{10};
+constexpr microseconds shortestNap{20};
+/// While a message is coming in, MPI must be called for it to come.
+constexpr microseconds receivingNap{50};
+/// After this without a message, naps are five times as long.
+constexpr milliseconds quietTime{200};
+/// An own pause of this length is not held against the others.
+constexpr milliseconds pauseTime{1000};
+/// How long an abort waits for its messages to leave, and for their readers to
+/// say what has happened.
+constexpr milliseconds abortGrace{200};
+/// What an abort's reason is cut to.
+constexpr size_t abortTextBytes = 4096;
+
+} // namespace
+
+MpiPump::MpiPump(std::unique_ptr<MpiLibrary> library, MpiShared &shared,
+                 BufferPool &buffers, const CommunicatorOptions &options)
+    : library(std::move(library)), shared(shared), buffers(buffers),
+      options(options), nap(shortestNap) {}
+
+Status MpiPump::initialize(int64_t expectedRank, int64_t expectedSize) {
+  if (Status status = library->initialize(); !status.ok())
+    return status;
+  self = library->rank();
+  ranks = library->size();
+  if (self != expectedRank || ranks != expectedSize)
+    return failure("MPI: the library says rank ", self, " of ", ranks,
+                   ", the launcher says ", expectedRank, " of ", expectedSize);
+  // Naps of 20 us would otherwise take 70.
+  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+  peers.resize(static_cast<size_t>(ranks));
+  lastRound = lastMoved = Clock::now();
+  for (Peer &peer : peers)
+    peer.heard = lastRound;
+  return {};
+}
+
+void MpiPump::run() {
+  while (!over) {
+    Orders due = takeOrders();
+    if (due.abort)
+      abortJob();
+    if (due.broken || broken) {
+      tellFailure();
+      std::unique_lock lock(shared.mutex);
+      shared.wake.wait(lock, [&] { return shared.changed; });
+      continue;
+    }
+    auto now = Clock::now();
+    bool moved = pump(now);
+    if (due.finishing && !broken)
+      advanceEnd(now);
+    if (!over)
+      idle(moved, now);
+  }
+}
+
+/// Takes over what the others want; one look at the lock a round.
+MpiPump::Orders MpiPump::takeOrders() {
+  std::unique_lock lock(shared.mutex);
+  shared.changed = false;
+  Orders due{shared.abortReason.has_value(), !shared.broken.ok(),
+             shared.finishing};
+  if (!receiver && shared.receiver)
+    receiver = &*shared.receiver;
+  if (due.broken && !due.abort)
+    return due;
+  for (size_t to = 0; to < shared.out.size(); ++to) {
+    MpiShared::Outbox &box = shared.out[to];
+    auto order = [&](MpiSpace space, Ring<Bytes> &queue) {
+      while (!queue.empty())
+        orders.push_back(
+            {static_cast<int>(to), space, queue.pop(), /*counted=*/true});
+    };
+    order(MpiSpace::Control, box.control);
+    order(MpiSpace::Data, box.data);
+  }
+  return due;
+}
+
+bool MpiPump::pump(Clock::time_point now) {
+  if (now - lastRound > pauseTime) // this rank was stopped, not the others
+    for (Peer &peer : peers)
+      peer.heard += now - lastRound;
+  lastRound = now;
+  bool moved = !orders.empty();
+  for (Sending &order : orders)
+    post(std::move(order), Tag::Message);
+  orders.clear();
+  moved |= completeSends();
+  match(MpiSpace::Control, now);
+  moved |= completeReceives(MpiSpace::Control);
+  moved |= deliverControl();
+  if (receiver && !broken) {
+    match(MpiSpace::Data, now);
+    completeReceives(MpiSpace::Data);
+    moved |= deliverData();
+  }
+  beat(now);
+  checkSilence(now);
+  return moved;
+}
+
+//===----------------------------------------------------------------------===//
+// Sending
+//===----------------------------------------------------------------------===//
+
+void MpiPump::post(Sending order, Tag tag) {
+  if (Status status = library->send(
+          order.space, order.to, static_cast<int>(tag), order.bytes,
+          /*synchronous=*/order.space == MpiSpace::Data, order.request);
+      !status.ok())
+    return fail(status);
+  ++sending;
+  peers[order.to].sends[static_cast<size_t>(order.space)].push(
+      std::move(order));
+}
+
+void MpiPump::postTo(int to, Tag tag, std::span<const uint8_t> bytes) {
+  Sending order;
+  order.to = to;
+  order.bytes = buffers.take();
+  order.bytes.assign(bytes.begin(), bytes.end());
+  post(std::move(order), tag);
+}
+
+bool MpiPump::completeSends() {
+  bool moved = false;
+  for (Peer &peer : peers)
+    for (Ring<Sending> &queue : peer.sends)
+      moved |= completeSends(queue);
+  return moved;
+}
+
+/// Messages to one rank are done about in the order in which they were posted.
+/// Only the first is asked for: each question that is answered with no makes
+/// MPI look at all its connections.
+bool MpiPump::completeSends(Ring<Sending> &queue) {
+  int64_t done = 0;
+  while (!queue.empty()) {
+    bool isDone = false;
+    if (Status status = library->test(queue.front().request, isDone);
+        !status.ok())
+      fail(status);
+    if (!isDone)
+      break;
+    Sending sent = queue.pop();
+    buffers.give(std::move(sent.bytes));
+    --sending;
+    ++done;
+    if (!sent.counted)
+      continue;
+    std::lock_guard lock(shared.mutex);
+    MpiShared::Outbox &box = shared.out[sent.to];
+    --(sent.space == MpiSpace::Data ? box.dataOnWay : box.controlOnWay);
+    shared.progress.notify_all();
+  }
+  return done > 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Receiving
+//===----------------------------------------------------------------------===//
+
+bool MpiPump::match(MpiSpace space, Clock::time_point now) {
+  if (broken)
+    return false;
+  auto which = static_cast<size_t>(space);
+  if (busy[which] == 0)
+    return matchFrom(space, anySource, now);
+  bool found = false;
+  for (int source = 0; source < ranks && !broken; ++source)
+    if (!peers[source].incoming[which].active)
+      found |= matchFrom(space, source, now);
+  return found;
+}
+
+bool MpiPump::matchFrom(MpiSpace space, int source, Clock::time_point now) {
+  bool found = false;
+  MpiArrival arrival;
+  Status status = library->probe(space, source, found, arrival);
+  if (status.ok() && !found)
+    return false;
+  if (status.ok() && arrival.bytes > options.messageBytes)
+    status =
+        failure("rank ", arrival.source, " has sent a message of ",
+                arrival.bytes, " bytes, the limit is ", options.messageBytes);
+  if (status.ok()) {
+    Peer &peer = peers[arrival.source];
+    Incoming &incoming = peer.incoming[static_cast<size_t>(space)];
+    incoming.active = true;
+    incoming.complete = false;
+    incoming.tag = arrival.tag;
+    incoming.bytes = buffers.take();
+    incoming.bytes.resize(static_cast<size_t>(arrival.bytes));
+    status = library->receive(arrival, incoming.bytes, incoming.request);
+    peer.heard = now;
+    ++busy[static_cast<size_t>(space)];
+  }
+  if (!status.ok())
+    fail(status);
+  return true;
+}
+
+bool MpiPump::completeReceives(MpiSpace space) {
+  auto which = static_cast<size_t>(space);
+  bool moved = false;
+  if (busy[which] == 0)
+    return false;
+  for (int source = 0; source < ranks; ++source) {
+    Incoming &incoming = peers[source].incoming[which];
+    if (!incoming.active || incoming.complete || broken)
+      continue;
+    bool done = false;
+    if (Status status = library->test(incoming.request, done); !status.ok()) {
+      fail(status);
+      return moved;
+    }
+    if (!done)
+      continue;
+    if (space == MpiSpace::Data) {
+      incoming.complete = true;
+      continue;
+    }
+    moved |= handleControl(source, incoming);
+    incoming.active = false;
+    --busy[which];
+  }
+  return moved;
+}
+
+/// Whether it was more than a heartbeat.
+bool MpiPump::handleControl(int source, Incoming &incoming) {
+  Peer &peer = peers[source];
+  Bytes bytes = std::move(incoming.bytes);
+  switch (static_cast<Tag>(incoming.tag)) {
+  case Tag::Message:
+    peer.control.push(std::move(bytes));
+    return true;
+  case Tag::Beat:
+    break;
+  case Tag::Done:
+    if (bytes.size() != 2 * sizeof(uint64_t)) {
+      fail(failure("rank ", source, " ends with ", bytes.size(), " bytes"));
+      return true;
+    }
+    std::memcpy(&peer.dataSent, bytes.data(), sizeof(uint64_t));
+    std::memcpy(&peer.controlSent, bytes.data() + sizeof(uint64_t),
+                sizeof(uint64_t));
+    peer.done = true;
+    break;
+  case Tag::Bye:
+    peer.bye = true;
+    break;
+  case Tag::Abort:
+    // What has come before it is to be read first.
+    deliverControl();
+    othersTold = true;
+    fail(failure("rank ", source, ": ",
+                 std::string(bytes.begin(), bytes.end())));
+    break;
+  default:
+    fail(
+        failure("rank ", source, " has sent a message of kind ", incoming.tag));
+  }
+  Tag tag = static_cast<Tag>(incoming.tag);
+  buffers.give(std::move(bytes));
+  return tag != Tag::Beat;
+}
+
+void MpiPump::deliver(int source, Lane lane, Bytes bytes) {
+  Peer &peer = peers[source];
+  ++(lane == Lane::Data ? peer.dataTaken : peer.controlTaken);
+  receiver->take({source, lane, std::move(bytes)});
+}
+
+bool MpiPump::deliverControl() {
+  bool moved = false;
+  for (int source = 0; receiver && source < ranks; ++source)
+    while (!peers[source].control.empty()) {
+      deliver(source, Lane::Control, peers[source].control.pop());
+      moved = true;
+    }
+  return moved;
+}
+
+bool MpiPump::deliverData() {
+  auto which = static_cast<size_t>(MpiSpace::Data);
+  bool moved = false;
+  for (int source = 0; source < ranks && busy[which] > 0; ++source) {
+    Incoming &incoming = peers[source].incoming[which];
+    if (!incoming.active || !incoming.complete || !receiver->roomFor(source))
+      continue;
+    incoming.active = false;
+    --busy[which];
+    deliver(source, Lane::Data, std::move(incoming.bytes));
+    moved = true;
+  }
+  return moved;
+}
+
+//===----------------------------------------------------------------------===//
+// Who is there
+//===----------------------------------------------------------------------===//
+
+void MpiPump::beat(Clock::time_point now) {
+  if (now - lastBeat < options.heartbeat || end == End::SaidBye)
+    return;
+  lastBeat = now;
+  for (int to = 0; to < ranks && !broken; ++to)
+    if (to != self)
+      postTo(to, Tag::Beat, {});
+}
+
+void MpiPump::checkSilence(Clock::time_point now) {
+  for (int peer = 0; peer < ranks; ++peer) {
+    if (peer == self || peers[peer].bye || broken)
+      continue;
+    auto silence =
+        std::chrono::duration_cast<milliseconds>(now - peers[peer].heard);
+    if (silence > options.silence)
+      fail(failure("rank ", peer, " does not answer: silent for ",
+                   silence.count(), " ms"));
+  }
+}
+
+void MpiPump::idle(bool moved, Clock::time_point now) {
+  if (moved) {
+    lastMoved = now;
+    nap = shortestNap;
+    return;
+  }
+  auto quiet = now - lastMoved;
+  if (quiet < spinTime)
+    return;
+  bool receiving = false;
+  for (const Peer &peer : peers)
+    for (const Incoming &incoming : peer.incoming)
+      receiving |= incoming.active && !incoming.complete;
+  microseconds longest = receiving           ? receivingNap
+                         : quiet < quietTime ? options.idleSleep
+                                             : 5 * options.idleSleep;
+  std::unique_lock lock(shared.mutex);
+  shared.wake.wait_for(lock, std::min(nap, longest),
+                       [&] { return shared.changed; });
+  nap = std::min(2 * nap, longest);
+}
+
+//===----------------------------------------------------------------------===//
+// The end
+//===----------------------------------------------------------------------===//
+
+/// Two rounds: each rank says when it has sent all, with how many messages that
+/// were; and when it has taken all that the others have sent. Then no message
+/// is under way any more, and MPI can be ended.
+void MpiPump::advanceEnd(Clock::time_point now) {
+  if (end == End::Working && sending == 0 && orders.empty())
+    sayDone();
+  if (end == End::SaidDone && allTaken()) {
+    end = End::SaidBye;
+    for (int to = 0; to < ranks && !broken; ++to)
+      if (to != self)
+        postTo(to, Tag::Bye, {});
+  }
+  bool byes = end == End::SaidBye && sending == 0;
+  for (int peer = 0; peer < ranks; ++peer)
+    byes = byes && (peer == self || peers[peer].bye);
+  if (byes && !broken)
+    return finalize();
+  std::unique_lock lock(shared.mutex);
+  if (now < shared.finishBy)
+    return;
+  lock.unlock();
+  fail(failure("no end in time: ", unfinished()));
+}
+
+void MpiPump::sayDone() {
+  end = End::SaidDone;
+  for (int to = 0; to < ranks && !broken; ++to) {
+    uint64_t counts[2];
+    {
+      std::lock_guard lock(shared.mutex);
+      counts[0] = shared.out[to].sent.dataMessages;
+      counts[1] = shared.out[to].sent.controlMessages;
+    }
+    if (to == self) {
+      peers[to].done = true;
+      peers[to].dataSent = counts[0];
+      peers[to].controlSent = counts[1];
+      continue;
+    }
+    postTo(to, Tag::Done,
+           {reinterpret_cast<const uint8_t *>(counts), sizeof(counts)});
+  }
+}
+
+bool MpiPump::allTaken() const {
+  for (const Peer &peer : peers)
+    if (!peer.done || peer.dataTaken != peer.dataSent ||
+        peer.controlTaken != peer.controlSent)
+      return false;
+  return true;
+}
+
+void MpiPump::finalize() {
+  Status status = library->finalize();
+  over = true;
+  std::lock_guard lock(shared.mutex);
+  shared.broken = status;
+  shared.ended = status.ok();
+  shared.progress.notify_all();
+}
+
+std::string MpiPump::unfinished() const {
+  std::ostringstream text;
+  const char *separator = "";
+  for (int each = 0; each < ranks; ++each) {
+    const Peer &peer = peers[each];
+    uint64_t waiting =
+        peer.dataSent + peer.controlSent - peer.dataTaken - peer.controlTaken;
+    if (peer.bye)
+      continue;
+    if (!peer.done && each != self)
+      text << separator << "rank " << each << " still works";
+    else if (peer.done && waiting > 0)
+      text << separator << waiting << " messages from rank " << each
+           << " have not been taken";
+    else if (each != self)
+      text << separator << "rank " << each << " has not taken all messages";
+    else
+      continue;
+    separator = "; ";
+  }
+  return text.str();
+}
+
+void MpiPump::fail(const Status &status) {
+  broken = true;
+  std::lock_guard lock(shared.mutex);
+  if (shared.broken.ok())
+    shared.broken = status;
+  shared.progress.notify_all();
+  // The thread itself looks again, to tell the receiver.
+  shared.changed = true;
+}
+
+void MpiPump::tellFailure() {
+  if (!receiver || toldFailure)
+    return;
+  toldFailure = true;
+  deliverControl();
+  Status reason;
+  {
+    std::lock_guard lock(shared.mutex);
+    reason = shared.broken;
+  }
+  receiver->failed(reason);
+}
+
+void MpiPump::abortJob() {
+  std::string reason;
+  {
+    std::lock_guard lock(shared.mutex);
+    reason = shared.abortReason->substr(0, abortTextBytes);
+  }
+  for (Sending &order : orders)
+    if (order.space == MpiSpace::Control)
+      post(std::move(order), Tag::Message);
+  orders.clear();
+  for (int to = 0; to < ranks && !othersTold; ++to)
+    if (to != self && !peers[to].bye)
+      postTo(to, Tag::Abort,
+             {reinterpret_cast<const uint8_t *>(reason.data()), reason.size()});
+  // MPI must be called for the messages to leave; then the others get a moment
+  // to tell their users.
+  for (auto until = Clock::now() + abortGrace; Clock::now() < until;) {
+    completeSends();
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  std::fflush(nullptr);
+  library->abort(1);
+  std::_Exit(1); // in case MPI_Abort returns
+}

@@ -1,0 +1,292 @@
+//===- Conformance.cpp - what every communicator must do ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/test/Conformance.h"
+
+#include "runtime/comm/test/Mailbox.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+using namespace sluice;
+using namespace sluice::comm;
+using namespace sluice::comm::test;
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds patience{60000};
+
+template <typename... Parts> Status require(bool holds, const Parts &...parts) {
+  return holds ? Status() : failure(parts...);
+}
+
+/// Returns the status from the case if it is an error.
+#define CHECK(expression)                                                      \
+  if (Status checked = (expression); !checked.ok())                            \
+  return checked
+
+/// Sends the numbers 0 to `count` - 1.
+Status sendNumbers(Communicator &comm, int64_t to, Lane lane, uint64_t count,
+                   size_t bytes = 0) {
+  for (uint64_t i = 0; i < count; ++i)
+    CHECK(comm.send(to, lane, makeMessage(i, bytes)));
+  return {};
+}
+
+/// What came from each source on each lane is 0, 1, 2 ... count - 1, intact.
+Status checkNumbers(const std::vector<Message> &messages, int64_t size,
+                    uint64_t data, uint64_t control) {
+  for (int64_t source = 0; source < size; ++source)
+    for (Lane lane : {Lane::Data, Lane::Control}) {
+      uint64_t next = 0;
+      for (const Message &message : messages) {
+        if (message.source != source || message.lane != lane)
+          continue;
+        CHECK(require(isIntact(message.bytes), "a message from rank ", source,
+                      " is damaged"));
+        CHECK(require(numberOf(message.bytes) == next, "from rank ", source,
+                      " came ", numberOf(message.bytes), " instead of ", next));
+        ++next;
+      }
+      uint64_t expected = lane == Lane::Data ? data : control;
+      CHECK(require(next == expected, next, " messages from rank ", source,
+                    " instead of ", expected));
+    }
+  return {};
+}
+
+/// Each rank sends to each, itself included, on both lanes.
+Status allPairsInOrder(Communicator &comm) {
+  constexpr uint64_t count = 300;
+  Mailbox mailbox(comm);
+  for (uint64_t i = 0; i < count; ++i)
+    for (int64_t to = 0; to < comm.size(); ++to)
+      for (Lane lane : {Lane::Data, Lane::Control})
+        CHECK(comm.send(to, lane, makeMessage(i, i % 97)));
+  CHECK(comm.finish(patience));
+  CHECK(checkNumbers(mailbox.all(), comm.size(), count, count));
+  std::vector<Traffic> sent = comm.traffic();
+  CHECK(
+      require(int64_t(sent.size()) == comm.size(), "traffic of ", sent.size()));
+  for (int64_t to = 0; to < comm.size(); ++to)
+    CHECK(require(sent[to].to == to && sent[to].dataMessages == count &&
+                      sent[to].controlMessages == count &&
+                      sent[to].dataBytes == sent[to].controlBytes &&
+                      sent[to].dataBytes >= count * frameHeaderBytes,
+                  "the traffic to rank ", to, " is wrong"));
+  return {};
+}
+
+/// Data that nobody has room for does not hold up control.
+Status controlOvertakesData(Communicator &comm) {
+  constexpr uint64_t count = defaultCapacity / 2;
+  Mailbox mailbox(comm);
+  if (comm.rank() == 1)
+    mailbox.setRoom(0, false);
+  // Rank 0 begins when the room is gone.
+  if (comm.rank() == 1)
+    CHECK(comm.send(0, Lane::Control, makeMessage(0)));
+  if (comm.rank() == 0) {
+    CHECK(require(mailbox.waitForCount(1), "nothing came to begin with"));
+    CHECK(sendNumbers(comm, 1, Lane::Data, count, 1000));
+    CHECK(sendNumbers(comm, 1, Lane::Control, count));
+  } else {
+    CHECK(require(mailbox.waitForCount(count), "control does not come"));
+    for (const Message &message : mailbox.all())
+      CHECK(require(message.lane == Lane::Control, "data without room"));
+    mailbox.setRoom(0, true);
+  }
+  CHECK(comm.finish(patience));
+  if (comm.rank() == 1) {
+    std::vector<Message> all = mailbox.all();
+    std::erase_if(all, [](const Message &each) { return each.source != 0; });
+    CHECK(require(all.size() == 2 * count, all.size(), " messages"));
+    for (uint64_t i = 0; i < 2 * count; ++i)
+      CHECK(require(numberOf(all[i].bytes) == i % count &&
+                        all[i].lane == (i < count ? Lane::Control : Lane::Data),
+                    "message ", i, " is out of order"));
+  }
+  return {};
+}
+
+/// Both directions at once, which deadlocks where sends wait for each other.
+Status bigMessages(Communicator &comm) {
+  Mailbox mailbox(comm);
+  CHECK(sendNumbers(comm, 1 - comm.rank(), Lane::Data, 3, size_t{8} << 20));
+  CHECK(sendNumbers(comm, 1 - comm.rank(), Lane::Control, 2, size_t{1} << 20));
+  CHECK(comm.finish(patience));
+  std::vector<Message> all = mailbox.all();
+  CHECK(require(all.size() == 5, all.size(), " messages instead of 5"));
+  for (Message &message : all)
+    message.source = 0;
+  return checkNumbers(all, 1, 3, 2);
+}
+
+Status manySmallMessages(Communicator &comm) {
+  constexpr uint64_t count = 10000;
+  Mailbox mailbox(comm);
+  int64_t right = (comm.rank() + 1) % comm.size();
+  CHECK(sendNumbers(comm, right, Lane::Data, count));
+  CHECK(comm.finish(patience));
+  std::vector<Message> all = mailbox.all();
+  for (Message &message : all)
+    message.source = 0;
+  return checkNumbers(all, 1, count, 0);
+}
+
+/// Who sends faster than the other side takes waits, so that what is on its way
+/// is bounded.
+Status backPressure(Communicator &comm) {
+  constexpr uint64_t count = 40 * defaultCapacity;
+  // Those of an emulated link's receiver, and one that MPI has matched.
+  constexpr uint64_t mostOnWay = 2 * defaultCapacity + 2;
+  Mailbox mailbox(comm);
+  if (comm.rank() == 1) {
+    mailbox.setRoom(0, false);
+    CHECK(comm.send(0, Lane::Control, makeMessage(0)));
+    CHECK(require(mailbox.waitForCount(1), "the sender does not say it waits"));
+    mailbox.setRoom(0, true);
+    CHECK(comm.finish(patience));
+    std::vector<Message> all = mailbox.all();
+    std::erase_if(all, [](const Message &m) { return m.lane != Lane::Data; });
+    CHECK(require(all.size() == count, all.size(), " messages"));
+    return {};
+  }
+  CHECK(require(mailbox.waitForCount(1), "nothing came to begin with"));
+  std::atomic<uint64_t> sent{0};
+  Status status;
+  std::thread sender([&] {
+    for (uint64_t i = 0; i < count && status.ok(); ++i) {
+      status = comm.send(1, Lane::Data, makeMessage(i, 5000));
+      ++sent;
+    }
+  });
+  // The sender stands still once its count does not change for a while.
+  uint64_t last = ~uint64_t{0};
+  while (sent != last) {
+    last = sent;
+    std::this_thread::sleep_for(milliseconds(300));
+  }
+  Status told = comm.send(1, Lane::Control, makeMessage(0));
+  sender.join();
+  CHECK(told);
+  CHECK(status);
+  CHECK(require(last >= defaultCapacity && last <= mostOnWay, last,
+                " messages went out before the sender waited"));
+  return comm.finish(patience);
+}
+
+/// One source without room does not hold up another.
+Status roomIsPerSource(Communicator &comm) {
+  constexpr uint64_t count = 3 * defaultCapacity;
+  Mailbox mailbox(comm);
+  if (comm.rank() == 2)
+    mailbox.setRoom(0, false);
+  else
+    CHECK(sendNumbers(comm, 2, Lane::Data, comm.rank() == 0 ? 8 : count));
+  if (comm.rank() == 2) {
+    auto fromOne = [&](const std::vector<Message> &all) {
+      return std::count_if(all.begin(), all.end(), [](const Message &each) {
+               return each.source == 1;
+             }) == int64_t(count);
+    };
+    CHECK(require(mailbox.waitFor(fromOne), "rank 1 is held up"));
+    mailbox.setRoom(0, true);
+  }
+  CHECK(comm.finish(patience));
+  if (comm.rank() == 2)
+    CHECK(require(mailbox.all().size() == count + 8, "messages are missing"));
+  return {};
+}
+
+/// finish() right after the last send, with a receiver that takes its time.
+Status finishLosesNothing(Communicator &comm) {
+  constexpr uint64_t count = 100;
+  std::atomic<uint64_t> taken{0};
+  Mailbox mailbox(comm, [&](const Message &) {
+    if (comm.rank() == 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
+    ++taken;
+  });
+  CHECK(sendNumbers(comm, 0, Lane::Data, count, 3000));
+  CHECK(sendNumbers(comm, 0, Lane::Control, count));
+  CHECK(comm.finish(patience));
+  uint64_t expected = comm.rank() == 0 ? 2 * count * comm.size() : 0;
+  CHECK(require(taken == expected, taken, " of ", expected, " were taken"));
+  Status after = comm.send(0, Lane::Control, makeMessage(0));
+  return require(!after.ok(), "a message after the end");
+}
+
+/// A control message may be answered from the callback.
+Status answersFromCallbacks(Communicator &comm) {
+  constexpr uint64_t rounds = 500;
+  std::atomic<bool> failed{false};
+  Mailbox mailbox(comm, [&](const Message &message) {
+    uint64_t next = numberOf(message.bytes) + 1;
+    if (next < 2 * rounds &&
+        !comm.send(1 - comm.rank(), Lane::Control, makeMessage(next)).ok())
+      failed = true;
+  });
+  if (comm.rank() == 0)
+    CHECK(comm.send(1, Lane::Data, makeMessage(0)));
+  CHECK(require(mailbox.waitForCount(rounds), "the answers stop"));
+  CHECK(require(!failed, "a callback cannot send"));
+  return comm.finish(patience);
+}
+
+Status refusesBadMessages(Communicator &comm) {
+  Mailbox mailbox(comm);
+  for (int64_t to : {int64_t{-1}, comm.size()}) {
+    Status status = comm.send(to, Lane::Control, makeMessage(0));
+    CHECK(require(!status.ok() &&
+                      status.message().find("no rank") != std::string::npos,
+                  "rank ", to, " is not refused"));
+  }
+  CHECK(comm.finish(patience));
+  return require(!comm.finish(patience).ok(), "a second end");
+}
+
+/// Nobody is called after detach(), and what arrives then holds nothing up.
+Status detachesQuietly(Communicator &comm) {
+  constexpr uint64_t count = 3 * defaultCapacity;
+  auto taken = std::make_unique<std::atomic<uint64_t>>(0);
+  {
+    Mailbox mailbox(comm, [&](const Message &) { ++*taken; });
+    for (int64_t source = 0; source < comm.size(); ++source)
+      mailbox.setRoom(source, comm.rank() == 0);
+    CHECK(comm.send(1 - comm.rank(), Lane::Control, makeMessage(0)));
+    CHECK(require(mailbox.waitForCount(1), "nothing came to begin with"));
+    comm.detach();
+  }
+  CHECK(require(*taken == 1, *taken, " messages before the end"));
+  taken.reset();
+  if (comm.rank() == 0)
+    CHECK(sendNumbers(comm, 1, Lane::Data, count, 100));
+  return comm.finish(patience);
+}
+
+constexpr ConformanceCase cases[] = {
+    {"all-pairs-in-order", 4, allPairsInOrder},
+    {"control-overtakes-data", 2, controlOvertakesData},
+    {"big-messages", 2, bigMessages},
+    {"many-small-messages", 3, manySmallMessages},
+    {"back-pressure", 2, backPressure},
+    {"room-is-per-source", 3, roomIsPerSource},
+    {"finish-loses-nothing", 5, finishLosesNothing},
+    {"answers-from-callbacks", 2, answersFromCallbacks},
+    {"detaches-quietly", 2, detachesQuietly},
+    {"refuses-bad-messages", 1, refusesBadMessages},
+};
+
+} // namespace
+
+std::span<const ConformanceCase> sluice::comm::test::conformanceCases() {
+  return cases;
+}

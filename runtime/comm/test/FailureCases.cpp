@@ -1,0 +1,135 @@
+//===- FailureCases.cpp - how a job ends badly ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/test/Conformance.h"
+#include "runtime/comm/test/Mailbox.h"
+
+#include <csignal>
+#include <thread>
+
+using namespace sluice;
+using namespace sluice::comm;
+using namespace sluice::comm::test;
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int64_t culprit = 1;
+
+/// Waits until every rank is there, so that the culprit acts in a job that
+/// works: each tells each; and the culprit, when it has heard from all.
+Status meet(Communicator &comm, Mailbox &mailbox) {
+  for (int64_t to = 0; to < comm.size(); ++to)
+    if (Status s = comm.send(to, Lane::Control, makeMessage(0)); !s.ok())
+      return s;
+  auto ranks = static_cast<size_t>(comm.size());
+  if (!mailbox.waitForCount(ranks))
+    return failure("the ranks do not meet");
+  if (comm.rank() != culprit)
+    return comm.send(culprit, Lane::Control, makeMessage(1));
+  if (!mailbox.waitForCount(2 * ranks - 1))
+    return failure("the ranks have not met");
+  return {};
+}
+
+/// What a rank sees of another's failure, which it must within 5 s.
+Status awaitFailure(Mailbox &mailbox) {
+  Status reason = mailbox.waitForFailure(milliseconds(5000));
+  return reason.ok() ? failure("no failure was seen") : reason;
+}
+
+/// The culprit's last control message comes before its reason.
+Status aborts(Communicator &comm) {
+  Mailbox mailbox(comm);
+  if (Status s = meet(comm, mailbox); !s.ok())
+    return s;
+  if (comm.rank() != culprit) {
+    Status reason = awaitFailure(mailbox);
+    std::vector<Message> all = mailbox.all();
+    if (std::none_of(all.begin(), all.end(), [](const Message &each) {
+          return numberOf(each.bytes) == 77;
+        }))
+      return failure("the last control message is lost");
+    if (mailbox.failureCount() != 1)
+      return failure("told ", mailbox.failureCount(), " times");
+    if (comm.send(0, Lane::Control, makeMessage(0)).ok())
+      return failure("a message after the failure");
+    return reason;
+  }
+  for (int64_t to = 0; to < comm.size(); ++to)
+    if (to != culprit)
+      (void)comm.send(to, Lane::Control, makeMessage(77));
+  comm.abort(failure("the disk is on fire"));
+  return failure("the disk is on fire");
+}
+
+/// A sender that waits for room ends with the job.
+Status abortsUnderPressure(Communicator &comm) {
+  Mailbox mailbox(comm);
+  if (comm.rank() == culprit)
+    mailbox.setRoom(0, false);
+  if (Status s = meet(comm, mailbox); !s.ok())
+    return s;
+  if (comm.rank() == culprit) {
+    std::this_thread::sleep_for(milliseconds(300));
+    comm.abort(failure("too much"));
+    return failure("too much");
+  }
+  if (comm.rank() == 0) {
+    Status sent;
+    for (int i = 0; i < 10 * defaultCapacity && sent.ok(); ++i)
+      sent = comm.send(culprit, Lane::Data, makeMessage(i, 1000));
+    if (sent.ok())
+      return failure("nothing stopped the sender");
+  }
+  return awaitFailure(mailbox);
+}
+
+Status leaves(Communicator &comm) {
+  Mailbox mailbox(comm);
+  if (Status s = meet(comm, mailbox); !s.ok())
+    return s;
+  if (comm.rank() == culprit)
+    return failure("leaves"); // the communicator goes before the mailbox's end
+  return awaitFailure(mailbox);
+}
+
+Status neverEnds(Communicator &comm) {
+  Mailbox mailbox(comm);
+  if (Status s = meet(comm, mailbox); !s.ok())
+    return s;
+  if (comm.rank() == culprit)
+    return awaitFailure(mailbox);
+  return comm.finish(milliseconds(500));
+}
+
+Status signalled(Communicator &comm, int signal) {
+  Mailbox mailbox(comm);
+  if (Status s = meet(comm, mailbox); !s.ok())
+    return s;
+  if (comm.rank() == culprit)
+    std::raise(signal);
+  return awaitFailure(mailbox);
+}
+Status stopped(Communicator &comm) { return signalled(comm, SIGSTOP); }
+Status killed(Communicator &comm) { return signalled(comm, SIGKILL); }
+
+constexpr FailureCase cases[] = {
+    {"aborts", 3, aborts, "rank 1: the disk is on fire", true},
+    {"aborts-under-pressure", 3, abortsUnderPressure, "rank 1: too much", true},
+    {"leaves", 3, leaves, "rank 1: has left before the end", true},
+    {"never-ends", 3, neverEnds, "rank 1 still works", true},
+    {"stopped", 3, stopped, "rank 1 does not answer", false},
+    {"killed", 3, killed, "", false},
+};
+
+} // namespace
+
+std::span<const FailureCase> sluice::comm::test::failureCases() {
+  return cases;
+}

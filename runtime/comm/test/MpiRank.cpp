@@ -1,0 +1,70 @@
+//===- MpiRank.cpp - one rank of the conformance suite --------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   mpirun -n N SluiceCommMpiTest CASE [emulated]
+//
+// One rank's part of a case of the conformance suite. Prints 'rank R: CASE:
+// passed' and exits with 0, or prints what is wrong and exits with 1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/EmulatedLinks.h"
+#include "runtime/comm/mpi/MpiCommunicator.h"
+#include "runtime/comm/test/Conformance.h"
+
+#include <cstdio>
+#include <cstring>
+
+using namespace sluice;
+using namespace sluice::comm;
+using namespace sluice::comm::test;
+
+namespace {
+
+using RunCase = Status (*)(Communicator &);
+
+RunCase findCase(std::string_view name) {
+  for (const ConformanceCase &each : conformanceCases())
+    if (name == each.name)
+      return each.run;
+  for (const FailureCase &each : failureCases())
+    if (name == each.name)
+      return each.run;
+  return nullptr;
+}
+
+int say(int64_t rank, const char *name, const Status &status) {
+  std::printf("rank %lld: %s: %s\n", static_cast<long long>(rank), name,
+              status.ok() ? "passed" : status.message().c_str());
+  std::fflush(stdout);
+  return status.ok() ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  RunCase run = argc >= 2 ? findCase(argv[1]) : nullptr;
+  if (!run)
+    return say(-1, "usage", failure("no such case"));
+  Expected<std::optional<MpiLaunch>> launch = detectMpiLaunch();
+  if (!launch)
+    return say(-1, argv[1], launch.status());
+  if (!*launch)
+    return say(-1, argv[1], failure("not launched by MPI"));
+  int64_t rank = (*launch)->rank;
+  Expected<std::unique_ptr<Communicator>> made = connectMpi(**launch);
+  if (!made)
+    return say(rank, argv[1], made.status());
+  std::unique_ptr<Communicator> comm = made.take();
+  if (argc >= 3 && std::strcmp(argv[2], "emulated") == 0) {
+    EmulatedLink link{std::chrono::microseconds(200), 1e9};
+    std::vector<EmulatedLink> links(
+        static_cast<size_t>(comm->size() * comm->size()), link);
+    comm = emulateLinks(std::move(comm), std::move(links));
+  }
+  return say(rank, argv[1], run(*comm));
+}

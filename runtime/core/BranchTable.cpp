@@ -1,0 +1,186 @@
+//===- BranchTable.cpp - paths through trees, in sequences ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/BranchTable.h"
+
+namespace sluice {
+
+BranchTable::BranchTable(CachePages &pages, int64_t requests)
+    : pages(pages), branches(static_cast<size_t>(pages.limits().sequences)),
+      first(static_cast<size_t>(requests), none) {}
+
+void BranchTable::link(RequestId request, SequenceId sequence) {
+  branches[sequence] = {request, noNode, first[request], 0};
+  first[request] = sequence;
+}
+
+/// Closes the request's branches for which `goes` says so.
+template <typename Goes>
+void BranchTable::closeWhere(RequestId request, Goes goes) {
+  for (SequenceId *link = &first[request]; *link != none;) {
+    SequenceId sequence = *link;
+    Branch &branch = branches[sequence];
+    if (!goes(sequence)) {
+      link = &branch.next;
+      continue;
+    }
+    *link = branch.next;
+    branch = {};
+    pages.close(sequence);
+  }
+}
+
+/// Whether the branch holds the node; then fills in `holder`.
+bool BranchTable::inspect(StageTree &tree, SequenceId sequence,
+                          const StageNode &node, Holder &holder) {
+  if (branches[sequence].request != tree.request() ||
+      pages.length(sequence) <= node.position)
+    return false;
+  bool dead = true;
+  NodeId at = branches[sequence].tip;
+  while (at != node.node) {
+    StageNode *behind = at > node.node ? tree.find(at) : nullptr;
+    if (!behind)
+      return false;
+    dead = dead && !tree.lives(*behind);
+    at = behind->parent;
+  }
+  holder = {sequence, node.node == branches[sequence].tip, dead};
+  return true;
+}
+
+/// A branch that holds the node; most likely the one it was computed for.
+BranchTable::Holder BranchTable::holderOf(StageTree &tree,
+                                          const StageNode &node) {
+  Holder holder;
+  if (inspect(tree, node.sequence, node, holder))
+    return holder;
+  for (SequenceId at = first[tree.request()]; at != none;
+       at = branches[at].next)
+    if (inspect(tree, at, node, holder))
+      break;
+  return holder;
+}
+
+void BranchTable::cut(SequenceId sequence, NodeId tip, int64_t length) {
+  branches[sequence].tip = tip;
+  pages.truncate(sequence, length);
+}
+
+Expected<BranchTable::Place>
+BranchTable::extend(SequenceId sequence, const Row &row, uint64_t step) {
+  assert(pages.length(sequence) == row.position);
+  Place place{sequence, std::nullopt, std::nullopt};
+  // A copy needs no rows of this step: whoever else holds the page holds it to
+  // its end, so what is in it up to here was computed in earlier steps.
+  Status grown = pages.grow(sequence, int64_t{row.position} + 1, &place.copy);
+  if (!grown.ok())
+    return grown;
+  branches[sequence].tip = row.node;
+  branches[sequence].step = step;
+  return place;
+}
+
+Expected<BranchTable::Place> BranchTable::fork(SequenceId parent,
+                                               const Row &row, uint64_t step) {
+  Expected<CachePages::Fork> forked = pages.fork(parent, row.position);
+  if (!forked)
+    return forked.status();
+  link(row.request, forked->sequence);
+  Expected<Place> place = extend(forked->sequence, row, step);
+  if (!place) {
+    closeWhere(row.request,
+               [&](SequenceId at) { return at == forked->sequence; });
+    return place;
+  }
+  if (forked->copy) {
+    place->copy = forked->copy;
+    place->copiedFrom = row.position - row.position % CachePages::pageTokens;
+  }
+  return place;
+}
+
+Expected<BranchTable::Place> BranchTable::openFirst(const Row &row,
+                                                    uint64_t step) {
+  Expected<SequenceId> opened = pages.open();
+  if (!opened)
+    return opened.status();
+  link(row.request, *opened);
+  Expected<Place> place = extend(*opened, row, step);
+  if (!place)
+    closeWhere(row.request, [&](SequenceId at) { return at == *opened; });
+  return place;
+}
+
+Expected<std::optional<BranchTable::Place>>
+BranchTable::place(StageTree &tree, const Row &row, uint64_t step) {
+  auto result = [](Expected<Place> place) -> Expected<std::optional<Place>> {
+    if (!place)
+      return place.status();
+    return std::optional<Place>(place.take());
+  };
+  // Sent again, and nothing behind it: computed again where it is. Otherwise
+  // what is behind it stays, on its own branch.
+  StageNode *known = tree.find(row.node);
+  if (known) {
+    Holder holder = holderOf(tree, *known);
+    if (holder.isTip) {
+      cut(holder.sequence, row.parent, row.position);
+      return result(extend(holder.sequence, row, step));
+    }
+  }
+  if (row.parent == noNode)
+    return result(openFirst(row, step));
+  StageNode *parent = tree.find(row.parent);
+  assert(parent && "the caller has looked");
+  Holder holder = holderOf(tree, *parent);
+  if (holder.sequence == none)
+    return std::optional<Place>();
+  if (!holder.isTip && (known || !holder.restIsDead))
+    return result(fork(holder.sequence, row, step));
+  if (!holder.isTip)
+    cut(holder.sequence, row.parent, row.position);
+  return result(extend(holder.sequence, row, step));
+}
+
+bool BranchTable::prune(StageTree &tree, uint64_t step) {
+  NodeId confirmed = tree.confirmed();
+  if (!tree.find(confirmed))
+    return false;
+  bool complete = true;
+  closeWhere(tree.request(), [&](SequenceId sequence) {
+    NodeId tip = branches[sequence].tip;
+    StageNode *node = tip > confirmed ? tree.find(tip) : nullptr;
+    if (tip == confirmed || (node && tree.lives(*node)))
+      return false;
+    if (branches[sequence].step != step)
+      return true;
+    complete = false;
+    return false;
+  });
+  return complete;
+}
+
+void BranchTable::dropLeft(StageTree &tree) {
+  closeWhere(tree.request(), [&](SequenceId sequence) {
+    NodeId tip = branches[sequence].tip;
+    int64_t length = pages.length(sequence);
+    for (StageNode *node = tree.findAny(tip); node && node->left;
+         node = tree.findAny(tip)) {
+      tip = node->parent;
+      length = node->position;
+    }
+    cut(sequence, tip, length);
+    return length == 0;
+  });
+}
+
+void BranchTable::close(RequestId request) {
+  closeWhere(request, [](SequenceId) { return true; });
+}
+
+} // namespace sluice

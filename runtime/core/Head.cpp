@@ -1,0 +1,379 @@
+//===- Head.cpp - admits, verifies and ends requests ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/core/Head.h"
+
+#include "runtime/core/HeadState.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace sluice {
+
+namespace {
+
+/// The root, guesses in flight and guesses that wait. In Sync mode all
+/// candidates of a level wait before the best are taken.
+int64_t treeCapacity(const SpeculationOptions &options) {
+  if (options.mode == SpeculationMode::Off)
+    return 1;
+  return 1 + options.nodes +
+         std::max(mostWaitingGuesses, options.width * options.width);
+}
+
+Status checkAtLeast(std::string_view name, int64_t value, int64_t least) {
+  if (value < least)
+    return failure("head: ", name, " is ", value, ", below ", least);
+  return {};
+}
+
+Status check(const HeadLimits &limits, const SpeculationOptions &options) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max() / 4;
+  struct Bound {
+    std::string_view name;
+    int64_t value, least, most;
+  };
+  for (const Bound &bound :
+       {Bound{"requests", limits.requests, 1, most},
+        Bound{"context length", limits.contextLength, 1, most},
+        Bound{"prefill rows", limits.prefillRows, 1, most},
+        Bound{"frames in flight", limits.framesInFlight, 4, most},
+        Bound{"speculation depth", options.depth, 1, 1024},
+        Bound{"speculation width", options.width, 1, 64},
+        Bound{"speculation nodes", options.nodes, 1, 4096},
+        Bound{"draft rows", options.draftRows, 1, 64}}) {
+    if (Status s = checkAtLeast(bound.name, bound.value, bound.least); !s.ok())
+      return s;
+    if (bound.value > bound.most)
+      return failure("head: ", bound.name, " is ", bound.value, ", above ",
+                     bound.most);
+  }
+  if (options.mode != SpeculationMode::Off && !limits.hasDraft)
+    return failure("head: speculation needs a draft");
+  if (options.mode == SpeculationMode::Sync && options.splitRows &&
+      (options.nodes + 1) * limits.requests > limits.framesInFlight)
+    return failure("head: single rows of ", options.nodes,
+                   " guesses do not fit ", limits.framesInFlight,
+                   " frames in flight");
+  return {};
+}
+
+} // namespace
+
+std::string_view finishReasonName(FinishReason reason) {
+  switch (reason) {
+  case FinishReason::Stop:
+    return "stop";
+  case FinishReason::Length:
+    return "length";
+  case FinishReason::Cancelled:
+    return "cancelled";
+  case FinishReason::Timeout:
+    return "timeout";
+  case FinishReason::Error:
+    break;
+  }
+  return "error";
+}
+
+void HeadCommands::clear() {
+  cancels.clear();
+  launches.clear();
+  drafts.clear();
+  tokens.clear();
+  finished.clear();
+  notes.clear();
+  wake.reset();
+}
+
+//===----------------------------------------------------------------------===//
+// Requests
+//===----------------------------------------------------------------------===//
+
+Head::State::State(const HeadLimits &limits, const SpeculationOptions &options,
+                   PipelineTimes times, bool wantsNotes)
+    : limits(limits), options(options), policy(options, times),
+      wantsNotes(wantsNotes) {
+  requests.reserve(static_cast<size_t>(limits.requests));
+  for (int64_t i = 0; i < limits.requests; ++i)
+    requests.emplace_back(treeCapacity(options));
+  asked.reserve(static_cast<size_t>(limits.prefillRows + options.draftRows));
+}
+
+RequestId Head::State::idOf(const HeadRequest &request) const {
+  return static_cast<RequestId>(&request - requests.data());
+}
+
+EpochMark Head::State::markOf(const HeadRequest &request) const {
+  return {.request = idOf(request),
+          .epoch = request.epoch,
+          .confirmed = request.tree.root().node,
+          .ended = false};
+}
+
+int64_t Head::State::depthLimit(const HeadRequest &request) const {
+  int64_t room = limits.contextLength - 1 - request.tree.root().position;
+  if (request.spec.maxTokens < 0)
+    return room;
+  // The root's own result is one token.
+  return std::min(room, request.spec.maxTokens - request.emitted - 1);
+}
+
+/// Puts a request into a free slot; false where no token is wanted.
+bool Head::State::admit(HeadRequest &request, RequestSpec spec) {
+  int64_t rows = static_cast<int64_t>(spec.prompt.size());
+  int64_t longest = spec.maxTokens < 0
+                        ? limits.contextLength
+                        : std::min(limits.contextLength, rows + spec.maxTokens);
+  request.spec = std::move(spec);
+  request.active = true;
+  request.firstNode = request.nextNode;
+  request.emitted = 0;
+  request.epoch = 0;
+  request.counters = {};
+  request.path.clear();
+  request.path.reserve(static_cast<size_t>(std::max(rows, longest)));
+  for (int32_t token : request.spec.prompt)
+    request.path.push_back({request.nextNode++, token});
+  PathEntry last = request.path.back();
+  request.tree.reset(last.node, rows > 1 ? last.node - 1 : noNode,
+                     static_cast<int32_t>(rows - 1), last.token);
+  request.promptSent = 0;
+  request.promptFrames.clear();
+  request.promptFrames.reserve(
+      static_cast<size_t>((rows - 1) / limits.prefillRows + 1));
+  request.lastCertain = last.node;
+  request.launchDue = request.cancelDue = request.travelsAlone = false;
+  request.guessSent = request.probeDue = false;
+  request.burst = 0;
+  request.openAtDraft = false;
+  request.drafted = 0;
+  request.levels = 0;
+  request.outstanding = 0;
+  return request.spec.maxTokens != 0;
+}
+
+/// Ends a request: nothing of it is left here, and the stages are told to let
+/// go of it.
+void Head::State::finish(HeadRequest &request, FinishReason reason) {
+  RequestId id = idOf(request);
+  int64_t died = request.tree.launched();
+  rowsDied |= died > 0 || request.rootInFlight();
+  request.counters.cancelled += died;
+  if (died > 0) {
+    ++request.epoch;
+    ++request.counters.epochs;
+  }
+  if (request.promptSent > 0) {
+    if (options.cancel)
+      commands.cancels.push_back({.request = id,
+                                  .epoch = request.epoch,
+                                  .confirmed = request.nextNode - 1,
+                                  .ended = true});
+    newFrame().closes.push_back(id);
+  }
+  if (request.openAtDraft)
+    request.closeOwed = true;
+  request.active = false;
+  request.launchDue = request.cancelDue = false;
+  request.tree.clear();
+  commands.finished.push_back({id, reason});
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void Head::State::handleResult(const ResultRow &result, Time now) {
+  if (result.request < 0 ||
+      result.request >= static_cast<RequestId>(requests.size()))
+    return;
+  HeadRequest &request = requests[static_cast<size_t>(result.request)];
+  NodeId inPrompt = result.node - request.firstNode;
+  if (inPrompt < 0)
+    return; // of a request that had the slot before
+  if (inPrompt < request.promptRows() - 1) {
+    // Says only how far frames have come.
+    size_t chunk = static_cast<size_t>(inPrompt / limits.prefillRows);
+    if (chunk < request.promptFrames.size())
+      framesGone = std::max(framesGone, request.promptFrames[chunk] + 1);
+    return;
+  }
+  if (request.active && request.rootInFlight() &&
+      request.tree.root().node == result.node) {
+    framesGone = std::max(framesGone, request.tree.root().frame + 1);
+    if (options.mode == SpeculationMode::Sync)
+      request.outstanding = std::max<int64_t>(0, request.outstanding - 1);
+    verify(request, result, now);
+    return;
+  }
+  // The user has ended the request; its last confirmed row did not die before.
+  if (result.node == request.path.back().node)
+    return;
+  assert((!request.active || request.tree.find(result.node) < 0) &&
+         "a guess was answered before its parent");
+  ++request.counters.computedDead;
+  if (options.mode == SpeculationMode::Sync)
+    request.outstanding = std::max<int64_t>(0, request.outstanding - 1);
+}
+
+/// What the root's true successor says about the draft.
+void Head::State::learn(HeadRequest &request, int32_t token) {
+  const GuessTree &tree = request.tree;
+  if (tree.root().expansion != Expansion::Done)
+    return;
+  const GuessNode *best = nullptr, *right = nullptr;
+  for (const GuessNode &each : tree.nodes()) {
+    if (each.parentIndex != 0)
+      continue;
+    policy.calibration().observe(each.confidence, each.token == token);
+    if (!best || each.pathChance > best->pathChance)
+      best = &each;
+    if (each.token == token)
+      right = &each;
+  }
+  if (best)
+    policy.observeLevel(right && (right->launched || right == best));
+}
+
+/// The root's result has come.
+void Head::State::verify(HeadRequest &request, const ResultRow &result,
+                         Time now) {
+  if (request.travelsAlone && result.node == request.lastCertain)
+    policy.measureRoundTrip(now - request.launchedAt);
+  learn(request, result.token);
+  const std::vector<int32_t> &stops = request.spec.stopTokens;
+  if (std::find(stops.begin(), stops.end(), result.token) != stops.end()) {
+    finish(request, FinishReason::Stop);
+    return;
+  }
+  commands.tokens.push_back({idOf(request), result.token, result.report});
+  ++request.emitted;
+  bool full = request.tree.root().position + 1 >= limits.contextLength;
+  if (full || request.emitted == request.spec.maxTokens) {
+    finish(request, FinishReason::Length);
+    return;
+  }
+  confirm(request, result.token);
+}
+
+/// `token` follows the root: the guess that has it, or a new certain row, is
+/// the root now.
+void Head::State::confirm(HeadRequest &request, int32_t token) {
+  GuessTree &tree = request.tree;
+  GuessNode before = tree.root();
+  bool draftedAll =
+      request.drafted == static_cast<int64_t>(request.path.size());
+  GuessTree::Confirmation outcome = tree.confirm(token);
+  if (!outcome.found)
+    tree.reset(request.nextNode++, before.node, before.position + 1, token);
+  request.path.push_back({tree.root().node, token});
+  if (draftedAll && tree.root().expansion == Expansion::Done)
+    ++request.drafted;
+  if (outcome.launched)
+    ++request.counters.accepted;
+  else if (options.mode != SpeculationMode::Sync)
+    request.launchDue = true;
+  request.counters.cancelled += outcome.died;
+  if (outcome.died > 0) {
+    rowsDied = true;
+    ++request.epoch;
+    ++request.counters.epochs;
+    request.cancelDue = options.mode == SpeculationMode::Async;
+  }
+  request.levels = 0;
+  if (policy.probe(std::exchange(request.guessSent, false)))
+    request.probeDue = true;
+}
+
+/// Turns what is due into commands. What died is taken into account before
+/// anything is launched, and what was launched before the draft is asked for
+/// more.
+void Head::State::pump(Time now) {
+  commands.wake.reset();
+  clock.advance(now, policy);
+  sendCancels(now);
+  sendCertain(now);
+  sendPrompts(now);
+  if (options.mode == SpeculationMode::Async)
+    sendGuesses(now);
+  if (options.mode == SpeculationMode::Sync)
+    sendBatches(now);
+  askDraft();
+}
+
+//===----------------------------------------------------------------------===//
+// Head
+//===----------------------------------------------------------------------===//
+
+Head::Head(std::unique_ptr<State> state) : state(std::move(state)) {}
+Head::Head(Head &&) = default;
+Head &Head::operator=(Head &&) = default;
+Head::~Head() = default;
+
+Expected<Head> Head::create(const HeadLimits &limits,
+                            const SpeculationOptions &options,
+                            PipelineTimes times, bool wantsNotes) {
+  if (Status s = check(limits, options); !s.ok())
+    return s;
+  return Head(std::make_unique<State>(limits, options, times, wantsNotes));
+}
+
+Expected<RequestId> Head::submit(RequestSpec spec, Time now) {
+  if (spec.prompt.empty())
+    return failure("request: the prompt is empty");
+  if (static_cast<int64_t>(spec.prompt.size()) > state->limits.contextLength)
+    return failure("request: the prompt has ", spec.prompt.size(),
+                   " tokens, the context ", state->limits.contextLength);
+  auto free =
+      std::find_if(state->requests.begin(), state->requests.end(),
+                   [](const HeadRequest &each) { return !each.active; });
+  if (free == state->requests.end())
+    return failure("request: all ", state->requests.size(),
+                   " slots are in use");
+  if (!state->admit(*free, std::move(spec)))
+    state->finish(*free, FinishReason::Length);
+  state->pump(now);
+  return state->idOf(*free);
+}
+
+void Head::finish(RequestId id, FinishReason reason, Time now) {
+  if (id < 0 || id >= static_cast<RequestId>(state->requests.size()))
+    return;
+  HeadRequest &request = state->requests[static_cast<size_t>(id)];
+  if (!request.active)
+    return;
+  state->finish(request, reason);
+  state->pump(now);
+}
+
+void Head::onResults(const ResultFrame &frame, Time now) {
+  state->policy.measureStages(frame.timings);
+  for (const ResultRow &result : frame.results)
+    state->handleResult(result, now);
+  state->pump(now);
+}
+
+void Head::onWake(Time now) { state->pump(now); }
+
+HeadCommands &Head::commands() { return state->commands; }
+
+const SpeculationCounters &Head::counters(RequestId request) const {
+  return state->requests[static_cast<size_t>(request)].counters;
+}
+
+const SpeculationPolicy &Head::policy() const { return state->policy; }
+
+Head::Holdings Head::holdings() const {
+  Holdings all;
+  for (const HeadRequest &request : state->requests) {
+    all.requests += request.active;
+    all.nodes += static_cast<int64_t>(request.tree.nodes().size());
+  }
+  return all;
+}
+
+} // namespace sluice

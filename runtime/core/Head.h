@@ -1,0 +1,168 @@
+//===- Head.h - owns requests: launches, guesses, verifies ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The head owns requests: it launches certain rows, has the draft guess on
+// while results are outstanding, launches guesses behind them, verifies,
+// advances epochs, and ends each request exactly once. A pure state machine:
+// events in, commands out, time passed in.
+//
+//   head.submit(spec, now) / head.onResults(frame, now) / head.onGuesses(...) /
+//   head.onWake(now) / head.finish(...)
+//   HeadCommands &commands = head.commands();    // after each event
+//   ... send them; commands.clear() ...
+//
+// Async mode (PipeInfer, arXiv 2407.11798, section III). As soon as a token is
+// known its row leaves alone. Meanwhile the draft expands the likeliest rows of
+// the tree of guesses; each guess that the policy lets through leaves at once.
+// The result of row x names the token behind it: where a guess below x has it,
+// that guess is confirmed, its siblings die, and the pipe is not drained;
+// otherwise a certain row is made, all guesses die, and it leaves at once. What
+// dies in flight advances the epoch, and a cancel goes to all ranks out of
+// band.
+//
+// Sync mode. Once a token is known the draft makes a tree behind it, level by
+// level; then the row and all guesses leave together, and nothing more until
+// all their results are back. No cancels: what turned out wrong is computed.
+//
+// The draft is a stage of its own with candidates as its output, so it sees
+// frames and marks too; but it need not have every confirmed row. Rows of the
+// confirmed path that it has not answered for are sent to it (again, if in
+// doubt) as certain rows before it is asked to go on. One frame is with the
+// draft at a time, those that only close requests included: it answers each.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CORE_HEAD_H
+#define SLUICE_RUNTIME_CORE_HEAD_H
+
+#include "runtime/base/Status.h"
+#include "runtime/core/Rows.h"
+#include "runtime/core/Speculation.h"
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+struct RequestSpec {
+  std::vector<int32_t> prompt; ///< at least one token
+  SamplingParams sampling;
+  int64_t maxTokens = -1;          ///< -1: until the context is full
+  std::vector<int32_t> stopTokens; ///< end the text; not part of it
+  int32_t logProbabilities = -1;   ///< as OpenRequest
+};
+
+struct HeadLimits {
+  int64_t requests = 1;
+  int64_t contextLength = 0;
+  int64_t prefillRows = 512; ///< prompt rows of a frame
+  /// Frames on their way through the stages. Prompts and guesses wait for room;
+  /// certain rows and closes, at most one of each for a request, do not. At
+  /// least 4; with SpeculationOptions::splitRows enough for a whole batch of
+  /// each request.
+  int64_t framesInFlight = 256;
+  bool hasDraft = false;
+};
+
+enum class FinishReason : uint8_t { Stop, Length, Cancelled, Timeout, Error };
+std::string_view finishReasonName(FinishReason reason);
+
+struct TokenEvent {
+  RequestId request = 0;
+  int32_t token = 0;
+  std::vector<TokenReportEntry> report;
+};
+
+struct FinishEvent {
+  RequestId request = 0;
+  FinishReason reason = FinishReason::Stop;
+};
+
+/// Of one request, each row counted once. launched = accepted + cancelled once
+/// the request has ended.
+struct SpeculationCounters {
+  int64_t launched = 0;     ///< guesses sent to the first stage
+  int64_t accepted = 0;     ///< of them, those that came true
+  int64_t cancelled = 0;    ///< of them, those that died
+  int64_t computedDead = 0; ///< of those, results that came back all the same
+  int64_t epochs = 0;
+  int64_t drafted = 0; ///< rows that the draft computed
+};
+
+/// A line for the trace: why speculation grew or stopped.
+struct PolicyNote {
+  RequestId request = 0;
+  Verdict verdict = Verdict::Sent;
+  double chance = 0;
+  int64_t depth = 0, rowsInSlot = 0, nodesAlive = 0;
+};
+
+/// What is to be done after an event, in this order: cancels first.
+struct HeadCommands {
+  std::vector<EpochMark> cancels;  ///< to all ranks, out of band
+  std::vector<StepFrame> launches; ///< to the first stage, one frame each
+  std::vector<StepFrame> drafts;   ///< to the draft
+  std::vector<TokenEvent> tokens;  ///< to the user
+  std::vector<FinishEvent> finished;
+  std::vector<PolicyNote> notes; ///< only where notes are wanted
+  /// When onWake() is due at the latest; set anew by each event.
+  std::optional<Time> wake;
+
+  void clear();
+};
+
+/// Thread-compatible.
+class Head {
+public:
+  /// Errors: limits or options out of range, speculation without a draft,
+  /// single rows of a batch that do not fit the frames in flight.
+  static Expected<Head> create(const HeadLimits &limits,
+                               const SpeculationOptions &options,
+                               PipelineTimes times, bool wantsNotes = false);
+  Head(Head &&);
+  Head &operator=(Head &&);
+  ~Head();
+
+  /// Admits a request: its rows leave in chunks. With maxTokens 0 it ends at
+  /// once. Error: no free slot, an empty prompt, or one that does not fit the
+  /// context.
+  Expected<RequestId> submit(RequestSpec spec, Time now);
+
+  /// Ends a request at the user's wish: a stop string was found, or the client
+  /// went away. Nothing where it has ended already.
+  void finish(RequestId request, FinishReason reason, Time now);
+
+  /// The answers of the last stage, tombstones included; in order.
+  void onResults(const ResultFrame &frame, Time now);
+  /// The draft's answer.
+  void onGuesses(const GuessFrame &frame, Time now);
+  /// The time that HeadCommands::wake named has come (or is past).
+  void onWake(Time now);
+
+  HeadCommands &commands();
+
+  /// Of the request that has the slot, or had it last.
+  const SpeculationCounters &counters(RequestId request) const;
+  const SpeculationPolicy &policy() const;
+  /// Requests that have not ended, and rows of theirs in the trees of guesses.
+  struct Holdings {
+    int64_t requests = 0, nodes = 0;
+    bool operator==(const Holdings &) const = default;
+  };
+  Holdings holdings() const;
+
+private:
+  struct State;
+  explicit Head(std::unique_ptr<State> state);
+  std::unique_ptr<State> state;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_CORE_HEAD_H

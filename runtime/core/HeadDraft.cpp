@@ -1,0 +1,270 @@
+//===- HeadDraft.cpp - what the head asks of the draft --------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/core/HeadState.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+namespace {
+
+/// Guesses enter the tree below the chance with which they would be sent: each
+/// row that is confirmed before them raises it, and the draft is asked once.
+constexpr double entryShare = 1.0 / 32;
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Asking
+//===----------------------------------------------------------------------===//
+
+/// Whether candidates behind the root, or behind its descendants, are wanted
+/// now.
+bool Head::State::wantsGuesses(const HeadRequest &request) const {
+  if (depthLimit(request) < 1)
+    return false;
+  if (options.mode == SpeculationMode::Sync)
+    return !request.rootInFlight() && request.promptLeft();
+  return options.continuous || request.burst < options.draftRows;
+}
+
+void Head::State::ask(HeadRequest &request, StepFrame &frame, const Row &row) {
+  if (std::none_of(
+          frame.marks.begin(), frame.marks.end(),
+          [&](const EpochMark &each) { return each.request == row.request; })) {
+    if (!std::exchange(request.openAtDraft, true))
+      frame.opens.push_back(
+          {.request = row.request,
+           .firstNode = request.firstNode,
+           .promptTokens = static_cast<int32_t>(request.promptRows()),
+           .logProbabilities = -1,
+           .sampling = request.spec.sampling});
+    frame.marks.push_back(markOf(request));
+  }
+  frame.rows.push_back(row);
+  asked.push_back({row.request, row.node, row.position, row.certain});
+}
+
+/// The confirmed rows that the draft has not seen, up to `room` of them; the
+/// last one is asked for candidates.
+void Head::State::askForPath(HeadRequest &request, StepFrame &frame,
+                             int64_t &room) {
+  int64_t end = static_cast<int64_t>(request.path.size());
+  for (int64_t at = request.drafted; at < end && room > 0; ++at, --room) {
+    const PathEntry &entry = request.path[static_cast<size_t>(at)];
+    bool asks = at + 1 == end && wantsGuesses(request);
+    // It would have to be sent again to be asked.
+    if (at + 1 == end && !asks && options.mode == SpeculationMode::Async)
+      return;
+    if (asks)
+      request.tree.root().expansion = Expansion::Asked;
+    ask(request, frame,
+        {.node = entry.node,
+         .parent =
+             at > 0 ? request.path[static_cast<size_t>(at) - 1].node : noNode,
+         .request = idOf(request),
+         .position = static_cast<int32_t>(at),
+         .token = entry.token,
+         .certain = true,
+         .wantsOutput = asks});
+  }
+}
+
+/// The likeliest guesses that nothing is known behind, of all requests whose
+/// paths the draft has seen.
+void Head::State::askForFrontier(StepFrame &frame) {
+  double likeliest = 0;
+  for (int64_t rows = 0; rows < options.draftRows; ++rows) {
+    GuessNode *best = nullptr;
+    HeadRequest *owner = nullptr;
+    for (HeadRequest &request : requests) {
+      if (!request.active || request.closeOwed || !wantsGuesses(request) ||
+          request.drafted < static_cast<int64_t>(request.path.size()))
+        continue;
+      int64_t deepest = std::min(options.depth, depthLimit(request) - 1);
+      for (GuessNode &node : request.tree.nodes().subspan(1))
+        if (node.expansion == Expansion::Open && node.depth <= deepest &&
+            (!best || node.pathChance > best->pathChance)) {
+          best = &node;
+          owner = &request;
+        }
+    }
+    if (!best)
+      return;
+    likeliest = std::max(likeliest, best->pathChance);
+    if (!policy.worthDrafting(best->pathChance, likeliest, rows))
+      return;
+    best->expansion = Expansion::Asked;
+    ask(*owner, frame, rowOf(*owner, *best, false));
+  }
+}
+
+/// Whether the draft has still to answer for the level of the tree that it is
+/// at, or to begin one.
+bool Head::State::levelLeft(const HeadRequest &request) const {
+  if (request.levels >= std::min(options.depth, depthLimit(request)))
+    return false;
+  for (const GuessNode &node : request.tree.nodes())
+    if (node.depth == request.levels && node.expansion != Expansion::Done)
+      return true;
+  return false;
+}
+
+/// Sync mode: the guesses of the last level.
+void Head::State::askForLevel(HeadRequest &request, StepFrame &frame) {
+  if (request.levels == 0 || !levelLeft(request))
+    return;
+  for (GuessNode &node : request.tree.nodes())
+    if (node.depth == request.levels && node.expansion == Expansion::Open) {
+      node.expansion = Expansion::Asked;
+      ask(request, frame, rowOf(request, node, false));
+    }
+}
+
+/// Gives the draft its next frame, where it is free and there is something to
+/// do.
+void Head::State::askDraft() {
+  if (options.mode == SpeculationMode::Off || draftBusy)
+    return;
+  StepFrame frame;
+  asked.clear();
+  int64_t room = limits.prefillRows;
+  for (HeadRequest &request : requests) {
+    if (!request.active || request.closeOwed || depthLimit(request) < 1)
+      continue;
+    askForPath(request, frame, room);
+    if (options.mode == SpeculationMode::Sync)
+      askForLevel(request, frame);
+  }
+  if (options.mode == SpeculationMode::Async)
+    askForFrontier(frame);
+  std::sort(
+      frame.rows.begin(), frame.rows.end(), [](const Row &a, const Row &b) {
+        return a.request != b.request ? a.request < b.request : a.node < b.node;
+      });
+  for (HeadRequest &request : requests)
+    if (std::exchange(request.closeOwed, false))
+      frame.closes.push_back(idOf(request));
+  if (frame.rows.empty() && frame.closes.empty())
+    return;
+  frame.step = draftFrames++;
+  draftBusy = true;
+  commands.drafts.push_back(std::move(frame));
+}
+
+//===----------------------------------------------------------------------===//
+// Answers
+//===----------------------------------------------------------------------===//
+
+/// Takes the draft's candidates behind a node into its request's tree, as far
+/// as they are likely enough and there is room.
+void Head::State::addCandidates(HeadRequest &request, int32_t parent,
+                                const GuessRow &guesses) {
+  GuessTree &tree = request.tree;
+  NodeId parentNode = tree.nodes()[static_cast<size_t>(parent)].node;
+  bool sync = options.mode == SpeculationMode::Sync;
+  int64_t taken = 0;
+  for (const Candidate &candidate : guesses.candidates) {
+    if (taken == options.width)
+      return;
+    parent = tree.find(parentNode);
+    const GuessNode &node = tree.nodes()[static_cast<size_t>(parent)];
+    if (node.depth + 1 > depthLimit(request))
+      return;
+    double chance = policy.calibration().chance(candidate.confidence);
+    double pathChance = node.pathChance * chance;
+    // The likeliest behind the root is always looked at, or it could never be
+    // found out that guesses come true again.
+    bool always = sync || (parent == 0 && taken == 0);
+    if (!always && pathChance < policy.floor() * entryShare)
+      continue;
+    if (tree.child(parent, candidate.token) >= 0)
+      continue;
+    if (!sync && tree.waiting() >= mostWaitingGuesses) {
+      if (!tree.dropWorstBelow(pathChance))
+        continue;
+      parent = tree.find(parentNode);
+    }
+    if (tree.add(request.nextNode, parent, candidate.token,
+                 candidate.confidence, chance) < 0)
+      return;
+    ++request.nextNode;
+    ++taken;
+  }
+}
+
+/// Sync mode: goes on to the next level once the draft has answered for all of
+/// this one.
+void Head::State::endLevel(HeadRequest &request) {
+  if (!request.active || request.rootInFlight() || !request.promptLeft())
+    return;
+  int64_t before = 0;
+  for (const GuessNode &node : request.tree.nodes()) {
+    if (node.depth == request.levels && node.expansion != Expansion::Done)
+      return;
+    before += node.depth > 0 && node.depth <= request.levels;
+  }
+  if (request.levels >= std::min(options.depth, depthLimit(request)))
+    return;
+  ++request.levels;
+  request.tree.keepBest(
+      static_cast<int32_t>(request.levels),
+      std::clamp<int64_t>(options.nodes - before, 0, options.width));
+}
+
+/// The answer for one row; `guesses` is null where there was none.
+void Head::State::takeAnswer(const AskedRow &row, const GuessRow *guesses) {
+  HeadRequest &request = requests[static_cast<size_t>(row.request)];
+  if (!request.active || row.node < request.firstNode)
+    return;
+  // Certain rows do not die, so that they were computed.
+  if (!guesses && !row.certain) {
+    if (int32_t at = request.tree.find(row.node); at >= 0)
+      request.tree.nodes()[static_cast<size_t>(at)].expansion = Expansion::Open;
+    return;
+  }
+  ++request.counters.drafted;
+  size_t position = static_cast<size_t>(row.position);
+  bool onPath =
+      position < request.path.size() && request.path[position].node == row.node;
+  if (onPath)
+    request.drafted = std::max<int64_t>(request.drafted, row.position + 1);
+  if (!guesses)
+    return;
+  int32_t at = request.tree.find(row.node);
+  if (at >= 0) {
+    request.tree.nodes()[static_cast<size_t>(at)].expansion = Expansion::Done;
+    addCandidates(request, at, *guesses);
+  } else if (onPath) {
+    // Too late to be of use, but not to learn from.
+    int32_t token = request.path[position + 1].token;
+    for (const Candidate &candidate : guesses->candidates)
+      policy.calibration().observe(candidate.confidence,
+                                   candidate.token == token);
+  }
+}
+
+void Head::onGuesses(const GuessFrame &frame, Time now) {
+  State &head = *state;
+  if (!head.draftBusy || frame.step + 1 != head.draftFrames)
+    return;
+  head.draftBusy = false;
+  head.policy.measureDraft(frame.timing.rows, Time(frame.timing.busyNanos));
+  for (const AskedRow &row : head.asked) {
+    auto guesses = std::find_if(
+        frame.guesses.begin(), frame.guesses.end(), [&](const GuessRow &each) {
+          return each.request == row.request && each.node == row.node;
+        });
+    head.takeAnswer(row, guesses != frame.guesses.end() ? &*guesses : nullptr);
+  }
+  if (head.options.mode == SpeculationMode::Sync)
+    for (HeadRequest &request : head.requests)
+      head.endLevel(request);
+  head.pump(now);
+}
+
+} // namespace sluice

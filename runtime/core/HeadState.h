@@ -1,0 +1,161 @@
+//===- HeadState.h - what the head keeps ----------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to the files Head*.cpp. Head.cpp admits, verifies and ends requests;
+// HeadLaunch.cpp decides what leaves for the first stage; HeadDraft.cpp talks
+// to the draft. Each event changes requests and sets what is due; pump() then
+// turns what is due into commands, in one order whatever the event was.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CORE_HEADSTATE_H
+#define SLUICE_RUNTIME_CORE_HEADSTATE_H
+
+#include "runtime/core/GuessTree.h"
+#include "runtime/core/Head.h"
+#include "runtime/core/SlotClock.h"
+
+namespace sluice {
+
+/// Guesses of a request that wait for a slot, at most; the least likely go.
+constexpr int64_t mostWaitingGuesses = 256;
+
+/// A token that is certain, and its row.
+struct PathEntry {
+  NodeId node = 0;
+  int32_t token = 0;
+};
+
+/// A slot in the head's table, and the request in it.
+struct HeadRequest {
+  explicit HeadRequest(int64_t treeCapacity) : tree(treeCapacity) {}
+
+  bool active = false;
+  NodeId nextNode = 0; ///< goes on from request to request
+
+  RequestSpec spec;
+  NodeId firstNode = 0;
+  std::vector<PathEntry> path; ///< [position]: the prompt, what was confirmed
+  GuessTree tree;              ///< its root is the path's last row
+  int64_t emitted = 0;         ///< tokens given to the user
+  int32_t epoch = 0;
+  SpeculationCounters counters;
+
+  // At the first stage.
+  int64_t promptSent = 0;             ///< prompt rows that have left
+  std::vector<uint64_t> promptFrames; ///< [chunk]: its frame
+  NodeId lastCertain = noNode;        ///< certain row that left last
+  bool launchDue = false;             ///< the root is to leave alone
+  bool cancelDue = false;             ///< rows in flight have died
+  Time launchedAt{0};                 ///< of the certain row that left last
+  bool travelsAlone = false;          ///< it: nothing else was in flight
+  bool guessSent = false;             ///< since the last confirmed row
+  bool probeDue = false;
+  bool treeFull = false; ///< the node limit has been met
+  int64_t burst = 0;     ///< guesses since none was in flight
+  double weight = 0;     ///< in the gathering slot
+
+  // At the draft.
+  bool openAtDraft = false;
+  bool closeOwed = false; ///< to the draft, of the request before as well
+  int64_t drafted = 0;    ///< path entries that the draft has computed
+
+  // Sync mode.
+  int64_t levels = 0;      ///< of the tree that the draft has answered
+  int64_t outstanding = 0; ///< results of the batch under way
+
+  int64_t promptRows() const {
+    return static_cast<int64_t>(spec.prompt.size());
+  }
+  bool promptLeft() const { return promptSent == promptRows(); }
+  /// Whether the root was launched and its result is to come.
+  bool rootInFlight() const { return !tree.empty() && tree.root().launched; }
+};
+
+/// A row in the frame that is with the draft.
+struct AskedRow {
+  RequestId request = 0;
+  NodeId node = 0;
+  int32_t position = 0;
+  bool certain = false;
+};
+
+struct Head::State {
+  State(const HeadLimits &limits, const SpeculationOptions &options,
+        PipelineTimes times, bool wantsNotes);
+
+  // Head.cpp
+  RequestId idOf(const HeadRequest &request) const;
+  bool admit(HeadRequest &request, RequestSpec spec);
+  void finish(HeadRequest &request, FinishReason reason);
+  void handleResult(const ResultRow &result, Time now);
+  void verify(HeadRequest &request, const ResultRow &result, Time now);
+  void learn(HeadRequest &request, int32_t token);
+  void confirm(HeadRequest &request, int32_t token);
+  void pump(Time now);
+  EpochMark markOf(const HeadRequest &request) const;
+  /// Guesses of this depth below the request's root, or deeper, are of no use:
+  /// the text ends before.
+  int64_t depthLimit(const HeadRequest &request) const;
+
+  // HeadLaunch.cpp
+  void sendCancels(Time now);
+  void countSlots();
+  StepFrame &newFrame();
+  Row rowOf(const HeadRequest &request, const GuessNode &node,
+            bool certain) const;
+  void sendCertain(Time now);
+  bool awaitsResult(const HeadRequest &request) const;
+  bool hasRoom() const;
+  void sendPrompts(Time now);
+  void sendPromptChunk(HeadRequest &request, Time now);
+  bool mayGuess(const HeadRequest &request) const;
+  GuessNode *bestWaiting(HeadRequest *&owner, bool tooDeep);
+  void sendGuesses(Time now);
+  void sendGuess(HeadRequest &request, GuessNode &guess, StepFrame &frame,
+                 Time now);
+  void finishGuesses(StepFrame &frame);
+  void note(const HeadRequest &request, const GuessNode &node, Verdict verdict);
+  void sendBatches(Time now);
+  void sendBatch(HeadRequest &request, Time now);
+
+  // HeadDraft.cpp
+  bool wantsGuesses(const HeadRequest &request) const;
+  void askDraft();
+  void askForPath(HeadRequest &request, StepFrame &frame, int64_t &room);
+  void askForFrontier(StepFrame &frame);
+  void askForLevel(HeadRequest &request, StepFrame &frame);
+  void ask(HeadRequest &request, StepFrame &frame, const Row &row);
+  bool levelLeft(const HeadRequest &request) const;
+  void endLevel(HeadRequest &request);
+  void takeAnswer(const AskedRow &asked, const GuessRow *guesses);
+  void addCandidates(HeadRequest &request, int32_t parent,
+                     const GuessRow &guesses);
+
+  HeadLimits limits;
+  SpeculationOptions options;
+  SpeculationPolicy policy;
+  bool wantsNotes;
+  std::vector<HeadRequest> requests;
+  HeadCommands commands;
+  SlotClock clock;
+
+  uint64_t framesSent = 0;  ///< to the first stage
+  uint64_t framesGone = 0;  ///< of them, those known to have left the last
+  uint64_t draftFrames = 0; ///< to the draft
+  bool draftBusy = false;
+  std::vector<AskedRow> asked;     ///< in the frame that the draft has
+  bool rowsDied = false;           ///< in flight, since sendCancels()
+  SlotLoad load;                   ///< of the gathering slot, by countSlots()
+  int64_t runningLiving = 0;       ///< rows in the running slot, likewise
+  std::vector<uint64_t> slotsSeen; ///< work of countSlots()
+  std::optional<Verdict> lastVerdict;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_CORE_HEADSTATE_H

@@ -1,0 +1,23 @@
+//===- Rows.cpp - rows, and the frames they travel in ---------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Rows.h"
+
+namespace sluice {
+
+static_assert(sizeof(Row) == 32);
+
+void StepFrame::clear() {
+  step = 0;
+  opens.clear();
+  marks.clear();
+  rows.clear();
+  closes.clear();
+  timings.clear();
+}
+
+} // namespace sluice

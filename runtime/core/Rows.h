@@ -1,0 +1,154 @@
+//===- Rows.h - rows, and the frames they travel in -----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A row is one token of one request at one position. What a request has tried
+// is a tree: each row is a node of it and names its parent, the row of the
+// token before. The head numbers a request's nodes in the order in which it
+// makes them, so that a parent's number is below its children's; numbers go on
+// when a request's slot is used again, so that nothing late can be taken for
+// another request's.
+//
+// A row is certain (its token is known) or speculative (its token is guessed).
+// A certain row dies only when its request ends. A speculative one lives while
+// it is the request's last confirmed node or descends from it: then an answer
+// that is still to come can make it true. Death is for ever, because each
+// confirmed node descends from the one before; and a row that is an ancestor of
+// the last confirmed node has left the last stage before that node could be
+// confirmed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CORE_ROWS_H
+#define SLUICE_RUNTIME_CORE_ROWS_H
+
+#include "runtime/core/SamplingParams.h"
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace sluice {
+
+/// A request's slot in every table; used again after the request has ended.
+using RequestId = int32_t;
+/// A row of a request, numbered by the head; see above.
+using NodeId = int64_t;
+/// The parent of a request's first row.
+constexpr NodeId noNode = -1;
+
+/// Time since an arbitrary start. The deciding code is told what time it is.
+using Time = std::chrono::nanoseconds;
+
+/// One token of one request on its way through the stages. 32 bytes.
+struct Row {
+  NodeId node = 0;
+  NodeId parent = noNode;
+  RequestId request = 0;
+  int32_t position = 0;
+  int32_t token = 0;
+  bool certain = false;
+  /// Whether the last stage answers it: with a token, or on the draft's rank
+  /// with candidates.
+  bool wantsOutput = false;
+};
+
+/// What the head has confirmed of a request. The mark with the higher
+/// `confirmed` is the newer one, whatever the order in which they arrive.
+struct EpochMark {
+  RequestId request = 0;
+  /// Advances whenever rows in flight have died; for people and traces.
+  int32_t epoch = 0;
+  NodeId confirmed = noNode;
+  /// The request is over and `confirmed` its last node: every row numbered up
+  /// to it is dead, certain ones as well.
+  bool ended = false;
+};
+
+/// What the stages must know of a request before its first row.
+struct OpenRequest {
+  RequestId request = 0;
+  NodeId firstNode = 0;
+  int32_t promptTokens = 0;
+  /// How many log-probabilities to report with each token; -1: none.
+  int32_t logProbabilities = -1;
+  SamplingParams sampling;
+};
+
+/// What a stage did in the step that a frame comes from.
+struct StageTiming {
+  int32_t rows = 0;      ///< at the step's start
+  int32_t left = 0;      ///< rows that left it at checkpoints
+  int64_t busyNanos = 0; ///< computing
+  int64_t idleNanos = 0; ///< waiting for work before it
+};
+
+/// What goes from the head to the first stage and from stage to stage: one for
+/// each step and hop. Stages do what it says in this order: open, mark, admit
+/// rows, close. Without rows, opens and closes it is a tombstone: all of the
+/// step's rows have died on the way.
+struct StepFrame {
+  uint64_t step = 0; ///< the sender's count of its frames
+  std::vector<OpenRequest> opens;
+  std::vector<EpochMark> marks; ///< one for each request that has rows here
+  std::vector<Row> rows; ///< in any order; who takes them sorts them by node
+  std::vector<RequestId> closes;
+  std::vector<StageTiming> timings; ///< one for each stage passed
+
+  bool isTombstone() const {
+    return opens.empty() && rows.empty() && closes.empty();
+  }
+  void clear();
+};
+
+/// A token and how probable the model found it and others; see
+/// LogProbabilities.h.
+struct TokenReportEntry {
+  int32_t token = 0;
+  float logProbability = 0;
+};
+
+/// The last stage's answer to one row.
+struct ResultRow {
+  NodeId node = 0;
+  RequestId request = 0;
+  int32_t token = 0; ///< that follows the row's
+  /// The token itself first, then the most probable ones; empty unless asked.
+  std::vector<TokenReportEntry> report;
+};
+
+/// What the last stage sends to the head: one for each of its steps.
+struct ResultFrame {
+  uint64_t step = 0;
+  std::vector<ResultRow> results; ///< of a request in ascending order of node
+  std::vector<StageTiming> timings;
+};
+
+/// A token that the draft thinks may follow, and how sure it is.
+struct Candidate {
+  int32_t token = 0;
+  float confidence = 0; ///< in [0, 1]
+};
+
+/// The draft's answer to one row: likeliest first.
+struct GuessRow {
+  NodeId node = 0;
+  RequestId request = 0;
+  std::vector<Candidate> candidates;
+};
+
+/// What the draft sends to the head: one for each frame that it was given, also
+/// where all rows of it have died.
+struct GuessFrame {
+  uint64_t step = 0; ///< that of the frame it answers
+  std::vector<GuessRow> guesses;
+  StageTiming timing;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_CORE_ROWS_H

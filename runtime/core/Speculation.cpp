@@ -1,0 +1,282 @@
+//===- Speculation.cpp - which guesses are worth sending ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/core/Speculation.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace sluice {
+
+namespace {
+
+/// Weight of a new measurement in an exponential average of times.
+constexpr double timeRate = 0.125;
+/// Observations that the draft's own confidence counts as.
+constexpr double confidenceWeight = 2;
+/// What is left of an observation after one more of the same bucket, and after
+/// one of any other.
+constexpr double keptInBucket = 1 - 1.0 / 512;
+constexpr double keptElsewhere = 1 - 1.0 / 4096;
+/// Weight of a new observation in the share of rows that were guessed, and what
+/// the share is taken for before the first.
+constexpr double levelRate = 1.0 / 64;
+constexpr double firstGuessedShare = 0.7;
+/// Confirmed rows without a guess after which one is sent to see.
+constexpr int64_t probeRows = 32;
+constexpr double leastChance = 0.005;
+/// Slots under way beyond those that fit into the pipeline: at its door.
+constexpr double slotsAtDoor = 1;
+
+double average(double before, double now, double rate) {
+  return before + rate * (now - before);
+}
+
+Time toTime(double nanos) { return Time(std::llround(nanos)); }
+
+double toNanos(Time time) { return static_cast<double>(time.count()); }
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// StepTimes
+//===----------------------------------------------------------------------===//
+
+/// Between the kept row counts `low` and `low + 1`, at `share` of the way;
+/// above 1 beyond the last.
+struct StepTimes::Place {
+  size_t low = 0;
+  double share = 0;
+};
+
+StepTimes::StepTimes(std::span<const Time> predicted) {
+  assert(predicted.size() == rowCounts.size());
+  for (size_t i = 0; i < rowCounts.size(); ++i)
+    nanos[i] = toNanos(predicted[i]);
+  settle();
+}
+
+StepTimes::Place StepTimes::placeOf(int64_t rows) {
+  assert(rows >= 1);
+  size_t low = 0;
+  while (low + 2 < rowCounts.size() && rowCounts[low + 1] <= rows)
+    ++low;
+  return {low, static_cast<double>(rows - rowCounts[low]) /
+                   (rowCounts[low + 1] - rowCounts[low])};
+}
+
+double StepTimes::at(const Place &place) const {
+  return rising[place.low] +
+         place.share * (rising[place.low + 1] - rising[place.low]);
+}
+
+void StepTimes::settle() {
+  double most = 0;
+  for (size_t i = 0; i < rowCounts.size(); ++i)
+    rising[i] = most = std::max(most, nanos[i]);
+}
+
+void StepTimes::measure(int64_t rows, Time took) {
+  if (rows < 1 || took <= Time(0))
+    return;
+  Place place = placeOf(rows);
+  double before = at(place);
+  // The kept counts beside `rows`; only one where it is kept itself, and the
+  // last where it is beyond.
+  size_t first = place.share >= 1 ? place.low + 1 : place.low;
+  size_t last = place.share > 0 ? place.low + 1 : place.low;
+  bool fresh = samples[first] == 0 && samples[last] == 0;
+  double after = fresh || before <= 0
+                     ? toNanos(took)
+                     : average(before, toNanos(took), timeRate);
+  double scale = before > 0 ? after / before : 1;
+  for (size_t i = 0; i < rowCounts.size(); ++i) {
+    bool touched = i >= first && i <= last;
+    if (before <= 0)
+      nanos[i] = touched || samples[i] == 0 ? after : nanos[i];
+    else if (touched || samples[i] == 0)
+      nanos[i] *= scale;
+    if (touched)
+      ++samples[i];
+  }
+  settle();
+}
+
+Time StepTimes::get(int64_t rows) const { return toTime(at(placeOf(rows))); }
+
+StepTimes StepTimes::slowestOf(std::span<const StepTimes> stages) {
+  assert(!stages.empty());
+  StepTimes most = stages.front();
+  for (const StepTimes &stage : stages.subspan(1))
+    for (size_t i = 0; i < rowCounts.size(); ++i) {
+      most.nanos[i] = std::max(most.nanos[i], stage.nanos[i]);
+      most.samples[i] = std::max(most.samples[i], stage.samples[i]);
+    }
+  most.settle();
+  return most;
+}
+
+//===----------------------------------------------------------------------===//
+// Calibration
+//===----------------------------------------------------------------------===//
+
+size_t Calibration::bucketOf(float confidence) {
+  double place = std::clamp(static_cast<double>(confidence), 0.0, 1.0);
+  return static_cast<size_t>(
+      std::min(static_cast<int64_t>(place * buckets), buckets - 1));
+}
+
+void Calibration::observe(float confidence, bool cameTrue) {
+  size_t bucket = bucketOf(confidence);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    double kept = i == bucket ? keptInBucket : keptElsewhere;
+    seen[i] *= kept;
+    right[i] *= kept;
+  }
+  seen[bucket] += 1;
+  right[bucket] += cameTrue ? 1 : 0;
+}
+
+double Calibration::chance(float confidence) const {
+  size_t bucket = bucketOf(confidence);
+  double believed = std::clamp(static_cast<double>(confidence), 0.0, 1.0);
+  return (right[bucket] + confidenceWeight * believed) /
+         (seen[bucket] + confidenceWeight);
+}
+
+//===----------------------------------------------------------------------===//
+// SpeculationPolicy
+//===----------------------------------------------------------------------===//
+
+std::string_view verdictName(Verdict verdict) {
+  switch (verdict) {
+  case Verdict::Sent:
+    return "sent";
+  case Verdict::WaitsForSlot:
+    return "waits for a slot";
+  case Verdict::TooUnlikely:
+    return "too unlikely";
+  case Verdict::DepthLimit:
+    return "depth limit";
+  case Verdict::NodeLimit:
+    return "node limit";
+  case Verdict::Probe:
+    break;
+  }
+  return "probe";
+}
+
+SpeculationPolicy::SpeculationPolicy(const SpeculationOptions &options,
+                                     PipelineTimes times)
+    : options(options), known(times), guessedShare(firstGuessedShare) {}
+
+void SpeculationPolicy::measureStages(std::span<const StageTiming> timings) {
+  if (timings.empty())
+    return;
+  if (stages.size() < timings.size())
+    stages.resize(timings.size(), known.slowest);
+  for (size_t i = 0; i < timings.size(); ++i)
+    // What rows that left would have cost is not known.
+    if (timings[i].rows > 0 && timings[i].left == 0)
+      stages[i].measure(timings[i].rows, Time(timings[i].busyNanos));
+  known.slowest = StepTimes::slowestOf(stages);
+}
+
+void SpeculationPolicy::measureRoundTrip(Time took) {
+  known.roundTrip =
+      hasRoundTrip
+          ? toTime(average(toNanos(known.roundTrip), toNanos(took), timeRate))
+          : took;
+  hasRoundTrip = true;
+}
+
+void SpeculationPolicy::measureDraft(int64_t rows, Time took) {
+  known.draft.measure(rows, took);
+}
+
+void SpeculationPolicy::observeLevel(bool guessed) {
+  guessedShare = average(guessedShare, guessed ? 1 : 0, levelRate);
+}
+
+double SpeculationPolicy::floor() const {
+  double held = toNanos(known.cancelLatency);
+  double saved = toNanos(known.roundTrip);
+  return std::max(leastChance, held > 0 ? held / (held + saved) : 0);
+}
+
+/// How much longer one more row takes through all stages than `rows` do.
+double SpeculationPolicy::extraAtAllStages(int64_t rows) const {
+  double extra = 0;
+  for (const StepTimes &stage : stages)
+    extra += toNanos(stage.get(rows + 1) - stage.get(rows));
+  if (!stages.empty())
+    return extra;
+  double one = toNanos(slot(1));
+  double count = one > 0 ? std::max(1.0, toNanos(known.roundTrip) / one) : 1;
+  return count * toNanos(slot(rows + 1) - slot(rows));
+}
+
+bool SpeculationPolicy::worthJoining(double pathChance,
+                                     const SlotLoad &slotLoad) const {
+  int64_t rows = slotLoad.rows;
+  double extra = toNanos(slot(rows + 1) - slot(rows));
+  double share = toNanos(slot(rows)) / static_cast<double>(rows);
+  if (pathChance * share <= slotLoad.weight * extra)
+    return false;
+  if (rows < slotLoad.widest)
+    return true;
+  // Whatever comes behind is held up as well.
+  double elsewhere = std::max(pathChance, slotLoad.weight) *
+                     std::max(0.0, extraAtAllStages(rows) - extra);
+  double goesOn = 1 / std::max(1 - guessedShare, 1.0 / 128);
+  double saved =
+      share - toNanos(slot(rows + 1)) / static_cast<double>(rows + 1);
+  return pathChance * goesOn * saved >= elsewhere;
+}
+
+Verdict SpeculationPolicy::judge(double pathChance, int64_t depth,
+                                 const SlotLoad &slotLoad,
+                                 int64_t nodesAlive) const {
+  if (depth > options.depth)
+    return Verdict::DepthLimit;
+  if (nodesAlive >= options.nodes)
+    return Verdict::NodeLimit;
+  if (pathChance < floor())
+    return Verdict::TooUnlikely;
+  if (slotLoad.rows > 0)
+    return worthJoining(pathChance, slotLoad) ? Verdict::Sent
+                                              : Verdict::WaitsForSlot;
+  // Results, not the clock, say how fast the stages really are.
+  double one = std::max(1.0, toNanos(slot(1)));
+  double fit = std::floor(toNanos(known.roundTrip) / one);
+  return static_cast<double>(slotLoad.underWay) < fit + slotsAtDoor
+             ? Verdict::Sent
+             : Verdict::WaitsForSlot;
+}
+
+bool SpeculationPolicy::worthDrafting(double pathChance, double best,
+                                      int64_t rows) const {
+  if (pathChance < floor())
+    return false;
+  if (rows == 0)
+    return true;
+  // One more level for the likeliest, or this one as well.
+  double one = toNanos(known.draft.get(1));
+  double extra = toNanos(known.draft.get(rows + 1) - known.draft.get(rows));
+  double least = one > 0 ? std::clamp(extra / one, 0.25, 1.0) : 0.25;
+  return pathChance >= least * best;
+}
+
+bool SpeculationPolicy::probe(bool guessSent) {
+  sinceProbe = guessSent ? 0 : sinceProbe + 1;
+  if (sinceProbe < probeRows)
+    return false;
+  sinceProbe = 0;
+  return true;
+}
+
+} // namespace sluice

@@ -1,0 +1,182 @@
+//===- Stage.cpp - what a stage does with the rows at its door ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Stage.h"
+#include "runtime/core/StageState.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace sluice {
+
+namespace {
+
+constexpr int64_t maxRows = int64_t{1} << 20;
+constexpr int64_t maxPosition = std::numeric_limits<int32_t>::max();
+
+Status checkLimits(const StageLimits &limits, const CachePages &pages,
+                   const EpochBoard &board) {
+  for (auto [what, value, most] :
+       {std::tuple{"rows", limits.rows, maxRows},
+        std::tuple{"outputs", limits.outputs, maxRows},
+        std::tuple{"requests", limits.requests, board.requests()},
+        std::tuple{"branches", limits.branches, pages.limits().sequences},
+        std::tuple{"nodes", limits.nodes, maxRows},
+        std::tuple{"context length", limits.contextLength,
+                   std::min(maxPosition, pages.limits().tokensPerSequence)},
+        std::tuple{"frames", limits.frames, maxRows}})
+    if (value < 1 || value > most)
+      return failure("stage: ", what, ": ", value, " is not between 1 and ",
+                     most);
+  return {};
+}
+
+} // namespace
+
+Stage::Stage(std::unique_ptr<State> state) : state(std::move(state)) {}
+Stage::Stage(Stage &&) = default;
+Stage &Stage::operator=(Stage &&) = default;
+Stage::~Stage() = default;
+
+Expected<Stage> Stage::create(const StageLimits &limits, CachePages &pages,
+                              EpochBoard &board) {
+  if (Status s = checkLimits(limits, pages, board); !s.ok())
+    return s;
+  if (pages.openSequences() != 0)
+    return failure("stage: the cache is in use");
+  return Stage(std::make_unique<State>(limits, pages, board));
+}
+
+Expected<uint64_t> Stage::enqueue(StepFrame &&frame) {
+  Expected<uint64_t> number = state->door.enqueue(frame);
+  if (number)
+    for (const EpochMark &mark : state->door.back().frame.marks)
+      state->board.publish(mark);
+  return number;
+}
+
+int64_t Stage::queued() const { return state->door.size(); }
+
+Expected<bool> Stage::formStep() {
+  State &s = *state;
+  assert(!s.inStep && "finishStep() comes first");
+  if (s.door.empty())
+    return false;
+  ++s.step;
+  s.inStep = true;
+  s.rows.clear();
+  s.touched.clear();
+  s.left.clear();
+  s.opens.clear();
+  s.closes.clear();
+  s.timings.clear();
+  // Before any mark is read: a mark that comes meanwhile is news later.
+  s.seenChanges = s.board.changes();
+  do {
+    Expected<State::Taken> taken = s.takeFrame(s.door.front());
+    if (!taken)
+      return taken.status();
+    if (*taken == State::Taken::StepIsFull)
+      break;
+    s.door.pop();
+  } while (s.limits.fuse && !s.door.empty());
+  if (Status status = s.arrange(); !status.ok())
+    return status;
+  s.counters.steps += s.rows.batch().rows() > 0;
+  return true;
+}
+
+const StepBatch &Stage::batch() const { return state->rows.batch(); }
+std::span<const Row> Stage::rows() const { return state->rows.rows(); }
+std::span<const RowOrigin> Stage::origins() const {
+  return state->rows.origins();
+}
+std::span<const PageCopy> Stage::pageCopies() const {
+  return state->rows.pageCopies();
+}
+uint64_t Stage::firstFrameInUse() const { return state->door.frontNumber(); }
+
+std::span<const RowMove> Stage::checkpoint() {
+  State &s = *state;
+  assert(s.inStep);
+  ++s.counters.checkpoints;
+  if (!s.judge())
+    return {};
+  s.keepAncestors();
+  for (int64_t row = 0; row < std::ssize(s.alive); ++row)
+    if (!s.alive[row]) {
+      const Row &dead = s.rows.rows()[row];
+      s.left.push_back(dead);
+      StageTree::leave(*s.treeOf(dead).find(dead.node));
+      ++s.counters.leftAtCheckpoint;
+    }
+  std::span<const RowMove> moves = s.rows.keep(s.alive);
+  for (RowMove move : moves) {
+    const Row &moved = s.rows.rows()[move.to];
+    s.treeOf(moved).find(moved.node)->row = move.to;
+  }
+  return moves;
+}
+
+void Stage::finishStep(StepFrame &outgoing) {
+  State &s = *state;
+  assert(s.inStep);
+  s.inStep = false;
+  outgoing.step = s.step - 1;
+  std::span<const Row> rows = s.rows.rows();
+  outgoing.rows.insert(outgoing.rows.end(), rows.begin(), rows.end());
+  s.counters.rows += rows.size();
+  for (const Row &row : rows)
+    if (std::exchange(s.markedIn[row.request], s.step) != s.step)
+      if (const std::optional<EpochMark> &mark = s.treeOf(row).inBand)
+        outgoing.marks.push_back(*mark);
+  outgoing.opens.insert(outgoing.opens.end(), s.opens.begin(), s.opens.end());
+  outgoing.closes.insert(outgoing.closes.end(), s.closes.begin(),
+                         s.closes.end());
+  outgoing.timings.insert(outgoing.timings.end(), s.timings.begin(),
+                          s.timings.end());
+  s.counters.tombstones += outgoing.isTombstone();
+  s.cutBack();
+  for (RequestId request : s.closes) {
+    s.branches.close(request);
+    s.trees[request].close();
+  }
+}
+
+std::span<const int32_t> Stage::promptOf(int64_t row) {
+  const Row &asked = state->rows.rows()[row];
+  StageTree &tree = state->treeOf(asked);
+  std::span<const int32_t> path = tree.path(*tree.find(asked.node));
+  return path.first(std::min<size_t>(path.size(), tree.opened().promptTokens));
+}
+
+std::span<const int32_t> Stage::outputOf(int64_t row) {
+  const Row &asked = state->rows.rows()[row];
+  StageTree &tree = state->treeOf(asked);
+  std::span<const int32_t> path = tree.path(*tree.find(asked.node));
+  return path.subspan(
+      std::min<size_t>(path.size(), tree.opened().promptTokens));
+}
+
+const OpenRequest &Stage::requestOf(int64_t row) const {
+  return state->trees[state->rows.rows()[row].request].opened();
+}
+
+const Stage::Counters &Stage::counters() const { return state->counters; }
+
+Stage::Holdings Stage::holdings() const {
+  Holdings held;
+  for (const StageTree &tree : state->trees)
+    held.requests += tree.isOpen();
+  held.branches = state->branches.openBranches();
+  held.pages = state->pages.limits().pages - state->pages.freePages();
+  held.frames = state->door.size();
+  return held;
+}
+
+} // namespace sluice

@@ -1,0 +1,75 @@
+//===- StageState.h - what a stage keeps ----------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What Stage keeps behind its interface, and the steps' forming and leaving in
+// pieces; see Stage.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CORE_STAGESTATE_H
+#define SLUICE_RUNTIME_CORE_STAGESTATE_H
+
+#include "runtime/core/BranchTable.h"
+#include "runtime/core/Stage.h"
+#include "runtime/core/StageDoor.h"
+#include "runtime/core/StageTree.h"
+#include "runtime/core/StepRows.h"
+
+#include <vector>
+
+namespace sluice {
+
+struct Stage::State {
+  StageLimits limits;
+  EpochBoard &board;
+  CachePages &pages;
+  StageDoor door;
+  std::vector<StageTree> trees; ///< [request]
+  BranchTable branches;
+  StepRows rows;
+  Counters counters;
+
+  /// The step in progress. Its number is never 0.
+  uint64_t step = 0;
+  bool inStep = false;
+  std::vector<RequestId> touched; ///< requests with rows in the step
+  std::vector<uint64_t> seenIn;   ///< [request]: the step that asked the board
+  std::vector<uint64_t> rowsIn;   ///< [request]: the step that has rows of it
+  std::vector<uint64_t> markedIn; ///< [request]: the step that sent its mark
+  uint64_t seenChanges = 0;       ///< of the board, as of the last look
+  std::vector<uint8_t> alive;     ///< [row]
+  std::vector<Row> left;          ///< rows that left the step
+  std::vector<OpenRequest> opens;
+  std::vector<RequestId> closes;
+  std::vector<StageTiming> timings;
+
+  State(const StageLimits &limits, CachePages &pages, EpochBoard &board);
+
+  /// How far formStep() got with a frame or a row.
+  enum class Taken : uint8_t { Yes, StepIsFull };
+
+  Expected<Taken> takeFrame(WaitingFrame &waiting);
+  bool takeOpens(WaitingFrame &waiting);
+  Expected<Taken> admit(const Row &row, RowOrigin origin);
+  Expected<Taken> placeRow(StageTree &tree, const Row &row, RowOrigin origin);
+  Expected<Taken> repeat(StageTree &tree, StageNode &known, const Row &row);
+  void mirrorAncestors(StageTree &tree, const Row &row,
+                       const BranchTable::Place &place);
+  void look(StageTree &tree);
+  void settle(StageTree &tree);
+  Status arrange();
+
+  bool judge();
+  void keepAncestors();
+  void cutBack();
+
+  StageTree &treeOf(const Row &row) { return trees[row.request]; }
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_CORE_STAGESTATE_H

@@ -1,0 +1,167 @@
+//===- StageTree.cpp - what a stage knows of one request's tree -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/StageTree.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace sluice {
+
+namespace {
+
+/// Between the numbers of rows that live lie those of rows that have died.
+constexpr int64_t spread = 8;
+
+} // namespace
+
+StageTree::StageTree(RequestId request, int64_t nodes, int64_t rows,
+                     int64_t contextLength)
+    : slot(request), limit(nodes),
+      ring(std::bit_ceil(static_cast<uint64_t>(nodes * spread + rows))),
+      mask(ring.size() - 1), tokens(static_cast<size_t>(contextLength)),
+      nodes(static_cast<size_t>(contextLength)) {}
+
+void StageTree::open(const OpenRequest &opened) {
+  assert(!isOpened);
+  isOpened = true;
+  description = opened;
+  // Older nodes are the last request's; they are not found any more.
+  firstNode = opened.firstNode;
+  lastCertain = noNode;
+  inBand.reset();
+  pathLength = 0;
+  ++marks;
+}
+
+bool StageTree::observe(EpochBoard::State now) {
+  if (now == state)
+    return false;
+  state = now;
+  ++marks;
+  return true;
+}
+
+void StageTree::note(const EpochMark &mark) {
+  if (!inBand || mark.confirmed > inBand->confirmed ||
+      (mark.confirmed == inBand->confirmed && mark.ended))
+    inBand = mark;
+}
+
+bool StageTree::lives(NodeId node, NodeId parent, bool certain) {
+  if (state.ended && node <= state.confirmed)
+    return false;
+  if (certain || node == state.confirmed)
+    return true;
+  return node > state.confirmed && livesBelow(parent);
+}
+
+/// Whether a speculative row with this parent lives.
+bool StageTree::livesBelow(NodeId parent) {
+  bool verdict = false;
+  NodeId at = parent;
+  while (true) {
+    if (at <= state.confirmed) {
+      verdict = at == state.confirmed;
+      break;
+    }
+    StageNode *node = find(at);
+    if (!node)
+      break;
+    if (node->certain || node->judged == marks) {
+      verdict = node->certain || node->lives;
+      break;
+    }
+    at = node->parent;
+  }
+  for (NodeId passed = parent; passed != at;) {
+    StageNode *node = find(passed);
+    node->lives = verdict;
+    node->judged = marks;
+    passed = node->parent;
+  }
+  return verdict;
+}
+
+/// Whether anything could still ask for the node. Of certain ones only the last
+/// is gone up to: the path goes on behind it. What comes before the confirmed
+/// node is dead, or certain and of no interest any more.
+bool StageTree::matters(const StageNode &node, uint64_t step) {
+  if (node.node < firstNode || node.left)
+    return false;
+  if (node.step == step || node.node == state.confirmed)
+    return true;
+  if (node.certain)
+    return node.node == lastCertain && node.node > state.confirmed;
+  return lives(node);
+}
+
+Status StageTree::checkRoom(NodeId node, uint64_t step) {
+  const StageNode &there = ring[static_cast<uint64_t>(node) & mask];
+  if (there.node == node || !matters(there, step))
+    return {};
+  return failure("stage: request ", slot, ": rows ", there.node, " and ", node,
+                 " are in flight at once, with a limit of ", limit);
+}
+
+StageNode &StageTree::insert(const Row &row, SequenceId sequence, uint64_t step,
+                             int32_t index) {
+  StageNode &node = ring[static_cast<uint64_t>(row.node) & mask];
+  node = {};
+  node.node = row.node;
+  node.parent = row.parent;
+  node.position = row.position;
+  node.token = row.token;
+  node.sequence = sequence;
+  node.row = index;
+  node.step = step;
+  if (row.certain)
+    makeCertain(node);
+  return node;
+}
+
+void StageTree::makeCertain(StageNode &node) {
+  node.certain = true;
+  lastCertain = std::max(lastCertain, node.node);
+}
+
+StageNode *StageTree::findAny(NodeId node) {
+  StageNode &found = ring[static_cast<uint64_t>(node) & mask];
+  return found.node == node && node >= firstNode ? &found : nullptr;
+}
+
+void StageTree::keepPath(const StageNode &node) {
+  if (tokens.empty())
+    return;
+  const StageNode *at = &node;
+  int64_t position = node.position;
+  while (true) {
+    if (position < pathLength && nodes[position] == at->node)
+      break;
+    nodes[position] = at->node;
+    tokens[position] = at->token;
+    // What lies behind belongs to another path. Before it is kept as it is
+    // where it is the same: an older ancestor may not be known any more.
+    if (position == 0 ||
+        (position <= pathLength && nodes[position - 1] == at->parent))
+      break;
+    at = find(at->parent);
+    assert(at && "an ancestor that is not known was not kept either");
+    if (!at)
+      break;
+    --position;
+  }
+  pathLength = node.position + 1;
+}
+
+std::span<const int32_t> StageTree::path(const StageNode &node) {
+  assert(!tokens.empty() && "the stage was told to keep no tokens");
+  keepPath(node);
+  return {tokens.data(), static_cast<size_t>(pathLength)};
+}
+
+} // namespace sluice

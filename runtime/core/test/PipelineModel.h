@@ -1,0 +1,155 @@
+//===- PipelineModel.h - a pipeline for tests of the head -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A small model of the stages, the draft and the links between them, for tests
+// of the head: queues, times and the rule by which rows die, no layers. The
+// true next token is a hash of the path, so that anything the head does must
+// give the same text. What the head may rely on is checked: a living row finds
+// its parent wherever it comes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CORE_TEST_PIPELINEMODEL_H
+#define SLUICE_RUNTIME_CORE_TEST_PIPELINEMODEL_H
+
+#include "runtime/core/Head.h"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <queue>
+#include <random>
+
+namespace sluice::test {
+
+struct ModelOptions {
+  int64_t stages = 8;
+  /// Of a step of so many rows.
+  std::function<double(int64_t rows)> stepMillis;
+  std::function<double(int64_t rows)> draftMillis;
+  double linkMillis = 0.2;
+  int64_t checkpoints = 40; ///< in a step
+  int32_t vocabulary = 1000;
+  /// The chance that the draft's first, second, ... candidate is the true one,
+  /// and the confidences that it names.
+  std::vector<double> hits;
+  std::vector<double> confidences;
+  int32_t rightFrom = 0; ///< before this position the draft is always wrong
+  uint64_t seed = 0;
+  /// Times vary at random, cancels come late and twice, dead rows are found or
+  /// not, doors are emptied in part.
+  bool wild = false;
+};
+
+/// What became of a request.
+struct ModelRequest {
+  explicit ModelRequest(RequestSpec spec) : spec(std::move(spec)) {}
+
+  RequestSpec spec;
+  std::vector<int32_t> tokens;
+  std::vector<FinishReason> finished;
+  Time submitted{0}, firstToken{0}, lastToken{0};
+  SpeculationCounters counters;
+};
+
+class PipelineModel {
+public:
+  PipelineModel(Head head, ModelOptions options, const HeadLimits &limits);
+
+  /// Submits the request at this time, or as soon as a slot is free.
+  void submitAt(Time at, RequestSpec spec);
+  /// The user ends the request at this time.
+  void finishAt(Time at, size_t request);
+  /// Until nothing is left to do.
+  void run();
+
+  const std::vector<ModelRequest> &requests() const { return all; }
+  Head &theHead() { return head; }
+  Time now() const { return clock; }
+  /// The text that the request must give, whatever the schedule.
+  std::vector<int32_t> truth(const RequestSpec &spec,
+                             FinishReason &reason) const;
+  /// Rows and frames left anywhere.
+  int64_t held() const;
+  /// Rules that were broken; empty if none.
+  const std::vector<std::string> &broken() const { return failures; }
+  int64_t cancelsSent() const { return cancels; }
+  int64_t mostFrames() const { return framesPeak; }
+
+private:
+  struct NodeInfo {
+    NodeId parent = noNode;
+    uint64_t hash = 0;
+  };
+  struct Board {
+    NodeId confirmed = noNode;
+    bool ended = false;
+  };
+  struct Worker {
+    bool isDraft = false;
+    std::deque<StepFrame> door;
+    std::vector<Board> board;                ///< [request]
+    std::vector<std::vector<uint8_t>> store; ///< [request][node]
+    std::vector<uint8_t> open;               ///< [request]
+    bool busy = false;
+    StepFrame step;
+    int64_t startRows = 0;
+    double left = 0; ///< of the step's work
+    double millis = 0;
+    Time segment{0}, started{0};
+    uint64_t generation = 0;
+    Time lastOut{0};
+  };
+  struct Event {
+    Time at;
+    uint64_t number;
+    std::function<void()> act;
+    bool operator<(const Event &other) const {
+      return at != other.at ? at > other.at : number > other.number;
+    }
+  };
+
+  void at(Time when, std::function<void()> act);
+  Time delay(double millis);
+  double vary(double value);
+  void fail(std::string what);
+  void obey();
+  void know(const Row &row, bool isPrompt);
+  int32_t nextToken(uint64_t hash) const;
+  bool alive(const Worker &worker, const Row &row) const;
+  void publish(Worker &worker, const EpochMark &mark);
+  void arrive(size_t worker, StepFrame frame);
+  void begin(size_t worker);
+  void admit(Worker &worker, StepFrame frame);
+  void schedule(size_t worker);
+  void checkpoint(size_t worker, uint64_t generation);
+  void end(size_t worker, uint64_t generation);
+  void answer(Worker &worker, StepFrame &frame, const StageTiming &timing);
+  void guess(Worker &worker, StepFrame &frame, const StageTiming &timing);
+  void trySubmit();
+
+  Head head;
+  ModelOptions options;
+  HeadLimits limits;
+  std::mt19937_64 random;
+  std::priority_queue<Event> events;
+  uint64_t eventCount = 0;
+  Time clock{0};
+  std::vector<Worker> workers;              ///< the stages, then the draft
+  std::vector<std::vector<NodeInfo>> nodes; ///< [request][node]
+  std::vector<ModelRequest> all;
+  std::deque<size_t> toSubmit;
+  std::vector<size_t> inSlot; ///< [request id] is the index in `all`
+  std::vector<std::string> failures;
+  Time lastLaunch{0};
+  std::optional<Time> wakeAt;
+  int64_t cancels = 0, framesPeak = 0, draftsOut = 0;
+};
+
+} // namespace sluice::test
+
+#endif // SLUICE_RUNTIME_CORE_TEST_PIPELINEMODEL_H

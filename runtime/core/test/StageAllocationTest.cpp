@@ -1,0 +1,135 @@
+//===- StageAllocationTest.cpp - a step's bookkeeping takes no memory -----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Stage.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <new>
+
+using namespace sluice;
+
+// A sanitizer has an operator new of its own.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define COUNTS_ALLOCATIONS 0
+#endif
+#endif
+#ifndef COUNTS_ALLOCATIONS
+#define COUNTS_ALLOCATIONS 1
+#endif
+
+#if COUNTS_ALLOCATIONS
+static std::atomic<int64_t> allocations{0};
+
+void *operator new(size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void *memory = std::malloc(bytes))
+    return memory;
+  std::abort();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+#endif
+
+namespace {
+
+/// Rounds of a certain row and a tree of guesses behind it, in two frames, with
+/// forks, copies and mirrors, half of which leaves at a checkpoint.
+class Rounds {
+public:
+  Rounds(Stage &stage, EpochBoard &board) : stage(stage), board(board) {}
+
+  void open() {
+    OpenRequest open;
+    open.promptTokens = 1;
+    frame.opens.push_back(open);
+    addRow(noNode, true);
+    finish(noNode);
+  }
+
+  void round() {
+    NodeId root = addRow(last, true);
+    enqueue();
+    NodeId right = addRow(root, false);
+    NodeId wrong = addRow(root, false);
+    addRow(right, false);
+    addRow(wrong, false);
+    NodeId sibling = addRow(wrong, false);
+    addRow(sibling, false);
+    finish(right);
+    last = right;
+  }
+
+private:
+  NodeId addRow(NodeId parent, bool certain) {
+    Row row;
+    row.node = next++;
+    row.parent = parent;
+    // The confirmed path has two nodes for each round.
+    row.position = parent == noNode ? 0 : positions[parent % 64] + 1;
+    row.certain = certain;
+    row.wantsOutput = true;
+    positions[row.node % 64] = row.position;
+    frame.rows.push_back(row);
+    return row.node;
+  }
+
+  void enqueue() {
+    if (last != 0)
+      frame.marks.push_back({0, 0, last, false});
+    ASSERT_TRUE(stage.enqueue(std::move(frame)));
+  }
+
+  void finish(NodeId confirmed) {
+    enqueue();
+    ASSERT_TRUE(*stage.formStep());
+    board.publish({0, 0, confirmed, false});
+    int64_t rows = stage.batch().rows();
+    stage.checkpoint();
+    if (confirmed != noNode)
+      ASSERT_LT(stage.batch().rows(), rows);
+    ASSERT_GT(stage.outputOf(0).size() + stage.promptOf(0).size(), 0u);
+    outgoing.clear();
+    stage.finishStep(outgoing);
+  }
+
+  Stage &stage;
+  EpochBoard &board;
+  StepFrame frame, outgoing;
+  NodeId next = 0;
+  NodeId last = 0;
+  std::array<int32_t, 64> positions{};
+};
+
+TEST(StageAllocationTest, StepsAllocateNothing) {
+#if !COUNTS_ALLOCATIONS
+  GTEST_SKIP() << "allocations are not counted under this sanitizer";
+#else
+  CachePages pages = CachePages::create({64, 16, 1024}).take();
+  EpochBoard board(1);
+  StageLimits limits;
+  limits.branches = 16;
+  limits.nodes = 16;
+  limits.contextLength = 1024;
+  limits.frames = 2;
+  Stage stage = Stage::create(limits, pages, board).take();
+  Rounds rounds(stage, board);
+  rounds.open();
+  // Until every frame of the door has room.
+  for (int i = 0; i < 8; ++i)
+    rounds.round();
+  int64_t before = allocations.load();
+  for (int i = 0; i < 200; ++i)
+    rounds.round();
+  EXPECT_EQ(allocations.load(), before);
+  EXPECT_GT(stage.counters().leftAtCheckpoint, 200u);
+#endif
+}
+
+} // namespace

@@ -1,0 +1,264 @@
+//===- StageHarness.h - a stage over a fake cache, for tests --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A stage whose layers are replaced by a record of what lies where: each slot
+// of each page of each layer's cache holds the name of the row that was stored
+// in it. A row that is computed looks whether it finds, at every position up to
+// its own, the row that is its ancestor there. Copies, rows and mirrors are
+// carried out as an executor would, and rows leave between the layers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CORE_TEST_STAGEHARNESS_H
+#define SLUICE_RUNTIME_CORE_TEST_STAGEHARNESS_H
+
+#include "runtime/core/Stage.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <set>
+#include <utility>
+
+namespace sluice::test {
+
+/// Every row that was ever sent.
+class KnownRows {
+public:
+  void add(const Row &row) {
+    size_t request = static_cast<size_t>(row.request);
+    size_t node = static_cast<size_t>(row.node);
+    if (rows.size() <= request)
+      rows.resize(request + 1);
+    if (rows[request].size() <= node)
+      rows[request].resize(node + 1);
+    rows[request][node] = row;
+  }
+  const Row &at(RequestId request, NodeId node) const {
+    return rows[static_cast<size_t>(request)][static_cast<size_t>(node)];
+  }
+
+private:
+  std::vector<std::vector<Row>> rows; ///< [request][node]
+};
+
+inline Row makeRow(RequestId request, NodeId node, NodeId parent,
+                   int32_t position, bool certain) {
+  Row row;
+  row.request = request;
+  row.node = node;
+  row.parent = parent;
+  row.position = position;
+  row.token = static_cast<int32_t>(node * 7 + request);
+  row.certain = certain;
+  row.wantsOutput = true;
+  return row;
+}
+
+inline StepFrame frameOf(std::vector<Row> rows) {
+  StepFrame frame;
+  frame.rows = std::move(rows);
+  return frame;
+}
+
+/// Opens the request with a prompt of nodes `first` and up; the last row wants
+/// an output.
+inline StepFrame opening(int32_t tokens, RequestId request = 0,
+                         NodeId first = 0) {
+  StepFrame frame;
+  OpenRequest open;
+  open.request = request;
+  open.firstNode = first;
+  open.promptTokens = tokens;
+  frame.opens.push_back(open);
+  for (int32_t at = 0; at < tokens; ++at) {
+    frame.rows.push_back(
+        makeRow(request, first + at, at ? first + at - 1 : noNode, at, true));
+    frame.rows.back().wantsOutput = at == tokens - 1;
+  }
+  return frame;
+}
+
+inline StepFrame closing(RequestId request = 0) {
+  StepFrame frame;
+  frame.closes.push_back(request);
+  return frame;
+}
+
+using Nodes = std::vector<NodeId>;
+
+inline Nodes nodesOf(std::span<const Row> rows) {
+  Nodes nodes;
+  for (const Row &row : rows)
+    nodes.push_back(row.node);
+  return nodes;
+}
+
+class StageHarness {
+public:
+  static constexpr int64_t layers = 2;
+
+  StageHarness(const StageLimits &limits, int64_t pageCount)
+      : pages(CachePages::create(
+                  {pageCount, limits.branches, limits.contextLength})
+                  .take()),
+        board(limits.requests),
+        stage(Stage::create(limits, pages, board).take()),
+        memory(layers, std::vector<Name>(static_cast<size_t>(
+                           pageCount * CachePages::pageTokens))) {}
+  StageHarness(StageHarness &&) = delete;
+
+  /// Called before each checkpoint with its number in the step.
+  std::function<void(int)> beforeCheckpoint = [](int) {};
+
+  void enqueue(StepFrame frame) {
+    for (const Row &row : frame.rows)
+      known.add(row);
+    Expected<uint64_t> number = stage.enqueue(std::move(frame));
+    ASSERT_TRUE(number) << number.status().message();
+  }
+
+  /// Runs one step to its end. False: the door is empty.
+  bool step(StepFrame &outgoing) {
+    Expected<bool> formed = stage.formStep();
+    EXPECT_TRUE(formed) << formed.status().message();
+    if (!formed || !*formed)
+      return false;
+    checkBatch();
+    for (PageCopy copy : stage.pageCopies())
+      for (std::vector<Name> &layer : memory)
+        std::copy_n(layer.begin() + copy.from * CachePages::pageTokens,
+                    CachePages::pageTokens,
+                    layer.begin() + copy.to * CachePages::pageTokens);
+    for (int layer = 0; layer < layers; ++layer) {
+      store(memory[layer]);
+      attend(memory[layer]);
+      beforeCheckpoint(layer);
+      checkpoint();
+    }
+    checkTokens();
+    outgoing.clear();
+    stage.finishStep(outgoing);
+    return true;
+  }
+
+  /// Runs steps until the door is empty; the rows that came out.
+  std::vector<Row> drain() {
+    std::vector<Row> out;
+    StepFrame outgoing;
+    while (step(outgoing))
+      out.insert(out.end(), outgoing.rows.begin(), outgoing.rows.end());
+    return out;
+  }
+
+  /// Nothing is held any more.
+  void expectEmpty() const {
+    EXPECT_EQ(stage.holdings(), Stage::Holdings{});
+    EXPECT_EQ(pages.freePages(), pages.limits().pages);
+    EXPECT_EQ(pages.openSequences(), 0);
+  }
+
+  CachePages pages;
+  EpochBoard board;
+  Stage stage;
+  KnownRows known;
+
+private:
+  struct Name {
+    RequestId request = -1;
+    NodeId node = -1;
+    bool operator==(const Name &) const = default;
+  };
+
+  Name &at(std::vector<Name> &layer, SequenceId sequence, int32_t position) {
+    int32_t page = pages.pages(sequence)[position / CachePages::pageTokens];
+    return layer[page * CachePages::pageTokens +
+                 position % CachePages::pageTokens];
+  }
+
+  /// The batch says of each row what the row says, and each row is there once.
+  void checkBatch() {
+    const StepBatch &batch = stage.batch();
+    ASSERT_EQ(std::ssize(stage.rows()), batch.rows());
+    ASSERT_EQ(std::ssize(stage.origins()), batch.rows());
+    std::set<std::pair<RequestId, NodeId>> names;
+    for (int64_t row = 0; row < batch.rows(); ++row) {
+      const Row &it = stage.rows()[row];
+      ASSERT_EQ(batch.tokens()[row], it.token);
+      ASSERT_EQ(batch.positions()[row], it.position);
+      ASSERT_TRUE((names.insert({it.request, it.node}).second));
+    }
+  }
+
+  void store(std::vector<Name> &layer) {
+    const StepBatch &batch = stage.batch();
+    auto name = [&](int64_t row) {
+      return Name{stage.rows()[row].request, stage.rows()[row].node};
+    };
+    for (int64_t row = 0; row < batch.rows(); ++row)
+      at(layer, batch.sequences()[row], batch.positions()[row]) = name(row);
+    for (Mirror mirror : batch.mirrors())
+      at(layer, mirror.sequence, batch.positions()[mirror.row]) =
+          name(mirror.row);
+  }
+
+  void attend(std::vector<Name> &layer) {
+    const StepBatch &batch = stage.batch();
+    for (int64_t row = 0; row < batch.rows(); ++row) {
+      const Row *ancestor =
+          &known.at(stage.rows()[row].request, stage.rows()[row].node);
+      for (int32_t position = ancestor->position;; --position) {
+        Name found = at(layer, batch.sequences()[row], position);
+        ASSERT_EQ(ancestor->position, position);
+        ASSERT_EQ(found.request, ancestor->request);
+        ASSERT_EQ(found.node, ancestor->node)
+            << "at position " << position << " below row "
+            << stage.rows()[row].node;
+        if (position == 0)
+          break;
+        ancestor = &known.at(ancestor->request, ancestor->parent);
+      }
+    }
+  }
+
+  /// What the sampler would be given, for each row that is left.
+  void checkTokens() {
+    for (int64_t row = 0; row < stage.batch().rows(); ++row) {
+      const Row *at = &stage.rows()[row];
+      int64_t prompt = std::min<int64_t>(stage.requestOf(row).promptTokens,
+                                         at->position + 1);
+      std::span<const int32_t> first = stage.promptOf(row);
+      ASSERT_EQ(std::ssize(first), prompt);
+      std::span<const int32_t> then = stage.outputOf(row);
+      ASSERT_EQ(std::ssize(then), at->position + 1 - prompt);
+      while (true) {
+        int64_t behind = at->position - prompt;
+        ASSERT_EQ(behind < 0 ? first[at->position] : then[behind], at->token);
+        if (at->position == 0)
+          break;
+        at = &known.at(at->request, at->parent);
+      }
+    }
+  }
+
+  void checkpoint() {
+    std::vector<std::pair<RequestId, NodeId>> before;
+    for (const Row &row : stage.rows())
+      before.push_back({row.request, row.node});
+    for (RowMove move : stage.checkpoint())
+      before[move.to] = before[move.from];
+    ASSERT_LE(stage.batch().rows(), std::ssize(before));
+    for (int64_t row = 0; row < stage.batch().rows(); ++row)
+      ASSERT_EQ((std::pair{stage.rows()[row].request, stage.rows()[row].node}),
+                before[row]);
+  }
+
+  std::vector<std::vector<Name>> memory; ///< [layer][page slot]
+};
+
+} // namespace sluice::test
+
+#endif // SLUICE_RUNTIME_CORE_TEST_STAGEHARNESS_H

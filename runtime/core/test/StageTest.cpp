@@ -1,0 +1,310 @@
+//===- StageTest.cpp - rows find their branch, and leave it ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/test/StageHarness.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+StageLimits smallLimits() {
+  StageLimits limits;
+  limits.rows = 64;
+  limits.outputs = 64;
+  limits.requests = 2;
+  limits.branches = 8;
+  limits.nodes = 16;
+  limits.contextLength = 128;
+  limits.frames = 4;
+  return limits;
+}
+
+Row certain(NodeId node, int32_t position, RequestId request = 0) {
+  return makeRow(request, node, node - 1, position, true);
+}
+Row guess(NodeId node, NodeId parent, int32_t position, RequestId request = 0) {
+  return makeRow(request, node, parent, position, false);
+}
+EpochMark confirm(NodeId node, RequestId request = 0) {
+  return {request, 0, node, false};
+}
+
+class StageTest : public ::testing::Test {
+protected:
+  explicit StageTest(int64_t pages = 32) : harness(smallLimits(), pages) {}
+
+  Nodes send(StepFrame frame) {
+    harness.enqueue(std::move(frame));
+    return nodesOf(harness.drain());
+  }
+  Stage &stage() { return harness.stage; }
+  int64_t branches() { return stage().holdings().branches; }
+
+  void end(RequestId request = 0) {
+    send(closing(request));
+    harness.expectEmpty();
+  }
+
+  StageHarness harness;
+};
+
+TEST_F(StageTest, ACertainRunContinuesItsBranch) {
+  EXPECT_EQ(send(opening(3)), (Nodes{0, 1, 2}));
+  EXPECT_EQ(send(frameOf({certain(3, 3)})), (Nodes{3}));
+  EXPECT_EQ(branches(), 1);
+  EXPECT_EQ(stage().holdings(), (Stage::Holdings{1, 1, 1, 0}));
+  EXPECT_EQ(stage().counters().steps, 2u);
+  EXPECT_EQ(stage().counters().rows, 4u);
+  end();
+}
+
+/// The last guess of a branch turns out wrong: the branch is cut back by it.
+TEST_F(StageTest, AMissAtTheTipCutsIt) {
+  send(opening(3));
+  send(frameOf({guess(3, 2, 3)}));
+  StepFrame frame = frameOf({makeRow(0, 4, 2, 3, true)});
+  frame.marks = {confirm(4)};
+  EXPECT_EQ(send(frame), (Nodes{4}));
+  EXPECT_EQ(branches(), 1);
+  EXPECT_EQ(harness.pages.length(0), 4);
+  // What was cut is dead, and so is what comes of it late.
+  EXPECT_EQ(send(frameOf({guess(5, 3, 4)})), (Nodes{}));
+  EXPECT_EQ(stage().counters().droppedAtDoor, 1u);
+  end();
+}
+
+/// A guess in the middle of a long one turns out wrong: what was right of it
+/// stays, in the same branch, without a copy.
+TEST_F(StageTest, AMissMidBranchCutsWhatIsBehindIt) {
+  send(opening(30));
+  send(frameOf({guess(30, 29, 30), guess(31, 30, 31), guess(32, 31, 32),
+                guess(33, 32, 33)}));
+  EXPECT_EQ(harness.pages.pages(0).size(), 2u);
+  StepFrame frame = frameOf({makeRow(0, 34, 30, 31, true)});
+  frame.marks = {confirm(34)};
+  harness.enqueue(frame);
+  ASSERT_TRUE(*stage().formStep());
+  EXPECT_TRUE(stage().pageCopies().empty());
+  EXPECT_EQ(harness.pages.length(0), 32);
+  EXPECT_EQ(harness.pages.pages(0).size(), 1u);
+  StepFrame outgoing;
+  stage().finishStep(outgoing);
+  EXPECT_EQ(outgoing.marks.size(), 1u);
+  EXPECT_EQ(branches(), 1);
+  end();
+}
+
+/// All in one step: nothing that the forks need is in the cache yet.
+TEST_F(StageTest, AForkOfAForkWithinOneStepIsMirrored) {
+  StepFrame frame = opening(3);
+  for (Row row : {guess(3, 2, 3), guess(4, 2, 3), guess(5, 4, 4),
+                  guess(6, 4, 4), guess(7, 6, 5)})
+    frame.rows.push_back(row);
+  harness.enqueue(frame);
+  ASSERT_TRUE(*stage().formStep());
+  // Branch by branch: 0 1 2 3, then 4 5 forked behind 2, 6 7 behind 4.
+  EXPECT_EQ(nodesOf(stage().rows()), (Nodes{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(std::vector(stage().batch().sequences().begin(),
+                        stage().batch().sequences().end()),
+            (std::vector<SequenceId>{0, 0, 0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(std::vector(stage().batch().mirrors().begin(),
+                        stage().batch().mirrors().end()),
+            (std::vector<Mirror>{
+                {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 1}, {2, 2}, {4, 2}}));
+  EXPECT_EQ(stage().pageCopies().size(), 2u);
+  StepFrame outgoing;
+  stage().finishStep(outgoing);
+
+  // The same with what an executor would store, and once more on top of it.
+  send(closing());
+  send(frame = [&] {
+    StepFrame again = opening(3, 0, 8);
+    for (Row row : {guess(11, 10, 3), guess(12, 10, 3), guess(13, 12, 4),
+                    guess(14, 12, 4), guess(15, 14, 5)})
+      again.rows.push_back(row);
+    return again;
+  }());
+  EXPECT_EQ(send(frameOf({guess(16, 13, 5), guess(17, 14, 5)})),
+            (Nodes{16, 17}));
+  EXPECT_EQ(branches(), 4);
+  end();
+}
+
+TEST_F(StageTest, AForkAtAPageBoundarySharesAllAndCopiesNothing) {
+  send(opening(31));
+  harness.enqueue(
+      frameOf({guess(31, 30, 31), guess(32, 31, 32), guess(33, 31, 32)}));
+  ASSERT_TRUE(*stage().formStep());
+  EXPECT_TRUE(stage().pageCopies().empty());
+  EXPECT_TRUE(stage().batch().mirrors().empty());
+  EXPECT_EQ(harness.pages.pages(0)[0], harness.pages.pages(1)[0]);
+  StepFrame outgoing;
+  stage().finishStep(outgoing);
+  EXPECT_EQ(stage().holdings().pages, 3);
+  end();
+}
+
+/// Sent again, as certain: computed again, and what is behind it stays.
+TEST_F(StageTest, ARowCanBeSentAgain) {
+  send(opening(2));
+  send(frameOf({guess(2, 1, 2), guess(3, 2, 3)}));
+  EXPECT_EQ(send(frameOf({makeRow(0, 3, 2, 3, true)})), (Nodes{3})); // the tip
+  EXPECT_EQ(branches(), 1);
+  EXPECT_EQ(send(frameOf({makeRow(0, 2, 1, 2, true)})), (Nodes{2}));
+  EXPECT_EQ(branches(), 2);
+  EXPECT_EQ(send(frameOf({guess(4, 3, 4), guess(5, 2, 3)})), (Nodes{4, 5}));
+  // Once the confirmed row is known, what is not behind it goes.
+  StepFrame frame = frameOf({guess(6, 4, 5)});
+  frame.marks = {confirm(4)};
+  EXPECT_EQ(send(frame), (Nodes{6}));
+  EXPECT_EQ(branches(), 1);
+  end();
+}
+
+TEST_F(StageTest, ARowThatComesTwiceInAStepIsComputedOnce) {
+  send(opening(2));
+  Row first = guess(2, 1, 2);
+  first.wantsOutput = false;
+  harness.enqueue(frameOf({first}));
+  harness.enqueue(frameOf({makeRow(0, 2, 1, 2, true)}));
+  StepFrame outgoing;
+  ASSERT_TRUE(harness.step(outgoing));
+  ASSERT_EQ(nodesOf(outgoing.rows), (Nodes{2}));
+  EXPECT_TRUE(outgoing.rows[0].certain);
+  EXPECT_TRUE(outgoing.rows[0].wantsOutput);
+  EXPECT_EQ(stage().counters().repeated, 1u);
+  end();
+}
+
+TEST_F(StageTest, AMarkCanComeBeforeTheRowItNames) {
+  send(opening(2));
+  send(frameOf({guess(2, 1, 2)}));
+  harness.board.publish(confirm(5));
+  // Node 5 is not here yet: all that is older is dead, and nothing is closed.
+  EXPECT_EQ(send(frameOf({guess(3, 2, 3), guess(4, 1, 2)})), (Nodes{}));
+  EXPECT_EQ(branches(), 1);
+  EXPECT_EQ(send(frameOf({makeRow(0, 5, 1, 2, true), guess(6, 5, 3)})),
+            (Nodes{5, 6}));
+  EXPECT_EQ(branches(), 1);
+  // Old marks, and the same again, are no news.
+  harness.board.publish(confirm(2));
+  harness.board.publish(confirm(5));
+  EXPECT_EQ(send(frameOf({guess(7, 6, 4)})), (Nodes{7}));
+  end();
+}
+
+TEST_F(StageTest, RowsLeaveAtTheCheckpointAfterTheMark) {
+  send(opening(2));
+  harness.enqueue(frameOf({guess(2, 1, 2), guess(3, 2, 3)}));
+  harness.enqueue(frameOf({guess(4, 1, 2), guess(5, 4, 3), guess(6, 4, 3)}));
+  ASSERT_TRUE(*stage().formStep());
+  EXPECT_TRUE(stage().checkpoint().empty());
+  harness.board.publish(confirm(4));
+  std::span<const RowMove> moves = stage().checkpoint();
+  EXPECT_EQ(std::vector(moves.begin(), moves.end()),
+            (std::vector<RowMove>{{3, 0}, {4, 1}}));
+  EXPECT_EQ(nodesOf(stage().rows()), (Nodes{5, 6, 4}));
+  EXPECT_EQ(stage().origins()[0].frame, 2u);
+  EXPECT_EQ(stage().origins()[0].frameRow, 1);
+  EXPECT_EQ(stage().batch().rows(), 3);
+  EXPECT_EQ(stage().batch().positions()[2], 2);
+  EXPECT_TRUE(stage().checkpoint().empty());
+  harness.board.publish(confirm(6));
+  EXPECT_EQ(stage().checkpoint().size(), 1u);
+  // 4 is no answer any more, but 6 attends to it.
+  EXPECT_EQ(nodesOf(stage().rows()), (Nodes{4, 6}));
+  StepFrame outgoing;
+  stage().finishStep(outgoing);
+  EXPECT_EQ(stage().counters().leftAtCheckpoint, 3u);
+  EXPECT_EQ(stage().counters().checkpoints, 2u + 4u);
+  end();
+}
+
+/// What has left is in no layer's cache from there on: nothing continues it.
+TEST_F(StageTest, WhatHasLeftIsForgotten) {
+  send(opening(2));
+  harness.beforeCheckpoint = [&](int layer) {
+    harness.board.publish(confirm(layer == 0 ? 4 : 6));
+  };
+  EXPECT_EQ(send(frameOf({guess(2, 1, 2), guess(3, 2, 3), guess(4, 1, 2),
+                          guess(5, 4, 3), guess(6, 4, 3)})),
+            (Nodes{4, 6}));
+  EXPECT_EQ(send(frameOf({guess(7, 3, 4), guess(8, 5, 4), guess(9, 6, 4)})),
+            (Nodes{9}));
+  EXPECT_EQ(branches(), 1);
+  // Not even if it comes after all, as certain.
+  EXPECT_EQ(send(frameOf({makeRow(0, 10, 5, 4, true)})), (Nodes{}));
+  end();
+}
+
+TEST_F(StageTest, AStepWhoseRowsHaveAllDiedIsATombstone) {
+  send(opening(2));
+  harness.enqueue(frameOf({guess(2, 1, 2)}));
+  ASSERT_TRUE(*stage().formStep());
+  harness.board.publish({0, 0, 2, true});
+  EXPECT_TRUE(stage().checkpoint().empty());
+  EXPECT_EQ(stage().batch().rows(), 0);
+  StepFrame outgoing;
+  stage().finishStep(outgoing);
+  EXPECT_TRUE(outgoing.isTombstone());
+  EXPECT_TRUE(outgoing.marks.empty());
+  EXPECT_EQ(stage().counters().tombstones, 1u);
+  // The next stage has nothing to do with it but to pass it on.
+  harness.enqueue(StepFrame());
+  ASSERT_TRUE(harness.step(outgoing));
+  EXPECT_TRUE(outgoing.isTombstone());
+  EXPECT_FALSE(*stage().formStep());
+  end();
+}
+
+TEST_F(StageTest, ASlotIsUsedAgain) {
+  send(opening(40));
+  // The close, and the slot's next request behind it, both at the door: they
+  // cannot share a step.
+  StepFrame last = closing();
+  last.marks = {{0, 0, 39, true}};
+  harness.enqueue(std::move(last));
+  harness.enqueue(opening(3, 0, 40));
+  StepFrame outgoing;
+  ASSERT_TRUE(harness.step(outgoing));
+  EXPECT_EQ(outgoing.closes, (std::vector<RequestId>{0}));
+  EXPECT_TRUE(outgoing.opens.empty());
+  ASSERT_TRUE(harness.step(outgoing));
+  EXPECT_EQ(nodesOf(outgoing.rows), (Nodes{40, 41, 42}));
+  EXPECT_EQ(outgoing.opens.size(), 1u);
+  // A mark of the slot's last request, late.
+  harness.board.publish(confirm(17));
+  EXPECT_EQ(send(frameOf({guess(43, 42, 3)})), (Nodes{43}));
+  end();
+}
+
+TEST_F(StageTest, ARequestThatHasEndedIsDeadUntilItCloses) {
+  send(opening(3));
+  harness.board.publish({0, 0, 5, true});
+  EXPECT_EQ(send(frameOf({certain(3, 3), guess(4, 3, 4)})), (Nodes{}));
+  EXPECT_EQ(stage().holdings().requests, 1);
+  end();
+}
+
+TEST_F(StageTest, ManyRequestsShareAStep) {
+  send(opening(3, 0));
+  send(opening(5, 1, 7));
+  EXPECT_EQ(send(frameOf({guess(12, 11, 5, 1), certain(3, 3, 0),
+                          guess(13, 11, 5, 1), guess(4, 3, 4, 0)})),
+            (Nodes{3, 4, 12, 13}));
+  EXPECT_EQ(branches(), 3);
+  // One's end is nothing to the other.
+  harness.board.publish({0, 0, 5, true});
+  EXPECT_EQ(send(frameOf({guess(5, 4, 5, 0), guess(14, 12, 6, 1)})),
+            (Nodes{14}));
+  send(closing(0));
+  EXPECT_EQ(branches(), 2);
+  end(1);
+}
+
+} // namespace

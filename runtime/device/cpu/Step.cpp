@@ -1,0 +1,115 @@
+//===- Step.cpp - a step's rows and how they leave it ---------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/Step.h"
+
+#include <cassert>
+
+using namespace sluice;
+using namespace sluice::cpu;
+
+void SluiceStep::reserve(int64_t rows) {
+  auto count = static_cast<size_t>(rows);
+  runs.reserve(count);
+  outputOf.reserve(count);
+  outputFrom.reserve(count);
+  // Each output moves once, and one of each cycle twice.
+  outputMoves.reserve(count + count / 2);
+}
+
+void SluiceStep::begin(const StepInput &given) {
+  input = given;
+  rowMoves = {};
+  outputMoves.clear();
+  for (size_t layer = 0; layer < caches.size(); ++layer)
+    nextUnit[layer].value.store(0, std::memory_order_relaxed);
+  cutRuns();
+}
+
+/// Cuts the batch where a row does not follow the one before in its sequence.
+void SluiceStep::cutRuns() {
+  const StepBatch &batch = *input.batch;
+  std::span<const SequenceId> sequences = batch.sequences();
+  std::span<const int32_t> positions = batch.positions();
+  runs.clear();
+  for (int64_t row = 0; row < batch.rows(); ++row) {
+    bool follows = row > 0 && sequences[row] == sequences[row - 1] &&
+                   positions[row] == positions[row - 1] + 1;
+    if (follows)
+      ++runs.back().count;
+    else
+      runs.push_back({row, 1});
+  }
+}
+
+void SluiceStep::copyPages(int64_t thread, int64_t threads) {
+  // Copies may build on each other, so that each thread makes all of them, for
+  // its share of every layer's heads.
+  for (LayerCache &cache : caches) {
+    int64_t heads = cache.layout().kvHeads;
+    int64_t begin = heads * thread / threads;
+    int64_t end = heads * (thread + 1) / threads;
+    for (PageCopy copy : input.copies)
+      cache.copyPage(copy.from, copy.to, begin, end);
+  }
+}
+
+void SluiceStep::passCheckpoint() {
+  const StepBatch &batch = *input.batch;
+  int64_t before = batch.rows();
+  outputOf.assign(static_cast<size_t>(before), -1);
+  for (int64_t output = 0; output < batch.outputs(); ++output)
+    outputOf[batch.outputRows()[output]] = static_cast<int32_t>(output);
+
+  rowMoves = input.checkpoints->checkpoint();
+  outputMoves.clear();
+  if (batch.rows() == before) {
+    assert(rowMoves.empty() && "rows move where others have left");
+    return;
+  }
+  cutRuns();
+  planOutputMoves();
+}
+
+/// Puts the moves of outputs in an order in which nothing is overwritten before
+/// it has been read: from places that nobody needs along the chains that end in
+/// them, then around the cycles by way of the spare place.
+void SluiceStep::planOutputMoves() {
+  const StepBatch &batch = *input.batch;
+  // The row that a living row was is its own, but for those that have moved.
+  for (RowMove move : rowMoves)
+    outputOf[move.to] = outputOf[move.from];
+  auto outputs = static_cast<int32_t>(batch.outputs());
+  outputFrom.clear();
+  for (int32_t row : batch.outputRows())
+    outputFrom.push_back(outputOf[row]);
+
+  // outputOf now says of each output of before whether it is needed.
+  std::fill(outputOf.begin(), outputOf.end(), -1);
+  for (int32_t output = 0; output < outputs; ++output)
+    outputOf[outputFrom[output]] = output;
+  auto follow = [&](int32_t to, int32_t last) {
+    while (to < outputs && outputFrom[to] != last) {
+      int32_t from = outputFrom[to];
+      outputMoves.push_back({from, to});
+      outputFrom[to] = to;
+      to = from;
+    }
+    return to;
+  };
+  for (int32_t output = 0; output < outputs; ++output)
+    if (outputOf[output] < 0)
+      follow(output, spareSlot);
+  for (int32_t output = 0; output < outputs; ++output) {
+    if (outputFrom[output] == output)
+      continue;
+    outputMoves.push_back({output, spareSlot});
+    int32_t last = follow(output, output);
+    outputMoves.push_back({spareSlot, last});
+    outputFrom[last] = last;
+  }
+}

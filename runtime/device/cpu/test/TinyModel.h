@@ -1,0 +1,179 @@
+//===- TinyModel.h - the tiny model's programs in a chain -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CPU_TEST_TINYMODEL_H
+#define SLUICE_RUNTIME_DEVICE_CPU_TEST_TINYMODEL_H
+
+#include "runtime/core/RowMoves.h"
+#include "runtime/device/cpu/test/TinyProgram.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <optional>
+#include <random>
+
+namespace sluice::cpu {
+
+using Logits = std::vector<float>;
+
+inline std::vector<int32_t> randomTokens(int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<int32_t> tokens(static_cast<size_t>(count));
+  for (int32_t &token : tokens)
+    token = static_cast<int32_t>(random() % TinyProgram::vocabSize);
+  return tokens;
+}
+
+/// Lets rows leave a batch: at checkpoint number `count` those that dies(count,
+/// row) names.
+class Reaper : public CheckpointHandler {
+public:
+  using Dies = std::function<bool(int64_t checkpoint, int64_t row)>;
+
+  Reaper(StepBatch &batch, Dies dies) : batch(batch), dies(std::move(dies)) {
+    alive.reserve(static_cast<size_t>(batch.rowLimit()));
+    moves.reserve(static_cast<size_t>(batch.rowLimit()));
+  }
+
+  std::span<const RowMove> checkpoint() override {
+    alive.clear();
+    for (int64_t row = 0; row < batch.rows(); ++row)
+      alive.push_back(!dies(count, row));
+    ++count;
+    int64_t left = planCompaction(alive, moves);
+    if (left < batch.rows())
+      batch.keep(alive, moves, left);
+    return moves;
+  }
+
+  int64_t count = 0; ///< checkpoints passed
+
+private:
+  StepBatch &batch;
+  Dies dies;
+  std::vector<uint8_t> alive;
+  std::vector<RowMove> moves;
+};
+
+/// The tiny model as a chain of programs over one table of pages.
+class TinyModel {
+public:
+  struct Limits {
+    int64_t rows = 512;
+    int64_t outputs = 1;
+    int64_t sequences = 1;
+    int64_t threads = 1;
+    ActivationFormat wire = ActivationFormat::F32;
+  };
+
+  TinyModel(const TinyProgram &tiny, const std::vector<TinyPart> &parts,
+            const Limits &limits)
+      : wire(limits.wire),
+        cache(CachePages::create(
+                  {limits.sequences *
+                       CachePages::pagesFor(TinyProgram::contextLength),
+                   limits.sequences, TinyProgram::contextLength})
+                  .take()) {
+    ExecutorLimits each;
+    each.rows = limits.rows;
+    each.outputs = limits.outputs;
+    each.pages = cache.limits().pages;
+    each.threads = limits.threads;
+    for (TinyPart part : parts) {
+      Expected<std::unique_ptr<Executor>> made =
+          Executor::create(tiny.program(part), each);
+      EXPECT_TRUE(made) << made.status().message();
+      stages.push_back(made.take());
+    }
+    copies.resize(parts.size());
+    activations.resize(2);
+    for (std::vector<uint8_t> &buffer : activations)
+      buffer.resize(static_cast<size_t>(limits.rows * rowBytes()));
+  }
+
+  CachePages &pages() { return cache; }
+  Executor &stage(size_t index) { return *stages[index]; }
+  const ExecutorLimits &limits() const { return stages[0]->limits(); }
+
+  /// Makes room for the batch's rows where a sequence is too short.
+  void place(const StepBatch &batch) {
+    for (int64_t row = 0; row < batch.rows(); ++row) {
+      SequenceId sequence = batch.sequences()[row];
+      int64_t length = batch.positions()[row] + 1;
+      if (cache.length(sequence) < length)
+        ASSERT_TRUE(cache.grow(sequence, length).ok());
+    }
+  }
+
+  /// Each stage makes the copy before its next step: one whose rows have all
+  /// died before they reached it takes no part in a step.
+  void addCopy(PageCopy copy) {
+    for (std::vector<PageCopy> &each : copies)
+      each.push_back(copy);
+  }
+
+  /// Stage by stage, until one has no row left.
+  Status execute(const StepBatch &batch,
+                 CheckpointHandler *checkpoints = nullptr) {
+    incoming.clear();
+    for (size_t i = 0; i < stages.size() && (i == 0 || batch.rows() > 0); ++i) {
+      std::vector<uint8_t> &out = activations[i % 2];
+      StepInput input;
+      input.batch = &batch;
+      input.pages = &cache;
+      input.copies = copies[i];
+      input.incoming = incoming;
+      input.incomingFormat = input.outgoingFormat = wire;
+      input.outgoing = out;
+      input.checkpoints = checkpoints;
+      if (Status s = stages[i]->execute(input); !s.ok())
+        return s;
+      copies[i].clear();
+      incoming.clear();
+      for (int64_t row = 0; row < batch.rows(); ++row)
+        incoming.push_back(out.data() + row * rowBytes());
+    }
+    return {};
+  }
+
+  Logits logits(int64_t output) const {
+    std::span<const float> values = stages.back()->logits(output);
+    return {values.begin(), values.end()};
+  }
+
+private:
+  int64_t rowBytes() const {
+    return TinyProgram::hiddenSize * activationBytes(wire);
+  }
+
+  ActivationFormat wire;
+  CachePages cache;
+  std::vector<std::unique_ptr<Executor>> stages;
+  std::vector<std::vector<PageCopy>> copies; ///< copies[stage]
+  std::vector<std::vector<uint8_t>> activations;
+  std::vector<const uint8_t *> incoming;
+};
+
+/// Logits of the last of `tokens`, computed alone, by the whole model without
+/// checkpoints: what everything else is compared with.
+inline Logits logitsAlone(TinyModel &whole,
+                          const std::vector<int32_t> &tokens) {
+  SequenceId id = *whole.pages().open();
+  auto count = static_cast<int64_t>(tokens.size());
+  StepBatch batch(count, 1);
+  for (int64_t t = 0; t < count; ++t)
+    EXPECT_TRUE(batch.add(id, t, tokens[t], t + 1 == count).ok());
+  whole.place(batch);
+  Status status = whole.execute(batch);
+  EXPECT_TRUE(status.ok()) << status.message();
+  whole.pages().close(id);
+  return whole.logits(0);
+}
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_DEVICE_CPU_TEST_TINYMODEL_H

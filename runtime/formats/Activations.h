@@ -1,0 +1,43 @@
+//===- Activations.h - hidden rows on their way between stages ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_FORMATS_ACTIVATIONS_H
+#define SLUICE_RUNTIME_FORMATS_ACTIVATIONS_H
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace sluice {
+
+/// How the hidden rows between two stages are written: as computed, or in half
+/// the bytes for slow links. The 16-bit formats change what the next stage
+/// computes; a row still depends on nothing but itself.
+enum class ActivationFormat : uint8_t { F32, BF16, F16 };
+
+/// "f32", "bf16", "f16".
+std::string_view activationFormatName(ActivationFormat format);
+std::optional<ActivationFormat> parseActivationFormat(std::string_view name);
+
+/// Bytes of one number: 4 or 2.
+constexpr int64_t activationBytes(ActivationFormat format) {
+  return format == ActivationFormat::F32 ? 4 : 2;
+}
+
+/// Writes src[count] at dst (any alignment, count * activationBytes(format)
+/// bytes), rounded to nearest even; what is beyond f16's range becomes an
+/// infinity; NaNs stay NaNs. Same bits on every machine. Thread-safe.
+void encodeActivations(ActivationFormat format, const float *src, uint8_t *dst,
+                       int64_t count);
+
+/// Reads what encodeActivations wrote. Exact.
+void decodeActivations(ActivationFormat format, const uint8_t *src, float *dst,
+                       int64_t count);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_FORMATS_ACTIVATIONS_H

@@ -1,0 +1,92 @@
+//===- Door.h - a worker's mailbox ----------------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   comm thread:  if (door.hasRoom()) door.push(std::move(message));
+//   worker:       while (door.wait(batch)) { ... all that was queued ... }
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PIPELINE_DOOR_H
+#define SLUICE_RUNTIME_PIPELINE_DOOR_H
+
+#include "runtime/pipeline/Clock.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace sluice::pipeline {
+
+/// A bounded mailbox in front of one worker: others put items in, in order, and
+/// the worker takes all that are there at once. Thread-safe.
+template <typename Item> class Door {
+public:
+  explicit Door(int64_t capacity) : capacity(capacity) {}
+
+  bool hasRoom() const {
+    std::lock_guard lock(mutex);
+    return static_cast<int64_t>(items.size()) < capacity;
+  }
+
+  /// Puts an item in; never blocks. The bound is kept by those who ask
+  /// hasRoom(): an item that is here must not be lost.
+  void push(Item item) {
+    {
+      std::lock_guard lock(mutex);
+      items.push_back(std::move(item));
+    }
+    changed.notify_one();
+  }
+
+  /// No more items will come; those inside can still be taken.
+  void close() {
+    {
+      std::lock_guard lock(mutex);
+      closed = true;
+    }
+    changed.notify_all();
+  }
+
+  /// Appends all items to `taken`, waiting for one if `wait`. False: the door
+  /// is closed and empty.
+  bool take(std::vector<Item> &taken, bool wait) {
+    std::unique_lock lock(mutex);
+    if (wait)
+      changed.wait(lock, [this] { return closed || !items.empty(); });
+    return move(taken);
+  }
+
+  /// The same, but waits no longer than until `deadline`.
+  bool takeUntil(std::vector<Item> &taken, Time deadline) {
+    std::unique_lock lock(mutex);
+    changed.wait_until(lock, toTimePoint(deadline),
+                       [this] { return closed || !items.empty(); });
+    return move(taken);
+  }
+
+private:
+  bool move(std::vector<Item> &taken) {
+    for (Item &item : items)
+      taken.push_back(std::move(item));
+    bool open = !closed || !items.empty();
+    items.clear();
+    return open;
+  }
+
+  int64_t capacity;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Item> items;
+  bool closed = false;
+};
+
+} // namespace sluice::pipeline
+
+#endif // SLUICE_RUNTIME_PIPELINE_DOOR_H

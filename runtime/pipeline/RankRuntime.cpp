@@ -1,0 +1,506 @@
+//===- RankRuntime.cpp - one rank with its roles --------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/pipeline/RankRuntime.h"
+
+using namespace sluice;
+using namespace sluice::pipeline;
+
+using comm::Bytes;
+using comm::FrameKind;
+using comm::Lane;
+
+namespace {
+
+constexpr int64_t headRank = 0;
+
+/// Candidates that the draft names for each row: the tree takes no more.
+int64_t candidateCount(const SpeculationOptions &options) {
+  return options.width;
+}
+
+} // namespace
+
+StageLimits PipelineSettings::stageLimits(const PipelineShape &shape) const {
+  StageLimits limits;
+  limits.rows = prefillRows + speculation.nodes;
+  limits.outputs = requests * (speculation.nodes + 1);
+  limits.outputs = std::min(limits.outputs, limits.rows);
+  limits.requests = requests;
+  // Paths that have died stay until a living row shows which of them it needs.
+  limits.branches = requests * (2 * speculation.nodes + 2);
+  limits.nodes = 4 * speculation.nodes + 4;
+  limits.contextLength = shape.contextLength;
+  limits.fuse = fuse;
+  return limits;
+}
+
+int64_t PipelineSettings::cachePages(const PipelineShape &shape) const {
+  // Each path has pages of its own for what it does not share: the one in which
+  // it forks and those behind.
+  int64_t ownPages = CachePages::pagesFor(speculation.depth) + 1;
+  return requests * CachePages::pagesFor(shape.contextLength) +
+         stageLimits(shape).branches * ownPages;
+}
+
+//===----------------------------------------------------------------------===//
+// Making the roles
+//===----------------------------------------------------------------------===//
+
+RankRuntime::RankRuntime(RankSetup given, comm::Communicator &communicator)
+    : setup(std::move(given)), comm(communicator),
+      codec(setup.shape.identity, frameLimits()),
+      board(setup.settings.requests), clock(setup.settings.requests),
+      headTrace(traceFor(trace::Lane::Head)),
+      stageTrace(traceFor(trace::Lane::Stage)) {
+  if (setup.settings.trace)
+    commTrace =
+        StageTrace(commEvents, comm.rank(),
+                   setup.isHead ? trace::Lane::Head : trace::Lane::Stage);
+}
+
+RankRuntime::~RankRuntime() { stopWorkers(); }
+
+StageTrace RankRuntime::traceFor(trace::Lane lane) {
+  if (!setup.settings.trace)
+    return {};
+  TraceBuffer *buffers[] = {&headEvents, &draftEvents, &stageEvents};
+  return StageTrace(*buffers[size_t(lane)], comm.rank(), lane);
+}
+
+/// What may arrive at this rank.
+comm::FrameLimits RankRuntime::frameLimits() const {
+  StageLimits stage = setup.settings.stageLimits(setup.shape);
+  comm::FrameLimits limits;
+  limits.rows = stage.rows;
+  limits.requests = setup.settings.requests;
+  limits.contextLength = setup.shape.contextLength;
+  limits.vocabSize = setup.shape.vocabSize;
+  limits.width = setup.stage > 0 ? setup.shape.hiddenSize : 0;
+  limits.stages = int64_t(setup.shape.stageRanks.size());
+  limits.candidates = candidateCount(setup.settings.speculation);
+  limits.reportEntries = setup.shape.vocabSize + 1;
+  return limits;
+}
+
+Expected<std::unique_ptr<RankRuntime>>
+RankRuntime::create(RankSetup setup, comm::Communicator &communicator) {
+  bool isHead = setup.isHead;
+  bool hasStage = setup.stage >= 0;
+  bool hasDraft = setup.guesser != nullptr;
+  std::unique_ptr<RankRuntime> rank(
+      new RankRuntime(std::move(setup), communicator));
+  if (hasStage)
+    if (Status s = rank->createStage(); !s.ok())
+      return s;
+  if (hasDraft)
+    if (Status s = rank->createDraft(); !s.ok())
+      return s;
+  if (isHead)
+    if (Status s = rank->createHead(); !s.ok())
+      return s;
+  return rank;
+}
+
+/// What the stage's rows become: rows for the next stage, or answers.
+std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
+  const PipelineShape &shape = setup.shape;
+  int64_t rows = setup.settings.stageLimits(shape).rows;
+  if (setup.stage + 1 == int64_t(shape.stageRanks.size()))
+    return std::make_unique<ResultOutput>(
+        shape.vocabSize, rows, [this](const ResultFrame &frame) {
+          Bytes bytes = comm.buffers().take();
+          codec.encodeResults(frame, bytes);
+          return sendData(headRank, std::move(bytes),
+                          int64_t(frame.results.size()), stageTrace);
+        });
+  int64_t next = shape.stageRanks[size_t(setup.stage) + 1];
+  return std::make_unique<ForwardOutput>(
+      shape.hiddenSize, setup.settings.activations, rows,
+      [this, next](const StepFrame &frame, const comm::ActivationRows &rows) {
+        Bytes bytes = comm.buffers().take();
+        codec.encodeStep(frame, rows, bytes);
+        int64_t count = int64_t(frame.rows.size());
+        int64_t emulated = 0;
+        if (setup.activationBytes)
+          emulated = int64_t(bytes.size() - rows.data.size()) +
+                     setup.activationBytes(count);
+        return sendData(next, std::move(bytes), count, stageTrace, emulated);
+      });
+}
+
+Status RankRuntime::createStage() {
+  StageWorkerConfig config;
+  config.name = "stage " + std::to_string(setup.stage);
+  config.rank = comm.rank();
+  config.limits = setup.settings.stageLimits(setup.shape);
+  config.pages = setup.settings.cachePages(setup.shape);
+  Expected<std::unique_ptr<StageWorker>> made = StageWorker::create(
+      config, board, clock, std::move(setup.stageSetup.compute), stageOutput(),
+      std::move(setup.stageSetup.pacer), stageTrace,
+      {.failed = [this](Status reason) { fail(reason); },
+       .roomChanged = [this] { comm.roomChanged(); },
+       .ended = [this] { passEndOn(); },
+       .released =
+           [this](Bytes bytes) { comm.buffers().give(std::move(bytes)); }});
+  if (!made)
+    return made.status();
+  stageWorker = made.take();
+  return {};
+}
+
+Status RankRuntime::createDraft() {
+  StageWorkerConfig config;
+  config.name = "draft";
+  config.rank = comm.rank();
+  config.limits = setup.settings.stageLimits(setup.shape);
+  config.pages = setup.settings.cachePages(setup.shape);
+  auto output = std::make_unique<GuessOutput>(
+      std::move(setup.guesser), config.limits.rows, [this](GuessFrame frame) {
+        headLoop->onGuesses(std::move(frame));
+        return Status();
+      });
+  Expected<std::unique_ptr<StageWorker>> made = StageWorker::create(
+      config, board, clock, std::move(setup.draftSetup.compute),
+      std::move(output), std::move(setup.draftSetup.pacer),
+      traceFor(trace::Lane::Draft),
+      {.failed = [this](Status reason) { fail(reason); },
+       .roomChanged = nullptr,
+       .ended = nullptr,
+       .released = nullptr});
+  if (!made)
+    return made.status();
+  draftWorker = made.take();
+  return {};
+}
+
+Status RankRuntime::createHead() {
+  HeadLimits limits;
+  limits.requests = setup.settings.requests;
+  limits.contextLength = setup.shape.contextLength;
+  limits.prefillRows = setup.settings.prefillRows;
+  limits.hasDraft = setup.shape.hasDraft;
+  Expected<Head> made =
+      Head::create(limits, setup.settings.speculation, std::move(setup.times),
+                   /*wantsNotes=*/setup.settings.trace);
+  if (!made)
+    return made.status();
+  headLoop.reset(new HeadLoop(made.take(), *this));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// What arrives
+//===----------------------------------------------------------------------===//
+
+void RankRuntime::start() {
+  if (headLoop)
+    threads.emplace_back([this] { headLoop->run(); });
+  if (stageWorker)
+    threads.emplace_back([this] { stageWorker->run(); });
+  if (draftWorker)
+    threads.emplace_back([this] { draftWorker->run(); });
+  comm::Communicator::Receiver receiver;
+  // Results are for the head, which has room for all that it has launched.
+  int64_t lastStage = setup.shape.stageRanks.back();
+  receiver.roomFor = [this, lastStage](int64_t source) {
+    return !stageWorker || (setup.isHead && source == lastStage) ||
+           stageWorker->hasRoom();
+  };
+  receiver.take = [this](comm::Message message) { take(std::move(message)); };
+  receiver.failed = [this](Status reason) { fail(reason); };
+  comm.start(std::move(receiver));
+}
+
+void RankRuntime::take(comm::Message message) {
+  int64_t source = message.source;
+  if (Status s = read(message); !s.ok())
+    fail(failure("a message from rank ", source, ": ", s.message()));
+  // A step's bytes are still in use and have moved on.
+  comm.buffers().give(std::move(message.bytes));
+}
+
+Status RankRuntime::read(comm::Message &message) {
+  Expected<comm::FrameHeader> header = codec.readHeader(message.bytes);
+  if (!header)
+    return header.status();
+  switch (header->kind) {
+  case FrameKind::Step:
+    return readStep(message);
+  case FrameKind::Results: {
+    ResultFrame frame;
+    if (!headLoop)
+      return failure("results, but the head is not here");
+    Status read = codec.decodeResults(message.bytes, frame);
+    if (read.ok())
+      headLoop->onResults(std::move(frame));
+    return read;
+  }
+  case FrameKind::Epochs: {
+    comm::EpochFrame frame;
+    Status read = codec.decodeEpochs(message.bytes, frame);
+    if (read.ok())
+      readEpochs(frame);
+    return read;
+  }
+  case FrameKind::Error: {
+    comm::ErrorFrame frame;
+    Status read = codec.decodeError(message.bytes, frame);
+    if (read.ok())
+      fail(failure("rank ", frame.rank, ": ", frame.text));
+    return read;
+  }
+  case FrameKind::Report: {
+    std::string text;
+    if (Status read = codec.decodeReport(message.bytes, text); !read.ok())
+      return read;
+    Expected<RankReport> report = RankReport::parse(text);
+    if (!report)
+      return report.status();
+    std::lock_guard lock(mutex);
+    reports.push_back(report.take());
+    changed.notify_all();
+    return {};
+  }
+  case FrameKind::Shutdown:
+    if (!stageWorker)
+      return failure("the end of the steps, but no stage is here");
+    stageWorker->arrive({{}, {}, {}, /*last=*/true});
+    return {};
+  case FrameKind::Guesses:
+    break;
+  }
+  return failure("a frame of kind ", comm::frameKindName(header->kind),
+                 " has no reader here");
+}
+
+Status RankRuntime::readStep(comm::Message &message) {
+  if (!stageWorker)
+    return failure("a step, but no stage is here");
+  Arrival arrival;
+  arrival.bytes = std::move(message.bytes);
+  if (Status s =
+          codec.decodeStep(arrival.bytes, arrival.frame, arrival.activations);
+      !s.ok())
+    return s;
+  stageWorker->arrive(std::move(arrival));
+  return {};
+}
+
+void RankRuntime::readEpochs(const comm::EpochFrame &frame) {
+  Time at = now();
+  for (const EpochMark &mark : frame.marks) {
+    clock.set(mark.request, frame.decided);
+    board.publish(mark);
+    commTrace.add(trace::Kind::CancelSeen, at, Time(0),
+                  {mark.request, mark.epoch, mark.confirmed});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What the head commands
+//===----------------------------------------------------------------------===//
+
+Status RankRuntime::sendData(int64_t to, Bytes bytes, int64_t rows,
+                             StageTrace &trace, int64_t emulatedBytes) {
+  int64_t length = emulatedBytes > 0 ? emulatedBytes : int64_t(bytes.size());
+  trace.message(now(), to, length, rows);
+  return comm.send(to, Lane::Data, std::move(bytes), emulatedBytes);
+}
+
+/// How a frame of the head shows in the trace: its first row's request, rows,
+/// certain ones among them, first node.
+static void traceFrame(StageTrace &trace, trace::Kind kind,
+                       const StepFrame &frame) {
+  if (frame.rows.empty())
+    return;
+  int64_t certain = 0;
+  for (const Row &row : frame.rows)
+    certain += row.certain;
+  trace.add(kind, now(), Time(0),
+            {frame.rows.front().request, int64_t(frame.rows.size()), certain,
+             frame.rows.front().node});
+}
+
+Status RankRuntime::launch(const StepFrame &frame) {
+  traceFrame(headTrace, trace::Kind::Launch, frame);
+  Bytes bytes = comm.buffers().take();
+  codec.encodeStep(frame, {}, bytes);
+  return sendData(setup.shape.stageRanks.front(), std::move(bytes),
+                  int64_t(frame.rows.size()), headTrace);
+}
+
+Status RankRuntime::draft(StepFrame frame) {
+  traceFrame(headTrace, trace::Kind::DraftAsked, frame);
+  draftWorker->arrive({std::move(frame), {}, {}});
+  return {};
+}
+
+Status RankRuntime::cancel(const EpochMark &mark, Time decided) {
+  headTrace.add(trace::Kind::Cancel, decided, Time(0),
+                {mark.request, mark.epoch, mark.confirmed});
+  clock.set(mark.request, decided);
+  board.publish(mark);
+  comm::EpochFrame frame{decided, {mark}};
+  for (int64_t rank = 0; rank < comm.size(); ++rank) {
+    if (rank == comm.rank())
+      continue;
+    Bytes bytes = comm.buffers().take();
+    codec.encodeEpochs(frame, bytes);
+    if (Status s = comm.send(rank, Lane::Control, std::move(bytes)); !s.ok())
+      return s;
+  }
+  return {};
+}
+
+void RankRuntime::note(const PolicyNote &note, Time at) {
+  headTrace.add(
+      trace::Kind::Policy, at, Time(0),
+      {note.request, int64_t(note.verdict), note.depth, note.rowsInSlot},
+      note.chance);
+  headTrace.add(trace::Kind::Alive, at, Time(0), {note.nodesAlive});
+}
+
+//===----------------------------------------------------------------------===//
+// The end
+//===----------------------------------------------------------------------===//
+
+/// The end follows the last frame down the stages, so that every frame is still
+/// seen by all of them. Called on the stage's thread.
+void RankRuntime::passEndOn() {
+  if (setup.stage + 1 < int64_t(setup.shape.stageRanks.size())) {
+    Bytes bytes = comm.buffers().take();
+    codec.encodeShutdown(bytes);
+    Status sent = comm.send(setup.shape.stageRanks[size_t(setup.stage) + 1],
+                            Lane::Data, std::move(bytes));
+    if (!sent.ok())
+      return fail(sent);
+  }
+  std::lock_guard lock(mutex);
+  over = true;
+  changed.notify_all();
+}
+
+/// Something is wrong here, or another rank says so.
+void RankRuntime::fail(const Status &reason) {
+  {
+    std::lock_guard lock(mutex);
+    if (!failed.ok() || over)
+      return;
+    failed = reason;
+    changed.notify_all();
+  }
+  if (headLoop) {
+    headLoop->onFailure(reason);
+    return;
+  }
+  Bytes bytes = comm.buffers().take();
+  codec.encodeError(comm.rank(), reason.message(), bytes);
+  // If this does not arrive either, the head misses this rank's heartbeat.
+  (void)comm.send(headRank, Lane::Control, std::move(bytes));
+}
+
+void RankRuntime::stopWorkers() {
+  if (headLoop)
+    headLoop->close();
+  if (stageWorker)
+    stageWorker->close();
+  if (draftWorker)
+    draftWorker->close();
+  for (std::thread &thread : threads)
+    thread.join();
+  threads.clear();
+}
+
+RankReport RankRuntime::report() const {
+  RankReport report;
+  report.rank = comm.rank();
+  if (stageWorker)
+    report.stages.push_back(stageWorker->report());
+  if (draftWorker)
+    report.stages.push_back(draftWorker->report());
+  report.traffic = comm.traffic();
+  for (const TraceBuffer *buffer :
+       {&headEvents, &draftEvents, &stageEvents, &commEvents})
+    report.events.insert(report.events.end(), buffer->events.begin(),
+                         buffer->events.end());
+  return report;
+}
+
+Status RankRuntime::serve() {
+  Status reason;
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return over || !failed.ok(); });
+    reason = failed;
+  }
+  stopWorkers();
+  if (!reason.ok()) {
+    // The head has been told; give the message time to leave before the
+    // process goes.
+    (void)comm.finish(std::chrono::seconds(1));
+    return reason;
+  }
+  Bytes bytes = comm.buffers().take();
+  codec.encodeReport(report().serialize(), bytes);
+  if (Status s = comm.send(headRank, Lane::Control, std::move(bytes)); !s.ok())
+    return s;
+  return comm.finish(std::chrono::seconds(5));
+}
+
+Expected<std::vector<RankReport>>
+RankRuntime::shutDown(std::chrono::milliseconds patience) {
+  Bytes bytes = comm.buffers().take();
+  codec.encodeShutdown(bytes);
+  if (Status s = comm.send(setup.shape.stageRanks.front(), Lane::Data,
+                           std::move(bytes));
+      !s.ok())
+    return s;
+  size_t others = size_t(comm.size() - 1);
+  std::vector<RankReport> all;
+  {
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, patience, [&] {
+      return !failed.ok() ||
+             (reports.size() == others && (!stageWorker || over));
+    });
+    if (!failed.ok())
+      return failed;
+    if (reports.size() < others)
+      return failure(others - reports.size(), " of ", others,
+                     " ranks did not report in ", patience.count(), " ms");
+    over = true;
+    all = reports;
+  }
+  stopWorkers();
+  if (Status s = comm.finish(patience); !s.ok())
+    return s;
+  all.insert(all.begin(), report());
+  std::sort(
+      all.begin(), all.end(),
+      [](const RankReport &a, const RankReport &b) { return a.rank < b.rank; });
+  return all;
+}
+
+void RankRuntime::abort(const Status &reason) {
+  comm.abort(reason);
+  stopWorkers();
+}
+
+Stage::Holdings RankRuntime::holdings() const {
+  Stage::Holdings sum;
+  for (const auto *worker : {stageWorker.get(), draftWorker.get()}) {
+    if (!worker)
+      continue;
+    Stage::Holdings held = worker->holdings();
+    sum.requests += held.requests;
+    sum.branches += held.branches;
+    sum.pages += held.pages;
+    sum.frames += held.frames;
+  }
+  return sum;
+}

@@ -1,0 +1,166 @@
+//===- RankRuntime.h - one rank with its roles ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One rank of a job with its roles: the head, the draft, a stage. Reads what
+// arrives and gives it to the role that it is for, carries what they send, and
+// ends in order.
+//
+//   head's rank:    rank.start(); rank.head().submit(...); ... rank.shutDown()
+//   other ranks:    rank.start(); rank.serve();
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PIPELINE_RANKRUNTIME_H
+#define SLUICE_RUNTIME_PIPELINE_RANKRUNTIME_H
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/comm/Frame.h"
+#include "runtime/pipeline/HeadLoop.h"
+#include "runtime/pipeline/StageWorker.h"
+
+#include <condition_variable>
+#include <thread>
+
+namespace sluice::pipeline {
+
+/// What all ranks of a job have in common. The head, and the draft if there is
+/// one, are on rank 0.
+struct PipelineShape {
+  uint64_t identity = 0;           ///< of the plan; frames carry it
+  std::vector<int64_t> stageRanks; ///< by stage
+  int64_t ranks = 1;
+  bool hasDraft = false;
+  int64_t vocabSize = 0;
+  int64_t hiddenSize = 0;
+  int64_t contextLength = 0;
+};
+
+/// How they run; the same on all ranks.
+struct PipelineSettings {
+  SpeculationOptions speculation;
+  ActivationFormat activations = ActivationFormat::F32;
+  int64_t requests = 1;
+  int64_t prefillRows = 512;
+  bool fuse = true;
+  bool trace = false;
+
+  /// Limits of a stage that follow from these.
+  StageLimits stageLimits(const PipelineShape &shape) const;
+  /// Pages of a stage's cache that suffice for them.
+  int64_t cachePages(const PipelineShape &shape) const;
+};
+
+/// A stage, or the draft, on this rank.
+struct StageSetup {
+  std::unique_ptr<StepCompute> compute;
+  std::unique_ptr<StepPacer> pacer; ///< null: no emulation
+};
+
+struct RankSetup {
+  PipelineShape shape;
+  PipelineSettings settings;
+  int64_t stage = -1; ///< the number of this rank's stage, or none
+  StageSetup stageSetup;
+  /// Emulation: how many bytes the activations of so many rows count as on a
+  /// link. Null: as many as they are.
+  std::function<int64_t(int64_t rows)> activationBytes;
+  /// Rank 0 only.
+  bool isHead = false;
+  PipelineTimes times;
+  StageSetup draftSetup;
+  std::unique_ptr<Guesser> guesser; ///< null: no draft
+};
+
+/// Thread-safe where it says so; the rest belongs to the thread that made it.
+class RankRuntime final : HeadLinks {
+public:
+  /// Errors: limits or options that do not fit together. `communicator`
+  /// outlives the rank.
+  static Expected<std::unique_ptr<RankRuntime>>
+  create(RankSetup setup, comm::Communicator &communicator);
+  ~RankRuntime() override;
+
+  /// Starts all threads.
+  void start();
+
+  /// Rank 0: where requests are submitted. Thread-safe.
+  HeadLoop &head() { return *headLoop; }
+
+  /// Other ranks: until the head says that it is over, or something failed.
+  /// Sends this rank's report.
+  Status serve();
+
+  /// Rank 0: ends all ranks and gathers their reports, this one's first. Waits
+  /// no longer than `patience` for each part. Errors: a rank failed or did not
+  /// report.
+  Expected<std::vector<RankReport>>
+  shutDown(std::chrono::milliseconds patience);
+
+  /// Rank 0: ends all ranks at once, since `reason`.
+  void abort(const Status &reason);
+
+  /// Guesses of all requests. Only after shutDown().
+  const SpeculationCounters &speculation() const {
+    return headLoop->counters();
+  }
+  /// What the roles still hold; all zero after the last request's end. Only
+  /// after shutDown() or serve().
+  Stage::Holdings holdings() const;
+
+private:
+  RankRuntime(RankSetup setup, comm::Communicator &communicator);
+  Status createStage();
+  Status createDraft();
+  Status createHead();
+  std::unique_ptr<StepOutput> stageOutput();
+  StageTrace traceFor(trace::Lane lane);
+  comm::FrameLimits frameLimits() const;
+
+  // Called on the communicator's thread.
+  void take(comm::Message message);
+  Status read(comm::Message &message);
+  Status readStep(comm::Message &message);
+  void readEpochs(const comm::EpochFrame &frame);
+
+  // HeadLinks: called on the head's thread.
+  Status launch(const StepFrame &frame) override;
+  Status draft(StepFrame frame) override;
+  Status cancel(const EpochMark &mark, Time decided) override;
+  void note(const PolicyNote &note, Time at) override;
+
+  Status sendData(int64_t to, comm::Bytes bytes, int64_t rows,
+                  StageTrace &trace, int64_t emulatedBytes = 0);
+  void passEndOn();
+  void fail(const Status &reason);
+  void stopWorkers();
+  RankReport report() const;
+
+  RankSetup setup;
+  comm::Communicator &comm;
+  comm::FrameCodec codec;
+  EpochBoard board;
+  CancelClock clock;
+
+  std::unique_ptr<HeadLoop> headLoop;
+  std::unique_ptr<StageWorker> stageWorker;
+  std::unique_ptr<StageWorker> draftWorker;
+  std::vector<std::thread> threads;
+
+  /// By lane, and one for the communicator's thread.
+  TraceBuffer headEvents, draftEvents, stageEvents, commEvents;
+  StageTrace headTrace, stageTrace, commTrace;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  Status failed;                   ///< the first failure known here
+  bool over = false;               ///< the end has passed this rank's stage
+  std::vector<RankReport> reports; ///< of other ranks, on rank 0
+};
+
+} // namespace sluice::pipeline
+
+#endif // SLUICE_RUNTIME_PIPELINE_RANKRUNTIME_H

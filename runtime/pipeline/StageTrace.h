@@ -1,0 +1,79 @@
+//===- StageTrace.h - events of one role ----------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a role's thread records for the trace: into a buffer of its own, so that
+// nobody waits for anybody.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PIPELINE_STAGETRACE_H
+#define SLUICE_RUNTIME_PIPELINE_STAGETRACE_H
+
+#include "runtime/trace/TraceEvent.h"
+
+#include <vector>
+
+namespace sluice::pipeline {
+
+/// A bounded list of events: what comes when it is full is counted, not kept.
+/// Used by one thread at a time.
+class TraceBuffer {
+public:
+  static constexpr size_t capacity = 1 << 20;
+
+  void add(const trace::TraceEvent &event) {
+    if (events.size() < capacity)
+      events.push_back(event);
+    else
+      ++lost;
+  }
+
+  std::vector<trace::TraceEvent> events;
+  uint64_t lost = 0;
+};
+
+/// One lane of one rank. Does nothing without a buffer.
+class StageTrace {
+public:
+  StageTrace() = default;
+  StageTrace(TraceBuffer &buffer, int64_t rank, trace::Lane lane)
+      : buffer(&buffer), rank(int32_t(rank)), lane(lane) {}
+
+  void step(Time begin, Time end, int64_t rows, int64_t left, uint64_t number) {
+    add(trace::Kind::Step, begin, end - begin, {rows, left, int64_t(number)});
+  }
+  void checkpoint(Time at, int64_t left, int64_t living) {
+    add(trace::Kind::Checkpoint, at, Time(0), {left, living});
+  }
+  void message(Time at, int64_t peer, int64_t bytes, int64_t rows) {
+    add(trace::Kind::Message, at, Time(0), {peer, bytes, rows});
+  }
+
+  void add(trace::Kind kind, Time begin, Time duration,
+           std::initializer_list<int64_t> values, double chance = 0) {
+    if (!buffer)
+      return;
+    trace::TraceEvent event;
+    event.kind = kind;
+    event.lane = lane;
+    event.rank = rank;
+    event.begin = begin;
+    event.duration = duration;
+    event.chance = chance;
+    std::copy(values.begin(), values.end(), event.values);
+    buffer->add(event);
+  }
+
+private:
+  TraceBuffer *buffer = nullptr;
+  int32_t rank = 0;
+  trace::Lane lane = trace::Lane::Stage;
+};
+
+} // namespace sluice::pipeline
+
+#endif // SLUICE_RUNTIME_PIPELINE_STAGETRACE_H

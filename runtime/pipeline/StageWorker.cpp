@@ -1,0 +1,209 @@
+//===- StageWorker.cpp - the thread of a stage ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/pipeline/StageWorker.h"
+
+using namespace sluice;
+using namespace sluice::pipeline;
+
+/// Answers the executor at its checkpoints.
+class StageWorker::Checkpoints final : public cpu::CheckpointHandler {
+public:
+  explicit Checkpoints(StageWorker &worker) : worker(worker) {}
+  std::span<const RowMove> checkpoint() override { return worker.checkpoint(); }
+
+private:
+  StageWorker &worker;
+};
+
+StageWorker::StageWorker(StageWorkerConfig config, CancelClock &clock)
+    : config(std::move(config)), clock(clock), door(this->config.doorCapacity) {
+}
+
+Expected<std::unique_ptr<StageWorker>> StageWorker::create(
+    StageWorkerConfig config, EpochBoard &board, CancelClock &clock,
+    std::unique_ptr<StepCompute> compute, std::unique_ptr<StepOutput> output,
+    std::unique_ptr<StepPacer> pacer, StageTrace trace, Events events) {
+  std::unique_ptr<StageWorker> worker(new StageWorker(config, clock));
+  const StageLimits &limits = config.limits;
+  Expected<CachePages> pages = CachePages::create(
+      {worker->config.pages, limits.branches, limits.contextLength});
+  if (!pages)
+    return pages.status().withContext(config.name);
+  worker->pages.emplace(pages.take());
+  Expected<Stage> stage = Stage::create(limits, *worker->pages, board);
+  if (!stage)
+    return stage.status().withContext(config.name);
+  worker->stage.emplace(stage.take());
+  worker->compute = std::move(compute);
+  worker->output = std::move(output);
+  worker->pacer = std::move(pacer);
+  worker->trace = std::move(trace);
+  worker->events = std::move(events);
+  worker->incoming.reserve(size_t(limits.rows));
+  return worker;
+}
+
+void StageWorker::run() {
+  while (open || stage->queued() > 0) {
+    Status status =
+        open ? admitArrivals(/*wait=*/stage->queued() == 0) : Status();
+    if (status.ok() && stage->queued() > 0)
+      status = runStep();
+    if (!status.ok())
+      return events.failed(status.withContext(config.name));
+  }
+  if (atEnd)
+    events.ended();
+}
+
+/// Takes what is at the door to the stage.
+Status StageWorker::admitArrivals(bool wait) {
+  open = door.take(taken, wait);
+  for (Arrival &arrival : taken) {
+    if (arrival.last) {
+      atEnd = true;
+      open = false;
+      break;
+    }
+    Expected<uint64_t> number = stage->enqueue(std::move(arrival.frame));
+    if (!number)
+      return number.status();
+    if (arrivals.empty())
+      firstArrival = *number;
+    arrivals.push_back(std::move(arrival));
+  }
+  if (!taken.empty() && events.roomChanged)
+    events.roomChanged();
+  taken.clear();
+  return {};
+}
+
+Status StageWorker::runStep() {
+  Time start = now();
+  Expected<bool> formed = stage->formStep();
+  if (!formed)
+    return formed.status();
+  if (!*formed)
+    return {};
+  int64_t rows = stage->batch().rows();
+  uint64_t leftBefore = stage->counters().leftAtCheckpoint;
+  if (rows > 0)
+    if (Status s = computeStep(start); !s.ok())
+      return s;
+  outgoing.clear();
+  stage->finishStep(outgoing);
+  outgoing.timings.push_back(account(start, rows, leftBefore));
+  Status sent = output->send(outgoing);
+  releaseArrivals();
+  return sent;
+}
+
+Status StageWorker::computeStep(Time start) {
+  incoming.clear();
+  if (compute->receives())
+    for (const RowOrigin &origin : stage->origins())
+      incoming.push_back(arrivals[origin.frame - firstArrival].activations.row(
+          origin.frameRow));
+  Checkpoints checkpoints(*this);
+  cpu::StepInput input;
+  input.batch = &stage->batch();
+  input.pages = &*pages;
+  input.copies = stage->pageCopies();
+  input.incoming = incoming;
+  if (compute->receives())
+    input.incomingFormat = arrivals.front().activations.format;
+  input.outgoing = output->rowBuffer(stage->batch().rows());
+  input.outgoingFormat = output->format();
+  input.checkpoints = &checkpoints;
+  if (Status s = compute->execute(input); !s.ok())
+    return s;
+  if (stage->batch().rows() > 0)
+    if (Status s = output->collect(*stage, *compute); !s.ok())
+      return s;
+  if (pacer)
+    pace(start);
+  return {};
+}
+
+/// Lets the step last as long as on the described hardware, with its
+/// checkpoints: what leaves at one leaves from the finished rows.
+void StageWorker::pace(Time start) {
+  const StepBatch &batch = stage->batch();
+  int64_t stretches = pacer->stretches(batch.rows(), batch.outputs());
+  Time until = start;
+  for (int64_t i = 0; i < stretches && batch.rows() > 0; ++i) {
+    until += pacer->stretch(batch.rows(), batch.outputs(), stretches);
+    pacer->waitUntil(until);
+    if (i + 1 < stretches)
+      output->move(checkpoint());
+  }
+}
+
+std::span<const RowMove> StageWorker::checkpoint() {
+  uint64_t left = stage->counters().leftAtCheckpoint;
+  std::span<const RowMove> moves = stage->checkpoint();
+  left = stage->counters().leftAtCheckpoint - left;
+  if (left == 0)
+    return moves;
+  Time at = now();
+  // One request has at most one cancel on its way; of several requests that
+  // lost rows here, the last decision is the one that is measured.
+  Time decided{0};
+  for (RequestId request = 0; request < config.limits.requests; ++request)
+    decided = std::max(decided, clock.get(request));
+  if (decided.count() > 0 && decided <= at)
+    cancelLatency.add(at - decided);
+  trace.checkpoint(at, int64_t(left), stage->batch().rows());
+  return moves;
+}
+
+/// Frames of which no row is needed any more go.
+void StageWorker::releaseArrivals() {
+  uint64_t firstInUse = stage->firstFrameInUse();
+  while (!arrivals.empty() && firstArrival < firstInUse) {
+    if (events.released)
+      events.released(std::move(arrivals.front().bytes));
+    arrivals.pop_front();
+    ++firstArrival;
+  }
+}
+
+StageTiming StageWorker::account(Time start, int64_t rows,
+                                 uint64_t leftBefore) {
+  Time end = now();
+  StageTiming timing;
+  timing.rows = int32_t(rows);
+  timing.left = int32_t(stage->counters().leftAtCheckpoint - leftBefore);
+  if (rows > 0) {
+    timing.busyNanos = (end - start).count();
+    if (lastEnd.count() > 0)
+      timing.idleNanos = std::max<int64_t>(0, (start - lastEnd).count());
+    busy += Time(timing.busyNanos);
+    idle += Time(timing.idleNanos);
+    lastEnd = end;
+    trace.step(start, end, rows, timing.left, stage->counters().steps);
+  }
+  return timing;
+}
+
+StageReport StageWorker::report() const {
+  const Stage::Counters &counters = stage->counters();
+  StageReport report;
+  report.name = config.name;
+  report.rank = config.rank;
+  report.steps = counters.steps;
+  report.rows = counters.rows;
+  report.droppedAtDoor = counters.droppedAtDoor;
+  report.leftAtCheckpoint = counters.leftAtCheckpoint;
+  report.checkpoints = counters.checkpoints;
+  report.tombstones = counters.tombstones;
+  report.busySeconds = std::chrono::duration<double>(busy).count();
+  report.idleSeconds = std::chrono::duration<double>(idle).count();
+  report.cancelLatency = summarize(cancelLatency);
+  return report;
+}

@@ -1,0 +1,122 @@
+//===- StageWorker.h - the thread of a stage ------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   StageWorker worker(std::move(config), board, compute, output, trace);
+//   std::thread thread([&] { worker.run(); });
+//   worker.arrive(std::move(arrival));       // from the communication thread
+//   worker.close(); thread.join();
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PIPELINE_STAGEWORKER_H
+#define SLUICE_RUNTIME_PIPELINE_STAGEWORKER_H
+
+#include "runtime/core/Stage.h"
+#include "runtime/pipeline/CancelClock.h"
+#include "runtime/pipeline/Door.h"
+#include "runtime/pipeline/Report.h"
+#include "runtime/pipeline/StageTrace.h"
+#include "runtime/pipeline/StepCompute.h"
+#include "runtime/pipeline/StepOutput.h"
+#include "runtime/pipeline/StepPacer.h"
+
+#include <deque>
+#include <memory>
+
+namespace sluice::pipeline {
+
+/// A frame that has come to a stage's door, with its rows' activations.
+struct Arrival {
+  StepFrame frame;
+  comm::Bytes bytes; ///< what `activations` refers to
+  comm::ActivationRows activations;
+  bool last = false; ///< no frame, but the end: nothing comes behind
+};
+
+struct StageWorkerConfig {
+  std::string name; ///< "stage 0", "draft"
+  int64_t rank = 0;
+  StageLimits limits;
+  int64_t pages = 0; ///< of the cache
+  int64_t doorCapacity = 256;
+};
+
+/// The thread around the pure Stage: takes all that is queued at its door,
+/// computes it as one step with checkpoints, and passes on what lives.
+class StageWorker {
+public:
+  /// What the worker tells, on its own thread.
+  struct Events {
+    std::function<void(Status)> failed; ///< once, and run() returns
+    std::function<void()> roomChanged;  ///< hasRoom() may have changed
+    std::function<void()> ended; ///< all before Arrival::last has been sent on
+    std::function<void(comm::Bytes)> released; ///< Arrival::bytes, read
+  };
+
+  /// Errors: limits that do not fit together. `board` and `clock` are the
+  /// rank's and outlive the worker; so does `trace`. `pacer` may be null: no
+  /// emulation.
+  static Expected<std::unique_ptr<StageWorker>>
+  create(StageWorkerConfig config, EpochBoard &board, CancelClock &clock,
+         std::unique_ptr<StepCompute> compute,
+         std::unique_ptr<StepOutput> output, std::unique_ptr<StepPacer> pacer,
+         StageTrace trace, Events events);
+
+  /// The thread's body: until close(), Arrival::last, or a failure.
+  void run();
+
+  /// Thread-safe; see Door.
+  bool hasRoom() const { return door.hasRoom(); }
+  void arrive(Arrival arrival) { door.push(std::move(arrival)); }
+  void close() { door.close(); }
+
+  /// Only after run() has returned.
+  StageReport report() const;
+  Stage::Holdings holdings() const { return stage->holdings(); }
+
+private:
+  StageWorker(StageWorkerConfig config, CancelClock &clock);
+
+  Status admitArrivals(bool wait);
+  Status runStep();
+  Status computeStep(Time start);
+  void pace(Time start);
+  std::span<const RowMove> checkpoint();
+  void releaseArrivals();
+  StageTiming account(Time start, int64_t rows, uint64_t leftBefore);
+
+  class Checkpoints;
+
+  StageWorkerConfig config;
+  CancelClock &clock;
+  std::optional<CachePages> pages;
+  std::optional<Stage> stage;
+  std::unique_ptr<StepCompute> compute;
+  std::unique_ptr<StepOutput> output;
+  std::unique_ptr<StepPacer> pacer;
+  StageTrace trace;
+  Events events;
+  Door<Arrival> door;
+
+  bool open = true;   ///< frames may still come
+  bool atEnd = false; ///< Arrival::last has come
+  std::vector<Arrival> taken;
+  /// Frames whose activations may still be needed, the oldest first; the first
+  /// has the number firstArrival.
+  std::deque<Arrival> arrivals;
+  uint64_t firstArrival = 0;
+  std::vector<const uint8_t *> incoming; ///< one for each row of the step
+  StepFrame outgoing;
+
+  Time lastEnd{0};
+  Time busy{0}, idle{0};
+  LatencySamples cancelLatency;
+};
+
+} // namespace sluice::pipeline
+
+#endif // SLUICE_RUNTIME_PIPELINE_STAGEWORKER_H

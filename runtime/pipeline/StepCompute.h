@@ -1,0 +1,62 @@
+//===- StepCompute.h - the layers of a stage ------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The computing half of a stage: layers on a device, or nothing at all where
+// only the bookkeeping is wanted.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PIPELINE_STEPCOMPUTE_H
+#define SLUICE_RUNTIME_PIPELINE_STEPCOMPUTE_H
+
+#include "runtime/device/cpu/Executor.h"
+
+#include <span>
+#include <vector>
+
+namespace sluice::pipeline {
+
+/// Computes the steps of one program. Used by one thread.
+class StepCompute {
+public:
+  virtual ~StepCompute() = default;
+  /// Whether the program takes rows in; else it looks tokens up.
+  virtual bool receives() const = 0;
+  virtual Status execute(const cpu::StepInput &input) = 0;
+  /// Logits of output `output` of the last step, valid until the next.
+  virtual std::span<const float> logits(int64_t output) const = 0;
+};
+
+/// A compiled program on the CPU.
+class CpuStepCompute final : public StepCompute {
+public:
+  CpuStepCompute(std::unique_ptr<cpu::Executor> executor, bool receives)
+      : executor(std::move(executor)), takesRows(receives) {}
+  bool receives() const override { return takesRows; }
+  Status execute(const cpu::StepInput &input) override {
+    return executor->execute(input);
+  }
+  std::span<const float> logits(int64_t output) const override {
+    return executor->logits(output);
+  }
+
+private:
+  std::unique_ptr<cpu::Executor> executor;
+  bool takesRows;
+};
+
+/// Computes nothing: for an oracle, which knows the answers.
+class NoCompute final : public StepCompute {
+public:
+  bool receives() const override { return false; }
+  Status execute(const cpu::StepInput &) override { return {}; }
+  std::span<const float> logits(int64_t) const override { return {}; }
+};
+
+} // namespace sluice::pipeline
+
+#endif // SLUICE_RUNTIME_PIPELINE_STEPCOMPUTE_H

@@ -1,0 +1,173 @@
+//===- StepOutput.cpp - what becomes of a step ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/pipeline/StepOutput.h"
+
+#include "runtime/core/LogProbabilities.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace sluice;
+using namespace sluice::pipeline;
+
+//===----------------------------------------------------------------------===//
+// Rows that go on
+//===----------------------------------------------------------------------===//
+
+ForwardOutput::ForwardOutput(int64_t width, ActivationFormat format,
+                             int64_t rowLimit, SendStep sendStep)
+    : width(width), rowFormat(format),
+      buffer(size_t(rowLimit * width * activationBytes(format))),
+      sendStep(std::move(sendStep)) {}
+
+std::span<uint8_t> ForwardOutput::rowBuffer(int64_t rows) {
+  return std::span(buffer).first(
+      size_t(rows * width * activationBytes(rowFormat)));
+}
+
+Status ForwardOutput::collect(Stage &, const StepCompute &) { return {}; }
+
+void ForwardOutput::move(std::span<const RowMove> moves) {
+  size_t bytes = size_t(width * activationBytes(rowFormat));
+  for (RowMove each : moves)
+    std::memcpy(buffer.data() + size_t(each.to) * bytes,
+                buffer.data() + size_t(each.from) * bytes, bytes);
+}
+
+Status ForwardOutput::send(StepFrame &frame) {
+  comm::ActivationRows rows{rowFormat, width,
+                            rowBuffer(int64_t(frame.rows.size()))};
+  return sendStep(frame, rows);
+}
+
+//===----------------------------------------------------------------------===//
+// Answers
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Calls `answer(row, output)` for each row that wants an output, `output` its
+/// number among them, and clears the records of the others.
+template <typename Record, typename Answer>
+Status collectAnswers(Stage &stage, std::vector<Record> &records,
+                      Answer answer) {
+  int64_t output = 0;
+  for (int64_t row = 0; row < stage.batch().rows(); ++row) {
+    const Row &asked = stage.rows()[row];
+    records[row].node = asked.node;
+    records[row].request = asked.request;
+    if (asked.wantsOutput)
+      if (Status s = answer(row, output++, records[row]); !s.ok())
+        return s;
+  }
+  return {};
+}
+
+template <typename Record>
+void moveRecords(std::vector<Record> &records, std::span<const RowMove> moves) {
+  for (RowMove each : moves)
+    std::swap(records[each.to], records[each.from]);
+}
+
+/// The records of the rows that wanted an output, as the head wants them.
+template <typename Record>
+void gather(const StepFrame &frame, std::vector<Record> &records,
+            std::vector<Record> &answers) {
+  answers.clear();
+  for (size_t row = 0; row < frame.rows.size(); ++row)
+    if (frame.rows[row].wantsOutput)
+      answers.push_back(records[row]);
+  std::sort(answers.begin(), answers.end(),
+            [](const Record &a, const Record &b) {
+              return std::tie(a.request, a.node) < std::tie(b.request, b.node);
+            });
+}
+
+Status reportProbabilities(std::span<const float> logits, int32_t token,
+                           int32_t count,
+                           std::vector<TokenReportEntry> &report) {
+  Expected<LogProbabilities> all = LogProbabilities::of(logits);
+  if (!all)
+    return all.status();
+  report.push_back({token, float(all->logProbability(token))});
+  for (const TokenLogProbability &each : all->top(count))
+    report.push_back({each.token, float(each.logProbability)});
+  return {};
+}
+
+} // namespace
+
+ResultOutput::ResultOutput(int64_t vocabSize, int64_t rowLimit,
+                           SendResults sendResults)
+    : sampler(vocabSize), answers(size_t(rowLimit)),
+      sendResults(std::move(sendResults)) {}
+
+Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {
+  return collectAnswers(
+      stage, answers,
+      [&](int64_t row, int64_t output, ResultRow &answer) -> Status {
+        const OpenRequest &request = stage.requestOf(row);
+        std::span<const float> logits = compute.logits(output);
+        Expected<int32_t> token =
+            sampler.sample(logits, request.sampling, stage.promptOf(row),
+                           stage.outputOf(row), stage.rows()[row].position + 1);
+        if (!token)
+          return token.status();
+        answer.token = *token;
+        answer.report.clear();
+        if (request.logProbabilities < 0)
+          return {};
+        return reportProbabilities(logits, *token, request.logProbabilities,
+                                   answer.report);
+      });
+}
+
+void ResultOutput::move(std::span<const RowMove> moves) {
+  moveRecords(answers, moves);
+}
+
+Status ResultOutput::send(StepFrame &frame) {
+  results.step = frame.step;
+  gather(frame, answers, results.results);
+  results.timings = frame.timings;
+  return sendResults(results);
+}
+
+Status ModelGuesser::guess(Stage &stage, int64_t row,
+                           std::span<const float> logits,
+                           std::vector<Candidate> &candidates) {
+  return sampler.rank(logits, stage.requestOf(row).sampling,
+                      stage.promptOf(row), stage.outputOf(row),
+                      stage.rows()[row].position + 1, count, candidates);
+}
+
+GuessOutput::GuessOutput(std::unique_ptr<Guesser> guesser, int64_t rowLimit,
+                         SendGuesses sendGuesses)
+    : guesser(std::move(guesser)), answers(size_t(rowLimit)),
+      sendGuesses(std::move(sendGuesses)) {}
+
+Status GuessOutput::collect(Stage &stage, const StepCompute &compute) {
+  return collectAnswers(
+      stage, answers, [&](int64_t row, int64_t output, GuessRow &answer) {
+        answer.candidates.clear();
+        return guesser->guess(stage, row, compute.logits(output),
+                              answer.candidates);
+      });
+}
+
+void GuessOutput::move(std::span<const RowMove> moves) {
+  moveRecords(answers, moves);
+}
+
+Status GuessOutput::send(StepFrame &frame) {
+  GuessFrame guesses;
+  guesses.step = frame.step;
+  gather(frame, answers, guesses.guesses);
+  guesses.timing = frame.timings.back();
+  return sendGuesses(std::move(guesses));
+}

@@ -1,0 +1,121 @@
+//===- StepOutput.h - what becomes of a step ------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What becomes of a computed step: its rows go on to the next stage, or are
+// answered: with a token by the target's last stage, with candidates by the
+// draft.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PIPELINE_STEPOUTPUT_H
+#define SLUICE_RUNTIME_PIPELINE_STEPOUTPUT_H
+
+#include "runtime/comm/Frame.h"
+#include "runtime/core/Sampler.h"
+#include "runtime/core/Stage.h"
+#include "runtime/pipeline/StepCompute.h"
+
+#include <functional>
+
+namespace sluice::pipeline {
+
+/// Keeps one record for each row of the step, from its end to its sending. Used
+/// by one thread.
+class StepOutput {
+public:
+  virtual ~StepOutput() = default;
+
+  /// Where the program writes rows that go on; empty if it has logits instead.
+  virtual std::span<uint8_t> rowBuffer(int64_t rows) { return {}; }
+  virtual ActivationFormat format() const { return ActivationFormat::F32; }
+
+  /// The step is computed: makes the records of its rows.
+  virtual Status collect(Stage &stage, const StepCompute &compute) = 0;
+  /// Rows have left since.
+  virtual void move(std::span<const RowMove> moves) = 0;
+  /// Sends what the step has come to; `frame` is from Stage::finishStep().
+  virtual Status send(StepFrame &frame) = 0;
+};
+
+/// Sends a message of this rank.
+using SendStep =
+    std::function<Status(const StepFrame &, const comm::ActivationRows &)>;
+using SendResults = std::function<Status(const ResultFrame &)>;
+using SendGuesses = std::function<Status(GuessFrame)>;
+
+/// To the next stage.
+class ForwardOutput final : public StepOutput {
+public:
+  ForwardOutput(int64_t width, ActivationFormat format, int64_t rowLimit,
+                SendStep sendStep);
+  std::span<uint8_t> rowBuffer(int64_t rows) override;
+  ActivationFormat format() const override { return rowFormat; }
+  Status collect(Stage &stage, const StepCompute &compute) override;
+  void move(std::span<const RowMove> moves) override;
+  Status send(StepFrame &frame) override;
+
+private:
+  int64_t width;
+  ActivationFormat rowFormat;
+  std::vector<uint8_t> buffer; ///< buffer[row][width] in rowFormat
+  SendStep sendStep;
+};
+
+/// To the head: the token that each row wants.
+class ResultOutput final : public StepOutput {
+public:
+  ResultOutput(int64_t vocabSize, int64_t rowLimit, SendResults sendResults);
+  Status collect(Stage &stage, const StepCompute &compute) override;
+  void move(std::span<const RowMove> moves) override;
+  Status send(StepFrame &frame) override;
+
+private:
+  Sampler sampler;
+  std::vector<ResultRow> answers; ///< one for each row of the step
+  ResultFrame results;
+  SendResults sendResults;
+};
+
+/// Chooses the draft's candidates for one row, likeliest first.
+class Guesser {
+public:
+  virtual ~Guesser() = default;
+  virtual Status guess(Stage &stage, int64_t row, std::span<const float> logits,
+                       std::vector<Candidate> &candidates) = 0;
+};
+
+/// By the draft model's logits, with the noise that the target will draw with.
+class ModelGuesser final : public Guesser {
+public:
+  ModelGuesser(int64_t vocabSize, int64_t count)
+      : sampler(vocabSize), count(count) {}
+  Status guess(Stage &stage, int64_t row, std::span<const float> logits,
+               std::vector<Candidate> &candidates) override;
+
+private:
+  Sampler sampler;
+  int64_t count;
+};
+
+/// To the head: candidates for each row that wants them.
+class GuessOutput final : public StepOutput {
+public:
+  GuessOutput(std::unique_ptr<Guesser> guesser, int64_t rowLimit,
+              SendGuesses sendGuesses);
+  Status collect(Stage &stage, const StepCompute &compute) override;
+  void move(std::span<const RowMove> moves) override;
+  Status send(StepFrame &frame) override;
+
+private:
+  std::unique_ptr<Guesser> guesser;
+  std::vector<GuessRow> answers; ///< one for each row of the step
+  SendGuesses sendGuesses;
+};
+
+} // namespace sluice::pipeline
+
+#endif // SLUICE_RUNTIME_PIPELINE_STEPOUTPUT_H

@@ -1,0 +1,65 @@
+//===- TokenQueue.h - one request's tokens, between threads ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Carries one request's tokens from the head's thread to the one that waits for
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PIPELINE_TOKENQUEUE_H
+#define SLUICE_RUNTIME_PIPELINE_TOKENQUEUE_H
+
+#include "runtime/base/Status.h"
+#include "runtime/core/Head.h"
+#include "runtime/pipeline/Door.h"
+
+#include <deque>
+
+namespace sluice::pipeline {
+
+/// What became of a request next: a token, its end, or the failure of the whole
+/// pipeline.
+struct TokenItem {
+  enum class Kind : uint8_t { Token, Finished, Failed };
+  Kind kind = Kind::Token;
+  TokenEvent token;
+  FinishReason reason = FinishReason::Stop;
+  Status failure;
+  Time at{0}; ///< when the head knew
+};
+
+/// One writer (the head), one reader. Holds as many items as a request has
+/// tokens, so the head never waits for a slow reader.
+class TokenQueue {
+public:
+  void push(TokenItem item) { door.push(std::move(item)); }
+
+  /// The next item; waits for it until `deadline`. After Finished and Failed
+  /// there is none.
+  std::optional<TokenItem> next(Time deadline) {
+    if (items.empty()) {
+      taken.clear();
+      door.takeUntil(taken, deadline);
+      items.assign(std::make_move_iterator(taken.begin()),
+                   std::make_move_iterator(taken.end()));
+    }
+    if (items.empty())
+      return std::nullopt;
+    TokenItem item = std::move(items.front());
+    items.pop_front();
+    return item;
+  }
+
+private:
+  Door<TokenItem> door{std::numeric_limits<int64_t>::max()};
+  std::vector<TokenItem> taken;
+  std::deque<TokenItem> items;
+};
+
+} // namespace sluice::pipeline
+
+#endif // SLUICE_RUNTIME_PIPELINE_TOKENQUEUE_H

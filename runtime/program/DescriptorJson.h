@@ -1,0 +1,167 @@
+//===- DescriptorJson.h - reading and writing descriptors as JSON ---------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the files that turn parts of a descriptor into JSON and back share.
+// Internal to runtime/program.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PROGRAM_DESCRIPTORJSON_H
+#define SLUICE_RUNTIME_PROGRAM_DESCRIPTORJSON_H
+
+#include "runtime/program/ExecutableDescriptor.h"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+
+using nlohmann::json;
+
+/// Reads the members of one JSON object. The first member that is missing or
+/// of another type is the error; reading goes on with zeros after it, so that
+/// callers check once at the end.
+class Fields {
+public:
+  Fields(const json &object, std::string place, Status &status)
+      : object(object), place(std::move(place)), status(status) {
+    if (!object.is_object())
+      fail("is not an object");
+  }
+
+  void read(const char *key, std::string &out) {
+    if (const json *value = member(key)) {
+      if (const std::string *text = value->get_ptr<const std::string *>())
+        out = *text;
+      else
+        fail("'", key, "' is not a string");
+    }
+  }
+
+  void read(const char *key, bool &out) {
+    if (const json *value = member(key)) {
+      if (const bool *flag = value->get_ptr<const bool *>())
+        out = *flag;
+      else
+        fail("'", key, "' is not true or false");
+    }
+  }
+
+  void read(const char *key, int64_t &out) {
+    if (const json *value = member(key))
+      if (!integer(*value, out))
+        fail("'", key, "' is not a whole number within range");
+  }
+
+  void read(const char *key, uint64_t &out) {
+    int64_t number = 0;
+    read(key, number);
+    if (number < 0)
+      fail("'", key, "' is negative");
+    out = uint64_t(number);
+  }
+
+  void read(const char *key, float &out) {
+    if (const json *value = member(key)) {
+      if (value->is_number())
+        out = static_cast<float>(value->get<double>());
+      else
+        fail("'", key, "' is not a number");
+    }
+  }
+
+  void read(const char *key, Format &out) {
+    std::string name;
+    read(key, name);
+    if (!status.ok())
+      return;
+    if (std::optional<Format> format = parseFormat(name))
+      out = *format;
+    else
+      fail("'", key, "' names an unknown format '", name, "'");
+  }
+
+  void read(const char *key, WeightUse &out) {
+    std::string name;
+    read(key, name);
+    if (!status.ok())
+      return;
+    for (WeightUse use :
+         {WeightUse::Linear, WeightUse::Rows, WeightUse::Vector})
+      if (weightUseName(use) == name) {
+        out = use;
+        return;
+      }
+    fail("'", key, "' is '", name, "', not linear, rows or vector");
+  }
+
+  /// Calls `read(value, place)` for a member, whatever its type.
+  template <typename Fn> void readMember(const char *key, Fn read) {
+    if (const json *value = member(key))
+      read(*value, place + ": " + key);
+  }
+
+  /// Calls `element(value, place)` for each element of an array.
+  template <typename Fn> void readArray(const char *key, Fn element) {
+    const json *value = member(key);
+    if (!value)
+      return;
+    if (!value->is_array())
+      return fail("'", key, "' is not an array");
+    size_t index = 0;
+    for (const json &item : *value)
+      element(item, place + ": " + key + "[" + std::to_string(index++) + "]");
+  }
+
+  static bool integer(const json &value, int64_t &out) {
+    if (const auto *number = value.get_ptr<const uint64_t *>()) {
+      if (*number > uint64_t(std::numeric_limits<int64_t>::max()))
+        return false;
+      out = int64_t(*number);
+      return true;
+    }
+    if (const auto *number = value.get_ptr<const int64_t *>()) {
+      out = *number;
+      return true;
+    }
+    return false;
+  }
+
+  template <typename... Parts> void fail(const Parts &...parts) {
+    if (status.ok())
+      status = failure(place, ": ", parts...);
+  }
+
+private:
+  const json *member(const char *key) {
+    if (!status.ok())
+      return nullptr;
+    auto found = object.find(key);
+    if (found == object.end()) {
+      fail("'", key, "' is missing");
+      return nullptr;
+    }
+    return &*found;
+  }
+
+  const json &object;
+  std::string place;
+  Status &status;
+};
+
+void readProgram(const json &item, const std::string &place, Status &status,
+                 ProgramDescriptor &program);
+json programToJson(const ProgramDescriptor &program);
+
+/// The identity is the caller's matter.
+void readPlan(const json &item, const std::string &place, Status &status,
+              ExecutionPlan &plan);
+json planToJson(const ExecutionPlan &plan);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PROGRAM_DESCRIPTORJSON_H

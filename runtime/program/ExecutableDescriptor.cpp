@@ -1,0 +1,167 @@
+//===- ExecutableDescriptor.cpp - what an executable knows of itself ------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/ExecutableDescriptor.h"
+
+#include "runtime/program/DescriptorChecks.h"
+
+#include <cstdio>
+#include <set>
+#include <tuple>
+
+using namespace sluice;
+
+namespace {
+
+template <typename... Parts> Status bad(const Parts &...parts) {
+  return failure("program descriptor: ", parts...);
+}
+
+Status checkScalars(const ExecutableDescriptor &executable) {
+  const NumberRange ranges[] = {
+      {"context_length", executable.contextLength, 1, maxTokens},
+      {"vocab_size", executable.vocabSize, 1, maxTokens},
+      {"hidden_size", executable.hiddenSize, 1, maxDimension},
+      {"layers", executable.layers, 0, maxLayers},
+      {"number of programs", int64_t(executable.programs.size()), 1, maxLayers},
+  };
+  if (Status s = checkRanges(ranges); !s.ok())
+    return s;
+  for (int32_t token : executable.eosTokens) {
+    const NumberRange range{"eos token", token, 0, executable.vocabSize - 1};
+    if (Status s = checkRanges({&range, 1}); !s.ok())
+      return s;
+  }
+  return {};
+}
+
+Status checkFile(const ModelFile &file) {
+  if (file.path.empty() || file.path.find('\0') != std::string::npos)
+    return bad("a file's path is not usable");
+  bool hex = file.identity.size() == 16;
+  for (char c : file.identity)
+    hex &= (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  if (!hex)
+    return bad("file '", file.path, "': identity is not 16 hex digits");
+  return {};
+}
+
+/// That each program has one place in the plan.
+Status checkPlaces(const ExecutableDescriptor &executable) {
+  std::set<std::string_view> names, placed;
+  for (const ProgramDescriptor &program : executable.programs)
+    if (!names.insert(program.name).second)
+      return bad("two programs are named '", program.name, "'");
+  auto place = [&](const std::string &program) -> Status {
+    if (!names.contains(program))
+      return bad("there is no program '", program, "'");
+    if (!placed.insert(program).second)
+      return bad("program '", program, "' has two places in the plan");
+    return {};
+  };
+  for (const PlanStage &stage : executable.plan.stages)
+    if (Status s = place(stage.program); !s.ok())
+      return s;
+  if (executable.plan.draft)
+    if (Status s = place(executable.plan.draft->program); !s.ok())
+      return s;
+  for (std::string_view name : names)
+    if (!placed.contains(name))
+      return bad("program '", name, "' has no place in the plan");
+  return {};
+}
+
+/// That the stages are the model, each layer once and in order.
+Status checkStages(const ExecutableDescriptor &executable) {
+  auto stages = int64_t(executable.plan.stages.size());
+  int64_t nextLayer = 0;
+  for (int64_t stage = 0; stage < stages; ++stage) {
+    const ProgramDescriptor &program = executable.stageProgram(stage);
+    if (program.layers > 0 && program.firstLayer != nextLayer)
+      return bad("program '", program.name, "' starts with layer ",
+                 program.firstLayer, ", not ", nextLayer);
+    nextLayer += program.layers;
+    if (program.hasEmbedding != (stage == 0))
+      return bad("program '", program.name, "' is stage ", stage, " and has ",
+                 program.hasEmbedding ? "an" : "no", " embedding");
+    if (program.hasOutput != (stage == stages - 1))
+      return bad("program '", program.name, "' is stage ", stage, " of ",
+                 stages, " and has ", program.hasOutput ? "an" : "no",
+                 " output layer");
+    if (program.vocabSize != executable.vocabSize ||
+        program.contextLength != executable.contextLength ||
+        program.hiddenSize != executable.hiddenSize)
+      return bad("program '", program.name, "' is of a model of another shape");
+  }
+  if (nextLayer != executable.layers)
+    return bad("the stages have ", nextLayer, " of ", executable.layers,
+               " layers");
+  return {};
+}
+
+Status checkDraft(const ExecutableDescriptor &executable) {
+  if (!executable.plan.draft)
+    return {};
+  const ProgramDescriptor &draft = executable.programs[size_t(
+      *executable.findProgram(executable.plan.draft->program))];
+  if (!draft.hasEmbedding || !draft.hasOutput || draft.firstLayer != 0)
+    return bad("the draft '", draft.name, "' is not a whole model");
+  if (draft.vocabSize != executable.vocabSize)
+    return bad("the draft '", draft.name, "' has a vocabulary of ",
+               draft.vocabSize, ", not ", executable.vocabSize);
+  return {};
+}
+
+} // namespace
+
+Status ExecutableDescriptor::validate() const {
+  if (Status s = checkScalars(*this); !s.ok())
+    return s;
+  for (const ModelFile &file : files)
+    if (Status s = checkFile(file); !s.ok())
+      return s;
+  for (const ProgramDescriptor &program : programs)
+    if (Status s = program.validate(files); !s.ok())
+      return s;
+  if (Status s = plan.validate(); !s.ok())
+    return s;
+  if (Status s = checkPlaces(*this); !s.ok())
+    return s;
+  if (Status s = checkStages(*this); !s.ok())
+    return s;
+  return checkDraft(*this);
+}
+
+std::optional<int64_t>
+ExecutableDescriptor::findProgram(std::string_view program) const {
+  for (size_t i = 0; i < programs.size(); ++i)
+    if (programs[i].name == program)
+      return int64_t(i);
+  return std::nullopt;
+}
+
+const ProgramDescriptor &
+ExecutableDescriptor::stageProgram(int64_t stage) const {
+  return programs[size_t(*findProgram(plan.stages[size_t(stage)].program))];
+}
+
+int64_t ExecutableDescriptor::parameterCount() const {
+  std::set<std::tuple<int64_t, uint64_t>> seen;
+  int64_t count = 0;
+  for (size_t stage = 0; stage < plan.stages.size(); ++stage)
+    for (const WeightDescriptor &weight : stageProgram(int64_t(stage)).weights)
+      if (seen.insert({weight.file, weight.offset}).second)
+        count += weight.rows * weight.cols;
+  return count;
+}
+
+std::string sluice::formatIdentity(uint64_t identity) {
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx",
+                static_cast<unsigned long long>(identity));
+  return text;
+}

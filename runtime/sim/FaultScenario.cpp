@@ -1,0 +1,148 @@
+//===- FaultScenario.cpp - small runs with faults -------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/sim/FaultScenario.h"
+
+#include <sstream>
+
+using namespace sluice;
+using namespace sluice::sim;
+
+using std::chrono::microseconds;
+
+/// Times that grow with the rows by a random share, and a few checkpoints.
+static StepModel randomModel(RandomStream &random) {
+  StepModel model;
+  Time one = Time(microseconds(10)) + random.upTo(microseconds(200));
+  double share = random.uniform() * random.uniform();
+  for (int rows = 0; rows < 2; ++rows)
+    model.byRows.push_back(
+        one + Time(static_cast<int64_t>(static_cast<double>(one.count()) *
+                                        share * rows)));
+  if (random.chance(0.8))
+    model.maxStretch = one / random.between(1, 8);
+  return model;
+}
+
+static std::vector<LinkTimes> randomLinks(int64_t ranks, RandomStream &random) {
+  std::vector<LinkTimes> links(static_cast<size_t>(ranks * ranks));
+  for (LinkTimes &link : links) {
+    link.latency = random.upTo(microseconds(300));
+    link.bytesPerSecond =
+        random.chance(0.3) ? 0
+                           : 1e6 * static_cast<double>(random.between(1, 1000));
+  }
+  return links;
+}
+
+static void addSpeculation(SimulationConfig &config, RandomStream &random) {
+  SpeculationOptions &options = config.speculation;
+  bool hasDraft = random.chance(0.9);
+  config.placement = !hasDraft             ? SimPlacement::None
+                     : random.chance(0.75) ? SimPlacement::Own
+                                           : SimPlacement::Head;
+  options.mode = !hasDraft || random.chance(0.05) ? SpeculationMode::Off
+                 : random.chance(0.25)            ? SpeculationMode::Sync
+                                                  : SpeculationMode::Async;
+  options.depth = random.between(1, 12);
+  options.width = random.between(1, random.chance(0.5) ? 3 : 8);
+  options.nodes = random.between(1, 32);
+  options.splitRows = random.chance(0.5);
+  options.cancel = !random.chance(0.15);
+  options.continuous = !random.chance(0.15);
+  options.draftRows = random.between(1, 12);
+  config.acceptance = random.chance(0.2)
+                          ? static_cast<double>(random.between(0, 1))
+                          : random.uniform();
+  config.confidence =
+      random.chance(0.7) ? Confidence::Calibrated : Confidence::Uninformative;
+}
+
+static SimRequest randomRequest(const SimulationConfig &config,
+                                RandomStream &random) {
+  SimRequest request;
+  int64_t prompt = random.between(1, config.head.contextLength / 2);
+  for (int64_t i = 0; i < prompt; ++i)
+    request.spec.prompt.push_back(
+        static_cast<int32_t>(random.between(0, config.vocabulary - 1)));
+  request.spec.maxTokens =
+      random.chance(0.1) ? -1 : random.between(0, config.head.contextLength);
+  if (random.chance(0.3))
+    request.spec.stopTokens.push_back(
+        static_cast<int32_t>(random.between(0, config.vocabulary - 1)));
+  request.arrives = random.upTo(microseconds(5000));
+  if (random.chance(0.25))
+    request.cancelled = request.arrives + random.upTo(microseconds(8000));
+  return request;
+}
+
+static FaultRates randomFaults(RandomStream &random) {
+  // Often one kind alone, at a rate that makes it matter.
+  auto rate = [&random] {
+    return random.chance(0.4) ? 0 : random.uniform() * random.uniform();
+  };
+  FaultRates faults;
+  faults.delayedMessages = rate();
+  faults.messageDelay = microseconds(random.between(1, 3000));
+  faults.slowSteps = rate();
+  faults.slowFactor = 1 + 9 * random.uniform();
+  faults.lostCancels = random.chance(0.1) ? 1 : rate();
+  faults.repeatedCancels = rate();
+  faults.lateCancels = rate();
+  faults.cancelDelay = microseconds(random.between(1, 20000));
+  return faults;
+}
+
+SimulationConfig sim::makeScenario(uint64_t seed, bool faults) {
+  RandomStream random(seed);
+  SimulationConfig config;
+  int64_t stages = random.between(1, 4);
+  for (int64_t s = 0; s < stages; ++s)
+    config.stages.push_back(randomModel(random));
+  config.draftModel = randomModel(random);
+  config.headDecision = random.upTo(microseconds(20));
+  config.rowBytes = random.between(1, 4096);
+  config.vocabulary = static_cast<int32_t>(random.between(2, 200));
+  config.head.requests = random.chance(0.5) ? 1 : random.between(2, 3);
+  config.head.contextLength = random.between(4, 80);
+  config.head.prefillRows = random.between(1, 40);
+  config.checkCaches = true;
+  config.seed = seed;
+  config.faultSeed = seed;
+  addSpeculation(config, random);
+  setLimits(config);
+  config.stageLimits.fuse = !random.chance(0.15);
+  config.links = randomLinks(config.ranks(), random);
+  int64_t requests = random.between(1, 3);
+  for (int64_t i = 0; i < requests; ++i)
+    config.requests.push_back(randomRequest(config, random));
+  if (faults)
+    config.faults = randomFaults(random);
+  config.maxEvents = 1'000'000;
+  return config;
+}
+
+std::string sim::describeScenario(const SimulationConfig &config) {
+  constexpr const char *modes[] = {"off", "sync", "async"};
+  const SpeculationOptions &options = config.speculation;
+  std::ostringstream out;
+  out << config.stages.size() << " stages, "
+      << modes[static_cast<size_t>(options.mode)] << " depth " << options.depth
+      << " width " << options.width << " nodes " << options.nodes
+      << " acceptance " << config.acceptance << ", " << config.requests.size()
+      << " requests in " << config.head.requests << " slots, context "
+      << config.head.contextLength << ", chunks of " << config.head.prefillRows;
+  if (options.mode == SpeculationMode::Sync && options.splitRows)
+    out << ", split rows";
+  if (!options.cancel)
+    out << ", no cancels";
+  if (!options.continuous)
+    out << ", not continuous";
+  if (!config.stageLimits.fuse)
+    out << ", no fusion";
+  return out.str();
+}

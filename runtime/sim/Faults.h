@@ -1,0 +1,88 @@
+//===- Faults.h - what goes wrong, from a seed ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All random numbers of a run come from its seed: what goes wrong (Faults, in
+// the order in which it is asked) and what the draft guesses (Oracle.h, by
+// place, so that it is the same under every schedule).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_SIM_FAULTS_H
+#define SLUICE_RUNTIME_SIM_FAULTS_H
+
+#include "runtime/core/Rows.h"
+
+#include <array>
+#include <cstdint>
+
+namespace sluice::sim {
+
+/// Random numbers one after the other; the same for the same seed everywhere.
+class RandomStream {
+public:
+  explicit RandomStream(uint64_t seed) : seed(seed) {}
+
+  uint32_t bits();
+  /// In [0, 1).
+  double uniform() { return bits() * 0x1p-32; }
+  bool chance(double probability) { return uniform() < probability; }
+  /// One of low .. high.
+  int64_t between(int64_t low, int64_t high);
+  /// From nothing up to `limit`.
+  Time upTo(Time limit);
+
+private:
+  uint64_t seed;
+  uint64_t blocks = 0;
+  std::array<uint32_t, 4> words{};
+  int left = 0;
+};
+
+/// What goes wrong and how often. As it is: nothing does.
+struct FaultRates {
+  /// Of any message: comes up to `messageDelay` later. Messages of one lane
+  /// keep their order, so those behind it wait as well.
+  double delayedMessages = 0;
+  Time messageDelay{0};
+  /// Of steps: take up to `slowFactor` times as long.
+  double slowSteps = 0;
+  double slowFactor = 1;
+  /// Of cancels, for each rank: never come; come twice, the second time up to
+  /// `cancelDelay` later and overtaken by others; or come late themselves.
+  double lostCancels = 0;
+  double repeatedCancels = 0;
+  double lateCancels = 0;
+  Time cancelDelay{0};
+  /// Of the last stage's answers: name another token. Not a fault that anything
+  /// recovers from: it shows that a run's checks can fail.
+  double wrongAnswers = 0;
+};
+
+/// Decides about one thing after the other. Thread-compatible.
+class Faults {
+public:
+  Faults(const FaultRates &rates, uint64_t seed) : rates(rates), random(seed) {}
+
+  Time messageDelay();
+  double stepFactor();
+  bool wrongAnswer();
+  /// When copies of a cancel leave, after the decision; the first `count` of
+  /// `delays` hold.
+  struct Copies {
+    int count = 1;
+    std::array<Time, 2> delays{};
+  };
+  Copies cancelCopies();
+
+private:
+  FaultRates rates;
+  RandomStream random;
+};
+
+} // namespace sluice::sim
+
+#endif // SLUICE_RUNTIME_SIM_FAULTS_H

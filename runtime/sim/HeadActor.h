@@ -1,0 +1,115 @@
+//===- HeadActor.h - the head, and its users ------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Drives the core Head in virtual time: each event costs the head's thread a
+// little, one after the other; then its commands go out. Also plays the user:
+// requests come at their times, may be cancelled, and their tokens are kept.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_SIM_HEADACTOR_H
+#define SLUICE_RUNTIME_SIM_HEADACTOR_H
+
+#include "runtime/core/Head.h"
+#include "runtime/sim/World.h"
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace sluice::sim {
+
+/// A request of a run's users.
+struct SimRequest {
+  RequestSpec spec;
+  Time arrives{0};
+  std::optional<Time> cancelled; ///< by its user, then
+};
+
+/// What became of it.
+struct RequestOutcome {
+  std::vector<int32_t> tokens;
+  Time submitted{0}; ///< when it arrived, admitted or not
+  Time firstToken{0};
+  Time lastToken{0};
+  int64_t finishes = 0; ///< one, or something is wrong
+  FinishReason reason = FinishReason::Error;
+  SpeculationCounters speculation;
+};
+
+class SimHead final : public EventTarget {
+public:
+  /// Where commands go.
+  struct Outputs {
+    std::function<void(StepFrame)> launch;
+    std::function<void(StepFrame)> draft;
+    std::function<void(EpochMark)> cancel; ///< to all ranks
+  };
+  /// `decision`: what an event costs. `slots`: requests that the head takes at
+  /// a time; others wait.
+  SimHead(World &world, Head head, Time decision, int64_t slots,
+          Outputs outputs);
+  SimHead(const SimHead &) = delete;
+  SimHead &operator=(const SimHead &) = delete;
+
+  /// Schedules the arrivals. Once, before the run.
+  void play(std::vector<SimRequest> requests);
+
+  void onResults(ResultFrame frame);
+  void onGuesses(GuessFrame frame);
+  void onEvent(uint64_t what) override;
+
+  const Head &core() const { return head; }
+  /// To be called after the run: with counters up to its end.
+  std::vector<RequestOutcome> takeOutcomes();
+  /// The busiest it has been.
+  int64_t maxInbox() const { return longestInbox; }
+
+private:
+  struct Arrival {
+    size_t request;
+  };
+  struct UserCancel {
+    size_t request;
+  };
+  struct Wake {};
+  using Event =
+      std::variant<ResultFrame, GuessFrame, Arrival, UserCancel, Wake>;
+  static constexpr uint64_t process = 0, wake = 1, firstTimed = 2;
+
+  void push(Event event);
+  void handle(const ResultFrame &frame);
+  void handle(const GuessFrame &frame);
+  void handle(const Arrival &arrival);
+  void handle(const UserCancel &cancel);
+  void handle(const Wake &);
+  void admitWaiting();
+  void runCommands();
+  void keepCounters();
+
+  World &world;
+  Head head;
+  Time decision;
+  int64_t slots;
+  Outputs outputs;
+
+  std::deque<Event> inbox;
+  int64_t longestInbox = 0;
+  Time freeAt{0};
+  std::optional<Time> wakeAt;
+  std::vector<SimRequest> requests;
+  std::vector<RequestOutcome> outcomes;
+  std::deque<size_t> waiting;                ///< arrived, not admitted
+  std::vector<std::optional<size_t>> inSlot; ///< the last request of each slot
+  std::vector<std::optional<RequestId>> slotOf;
+};
+
+} // namespace sluice::sim
+
+#endif // SLUICE_RUNTIME_SIM_HEADACTOR_H

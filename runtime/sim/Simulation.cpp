@@ -1,0 +1,131 @@
+//===- Simulation.cpp - a run in virtual time -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/sim/Simulation.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace sluice;
+using namespace sluice::sim;
+
+LatencySummary sim::summarize(std::vector<Time> latencies) {
+  LatencySummary summary;
+  summary.count = static_cast<int64_t>(latencies.size());
+  if (latencies.empty())
+    return summary;
+  std::sort(latencies.begin(), latencies.end());
+  auto at = [&](double share) {
+    // The smallest value that at least this share of all does not exceed.
+    auto rank = static_cast<size_t>(
+        std::ceil(share * static_cast<double>(latencies.size())));
+    return latencies[std::max<size_t>(rank, 1) - 1];
+  };
+  summary.p50 = at(0.5);
+  summary.p99 = at(0.99);
+  summary.max = latencies.back();
+  return summary;
+}
+
+static double seconds(Time time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+double SimulationResult::ttftSeconds() const {
+  if (requests.empty() || requests[0].tokens.empty())
+    return 0;
+  return seconds(requests[0].firstToken - requests[0].submitted);
+}
+
+double SimulationResult::tokensPerSecond() const {
+  std::optional<Time> first;
+  Time last{0};
+  int64_t tokens = 0;
+  for (const RequestOutcome &request : requests) {
+    if (request.tokens.empty())
+      continue;
+    first = first ? std::min(*first, request.firstToken) : request.firstToken;
+    last = std::max(last, request.lastToken);
+    tokens += static_cast<int64_t>(request.tokens.size());
+  }
+  if (!first || last <= *first)
+    return 0;
+  return static_cast<double>(tokens - 1) / seconds(last - *first);
+}
+
+/// Limits for trees of `nodes` guesses that a stage may see alive.
+static StageLimits limitsFor(const SimulationConfig &config, int64_t nodes) {
+  int64_t requests = config.head.requests;
+  StageLimits limits;
+  limits.rows = config.head.prefillRows + nodes;
+  limits.outputs = std::min(requests * (nodes + 1), limits.rows);
+  // Paths that have died stay until a living row shows which it needs.
+  limits.branches = requests * (2 * nodes + 2);
+  limits.nodes = 4 * nodes + 4;
+  return limits;
+}
+
+void sim::setLimits(SimulationConfig &config) {
+  // The draft sees guesses as well that wait for a slot, or are never sent.
+  constexpr int64_t waiting = 32;
+  const SpeculationOptions &options = config.speculation;
+  bool fuse = config.stageLimits.fuse;
+  config.stageLimits = limitsFor(config, options.nodes);
+  config.stageLimits.fuse = fuse;
+  config.draftLimits =
+      limitsFor(config, options.nodes + std::max(waiting, options.width));
+  // A path has pages of its own for what it does not share: the one in which it
+  // forks and those behind.
+  int64_t ownPages = CachePages::pagesFor(options.depth) + 1;
+  int64_t shared =
+      config.head.requests * CachePages::pagesFor(config.head.contextLength);
+  config.stagePages = shared + config.stageLimits.branches * ownPages;
+  config.draftPages = shared + config.draftLimits.branches * ownPages;
+}
+
+static StepTimes tableOf(const StepModel &costs) {
+  std::vector<Time> predicted;
+  for (int32_t rows : StepTimes::rowCounts)
+    predicted.push_back(costs.step(rows));
+  return StepTimes(predicted);
+}
+
+PipelineTimes sim::predictedTimes(const SimulationConfig &config) {
+  PipelineTimes times;
+  auto link = [&](int64_t from, int64_t to, int64_t bytes) {
+    if (from == to)
+      return Time(0);
+    const LinkTimes &way = config.links[from * config.ranks() + to];
+    return way.latency + way.transfer(bytes);
+  };
+  constexpr int64_t headOfFrame = 100; // a row and its frame, about
+  auto stages = static_cast<int64_t>(config.stages.size());
+  size_t slowest = 0;
+  Time trip = link(0, config.rankOfStage(0), headOfFrame) +
+              link(config.rankOfStage(stages - 1), 0, headOfFrame) +
+              config.headDecision;
+  for (int64_t s = 0; s < stages; ++s) {
+    const StepModel &costs = config.stages[s];
+    trip += costs.step(1);
+    if (s + 1 < stages)
+      trip += link(config.rankOfStage(s), config.rankOfStage(s + 1),
+                   headOfFrame + config.rowBytes);
+    if (costs.step(1) > config.stages[slowest].step(1))
+      slowest = static_cast<size_t>(s);
+  }
+  times.slowest = tableOf(config.stages[slowest]);
+  times.roundTrip = trip;
+  Time farthest{0};
+  for (int64_t rank = 1; rank < config.ranks(); ++rank)
+    farthest = std::max(farthest, link(0, rank, headOfFrame));
+  times.cancelLatency = farthest + config.stages[slowest].step(1) /
+                                       config.stages[slowest].stretches(
+                                           config.stages[slowest].step(1));
+  if (config.placement != SimPlacement::None)
+    times.draft = tableOf(config.draftModel);
+  return times;
+}

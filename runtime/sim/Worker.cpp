@@ -1,0 +1,234 @@
+//===- Worker.cpp - steps that only take time -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/sim/Worker.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+using namespace sluice;
+using namespace sluice::sim;
+
+/// Entry `count` - 1 of a table that goes on in a straight line.
+static Time lookUp(const std::vector<Time> &table, int64_t count) {
+  auto known = static_cast<int64_t>(table.size());
+  if (count < 1 || known == 0)
+    return Time(0);
+  if (count <= known)
+    return table[count - 1];
+  Time slope = known < 2 ? Time(0) : table[known - 1] - table[known - 2];
+  return table[known - 1] + slope * (count - known);
+}
+
+Time StepModel::step(int64_t rows, int64_t outputs) const {
+  return lookUp(byRows, rows) + lookUp(byOutputs, outputs);
+}
+
+int64_t StepModel::stretches(Time step) const {
+  if (maxStretch <= Time(0))
+    return 1;
+  return std::max<int64_t>(1, (step + maxStretch - Time(1)) / maxStretch);
+}
+
+void Rank::publish(const EpochMark &mark, Time decided) {
+  if (board.publish(mark))
+    boardChanged(decided);
+}
+
+void Rank::boardChanged(std::optional<Time> decided) {
+  for (Worker *worker : workers)
+    worker->boardChanged(decided);
+}
+
+Worker::Worker(World &world, Rank &rank, WorkerSetup setup)
+    : world(world), rank(rank), setup(std::move(setup)) {
+  rank.workers.push_back(this);
+}
+
+Status Worker::open() {
+  assert(!setup.model.byRows.empty());
+  Expected<CachePages> made = CachePages::create(
+      {setup.pages, setup.limits.branches, setup.limits.contextLength});
+  if (!made)
+    return made.status();
+  pages = made.take();
+  Expected<Stage> opened = Stage::create(setup.limits, *pages, rank.board);
+  if (!opened)
+    return opened.status();
+  stage.emplace(opened.take());
+  if (setup.checkCache)
+    contents.emplace(setup.pages);
+  return {};
+}
+
+void Worker::fail(const Status &error) {
+  std::string who = setup.lane == trace::Lane::Draft
+                        ? "draft"
+                        : "rank " + std::to_string(setup.rank);
+  world.fail(error.withContext(who));
+}
+
+void Worker::arrive(StepFrame frame) {
+  uint64_t step = frame.step;
+  uint64_t changes = rank.board.changes();
+  Expected<uint64_t> number = stage->enqueue(std::move(frame));
+  if (!number)
+    return fail(number.status());
+  queued(*number, step);
+  // Its marks are news for whoever computes; when they were decided is not in
+  // them.
+  if (rank.board.changes() != changes)
+    rank.boardChanged(std::nullopt);
+  world.note(trace::Kind::Door, setup.rank, setup.lane, {stage->queued()});
+  start();
+}
+
+void Worker::start() {
+  if (running)
+    return;
+  if (rank.computing) {
+    if (std::find(rank.waiting.begin(), rank.waiting.end(), this) ==
+        rank.waiting.end())
+      rank.waiting.push_back(this);
+    return;
+  }
+  deviceFree();
+}
+
+void Worker::deviceFree() {
+  while (!running && world.failure.ok() && formStep()) {
+    if (stage->batch().rows() > 0)
+      return;
+    finishChecked({}); // nothing to compute: what it says goes on at once
+  }
+}
+
+/// Begins the next step, if the door has one.
+bool Worker::formStep() {
+  Expected<bool> formed = stage->formStep();
+  if (!formed) {
+    fail(formed.status());
+    return false;
+  }
+  rowsAtStart = *formed ? stage->batch().rows() : 0;
+  if (*formed && contents)
+    contents->beginStep(*stage, *pages);
+  if (rowsAtStart == 0)
+    return *formed;
+  rank.computing = this;
+  running = true;
+  began = sliceBegan = world.queue.now();
+  idle = began - idleSince;
+  factor = world.faults.stepFactor();
+  stretches = stretchesLeft = setup.model.stretches(presentTime());
+  checkpointPending = false;
+  decided.reset();
+  ++counted.steps;
+  counted.rows += static_cast<uint64_t>(rowsAtStart);
+  scheduleEnd();
+  return true;
+}
+
+/// How long a step of the rows that it has now takes.
+Time Worker::presentTime() const {
+  const StepBatch &batch = stage->batch();
+  return setup.model.step(batch.rows(), batch.outputs());
+}
+
+/// When the step ends if no rows leave any more.
+void Worker::scheduleEnd() {
+  stretch = Time(std::llround(static_cast<double>(presentTime().count()) *
+                              factor / static_cast<double>(stretches)));
+  world.queue.schedule(sliceBegan + stretch * stretchesLeft, *this,
+                       ++generation * 2);
+}
+
+void Worker::boardChanged(std::optional<Time> decidedAt) {
+  if (!running)
+    return;
+  if (!decided)
+    decided = decidedAt;
+  if (checkpointPending || stretch <= Time(0))
+    return;
+  Time now = world.queue.now();
+  int64_t passed = (now - sliceBegan + stretch - Time(1)) / stretch;
+  if (passed >= stretchesLeft)
+    return; // the step ends first
+  checkpointPending = true;
+  world.queue.schedule(sliceBegan + stretch * std::max<int64_t>(passed, 1),
+                       *this, generation * 2 + 1);
+}
+
+void Worker::onEvent(uint64_t what) {
+  if (what / 2 != generation || !running)
+    return;
+  if (what % 2 == 1)
+    checkpoint();
+  else
+    endStep();
+}
+
+void Worker::recordLatency() {
+  if (decided)
+    counted.cancelLatencies.push_back(world.queue.now() - *decided);
+}
+
+void Worker::checkpoint() {
+  checkpointPending = false;
+  int64_t before = stage->batch().rows();
+  stage->checkpoint();
+  int64_t after = stage->batch().rows();
+  if (before == after) {
+    decided.reset();
+    return;
+  }
+  recordLatency();
+  decided.reset();
+  counted.left += static_cast<uint64_t>(before - after);
+  world.note(trace::Kind::Checkpoint, setup.rank, setup.lane,
+             {before - after, after});
+  int64_t passed = (world.queue.now() - sliceBegan) / stretch;
+  counted.checkpoints += static_cast<uint64_t>(passed);
+  stretchesLeft -= passed;
+  sliceBegan = world.queue.now();
+  if (after == 0) {
+    stretchesLeft = 0;
+    return endStep();
+  }
+  scheduleEnd();
+}
+
+void Worker::finishChecked(const StageTiming &timing) {
+  if (contents)
+    if (Status s = contents->endStep(*stage, *pages); !s.ok())
+      fail(s);
+  finish(timing);
+}
+
+void Worker::endStep() {
+  Time now = world.queue.now();
+  counted.checkpoints +=
+      static_cast<uint64_t>(std::max<int64_t>(stretchesLeft - 1, 0));
+  counted.busy += now - began;
+  auto left = static_cast<int32_t>(rowsAtStart - stage->batch().rows());
+  world.span(trace::Kind::Step, setup.rank, setup.lane, began, now,
+             {rowsAtStart, left, static_cast<int64_t>(counted.steps)});
+  running = false;
+  ++generation;
+  idleSince = now;
+  rank.computing = nullptr;
+  finishChecked({static_cast<int32_t>(rowsAtStart), left, (now - began).count(),
+                 idle.count()});
+  // Who has waited for the device goes first.
+  while (!rank.computing && !rank.waiting.empty()) {
+    Worker *next = rank.waiting.front();
+    rank.waiting.erase(rank.waiting.begin());
+    next->deviceFree();
+  }
+  start();
+}

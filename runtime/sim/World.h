@@ -1,0 +1,77 @@
+//===- World.h - what all actors share ------------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What all actors of a run share: the clock, the faults, the trace, and the
+// first error that any of them met.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_SIM_WORLD_H
+#define SLUICE_RUNTIME_SIM_WORLD_H
+
+#include "runtime/base/Status.h"
+#include "runtime/sim/EventQueue.h"
+#include "runtime/sim/Faults.h"
+#include "runtime/trace/TraceWriter.h"
+
+namespace sluice::sim {
+
+struct World {
+  World(const FaultRates &rates, uint64_t seed, trace::TraceWriter *trace)
+      : faults(rates, seed), trace(trace) {}
+
+  EventQueue queue;
+  Faults faults;
+  trace::TraceWriter *trace; ///< null: none
+  Status failure;            ///< the first error ends the run
+
+  void fail(const Status &error) {
+    if (failure.ok())
+      failure = error;
+  }
+
+  /// Puts something that happens now into the trace.
+  void note(trace::Kind kind, int32_t rank, trace::Lane lane,
+            std::initializer_list<int64_t> values) {
+    if (trace)
+      trace->write(makeEvent(kind, rank, lane, queue.now(), Time(0), values));
+  }
+  /// Puts a span into it.
+  void span(trace::Kind kind, int32_t rank, trace::Lane lane, Time begin,
+            Time end, std::initializer_list<int64_t> values) {
+    if (trace)
+      trace->write(makeEvent(kind, rank, lane, begin, end - begin, values));
+  }
+  /// Puts a decision of the head's policy into it.
+  void policy(const PolicyNote &decision) {
+    trace::TraceEvent event = makeEvent(
+        trace::Kind::Policy, 0, trace::Lane::Head, queue.now(), Time(0),
+        {decision.request, static_cast<int64_t>(decision.verdict),
+         decision.depth, decision.rowsInSlot});
+    event.chance = decision.chance;
+    trace->write(event);
+  }
+
+private:
+  static trace::TraceEvent makeEvent(trace::Kind kind, int32_t rank,
+                                     trace::Lane lane, Time begin,
+                                     Time duration,
+                                     std::initializer_list<int64_t> values) {
+    trace::TraceEvent event;
+    event.kind = kind;
+    event.rank = rank;
+    event.lane = lane;
+    event.begin = begin;
+    event.duration = duration;
+    std::copy(values.begin(), values.end(), event.values);
+    return event;
+  }
+};
+
+} // namespace sluice::sim
+
+#endif // SLUICE_RUNTIME_SIM_WORLD_H

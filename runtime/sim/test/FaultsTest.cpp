@@ -1,0 +1,90 @@
+//===- FaultsTest.cpp - rates and reproducibility -------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/sim/Faults.h"
+
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::sim;
+
+namespace {
+
+TEST(RandomStreamTest, IsAFunctionOfItsSeed) {
+  RandomStream a(7), b(7), c(8);
+  bool differs = false;
+  for (int i = 0; i < 100; ++i) {
+    uint32_t drawn = a.bits();
+    EXPECT_EQ(drawn, b.bits());
+    differs |= drawn != c.bits();
+  }
+  EXPECT_TRUE(differs);
+}
+
+TEST(RandomStreamTest, StaysInRangeAndReachesItsEnds) {
+  RandomStream random(1);
+  bool low = false, high = false;
+  for (int i = 0; i < 1000; ++i) {
+    int64_t drawn = random.between(-2, 3);
+    ASSERT_GE(drawn, -2);
+    ASSERT_LE(drawn, 3);
+    low |= drawn == -2;
+    high |= drawn == 3;
+    double share = random.uniform();
+    ASSERT_GE(share, 0);
+    ASSERT_LT(share, 1);
+    ASSERT_LE(random.upTo(Time(10)), Time(10));
+  }
+  EXPECT_TRUE(low && high);
+}
+
+TEST(FaultsTest, WithoutRatesNothingGoesWrong) {
+  Faults faults({}, 3);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(faults.messageDelay(), Time(0));
+    EXPECT_EQ(faults.stepFactor(), 1);
+    EXPECT_FALSE(faults.wrongAnswer());
+    Faults::Copies copies = faults.cancelCopies();
+    EXPECT_EQ(copies.count, 1);
+    EXPECT_EQ(copies.delays[0], Time(0));
+  }
+}
+
+TEST(FaultsTest, RatesAreKept) {
+  FaultRates rates;
+  rates.delayedMessages = 0.25;
+  rates.messageDelay = Time(1000);
+  rates.slowSteps = 0.5;
+  rates.slowFactor = 4;
+  rates.lostCancels = 0.2;
+  rates.repeatedCancels = 0.5;
+  rates.lateCancels = 0.5;
+  rates.cancelDelay = Time(500);
+  Faults faults(rates, 4);
+  constexpr int draws = 20000;
+  int delayed = 0, slow = 0, lost = 0, twice = 0, late = 0;
+  for (int i = 0; i < draws; ++i) {
+    Time delay = faults.messageDelay();
+    ASSERT_LT(delay, Time(1000));
+    delayed += delay > Time(0);
+    double factor = faults.stepFactor();
+    ASSERT_GE(factor, 1);
+    ASSERT_LT(factor, 4);
+    slow += factor > 1;
+    Faults::Copies copies = faults.cancelCopies();
+    lost += copies.count == 0;
+    twice += copies.count == 2;
+    late += copies.delays[0] > Time(0);
+  }
+  EXPECT_NEAR(delayed, draws * 0.25, draws * 0.02);
+  EXPECT_NEAR(slow, draws * 0.5, draws * 0.02);
+  EXPECT_NEAR(lost, draws * 0.2, draws * 0.02);
+  EXPECT_NEAR(twice, draws * 0.8 * 0.5, draws * 0.02);
+  EXPECT_NEAR(late, draws * 0.8 * 0.5, draws * 0.02);
+}
+
+} // namespace

@@ -1,0 +1,135 @@
+//===- SimulationPlanTest.cpp - runs of described machines ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/sim/SimulationPlan.h"
+
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::sim;
+
+namespace {
+
+constexpr std::string_view text = R"(
+name: four
+target: big
+draft: small
+models:
+  - {name: big, layers: 8, hidden: 4096, feed_forward: 11008, heads: 32,
+     kv_heads: 32, head_dim: 128, vocab: 32000, format: f16}
+  - {name: small, layers: 2, hidden: 1024, feed_forward: 2816, heads: 16,
+     kv_heads: 16, head_dim: 64, vocab: 32000, format: f16}
+nodes:
+  - name: n0
+    devices:
+      - {kind: cpu, memory: 16 GiB, bandwidth: 50 GB/s, flops: 500 GFLOP/s,
+         overhead: 50 us}
+  - {name: n1, like: n0}
+  - {name: n2, like: n0}
+  - {name: n3, like: n0}
+DRAFT
+links:
+  default: {latency: 50 us, bandwidth: 1 Gb/s}
+)";
+
+cluster::ClusterFile fileOf(bool draftNode) {
+  std::string whole(text);
+  whole.replace(whole.find("DRAFT"), 5,
+                draftNode ? "  - {name: d, like: n0, draft: true}" : "");
+  Expected<cluster::ClusterFile> file =
+      cluster::parseClusterFile(whole, "four.yaml");
+  EXPECT_TRUE(file) << file.status().message();
+  return file.take();
+}
+
+TEST(SimulationPlanTest, StagesTakeWhatTheCostModelSays) {
+  cluster::ClusterFile file = fileOf(true);
+  PlanOptions options;
+  options.stages = 4;
+  options.context = 512;
+  Expected<SimulationPlan> plan = planSimulation(file, options);
+  ASSERT_TRUE(plan) << plan.status().message();
+  EXPECT_EQ(plan->target, "big");
+  EXPECT_EQ(plan->draft, "small");
+  EXPECT_EQ(plan->places,
+            (std::vector<std::string>{"d", "n0", "n1", "n2", "n3"}));
+  ASSERT_EQ(plan->config.stages.size(), 4u);
+  cluster::ModelCost model = file.findModel("big")->cost();
+  for (size_t s = 0; s < 4; ++s) {
+    const cluster::StagePlan &stage = plan->partition.stages[s];
+    cluster::StageCost cost(model, stage.range,
+                            file.cluster.device(stage.place));
+    for (int64_t rows : {1, 7, 64})
+      EXPECT_EQ(plan->config.stages[s].step(rows),
+                cost.time({rows, rows, 512}));
+    // A chunk of a prompt wants one output only.
+    EXPECT_NEAR(
+        static_cast<double>(plan->config.stages[s].step(100, 1).count()),
+        static_cast<double>(cost.time({100, 1, 512}).count()), 2);
+  }
+  EXPECT_EQ(plan->config.rowBytes, 4096 * 4);
+  const LinkTimes &link = plan->config.links[1 * 5 + 2];
+  EXPECT_EQ(link.latency, std::chrono::microseconds(50));
+  EXPECT_DOUBLE_EQ(link.bytesPerSecond, 125e6);
+}
+
+TEST(SimulationPlanTest, PromptChunksKeepTheLatency) {
+  PlanOptions options;
+  options.stages = 4;
+  Expected<SimulationPlan> plan = planSimulation(fileOf(true), options);
+  ASSERT_TRUE(plan) << plan.status().message();
+  int64_t chunk = plan->config.head.prefillRows;
+  EXPECT_GE(chunk, 1);
+  EXPECT_LE(chunk, 512);
+  options.maxLatency = Time(0);
+  plan = planSimulation(fileOf(true), options);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->config.head.prefillRows, 512);
+}
+
+TEST(SimulationPlanTest, ThePlainPipelineIsPredictedByThePlanningModel) {
+  PlanOptions options;
+  options.stages = 4;
+  Expected<SimulationPlan> plan = planSimulation(fileOf(true), options);
+  ASSERT_TRUE(plan) << plan.status().message();
+  SimulationConfig config = plan->config;
+  config.speculation.mode = SpeculationMode::Off;
+  SimRequest request;
+  request.spec.prompt.assign(16, 3);
+  request.spec.maxTokens = 32;
+  config.requests.push_back(request);
+  setLimits(config);
+  Expected<SimulationResult> result = simulate(config);
+  ASSERT_TRUE(result) << result.status().message();
+  EXPECT_NEAR(result->tokensPerSecond() / plan->planned(0), 1, 0.02);
+}
+
+TEST(SimulationPlanTest, TheDraftNeedsANodeOrShares) {
+  PlanOptions options;
+  options.stages = 4;
+  Expected<SimulationPlan> plan = planSimulation(fileOf(false), options);
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.status().message().find("draft: true"), std::string::npos);
+  options.placement = SimPlacement::Head;
+  plan = planSimulation(fileOf(false), options);
+  ASSERT_TRUE(plan) << plan.status().message();
+  EXPECT_EQ(plan->places.size(), 4u);
+  options.placement = SimPlacement::None;
+  plan = planSimulation(fileOf(true), options);
+  ASSERT_TRUE(plan) << plan.status().message();
+  EXPECT_EQ(plan->places[0], "n0");
+}
+
+TEST(SimulationPlanTest, UnknownModelsAreNamed) {
+  PlanOptions options;
+  options.target = "huge";
+  Expected<SimulationPlan> plan = planSimulation(fileOf(true), options);
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.status().message().find("huge"), std::string::npos);
+}
+
+} // namespace

@@ -1,0 +1,57 @@
+//===- TraceEvent.h - what happened on a rank, and when -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One record for each thing worth seeing: plain numbers of a fixed size, so
+// that a rank can keep a bounded buffer of them without formatting or
+// allocating, and send it to the rank that writes the file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_TRACE_TRACEEVENT_H
+#define SLUICE_RUNTIME_TRACE_TRACEEVENT_H
+
+#include "runtime/core/Head.h"
+#include "runtime/core/Rows.h"
+
+#include <cstdint>
+
+namespace sluice::trace {
+
+/// Within a rank, one below the other in the viewer.
+enum class Lane : uint8_t { Head, Draft, Stage };
+
+/// What happened, and what `values` are.
+enum class Kind : uint8_t {
+  Step,       ///< a span: rows, left (at checkpoints), step number
+  Checkpoint, ///< rows left, rows that go on
+  Message,    ///< a span, sent to arrived: peer, bytes, rows
+  Control,    ///< the same on the control lane: peer, bytes, request
+  Launch,     ///< to the first stage: request, rows, certain rows, first node
+  DraftAsked, ///< to the draft: request, rows, certain rows, first node
+  Cancel,     ///< decided by the head: request, epoch, confirmed node
+  CancelSeen, ///< reached the rank: request, epoch, confirmed node
+  Token,      ///< for the user: request, token
+  Finish,     ///< request, FinishReason
+  Policy,     ///< request, Verdict, depth, rows in the slot; and `chance`
+  Alive,      ///< a counter: guesses alive at the head
+  Door,       ///< a counter: frames waiting at the door
+};
+constexpr int kindCount = 13;
+
+struct TraceEvent {
+  Time begin{0};
+  Time duration{0}; ///< of spans
+  int64_t values[4] = {0, 0, 0, 0};
+  double chance = 0;
+  int32_t rank = 0;
+  Kind kind = Kind::Step;
+  Lane lane = Lane::Stage;
+};
+
+} // namespace sluice::trace
+
+#endif // SLUICE_RUNTIME_TRACE_TRACEEVENT_H

@@ -1,0 +1,80 @@
+// RUN: sluice-opt %s --convert-sluice-to-cpu --remarks-filter="convert-sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sluice-opt %s --convert-sluice-to-cpu --cse | FileCheck %s
+
+// At a checkpoint the step ends where no row lives. Where fewer do, what is used
+// behind it is moved in place: the residual and the activations, the quantised
+// copy of these, which the second half of the product reads too, and the table
+// of the rotation; but not the dead value %w0. From there on rows and outputs are
+// counted anew. It is a barrier itself: none stands before or behind it.
+
+// REMARK: [Analysis] step | Category:convert-sluice-to-cpu
+// REMARK-SAME: barriers=6, checkpoints=2
+
+!square = tensor<64x64x!sluice.block<q8_0>>
+!cache = !sluice.cache<kv_heads = 4, head_dim = 16>
+
+sluice.file @f path "model.gguf" size 1000000 identity "0123456789abcdef"
+sluice.weight @embd in @f at 0 stored f32 : tensor<100x64xf32>
+sluice.weight @w in @f at 0 stored q8_0 : !square
+
+// CHECK:       sluice.program @main step @main_step
+// CHECK-SAME:    checkpoints = 2
+
+// CHECK-LABEL: func.func @main_step(
+// CHECK-SAME:    %[[STEP:[a-z0-9]+]]: !llvm.ptr, %[[ROWS:[a-z0-9]+]]: i64, %[[OUTPUTS:[a-z0-9]+]]: i64, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %[[THREAD:[a-z0-9]+]]: i64, %[[THREADS:[a-z0-9]+]]: i64)
+// CHECK:         call @rows_embed_rope_table_rope_add_quantize(
+// CHECK-NEXT:    call @sluice_barrier
+// CHECK:         call @sluice_linear({{.*}}, %c0_i64, %c48_i64, %[[ROWS]], %[[THREAD]], %[[THREADS]])
+// CHECK-NEXT:    %[[LIVING:.*]] = call @sluice_checkpoint(%[[STEP]], %[[THREAD]])
+// CHECK-NEXT:    %[[OVER:.*]] = arith.cmpi eq, %[[LIVING]], %c0_i64
+// CHECK-NEXT:    cf.cond_br %[[OVER]], ^[[EXIT:.*]], ^[[NEXT:.*]]
+// CHECK:       ^[[NEXT]]:
+// CHECK:         %[[FEWER:.*]] = arith.cmpi ne, %[[LIVING]], %[[ROWS]]
+// CHECK:         %[[LEFT:.*]] = scf.if %[[FEWER]] -> (i64) {
+// CHECK-NEXT:      func.call @sluice_move_rows(%[[STEP]], %{{.*}}, %c64_i64, %[[THREAD]], %[[THREADS]])
+// CHECK:           func.call @sluice_move_rows(%[[STEP]], %{{.*}}, %c16_i64, %[[THREAD]], %[[THREADS]])
+// CHECK:           func.call @sluice_move_rows(%[[STEP]], %{{.*}}, %c24_i64, %[[THREAD]], %[[THREADS]])
+// CHECK:           func.call @sluice_move_rows(%[[STEP]], %{{.*}}, %c48_i64, %[[THREAD]], %[[THREADS]])
+// CHECK-NEXT:      func.call @sluice_barrier
+// CHECK-NEXT:      %[[COUNT:.*]] = func.call @sluice_outputs(%[[STEP]])
+// CHECK-NEXT:      scf.yield %[[COUNT]]
+// CHECK:         } else {
+// CHECK-NEXT:      scf.yield %[[OUTPUTS]]
+// CHECK-NOT:     call @sluice_barrier
+// CHECK:         call @sluice_linear({{.*}}, %c48_i64, %c64_i64, %[[LIVING]], %[[THREAD]], %[[THREADS]])
+// CHECK:         %[[PRODUCT:.*]] = arith.muli %[[LIVING]], %[[THREAD]]
+// CHECK-NEXT:    arith.divui %[[PRODUCT]], %[[THREADS]]
+// CHECK:         call @rows_concat_rope
+// CHECK:         call @sluice_append({{.*}}, %[[LIVING]],
+// CHECK:         arith.muli %[[LEFT]], %[[THREAD]]
+// CHECK:         call @rows_select_outputs
+// CHECK-NEXT:    %[[LAST:.*]] = call @sluice_checkpoint
+// CHECK:         scf.if
+// CHECK-NEXT:      func.call @sluice_move_outputs(%[[STEP]], %{{.*}}, %c64_i64, %[[THREAD]], %[[THREADS]])
+// CHECK-NEXT:      func.call @sluice_barrier
+// CHECK:         return
+// CHECK:       ^[[EXIT]]:
+// CHECK-NEXT:    return
+sluice.model @main(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "tiny", vocab_size = 64,
+    context_length = 100} {
+  %embd = sluice.param @embd : tensor<100x64xf32>
+  %h = sluice.embed %batch, %embd by position : tensor<100x64xf32> -> tensor<?x64xf32>
+  %h1, %b1 = sluice.layer 0 (%x = %h) : tensor<?x64xf32>, !sluice.batch {
+    %w = sluice.param @w : !square
+    %c = sluice.layer_cache : !cache
+    %k = sluice.rope %x, %batch half heads 4 head_dim 16 rotary_dim 16 base 10000.0 : tensor<?x64xf32>
+    %w0 = sluice.add %k, %x : tensor<?x64xf32>
+    %y0 = sluice.linear %x, %w columns 0 to 48 : tensor<?x64xf32>, !square -> tensor<?x48xf32>
+    %b, %x1, %w1, %y1 = sluice.checkpoint %batch, %x, %w0, %y0 : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x48xf32>
+    %y2 = sluice.linear %x1, %w columns 48 to 64 : tensor<?x64xf32>, !square -> tensor<?x16xf32>
+    %y = sluice.concat %y1, %y2 : tensor<?x48xf32>, tensor<?x16xf32> -> tensor<?x64xf32>
+    %q = sluice.rope %y, %b half heads 4 head_dim 16 rotary_dim 16 base 10000.0 : tensor<?x64xf32>
+    %a = sluice.attend %q, %q, %q, %c, %b heads 4 scale 0.25 : tensor<?x64xf32>, tensor<?x64xf32>, !cache
+    %z = sluice.add %x1, %a : tensor<?x64xf32>
+    sluice.yield %z, %b : tensor<?x64xf32>
+  }
+  %s = sluice.select_outputs %h1, %b1 : tensor<?x64xf32>
+  %b2, %last = sluice.checkpoint %b1, %s : tensor<?x64xf32>
+  sluice.return %last : tensor<?x64xf32>
+}

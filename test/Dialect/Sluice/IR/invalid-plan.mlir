@@ -1,0 +1,419 @@
+// RUN: sluice-opt %s --split-input-file --verify-diagnostics
+
+// Programs of several ranks, and plans that do not bring them together.
+
+func.func private @main_step()
+// program_c4: without output
+// expected-error @+1 {{has an offset of logits, but no output}}
+sluice.program @main step @main_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 16, caches = [],
+  rope_tables = [], weights = [], has_output = false}
+
+// -----
+
+func.func private @main_step()
+// program_c7
+// expected-error @+1 {{has a negative first layer or number of checkpoints}}
+sluice.program @main step @main_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], checkpoints = -1}
+
+// -----
+
+func.func private @main_step()
+// program_c7: with the embedding
+// expected-error @+1 {{has the embedding, but starts with layer 2}}
+sluice.program @main step @main_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], first_layer = 2}
+
+// -----
+
+func.func private @main_step()
+// program_c8
+// expected-error @+1 {{has costs for 2 row counts, expected 10}}
+sluice.program @main step @main_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], costs = array<i64: 1, 2>}
+
+// -----
+
+func.func private @main_step()
+// program_c8: step_rows
+// expected-error @+1 {{step_rows must be positive, got 0}}
+sluice.program @main step @main_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], step_rows = 0}
+
+// -----
+
+func.func private @main_step()
+// program_c9
+// expected-error @+1 {{@r0 is not a sluice.rank}}
+sluice.program @main step @main_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+func.func private @d_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0,
+  has_output = false}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1,
+  has_embedding = false, first_layer = 2}
+sluice.program @d step @d_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// plan_c1
+// expected-error @+1 {{@r2 is not a sluice.rank}}
+sluice.plan head(@r2) stages [@a, @b]
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+func.func private @d_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0,
+  has_output = false}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1,
+  has_embedding = false, first_layer = 2}
+sluice.program @d step @d_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// plan_c2
+// expected-error @+1 {{@c is not a sluice.program}}
+sluice.plan head(@r0) stages [@a, @c]
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+func.func private @d_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0,
+  has_output = false}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1,
+  has_embedding = false, first_layer = 2}
+sluice.program @d step @d_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// plan_c2: some
+// expected-error @+1 {{has no stages}}
+sluice.plan head(@r0) stages []
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+func.func private @d_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0,
+  has_output = false}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1,
+  has_embedding = false, first_layer = 2}
+sluice.program @d step @d_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// plan_c2: once each
+// expected-error @+1 {{@a has no rank, or is there twice}}
+sluice.plan head(@r0) stages [@a, @a]
+
+// -----
+
+func.func private @a_step()
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+// plan_c2: with a rank
+// expected-error @+1 {{@a has no rank, or is there twice}}
+sluice.plan head(@r0) stages [@a]
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+func.func private @d_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0,
+  has_output = false}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1,
+  has_embedding = false, first_layer = 2}
+sluice.program @d step @d_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// plan_c3
+// expected-error @+1 {{the program "a" has not the ends that its place among the stages asks for}}
+sluice.plan head(@r0) stages [@a]
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+func.func private @d_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0,
+  has_output = false}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1,
+  has_embedding = false, first_layer = 3}
+sluice.program @d step @d_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// plan_c3: layers
+// expected-error @+1 {{the program "b" starts with layer 3, expected 2}}
+sluice.plan head(@r0) stages [@a, @b]
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+func.func private @d_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0,
+  has_output = false}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 16,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1,
+  has_embedding = false, first_layer = 2}
+sluice.program @d step @d_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// plan_c3: of one model
+// expected-error @+1 {{the program "b" is of another model than the first}}
+sluice.plan head(@r0) stages [@a, @b]
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+func.func private @d_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0,
+  has_output = false}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1,
+  has_embedding = false, first_layer = 2}
+sluice.program @d step @d_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// plan_c4
+// expected-error @+1 {{@b is not a whole model of the stages' vocabulary at the head's rank}}
+sluice.plan head(@r0) stages [@a, @b]
+  draft(@b) placement(own) depth 4 width 1
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+func.func private @d_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0,
+  has_output = false}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1,
+  has_embedding = false, first_layer = 2}
+sluice.program @d step @d_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// plan_c4: at the head's rank
+// expected-error @+1 {{@d is not a whole model of the stages' vocabulary at the head's rank}}
+sluice.plan head(@r1) stages [@a, @b]
+  draft(@d) placement(own) depth 4 width 1
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+func.func private @d_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0,
+  has_output = false}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1,
+  has_embedding = false, first_layer = 2}
+sluice.program @d step @d_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// plan_c5
+// expected-error @+1 {{depth must be 1 to 1024 and width 1 to 64, got 4 and 0}}
+sluice.plan head(@r0) stages [@a, @b]
+  draft(@d) placement(own) depth 4 width 0
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+func.func private @d_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0,
+  has_output = false}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1,
+  has_embedding = false, first_layer = 2}
+sluice.program @d step @d_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// plan_c5: all or none
+// expected-error @+1 {{needs a draft with placement, depth and width, or none of them}}
+sluice.plan head(@r0) stages [@a, @b] {depth = 4 : i64}
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+func.func private @d_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0,
+  has_output = false}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1,
+  has_embedding = false, first_layer = 2}
+sluice.program @d step @d_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+// plan_c5: latency
+// expected-error @+1 {{max_latency_us must be positive}}
+sluice.plan head(@r0) stages [@a, @b] {max_latency_us = 0 : i64}

@@ -1,0 +1,318 @@
+// RUN: sed "s#INPUTS#%S/Inputs#" %s | sluice-opt --split-input-file --verify-diagnostics --sluice-insert-speculation --mlir-print-op-on-diagnostic=false
+// RUN: not sluice-opt %s --sluice-insert-speculation=draft=other --split-input-file --mlir-print-op-on-diagnostic=false 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not sluice-opt %s --sluice-insert-speculation=depth=0 --split-input-file --mlir-print-op-on-diagnostic=false 2>&1 | FileCheck %s --check-prefix=DEPTH
+
+// Drafts whose tokens are not the target's: the first difference is named.
+
+// NONE: there is no sluice.model @other
+// DEPTH: 'sluice.speculate' op depth must be 1 to 1024 and width 1 to 64, got 0 and 4
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// expected-warning @+1 {{draft: positions from 2 on are not guessed: the draft's context ends there, the target's at 4}}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 2} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %logits : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.weight @table9 in @f0 at 0 stored f32 : tensor<9x8xf32>
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// expected-error @+1 {{draft: the vocabulary has 9 tokens, the target's 8}}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 9,
+    context_length = 4} {
+  %table = sluice.param @table9 : tensor<9x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<9x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<9x8xf32> -> tensor<?x9xf32>
+  sluice.return %logits : tensor<?x9xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.file @f1 path "INPUTS/tokenizer/tokenizer.json"
+  size 284 identity "47db5fd62c81389b"
+sluice.file @f2 path "INPUTS/other-tokenizer/tokenizer.json"
+  size 291 identity "04723bbf739c5ffc"
+sluice.tokenizer @tokenizer from @f1 source tokenizer_json
+sluice.tokenizer @draft.tokenizer from @f2 source tokenizer_json
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// expected-error @+1 {{draft: token 4 is '\xc3\xa9\x0a', the target's is 'e'}}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %logits : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.file @f1 path "INPUTS/tokenizer/tokenizer.json"
+  size 284 identity "47db5fd62c81389b"
+sluice.file @f2 path "INPUTS/short-tokenizer/tokenizer.json"
+  size 273 identity "e53a0aa530501fb5"
+sluice.tokenizer @tokenizer from @f1 source tokenizer_json
+sluice.tokenizer @draft.tokenizer from @f2 source tokenizer_json
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// expected-error @+1 {{draft: the tokenizer has 7 tokens, the target's 8}}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %logits : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.file @f1 path "INPUTS/tokenizer/tokenizer.json"
+  size 284 identity "47db5fd62c81389b"
+sluice.tokenizer @tokenizer from @f1 source tokenizer_json
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// expected-error @+1 {{draft: it has no tokenizer, the target has one}}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %logits : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.file @f1 path "INPUTS/tokenizer/tokenizer.json"
+  size 284 identity "47db5fd62c81389b"
+sluice.tokenizer @draft.tokenizer from @f1 source tokenizer_json
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// expected-error @+1 {{draft: it has a tokenizer, the target has none}}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %logits : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.tokenizer @draft.tokenizer from @f0 source tokenizer_json
+sluice.file @f1 path "INPUTS/tokenizer/tokenizer.json"
+  size 284 identity "47db5fd62c81389b"
+sluice.tokenizer @tokenizer from @f1 source tokenizer_json
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// expected-error @+1 {{draft: model.gguf: cannot open}}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %logits : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.tokenizer @first from @f0 source tokenizer_json
+// expected-error @+1 {{is the second tokenizer of one model}}
+sluice.tokenizer @tokenizer from @f0 source tokenizer_json
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %logits : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %logits : tensor<?x8xf32>
+}
+// expected-error @+1 {{has a draft already}}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %guesses = sluice.speculate draft(@draft) behind(%run) placement(own)
+    depth 4 width 1 : !sluice.guesses
+  %n = sluice.verify %run, %guesses : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+// expected-error @+1 {{expected one sluice.generate, found 0}}
+module {
+}

@@ -1,0 +1,50 @@
+// RUN: sluice-opt %s --sluice-verify-phase=phase=pipeline | FileCheck %s
+
+// A module of the phase `pipeline`, with a draft, goes through unchanged.
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+// CHECK: sluice.stage @main.s0
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %b1, %h1 = sluice.checkpoint %batch, %h : tensor<?x8xf32>
+  sluice.forward %h1 : tensor<?x8xf32>
+}
+sluice.stage @main.s1 on(#sluice.place<node = "n1", device = 0>)
+    (%batch: !sluice.batch, %h: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %h1, %b1 = sluice.layer 0 (%x = %h) : tensor<?x8xf32>, !sluice.batch {
+    %cache = sluice.layer_cache : !sluice.cache<kv_heads = 1, head_dim = 8>
+    %a = sluice.attend %x, %x, %x, %cache, %batch heads 1 scale 1.0
+      : tensor<?x8xf32>, tensor<?x8xf32>,
+        !sluice.cache<kv_heads = 1, head_dim = 8>
+    %b, %a1 = sluice.checkpoint %batch, %a : tensor<?x8xf32>
+    sluice.yield %a1, %b : tensor<?x8xf32>
+  }
+  %table = sluice.param @table : tensor<8x8xf32>
+  %logits = sluice.linear %h1, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %logits : tensor<?x8xf32>
+}
+// CHECK: sluice.pipeline @main
+sluice.pipeline @main stages [@main.s0, @main.s1] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %h : tensor<?x8xf32>
+}
+// CHECK: sluice.generate @generate
+sluice.generate @generate target(@main) on(#sluice.place<node = "head", device = 0>) {
+  %run = sluice.launch @main : !sluice.run
+  %guesses = sluice.speculate draft(@draft) behind(%run) placement(own)
+    depth 4 width 2 : !sluice.guesses
+  %n = sluice.verify %run, %guesses : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}

@@ -1,0 +1,241 @@
+//===- Options.cpp - what users ask the simulator for ---------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <sstream>
+
+using namespace sluice;
+using namespace sluice::simulator;
+
+namespace {
+
+constexpr int usageError = 2;
+
+/// A check that help texts do not spell out; its errors do.
+template <typename T> CLI::Validator within(T low, T high) {
+  return CLI::Range(low, high).description("");
+}
+
+/// An option that takes one of the names.
+template <typename T, typename Take>
+CLI::Option *addChoice(CLI::App &app, const std::string &name,
+                       const std::map<std::string, T> &choices, Take take,
+                       const std::string &help) {
+  std::string list;
+  for (const auto &[choice, value] : choices)
+    list += (list.empty() ? "" : "|") + choice;
+  return app
+      .add_option_function<std::string>(
+          name, [choices, take](const std::string &c) { take(choices.at(c)); },
+          help)
+      ->type_name(list)
+      ->check(CLI::IsMember(choices).description(""));
+}
+
+CLI::Option *addNumber(CLI::App &app, const std::string &name, int64_t &value,
+                       int64_t low, int64_t high, const std::string &help) {
+  return app.add_option(name, value, help)
+      ->type_name("N")
+      ->check(within(low, high))
+      ->capture_default_str();
+}
+
+void addModel(CLI::App &app, Options &options) {
+  app.add_option("cluster", options.clusterFile,
+                 "A description of the machines (docs/Clusters.md)")
+      ->type_name("CLUSTER.yaml");
+  app.add_option("--model", options.plan.target,
+                 "The described target; default: the file's")
+      ->type_name("NAME");
+  app.add_option("--draft", options.plan.draft,
+                 "The described draft; default: the file's")
+      ->type_name("NAME");
+  addNumber(app, "--stages", options.plan.stages, 0, cluster::maxStages,
+            "Stages; 0: as many as are best");
+  addChoice<sim::SimPlacement>(
+      app, "--draft-placement",
+      {{"own", sim::SimPlacement::Own},
+       {"head", sim::SimPlacement::Head},
+       {"none", sim::SimPlacement::None}},
+      [&](sim::SimPlacement place) { options.plan.placement = place; },
+      "Where the draft is: on a rank with the head, beside the first stage, "
+      "or nowhere; default: own");
+  addNumber(app, "--tokens", options.tokens, 1, 1 << 20, "Tokens to generate");
+  addNumber(app, "--prompt-tokens", options.promptTokens, 1, 1 << 20,
+            "Tokens of the prompt");
+  addNumber(app, "--context", options.plan.context, 2, 1 << 20,
+            "Positions that each row attends to, for times and memory");
+  addNumber(app, "--prefill-rows", options.plan.prefillRows, 1, 1 << 16,
+            "Prompt rows of a step, where the latency allows so many");
+  app.add_option_function<int64_t>(
+         "--max-latency-us",
+         [&](int64_t micros) {
+           options.plan.maxLatency = std::chrono::microseconds(micros);
+         },
+         "Longest stretch of a step without a checkpoint; 0: no checkpoints; "
+         "default: 500")
+      ->type_name("N")
+      ->check(within<int64_t>(0, 1 << 30));
+  addChoice<int64_t>(
+      app, "--activations", {{"f32", 4}, {"bf16", 2}, {"f16", 2}},
+      [&](int64_t bytes) { options.plan.activationBytes = bytes; },
+      "How rows travel between stages; default: f32");
+  app.add_option("--head-us", options.headMicros,
+                 "What each event costs the head's thread")
+      ->type_name("X")
+      ->check(within(0.0, 1e6))
+      ->capture_default_str();
+}
+
+void addSpeculation(CLI::App &app, Options &options) {
+  const char *group = "Speculation";
+  SpeculationOptions &speculation = options.speculation;
+  addChoice<SpeculationMode>(
+      app, "--speculate",
+      {{"off", SpeculationMode::Off},
+       {"sync", SpeculationMode::Sync},
+       {"async", SpeculationMode::Async}},
+      [&](SpeculationMode mode) { options.mode = mode; },
+      "off: the plain pipeline; sync: draft, verify as one batch, repeat; "
+      "async: guesses in flight all the time; default: async where there is a "
+      "draft")
+      ->group(group);
+  app.add_option("--acceptance", options.acceptance,
+                 "How often the draft's first candidate is right; each "
+                 "further one is with 0.385 of that of what remains")
+      ->type_name("A")
+      ->check(within(0.0, 1.0))
+      ->capture_default_str()
+      ->group(group);
+  addChoice<sim::Confidence>(
+      app, "--confidence",
+      {{"calibrated", sim::Confidence::Calibrated},
+       {"uninformative", sim::Confidence::Uninformative}},
+      [&](sim::Confidence kind) { options.confidence = kind; },
+      "What the draft says of its candidates: the chance that they are right, "
+      "or halves whatever they are; default: calibrated")
+      ->group(group);
+  auto number = [&](const char *name, int64_t &value, int64_t high,
+                    const char *help) {
+    addNumber(app, name, value, 1, high, help)->group(group);
+  };
+  number("--depth", speculation.depth, 1024,
+         "Guesses on a path; sync: levels of each batch");
+  number("--width", speculation.width, 64,
+         "Candidates of a row; sync: guesses of a level");
+  number("--nodes", speculation.nodes, 4096, "Guesses in flight");
+  number("--draft-rows", speculation.draftRows, 64,
+         "Rows that the draft computes at once");
+  auto flag = [&](const char *name, auto set, const char *help) {
+    app.add_flag_callback(name, set, help)->group(group);
+  };
+  flag(
+      "--split-rows", [&] { speculation.splitRows = true; },
+      "With sync: each row leaves as a frame of its own");
+  flag(
+      "--no-cancel", [&] { speculation.cancel = false; },
+      "Do not tell stages what is dead");
+  flag(
+      "--no-continuous", [&] { speculation.continuous = false; },
+      "Guess nothing new while results are outstanding");
+  flag("--no-fuse", [&] { options.fuse = false; }, "One frame a step");
+  flag("--no-tree", [&] { speculation.width = 1; }, "As --width 1");
+}
+
+void addScenarios(CLI::App &app, Options &options) {
+  const char *group = "Scenarios from seeds, without a cluster";
+  app.add_flag("--faults", options.faults,
+               "Delay messages, slow steps, and lose, delay and double cancels")
+      ->group(group);
+  app.add_option("--seeds", options.seeds,
+                 "Run so many small scenarios, from --seed on; tokens must be "
+                 "right and nothing held at the end in each")
+      ->type_name("N")
+      ->check(within<uint64_t>(1, uint64_t(1) << 40))
+      ->group(group);
+}
+
+ExitNow usage(const std::string &message) {
+  return {usageError, "", message + " (see sluice-sim --help)"};
+}
+
+/// Options that scenarios from seeds take.
+bool forScenarios(const std::string &name) {
+  return name == "--faults" || name == "--seeds" || name == "--seed" ||
+         name == "--json" || name == "--trace";
+}
+
+/// What the parser cannot know.
+std::optional<ExitNow> check(const Options &options, const CLI::App &app) {
+  bool scenarios = options.faults || options.seeds;
+  if (options.clusterFile.empty() && !scenarios)
+    return usage("a cluster file is needed, or --seeds or --faults");
+  if (!options.clusterFile.empty() && scenarios)
+    return usage("--seeds and --faults run scenarios of their own, without a "
+                 "cluster");
+  if (scenarios)
+    for (const CLI::Option *option : app.get_options())
+      if (option->count() > 0 && !forScenarios(option->get_name()))
+        return usage(option->get_name() + ": scenarios choose that themselves");
+  if (options.seeds && !options.traceFile.empty())
+    return usage("--trace: of one run only, give --seed");
+  if (options.promptTokens + options.tokens > options.plan.context + 1)
+    return usage("--prompt-tokens and --tokens do not fit in --context " +
+                 std::to_string(options.plan.context));
+  if (options.plan.placement == sim::SimPlacement::None && options.mode &&
+      *options.mode != SpeculationMode::Off)
+    return usage("--speculate needs a draft, --draft-placement is none");
+  return std::nullopt;
+}
+
+std::string oneLine(std::string text) {
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  for (char &c : text)
+    if (c == '\n')
+      c = ' ';
+  return text;
+}
+
+} // namespace
+
+Options simulator::parseOptions(int argc, char **argv,
+                                std::optional<ExitNow> &exit) {
+  Options options;
+  CLI::App app("Runs the head and the stages of Sluice under virtual time: "
+               "predicts a pipeline on described machines, or tries small ones "
+               "with faults from seeds.",
+               "sluice-sim");
+  app.set_version_flag("--version", "sluice-sim " SLUICE_VERSION);
+  addModel(app, options);
+  addSpeculation(app, options);
+  addScenarios(app, options);
+  app.add_option("--seed", options.seed,
+                 "Of the oracles; of the (first) scenario")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--trace", options.traceFile,
+                 "Write what every rank did, for Perfetto or chrome://tracing")
+      ->type_name("FILE");
+  app.add_flag("--json", options.json, "Write one JSON object");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    std::ostringstream out, err;
+    if (app.exit(error, out, err) == 0)
+      exit = ExitNow{0, out.str(), ""};
+    else
+      exit = usage(oneLine(error.what()));
+    return options;
+  }
+  options.draftGiven = app.count("--draft") > 0;
+  exit = check(options, app);
+  return options;
+}

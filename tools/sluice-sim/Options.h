@@ -1,0 +1,56 @@
+//===- Options.h - what users ask the simulator for -----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_TOOLS_SLUICE_SIM_OPTIONS_H
+#define SLUICE_TOOLS_SLUICE_SIM_OPTIONS_H
+
+#include "runtime/sim/SimulationPlan.h"
+
+#include <optional>
+#include <string>
+
+namespace sluice::simulator {
+
+struct Options {
+  // A described cluster.
+  std::string clusterFile;
+  sim::PlanOptions plan;
+  bool draftGiven = false;
+  std::optional<SpeculationMode> mode;
+  SpeculationOptions speculation;
+  double acceptance = 0.8;
+  sim::Confidence confidence = sim::Confidence::Calibrated;
+  int64_t tokens = 128;
+  int64_t promptTokens = 64;
+  bool fuse = true;
+  double headMicros = 20;
+  std::string traceFile;
+
+  // Scenarios from seeds.
+  bool faults = false;
+  std::optional<uint64_t> seeds; ///< how many
+
+  uint64_t seed = 1;
+  bool json = false;
+
+  /// Whether scenarios are run, and not a cluster.
+  bool runsScenarios() const { return clusterFile.empty(); }
+};
+
+/// What to do instead of running: say something and end.
+struct ExitNow {
+  int code = 0;
+  std::string output; ///< for stdout
+  std::string error;  ///< one line for stderr
+};
+
+/// Reads the command line. `exit` is set for --help, --version and wrong usage.
+Options parseOptions(int argc, char **argv, std::optional<ExitNow> &exit);
+
+} // namespace sluice::simulator
+
+#endif // SLUICE_TOOLS_SLUICE_SIM_OPTIONS_H

@@ -1,0 +1,159 @@
+//===- sluice-sim.cpp - head and stages under virtual time ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "Report.h"
+
+#include "runtime/base/StandardOutput.h"
+#include "runtime/sim/FaultScenario.h"
+
+using namespace sluice;
+using namespace sluice::simulator;
+
+/// The configuration of a run on a cluster, without a trace.
+static Expected<sim::SimulationConfig>
+configure(const Options &options, const sim::SimulationPlan &plan) {
+  sim::SimulationConfig config = plan.config;
+  bool hasDraft = config.placement != sim::SimPlacement::None;
+  config.speculation = options.speculation;
+  config.speculation.mode = options.mode.value_or(
+      hasDraft ? SpeculationMode::Async : SpeculationMode::Off);
+  config.acceptance = options.acceptance;
+  config.confidence = options.confidence;
+  config.seed = options.seed;
+  config.headDecision = Time(static_cast<int64_t>(options.headMicros * 1000));
+  config.stageLimits.fuse = options.fuse;
+  sim::SimRequest request;
+  request.spec.prompt.assign(static_cast<size_t>(options.promptTokens), 1);
+  request.spec.maxTokens = options.tokens;
+  config.requests.push_back(std::move(request));
+  sim::setLimits(config);
+  return config;
+}
+
+/// Runs with a trace, if one is wanted.
+static Expected<sim::SimulationResult> runTraced(sim::SimulationConfig &config,
+                                                 const std::string &traceFile) {
+  if (traceFile.empty())
+    return sim::simulate(config);
+  Expected<trace::TraceWriter> writer = trace::TraceWriter::create(traceFile);
+  if (!writer)
+    return writer.status();
+  config.trace = &*writer;
+  config.policyNotes = true;
+  Expected<sim::SimulationResult> result = sim::simulate(config);
+  // Also of a run that failed: that is when one wants to see it.
+  if (Status s = writer->finish(); !s.ok() && result)
+    return s;
+  return result;
+}
+
+static Status runCluster(Options options) {
+  Expected<cluster::ClusterFile> file =
+      cluster::readClusterFile(options.clusterFile);
+  if (!file)
+    return file.status();
+  bool draftKnown = options.draftGiven || !file->draft.empty();
+  if (!draftKnown && options.plan.placement != sim::SimPlacement::None) {
+    if (options.mode.value_or(SpeculationMode::Off) != SpeculationMode::Off)
+      return failure("--speculate needs a draft: --draft NAME");
+    options.plan.placement = sim::SimPlacement::None;
+  }
+  if (options.plan.target.empty() && file->target.empty())
+    return failure(options.clusterFile, " names no target: --model NAME");
+  Expected<sim::SimulationPlan> plan = sim::planSimulation(*file, options.plan);
+  if (!plan)
+    return plan.status().withContext(options.clusterFile);
+  Expected<sim::SimulationConfig> config = configure(options, *plan);
+  if (!config)
+    return config.status();
+  Expected<sim::SimulationResult> result =
+      runTraced(*config, options.traceFile);
+  if (!result)
+    return result.status();
+  return writeOutput(options.json ? reportJson(*plan, *config, *result)
+                                  : reportText(*plan, *config, *result));
+}
+
+/// What many runs add up to.
+struct Totals {
+  uint64_t runs = 0, events = 0, tokens = 0, requests = 0;
+  uint64_t launched = 0, cancelled = 0, epochs = 0;
+
+  void add(const sim::SimulationResult &result) {
+    ++runs;
+    events += result.events;
+    for (const sim::RequestOutcome &request : result.requests)
+      tokens += request.tokens.size();
+    requests += result.requests.size();
+    launched += static_cast<uint64_t>(result.speculation.launched);
+    cancelled += static_cast<uint64_t>(result.speculation.cancelled);
+    epochs += static_cast<uint64_t>(result.speculation.epochs);
+  }
+  std::string json() const;
+  std::string text() const;
+};
+
+std::string Totals::json() const {
+  std::string out = "{\"runs\": " + std::to_string(runs);
+  auto add = [&](const char *name, uint64_t value) {
+    out += std::string(", \"") + name + "\": " + std::to_string(value);
+  };
+  add("failures", 0);
+  add("requests", requests);
+  add("tokens", tokens);
+  add("launched", launched);
+  add("cancelled", cancelled);
+  add("epochs", epochs);
+  add("events", events);
+  return out + "}\n";
+}
+
+std::string Totals::text() const {
+  return std::to_string(runs) +
+         " runs: tokens right and nothing held at the end in each; " +
+         std::to_string(requests) + " requests, " + std::to_string(tokens) +
+         " tokens, " + std::to_string(launched) + " guesses, " +
+         std::to_string(cancelled) + " cancelled\n";
+}
+
+static Status runScenarios(const Options &options) {
+  Totals totals;
+  uint64_t count = options.seeds.value_or(1);
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t seed = options.seed + i;
+    sim::SimulationConfig config = sim::makeScenario(seed, options.faults);
+    Expected<sim::SimulationResult> result =
+        runTraced(config, options.traceFile);
+    if (!result)
+      return failure("seed ", seed, ": ", result.status().message(), " (",
+                     sim::describeScenario(config), "); again: sluice-sim ",
+                     options.faults ? "--faults" : "--seeds 1", " --seed ",
+                     seed);
+    totals.add(*result);
+  }
+  return writeOutput(options.json ? totals.json() : totals.text());
+}
+
+int main(int argc, char **argv) {
+  std::optional<ExitNow> exit;
+  Options options = parseOptions(argc, argv, exit);
+  if (exit) {
+    Status written =
+        exit->output.empty() ? Status() : writeOutput(exit->output);
+    if (!exit->error.empty())
+      writeNote("sluice-sim: " + exit->error);
+    if (!written.ok())
+      writeNote("sluice-sim: " + written.message());
+    return written.ok() ? exit->code : 1;
+  }
+  Status status =
+      options.runsScenarios() ? runScenarios(options) : runCluster(options);
+  if (!status.ok())
+    writeNote("sluice-sim: " + status.message());
+  return status.ok() ? 0 : 1;
+}
