@@ -51,5 +51,9 @@ def cpu_features():
 
 
 config.available_features.update(cpu_features())
+for mpi, mpirun in config.sluice_mpirun.items():
+    config.substitutions.append((f"%mpirun_{mpi}", shlex.quote(mpirun)))
+    if os.access(mpirun, os.X_OK):
+        config.available_features.add(f"mpirun-{mpi}")
 if config.sluice_sanitizer:
     config.available_features.add("sanitizer")

@@ -244,8 +244,8 @@ Expected<Cluster> sluice::fromSystemSpec(TargetSystemSpecAttr spec) {
     Reader reader(links.getEntries(), "'links'", status);
     auto name = reader.take<StringAttr>("cluster");
     ClusterBuilder builder(name ? name.str() : "");
-    if (Status nodes = readNodes(spec, builder); !nodes.ok())
-      return nodes;
+    if (status = readNodes(spec, builder); !status.ok())
+      return status;
     auto check = [&](const Status &added) {
       if (!added.ok())
         reader.fail(added.message());

@@ -125,8 +125,8 @@ Expected<std::string> sluice::explainStages(ModuleOp module) {
     return rows.status();
 
   int64_t context = int64_t(pipeline.getContextLength());
-  Table table({"stage", "place", "layers", "weights", "step of 1 row",
-               "of 8 rows", "memory", "of", "checkpoints", "step rows"});
+  Table table({"stage", "place", "layers", "weights", "1 row", "8 rows",
+               "memory", "device", "checkpoints", "step rows"});
   double slowest = 0, sum = 0;
   for (const Line &row : *rows) {
     Expected<Place> place = fromPlaceAttr(*cluster, row.place);

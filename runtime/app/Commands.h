@@ -15,12 +15,17 @@
 namespace sluice::app {
 
 /// Each command writes its result to stdout and everything else to stderr, and
-/// returns the process's exit status. An error is the caller's to print.
+/// returns the process's exit status. An error is the caller's to print, by
+/// explainFailure().
 Expected<int> runGenerate(const ProgramImage &image,
                           const GenerateOptions &options,
                           std::chrono::steady_clock::time_point programStart);
 Expected<int> runScore(const ProgramImage &image, const ScoreOptions &options);
 Expected<int> runInfo(const ProgramImage &image, const InfoOptions &options);
+
+/// Writes why a command has failed as one line on stderr. Returns the process's
+/// exit status.
+int explainFailure(const Status &reason);
 
 /// All of main(): reads the command line, runs the command, prints an error as
 /// one line on stderr. Returns the exit status.

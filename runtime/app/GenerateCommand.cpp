@@ -199,6 +199,19 @@ Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
   }
 }
 
+/// Explains before it ends the job, because under MPI this process may not come
+/// back from that.
+int breakOff(PipelineSession &session, const Status &reason,
+             const std::optional<comm::MpiLaunch> &launch) {
+  // The head speaks for the job; another rank says which one it is.
+  bool isOther = launch && launch->rank > 0;
+  int code = explainFailure(
+      isOther ? reason.withContext("rank " + std::to_string(launch->rank))
+              : reason);
+  session.abort(reason);
+  return code;
+}
+
 Expected<int>
 GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
   PipelineNeeds needs;
@@ -209,25 +222,20 @@ GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
       return truth.status();
     needs.truth = truth.take();
   }
-  Expected<std::unique_ptr<PipelineSession>> session =
-      PipelineSession::create(engine, options.pipeline, needs, launch);
-  if (!session)
-    return session.status();
-  if (!(*session)->isHead()) {
-    Status served = (*session)->serve();
-    return served.ok() ? Expected<int>(0) : served;
+  PipelineSession session(engine, options.pipeline, needs);
+  if (Status s = session.open(launch); !s.ok())
+    return breakOff(session, s, launch);
+  if (!session.isHead()) {
+    Status served = session.serve();
+    return served.ok() ? 0 : breakOff(session, served, launch);
   }
-  PipelineStream stream((*session)->head(), generator.request());
+  PipelineStream stream(session.head(), generator.request());
   Expected<Generation> result = generate(stream);
-  if (!result) {
-    (*session)->abort(result.status());
-    return result.status();
-  }
-  Expected<PipelineOutcome> outcome = (*session)->shutDown();
-  if (!outcome) {
-    (*session)->abort(outcome.status());
-    return outcome.status();
-  }
+  if (!result)
+    return breakOff(session, result.status(), launch);
+  Expected<PipelineOutcome> outcome = session.shutDown();
+  if (!outcome)
+    return breakOff(session, outcome.status(), launch);
   return finish(*result, &*outcome);
 }
 

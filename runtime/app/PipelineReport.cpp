@@ -7,8 +7,6 @@
 
 #include "runtime/app/PipelineReport.h"
 
-#include "runtime/trace/TraceWriter.h"
-
 #include <algorithm>
 #include <cstdio>
 
@@ -114,23 +112,20 @@ std::string app::describeSpeculation(const PipelineOutcome &outcome) {
   return line;
 }
 
-Status app::writeTrace(const std::string &path,
+Status app::writeTrace(trace::TraceWriter &writer,
                        const std::vector<RankReport> &ranks,
                        const std::vector<std::string> &names) {
-  Expected<trace::TraceWriter> writer = trace::TraceWriter::create(path);
-  if (!writer)
-    return writer.status().withContext("--trace");
   // Times in the file begin with the first event.
   Time first = Time::max();
   for (const RankReport &rank : ranks)
     for (const trace::TraceEvent &event : rank.events)
       first = std::min(first, event.begin);
   for (size_t rank = 0; rank < names.size(); ++rank)
-    writer->nameRank(int32_t(rank), names[rank]);
+    writer.nameRank(int32_t(rank), names[rank]);
   for (const RankReport &rank : ranks)
     for (trace::TraceEvent event : rank.events) {
       event.begin -= first;
-      writer->write(event);
+      writer.write(event);
     }
-  return writer->finish().withContext("--trace");
+  return writer.finish().withContext("--trace");
 }

@@ -15,6 +15,7 @@
 #include "runtime/app/JsonWriter.h"
 #include "runtime/core/Head.h"
 #include "runtime/pipeline/Report.h"
+#include "runtime/trace/TraceWriter.h"
 
 #include <string>
 #include <vector>
@@ -33,8 +34,8 @@ void writePipelineReport(JsonWriter &json, const PipelineOutcome &outcome);
 /// One line: "speculation: 312 guesses, 198 accepted (63.5 %), ...".
 std::string describeSpeculation(const PipelineOutcome &outcome);
 
-/// Writes all events to a file for Perfetto. `names[r]` says what rank r is.
-Status writeTrace(const std::string &path,
+/// Writes all events and ends the file. `names[r]` says what rank r is.
+Status writeTrace(trace::TraceWriter &writer,
                   const std::vector<pipeline::RankReport> &ranks,
                   const std::vector<std::string> &names);
 

@@ -58,7 +58,9 @@ bool PipelineSession::isWanted(const ExecutableDescriptor &executable,
                                const std::optional<comm::MpiLaunch> &launch) {
   return executable.plan.ranks.size() > 1 || executable.plan.draft ||
          options.oracleAcceptance || !options.emulate.empty() ||
-         !options.traceFile.empty() || (launch && launch->size > 1);
+         !options.traceFile.empty() || (launch && launch->size > 1) ||
+         (options.modeGiven &&
+          options.speculation.mode != SpeculationMode::Off);
 }
 
 PipelineSession::PipelineSession(Engine &engine, const PipelineOptions &options,
@@ -71,24 +73,17 @@ PipelineSession::~PipelineSession() {
     server.join();
 }
 
-Expected<std::unique_ptr<PipelineSession>>
-PipelineSession::create(Engine &engine, const PipelineOptions &options,
-                        const PipelineNeeds &needs,
-                        const std::optional<comm::MpiLaunch> &launch) {
-  std::unique_ptr<PipelineSession> session(
-      new PipelineSession(engine, options, needs));
-  if (Status s = session->settleOptions(); !s.ok())
+Status PipelineSession::open(const std::optional<comm::MpiLaunch> &launch) {
+  if (Status s = settleOptions(); !s.ok())
     return s;
-  if (Status s = session->emulate(); !s.ok())
+  if (Status s = emulate(); !s.ok())
     return s;
-  if (Status s = session->connect(launch); !s.ok())
+  if (!launch || launch->rank == 0)
+    if (Status s = openTrace(); !s.ok())
+      return s;
+  if (Status s = connect(launch); !s.ok())
     return s;
-  if (Status s = session->makeRanks(); !s.ok()) {
-    // The others must not wait for a rank that will never come.
-    session->communicators.front()->abort(s);
-    return s;
-  }
-  return session;
+  return makeRanks();
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,6 +100,13 @@ Status PipelineSession::settleOptions() {
   if (speculation.mode != SpeculationMode::Off && !hasDraft)
     return failure("--speculate: this program has no draft: compile it with "
                    "--draft");
+  for (const PlanRank &rank : plan.ranks)
+    if (std::count_if(rank.roles.begin(), rank.roles.end(),
+                      [](const RankRole &role) {
+                        return role.kind == RankRole::Kind::Stage;
+                      }) > 1)
+      return failure("this program's plan has several stages on one rank, "
+                     "which only run one after the other");
   if (plan.draft) {
     speculation.depth = plan.draft->depth;
     speculation.width = plan.draft->width;
@@ -152,6 +154,19 @@ Status PipelineSession::emulate() {
     return made.status().withContext("--emulate");
   emulation.emplace(made.take());
   settings.prefillRows = emulation->stepRows();
+  return {};
+}
+
+/// Before anything is computed, so that a path that cannot be written is not
+/// found out at the end.
+Status PipelineSession::openTrace() {
+  if (options.traceFile.empty())
+    return {};
+  Expected<trace::TraceWriter> made =
+      trace::TraceWriter::create(options.traceFile);
+  if (!made)
+    return made.status().withContext("--trace");
+  trace.emplace(made.take());
   return {};
 }
 
@@ -323,17 +338,21 @@ Expected<PipelineOutcome> PipelineSession::shutDown() {
   outcome.mode = settings.speculation.mode;
   outcome.speculation = ranks.front()->speculation();
   outcome.ranks = reports.take();
-  if (options.traceFile.empty())
+  if (!trace)
     return outcome;
   std::vector<std::string> names;
   for (const PlanRank &rank : plan.ranks)
     names.push_back("rank " + std::to_string(names.size()) + ": " +
                     describeRoles(rank));
-  if (Status s = writeTrace(options.traceFile, outcome.ranks, names); !s.ok())
+  if (Status s = writeTrace(*trace, outcome.ranks, names); !s.ok())
     return s;
   return outcome;
 }
 
 void PipelineSession::abort(const Status &reason) {
-  ranks.front()->abort(reason);
+  // The others must not wait for a rank that could not be made.
+  if (!ranks.empty())
+    ranks.front()->abort(reason);
+  else if (!communicators.empty())
+    communicators.front()->abort(reason);
 }

@@ -39,14 +39,17 @@ public:
                        const PipelineOptions &options,
                        const std::optional<comm::MpiLaunch> &launch);
 
-  /// Connects the ranks, loads the programs of those that are here, and starts
-  /// them. Errors: those of loading and of MPI; an MPI job of another size than
-  /// the plan's; options that do not fit the plan.
-  static Expected<std::unique_ptr<PipelineSession>>
-  create(Engine &engine, const PipelineOptions &options,
-         const PipelineNeeds &needs,
-         const std::optional<comm::MpiLaunch> &launch);
+  PipelineSession(Engine &engine, const PipelineOptions &options,
+                  const PipelineNeeds &needs);
+  /// Ends the job where it is still running; under MPI this process with it, so
+  /// say first what is to be said.
   ~PipelineSession();
+
+  /// Connects the ranks, loads the programs of those that are here, and starts
+  /// them; once. Errors: those of loading and of MPI; an MPI job of another
+  /// size than the plan's; options that do not fit the plan. After an error
+  /// only abort() is left.
+  Status open(const std::optional<comm::MpiLaunch> &launch);
 
   /// Whether this process has rank 0; otherwise all it does is serve().
   bool isHead() const { return here == 0; }
@@ -60,14 +63,14 @@ public:
   /// one was asked for.
   Expected<PipelineOutcome> shutDown();
 
-  /// Rank 0: ends all ranks at once; they end with status 1.
+  /// Ends all ranks at once; they end with status 1. Under MPI this process
+  /// ends before or after it returns, so say first what is to be said.
   void abort(const Status &reason);
 
 private:
-  PipelineSession(Engine &engine, const PipelineOptions &options,
-                  const PipelineNeeds &needs);
   Status settleOptions();
   Status emulate();
+  Status openTrace();
   Status connect(const std::optional<comm::MpiLaunch> &launch);
   Status makeRanks();
   Expected<pipeline::RankSetup> setUp(int64_t rank);
@@ -84,6 +87,7 @@ private:
   pipeline::PipelineShape shape;
   pipeline::PipelineSettings settings;
   std::optional<pipeline::Emulation> emulation;
+  std::optional<trace::TraceWriter> trace;
   int64_t here = 0; // the rank of this process, or 0 for all
   bool severalProcesses = false;
   std::list<WeightStore> weights; // outlive the ranks

@@ -11,6 +11,7 @@
 #include "runtime/device/cpu/ProgramABI.h"
 
 #include <algorithm>
+#include <cerrno> // program_invocation_short_name
 #include <new>
 
 using namespace sluice;
@@ -31,6 +32,11 @@ std::string oneLine(std::string text) {
   return text;
 }
 
+void complain(const std::string &message) {
+  writeNote(std::string(program_invocation_short_name) +
+            ": error: " + oneLine(message));
+}
+
 Expected<int> runCommand(const ProgramImage &image, const Command &command,
                          std::chrono::steady_clock::time_point start) {
   // The last barrier: containers report a lack of memory by an exception.
@@ -47,16 +53,19 @@ Expected<int> runCommand(const ProgramImage &image, const Command &command,
 
 } // namespace
 
+int app::explainFailure(const Status &reason) {
+  if (interrupted()) {
+    writeNote(std::string(program_invocation_short_name) + ": interrupted");
+    return interruptedExitCode();
+  }
+  complain(reason.message());
+  return 1;
+}
+
 int app::runProgram(const ProgramImage &image, int argc,
                     const char *const *argv) {
   auto start = std::chrono::steady_clock::now();
   catchInterrupts();
-  std::string name = argc > 0 ? argv[0] : "program";
-  name = name.substr(name.rfind('/') + 1);
-  auto complain = [&name](const std::string &message) {
-    writeNote(name + ": error: " + oneLine(message));
-  };
-
   Command command = parseCommandLine(argc, argv, versionText());
   if (const auto *exit = std::get_if<ExitNow>(&command)) {
     if (!exit->error.empty())
@@ -68,12 +77,5 @@ int app::runProgram(const ProgramImage &image, int argc,
     return exit->code;
   }
   Expected<int> code = runCommand(image, command, start);
-  if (code)
-    return *code;
-  if (interrupted()) {
-    writeNote(name + ": interrupted");
-    return interruptedExitCode();
-  }
-  complain(code.status().message());
-  return 1;
+  return code ? *code : explainFailure(code.status());
 }

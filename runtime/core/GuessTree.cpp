@@ -31,12 +31,10 @@ int64_t GuessTree::waiting() const {
 }
 
 int32_t GuessTree::find(NodeId node) const {
-  auto place = std::lower_bound(
-      held.begin(), held.end(), node,
-      [](const GuessNode &each, NodeId wanted) { return each.node < wanted; });
-  return place != held.end() && place->node == node
-             ? static_cast<int32_t>(place - held.begin())
-             : -1;
+  auto place =
+      std::find_if(held.begin(), held.end(),
+                   [node](const GuessNode &each) { return each.node == node; });
+  return place != held.end() ? static_cast<int32_t>(place - held.begin()) : -1;
 }
 
 int32_t GuessTree::child(int32_t parentIndex, int32_t token) const {
@@ -53,15 +51,14 @@ void GuessTree::reset(NodeId node, NodeId parent, int32_t position,
       {.node = node, .parent = parent, .position = position, .token = token});
 }
 
-int32_t GuessTree::add(NodeId node, int32_t parentIndex, int32_t token,
-                       float confidence, double chance) {
-  assert(node > held.back().node && "nodes are numbered in order");
+int32_t GuessTree::add(int32_t parentIndex, int32_t token, float confidence,
+                       double chance) {
   if (static_cast<int64_t>(held.size()) == capacity)
     return -1;
   GuessNode &parent = held[static_cast<size_t>(parentIndex)];
+  assert(parent.node != noNode && "the draft has not seen the parent");
   ++parent.children;
-  held.push_back({.node = node,
-                  .parent = parent.node,
+  held.push_back({.parent = parent.node,
                   .parentIndex = parentIndex,
                   .position = parent.position + 1,
                   .token = token,

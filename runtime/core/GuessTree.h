@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // What may come behind a request's last confirmed row: the tree of guesses,
-// with that row as its root. Nodes lie in the order of their numbers, so a
-// parent before its children, and one pass forward does whatever is to be done:
-// carry chances down, find who descends from whom, close gaps. Trees are small
-// (some hundred nodes), and nothing allocates after construction.
+// with that row as its root. Nodes lie in the order in which they were added,
+// so a parent before its children, and one pass forward does whatever is to be
+// done: carry chances down, find who descends from whom, close gaps. A node
+// gets its number when its row is first sent somewhere, as stages keep what
+// they know by number and most guesses are never sent. Trees are small (some
+// hundred nodes), and nothing allocates after construction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +29,7 @@ namespace sluice {
 enum class Expansion : uint8_t { Open, Asked, Done };
 
 struct GuessNode {
-  NodeId node = 0;
+  NodeId node = noNode; ///< its number, if it has one
   NodeId parent = noNode;
   int32_t parentIndex = -1; ///< in nodes(); -1 for the root
   int32_t position = 0;
@@ -69,9 +71,9 @@ public:
   void reset(NodeId node, NodeId parent, int32_t position, int32_t token);
   void clear() { held.clear(); }
 
-  /// Adds a guess, whose number is above all that are there; its index. -1: the
-  /// tree is full.
-  int32_t add(NodeId node, int32_t parentIndex, int32_t token, float confidence,
+  /// Adds a guess behind a node that has a number; its index. -1: the tree is
+  /// full.
+  int32_t add(int32_t parentIndex, int32_t token, float confidence,
               double chance);
 
   struct Confirmation {

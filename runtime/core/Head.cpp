@@ -114,6 +114,17 @@ EpochMark Head::State::markOf(const HeadRequest &request) const {
           .ended = false};
 }
 
+bool Head::State::canNumber(const HeadRequest &request,
+                            const GuessNode &node) const {
+  return node.node != noNode ||
+         request.nextNode - request.tree.root().node < numberSpan(options);
+}
+
+void Head::State::number(HeadRequest &request, GuessNode &node) {
+  if (node.node == noNode)
+    node.node = request.nextNode++;
+}
+
 int64_t Head::State::depthLimit(const HeadRequest &request) const {
   int64_t room = limits.contextLength - 1 - request.tree.root().position;
   if (request.spec.maxTokens < 0)
@@ -269,7 +280,8 @@ void Head::State::confirm(HeadRequest &request, int32_t token) {
       request.drafted == static_cast<int64_t>(request.path.size());
   GuessTree::Confirmation outcome = tree.confirm(token);
   if (!outcome.found)
-    tree.reset(request.nextNode++, before.node, before.position + 1, token);
+    tree.reset(noNode, before.node, before.position + 1, token);
+  number(request, tree.root());
   request.path.push_back({tree.root().node, token});
   if (draftedAll && tree.root().expansion == Expansion::Done)
     ++request.drafted;

@@ -32,6 +32,16 @@ bool Head::State::wantsGuesses(const HeadRequest &request) const {
   return options.continuous || request.burst < options.draftRows;
 }
 
+/// Whether the draft, which keeps what it has been asked about as long as it
+/// can come true, can take one more row.
+bool Head::State::draftHasRoom(const HeadRequest &request) const {
+  std::span<const GuessNode> guesses = request.tree.nodes().subspan(1);
+  return std::count_if(guesses.begin(), guesses.end(),
+                       [](const GuessNode &each) {
+                         return each.expansion != Expansion::Open;
+                       }) < options.nodes;
+}
+
 void Head::State::ask(HeadRequest &request, StepFrame &frame, const Row &row) {
   if (std::none_of(
           frame.marks.begin(), frame.marks.end(),
@@ -83,11 +93,13 @@ void Head::State::askForFrontier(StepFrame &frame) {
     HeadRequest *owner = nullptr;
     for (HeadRequest &request : requests) {
       if (!request.active || request.closeOwed || !wantsGuesses(request) ||
-          request.drafted < static_cast<int64_t>(request.path.size()))
+          request.drafted < static_cast<int64_t>(request.path.size()) ||
+          !draftHasRoom(request))
         continue;
       int64_t deepest = std::min(options.depth, depthLimit(request) - 1);
       for (GuessNode &node : request.tree.nodes().subspan(1))
         if (node.expansion == Expansion::Open && node.depth <= deepest &&
+            canNumber(request, node) &&
             (!best || node.pathChance > best->pathChance)) {
           best = &node;
           owner = &request;
@@ -99,6 +111,7 @@ void Head::State::askForFrontier(StepFrame &frame) {
     if (!policy.worthDrafting(best->pathChance, likeliest, rows))
       return;
     best->expansion = Expansion::Asked;
+    number(*owner, *best);
     ask(*owner, frame, rowOf(*owner, *best, false));
   }
 }
@@ -121,6 +134,7 @@ void Head::State::askForLevel(HeadRequest &request, StepFrame &frame) {
   for (GuessNode &node : request.tree.nodes())
     if (node.depth == request.levels && node.expansion == Expansion::Open) {
       node.expansion = Expansion::Asked;
+      number(request, node);
       ask(request, frame, rowOf(request, node, false));
     }
 }
@@ -134,7 +148,11 @@ void Head::State::askDraft() {
   asked.clear();
   int64_t room = limits.prefillRows;
   for (HeadRequest &request : requests) {
-    if (!request.active || request.closeOwed || depthLimit(request) < 1)
+    // In Sync mode no mark may tell of what a batch has shown so far: its rows
+    // would die where the draft shares a rank with a stage, and all their
+    // results are waited for.
+    if (!request.active || request.closeOwed || request.outstanding > 0 ||
+        depthLimit(request) < 1)
       continue;
     askForPath(request, frame, room);
     if (options.mode == SpeculationMode::Sync)
@@ -189,10 +207,8 @@ void Head::State::addCandidates(HeadRequest &request, int32_t parent,
         continue;
       parent = tree.find(parentNode);
     }
-    if (tree.add(request.nextNode, parent, candidate.token,
-                 candidate.confidence, chance) < 0)
+    if (tree.add(parent, candidate.token, candidate.confidence, chance) < 0)
       return;
-    ++request.nextNode;
     ++taken;
   }
 }

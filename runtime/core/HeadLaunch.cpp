@@ -223,7 +223,9 @@ void Head::State::sendGuesses(Time now) {
   while ((guess = bestWaiting(owner, false))) {
     int64_t alive = owner->tree.launched();
     Verdict verdict =
-        policy.judge(guess->pathChance, guess->depth, load, alive);
+        canNumber(*owner, *guess)
+            ? policy.judge(guess->pathChance, guess->depth, load, alive)
+            : Verdict::NodeLimit;
     if (verdict == Verdict::TooUnlikely && owner->probeDue && alive == 0)
       verdict = Verdict::Probe;
     bool sends = verdict == Verdict::Sent || verdict == Verdict::Probe;
@@ -258,6 +260,7 @@ void Head::State::sendGuess(HeadRequest &request, GuessNode &guess,
   request.guessSent = true;
   ++request.burst;
   ++request.counters.launched;
+  number(request, guess);
   guess.launched = true;
   guess.frame = frame.step;
   guess.slot = clock.join(1, now, policy);
@@ -309,6 +312,7 @@ void Head::State::sendBatch(HeadRequest &request, Time now) {
       frame = &newFrame();
       frame->marks.push_back(markOf(request));
     }
+    number(request, node);
     node.launched = true;
     node.frame = frame->step;
     node.slot = clock.join(1, now, policy);

@@ -97,6 +97,9 @@ struct Head::State {
   void learn(HeadRequest &request, int32_t token);
   void confirm(HeadRequest &request, int32_t token);
   void pump(Time now);
+  /// Whether a row can have a number, and giving it one.
+  bool canNumber(const HeadRequest &request, const GuessNode &node) const;
+  static void number(HeadRequest &request, GuessNode &node);
   EpochMark markOf(const HeadRequest &request) const;
   /// Guesses of this depth below the request's root, or deeper, are of no use:
   /// the text ends before.
@@ -129,6 +132,7 @@ struct Head::State {
   void askForPath(HeadRequest &request, StepFrame &frame, int64_t &room);
   void askForFrontier(StepFrame &frame);
   void askForLevel(HeadRequest &request, StepFrame &frame);
+  bool draftHasRoom(const HeadRequest &request) const;
   void ask(HeadRequest &request, StepFrame &frame, const Row &row);
   bool levelLeft(const HeadRequest &request) const;
   void endLevel(HeadRequest &request);

@@ -59,7 +59,8 @@ struct SpeculationOptions {
   /// Candidates taken of each row at most; 1 makes the tree a chain. Sync: also
   /// the guesses of a level.
   int64_t width = 4;
-  /// Guesses of a request in flight at a time, over all paths.
+  /// Guesses of a request in flight at a time, over all paths; as many, not
+  /// always the same ones, the draft knows.
   int64_t nodes = 128;
   /// Sync only: each row leaves as a frame of its own.
   bool splitRows = false;
@@ -70,6 +71,12 @@ struct SpeculationOptions {
   /// Guesses that the draft expands at once, at most.
   int64_t draftRows = 4;
 };
+
+/// The numbers of a request's rows that can still matter, here and at any
+/// stage, lie within so many of each other: from the last confirmed row's on.
+constexpr int64_t numberSpan(const SpeculationOptions &options) {
+  return 16 * options.nodes;
+}
 
 /// Step times by row count: predictions, replaced by what is measured.
 class StepTimes {

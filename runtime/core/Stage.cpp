@@ -24,6 +24,7 @@ Status checkLimits(const StageLimits &limits, const CachePages &pages,
   for (auto [what, value, most] :
        {std::tuple{"rows", limits.rows, maxRows},
         std::tuple{"outputs", limits.outputs, maxRows},
+        std::tuple{"prompt rows", limits.promptRows, maxRows},
         std::tuple{"requests", limits.requests, board.requests()},
         std::tuple{"branches", limits.branches, pages.limits().sequences},
         std::tuple{"nodes", limits.nodes, maxRows},
@@ -75,6 +76,7 @@ Expected<bool> Stage::formStep() {
   s.opens.clear();
   s.closes.clear();
   s.timings.clear();
+  s.promptRows = 0;
   // Before any mark is read: a mark that comes meanwhile is news later.
   s.seenChanges = s.board.changes();
   do {

@@ -52,6 +52,10 @@ namespace sluice {
 struct StageLimits {
   int64_t rows = 512;   ///< of a step
   int64_t outputs = 64; ///< rows of a step that want an output
+  /// Rows of a step that belong to prompts. Chunks of so many keep the latency
+  /// of checkpoints, and follow each other through the stages; fused at a door,
+  /// they would do neither.
+  int64_t promptRows = 512;
   int64_t requests = 1; ///< open at the same time
   /// Paths of all requests: sequences of the cache. A request has no more than
   /// it has living rows, and one.

@@ -109,9 +109,13 @@ Expected<Stage::State::Taken> Stage::State::admit(const Row &row,
     return failure("stage: request ", row.request, ": row ", row.node,
                    " at position ", row.position, " behind one at ",
                    parent->position);
-  if (!rows.hasRoom(row.wantsOutput))
+  bool ofPrompt = row.position < tree.opened().promptTokens;
+  if (!rows.hasRoom(row.wantsOutput) ||
+      (ofPrompt && promptRows == limits.promptRows))
     return Taken::StepIsFull;
-  return placeRow(tree, row, origin);
+  Expected<Taken> taken = placeRow(tree, row, origin);
+  promptRows += ofPrompt && taken && *taken == Taken::Yes;
+  return taken;
 }
 
 /// The row is in this step already.

@@ -43,6 +43,7 @@ struct Stage::State {
   uint64_t seenChanges = 0;       ///< of the board, as of the last look
   std::vector<uint8_t> alive;     ///< [row]
   std::vector<Row> left;          ///< rows that left the step
+  int64_t promptRows = 0;         ///< of the step
   std::vector<OpenRequest> opens;
   std::vector<RequestId> closes;
   std::vector<StageTiming> timings;

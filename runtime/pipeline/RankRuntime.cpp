@@ -54,8 +54,8 @@ int64_t PipelineSettings::cachePages(const PipelineShape &shape) const {
 RankRuntime::RankRuntime(RankSetup given, comm::Communicator &communicator)
     : setup(std::move(given)), comm(communicator),
       codec(setup.shape.identity, frameLimits()),
-      board(setup.settings.requests), clock(setup.settings.requests),
-      headTrace(traceFor(trace::Lane::Head)),
+      board(setup.settings.requests), draftBoard(setup.settings.requests),
+      clock(setup.settings.requests), headTrace(traceFor(trace::Lane::Head)),
       stageTrace(traceFor(trace::Lane::Stage)) {
   if (setup.settings.trace)
     commTrace =
@@ -63,7 +63,10 @@ RankRuntime::RankRuntime(RankSetup given, comm::Communicator &communicator)
                    setup.isHead ? trace::Lane::Head : trace::Lane::Stage);
 }
 
-RankRuntime::~RankRuntime() { stopWorkers(); }
+RankRuntime::~RankRuntime() {
+  comm.detach(); // it lives on, and would call what is gone
+  stopWorkers();
+}
 
 StageTrace RankRuntime::traceFor(trace::Lane lane) {
   if (!setup.settings.trace)
@@ -165,7 +168,7 @@ Status RankRuntime::createDraft() {
         return Status();
       });
   Expected<std::unique_ptr<StageWorker>> made = StageWorker::create(
-      config, board, clock, std::move(setup.draftSetup.compute),
+      config, draftBoard, clock, std::move(setup.draftSetup.compute),
       std::move(output), std::move(setup.draftSetup.pacer),
       traceFor(trace::Lane::Draft),
       {.failed = [this](Status reason) { fail(reason); },
@@ -345,6 +348,7 @@ Status RankRuntime::cancel(const EpochMark &mark, Time decided) {
                 {mark.request, mark.epoch, mark.confirmed});
   clock.set(mark.request, decided);
   board.publish(mark);
+  draftBoard.publish(mark);
   comm::EpochFrame frame{decided, {mark}};
   for (int64_t rank = 0; rank < comm.size(); ++rank) {
     if (rank == comm.rank())

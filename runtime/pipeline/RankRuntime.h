@@ -143,6 +143,9 @@ private:
   comm::Communicator &comm;
   comm::FrameCodec codec;
   EpochBoard board;
+  /// The draft's own: its frames' marks are ahead of those that follow the rows
+  /// down the stages, and cancel nothing there.
+  EpochBoard draftBoard;
   CancelClock clock;
 
   std::unique_ptr<HeadLoop> headLoop;

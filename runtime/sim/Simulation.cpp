@@ -62,6 +62,7 @@ static StageLimits limitsFor(const SimulationConfig &config, int64_t nodes) {
   int64_t requests = config.head.requests;
   StageLimits limits;
   limits.rows = config.head.prefillRows + nodes;
+  limits.promptRows = config.head.prefillRows;
   limits.outputs = std::min(requests * (nodes + 1), limits.rows);
   // Paths that have died stay until a living row shows which it needs.
   limits.branches = requests * (2 * nodes + 2);

@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --sluice-insert-checkpoints=max-latency-us=900 | FileCheck %s
+// RUN: sluice-opt %s --sluice-insert-checkpoints=max-latency-us=1100 | FileCheck %s
 
 // The example of the pass in docs/reference/passes.md.
 

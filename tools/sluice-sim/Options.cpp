@@ -70,6 +70,13 @@ void addModel(CLI::App &app, Options &options) {
   addNumber(app, "--tokens", options.tokens, 1, 1 << 20, "Tokens to generate");
   addNumber(app, "--prompt-tokens", options.promptTokens, 1, 1 << 20,
             "Tokens of the prompt");
+  app.add_option("--outputs", options.outputs,
+                 "What the target says, so that the draft guesses as that of "
+                 "--oracle-acceptance does with the same seed, behind a prompt "
+                 "of ones; default: anything")
+      ->type_name("IDS")
+      ->delimiter(',')
+      ->check(within<int32_t>(0, 31999));
   addNumber(app, "--context", options.plan.context, 2, 1 << 20,
             "Positions that each row attends to, for times and memory");
   addNumber(app, "--prefill-rows", options.plan.prefillRows, 1, 1 << 16,

@@ -26,6 +26,7 @@ struct Options {
   sim::Confidence confidence = sim::Confidence::Calibrated;
   int64_t tokens = 128;
   int64_t promptTokens = 64;
+  std::vector<int32_t> outputs; ///< what the target says, as far as given
   bool fuse = true;
   double headMicros = 20;
   std::string traceFile;

@@ -22,6 +22,7 @@ configure(const Options &options, const sim::SimulationPlan &plan) {
   config.speculation = options.speculation;
   config.speculation.mode = options.mode.value_or(
       hasDraft ? SpeculationMode::Async : SpeculationMode::Off);
+  config.outputs = options.outputs;
   config.acceptance = options.acceptance;
   config.confidence = options.confidence;
   config.seed = options.seed;

@@ -152,6 +152,9 @@ TEST_F(PipelineTest, RefusesWhatThePlanCannotDo) {
               HasSubstr("has no draft"));
   EXPECT_THAT(runFailing(base + Arguments{"--speculate", "often"}, 2),
               HasSubstr("--speculate"));
+  EXPECT_THAT(runFailing(base + Arguments{"--trace", folder + "/t"}, 1),
+              HasSubstr("several stages on one rank"));
+  describe(withDraft(program, DraftPlacement::Own));
   EXPECT_THAT(runFailing(base + Arguments{"--emulate", "/nowhere.yaml"}, 1),
               HasSubstr("/nowhere.yaml"));
 }

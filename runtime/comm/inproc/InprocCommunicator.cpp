@@ -36,8 +36,8 @@ public:
   void start(Receiver receiver) override {
     assert(!thread.joinable() && "start() is called once");
     thread = std::thread(
-        [hub = hub.get(), rank = self, receiver = std::move(receiver)] {
-          hub->deliver(rank, receiver);
+        [hub = hub.get(), rank = self, gated = gate.open(std::move(receiver))] {
+          hub->deliver(rank, gated);
         });
   }
 

@@ -73,7 +73,7 @@ Status Symbols::load(void *library) {
     void *found = dlsym(library, name);
     if (!found && status.ok())
       status = failure("has no ", name);
-    std::memcpy(&symbol, &found, sizeof(symbol));
+    symbol = reinterpret_cast<std::remove_reference_t<decltype(symbol)>>(found);
   };
   find("MPI_Get_library_version", libraryVersion);
   find("MPI_Init_thread", initThread);
@@ -102,17 +102,19 @@ Status Symbols::load(void *library) {
   return status;
 }
 
+// Handles are pointers in Open MPI, and numbers in MPICH.
 template <typename T> MpiHandle toHandle(T value) {
-  static_assert(sizeof(T) <= sizeof(MpiHandle));
-  MpiHandle handle = 0;
-  std::memcpy(&handle, &value, sizeof(T));
-  return handle;
+  if constexpr (std::is_pointer_v<T>)
+    return reinterpret_cast<uintptr_t>(value);
+  else
+    return static_cast<MpiHandle>(value);
 }
 
 template <typename T> T fromHandle(MpiHandle handle) {
-  T value;
-  std::memcpy(&value, &handle, sizeof(T));
-  return value;
+  if constexpr (std::is_pointer_v<T>)
+    return reinterpret_cast<T>(handle);
+  else
+    return static_cast<T>(handle);
 }
 
 class Adapter final : public MpiLibrary {

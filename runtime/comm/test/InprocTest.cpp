@@ -124,7 +124,7 @@ TEST(InprocCommunicator, MessagesAreNotCopied) {
   std::atomic<const uint8_t *> received{nullptr};
   job[1]->start({[](int64_t) { return true; },
                  [&](Message message) { received = message.bytes.data(); },
-                 [](Status) {}});
+                 [](const Status &) {}});
   Bytes bytes(1000);
   data = bytes.data();
   ASSERT_TRUE(job[0]->send(1, Lane::Data, std::move(bytes)).ok());

@@ -13,11 +13,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <sys/wait.h>
+#include <unistd.h>
 
 using namespace sluice;
 using namespace sluice::comm::test;
@@ -84,16 +88,37 @@ struct Outcome {
   std::string output; ///< of all ranks and the launcher
 };
 
+/// Runs a command, whose words are separated by spaces.
 Outcome runCommand(const std::string &command) {
+  std::istringstream stream(command);
+  std::vector<std::string> words(std::istream_iterator<std::string>(stream),
+                                 {});
+  std::vector<char *> arguments;
+  for (std::string &word : words)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+
   auto start = std::chrono::steady_clock::now();
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  pid_t process = fork();
+  if (process == 0) {
+    dup2(open("/dev/null", O_RDONLY), 0);
+    dup2(ends[1], 1);
+    dup2(ends[1], 2);
+    close(ends[0]);
+    close(ends[1]);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+  close(ends[1]);
   Outcome outcome;
-  std::FILE *pipe = popen((command + " 2>&1 </dev/null").c_str(), "r");
-  if (!pipe)
-    return {-1, 0, "popen fails"};
   char buffer[4096];
-  for (size_t n; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;)
-    outcome.output.append(buffer, n);
-  int status = pclose(pipe);
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof(buffer))) > 0;)
+    outcome.output.append(buffer, static_cast<size_t>(n));
+  close(ends[0]);
+  int status = 0;
+  EXPECT_EQ(waitpid(process, &status, 0), process);
   outcome.status =
       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   outcome.seconds =
@@ -106,10 +131,12 @@ Outcome runCommand(const std::string &command) {
 Outcome launch(const Launcher &launcher, int64_t ranks,
                const std::string &arguments,
                const std::string &environment = "") {
-  return runCommand("HOME=${HOME:-/tmp} " + std::string(sanitizerSettings) +
-                    environment + " timeout -k 2 60 " + launcher.command + " " +
-                    launcher.options + " -n " + std::to_string(ranks) + " " +
-                    SLUICE_MPI_TEST + " " + arguments);
+  const char *home = std::getenv("HOME");
+  return runCommand(std::string("env HOME=") + (home ? home : "/tmp") + " " +
+                    sanitizerSettings + environment + " timeout -k 2 60 " +
+                    launcher.command + " " + launcher.options + " -n " +
+                    std::to_string(ranks) + " " + SLUICE_MPI_TEST + " " +
+                    arguments);
 }
 
 #define SKIP_WITHOUT(launcher)                                                 \

@@ -22,17 +22,26 @@ std::vector<NodeId> numbers(const GuessTree &tree) {
 
 using Nodes = std::vector<NodeId>;
 
+/// Adds a guess and gives it a number.
+int32_t add(GuessTree &tree, NodeId node, int32_t parent, int32_t token,
+            double chance) {
+  int32_t index = tree.add(parent, token, static_cast<float>(chance), chance);
+  if (index >= 0)
+    tree.nodes()[static_cast<size_t>(index)].node = node;
+  return index;
+}
+
 /// Root 10; behind it 11 (token 1) and 12 (token 2); behind 11 13, behind 12 14
 /// and 15; behind 13 16.
 GuessTree family() {
   GuessTree tree(16);
   tree.reset(10, 9, 5, 0);
-  EXPECT_EQ(tree.add(11, 0, 1, 0.5f, 0.5), 1);
-  EXPECT_EQ(tree.add(12, 0, 2, 0.25f, 0.25), 2);
-  EXPECT_EQ(tree.add(13, 1, 3, 0.5f, 0.5), 3);
-  EXPECT_EQ(tree.add(14, 2, 4, 0.5f, 0.5), 4);
-  EXPECT_EQ(tree.add(15, 2, 5, 0.1f, 0.1), 5);
-  EXPECT_EQ(tree.add(16, 3, 6, 0.5f, 0.5), 6);
+  EXPECT_EQ(add(tree, 11, 0, 1, 0.5), 1);
+  EXPECT_EQ(add(tree, 12, 0, 2, 0.25), 2);
+  EXPECT_EQ(add(tree, 13, 1, 3, 0.5), 3);
+  EXPECT_EQ(add(tree, 14, 2, 4, 0.5), 4);
+  EXPECT_EQ(add(tree, 15, 2, 5, 0.1), 5);
+  EXPECT_EQ(add(tree, 16, 3, 6, 0.5), 6);
   return tree;
 }
 
@@ -93,9 +102,9 @@ TEST(GuessTreeTest, TheLeastLikelyLeafGoes) {
 TEST(GuessTreeTest, ALevelIsCutToItsBest) {
   GuessTree tree(16);
   tree.reset(0, noNode, 0, 0);
-  tree.add(1, 0, 1, 0.1f, 0.1);
-  tree.add(2, 0, 2, 0.4f, 0.4);
-  tree.add(3, 0, 3, 0.2f, 0.2);
+  add(tree, 1, 0, 1, 0.1);
+  add(tree, 2, 0, 2, 0.4);
+  add(tree, 3, 0, 3, 0.2);
   tree.keepBest(1, 2);
   EXPECT_EQ(numbers(tree), (Nodes{0, 2, 3}));
   tree.keepBest(1, 5);
@@ -107,8 +116,8 @@ TEST(GuessTreeTest, ALevelIsCutToItsBest) {
 TEST(GuessTreeTest, AFullTreeTakesNothing) {
   GuessTree tree(2);
   tree.reset(0, noNode, 0, 0);
-  EXPECT_EQ(tree.add(1, 0, 1, 1, 1), 1);
-  EXPECT_EQ(tree.add(2, 0, 2, 1, 1), -1);
+  EXPECT_EQ(add(tree, 1, 0, 1, 1), 1);
+  EXPECT_EQ(add(tree, 2, 0, 2, 1), -1);
   EXPECT_EQ(tree.root().children, 1);
 }
 
@@ -121,7 +130,7 @@ TEST(GuessTreeTest, RandomTreesKeepWhatDescends) {
     std::vector<NodeId> parents = {noNode};
     for (NodeId node = 1; node < 40; ++node) {
       int32_t parent = static_cast<int32_t>(random() % parents.size());
-      tree.add(node, parent, static_cast<int32_t>(node), 0.5f, 0.5);
+      add(tree, node, parent, static_cast<int32_t>(node), 0.5);
       parents.push_back(parent);
     }
     for (NodeId root = 0; tree.root().children > 0;) {

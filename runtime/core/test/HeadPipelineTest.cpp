@@ -89,12 +89,14 @@ WildRun wildRun(uint64_t seed) {
   run.model.draftMillis = draftMillis;
   run.model.linkMillis = static_cast<double>(pick({0, 1, 30}));
   run.model.checkpoints = pick({1, 4, 40});
+  run.model.sharedRank = random() % 2;
   run.model.vocabulary = static_cast<int32_t>(pick({5, 20, 1000}));
   double a = static_cast<double>(pick({0, 30, 60, 90, 100})) / 100;
   run.model.hits = {a, (1 - a) / 2, (1 - a) / 4, 0};
   run.model.confidences = {0.7, 0.2, 0.1, 0.02};
   run.model.seed = seed;
   run.model.wild = true;
+  run.model.speculation = run.speculation;
   return run;
 }
 
@@ -181,6 +183,7 @@ Speed measure(const SpeculationOptions &speculation, ModelOptions options,
   double seconds = 0, count = 0;
   for (uint64_t seed = 1; seed <= 2; ++seed) {
     options.seed = seed;
+    options.speculation = speculation;
     HeadLimits limits = {.contextLength = 4096, .hasDraft = true};
     Expected<Head> head =
         Head::create(limits, speculation, timesOf(options), false);

@@ -324,6 +324,20 @@ TEST(HeadTest, FinishingLetsGoOfEverything) {
   EXPECT_EQ(script.tokens(), (Tokens{21}));
 }
 
+TEST(HeadTest, WhatTheUserEndsIsNotCountedAsWrong) {
+  TwoGuesses script;
+  script.result(1, 20);
+  script.head->finish(0, FinishReason::Timeout, script.now);
+  script.take();
+  EXPECT_EQ(script.last.finished[0].reason, FinishReason::Timeout);
+  script.result(2, 21); // came true before the end
+  EXPECT_EQ(script.counters().computedDead, 0);
+  script.result(3, 21); // did not
+  EXPECT_EQ(script.counters().computedDead, 1);
+  EXPECT_EQ(script.counters().accepted, 1);
+  EXPECT_EQ(script.counters().cancelled, 1);
+}
+
 //===----------------------------------------------------------------------===//
 // Verifying
 //===----------------------------------------------------------------------===//
@@ -489,17 +503,20 @@ TEST(HeadTest, LimitsOfDepthWidthAndNodesHold) {
   script.submit({5});
   script.guess({{0, {{20, 0.9f}, {30, 0.6f}, {40, 0.6f}}}});
   EXPECT_EQ(script.drafted(), (Nodes{1, 2}));
+  // The draft knows three guesses as well.
   script.guess({{1, {{21, 0.9f}}}, {2, {{31, 0.9f}}}});
-  EXPECT_EQ(script.drafted(), (Nodes{3, 4}));
-  script.guess({{3, {{22, 0.9f}}}, {4, {}}});
+  EXPECT_EQ(script.drafted(), (Nodes{3}));
+  script.guess({{3, {{22, 0.9f}}}});
+  EXPECT_TRUE(script.last.drafts.empty());
   script.wait(5);
   EXPECT_EQ(script.launched(), (Nodes{1, 2, 3}));
   ASSERT_FALSE(script.last.notes.empty());
   EXPECT_EQ(script.last.notes.back().verdict, Verdict::NodeLimit);
-  // A confirmed row makes room in width and in depth.
+  // A confirmed row makes room in width and in depth. Rows are numbered when
+  // they are first sent.
   script.result(0, 20);
   script.wait(6);
-  EXPECT_EQ(script.launched(), (Nodes{5}));
+  EXPECT_EQ(script.launched(), (Nodes{4}));
 }
 
 TEST(HeadTest, RowsThatCostMuchWaitForTheirSlot) {
@@ -629,11 +646,12 @@ TEST(HeadTest, SyncDraftsVerifiesAndWaits) {
   script.result(3, 10);
   EXPECT_EQ(script.tokens(), (Tokens{10}));
   EXPECT_TRUE(script.last.cancels.empty());
+  EXPECT_TRUE(script.last.drafts.empty());
+  script.result(4, 1);
   NodeId tip = 5;
   EXPECT_EQ(script.drafted(), (Nodes{tip}));
-  script.guess({{tip, {}}});
   EXPECT_TRUE(script.last.launches.empty());
-  script.result(4, 1);
+  script.guess({{tip, {}}});
   EXPECT_EQ(script.launched(), (Nodes{tip}));
   EXPECT_EQ(script.counters().launched, 2);
   EXPECT_EQ(script.counters().accepted, 1);

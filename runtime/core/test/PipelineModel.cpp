@@ -113,6 +113,43 @@ void PipelineModel::know(const Row &row, bool isPrompt) {
   info = {row.parent, hash};
 }
 
+void PipelineModel::know(const StepFrame &frame) {
+  for (size_t i = 0; i < frame.rows.size(); ++i) {
+    const Row &row = frame.rows[i];
+    if (i > 0 && frame.rows[i - 1].request == row.request &&
+        frame.rows[i - 1].node >= row.node)
+      fail("rows are not in order");
+    auto mark = std::find_if(
+        frame.marks.begin(), frame.marks.end(),
+        [&](const EpochMark &each) { return each.request == row.request; });
+    if (mark == frame.marks.end())
+      return fail("a row without a mark");
+    if (row.node > mark->confirmed + numberSpan(options.speculation))
+      fail("numbers are too far apart");
+    const RequestSpec &spec =
+        all[inSlot[static_cast<size_t>(row.request)]].spec;
+    int64_t prompt = static_cast<int64_t>(spec.prompt.size());
+    if (spec.maxTokens >= 0 && row.position >= prompt + spec.maxTokens - 1)
+      fail("a row of no use");
+    know(row, row.position < prompt);
+  }
+}
+
+/// How many guesses the draft has to keep.
+void PipelineModel::checkDraft(const Worker &draft) {
+  for (size_t request = 0; request < draft.store.size(); ++request) {
+    const std::vector<uint8_t> &store = draft.store[request];
+    Row row;
+    row.request = static_cast<RequestId>(request);
+    int64_t alive = 0;
+    row.node = std::max<NodeId>(0, draft.board[request].confirmed + 1);
+    for (; row.node < static_cast<NodeId>(store.size()); ++row.node)
+      alive += store[static_cast<size_t>(row.node)] && this->alive(draft, row);
+    if (alive > options.speculation.nodes)
+      fail("the draft has too many guesses");
+  }
+}
+
 void PipelineModel::obey() {
   HeadCommands &commands = head.commands();
   for (const EpochMark &mark : commands.cancels) {
@@ -127,28 +164,12 @@ void PipelineModel::obey() {
            });
   }
   for (StepFrame &frame : commands.launches) {
-    for (size_t i = 1; i < frame.rows.size(); ++i)
-      if (frame.rows[i - 1].request == frame.rows[i].request &&
-          frame.rows[i - 1].node >= frame.rows[i].node)
-        fail("rows are not in order");
-    for (const Row &row : frame.rows) {
-      const ModelRequest &request = all[inSlot[row.request]];
-      know(row,
-           row.position < static_cast<int32_t>(request.spec.prompt.size()));
-      if (request.spec.maxTokens >= 0 &&
-          row.position >= static_cast<int64_t>(request.spec.prompt.size()) +
-                              request.spec.maxTokens - 1)
-        fail("a row of no use");
-    }
+    know(frame);
     lastLaunch = std::max(lastLaunch, clock + delay(options.linkMillis));
     at(lastLaunch, [this, frame] { arrive(0, frame); });
   }
   for (StepFrame &frame : commands.drafts) {
-    for (const Row &row : frame.rows) {
-      const ModelRequest &request = all[inSlot[row.request]];
-      know(row,
-           row.position < static_cast<int32_t>(request.spec.prompt.size()));
-    }
+    know(frame);
     if (++draftsOut > 1)
       fail("two frames are with the draft");
     at(clock, [this, frame] { arrive(workers.size() - 1, frame); });
@@ -271,6 +292,8 @@ void PipelineModel::admit(Worker &worker, StepFrame frame) {
   }
   for (const EpochMark &mark : frame.marks) {
     publish(worker, mark);
+    if (options.sharedRank && (worker.isDraft || &worker == &workers.front()))
+      publish(worker.isDraft ? workers.front() : workers.back(), mark);
     worker.step.marks.push_back(mark);
   }
   for (const Row &row : frame.rows) {
@@ -311,6 +334,8 @@ void PipelineModel::begin(size_t index) {
              worker.isDraft;
     admit(worker, std::move(frame));
   }
+  if (worker.isDraft && options.wild)
+    checkDraft(worker);
   worker.busy = true;
   worker.started = worker.segment = clock;
   worker.startRows = static_cast<int64_t>(worker.step.rows.size());

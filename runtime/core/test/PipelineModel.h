@@ -33,6 +33,7 @@ struct ModelOptions {
   std::function<double(int64_t rows)> draftMillis;
   double linkMillis = 0.2;
   int64_t checkpoints = 40; ///< in a step
+  bool sharedRank = false;  ///< the draft and the first stage see one board
   int32_t vocabulary = 1000;
   /// The chance that the draft's first, second, ... candidate is the true one,
   /// and the confidences that it names.
@@ -40,6 +41,7 @@ struct ModelOptions {
   std::vector<double> confidences;
   int32_t rightFrom = 0; ///< before this position the draft is always wrong
   uint64_t seed = 0;
+  SpeculationOptions speculation; ///< whose limits are checked
   /// Times vary at random, cancels come late and twice, dead rows are found or
   /// not, doors are emptied in part.
   bool wild = false;
@@ -118,7 +120,9 @@ private:
   double vary(double value);
   void fail(std::string what);
   void obey();
+  void know(const StepFrame &frame);
   void know(const Row &row, bool isPrompt);
+  void checkDraft(const Worker &draft);
   int32_t nextToken(uint64_t hash) const;
   bool alive(const Worker &worker, const Row &row) const;
   void publish(Worker &worker, const EpochMark &mark);

@@ -239,6 +239,24 @@ TEST(StageLimitsTest, TokensOutliveTheirNodes) {
   }
 }
 
+/// Chunks of prompts stay apart, whatever else shares their steps.
+TEST(StageLimitsTest, AStepHasNoMorePromptRowsThanItsLimit) {
+  StageLimits limits = smallLimits();
+  limits.rows = 16;
+  limits.promptRows = 3;
+  limits.frames = 8;
+  StageHarness harness(limits, 16);
+  harness.enqueue(opening(5));
+  StepFrame frame = frameOf({makeRow(0, 5, 4, 5, true)});
+  frame.rows.back().wantsOutput = true;
+  harness.enqueue(std::move(frame));
+  StepFrame out;
+  ASSERT_TRUE(harness.step(out));
+  EXPECT_EQ(nodesOf(out.rows), (Nodes{0, 1, 2}));
+  ASSERT_TRUE(harness.step(out));
+  EXPECT_EQ(nodesOf(out.rows), (Nodes{3, 4, 5}));
+}
+
 TEST(StageLimitsTest, LimitsAreChecked) {
   CachePages pages = CachePages::create({8, 4, 64}).take();
   EpochBoard board(2);
@@ -253,6 +271,8 @@ TEST(StageLimitsTest, LimitsAreChecked) {
             "stage: rows: 0 is not between 1 and 1048576");
   EXPECT_EQ(message(&StageLimits::outputs, 0),
             "stage: outputs: 0 is not between 1 and 1048576");
+  EXPECT_EQ(message(&StageLimits::promptRows, 0),
+            "stage: prompt rows: 0 is not between 1 and 1048576");
   EXPECT_EQ(message(&StageLimits::requests, 3),
             "stage: requests: 3 is not between 1 and 2");
   EXPECT_EQ(message(&StageLimits::branches, 5),

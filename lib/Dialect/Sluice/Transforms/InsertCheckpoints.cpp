@@ -82,7 +82,7 @@ private:
   }
   void visit(Operation *op);
   LogicalResult visitLayer(LayerOp layer);
-  void makeRoom(Operation *op, double seconds);
+  void spend(Operation *op, double seconds);
   void place(Operation *before);
   void split(LinearOp linear);
   int64_t columnsThatFit(LinearOp linear, int64_t first) const;
@@ -135,13 +135,14 @@ void CheckpointInserter::place(Operation *before) {
   ++checkpoints;
 }
 
-/// Ends the stretch before `op` where it would make it too long.
-void CheckpointInserter::makeRoom(Operation *op, double seconds) {
-  if (spent + seconds <= budget.seconds)
-    return;
-  if (!empty)
+/// Computes `op` in this stretch, or, where that would make it too long, in a
+/// new one.
+void CheckpointInserter::spend(Operation *op, double seconds) {
+  if (spent + seconds > budget.seconds && !empty)
     place(op);
-  if (spent + seconds > budget.seconds)
+  spent += seconds;
+  empty = false;
+  if (spent > budget.seconds)
     tooLong.push_back(op);
 }
 
@@ -154,9 +155,7 @@ void CheckpointInserter::visit(Operation *op) {
         linear && fresh + seconds > budget.seconds &&
         linear.getEndColumn() - linear.getFirstColumn() > columnStep)
       return split(linear);
-    makeRoom(op, seconds);
-    spent += seconds;
-    empty = false;
+    spend(op, seconds);
   }
   for (OpOperand &operand : op->getOpOperands())
     if (isa<BatchType>(operand.get().getType()))
@@ -227,9 +226,7 @@ void CheckpointInserter::split(LinearOp linear) {
   }
   linear.erase();
   ++products;
-  double seconds = secondsOf(costOf(whole));
-  makeRoom(whole, seconds);
-  spent += seconds;
+  spend(whole, secondsOf(costOf(whole)));
 }
 
 //===----------------------------------------------------------------------===//

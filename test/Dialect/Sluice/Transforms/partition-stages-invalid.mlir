@@ -11,7 +11,7 @@
 // What cannot be cut: too little memory is said with what is missing, and a
 // cluster's file with the line that is wrong.
 
-// MEMORY: error: the model needs 133 KiB, 2 nodes have 48 KiB together: 84.5 KiB too little
+// MEMORY: error: the model needs 116 KiB, 2 nodes have 96 KiB together: 20.2 KiB too little
 // LAYERS: error: 6 stages were asked for, the model has 5 layers
 // DEVICES: error: 4 stages were asked for, the cluster has 3 devices for them
 // NEGATIVE: error: stages=-1 is negative

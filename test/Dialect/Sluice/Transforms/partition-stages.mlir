@@ -38,9 +38,9 @@
 // CHECK: sluice.pipeline @main stages [@main.s0, @main.s1, @main.s2] attributes
 // CHECK-SAME: architecture = "llama", context_length = 8 : i64, eos_tokens = array<i64: 2>, model_name = "m", vocab_size = 32
 // CHECK-LABEL: sluice.generate @generate target(@main) {
-// CHECK-NEXT: %[[RUN:.*]] = launch @main : !sluice.run
-// CHECK-NEXT: %[[COUNT:.*]] = verify %[[RUN]] : index
-// CHECK-NEXT: commit %[[RUN]], %[[COUNT]]
+// CHECK-NEXT: %[[LAUNCHED:.*]] = launch @main : !sluice.run
+// CHECK-NEXT: %[[COUNT:.*]] = verify %[[LAUNCHED]] : index
+// CHECK-NEXT: commit %[[LAUNCHED]], %[[COUNT]]
 // CHECK-NEXT: emit %[[COUNT]]
 // CHECK-NEXT: end
 // CHECK-NOT: sluice.model

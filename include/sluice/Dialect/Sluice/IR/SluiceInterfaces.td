@@ -31,9 +31,10 @@ def Sluice_CostInterface : OpInterface<"CostInterface"> {
     What executing the op costs, for cost models. A step of R rows at C cached
     positions each takes R * (getFlopsPerRow() + C *
     getFlopsPerRowAndPosition()) floating-point operations. It moves
-    getWeightBytes() once whatever R is, R * getBytesPerRow() of rows, and
-    R * C * getCacheBytesPerPosition() of cache. A multiply-add counts as two
-    operations. The cost of a layer is the sum over its body.
+    getWeightBytes() once whatever R is, R * getBytesPerRow() of rows, and C *
+    getCacheBytesPerPosition() of cache for each sequence among them. A
+    multiply-add counts as two operations. The cost of a layer is the sum over
+    its body.
   }];
   let methods = [
     InterfaceMethod<"Operations per row, attention's part that grows with the "

@@ -51,33 +51,33 @@ def VerifyPhase : Pass<"sluice-verify-phase", "::mlir::ModuleOp"> {
 def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
   let summary = "cuts a model into stages on devices";
   let description = [{
-    Takes a module from the phase `model` to the phase `pipeline`. A model that is
-    too large or too slow for one machine is cut between layers into
+    Takes a module from the phase `model` to the phase `pipeline`. A model that
+    is too large or too slow for one machine is cut between layers into
     `sluice.stage`s, each placed on a device of a described cluster; a
-    `sluice.pipeline` puts them in order and a `sluice.generate` says what is done
-    with it for each token.
+    `sluice.pipeline` puts them in order and a `sluice.generate` says what is
+    done with it for each token.
 
     Of all ways to cut, the one whose slowest stage is the fastest is found
     exactly, by dynamic programming (`runtime/cluster/Partition.h`). Steps are
     costed by what the ops' `CostInterface` reports on a device's bandwidth and
     FLOP/s, links by their bandwidth and latency; the embedding counts for the
-    first stage, the output layer for the last. A stage's weights and the cache of
-    its layers, for the whole context, fit its device; a draft (a second
-    `sluice.model`) has to fit the node that is kept for it, or the first stage's
-    beside the stage. Devices are used in the order of the description.
+    first stage, the output layer for the last. A stage's weights and the cache
+    of its layers, for the whole context, fit its device; a draft (a second
+    `sluice.model`) has to fit the node that is kept for it, or the first
+    stage's beside the stage. Devices are used in the order of the description.
 
     How many stages there are, where `stages` does not say, is what a single
     request is served fastest with: by the planning model (R + 1) / (trip + R
-    slowest), R = a / (1 - a), a the `acceptance` where the module has a draft and 0
-    where it has none: without guesses nothing follows the certain row through the
-    pipeline, and every stage more is a hop more.
+    slowest), R = a / (1 - a), a the `acceptance` where the module has a draft
+    and 0 where it has none: without guesses nothing follows the certain row
+    through the pipeline, and every stage more is a hop more.
 
-    The cluster becomes the module's `dlti.target_system_spec`. Each stage gets its
-    predicted `costs`. Why a cut is where it is, is said in a remark (category
-    `sluice-partition-stages`).
+    The cluster becomes the module's `dlti.target_system_spec`. Each stage gets
+    its predicted `costs`. Why a cut is where it is, is said in a remark
+    (category `sluice-partition-stages`).
 
-    Errors: too little memory, with what is missing; fewer layers or devices than
-    stages; a description that cannot be read.
+    Errors: too little memory, with what is missing; fewer layers or devices
+    than stages; a description that cannot be read.
 
     ```mlir
     sluice.model @main(%batch: !sluice.batch) {...} {
@@ -139,27 +139,27 @@ def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
 def InsertCheckpoints : Pass<"sluice-insert-checkpoints", "::mlir::ModuleOp"> {
   let summary = "bounds how long cancelled rows are computed";
   let description = [{
-    A row that has died is computed on to the next `sluice.checkpoint`. This pass
-    puts checkpoints into the stages, and into the draft, so that by the cost
-    model no stretch between two takes longer than `max-latency-us`. PipeInfer's
-    early inference cancellation, arXiv 2407.11798, section III.
+    A row that has died is computed on to the next `sluice.checkpoint`. This
+    pass puts checkpoints into the stages, and into the draft, so that by the
+    cost model no stretch between two takes longer than `max-latency-us`.
+    PipeInfer's early inference cancellation, arXiv 2407.11798, section III.
 
     It goes through a stage's ops in the order of their execution, into layers,
     and ends a stretch before the op that would make it too long: as late as can
-    be, so that there are no more than needed and none can be spared. A
-    matrix product that is too long by itself is computed in columns, with
-    checkpoints between; their bits are those of the whole product. What else is
-    too long by itself is said in a remark.
+    be, so that there are no more than needed and none can be spared. A matrix
+    product that is too long by itself is computed in columns, with checkpoints
+    between; their bits are those of the whole product. What else is too long by
+    itself is said in a remark.
 
     Stretches are measured with as many rows as put the weights to full use, at
     most `rows`: the fewest for which what rows add to a step takes as long as
-    reading its weights. So a prompt can be computed in steps of so many rows and
-    lose next to nothing. `step_rows` says how many rows a step can have at most before a
-    stretch takes too long; the head cuts prompts by it.
+    reading its weights. So a prompt can be computed in steps of so many rows
+    and lose next to nothing. `step_rows` says how many rows a step can have at
+    most before a stretch takes too long; the head cuts prompts by it.
 
     With `max-latency-us=0` nothing is inserted and `step_rows` is `rows`. A
-    draft's `costs` are set as well. How many checkpoints a stage got is said in a
-    remark (category `sluice-insert-checkpoints`).
+    draft's `costs` are set as well. How many checkpoints a stage got is said in
+    a remark (category `sluice-insert-checkpoints`).
 
     ```mlir
     %y = sluice.linear %x, %w : ...

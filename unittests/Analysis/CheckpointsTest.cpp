@@ -1,0 +1,185 @@
+//===- CheckpointsTest.cpp - tests of checkpoints -------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What --sluice-insert-checkpoints promises, over random models: by the cost
+// model no stretch is too long, and none of the checkpoints can be spared.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestModels.h"
+#include "sluice/Analysis/ClusterSpec.h"
+#include "sluice/Analysis/StepCost.h"
+
+#include "mlir/IR/Verifier.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::cluster;
+
+namespace {
+
+struct Case {
+  ModelShape shape;
+  Device device;
+  int64_t stages = 1, latencyMicros = 500, rows = 512;
+};
+
+Case randomCase(std::mt19937_64 &random) {
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  auto scale = [&](double low, double high) {
+    return std::exp(std::uniform_real_distribution<double>(
+        std::log(low), std::log(high))(random));
+  };
+  Case test;
+  int64_t kvHeads = pick(1, 4);
+  test.shape = {.name = "m",
+                .layers = pick(1, 4),
+                .hidden = 32 * pick(2, 12),
+                .feedForward = 32 * pick(2, 20),
+                .heads = kvHeads * pick(1, 3),
+                .kvHeads = kvHeads,
+                .headDim = 32,
+                .vocab = pick(33, 900),
+                .bitsPerWeight = 8.5,
+                .gated = pick(0, 1) == 0,
+                .tied = pick(0, 1) == 0};
+  test.device = {.memoryBytes = uint64_t(1) << 50,
+                 .bytesPerSecond = scale(1e8, 1e10),
+                 .flopsPerSecond = scale(1e9, 1e11),
+                 .overheadSeconds = double(pick(0, 1)) * 1e-5};
+  test.stages = pick(1, test.shape.layers);
+  // From what some models need a checkpoint in every product to what none
+  // needs.
+  test.latencyMicros = int64_t(scale(60, 3000));
+  test.rows = pick(0, 3) ? 512 : pick(1, 8);
+  return test;
+}
+
+class Frame {
+public:
+  /// Before it has checkpoints.
+  Frame(ir::StageOp op, const Case &test)
+      : op(op), test(test),
+        rows(stageCostOf(op, test.device).fullRows(test.rows)) {}
+
+  /// Checks both promises. Returns the number of checkpoints.
+  size_t check() {
+    auto stepRows = int64_t(op.getStepRows().value());
+    double limit = double(test.latencyMicros) * 1e-6;
+    SmallVector<double> seconds = stretches(rows);
+    auto ops = stretchesOf(op);
+    for (size_t i = 0; i < seconds.size(); ++i) {
+      bool cannotBeCut = ops[i].size() == 1 && !canBeCut(ops[i].front().op);
+      if (!cannotBeCut)
+        EXPECT_LE(seconds[i], limit);
+      else
+        tooLong |= seconds[i] > limit;
+      // What was too long anyway is no reason to spare its neighbour.
+      if (i > 0)
+        EXPECT_GT(seconds[i - 1] + seconds[i], limit);
+    }
+    checkStepRows(stepRows, limit);
+    return seconds.size() - 1;
+  }
+
+private:
+  SmallVector<double> stretches(int64_t count) {
+    return stretchSeconds(op, count, 1024, test.device);
+  }
+  static bool canBeCut(Operation *op) {
+    auto linear = dyn_cast<ir::LinearOp>(op);
+    return linear && linear.getEndColumn() - linear.getFirstColumn() > 16;
+  }
+  void checkStepRows(int64_t stepRows, double limit) {
+    EXPECT_GE(stepRows, rows);
+    EXPECT_LE(stepRows, test.rows);
+    auto longest = [&](int64_t count) {
+      return *llvm::max_element(stretches(count));
+    };
+    if (!tooLong)
+      EXPECT_LE(longest(stepRows), limit);
+    if (stepRows < test.rows)
+      EXPECT_GT(longest(stepRows + 1), limit);
+  }
+
+  ir::StageOp op;
+  const Case &test;
+  int64_t rows;
+  bool tooLong = false;
+};
+
+TEST(CheckpointsTest, NoStretchIsTooLongAndNoneCanBeSpared) {
+  std::mt19937_64 random(2407);
+  size_t checkpoints = 0, without = 0, pieces = 0;
+  for (int i = 0; i < 300; ++i) {
+    Case test = randomCase(random);
+    MLIRContext context;
+    OwningOpRef<ModuleOp> module = parse(&context, modelText(test.shape));
+    ASSERT_TRUE(module);
+    setCluster(*module, *makeEqualCluster(test.stages, false, test.device,
+                                          defaultLink()));
+    ASSERT_TRUE(runPasses(*module, "sluice-partition-stages{stages=" +
+                                       std::to_string(test.stages) + "}"));
+    std::vector<Frame> frames;
+    for (auto stage : module->getOps<ir::StageOp>())
+      frames.emplace_back(stage, test);
+    ASSERT_TRUE(runPasses(*module, "sluice-insert-checkpoints{max-latency-us=" +
+                                       std::to_string(test.latencyMicros) +
+                                       " rows=" + std::to_string(test.rows) +
+                                       "}"));
+    ASSERT_TRUE(succeeded(verify(*module)));
+    for (Frame &frame : frames) {
+      SCOPED_TRACE("case " + std::to_string(i));
+      size_t count = frame.check();
+      checkpoints += count;
+      without += count == 0;
+    }
+    module->walk(
+        [&](ir::ConcatOp concat) { pieces += concat.getInputs().size(); });
+  }
+  // The cases are not all alike.
+  EXPECT_GT(checkpoints, 1000u);
+  EXPECT_GT(without, 50u);
+  EXPECT_GT(pieces, 200u);
+}
+
+TEST(CheckpointsTest, ColumnsAreTheWholeProduct) {
+  std::mt19937_64 random(11798);
+  for (int i = 0; i < 100; ++i) {
+    Case test = randomCase(random);
+    test.latencyMicros = 60;
+    MLIRContext context;
+    OwningOpRef<ModuleOp> module = parse(&context, modelText(test.shape));
+    setCluster(*module,
+               *makeEqualCluster(1, false, test.device, defaultLink()));
+    ASSERT_TRUE(runPasses(*module, "sluice-partition-stages,sluice-insert-"
+                                   "checkpoints{max-latency-us=60}"));
+    module->walk([&](ir::ConcatOp concat) {
+      // Checkpoints only move rows.
+      auto pieceOf = [](Value value) {
+        while (auto at = value.getDefiningOp<ir::CheckpointOp>())
+          value = at->getOperand(cast<OpResult>(value).getResultNumber());
+        return value.getDefiningOp<ir::LinearOp>();
+      };
+      int64_t next = 0;
+      for (Value input : concat.getInputs()) {
+        ir::LinearOp piece = pieceOf(input);
+        ASSERT_TRUE(piece);
+        EXPECT_EQ(piece.getFirstColumn(), next);
+        next = piece.getEndColumn();
+      }
+      EXPECT_EQ(next, pieceOf(concat.getInputs().front()).getOutFeatures());
+    });
+  }
+}
+
+} // namespace

@@ -1,0 +1,67 @@
+//===- ExplainTest.cpp - tests of Explain.h -------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Analysis/Explain.h"
+
+#include "TestModels.h"
+#include "runtime/cluster/ClusterFile.h"
+#include "sluice/Analysis/ClusterSpec.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::cluster;
+
+namespace {
+
+ModelShape shapeOf(int64_t layers, int64_t hidden) {
+  return {.name = "m",
+          .layers = layers,
+          .hidden = hidden,
+          .feedForward = 3 * hidden,
+          .heads = hidden / 64,
+          .kvHeads = hidden / 64,
+          .headDim = 64,
+          .vocab = 4096,
+          .bitsPerWeight = 8.5};
+}
+
+TEST(ExplainTest, PrintsStagesAndDraft) {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module =
+      parse(&context,
+            modelText(shapeOf(8, 1024)) + modelText(shapeOf(2, 256), "draft"));
+  ASSERT_TRUE(module);
+  Expected<ClusterFile> file = readClusterFile(SLUICE_CLUSTERS "/cpu8-1g.yaml");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  setCluster(*module, file->cluster);
+  ASSERT_TRUE(runPasses(*module,
+                        "sluice-partition-stages{stages=3},sluice-insert-"
+                        "speculation,sluice-insert-checkpoints{max-latency-us="
+                        "200}"));
+  Expected<std::string> table = explainStages(*module);
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  const char *expected = R"(
+stage    place  layers   weights   1 row   8 rows    memory   device  checkpoints  step rows
+main.s0  n0     0-2     45.7 MiB  864 us  1.83 ms   142 MiB  120 GiB            4          3
+main.s1  n1     3-5     41.5 MiB  864 us  1.83 ms   137 MiB  120 GiB            4          3
+main.s2  n2     6-7     31.9 MiB  646 us  1.39 ms  95.9 MiB  120 GiB            3          3
+draft    head   0-1     3.86 MiB  135 us   203 us  19.9 MiB  120 GiB            0          7
+slowest stage 864 us, all stages one after the other 2.37 ms, without links
+)";
+  EXPECT_EQ("\n" + *table, expected);
+}
+
+TEST(ExplainTest, SaysWhatIsMissing) {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module = parse(&context, modelText(shapeOf(2, 64)));
+  EXPECT_EQ(explainStages(*module).status().message(),
+            "the module has no single sluice.pipeline");
+}
+
+} // namespace
