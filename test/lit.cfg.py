@@ -51,9 +51,9 @@ def cpu_features():
 
 
 config.available_features.update(cpu_features())
-for mpi, mpirun in config.sluice_mpirun.items():
+for mpi, (mpirun, header) in config.sluice_mpi.items():
     config.substitutions.append((f"%mpirun_{mpi}", shlex.quote(mpirun)))
-    if os.access(mpirun, os.X_OK):
+    if os.access(mpirun, os.X_OK) and os.path.exists(header):
         config.available_features.add(f"mpirun-{mpi}")
 if config.sluice_sanitizer:
     config.available_features.add("sanitizer")

@@ -82,6 +82,13 @@ std::string layersOf(Operation *frame) {
                        : std::to_string(first) + "-" + std::to_string(last);
 }
 
+/// What nobody described is no limit.
+std::string memoryOf(const Device &device) {
+  return device.memoryBytes == defaultDevice().memoryBytes
+             ? "-"
+             : formatBytes(double(device.memoryBytes));
+}
+
 int64_t checkpointsOf(Operation *frame) {
   return int64_t(stretchesOf(frame).size()) - 1;
 }
@@ -147,8 +154,7 @@ Expected<std::string> sluice::explainStages(ModuleOp module) {
                formatBytes(double(cost.memoryBytes())),
                formatSeconds(secondsOf(costs, 1)),
                formatSeconds(secondsOf(costs, 8)), formatBytes(double(memory)),
-               formatBytes(double(device.memoryBytes)),
-               std::to_string(checkpointsOf(row.frame)),
+               memoryOf(device), std::to_string(checkpointsOf(row.frame)),
                row.stepRows ? std::to_string(*row.stepRows) : "-"});
   }
   return table.print() + "slowest stage " + formatSeconds(slowest) +

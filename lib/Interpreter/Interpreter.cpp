@@ -33,8 +33,8 @@ static bool isKnown(Operation *op) {
 }
 
 /// What stands for the target: what `sluice.generate` names; else the one
-/// `sluice.model` or `sluice.pipeline`, or of several, as where a draft has been
-/// merged into the module, the one that is called @main.
+/// `sluice.model` or `sluice.pipeline`, or of several, as where a draft has
+/// been merged into the module, the one that is called @main.
 static Expected<Operation *> findTarget(mlir::ModuleOp module) {
   llvm::SmallVector<Operation *> models;
   for (Operation &op : *module.getBody()) {

@@ -8,9 +8,9 @@
 // A row is one token of one request at one position. What a request has tried
 // is a tree: each row is a node of it and names its parent, the row of the
 // token before. The head numbers a request's nodes in the order in which it
-// makes them, so that a parent's number is below its children's; numbers go on
-// when a request's slot is used again, so that nothing late can be taken for
-// another request's.
+// first sends them anywhere, so that a parent's number is below its children's;
+// numbers go on when a request's slot is used again, so that nothing late can
+// be taken for another request's.
 //
 // A row is certain (its token is known) or speculative (its token is guessed).
 // A certain row dies only when its request ends. A speculative one lives while

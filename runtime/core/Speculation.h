@@ -29,7 +29,9 @@
 //     slots.
 //
 // Where a step of more rows costs the same (memory-bound), slots fill up; where
-// rows cost as much as steps (compute-bound), each slot has one row.
+// rows cost as much as steps (compute-bound), each slot has one row. There are
+// never more slots under way than fit into the pipeline and one at its door: so
+// results set the pace, should steps be taken for shorter than they are.
 //
 //===----------------------------------------------------------------------===//
 

@@ -35,6 +35,8 @@ StageLimits PipelineSettings::stageLimits(const PipelineShape &shape) const {
   limits.branches = requests * (2 * speculation.nodes + 2);
   limits.nodes = 4 * speculation.nodes + 4;
   limits.contextLength = shape.contextLength;
+  // Chunks of a prompt are as long as a step may be: they do not share one.
+  limits.promptRows = prefillRows;
   limits.fuse = fuse;
   return limits;
 }

@@ -147,7 +147,8 @@ TEST_F(InterpreterTest, RefusesModulesOfOtherPhases) {
   ASSERT_FALSE(other);
   EXPECT_THAT(other.status().message(),
               HasSubstr("test.mlir:1:1: 'func.func'"));
-  EXPECT_THAT(other.status().message(), HasSubstr("phase 'model'"));
+  EXPECT_THAT(other.status().message(),
+              HasSubstr("phases 'model', 'pipeline' and"));
 }
 
 } // namespace
