@@ -4,8 +4,8 @@
   run_readme.py CHECKOUT FOLDER
 
 Takes the ```sh block after the comment "Run by test/Docs/readme.test" and runs
-it in FOLDER, where build/bin is the folder of the sluice-opt in PATH and test is
-the checkout's. Then looks for the lines of the README's ```mlir block in the
+it in FOLDER, where build/bin is the folder of the sluice-opt in PATH, and test
+and utils are the checkout's. Then looks for the lines of the README's ```mlir block in the
 build/demo.mlir that the commands wrote. Exits with 1 if something fails.
 """
 import pathlib
@@ -26,7 +26,8 @@ def main():
     (folder / "build").mkdir(parents=True)
     tools = pathlib.Path(shutil.which("sluice-opt")).parent
     (folder / "build/bin").symlink_to(tools)
-    (folder / "test").symlink_to(checkout / "test")
+    for shown in ("test", "utils"):
+        (folder / shown).symlink_to(checkout / shown)
     commands = ["bash", "-euxo", "pipefail", "-c", match.group(1)]
     if subprocess.run(commands, cwd=folder, check=False).returncode:
         return 1
