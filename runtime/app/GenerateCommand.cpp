@@ -204,10 +204,9 @@ Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
 int breakOff(PipelineSession &session, const Status &reason,
              const std::optional<comm::MpiLaunch> &launch) {
   // The head speaks for the job; another rank says which one it is.
-  bool isOther = launch && launch->rank > 0;
-  int code = explainFailure(
-      isOther ? reason.withContext("rank " + std::to_string(launch->rank))
-              : reason);
+  std::string self = "rank " + std::to_string(launch ? launch->rank : 0);
+  bool named = session.isHead() || reason.message().starts_with(self + ":");
+  int code = explainFailure(named ? reason : reason.withContext(self));
   session.abort(reason);
   return code;
 }

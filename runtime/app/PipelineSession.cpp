@@ -118,6 +118,10 @@ Status PipelineSession::settleOptions() {
   shape.identity = plan.identity;
   shape.ranks = int64_t(plan.ranks.size());
   shape.hasDraft = hasDraft;
+  if (plan.draft && !options.oracleAcceptance)
+    shape.draftContextLength =
+        executable.programs[*executable.findProgram(plan.draft->program)]
+            .contextLength;
   shape.vocabSize = executable.vocabSize;
   shape.hiddenSize = executable.hiddenSize;
   shape.contextLength = engine.contextLength();

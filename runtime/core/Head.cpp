@@ -126,7 +126,11 @@ void Head::State::number(HeadRequest &request, GuessNode &node) {
 }
 
 int64_t Head::State::depthLimit(const HeadRequest &request) const {
-  int64_t room = limits.contextLength - 1 - request.tree.root().position;
+  int64_t position = request.tree.root().position;
+  int64_t room = limits.contextLength - 1 - position;
+  // The draft expands rows down to one above the deepest guesses.
+  if (limits.draftContextLength > 0)
+    room = std::min(room, limits.draftContextLength - position);
   if (request.spec.maxTokens < 0)
     return room;
   // The root's own result is one token.

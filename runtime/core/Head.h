@@ -68,6 +68,9 @@ struct HeadLimits {
   /// each request.
   int64_t framesInFlight = 256;
   bool hasDraft = false;
+  /// Positions that the draft can take; 0: as many as the target. Behind them
+  /// nothing is guessed.
+  int64_t draftContextLength = 0;
 };
 
 enum class FinishReason : uint8_t { Stop, Length, Cancelled, Timeout, Error };

@@ -189,6 +189,7 @@ Status RankRuntime::createHead() {
   limits.contextLength = setup.shape.contextLength;
   limits.prefillRows = setup.settings.prefillRows;
   limits.hasDraft = setup.shape.hasDraft;
+  limits.draftContextLength = setup.shape.draftContextLength;
   Expected<Head> made =
       Head::create(limits, setup.settings.speculation, std::move(setup.times),
                    /*wantsNotes=*/setup.settings.trace);

@@ -34,6 +34,7 @@ struct PipelineShape {
   std::vector<int64_t> stageRanks; ///< by stage
   int64_t ranks = 1;
   bool hasDraft = false;
+  int64_t draftContextLength = 0; ///< positions the draft takes; 0: all
   int64_t vocabSize = 0;
   int64_t hiddenSize = 0;
   int64_t contextLength = 0;

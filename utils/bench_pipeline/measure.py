@@ -15,8 +15,9 @@ CLUSTERS = ROOT / "utils/clusters"
 STAGES = 8
 # Oracles see a prompt of ones, because the simulator's requests have one.
 ONES = ",".join(["1"] * 8)
-PROMPTS = ("The pass manager runs", "def main():\n    ",
-           "SELECT name FROM users WHERE", "To build the documentation,")
+# On these the demo draft is about as good as on average.
+PROMPTS = ("The pass manager runs", "To build the documentation,",
+           "A function that returns a list of")
 DEMO = "demo"
 # Runs beside each other that come out so much slower than alone disturb.
 MOST_DISTURBED = 0.02
@@ -198,6 +199,25 @@ class Bench:
     def of(self, point, repetitions=None):
         count = repetitions or self.repetitions(point)
         return Measured([self.memo[point, i] for i in range(count)])
+
+    def hit_rates(self):
+        """How often the demo draft's first candidate is right, and one of its
+        first 8: {1: .., 8: ..}."""
+        if "hits" not in self.memo:
+            self.memo["hits"] = {width: self.hit_rate(width)
+                                 for width in (1, 8)}
+        return self.memo["hits"]
+
+    def hit_rate(self, width):
+        right = rounds = 0
+        for prompt in PROMPTS[:self.args.repetitions]:
+            counts = run_json([
+                self.compile(STAGES), "generate", "--json", "--ignore-eos",
+                "-p", prompt, "-n", self.args.tokens, "--speculate", "sync",
+                "--speculate-depth", 1, "--speculate-width", width])
+            right += counts["speculation"]["accepted"]
+            rounds += counts["speculation"]["launched"] / width
+        return right / rounds
 
     # The simulator -----------------------------------------------------------
 

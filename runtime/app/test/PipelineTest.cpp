@@ -99,6 +99,19 @@ TEST_F(PipelineTest, TokensAreTheSameUnderEverySchedule) {
   }
 }
 
+TEST_F(PipelineTest, NothingIsGuessedBehindTheDraftsContext) {
+  json expected = reference({});
+  for (int64_t context : {3, 5, 20, 64})
+    for (const char *mode : {"sync", "async"}) {
+      ExecutableDescriptor executable = withDraft(program, DraftPlacement::Own);
+      executable.programs.back().contextLength = context;
+      describe(executable);
+      json result = runJson(base + Arguments{"--speculate", mode});
+      EXPECT_EQ(result["tokens"], expected) << context << mode;
+      EXPECT_EQ(result["speculation"]["launched"] > 0, context > 5);
+    }
+}
+
 TEST_F(PipelineTest, ReportsAddUp) {
   describe(withDraft(program, DraftPlacement::Own));
   json result = runJson(base + Arguments{"--oracle-acceptance", "0.6"});

@@ -20,8 +20,10 @@
 #include <mpi.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <dlfcn.h>
+#include <thread>
 
 using namespace sluice;
 using namespace sluice::comm;
@@ -131,7 +133,7 @@ public:
   Status receive(MpiArrival &arrival, std::span<uint8_t> into,
                  MpiHandle &request) override;
   Status test(MpiHandle &request, bool &done) override;
-  Status finalize() override { return check(mpi.finalize(), "MPI_Finalize"); }
+  Status finalize() override;
   void abort(int status) override { mpi.abort(mpi.world, status); }
 
 private:
@@ -238,6 +240,20 @@ Status Adapter::test(MpiHandle &request, bool &done) {
   request = toHandle(handle);
   done = flag != 0;
   return status;
+}
+
+Status Adapter::finalize() {
+#ifndef SLUICE_MPI_OPENMPI
+  // Over TCP, MPI_Finalize of MPICH 4.0 flushes its connections, which the
+  // other side must answer, and a rank stops answering once its own are
+  // flushed. Where some rank answers before it enters MPI_Finalize, others can
+  // be gone when it asks in turn, and it hangs. So none may answer from
+  // outside: all keep away from MPI for longer than the last message's ways to
+  // them differ.
+  constexpr std::chrono::milliseconds pause{50};
+  std::this_thread::sleep_for(pause);
+#endif
+  return check(mpi.finalize(), "MPI_Finalize");
 }
 
 } // namespace

@@ -60,6 +60,8 @@ constexpr Launcher socketLaunchers[] = {
     {"openmpi_tcp", openMpiRun,
      "--allow-run-as-root --oversubscribe --bind-to none "
      "--mca btl self,tcp --mca btl_tcp_if_include lo"},
+    {"mpich_tcp", mpichRun,
+     "-iface lo -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES lo"},
 };
 
 /// Only this project's code is checked. The leak checker would report what MPI
