@@ -7,6 +7,7 @@
 
 #include "sluice/Analysis/Explain.h"
 
+#include "runtime/cluster/PipelinePlan.h"
 #include "runtime/cluster/Units.h"
 #include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Analysis/StepCost.h"
@@ -62,6 +63,7 @@ struct Line {
   PlaceAttr place;
   std::optional<ArrayRef<int64_t>> costs;
   std::optional<int64_t> stepRows;
+  int64_t contextLength = 0;
 };
 
 /// Seconds of a step of `rows` rows, which is one of the row counts.
@@ -102,7 +104,8 @@ Expected<std::vector<Line>> rowsOf(ModuleOp module, PipelineOp pipeline) {
     if (!stage)
       return failure("'", name.getValue().str(), "' is no sluice.stage");
     rows.push_back({stage.getSymName().str(), stage, stage.getPlaceAttr(),
-                    stage.getCosts(), stage.getStepRows()});
+                    stage.getCosts(), stage.getStepRows(),
+                    int64_t(pipeline.getContextLength())});
   }
   for (auto generate : module.getOps<GenerateOp>())
     if (SpeculateOp speculate = generate.getSpeculate()) {
@@ -112,9 +115,40 @@ Expected<std::vector<Line>> rowsOf(ModuleOp module, PipelineOp pipeline) {
       if (draft)
         rows.push_back({draft.getSymName().str(), draft,
                         own && place ? place : rows.front().place,
-                        speculate.getCosts(), speculate.getStepRows()});
+                        speculate.getCosts(), speculate.getStepRows(),
+                        int64_t(draft.getContextLength())});
     }
   return rows;
+}
+
+/// Weights and cache of what is at a place.
+int64_t memoryAt(PlaceAttr place, ArrayRef<Line> rows) {
+  int64_t sum = 0;
+  for (const Line &row : rows)
+    if (row.place == place) {
+      ModelCost cost = costOfFrame(row.frame);
+      sum += stageMemoryBytes(cost, wholeModel(cost), row.contextLength);
+    }
+  return sum;
+}
+
+/// The longest stretch of the longest step, or of one row where none is known.
+double longestStretch(const Line &row, int64_t context, const Device &device) {
+  return *llvm::max_element(
+      stretchSeconds(row.frame, row.stepRows.value_or(1), context, device));
+}
+
+/// What becomes of a single row.
+std::string explainTrip(const Cluster &cluster, Place head,
+                        const std::vector<Place> &stages, int64_t rowBytes,
+                        double slowest, double steps) {
+  std::string text = "slowest stage " + formatSeconds(slowest) + ", ";
+  std::optional<double> links = linksSeconds(cluster, head, stages, rowBytes);
+  if (!links)
+    return text + "all stages one after the other " + formatSeconds(steps) +
+           "; some have no way to the next\n";
+  return text + "a row's trip " + formatSeconds(steps + *links) +
+         ", of which on links " + formatSeconds(*links) + "\n";
 }
 
 } // namespace
@@ -123,41 +157,47 @@ Expected<std::string> sluice::explainStages(ModuleOp module) {
   auto pipelines = module.getOps<PipelineOp>();
   if (!llvm::hasSingleElement(pipelines))
     return failure("the module has no single sluice.pipeline");
-  PipelineOp pipeline = *pipelines.begin();
   Expected<Cluster> cluster = getCluster(module);
   if (!cluster)
     return cluster.status();
-  Expected<std::vector<Line>> rows = rowsOf(module, pipeline);
+  Expected<std::vector<Line>> rows = rowsOf(module, *pipelines.begin());
   if (!rows)
     return rows.status();
 
-  int64_t context = int64_t(pipeline.getContextLength());
   Table table({"stage", "place", "layers", "weights", "1 row", "8 rows",
-               "memory", "device", "checkpoints", "step rows"});
+               "memory", "device", "checkpoints", "longest stretch",
+               "step rows"});
   double slowest = 0, sum = 0;
+  std::vector<Place> stages;
+  std::optional<Place> head;
+  int64_t rowBytes = 0;
   for (const Line &row : *rows) {
     Expected<Place> place = fromPlaceAttr(*cluster, row.place);
     if (!place)
       return place.status();
     const Device &device = cluster->device(*place);
     StageCost cost = stageCostOf(row.frame, device);
+    int64_t context = std::min<int64_t>(row.contextLength, 1024);
     SmallVector<int64_t> costs =
-        row.costs ? llvm::to_vector(*row.costs)
-                  : predictedCosts(cost, std::min<int64_t>(context, 1024));
-    if (isa<StageOp>(row.frame)) {
+        row.costs ? llvm::to_vector(*row.costs) : predictedCosts(cost, context);
+    if (auto stage = dyn_cast<StageOp>(row.frame)) {
       slowest = std::max(slowest, secondsOf(costs, 1));
       sum += secondsOf(costs, 1);
+      stages.push_back(*place);
+      if (Value input = stage.getInput())
+        rowBytes = getWidth(input.getType()) * int64_t(sizeof(float));
+    } else {
+      head = *place;
     }
-    int64_t memory =
-        cost.memoryBytes() + context * cost.cacheBytesPerPosition();
     table.add({row.name, cluster->placeName(*place), layersOf(row.frame),
                formatBytes(double(cost.memoryBytes())),
                formatSeconds(secondsOf(costs, 1)),
-               formatSeconds(secondsOf(costs, 8)), formatBytes(double(memory)),
+               formatSeconds(secondsOf(costs, 8)),
+               formatBytes(double(memoryAt(row.place, *rows))),
                memoryOf(device), std::to_string(checkpointsOf(row.frame)),
+               formatSeconds(longestStretch(row, context, device)),
                row.stepRows ? std::to_string(*row.stepRows) : "-"});
   }
-  return table.print() + "slowest stage " + formatSeconds(slowest) +
-         ", all stages one after the other " + formatSeconds(sum) +
-         ", without links\n";
+  return table.print() + explainTrip(*cluster, head.value_or(stages.front()),
+                                     stages, rowBytes, slowest, sum);
 }

@@ -25,6 +25,20 @@ OpCost sluice::costOf(CostInterface op) {
           .bytesPerRow = op.getBytesPerRow()};
 }
 
+OpCost sluice::costOfColumns(LinearOp linear, int64_t columns) {
+  OpCost cost = costOf(linear);
+  int64_t all = linear.getEndColumn() - linear.getFirstColumn();
+  cost.weightBytes = cost.weightBytes / all * columns;
+  cost.flopsPerRow = cost.flopsPerRow / all * columns;
+  cost.bytesPerRow -= (all - columns) * int64_t(sizeof(float));
+  return cost;
+}
+
+OpCost sluice::costOfJoining(int64_t columns) {
+  // Read and written.
+  return {.bytesPerRow = 2 * columns * int64_t(sizeof(float))};
+}
+
 //===----------------------------------------------------------------------===//
 // Parts of a frame
 //===----------------------------------------------------------------------===//
@@ -149,6 +163,47 @@ SmallVector<double> sluice::stretchSeconds(Operation *frame, int64_t rows,
     seconds.push_back(sum);
   }
   return seconds;
+}
+
+/// The longest stretch that an op needs, where it may be cut as far as can be;
+/// `before` is what the first stretch has spent already.
+static double shortestStretch(const FrameOp &op, int64_t rows, int64_t context,
+                              const Device &device, double before,
+                              double limit) {
+  double whole = before + op.seconds(rows, context, device);
+  auto linear = dyn_cast<LinearOp>(op.op);
+  if (!linear || whole <= limit)
+    return whole;
+  int64_t columns = linear.getEndColumn() - linear.getFirstColumn();
+  if (columns <= columnUnit)
+    return whole;
+  double piece = before + opSeconds(costOfColumns(linear, columnUnit), rows,
+                                    context, device);
+  return std::max(piece,
+                  opSeconds(costOfJoining(columns), rows, context, device));
+}
+
+int64_t sluice::rowsOfStretches(Operation *frame, int64_t most, int64_t context,
+                                const Device &device, double seconds) {
+  SmallVector<FrameOp> ops = executedOps(frame);
+  auto shortest = [&](size_t i, int64_t rows) {
+    double overhead = device.overheadSeconds + double(rows) * device.rowSeconds;
+    return shortestStretch(ops[i], rows, context, device, i == 0 ? overhead : 0,
+                           seconds);
+  };
+  auto keeps = [&](int64_t rows) {
+    for (size_t i = 0; i < ops.size(); ++i)
+      if (shortest(i, rows) > seconds && shortest(i, 1) <= seconds)
+        return false;
+    return true;
+  };
+  int64_t low = 1;
+  int64_t high = stageCostOf(frame, device).fullRows(most, context) + 1;
+  while (low + 1 < high) {
+    int64_t middle = low + (high - low) / 2;
+    (keeps(middle) ? low : high) = middle;
+  }
+  return low;
 }
 
 SmallVector<int64_t> sluice::predictedCosts(const StageCost &cost,

@@ -112,23 +112,23 @@ static Status run(ModuleOp module, const CompileOptions &options,
   return {};
 }
 
-static Status verifyPhase(ModuleOp module, const CompileOptions &options,
-                          Phase phase) {
-  return run(
-      module, options, "the module is in no known phase", [&](auto &passes) {
-        passes.addPass(createVerifyPhase({std::string(phaseName(phase))}));
-      });
-}
-
 static void addVerifier(PassManager &passes, Phase phase) {
   passes.addPass(createVerifyPhase({std::string(phaseName(phase))}));
 }
 
+static Status verifyPhase(ModuleOp module, const CompileOptions &options,
+                          Phase phase) {
+  return run(module, options, "the module is in no known phase",
+             [&](PassManager &passes) { addVerifier(passes, phase); });
+}
+
 /// Whether a draft was merged into a module of phase model.
 static bool hasDraft(ModuleOp module) {
-  return llvm::any_of(module.getOps<ir::ModelOp>(), [](ir::ModelOp model) {
-    return model.getSymName() == draftModelName;
-  });
+  auto models = module.getOps<ir::ModelOp>();
+  return std::distance(models.begin(), models.end()) > 1 &&
+         llvm::any_of(models, [](ir::ModelOp model) {
+           return model.getSymName() == draftModelName;
+         });
 }
 
 /// The name of the model that is not the draft.
@@ -144,9 +144,10 @@ static void addPipelinePasses(PassManager &passes, ModuleOp module,
   PartitionStagesOptions partition;
   partition.clusterFile = options.clusterFile;
   partition.stages = options.stages;
+  partition.placement = options.placement;
   partition.target = nameTarget(module);
   passes.addPass(createPartitionStages(partition));
-  if (hasDraft(module) && partition.target != draftModelName) {
+  if (hasDraft(module)) {
     InsertSpeculationOptions speculation;
     speculation.draft = draftModelName.str();
     speculation.placement = options.placement;
@@ -301,9 +302,13 @@ Status sluice::compile(ModuleOp module, const CompileOptions &options,
   if (options.target < phase)
     return failure("the module is in phase ", phaseName(phase),
                    " already, beyond ", phaseName(options.target));
-  if (phase > Phase::Model && options.pipeline != PipelineOptions())
+  if (phase > Phase::Model &&
+      (options.needsDraft || options.pipeline != PipelineOptions()))
     return failure("the module is in phase ", phaseName(phase),
                    ", in which its stages, draft and latency are settled");
+  if (phase == Phase::Model && options.needsDraft && !hasDraft(module))
+    return failure("the module has no draft, but its placement, depth or width "
+                   "was given");
   if (phase > Phase::Pipeline && options.explain)
     return failure("the module is in phase ", phaseName(phase),
                    ", beyond what can be explained");

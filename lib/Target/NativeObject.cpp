@@ -48,19 +48,24 @@ createMachine(const CpuTarget &target) {
       std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
+/// Adds a constant that other objects see.
+static void addGlobal(llvm::Module &module, const llvm::Twine &symbol,
+                      llvm::Constant *value) {
+  auto *global = new llvm::GlobalVariable(
+      module, value->getType(),
+      /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, value, symbol);
+  global->setAlignment(llvm::Align(8));
+}
+
 /// Adds `extern const char name[]` and `extern const uint64_t name_size`.
 static void addBytes(llvm::Module &module, llvm::StringRef name,
                      llvm::StringRef bytes) {
   llvm::LLVMContext &context = module.getContext();
-  auto add = [&](llvm::Twine symbol, llvm::Constant *value) {
-    auto *global = new llvm::GlobalVariable(
-        module, value->getType(), /*isConstant=*/true,
-        llvm::GlobalValue::ExternalLinkage, value, symbol);
-    global->setAlignment(llvm::Align(8));
-  };
-  add(name, llvm::ConstantDataArray::getString(context, bytes,
+  addGlobal(module, name,
+            llvm::ConstantDataArray::getString(context, bytes,
                                                /*AddNull=*/false));
-  add(name + "_size",
+  addGlobal(
+      module, name + "_size",
       llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()));
 }
 
@@ -83,14 +88,10 @@ static Status addProgramTable(llvm::Module &module, ModuleOp kernels) {
     entries.push_back(llvm::ConstantStruct::get(entry, {name, step}));
   }
   auto *type = llvm::ArrayType::get(entry, entries.size());
-  auto add = [&](llvm::StringRef symbol, llvm::Constant *value) {
-    auto *global = new llvm::GlobalVariable(
-        module, value->getType(), /*isConstant=*/true,
-        llvm::GlobalValue::ExternalLinkage, value, symbol);
-    global->setAlignment(llvm::Align(8));
-  };
-  add("sluice_program_table", llvm::ConstantArray::get(type, entries));
-  add("sluice_program_table_size",
+  addGlobal(module, "sluice_program_table",
+            llvm::ConstantArray::get(type, entries));
+  addGlobal(
+      module, "sluice_program_table_size",
       llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), entries.size()));
   return {};
 }

@@ -8,9 +8,9 @@
 #include "runtime/app/CommandLine.h"
 
 #include "runtime/app/TokenList.h"
+#include "runtime/base/OptionChecks.h"
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <random>
 #include <sstream>
 
@@ -21,11 +21,6 @@ namespace {
 
 constexpr int usageError = 2;
 constexpr int64_t maxCount = (int64_t(1) << 31) - 1;
-
-/// A check that help texts do not spell out; its errors do.
-CLI::Validator within(int64_t low, int64_t high) {
-  return CLI::Range(low, high).description("");
-}
 
 void addPromptOptions(CLI::App &command, PromptOptions &prompt) {
   using Source = PromptOptions::Source;
@@ -60,17 +55,17 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
       .add_option("-t,--threads", engine.threads,
                   "Threads; default: one for each core")
       ->type_name("N")
-      ->check(within(1, 1024));
+      ->check(within<int64_t>(1, 1024));
   command
       .add_option("-c,--ctx-size", engine.contextLength,
                   "Tokens of prompt and output together; default: the model's")
       ->type_name("N")
-      ->check(within(1, maxCount));
+      ->check(within<int64_t>(1, maxCount));
   command
       .add_option("-b,--prefill-chunk", engine.prefillChunk,
                   "Prompt tokens computed in one step")
       ->type_name("N")
-      ->check(within(1, 65536))
+      ->check(within<int64_t>(1, 65536))
       ->capture_default_str();
   command
       .add_option("--model-dir", engine.modelDir,
@@ -132,15 +127,7 @@ void addSamplingOptions(CLI::App &command, GenerateOptions &options) {
   add("--seed", sampling.seed,
       "Makes sampling repeatable; default: another one each time");
   command.get_option("--logit-bias")->group(group);
-  // The parser takes -1, and all that is too large, for the largest number.
-  command.get_option("--seed")->check([](const std::string &text) {
-    uint64_t seed = 0;
-    const char *end = text.data() + text.size();
-    auto [read, error] = std::from_chars(text.data(), end, seed);
-    return error == std::errc() && read == end
-               ? std::string()
-               : "is not a number from 0 to 2^64-1: " + text;
-  });
+  command.get_option("--seed")->check(seed());
 }
 
 void addGenerate(CLI::App &app, GenerateOptions &options) {
@@ -151,7 +138,7 @@ void addGenerate(CLI::App &app, GenerateOptions &options) {
       .add_option("-n,--n-predict", options.predict,
                   "Tokens to generate; -1: until the context is full")
       ->type_name("N")
-      ->check(within(-1, maxCount))
+      ->check(within<int64_t>(-1, maxCount))
       ->capture_default_str();
   addEngineOptions(command, options.engine);
   command.add_flag("--ignore-eos", options.ignoreEos,
@@ -178,7 +165,8 @@ void addGenerate(CLI::App &app, GenerateOptions &options) {
       "Write one JSON object at the end: tokens, text, finish_reason, timing "
       "(seconds; generate_seconds from the first generated token to the last, "
       "ttft_seconds from the program's start to the first one), "
-      "tokens_per_second; of a pipeline also speculation, stages, traffic");
+      "tokens_per_second; of a pipeline also speculation, draft, stages, "
+      "traffic");
   command
       .add_flag("--logits", options.lastLogits,
                 "Add last_logits: those of the prompt's last token")
@@ -187,7 +175,7 @@ void addGenerate(CLI::App &app, GenerateOptions &options) {
       .add_option("--logprobs", options.logProbs,
                   "Add each token's log-probability and the N most probable")
       ->type_name("N")
-      ->check(within(0, maxCount))
+      ->check(within<int64_t>(0, maxCount))
       ->needs(json);
   addSamplingOptions(command, options);
   addPipelineOptions(command, options.pipeline);
@@ -196,7 +184,7 @@ void addGenerate(CLI::App &app, GenerateOptions &options) {
                   "Let N stranger sequences share every step, which must "
                   "change nothing")
       ->type_name("N")
-      ->check(within(0, 4096))
+      ->check(within<int64_t>(0, 4096))
       ->group("Testing");
   command.footer("Ctrl-C ends the text; the exit status is then 130, or 0 with "
                  "--json, whose finish_reason is \"cancelled\".");
@@ -277,8 +265,12 @@ Command app::parseCommandLine(int argc, const char *const *argv,
   if (app.got_subcommand("generate")) {
     settleSampling(*app.get_subcommand("generate"), generate.sampling);
     // Ranges only; whether a biased token exists is not a matter of usage.
-    if (Status s = generate.sampling.validate(maxCount); !s.ok())
-      return usage(s.message(), program + " generate");
+    Status checked = generate.sampling.validate(maxCount);
+    if (checked.ok())
+      checked = settlePipelineOptions(*app.get_subcommand("generate"),
+                                      generate.pipeline);
+    if (!checked.ok())
+      return usage(checked.message(), program + " generate");
     return generate;
   }
   if (app.got_subcommand("score"))

@@ -23,8 +23,11 @@ Expected<int> runGenerate(const ProgramImage &image,
 Expected<int> runScore(const ProgramImage &image, const ScoreOptions &options);
 Expected<int> runInfo(const ProgramImage &image, const InfoOptions &options);
 
-/// Writes why a command has failed as one line on stderr. Returns the process's
-/// exit status.
+/// Writes an error as one line on stderr.
+void complain(const std::string &message);
+
+/// Writes why a command has failed, unless the user has interrupted it. Returns
+/// the process's exit status.
 int explainFailure(const Status &reason);
 
 /// All of main(): reads the command line, runs the command, prints an error as

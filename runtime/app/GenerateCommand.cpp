@@ -13,6 +13,7 @@
 #include "runtime/app/PipelineSession.h"
 #include "runtime/app/PipelineStream.h"
 #include "runtime/app/Prompt.h"
+#include "runtime/base/Guarded.h"
 #include "runtime/base/StandardOutput.h"
 
 #include <cstdio>
@@ -20,15 +21,26 @@
 using namespace sluice;
 using namespace sluice::app;
 
+using pipeline::PipelineOutcome;
+
 namespace {
+
+void writeSeconds(JsonWriter &json, const char *name,
+                  std::optional<double> seconds) {
+  json.key(name);
+  if (seconds)
+    json.number(*seconds);
+  else
+    json.null();
+}
 
 void writeTiming(JsonWriter &json, const GenerationTiming &timing) {
   json.key("timing").beginObject();
   json.key("prompt_tokens").number(timing.promptTokens);
-  json.key("prompt_seconds").number(timing.promptSeconds);
+  writeSeconds(json, "prompt_seconds", timing.promptSeconds);
   json.key("generated_tokens").number(timing.generatedTokens);
   json.key("generate_seconds").number(timing.generateSeconds);
-  json.key("ttft_seconds").number(timing.firstTokenSeconds);
+  writeSeconds(json, "ttft_seconds", timing.firstTokenSeconds);
   json.endObject();
 }
 
@@ -90,18 +102,19 @@ std::string toJson(const Generation &result, const GenerateOptions &options,
 }
 
 void noteSpeed(const GenerationTiming &timing, const GenerateOptions &options) {
-  auto rate = [](int64_t tokens, double seconds) {
-    return seconds > 0 ? double(tokens) / seconds : 0.0;
-  };
-  char line[200];
-  std::snprintf(line, sizeof(line),
-                "prompt: %lld tokens, %.1f tokens/s; generation: %lld tokens, "
-                "%.1f tokens/s",
-                static_cast<long long>(timing.promptTokens),
-                rate(timing.promptTokens, timing.promptSeconds),
+  char prompt[100], generation[100];
+  if (timing.promptSeconds)
+    std::snprintf(prompt, sizeof(prompt), "prompt: %lld tokens, %.1f tokens/s",
+                  static_cast<long long>(timing.promptTokens),
+                  double(timing.promptTokens) / *timing.promptSeconds);
+  else
+    std::snprintf(prompt, sizeof(prompt), "prompt: %lld tokens",
+                  static_cast<long long>(timing.promptTokens));
+  std::snprintf(generation, sizeof(generation),
+                "; generation: %lld tokens, %.1f tokens/s",
                 static_cast<long long>(timing.generatedTokens),
                 timing.tokensPerSecond());
-  std::string text = line;
+  std::string text = std::string(prompt) + generation;
   if (!options.sampling.greedy())
     text += "; seed " + std::to_string(options.sampling.seed);
   writeNote(text);
@@ -127,6 +140,9 @@ public:
   Expected<int> pipelined(const std::optional<comm::MpiLaunch> &launch);
 
 private:
+  Expected<int> runPipeline(PipelineSession &session,
+                            std::optional<PipelineStream> &stream,
+                            const std::optional<comm::MpiLaunch> &launch);
   Expected<Generation> generate(TokenStream &stream);
   Expected<int> finish(const Generation &result,
                        const PipelineOutcome *outcome);
@@ -166,7 +182,7 @@ Expected<int> GenerateRun::finish(const Generation &result,
   if (Status s = writeOutput("\n"); !s.ok())
     return s;
   noteSpeed(result.timing, options);
-  if (outcome && outcome->mode != SpeculationMode::Off)
+  if (outcome && outcome->options.mode != SpeculationMode::Off)
     writeNote(describeSpeculation(*outcome));
   return result.finish == FinishReason::Cancelled ? interruptedExitCode() : 0;
 }
@@ -183,30 +199,45 @@ Expected<int> GenerateRun::local() {
 
 /// For an oracle: the tokens that the pipeline will generate.
 Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
+  Clock::time_point begin = Clock::now();
   if (Status s = engine.load(LocalStream::needs(engine)); !s.ok())
     return s;
   LocalStream stream(engine, generator.request());
-  if (Status s = stream.start(prompt); !s.ok())
-    return s;
+  if (Expected<bool> started = stream.start(prompt); !started)
+    return started.status();
   std::vector<int32_t> truth;
   while (true) {
     Expected<std::optional<StreamedToken>> token = stream.next();
     if (!token)
       return token.status();
     if (!*token)
-      return truth;
+      break;
     truth.push_back((*token)->token);
   }
+  generator.leaveOut(Clock::now() - begin);
+  return truth;
+}
+
+/// "rank 3: ..."
+bool namesRank(std::string_view message) {
+  if (!message.starts_with("rank "))
+    return false;
+  size_t end = message.find_first_not_of("0123456789", 5);
+  return end > 5 && end != message.npos && message[end] == ':';
 }
 
 /// Explains before it ends the job, because under MPI this process may not come
 /// back from that.
-int breakOff(PipelineSession &session, const Status &reason,
+int breakOff(PipelineSession &session, Status reason,
              const std::optional<comm::MpiLaunch> &launch) {
-  // The head speaks for the job; another rank says which one it is.
-  std::string self = "rank " + std::to_string(launch ? launch->rank : 0);
-  bool named = session.isHead() || reason.message().starts_with(self + ":");
-  int code = explainFailure(named ? reason : reason.withContext(self));
+  bool several = launch && launch->size > 1;
+  if (several && !namesRank(reason.message()))
+    reason = reason.withContext("rank " + std::to_string(launch->rank));
+  int code = 1;
+  if (session.isHead())
+    code = explainFailure(reason);
+  else
+    complain(reason.message()); // also where it is a signal: not the user's
   session.abort(reason);
   return code;
 }
@@ -221,21 +252,33 @@ GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
       return truth.status();
     needs.truth = truth.take();
   }
+  // The head's thread refers to the stream until the session has ended.
+  std::optional<PipelineStream> stream;
   PipelineSession session(engine, options.pipeline, needs);
+  Expected<int> code =
+      guarded([&] { return runPipeline(session, stream, launch); });
+  return code ? code : breakOff(session, code.status(), launch);
+}
+
+/// Until the job has ended in order, or an error, which has not.
+Expected<int>
+GenerateRun::runPipeline(PipelineSession &session,
+                         std::optional<PipelineStream> &stream,
+                         const std::optional<comm::MpiLaunch> &launch) {
   if (Status s = session.open(launch); !s.ok())
-    return breakOff(session, s, launch);
+    return s;
   if (!session.isHead()) {
     Status served = session.serve();
-    return served.ok() ? 0 : breakOff(session, served, launch);
+    return served.ok() ? Expected<int>(0) : served;
   }
-  PipelineStream stream(session.head(), generator.request());
-  Expected<Generation> result = generate(stream);
+  stream.emplace(session.head(), generator.request());
+  Expected<Generation> result = generate(*stream);
   if (!result)
-    return breakOff(session, result.status(), launch);
+    return result.status();
   Expected<PipelineOutcome> outcome = session.shutDown();
-  if (!outcome)
-    return breakOff(session, outcome.status(), launch);
-  return finish(*result, &*outcome);
+  Expected<int> code = finish(*result, outcome ? &*outcome : nullptr);
+  // What was generated is whole; what the ranks did is not known.
+  return outcome ? code : outcome.status();
 }
 
 /// Whether MPI has started as many ranks as the plan has.
@@ -246,6 +289,31 @@ Status checkLaunch(const ExecutionPlan &plan, const comm::MpiLaunch &launch) {
   return failure("this program needs ", ranks, " ranks, and MPI has started ",
                  launch.size, ": use mpirun -n ", ranks,
                  ", or no mpirun to have all ranks in one process");
+}
+
+/// An option that only a model in this thread carries out, or null: logits stay
+/// with the last stage, and strangers are no rows of the head's.
+const char *localOnlyOption(const GenerateOptions &options) {
+  if (options.lastLogits)
+    return "--logits";
+  return options.engine.company > 0 ? "--company" : nullptr;
+}
+
+/// What is asked of a pipeline, where there will be none.
+Status checkLocal(const GenerateOptions &options,
+                  const std::optional<comm::MpiLaunch> &launch,
+                  bool pipelined) {
+  std::string wanted = options.pipeline.needsPipeline();
+  const char *local = localOnlyOption(options);
+  if (local && launch && launch->size > 1)
+    return failure(local, " works in one process: without mpirun");
+  if (local && !wanted.empty())
+    return failure(wanted, " does not go with ", local,
+                   ", for which all stages are computed in one thread");
+  if (!pipelined && !wanted.empty())
+    return failure(wanted, ": this program is one stage without a draft, and "
+                           "has no use for it");
+  return {};
 }
 
 } // namespace
@@ -278,11 +346,9 @@ app::runGenerate(const ProgramImage &image, const GenerateOptions &options,
     return generator.status();
   bool pipelined =
       PipelineSession::isWanted(executable, options.pipeline, *launch);
-  // Logits stay with the last stage, and strangers are no rows of the head's.
-  bool localOnly = options.lastLogits || options.engine.company > 0;
-  if (localOnly && *launch && (*launch)->size > 1)
-    return failure(
-        "--logits and --company work in one process: without mpirun");
+  if (Status s = checkLocal(options, *launch, pipelined); !s.ok())
+    return s;
   GenerateRun run(**engine, options, generator.take(), prompt.take());
-  return pipelined && !localOnly ? run.pipelined(*launch) : run.local();
+  return pipelined && !localOnlyOption(options) ? run.pipelined(*launch)
+                                                : run.local();
 }

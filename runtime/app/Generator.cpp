@@ -76,7 +76,7 @@ Status Generator::take(StreamedToken token, const Write &write) {
     result.reports.push_back(std::move(*token.report));
   if (result.tokens.size() == 1)
     firstToken = token.at;
-  result.timing.generateSeconds = secondsBetween(firstToken, token.at);
+  result.timing.generateSeconds = secondsBetween(*firstToken, token.at);
   std::string certain;
   if (detokenizer)
     certain = stop.push(detokenizer->push(token.token));
@@ -99,9 +99,11 @@ Status Generator::finishText(const Write &write) {
 Expected<Generation> Generator::run(std::span<const int32_t> prompt,
                                     TokenStream &stream, const Write &write) {
   Clock::time_point promptStart = Clock::now();
-  if (Status s = stream.start(prompt); !s.ok())
-    return s;
-  firstToken = Clock::now();
+  Expected<bool> computed = stream.start(prompt);
+  if (!computed)
+    return computed.status();
+  if (*computed)
+    firstToken = Clock::now();
   if (options->lastLogits)
     result.lastLogits.assign(stream.promptLogits().begin(),
                              stream.promptLogits().end());
@@ -120,8 +122,10 @@ Expected<Generation> Generator::run(std::span<const int32_t> prompt,
   if (Status s = finishText(write); !s.ok())
     return s;
   result.timing.promptTokens = int64_t(prompt.size());
-  result.timing.promptSeconds = secondsBetween(promptStart, firstToken);
   result.timing.generatedTokens = int64_t(result.tokens.size());
-  result.timing.firstTokenSeconds = secondsBetween(programStart, firstToken);
+  if (firstToken) {
+    result.timing.promptSeconds = secondsBetween(promptStart, *firstToken);
+    result.timing.firstTokenSeconds = secondsBetween(programStart, *firstToken);
+  }
   return std::move(result);
 }

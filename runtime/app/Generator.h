@@ -24,10 +24,13 @@ namespace sluice::app {
 
 struct GenerationTiming {
   int64_t promptTokens = 0;
-  double promptSeconds = 0; // until the first token is known, or the logits
+  /// Until the first token is known, or the logits; none where the user did not
+  /// wait for them.
+  std::optional<double> promptSeconds;
   int64_t generatedTokens = 0;
-  double generateSeconds = 0;   // from the first generated token to the last
-  double firstTokenSeconds = 0; // from the program's start
+  double generateSeconds = 0; // from the first generated token to the last
+  /// The same as promptSeconds, but from the program's start.
+  std::optional<double> firstTokenSeconds;
 
   /// Of the tokens behind the first, whose time generateSeconds is; 0 if none.
   double tokensPerSecond() const;
@@ -59,6 +62,9 @@ public:
   /// generator.
   const RequestSpec &request() const { return spec; }
 
+  /// Before run(): so much of the program's time was not for the user's text.
+  void leaveOut(Clock::duration time) { programStart += time; }
+
   /// Continues `prompt`, which readPrompt has checked. Once. Errors: of the
   /// stream and of `write`.
   Expected<Generation> run(std::span<const int32_t> prompt, TokenStream &stream,
@@ -76,7 +82,7 @@ private:
   Clock::time_point programStart;
   StopMatcher stop;
   std::optional<text::Detokenizer> detokenizer;
-  Clock::time_point firstToken;
+  std::optional<Clock::time_point> firstToken;
   Generation result;
 };
 

@@ -49,6 +49,11 @@ JsonWriter &JsonWriter::key(std::string_view name) {
   return *this;
 }
 
+void JsonWriter::json(std::string_view value) {
+  separate();
+  out += value;
+}
+
 void JsonWriter::null() {
   separate();
   out += "null";

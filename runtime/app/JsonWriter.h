@@ -42,6 +42,8 @@ public:
   void number(uint64_t value);
   void number(float value);
   void number(double value);
+  /// A value that is JSON already.
+  void json(std::string_view value);
 
   template <typename T> void numbers(std::span<const T> values) {
     beginArray();

@@ -33,7 +33,7 @@ EngineNeeds LocalStream::needs(const Engine &engine) {
           1 + strangers};
 }
 
-Status LocalStream::start(std::span<const int32_t> tokens) {
+Expected<bool> LocalStream::start(std::span<const int32_t> tokens) {
   LocalModel &model = engine.model();
   Expected<SequenceId> id = model.openSequence();
   if (!id)
@@ -47,8 +47,7 @@ Status LocalStream::start(std::span<const int32_t> tokens) {
   prompt = tokens;
   if (Status s = sequence->append(prompt); !s.ok())
     return s;
-  Expected<bool> computed = compute();
-  return computed ? Status() : computed.status();
+  return compute();
 }
 
 /// One step with some of the sequence's pending tokens and all strangers.

@@ -31,7 +31,7 @@ public:
   static EngineNeeds needs(const Engine &engine);
 
   /// The engine is loaded. Errors: of the model.
-  Status start(std::span<const int32_t> prompt) override;
+  Expected<bool> start(std::span<const int32_t> prompt) override;
   Expected<std::optional<StreamedToken>> next() override;
   FinishReason finish() const override { return reason; }
   std::span<const float> promptLogits() const override { return logits; }

@@ -7,7 +7,9 @@
 
 #include "runtime/app/PipelineOptions.h"
 
-#include <CLI/CLI.hpp>
+#include "runtime/base/OptionChecks.h"
+
+#include <algorithm>
 
 using namespace sluice;
 using namespace sluice::app;
@@ -36,12 +38,12 @@ void addSpeculation(CLI::App &command, PipelineOptions &options) {
                   "Guesses on one path at most; with sync: how many are "
                   "drafted before each verification")
       ->type_name("N")
-      ->check(CLI::Range(1, 256));
+      ->check(within<int64_t>(1, 256));
   command
       .add_option("--speculate-width", options.width,
                   "Candidates taken for each position at most; 1: a chain")
       ->type_name("N")
-      ->check(CLI::Range(1, 64));
+      ->check(within<int64_t>(1, 64));
 }
 
 void addTransport(CLI::App &command, PipelineOptions &options) {
@@ -62,43 +64,54 @@ void addTransport(CLI::App &command, PipelineOptions &options) {
   command
       .add_option("--trace", options.traceFile,
                   "Write what every rank did, for Perfetto or chrome://tracing")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(notEmpty());
 }
 
 void addEmulation(CLI::App &command, PipelineOptions &options) {
   const char *group = "Emulation";
   auto add = [&](const char *name, std::string &value, const char *type,
                  const char *help) {
-    command.add_option(name, value, help)->type_name(type)->group(group);
+    return command.add_option(name, value, help)
+        ->type_name(type)
+        ->check(notEmpty())
+        ->group(group);
   };
-  add("--emulate", options.emulate, "CLUSTER.yaml",
-      "Let steps and messages take as long as on the described machines");
+  CLI::Option *emulate =
+      add("--emulate", options.emulate, "CLUSTER.yaml",
+          "Let steps and messages take as long as on the described machines");
   add("--emulate-target", options.emulateTarget, "MODEL",
-      "The described model whose layers the stages have; default: the file's");
-  add("--emulate-draft", options.emulateDraft, "MODEL", "The same, the draft");
+      "The described model whose layers the stages have; default: the file's")
+      ->needs(emulate);
+  add("--emulate-draft", options.emulateDraft, "MODEL", "The same, the draft")
+      ->needs(emulate);
   command
       .add_option("--emulate-max-latency-us", options.maxLatencyMicros,
                   "Longest stretch of a step without a checkpoint; 0: none; "
                   "default: as the program was compiled for")
       ->type_name("N")
-      ->check(CLI::Range(int64_t(0), int64_t(1) << 40))
+      ->check(within<int64_t>(0, int64_t(1) << 40))
+      ->needs(emulate)
       ->group(group);
 }
 
 void addTesting(CLI::App &command, PipelineOptions &options) {
   const char *group = "Testing";
   SpeculationOptions &speculation = options.speculation;
-  command
-      .add_option("--oracle-acceptance", options.oracleAcceptance,
-                  "Guess the true token with this chance, instead of by the "
-                  "draft model")
-      ->type_name("A")
-      ->check(CLI::Range(0.0, 1.0))
-      ->group(group);
+  CLI::Option *acceptance =
+      command
+          .add_option("--oracle-acceptance", options.oracleAcceptance,
+                      "Guess the true token with this chance, instead of by "
+                      "the draft model")
+          ->type_name("A")
+          ->check(within(0.0, 1.0))
+          ->group(group);
   command
       .add_option("--oracle-seed", options.oracleSeed,
                   "Another seed, other guesses")
       ->type_name("N")
+      ->check(seed())
+      ->needs(acceptance)
       ->group(group);
   auto flag = [&](const char *name, bool &value, bool set, const char *help) {
     command.add_flag_callback(
@@ -121,4 +134,30 @@ void app::addPipelineOptions(CLI::App &command, PipelineOptions &options) {
   addTransport(command, options);
   addEmulation(command, options);
   addTesting(command, options);
+}
+
+Status app::settlePipelineOptions(const CLI::App &command,
+                                  PipelineOptions &options) {
+  for (const char *name :
+       {"--speculate", "--speculate-depth", "--speculate-width",
+        "--activations", "--trace", "--emulate", "--oracle-acceptance",
+        "--sync-split", "--no-cancel", "--no-continuous", "--no-fuse"})
+    if (command.count(name) > 0)
+      options.given.emplace_back(name);
+  if (options.speculation.splitRows &&
+      (!options.modeGiven || options.speculation.mode != SpeculationMode::Sync))
+    return failure("--sync-split: only with --speculate sync");
+  return {};
+}
+
+bool PipelineOptions::isGiven(std::string_view name) const {
+  return std::find(given.begin(), given.end(), name) != given.end();
+}
+
+std::string PipelineOptions::needsPipeline() const {
+  for (const std::string &name : given)
+    // To guess nothing is the same anywhere.
+    if (name != "--speculate" || speculation.mode != SpeculationMode::Off)
+      return name;
+  return "";
 }

@@ -13,11 +13,14 @@
 #ifndef SLUICE_RUNTIME_APP_PIPELINEOPTIONS_H
 #define SLUICE_RUNTIME_APP_PIPELINEOPTIONS_H
 
+#include "runtime/base/Status.h"
 #include "runtime/core/Speculation.h"
 #include "runtime/formats/Activations.h"
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -42,10 +45,19 @@ struct PipelineOptions {
   /// Guesses by an oracle that is right with this chance; no draft model.
   std::optional<double> oracleAcceptance;
   uint64_t oracleSeed = 1;
+
+  /// The names of those that were given.
+  std::vector<std::string> given;
+  bool isGiven(std::string_view name) const;
+  /// One that was given and does nothing where there is no pipeline; or empty.
+  std::string needsPipeline() const;
 };
 
 /// Adds the options to a command.
 void addPipelineOptions(CLI::App &command, PipelineOptions &options);
+
+/// After parsing. Error: options that have no effect together.
+Status settlePipelineOptions(const CLI::App &command, PipelineOptions &options);
 
 } // namespace sluice::app
 

@@ -13,8 +13,7 @@
 #define SLUICE_RUNTIME_APP_PIPELINEREPORT_H
 
 #include "runtime/app/JsonWriter.h"
-#include "runtime/core/Head.h"
-#include "runtime/pipeline/Report.h"
+#include "runtime/pipeline/ReportJson.h"
 #include "runtime/trace/TraceWriter.h"
 
 #include <string>
@@ -22,21 +21,17 @@
 
 namespace sluice::app {
 
-struct PipelineOutcome {
-  SpeculationMode mode = SpeculationMode::Off;
-  SpeculationCounters speculation;
-  std::vector<pipeline::RankReport> ranks; ///< by rank
-};
-
-/// Adds the members speculation, stages and traffic to an object.
-void writePipelineReport(JsonWriter &json, const PipelineOutcome &outcome);
+/// Adds the members that ReportJson.h names to an object.
+void writePipelineReport(JsonWriter &json,
+                         const pipeline::PipelineOutcome &outcome);
 
 /// One line: "speculation: 312 guesses, 198 accepted (63.5 %), ...".
-std::string describeSpeculation(const PipelineOutcome &outcome);
+std::string describeSpeculation(const pipeline::PipelineOutcome &outcome);
 
-/// Writes all events and ends the file. `names[r]` says what rank r is.
+/// Writes all events, messages as spans, and ends the file; says on stderr
+/// which are missing. `names[r]` says what rank r is. Changes the events.
 Status writeTrace(trace::TraceWriter &writer,
-                  const std::vector<pipeline::RankReport> &ranks,
+                  std::vector<pipeline::RankReport> &ranks,
                   const std::vector<std::string> &names);
 
 } // namespace sluice::app

@@ -7,6 +7,7 @@
 
 #include "runtime/app/PipelineSession.h"
 
+#include "runtime/app/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/comm/EmulatedLinks.h"
 #include "runtime/comm/inproc/InprocCommunicator.h"
@@ -23,10 +24,6 @@ using pipeline::RankRuntime;
 using pipeline::RankSetup;
 
 namespace {
-
-/// More than the head has in flight, which therefore never waits to send.
-constexpr int64_t channelCapacity = 512;
-constexpr std::chrono::milliseconds endPatience{5000};
 
 bool hasRole(const PlanRank &rank, RankRole::Kind kind) {
   return std::any_of(
@@ -69,6 +66,8 @@ PipelineSession::PipelineSession(Engine &engine, const PipelineOptions &options,
       needs(needs) {}
 
 PipelineSession::~PipelineSession() {
+  // Nothing where the job has ended already.
+  abort(failure("has left before the end"));
   for (std::thread &server : servers)
     server.join();
 }
@@ -100,6 +99,14 @@ Status PipelineSession::settleOptions() {
   if (speculation.mode != SpeculationMode::Off && !hasDraft)
     return failure("--speculate: this program has no draft: compile it with "
                    "--draft");
+  for (const char *name :
+       {"--speculate-depth", "--speculate-width", "--no-continuous"})
+    if (!hasDraft && options.isGiven(name))
+      return failure(name, ": this program has no draft: compile it with "
+                           "--draft");
+  if (plan.stages.size() == 1 && options.isGiven("--activations"))
+    return failure("--activations: this program has one stage, and no rows "
+                   "travel");
   for (const PlanRank &rank : plan.ranks)
     if (std::count_if(rank.roles.begin(), rank.roles.end(),
                       [](const RankRole &role) {
@@ -132,6 +139,13 @@ Status PipelineSession::settleOptions() {
   settings.speculation = speculation;
   settings.activations = options.activations;
   settings.fuse = options.fuse;
+  // A communicator has one capacity for all pairs of ranks.
+  settings.channelFrames =
+      std::min_element(plan.channels.begin(), plan.channels.end(),
+                       [](const PlanChannel &a, const PlanChannel &b) {
+                         return a.capacity < b.capacity;
+                       })
+          ->capacity;
   settings.trace = !options.traceFile.empty();
   settings.prefillRows = std::min(
       {engine.options().prefillChunk, plan.stepRows, engine.contextLength()});
@@ -199,7 +213,7 @@ PipelineTimes PipelineSession::times() const {
 
 Status PipelineSession::connect(const std::optional<comm::MpiLaunch> &launch) {
   comm::CommunicatorOptions limits;
-  limits.capacity = channelCapacity;
+  limits.capacity = settings.channelFrames;
   severalProcesses = launch && launch->size > 1;
   if (severalProcesses) {
     here = launch->rank;
@@ -221,7 +235,7 @@ Status PipelineSession::connect(const std::optional<comm::MpiLaunch> &launch) {
           {cluster::toTime(link.latencySeconds), link.bytesPerSecond});
     }
   for (std::unique_ptr<comm::Communicator> &each : communicators)
-    each = comm::emulateLinks(std::move(each), links, channelCapacity);
+    each = comm::emulateLinks(std::move(each), links, settings.channelFrames);
   return {};
 }
 
@@ -239,11 +253,12 @@ PipelineSession::loadCompute(std::string_view program) {
   if (!loaded)
     return loaded.status();
   weights.push_back(std::move(loaded->weights));
-  StageLimits stage = settings.stageLimits(shape);
+  PipelineLimits most = settings.limits(shape);
+  StageLimits stage = most.stage();
   cpu::ExecutorLimits limits;
   limits.rows = stage.rows;
   limits.outputs = stage.outputs;
-  limits.pages = settings.cachePages(shape);
+  limits.pages = most.cachePages();
   limits.contextLength =
       std::min(shape.contextLength, loaded->program.contextLength);
   limits.threads = threadsOfRank();
@@ -323,23 +338,24 @@ Status PipelineSession::makeRanks() {
   // Those that are not the head's wait for its end on threads of their own;
   // what breaks them reaches the head as an error.
   for (size_t rank = 1; rank < ranks.size(); ++rank)
-    servers.emplace_back([this, rank] { (void)ranks[rank]->serve(); });
+    servers.emplace_back(
+        [this, rank] { (void)ranks[rank]->serve(/*terminated=*/nullptr); });
   return {};
 }
 
-Status PipelineSession::serve() { return ranks.front()->serve(); }
+Status PipelineSession::serve() { return ranks.front()->serve(interrupted); }
 
 //===----------------------------------------------------------------------===//
 // The end
 //===----------------------------------------------------------------------===//
 
-Expected<PipelineOutcome> PipelineSession::shutDown() {
+Expected<pipeline::PipelineOutcome> PipelineSession::shutDown() {
   Expected<std::vector<pipeline::RankReport>> reports =
-      ranks.front()->shutDown(endPatience);
+      ranks.front()->shutDown();
   if (!reports)
     return reports.status();
-  PipelineOutcome outcome;
-  outcome.mode = settings.speculation.mode;
+  pipeline::PipelineOutcome outcome;
+  outcome.options = settings.speculation;
   outcome.speculation = ranks.front()->speculation();
   outcome.ranks = reports.take();
   if (!trace)

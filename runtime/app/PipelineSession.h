@@ -54,14 +54,15 @@ public:
   /// Whether this process has rank 0; otherwise all it does is serve().
   bool isHead() const { return here == 0; }
 
-  /// Other ranks: until the head ends. Error: what broke the job.
+  /// Other ranks: until the head ends. Error: what broke the job, such as a
+  /// signal that only this process has got.
   Status serve();
 
   pipeline::HeadLoop &head() { return ranks.front()->head(); }
 
   /// Rank 0: ends all ranks, gathers what they did, and writes the trace where
-  /// one was asked for.
-  Expected<PipelineOutcome> shutDown();
+  /// one was asked for. Waits for steps that are being computed.
+  Expected<pipeline::PipelineOutcome> shutDown();
 
   /// Ends all ranks at once; they end with status 1. Under MPI this process
   /// ends before or after it returns, so say first what is to be said.

@@ -9,32 +9,33 @@
 
 #include "runtime/app/Interrupt.h"
 
+#include <utility>
+
 using namespace sluice;
 using namespace sluice::app;
 
 using pipeline::TokenItem;
 
-Status PipelineStream::start(std::span<const int32_t> prompt) {
+Expected<bool> PipelineStream::start(std::span<const int32_t> prompt) {
   if (spec.maxTokens == 0)
-    return {};
+    return false;
   RequestSpec request = spec;
   request.prompt.assign(prompt.begin(), prompt.end());
   running = true;
+  cancelled = false;
   head.submit(std::move(request), queue);
-  return {};
+  return false;
 }
 
 /// The next item; passes the user's interruption on meanwhile.
 TokenItem PipelineStream::wait() {
   constexpr Time patience = std::chrono::milliseconds(50);
-  bool told = false;
   while (true) {
+    // Before each token: they may always come sooner than the patience ends.
+    if (interrupted() && !std::exchange(cancelled, true))
+      head.finish(queue, FinishReason::Cancelled);
     if (std::optional<TokenItem> item = queue.next(pipeline::now() + patience))
       return std::move(*item);
-    if (interrupted() && !told) {
-      head.finish(queue, FinishReason::Cancelled);
-      told = true;
-    }
   }
 }
 

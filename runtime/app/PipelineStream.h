@@ -24,7 +24,7 @@ public:
   PipelineStream(pipeline::HeadLoop &head, const RequestSpec &spec)
       : head(head), spec(spec) {}
 
-  Status start(std::span<const int32_t> prompt) override;
+  Expected<bool> start(std::span<const int32_t> prompt) override;
   Expected<std::optional<StreamedToken>> next() override;
   FinishReason finish() const override { return reason; }
   void stop() override;
@@ -35,7 +35,8 @@ private:
   pipeline::HeadLoop &head;
   const RequestSpec &spec;
   pipeline::TokenQueue queue;
-  bool running = false; // the head has a request whose end has not come
+  bool running = false;   // the head has a request whose end has not come
+  bool cancelled = false; // the head knows that the user interrupted it
   FinishReason reason = FinishReason::Length;
 };
 

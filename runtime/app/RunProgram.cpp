@@ -7,12 +7,12 @@
 
 #include "runtime/app/Commands.h"
 #include "runtime/app/Interrupt.h"
+#include "runtime/base/Guarded.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/device/cpu/ProgramABI.h"
 
 #include <algorithm>
 #include <cerrno> // program_invocation_short_name
-#include <new>
 
 using namespace sluice;
 using namespace sluice::app;
@@ -32,26 +32,23 @@ std::string oneLine(std::string text) {
   return text;
 }
 
-void complain(const std::string &message) {
-  writeNote(std::string(program_invocation_short_name) +
-            ": error: " + oneLine(message));
-}
-
 Expected<int> runCommand(const ProgramImage &image, const Command &command,
                          std::chrono::steady_clock::time_point start) {
-  // The last barrier: containers report a lack of memory by an exception.
-  try {
+  return guarded([&] {
     if (const auto *generate = std::get_if<GenerateOptions>(&command))
       return runGenerate(image, *generate, start);
     if (const auto *score = std::get_if<ScoreOptions>(&command))
       return runScore(image, *score);
     return runInfo(image, std::get<InfoOptions>(command));
-  } catch (const std::bad_alloc &) {
-    return failure("not enough memory");
-  }
+  });
 }
 
 } // namespace
+
+void app::complain(const std::string &message) {
+  writeNote(std::string(program_invocation_short_name) +
+            ": error: " + oneLine(message));
+}
 
 int app::explainFailure(const Status &reason) {
   if (interrupted()) {

@@ -42,8 +42,9 @@ class TokenStream {
 public:
   virtual ~TokenStream() = default;
 
-  /// Takes the prompt, and has it computed as far as that can be waited for.
-  virtual Status start(std::span<const int32_t> prompt) = 0;
+  /// Takes the prompt. Whether it is computed: not where the user has
+  /// interrupted that, nor where it goes on elsewhere.
+  virtual Expected<bool> start(std::span<const int32_t> prompt) = 0;
 
   /// Waits for the next token; nullopt: there is none, and finish() says why. A
   /// token that ends the text is not among them.

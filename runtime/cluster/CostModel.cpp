@@ -100,23 +100,25 @@ StepTable StageCost::table(int64_t context) const {
   return times;
 }
 
-int64_t StageCost::fullRows(int64_t limit) const {
-  double weights = 0, row = 0; // seconds
-  for (const Counted &counted : ops) {
-    const OpCost &op = counted.op;
-    double count = double(counted.count);
-    weights += count * double(op.weightBytes) / where.bytesPerSecond;
-    row += count * std::max(double(op.flopsPerRow) / where.flopsPerSecond,
-                            double(op.bytesPerRow) / where.bytesPerSecond);
+int64_t StageCost::fullRows(int64_t limit, int64_t context) const {
+  assert(limit >= 1 && "some rows are needed");
+  auto perRow = [&](int64_t rows) {
+    return seconds({.rows = rows, .outputs = rows, .context = context}) /
+           double(rows);
+  };
+  // 1e-9: against rounding where times are equal by construction.
+  double most = perRow(limit) * (1.05 + 1e-9);
+  int64_t tooFew = 0, enough = limit;
+  while (tooFew + 1 < enough) {
+    int64_t middle = tooFew + (enough - tooFew) / 2;
+    (perRow(middle) <= most ? enough : tooFew) = middle;
   }
-  // Against rounding where the two are equal by construction.
-  double rows = row == 0 ? 1 : std::ceil(weights / row - 1e-9);
-  return rows < 1 ? 1 : rows > double(limit) ? limit : int64_t(rows);
+  return enough;
 }
 
 CheckpointSchedule StageCost::checkpoints(Time maxLatency, int64_t rows,
                                           int64_t context) const {
-  assert(rows >= 1 && maxLatency.count() >= 0);
+  assert(rows >= 1 && rows <= maxStepRows && maxLatency.count() >= 0);
   if (maxLatency.count() == 0)
     return {.checkpoints = 0, .stepRows = rows};
   auto length = [&](int64_t count) {
@@ -124,9 +126,9 @@ CheckpointSchedule StageCost::checkpoints(Time maxLatency, int64_t rows,
   };
   double limit = double(maxLatency.count()) * 1e-9;
   int64_t stretches = std::max<int64_t>(
-      1, int64_t(std::ceil(length(fullRows(rows)) / limit - 1e-9)));
+      1, int64_t(std::ceil(length(fullRows(rows, context)) / limit - 1e-9)));
   // The longest step that fits: the time never falls with more rows.
-  int64_t fits = fullRows(rows), tooMany = rows + 1;
+  int64_t fits = fullRows(rows, context), tooMany = rows + 1;
   while (fits + 1 < tooMany) {
     int64_t middle = fits + (tooMany - fits) / 2;
     (length(middle) <= limit * double(stretches) ? fits : tooMany) = middle;

@@ -36,6 +36,8 @@ namespace sluice::cluster {
 
 /// Most layers of a model.
 constexpr int64_t maxLayers = 4096;
+/// Most rows of a step.
+constexpr int64_t maxStepRows = 65536;
 
 /// What one op costs; as CostInterface of the dialect says it.
 struct OpCost {
@@ -96,8 +98,10 @@ double opSeconds(const OpCost &op, int64_t rows, int64_t context,
 /// One entry for each of StepTimes::rowCounts.
 using StepTable = std::array<Time, StepTimes::rowCounts.size()>;
 
-/// Checkpoints of a stage, as --sluice-insert-checkpoints would place them:
-/// stretches of equal length, of which `checkpoints` + 1 make a step.
+/// Checkpoints of a stage that is only described: stretches of equal length, of
+/// which `checkpoints` + 1 make a step. --sluice-insert-checkpoints, which can
+/// end a stretch between two ops only and splits no product that fits into one,
+/// places more of them.
 struct CheckpointSchedule {
   int64_t checkpoints = 0;
   /// The most rows of a step whose stretches do not exceed the limit.
@@ -120,16 +124,13 @@ public:
   /// Times by row count, all rows wanting an output.
   StepTable table(int64_t context) const;
 
-  /// From how many rows on a step is bound by its rows, at most `limit`: the
-  /// fewest for which what the rows add, in arithmetic or in bytes of their
-  /// own, takes as long as reading the weights. With one row fewer a step costs
-  /// little more than one of a single row; with so many a row costs about as
-  /// little as in any longer step, and as little where rows add arithmetic
-  /// alone.
-  int64_t fullRows(int64_t limit) const;
+  /// How many rows a step needs for a prompt to be computed at full speed: the
+  /// fewest with which a row takes at most 5 % longer than with any number up
+  /// to `limit`, which is positive. A row never takes longer in a longer step.
+  int64_t fullRows(int64_t limit, int64_t context) const;
 
-  /// Checkpoints for which no stretch of a step of fullRows(`rows`) rows takes
-  /// longer than `maxLatency`; 0: none, and steps of `rows`.
+  /// Checkpoints for which no stretch of a step of fullRows() rows, of `rows`
+  /// at most, takes longer than `maxLatency`; 0: none, and steps of `rows`.
   CheckpointSchedule checkpoints(Time maxLatency, int64_t rows,
                                  int64_t context) const;
 
@@ -158,6 +159,10 @@ int64_t stageMemoryBytes(const ModelCost &model, const StageRange &range,
 
 /// How long a message of `bytes` is on its way.
 double linkSeconds(const Link &link, int64_t bytes);
+/// What goes between the head and the first or last stage for a row: its table
+/// entry or the token's answer, with their headers.
+constexpr int64_t headMessageBytes = 128;
+
 /// How long it keeps the link from the next message.
 double linkOccupancySeconds(const Link &link, int64_t bytes);
 

@@ -18,10 +18,6 @@
 using namespace sluice;
 using namespace sluice::cluster;
 
-// A row's table entry and a token's answer, with their headers: what goes
-// between the head and the first or last stage.
-constexpr int64_t headMessageBytes = 128;
-
 //===----------------------------------------------------------------------===//
 // What is missing
 //===----------------------------------------------------------------------===//
@@ -50,7 +46,8 @@ public:
     if (Status status = paths(); !status.ok())
       return status;
     return failure("no cut into ", stages,
-                   " stages fits the memory of the nodes in their order");
+                   " stages fits the memory of the nodes in their order and "
+                   "the ways between them and the head");
   }
 
 private:
@@ -143,6 +140,15 @@ private:
   }
 
   Status paths() const {
+    if (std::optional<Place> head = tables.head()) {
+      bool any = false;
+      for (int64_t d = 0; d < tables.devices(); ++d)
+        any |= tables.cluster().link(*head, tables.place(d)).has_value();
+      if (!any)
+        return failure("there is no path between '",
+                       tables.cluster().placeName(*head), "' and '",
+                       tables.cluster().placeName(tables.place(0)), "'");
+    }
     for (int64_t d = 0; d + 1 < tables.devices(); ++d)
       if (!tables.connected(d, d + 1))
         return failure("there is no path between ", nameOf(d), " and ",
@@ -228,29 +234,13 @@ private:
 // The choice of the number of stages
 //===----------------------------------------------------------------------===//
 
-/// Seconds that the head's messages to the first stage and from the last take.
-Expected<double> headSeconds(const Cluster &cluster, Place first, Place last) {
-  Place head = cluster.draftPlace().value_or(first);
-  double sum = 0;
-  for (auto [from, to] : {std::pair{head, first}, std::pair{last, head}}) {
-    std::optional<Link> link = cluster.link(from, to);
-    if (!link)
-      return failure("there is no path between '", cluster.placeName(from),
-                     "' and '", cluster.placeName(to), "'");
-    // A head beside its stage tells it without a message.
-    if (from != to)
-      sum += linkSeconds(*link, headMessageBytes);
-  }
-  return sum;
-}
-
 double planningModel(double acceptance, double trip, double slowest) {
   double guesses = acceptance / (1 - acceptance);
   return (guesses + 1) / (trip + guesses * slowest);
 }
 
-Expected<Partition> describe(const PartitionTables &tables, const Cut &cut,
-                             double acceptance) {
+Partition describe(const PartitionTables &tables, const Cut &cut,
+                   double acceptance) {
   Partition result;
   Reasons reasons(tables, cut);
   int64_t first = 0;
@@ -273,13 +263,8 @@ Expected<Partition> describe(const PartitionTables &tables, const Cut &cut,
     result.stages.push_back(std::move(stage));
     first = end;
   }
-  Expected<double> head =
-      headSeconds(tables.cluster(), result.stages.front().place,
-                  result.stages.back().place);
-  if (!head)
-    return head.status();
   result.slowestSeconds = double(cut.slowest) * 1e-12;
-  result.tripSeconds = double(cut.trip) * 1e-12 + *head;
+  result.tripSeconds = double(cut.trip) * 1e-12;
   result.tokensPerSecond =
       planningModel(acceptance, result.tripSeconds, result.slowestSeconds);
   return result;
@@ -303,44 +288,71 @@ Status checkOptions(const PartitionTables &tables,
   return {};
 }
 
+/// A number of stages with what its best cut could reach at most.
+struct StageCount {
+  int64_t stages = 0;
+  int64_t slowest = 0;
+  double hope = 0;
+};
+
+/// The numbers of stages that can be, the most promising first.
+Expected<std::vector<StageCount>>
+findCandidates(PartitionTables &tables, const PartitionOptions &options,
+               int64_t most) {
+  Expected<std::vector<int64_t>> slowest = tables.slowestByStages(most);
+  if (!slowest)
+    return slowest.status();
+  std::vector<StageCount> candidates;
+  for (int64_t stages = options.minStages; stages <= most; ++stages) {
+    int64_t bound = (*slowest)[size_t(stages)];
+    if (bound == PartitionTables::impossible)
+      continue;
+    double trip = double(tables.leastTrip(stages)) * 1e-12;
+    candidates.push_back(
+        {stages, bound,
+         planningModel(options.acceptance, trip, double(bound) * 1e-12)});
+  }
+  std::sort(candidates.begin(), candidates.end(),
+            [](const StageCount &a, const StageCount &b) {
+              return a.hope != b.hope ? a.hope > b.hope : a.stages < b.stages;
+            });
+  return candidates;
+}
+
 } // namespace
 
 Expected<Partition> cluster::partition(const ModelCost &model,
                                        const Cluster &cluster,
                                        const PartitionOptions &options) {
   Expected<PartitionTables> tables =
-      PartitionTables::create(model, cluster, options.context,
-                              options.cachePositions, options.activationBytes);
+      PartitionTables::create(model, cluster, options);
   if (!tables)
     return tables.status();
   if (Status status = checkOptions(*tables, options); !status.ok())
     return status;
   int64_t most =
       std::min({options.maxStages, tables->layers(), tables->devices()});
-  Expected<std::vector<int64_t>> slowest = tables->slowestByStages(most);
-  if (!slowest)
-    return slowest.status();
+  Expected<std::vector<StageCount>> candidates =
+      findCandidates(*tables, options, most);
+  if (!candidates)
+    return candidates.status();
 
   std::optional<Partition> best;
-  Status failed;
-  for (int64_t stages = options.minStages; stages <= most; ++stages) {
-    int64_t bound = (*slowest)[size_t(stages)];
-    if (bound == PartitionTables::impossible)
-      continue;
-    // What it could reach at most: most counts are ruled out by it.
-    double hope =
-        planningModel(options.acceptance, double(tables->leastTrip()) * 1e-12,
-                      double(bound) * 1e-12);
-    if (best && hope <= best->tokensPerSecond)
-      continue;
-    Expected<Partition> found = describe(
-        *tables, tables->shortestTrip(stages, bound), options.acceptance);
-    if (!found)
-      failed = found.status();
-    else if (!best || found->tokensPerSecond > best->tokensPerSecond)
-      best = found.take();
+  for (const StageCount &candidate : *candidates) {
+    // Against rounding: a bound must not seem to be below what it bounds.
+    if (best && candidate.hope * (1 + 1e-9) < best->tokensPerSecond)
+      break;
+    Expected<Cut> cut =
+        tables->shortestTrip(candidate.stages, candidate.slowest);
+    if (!cut)
+      return cut.status();
+    Partition found = describe(*tables, *cut, options.acceptance);
+    if (!best || found.tokensPerSecond > best->tokensPerSecond ||
+        (found.tokensPerSecond == best->tokensPerSecond &&
+         found.stages.size() < best->stages.size()))
+      best = std::move(found);
   }
   if (best)
     return std::move(*best);
-  return failed.ok() ? Shortage(*tables, most).explain() : failed;
+  return Shortage(*tables, most).explain();
 }

@@ -16,18 +16,21 @@
 // layer, devices are used in the order of the cluster, and a stage's weights
 // and cache fit its device.
 //
+// The head talks to the first stage and the last one to the head, so there must
+// be ways for that as well.
+//
 // For each number of stages S that is allowed, the slowest slot is made as
 // short as can be; among cuts of the same slowest slot the one with the least
-// trip (the steps and the links between them) is taken, and among those the
-// most even one. Of the S, the one is taken for which the planning model
-// promises the most tokens a second:
+// trip (the steps and the links from the head through the stages and back) is
+// taken, and among those the most even one. Of the S, the one is taken for
+// which the planning model promises the most tokens a second:
 //
 //   (R + 1) / (trip + R * slowest),  R = a / (1 - a)
 //
 // a the chance that a guess comes true: R guesses follow each certain row
 // through the pipe, one a slot. More stages make slots shorter and the trip no
 // shorter, so fewer can be faster: with a = 0 the fewest that hold the model.
-// (trip includes the way from the head and back here.) Ties go to fewer stages.
+// Ties go to fewer stages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +41,7 @@
 #include "runtime/cluster/CostModel.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +63,11 @@ struct PartitionOptions {
   double acceptance = 0.8;
   /// Bytes of an activation on a link: 2 or 4.
   int64_t activationBytes = 4;
+  /// Where the head is; nullopt: with the first stage, wherever that is.
+  std::optional<Place> head = std::nullopt;
+  /// What the search may take: some seconds. Counted in steps, so that every
+  /// machine refuses the same.
+  int64_t searchSteps = 2'000'000'000;
 };
 
 struct StagePlan {
@@ -81,7 +90,7 @@ struct Partition {
 
 /// Errors: more stages asked for than layers or devices, too little memory
 /// (says how much is missing and where), no path between nodes that would have
-/// to talk, limits and options out of range.
+/// to talk, limits and options out of range, a search that takes too long.
 Expected<Partition> partition(const ModelCost &model, const Cluster &cluster,
                               const PartitionOptions &options);
 

@@ -15,8 +15,8 @@
 using namespace sluice;
 using namespace sluice::cluster;
 
-// 40 bytes each: the tables take 160 MiB at most.
-constexpr int64_t maxStates = int64_t(1) << 22;
+// Of shortestTrip(), 48 bytes each: 96 MiB at most.
+constexpr int64_t maxStates = int64_t(1) << 21;
 // A part of a model that takes longer than this many seconds on a device is a
 // mistake; the sum over 4,096 layers and 256 stages then fits 64 bits.
 constexpr double maxPartSeconds = 1800;
@@ -48,22 +48,29 @@ static std::optional<int64_t> partMemory(const PartCost &part,
   return sum;
 }
 
-Expected<PartitionTables> PartitionTables::create(const ModelCost &model,
-                                                  const Cluster &cluster,
-                                                  int64_t context,
-                                                  int64_t cachePositions,
-                                                  int64_t activationBytes) {
+Expected<PartitionTables>
+PartitionTables::create(const ModelCost &model, const Cluster &cluster,
+                        const PartitionOptions &options) {
   PartitionTables tables;
   tables.machines = &cluster;
+  tables.headPlace = options.head;
+  tables.stepsLeft = options.searchSteps;
   tables.layerCount = int64_t(model.layers.size());
   if (tables.layerCount < 1 || tables.layerCount > maxLayers)
     return failure("a model of ", tables.layerCount,
                    " layers cannot be cut: it needs 1 to ", maxLayers);
-  if (context < 0 || cachePositions < 0)
-    return failure("a context of ", std::min(context, cachePositions),
+  if (options.context < 0 || options.cachePositions < 0)
+    return failure("a context of ",
+                   std::min(options.context, options.cachePositions),
                    " positions is negative");
+  if (int64_t(cluster.stagePlaces().size()) >
+      maxStates / (tables.layerCount + 1))
+    return failure(cluster.stagePlaces().size(), " devices and ",
+                   tables.layerCount,
+                   " layers leave too many ways to cut: describe fewer "
+                   "devices");
   auto memoryOf = [&](const PartCost &part) {
-    return partMemory(part, cachePositions);
+    return partMemory(part, options.cachePositions);
   };
   std::optional<int64_t> embedding = memoryOf(model.embedding);
   std::optional<int64_t> output = memoryOf(model.output);
@@ -78,37 +85,92 @@ Expected<PartitionTables> PartitionTables::create(const ModelCost &model,
   tables.embeddingMemory = *embedding;
   tables.outputMemory = *output;
   tables.tiedMemory = model.tiedBytes;
+  for (Place place : cluster.stagePlaces())
+    if (Status status = tables.addDevice(model, place, options); !status.ok())
+      return status;
+  tables.findEnds();
+  return tables;
+}
 
-  for (Place place : cluster.stagePlaces()) {
-    const Device &device = cluster.device(place);
-    DeviceSteps on;
-    on.fixed = toPicoseconds(device.overheadSeconds + device.rowSeconds);
-    double most = 0;
-    auto timeOf = [&](const PartCost &part) {
-      double seconds = partSeconds(part, context, device);
-      most = std::max(most, seconds);
-      return toPicoseconds(std::min(seconds, maxPartSeconds));
-    };
-    on.embedding = timeOf(model.embedding);
-    on.output = timeOf(model.output);
-    on.layers = {0};
-    for (const PartCost &layer : model.layers)
-      on.layers.push_back(on.layers.back() + timeOf(layer));
-    if (most > maxPartSeconds)
-      return failure("'", cluster.placeName(place), "' would take ", most,
-                     " s for a part of the model: more than ", maxPartSeconds);
-    tables.steps.push_back(std::move(on));
-    for (Place to : cluster.stagePlaces()) {
-      Way &way = tables.ways.emplace_back();
-      if (std::optional<Link> link = cluster.link(place, to)) {
-        int64_t bytes = model.hidden * activationBytes;
-        way.occupancy = toPicoseconds(
-            std::min(linkOccupancySeconds(*link, bytes), maxPartSeconds));
-        way.hop = toPicoseconds(link->latencySeconds) + way.occupancy;
-      }
+/// Times of the device at `place` and of its links.
+Status PartitionTables::addDevice(const ModelCost &model, Place place,
+                                  const PartitionOptions &options) {
+  const Device &device = machines->device(place);
+  DeviceSteps on;
+  on.fixed = toPicoseconds(device.overheadSeconds + device.rowSeconds);
+  double most = 0;
+  auto timeOf = [&](const PartCost &part) {
+    double seconds = partSeconds(part, options.context, device);
+    most = std::max(most, seconds);
+    return toPicoseconds(std::min(seconds, maxPartSeconds));
+  };
+  on.embedding = timeOf(model.embedding);
+  on.output = timeOf(model.output);
+  on.layers = {0};
+  for (const PartCost &layer : model.layers)
+    on.layers.push_back(on.layers.back() + timeOf(layer));
+  if (most > maxPartSeconds)
+    return failure("'", machines->placeName(place), "' would take ", most,
+                   " s for a part of the model: more than ", maxPartSeconds);
+  steps.push_back(std::move(on));
+  for (Place to : machines->stagePlaces()) {
+    Way &way = ways.emplace_back();
+    if (std::optional<Link> link = machines->link(place, to)) {
+      int64_t bytes = model.hidden * options.activationBytes;
+      way.occupancy = toPicoseconds(
+          std::min(linkOccupancySeconds(*link, bytes), maxPartSeconds));
+      way.hop = toPicoseconds(link->latencySeconds) + way.occupancy;
     }
   }
-  return tables;
+  return {};
+}
+
+/// Finds the ways of the head's messages.
+void PartitionTables::findEnds() {
+  auto hop = [&](Place from, Place to) {
+    // A head beside its stage tells it without a message.
+    if (from == to)
+      return int64_t(0);
+    std::optional<Link> link = machines->link(from, to);
+    return link ? toPicoseconds(std::min(linkSeconds(*link, headMessageBytes),
+                                         maxPartSeconds))
+                : impossible;
+  };
+  auto count = size_t(devices());
+  if (headPlace) {
+    Ends &ends = allEnds.emplace_back();
+    for (int64_t d = 0; d < devices(); ++d) {
+      ends.first.push_back(hop(*headPlace, place(d)));
+      ends.last.push_back(hop(place(d), *headPlace));
+    }
+    ends.only = ends.last;
+    return;
+  }
+  for (int64_t first = 0; first < devices(); ++first) {
+    // Devices are used in order: the last stage's comes after the first's.
+    std::vector<int64_t> back(count, impossible);
+    for (int64_t d = first + 1; d < devices(); ++d)
+      back[size_t(d)] = hop(place(d), place(first));
+    auto same =
+        std::find_if(allEnds.begin(), allEnds.end(), [&](const Ends &ends) {
+          return std::equal(back.begin() + first + 1, back.end(),
+                            ends.last.begin() + first + 1);
+        });
+    if (same == allEnds.end())
+      same = allEnds.insert(same,
+                            {std::vector<int64_t>(count, impossible),
+                             std::move(back), std::vector<int64_t>(count, 0)});
+    same->first[size_t(first)] = 0;
+  }
+}
+
+Status PartitionTables::spend(int64_t steps) {
+  stepsLeft -= steps;
+  if (stepsLeft >= 0)
+    return {};
+  return failure(devices(), " devices and ", layerCount,
+                 " layers leave too many ways to cut: ask for one number of "
+                 "stages, or describe fewer devices");
 }
 
 int64_t PartitionTables::memory(int64_t first, int64_t end) const {
@@ -118,14 +180,18 @@ int64_t PartitionTables::memory(int64_t first, int64_t end) const {
          (embeds && outputs ? tiedMemory : 0);
 }
 
-int64_t PartitionTables::leastTrip() const {
+int64_t PartitionTables::leastTrip(int64_t stages) const {
   auto least = [&](auto part) {
     int64_t best = impossible;
     for (const DeviceSteps &on : steps)
       best = std::min(best, int64_t(part(on)));
     return best;
   };
-  int64_t sum = least([](const DeviceSteps &on) { return on.fixed; }) +
+  int64_t hop = impossible;
+  for (const Way &way : ways)
+    hop = std::min(hop, way.hop);
+  int64_t fixed = least([](const DeviceSteps &on) { return on.fixed; });
+  int64_t sum = stages * fixed + (stages > 1 ? (stages - 1) * hop : 0) +
                 least([](const DeviceSteps &on) { return on.embedding; }) +
                 least([](const DeviceSteps &on) { return on.output; });
   for (size_t l = 0; l < size_t(layerCount); ++l)
@@ -138,24 +204,34 @@ int64_t PartitionTables::leastTrip() const {
 // The slowest slot
 //===----------------------------------------------------------------------===//
 
-Expected<std::vector<int64_t>>
-PartitionTables::slowestByStages(int64_t most) const {
-  int64_t count = devices(), width = layerCount + 1;
-  if (most * count > maxStates / width)
-    return failure(most, " stages on ", count, " devices of ", layerCount,
-                   " layers are too many ways to cut: allow fewer stages");
+Expected<std::vector<int64_t>> PartitionTables::slowestByStages(int64_t most) {
   std::vector<int64_t> result(size_t(most) + 1, impossible);
+  for (const Ends &ends : allEnds)
+    if (Status status = slowestFrom(ends, result); !status.ok())
+      return status;
+  return result;
+}
+
+/// The same for some first stages; `result` has the shortest so far.
+Status PartitionTables::slowestFrom(const Ends &ends,
+                                    std::vector<int64_t> &result) {
+  int64_t count = devices(), width = layerCount + 1, taken = 0;
   // slot[d][l]: the slowest slot of the best cut of layers [0, l) into as many
   // stages as the loop has come to, the last of them on d.
   // before[d][l]: the same if a stage on d follows, its incoming link included.
   std::vector<int64_t> slot(size_t(count * width), impossible), before;
   for (int64_t d = 0; d < count; ++d)
-    for (int64_t l = 1; l <= layerCount && fits(d, 0, l); ++l)
+    for (int64_t l = 1; l <= layerCount && fits(d, 0, l) &&
+                        ends.first[size_t(d)] != impossible;
+         ++l)
       slot[size_t(d * width + l)] = step(d, 0, l);
-  for (int64_t stages = 1; stages <= most; ++stages) {
+  for (int64_t stages = 1;; ++stages) {
+    int64_t &reached = result[size_t(stages)];
     for (int64_t d = 0; d < count; ++d)
-      result[size_t(stages)] = std::min(result[size_t(stages)],
-                                        slot[size_t(d * width + layerCount)]);
+      if (ends.back(stages, d) != impossible)
+        reached = std::min(reached, slot[size_t(d * width + layerCount)]);
+    if (stages + 1 == int64_t(result.size()))
+      return {};
     before.assign(slot.size(), impossible);
     for (int64_t d = 0; d < count; ++d)
       for (int64_t from = 0; from < d; ++from)
@@ -166,28 +242,31 @@ PartitionTables::slowestByStages(int64_t most) const {
                                            occupancy(from, d)));
           }
     std::fill(slot.begin(), slot.end(), impossible);
-    for (int64_t d = 0; d < count; ++d)
-      for (int64_t l = 2; l <= layerCount; ++l) {
+    // Each of the stages before has a device and a layer.
+    for (int64_t d = stages; d < count; ++d)
+      for (int64_t l = stages + 1; l <= layerCount; ++l) {
         int64_t &best = slot[size_t(d * width + l)];
         // A longer stage is a slower one.
-        for (int64_t first = l - 1;
-             first >= 1 && fits(d, first, l) && step(d, first, l) < best;
+        int64_t first = l - 1;
+        for (; first >= stages && fits(d, first, l) && step(d, first, l) < best;
              --first)
           best = std::min(best, std::max(step(d, first, l),
                                          before[size_t(d * width + first)]));
+        taken += l - first;
       }
+    if (Status status = spend(taken + count * count / 2 * layerCount);
+        !status.ok())
+      return status;
+    taken = 0;
   }
-  return result;
 }
 
 //===----------------------------------------------------------------------===//
 // The shortest trip
 //===----------------------------------------------------------------------===//
 
-namespace {
-
 /// How good a cut of the first layers is: lower is better.
-struct Score {
+struct PartitionTables::Score {
   int64_t trip = PartitionTables::impossible;
   unsigned __int128 squares = 0; // of the steps: least where they are even
 
@@ -198,25 +277,63 @@ struct Score {
 
 /// The best cut that ends with a stage on some device before some layer, and
 /// how the stage before it ended.
-struct State {
+struct PartitionTables::State {
   Score score;
   int32_t first = 0;
   int32_t fromDevice = -1;
 };
 
-} // namespace
+/// The best cut of the searches so far.
+struct PartitionTables::Best {
+  Score score;
+  Cut cut;
+};
 
-Cut PartitionTables::shortestTrip(int64_t stages, int64_t slowest) const {
+Expected<Cut> PartitionTables::shortestTrip(int64_t stages, int64_t slowest) {
+  if (stages * devices() > maxStates / (layerCount + 1))
+    return failure(
+        stages, " stages on ", devices(), " devices of ", layerCount,
+        " layers leave too many ways to cut: ask for fewer stages, or "
+        "describe fewer devices");
+  Best best;
+  for (const Ends &ends : allEnds)
+    if (Status status = shortestFrom(ends, stages, slowest, best); !status.ok())
+      return status;
+  assert(best.score.trip != impossible && "the bound can be reached");
+  return std::move(best.cut);
+}
+
+/// The cut that ends on a device.
+Cut PartitionTables::trace(const States &states, int64_t device) const {
+  static_assert(sizeof(State) == 48, "as maxStates says");
+  Cut cut;
+  cut.stages.resize(states.size());
+  int64_t end = layerCount, width = end + 1;
+  for (size_t s = states.size(); s-- > 0;) {
+    cut.stages[s] = {device, end};
+    const State &at = states[s][size_t(device * width + end)];
+    cut.slowest = std::max(cut.slowest, step(device, at.first, end));
+    if (at.fromDevice >= 0)
+      cut.slowest = std::max(cut.slowest, occupancy(at.fromDevice, device));
+    end = at.first;
+    device = at.fromDevice;
+  }
+  return cut;
+}
+
+/// Looks for a better cut among those that start with some stages.
+Status PartitionTables::shortestFrom(const Ends &ends, int64_t stages,
+                                     int64_t slowest, Best &best) {
   int64_t count = devices(), width = layerCount + 1;
-  // states[s][d][l], as in slowestByStages(); reached[l] for one d.
-  std::vector<std::vector<State>> states;
-  std::vector<State> reached(static_cast<size_t>(width));
+  States states;
+  std::vector<State> reached(static_cast<size_t>(width)); // [l], for one d
   for (int64_t s = 0; s < stages; ++s) {
-    std::vector<State> &now = states.emplace_back(size_t(count * width));
-    for (int64_t d = 0; d < count; ++d) {
+    states.emplace_back(size_t(count * width));
+    int64_t taken = count * count / 2 * layerCount;
+    for (int64_t d = s; d < count; ++d) {
       std::fill(reached.begin(), reached.end(), State());
       if (s == 0)
-        reached[0] = {{0, 0}, 0, -1};
+        reached[0].score = {ends.first[size_t(d)], 0};
       for (int64_t from = 0; s > 0 && from < d; ++from)
         if (connected(from, d) && occupancy(from, d) <= slowest)
           for (int64_t l = 1; l < layerCount; ++l) {
@@ -227,44 +344,47 @@ Cut PartitionTables::shortestTrip(int64_t stages, int64_t slowest) const {
             if (score < reached[size_t(l)].score)
               reached[size_t(l)] = {score, 0, int32_t(from)};
           }
-      for (int64_t l = 1; l <= layerCount; ++l)
-        for (int64_t first = l - 1;
-             first >= 0 && fits(d, first, l) && step(d, first, l) <= slowest;
-             --first) {
-          State state = reached[size_t(first)];
-          if (state.score.trip == impossible)
-            continue;
-          int64_t time = step(d, first, l);
-          state.score.trip += time;
-          state.score.squares +=
-              static_cast<unsigned __int128>(time) * uint64_t(time);
-          state.first = int32_t(first);
-          if (state.score < now[size_t(d * width + l)].score)
-            now[size_t(d * width + l)] = state;
-        }
+      taken += addStage(d, slowest, reached,
+                        std::span(states.back()).subspan(size_t(d * width)));
     }
+    if (Status status = spend(taken); !status.ok())
+      return status;
   }
 
-  int64_t device = 0, end = layerCount;
-  auto state = [&](int64_t s) -> const State & {
-    return states[size_t(s)][size_t(device * width + end)];
-  };
-  for (int64_t d = 1; d < count; ++d)
-    if (states.back()[size_t(d * width + end)].score <
-        states.back()[size_t(device * width + end)].score)
-      device = d;
-  Cut cut;
-  cut.trip = state(stages - 1).score.trip;
-  assert(cut.trip != impossible && "the bound can be reached");
-  cut.stages.resize(size_t(stages));
-  for (int64_t s = stages - 1; s >= 0; --s) {
-    cut.stages[size_t(s)] = {device, end};
-    State at = state(s);
-    cut.slowest = std::max(cut.slowest, step(device, at.first, end));
-    if (at.fromDevice >= 0)
-      cut.slowest = std::max(cut.slowest, occupancy(at.fromDevice, device));
-    end = at.first;
-    device = at.fromDevice;
+  for (int64_t d = 0; d < count; ++d) {
+    Score score = states.back()[size_t(d * width + layerCount)].score;
+    if (score.trip == impossible || ends.back(stages, d) == impossible)
+      continue;
+    score.trip += ends.back(stages, d);
+    if (!(score < best.score))
+      continue;
+    best = {score, trace(states, d)};
+    best.cut.trip = score.trip;
   }
-  return cut;
+  return {};
+}
+
+/// Puts a stage on `d` behind what was reached before each layer. Returns how
+/// many were tried.
+int64_t PartitionTables::addStage(int64_t d, int64_t slowest,
+                                  std::span<const State> reached,
+                                  std::span<State> now) const {
+  int64_t tried = 0;
+  for (int64_t l = 1; l <= layerCount; ++l)
+    for (int64_t first = l - 1;
+         first >= 0 && fits(d, first, l) && step(d, first, l) <= slowest;
+         --first) {
+      ++tried;
+      State state = reached[size_t(first)];
+      if (state.score.trip == impossible)
+        continue;
+      int64_t time = step(d, first, l);
+      state.score.trip += time;
+      state.score.squares +=
+          static_cast<unsigned __int128>(time) * uint64_t(time);
+      state.first = int32_t(first);
+      if (state.score < now[size_t(l)].score)
+        now[size_t(l)] = state;
+    }
+  return tried;
 }

@@ -16,9 +16,12 @@
 
 #include "runtime/cluster/Cluster.h"
 #include "runtime/cluster/CostModel.h"
+#include "runtime/cluster/Partition.h"
 
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace sluice::cluster {
@@ -31,7 +34,7 @@ struct Cut {
   };
   std::vector<Stage> stages;
   int64_t slowest = 0; ///< slot, with what the outgoing link takes
-  int64_t trip = 0;    ///< steps and the links between stages
+  int64_t trip = 0;    ///< steps and links, from the head and back
 };
 
 class PartitionTables {
@@ -40,12 +43,14 @@ public:
 
   /// `model` may go afterwards, `cluster` is kept by reference. Errors: no
   /// layers, or too many; costs that do not fit the tables.
-  static Expected<PartitionTables>
-  create(const ModelCost &model, const Cluster &cluster, int64_t context,
-         int64_t cachePositions, int64_t activationBytes);
+  static Expected<PartitionTables> create(const ModelCost &model,
+                                          const Cluster &cluster,
+                                          const PartitionOptions &options);
 
   const Cluster &cluster() const { return *machines; }
   Place place(int64_t d) const { return machines->stagePlaces()[size_t(d)]; }
+  /// nullopt: with the first stage.
+  std::optional<Place> head() const { return headPlace; }
   int64_t layers() const { return layerCount; }
   int64_t devices() const { return int64_t(steps.size()); }
 
@@ -72,16 +77,17 @@ public:
   }
 
   /// For each number of stages up to `most`, the shortest that the slowest slot
-  /// can be; `impossible` where no cut fits. Error: more states than a search
-  /// can hold.
-  Expected<std::vector<int64_t>> slowestByStages(int64_t most) const;
+  /// can be; `impossible` where no cut fits. Error: a search that is too long.
+  Expected<std::vector<int64_t>> slowestByStages(int64_t most);
 
   /// Of the cuts into `stages` stages with no slot above `slowest`, which can
   /// be reached, the one of the shortest trip, and of those the most even one.
-  Cut shortestTrip(int64_t stages, int64_t slowest) const;
+  /// Error: a search that is too long.
+  Expected<Cut> shortestTrip(int64_t stages, int64_t slowest);
 
-  /// No trip is shorter: every part on the device that is fastest for it.
-  int64_t leastTrip() const;
+  /// No trip of so many stages is shorter: every part on the device that is
+  /// fastest for it, every hop the shortest.
+  int64_t leastTrip(int64_t stages) const;
 
 private:
   struct DeviceSteps {
@@ -97,10 +103,39 @@ private:
     return ways[size_t(from * devices() + to)];
   }
 
+  /// First stages from which the way back to the head is the same, wherever the
+  /// last one is; one search is made for each. Where the head has a place of
+  /// its own, that is all of them.
+  struct Ends {
+    std::vector<int64_t> first; // from the head; impossible: not of these
+    std::vector<int64_t> last;  // to the head, of several stages
+    std::vector<int64_t> only;  // to the head, of the first stage itself
+    int64_t back(int64_t stages, int64_t d) const {
+      return (stages == 1 ? only : last)[size_t(d)];
+    }
+  };
+  Status addDevice(const ModelCost &model, Place place,
+                   const PartitionOptions &options);
+  void findEnds();
+  Status spend(int64_t steps);
+  Status slowestFrom(const Ends &ends, std::vector<int64_t> &result);
+  struct Score;
+  struct State;
+  struct Best;
+  using States = std::vector<std::vector<State>>; // [stage][d][l]
+  int64_t addStage(int64_t d, int64_t slowest, std::span<const State> reached,
+                   std::span<State> now) const;
+  Cut trace(const States &states, int64_t device) const;
+  Status shortestFrom(const Ends &ends, int64_t stages, int64_t slowest,
+                      Best &best);
+
   const Cluster *machines = nullptr;
+  std::optional<Place> headPlace;
   int64_t layerCount = 0;
   std::vector<DeviceSteps> steps;
-  std::vector<Way> ways;            // [from][to]
+  std::vector<Way> ways; // [from][to]
+  std::vector<Ends> allEnds;
+  int64_t stepsLeft = 0;            // of the search
   std::vector<int64_t> layerMemory; // of [0, i)
   int64_t embeddingMemory = 0, outputMemory = 0, tiedMemory = 0;
 };

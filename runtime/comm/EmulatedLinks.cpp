@@ -7,6 +7,8 @@
 
 #include "runtime/comm/EmulatedLinks.h"
 
+#include "runtime/base/Guarded.h"
+#include "runtime/base/TimerSlack.h"
 #include "runtime/comm/Frame.h"
 #include "runtime/comm/ReceiverGate.h"
 #include "runtime/comm/Ring.h"
@@ -17,7 +19,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
-#include <sys/prctl.h>
 #include <thread>
 
 using namespace sluice;
@@ -128,7 +129,16 @@ Status EmulatedLinks::send(int64_t to, Lane lane, Bytes bytes,
 
 void EmulatedLinks::start(Receiver given) {
   receiver = gate.open(std::move(given));
-  timer = std::thread([this] { run(); });
+  timer = std::thread([this] {
+    Status ended = guarded([this] {
+      run();
+      return Status();
+    });
+    if (ended.ok())
+      return;
+    inner->abort(ended);
+    receiver.failed(ended);
+  });
   inner->start({[this](int64_t source) {
                   std::lock_guard lock(mutex);
                   return static_cast<int64_t>(arrived[source].data.size()) <
@@ -221,8 +231,7 @@ bool EmulatedLinks::empty() const {
 }
 
 void EmulatedLinks::run() {
-  // Else each wait takes 50 us longer than asked.
-  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+  waitPrecisely();
   Lock lock(mutex);
   bool told = false;
   while (!stopping) {

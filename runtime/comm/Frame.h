@@ -76,8 +76,9 @@ struct FrameLimits {
   int64_t requests = 1; ///< slots; also opens, marks and closes of a frame
   int64_t contextLength = 0;
   int64_t vocabSize = 0;
-  int64_t width = 0;          ///< floats of a row's activations; 0: none come
-  int64_t stages = 64;        ///< timings of a frame
+  int64_t width = 0; ///< numbers of a row's activations; 0: none come
+  ActivationFormat format = ActivationFormat::F32; ///< of the activations
+  int64_t stages = 64;                             ///< timings of a frame
   int64_t reportEntries = 64; ///< log-probabilities reported with a token
   int64_t candidates = 64;    ///< of a guess
   int64_t textBytes = int64_t{64} << 20; ///< of an error or a report
@@ -138,7 +139,8 @@ public:
 
   /// Each reads the header again, and refuses other kinds.
   /// `activations` refers into `bytes`, at any alignment. A frame with rows
-  /// must bring activations of exactly `limits.width`, or none where that is 0.
+  /// must bring activations of exactly `limits.width` and `limits.format`, or
+  /// none where the width is 0.
   Status decodeStep(std::span<const uint8_t> bytes, StepFrame &frame,
                     ActivationRows &activations) const;
   Status decodeResults(std::span<const uint8_t> bytes,

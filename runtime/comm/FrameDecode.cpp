@@ -173,6 +173,9 @@ void readActivations(WireReader &in, size_t frameBytes, int64_t rows,
     in.fail(failure("activations of width ", width, " instead of ", expected));
   if (in.ok() && width == 0 && activations.format != ActivationFormat::F32)
     in.fail(failure("a format without activations"));
+  if (in.ok() && width != 0 && activations.format != limits.format)
+    in.fail(failure("activations as ", activationFormatName(activations.format),
+                    " instead of ", activationFormatName(limits.format)));
   activations.width = width;
   activations.data = {};
   if (!in.ok() || width == 0)

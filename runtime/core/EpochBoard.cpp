@@ -22,17 +22,21 @@ int64_t pack(NodeId confirmed, bool ended) {
 
 EpochBoard::EpochBoard(int64_t requests)
     : count(requests), marks(std::make_unique<std::atomic<int64_t>[]>(
-                           static_cast<size_t>(requests))) {
+                           static_cast<size_t>(requests))),
+      cancels(static_cast<size_t>(requests)) {
   assert(requests >= 1);
   for (int64_t request = 0; request < count; ++request)
     marks[request].store(pack(noNode, false), std::memory_order_relaxed);
 }
 
-bool EpochBoard::publish(const EpochMark &mark) {
+bool EpochBoard::publish(const EpochMark &mark, std::optional<Time> decided) {
   constexpr NodeId most = std::numeric_limits<NodeId>::max() / 2;
   if (mark.request < 0 || mark.request >= count || mark.confirmed < noNode ||
       mark.confirmed > most)
     return false;
+  // Before the mark: who sees the mark finds the time.
+  if (decided)
+    remember(mark, *decided);
   std::atomic<int64_t> &newest = marks[mark.request];
   int64_t wanted = pack(mark.confirmed, mark.ended);
   int64_t seen = newest.load(std::memory_order_relaxed);
@@ -44,6 +48,19 @@ bool EpochBoard::publish(const EpochMark &mark) {
       return true;
     }
   return false;
+}
+
+void EpochBoard::remember(const EpochMark &mark, Time decided) {
+  std::lock_guard lock(mutex);
+  Cancels &known = cancels[mark.request];
+  // The head's cancels come in order; one that is no newer came twice.
+  if (known.count > 0) {
+    const State &last = known.ring[(known.count - 1) % remembered].state;
+    if (pack(mark.confirmed, mark.ended) <= pack(last.confirmed, last.ended))
+      return;
+  }
+  known.ring[known.count++ % remembered] = {{mark.confirmed, mark.ended},
+                                            decided};
 }
 
 EpochBoard::State EpochBoard::get(RequestId request) const {

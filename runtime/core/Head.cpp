@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace sluice {
 
@@ -77,6 +78,17 @@ std::string_view finishReasonName(FinishReason reason) {
     break;
   }
   return "error";
+}
+
+SpeculationCounters &
+SpeculationCounters::operator+=(const SpeculationCounters &other) {
+  launched += other.launched;
+  accepted += other.accepted;
+  cancelled += other.cancelled;
+  computedDead += other.computedDead;
+  epochs += other.epochs;
+  drafted += other.drafted;
+  return *this;
 }
 
 void HeadCommands::clear() {
@@ -148,7 +160,9 @@ bool Head::State::admit(HeadRequest &request, RequestSpec spec) {
   request.firstNode = request.nextNode;
   request.emitted = 0;
   request.epoch = 0;
-  request.counters = {};
+  past += std::exchange(request.counters, {});
+  request.lastPathEnd =
+      request.path.empty() ? noNode : request.path.back().node;
   request.path.clear();
   request.path.reserve(static_cast<size_t>(std::max(rows, longest)));
   for (int32_t token : request.spec.prompt)
@@ -208,8 +222,12 @@ void Head::State::handleResult(const ResultRow &result, Time now) {
     return;
   HeadRequest &request = requests[static_cast<size_t>(result.request)];
   NodeId inPrompt = result.node - request.firstNode;
-  if (inPrompt < 0)
-    return; // of a request that had the slot before
+  if (inPrompt < 0) {
+    // Of the request that had the slot before, or an older one, whose guesses
+    // are not told from its certain rows any more.
+    past.computedDead += result.node > request.lastPathEnd;
+    return;
+  }
   if (inPrompt < request.promptRows() - 1) {
     // Says only how far frames have come.
     size_t chunk = static_cast<size_t>(inPrompt / limits.prefillRows);
@@ -225,7 +243,7 @@ void Head::State::handleResult(const ResultRow &result, Time now) {
     verify(request, result, now);
     return;
   }
-  // The user has ended the request; its last confirmed row did not die before.
+  // The user has ended the request; its last confirmed row is no guess.
   if (result.node == request.path.back().node)
     return;
   assert((!request.active || request.tree.find(result.node) < 0) &&
@@ -379,6 +397,13 @@ HeadCommands &Head::commands() { return state->commands; }
 
 const SpeculationCounters &Head::counters(RequestId request) const {
   return state->requests[static_cast<size_t>(request)].counters;
+}
+
+SpeculationCounters Head::totals() const {
+  SpeculationCounters sum = state->past;
+  for (const HeadRequest &request : state->requests)
+    sum += request.counters;
+  return sum;
 }
 
 const SpeculationPolicy &Head::policy() const { return state->policy; }

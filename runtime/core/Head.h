@@ -96,6 +96,8 @@ struct SpeculationCounters {
   int64_t computedDead = 0; ///< of those, results that came back all the same
   int64_t epochs = 0;
   int64_t drafted = 0; ///< rows that the draft computed
+
+  SpeculationCounters &operator+=(const SpeculationCounters &other);
 };
 
 /// A line for the trace: why speculation grew or stopped.
@@ -152,6 +154,8 @@ public:
 
   /// Of the request that has the slot, or had it last.
   const SpeculationCounters &counters(RequestId request) const;
+  /// Of all requests so far.
+  SpeculationCounters totals() const;
   const SpeculationPolicy &policy() const;
   /// Requests that have not ended, and rows of theirs in the trees of guesses.
   struct Holdings {

@@ -15,8 +15,9 @@ namespace sluice {
 // Slots
 //===----------------------------------------------------------------------===//
 
-/// Counts the living rows of each slot.
-void Head::State::countSlots() {
+/// Counts the living rows of each slot; `joined` is the one that more rows
+/// would join.
+void Head::State::countSlots(uint64_t joined) {
   slotsSeen.clear();
   int64_t prompts = 0;
   load = {};
@@ -28,7 +29,7 @@ void Head::State::countSlots() {
       if (!node.launched)
         continue;
       slotsSeen.push_back(node.slot);
-      if (node.slot == clock.gatheringSlot())
+      if (node.slot == joined)
         request.weight = std::max(request.weight, node.pathChance);
     }
     if (request.rootInFlight() && request.emitted == 0)
@@ -44,7 +45,7 @@ void Head::State::countSlots() {
                              [at](uint64_t each) { return each != *at; });
     int64_t rows = next - at;
     ++load.underWay;
-    if (*at == clock.gatheringSlot())
+    if (*at == joined)
       load.rows = rows;
     else
       load.widest = std::max(load.widest, rows);
@@ -60,7 +61,7 @@ void Head::State::sendCancels(Time now) {
       commands.cancels.push_back(markOf(request));
   if (!std::exchange(rowsDied, false) || !options.cancel)
     return;
-  countSlots();
+  countSlots(clock.gatheringSlot());
   clock.setLiving(runningLiving, load.rows, now, policy);
 }
 
@@ -90,7 +91,7 @@ void Head::State::sendCertain(Time now) {
   for (HeadRequest &request : requests) {
     if (!std::exchange(request.launchDue, false))
       continue;
-    countSlots();
+    countSlots(clock.gatheringSlot());
     request.travelsAlone = load.underWay == 0;
     request.launchedAt = now;
     GuessNode &root = request.tree.root();
@@ -211,12 +212,13 @@ void Head::State::sendGuesses(Time now) {
     if (request.tree.launched() == 0)
       request.burst = 0;
   }
-  countSlots();
   // Also where none waits: one may have come before the slot opens.
   if (clock.opens() > now) {
     commands.wake = clock.opens();
     return;
   }
+  uint64_t slot = clock.gatheringSlot();
+  countSlots(slot);
   StepFrame *frame = nullptr;
   HeadRequest *owner = nullptr;
   GuessNode *guess = nullptr;
@@ -240,12 +242,14 @@ void Head::State::sendGuesses(Time now) {
     }
     if (!sends) {
       if (verdict == Verdict::WaitsForSlot)
-        commands.wake = clock.opensNext(policy);
+        commands.wake = slot == clock.runningSlot() ? clock.opens()
+                                                    : clock.opensNext(policy);
       break;
     }
     if (!frame)
       frame = &newFrame();
-    sendGuess(*owner, *guess, *frame, now);
+    sendGuess(*owner, *guess, *frame, slot, now);
+    countSlots(slot);
   }
   if (!guess && wantsNotes)
     if (GuessNode *deep = bestWaiting(owner, true))
@@ -255,7 +259,7 @@ void Head::State::sendGuesses(Time now) {
 }
 
 void Head::State::sendGuess(HeadRequest &request, GuessNode &guess,
-                            StepFrame &frame, Time now) {
+                            StepFrame &frame, uint64_t slot, Time now) {
   request.probeDue = false;
   request.guessSent = true;
   ++request.burst;
@@ -263,9 +267,12 @@ void Head::State::sendGuess(HeadRequest &request, GuessNode &guess,
   number(request, guess);
   guess.launched = true;
   guess.frame = frame.step;
-  guess.slot = clock.join(1, now, policy);
+  // All rows of a frame go into one step, also where the first starts it.
+  if (frame.rows.empty())
+    guess.slot = clock.join(1, now, policy);
+  else
+    clock.widen(guess.slot = slot, 1, policy);
   frame.rows.push_back(rowOf(request, guess, false));
-  countSlots();
 }
 
 /// Rows in order, and a mark for each request that has some.

@@ -44,6 +44,7 @@ struct HeadRequest {
   int64_t emitted = 0;         ///< tokens given to the user
   int32_t epoch = 0;
   SpeculationCounters counters;
+  NodeId lastPathEnd = noNode; ///< the last confirmed node of the one before
 
   // At the first stage.
   int64_t promptSent = 0;             ///< prompt rows that have left
@@ -107,7 +108,7 @@ struct Head::State {
 
   // HeadLaunch.cpp
   void sendCancels(Time now);
-  void countSlots();
+  void countSlots(uint64_t joined);
   StepFrame &newFrame();
   Row rowOf(const HeadRequest &request, const GuessNode &node,
             bool certain) const;
@@ -120,7 +121,7 @@ struct Head::State {
   GuessNode *bestWaiting(HeadRequest *&owner, bool tooDeep);
   void sendGuesses(Time now);
   void sendGuess(HeadRequest &request, GuessNode &guess, StepFrame &frame,
-                 Time now);
+                 uint64_t slot, Time now);
   void finishGuesses(StepFrame &frame);
   void note(const HeadRequest &request, const GuessNode &node, Verdict verdict);
   void sendBatches(Time now);
@@ -145,6 +146,7 @@ struct Head::State {
   SpeculationPolicy policy;
   bool wantsNotes;
   std::vector<HeadRequest> requests;
+  SpeculationCounters past; ///< of requests whose slots have others now
   HeadCommands commands;
   SlotClock clock;
 
@@ -154,7 +156,7 @@ struct Head::State {
   bool draftBusy = false;
   std::vector<AskedRow> asked;     ///< in the frame that the draft has
   bool rowsDied = false;           ///< in flight, since sendCancels()
-  SlotLoad load;                   ///< of the gathering slot, by countSlots()
+  SlotLoad load;                   ///< of the slot to join, by countSlots()
   int64_t runningLiving = 0;       ///< rows in the running slot, likewise
   std::vector<uint64_t> slotsSeen; ///< work of countSlots()
   std::optional<Verdict> lastVerdict;

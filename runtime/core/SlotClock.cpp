@@ -7,6 +7,7 @@
 #include "runtime/core/SlotClock.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace sluice {
 
@@ -36,6 +37,17 @@ uint64_t SlotClock::join(int64_t rows, Time now,
   }
   gathering += rows;
   return gatheringSlot();
+}
+
+void SlotClock::widen(uint64_t slot, int64_t rows,
+                      const SpeculationPolicy &policy) {
+  assert(running && (slot == runningSlot() || slot == gatheringSlot()));
+  if (slot == gatheringSlot()) {
+    gathering += rows;
+    return;
+  }
+  runningRows += rows;
+  ends = started + policy.slot(runningRows);
 }
 
 uint64_t SlotClock::joinAlone(int64_t rows, Time now,

@@ -36,8 +36,11 @@ public:
 
   /// Rows are launched; the number of the slot that they belong to.
   uint64_t join(int64_t rows, Time now, const SpeculationPolicy &policy);
-  /// The same for rows that no guess may join: they have a slot to themselves,
-  /// behind everything that was launched before.
+  /// More rows in the frame that has just joined `slot`: they are in the same
+  /// step, be it running or gathering.
+  void widen(uint64_t slot, int64_t rows, const SpeculationPolicy &policy);
+  /// The same as join() for rows that no guess may join: they have a slot to
+  /// themselves, behind everything that was launched before.
   uint64_t joinAlone(int64_t rows, Time now, const SpeculationPolicy &policy);
 
   /// Rows have died: so many are left in the running and in the gathering slot.

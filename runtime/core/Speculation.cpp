@@ -29,8 +29,8 @@ constexpr double firstGuessedShare = 0.7;
 /// Confirmed rows without a guess after which one is sent to see.
 constexpr int64_t probeRows = 32;
 constexpr double leastChance = 0.005;
-/// Slots under way beyond those that fit into the pipeline: at its door.
-constexpr double slotsAtDoor = 1;
+/// What the pipeline may be short of in slots: one more would wait at its door.
+constexpr double spareSlot = 0.1;
 
 double average(double before, double now, double rate) {
   return before + rate * (now - before);
@@ -125,9 +125,13 @@ StepTimes StepTimes::slowestOf(std::span<const StepTimes> stages) {
 //===----------------------------------------------------------------------===//
 
 size_t Calibration::bucketOf(float confidence) {
-  double place = std::clamp(static_cast<double>(confidence), 0.0, 1.0);
+  // By the odds, a factor of two each: candidates behind the first differ by
+  // factors in how likely they are, and first ones in how likely they are not.
+  double place = std::clamp(static_cast<double>(confidence), 1e-6, 1 - 1e-6);
+  double odds = std::log2(place / (1 - place));
   return static_cast<size_t>(
-      std::min(static_cast<int64_t>(place * buckets), buckets - 1));
+      std::clamp(static_cast<int64_t>(std::floor(odds)) + buckets / 2 + 2,
+                 int64_t{0}, buckets - 1));
 }
 
 void Calibration::observe(float confidence, bool cameTrue) {
@@ -252,8 +256,8 @@ Verdict SpeculationPolicy::judge(double pathChance, int64_t depth,
                                               : Verdict::WaitsForSlot;
   // Results, not the clock, say how fast the stages really are.
   double one = std::max(1.0, toNanos(slot(1)));
-  double fit = std::floor(toNanos(known.roundTrip) / one);
-  return static_cast<double>(slotLoad.underWay) < fit + slotsAtDoor
+  double fit = toNanos(known.roundTrip) / one - spareSlot;
+  return static_cast<double>(slotLoad.underWay) < fit || slotLoad.underWay == 0
              ? Verdict::Sent
              : Verdict::WaitsForSlot;
 }

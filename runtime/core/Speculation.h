@@ -30,8 +30,8 @@
 //
 // Where a step of more rows costs the same (memory-bound), slots fill up; where
 // rows cost as much as steps (compute-bound), each slot has one row. There are
-// never more slots under way than fit into the pipeline and one at its door: so
-// results set the pace, should steps be taken for shorter than they are.
+// never more slots under way than fill the pipeline: so results set the pace,
+// should steps be taken for shorter than they are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +60,7 @@ struct SpeculationOptions {
   int64_t depth = 32;
   /// Candidates taken of each row at most; 1 makes the tree a chain. Sync: also
   /// the guesses of a level.
-  int64_t width = 4;
+  int64_t width = 8;
   /// Guesses of a request in flight at a time, over all paths; as many, not
   /// always the same ones, the draft knows.
   int64_t nodes = 128;

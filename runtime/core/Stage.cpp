@@ -90,6 +90,7 @@ Expected<bool> Stage::formStep() {
   if (Status status = s.arrange(); !status.ok())
     return status;
   s.counters.steps += s.rows.batch().rows() > 0;
+  s.counters.rows += static_cast<uint64_t>(s.rows.batch().rows());
   return true;
 }
 
@@ -107,9 +108,11 @@ std::span<const RowMove> Stage::checkpoint() {
   State &s = *state;
   assert(s.inStep);
   ++s.counters.checkpoints;
+  s.cancelsOfLeft.clear();
   if (!s.judge())
     return {};
   s.keepAncestors();
+  s.findCancels();
   for (int64_t row = 0; row < std::ssize(s.alive); ++row)
     if (!s.alive[row]) {
       const Row &dead = s.rows.rows()[row];
@@ -125,6 +128,10 @@ std::span<const RowMove> Stage::checkpoint() {
   return moves;
 }
 
+std::span<const Time> Stage::cancelsOfLeft() const {
+  return state->cancelsOfLeft;
+}
+
 void Stage::finishStep(StepFrame &outgoing) {
   State &s = *state;
   assert(s.inStep);
@@ -132,11 +139,12 @@ void Stage::finishStep(StepFrame &outgoing) {
   outgoing.step = s.step - 1;
   std::span<const Row> rows = s.rows.rows();
   outgoing.rows.insert(outgoing.rows.end(), rows.begin(), rows.end());
-  s.counters.rows += rows.size();
-  for (const Row &row : rows)
+  for (const Row &row : rows) {
+    s.counters.guesses += !row.certain;
     if (std::exchange(s.markedIn[row.request], s.step) != s.step)
       if (const std::optional<EpochMark> &mark = s.treeOf(row).inBand)
         outgoing.marks.push_back(*mark);
+  }
   outgoing.opens.insert(outgoing.opens.end(), s.opens.begin(), s.opens.end());
   outgoing.closes.insert(outgoing.closes.end(), s.closes.begin(),
                          s.closes.end());

@@ -126,6 +126,12 @@ public:
   /// next checkpoint() or formStep().
   std::span<const RowMove> checkpoint();
 
+  /// Of the cancels that took rows out at the last checkpoint: when the head
+  /// decided each. A row counts for the first cancel that it is dead by; one
+  /// that died of a mark that came with a frame, before its cancel, for none.
+  /// Valid as long as the moves.
+  std::span<const Time> cancelsOfLeft() const;
+
   /// Ends the step: appends to `outgoing`, which is empty, what the next stage
   /// has to know: rows with their order as in rows() (the next stage sorts),
   /// the newest mark that came with the rows of each request, opens, closes and
@@ -144,10 +150,12 @@ public:
 
   struct Counters {
     uint64_t steps = 0; ///< with at least one row
-    uint64_t rows = 0;  ///< computed to their end
+    uint64_t rows = 0;  ///< that steps began with
+    /// Of them, guesses that stayed to the end of their step.
+    uint64_t guesses = 0;
     uint64_t droppedAtDoor = 0;
-    uint64_t repeated = 0; ///< rows that were in the step already
-    uint64_t leftAtCheckpoint = 0;
+    uint64_t repeated = 0;         ///< rows that were in the step already
+    uint64_t leftAtCheckpoint = 0; ///< of `rows`
     uint64_t checkpoints = 0;
     uint64_t tombstones = 0;
   };

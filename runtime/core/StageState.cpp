@@ -7,6 +7,8 @@
 
 #include "runtime/core/StageState.h"
 
+#include <algorithm>
+
 namespace sluice {
 
 Stage::State::State(const StageLimits &limits, CachePages &pages,
@@ -26,6 +28,7 @@ Stage::State::State(const StageLimits &limits, CachePages &pages,
   closes.reserve(static_cast<size_t>(limits.requests));
   alive.reserve(static_cast<size_t>(limits.rows));
   left.reserve(static_cast<size_t>(limits.rows));
+  cancelsOfLeft.reserve(static_cast<size_t>(limits.rows));
 }
 
 //===----------------------------------------------------------------------===//
@@ -110,11 +113,17 @@ Expected<Stage::State::Taken> Stage::State::admit(const Row &row,
                    " at position ", row.position, " behind one at ",
                    parent->position);
   bool ofPrompt = row.position < tree.opened().promptTokens;
+  // Rows of a prompt are certain, and do not wait for guesses that came later.
+  if (!row.certain && promptRows > 0 && origin.frame != promptFrame)
+    return Taken::StepIsFull;
   if (!rows.hasRoom(row.wantsOutput) ||
       (ofPrompt && promptRows == limits.promptRows))
     return Taken::StepIsFull;
   Expected<Taken> taken = placeRow(tree, row, origin);
-  promptRows += ofPrompt && taken && *taken == Taken::Yes;
+  if (ofPrompt && taken && *taken == Taken::Yes) {
+    ++promptRows;
+    promptFrame = origin.frame;
+  }
   return taken;
 }
 
@@ -218,6 +227,23 @@ void Stage::State::keepAncestors() {
          node && node->step == step && !alive[node->row];
          node = tree.find(node->parent))
       alive[node->row] = 1;
+  }
+}
+
+/// Since when the rows are dead that are about to leave.
+void Stage::State::findCancels() {
+  for (int64_t row = 0; row < std::ssize(alive); ++row) {
+    if (alive[row])
+      continue;
+    const Row &dead = rows.rows()[row];
+    StageTree &tree = treeOf(dead);
+    std::optional<Time> decided =
+        board.decidedWhen(dead.request, [&](const EpochBoard::State &cancel) {
+          return !tree.livedBy(cancel, dead);
+        });
+    if (decided && std::find(cancelsOfLeft.begin(), cancelsOfLeft.end(),
+                             *decided) == cancelsOfLeft.end())
+      cancelsOfLeft.push_back(*decided);
   }
 }
 

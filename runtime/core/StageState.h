@@ -36,14 +36,16 @@ struct Stage::State {
   /// The step in progress. Its number is never 0.
   uint64_t step = 0;
   bool inStep = false;
-  std::vector<RequestId> touched; ///< requests with rows in the step
-  std::vector<uint64_t> seenIn;   ///< [request]: the step that asked the board
-  std::vector<uint64_t> rowsIn;   ///< [request]: the step that has rows of it
-  std::vector<uint64_t> markedIn; ///< [request]: the step that sent its mark
-  uint64_t seenChanges = 0;       ///< of the board, as of the last look
-  std::vector<uint8_t> alive;     ///< [row]
-  std::vector<Row> left;          ///< rows that left the step
-  int64_t promptRows = 0;         ///< of the step
+  std::vector<RequestId> touched;  ///< requests with rows in the step
+  std::vector<uint64_t> seenIn;    ///< [request]: the step that asked the board
+  std::vector<uint64_t> rowsIn;    ///< [request]: the step that has rows of it
+  std::vector<uint64_t> markedIn;  ///< [request]: the step that sent its mark
+  uint64_t seenChanges = 0;        ///< of the board, as of the last look
+  std::vector<uint8_t> alive;      ///< [row]
+  std::vector<Row> left;           ///< rows that left the step
+  std::vector<Time> cancelsOfLeft; ///< at the last checkpoint
+  int64_t promptRows = 0;          ///< of the step
+  uint64_t promptFrame = 0;        ///< that brought the last of them
   std::vector<OpenRequest> opens;
   std::vector<RequestId> closes;
   std::vector<StageTiming> timings;
@@ -66,6 +68,7 @@ struct Stage::State {
 
   bool judge();
   void keepAncestors();
+  void findCancels();
   void cutBack();
 
   StageTree &treeOf(const Row &row) { return trees[row.request]; }

@@ -41,6 +41,7 @@ void StageTree::open(const OpenRequest &opened) {
 bool StageTree::observe(EpochBoard::State now) {
   if (now == state)
     return false;
+  before = state;
   state = now;
   ++marks;
   return true;
@@ -85,6 +86,24 @@ bool StageTree::livesBelow(NodeId parent) {
     passed = node->parent;
   }
   return verdict;
+}
+
+bool StageTree::livedBy(const EpochBoard::State &then, const Row &row) {
+  if (then.confirmed < before.confirmed ||
+      (then.confirmed == before.confirmed && then.ended <= before.ended))
+    return true;
+  if (then.ended && row.node <= then.confirmed)
+    return false;
+  if (row.certain || row.node == then.confirmed)
+    return true;
+  NodeId at = row.node < then.confirmed ? noNode : row.parent;
+  while (at > then.confirmed) {
+    const StageNode *node = find(at);
+    if (!node || node->certain)
+      return node != nullptr;
+    at = node->parent;
+  }
+  return at == then.confirmed;
 }
 
 /// Whether anything could still ask for the node. Of certain ones only the last

@@ -100,6 +100,10 @@ public:
     return lives(node.node, node.parent, node.certain);
   }
 
+  /// Whether the row, which lived until the last news was observed, lived by
+  /// what the board said then. Walks to the confirmed node.
+  bool livedBy(const EpochBoard::State &then, const Row &row);
+
   /// Whether a row can be known besides those that still matter, of which
   /// those of step `step` are some. Error: one of them has its place.
   Status checkRoom(NodeId node, uint64_t step);
@@ -129,7 +133,7 @@ private:
   OpenRequest description;
   NodeId firstNode = 0;
   NodeId lastCertain = noNode;
-  EpochBoard::State state;
+  EpochBoard::State state, before; ///< as observed last, and before that
   uint64_t marks = 1;
 
   int64_t limit;

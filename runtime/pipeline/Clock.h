@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The time that the deciding code is told: nanoseconds of the system's
-// monotonic clock, which all processes of a machine share.
+// monotonic clock, which all processes of a machine share. Those of two
+// machines began at different times and have nothing to do with each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,10 @@ inline Time now() {
 inline std::chrono::steady_clock::time_point toTimePoint(Time time) {
   return std::chrono::steady_clock::time_point(time);
 }
+
+/// The same wherever now() has the same beginning: on one machine, until it
+/// starts again.
+uint64_t clockIdentity();
 
 } // namespace sluice::pipeline
 

@@ -15,10 +15,12 @@
 
 #include "runtime/pipeline/Clock.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <mutex>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,11 +30,15 @@ namespace sluice::pipeline {
 /// the worker takes all that are there at once. Thread-safe.
 template <typename Item> class Door {
 public:
+  static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+
   explicit Door(int64_t capacity) : capacity(capacity) {}
 
-  bool hasRoom() const {
+  bool hasRoom() const { return size() < capacity; }
+
+  int64_t size() const {
     std::lock_guard lock(mutex);
-    return static_cast<int64_t>(items.size()) < capacity;
+    return static_cast<int64_t>(items.size());
   }
 
   /// Puts an item in; never blocks. The bound is kept by those who ask
@@ -54,13 +60,13 @@ public:
     changed.notify_all();
   }
 
-  /// Appends all items to `taken`, waiting for one if `wait`. False: the door
-  /// is closed and empty.
-  bool take(std::vector<Item> &taken, bool wait) {
+  /// Appends the first items to `taken`, `most` of them at most, waiting for
+  /// one if `wait`. False: the door is closed and empty.
+  bool take(std::vector<Item> &taken, bool wait, int64_t most = unlimited) {
     std::unique_lock lock(mutex);
     if (wait)
       changed.wait(lock, [this] { return closed || !items.empty(); });
-    return move(taken);
+    return move(taken, most);
   }
 
   /// The same, but waits no longer than until `deadline`.
@@ -68,15 +74,16 @@ public:
     std::unique_lock lock(mutex);
     changed.wait_until(lock, toTimePoint(deadline),
                        [this] { return closed || !items.empty(); });
-    return move(taken);
+    return move(taken, unlimited);
   }
 
 private:
-  bool move(std::vector<Item> &taken) {
-    for (Item &item : items)
-      taken.push_back(std::move(item));
+  bool move(std::vector<Item> &taken, int64_t most) {
     bool open = !closed || !items.empty();
-    items.clear();
+    auto end =
+        items.begin() + std::min(most, static_cast<int64_t>(items.size()));
+    std::move(items.begin(), end, std::back_inserter(taken));
+    items.erase(items.begin(), end);
     return open;
   }
 

@@ -20,55 +20,42 @@ Expected<Emulation> Emulation::create(const EmulationOptions &options) {
     made.options.target = made.file.target;
   if (made.options.draft.empty())
     made.options.draft = made.file.draft;
-  if (Status s = made.placeStages(); !s.ok())
-    return s.withContext(options.clusterFile);
-  if (Status s = made.placeDraft(); !s.ok())
+  if (Status s = made.placeModels(); !s.ok())
     return s.withContext(options.clusterFile);
   if (Status s = made.findLinks(); !s.ok())
     return s.withContext(options.clusterFile);
   return made;
 }
 
-Status Emulation::placeStages() {
+Status Emulation::placeModels() {
   Expected<cluster::ModelShape> shape = file.findModel(options.target);
   if (!shape)
     return shape.status();
   model = shape->cost();
-  cluster::PartitionOptions wanted;
-  wanted.minStages = wanted.maxStages = options.stages;
-  wanted.context = wanted.cachePositions = options.context;
+  std::optional<cluster::ModelCost> draft;
+  if (options.hasDraft) {
+    Expected<cluster::ModelShape> draftShape = file.findModel(options.draft);
+    if (!draftShape)
+      return draftShape.status();
+    draft = draftShape->cost();
+  }
+  cluster::PipelinePlanOptions wanted;
+  wanted.stages = options.stages;
+  wanted.ownDraftRank = options.ownDraftRank;
+  wanted.context = wanted.cachePositions = wanted.draftCachePositions =
+      options.context;
   wanted.activationBytes = activationBytes(options.activations);
-  Expected<cluster::Partition> cut =
-      cluster::partition(model, file.cluster, wanted);
-  if (!cut)
-    return cut.status();
-  stages = cut.take();
-  for (const cluster::StagePlan &stage : stages.stages) {
+  Expected<cluster::PipelinePlan> plan = cluster::planPipeline(
+      model, draft ? &*draft : nullptr, file.cluster, wanted);
+  if (!plan)
+    return plan.status();
+  for (const cluster::StagePlan &stage : plan->partition.stages)
     stageCosts.emplace_back(model, stage.range,
                             file.cluster.device(stage.place));
-    rankPlaces.push_back(stage.place);
-  }
-  return {};
-}
-
-Status Emulation::placeDraft() {
-  if (!options.hasDraft)
-    return {};
-  cluster::Place place = rankPlaces.front();
-  if (options.ownDraftRank) {
-    std::optional<cluster::Place> own = file.cluster.draftPlace();
-    if (!own)
-      return failure("no node is marked 'draft: true', and this program has "
-                     "its draft on a rank of its own");
-    place = *own;
-    rankPlaces.insert(rankPlaces.begin(), place);
-  }
-  Expected<cluster::ModelShape> shape = file.findModel(options.draft);
-  if (!shape)
-    return shape.status();
-  cluster::ModelCost draft = shape->cost();
-  draftCost = std::make_unique<cluster::StageCost>(
-      draft, cluster::wholeModel(draft), file.cluster.device(place));
+  if (draft)
+    draftCost = std::make_unique<cluster::StageCost>(
+        *draft, cluster::wholeModel(*draft), file.cluster.device(plan->head()));
+  rankPlaces = plan->ranks();
   return {};
 }
 

@@ -15,7 +15,7 @@
 #define SLUICE_RUNTIME_PIPELINE_EMULATION_H
 
 #include "runtime/cluster/ClusterFile.h"
-#include "runtime/cluster/Partition.h"
+#include "runtime/cluster/PipelinePlan.h"
 #include "runtime/core/Speculation.h"
 #include "runtime/formats/Activations.h"
 #include "runtime/pipeline/StepPacer.h"
@@ -37,7 +37,8 @@ struct EmulationOptions {
   bool hasDraft = true;
   Time maxLatency{0};
   ActivationFormat activations = ActivationFormat::F32;
-  /// Positions that rows attend to, for times.
+  /// Positions that rows attend to, for times, and that caches hold, for
+  /// memory.
   int64_t context = 1024;
   /// Prompt rows of a step.
   int64_t prefillRows = 512;
@@ -46,8 +47,7 @@ struct EmulationOptions {
 /// Immutable after create().
 class Emulation {
 public:
-  /// Errors: those of the file, no such model, a cluster with fewer devices
-  /// than there are stages or too little memory, no node for the draft.
+  /// Errors: those of the file, no such model, and those of planPipeline().
   static Expected<Emulation> create(const EmulationOptions &options);
 
   std::unique_ptr<StepPacer> stagePacer(int64_t stage) const;
@@ -73,14 +73,12 @@ public:
 private:
   Emulation(EmulationOptions options, cluster::ClusterFile file)
       : options(std::move(options)), file(std::move(file)) {}
-  Status placeStages();
-  Status placeDraft();
+  Status placeModels();
   Status findLinks();
 
   EmulationOptions options;
   cluster::ClusterFile file;
   cluster::ModelCost model;
-  cluster::Partition stages;
   std::vector<cluster::StageCost> stageCosts;
   std::unique_ptr<cluster::StageCost> draftCost;
   std::vector<cluster::Place> rankPlaces; ///< by rank

@@ -7,6 +7,9 @@
 
 #include "runtime/pipeline/HeadLoop.h"
 
+#include "runtime/base/Guarded.h"
+#include "runtime/base/TimerSlack.h"
+
 using namespace sluice;
 using namespace sluice::pipeline;
 
@@ -22,21 +25,29 @@ void HeadLoop::finish(TokenQueue &queue, FinishReason reason) {
 }
 
 void HeadLoop::run() {
-  std::vector<Event> events;
-  while (true) {
-    std::optional<Time> wake = head.commands().wake;
-    bool open =
-        wake ? door.takeUntil(events, *wake) : door.take(events, /*wait=*/true);
-    if (!open)
-      return;
-    if (wake && now() >= *wake && !failed) {
-      head.onWake(now());
-      carryOut();
-    }
-    for (Event &event : events)
-      handle(event);
-    events.clear();
+  // It wakes at the openings of slots.
+  waitPrecisely();
+  bool open = true;
+  while (open)
+    if (Status s = guarded([&] { return handleEvents(open); }); !s.ok())
+      fail(s.withContext("head"));
+}
+
+/// Waits for events and handles them; clears `open` where no more will come.
+Status HeadLoop::handleEvents(bool &open) {
+  events.clear();
+  std::optional<Time> wake = head.commands().wake;
+  open =
+      wake ? door.takeUntil(events, *wake) : door.take(events, /*wait=*/true);
+  if (!open)
+    return {};
+  if (wake && now() >= *wake && !failed) {
+    head.onWake(now());
+    carryOut();
   }
+  for (Event &event : events)
+    handle(event);
+  return {};
 }
 
 void HeadLoop::handle(Event &event) {
@@ -119,17 +130,12 @@ void HeadLoop::deliver(HeadCommands &commands, Time at) {
     TokenItem item;
     item.at = at;
     TokenQueue *queue = queues.at(event.request);
+    links.told(event, at);
     item.token = std::move(event);
     queue->push(std::move(item));
   }
   for (const FinishEvent &event : commands.finished) {
-    const SpeculationCounters &counters = head.counters(event.request);
-    total.launched += counters.launched;
-    total.accepted += counters.accepted;
-    total.cancelled += counters.cancelled;
-    total.computedDead += counters.computedDead;
-    total.epochs += counters.epochs;
-    total.drafted += counters.drafted;
+    links.told(event, at);
     TokenItem item;
     item.kind = TokenItem::Kind::Finished;
     item.reason = event.reason;

@@ -34,6 +34,9 @@ public:
   virtual Status draft(StepFrame frame) = 0;
   /// To all ranks, out of band. `decided` is now.
   virtual Status cancel(const EpochMark &mark, Time decided) = 0;
+  /// For the trace: what the user was told.
+  virtual void told(const TokenEvent &token, Time at) = 0;
+  virtual void told(const FinishEvent &finish, Time at) = 0;
   /// For the trace; only where the head was made to keep notes.
   virtual void note(const PolicyNote &note, Time at) = 0;
 };
@@ -59,8 +62,9 @@ public:
   void finish(TokenQueue &queue, FinishReason reason);
   void close() { door.close(); }
 
-  /// Sums over all requests so far. Only after run() has returned.
-  const SpeculationCounters &counters() const { return total; }
+  /// Of all requests, with what came back of them after their ends. Only after
+  /// run() has returned.
+  SpeculationCounters counters() const { return head.totals(); }
 
 private:
   struct Submit {
@@ -73,6 +77,7 @@ private:
   };
   using Event = std::variant<ResultFrame, GuessFrame, Status, Submit, Finish>;
 
+  Status handleEvents(bool &open);
   void handle(Event &event);
   void handleSubmit(Submit &submit);
   void fail(const Status &failure);
@@ -83,8 +88,8 @@ private:
   Head head;
   HeadLinks &links;
   Door<Event> door{std::numeric_limits<int64_t>::max()};
+  std::vector<Event> events;                ///< taken from the door
   std::map<RequestId, TokenQueue *> queues; ///< of requests that go on
-  SpeculationCounters total;
   bool failed = false;
 };
 

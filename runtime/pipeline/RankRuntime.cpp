@@ -7,6 +7,8 @@
 
 #include "runtime/pipeline/RankRuntime.h"
 
+#include "runtime/base/Guarded.h"
+
 using namespace sluice;
 using namespace sluice::pipeline;
 
@@ -18,6 +20,16 @@ namespace {
 
 constexpr int64_t headRank = 0;
 
+/// For ranks that are alive, however long their steps take: the communicator
+/// says when one is not.
+constexpr std::chrono::hours whileAlive{24 * 365};
+
+/// How often a rank that waits looks whether it has been told to terminate, and
+/// how long it then leaves the head, which may have been told the same, to end
+/// all ranks in order.
+constexpr std::chrono::milliseconds lookEvery{50};
+constexpr std::chrono::milliseconds terminationGrace{500};
+
 /// Candidates that the draft names for each row: the tree takes no more.
 int64_t candidateCount(const SpeculationOptions &options) {
   return options.width;
@@ -25,28 +37,15 @@ int64_t candidateCount(const SpeculationOptions &options) {
 
 } // namespace
 
-StageLimits PipelineSettings::stageLimits(const PipelineShape &shape) const {
-  StageLimits limits;
-  limits.rows = prefillRows + speculation.nodes;
-  limits.outputs = requests * (speculation.nodes + 1);
-  limits.outputs = std::min(limits.outputs, limits.rows);
+PipelineLimits PipelineSettings::limits(const PipelineShape &shape) const {
+  PipelineLimits limits;
+  limits.speculation = speculation;
   limits.requests = requests;
-  // Paths that have died stay until a living row shows which of them it needs.
-  limits.branches = requests * (2 * speculation.nodes + 2);
-  limits.nodes = 4 * speculation.nodes + 4;
   limits.contextLength = shape.contextLength;
-  // Chunks of a prompt are as long as a step may be: they do not share one.
-  limits.promptRows = prefillRows;
+  limits.prefillRows = prefillRows;
+  limits.channelFrames = channelFrames;
   limits.fuse = fuse;
   return limits;
-}
-
-int64_t PipelineSettings::cachePages(const PipelineShape &shape) const {
-  // Each path has pages of its own for what it does not share: the one in which
-  // it forks and those behind.
-  int64_t ownPages = CachePages::pagesFor(speculation.depth) + 1;
-  return requests * CachePages::pagesFor(shape.contextLength) +
-         stageLimits(shape).branches * ownPages;
 }
 
 //===----------------------------------------------------------------------===//
@@ -57,7 +56,7 @@ RankRuntime::RankRuntime(RankSetup given, comm::Communicator &communicator)
     : setup(std::move(given)), comm(communicator),
       codec(setup.shape.identity, frameLimits()),
       board(setup.settings.requests), draftBoard(setup.settings.requests),
-      clock(setup.settings.requests), headTrace(traceFor(trace::Lane::Head)),
+      headTrace(traceFor(trace::Lane::Head)),
       stageTrace(traceFor(trace::Lane::Stage)) {
   if (setup.settings.trace)
     commTrace =
@@ -79,13 +78,14 @@ StageTrace RankRuntime::traceFor(trace::Lane lane) {
 
 /// What may arrive at this rank.
 comm::FrameLimits RankRuntime::frameLimits() const {
-  StageLimits stage = setup.settings.stageLimits(setup.shape);
+  StageLimits stage = setup.settings.limits(setup.shape).stage();
   comm::FrameLimits limits;
   limits.rows = stage.rows;
   limits.requests = setup.settings.requests;
   limits.contextLength = setup.shape.contextLength;
   limits.vocabSize = setup.shape.vocabSize;
   limits.width = setup.stage > 0 ? setup.shape.hiddenSize : 0;
+  limits.format = setup.settings.activations;
   limits.stages = int64_t(setup.shape.stageRanks.size());
   limits.candidates = candidateCount(setup.settings.speculation);
   limits.reportEntries = setup.shape.vocabSize + 1;
@@ -114,14 +114,15 @@ RankRuntime::create(RankSetup setup, comm::Communicator &communicator) {
 /// What the stage's rows become: rows for the next stage, or answers.
 std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
   const PipelineShape &shape = setup.shape;
-  int64_t rows = setup.settings.stageLimits(shape).rows;
+  int64_t rows = setup.settings.limits(shape).stage().rows;
   if (setup.stage + 1 == int64_t(shape.stageRanks.size()))
     return std::make_unique<ResultOutput>(
         shape.vocabSize, rows, [this](const ResultFrame &frame) {
           Bytes bytes = comm.buffers().take();
           codec.encodeResults(frame, bytes);
           return sendData(headRank, std::move(bytes),
-                          int64_t(frame.results.size()), stageTrace);
+                          int64_t(frame.results.size()), frame.step,
+                          stageTrace);
         });
   int64_t next = shape.stageRanks[size_t(setup.stage) + 1];
   return std::make_unique<ForwardOutput>(
@@ -134,7 +135,8 @@ std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
         if (setup.activationBytes)
           emulated = int64_t(bytes.size() - rows.data.size()) +
                      setup.activationBytes(count);
-        return sendData(next, std::move(bytes), count, stageTrace, emulated);
+        return sendData(next, std::move(bytes), count, frame.step, stageTrace,
+                        emulated);
       });
 }
 
@@ -142,10 +144,11 @@ Status RankRuntime::createStage() {
   StageWorkerConfig config;
   config.name = "stage " + std::to_string(setup.stage);
   config.rank = comm.rank();
-  config.limits = setup.settings.stageLimits(setup.shape);
-  config.pages = setup.settings.cachePages(setup.shape);
+  config.incomingFormat = setup.settings.activations;
+  config.limits = setup.settings.limits(setup.shape).stage();
+  config.pages = setup.settings.limits(setup.shape).cachePages();
   Expected<std::unique_ptr<StageWorker>> made = StageWorker::create(
-      config, board, clock, std::move(setup.stageSetup.compute), stageOutput(),
+      config, board, std::move(setup.stageSetup.compute), stageOutput(),
       std::move(setup.stageSetup.pacer), stageTrace,
       {.failed = [this](Status reason) { fail(reason); },
        .roomChanged = [this] { comm.roomChanged(); },
@@ -162,15 +165,15 @@ Status RankRuntime::createDraft() {
   StageWorkerConfig config;
   config.name = "draft";
   config.rank = comm.rank();
-  config.limits = setup.settings.stageLimits(setup.shape);
-  config.pages = setup.settings.cachePages(setup.shape);
+  config.limits = setup.settings.limits(setup.shape).stage();
+  config.pages = setup.settings.limits(setup.shape).cachePages();
   auto output = std::make_unique<GuessOutput>(
       std::move(setup.guesser), config.limits.rows, [this](GuessFrame frame) {
         headLoop->onGuesses(std::move(frame));
         return Status();
       });
   Expected<std::unique_ptr<StageWorker>> made = StageWorker::create(
-      config, draftBoard, clock, std::move(setup.draftSetup.compute),
+      config, draftBoard, std::move(setup.draftSetup.compute),
       std::move(output), std::move(setup.draftSetup.pacer),
       traceFor(trace::Lane::Draft),
       {.failed = [this](Status reason) { fail(reason); },
@@ -184,17 +187,16 @@ Status RankRuntime::createDraft() {
 }
 
 Status RankRuntime::createHead() {
-  HeadLimits limits;
-  limits.requests = setup.settings.requests;
-  limits.contextLength = setup.shape.contextLength;
-  limits.prefillRows = setup.settings.prefillRows;
+  HeadLimits limits = setup.settings.limits(setup.shape).head();
   limits.hasDraft = setup.shape.hasDraft;
   limits.draftContextLength = setup.shape.draftContextLength;
   Expected<Head> made =
       Head::create(limits, setup.settings.speculation, std::move(setup.times),
                    /*wantsNotes=*/setup.settings.trace);
   if (!made)
-    return made.status();
+    return made.status().withContext(
+        "channels of " + std::to_string(setup.settings.channelFrames) +
+        " frames");
   headLoop.reset(new HeadLoop(made.take(), *this));
   return {};
 }
@@ -224,7 +226,7 @@ void RankRuntime::start() {
 
 void RankRuntime::take(comm::Message message) {
   int64_t source = message.source;
-  if (Status s = read(message); !s.ok())
+  if (Status s = guarded([&] { return read(message); }); !s.ok())
     fail(failure("a message from rank ", source, ": ", s.message()));
   // A step's bytes are still in use and have moved on.
   comm.buffers().give(std::move(message.bytes));
@@ -237,22 +239,10 @@ Status RankRuntime::read(comm::Message &message) {
   switch (header->kind) {
   case FrameKind::Step:
     return readStep(message);
-  case FrameKind::Results: {
-    ResultFrame frame;
-    if (!headLoop)
-      return failure("results, but the head is not here");
-    Status read = codec.decodeResults(message.bytes, frame);
-    if (read.ok())
-      headLoop->onResults(std::move(frame));
-    return read;
-  }
-  case FrameKind::Epochs: {
-    comm::EpochFrame frame;
-    Status read = codec.decodeEpochs(message.bytes, frame);
-    if (read.ok())
-      readEpochs(frame);
-    return read;
-  }
+  case FrameKind::Results:
+    return readResults(message);
+  case FrameKind::Epochs:
+    return readEpochs(message);
   case FrameKind::Error: {
     comm::ErrorFrame frame;
     Status read = codec.decodeError(message.bytes, frame);
@@ -260,18 +250,8 @@ Status RankRuntime::read(comm::Message &message) {
       fail(failure("rank ", frame.rank, ": ", frame.text));
     return read;
   }
-  case FrameKind::Report: {
-    std::string text;
-    if (Status read = codec.decodeReport(message.bytes, text); !read.ok())
-      return read;
-    Expected<RankReport> report = RankReport::parse(text);
-    if (!report)
-      return report.status();
-    std::lock_guard lock(mutex);
-    reports.push_back(report.take());
-    changed.notify_all();
-    return {};
-  }
+  case FrameKind::Report:
+    return readReport(message);
   case FrameKind::Shutdown:
     if (!stageWorker)
       return failure("the end of the steps, but no stage is here");
@@ -293,18 +273,54 @@ Status RankRuntime::readStep(comm::Message &message) {
           codec.decodeStep(arrival.bytes, arrival.frame, arrival.activations);
       !s.ok())
     return s;
+  uint64_t step = arrival.frame.step;
   stageWorker->arrive(std::move(arrival));
+  if (message.source != comm.rank())
+    commTrace.messageArrived(message.source, step);
+  commTrace.add(trace::Kind::Door, now(), Time(0), {stageWorker->waiting()});
   return {};
 }
 
-void RankRuntime::readEpochs(const comm::EpochFrame &frame) {
+Status RankRuntime::readResults(const comm::Message &message) {
+  if (!headLoop)
+    return failure("results, but the head is not here");
+  ResultFrame frame;
+  if (Status s = codec.decodeResults(message.bytes, frame); !s.ok())
+    return s;
+  if (message.source != comm.rank())
+    commTrace.messageArrived(message.source, frame.step);
+  headLoop->onResults(std::move(frame));
+  return {};
+}
+
+Status RankRuntime::readEpochs(const comm::Message &message) {
+  comm::EpochFrame frame;
+  if (Status s = codec.decodeEpochs(message.bytes, frame); !s.ok())
+    return s;
   Time at = now();
   for (const EpochMark &mark : frame.marks) {
-    clock.set(mark.request, frame.decided);
-    board.publish(mark);
+    board.publish(mark, frame.decided);
+    commTrace.controlArrived(at, message.source, mark);
     commTrace.add(trace::Kind::CancelSeen, at, Time(0),
                   {mark.request, mark.epoch, mark.confirmed});
   }
+  return {};
+}
+
+Status RankRuntime::readReport(const comm::Message &message) {
+  std::string text;
+  if (Status s = codec.decodeReport(message.bytes, text); !s.ok())
+    return s;
+  Expected<RankReport> report = RankReport::parse(text);
+  if (!report)
+    return report.status();
+  if (report->rank != message.source)
+    return failure("the report of rank ", report->rank);
+  report->forgetTimesOfOtherClocks(clockIdentity());
+  std::lock_guard lock(mutex);
+  reports.push_back(report.take());
+  changed.notify_all();
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,9 +328,11 @@ void RankRuntime::readEpochs(const comm::EpochFrame &frame) {
 //===----------------------------------------------------------------------===//
 
 Status RankRuntime::sendData(int64_t to, Bytes bytes, int64_t rows,
-                             StageTrace &trace, int64_t emulatedBytes) {
+                             uint64_t step, StageTrace &trace,
+                             int64_t emulatedBytes) {
   int64_t length = emulatedBytes > 0 ? emulatedBytes : int64_t(bytes.size());
-  trace.message(now(), to, length, rows);
+  if (to != comm.rank())
+    trace.message(now(), to, length, rows, step);
   return comm.send(to, Lane::Data, std::move(bytes), emulatedBytes);
 }
 
@@ -337,7 +355,7 @@ Status RankRuntime::launch(const StepFrame &frame) {
   Bytes bytes = comm.buffers().take();
   codec.encodeStep(frame, {}, bytes);
   return sendData(setup.shape.stageRanks.front(), std::move(bytes),
-                  int64_t(frame.rows.size()), headTrace);
+                  int64_t(frame.rows.size()), frame.step, headTrace);
 }
 
 Status RankRuntime::draft(StepFrame frame) {
@@ -349,19 +367,28 @@ Status RankRuntime::draft(StepFrame frame) {
 Status RankRuntime::cancel(const EpochMark &mark, Time decided) {
   headTrace.add(trace::Kind::Cancel, decided, Time(0),
                 {mark.request, mark.epoch, mark.confirmed});
-  clock.set(mark.request, decided);
-  board.publish(mark);
-  draftBoard.publish(mark);
+  board.publish(mark, decided);
+  draftBoard.publish(mark, decided);
   comm::EpochFrame frame{decided, {mark}};
   for (int64_t rank = 0; rank < comm.size(); ++rank) {
     if (rank == comm.rank())
       continue;
     Bytes bytes = comm.buffers().take();
     codec.encodeEpochs(frame, bytes);
+    headTrace.control(decided, rank, int64_t(bytes.size()), mark);
     if (Status s = comm.send(rank, Lane::Control, std::move(bytes)); !s.ok())
       return s;
   }
   return {};
+}
+
+void RankRuntime::told(const TokenEvent &token, Time at) {
+  headTrace.add(trace::Kind::Token, at, Time(0), {token.request, token.token});
+}
+
+void RankRuntime::told(const FinishEvent &finish, Time at) {
+  headTrace.add(trace::Kind::Finish, at, Time(0),
+                {finish.request, int64_t(finish.reason)});
 }
 
 void RankRuntime::note(const PolicyNote &note, Time at) {
@@ -388,7 +415,7 @@ void RankRuntime::passEndOn() {
       return fail(sent);
   }
   std::lock_guard lock(mutex);
-  over = true;
+  stageEnded = true;
   changed.notify_all();
 }
 
@@ -426,25 +453,41 @@ void RankRuntime::stopWorkers() {
 RankReport RankRuntime::report() const {
   RankReport report;
   report.rank = comm.rank();
+  report.clock = clockIdentity();
   if (stageWorker)
     report.stages.push_back(stageWorker->report());
   if (draftWorker)
     report.stages.push_back(draftWorker->report());
   report.traffic = comm.traffic();
   for (const TraceBuffer *buffer :
-       {&headEvents, &draftEvents, &stageEvents, &commEvents})
+       {&headEvents, &draftEvents, &stageEvents, &commEvents}) {
+    report.lostEvents += buffer->lost;
     report.events.insert(report.events.end(), buffer->events.begin(),
                          buffer->events.end());
+  }
   return report;
 }
 
-Status RankRuntime::serve() {
-  Status reason;
-  {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return over || !failed.ok(); });
-    reason = failed;
+/// Waits for the end, a failure, or a termination that outlasts the grace.
+Status RankRuntime::waitForEnd(const std::function<bool()> &terminated) {
+  std::optional<Time> since;
+  std::unique_lock lock(mutex);
+  while (!changed.wait_for(lock, lookEvery,
+                           [this] { return stageEnded || !failed.ok(); })) {
+    if (!since && terminated && terminated())
+      since = now();
+    if (since && now() - *since > terminationGrace) {
+      lock.unlock();
+      fail(failure("terminated by a signal"));
+      lock.lock();
+    }
   }
+  over = failed.ok();
+  return failed;
+}
+
+Status RankRuntime::serve(const std::function<bool()> &terminated) {
+  Status reason = waitForEnd(terminated);
   stopWorkers();
   if (!reason.ok()) {
     // The head has been told; give the message time to leave before the
@@ -456,11 +499,10 @@ Status RankRuntime::serve() {
   codec.encodeReport(report().serialize(), bytes);
   if (Status s = comm.send(headRank, Lane::Control, std::move(bytes)); !s.ok())
     return s;
-  return comm.finish(std::chrono::seconds(5));
+  return comm.finish(whileAlive);
 }
 
-Expected<std::vector<RankReport>>
-RankRuntime::shutDown(std::chrono::milliseconds patience) {
+Expected<std::vector<RankReport>> RankRuntime::shutDown() {
   Bytes bytes = comm.buffers().take();
   codec.encodeShutdown(bytes);
   if (Status s = comm.send(setup.shape.stageRanks.front(), Lane::Data,
@@ -471,20 +513,17 @@ RankRuntime::shutDown(std::chrono::milliseconds patience) {
   std::vector<RankReport> all;
   {
     std::unique_lock lock(mutex);
-    changed.wait_for(lock, patience, [&] {
+    changed.wait(lock, [&] {
       return !failed.ok() ||
-             (reports.size() == others && (!stageWorker || over));
+             (reports.size() == others && (!stageWorker || stageEnded));
     });
     if (!failed.ok())
       return failed;
-    if (reports.size() < others)
-      return failure(others - reports.size(), " of ", others,
-                     " ranks did not report in ", patience.count(), " ms");
     over = true;
     all = reports;
   }
   stopWorkers();
-  if (Status s = comm.finish(patience); !s.ok())
+  if (Status s = comm.finish(whileAlive); !s.ok())
     return s;
   all.insert(all.begin(), report());
   std::sort(

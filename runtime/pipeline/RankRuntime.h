@@ -19,6 +19,7 @@
 
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Frame.h"
+#include "runtime/core/PipelineLimits.h"
 #include "runtime/pipeline/HeadLoop.h"
 #include "runtime/pipeline/StageWorker.h"
 
@@ -46,13 +47,12 @@ struct PipelineSettings {
   ActivationFormat activations = ActivationFormat::F32;
   int64_t requests = 1;
   int64_t prefillRows = 512;
+  /// The communicator's capacity.
+  int64_t channelFrames = defaultChannelFrames;
   bool fuse = true;
   bool trace = false;
 
-  /// Limits of a stage that follow from these.
-  StageLimits stageLimits(const PipelineShape &shape) const;
-  /// Pages of a stage's cache that suffice for them.
-  int64_t cachePages(const PipelineShape &shape) const;
+  PipelineLimits limits(const PipelineShape &shape) const;
 };
 
 /// A stage, or the draft, on this rank.
@@ -92,22 +92,21 @@ public:
   HeadLoop &head() { return *headLoop; }
 
   /// Other ranks: until the head says that it is over, or something failed.
-  /// Sends this rank's report.
-  Status serve();
+  /// Sends this rank's report. `terminated`, which may be null, says whether
+  /// this process has been told to end: where the head does not end the job
+  /// within a moment, this rank breaks it.
+  Status serve(const std::function<bool()> &terminated);
 
   /// Rank 0: ends all ranks and gathers their reports, this one's first. Waits
-  /// no longer than `patience` for each part. Errors: a rank failed or did not
-  /// report.
-  Expected<std::vector<RankReport>>
-  shutDown(std::chrono::milliseconds patience);
+  /// as long as the ranks are alive: for the longest step. Errors: a rank
+  /// failed.
+  Expected<std::vector<RankReport>> shutDown();
 
   /// Rank 0: ends all ranks at once, since `reason`.
   void abort(const Status &reason);
 
   /// Guesses of all requests. Only after shutDown().
-  const SpeculationCounters &speculation() const {
-    return headLoop->counters();
-  }
+  SpeculationCounters speculation() const { return headLoop->counters(); }
   /// What the roles still hold; all zero after the last request's end. Only
   /// after shutDown() or serve().
   Stage::Holdings holdings() const;
@@ -125,17 +124,22 @@ private:
   void take(comm::Message message);
   Status read(comm::Message &message);
   Status readStep(comm::Message &message);
-  void readEpochs(const comm::EpochFrame &frame);
+  Status readResults(const comm::Message &message);
+  Status readEpochs(const comm::Message &message);
+  Status readReport(const comm::Message &message);
 
   // HeadLinks: called on the head's thread.
   Status launch(const StepFrame &frame) override;
   Status draft(StepFrame frame) override;
   Status cancel(const EpochMark &mark, Time decided) override;
+  void told(const TokenEvent &token, Time at) override;
+  void told(const FinishEvent &finish, Time at) override;
   void note(const PolicyNote &note, Time at) override;
 
-  Status sendData(int64_t to, comm::Bytes bytes, int64_t rows,
+  Status sendData(int64_t to, comm::Bytes bytes, int64_t rows, uint64_t step,
                   StageTrace &trace, int64_t emulatedBytes = 0);
   void passEndOn();
+  Status waitForEnd(const std::function<bool()> &terminated);
   void fail(const Status &reason);
   void stopWorkers();
   RankReport report() const;
@@ -147,7 +151,6 @@ private:
   /// The draft's own: its frames' marks are ahead of those that follow the rows
   /// down the stages, and cancel nothing there.
   EpochBoard draftBoard;
-  CancelClock clock;
 
   std::unique_ptr<HeadLoop> headLoop;
   std::unique_ptr<StageWorker> stageWorker;
@@ -161,7 +164,8 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   Status failed;                   ///< the first failure known here
-  bool over = false;               ///< the end has passed this rank's stage
+  bool stageEnded = false;         ///< the end has passed this rank's stage
+  bool over = false;               ///< what fails now is of no interest
   std::vector<RankReport> reports; ///< of other ranks, on rank 0
 };
 

@@ -7,81 +7,173 @@
 
 #include "runtime/pipeline/Report.h"
 
-#include <nlohmann/json.hpp>
+#include "runtime/comm/Wire.h"
 
-#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 using namespace sluice;
 using namespace sluice::pipeline;
 
-using Json = nlohmann::json;
+using comm::WireReader;
+using comm::WireWriter;
+using trace::TraceEvent;
 
-static_assert(std::is_trivially_copyable_v<trace::TraceEvent>);
+namespace {
 
-double LatencySamples::percentileMicros(double share) const {
-  if (samples.empty())
-    return 0;
-  std::vector<Time> sorted = samples;
-  std::sort(sorted.begin(), sorted.end());
-  auto index = static_cast<size_t>(share * double(sorted.size() - 1) + 0.5);
-  return std::chrono::duration<double, std::micro>(sorted[index]).count();
+static_assert(std::is_trivially_copyable_v<TraceEvent>);
+
+constexpr int64_t most = std::numeric_limits<int64_t>::max();
+/// The sum of two times fits.
+constexpr int64_t maxTime = most / 2;
+constexpr int64_t maxRank = 1 << 20;
+constexpr int64_t maxStages = 1 << 10;
+constexpr int64_t maxName = 128;
+constexpr size_t stageBytes = sizeof(uint32_t) + 13 * sizeof(uint64_t);
+constexpr size_t trafficBytes = 5 * sizeof(uint64_t);
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+void write(WireWriter &out, const StageReport &stage) {
+  out.put(static_cast<uint32_t>(stage.name.size()));
+  out.put(std::string_view(stage.name));
+  for (uint64_t count :
+       {stage.steps, stage.rows, stage.leftAtCheckpoint, stage.guesses,
+        stage.droppedAtDoor, stage.checkpoints, stage.tombstones})
+    out.put(count);
+  const LatencyReport &latency = stage.cancelLatency;
+  out.put(latency.count);
+  for (double number : {stage.busySeconds, stage.idleSeconds, latency.p50Micros,
+                        latency.p99Micros, latency.maxMicros})
+    out.put(number);
 }
 
-LatencyReport pipeline::summarize(const LatencySamples &samples) {
-  return {static_cast<int64_t>(samples.count()), samples.percentileMicros(0.5),
-          samples.percentileMicros(0.99), samples.percentileMicros(1)};
+void write(WireWriter &out, const comm::Traffic &hop) {
+  out.put(hop.to);
+  for (uint64_t count :
+       {hop.dataMessages, hop.dataBytes, hop.controlMessages, hop.controlBytes})
+    out.put(count);
 }
 
-namespace sluice::pipeline {
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LatencyReport, count, p50Micros, p99Micros,
-                                   maxMicros)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StageReport, name, rank, steps, rows,
-                                   droppedAtDoor, leftAtCheckpoint, checkpoints,
-                                   tombstones, busySeconds, idleSeconds,
-                                   cancelLatency)
+uint64_t readCount(WireReader &in, const char *what) {
+  return static_cast<uint64_t>(in.getInRange<int64_t>(what, 0, most));
+}
 
-} // namespace sluice::pipeline
+double readNumber(WireReader &in, const char *what) {
+  auto number = in.get<double>();
+  if (!std::isfinite(number) || number < 0)
+    in.fail(failure(what, " is ", number));
+  return number;
+}
 
-namespace sluice::comm {
+StageReport readStage(WireReader &in, int64_t rank) {
+  StageReport stage;
+  stage.rank = rank;
+  size_t length = in.getCount("letters of a name", maxName, 1);
+  std::span<const uint8_t> name = in.take(length);
+  stage.name.assign(name.begin(), name.end());
+  stage.steps = readCount(in, "steps");
+  stage.rows = readCount(in, "rows");
+  stage.leftAtCheckpoint = readCount(in, "rows that left");
+  stage.guesses = readCount(in, "guesses");
+  stage.droppedAtDoor = readCount(in, "rows at the door");
+  stage.checkpoints = readCount(in, "checkpoints");
+  stage.tombstones = readCount(in, "tombstones");
+  stage.cancelLatency.count = in.getInRange<int64_t>("cancels", 0, most);
+  stage.busySeconds = readNumber(in, "busy time");
+  stage.idleSeconds = readNumber(in, "idle time");
+  stage.cancelLatency.p50Micros = readNumber(in, "a latency");
+  stage.cancelLatency.p99Micros = readNumber(in, "a latency");
+  stage.cancelLatency.maxMicros = readNumber(in, "a latency");
+  return stage;
+}
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Traffic, to, dataMessages, dataBytes,
-                                   controlMessages, controlBytes)
+comm::Traffic readTraffic(WireReader &in) {
+  comm::Traffic hop;
+  hop.to = in.getInRange<int64_t>("rank", 0, maxRank);
+  hop.dataMessages = readCount(in, "messages");
+  hop.dataBytes = readCount(in, "bytes");
+  hop.controlMessages = readCount(in, "control messages");
+  hop.controlBytes = readCount(in, "control bytes");
+  return hop;
+}
 
-} // namespace sluice::comm
+/// What whoever writes the trace takes for granted.
+Status check(const TraceEvent &event, int64_t rank) {
+  if (static_cast<int>(event.kind) >= trace::kindCount ||
+      event.lane > trace::Lane::Stage)
+    return failure("no trace event is of kind ", static_cast<int>(event.kind),
+                   " in lane ", static_cast<int>(event.lane));
+  if (event.rank != rank)
+    return failure("a trace event is of rank ", event.rank);
+  for (Time time : {event.begin, event.duration})
+    if (time.count() < 0 || time.count() > maxTime)
+      return failure("a trace event is at ", event.begin.count(), " ns, for ",
+                     event.duration.count(), " ns");
+  return {};
+}
 
-namespace sluice::pipeline {
+} // namespace
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankReport, rank, stages, traffic)
-
-} // namespace sluice::pipeline
+void RankReport::forgetTimesOfOtherClocks(uint64_t head) {
+  if (clock == head)
+    return;
+  for (StageReport &stage : stages)
+    stage.cancelLatency = {};
+  lostEvents += events.size();
+  events.clear();
+}
 
 std::string RankReport::serialize() const {
-  std::string text =
-      Json(*this).dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  comm::Bytes bytes;
+  WireWriter out(bytes);
+  out.put(rank);
+  out.put(clock);
+  out.put(lostEvents);
+  out.putCount(stages);
+  for (const StageReport &stage : stages)
+    write(out, stage);
+  out.putCount(traffic);
+  for (const comm::Traffic &hop : traffic)
+    write(out, hop);
+  std::string text(bytes.begin(), bytes.end());
   text.append(reinterpret_cast<const char *>(events.data()),
-              events.size() * sizeof(trace::TraceEvent));
+              events.size() * sizeof(TraceEvent));
   return text;
 }
 
 Expected<RankReport> RankReport::parse(std::string_view text) {
-  size_t line = text.find('\n');
-  if (line == std::string_view::npos)
-    return failure("a rank's report: has no end of line");
-  std::string_view raw = text.substr(line + 1);
-  if (raw.size() % sizeof(trace::TraceEvent) != 0)
-    return failure("a rank's report: ", raw.size(),
-                   " bytes are not a whole number of trace events");
+  WireReader in({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
   RankReport report;
-  // The library reports what does not fit by exceptions, which end here.
-  try {
-    report = Json::parse(text.substr(0, line)).get<RankReport>();
-  } catch (const Json::exception &error) {
-    return failure("a rank's report: ", error.what());
+  report.rank = in.getInRange<int64_t>("rank", 0, maxRank);
+  report.clock = in.get<uint64_t>();
+  report.lostEvents = readCount(in, "lost events");
+  size_t stages = in.getCount("stages", maxStages, stageBytes);
+  for (size_t i = 0; i < stages && in.ok(); ++i)
+    report.stages.push_back(readStage(in, report.rank));
+  size_t hops = in.getCount("hops", maxRank, trafficBytes);
+  for (size_t i = 0; i < hops && in.ok(); ++i)
+    report.traffic.push_back(readTraffic(in));
+  if (in.ok() && in.left() % sizeof(TraceEvent) != 0)
+    in.fail(
+        failure(in.left(), " bytes are not a whole number of trace events"));
+  report.events.resize(in.ok() ? in.left() / sizeof(TraceEvent) : 0);
+  for (TraceEvent &event : report.events) {
+    std::memcpy(&event, in.take(sizeof(TraceEvent)).data(), sizeof(TraceEvent));
+    if (Status s = check(event, report.rank); !s.ok())
+      in.fail(std::move(s));
+    if (!in.ok())
+      break;
   }
-  report.events.resize(raw.size() / sizeof(trace::TraceEvent));
-  std::memcpy(report.events.data(), raw.data(), raw.size());
+  if (Status s = in.finish(); !s.ok())
+    return s.withContext("a rank's report");
   return report;
 }

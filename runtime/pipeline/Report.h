@@ -15,7 +15,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Rows.h"
+#include "runtime/pipeline/LatencyHistogram.h"
 #include "runtime/trace/TraceEvent.h"
 
 #include <string>
@@ -24,58 +24,51 @@
 
 namespace sluice::pipeline {
 
-/// Durations, of which percentiles are asked at the end. Keeps the first
-/// `capacity` of them exactly; allocates nothing while it counts.
-class LatencySamples {
-public:
-  static constexpr size_t capacity = 1 << 16;
-  LatencySamples() { samples.reserve(capacity); }
-  void add(Time latency) {
-    if (samples.size() < capacity)
-      samples.push_back(latency);
-  }
-  size_t count() const { return samples.size(); }
-  /// Microseconds; 0 without samples. 0 <= share <= 1; 1 is the largest.
-  double percentileMicros(double share) const;
-
-private:
-  std::vector<Time> samples;
-};
-
-struct LatencyReport {
-  int64_t count = 0;
-  double p50Micros = 0, p99Micros = 0, maxMicros = 0;
-};
-LatencyReport summarize(const LatencySamples &samples);
-
 /// Of one stage, or of the draft.
 struct StageReport {
   std::string name; ///< "stage 0", "draft"
   int64_t rank = 0;
-  uint64_t steps = 0;
-  uint64_t rows = 0; ///< computed to their end
-  uint64_t droppedAtDoor = 0;
-  uint64_t leftAtCheckpoint = 0;
-  uint64_t checkpoints = 0;
+  uint64_t steps = 0;            ///< with at least one row
+  uint64_t rows = 0;             ///< that steps began with
+  uint64_t leftAtCheckpoint = 0; ///< of them
+  /// Of them, guesses that stayed to the end of their step.
+  uint64_t guesses = 0;
+  uint64_t droppedAtDoor = 0; ///< dead before any step
+  uint64_t checkpoints = 0;   ///< emulated: those of the described hardware
   uint64_t tombstones = 0;
   double busySeconds = 0;
   double idleSeconds = 0; ///< waiting between its first and its last step
-  /// From the head's decision to the dead rows having left this stage's step.
+  /// From the head's decision to the dead rows having left this stage's step:
+  /// one for each cancel and step that it took rows out of. Rows that were
+  /// dropped at the door are in none: they were not computed at all. Nor are
+  /// those that died of a mark that came with a frame, before the cancel.
   LatencyReport cancelLatency;
 };
 
 struct RankReport {
   int64_t rank = 0;
+  /// Of the machine's clock, which this rank's times are of.
+  uint64_t clock = 0;
   std::vector<StageReport> stages;
   std::vector<comm::Traffic> traffic;
+  uint64_t lostEvents = 0;               ///< for which there was no room
   std::vector<trace::TraceEvent> events; ///< empty: no trace was asked for
 
-  /// A line of JSON, then the events as they lie in memory: all ranks run the
+  /// What compares times of this rank with those of the head, whose clock is
+  /// `head`, means nothing where this rank has another: those latencies and the
+  /// trace are taken out.
+  void forgetTimesOfOtherClocks(uint64_t head);
+
+  /// Packed numbers, then the events as they lie in memory: all ranks run the
   /// same executable.
   std::string serialize() const;
-  /// Errors: not what serialize() writes.
+  /// Errors: not what serialize() writes; an event of another rank, or that
+  /// none can be.
   static Expected<RankReport> parse(std::string_view text);
 };
+
+/// So much of a report is not events, at most.
+constexpr int64_t reportBytesBesideEvents = int64_t{1} << 20;
 
 } // namespace sluice::pipeline
 

@@ -13,7 +13,9 @@
 #ifndef SLUICE_RUNTIME_PIPELINE_STAGETRACE_H
 #define SLUICE_RUNTIME_PIPELINE_STAGETRACE_H
 
-#include "runtime/trace/TraceEvent.h"
+#include "runtime/comm/Frame.h"
+#include "runtime/pipeline/Clock.h"
+#include "runtime/pipeline/Report.h"
 
 #include <vector>
 
@@ -23,7 +25,11 @@ namespace sluice::pipeline {
 /// Used by one thread at a time.
 class TraceBuffer {
 public:
-  static constexpr size_t capacity = 1 << 20;
+  /// The two of a rank whose report travels, its stage's and its
+  /// communicator's, fit into one report.
+  static constexpr size_t capacity =
+      (comm::FrameLimits().textBytes - reportBytesBesideEvents) / 2 /
+      sizeof(trace::TraceEvent);
 
   void add(const trace::TraceEvent &event) {
     if (events.size() < capacity)
@@ -49,8 +55,21 @@ public:
   void checkpoint(Time at, int64_t left, int64_t living) {
     add(trace::Kind::Checkpoint, at, Time(0), {left, living});
   }
-  void message(Time at, int64_t peer, int64_t bytes, int64_t rows) {
-    add(trace::Kind::Message, at, Time(0), {peer, bytes, rows});
+  void message(Time at, int64_t peer, int64_t bytes, int64_t rows,
+               uint64_t step) {
+    add(trace::Kind::Message, at, Time(0), {peer, bytes, rows, int64_t(step)});
+  }
+  void messageArrived(int64_t peer, uint64_t step) {
+    add(trace::Kind::Arrived, now(), Time(0),
+        {peer, int64_t(trace::Kind::Message), 0, int64_t(step)});
+  }
+  void control(Time at, int64_t peer, int64_t bytes, const EpochMark &mark) {
+    add(trace::Kind::Control, at, Time(0),
+        {peer, bytes, mark.request, numberOf(mark)});
+  }
+  void controlArrived(Time at, int64_t peer, const EpochMark &mark) {
+    add(trace::Kind::Arrived, at, Time(0),
+        {peer, int64_t(trace::Kind::Control), mark.request, numberOf(mark)});
   }
 
   void add(trace::Kind kind, Time begin, Time duration,
@@ -69,6 +88,11 @@ public:
   }
 
 private:
+  /// No two marks of a request have the same.
+  static int64_t numberOf(const EpochMark &mark) {
+    return mark.confirmed * 2 + mark.ended;
+  }
+
   TraceBuffer *buffer = nullptr;
   int32_t rank = 0;
   trace::Lane lane = trace::Lane::Stage;

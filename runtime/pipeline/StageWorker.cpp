@@ -7,6 +7,9 @@
 
 #include "runtime/pipeline/StageWorker.h"
 
+#include "runtime/base/Guarded.h"
+#include "runtime/base/TimerSlack.h"
+
 using namespace sluice;
 using namespace sluice::pipeline;
 
@@ -14,21 +17,26 @@ using namespace sluice::pipeline;
 class StageWorker::Checkpoints final : public cpu::CheckpointHandler {
 public:
   explicit Checkpoints(StageWorker &worker) : worker(worker) {}
-  std::span<const RowMove> checkpoint() override { return worker.checkpoint(); }
+  /// An emulated step has its own checkpoints, at the times of the described
+  /// hardware; see pace().
+  std::span<const RowMove> checkpoint() override {
+    if (worker.pacer)
+      return {};
+    return worker.checkpoint();
+  }
 
 private:
   StageWorker &worker;
 };
 
-StageWorker::StageWorker(StageWorkerConfig config, CancelClock &clock)
-    : config(std::move(config)), clock(clock), door(this->config.doorCapacity) {
-}
+StageWorker::StageWorker(StageWorkerConfig config)
+    : config(std::move(config)), door(this->config.limits.frames) {}
 
 Expected<std::unique_ptr<StageWorker>> StageWorker::create(
-    StageWorkerConfig config, EpochBoard &board, CancelClock &clock,
+    StageWorkerConfig config, EpochBoard &board,
     std::unique_ptr<StepCompute> compute, std::unique_ptr<StepOutput> output,
     std::unique_ptr<StepPacer> pacer, StageTrace trace, Events events) {
-  std::unique_ptr<StageWorker> worker(new StageWorker(config, clock));
+  std::unique_ptr<StageWorker> worker(new StageWorker(config));
   const StageLimits &limits = config.limits;
   Expected<CachePages> pages = CachePages::create(
       {worker->config.pages, limits.branches, limits.contextLength});
@@ -49,21 +57,29 @@ Expected<std::unique_ptr<StageWorker>> StageWorker::create(
 }
 
 void StageWorker::run() {
-  while (open || stage->queued() > 0) {
-    Status status =
-        open ? admitArrivals(/*wait=*/stage->queued() == 0) : Status();
-    if (status.ok() && stage->queued() > 0)
-      status = runStep();
-    if (!status.ok())
-      return events.failed(status.withContext(config.name));
-  }
-  if (atEnd)
+  if (Status s = guarded([this] { return runSteps(); }); !s.ok())
+    events.failed(s.withContext(config.name));
+  else if (atEnd)
     events.ended();
 }
 
-/// Takes what is at the door to the stage.
+Status StageWorker::runSteps() {
+  if (pacer)
+    waitPrecisely();
+  while (open || stage->queued() > 0) {
+    if (open)
+      if (Status s = admitArrivals(/*wait=*/stage->queued() == 0); !s.ok())
+        return s;
+    if (stage->queued() > 0)
+      if (Status s = runStep(); !s.ok())
+        return s;
+  }
+  return {};
+}
+
+/// Takes what is at the door to the stage, as far as that has room.
 Status StageWorker::admitArrivals(bool wait) {
-  open = door.take(taken, wait);
+  open = door.take(taken, wait, config.limits.frames - stage->queued());
   for (Arrival &arrival : taken) {
     if (arrival.last) {
       atEnd = true;
@@ -77,6 +93,7 @@ Status StageWorker::admitArrivals(bool wait) {
       firstArrival = *number;
     arrivals.push_back(std::move(arrival));
   }
+  atStage = stage->queued();
   if (!taken.empty() && events.roomChanged)
     events.roomChanged();
   taken.clear();
@@ -90,6 +107,7 @@ Status StageWorker::runStep() {
     return formed.status();
   if (!*formed)
     return {};
+  atStage = stage->queued();
   int64_t rows = stage->batch().rows();
   uint64_t leftBefore = stage->counters().leftAtCheckpoint;
   if (rows > 0)
@@ -115,8 +133,7 @@ Status StageWorker::computeStep(Time start) {
   input.pages = &*pages;
   input.copies = stage->pageCopies();
   input.incoming = incoming;
-  if (compute->receives())
-    input.incomingFormat = arrivals.front().activations.format;
+  input.incomingFormat = config.incomingFormat;
   input.outgoing = output->rowBuffer(stage->batch().rows());
   input.outgoingFormat = output->format();
   input.checkpoints = &checkpoints;
@@ -151,12 +168,7 @@ std::span<const RowMove> StageWorker::checkpoint() {
   if (left == 0)
     return moves;
   Time at = now();
-  // One request has at most one cancel on its way; of several requests that
-  // lost rows here, the last decision is the one that is measured.
-  Time decided{0};
-  for (RequestId request = 0; request < config.limits.requests; ++request)
-    decided = std::max(decided, clock.get(request));
-  if (decided.count() > 0 && decided <= at)
+  for (Time decided : stage->cancelsOfLeft())
     cancelLatency.add(at - decided);
   trace.checkpoint(at, int64_t(left), stage->batch().rows());
   return moves;
@@ -198,12 +210,13 @@ StageReport StageWorker::report() const {
   report.rank = config.rank;
   report.steps = counters.steps;
   report.rows = counters.rows;
+  report.guesses = counters.guesses;
   report.droppedAtDoor = counters.droppedAtDoor;
   report.leftAtCheckpoint = counters.leftAtCheckpoint;
   report.checkpoints = counters.checkpoints;
   report.tombstones = counters.tombstones;
   report.busySeconds = std::chrono::duration<double>(busy).count();
   report.idleSeconds = std::chrono::duration<double>(idle).count();
-  report.cancelLatency = summarize(cancelLatency);
+  report.cancelLatency = cancelLatency.summarize();
   return report;
 }

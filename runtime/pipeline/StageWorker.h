@@ -16,7 +16,6 @@
 #define SLUICE_RUNTIME_PIPELINE_STAGEWORKER_H
 
 #include "runtime/core/Stage.h"
-#include "runtime/pipeline/CancelClock.h"
 #include "runtime/pipeline/Door.h"
 #include "runtime/pipeline/Report.h"
 #include "runtime/pipeline/StageTrace.h"
@@ -24,6 +23,7 @@
 #include "runtime/pipeline/StepOutput.h"
 #include "runtime/pipeline/StepPacer.h"
 
+#include <atomic>
 #include <deque>
 #include <memory>
 
@@ -41,8 +41,10 @@ struct StageWorkerConfig {
   std::string name; ///< "stage 0", "draft"
   int64_t rank = 0;
   StageLimits limits;
+  /// Of the rows that come in. The plan's, not a frame's: a frame without rows
+  /// says nothing of it.
+  ActivationFormat incomingFormat = ActivationFormat::F32;
   int64_t pages = 0; ///< of the cache
-  int64_t doorCapacity = 256;
 };
 
 /// The thread around the pure Stage: takes all that is queued at its door,
@@ -57,11 +59,10 @@ public:
     std::function<void(comm::Bytes)> released; ///< Arrival::bytes, read
   };
 
-  /// Errors: limits that do not fit together. `board` and `clock` are the
-  /// rank's and outlive the worker; so does `trace`. `pacer` may be null: no
-  /// emulation.
+  /// Errors: limits that do not fit together. `board` is the rank's and
+  /// outlives the worker; so does `trace`. `pacer` may be null: no emulation.
   static Expected<std::unique_ptr<StageWorker>>
-  create(StageWorkerConfig config, EpochBoard &board, CancelClock &clock,
+  create(StageWorkerConfig config, EpochBoard &board,
          std::unique_ptr<StepCompute> compute,
          std::unique_ptr<StepOutput> output, std::unique_ptr<StepPacer> pacer,
          StageTrace trace, Events events);
@@ -69,8 +70,11 @@ public:
   /// The thread's body: until close(), Arrival::last, or a failure.
   void run();
 
-  /// Thread-safe; see Door.
+  /// Thread-safe; see Door. There is room for as many frames as the stage
+  /// itself can hold, which takes them from the door only as it has room.
   bool hasRoom() const { return door.hasRoom(); }
+  /// Frames that no step has taken in whole, about.
+  int64_t waiting() const { return door.size() + atStage; }
   void arrive(Arrival arrival) { door.push(std::move(arrival)); }
   void close() { door.close(); }
 
@@ -79,8 +83,9 @@ public:
   Stage::Holdings holdings() const { return stage->holdings(); }
 
 private:
-  StageWorker(StageWorkerConfig config, CancelClock &clock);
+  explicit StageWorker(StageWorkerConfig config);
 
+  Status runSteps();
   Status admitArrivals(bool wait);
   Status runStep();
   Status computeStep(Time start);
@@ -92,7 +97,6 @@ private:
   class Checkpoints;
 
   StageWorkerConfig config;
-  CancelClock &clock;
   std::optional<CachePages> pages;
   std::optional<Stage> stage;
   std::unique_ptr<StepCompute> compute;
@@ -101,6 +105,7 @@ private:
   StageTrace trace;
   Events events;
   Door<Arrival> door;
+  std::atomic<int64_t> atStage{0}; ///< stage->queued(); for waiting() alone
 
   bool open = true;   ///< frames may still come
   bool atEnd = false; ///< Arrival::last has come
@@ -114,7 +119,7 @@ private:
 
   Time lastEnd{0};
   Time busy{0}, idle{0};
-  LatencySamples cancelLatency;
+  LatencyHistogram cancelLatency;
 };
 
 } // namespace sluice::pipeline

@@ -197,12 +197,13 @@ ExecutionPlan sluice::makeLocalPlan(const std::vector<std::string> &programs) {
     auto stage = int64_t(plan.stages.size());
     all.roles.push_back({RankRole::Kind::Stage, stage});
     plan.stages.push_back({program, {}});
-    plan.channels.push_back({"c" + std::to_string(stage), 0, 0, 32,
+    plan.channels.push_back({"c" + std::to_string(stage), 0, 0,
+                             defaultChannelFrames,
                              stage == 0 ? PlanChannel::Kind::Rows
                                         : PlanChannel::Kind::Activations});
   }
-  plan.channels.push_back({"c" + std::to_string(programs.size()), 0, 0, 32,
-                           PlanChannel::Kind::Tokens});
+  plan.channels.push_back({"c" + std::to_string(programs.size()), 0, 0,
+                           defaultChannelFrames, PlanChannel::Kind::Tokens});
   plan.ranks.push_back(std::move(all));
   return plan;
 }

@@ -16,7 +16,7 @@
 #define SLUICE_RUNTIME_PROGRAM_EXECUTIONPLAN_H
 
 #include "runtime/base/Status.h"
-#include "runtime/core/Speculation.h"
+#include "runtime/core/PipelineLimits.h"
 
 #include <array>
 #include <cstdint>
@@ -66,7 +66,7 @@ struct PlanDraft {
   DraftPlacement placement = DraftPlacement::Own;
   // Limits of the tree of guesses; see SpeculationOptions.
   int64_t depth = 32;
-  int64_t width = 4;
+  int64_t width = 8;
   StepCosts costs{};
 };
 
@@ -80,7 +80,7 @@ struct PlanChannel {
   std::string name;
   int64_t from = 0; // ranks
   int64_t to = 0;
-  int64_t capacity = 32; // frames
+  int64_t capacity = defaultChannelFrames;
   Kind kind = Kind::Rows;
 };
 

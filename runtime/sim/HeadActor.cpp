@@ -84,7 +84,6 @@ void SimHead::admitWaiting() {
   while (!waiting.empty() && head.holdings().requests < slots) {
     size_t request = waiting.front();
     waiting.pop_front();
-    keepCounters();
     Expected<RequestId> slot =
         head.submit(requests[request].spec, world.queue.now());
     if (!slot)
@@ -93,14 +92,6 @@ void SimHead::admitWaiting() {
     inSlot[*slot] = request;
     runCommands();
   }
-}
-
-/// A slot's counters end with its next request.
-void SimHead::keepCounters() {
-  for (size_t slot = 0; slot < inSlot.size(); ++slot)
-    if (inSlot[slot])
-      outcomes[*inSlot[slot]].speculation =
-          head.counters(static_cast<RequestId>(slot));
 }
 
 static std::pair<int64_t, int64_t> firstAndCertain(const StepFrame &frame) {
@@ -156,9 +147,4 @@ void SimHead::runCommands() {
     world.queue.schedule(*wakeAt, *this, wake);
   }
   commands.clear();
-}
-
-std::vector<RequestOutcome> SimHead::takeOutcomes() {
-  keepCounters();
-  return std::move(outcomes);
 }

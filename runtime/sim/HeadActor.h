@@ -40,7 +40,6 @@ struct RequestOutcome {
   Time lastToken{0};
   int64_t finishes = 0; ///< one, or something is wrong
   FinishReason reason = FinishReason::Error;
-  SpeculationCounters speculation;
 };
 
 class SimHead final : public EventTarget {
@@ -66,8 +65,8 @@ public:
   void onEvent(uint64_t what) override;
 
   const Head &core() const { return head; }
-  /// To be called after the run: with counters up to its end.
-  std::vector<RequestOutcome> takeOutcomes();
+  /// To be called after the run.
+  std::vector<RequestOutcome> takeOutcomes() { return std::move(outcomes); }
   /// The busiest it has been.
   int64_t maxInbox() const { return longestInbox; }
 
@@ -91,7 +90,6 @@ private:
   void handle(const Wake &);
   void admitWaiting();
   void runCommands();
-  void keepCounters();
 
   World &world;
   Head head;

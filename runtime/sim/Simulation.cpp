@@ -57,35 +57,16 @@ double SimulationResult::tokensPerSecond() const {
   return static_cast<double>(tokens - 1) / seconds(last - *first);
 }
 
-/// Limits for trees of `nodes` guesses that a stage may see alive.
-static StageLimits limitsFor(const SimulationConfig &config, int64_t nodes) {
-  int64_t requests = config.head.requests;
-  StageLimits limits;
-  limits.rows = config.head.prefillRows + nodes;
-  limits.promptRows = config.head.prefillRows;
-  limits.outputs = std::min(requests * (nodes + 1), limits.rows);
-  // Paths that have died stay until a living row shows which it needs.
-  limits.branches = requests * (2 * nodes + 2);
-  limits.nodes = 4 * nodes + 4;
-  return limits;
-}
-
 void sim::setLimits(SimulationConfig &config) {
-  // The draft sees guesses as well that wait for a slot, or are never sent.
-  constexpr int64_t waiting = 32;
-  const SpeculationOptions &options = config.speculation;
-  bool fuse = config.stageLimits.fuse;
-  config.stageLimits = limitsFor(config, options.nodes);
-  config.stageLimits.fuse = fuse;
-  config.draftLimits =
-      limitsFor(config, options.nodes + std::max(waiting, options.width));
-  // A path has pages of its own for what it does not share: the one in which it
-  // forks and those behind.
-  int64_t ownPages = CachePages::pagesFor(options.depth) + 1;
-  int64_t shared =
-      config.head.requests * CachePages::pagesFor(config.head.contextLength);
-  config.stagePages = shared + config.stageLimits.branches * ownPages;
-  config.draftPages = shared + config.draftLimits.branches * ownPages;
+  PipelineLimits limits;
+  limits.speculation = config.speculation;
+  limits.requests = config.head.requests;
+  limits.contextLength = config.head.contextLength;
+  limits.prefillRows = config.head.prefillRows;
+  limits.fuse = config.stageLimits.fuse;
+  config.head.framesInFlight = limits.head().framesInFlight;
+  config.stageLimits = config.draftLimits = limits.stage();
+  config.stagePages = config.draftPages = limits.cachePages();
 }
 
 static StepTimes tableOf(const StepModel &costs) {

@@ -18,6 +18,7 @@
 #ifndef SLUICE_RUNTIME_SIM_SIMULATION_H
 #define SLUICE_RUNTIME_SIM_SIMULATION_H
 
+#include "runtime/core/PipelineLimits.h"
 #include "runtime/sim/HeadActor.h"
 #include "runtime/sim/Link.h"
 #include "runtime/sim/Oracle.h"
@@ -121,9 +122,8 @@ struct SimulationResult {
   double tokensPerSecond() const;
 };
 
-/// Sets the limits of stages and draft, pages included, that follow from the
-/// speculation options, the chunks of prompts and the number of requests: as a
-/// rank with threads sets them.
+/// Sets the limits of stages and draft, pages included, and the head's frames
+/// in flight, that follow from the rest: those of what serves.
 void setLimits(SimulationConfig &config);
 
 /// What the head is told to expect: the times of the configuration's tables.

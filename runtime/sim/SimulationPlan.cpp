@@ -7,7 +7,10 @@
 
 #include "runtime/sim/SimulationPlan.h"
 
+#include "runtime/cluster/PipelinePlan.h"
+
 #include <algorithm>
+#include <optional>
 
 using namespace sluice;
 using namespace sluice::sim;
@@ -40,12 +43,13 @@ public:
       this->options.draft = file.draft;
   }
 
-  Status placeStages();
-  Status placeDraft();
+  Status placeModels();
   Status findLinks();
   SimulationPlan take() { return std::move(plan); }
 
 private:
+  void describeStages(const cluster::ModelCost &model);
+
   const cluster::ClusterFile &file;
   PlanOptions options;
   SimulationPlan plan;
@@ -54,25 +58,47 @@ private:
 
 } // namespace
 
-Status Planner::placeStages() {
+Status Planner::placeModels() {
   Expected<cluster::ModelShape> shape = file.findModel(options.target);
   if (!shape)
     return shape.status();
   cluster::ModelCost model = shape->cost();
-  cluster::PartitionOptions wanted;
-  if (options.stages > 0)
-    wanted.minStages = wanted.maxStages = options.stages;
-  wanted.context = wanted.cachePositions = options.context;
+  std::optional<cluster::ModelCost> draft;
+  if (options.placement != SimPlacement::None) {
+    Expected<cluster::ModelShape> draftShape = file.findModel(options.draft);
+    if (!draftShape)
+      return draftShape.status();
+    draft = draftShape->cost();
+    plan.draft = draft->name;
+  }
+  cluster::PipelinePlanOptions wanted;
+  wanted.stages = options.stages;
+  wanted.ownDraftRank = options.placement == SimPlacement::Own;
+  wanted.context = wanted.cachePositions = wanted.draftCachePositions =
+      options.context;
   wanted.activationBytes = options.activationBytes;
-  Expected<cluster::Partition> cut =
-      cluster::partition(model, file.cluster, wanted);
-  if (!cut)
-    return cut.status();
-  plan.partition = cut.take();
+  Expected<cluster::PipelinePlan> placed = cluster::planPipeline(
+      model, draft ? &*draft : nullptr, file.cluster, wanted);
+  if (!placed)
+    return placed.status();
   plan.cluster = file.cluster.name();
   plan.target = model.name;
+  plan.config.placement = options.placement;
   plan.config.rowBytes = model.hidden * options.activationBytes;
   plan.config.vocabulary = static_cast<int32_t>(model.vocab);
+  rankPlaces = placed->ranks();
+  if (draft)
+    plan.config.draftModel =
+        modelOf(cluster::StageCost(*draft, cluster::wholeModel(*draft),
+                                   file.cluster.device(placed->head())),
+                options);
+  plan.partition = std::move(placed->partition);
+  describeStages(model);
+  return {};
+}
+
+/// The stages' times, and the prompt rows of a step.
+void Planner::describeStages(const cluster::ModelCost &model) {
   int64_t rows = options.prefillRows;
   for (const cluster::StagePlan &stage : plan.partition.stages) {
     cluster::StageCost cost(model, stage.range,
@@ -81,34 +107,8 @@ Status Planner::placeStages() {
     rows = std::min(rows, cost.checkpoints(options.maxLatency,
                                            options.prefillRows, options.context)
                               .stepRows);
-    rankPlaces.push_back(stage.place);
   }
   plan.config.head.prefillRows = rows;
-  return {};
-}
-
-Status Planner::placeDraft() {
-  plan.config.placement = options.placement;
-  if (options.placement == SimPlacement::None)
-    return {};
-  cluster::Place place = rankPlaces.front();
-  if (options.placement == SimPlacement::Own) {
-    std::optional<cluster::Place> own = file.cluster.draftPlace();
-    if (!own)
-      return failure("no node is marked 'draft: true', and the draft is to "
-                     "have a rank of its own");
-    place = *own;
-    rankPlaces.insert(rankPlaces.begin(), place);
-  }
-  Expected<cluster::ModelShape> shape = file.findModel(options.draft);
-  if (!shape)
-    return shape.status();
-  cluster::ModelCost draft = shape->cost();
-  plan.draft = draft.name;
-  cluster::StageCost cost(draft, cluster::wholeModel(draft),
-                          file.cluster.device(place));
-  plan.config.draftModel = modelOf(cost, options);
-  return {};
 }
 
 Status Planner::findLinks() {
@@ -128,13 +128,12 @@ Status Planner::findLinks() {
 
 Expected<SimulationPlan> sim::planSimulation(const cluster::ClusterFile &file,
                                              const PlanOptions &options) {
-  if (options.context < 1 || options.prefillRows < 1)
+  if (options.context < 1 || options.prefillRows < 1 ||
+      options.prefillRows > cluster::maxStepRows)
     return failure("a context of ", options.context, " and prompt chunks of ",
                    options.prefillRows);
   Planner planner(file, options);
-  if (Status s = planner.placeStages(); !s.ok())
-    return s;
-  if (Status s = planner.placeDraft(); !s.ok())
+  if (Status s = planner.placeModels(); !s.ok())
     return s;
   if (Status s = planner.findLinks(); !s.ok())
     return s;

@@ -52,8 +52,8 @@ struct SimulationPlan {
   double planned(double acceptance) const;
 };
 
-/// Errors: no such model, those of partition(), no node for the draft, no path
-/// between two places, numbers out of range.
+/// Errors: no such model, those of planPipeline(), no path between two places,
+/// numbers out of range.
 Expected<SimulationPlan> planSimulation(const cluster::ClusterFile &file,
                                         const PlanOptions &options);
 

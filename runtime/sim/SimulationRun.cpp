@@ -377,15 +377,7 @@ Expected<SimulationResult> Run::finish() {
     result.workers.push_back(
         outcomeOf(*stages[s], "stage " + std::to_string(s)));
   countHops(result);
-  for (const RequestOutcome &request : result.requests) {
-    const SpeculationCounters &one = request.speculation;
-    result.speculation.launched += one.launched;
-    result.speculation.accepted += one.accepted;
-    result.speculation.cancelled += one.cancelled;
-    result.speculation.computedDead += one.computedDead;
-    result.speculation.epochs += one.epochs;
-    result.speculation.drafted += one.drafted;
-  }
+  result.speculation = head->core().totals();
   result.end = world.queue.now();
   result.events = world.queue.happened();
   return result;

@@ -36,13 +36,13 @@ int64_t StepModel::stretches(Time step) const {
 }
 
 void Rank::publish(const EpochMark &mark, Time decided) {
-  if (board.publish(mark))
-    boardChanged(decided);
+  if (board.publish(mark, decided))
+    boardChanged();
 }
 
-void Rank::boardChanged(std::optional<Time> decided) {
+void Rank::boardChanged() {
   for (Worker *worker : workers)
-    worker->boardChanged(decided);
+    worker->boardChanged();
 }
 
 Worker::Worker(World &world, Rank &rank, WorkerSetup setup)
@@ -80,10 +80,9 @@ void Worker::arrive(StepFrame frame) {
   if (!number)
     return fail(number.status());
   queued(*number, step);
-  // Its marks are news for whoever computes; when they were decided is not in
-  // them.
+  // Its marks are news for whoever computes.
   if (rank.board.changes() != changes)
-    rank.boardChanged(std::nullopt);
+    rank.boardChanged();
   world.note(trace::Kind::Door, setup.rank, setup.lane, {stage->queued()});
   start();
 }
@@ -124,12 +123,11 @@ bool Worker::formStep() {
   running = true;
   began = sliceBegan = world.queue.now();
   idle = began - idleSince;
+  if (idleSince > Time(0))
+    counted.idle += idle;
   factor = world.faults.stepFactor();
   stretches = stretchesLeft = setup.model.stretches(presentTime());
   checkpointPending = false;
-  decided.reset();
-  ++counted.steps;
-  counted.rows += static_cast<uint64_t>(rowsAtStart);
   scheduleEnd();
   return true;
 }
@@ -148,12 +146,8 @@ void Worker::scheduleEnd() {
                        ++generation * 2);
 }
 
-void Worker::boardChanged(std::optional<Time> decidedAt) {
-  if (!running)
-    return;
-  if (!decided)
-    decided = decidedAt;
-  if (checkpointPending || stretch <= Time(0))
+void Worker::boardChanged() {
+  if (!running || checkpointPending || stretch <= Time(0))
     return;
   Time now = world.queue.now();
   int64_t passed = (now - sliceBegan + stretch - Time(1)) / stretch;
@@ -173,23 +167,15 @@ void Worker::onEvent(uint64_t what) {
     endStep();
 }
 
-void Worker::recordLatency() {
-  if (decided)
-    counted.cancelLatencies.push_back(world.queue.now() - *decided);
-}
-
 void Worker::checkpoint() {
   checkpointPending = false;
   int64_t before = stage->batch().rows();
   stage->checkpoint();
   int64_t after = stage->batch().rows();
-  if (before == after) {
-    decided.reset();
+  if (before == after)
     return;
-  }
-  recordLatency();
-  decided.reset();
-  counted.left += static_cast<uint64_t>(before - after);
+  for (Time decided : stage->cancelsOfLeft())
+    counted.cancelLatencies.push_back(world.queue.now() - decided);
   world.note(trace::Kind::Checkpoint, setup.rank, setup.lane,
              {before - after, after});
   int64_t passed = (world.queue.now() - sliceBegan) / stretch;
@@ -216,8 +202,9 @@ void Worker::endStep() {
       static_cast<uint64_t>(std::max<int64_t>(stretchesLeft - 1, 0));
   counted.busy += now - began;
   auto left = static_cast<int32_t>(rowsAtStart - stage->batch().rows());
-  world.span(trace::Kind::Step, setup.rank, setup.lane, began, now,
-             {rowsAtStart, left, static_cast<int64_t>(counted.steps)});
+  world.span(
+      trace::Kind::Step, setup.rank, setup.lane, began, now,
+      {rowsAtStart, left, static_cast<int64_t>(stage->counters().steps)});
   running = false;
   ++generation;
   idleSince = now;

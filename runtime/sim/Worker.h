@@ -61,8 +61,8 @@ struct Rank {
 
   /// A mark that the head decided at `decided` has come out of band.
   void publish(const EpochMark &mark, Time decided);
-  /// Marks are news; `decided` is not known of those that came with rows.
-  void boardChanged(std::optional<Time> decided);
+  /// Marks are news, these or some that came with rows.
+  void boardChanged();
 };
 
 struct WorkerSetup {
@@ -77,13 +77,12 @@ struct WorkerSetup {
 
 /// What a worker has done.
 struct WorkerCounters {
-  uint64_t steps = 0;       ///< with at least one row
-  uint64_t rows = 0;        ///< that steps began with
-  uint64_t left = 0;        ///< of them, those that left at checkpoints
-  uint64_t checkpoints = 0; ///< passed
+  /// Passed; those at which nothing was new, which the core did not see, too.
+  uint64_t checkpoints = 0;
   Time busy{0};
-  /// From the head's decision until dead rows were no longer computed, for each
-  /// time that it took some out of a step.
+  Time idle{0}; ///< between its first and its last step
+  /// From the head's decision until dead rows were no longer computed: one for
+  /// each cancel and step that it took rows out of.
   std::vector<Time> cancelLatencies;
 };
 
@@ -98,7 +97,7 @@ public:
   /// A frame has come to the door.
   void arrive(StepFrame frame);
   /// The rank's board has changed.
-  void boardChanged(std::optional<Time> decided);
+  void boardChanged();
   /// The device is free, for this worker.
   void deviceFree();
 
@@ -129,7 +128,6 @@ private:
   void scheduleEnd();
   void checkpoint();
   void endStep();
-  void recordLatency();
   void finishChecked(const StageTiming &timing);
 
   Rank &rank;
@@ -150,7 +148,6 @@ private:
   Time idleSince{0};
   Time idle{0}; ///< before this step
   bool checkpointPending = false;
-  std::optional<Time> decided; ///< of what no checkpoint has looked at yet
 };
 
 } // namespace sluice::sim

@@ -28,8 +28,11 @@ enum class Lane : uint8_t { Head, Draft, Stage };
 enum class Kind : uint8_t {
   Step,       ///< a span: rows, left (at checkpoints), step number
   Checkpoint, ///< rows left, rows that go on
-  Message,    ///< a span, sent to arrived: peer, bytes, rows
-  Control,    ///< the same on the control lane: peer, bytes, request
+  /// A span, sent to arrived: peer, bytes, rows, number. Who sends does not
+  /// know when it arrives: from ranks with clocks of their own it comes without
+  /// a duration, and as Arrived from the peer; see joinMessages().
+  Message,
+  Control,    ///< the same on the control lane: peer, bytes, request, number
   Launch,     ///< to the first stage: request, rows, certain rows, first node
   DraftAsked, ///< to the draft: request, rows, certain rows, first node
   Cancel,     ///< decided by the head: request, epoch, confirmed node
@@ -39,8 +42,9 @@ enum class Kind : uint8_t {
   Policy,     ///< request, Verdict, depth, rows in the slot; and `chance`
   Alive,      ///< a counter: guesses alive at the head
   Door,       ///< a counter: frames waiting at the door
+  Arrived,    ///< peer, Kind (Message or Control), request of that, number
 };
-constexpr int kindCount = 13;
+constexpr int kindCount = 14;
 
 struct TraceEvent {
   Time begin{0};

@@ -42,6 +42,7 @@ constexpr std::array<KindText, kindCount> kindTexts = {{
     {"policy", {"request", "verdict", "depth", "rows in slot"}},
     {"guesses alive", {"guesses", "", "", ""}},
     {"frames at the door", {"frames", "", "", ""}},
+    {"arrived", {"from", "kind", "request", "number"}},
 }};
 
 const KindText &textOf(Kind kind) {

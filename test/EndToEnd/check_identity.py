@@ -25,8 +25,8 @@ def generate(program, tokens, extra):
     if done.returncode != 0:
         sys.exit(f"{' '.join(extra)}: {done.stderr.strip()}")
     result = json.loads(done.stdout)
-    for measured in ("timing", "tokens_per_second", "speculation", "stages",
-                     "traffic"):
+    for measured in ("timing", "tokens_per_second", "speculation", "draft",
+                     "stages", "traffic"):
         result.pop(measured, None)
     return result
 

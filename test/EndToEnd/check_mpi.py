@@ -7,8 +7,8 @@
 
 ./model has 5 ranks, and so has ./other, of another plan. Checked are: the tokens
 of each mode of speculation against those of one process; jobs of too few and too
-many ranks; a rank that is killed, one that is stopped, and one of another plan,
-in the middle of a run that --emulate makes slow. Each must end with status
+many ranks; a rank that is killed, one that is terminated, one that is stopped,
+and one of another plan, in the middle of a run that --emulate makes slow. Each must end with status
 other than 0, say why, leave no process behind and take no longer than the limit.
 Exit status: 0 when all is as it should be, 1 when not.
 """
@@ -175,6 +175,15 @@ def check_killed(args, start):
     return seconds
 
 
+def check_terminated(args, start):
+    job, seconds = disturb(args, start, signal.SIGTERM)
+    check("rank 2: terminated by a signal" in
+          [line.split(": error: ")[1] for line in job.complaints()],
+          "no word of the signal", job)
+    check_gone(job)
+    return seconds
+
+
 def check_stopped(args, start):
     job, seconds = disturb(args, start, signal.SIGSTOP)
     check(any("rank 2 does not answer" in line for line in job.complaints()),
@@ -195,8 +204,8 @@ def check_other_plan(args, start):
     check_gone(job)
 
 
-CASES = [check_tokens, check_count, check_killed, check_stopped,
-         check_other_plan]
+CASES = [check_tokens, check_count, check_killed, check_terminated,
+         check_stopped, check_other_plan]
 
 
 def main():

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Import/Import.h"
 #include "sluice/InitAll.h"
 #include "sluice/Support/Diagnostics.h"
@@ -79,10 +80,10 @@ static cl::opt<int64_t>
           cl::value_desc("N"),
           cl::desc("Guesses beyond the last known token, at most (default: "
                    "32)"));
-static cl::opt<int64_t> width("speculate-width", cl::init(4), cl::cat(category),
+static cl::opt<int64_t> width("speculate-width", cl::init(8), cl::cat(category),
                               cl::value_desc("N"),
                               cl::desc("Guesses for one row's next token, at "
-                                       "most (default: 4)"));
+                                       "most (default: 8)"));
 static cl::opt<bool>
     explain("explain", cl::cat(category),
             cl::desc("Print a table of the stages; without -o only that"));
@@ -92,12 +93,15 @@ static int fail(const Status &status, int exitCode = exitFailure) {
   return exitCode;
 }
 
+static bool isText(llvm::StringRef path) {
+  return path == "-" || path.ends_with(".mlir");
+}
+
 /// Imports a model's files or parses MLIR, by what `path` is.
 static Expected<OwningOpRef<ModuleOp>> load(const std::string &path,
                                             const std::string &quantized,
                                             MLIRContext *context) {
-  bool isText = path == "-" || llvm::StringRef(path).ends_with(".mlir");
-  if (!isText) {
+  if (!isText(path)) {
     ImportOptions options;
     options.quantize = quantized;
     return importModel(path, options, context);
@@ -139,23 +143,33 @@ static Status printTable(std::string_view table) {
   return {};
 }
 
+/// The first of the options of drafts that was given; null: none.
+static const cl::Option *findDraftOption() {
+  for (const cl::Option *option :
+       {static_cast<cl::Option *>(&draftPlacement),
+        static_cast<cl::Option *>(&depth), static_cast<cl::Option *>(&width)})
+    if (option->getNumOccurrences() > 0)
+      return option;
+  return nullptr;
+}
+
 /// Reads what says how the model becomes a pipeline. Ranges are the passes'
 /// matter, but for what could not be told from a default.
 static Status readPipelineOptions(PipelineOptions &options) {
   if (stages.getNumOccurrences() > 0 && stages < 1)
     return failure("--stages: ", int64_t(stages), " is not at least 1");
-  if (maxLatency < 0)
-    return failure("--max-latency-us: ", int64_t(maxLatency), " is negative");
-  if (depth < 1 || depth > 1024)
-    return failure("--speculate-depth: ", int64_t(depth), " is not 1 to 1024");
-  if (width < 1 || width > 64)
-    return failure("--speculate-width: ", int64_t(width), " is not 1 to 64");
-  for (const cl::Option *option :
-       {static_cast<cl::Option *>(&draftPlacement),
-        static_cast<cl::Option *>(&depth), static_cast<cl::Option *>(&width)})
-    if (draftPath.empty() && option->getNumOccurrences() > 0 &&
-        !llvm::StringRef(input).ends_with(".mlir") && input != "-")
-      return failure("--", option->ArgStr.str(), " needs --draft");
+  if (maxLatency < 0 || maxLatency > ir::maxLatencyMicros)
+    return failure("--max-latency-us: ", int64_t(maxLatency), " is not 0 to ",
+                   ir::maxLatencyMicros);
+  if (depth < 1 || depth > ir::maxGuessDepth)
+    return failure("--speculate-depth: ", int64_t(depth), " is not 1 to ",
+                   ir::maxGuessDepth);
+  if (width < 1 || width > ir::maxGuessWidth)
+    return failure("--speculate-width: ", int64_t(width), " is not 1 to ",
+                   ir::maxGuessWidth);
+  const cl::Option *given = findDraftOption();
+  if (given && draftPath.empty() && !isText(input))
+    return failure("--", given->ArgStr.str(), " needs --draft");
   std::optional<ir::Placement> placement =
       ir::symbolizePlacement(draftPlacement);
   if (!placement)
@@ -200,7 +214,12 @@ int main(int argc, char **argv) {
                 exitUsage);
   if (explain)
     options.explain = printTable;
+  if (embedWeights && options.target != Phase::Executable)
+    return fail(failure("--embed-weights: phase ", phaseName(options.target),
+                        " is no executable"),
+                exitUsage);
   options.embedWeights = embedWeights;
+  options.needsDraft = findDraftOption();
   options.dumpPhasesTo = dumpPhasesTo;
   options.configurePasses = [](PassManager &passes) {
     applyDefaultTimingPassManagerCLOptions(passes);

@@ -7,7 +7,8 @@
 
 #include "Options.h"
 
-#include <CLI/CLI.hpp>
+#include "runtime/base/OptionChecks.h"
+
 #include <map>
 #include <sstream>
 
@@ -17,11 +18,6 @@ using namespace sluice::simulator;
 namespace {
 
 constexpr int usageError = 2;
-
-/// A check that help texts do not spell out; its errors do.
-template <typename T> CLI::Validator within(T low, T high) {
-  return CLI::Range(low, high).description("");
-}
 
 /// An option that takes one of the names.
 template <typename T, typename Take>
@@ -227,10 +223,12 @@ Options simulator::parseOptions(int argc, char **argv,
   app.add_option("--seed", options.seed,
                  "Of the oracles; of the (first) scenario")
       ->type_name("N")
+      ->check(seed())
       ->capture_default_str();
   app.add_option("--trace", options.traceFile,
                  "Write what every rank did, for Perfetto or chrome://tracing")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(notEmpty());
   app.add_flag("--json", options.json, "Write one JSON object");
   try {
     app.parse(argc, argv);

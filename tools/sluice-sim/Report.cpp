@@ -7,6 +7,8 @@
 
 #include "Report.h"
 
+#include "runtime/pipeline/ReportJson.h"
+
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +16,7 @@ using namespace sluice;
 using namespace sluice::simulator;
 
 using nlohmann::ordered_json;
+using pipeline::PipelineOutcome;
 using sim::HopOutcome;
 using sim::SimulationConfig;
 using sim::SimulationPlan;
@@ -28,40 +31,38 @@ static double micros(Time time) {
   return static_cast<double>(time.count()) / 1000;
 }
 
-static const char *modeName(SpeculationMode mode) {
-  constexpr const char *names[] = {"off", "sync", "async"};
-  return names[static_cast<size_t>(mode)];
+/// As the ranks of a real run report it.
+static pipeline::StageReport stageReport(const StageOutcome &worker) {
+  pipeline::StageReport report;
+  report.name = worker.role;
+  report.rank = worker.rank;
+  report.steps = worker.core.steps;
+  report.rows = worker.core.rows;
+  report.leftAtCheckpoint = worker.core.leftAtCheckpoint;
+  report.guesses = worker.core.guesses;
+  report.droppedAtDoor = worker.core.droppedAtDoor;
+  report.checkpoints = worker.work.checkpoints;
+  report.tombstones = worker.core.tombstones;
+  report.busySeconds = seconds(worker.work.busy);
+  report.idleSeconds = seconds(worker.work.idle);
+  const sim::LatencySummary &latency = worker.cancelLatency;
+  report.cancelLatency = {latency.count, micros(latency.p50),
+                          micros(latency.p99), micros(latency.max)};
+  return report;
 }
 
-static ordered_json workJson(const StageOutcome &stage) {
-  return {{"rank", stage.rank},
-          {"steps", stage.work.steps},
-          {"rows", stage.work.rows},
-          {"rows_left", stage.work.left},
-          {"busy_seconds", seconds(stage.work.busy)},
-          {"checkpoints", stage.work.checkpoints},
-          {"tombstones", stage.core.tombstones},
-          {"cancel_latency_us",
-           {{"count", stage.cancelLatency.count},
-            {"p50", micros(stage.cancelLatency.p50)},
-            {"p99", micros(stage.cancelLatency.p99)},
-            {"max", micros(stage.cancelLatency.max)}}}};
-}
-
-static ordered_json trafficJson(const SimulationResult &result) {
-  uint64_t messages = 0, bytes = 0;
-  ordered_json hops = ordered_json::array();
-  for (const HopOutcome &hop : result.hops) {
-    messages += hop.data.messages + hop.control.messages;
-    bytes += hop.data.bytes + hop.control.bytes;
-    hops.push_back({{"from", hop.from},
-                    {"to", hop.to},
-                    {"messages", hop.data.messages},
-                    {"bytes", hop.data.bytes},
-                    {"control_messages", hop.control.messages},
-                    {"control_bytes", hop.control.bytes}});
-  }
-  return {{"messages", messages}, {"bytes", bytes}, {"hops", hops}};
+static PipelineOutcome outcomeOf(const SimulationConfig &config,
+                                 const SimulationResult &result) {
+  PipelineOutcome outcome{config.speculation, result.speculation, {}};
+  for (int64_t rank = 0; rank < config.ranks(); ++rank)
+    outcome.ranks.emplace_back().rank = rank;
+  for (const StageOutcome &worker : result.workers)
+    outcome.ranks[size_t(worker.rank)].stages.push_back(stageReport(worker));
+  for (const HopOutcome &hop : result.hops)
+    outcome.ranks[size_t(hop.from)].traffic.push_back(
+        {hop.to, hop.data.messages, hop.data.bytes, hop.control.messages,
+         hop.control.bytes});
+  return outcome;
 }
 
 /// What the run was predicted from.
@@ -100,31 +101,12 @@ static ordered_json predictionJson(const SimulationPlan &plan,
 std::string simulator::reportJson(const SimulationPlan &plan,
                                   const SimulationConfig &config,
                                   const SimulationResult &result) {
-  const SpeculationCounters &guesses = result.speculation;
   ordered_json report = {
       {"tokens", result.requests[0].tokens.size()},
       {"prompt_tokens", config.requests[0].spec.prompt.size()},
       {"tokens_per_second", result.tokensPerSecond()},
-      {"ttft_seconds", result.ttftSeconds()},
-      {"speculation",
-       {{"mode", modeName(config.speculation.mode)},
-        {"depth", config.speculation.depth},
-        {"width", config.speculation.width},
-        {"launched", guesses.launched},
-        {"accepted", guesses.accepted},
-        {"cancelled", guesses.cancelled},
-        {"computed_dead", guesses.computedDead},
-        {"epochs", guesses.epochs},
-        {"drafted", guesses.drafted}}}};
-  ordered_json stages = ordered_json::array();
-  for (const StageOutcome &stage : result.workers) {
-    if (stage.role == "draft")
-      report["draft"] = workJson(stage);
-    else
-      stages.push_back(workJson(stage));
-  }
-  report["stages"] = stages;
-  report["traffic"] = trafficJson(result);
+      {"ttft_seconds", result.ttftSeconds()}};
+  report.update(pipeline::toJson(outcomeOf(config, result)));
   report["prediction"] = predictionJson(plan, config);
   return report.dump(2) + "\n";
 }
@@ -145,7 +127,8 @@ std::string simulator::reportText(const SimulationPlan &plan,
         config.stages.size());
   if (!plan.draft.empty())
     print(out, ", draft %s", plan.draft.c_str());
-  print(out, ", speculation %s\n", modeName(config.speculation.mode));
+  print(out, ", speculation %s\n",
+        std::string(pipeline::modeName(config.speculation.mode)).c_str());
   print(out, "%.3f tokens/s, first token after %.3f s\n",
         result.tokensPerSecond(), result.ttftSeconds());
   if (config.speculation.mode != SpeculationMode::Off)
@@ -161,9 +144,9 @@ std::string simulator::reportText(const SimulationPlan &plan,
   for (const StageOutcome &stage : result.workers)
     print(out, "%-10s %5d %8llu %8llu %8llu %10.3f %8.0f/%6.0f/%6.0f\n",
           stage.role.c_str(), stage.rank,
-          static_cast<unsigned long long>(stage.work.steps),
-          static_cast<unsigned long long>(stage.work.rows),
-          static_cast<unsigned long long>(stage.work.left),
+          static_cast<unsigned long long>(stage.core.steps),
+          static_cast<unsigned long long>(stage.core.rows),
+          static_cast<unsigned long long>(stage.core.leftAtCheckpoint),
           seconds(stage.work.busy), micros(stage.cancelLatency.p50),
           micros(stage.cancelLatency.p99), micros(stage.cancelLatency.max));
   print(out, "\n%-10s %10s %14s %10s\n", "hop", "messages", "bytes", "cancels");

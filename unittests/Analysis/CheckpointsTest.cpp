@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What --sluice-insert-checkpoints promises, over random models: by the cost
-// model no stretch is too long, and none of the checkpoints can be spared.
+// model no stretch is too long, and with only products split that exceed a
+// stretch there are no fewer checkpoints with which none is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,12 +65,93 @@ Case randomCase(std::mt19937_64 &random) {
   return test;
 }
 
+/// Positions that a row attends to, as the pass takes it.
+constexpr int64_t positions = 1024;
+
+/// The fewest stretches of a frame without checkpoints, found by trying all
+/// ends of each.
+class FewestStretches {
+public:
+  FewestStretches(Operation *frame, const Case &test, int64_t rows)
+      : test(test), rows(rows), limit(double(test.latencyMicros) * 1e-6) {
+    double step =
+        test.device.overheadSeconds + double(rows) * test.device.rowSeconds;
+    overhead = step < limit ? step : 0;
+    for (const FrameOp &op : executedOps(frame))
+      add(op);
+  }
+
+  size_t find() const {
+    std::vector<size_t> fewest(atoms.size() + 1, SIZE_MAX);
+    fewest[0] = 0;
+    for (size_t first = 0; first < atoms.size(); ++first) {
+      if (fewest[first] == SIZE_MAX)
+        continue;
+      for (size_t end = first + 1; end <= atoms.size(); ++end) {
+        // What cannot be cut has to be a stretch.
+        if (end > first + 1 && secondsOf(first, end) > limit)
+          break;
+        fewest[end] = std::min(fewest[end], fewest[first] + 1);
+      }
+    }
+    return fewest.back();
+  }
+
+private:
+  /// An op, or sixteen columns of a product that does not fit a stretch.
+  struct Atom {
+    OpCost cost;
+    ir::LinearOp product;
+    int64_t columns = 0;
+  };
+
+  double secondsOf(const OpCost &cost) const {
+    return opSeconds(cost, rows, positions, test.device);
+  }
+
+  void add(const FrameOp &op) {
+    auto product = dyn_cast<ir::LinearOp>(op.op);
+    double before = atoms.empty() ? overhead : 0;
+    if (!product || before + secondsOf(op.cost) <= limit ||
+        product.getOutFeatures() <= 16)
+      return atoms.push_back({op.cost, {}, 0});
+    int64_t all = product.getOutFeatures();
+    for (int64_t first = 0; first < all; first += 16)
+      atoms.push_back({{}, product, std::min<int64_t>(16, all - first)});
+    atoms.push_back({costOfJoining(all), {}, 0});
+  }
+
+  double secondsOf(size_t first, size_t end) const {
+    double sum = first == 0 ? overhead : 0;
+    for (size_t i = first; i < end;) {
+      ir::LinearOp product = atoms[i].product;
+      if (!product) {
+        sum += secondsOf(atoms[i++].cost);
+        continue;
+      }
+      int64_t columns = 0;
+      for (; i < end && atoms[i].product == product; ++i)
+        columns += atoms[i].columns;
+      sum += secondsOf(costOfColumns(product, columns));
+    }
+    return sum;
+  }
+
+  const Case &test;
+  int64_t rows;
+  double limit;
+  double overhead = 0;
+  std::vector<Atom> atoms;
+};
+
 class Frame {
 public:
   /// Before it has checkpoints.
   Frame(ir::StageOp op, const Case &test)
       : op(op), test(test),
-        rows(stageCostOf(op, test.device).fullRows(test.rows)) {}
+        rows(rowsOfStretches(op, test.rows, positions, test.device,
+                             double(test.latencyMicros) * 1e-6)),
+        fewest(FewestStretches(op, test, rows).find()) {}
 
   /// Checks both promises. Returns the number of checkpoints.
   size_t check() {
@@ -87,13 +169,14 @@ public:
       if (i > 0)
         EXPECT_GT(seconds[i - 1] + seconds[i], limit);
     }
+    EXPECT_EQ(seconds.size(), fewest);
     checkStepRows(stepRows, limit);
     return seconds.size() - 1;
   }
 
 private:
   SmallVector<double> stretches(int64_t count) {
-    return stretchSeconds(op, count, 1024, test.device);
+    return stretchSeconds(op, count, positions, test.device);
   }
   static bool canBeCut(Operation *op) {
     auto linear = dyn_cast<ir::LinearOp>(op);
@@ -114,10 +197,11 @@ private:
   ir::StageOp op;
   const Case &test;
   int64_t rows;
+  size_t fewest;
   bool tooLong = false;
 };
 
-TEST(CheckpointsTest, NoStretchIsTooLongAndNoneCanBeSpared) {
+TEST(CheckpointsTest, NoStretchIsTooLongAndThereAreNoFewer) {
   std::mt19937_64 random(2407);
   size_t checkpoints = 0, without = 0, pieces = 0;
   for (int i = 0; i < 300; ++i) {
@@ -150,6 +234,34 @@ TEST(CheckpointsTest, NoStretchIsTooLongAndNoneCanBeSpared) {
   EXPECT_GT(checkpoints, 1000u);
   EXPECT_GT(without, 50u);
   EXPECT_GT(pieces, 200u);
+}
+
+TEST(CheckpointsTest, RowsAreAsManyAsKeepTheLimitWhereThatCanBeKept) {
+  std::mt19937_64 random(1117);
+  size_t bounded = 0;
+  for (int i = 0; i < 200; ++i) {
+    Case test = randomCase(random);
+    MLIRContext context;
+    OwningOpRef<ModuleOp> module = parse(&context, modelText(test.shape));
+    ASSERT_TRUE(module);
+    auto model = *module->getOps<ir::ModelOp>().begin();
+    double limit = double(test.latencyMicros) * 1e-6;
+    int64_t full =
+        stageCostOf(model, test.device).fullRows(test.rows, positions);
+    int64_t rows =
+        rowsOfStretches(model, test.rows, positions, test.device, limit);
+    EXPECT_GE(rows, 1);
+    EXPECT_LE(rows, full);
+    // Without attention, norms and the like there is nothing that bounds them.
+    for (const FrameOp &op : executedOps(model)) {
+      double one = op.seconds(1, positions, test.device);
+      if (!isa<ir::LinearOp>(op.op) && one <= limit &&
+          test.device.overheadSeconds == 0)
+        EXPECT_LE(op.seconds(rows, positions, test.device), limit);
+    }
+    bounded += rows < full;
+  }
+  EXPECT_GT(bounded, 20u);
 }
 
 TEST(CheckpointsTest, ColumnsAreTheWholeProduct) {

@@ -47,12 +47,33 @@ TEST(ExplainTest, PrintsStagesAndDraft) {
   Expected<std::string> table = explainStages(*module);
   ASSERT_TRUE(table.ok()) << table.status().message();
   const char *expected = R"(
-stage    place  layers   weights   1 row   8 rows    memory   device  checkpoints  step rows
-main.s0  n0     0-2     45.7 MiB  864 us  1.83 ms   142 MiB  120 GiB            4          3
-main.s1  n1     3-5     41.5 MiB  864 us  1.83 ms   137 MiB  120 GiB            4          3
-main.s2  n2     6-7     31.9 MiB  646 us  1.39 ms  95.9 MiB  120 GiB            3          3
-draft    head   0-1     3.86 MiB  135 us   203 us  19.9 MiB  120 GiB            0          7
-slowest stage 864 us, all stages one after the other 2.37 ms, without links
+stage    place  layers   weights   1 row   8 rows    memory   device  checkpoints  longest stretch  step rows
+main.s0  n0     0-2     45.7 MiB  864 us  1.83 ms   142 MiB  120 GiB           12           196 us         10
+main.s1  n1     3-5     41.5 MiB  864 us  1.83 ms   137 MiB  120 GiB           12           196 us         10
+main.s2  n2     6-7     31.9 MiB  646 us  1.39 ms  95.9 MiB  120 GiB            9           196 us         10
+draft    head   0-1     3.86 MiB  135 us   203 us  19.9 MiB  120 GiB            5           199 us         51
+slowest stage 864 us, a row's trip 2.69 ms, of which on links 312 us
+)";
+  EXPECT_EQ("\n" + *table, expected);
+}
+
+TEST(ExplainTest, ADraftBesideAStageCountsForItsMemory) {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module =
+      parse(&context,
+            modelText(shapeOf(8, 1024)) + modelText(shapeOf(2, 256), "draft"));
+  ASSERT_TRUE(module);
+  ASSERT_TRUE(runPasses(
+      *module, "sluice-partition-stages{stages=2 placement=head},sluice-insert-"
+               "speculation{placement=head}"));
+  Expected<std::string> table = explainStages(*module);
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  const char *expected = R"(
+stage    place  layers   weights    1 row   8 rows   memory  device  checkpoints  longest stretch  step rows
+main.s0  n0     0-3     59.5 MiB  2.33 ms  3.13 ms  207 MiB       -            0          2.33 ms          -
+main.s1  n1     4-7     59.5 MiB  2.44 ms   3.3 ms  188 MiB       -            0          2.44 ms          -
+draft    n0     0-1     3.86 MiB   201 us   247 us  207 MiB       -            0           201 us          -
+slowest stage 2.44 ms, a row's trip 4.83 ms, of which on links 63.4 us
 )";
   EXPECT_EQ("\n" + *table, expected);
 }

@@ -2,13 +2,13 @@
 from . import measure, report
 from .measure import DEMO, Measured, Point
 from .report import Target, percent, table
-from .speed import asynchronous
+from .speed import AT_LEAST, asynchronous
 
 CLUSTER = "cpu8-1g"
 LATENCY_MICROS = 500
+LINK_MICROS = 60  # of a cancel on CLUSTER
 # What a request sends besides its steps: that it is closed, and the end.
 EXTRA_MESSAGES = 2
-TOMBSTONE_BYTES = 64
 
 VARIANTS = {
     "all of it": (4, ()),
@@ -78,7 +78,7 @@ def cancellation(bench):
     measured = long_run(bench)
     run = measured.runs[0]
     rows = []
-    for stage in run["stages"]:
+    for stage in [run["draft"], *run["stages"]]:
         latency = stage["cancel_latency_us"]
         rows.append([stage["rank"], stage["name"], stage["steps"],
                      stage["rows"], stage["left_at_checkpoints"],
@@ -88,13 +88,15 @@ def cancellation(bench):
     counts = run["speculation"]
     whole, left = lost_rows(measured)
     share = counts["computed_dead"] / max(1, counts["launched"])
-    p99 = max(s["cancel_latency_us"]["p99"] for s in run["stages"])
+    p99 = max(s["cancel_latency_us"]["p99"]
+              for s in [run["draft"], *run["stages"]])
     head = ["rank", "role", "steps", "rows", "left at a checkpoint",
             "dropped at the door", "cancels", "p50 us", "p99 us", "max us",
             "limit us"]
     text = f"""Demo pair on `{CLUSTER}`, {len(run['tokens'])} tokens, alone on \
 the machine. From the head's decision to the dead rows having left the step: \
-the cancel's way (60 us) and the rest of a stretch, which is at most 500 us.
+the cancel's way ({LINK_MICROS} us) and the rest of a stretch, which is at most \
+{LATENCY_MICROS} us.
 
 {table(head, rows)}
 Of {counts['launched']:,} guesses {counts['accepted']:,} were accepted \
@@ -104,19 +106,19 @@ Of {counts['launched']:,} guesses {counts['accepted']:,} were accepted \
 {percent(whole)} were guesses that died later and went through that step, \
 {percent(left)} left it at a checkpoint.
 """
-    bound = LATENCY_MICROS + 60
+    bound = LATENCY_MICROS + LINK_MICROS
     return text, [Target("cancel latency, worst rank's p99", f"{p99:.0f} us",
-                         f"{LATENCY_MICROS} us and the link's 60",
-                         p99 <= 1.05 * bound, "")], {}
+                         f"{LATENCY_MICROS} us and the link's {LINK_MICROS}",
+                         AT_LEAST * p99 <= bound)], {}
 
 
 def traffic(bench):
     run = long_run(bench).runs[0]
     tokens = len(run["tokens"])
-    stages = {s["rank"]: s for s in run["stages"] if s["name"] != "draft"}
+    stages = {s["rank"]: s for s in run["stages"]}
     epochs = run["speculation"]["epochs"]
     rows, one_each, cancels = [], True, True
-    for hop in sorted(run["traffic"], key=lambda h: (h["from"], h["to"])):
+    for hop in sorted(run["traffic"]["hops"], key=lambda h: (h["from"], h["to"])):
         sender = stages.get(hop["from"])
         steps = ""
         if sender and hop["messages"]:

@@ -27,6 +27,12 @@ namespace sluice {
 /// What one op costs. A layer: all in it.
 cluster::OpCost costOf(ir::CostInterface op);
 
+/// What `columns` columns of a product cost.
+cluster::OpCost costOfColumns(ir::LinearOp linear, int64_t columns);
+
+/// What putting so many columns together costs, as `sluice.concat`.
+cluster::OpCost costOfJoining(int64_t columns);
+
 /// What the parts of a frame cost: its layers, what comes before the first, and
 /// what comes after the last. `name` and `vocab` are left empty, `hidden` is
 /// the width of the layers.
@@ -63,6 +69,14 @@ stretchesOf(mlir::Operation *frame);
 llvm::SmallVector<double> stretchSeconds(mlir::Operation *frame, int64_t rows,
                                          int64_t context,
                                          const cluster::Device &device);
+
+/// With how many rows the stretches of a frame without checkpoints are to be
+/// measured, at most `most`: as many as compute a prompt at full speed
+/// (StageCost::fullRows), but no more than with which each op fits a stretch of
+/// `seconds`, products in columns where they must be. What does not fit with
+/// one row either is left out of that.
+int64_t rowsOfStretches(mlir::Operation *frame, int64_t most, int64_t context,
+                        const cluster::Device &device, double seconds);
 
 /// Nanoseconds of a step by row count, as `costs` of the dialect's ops:
 /// positive, and never falling.

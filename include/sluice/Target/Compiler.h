@@ -39,7 +39,7 @@ struct PipelineOptions {
   // Where the module has a draft (MergeDraft.h).
   ir::Placement placement = ir::Placement::Own;
   int64_t depth = 32;
-  int64_t width = 4;
+  int64_t width = 8;
 
   bool operator==(const PipelineOptions &) const = default;
 };
@@ -49,6 +49,8 @@ struct CompileOptions {
   CpuTarget cpu;
   /// Only for modules of phase model, and else the defaults.
   PipelineOptions pipeline;
+  /// Whether something was asked for that only a draft has.
+  bool needsDraft = false;
   /// Given the table of the stages once they are there; may be empty.
   std::function<Status(std::string_view)> explain;
   /// Executable only: put the packed weights inside.

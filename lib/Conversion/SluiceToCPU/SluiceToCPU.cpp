@@ -72,7 +72,6 @@ getLifetimes(const StepGraph &graph, ArrayRef<SmallVector<Access>> accesses,
 }
 
 /// Puts the description of the emitted code where the model was.
-/// The program's description; the op takes the place of the frame.
 static ProgramOp createProgram(const ProgramSource &source, StringRef step,
                                CpuLevel cpu, const StepGraph &graph,
                                const StepLayout &layout,
@@ -110,6 +109,13 @@ struct ConvertSluiceToCPU
 
 private:
   LogicalResult convertModule(ModuleOp module) {
+    for (Operation &op : *module.getBody())
+      if (StringAttr name = SymbolTable::getSymbolName(&op);
+          name && name.getValue().starts_with("sluice_"))
+        return op.emitError("'")
+               << name.getValue()
+               << "' could be a function of the runtime, whose names begin "
+                  "with 'sluice_'";
     FailureOr<SmallVector<ProgramSource>> sources = findPrograms(module);
     if (failed(sources))
       return failure();

@@ -58,9 +58,9 @@ private:
   void setLogits(Operation *op, Value logits);
   void carryAcrossCheckpoints();
 
-  Domain domainOf(Value value) {
-    return graph.buffers[buffers.lookup(value)].domain;
-  }
+  Domain domainOf(Value value) { return graph.buffers[bufferOf(value)].domain; }
+  /// Of rows that visit() found to be computed before.
+  unsigned bufferOf(Value value) { return buffers.at(value); }
 
   DenseMap<Value, unsigned> buffers;
   DenseMap<unsigned, unsigned> quantized; // of a buffer of floats
@@ -117,6 +117,9 @@ LogicalResult StepGraphBuilder::visitBlock(Block &block) {
 
 LogicalResult StepGraphBuilder::visit(Operation *op) {
   using Kind = Node::Kind;
+  for (Value operand : op->getOperands())
+    if (isRows(operand.getType()) && !buffers.contains(operand))
+      return op->emitError("uses rows that nothing in its step computes");
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ParamOp, LayerCacheOp, YieldOp>([](auto) { return success(); })
       .Case([&](LayerOp layer) { return visitLayer(layer); })
@@ -146,16 +149,16 @@ LogicalResult StepGraphBuilder::visitLayer(LayerOp op) {
   if (graph.layers++ == 0)
     graph.firstLayer = static_cast<int64_t>(op.getIndex());
   Block &body = op.getBody().front();
-  buffers[body.getArgument(0)] = buffers.lookup(op.getInput());
+  buffers[body.getArgument(0)] = bufferOf(op.getInput());
   if (failed(visitBlock(body)))
     return failure();
   auto yield = cast<YieldOp>(body.getTerminator());
-  buffers[op.getResult()] = buffers.lookup(yield.getValue());
+  buffers[op.getResult()] = bufferOf(yield.getValue());
   return success();
 }
 
 void StepGraphBuilder::setLogits(Operation *op, Value logits) {
-  unsigned buffer = buffers.lookup(logits);
+  unsigned buffer = bufferOf(logits);
   graph.logits = buffer;
   if (domainOf(logits) == Domain::Outputs)
     return;
@@ -185,7 +188,7 @@ LogicalResult StepGraphBuilder::visitSend(SendOp op) {
     return success();
   }
   Node &node = addNode(Node::Kind::Send, op, Domain::Rows);
-  node.inputs = {buffers.lookup(op.getRows())};
+  node.inputs = {bufferOf(op.getRows())};
   return success();
 }
 
@@ -193,7 +196,7 @@ LogicalResult StepGraphBuilder::visitCheckpoint(CheckpointOp op) {
   ++graph.checkpoints;
   addNode(Node::Kind::Checkpoint, op, Domain::Rows);
   for (auto [input, result] : llvm::zip_equal(op.getInputs(), op.getResults()))
-    buffers[result] = buffers.lookup(input);
+    buffers[result] = bufferOf(input);
   return success();
 }
 
@@ -208,7 +211,7 @@ LogicalResult StepGraphBuilder::visitEmbed(EmbedOp op) {
 
 LogicalResult StepGraphBuilder::visitSelect(SelectOutputsOp op) {
   Node &node = addNode(Node::Kind::SelectOutputs, op, Domain::Outputs);
-  node.inputs = {buffers.lookup(op.getInput())};
+  node.inputs = {bufferOf(op.getInput())};
   node.outputs = {addResult(op.getResult(), Domain::Outputs)};
   return success();
 }
@@ -227,13 +230,13 @@ LogicalResult StepGraphBuilder::visitRope(RopeOp op) {
     graph.ropeTables.push_back(*table);
   }
   Node &node = addNode(Node::Kind::Rope, op, Domain::Rows);
-  node.inputs = {buffers.lookup(op.getInput()), entry->second};
+  node.inputs = {bufferOf(op.getInput()), entry->second};
   node.outputs = {addResult(op.getResult(), Domain::Rows)};
   return success();
 }
 
 LogicalResult StepGraphBuilder::visitLinear(LinearOp op) {
-  unsigned x = buffers.lookup(op.getInput());
+  unsigned x = bufferOf(op.getInput());
   auto weight = cast<RankedTensorType>(op.getWeight().getType());
   if (isa<BlockType>(weight.getElementType()))
     x = getQuantized(op, x);
@@ -249,8 +252,8 @@ LogicalResult StepGraphBuilder::visitAttend(AttendOp op) {
   int64_t index = graph.caches.size();
   graph.caches.push_back(op.getCache().getType());
   unsigned cache = addBuffer(Buffer::Kind::Cache, Domain::Rows, 0);
-  unsigned k = buffers.lookup(op.getKey());
-  unsigned v = buffers.lookup(op.getValue());
+  unsigned k = bufferOf(op.getKey());
+  unsigned v = bufferOf(op.getValue());
 
   Node &append = addNode(Node::Kind::Append, op, Domain::Rows);
   append.inputs = {k, v};
@@ -258,7 +261,7 @@ LogicalResult StepGraphBuilder::visitAttend(AttendOp op) {
   append.index = index;
 
   Node &attend = addNode(Node::Kind::Attend, op, Domain::Rows);
-  attend.inputs = {buffers.lookup(op.getQuery()), k, v, cache};
+  attend.inputs = {bufferOf(op.getQuery()), k, v, cache};
   attend.outputs = {addResult(op.getResult(), Domain::Rows)};
   attend.index = index;
   return success();
@@ -272,7 +275,7 @@ LogicalResult StepGraphBuilder::visitRowWise(Operation *op, Node::Kind kind) {
     if (!isRows(operand.getType()))
       continue; // a weight
     domain = domainOf(operand);
-    inputs.push_back(buffers.lookup(operand));
+    inputs.push_back(bufferOf(operand));
   }
   SmallVector<unsigned, 3> outputs;
   for (Value result : op->getResults())

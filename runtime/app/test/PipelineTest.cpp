@@ -14,9 +14,11 @@
 #include "runtime/app/test/ProgramRun.h"
 #include "runtime/app/test/TestStages.h"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -59,10 +61,35 @@ ExecutableDescriptor withDraft(ExecutableDescriptor executable,
     stage.costs.fill(std::chrono::microseconds(100));
   using Kind = PlanChannel::Kind;
   int64_t one = own ? 1 : 0, two = own ? 2 : 1;
-  plan.channels = {{"c0", 0, one, 32, Kind::Rows},
-                   {"c1", one, two, 32, Kind::Activations},
-                   {"c2", two, 0, 32, Kind::Tokens}};
+  constexpr int64_t frames = defaultChannelFrames;
+  plan.channels = {{"c0", 0, one, frames, Kind::Rows},
+                   {"c1", one, two, frames, Kind::Activations},
+                   {"c2", two, 0, frames, Kind::Tokens}};
   return executable;
+}
+
+/// Options for steps of some milliseconds, so that cancels find rows in them.
+Arguments emulation(const std::string &folder) {
+  std::string path = folder + "/cluster.yaml";
+  std::ofstream(path) << R"(
+name: small
+target: target
+draft: draft
+models:
+  - {name: target, layers: 4, hidden: 1024, feed_forward: 4096, heads: 8,
+     kv_heads: 8, head_dim: 128, vocab: 1000, format: q8_0}
+  - {name: draft, layers: 1, hidden: 128, feed_forward: 256, heads: 1,
+     kv_heads: 1, head_dim: 128, vocab: 1000, format: q8_0}
+nodes:
+  - name: n0
+    devices:
+      - {kind: cpu, memory: 8 GiB, bandwidth: 10 GB/s, flops: 10 TFLOP/s}
+  - {name: n1, like: n0}
+  - {name: head, like: n0, draft: true}
+links:
+  default: {latency: 100 us, bandwidth: 1 GB/s}
+)";
+  return {"--emulate", path, "--emulate-max-latency-us", "500"};
 }
 
 class PipelineTest : public ProgramTest {
@@ -99,6 +126,26 @@ TEST_F(PipelineTest, TokensAreTheSameUnderEverySchedule) {
   }
 }
 
+/// 16-bit rows round, so tokens are those of the same format without guesses.
+TEST_F(PipelineTest, TokensAreTheSameWithShortActivations) {
+  describe(withDraft(program, DraftPlacement::Own));
+  for (const char *format : {"bf16", "f16"}) {
+    Arguments options = base + Arguments{"--activations", format};
+    json expected =
+        runJson(options + Arguments{"--speculate", "off"})["tokens"];
+    ASSERT_EQ(expected.size(), 60u);
+    for (const char *mode : {"sync", "async"})
+      EXPECT_EQ(runJson(options + Arguments{"--speculate", mode})["tokens"],
+                expected)
+          << format << mode;
+    for (const char *seed : {"1", "2", "3", "4", "5", "6"})
+      EXPECT_EQ(runJson(options + Arguments{"--oracle-acceptance", "0.5",
+                                            "--oracle-seed", seed})["tokens"],
+                expected)
+          << format << seed;
+  }
+}
+
 TEST_F(PipelineTest, NothingIsGuessedBehindTheDraftsContext) {
   json expected = reference({});
   for (int64_t context : {3, 5, 20, 64})
@@ -106,15 +153,22 @@ TEST_F(PipelineTest, NothingIsGuessedBehindTheDraftsContext) {
       ExecutableDescriptor executable = withDraft(program, DraftPlacement::Own);
       executable.programs.back().contextLength = context;
       describe(executable);
-      json result = runJson(base + Arguments{"--speculate", mode});
-      EXPECT_EQ(result["tokens"], expected) << context << mode;
-      EXPECT_EQ(result["speculation"]["launched"] > 0, context > 5);
+      // Measured times decide whether a guess pays, and on a busy machine one
+      // bad measurement outlasts a short context: some run of several guesses.
+      bool guesses = false;
+      for (int run = 0; run < 5 && !guesses; ++run) {
+        json result = runJson(base + Arguments{"--speculate", mode});
+        EXPECT_EQ(result["tokens"], expected) << context << mode;
+        guesses = result["speculation"]["launched"] > 0;
+      }
+      EXPECT_EQ(guesses, context > 5) << context << mode;
     }
 }
 
 TEST_F(PipelineTest, ReportsAddUp) {
   describe(withDraft(program, DraftPlacement::Own));
-  json result = runJson(base + Arguments{"--oracle-acceptance", "0.6"});
+  json result = runJson(base + Arguments{"--oracle-acceptance", "0.6"} +
+                        emulation(folder));
   const json &speculation = result["speculation"];
   EXPECT_EQ(speculation["mode"], "async");
   int64_t launched = speculation["launched"];
@@ -123,12 +177,28 @@ TEST_F(PipelineTest, ReportsAddUp) {
                           speculation["cancelled"].get<int64_t>());
   EXPECT_GT(speculation["accepted"].get<int64_t>(), 0);
   EXPECT_GT(result["tokens_per_second"].get<double>(), 0);
-  ASSERT_EQ(result["stages"].size(), 3u);
-  for (const json &stage : result["stages"]) {
-    EXPECT_GT(stage["steps"].get<int64_t>(), 0);
-    EXPECT_GE(stage["rows"].get<int64_t>(), stage["steps"].get<int64_t>());
+  ASSERT_EQ(result["stages"].size(), 2u);
+  int64_t measured = 0;
+  for (const json &stage :
+       {result["draft"], result["stages"][0], result["stages"][1]}) {
+    auto count = [&](const char *key) { return stage[key].get<int64_t>(); };
+    EXPECT_GT(count("steps"), 0);
+    EXPECT_GE(count("rows"), count("steps"));
+    EXPECT_LE(count("left_at_checkpoints"), count("rows"));
+    EXPECT_LE(count("guesses"), count("rows") - count("left_at_checkpoints"));
+    const json &latency = stage["cancel_latency_us"];
+    measured += latency["count"].get<int64_t>();
+    EXPECT_LE(latency["p50"].get<double>(), latency["p99"].get<double>());
+    EXPECT_LE(latency["p99"].get<double>(), latency["max"].get<double>());
+    if (stage["name"] == "draft")
+      continue;
+    // What came back dead has been computed by every stage.
+    EXPECT_GE(count("computed_dead"),
+              speculation["computed_dead"].get<int64_t>());
+    EXPECT_LE(count("computed_dead"), count("guesses"));
   }
-  for (const json &hop : result["traffic"])
+  EXPECT_GT(measured, 0);
+  for (const json &hop : result["traffic"]["hops"])
     EXPECT_GT(hop["bytes"].get<int64_t>() + hop["control_bytes"].get<int64_t>(),
               0);
 }
@@ -148,15 +218,122 @@ TEST_F(PipelineTest, LogProbabilitiesTravel) {
   }
 }
 
+/// What a trace holds, by rank.
+struct TraceCounts {
+  std::map<int, int> lanes;
+  std::map<std::string, std::map<int, int>> named;
+  std::map<int, int> messages;    ///< that arrived, of those it sent
+  std::map<int, double> shortest; ///< of them, in microseconds
+  int controls = 0;
+};
+
+TraceCounts countTrace(const json &trace) {
+  TraceCounts counts;
+  std::map<int, double> began; // by the message's id
+  for (const json &event : trace["traceEvents"]) {
+    int rank = event["pid"];
+    std::string name = event["name"], type = event["ph"];
+    counts.lanes[rank] += name == "thread_name";
+    if (type == "X") {
+      ++counts.named["step"][rank];
+      EXPECT_GT(event["dur"].get<double>(), 0);
+      EXPECT_GT(event["args"]["rows"].get<int>(), 0);
+    } else if (type == "b") {
+      began[event["id"].get<int>()] = event["ts"];
+    } else if (type == "e") {
+      double took =
+          event["ts"].get<double>() - began.at(event["id"].get<int>());
+      counts.controls += name.starts_with("control");
+      auto [first, isFirst] = counts.shortest.emplace(rank, took);
+      first->second = std::min(first->second, took);
+      ++counts.messages[rank];
+    } else if (type != "M") {
+      ++counts.named[name][rank];
+    }
+  }
+  return counts;
+}
+
 TEST_F(PipelineTest, WritesATrace) {
   describe(withDraft(program, DraftPlacement::Own));
   std::string path = folder + "/trace.json";
-  runJson(base + Arguments{"--trace", path});
+  runJson(base + Arguments{"--trace", path, "--oracle-acceptance", "0.6"} +
+          emulation(folder));
   std::ifstream file(path);
-  json trace = json::parse(file);
-  EXPECT_GT(trace["traceEvents"].size(), 100u);
+  TraceCounts counts = countTrace(json::parse(file));
+  for (int rank : {0, 1, 2})
+    EXPECT_EQ(counts.lanes[rank], 3) << rank;
+  // The draft's steps on rank 0, each stage's on its own.
+  for (int rank : {0, 1, 2})
+    EXPECT_GT(counts.named["step"][rank], 0) << rank;
+  EXPECT_EQ(counts.named["token"][0], 60);
+  EXPECT_EQ(counts.named["finish"][0], 1);
+  EXPECT_GT(counts.named["launch"][0], 0);
+  EXPECT_GT(counts.named["cancel"][0], 0);
+  // Rows, results and cancels travel; none arrives sooner than the link lets
+  // it, and each end knows of the other.
+  for (int rank : {0, 1, 2}) {
+    EXPECT_GT(counts.messages[rank], 0) << rank;
+    EXPECT_GE(counts.shortest[rank], 100.0) << rank;
+  }
+  EXPECT_EQ(counts.named["arrived"].size(), 0u);
+  for (int rank : {1, 2}) {
+    EXPECT_EQ(counts.named["cancel seen"][rank], counts.named["cancel"][0]);
+    EXPECT_GT(counts.named["frames at the door"][rank], 0) << rank;
+  }
+  // Where rows leave depends on how the steps of the two meet.
+  EXPECT_GT(counts.named["checkpoint"][1] + counts.named["checkpoint"][2], 0);
+  EXPECT_EQ(counts.controls, 2 * counts.named["cancel"][0]);
   EXPECT_THAT(runFailing(base + Arguments{"--trace", "/nowhere/t"}, 1),
               HasSubstr("--trace"));
+}
+
+/// Also where tokens never let it wait.
+TEST_F(PipelineTest, InterruptEndsTheTextBetweenQuickTokens) {
+  describe(withDraft(program, DraftPlacement::Own));
+  ::setenv("SLUICE_TEST_STEP_MS", "20", 1);
+  pid_t process = start(base + Arguments{"--json", "--speculate", "off"});
+  ::usleep(400000);
+  ::kill(process, SIGINT);
+  Finished result = finish(process);
+  ::unsetenv("SLUICE_TEST_STEP_MS");
+  EXPECT_EQ(result.code, 0) << result.err;
+  json object = json::parse(result.out);
+  EXPECT_EQ(object["finish_reason"], "cancelled");
+  EXPECT_LT(object["tokens"].size(), 60u);
+}
+
+/// A step that goes on for long after the end of the text does not cost the
+/// text, and of a prompt that was not finished there is no speed.
+TEST_F(PipelineTest, WaitsForTheLastStep) {
+  describe(withDraft(program, DraftPlacement::Own));
+  ::setenv("SLUICE_TEST_STEP_MS", "6500", 1);
+  pid_t process = start(base + Arguments{"--json", "--speculate", "off"});
+  ::usleep(400000);
+  ::kill(process, SIGINT);
+  Finished result = finish(process);
+  ::unsetenv("SLUICE_TEST_STEP_MS");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  json object = json::parse(result.out);
+  EXPECT_EQ(object["finish_reason"], "cancelled");
+  EXPECT_EQ(object["stages"].size(), 2u);
+  EXPECT_TRUE(object["timing"]["prompt_seconds"].is_null());
+  EXPECT_TRUE(object["timing"]["ttft_seconds"].is_null());
+}
+
+/// The plan's channels are those that frames go through.
+TEST_F(PipelineTest, ChannelsAreAsBigAsPlanned) {
+  json expected = reference({});
+  ExecutableDescriptor executable = withDraft(program, DraftPlacement::Own);
+  executable.plan.channels[1].capacity = 6;
+  describe(executable);
+  EXPECT_EQ(runJson(base + Arguments{"--prefill-chunk", "1"})["tokens"],
+            expected);
+  executable.plan.channels[1].capacity = 5;
+  describe(executable);
+  EXPECT_THAT(runFailing(base, 1),
+              HasSubstr("channels of 5 frames: head: frames in flight is 3"));
 }
 
 TEST_F(PipelineTest, RefusesWhatThePlanCannotDo) {
@@ -170,6 +347,52 @@ TEST_F(PipelineTest, RefusesWhatThePlanCannotDo) {
   describe(withDraft(program, DraftPlacement::Own));
   EXPECT_THAT(runFailing(base + Arguments{"--emulate", "/nowhere.yaml"}, 1),
               HasSubstr("/nowhere.yaml"));
+}
+
+/// Nothing that was asked for is left out in silence.
+TEST_F(PipelineTest, RefusesWhatWouldHaveNoEffect) {
+  auto refuses = [&](const Arguments &options, const char *reason) {
+    EXPECT_THAT(runFailing(base + options, 1), HasSubstr(reason));
+  };
+  for (const Arguments &option :
+       std::vector<Arguments>{{"--activations", "bf16"},
+                              {"--speculate-depth", "3"},
+                              {"--speculate-width", "3"},
+                              {"--no-cancel"},
+                              {"--no-continuous"},
+                              {"--no-fuse"}}) {
+    SCOPED_TRACE(json(option));
+    describe(program);
+    refuses(option, ": this program is one stage without a draft");
+    describe(withDraft(program, DraftPlacement::Own));
+    refuses(option + Arguments{"--logits", "--json"},
+            (option[0] + " does not go with --logits").c_str());
+  }
+  for (const Arguments &option :
+       std::vector<Arguments>{{"--speculate", "async"},
+                              {"--trace", folder + "/t"},
+                              {"--emulate", "/nowhere.yaml"},
+                              {"--oracle-acceptance", "0.5"}}) {
+    SCOPED_TRACE(json(option));
+    refuses(option + Arguments{"--company", "2"},
+            (option[0] + " does not go with --company").c_str());
+  }
+  // These do what they say.
+  Arguments plain = base + Arguments{"--speculate", "off"};
+  EXPECT_EQ(runJson(plain + Arguments{"--logits"})["last_logits"].size(),
+            size_t(vocab));
+  describe(program);
+  runJson(plain);
+}
+
+/// What the oracle is told is not part of the user's waiting.
+TEST_F(PipelineTest, TheOraclesTruthIsNotInTheTimes) {
+  describe(withDraft(program, DraftPlacement::Own));
+  ::setenv("SLUICE_TEST_STEP_MS", "20", 1);
+  json result = runJson(base + Arguments{"--oracle-acceptance", "0.9"});
+  ::unsetenv("SLUICE_TEST_STEP_MS");
+  EXPECT_GT(result["timing"]["ttft_seconds"].get<double>(), 0.020);
+  EXPECT_LT(result["timing"]["ttft_seconds"].get<double>(), 60 * 0.020);
 }
 
 } // namespace

@@ -8,8 +8,8 @@
 #include "runtime/cluster/CostModel.h"
 #include "runtime/cluster/ModelShape.h"
 
+#include <algorithm>
 #include <cmath>
-
 #include <gtest/gtest.h>
 #include <random>
 
@@ -36,23 +36,60 @@ Device deviceOf(double bandwidth, double flops) {
           .flopsPerSecond = flops};
 }
 
-TEST(CheckpointsTest, FullRowsIsWhereArithmeticTakesAsLongAsMemory) {
-  // One row computes for 2 ms, the weights take 10 ms.
+TEST(CheckpointsTest, FullRowsAreTheFewestThatComputeAPromptAtFullSpeed) {
+  // The weights take 10 ms, one row computes for 2 ms: in long steps a row
+  // takes 2 ms, in steps of four 2.5 ms.
   StageCost stage = stageOf(4, 10000000, 2000000, deviceOf(1e9, 1e9));
-  EXPECT_EQ(stage.fullRows(512), 5);
-  EXPECT_EQ(stage.fullRows(3), 3);
-  EXPECT_NEAR(stage.seconds({.rows = 5}), stage.seconds({.rows = 1}), 1e-12);
-  EXPECT_GT(stage.seconds({.rows = 6}), stage.seconds({.rows = 1}));
-  // A row's own bytes take 2.5 ms.
+  EXPECT_EQ(stage.fullRows(512, 0), 5);
+  EXPECT_EQ(stage.fullRows(3, 0), 3);
+  // Always bound by arithmetic.
+  EXPECT_EQ(stageOf(1, 1, 1000, deviceOf(1e9, 1e9)).fullRows(512, 0), 1);
+  // Never: the more the better, to within 5 % of 512 rows.
+  EXPECT_EQ(stageOf(1, 1000, 0, deviceOf(1e9, 1e9)).fullRows(512, 0), 488);
+  // An overhead of 40 ms: 2 ms of it are 5 % of what 20 rows compute.
+  Device slow = deviceOf(1e9, 1e9);
+  slow.overheadSeconds = 40e-3;
+  int64_t rows = stageOf(1, 10000000, 2000000, slow).fullRows(1 << 16, 0);
+  EXPECT_NEAR(double(rows), 400, 10);
+}
+
+TEST(CheckpointsTest, FullRowsCountTheCacheThatIsRead) {
   ModelCost model;
   model.layers.resize(1);
-  model.layers[0].ops = {{.weightBytes = 10000000, .flopsPerRow = 2000000},
-                         {.bytesPerRow = 500000}};
-  StageCost moves(model, {.firstLayer = 0, .layers = 1}, deviceOf(1e9, 1e9));
-  EXPECT_EQ(moves.fullRows(512), 4);
-  // Always bound by arithmetic.
-  EXPECT_EQ(stageOf(1, 1, 1000, deviceOf(1e9, 1e9)).fullRows(512), 1);
-  EXPECT_EQ(stageOf(1, 1000, 0, deviceOf(1e9, 1e9)).fullRows(512), 1);
+  model.layers[0].ops = {
+      {.weightBytes = 10000000, .flopsPerRow = 2000000},
+      {.flopsPerRowAndPosition = 1000, .cacheBytesPerPosition = 10000}};
+  StageCost stage(model, {.firstLayer = 0, .layers = 1}, deviceOf(1e9, 1e9));
+  EXPECT_EQ(stage.fullRows(512, 0), 5);
+  // 10000 positions are read in 100 ms, and 10 ms of a row's arithmetic.
+  EXPECT_EQ(stage.fullRows(512, 10000), 10);
+}
+
+TEST(CheckpointsTest, FullRowsAgreeWithTryingAllNumbers) {
+  std::mt19937_64 random(5);
+  auto pick = [&](double low, double high) {
+    return std::exp(std::uniform_real_distribution<double>(
+        std::log(low), std::log(high))(random));
+  };
+  for (int i = 0; i < 500; ++i) {
+    Device device = deviceOf(pick(1e9, 1e12), pick(1e10, 1e14));
+    device.overheadSeconds = pick(1e-9, 1e-3);
+    device.rowSeconds = pick(1e-9, 1e-5);
+    StageCost stage = stageOf(int64_t(pick(1, 100)), int64_t(pick(1e3, 1e9)),
+                              int64_t(pick(1e3, 1e10)), device);
+    auto perRow = [&](int64_t rows) {
+      return stage.seconds({.rows = rows, .outputs = rows, .context = 100}) /
+             double(rows);
+    };
+    int64_t limit = int64_t(pick(1, 600));
+    double least = perRow(1);
+    for (int64_t rows = 2; rows <= limit; ++rows)
+      least = std::min(least, perRow(rows));
+    int64_t full = stage.fullRows(limit, 100);
+    EXPECT_LE(perRow(full), least * (1.05 + 1e-6));
+    if (full > 1)
+      EXPECT_GT(perRow(full - 1), least * (1.05 - 1e-6));
+  }
 }
 
 TEST(CheckpointsTest, NoStretchIsLongerThanTheLimit) {
@@ -74,14 +111,14 @@ TEST(CheckpointsTest, NoStretchIsLongerThanTheLimit) {
     };
     double seconds = double(limit.count()) * 1e-9 * (1 + 1e-9);
     EXPECT_LE(stretch(schedule.stepRows, schedule.checkpoints), seconds);
-    EXPECT_GE(schedule.stepRows, stage.fullRows(512));
+    EXPECT_GE(schedule.stepRows, stage.fullRows(512, 100));
     EXPECT_LE(schedule.stepRows, 512);
     // No row more, and no checkpoint fewer.
     if (schedule.stepRows < 512)
       EXPECT_GT(stretch(schedule.stepRows + 1, schedule.checkpoints),
                 seconds * (1 - 1e-8));
     if (schedule.checkpoints > 0)
-      EXPECT_GT(stretch(stage.fullRows(512), schedule.checkpoints - 1),
+      EXPECT_GT(stretch(stage.fullRows(512, 100), schedule.checkpoints - 1),
                 seconds * (1 - 1e-8));
   }
 }

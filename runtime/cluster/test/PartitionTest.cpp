@@ -11,6 +11,7 @@
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <optional>
 #include <random>
 
 using namespace sluice;
@@ -79,6 +80,24 @@ std::vector<int64_t> layersOf(const Partition &partition) {
 // Against trying everything
 //===----------------------------------------------------------------------===//
 
+/// Seconds of the head's messages to the first stage and from the last one;
+/// nothing where they have no way.
+std::optional<double> headSeconds(const Cluster &cluster,
+                                  const PartitionOptions &options, Place first,
+                                  Place last) {
+  Place head = options.head.value_or(first);
+  double sum = 0;
+  for (auto [from, to] : {std::pair{head, first}, std::pair{last, head}}) {
+    if (from == to)
+      continue;
+    std::optional<Link> link = cluster.link(from, to);
+    if (!link)
+      return std::nullopt;
+    sum += linkSeconds(*link, 128);
+  }
+  return sum;
+}
+
 /// Tries every choice of devices in order and every cut; objective as
 /// Partition.h says it, in its own words and in floating point.
 class Exhaustive {
@@ -94,15 +113,22 @@ public:
   /// The best of each number of stages.
   std::vector<Best> run() {
     best.resize(cluster.stagePlaces().size() + 1);
-    extend(0, 0, 0, 0, -1);
+    extend(0, 0, 0, 0, -1, -1);
     return best;
   }
 
 private:
+  Place placeOf(int64_t d) const { return cluster.stagePlaces()[size_t(d)]; }
+
   void extend(int64_t stages, int64_t layer, double slowest, double trip,
-              int64_t device) {
+              int64_t start, int64_t device) {
     int64_t count = int64_t(model.layers.size());
     if (layer == count) {
+      std::optional<double> head =
+          headSeconds(cluster, options, placeOf(start), placeOf(device));
+      if (!head)
+        return;
+      trip += *head;
       Best &so = best[size_t(stages)];
       if (slowest < so.slowest * (1 - 1e-12) ||
           (slowest < so.slowest * (1 + 1e-12) && trip < so.trip))
@@ -111,12 +137,12 @@ private:
     }
     for (int64_t d = device + 1; d < int64_t(cluster.stagePlaces().size()); ++d)
       for (int64_t end = layer + 1; end <= count; ++end)
-        place(stages, layer, end, slowest, trip, device, d);
+        place(stages, layer, end, slowest, trip, start, device, d);
   }
 
   void place(int64_t stages, int64_t layer, int64_t end, double slowest,
-             double trip, int64_t from, int64_t d) {
-    Place at = cluster.stagePlaces()[size_t(d)];
+             double trip, int64_t start, int64_t from, int64_t d) {
+    Place at = placeOf(d);
     StageRange range{layer, end - layer, layer == 0,
                      end == int64_t(model.layers.size())};
     if (uint64_t(stageMemoryBytes(model, range, options.cachePositions)) >
@@ -126,8 +152,7 @@ private:
     double step = cost.seconds({.context = options.context});
     double hop = 0, occupied = 0;
     if (from >= 0) {
-      std::optional<Link> link =
-          cluster.link(cluster.stagePlaces()[size_t(from)], at);
+      std::optional<Link> link = cluster.link(placeOf(from), at);
       if (!link)
         return;
       int64_t bytes = model.hidden * options.activationBytes;
@@ -135,7 +160,7 @@ private:
       occupied = linkOccupancySeconds(*link, bytes);
     }
     extend(stages + 1, end, std::max({slowest, step, occupied}),
-           trip + step + hop, d);
+           trip + step + hop, stages == 0 ? d : start, d);
   }
 
   const ModelCost &model;
@@ -198,14 +223,28 @@ Case randomCase(std::mt19937_64 &random) {
                                 "n" + std::to_string(pick(d + 1, devices - 1)),
                                 {0.0625, power(3) * 1024}})
                       .ok());
-  return {std::move(model),
-          builder.finish().take(),
-          {.context = pick(0, 20), .cachePositions = pick(0, 20)}};
+  // A node for the head and the draft, with links of its own or without.
+  if (pick(0, 1)) {
+    EXPECT_TRUE(builder.addNode({"h", {{deviceOf(1)}}, true}).ok());
+    for (int64_t d = 0; d < devices; ++d)
+      if (pick(0, 2) == 0)
+        EXPECT_TRUE(builder
+                        .addLink({"h",
+                                  "n" + std::to_string(d),
+                                  {power(4) / 64, power(3) * 1024}})
+                        .ok());
+  }
+  Case made{std::move(model),
+            builder.finish().take(),
+            {.context = pick(0, 20), .cachePositions = pick(0, 20)}};
+  if (pick(0, 3))
+    made.options.head = made.cluster.draftPlace();
+  return made;
 }
 
 TEST(PartitionTest, IsTheBestThatTryingEverythingFinds) {
   std::mt19937_64 random(20260111);
-  int64_t feasible = 0, infeasible = 0;
+  int64_t feasible = 0, infeasible = 0, withHead = 0;
   for (int64_t i = 0; i < 4000; ++i) {
     Case test = randomCase(random);
     std::vector<Exhaustive::Best> expected =
@@ -217,10 +256,7 @@ TEST(PartitionTest, IsTheBestThatTryingEverythingFinds) {
       Expected<Partition> found =
           partition(test.model, test.cluster, test.options);
       const Exhaustive::Best &best = expected[size_t(stages)];
-      // Head and last stage may lack a path although the stages have theirs.
-      bool noWayBack =
-          !found && found.status().message().starts_with("there is no path");
-      if (!std::isfinite(best.slowest) || noWayBack) {
+      if (!std::isfinite(best.slowest)) {
         EXPECT_FALSE(found.ok());
         EXPECT_FALSE(found.status().message().empty());
         ++infeasible;
@@ -228,8 +264,11 @@ TEST(PartitionTest, IsTheBestThatTryingEverythingFinds) {
       }
       ASSERT_TRUE(found.ok()) << i << ": " << found.status().message();
       ++feasible;
+      withHead += test.options.head.has_value();
       EXPECT_NEAR(found->slowestSeconds, best.slowest, best.slowest * 1e-9);
-      double trip = 0;
+      double trip =
+          *headSeconds(test.cluster, test.options, found->stages.front().place,
+                       found->stages.back().place);
       for (size_t s = 0; s < found->stages.size(); ++s) {
         trip += found->stages[s].oneRowSeconds;
         if (s > 0)
@@ -238,10 +277,12 @@ TEST(PartitionTest, IsTheBestThatTryingEverythingFinds) {
                               test.model.hidden * 4);
       }
       EXPECT_NEAR(trip, best.trip, best.trip * 1e-9) << "case " << i;
+      EXPECT_NEAR(found->tripSeconds, trip, trip * 1e-9) << "case " << i;
     }
   }
   EXPECT_GT(feasible, 4000);
   EXPECT_GT(infeasible, 1000);
+  EXPECT_GT(withHead, 1000);
 }
 
 TEST(PartitionTest, ChoosesTheNumberOfStagesThatThePlanningModelPromisesMost) {
@@ -425,8 +466,52 @@ TEST(PartitionTest, RefusesAHeadThatCannotTalk) {
   ClusterBuilder builder("c");
   ASSERT_TRUE(builder.addNode({"a", {deviceOf(8)}, false}).ok());
   ASSERT_TRUE(builder.addNode({"d", {deviceOf(8)}, true}).ok());
-  EXPECT_EQ(errorOf(modelOf({1, 1}), *builder.finish(), exactly(1)),
+  Cluster cluster = builder.finish().take();
+  PartitionOptions options = exactly(1);
+  options.head = cluster.draftPlace();
+  EXPECT_EQ(errorOf(modelOf({1, 1}), cluster, options),
             "there is no path between 'd' and 'a'");
+  // With the first stage it needs none.
+  EXPECT_TRUE(partition(modelOf({1, 1}), cluster, exactly(1)).ok());
+}
+
+TEST(PartitionTest, ADeviceThatTheHeadCannotReachIsLeftOut) {
+  ClusterBuilder builder("c");
+  ASSERT_TRUE(builder.addNode({"fast", {deviceOf(8, 10)}, false}).ok());
+  ASSERT_TRUE(builder.addNode({"slow", {deviceOf(8)}, false}).ok());
+  ASSERT_TRUE(builder.addNode({"d", {deviceOf(8)}, true}).ok());
+  ASSERT_TRUE(builder.addLink({"slow", "d", {1e-6, 1e9}}).ok());
+  Cluster cluster = builder.finish().take();
+  PartitionOptions options = exactly(1);
+  options.head = cluster.draftPlace();
+  Expected<Partition> found = partition(modelOf({1, 1}), cluster, options);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(cluster.placeName(found->stages[0].place), "slow");
+  EXPECT_DOUBLE_EQ(found->tripSeconds, 2 + 2 * (1e-6 + 128e-9));
+}
+
+TEST(PartitionTest, ASearchThatTakesTooLongIsRefused) {
+  Cluster cluster = clusterOf(std::vector<Device>(128, deviceOf(64)));
+  ModelCost model = modelOf(std::vector<double>(128, 1));
+  EXPECT_EQ(errorOf(model, cluster, exactly(128)),
+            "128 stages on 128 devices of 128 layers leave too many ways to "
+            "cut: ask for fewer stages, or describe fewer devices");
+  PartitionOptions options = exactly(64);
+  EXPECT_TRUE(partition(model, cluster, options).ok());
+  options.searchSteps = 1'000'000;
+  EXPECT_EQ(errorOf(model, cluster, options),
+            "128 devices and 128 layers leave too many ways to cut: ask for "
+            "one number of stages, or describe fewer devices");
+  ClusterBuilder builder("c");
+  for (int64_t n = 0; n < 40; ++n)
+    ASSERT_TRUE(builder
+                    .addNode({"n" + std::to_string(n),
+                              std::vector<Device>(16, deviceOf(64)), false})
+                    .ok());
+  EXPECT_EQ(errorOf(modelOf(std::vector<double>(4096, 0.001)),
+                    builder.finish().take(), exactly(1)),
+            "640 devices and 4096 layers leave too many ways to cut: describe "
+            "fewer devices");
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 
 #include "runtime/comm/inproc/InprocCommunicator.h"
 
+#include "runtime/base/Guarded.h"
 #include "runtime/comm/ReceiverGate.h"
 #include "runtime/comm/inproc/InprocHub.h"
 
@@ -35,10 +36,16 @@ public:
 
   void start(Receiver receiver) override {
     assert(!thread.joinable() && "start() is called once");
-    thread = std::thread(
-        [hub = hub.get(), rank = self, gated = gate.open(std::move(receiver))] {
-          hub->deliver(rank, gated);
-        });
+    thread = std::thread([this, gated = gate.open(std::move(receiver))] {
+      Status ended = guarded([&] {
+        hub->deliver(self, gated);
+        return Status();
+      });
+      if (ended.ok())
+        return;
+      hub->abort(self, ended);
+      gated.failed(ended);
+    });
   }
 
   void detach() override {

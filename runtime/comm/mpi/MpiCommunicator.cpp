@@ -7,6 +7,7 @@
 
 #include "runtime/comm/mpi/MpiCommunicator.h"
 
+#include "runtime/base/Guarded.h"
 #include "runtime/comm/ReceiverGate.h"
 #include "runtime/comm/mpi/MpiPump.h"
 
@@ -26,6 +27,9 @@ using std::chrono::milliseconds;
 /// After an abort the process is gone within this time, even where a call of
 /// MPI hangs.
 constexpr milliseconds abortPatience{2000};
+
+/// MPI_Finalize waits for nobody who has not called it as well.
+constexpr milliseconds finalizePatience{10000};
 
 class MpiCommunicator final : public Communicator {
 public:
@@ -86,7 +90,8 @@ Status MpiCommunicator::connect(std::unique_ptr<MpiLibrary> library) {
   thread = std::thread([this, initialized = std::move(initialized),
                         library = std::move(library)]() mutable {
     MpiPump pump(std::move(library), shared, pool, options);
-    Status status = pump.initialize(launch.rank, launch.size);
+    Status status =
+        guarded([&] { return pump.initialize(launch.rank, launch.size); });
     bool ok = status.ok();
     initialized.set_value(std::move(status));
     if (ok)
@@ -162,10 +167,12 @@ Status MpiCommunicator::finish(milliseconds patience) {
   shared.finishBy = std::chrono::steady_clock::now() + patience;
   shared.progress.notify_all(); // senders that wait
   signal();
+  auto over = [&] { return shared.ended || !shared.broken.ok(); };
   // The thread keeps the time itself, but may hang in MPI_Finalize.
-  if (!shared.progress.wait_for(lock, patience + abortPatience, [&] {
-        return shared.ended || !shared.broken.ok();
-      }))
+  bool ends = shared.progress.wait_for(lock, patience + abortPatience, [&] {
+    return over() || shared.finalizing;
+  }) && shared.progress.wait_for(lock, finalizePatience, over);
+  if (!ends)
     shared.broken = failure("rank ", launch.rank, ": MPI_Finalize hangs");
   return shared.broken;
 }

@@ -7,6 +7,8 @@
 
 #include "runtime/comm/mpi/MpiPump.h"
 
+#include "runtime/base/Guarded.h"
+
 #include <cstring>
 #include <sys/prctl.h>
 
@@ -54,23 +56,28 @@ Status MpiPump::initialize(int64_t expectedRank, int64_t expectedSize) {
 }
 
 void MpiPump::run() {
-  while (!over) {
-    Orders due = takeOrders();
-    if (due.abort)
-      abortJob();
-    if (due.broken || broken) {
-      tellFailure();
-      std::unique_lock lock(shared.mutex);
-      shared.wake.wait(lock, [&] { return shared.changed; });
-      continue;
-    }
-    auto now = Clock::now();
-    bool moved = pump(now);
-    if (due.finishing && !broken)
-      advanceEnd(now);
-    if (!over)
-      idle(moved, now);
+  while (!over)
+    if (Status s = guarded([this] { return runRound(); }); !s.ok())
+      fail(s);
+}
+
+Status MpiPump::runRound() {
+  Orders due = takeOrders();
+  if (due.abort)
+    abortJob();
+  if (due.broken || broken) {
+    tellFailure();
+    std::unique_lock lock(shared.mutex);
+    shared.wake.wait(lock, [&] { return shared.changed; });
+    return {};
   }
+  auto now = Clock::now();
+  bool moved = pump(now);
+  if (due.finishing && !broken)
+    advanceEnd(now);
+  if (!over)
+    idle(moved, now);
+  return {};
 }
 
 /// Takes over what the others want; one look at the lock a round.

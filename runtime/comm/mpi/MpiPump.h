@@ -41,6 +41,7 @@ struct MpiShared {
   std::optional<Communicator::Receiver> receiver;
   bool finishing = false;
   std::chrono::steady_clock::time_point finishBy;
+  bool finalizing = false; ///< all ranks have said that they end
   bool ended = false;
   std::optional<std::string> abortReason;
   Status broken; ///< the first error
@@ -99,6 +100,7 @@ private:
     bool abort = false, broken = false, finishing = false;
   };
 
+  Status runRound();
   Orders takeOrders();
   void post(Sending sending, Tag tag);
   void postTo(int to, Tag tag, std::span<const uint8_t> bytes);

@@ -80,6 +80,11 @@ bool MpiPump::allTaken() const {
 }
 
 void MpiPump::finalize() {
+  {
+    std::lock_guard lock(shared.mutex);
+    shared.finalizing = true;
+    shared.progress.notify_all();
+  }
   Status status = library->finalize();
   over = true;
   std::lock_guard lock(shared.mutex);

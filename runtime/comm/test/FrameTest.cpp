@@ -163,7 +163,9 @@ TEST(Frame, StepsComeBackAsTheyWere) {
     Maker maker(seed);
     auto format = static_cast<ActivationFormat>(seed % 3);
     int64_t width = seed % 5 == 0 ? 0 : maker.between(1, 33);
-    FrameCodec codec(plan, limitsOf(width));
+    FrameLimits limits = limitsOf(width);
+    limits.format = format;
+    FrameCodec codec(plan, limits);
     StepFrame frame = maker.step(maker.upTo(40));
     auto rows = int64_t(frame.rows.size());
     Bytes data = maker.data(size_t(rows * width * activationBytes(format)));
@@ -451,6 +453,9 @@ TEST(Frame, BodiesAreChecked) {
   poke<uint8_t>(bad, 64, 3); // format
   EXPECT_THAT(message(bad), HasSubstr("an activation format 3 is not in 0..2"));
   bad = good;
+  poke<uint8_t>(bad, 64, 1);
+  EXPECT_THAT(message(bad), HasSubstr("activations as bf16 instead of f32"));
+  bad = good;
   poke<uint32_t>(bad, 48, 0); // no rows
   EXPECT_THAT(message(bad), HasSubstr("a tombstone with a body"));
   bad = good;
@@ -476,7 +481,9 @@ void decodeAll(const FrameCodec &codec, const Bytes &bytes) {
 }
 
 TEST(Frame, DamagedFramesDoNotCrash) {
-  FrameCodec codec(plan, limitsOf(8));
+  FrameLimits limits = limitsOf(8);
+  limits.format = ActivationFormat::F16;
+  FrameCodec codec(plan, limits);
   Maker maker(11);
   Bytes data = maker.data(20 * 8 * 2);
   std::vector<Bytes> frames(4);

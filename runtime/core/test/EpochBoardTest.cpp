@@ -42,6 +42,31 @@ TEST(EpochBoardTest, ARequestCanEndBeforeAnythingIsConfirmed) {
   EXPECT_EQ(board.get(0), (State{noNode, true}));
 }
 
+/// Each cancel keeps its own time, also where a frame's mark came before it.
+TEST(EpochBoardTest, CancelsKeepTheirTimes) {
+  EpochBoard board(2);
+  auto isNode = [](NodeId node) {
+    return [node](const State &cancel) { return cancel.confirmed == node; };
+  };
+  EXPECT_TRUE(board.publish({1, 0, 4, false}, Time(100)));
+  EXPECT_TRUE(board.publish({1, 0, 9, false}));             // with a frame
+  EXPECT_FALSE(board.publish({1, 0, 6, false}, Time(200))); // late
+  EXPECT_FALSE(board.publish({1, 0, 6, false}, Time(300))); // again
+  EXPECT_TRUE(board.publish({1, 0, 9, true}, Time(400)));
+  EXPECT_EQ(board.decidedWhen(1, isNode(4)), Time(100));
+  EXPECT_EQ(board.decidedWhen(1, isNode(6)), Time(200));
+  EXPECT_EQ(board.decidedWhen(1, isNode(9)), Time(400));
+  EXPECT_EQ(board.decidedWhen(1, isNode(5)), std::nullopt);
+  EXPECT_EQ(board.decidedWhen(0, isNode(4)), std::nullopt);
+  // The oldest of several, as far as they are remembered.
+  for (NodeId node = 10; node < 100; ++node)
+    board.publish({1, 0, node, false}, Time(node * 100));
+  EXPECT_EQ(board.decidedWhen(1, isNode(4)), std::nullopt);
+  EXPECT_EQ(board.decidedWhen(
+                1, [](const State &each) { return each.confirmed >= 98; }),
+            Time(9800));
+}
+
 TEST(EpochBoardTest, MarksOutOfRangeAreIgnored) {
   EpochBoard board(2);
   EXPECT_FALSE(board.publish({2, 0, 1, false}));

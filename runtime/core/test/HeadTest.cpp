@@ -208,11 +208,15 @@ TEST(HeadTest, FinishingLetsGoOfEverything) {
   EXPECT_EQ(script.drafted(), (Nodes{4}));
   EXPECT_EQ(script.last.drafts[0].opens.size(), 1u);
 
-  // Late answers to the request before mean nothing.
+  // Late answers to the request before mean nothing, but are counted.
   script.result(1, 20);
+  EXPECT_EQ(script.head->totals().computedDead, 0);
   script.result(2, 21);
   EXPECT_TRUE(script.tokens().empty());
   EXPECT_EQ(script.counters().computedDead, 0);
+  EXPECT_EQ(script.head->totals().computedDead, 1);
+  EXPECT_EQ(script.head->totals().cancelled, 2);
+  EXPECT_EQ(script.head->totals().launched, 2);
   script.result(4, 21);
   EXPECT_EQ(script.tokens(), (Tokens{21}));
 }

@@ -54,6 +54,21 @@ TEST(SlotClockTest, RowsGatherWhileASlotRuns) {
   EXPECT_FALSE(clock.opens());
 }
 
+TEST(SlotClockTest, AFrameIsInOneSlot) {
+  SpeculationPolicy p = policy();
+  SlotClock clock;
+  uint64_t first = clock.join(1, millis(0), p);
+  clock.widen(first, 3, p);
+  EXPECT_EQ(clock.gatheringRows(), 0);
+  EXPECT_EQ(clock.opens(), millis(7));
+  uint64_t second = clock.join(1, millis(7), p);
+  EXPECT_GT(second, first);
+  clock.widen(second, 1, p);
+  EXPECT_EQ(clock.gatheringRows(), 2);
+  EXPECT_EQ(clock.opens(), millis(7));
+  EXPECT_EQ(clock.opensNext(p), millis(14 + 6));
+}
+
 TEST(SlotClockTest, ASoleSlotComesBehindEverything) {
   SpeculationPolicy p = policy();
   SlotClock clock;

@@ -187,8 +187,14 @@ TEST(SpeculationPolicyTest, LongRunsAreWorthWiderSlots) {
 
 TEST(SpeculationPolicyTest, ResultsBoundTheSlotsUnderWay) {
   SpeculationPolicy policy = policyOf(flat);
+  // A round trip is 8 steps.
+  EXPECT_EQ(policy.judge(0.9, 8, {.underWay = 7}, 7), Verdict::Sent);
+  EXPECT_EQ(policy.judge(0.9, 9, {.underWay = 8}, 8), Verdict::WaitsForSlot);
+  // A little more, and less than a slot is empty without a ninth one.
+  policy.measureRoundTrip(millis(8.05 * 60));
+  EXPECT_EQ(policy.judge(0.9, 9, {.underWay = 8}, 8), Verdict::WaitsForSlot);
+  policy.measureRoundTrip(millis(20 * 60));
   EXPECT_EQ(policy.judge(0.9, 9, {.underWay = 8}, 8), Verdict::Sent);
-  EXPECT_EQ(policy.judge(0.9, 9, {.underWay = 9}, 9), Verdict::WaitsForSlot);
 }
 
 TEST(SpeculationPolicyTest, TheSlowestStageIsMeasured) {

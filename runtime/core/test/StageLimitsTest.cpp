@@ -74,12 +74,26 @@ TEST(StageLimitsTest, WithoutFusionEachFrameIsAStep) {
     limits.fuse = fuse;
     StageHarness harness(limits, 16);
     harness.enqueue(opening(1));
+    harness.drain();
     harness.enqueue(frameOf({makeRow(0, 1, 0, 1, false)}));
+    harness.enqueue(frameOf({makeRow(0, 2, 1, 2, false)}));
     StepFrame out;
     ASSERT_TRUE(harness.step(out));
-    EXPECT_EQ(nodesOf(out.rows), fuse ? (Nodes{0, 1}) : (Nodes{0}));
+    EXPECT_EQ(nodesOf(out.rows), fuse ? (Nodes{1, 2}) : (Nodes{1}));
     EXPECT_EQ(harness.step(out), !fuse);
   }
+}
+
+/// The first token does not wait for guesses behind it.
+TEST(StageLimitsTest, GuessesDoNotJoinAPrompt) {
+  StageHarness harness(smallLimits(), 16);
+  harness.enqueue(opening(2));
+  harness.enqueue(frameOf({makeRow(0, 2, 1, 2, false)}));
+  StepFrame out;
+  ASSERT_TRUE(harness.step(out));
+  EXPECT_EQ(nodesOf(out.rows), (Nodes{0, 1}));
+  ASSERT_TRUE(harness.step(out));
+  EXPECT_EQ(nodesOf(out.rows), (Nodes{2}));
 }
 
 /// Rows come in any order from the stage before; the origins say which is

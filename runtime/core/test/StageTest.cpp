@@ -225,6 +225,51 @@ TEST_F(StageTest, RowsLeaveAtTheCheckpointAfterTheMark) {
   end();
 }
 
+/// Two cancels between two checkpoints: each counts from its own decision, and
+/// an older one, which these rows outlived, not at all.
+TEST_F(StageTest, RowsThatLeaveAreOfTheCancelThatKilledThem) {
+  auto cancels = [&] {
+    return std::vector(stage().cancelsOfLeft().begin(),
+                       stage().cancelsOfLeft().end());
+  };
+  send(opening(2));
+  harness.board.publish(confirm(1), Time(100));
+  harness.enqueue(frameOf({guess(2, 1, 2), guess(3, 2, 3), guess(4, 1, 2),
+                           guess(5, 4, 3), guess(6, 4, 3), guess(7, 6, 4)}));
+  ASSERT_TRUE(*stage().formStep());
+  harness.board.publish(confirm(4), Time(200)); // 2 and 3 die
+  harness.board.publish(confirm(6), Time(300)); // 5 dies
+  EXPECT_EQ(stage().checkpoint().size(), 2u);
+  EXPECT_EQ(nodesOf(stage().rows()), (Nodes{6, 7, 4}));
+  EXPECT_EQ(cancels(), (std::vector<Time>{Time(200), Time(300)}));
+  // Killed by a mark that a frame brought, whose cancel is still on its way; 4
+  // and 6 have only stayed because 7 attends to them.
+  harness.board.publish({0, 0, 8, false});
+  stage().checkpoint();
+  EXPECT_EQ(stage().batch().rows(), 0);
+  EXPECT_EQ(cancels(), std::vector<Time>{});
+  StepFrame outgoing;
+  stage().finishStep(outgoing);
+  end();
+}
+
+/// One definition for all who count: rows enter a step, and some leave it.
+TEST_F(StageTest, CountersAddUp) {
+  send(opening(2));
+  send(frameOf({guess(2, 1, 2), guess(3, 2, 3)}));
+  harness.enqueue(frameOf({guess(4, 1, 2), guess(5, 4, 3)}));
+  ASSERT_TRUE(*stage().formStep());
+  harness.board.publish({0, 0, 3, false});
+  stage().checkpoint();
+  StepFrame outgoing;
+  stage().finishStep(outgoing);
+  EXPECT_EQ(stage().counters().steps, 3u);
+  EXPECT_EQ(stage().counters().rows, 6u);
+  EXPECT_EQ(stage().counters().leftAtCheckpoint, 2u);
+  EXPECT_EQ(stage().counters().guesses, 2u);
+  end();
+}
+
 /// What has left is in no layer's cache from there on: nothing continues it.
 TEST_F(StageTest, WhatHasLeftIsForgotten) {
   send(opening(2));

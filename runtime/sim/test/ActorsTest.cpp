@@ -125,7 +125,7 @@ TEST(SimStageTest, DeadRowsLeaveAtTheNextCheckpointAndShortenTheStep) {
   EXPECT_EQ(f.sent[0].second.rows.size(), 1u);
   EXPECT_EQ(f.sent[0].second.timings[0].left, 2);
   const WorkerCounters &counted = f.stage->counters();
-  EXPECT_EQ(counted.left, 2u);
+  EXPECT_EQ(f.stage->core().counters().leftAtCheckpoint, 2u);
   EXPECT_EQ(counted.checkpoints, 11u);
   // From the decision, a millisecond before it came, to the checkpoint.
   ASSERT_EQ(counted.cancelLatencies.size(), 1u);

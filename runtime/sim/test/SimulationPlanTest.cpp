@@ -124,6 +124,22 @@ TEST(SimulationPlanTest, TheDraftNeedsANodeOrShares) {
   EXPECT_EQ(plan->places[0], "n0");
 }
 
+TEST(SimulationPlanTest, TheDraftMustFitItsNode) {
+  std::string whole(text);
+  whole.replace(whole.find("DRAFT"), 5,
+                "  - name: d\n    draft: true\n    devices:\n      - {kind: "
+                "cpu, memory: 1 KiB, bandwidth: 50 GB/s, flops: 500 GFLOP/s}");
+  Expected<cluster::ClusterFile> file =
+      cluster::parseClusterFile(whole, "four.yaml");
+  ASSERT_TRUE(file) << file.status().message();
+  PlanOptions options;
+  Expected<SimulationPlan> plan = planSimulation(*file, options);
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.status().message().find("the draft needs"), std::string::npos);
+  EXPECT_NE(plan.status().message().find("node 'd' has 1 KiB"),
+            std::string::npos);
+}
+
 TEST(SimulationPlanTest, UnknownModelsAreNamed) {
   PlanOptions options;
   options.target = "huge";

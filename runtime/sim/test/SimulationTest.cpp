@@ -61,8 +61,8 @@ TEST(SimulationTest, APlainPipelineTakesItsTripForEachToken) {
   EXPECT_NEAR(result.tokensPerSecond(), 1 / 0.044, 1e-6);
   EXPECT_NEAR(result.ttftSeconds(), 0.044, 1e-9);
   for (const StageOutcome &stage : result.workers) {
-    EXPECT_EQ(stage.work.steps, 100u);
-    EXPECT_EQ(stage.work.rows, 103u);
+    EXPECT_EQ(stage.core.steps, 100u);
+    EXPECT_EQ(stage.core.rows, 103u);
     EXPECT_EQ(stage.work.busy, milliseconds(1000));
     EXPECT_EQ(stage.work.checkpoints, 900u);
   }

@@ -98,6 +98,7 @@ sluice.generate @generate target(@main) {
   %run = sluice.launch @main : !sluice.run
   %n = sluice.verify %run : index
   sluice.commit %run, %n
+  sluice.emit %n
   sluice.end
 }
 sluice.worker @main.s0 at(@rank0) {
@@ -105,4 +106,15 @@ sluice.worker @main.s0 at(@rank0) {
   %w = sluice.param @w : tensor<8x8xf32>
   %x = sluice.embed %b, %w by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.send @c1 %b, %x : tensor<?x8xf32>
+}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<8x8xf32>
+// expected-error @+1 {{'sluice_linear' could be a function of the runtime, whose names begin with 'sluice_'}}
+sluice.model @sluice_linear(%batch: !sluice.batch) attributes {architecture = "t", model_name = "t", vocab_size = 8, context_length = 8} {
+  %w = sluice.param @w : tensor<8x8xf32>
+  %x = sluice.embed %batch, %w by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %x : tensor<?x8xf32>
 }

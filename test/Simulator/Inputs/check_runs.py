@@ -11,12 +11,17 @@ for run in runs:
     assert run["tokens"] == 128, run["tokens"]
     guesses = run["speculation"]
     assert guesses["launched"] == guesses["accepted"] + guesses["cancelled"]
+    assert (run["draft"]["steps"] > 0) == (guesses["mode"] != "off")
     stages = run["stages"]
     assert [stage["rank"] for stage in stages] == list(range(1, 9))
     for stage in stages:
         latency = stage["cancel_latency_us"]
         assert latency["p50"] <= latency["p99"] <= latency["max"]
         assert stage["busy_seconds"] > 0 and stage["steps"] > 0
+    assert run["traffic"]["messages"] == sum(
+        hop["messages"] + hop["control_messages"]
+        for hop in run["traffic"]["hops"]
+    )
     assert run["traffic"]["bytes"] == sum(
         hop["bytes"] + hop["control_bytes"] for hop in run["traffic"]["hops"]
     )

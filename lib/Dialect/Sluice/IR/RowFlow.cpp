@@ -155,3 +155,14 @@ LogicalResult ir::verifyPrediction(Operation *op,
                              << static_cast<int64_t>(*stepRows);
   return success();
 }
+
+LogicalResult ir::verifyMaxLatency(Operation *op,
+                                   std::optional<uint64_t> micros) {
+  // pipeline_c2
+  // plan_c5
+  auto limit = static_cast<int64_t>(micros.value_or(1));
+  if (limit < 1 || limit > maxLatencyMicros)
+    return op->emitOpError() << "max_latency_us must be 1 to "
+                             << maxLatencyMicros << ", got " << limit;
+  return success();
+}

@@ -33,6 +33,10 @@ verifyPrediction(mlir::Operation *op,
                  std::optional<llvm::ArrayRef<int64_t>> costs,
                  std::optional<uint64_t> stepRows);
 
+/// Checks the limit that was asked for.
+mlir::LogicalResult verifyMaxLatency(mlir::Operation *op,
+                                     std::optional<uint64_t> micros);
+
 /// Checks the table's rows against a vocabulary and a context.
 mlir::LogicalResult verifyTable(EmbedOp op, int64_t vocabSize,
                                 int64_t contextLength);

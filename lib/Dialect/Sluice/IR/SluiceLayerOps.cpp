@@ -62,6 +62,9 @@ void LayerOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 
 LogicalResult LayerOp::verify() {
+  // layer_c9
+  if (auto index = static_cast<int64_t>(getIndex()); index < 0)
+    return emitOpError() << "has the number " << index;
   // layer_c1
   Block &body = getBody().front();
   if (body.getNumArguments() != 1 ||

@@ -169,9 +169,6 @@ int64_t LinearOp::getEndColumn() {
   return static_cast<int64_t>(getColumnsEnd().value_or(getOutFeatures()));
 }
 
-/// Products are cut where the columns of micro-kernels' panels end.
-static constexpr int64_t columnUnit = 16;
-
 static LogicalResult verifyColumns(LinearOp op) {
   // linear_c5
   int64_t first = op.getFirstColumn(), end = op.getEndColumn();

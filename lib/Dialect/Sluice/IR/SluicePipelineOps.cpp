@@ -145,10 +145,10 @@ struct StageEnds {
 LogicalResult PipelineOp::verify() {
   // pipeline_c2
   int64_t vocabSize = getVocabSize(), contextLength = getContextLength();
-  if (vocabSize <= 0 || contextLength <= 0 ||
-      static_cast<int64_t>(getMaxLatencyUs().value_or(1)) <= 0)
-    return emitOpError("vocab_size, context_length and max_latency_us must be "
-                       "positive");
+  if (vocabSize <= 0 || contextLength <= 0)
+    return emitOpError("vocab_size and context_length must be positive");
+  if (failed(verifyMaxLatency(*this, getMaxLatencyUs())))
+    return failure();
   // pipeline_c3
   for (int64_t token : getEosTokens())
     if (token < 0 || token >= vocabSize)
@@ -268,6 +268,13 @@ static LogicalResult verifySpeculation(SpeculateOp speculate) {
   if (!commit)
     return speculate.emitOpError(
         "has guesses that no sluice.commit decides on");
+  // Regions are verified before dominance is.
+  if (!speculate->isBeforeInBlock(commit)) {
+    InFlightDiagnostic error =
+        commit.emitOpError("stands before the guesses that it decides on");
+    error.attachNote(speculate.getLoc()) << "sluice.speculate";
+    return error;
+  }
   // speculate_c5
   auto isUndone = [](const MemoryEffects::EffectInstance &effect) {
     return isa<MemoryEffects::Read>(effect.getEffect()) ||
@@ -294,8 +301,11 @@ static LogicalResult verifySpeculation(SpeculateOp speculate) {
 }
 
 LogicalResult GenerateOp::verifyRegions() {
-  // generate_c2
+  // generate_c6
   Block &body = getBody().front();
+  if (body.getNumArguments() > 0)
+    return emitOpError("must take no arguments");
+  // generate_c2
   if (!isa<EndOp>(body.back()))
     return emitOpError("must end with sluice.end");
   // generate_c3
@@ -303,11 +313,19 @@ LogicalResult GenerateOp::verifyRegions() {
   if (count(body.getOps<LaunchOp>()) != 1 ||
       count(body.getOps<VerifyOp>()) != 1 ||
       count(body.getOps<CommitOp>()) != 1 ||
+      count(body.getOps<EmitOp>()) != 1 ||
       count(body.getOps<SpeculateOp>()) > 1)
     return emitOpError("must hold one sluice.launch, one sluice.verify, one "
-                       "sluice.commit and at most one sluice.speculate");
+                       "sluice.commit, one sluice.emit and at most one "
+                       "sluice.speculate");
   SpeculateOp speculate = getSpeculate();
-  return speculate ? verifySpeculation(speculate) : success();
+  if (speculate && failed(verifySpeculation(speculate)))
+    return failure();
+  // generate_c5
+  EmitOp emit = *body.getOps<EmitOp>().begin();
+  if (emit->isBeforeInBlock(*body.getOps<CommitOp>().begin()))
+    return emit.emitOpError("stands before sluice.commit");
+  return success();
 }
 
 LogicalResult GenerateOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -378,12 +396,11 @@ void SpeculateOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 LogicalResult SpeculateOp::verify() {
   // speculate_c3
-  constexpr int64_t maxDepth = 1024, maxWidth = 64;
   int64_t depth = getDepth(), width = getWidth();
-  if (depth < 1 || depth > maxDepth || width < 1 || width > maxWidth)
-    return emitOpError() << "depth must be 1 to " << maxDepth
-                         << " and width 1 to " << maxWidth << ", got " << depth
-                         << " and " << width;
+  if (depth < 1 || depth > maxGuessDepth || width < 1 || width > maxGuessWidth)
+    return emitOpError() << "depth must be 1 to " << maxGuessDepth
+                         << " and width 1 to " << maxGuessWidth << ", got "
+                         << depth << " and " << width;
   // speculate_c6
   if (getVia().has_value() != getResults().has_value())
     return emitOpError("needs both channels, via and results, or neither");

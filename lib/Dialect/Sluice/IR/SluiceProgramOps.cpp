@@ -124,20 +124,17 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult PlanOp::verify() {
   // plan_c5
-  constexpr int64_t maxDepth = 1024, maxWidth = 64;
   bool hasDraft = getDraft().has_value();
   if (getPlacement().has_value() != hasDraft ||
       getDepth().has_value() != hasDraft || getWidth().has_value() != hasDraft)
     return emitOpError("needs a draft with placement, depth and width, or none "
                        "of them");
   int64_t depth = getDepth().value_or(1), width = getWidth().value_or(1);
-  if (depth < 1 || depth > maxDepth || width < 1 || width > maxWidth)
-    return emitOpError() << "depth must be 1 to " << maxDepth
-                         << " and width 1 to " << maxWidth << ", got " << depth
-                         << " and " << width;
-  if (static_cast<int64_t>(getMaxLatencyUs().value_or(1)) <= 0)
-    return emitOpError("max_latency_us must be positive");
-  return success();
+  if (depth < 1 || depth > maxGuessDepth || width < 1 || width > maxGuessWidth)
+    return emitOpError() << "depth must be 1 to " << maxGuessDepth
+                         << " and width 1 to " << maxGuessWidth << ", got "
+                         << depth << " and " << width;
+  return verifyMaxLatency(*this, getMaxLatencyUs());
 }
 
 /// Checks that a stage is what has to follow the ones before it.

@@ -54,8 +54,12 @@ LogicalResult WorkerOp::verify() {
 }
 
 LogicalResult WorkerOp::verifyRegions() {
-  // worker_c2
+  // worker_c6
   Block &body = getBody().front();
+  if (body.getNumArguments() > 0)
+    return emitOpError("must take no arguments: rows come in by "
+                       "sluice.receive");
+  // worker_c2
   if (!llvm::hasSingleElement(body.getOps<ReceiveOp>()) ||
       !llvm::hasSingleElement(body.getOps<SendOp>()) ||
       !isa<ReceiveOp>(body.front()) || !isa<SendOp>(body.back()))

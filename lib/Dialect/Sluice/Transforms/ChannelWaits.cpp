@@ -216,6 +216,7 @@ LogicalResult Execution::verifyWaits() {
 static LogicalResult verifyRoute(PipelineOp pipeline, StringRef via,
                                  StringRef results, SymbolTable &symbols) {
   StringRef channel = via;
+  WorkerOp last;
   for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>()) {
     auto worker = symbols.lookup<WorkerOp>(name.getValue());
     if (worker.getReceive().getChannel() != channel)
@@ -224,9 +225,12 @@ static LogicalResult verifyRoute(PipelineOp pipeline, StringRef via,
              << " receives from @" << worker.getReceive().getChannel()
              << ", but its rows come on @" << channel;
     channel = worker.getSend().getChannel();
+    last = worker;
   }
-  // Who else could receive what the last one sends?
-  assert(channel == results && "a channel with an end too many");
+  if (channel != results)
+    return last.getSend().emitError()
+           << "the last stage of @" << pipeline.getSymName() << " sends on @"
+           << channel << ", but its answers are awaited on @" << results;
   return success();
 }
 

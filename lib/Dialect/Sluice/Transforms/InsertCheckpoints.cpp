@@ -25,10 +25,6 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::ir;
 
-/// Columns of a product are cut at multiples of this: a panel of packed
-/// weights.
-static constexpr int64_t columnStep = 16;
-
 //===----------------------------------------------------------------------===//
 // One frame
 //===----------------------------------------------------------------------===//
@@ -49,9 +45,9 @@ struct Budget {
 };
 
 /// Puts checkpoints into a frame: goes through the executed ops and, as soon as
-/// one would make the stretch too long, ends the stretch before it. Each as
-/// late as can be, so none can be spared. A product that is too long for a
-/// stretch of its own is computed in columns.
+/// one would make the stretch too long, ends the stretch before it. A product
+/// that is too long for a stretch of its own is computed in columns. Each
+/// stretch goes as far as it can, so they are the fewest for these products.
 class CheckpointInserter {
 public:
   CheckpointInserter(Operation *frame, const Budget &budget)
@@ -153,7 +149,7 @@ void CheckpointInserter::visit(Operation *op) {
     double fresh = empty ? spent : 0;
     if (auto linear = dyn_cast<LinearOp>(op);
         linear && fresh + seconds > budget.seconds &&
-        linear.getEndColumn() - linear.getFirstColumn() > columnStep)
+        linear.getEndColumn() - linear.getFirstColumn() > columnUnit)
       return split(linear);
     spend(op, seconds);
   }
@@ -166,18 +162,8 @@ void CheckpointInserter::visit(Operation *op) {
 // Products in columns
 //===----------------------------------------------------------------------===//
 
-/// What `columns` columns of a product cost.
-static cluster::OpCost costOfColumns(LinearOp linear, int64_t columns) {
-  cluster::OpCost cost = costOf(linear);
-  int64_t all = linear.getEndColumn() - linear.getFirstColumn();
-  cost.weightBytes = cost.weightBytes / all * columns;
-  cost.flopsPerRow = cost.flopsPerRow / all * columns;
-  cost.bytesPerRow -= (all - columns) * int64_t(sizeof(float));
-  return cost;
-}
-
 /// How many columns from `first` on the stretch has room for: a multiple of
-/// columnStep, or all that are left.
+/// columnUnit, or all that are left.
 int64_t CheckpointInserter::columnsThatFit(LinearOp linear,
                                            int64_t first) const {
   int64_t end = linear.getEndColumn();
@@ -186,12 +172,12 @@ int64_t CheckpointInserter::columnsThatFit(LinearOp linear,
   };
   if (fits(end - first))
     return end - first;
-  int64_t low = 0, high = llvm::divideCeil(end - first, columnStep);
+  int64_t low = 0, high = llvm::divideCeil(end - first, columnUnit);
   while (low + 1 < high) {
     int64_t middle = low + (high - low) / 2;
-    (fits(middle * columnStep) ? low : high) = middle;
+    (fits(middle * columnUnit) ? low : high) = middle;
   }
-  return low * columnStep;
+  return low * columnUnit;
 }
 
 void CheckpointInserter::split(LinearOp linear) {
@@ -209,7 +195,7 @@ void CheckpointInserter::split(LinearOp linear) {
     }
     bool fits = columns > 0;
     if (!fits)
-      columns = std::min(columnStep, end - first);
+      columns = std::min(columnUnit, end - first);
     b.setInsertionPoint(whole);
     auto piece = LinearOp::create(
         b, loc,
@@ -275,9 +261,12 @@ public:
     auto pipelines = module.getOps<PipelineOp>();
     if (!llvm::hasSingleElement(pipelines))
       return fail(module, "expected one sluice.pipeline");
-    if (maxLatency < 0 || rows < 1 || context < 0)
-      return fail(module, "max-latency-us and context must not be negative, "
-                          "and rows be positive");
+    if (maxLatency < 0 || maxLatency > maxLatencyMicros || rows < 1 ||
+        rows > cluster::maxStepRows || context < 0)
+      return fail(module, "max-latency-us must be 0 to " +
+                              Twine(maxLatencyMicros) + ", rows 1 to " +
+                              Twine(cluster::maxStepRows) +
+                              ", and context not negative");
     Expected<cluster::Cluster> found = getCluster(module);
     if (!found)
       return fail(module, found.status().message());
@@ -314,6 +303,7 @@ private:
   int64_t findStepRows(Operation *frame, const Budget &budget) const;
   void explain(Operation *frame, const Budget &budget,
                const CheckpointInserter &inserter, int64_t stepRows) const;
+  void warn(Operation *frame, const Budget &budget) const;
 
   std::optional<cluster::Cluster> machines;
   PipelineOp pipeline;
@@ -361,6 +351,32 @@ void InsertCheckpointsPass::explain(Operation *frame, const Budget &budget,
                .str();
 }
 
+/// Says where the limit cannot be kept.
+void InsertCheckpointsPass::warn(Operation *frame, const Budget &budget) const {
+  SmallVector<double> seconds =
+      stretchSeconds(frame, budget.rows, budget.context, budget.device);
+  const double *longest = llvm::max_element(seconds);
+  if (*longest <= budget.seconds)
+    return;
+  auto stretches = stretchesOf(frame);
+  auto &ops = stretches[size_t(longest - seconds.begin())];
+  auto op = llvm::max_element(ops, [&](const FrameOp &a, const FrameOp &b) {
+    return a.seconds(budget.rows, budget.context, budget.device) <
+           b.seconds(budget.rows, budget.context, budget.device);
+  });
+  Operation *at = op == ops.end() ? frame : op->op;
+  InFlightDiagnostic warning = at->emitWarning();
+  warning << "max-latency-us=" << maxLatency.getValue()
+          << " cannot be kept in @"
+          << SymbolTable::getSymbolName(frame).getValue()
+          << ": its longest stretch takes " << cluster::formatSeconds(*longest);
+  if (budget.overhead() >= budget.seconds)
+    warning << ", the overhead of a step alone "
+            << cluster::formatSeconds(budget.overhead());
+  else
+    warning << ", most of it in '" << at->getName() << "'";
+}
+
 /// Puts checkpoints into a stage or draft. Returns the most rows of its steps.
 FailureOr<int64_t> InsertCheckpointsPass::insert(Operation *frame,
                                                  PlaceAttr place) {
@@ -377,7 +393,8 @@ FailureOr<int64_t> InsertCheckpointsPass::insert(Operation *frame,
   budget.device = machines->device(*where);
   budget.seconds = double(maxLatency) * 1e-6;
   budget.context = std::min<int64_t>(context, pipeline.getContextLength());
-  budget.rows = stageCostOf(frame, budget.device).fullRows(rows);
+  budget.rows = rowsOfStretches(frame, rows, budget.context, budget.device,
+                                budget.seconds);
   CheckpointInserter inserter(frame, budget);
   if (failed(inserter.run()))
     return failure();
@@ -385,6 +402,7 @@ FailureOr<int64_t> InsertCheckpointsPass::insert(Operation *frame,
   productsSplit += inserter.products;
   int64_t stepRows = findStepRows(frame, budget);
   explain(frame, budget, inserter, stepRows);
+  warn(frame, budget);
   return stepRows;
 }
 

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/text/TokenizerSpec.h"
+#include "TokenizerDifference.h"
+#include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Dialect/Sluice/Transforms/Passes.h"
-#include "sluice/Import/Support/Quote.h"
 #include "sluice/Import/Tokenizer.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -50,6 +50,16 @@ static FailureOr<Pair> findPair(ModuleOp module, StringRef draft) {
     return pair.generate.emitError("has a draft already");
   SymbolTable symbols(module);
   pair.target = symbols.lookup<PipelineOp>(pair.generate.getTarget());
+  for (auto name : pair.target.getStages().getAsRange<FlatSymbolRefAttr>()) {
+    auto stage = symbols.lookup<StageOp>(name.getValue());
+    if (!stage)
+      return pair.target.emitError("has ")
+             << name << ", which is no sluice.stage";
+    // The draft would be left without them.
+    if (stage.getStepRows())
+      return stage.emitError("has its checkpoints already, which come after "
+                             "the draft");
+  }
   pair.draft = symbols.lookup<ModelOp>(draft);
   if (!pair.draft)
     return module.emitError("there is no sluice.model @") << draft;
@@ -64,8 +74,8 @@ static FailureOr<Pair> findPair(ModuleOp module, StringRef draft) {
   return pair;
 }
 
-/// Checks that both models' tokenizers give the same text the same id. Returns
-/// how many tokens were compared.
+/// Checks that both models' tokenizers make the same ids of the same text.
+/// Returns how many tokens were compared.
 static FailureOr<size_t> compareTokenizers(const Pair &pair) {
   ModelOp draft = pair.draft;
   if (!pair.targetTokenizer && !pair.draftTokenizer)
@@ -80,16 +90,10 @@ static FailureOr<size_t> compareTokenizers(const Pair &pair) {
   auto targetSpec = readTokenizer(pair.targetTokenizer);
   if (!targetSpec)
     return draft.emitError("target: ") << targetSpec.status().message();
-  const auto &guessed = draftSpec->tokens, &known = targetSpec->tokens;
-  for (size_t id = 0; id < std::min(guessed.size(), known.size()); ++id)
-    if (guessed[id].text != known[id].text)
-      return draft.emitError("draft: token ")
-             << id << " is " << quote(guessed[id].text) << ", the target's is "
-             << quote(known[id].text);
-  if (guessed.size() != known.size())
-    return draft.emitError("draft: the tokenizer has ")
-           << guessed.size() << " tokens, the target's " << known.size();
-  return known.size();
+  std::string difference = findDifference(*draftSpec, *targetSpec);
+  if (!difference.empty())
+    return draft.emitError("draft: ") << difference;
+  return targetSpec->tokens.size();
 }
 
 /// Checks that the draft's tokens are the target's. Returns how many were
@@ -108,6 +112,29 @@ static FailureOr<size_t> checkDraft(const Pair &pair) {
            "at "
         << target.getContextLength();
   return compareTokenizers(pair);
+}
+
+/// Checks that the draft's place is the one that the stages were cut for: a
+/// node that is kept for it has the head, and no other does.
+static LogicalResult checkPlace(ModuleOp module, GenerateOp generate,
+                                Placement placement) {
+  PlaceAttr place = generate.getPlaceAttr();
+  if (placement == Placement::Head && place)
+    return generate.emitError("is on '")
+           << place.getNode()
+           << "', which is kept for the draft, but placement=head puts the "
+              "draft beside the first stage: cut the stages for that";
+  if (placement == Placement::Own && !place && hasCluster(module)) {
+    Expected<cluster::Cluster> machines = getCluster(module);
+    if (!machines)
+      return module.emitError() << machines.status().message();
+    if (machines->draftPlace())
+      return generate.emitError("is not on '")
+             << machines->placeName(*machines->draftPlace())
+             << "', which is kept for the draft, but placement=own puts the "
+                "draft there: cut the stages for that";
+  }
+  return success();
 }
 
 /// Removes the draft's tokenizer, and its file where nothing else is in it.
@@ -132,7 +159,8 @@ public:
     if (failed(pair))
       return signalPassFailure();
     FailureOr<size_t> compared = checkDraft(*pair);
-    if (failed(compared))
+    if (failed(compared) ||
+        failed(checkPlace(getOperation(), pair->generate, placement)))
       return signalPassFailure();
     tokensCompared += *compared;
     insert(*pair);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cluster/ClusterFile.h"
-#include "runtime/cluster/Partition.h"
+#include "runtime/cluster/PipelinePlan.h"
 #include "runtime/cluster/Units.h"
 #include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Analysis/StepCost.h"
@@ -28,9 +28,16 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::ir;
 
+/// The name of what says how a request is served.
+static constexpr StringRef generateName = "generate";
+
 //===----------------------------------------------------------------------===//
 // Stages
 //===----------------------------------------------------------------------===//
+
+static std::string nameStage(ModelOp model, int64_t number) {
+  return (model.getSymName() + ".s" + Twine(number)).str();
+}
 
 namespace {
 
@@ -65,7 +72,7 @@ StageOp StageCutter::createStage(const cluster::StagePlan &plan,
                                  int64_t number) {
   // What it forwards, and so its result type, is known at its end.
   auto stage = StageOp::create(
-      b, model.getLoc(), (model.getSymName() + ".s" + Twine(number)).str(),
+      b, model.getLoc(), nameStage(model, number),
       toPlaceAttr(b.getContext(), cluster, plan.place),
       RankedTensorType::get({ShapedType::kDynamic, 1}, b.getF32Type()),
       DenseI64ArrayAttr(), IntegerAttr());
@@ -143,32 +150,35 @@ public:
       module.emitError() << "there is no sluice.model @" << target;
       return signalPassFailure();
     }
-    for (auto other : module.getOps<ModelOp>())
-      if (other != model)
-        draft = other;
+    if (failed(checkModule(module, model)))
+      return signalPassFailure();
     Expected<cluster::Cluster> machines = findCluster();
     if (!machines) {
       model.emitError() << machines.status().message();
       return signalPassFailure();
     }
-    Expected<cluster::Partition> cut = findCut(model, *machines);
-    if (!cut) {
-      model.emitError() << cut.status().message();
+    Expected<cluster::PipelinePlan> plan = planStages(model, *machines);
+    if (!plan) {
+      model.emitError() << plan.status().message();
       return signalPassFailure();
     }
-    if (failed(rewrite(model, *machines, *cut)))
+    if (failed(checkNames(module, model, plan->partition.stages.size())) ||
+        failed(rewrite(model, *machines, *plan)))
       return signalPassFailure();
+    warnOfKinds(*machines, *plan);
     setCluster(module, *machines);
   }
 
 private:
+  LogicalResult checkModule(ModuleOp module, ModelOp model);
+  LogicalResult checkNames(ModuleOp module, ModelOp model, size_t stageCount);
   Expected<cluster::Cluster> findCluster();
-  Expected<cluster::Partition> findCut(ModelOp model,
-                                       const cluster::Cluster &machines);
-  Status placeDraft(const cluster::Cluster &machines,
-                    cluster::ModelCost &cost) const;
+  Expected<cluster::PipelinePlan> planStages(ModelOp model,
+                                             const cluster::Cluster &machines);
   LogicalResult rewrite(ModelOp model, const cluster::Cluster &machines,
-                        const cluster::Partition &cut);
+                        const cluster::PipelinePlan &plan);
+  void warnOfKinds(const cluster::Cluster &machines,
+                   const cluster::PipelinePlan &plan);
   void explain(ModelOp model, const cluster::Partition &cut);
 
   int64_t contextOf(ModelOp model) const {
@@ -180,6 +190,38 @@ private:
 };
 
 } // namespace
+
+/// Finds the draft.
+LogicalResult PartitionStagesPass::checkModule(ModuleOp module, ModelOp model) {
+  for (auto other : module.getOps<ModelOp>()) {
+    if (other == model)
+      continue;
+    if (draft)
+      return other.emitError("is the third model: @")
+             << draft.getSymName() << " is the draft of @" << target
+             << " already";
+    draft = other;
+  }
+  if (stages > 1 && model.getBody().getOps<LayerOp>().empty())
+    return model.emitError() << stages.getValue()
+                             << " stages were asked for, the model has no "
+                                "layers";
+  return success();
+}
+
+/// Checks that the names of what will be made are free.
+LogicalResult PartitionStagesPass::checkNames(ModuleOp module, ModelOp model,
+                                              size_t stageCount) {
+  SymbolTable symbols(module);
+  SmallVector<std::string> names = {generateName.str()};
+  for (size_t stage = 0; stage < stageCount; ++stage)
+    names.push_back(nameStage(model, int64_t(stage)));
+  for (StringRef name : names)
+    if (Operation *taken = symbols.lookup(name))
+      return taken->emitError("'") << name << "' is a name that cutting @"
+                                   << target << " into stages needs";
+  return success();
+}
 
 /// The described cluster, the module's, or as many equal nodes as stages.
 Expected<cluster::Cluster> PartitionStagesPass::findCluster() {
@@ -195,55 +237,30 @@ Expected<cluster::Cluster> PartitionStagesPass::findCluster() {
   }
   if (hasCluster(getOperation()))
     return getCluster(getOperation());
-  return cluster::makeEqualCluster(std::max<int64_t>(stages, 1), bool(draft),
+  bool ownNode = draft && placement == Placement::Own;
+  return cluster::makeEqualCluster(std::max<int64_t>(stages, 1), ownNode,
                                    cluster::defaultDevice(),
                                    cluster::defaultLink());
 }
 
-/// Weights and cache of a whole model.
-static int64_t memoryOf(ModelOp model) {
+Expected<cluster::PipelinePlan>
+PartitionStagesPass::planStages(ModelOp model,
+                                const cluster::Cluster &machines) {
   cluster::ModelCost cost = costOfFrame(model);
-  return cluster::stageMemoryBytes(cost, cluster::wholeModel(cost),
-                                   int64_t(model.getContextLength()));
-}
-
-/// Makes room for the draft: on the node that is kept for it, which must have
-/// enough, or beside the first stage.
-Status PartitionStagesPass::placeDraft(const cluster::Cluster &machines,
-                                       cluster::ModelCost &cost) const {
-  if (!draft)
-    return {};
-  int64_t needed = memoryOf(draft);
-  if (!machines.draftPlace()) {
-    cost.embedding.memoryBytes += needed;
-    return {};
-  }
-  uint64_t has = machines.device(*machines.draftPlace()).memoryBytes;
-  if (uint64_t(needed) <= has)
-    return {};
-  return failure("the draft needs ", cluster::formatBytes(double(needed)),
-                 ", node '", machines.placeName(*machines.draftPlace()),
-                 "' has ", cluster::formatBytes(double(has)), ": ",
-                 cluster::formatBytes(double(needed) - double(has)),
-                 " too little");
-}
-
-Expected<cluster::Partition>
-PartitionStagesPass::findCut(ModelOp model, const cluster::Cluster &machines) {
-  cluster::ModelCost cost = costOfFrame(model);
-  if (Status status = placeDraft(machines, cost); !status.ok())
-    return status;
   // What has no layers is one stage; to cut, it is all embedding and output.
   if (cost.layers.empty())
     cost.layers.emplace_back();
-  cluster::PartitionOptions options;
-  if (stages > 0)
-    options.minStages = options.maxStages = stages;
+  cluster::PipelinePlanOptions options;
+  options.stages = stages;
+  options.ownDraftRank = placement == Placement::Own;
   options.context = contextOf(model);
   options.cachePositions = int64_t(model.getContextLength());
-  // Nothing follows the certain row where nobody guesses.
-  options.acceptance = draft ? acceptance.getValue() : 0;
-  return cluster::partition(cost, machines, options);
+  options.acceptance = acceptance;
+  if (!draft)
+    return cluster::planPipeline(cost, nullptr, machines, options);
+  options.draftCachePositions = int64_t(draft.getContextLength());
+  cluster::ModelCost draftCost = costOfFrame(draft);
+  return cluster::planPipeline(cost, &draftCost, machines, options);
 }
 
 /// @generate: what is done for one token, without a draft as yet.
@@ -251,8 +268,8 @@ static GenerateOp createGenerate(OpBuilder &b, PipelineOp pipeline,
                                  PlaceAttr head) {
   Location loc = pipeline.getLoc();
   auto name = FlatSymbolRefAttr::get(pipeline.getSymNameAttr());
-  auto generate = GenerateOp::create(b, loc, b.getStringAttr("generate"), name,
-                                     head, FlatSymbolRefAttr());
+  auto generate = GenerateOp::create(b, loc, b.getStringAttr(generateName),
+                                     name, head, FlatSymbolRefAttr());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(&generate.getBody().emplaceBlock());
   Value run = LaunchOp::create(b, loc, RunType::get(b.getContext()), name,
@@ -266,12 +283,12 @@ static GenerateOp createGenerate(OpBuilder &b, PipelineOp pipeline,
 
 LogicalResult PartitionStagesPass::rewrite(ModelOp model,
                                            const cluster::Cluster &machines,
-                                           const cluster::Partition &cut) {
+                                           const cluster::PipelinePlan &plan) {
   OpBuilder b(model);
   StageCutter cutter(model, machines, contextOf(model));
   SmallVector<Attribute> names;
-  for (auto [number, plan] : llvm::enumerate(cut.stages)) {
-    FailureOr<StageOp> stage = cutter.cut(plan, int64_t(number));
+  for (auto [number, cut] : llvm::enumerate(plan.partition.stages)) {
+    FailureOr<StageOp> stage = cutter.cut(cut, int64_t(number));
     if (failed(stage))
       return failure();
     names.push_back(FlatSymbolRefAttr::get((*stage).getSymNameAttr()));
@@ -280,15 +297,25 @@ LogicalResult PartitionStagesPass::rewrite(ModelOp model,
       b, model.getLoc(), model.getSymName(), b.getArrayAttr(names),
       model.getArchitecture(), model.getModelName(), model.getVocabSize(),
       model.getContextLength(), model.getEosTokens(), IntegerAttr());
-  // A node that is kept for the draft is the head's too.
   PlaceAttr head;
-  if (draft && machines.draftPlace())
-    head = toPlaceAttr(b.getContext(), machines, *machines.draftPlace());
+  if (plan.ownRank)
+    head = toPlaceAttr(b.getContext(), machines, *plan.ownRank);
   createGenerate(b, pipeline, head);
-  explain(model, cut);
-  stagesCut += cut.stages.size();
+  explain(model, plan.partition);
+  stagesCut += plan.partition.stages.size();
   model.erase();
   return success();
+}
+
+/// There is no code for GPUs as yet.
+void PartitionStagesPass::warnOfKinds(const cluster::Cluster &machines,
+                                      const cluster::PipelinePlan &plan) {
+  for (cluster::Place place : plan.ranks())
+    if (machines.device(place).kind == cluster::DeviceKind::Cuda)
+      getOperation().emitWarning()
+          << "'" << machines.placeName(place)
+          << "' is of kind cuda: its times are a GPU's, but the code that is "
+             "emitted for it runs on its CPU";
 }
 
 void PartitionStagesPass::explain(ModelOp model,

@@ -206,6 +206,20 @@ void Splitter::makeDraft() {
   speculate.removeStepRowsAttr();
 }
 
+/// Checks that there are stages to split and, where there is a draft, a model:
+/// what the phase `program` has in their place is not split again.
+static LogicalResult checkFrames(ModuleOp module, GenerateOp generate) {
+  SymbolTable symbols(module);
+  auto pipeline = symbols.lookup<PipelineOp>(generate.getTarget());
+  for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>())
+    if (!symbols.lookup<StageOp>(name.getValue()))
+      return pipeline.emitError("has ") << name << ", which is no sluice.stage";
+  SpeculateOp speculate = generate.getSpeculate();
+  if (speculate && !symbols.lookup<ModelOp>(speculate.getDraft()))
+    return speculate.emitError("has a draft that is no sluice.model");
+  return success();
+}
+
 namespace {
 
 class SplitRanksPass : public sluice::impl::SplitRanksBase<SplitRanksPass> {
@@ -219,6 +233,8 @@ public:
       module.emitError("expected one sluice.generate that is not at a rank");
       return signalPassFailure();
     }
+    if (failed(checkFrames(module, generates.front())))
+      return signalPassFailure();
     Splitter splitter(module, generates.front(), capacity);
     splitter.split();
     if (failed(mlir::verify(module)) || failed(verifyChannels(module)))

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_VERIFYPHASE
@@ -149,7 +150,47 @@ static LogicalResult verifyPipeline(ModuleOp module) {
       (speculate && speculate.getVia()))
     return generate.emitOpError("is at a rank or uses channels, which phase "
                                 "pipeline does not have");
+  if (speculate && !SymbolTable(module).lookup<ModelOp>(speculate.getDraft()))
+    return speculate.emitOpError("has a draft that is no 'sluice.model'");
   return verifyMembers<StageOp>(module);
+}
+
+/// Checks that ranks are numbered in order, that the head is at the first, and
+/// that each has something to do.
+static LogicalResult verifyRanks(ModuleOp module, Operation *head,
+                                 StringRef headRank,
+                                 const llvm::StringSet<> &used) {
+  int64_t index = 0;
+  for (auto rank : module.getOps<RankOp>()) {
+    if (static_cast<int64_t>(rank.getIndex()) != index)
+      return rank.emitOpError()
+             << "has the index " << rank.getIndex() << ", expected " << index;
+    if (index == 0 && rank.getSymName() != headRank)
+      return head->emitOpError("is not at the first rank");
+    if (!used.contains(rank.getSymName()))
+      return rank.emitOpError("has no role: nothing is at it");
+    ++index;
+  }
+  return success();
+}
+
+/// Checks that the draft is one worker at the head's rank.
+static LogicalResult verifyDraft(ModuleOp module, GenerateOp generate) {
+  SpeculateOp speculate = generate.getSpeculate();
+  if (!speculate)
+    return success();
+  SymbolTable symbols(module);
+  auto draft = symbols.lookup<PipelineOp>(speculate.getDraft());
+  if (draft.getStages().size() != 1)
+    return draft.emitOpError() << "has " << draft.getStages().size()
+                               << " workers, but a draft has one";
+  auto name = cast<FlatSymbolRefAttr>(draft.getStages()[0]);
+  auto worker = symbols.lookup<WorkerOp>(name.getValue());
+  if (worker.getRank() != *generate.getRank())
+    return worker.emitOpError("is the draft at ")
+           << worker.getRankAttr() << ", but the head is at "
+           << generate.getRankAttr();
+  return success();
 }
 
 static LogicalResult verifyProgram(ModuleOp module) {
@@ -160,16 +201,13 @@ static LogicalResult verifyProgram(ModuleOp module) {
   if (!generate.getRank() || !generate.getLaunch().getVia() ||
       (speculate && !speculate.getVia()))
     return generate.emitOpError("needs a rank and channels in phase program");
-  int64_t index = 0;
-  for (auto rank : module.getOps<RankOp>()) {
-    if (static_cast<int64_t>(rank.getIndex()) != index)
-      return rank.emitOpError()
-             << "has the index " << rank.getIndex() << ", expected " << index;
-    if (index == 0 && rank.getSymName() != *generate.getRank())
-      return generate.emitOpError("is not at the first rank");
-    ++index;
-  }
-  if (failed(verifyMembers<WorkerOp>(module)))
+  llvm::StringSet<> used;
+  used.insert(*generate.getRank());
+  for (auto worker : module.getOps<WorkerOp>())
+    used.insert(worker.getRank());
+  if (failed(verifyRanks(module, generate, *generate.getRank(), used)) ||
+      failed(verifyMembers<WorkerOp>(module)) ||
+      failed(verifyDraft(module, generate)))
     return failure();
   return verifyChannels(module);
 }
@@ -195,6 +233,15 @@ static LogicalResult verifyKernels(ModuleOp module) {
           plan.getDraftAttr() != name)
         return program.emitOpError("has no place in the sluice.plan");
     }
+  for (auto plan : module.getOps<PlanOp>()) {
+    llvm::StringSet<> used;
+    used.insert(plan.getHead());
+    for (auto program : module.getOps<ProgramOp>())
+      if (program.getRank())
+        used.insert(*program.getRank());
+    if (failed(verifyRanks(module, plan, plan.getHead(), used)))
+      return failure();
+  }
   return verifyTokenizers(module, 1);
 }
 

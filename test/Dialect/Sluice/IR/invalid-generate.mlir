@@ -53,7 +53,7 @@ sluice.model @draft(%batch: !sluice.batch) attributes {architecture = "llama",
   sluice.return %h : tensor<?x8xf32>
 }
 // generate_c3
-// expected-error @+1 {{must hold one sluice.launch, one sluice.verify, one sluice.commit and at most one sluice.speculate}}
+// expected-error @+1 {{must hold one sluice.launch, one sluice.verify, one sluice.commit, one sluice.emit and at most one sluice.speculate}}
 sluice.generate @generate target(@main) {
   %run = sluice.launch @main : !sluice.run
   %run2 = sluice.launch @main : !sluice.run
@@ -728,5 +728,93 @@ sluice.generate @generate target(@main) {
 func.func @f() {
   // end_c1
   // expected-error @+1 {{expects parent op 'sluice.generate'}}
+  sluice.end
+}
+
+// -----
+
+sluice.stage @s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %h = "test.rows"() : () -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// generate_c3: nothing is given to the user
+// expected-error @+1 {{must hold one sluice.launch, one sluice.verify, one sluice.commit, one sluice.emit and at most one sluice.speculate}}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.end
+}
+
+// -----
+
+sluice.stage @s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %h = "test.rows"() : () -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  // generate_c5
+  // expected-error @+1 {{stands before sluice.commit}}
+  sluice.emit %n
+  sluice.commit %run, %n
+  sluice.end
+}
+
+// -----
+
+sluice.stage @s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %h = "test.rows"() : () -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// generate_c6
+// expected-error @+1 {{must take no arguments}}
+sluice.generate @generate target(@main) {
+^bb0(%x: i32):
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.stage @s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %h = "test.rows"() : () -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+sluice.model @draft(%batch: !sluice.batch) attributes {architecture = "llama",
+    model_name = "d", vocab_size = 8, context_length = 4} {
+  %h = "test.rows"() : () -> tensor<?x8xf32>
+  sluice.return %h : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  // speculate_c4: behind it, which is found before what dominates what
+  // expected-error @+1 {{stands before the guesses that it decides on}}
+  sluice.commit %run, %n
+  // expected-note @+1 {{sluice.speculate}}
+  %guesses = sluice.speculate draft(@draft) behind(%run) placement(own)
+    depth 4 width 1 : !sluice.guesses
+  %n = sluice.verify %run, %guesses : index
+  sluice.emit %n
   sluice.end
 }

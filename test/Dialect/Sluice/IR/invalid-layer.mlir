@@ -193,3 +193,16 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
   }
   sluice.return %y : tensor<?x8xf32>
 }
+
+// -----
+
+sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
+    model_name = "m", vocab_size = 8, context_length = 4} {
+  %h = "test.rows"() : () -> tensor<?x8xf32>
+  // layer_c9
+  // expected-error @+1 {{has the number -1}}
+  %y = sluice.layer -1 (%x = %h) : tensor<?x8xf32> {
+    sluice.yield %x : tensor<?x8xf32>
+  }
+  sluice.return %y : tensor<?x8xf32>
+}

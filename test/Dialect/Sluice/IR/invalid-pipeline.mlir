@@ -147,10 +147,36 @@ sluice.stage @s0 on(#sluice.place<node = "n0", device = 0>)
   sluice.forward %h : tensor<?x8xf32>
 }
 // pipeline_c2
-// expected-error @+1 {{vocab_size, context_length and max_latency_us must be positive}}
+// expected-error @+1 {{vocab_size and context_length must be positive}}
+sluice.pipeline @main stages [@s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 0}
+
+// -----
+
+sluice.stage @s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %h = "test.rows"() : () -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+// pipeline_c2: latency
+// expected-error @+1 {{max_latency_us must be 1 to 86400000000, got 0}}
 sluice.pipeline @main stages [@s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4, max_latency_us = 0}
+
+// -----
+
+sluice.stage @s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %h = "test.rows"() : () -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+// pipeline_c2: more than a day
+// expected-error @+1 {{max_latency_us must be 1 to 86400000000, got 99999999999}}
+sluice.pipeline @main stages [@s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4, max_latency_us = 99999999999}
 
 // -----
 

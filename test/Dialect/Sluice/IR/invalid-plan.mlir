@@ -415,5 +415,5 @@ sluice.program @d step @d_step cpu avx2 {
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
 // plan_c5: latency
-// expected-error @+1 {{max_latency_us must be positive}}
+// expected-error @+1 {{max_latency_us must be 1 to 86400000000, got 0}}
 sluice.plan head(@r0) stages [@a, @b] {max_latency_us = 0 : i64}

@@ -121,6 +121,20 @@ sluice.worker @w at(@r1) attributes {step_rows = -4 : i64} {
 
 // -----
 
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+sluice.channel @c from @r0 to @r1 capacity 1 : !sluice.frame<rows, tensor<?x8xf32>>
+sluice.channel @d from @r1 to @r0 capacity 1 : !sluice.frame<rows, tensor<?x8xf32>>
+// worker_c6
+// expected-error @+1 {{must take no arguments: rows come in by sluice.receive}}
+sluice.worker @w at(@r1) {
+^bb0(%x: tensor<?x8xf32>):
+  %b, %h = sluice.receive @c : tensor<?x8xf32>
+  sluice.send @d %b, %x : tensor<?x8xf32>
+}
+
+// -----
+
 func.func @f() {
   // receive_c1
   // expected-error @+1 {{expects parent op 'sluice.worker'}}

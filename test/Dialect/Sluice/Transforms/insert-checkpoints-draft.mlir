@@ -3,13 +3,15 @@
 // The draft gets checkpoints as the stages do, and the times of its steps.
 
 // CHECK-LABEL: sluice.model @draft
-// CHECK: checkpoint
-// CHECK: columns 32 to 64
+// CHECK: columns 0 to 16
+// CHECK-NEXT: checkpoint
+// CHECK: columns 16 to 48
+// CHECK: columns 48 to 64
 // CHECK: %[[LOGITS:.*]] = concat
 // CHECK: return %[[LOGITS]]
 // CHECK: speculate draft(@draft)
 // CHECK-SAME: costs = array<i64: 4{{[0-9]+}}, {{.*}}>
-// CHECK-SAME: step_rows = 2
+// CHECK-SAME: step_rows = 3
 
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
     "n0" = #dlti.target_device_spec<

@@ -1,10 +1,13 @@
-// RUN: sluice-opt %s --sluice-insert-checkpoints="max-latency-us=3200" --sluice-verify-phase=phase=pipeline | FileCheck %s
-// RUN: sluice-opt %s --sluice-insert-checkpoints="max-latency-us=3200" --remarks-filter="sluice-insert-ch.*" 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sluice-opt %s --sluice-insert-checkpoints="max-latency-us=3200 rows=2" --sluice-verify-phase=phase=pipeline | FileCheck %s
+// RUN: sluice-opt %s --sluice-insert-checkpoints="max-latency-us=3200 rows=2" --remarks-filter="sluice-insert-ch.*" 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sluice-opt %s --sluice-insert-checkpoints="max-latency-us=3200" --remarks-filter="sluice-insert-ch.*" 2>&1 | FileCheck %s --check-prefix=DEFAULT
 // RUN: sluice-opt %s --sluice-insert-checkpoints="max-latency-us=0 rows=64" | FileCheck %s --check-prefix=NONE
 // RUN: sluice-opt %s --sluice-insert-checkpoints="max-latency-us=100000" | FileCheck %s --check-prefix=LONG
 // RUN: sluice-opt %s --sluice-insert-checkpoints="max-latency-us=600" --remarks-filter="sluice-insert-ch.*" 2>&1 | FileCheck %s --check-prefix=SHORT
 // RUN: not sluice-opt %s --sluice-insert-checkpoints="rows=0" 2>&1 | FileCheck %s --check-prefix=OPTIONS
+// RUN: not sluice-opt %s --sluice-insert-checkpoints="rows=9223372036854775807" 2>&1 | FileCheck %s --check-prefix=OPTIONS
 // RUN: not sluice-opt %s --sluice-insert-checkpoints="max-latency-us=-1" 2>&1 | FileCheck %s --check-prefix=OPTIONS
+// RUN: not sluice-opt %s --sluice-insert-checkpoints="max-latency-us=9223372036854775807" 2>&1 | FileCheck %s --check-prefix=OPTIONS
 
 // On a device of 1 MB/s and 1 MFLOP/s a product of 16 by 16 takes 1.28 ms for
 // two rows. Stretches end as late as can be: before the
@@ -39,6 +42,11 @@
 // REMARK: [Passed] checkpoints | Category:sluice-insert-checkpoints | checkpoints=1, in=main.s0, longest-stretch="2.82 ms", products-split=0, rows=2
 // REMARK: [Passed] checkpoints | Category:sluice-insert-checkpoints | checkpoints=2, in=main.s1, longest-stretch="2.82 ms", products-split=1, rows=2
 
+// A row costs least in long steps; with five rows sixteen columns, which cannot
+// be cut, would be too long.
+// DEFAULT: in=main.s0, longest-stretch="3.07 ms", products-split=0, rows=4, step-rows=4
+// DEFAULT: in=main.s1, longest-stretch="3.17 ms", products-split=1, rows=3, step-rows=3
+
 // NONE: step_rows = 64
 // NONE-NOT: checkpoint
 // NONE-NOT: columns
@@ -49,10 +57,11 @@
 // LONG-NOT: checkpoint
 // LONG: max_latency_us = 100000
 
-// OPTIONS: error: max-latency-us and context must not be negative, and rows be positive
+// OPTIONS: error: max-latency-us must be 0 to 86400000000, rows 1 to 65536, and context not negative
 
 // A product of sixteen columns cannot be cut further.
 // SHORT: [Missed] too-long | Category:sluice-insert-checkpoints | Remark="sluice.linear takes longer than max-latency-us and cannot be cut"
+// SHORT: warning: max-latency-us=600 cannot be kept in @main.s0: its longest stretch takes {{.*}} ms, most of it in 'sluice.linear'
 
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
     "n0" = #dlti.target_device_spec<

@@ -5,7 +5,7 @@
 // Drafts whose tokens are not the target's: the first difference is named.
 
 // NONE: there is no sluice.model @other
-// DEPTH: 'sluice.speculate' op depth must be 1 to 1024 and width 1 to 64, got 0 and 4
+// DEPTH: 'sluice.speculate' op depth must be 1 to 1024 and width 1 to 64, got 0 and 8
 
 sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
@@ -315,4 +315,146 @@ sluice.generate @generate target(@main) {
 
 // expected-error @+1 {{expected one sluice.generate, found 0}}
 module {
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.file @f1 path "INPUTS/merged-tokenizer/tokenizer.json"
+  size 297 identity "1933c028b567c360"
+sluice.file @f2 path "INPUTS/unmerged-tokenizer/tokenizer.json"
+  size 285 identity "d61145cafe526fd7"
+sluice.tokenizer @tokenizer from @f1 source tokenizer_json
+sluice.tokenizer @draft.tokenizer from @f2 source tokenizer_json
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// expected-error @+1 {{draft: the tokenizer has 0 of the kind 'merge', the target's 1}}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %logits : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.file @f1 path "INPUTS/tokenizer/tokenizer.json"
+  size 284 identity "47db5fd62c81389b"
+sluice.file @f2 path "INPUTS/lowercase-tokenizer/tokenizer.json"
+  size 306 identity "04c4a281c2d4b26b"
+sluice.tokenizer @tokenizer from @f1 source tokenizer_json
+sluice.tokenizer @draft.tokenizer from @f2 source tokenizer_json
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// expected-error @+1 {{draft: the tokenizer has 1 of the kind 'normalizer step', the target's 0}}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %logits : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.file @f1 path "INPUTS/tokenizer/tokenizer.json"
+  size 284 identity "47db5fd62c81389b"
+sluice.file @f2 path "INPUTS/ignoring-tokenizer/tokenizer.json"
+  size 309 identity "5089465b40ac4b5c"
+sluice.tokenizer @tokenizer from @f1 source tokenizer_json
+sluice.tokenizer @draft.tokenizer from @f2 source tokenizer_json
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// expected-error @+1 {{draft: the tokenizer's ignore_merges is set, unlike the target's}}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %logits : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+// expected-error @+1 {{has its checkpoints already, which come after the draft}}
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> attributes {step_rows = 4 : i64} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+sluice.model @draft(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %logits = sluice.linear %h, %table
+    : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %logits : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
 }

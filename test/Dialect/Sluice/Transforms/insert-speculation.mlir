@@ -6,7 +6,7 @@
 // certain run; verification takes its guesses. Its tokenizer has done its work
 // and goes, with the file that only it was in.
 
-// REMARK: [Passed] draft | Category:sluice-insert-speculation | depth=32, placement=own, tokens-compared=8, width=4
+// REMARK: [Passed] draft | Category:sluice-insert-speculation | depth=32, placement=own, tokens-compared=8, width=8
 
 sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
@@ -42,7 +42,7 @@ sluice.model @draft(%batch: !sluice.batch) attributes {
 // CHECK-LABEL: sluice.generate @generate target(@main) {
 sluice.generate @generate target(@main) {
   // CHECK-NEXT: %[[LAUNCHED:.*]] = launch @main : !sluice.run
-  // OWN-NEXT: %[[GUESSES:.*]] = speculate draft(@draft) behind(%[[LAUNCHED]]) placement(own) depth 32 width 4 : !sluice.guesses
+  // OWN-NEXT: %[[GUESSES:.*]] = speculate draft(@draft) behind(%[[LAUNCHED]]) placement(own) depth 32 width 8 : !sluice.guesses
   // HEAD-NEXT: %[[GUESSES:.*]] = speculate draft(@draft) behind(%[[LAUNCHED]]) placement(head) depth 8 width 1 : !sluice.guesses
   // CHECK-NEXT: %[[N:.*]] = verify %[[LAUNCHED]], %[[GUESSES]] : index
   // CHECK-NEXT: commit %[[LAUNCHED]], %[[N]]

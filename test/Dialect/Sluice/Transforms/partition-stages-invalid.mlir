@@ -1,4 +1,4 @@
-// RUN: not sluice-opt %s --sluice-partition-stages="cluster=%S/Inputs/tiny.yaml" 2>&1 | FileCheck %s --check-prefix=MEMORY
+// RUN: not sluice-opt %s --sluice-partition-stages="cluster=%S/Inputs/tiny.yaml placement=head" 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not sluice-opt %s --sluice-partition-stages="stages=6" 2>&1 | FileCheck %s --check-prefix=LAYERS
 // RUN: not sluice-opt %s --sluice-partition-stages="cluster=%S/Inputs/small.yaml stages=4" 2>&1 | FileCheck %s --check-prefix=DEVICES
 // RUN: not sluice-opt %s --sluice-partition-stages="stages=-1" 2>&1 | FileCheck %s --check-prefix=NEGATIVE

@@ -107,3 +107,63 @@ sluice.generate @generate target(@main) on(#sluice.place<node = "head", device =
 // expected-error @+1 {{expected one sluice.generate that is not at a rank}}
 module {
 }
+
+// -----
+
+// Stages that are workers already.
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.rank @r index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.channel @c from @r to @r capacity 1 : !sluice.frame<rows>
+sluice.channel @d from @r to @r capacity 1 : !sluice.frame<tokens>
+sluice.worker @main.s0 at(@r) {
+  %b = sluice.receive @c
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %b, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.send @d %b, %h : tensor<?x8xf32>
+}
+// expected-error @+1 {{has @main.s0, which is no sluice.stage}}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+// A draft that is cut.
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+sluice.stage @draft.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @draft stages [@draft.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  // expected-error @+1 {{has a draft that is no sluice.model}}
+  %guesses = sluice.speculate draft(@draft) behind(%run) placement(own)
+    depth 4 width 1 : !sluice.guesses
+  %n = sluice.verify %run, %guesses : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}

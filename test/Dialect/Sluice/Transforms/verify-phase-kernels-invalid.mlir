@@ -86,3 +86,41 @@ sluice.program @b step @b_step cpu avx2 {
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
 sluice.plan head(@r0) stages [@a]
+
+// -----
+
+func.func private @a_step()
+// expected-error @+1 {{has the index 7, expected 0}}
+sluice.rank @r0 index 7 on(#sluice.place<node = "n0", device = 0>)
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+sluice.plan head(@r0) stages [@a]
+
+// -----
+
+func.func private @a_step()
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+// expected-error @+1 {{has the index 0, expected 1}}
+sluice.rank @r1 index 0 on(#sluice.place<node = "n1", device = 0>)
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+sluice.plan head(@r0) stages [@a]
+
+// -----
+
+func.func private @a_step()
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+// expected-error @+1 {{has no role: nothing is at it}}
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0}
+sluice.plan head(@r0) stages [@a]

@@ -61,6 +61,7 @@ def Sluice_LayerOp : Sluice_Op<"layer", [
       and one value for each row and layer.
     - (C7) the result has the input's type.
     - (C8) a layer that holds a `sluice.checkpoint` yields the batch.
+    - (C9) its number is not negative.
   }];
   let arguments = (ins I64Attr:$index, Sluice_Rows:$input);
   let results = (outs Sluice_Rows:$result,

@@ -20,6 +20,14 @@
 
 namespace sluice::ir {
 
+/// The longest tree of guesses, and the most guesses for one row's next token.
+constexpr int64_t maxGuessDepth = 1024, maxGuessWidth = 64;
+/// The longest that a stretch between checkpoints may be allowed: a day, in
+/// microseconds.
+constexpr int64_t maxLatencyMicros = 86'400'000'000;
+/// Products are cut where the columns of micro-kernels' panels end.
+constexpr int64_t columnUnit = 16;
+
 /// What ops have effects on. Rejected guesses are undone in the cache, and rows
 /// in flight that died are dropped; what the user has seen cannot be undone.
 struct CacheResource : mlir::SideEffects::Resource::Base<CacheResource> {

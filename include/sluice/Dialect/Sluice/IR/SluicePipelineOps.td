@@ -29,9 +29,9 @@ def Sluice_StageOp : Sluice_Op<"stage", [
 
     `costs`, where given, are the nanoseconds that a step is predicted to take,
     one for each row count of `StepTimes::rowCounts`
-    (`runtime/core/Speculation.h`). `step_rows`, where given, is the most rows
-    of a step with which no stretch between two checkpoints takes longer than it
-    may.
+    (`runtime/core/Speculation.h`). `step_rows`, where given, is how many rows
+    of prompts a step has at most, so that no stretch between two checkpoints
+    takes longer than it may. Guesses that join can make a step wider.
 
     ```mlir
     sluice.stage @main.s1 on(#sluice.place<node = "n0", device = 0>)
@@ -151,7 +151,10 @@ def Sluice_PipelineOp : Sluice_Op<"pipeline", [
   let description = [{
     Stands for a `sluice.model` that was cut into stages, or into what became of
     them, `sluice.worker`s. The attributes are the model's. `max_latency_us`,
-    where given, is the longest that any stretch between two checkpoints takes.
+    where given, is the limit that was asked for: the longest that a stretch
+    between two checkpoints may take by the cost model. An op that takes longer
+    by itself and cannot be cut exceeds it, and `--sluice-insert-checkpoints`
+    warns of that.
 
     ```mlir
     sluice.pipeline @main stages [@main.s0, @main.s1] attributes {
@@ -163,8 +166,8 @@ def Sluice_PipelineOp : Sluice_Op<"pipeline", [
     Constraints:
     - (C1) it has stages, each a `sluice.stage` or each a `sluice.worker`, none
       of them twice.
-    - (C2) `vocab_size` and `context_length` are positive, `max_latency_us` too
-      where given.
+    - (C2) `vocab_size` and `context_length` are positive; `max_latency_us`,
+      where given, is 1 to 86400000000, a day.
     - (C3) every token of `eos_tokens` is in the vocabulary.
     - (C4) the stages' layers are numbered 0, 1, 2, ... in order.
     - (C5) the first stage takes no rows; each other takes rows of the type that
@@ -215,8 +218,10 @@ def Sluice_GenerateOp : Sluice_Op<"generate", [
     - (C1) `target` names a `sluice.pipeline`.
     - (C2) it ends with `sluice.end`.
     - (C3) it holds one `sluice.launch`, one `sluice.verify`, one
-      `sluice.commit` and at most one `sluice.speculate`.
+      `sluice.commit`, one `sluice.emit` and at most one `sluice.speculate`.
     - (C4) `at`, where given, names a `sluice.rank`.
+    - (C5) `sluice.emit` stands behind `sluice.commit`.
+    - (C6) its region takes no arguments.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$target,
                        OptionalAttr<Sluice_PlaceAttr>:$place,
@@ -312,7 +317,7 @@ def Sluice_SpeculateOp : Sluice_Op<"speculate", [
       `sluice.pipeline`, with the vocabulary of the run's pipeline.
     - (C3) `depth` is 1 to 1024, `width` 1 to 64.
     - (C4) a `sluice.verify` in the same block takes the guesses, and a
-      `sluice.commit` its count.
+      `sluice.commit` behind it its count.
     - (C5) between it and that `sluice.commit` no op has an effect on anything
       but caches and runs.
     - (C6) `via` and `results` are both given, or neither.

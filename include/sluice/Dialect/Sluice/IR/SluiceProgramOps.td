@@ -185,8 +185,8 @@ def Sluice_PlanOp : Sluice_Op<"plan", [
       one vocabulary, context and hidden size.
     - (C4) `draft`, where given, names a `sluice.program` at the head's rank
       with embedding and output and the stages' vocabulary.
-    - (C5) `depth` and `width` are as in `sluice.speculate`, `max_latency_us` is
-      positive.
+    - (C5) `depth` and `width` are as in `sluice.speculate`, `max_latency_us`
+      as in `sluice.pipeline`.
   }];
   let arguments = (ins FlatSymbolRefAttr:$head,
                        TypedArrayAttrBase<FlatSymbolRefAttr,

@@ -87,6 +87,7 @@ def Sluice_WorkerOp : Sluice_Op<"worker", [
     - (C3) layers are numbered consecutively.
     - (C4) `costs` are as many as the row counts, positive, and never fall.
     - (C5) `step_rows` is positive.
+    - (C6) its region takes no arguments: rows come in by `sluice.receive`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$rank,
                        OptionalAttr<DenseI64ArrayAttr>:$costs,

@@ -22,12 +22,14 @@ def VerifyPhase : Pass<"sluice-verify-phase", "::mlir::ModuleOp"> {
     - `pipeline`: one `sluice.generate`, and the `sluice.pipeline` it launches
       with its stages. A `sluice.model` is the draft. One tokenizer at most.
     - `program`: the same as `sluice.rank`s, `sluice.channel`s and
-      `sluice.worker`s; the draft is a `sluice.pipeline` of one worker. Each
-      channel has one end that sends and one that receives; they lead from the
-      head through the stages in order and back; and nobody waits in a cycle.
+      `sluice.worker`s; the draft is a `sluice.pipeline` of one worker at the
+      head's rank. Ranks are numbered 0, 1, 2, ... in order, the head is at the
+      first, and something is at each. Each channel has one end that sends and
+      one that receives; they lead from the head through the stages in order and
+      back; and nobody waits in a cycle.
     - `kernels`: `sluice.program`s and, where there are several, the
-      `sluice.plan` that names them, with ranks and channels, files, weights and
-      tokenizer, and code in the dialects `arith`, `func`, `llvm`, `math`,
+      `sluice.plan` that names them, with channels and with ranks as in
+      `program`, files, weights and tokenizer, and code in the dialects `arith`, `func`, `llvm`, `math`,
       `memref`, `scf` and `vector`, with `sluice.view` between them. No other
       op of the dialect `sluice`.
 
@@ -62,9 +64,13 @@ def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
     costed by what the ops' `CostInterface` reports on a device's bandwidth and
     FLOP/s, links by their bandwidth and latency; the embedding counts for the
     first stage, the output layer for the last. A stage's weights and the cache
-    of its layers, for the whole context, fit its device; a draft (a second
-    `sluice.model`) has to fit the node that is kept for it, or the first
-    stage's beside the stage. Devices are used in the order of the description.
+    of its layers, for the whole context, fit its device. So does a draft, the
+    second `sluice.model` where there is one: with `placement=own` the node that
+    is kept for it, with `placement=head` the first stage's beside the stage.
+    The head is with the draft, or without one with the first stage; there must
+    be ways from it to the first stage and from the last one back. Devices are
+    used in the order of the description. The simulator and emulated runs place
+    a pipeline in the same way (`runtime/cluster/PipelinePlan.h`).
 
     How many stages there are, where `stages` does not say, is what a single
     request is served fastest with: by the planning model (R + 1) / (trip + R
@@ -76,8 +82,12 @@ def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
     its predicted `costs`. Why a cut is where it is, is said in a remark
     (category `sluice-partition-stages`).
 
+    Devices of kind `cuda` are planned with, but there is no code for GPUs as
+    yet, which is a warning.
+
     Errors: too little memory, with what is missing; fewer layers or devices
-    than stages; a description that cannot be read.
+    than stages; no node for the draft; a third model; symbols that have the
+    names of stages already; a description that cannot be read.
 
     ```mlir
     sluice.model @main(%batch: !sluice.batch) {...} {
@@ -126,6 +136,14 @@ def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
            "context at most">,
     Option<"acceptance", "acceptance", "double", "0.8",
            "The chance that a guess of the draft comes true">,
+    Option<"placement", "placement", "::sluice::ir::Placement",
+           "::sluice::ir::Placement::Own",
+           "Where the draft will run, as in insert-speculation",
+           [{::llvm::cl::values(
+             clEnumValN(::sluice::ir::Placement::Own, "own",
+                        "on the node that is kept for it, with the head"),
+             clEnumValN(::sluice::ir::Placement::Head, "head",
+                        "on the first stage's rank, with the head"))}]>,
     Option<"target", "target", "std::string", "\"main\"",
            "The name of the sluice.model that is cut">
   ];
@@ -145,17 +163,20 @@ def InsertCheckpoints : Pass<"sluice-insert-checkpoints", "::mlir::ModuleOp"> {
     PipeInfer's early inference cancellation, arXiv 2407.11798, section III.
 
     It goes through a stage's ops in the order of their execution, into layers,
-    and ends a stretch before the op that would make it too long: as late as can
-    be, so that there are no more than needed and none can be spared. A matrix
+    and ends a stretch before the op that would make it too long. A matrix
     product that is too long by itself is computed in columns, with checkpoints
-    between; their bits are those of the whole product. What else is too long by
-    itself is said in a remark.
+    between; their bits are those of the whole product. Each stretch goes as far
+    as it can, so these are the fewest checkpoints with which only such products
+    are split. (Splitting others as well could save some, for more kernels.)
+    What else is too long by itself is said in a remark, and a warning says how
+    long the longest stretch is then.
 
-    Stretches are measured with as many rows as put the weights to full use, at
-    most `rows`: the fewest for which what rows add to a step takes as long as
-    reading its weights. So a prompt can be computed in steps of so many rows
-    and lose next to nothing. `step_rows` says how many rows a step can have at
-    most before a stretch takes too long; the head cuts prompts by it.
+    Stretches are measured with as many rows as a prompt needs to be computed at
+    full speed: the fewest with which a row takes at most 5 % longer than with
+    any number up to `rows`. Where something that cannot be split, such as
+    attention, would be too long for so many rows, it is fewer. `step_rows` says
+    how many rows a step can have before a stretch takes too long; the head cuts
+    prompts by it. Guesses that join can make a step wider.
 
     With `max-latency-us=0` nothing is inserted and `step_rows` is `rows`. A
     draft's `costs` are set as well. How many checkpoints a stage got is said in
@@ -176,8 +197,9 @@ def InsertCheckpoints : Pass<"sluice-insert-checkpoints", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"maxLatency", "max-latency-us", "int64_t", "500",
-           "The longest that a stretch may take, in microseconds; 0: no limit">,
-    Option<"rows", "rows", "int64_t", "512", "Rows of a step at most">,
+           "The longest that a stretch may take, in microseconds, a day at "
+           "most; 0: no limit">,
+    Option<"rows", "rows", "int64_t", "512", "Rows of a step, 65536 at most">,
     Option<"context", "context", "int64_t", "1024",
            "Positions that a row attends to in predicted times, the model's "
            "context at most">
@@ -201,11 +223,16 @@ def InsertSpeculation : Pass<"sluice-insert-speculation", "::mlir::ModuleOp"> {
     2407.11798.
 
     Verification compares token ids, so draft and target must mean the same by
-    them. The pass refuses a draft whose vocabulary or tokenizer differs and
-    names the first difference. It then drops the draft's tokenizer, the one
-    whose name begins with the draft's and a dot. Where the draft's context is
-    shorter than the target's, positions beyond it are not guessed, which is a
-    warning.
+    them. The pass refuses a draft whose vocabulary or tokenizer differs (tokens,
+    merges, what is done to text before and after, flags) and names the first
+    difference. It then drops the draft's tokenizer, the one whose name begins
+    with the draft's and a dot. Where the draft's context is shorter than the
+    target's, positions beyond it are not guessed, which is a warning.
+
+    It stands between `--sluice-partition-stages`, with the same `placement`,
+    and `--sluice-insert-checkpoints`, which puts checkpoints into the draft as
+    well: stages that were cut for another placement, or that have their
+    checkpoints already, are refused.
 
     ```mlir
     %run = sluice.launch @main : !sluice.run
@@ -218,7 +245,7 @@ def InsertSpeculation : Pass<"sluice-insert-speculation", "::mlir::ModuleOp"> {
     ```mlir
     %run = sluice.launch @main : !sluice.run
     %guesses = sluice.speculate draft(@draft) behind(%run) placement(own)
-      depth 32 width 4 : !sluice.guesses
+      depth 32 width 8 : !sluice.guesses
     %n = sluice.verify %run, %guesses : index
     sluice.commit %run, %n
     ```
@@ -235,7 +262,7 @@ def InsertSpeculation : Pass<"sluice-insert-speculation", "::mlir::ModuleOp"> {
                         "on the first stage's rank, with the head"))}]>,
     Option<"depth", "depth", "int64_t", "32",
            "Guesses on a path beyond the last known token, at most">,
-    Option<"width", "width", "int64_t", "4",
+    Option<"width", "width", "int64_t", "8",
            "Guesses for one row's next token, at most">
   ];
   let statistics = [

@@ -1,0 +1,113 @@
+//===- TokenizerDifference.cpp - what two tokenizers differ in ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TokenizerDifference.h"
+
+#include "sluice/Import/Support/Quote.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace sluice;
+using namespace sluice::text;
+
+//===----------------------------------------------------------------------===//
+// What matters of each part, to compare
+//===----------------------------------------------------------------------===//
+
+static auto key(const Merge &m) { return std::tie(m.left, m.right, m.result); }
+
+static auto key(const NormalizerStep &s) {
+  return std::tie(s.kind, s.pattern, s.content, s.left, s.right);
+}
+
+static auto key(const PreTokenizerStep &s) {
+  return std::tie(s.kind, s.pattern, s.behavior, s.scheme, s.invert, s.flag,
+                  s.prefixSpace);
+}
+
+static auto key(const DecoderStep &s) {
+  return std::tie(s.kind, s.pattern, s.content, s.scheme, s.start, s.stop);
+}
+
+static auto key(const AddedToken &t) {
+  return std::tie(t.id, t.special, t.singleWord, t.lstrip, t.rstrip,
+                  t.normalized);
+}
+
+//===----------------------------------------------------------------------===//
+// Differences
+//===----------------------------------------------------------------------===//
+
+static std::string number(size_t value) { return std::to_string(value); }
+
+static std::string compareTokens(const TokenizerSpec &draft,
+                                 const TokenizerSpec &target) {
+  const auto &guessed = draft.tokens, &known = target.tokens;
+  for (size_t id = 0; id < std::min(guessed.size(), known.size()); ++id)
+    if (guessed[id].text != known[id].text)
+      return "token " + number(id) + " is " + quote(guessed[id].text) +
+             ", the target's is " + quote(known[id].text);
+  if (guessed.size() != known.size())
+    return "the tokenizer has " + number(guessed.size()) +
+           " tokens, the target's " + number(known.size());
+  for (size_t id = 0; id < known.size(); ++id) {
+    std::string token = "token " + number(id) + ", " + quote(known[id].text);
+    if (guessed[id].type != known[id].type)
+      return token + ", is of another type than the target's";
+    // A GGUF file has them in single precision.
+    if (draft.kind != ModelKind::BPE &&
+        float(guessed[id].score) != float(known[id].score))
+      return token + ", has the score " + std::to_string(guessed[id].score) +
+             ", the target's " + std::to_string(known[id].score);
+  }
+  return "";
+}
+
+/// Compares lists whose order matters.
+template <typename T>
+static std::string compareLists(const std::vector<T> &draft,
+                                const std::vector<T> &target,
+                                const std::string &what) {
+  for (size_t i = 0; i < std::min(draft.size(), target.size()); ++i)
+    if (key(draft[i]) != key(target[i]))
+      return what + " " + number(i) + " is not the target's";
+  if (draft.size() != target.size())
+    return "the tokenizer has " + number(draft.size()) + " of the kind '" +
+           what + "', the target's " + number(target.size());
+  return "";
+}
+
+std::string sluice::findDifference(const TokenizerSpec &draft,
+                                   const TokenizerSpec &target) {
+  if (std::string found = compareTokens(draft, target); !found.empty())
+    return found;
+  if (draft.kind != target.kind)
+    return "the tokenizer is of another kind than the target's";
+  for (const std::string &found :
+       {compareLists(draft.merges, target.merges, "merge"),
+        compareLists(draft.normalizer, target.normalizer, "normalizer step"),
+        compareLists(draft.preTokenizer, target.preTokenizer,
+                     "pre-tokenizer step"),
+        compareLists(draft.decoder, target.decoder, "decoder step"),
+        compareLists(draft.addedTokens, target.addedTokens, "added token")})
+    if (!found.empty())
+      return found;
+  if (draft.prefix != target.prefix || draft.suffix != target.suffix)
+    return "the tokenizer puts other tokens around a text than the target's";
+  if (draft.unknown != target.unknown)
+    return "the tokenizer has another token for what it does not know than "
+           "the target's";
+  for (auto [name, flag] :
+       {std::pair("byte_fallback", &TokenizerSpec::byteFallback),
+        std::pair("fuse_unk", &TokenizerSpec::fuseUnknown),
+        std::pair("ignore_merges", &TokenizerSpec::ignoreMerges)})
+    if (draft.*flag != target.*flag)
+      return std::string("the tokenizer's ") + name + " is " +
+             (draft.*flag ? "set" : "not set") + ", unlike the target's";
+  return "";
+}

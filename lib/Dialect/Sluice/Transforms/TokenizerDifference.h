@@ -1,0 +1,26 @@
+//===- TokenizerDifference.h - what two tokenizers differ in --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_LIB_DIALECT_SLUICE_TRANSFORMS_TOKENIZERDIFFERENCE_H
+#define SLUICE_LIB_DIALECT_SLUICE_TRANSFORMS_TOKENIZERDIFFERENCE_H
+
+#include "runtime/text/TokenizerSpec.h"
+
+#include <string>
+
+namespace sluice {
+
+/// The first thing in which a draft's tokenizer makes other ids of a text, or
+/// another text of ids, than the target's; empty where there is none. What only
+/// the target's decides is not compared: chat template, and which tokens begin
+/// and end a text.
+std::string findDifference(const text::TokenizerSpec &draft,
+                           const text::TokenizerSpec &target);
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_DIALECT_SLUICE_TRANSFORMS_TOKENIZERDIFFERENCE_H

@@ -1,0 +1,95 @@
+//===- PipelinePlan.cpp - where a target's stages and its draft go --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cluster/PipelinePlan.h"
+
+#include "runtime/cluster/Units.h"
+
+using namespace sluice;
+using namespace sluice::cluster;
+
+std::vector<Place> PipelinePlan::ranks() const {
+  std::vector<Place> places;
+  if (ownRank)
+    places.push_back(*ownRank);
+  for (const StagePlan &stage : partition.stages)
+    places.push_back(stage.place);
+  return places;
+}
+
+std::optional<double> cluster::linksSeconds(const Cluster &cluster, Place head,
+                                            const std::vector<Place> &stages,
+                                            int64_t rowBytes) {
+  double sum = 0;
+  bool connected = true;
+  auto send = [&](Place from, Place to, int64_t bytes) {
+    if (std::optional<Link> link = cluster.link(from, to))
+      sum += linkSeconds(*link, bytes);
+    else
+      connected = false;
+  };
+  // A head beside a stage tells it without a message.
+  if (head != stages.front())
+    send(head, stages.front(), headMessageBytes);
+  for (size_t s = 1; s < stages.size(); ++s)
+    send(stages[s - 1], stages[s], rowBytes);
+  if (head != stages.back())
+    send(stages.back(), head, headMessageBytes);
+  return connected ? std::optional(sum) : std::nullopt;
+}
+
+/// The node that is kept for the draft; it has room for `bytes`.
+static Expected<Place> placeDraft(const Cluster &cluster, int64_t bytes) {
+  std::optional<Place> place = cluster.draftPlace();
+  if (!place)
+    return failure("no node is marked 'draft: true', and the draft is to have "
+                   "a rank of its own");
+  uint64_t has = cluster.device(*place).memoryBytes;
+  if (uint64_t(bytes) <= has)
+    return *place;
+  return failure("the draft needs ", formatBytes(double(bytes)), ", node '",
+                 cluster.placeName(*place), "' has ", formatBytes(double(has)),
+                 ": ", formatBytes(double(bytes) - double(has)), " too little");
+}
+
+Expected<PipelinePlan>
+cluster::planPipeline(const ModelCost &target, const ModelCost *draft,
+                      const Cluster &cluster,
+                      const PipelinePlanOptions &options) {
+  PartitionOptions wanted;
+  if (options.stages > 0)
+    wanted.minStages = wanted.maxStages = options.stages;
+  wanted.context = options.context;
+  wanted.cachePositions = options.cachePositions;
+  wanted.acceptance = draft ? options.acceptance : 0;
+  wanted.activationBytes = options.activationBytes;
+
+  PipelinePlan plan;
+  ModelCost whole = target;
+  int64_t draftBytes = draft ? stageMemoryBytes(*draft, wholeModel(*draft),
+                                                options.draftCachePositions)
+                             : 0;
+  if (draft && options.ownDraftRank) {
+    Expected<Place> own = placeDraft(cluster, draftBytes);
+    if (!own)
+      return own.status();
+    plan.ownRank = wanted.head = *own;
+  } else {
+    // With the first stage, wherever that will be.
+    whole.embedding.memoryBytes += draftBytes;
+  }
+  Expected<Partition> cut = partition(whole, cluster, wanted);
+  // Where it would fit without the draft, that is what to say.
+  if (!cut && !plan.ownRank && draft && partition(target, cluster, wanted))
+    return cut.status().withContext("with the draft's " +
+                                    formatBytes(double(draftBytes)) +
+                                    " beside the first stage");
+  if (!cut)
+    return cut.status();
+  plan.partition = cut.take();
+  return plan;
+}

@@ -1,0 +1,48 @@
+//===- PipelineLimits.cpp - limits of head, stages and draft --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/PipelineLimits.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+HeadLimits PipelineLimits::head() const {
+  HeadLimits limits;
+  limits.requests = requests;
+  limits.contextLength = contextLength;
+  limits.prefillRows = prefillRows;
+  limits.framesInFlight = channelFrames - 2 * requests;
+  return limits;
+}
+
+StageLimits PipelineLimits::stage() const {
+  int64_t nodes = speculation.nodes;
+  StageLimits limits;
+  limits.rows = prefillRows + nodes;
+  limits.outputs = std::min(requests * (nodes + 1), limits.rows);
+  // Chunks of a prompt are as long as a step may be: they do not share one.
+  limits.promptRows = prefillRows;
+  limits.requests = requests;
+  // Paths that have died stay until a living row shows which of them it needs.
+  limits.branches = requests * (2 * nodes + 2);
+  limits.nodes = 4 * nodes + 4;
+  limits.contextLength = contextLength;
+  limits.frames = channelFrames;
+  limits.fuse = fuse;
+  return limits;
+}
+
+int64_t PipelineLimits::cachePages() const {
+  // Each path has pages of its own for what it does not share: the one in which
+  // it forks and those behind.
+  int64_t ownPages = CachePages::pagesFor(speculation.depth) + 1;
+  return requests * CachePages::pagesFor(contextLength) +
+         stage().branches * ownPages;
+}
+
+} // namespace sluice

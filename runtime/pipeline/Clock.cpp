@@ -1,0 +1,30 @@
+//===- Clock.cpp - what time it is ----------------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/pipeline/Clock.h"
+
+#include <fstream>
+#include <string>
+#include <unistd.h>
+
+using namespace sluice;
+
+uint64_t pipeline::clockIdentity() {
+  std::string name;
+  // Linux makes it up anew at each start, so that it tells machines apart whose
+  // names are the same.
+  if (std::ifstream file("/proc/sys/kernel/random/boot_id");
+      !std::getline(file, name)) {
+    name.resize(256);
+    if (gethostname(name.data(), name.size()) != 0)
+      name.clear();
+  }
+  uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+  for (char letter : name)
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  return hash;
+}

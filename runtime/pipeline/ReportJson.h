@@ -1,0 +1,50 @@
+//===- ReportJson.h - what a run reports of itself, as JSON ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one schema of a pipeline's JSON, for runs and for simulated ones:
+//
+//   speculation   mode, depth, width, launched, accepted, cancelled,
+//                 computed_dead, epochs, drafted
+//   draft         a worker; not there without a draft
+//   stages        a list of workers, the first stage first
+//   traffic       messages, bytes: of all hops and both lanes; hops: a list of
+//                 from, to, messages, bytes, control_messages, control_bytes
+//
+// A worker has name, rank, steps, rows, dropped_at_door, left_at_checkpoints,
+// guesses, computed_dead (of stages), busy_seconds, idle_seconds, checkpoints,
+// tombstones, and cancel_latency_us: count, p50, p99, max.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PIPELINE_REPORTJSON_H
+#define SLUICE_RUNTIME_PIPELINE_REPORTJSON_H
+
+#include "runtime/core/Head.h"
+#include "runtime/core/Speculation.h"
+#include "runtime/pipeline/Report.h"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+#include <vector>
+
+namespace sluice::pipeline {
+
+struct PipelineOutcome {
+  SpeculationOptions options;
+  SpeculationCounters speculation;
+  std::vector<RankReport> ranks; ///< by rank
+};
+
+/// "off", "sync", "async".
+std::string_view modeName(SpeculationMode mode);
+
+/// The members, in order.
+nlohmann::ordered_json toJson(const PipelineOutcome &outcome);
+
+} // namespace sluice::pipeline
+
+#endif // SLUICE_RUNTIME_PIPELINE_REPORTJSON_H

@@ -1,0 +1,242 @@
+//===- StageWorkerTest.cpp - a stage and its thread
+//------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/pipeline/StageWorker.h"
+
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::pipeline;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// Calls a function for each step instead of computing.
+class StepHook final : public StepCompute {
+public:
+  StepHook(bool takesRows, std::function<void(const cpu::StepInput &)> hook)
+      : takesRows(takesRows), hook(std::move(hook)) {}
+  bool receives() const override { return takesRows; }
+  Status execute(const cpu::StepInput &input) override {
+    hook(input);
+    return {};
+  }
+  std::span<const float> logits(int64_t) const override { return {}; }
+
+private:
+  bool takesRows;
+  std::function<void(const cpu::StepInput &)> hook;
+};
+
+/// Keeps what goes on.
+class KeptFrames final : public StepOutput {
+public:
+  explicit KeptFrames(std::vector<StepFrame> &frames) : frames(frames) {}
+  Status collect(Stage &, const StepCompute &) override { return {}; }
+  void move(std::span<const RowMove>) override {}
+  Status send(StepFrame &frame) override {
+    frames.push_back(frame);
+    return {};
+  }
+
+private:
+  std::vector<StepFrame> &frames;
+};
+
+class StageWorkerTest : public testing::Test {
+protected:
+  StageWorkerTest() {
+    config.name = "stage 0";
+    config.limits.rows = config.limits.outputs = 16;
+    config.limits.branches = 16;
+    config.limits.nodes = 64;
+    config.limits.contextLength = 256;
+    config.limits.frames = 4;
+    config.pages = 64;
+  }
+
+  void make(std::function<void(const cpu::StepInput &)> hook,
+            std::unique_ptr<StepPacer> pacer = nullptr) {
+    Expected<std::unique_ptr<StageWorker>> made = StageWorker::create(
+        config, board, std::make_unique<StepHook>(receives, std::move(hook)),
+        std::make_unique<KeptFrames>(sent), std::move(pacer), {},
+        {.failed = [this](Status reason) { failed = reason; },
+         .roomChanged = nullptr,
+         .ended = [this] { ended = true; },
+         .released = nullptr});
+    ASSERT_TRUE(made) << made.status().message();
+    worker = made.take();
+  }
+
+  /// One certain row that opens the request, and `guesses` in a chain behind.
+  static StepFrame firstFrame(int guesses) {
+    StepFrame frame;
+    OpenRequest open;
+    open.promptTokens = 1;
+    frame.opens.push_back(open);
+    frame.rows.push_back({.certain = true});
+    for (int32_t i = 1; i <= guesses; ++i)
+      frame.rows.push_back({.node = i, .parent = i - 1, .position = i});
+    return frame;
+  }
+  void arriveFirst(int guesses) {
+    worker->arrive({firstFrame(guesses), {}, {}});
+  }
+
+  /// All that has arrived, to the end.
+  void run() {
+    worker->arrive({{}, {}, {}, /*last=*/true});
+    worker->run();
+    EXPECT_TRUE(failed.ok()) << failed.message();
+    EXPECT_TRUE(ended);
+  }
+
+  StageWorkerConfig config;
+  bool receives = false; ///< rows come in, not tokens
+  EpochBoard board{1};
+  std::vector<StepFrame> sent;
+  std::unique_ptr<StageWorker> worker;
+  Status failed;
+  bool ended = false;
+};
+
+/// The door may hold more than the stage: the head's certain rows and closes do
+/// not wait for room. What is too much for the stage waits, and is no error.
+TEST_F(StageWorkerTest, TakesFromTheDoorWhatTheStageHasRoomFor) {
+  config.limits.fuse = false;
+  int64_t most = 0;
+  make([&](const cpu::StepInput &) {
+    most = std::max(most, worker->waiting());
+  });
+  arriveFirst(0);
+  constexpr int64_t count = 20;
+  for (int64_t i = 1; i <= count; ++i) {
+    StepFrame frame;
+    frame.rows.push_back(
+        {.node = i, .parent = i - 1, .position = int32_t(i), .certain = true});
+    worker->arrive({std::move(frame), {}, {}});
+  }
+  EXPECT_FALSE(worker->hasRoom());
+  EXPECT_EQ(worker->waiting(), count + 1);
+  run();
+  EXPECT_TRUE(worker->hasRoom());
+  ASSERT_EQ(sent.size(), size_t(count) + 1);
+  for (size_t i = 0; i < sent.size(); ++i)
+    EXPECT_EQ(sent[i].rows.at(0).node, NodeId(i));
+  EXPECT_EQ(worker->report().steps, uint64_t(count) + 1);
+}
+
+TEST_F(StageWorkerTest, CancelsCountFromTheirOwnDecisions) {
+  Time decided = now() - milliseconds(400);
+  make([&](const cpu::StepInput &input) {
+    // Long before these rows there was another cancel.
+    board.publish({0, 0, 0, false}, decided - std::chrono::hours(1));
+    input.checkpoints->checkpoint();
+    // Guess 2 dies of the first, and 1, since the request ends, of the second.
+    board.publish({0, 0, 1, false}, decided);
+    board.publish({0, 0, 9, true}, now());
+    input.checkpoints->checkpoint();
+  });
+  StepFrame frame = firstFrame(1);
+  frame.rows.push_back({.node = 2, .parent = 0, .position = 1});
+  frame.rows.push_back({.node = 3, .parent = 1, .position = 2});
+  worker->arrive({std::move(frame), {}, {}});
+  run();
+  StageReport report = worker->report();
+  EXPECT_EQ(report.cancelLatency.count, 2);
+  EXPECT_GE(report.cancelLatency.maxMicros, 400e3);
+  EXPECT_LT(report.cancelLatency.maxMicros, 60e6);
+  EXPECT_LT(report.cancelLatency.p50Micros, 400e3);
+  EXPECT_EQ(report.rows, 4u);
+  EXPECT_EQ(report.leftAtCheckpoint, 4u);
+  EXPECT_EQ(report.guesses, 0u);
+}
+
+/// The mark came with a frame, before its cancel: not measured from the last.
+TEST_F(StageWorkerTest, AMarkWithoutATimeIsNotMeasured) {
+  make([&](const cpu::StepInput &input) {
+    board.publish({0, 0, 0, false}, now() - std::chrono::hours(1));
+    board.publish({0, 0, 7, false});
+    input.checkpoints->checkpoint();
+  });
+  arriveFirst(2);
+  run();
+  EXPECT_EQ(worker->report().leftAtCheckpoint, 2u);
+  EXPECT_EQ(worker->report().cancelLatency.count, 0);
+}
+
+/// An emulated step has the checkpoints of the described hardware, and only
+/// those; rows leave at their times.
+TEST_F(StageWorkerTest, EmulatedStepsHaveTheirOwnCheckpoints) {
+  cluster::ModelCost model;
+  cluster::OpCost op;
+  op.weightBytes = 1'000'000; // 10 ms
+  model.layers.emplace_back().ops = {op};
+  cluster::Device device;
+  device.bytesPerSecond = 1e8;
+  device.flopsPerSecond = 1e15;
+  cluster::StageCost cost(model, cluster::wholeModel(model), device);
+  make(
+      [&](const cpu::StepInput &input) {
+        board.publish({0, 0, 9, true}, now());
+        for (int i = 0; i < 50; ++i)
+          EXPECT_TRUE(input.checkpoints->checkpoint().empty());
+        EXPECT_EQ(input.batch->rows(), 3);
+      },
+      std::make_unique<StepPacer>(cost, 16, milliseconds(1)));
+  arriveFirst(2);
+  Time start = now();
+  run();
+  EXPECT_GE(now() - start, milliseconds(1));
+  StageReport report = worker->report();
+  EXPECT_EQ(report.checkpoints, 1u);
+  EXPECT_EQ(report.leftAtCheckpoint, 3u);
+}
+
+/// A frame without rows says nothing of a format, also where it is the oldest
+/// of the step.
+TEST_F(StageWorkerTest, RowsAreReadInThePlansFormat) {
+  config.incomingFormat = ActivationFormat::BF16;
+  receives = true;
+  comm::Bytes data = {1, 2, 3, 4};
+  comm::ActivationRows row{ActivationFormat::BF16, 2, data};
+  std::vector<ActivationFormat> formats;
+  bool first = true;
+  make([&](const cpu::StepInput &input) {
+    formats.push_back(input.incomingFormat);
+    EXPECT_EQ(input.incoming.size(), 1u);
+    EXPECT_EQ(input.incoming[0], data.data());
+    if (!std::exchange(first, false))
+      return;
+    // Both are in the next step.
+    worker->arrive({});
+    StepFrame frame;
+    frame.rows.push_back({.node = 1, .parent = 0, .position = 1});
+    worker->arrive({std::move(frame), {}, row});
+    worker->arrive({{}, {}, {}, /*last=*/true});
+  });
+  StepFrame opening;
+  opening.opens.emplace_back().promptTokens = 1;
+  opening.rows.push_back({.certain = true});
+  worker->arrive({std::move(opening), {}, row});
+  worker->run();
+  EXPECT_TRUE(failed.ok()) << failed.message();
+  EXPECT_EQ(formats,
+            (std::vector{ActivationFormat::BF16, ActivationFormat::BF16}));
+  EXPECT_EQ(sent.size(), 2u);
+}
+
+TEST_F(StageWorkerTest, ALackOfMemoryIsAnError) {
+  make([](const cpu::StepInput &) { throw std::bad_alloc(); });
+  arriveFirst(0);
+  worker->run();
+  EXPECT_EQ(failed.message(), "stage 0: not enough memory");
+  EXPECT_FALSE(ended);
+}
+
+} // namespace
