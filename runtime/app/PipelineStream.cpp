@@ -62,8 +62,10 @@ Expected<std::optional<StreamedToken>> PipelineStream::next() {
     return std::optional(std::move(token));
   }
   case TokenItem::Kind::Finished:
-    running = false;
     reason = item.reason;
+    if (reason == FinishReason::Error)
+      break;
+    running = false;
     return none;
   case TokenItem::Kind::Failed:
     break;

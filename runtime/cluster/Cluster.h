@@ -44,7 +44,9 @@ std::optional<DeviceKind> parseDeviceKind(std::string_view name);
 /// What computes. Times follow from a roofline: see CostModel.h.
 struct Device {
   DeviceKind kind = DeviceKind::Cpu;
-  uint64_t memoryBytes = 0;   ///< for weights, cache and rows; positive
+  /// For weights and cache; positive. The rows of steps and what guesses add to
+  /// a cache are not counted.
+  uint64_t memoryBytes = 0;
   double bytesPerSecond = 0;  ///< sustained reading of weights; positive
   double flopsPerSecond = 0;  ///< sustained in products; positive
   double overheadSeconds = 0; ///< of every step, whatever its rows

@@ -37,6 +37,22 @@ static double partSeconds(const PartCost &part, int64_t context,
   return sum;
 }
 
+Status cluster::checkPartTimes(const ModelCost &model, const Cluster &cluster,
+                               Place place, int64_t context) {
+  double most = 0;
+  auto look = [&](const PartCost &part) {
+    most = std::max(most, partSeconds(part, context, cluster.device(place)));
+  };
+  look(model.embedding);
+  look(model.output);
+  for (const PartCost &layer : model.layers)
+    look(layer);
+  if (most <= maxPartSeconds)
+    return {};
+  return failure("'", cluster.placeName(place), "' would take ", most,
+                 " s for a part of the model: more than ", maxPartSeconds);
+}
+
 /// Bytes of a part with its cache; nothing where they do not fit 2^60.
 static std::optional<int64_t> partMemory(const PartCost &part,
                                          int64_t positions) {
@@ -98,20 +114,17 @@ Status PartitionTables::addDevice(const ModelCost &model, Place place,
   const Device &device = machines->device(place);
   DeviceSteps on;
   on.fixed = toPicoseconds(device.overheadSeconds + device.rowSeconds);
-  double most = 0;
+  if (Status s = checkPartTimes(model, *machines, place, options.context);
+      !s.ok())
+    return s;
   auto timeOf = [&](const PartCost &part) {
-    double seconds = partSeconds(part, options.context, device);
-    most = std::max(most, seconds);
-    return toPicoseconds(std::min(seconds, maxPartSeconds));
+    return toPicoseconds(partSeconds(part, options.context, device));
   };
   on.embedding = timeOf(model.embedding);
   on.output = timeOf(model.output);
   on.layers = {0};
   for (const PartCost &layer : model.layers)
     on.layers.push_back(on.layers.back() + timeOf(layer));
-  if (most > maxPartSeconds)
-    return failure("'", machines->placeName(place), "' would take ", most,
-                   " s for a part of the model: more than ", maxPartSeconds);
   steps.push_back(std::move(on));
   for (Place to : machines->stagePlaces()) {
     Way &way = ways.emplace_back();

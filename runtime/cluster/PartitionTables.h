@@ -37,6 +37,11 @@ struct Cut {
   int64_t trip = 0;    ///< steps and links, from the head and back
 };
 
+/// Error: a part of the model takes so long at `place` that it is a mistake.
+/// What passes has times of steps and sums of them that fit 64 bits.
+Status checkPartTimes(const ModelCost &model, const Cluster &cluster,
+                      Place place, int64_t context);
+
 class PartitionTables {
 public:
   static constexpr int64_t impossible = std::numeric_limits<int64_t>::max();

@@ -7,6 +7,7 @@
 
 #include "runtime/cluster/PipelinePlan.h"
 
+#include "runtime/cluster/PartitionTables.h"
 #include "runtime/cluster/Units.h"
 
 using namespace sluice;
@@ -91,5 +92,10 @@ cluster::planPipeline(const ModelCost &target, const ModelCost *draft,
   if (!cut)
     return cut.status();
   plan.partition = cut.take();
+  if (draft)
+    if (Status s =
+            checkPartTimes(*draft, cluster, plan.head(), options.context);
+        !s.ok())
+      return s.withContext("the draft");
   return plan;
 }

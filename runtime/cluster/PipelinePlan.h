@@ -61,7 +61,7 @@ std::optional<double> linksSeconds(const Cluster &cluster, Place head,
 
 /// `draft` is null where nobody guesses. Errors: those of partition(); a draft
 /// that is to have a rank of its own, and no node is kept for it; too little
-/// memory for the draft, with what is missing.
+/// memory for the draft, with what is missing; a device far too slow for it.
 Expected<PipelinePlan> planPipeline(const ModelCost &target,
                                     const ModelCost *draft,
                                     const Cluster &cluster,

@@ -74,6 +74,9 @@ public:
     result.token = token();
     readAll(result.report, in.getCount("report entries", limits.reportEntries,
                                        layout::reportEntryBytes));
+    std::span<const uint8_t> error =
+        in.take(in.getCount("letters of an error", layout::errorBytes, 1));
+    result.error.assign(error.begin(), error.end());
   }
 
   void read(TokenReportEntry &entry) {

@@ -25,7 +25,8 @@
 //   row       i64 node, parent; i32 request, position, token; u8 flags
 //   close     i32 request
 //   timing    i32 rows, left; i64 busyNanos, idleNanos
-//   result    i64 node; i32 request, token; report (i32 token; f32)
+//   result    i64 node; i32 request, token; report (i32 token; f32);
+//             error (u8)
 //   guess     i64 node; i32 request; candidates (i32 token; f32)
 //
 //===----------------------------------------------------------------------===//
@@ -116,6 +117,10 @@ void put(WireWriter &writer, const ResultRow &result) {
     writer.put(entry.token);
     writer.put(entry.logProbability);
   }
+  std::string_view error = result.error;
+  error = error.substr(0, layout::errorBytes);
+  writer.putCount(error);
+  writer.put(error);
 }
 
 void put(WireWriter &writer, const GuessRow &guess) {

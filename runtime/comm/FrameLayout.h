@@ -27,10 +27,13 @@ constexpr size_t markBytes = 17;
 constexpr size_t rowBytes = 29;
 constexpr size_t closeBytes = 4;
 constexpr size_t timingBytes = 24;
-constexpr size_t resultBytes = 20;
+constexpr size_t resultBytes = 24;
 constexpr size_t reportEntryBytes = 8;
 constexpr size_t guessBytes = 16;
 constexpr size_t candidateBytes = 8;
+
+/// What a result's error is cut to.
+constexpr int64_t errorBytes = 1024;
 
 /// Where activations begin, `offset` being the end of what comes before.
 constexpr size_t aligned(size_t offset) { return (offset + 15) / 16 * 16; }

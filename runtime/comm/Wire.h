@@ -40,7 +40,7 @@ public:
   void put(std::string_view text) {
     out.insert(out.end(), text.begin(), text.end());
   }
-  template <typename T> void putCount(const std::vector<T> &list) {
+  template <typename List> void putCount(const List &list) {
     put(static_cast<uint32_t>(list.size()));
   }
 

@@ -187,7 +187,8 @@ bool Head::State::admit(HeadRequest &request, RequestSpec spec) {
 
 /// Ends a request: nothing of it is left here, and the stages are told to let
 /// go of it.
-void Head::State::finish(HeadRequest &request, FinishReason reason) {
+void Head::State::finish(HeadRequest &request, FinishReason reason,
+                         std::string error) {
   RequestId id = idOf(request);
   int64_t died = request.tree.launched();
   rowsDied |= died > 0 || request.rootInFlight();
@@ -209,7 +210,7 @@ void Head::State::finish(HeadRequest &request, FinishReason reason) {
   request.active = false;
   request.launchDue = request.cancelDue = false;
   request.tree.clear();
-  commands.finished.push_back({id, reason});
+  commands.finished.push_back({id, reason, std::move(error)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -275,6 +276,8 @@ void Head::State::learn(HeadRequest &request, int32_t token) {
 /// The root's result has come.
 void Head::State::verify(HeadRequest &request, const ResultRow &result,
                          Time now) {
+  if (!result.error.empty())
+    return finish(request, FinishReason::Error, result.error);
   if (request.travelsAlone && result.node == request.lastCertain)
     policy.measureRoundTrip(now - request.launchedAt);
   learn(request, result.token);

@@ -45,6 +45,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -85,6 +86,7 @@ struct TokenEvent {
 struct FinishEvent {
   RequestId request = 0;
   FinishReason reason = FinishReason::Stop;
+  std::string error; ///< of FinishReason::Error
 };
 
 /// Of one request, each row counted once. launched = accepted + cancelled once

@@ -92,7 +92,8 @@ struct Head::State {
   // Head.cpp
   RequestId idOf(const HeadRequest &request) const;
   bool admit(HeadRequest &request, RequestSpec spec);
-  void finish(HeadRequest &request, FinishReason reason);
+  void finish(HeadRequest &request, FinishReason reason,
+              std::string error = {});
   void handleResult(const ResultRow &result, Time now);
   void verify(HeadRequest &request, const ResultRow &result, Time now);
   void learn(HeadRequest &request, int32_t token);

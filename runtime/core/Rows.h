@@ -30,6 +30,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace sluice {
@@ -119,6 +120,8 @@ struct ResultRow {
   int32_t token = 0; ///< that follows the row's
   /// The token itself first, then the most probable ones; empty unless asked.
   std::vector<TokenReportEntry> report;
+  /// Why there is no token, which is this request's own; empty: there is one.
+  std::string error = {};
 };
 
 /// What the last stage sends to the head: one for each of its steps.

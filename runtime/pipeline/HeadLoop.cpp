@@ -139,6 +139,8 @@ void HeadLoop::deliver(HeadCommands &commands, Time at) {
     TokenItem item;
     item.kind = TokenItem::Kind::Finished;
     item.reason = event.reason;
+    if (!event.error.empty())
+      item.failure = Status::error(event.error);
     item.at = at;
     queues.at(event.request)->push(std::move(item));
     queues.erase(event.request);

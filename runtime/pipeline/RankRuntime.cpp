@@ -111,12 +111,17 @@ RankRuntime::create(RankSetup setup, comm::Communicator &communicator) {
   return rank;
 }
 
+std::string RankRuntime::stageName() const {
+  return "stage " + std::to_string(setup.stage);
+}
+
 /// What the stage's rows become: rows for the next stage, or answers.
 std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
   const PipelineShape &shape = setup.shape;
   int64_t rows = setup.settings.limits(shape).stage().rows;
   if (setup.stage + 1 == int64_t(shape.stageRanks.size()))
     return std::make_unique<ResultOutput>(
+        "rank " + std::to_string(comm.rank()) + ": " + stageName(),
         shape.vocabSize, rows, [this](const ResultFrame &frame) {
           Bytes bytes = comm.buffers().take();
           codec.encodeResults(frame, bytes);
@@ -142,7 +147,7 @@ std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
 
 Status RankRuntime::createStage() {
   StageWorkerConfig config;
-  config.name = "stage " + std::to_string(setup.stage);
+  config.name = stageName();
   config.rank = comm.rank();
   config.incomingFormat = setup.settings.activations;
   config.limits = setup.settings.limits(setup.shape).stage();

@@ -116,6 +116,7 @@ private:
   Status createStage();
   Status createDraft();
   Status createHead();
+  std::string stageName() const;
   std::unique_ptr<StepOutput> stageOutput();
   StageTrace traceFor(trace::Lane lane);
   comm::FrameLimits frameLimits() const;

@@ -54,18 +54,15 @@ namespace {
 /// Calls `answer(row, output)` for each row that wants an output, `output` its
 /// number among them, and clears the records of the others.
 template <typename Record, typename Answer>
-Status collectAnswers(Stage &stage, std::vector<Record> &records,
-                      Answer answer) {
+void collectAnswers(Stage &stage, std::vector<Record> &records, Answer answer) {
   int64_t output = 0;
   for (int64_t row = 0; row < stage.batch().rows(); ++row) {
     const Row &asked = stage.rows()[row];
     records[row].node = asked.node;
     records[row].request = asked.request;
     if (asked.wantsOutput)
-      if (Status s = answer(row, output++, records[row]); !s.ok())
-        return s;
+      answer(row, output++, records[row]);
   }
-  return {};
 }
 
 template <typename Record>
@@ -102,29 +99,38 @@ Status reportProbabilities(std::span<const float> logits, int32_t token,
 
 } // namespace
 
-ResultOutput::ResultOutput(int64_t vocabSize, int64_t rowLimit,
-                           SendResults sendResults)
-    : sampler(vocabSize), answers(size_t(rowLimit)),
+ResultOutput::ResultOutput(std::string name, int64_t vocabSize,
+                           int64_t rowLimit, SendResults sendResults)
+    : name(std::move(name)), sampler(vocabSize), answers(size_t(rowLimit)),
       sendResults(std::move(sendResults)) {}
 
+Status ResultOutput::answer(Stage &stage, int64_t row,
+                            std::span<const float> logits, ResultRow &answer) {
+  const OpenRequest &request = stage.requestOf(row);
+  Expected<int32_t> token =
+      sampler.sample(logits, request.sampling, stage.promptOf(row),
+                     stage.outputOf(row), stage.rows()[row].position + 1);
+  if (!token)
+    return token.status();
+  answer.token = *token;
+  if (request.logProbabilities < 0)
+    return {};
+  return reportProbabilities(logits, *token, request.logProbabilities,
+                             answer.report);
+}
+
 Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {
-  return collectAnswers(
-      stage, answers,
-      [&](int64_t row, int64_t output, ResultRow &answer) -> Status {
-        const OpenRequest &request = stage.requestOf(row);
-        std::span<const float> logits = compute.logits(output);
-        Expected<int32_t> token =
-            sampler.sample(logits, request.sampling, stage.promptOf(row),
-                           stage.outputOf(row), stage.rows()[row].position + 1);
-        if (!token)
-          return token.status();
-        answer.token = *token;
-        answer.report.clear();
-        if (request.logProbabilities < 0)
-          return {};
-        return reportProbabilities(logits, *token, request.logProbabilities,
-                                   answer.report);
+  collectAnswers(
+      stage, answers, [&](int64_t row, int64_t output, ResultRow &result) {
+        result.token = 0;
+        result.report.clear();
+        result.error.clear();
+        // One request's error is its own.
+        if (Status s = answer(stage, row, compute.logits(output), result);
+            !s.ok())
+          result.error = s.withContext(name).message();
       });
+  return {};
 }
 
 void ResultOutput::move(std::span<const RowMove> moves) {
@@ -152,12 +158,17 @@ GuessOutput::GuessOutput(std::unique_ptr<Guesser> guesser, int64_t rowLimit,
       sendGuesses(std::move(sendGuesses)) {}
 
 Status GuessOutput::collect(Stage &stage, const StepCompute &compute) {
-  return collectAnswers(
-      stage, answers, [&](int64_t row, int64_t output, GuessRow &answer) {
-        answer.candidates.clear();
-        return guesser->guess(stage, row, compute.logits(output),
-                              answer.candidates);
-      });
+  collectAnswers(stage, answers,
+                 [&](int64_t row, int64_t output, GuessRow &answer) {
+                   answer.candidates.clear();
+                   Status guessed = guesser->guess(
+                       stage, row, compute.logits(output), answer.candidates);
+                   // Nobody needs a guess: a draft that fails costs speed and
+                   // no answer.
+                   if (!guessed.ok())
+                     answer.candidates.clear();
+                 });
+  return {};
 }
 
 void GuessOutput::move(std::span<const RowMove> moves) {

@@ -68,19 +68,26 @@ private:
 /// To the head: the token that each row wants.
 class ResultOutput final : public StepOutput {
 public:
-  ResultOutput(int64_t vocabSize, int64_t rowLimit, SendResults sendResults);
+  /// `name` begins the errors of requests: "rank 2: stage 1".
+  ResultOutput(std::string name, int64_t vocabSize, int64_t rowLimit,
+               SendResults sendResults);
   Status collect(Stage &stage, const StepCompute &compute) override;
   void move(std::span<const RowMove> moves) override;
   Status send(StepFrame &frame) override;
 
 private:
+  Status answer(Stage &stage, int64_t row, std::span<const float> logits,
+                ResultRow &answer);
+
+  std::string name;
   Sampler sampler;
   std::vector<ResultRow> answers; ///< one for each row of the step
   ResultFrame results;
   SendResults sendResults;
 };
 
-/// Chooses the draft's candidates for one row, likeliest first.
+/// Chooses the draft's candidates for one row, likeliest first. After an error
+/// the row has none.
 class Guesser {
 public:
   virtual ~Guesser() = default;

@@ -28,8 +28,8 @@ struct TokenItem {
   Kind kind = Kind::Token;
   TokenEvent token;
   FinishReason reason = FinishReason::Stop;
-  Status failure;
-  Time at{0}; ///< when the head knew
+  Status failure; ///< of the pipeline, or of a request that ended by an error
+  Time at{0};     ///< when the head knew
 };
 
 /// One writer (the head), one reader. Holds as many items as a request has

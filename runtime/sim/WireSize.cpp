@@ -15,7 +15,7 @@ constexpr int64_t headerBytes = 40;
 constexpr int64_t countBytes = 4;
 constexpr int64_t openBytes = 88, biasBytes = 12, markBytes = 17;
 constexpr int64_t rowTableBytes = 29, closeBytes = 4, timingBytes = 24;
-constexpr int64_t resultBytes = 20, reportEntryBytes = 8;
+constexpr int64_t resultBytes = 24, reportEntryBytes = 8;
 constexpr int64_t activationAlignment = 16;
 } // namespace
 

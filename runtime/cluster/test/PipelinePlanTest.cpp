@@ -71,6 +71,24 @@ TEST(PipelinePlanTest, TheDraftsNodeIsTheHeadsToo) {
   EXPECT_EQ(plan->partition.stages[0].memoryBytes, 2 * gib);
 }
 
+/// The head's device need not be one of those that were looked at for stages.
+TEST(PipelinePlanTest, ADraftThatTakesForEverIsRefused) {
+  ClusterBuilder builder("c");
+  EXPECT_TRUE(builder.setDefaultLink({1e-6, 1e9}).ok());
+  Device device{.memoryBytes = uint64_t(64 * gib),
+                .bytesPerSecond = 1e9,
+                .flopsPerSecond = 1e12};
+  EXPECT_TRUE(builder.addNode({"a", {device}, false}).ok());
+  device.flopsPerSecond = 1;
+  EXPECT_TRUE(builder.addNode({"d", {device}, true}).ok());
+  Cluster cluster = builder.finish().take();
+  ModelCost draft = modelOf(1);
+  draft.layers[0].ops[0].flopsPerRow = gib;
+  EXPECT_THAT(
+      errorOf(planPipeline(modelOf(2), &draft, cluster, withoutCache(true))),
+      HasSubstr("the draft: 'd' would take 1.07374e+09 s"));
+}
+
 TEST(PipelinePlanTest, ATripIsStepsAndLinks) {
   Cluster cluster = clusterOf(16, 2);
   ModelCost draft = modelOf(2);

@@ -104,7 +104,11 @@ public:
     ResultFrame frame;
     frame.step = random();
     fill(frame.results, upTo(40), [&] {
-      ResultRow row{upTo(1 << 30), int32_t(upTo(7)), token(), {}};
+      ResultRow row{upTo(1 << 30),
+                    int32_t(upTo(7)),
+                    token(),
+                    {},
+                    std::string(size_t(upTo(3)), 'e')};
       fill(row.report, upTo(6),
            [&] { return TokenReportEntry{token(), float(real(-50, 0))}; });
       return row;

@@ -304,6 +304,23 @@ TEST(HeadTest, AGuessThatWaitedLeavesAsCertain) {
   EXPECT_EQ(script.counters().launched, 1);
 }
 
+TEST(HeadTest, AnErrorEndsItsRequestAlone) {
+  Script script;
+  script.limits.requests = 2;
+  script.submit({5, 6});
+  script.submit({7});
+  ResultFrame frame;
+  frame.results.push_back({1, 0, 0, {}, "rank 1: no token"});
+  frame.results.push_back({0, 1, 8, {}});
+  script.head->onResults(frame, script.now);
+  script.take();
+  ASSERT_EQ(script.last.finished.size(), 1u);
+  EXPECT_EQ(script.last.finished[0].request, 0);
+  EXPECT_EQ(script.last.finished[0].reason, FinishReason::Error);
+  EXPECT_EQ(script.last.finished[0].error, "rank 1: no token");
+  EXPECT_EQ(script.tokens(), (Tokens{8}));
+}
+
 TEST(HeadTest, OneCancelForAllResultsOfAFrame) {
   TwoGuesses script;
   script.guess({{2, {{21, 0.8f}, {31, 0.5f}}}});

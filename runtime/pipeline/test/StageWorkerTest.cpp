@@ -1,5 +1,4 @@
-//===- StageWorkerTest.cpp - a stage and its thread
-//------------------------===//
+//===- StageWorkerTest.cpp - a stage and its thread -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +25,12 @@ public:
     hook(input);
     return {};
   }
-  std::span<const float> logits(int64_t) const override { return {}; }
+  std::span<const float> logits(int64_t output) const override {
+    return outputs.at(size_t(output));
+  }
+
+  /// What every step computes for the rows that want an output.
+  std::vector<std::vector<float>> outputs;
 
 private:
   bool takesRows;
@@ -62,9 +66,15 @@ protected:
 
   void make(std::function<void(const cpu::StepInput &)> hook,
             std::unique_ptr<StepPacer> pacer = nullptr) {
+    make(std::make_unique<StepHook>(receives, std::move(hook)),
+         std::make_unique<KeptFrames>(sent), std::move(pacer));
+  }
+  void make(std::unique_ptr<StepHook> compute,
+            std::unique_ptr<StepOutput> output,
+            std::unique_ptr<StepPacer> pacer = nullptr) {
     Expected<std::unique_ptr<StageWorker>> made = StageWorker::create(
-        config, board, std::make_unique<StepHook>(receives, std::move(hook)),
-        std::make_unique<KeptFrames>(sent), std::move(pacer), {},
+        config, board, std::move(compute), std::move(output), std::move(pacer),
+        {},
         {.failed = [this](Status reason) { failed = reason; },
          .roomChanged = nullptr,
          .ended = [this] { ended = true; },
@@ -229,6 +239,31 @@ TEST_F(StageWorkerTest, RowsAreReadInThePlansFormat) {
   EXPECT_EQ(formats,
             (std::vector{ActivationFormat::BF16, ActivationFormat::BF16}));
   EXPECT_EQ(sent.size(), 2u);
+}
+
+/// A request whose logits have no token in them fails alone.
+TEST_F(StageWorkerTest, ARowWithoutATokenHasAnError) {
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  auto compute = std::make_unique<StepHook>(false, [](const auto &) {});
+  compute->outputs = {{0, nan, 0}, {0, 1, 0}};
+  std::vector<ResultRow> results;
+  make(std::move(compute),
+       std::make_unique<ResultOutput>(
+           "rank 2: stage 1", 3, 16, [&](const ResultFrame &frame) {
+             results.insert(results.end(), frame.results.begin(),
+                            frame.results.end());
+             return Status();
+           }));
+  StepFrame frame = firstFrame(1);
+  for (Row &row : frame.rows)
+    row.wantsOutput = true;
+  worker->arrive({std::move(frame), {}, {}});
+  run();
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].error,
+            "rank 2: stage 1: sampling: the logit of token 1 is nan");
+  EXPECT_EQ(results[1].error, "");
+  EXPECT_EQ(results[1].token, 1);
 }
 
 TEST_F(StageWorkerTest, ALackOfMemoryIsAnError) {

@@ -45,8 +45,8 @@ static auto key(const AddedToken &t) {
 
 static std::string number(size_t value) { return std::to_string(value); }
 
-static std::string compareTokens(const TokenizerSpec &draft,
-                                 const TokenizerSpec &target) {
+std::string sluice::findOtherToken(const TokenizerSpec &draft,
+                                   const TokenizerSpec &target) {
   const auto &guessed = draft.tokens, &known = target.tokens;
   for (size_t id = 0; id < std::min(guessed.size(), known.size()); ++id)
     if (guessed[id].text != known[id].text)
@@ -55,16 +55,18 @@ static std::string compareTokens(const TokenizerSpec &draft,
   if (guessed.size() != known.size())
     return "the tokenizer has " + number(guessed.size()) +
            " tokens, the target's " + number(known.size());
-  for (size_t id = 0; id < known.size(); ++id) {
-    std::string token = "token " + number(id) + ", " + quote(known[id].text);
-    if (guessed[id].type != known[id].type)
-      return token + ", is of another type than the target's";
+  return "";
+}
+
+static std::string compareScores(const TokenizerSpec &draft,
+                                 const TokenizerSpec &target) {
+  if (draft.kind == ModelKind::BPE)
+    return "";
+  for (size_t id = 0; id < target.tokens.size(); ++id)
     // A GGUF file has them in single precision.
-    if (draft.kind != ModelKind::BPE &&
-        float(guessed[id].score) != float(known[id].score))
-      return token + ", has the score " + std::to_string(guessed[id].score) +
-             ", the target's " + std::to_string(known[id].score);
-  }
+    if (float(draft.tokens[id].score) != float(target.tokens[id].score))
+      return "token " + number(id) + ", " + quote(target.tokens[id].text) +
+             ", has another score than the target's";
   return "";
 }
 
@@ -82,14 +84,13 @@ static std::string compareLists(const std::vector<T> &draft,
   return "";
 }
 
-std::string sluice::findDifference(const TokenizerSpec &draft,
-                                   const TokenizerSpec &target) {
-  if (std::string found = compareTokens(draft, target); !found.empty())
-    return found;
+std::string sluice::findOtherRule(const TokenizerSpec &draft,
+                                  const TokenizerSpec &target) {
   if (draft.kind != target.kind)
     return "the tokenizer is of another kind than the target's";
   for (const std::string &found :
-       {compareLists(draft.merges, target.merges, "merge"),
+       {compareScores(draft, target),
+        compareLists(draft.merges, target.merges, "merge"),
         compareLists(draft.normalizer, target.normalizer, "normalizer step"),
         compareLists(draft.preTokenizer, target.preTokenizer,
                      "pre-tokenizer step"),

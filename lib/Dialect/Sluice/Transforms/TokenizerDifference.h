@@ -14,12 +14,17 @@
 
 namespace sluice {
 
-/// The first thing in which a draft's tokenizer makes other ids of a text, or
-/// another text of ids, than the target's; empty where there is none. What only
-/// the target's decides is not compared: chat template, and which tokens begin
-/// and end a text.
-std::string findDifference(const text::TokenizerSpec &draft,
+/// The first token of a draft's tokenizer that is not the target's of that id;
+/// empty where there is none.
+std::string findOtherToken(const text::TokenizerSpec &draft,
                            const text::TokenizerSpec &target);
+
+/// The first thing in which a draft's tokenizer makes other ids of a text, or
+/// another text of ids, although the tokens are the target's; empty where there
+/// is none. What only the target's decides is not compared: chat template, and
+/// which tokens begin and end a text.
+std::string findOtherRule(const text::TokenizerSpec &draft,
+                          const text::TokenizerSpec &target);
 
 } // namespace sluice
 

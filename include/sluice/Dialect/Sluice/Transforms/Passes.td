@@ -223,11 +223,13 @@ def InsertSpeculation : Pass<"sluice-insert-speculation", "::mlir::ModuleOp"> {
     2407.11798.
 
     Verification compares token ids, so draft and target must mean the same by
-    them. The pass refuses a draft whose vocabulary or tokenizer differs (tokens,
-    merges, what is done to text before and after, flags) and names the first
-    difference. It then drops the draft's tokenizer, the one whose name begins
-    with the draft's and a dot. Where the draft's context is shorter than the
-    target's, positions beyond it are not guessed, which is a warning.
+    them. The pass refuses a draft whose vocabulary or tokens differ and names
+    the first difference. Where only the rules differ by which a tokenizer cuts a
+    text (merges, scores, normalizer, flags), ids mean the same and guesses may
+    be poor: the first such difference is a warning. The draft's tokenizer, the
+    one whose name begins with the draft's and a dot, is then dropped. Where the
+    draft's context is shorter than the target's, positions beyond it are not
+    guessed, which is a warning as well.
 
     It stands between `--sluice-partition-stages`, with the same `placement`,
     and `--sluice-insert-checkpoints`, which puts checkpoints into the draft as
