@@ -177,7 +177,7 @@ Expected<std::string> sluice::explainStages(ModuleOp module) {
       return place.status();
     const Device &device = cluster->device(*place);
     StageCost cost = stageCostOf(row.frame, device);
-    int64_t context = std::min<int64_t>(row.contextLength, 1024);
+    int64_t context = std::min(row.contextLength, predictedContext);
     SmallVector<int64_t> costs =
         row.costs ? llvm::to_vector(*row.costs) : predictedCosts(cost, context);
     if (auto stage = dyn_cast<StageOp>(row.frame)) {

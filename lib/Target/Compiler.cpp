@@ -139,8 +139,8 @@ static std::string nameTarget(ModuleOp module) {
   return draftModelName.str();
 }
 
-static void addPipelinePasses(PassManager &passes, ModuleOp module,
-                              const PipelineOptions &options) {
+static void addCuttingPasses(PassManager &passes, ModuleOp module,
+                             const PipelineOptions &options) {
   PartitionStagesOptions partition;
   partition.clusterFile = options.clusterFile;
   partition.stages = options.stages;
@@ -155,10 +155,36 @@ static void addPipelinePasses(PassManager &passes, ModuleOp module,
     speculation.width = options.width;
     passes.addPass(createInsertSpeculation(speculation));
   }
+}
+
+/// For a module that has its stages, and its draft if there is one.
+static void addCheckpointPasses(PassManager &passes, ModuleOp module,
+                                const PipelineOptions &options) {
   InsertCheckpointsOptions checkpoints;
-  checkpoints.maxLatency = options.maxLatencyMicros;
+  auto stages = module.getOps<ir::StageOp>();
+  auto drafts = module.getOps<ir::ModelOp>();
+  // Where nothing is in flight behind the certain row no row dies in a step:
+  // checkpoints would only cut kernels.
+  if (llvm::hasSingleElement(stages) && drafts.empty())
+    checkpoints.maxLatency = 0;
+  if (options.maxLatencyMicros)
+    checkpoints.maxLatency = *options.maxLatencyMicros;
   passes.addPass(createInsertCheckpoints(checkpoints));
   addVerifier(passes, Phase::Pipeline);
+}
+
+static Status lowerToPipeline(ModuleOp module, const CompileOptions &options) {
+  const char *what = "the lowering to a pipeline failed";
+  // How many stages there are, the first passes find out.
+  if (Status status = run(module, options, what,
+                          [&](PassManager &passes) {
+                            addCuttingPasses(passes, module, options.pipeline);
+                          });
+      !status.ok())
+    return status;
+  return run(module, options, what, [&](PassManager &passes) {
+    addCheckpointPasses(passes, module, options.pipeline);
+  });
 }
 
 /// Takes the module from `phase` to the next one.
@@ -166,10 +192,7 @@ static Status lower(ModuleOp module, const CompileOptions &options,
                     Phase phase) {
   switch (phase) {
   case Phase::Model:
-    return run(module, options, "the lowering to a pipeline failed",
-               [&](PassManager &passes) {
-                 addPipelinePasses(passes, module, options.pipeline);
-               });
+    return lowerToPipeline(module, options);
   case Phase::Pipeline:
     return run(module, options, "the lowering to programs failed",
                [&](PassManager &passes) {
@@ -302,13 +325,12 @@ Status sluice::compile(ModuleOp module, const CompileOptions &options,
   if (options.target < phase)
     return failure("the module is in phase ", phaseName(phase),
                    " already, beyond ", phaseName(options.target));
-  if (phase > Phase::Model &&
-      (options.needsDraft || options.pipeline != PipelineOptions()))
-    return failure("the module is in phase ", phaseName(phase),
+  if (phase > Phase::Model && !options.pipelineGiven.empty())
+    return failure(options.pipelineGiven, ": the module is in phase ",
+                   phaseName(phase),
                    ", in which its stages, draft and latency are settled");
-  if (phase == Phase::Model && options.needsDraft && !hasDraft(module))
-    return failure("the module has no draft, but its placement, depth or width "
-                   "was given");
+  if (!options.draftGiven.empty() && !hasDraft(module))
+    return failure(options.draftGiven, ": the module has no draft");
   if (phase > Phase::Pipeline && options.explain)
     return failure("the module is in phase ", phaseName(phase),
                    ", beyond what can be explained");

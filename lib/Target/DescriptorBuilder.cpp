@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Target/DescriptorBuilder.h"
+#include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
@@ -152,12 +153,41 @@ static StepCosts toCosts(ProgramOp program) {
   return costs;
 }
 
-/// As runtime/cluster/Cluster.h names places.
-static std::string namePlace(PlaceAttr place) {
-  std::string name = place.getNode().str();
-  return place.getDevice() == 0
-             ? name
-             : name + "/" + std::to_string(place.getDevice());
+/// As `machines` names the place. Where no cluster is described, the node's
+/// first device is taken to be its only one.
+static Expected<std::string>
+namePlace(const std::optional<cluster::Cluster> &machines, PlaceAttr place) {
+  if (!machines) {
+    std::string node = place.getNode().str();
+    return place.getDevice() == 0
+               ? node
+               : node + "/" + std::to_string(place.getDevice());
+  }
+  Expected<cluster::Place> found = fromPlaceAttr(*machines, place);
+  if (!found)
+    return found.status();
+  return machines->placeName(*found);
+}
+
+/// Adds the ranks, without their roles as yet. Returns their numbers by name.
+static Expected<llvm::StringMap<int64_t>> addRanks(ModuleOp module,
+                                                   ExecutionPlan &plan) {
+  std::optional<cluster::Cluster> machines;
+  if (hasCluster(module)) {
+    Expected<cluster::Cluster> found = getCluster(module);
+    if (!found)
+      return found.status();
+    machines = found.take();
+  }
+  llvm::StringMap<int64_t> numbers;
+  for (RankOp rank : module.getOps<RankOp>()) {
+    Expected<std::string> place = namePlace(machines, rank.getPlace());
+    if (!place)
+      return place.status();
+    numbers[rank.getSymName()] = static_cast<int64_t>(plan.ranks.size());
+    plan.ranks.push_back({{}, place.take()});
+  }
+  return numbers;
 }
 
 /// The channels in the order of the module: that of the stages. Their kinds
@@ -188,15 +218,14 @@ static PlanDraft describeDraft(PlanOp op, ProgramOp program) {
   return draft;
 }
 
-static ExecutionPlan describePlan(ModuleOp module, PlanOp op,
-                                  const SymbolTable &symbols) {
+static Expected<ExecutionPlan> describePlan(ModuleOp module, PlanOp op,
+                                            const SymbolTable &symbols) {
   ExecutionPlan plan;
   plan.maxLatency = std::chrono::microseconds(op.getMaxLatencyUs().value_or(0));
-  llvm::StringMap<int64_t> ranks;
-  for (RankOp rank : module.getOps<RankOp>()) {
-    ranks[rank.getSymName()] = static_cast<int64_t>(plan.ranks.size());
-    plan.ranks.push_back({{}, namePlace(rank.getPlace())});
-  }
+  Expected<llvm::StringMap<int64_t>> numbers = addRanks(module, plan);
+  if (!numbers)
+    return numbers.status();
+  const llvm::StringMap<int64_t> &ranks = *numbers;
   auto &head = plan.ranks[ranks.lookup(op.getHead())].roles;
   head.push_back({RankRole::Kind::Head, 0});
   if (std::optional<StringRef> draft = op.getDraft()) {
@@ -226,6 +255,19 @@ static void describeTarget(const ProgramDescriptor &first, ProgramOp program,
     result.eosTokens.push_back(static_cast<int32_t>(token));
 }
 
+/// How many rows of a prompt every step can have: the draft's too, since the
+/// head cuts a prompt for it in the same way.
+static int64_t leastStepRows(const ExecutableDescriptor &executable) {
+  const ExecutionPlan &plan = executable.plan;
+  auto rowsOf = [&](std::string_view program) {
+    return executable.programs[*executable.findProgram(program)].stepRows;
+  };
+  int64_t least = rowsOf(plan.stages.front().program);
+  for (const PlanStage &stage : plan.stages)
+    least = std::min(least, rowsOf(stage.program));
+  return plan.draft ? std::min(least, rowsOf(plan.draft->program)) : least;
+}
+
 Expected<ExecutableDescriptor> sluice::buildDescriptor(ModuleOp module) {
   ExecutableDescriptor result;
   llvm::DenseMap<StringRef, int64_t> files = addFiles(module, result);
@@ -236,19 +278,19 @@ Expected<ExecutableDescriptor> sluice::buildDescriptor(ModuleOp module) {
     result.programs.push_back(describeProgram(program, symbols, files));
   }
   auto plans = module.getOps<PlanOp>();
-  result.plan = plans.empty() ? makeLocalPlan({result.programs.front().name})
-                              : describePlan(module, *plans.begin(), symbols);
+  Expected<ExecutionPlan> plan =
+      plans.empty() ? makeLocalPlan({result.programs.front().name})
+                    : describePlan(module, *plans.begin(), symbols);
+  if (!plan)
+    return plan.status();
+  result.plan = plan.take();
 
   const PlanStage &first = result.plan.stages.front();
   describeTarget(result.programs[*result.findProgram(first.program)],
                  symbols.lookup<ProgramOp>(first.program), result);
-  for (size_t stage = 0; stage < result.plan.stages.size(); ++stage) {
-    const ProgramDescriptor &program = result.stageProgram(stage);
-    result.layers += program.layers;
-    result.plan.stepRows =
-        stage == 0 ? program.stepRows
-                   : std::min(result.plan.stepRows, program.stepRows);
-  }
+  for (size_t stage = 0; stage < result.plan.stages.size(); ++stage)
+    result.layers += result.stageProgram(stage).layers;
+  result.plan.stepRows = leastStepRows(result);
   result.quantization = nameQuantization(result);
   result.phases = {"model",   "pipeline", "program",
                    "kernels", "object",   "executable"};

@@ -66,13 +66,8 @@ Expected<std::unique_ptr<Engine>> Engine::create(const ProgramImage &image,
     if (Status s = cpu::requireIsa(program.cpu); !s.ok())
       return s;
 
-  int64_t &context = engine->settings.contextLength;
-  if (context > executable.contextLength)
-    return failure("a context of ", context,
-                   " tokens is more than the model's ",
-                   executable.contextLength);
-  if (context == 0)
-    context = executable.contextLength;
+  if (engine->settings.contextLength == 0)
+    engine->settings.contextLength = executable.contextLength;
 
   if (!image.tokenizer.empty()) {
     Expected<text::Tokenizer> loaded = text::Tokenizer::load(image.tokenizer);
@@ -81,6 +76,13 @@ Expected<std::unique_ptr<Engine>> Engine::create(const ProgramImage &image,
     engine->words = loaded.take();
   }
   return engine;
+}
+
+Status Engine::checkOptions() const {
+  if (settings.contextLength <= described.contextLength)
+    return {};
+  return failure("a context of ", settings.contextLength,
+                 " tokens is more than the model's ", described.contextLength);
 }
 
 Expected<LoadedProgram> Engine::loadProgram(std::string_view name) const {
@@ -116,6 +118,7 @@ Status Engine::load(const EngineNeeds &needs) {
   limits.sequences = needs.sequences;
   limits.contextLength = settings.contextLength;
   limits.threads = settings.threads;
+  limits.activations = needs.activations;
   Expected<std::unique_ptr<LocalModel>> made =
       LocalModel::create(std::move(programs), limits);
   if (!made)

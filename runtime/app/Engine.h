@@ -39,6 +39,7 @@ struct EngineNeeds {
   int64_t rows = 1;      // of a step, strangers not counted
   int64_t outputs = 1;   // of a step
   int64_t sequences = 1; // open at the same time
+  ActivationFormat activations = ActivationFormat::F32; // between stages
 };
 
 /// A program that can be given to an Executor, as long as its weights live.
@@ -51,10 +52,13 @@ struct LoadedProgram {
 class Engine {
 public:
   /// Reads the descriptor and the tokenizer, which takes milliseconds. Errors:
-  /// either is damaged, the CPU lacks what a program was built for, a context
-  /// longer than the model's.
+  /// either is damaged, the CPU lacks what a program was built for.
   static Expected<std::unique_ptr<Engine>> create(const ProgramImage &image,
                                                   const EngineOptions &options);
+
+  /// Whether the options fit the model. Error: a context longer than the
+  /// model's.
+  Status checkOptions() const;
 
   /// Loads the weights of all stages of the target and makes the model, which
   /// may take long.

@@ -142,6 +142,7 @@ public:
 private:
   Expected<int> runPipeline(PipelineSession &session,
                             std::optional<PipelineStream> &stream,
+                            const PipelineNeeds &needs,
                             const std::optional<comm::MpiLaunch> &launch);
   Expected<Generation> generate(TokenStream &stream);
   Expected<int> finish(const Generation &result,
@@ -200,7 +201,9 @@ Expected<int> GenerateRun::local() {
 /// For an oracle: the tokens that the pipeline will generate.
 Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
   Clock::time_point begin = Clock::now();
-  if (Status s = engine.load(LocalStream::needs(engine)); !s.ok())
+  EngineNeeds needs = LocalStream::needs(engine);
+  needs.activations = options.pipeline.activations;
+  if (Status s = engine.load(needs); !s.ok())
     return s;
   LocalStream stream(engine, generator.request());
   if (Expected<bool> started = stream.start(prompt); !started)
@@ -218,6 +221,13 @@ Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
   return truth;
 }
 
+/// Of an error that all ranks come to by themselves: rank 0 says it.
+Expected<int> saidOnce(const Status &reason,
+                       const std::optional<comm::MpiLaunch> &launch) {
+  return !launch || launch->rank == 0 ? Expected<int>(reason)
+                                      : Expected<int>(1);
+}
+
 /// "rank 3: ..."
 bool namesRank(std::string_view message) {
   if (!message.starts_with("rank "))
@@ -226,13 +236,19 @@ bool namesRank(std::string_view message) {
   return end > 5 && end != message.npos && message[end] == ':';
 }
 
+/// An error of this rank's own, where there are several.
+Status ofRank(const Status &reason,
+              const std::optional<comm::MpiLaunch> &launch) {
+  if (!launch || launch->size == 1 || namesRank(reason.message()))
+    return reason;
+  return reason.withContext("rank " + std::to_string(launch->rank));
+}
+
 /// Explains before it ends the job, because under MPI this process may not come
 /// back from that.
-int breakOff(PipelineSession &session, Status reason,
+int breakOff(PipelineSession &session, const Status &failed,
              const std::optional<comm::MpiLaunch> &launch) {
-  bool several = launch && launch->size > 1;
-  if (several && !namesRank(reason.message()))
-    reason = reason.withContext("rank " + std::to_string(launch->rank));
+  Status reason = ofRank(failed, launch);
   int code = 1;
   if (session.isHead())
     code = explainFailure(reason);
@@ -244,6 +260,11 @@ int breakOff(PipelineSession &session, Status reason,
 
 Expected<int>
 GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
+  // The head's thread refers to the stream until the session has ended.
+  std::optional<PipelineStream> stream;
+  PipelineSession session(engine, options.pipeline);
+  if (Status s = session.settle(); !s.ok())
+    return saidOnce(s, launch);
   PipelineNeeds needs;
   needs.logProbabilities = generator.request().logProbabilities;
   if (options.pipeline.oracleAcceptance && (!launch || launch->rank == 0)) {
@@ -252,20 +273,16 @@ GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
       return truth.status();
     needs.truth = truth.take();
   }
-  // The head's thread refers to the stream until the session has ended.
-  std::optional<PipelineStream> stream;
-  PipelineSession session(engine, options.pipeline, needs);
   Expected<int> code =
-      guarded([&] { return runPipeline(session, stream, launch); });
+      guarded([&] { return runPipeline(session, stream, needs, launch); });
   return code ? code : breakOff(session, code.status(), launch);
 }
 
 /// Until the job has ended in order, or an error, which has not.
-Expected<int>
-GenerateRun::runPipeline(PipelineSession &session,
-                         std::optional<PipelineStream> &stream,
-                         const std::optional<comm::MpiLaunch> &launch) {
-  if (Status s = session.open(launch); !s.ok())
+Expected<int> GenerateRun::runPipeline(
+    PipelineSession &session, std::optional<PipelineStream> &stream,
+    const PipelineNeeds &needs, const std::optional<comm::MpiLaunch> &launch) {
+  if (Status s = session.open(launch, needs); !s.ok())
     return s;
   if (!session.isHead()) {
     Status served = session.serve();
@@ -281,14 +298,21 @@ GenerateRun::runPipeline(PipelineSession &session,
   return outcome ? code : outcome.status();
 }
 
-/// Whether MPI has started as many ranks as the plan has.
-Status checkLaunch(const ExecutionPlan &plan, const comm::MpiLaunch &launch) {
+/// Whether MPI has started as many ranks as the plan has, and where they have
+/// to be.
+Status checkLaunch(const ExecutionPlan &plan, const PipelineOptions &options,
+                   const comm::MpiLaunch &launch) {
   auto ranks = int64_t(plan.ranks.size());
-  if (launch.size == ranks)
-    return {};
-  return failure("this program needs ", ranks, " ranks, and MPI has started ",
-                 launch.size, ": use mpirun -n ", ranks,
-                 ", or no mpirun to have all ranks in one process");
+  if (launch.size != ranks)
+    return failure("this program needs ", ranks, " ranks, and MPI has started ",
+                   launch.size, ": use mpirun -n ", ranks,
+                   ", or no mpirun to have all ranks in one process");
+  // Emulated messages are stamped with the time at which they arrive.
+  if (!options.emulate.empty() && launch.localSize.value_or(ranks) < ranks)
+    return failure("--emulate: all ranks must be on one machine, and ",
+                   *launch.localSize, " of ", ranks,
+                   " are on this one: without mpirun all are in one process");
+  return {};
 }
 
 /// An option that only a model in this thread carries out, or null: logits stay
@@ -299,21 +323,42 @@ const char *localOnlyOption(const GenerateOptions &options) {
   return options.engine.company > 0 ? "--company" : nullptr;
 }
 
+bool isPipelined(const Engine &engine, const GenerateOptions &options,
+                 const std::optional<comm::MpiLaunch> &launch) {
+  return !localOnlyOption(options) &&
+         PipelineSession::isWanted(engine.descriptor(), options.pipeline,
+                                   launch);
+}
+
 /// What is asked of a pipeline, where there will be none.
 Status checkLocal(const GenerateOptions &options,
-                  const std::optional<comm::MpiLaunch> &launch,
-                  bool pipelined) {
+                  const std::optional<comm::MpiLaunch> &launch) {
   std::string wanted = options.pipeline.needsPipeline();
   const char *local = localOnlyOption(options);
   if (local && launch && launch->size > 1)
     return failure(local, " works in one process: without mpirun");
-  if (local && !wanted.empty())
+  if (wanted.empty())
+    return {};
+  if (local)
     return failure(wanted, " does not go with ", local,
                    ", for which all stages are computed in one thread");
-  if (!pipelined && !wanted.empty())
-    return failure(wanted, ": this program is one stage without a draft, and "
-                           "has no use for it");
-  return {};
+  return failure(wanted, ": this program is one stage without a draft, and "
+                         "has no use for it");
+}
+
+/// What the command line asks of this executable and this job: the same on all
+/// ranks.
+Status checkUse(const Engine &engine, const GenerateOptions &options,
+                const std::optional<comm::MpiLaunch> &launch) {
+  if (launch)
+    if (Status s =
+            checkLaunch(engine.descriptor().plan, options.pipeline, *launch);
+        !s.ok())
+      return s;
+  if (Status s = engine.checkOptions(); !s.ok())
+    return s;
+  return isPipelined(engine, options, launch) ? Status()
+                                              : checkLocal(options, launch);
 }
 
 } // namespace
@@ -321,34 +366,27 @@ Status checkLocal(const GenerateOptions &options,
 Expected<int>
 app::runGenerate(const ProgramImage &image, const GenerateOptions &options,
                  std::chrono::steady_clock::time_point programStart) {
-  Expected<std::unique_ptr<Engine>> engine =
-      Engine::create(image, options.engine);
-  if (!engine)
-    return engine.status();
-  const ExecutableDescriptor &executable = (*engine)->descriptor();
   Expected<std::optional<comm::MpiLaunch>> launch = comm::detectMpiLaunch();
   if (!launch)
     return launch.status();
-  if (*launch)
-    if (Status s = checkLaunch(executable.plan, **launch); !s.ok())
-      // Said once.
-      return (*launch)->rank == 0 ? Expected<int>(s) : Expected<int>(1);
-  bool isHead = !*launch || (*launch)->rank == 0;
+  Expected<std::unique_ptr<Engine>> engine =
+      Engine::create(image, options.engine);
+  if (!engine)
+    return ofRank(engine.status(), *launch);
+  Expected<Generator> generator =
+      Generator::create(**engine, options, programStart);
+  Status usable = checkUse(**engine, options, *launch);
+  if (usable.ok() && !generator)
+    usable = generator.status();
+  if (!usable.ok())
+    return saidOnce(usable, *launch);
   // Only the head's process has the user's standard input.
   Expected<std::vector<int32_t>> prompt = std::vector<int32_t>{0};
-  if (isHead)
+  if (!*launch || (*launch)->rank == 0)
     prompt = readPrompt(options.prompt, **engine, /*addSpecial=*/true);
   if (!prompt)
     return prompt.status();
-  Expected<Generator> generator =
-      Generator::create(**engine, options, programStart);
-  if (!generator)
-    return generator.status();
-  bool pipelined =
-      PipelineSession::isWanted(executable, options.pipeline, *launch);
-  if (Status s = checkLocal(options, *launch, pipelined); !s.ok())
-    return s;
   GenerateRun run(**engine, options, generator.take(), prompt.take());
-  return pipelined && !localOnlyOption(options) ? run.pipelined(*launch)
-                                                : run.local();
+  return isPipelined(**engine, options, *launch) ? run.pipelined(*launch)
+                                                 : run.local();
 }

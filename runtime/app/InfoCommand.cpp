@@ -32,7 +32,8 @@ struct Info {
   ExecutableDescriptor executable;
   std::vector<ProgramInfo> programs; // in the descriptor's order
   int64_t contextLength = 0;
-  int64_t stepRows = 0;
+  int64_t stepRows = 0; // that arenas have room for
+  int64_t stepOutputs = 0;
   std::map<std::string_view, uint64_t> formatBytes; // as the model's files have
   std::string cpuProblem;                           // empty: this CPU will do
   int64_t tokenizerTokens = 0;
@@ -77,10 +78,29 @@ Expected<ProgramInfo> gatherProgram(const Info &info,
   for (const PackedSection &section : layout->sections)
     result.weightBytes += section.bytes;
   result.cacheBytesPerToken = cacheBytesPerToken(program);
-  result.arenaBytes =
-      uint64_t(program.rowFloats * info.stepRows + program.outputFloats) *
-      sizeof(float);
+  result.arenaBytes = uint64_t(program.rowFloats * info.stepRows +
+                               program.outputFloats * info.stepOutputs) *
+                      sizeof(float);
   return result;
+}
+
+/// The longest step there can be: a chunk of a prompt alone, or in a pipeline
+/// with guesses behind it, which all want outputs.
+void settleSteps(Info &info, int64_t prefillChunk) {
+  const ExecutionPlan &plan = info.executable.plan;
+  if (plan.ranks.size() == 1 && !plan.draft) {
+    info.stepRows = std::min(prefillChunk, info.contextLength);
+    info.stepOutputs = 1;
+    return;
+  }
+  PipelineLimits limits;
+  limits.contextLength = info.contextLength;
+  limits.prefillRows =
+      std::min({prefillChunk, plan.stepRows, info.contextLength});
+  int64_t &nodes = limits.speculation.nodes;
+  nodes = std::max(nodes, plan.draft ? plan.draft->depth : 0);
+  info.stepRows = limits.stage().rows;
+  info.stepOutputs = limits.stage().outputs;
 }
 
 Expected<Info> gather(const ProgramImage &image, const InfoOptions &options) {
@@ -98,7 +118,7 @@ Expected<Info> gather(const ProgramImage &image, const InfoOptions &options) {
   info.contextLength = options.engine.contextLength > 0
                            ? options.engine.contextLength
                            : executable.contextLength;
-  info.stepRows = std::min(options.engine.prefillChunk, info.contextLength);
+  settleSteps(info, options.engine.prefillChunk);
 
   std::set<std::pair<int64_t, uint64_t>> seen;
   for (const ProgramDescriptor &program : executable.programs) {

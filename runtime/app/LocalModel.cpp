@@ -102,8 +102,7 @@ Status LocalModel::addStage(cpu::Program program,
   limits.pages = pages.limits().pages;
   limits.contextLength = bounds.contextLength;
   bool sends = !program.hasOutput;
-  int64_t rowBytes =
-      program.hiddenSize * activationBytes(ActivationFormat::F32);
+  int64_t rowBytes = program.hiddenSize * activationBytes(bounds.activations);
   Expected<std::unique_ptr<cpu::Executor>> made =
       cpu::Executor::create(std::move(program), limits, pool);
   if (!made)
@@ -148,6 +147,7 @@ Status LocalModel::executeStages(const StepBatch &batch) {
   cpu::StepInput input;
   input.batch = &batch;
   input.pages = &pages;
+  input.incomingFormat = input.outgoingFormat = bounds.activations;
   incoming.clear();
   for (size_t i = 0; i < stages.size(); ++i) {
     std::vector<uint8_t> &sent = activations[i % 2];
@@ -158,7 +158,7 @@ Status LocalModel::executeStages(const StepBatch &batch) {
     if (i + 1 == stages.size())
       break;
     int64_t rowBytes =
-        stages[i]->hiddenSize() * activationBytes(input.outgoingFormat);
+        stages[i]->hiddenSize() * activationBytes(bounds.activations);
     incoming.clear();
     for (int64_t row = 0; row < batch.rows(); ++row)
       incoming.push_back(sent.data() + row * rowBytes);

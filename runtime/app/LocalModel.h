@@ -34,6 +34,8 @@ struct LocalModelLimits {
   int64_t cacheTokens = 0; ///< tokens of all sequences; 0: each a full context
   int64_t contextLength = 0; ///< of one sequence; 0: the programs'
   int64_t threads = 0;       ///< 0: defaultThreadCount()
+  /// How rows go from stage to stage: as they do in a pipeline.
+  ActivationFormat activations = ActivationFormat::F32;
 };
 
 /// All programs of one model, one after the other on the same threads: each

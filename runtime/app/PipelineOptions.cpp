@@ -36,12 +36,13 @@ void addSpeculation(CLI::App &command, PipelineOptions &options) {
   command
       .add_option("--speculate-depth", options.depth,
                   "Guesses on one path at most; with sync: how many are "
-                  "drafted before each verification")
+                  "drafted before each verification, default 4")
       ->type_name("N")
       ->check(within<int64_t>(1, 256));
   command
       .add_option("--speculate-width", options.width,
-                  "Candidates taken for each position at most; 1: a chain")
+                  "Candidates taken for each position at most; 1, sync's "
+                  "default: a chain")
       ->type_name("N")
       ->check(within<int64_t>(1, 64));
 }
@@ -127,6 +128,21 @@ void addTesting(CLI::App &command, PipelineOptions &options) {
   flag("--no-fuse", options.fuse, false, "One frame a step");
 }
 
+/// Options that the given mode has no use for.
+Status checkMode(const PipelineOptions &options) {
+  SpeculationMode mode =
+      options.modeGiven ? options.speculation.mode : SpeculationMode::Async;
+  if (mode != SpeculationMode::Sync && options.isGiven("--sync-split"))
+    return failure("--sync-split: only with --speculate sync");
+  if (mode != SpeculationMode::Async && options.isGiven("--no-continuous"))
+    return failure("--no-continuous: only with --speculate async");
+  for (const char *name :
+       {"--speculate-depth", "--speculate-width", "--oracle-acceptance"})
+    if (mode == SpeculationMode::Off && options.isGiven(name))
+      return failure(name, ": not with --speculate off");
+  return {};
+}
+
 } // namespace
 
 void app::addPipelineOptions(CLI::App &command, PipelineOptions &options) {
@@ -140,14 +156,12 @@ Status app::settlePipelineOptions(const CLI::App &command,
                                   PipelineOptions &options) {
   for (const char *name :
        {"--speculate", "--speculate-depth", "--speculate-width",
-        "--activations", "--trace", "--emulate", "--oracle-acceptance",
-        "--sync-split", "--no-cancel", "--no-continuous", "--no-fuse"})
+        "--activations", "--trace", "--emulate", "--emulate-draft",
+        "--oracle-acceptance", "--sync-split", "--no-cancel", "--no-continuous",
+        "--no-fuse"})
     if (command.count(name) > 0)
       options.given.emplace_back(name);
-  if (options.speculation.splitRows &&
-      (!options.modeGiven || options.speculation.mode != SpeculationMode::Sync))
-    return failure("--sync-split: only with --speculate sync");
-  return {};
+  return checkMode(options);
 }
 
 bool PipelineOptions::isGiven(std::string_view name) const {

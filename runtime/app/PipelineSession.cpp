@@ -60,10 +60,8 @@ bool PipelineSession::isWanted(const ExecutableDescriptor &executable,
           options.speculation.mode != SpeculationMode::Off);
 }
 
-PipelineSession::PipelineSession(Engine &engine, const PipelineOptions &options,
-                                 const PipelineNeeds &needs)
-    : engine(engine), plan(engine.descriptor().plan), options(options),
-      needs(needs) {}
+PipelineSession::PipelineSession(Engine &engine, const PipelineOptions &options)
+    : engine(engine), plan(engine.descriptor().plan), options(options) {}
 
 PipelineSession::~PipelineSession() {
   // Nothing where the job has ended already.
@@ -72,11 +70,9 @@ PipelineSession::~PipelineSession() {
     server.join();
 }
 
-Status PipelineSession::open(const std::optional<comm::MpiLaunch> &launch) {
-  if (Status s = settleOptions(); !s.ok())
-    return s;
-  if (Status s = emulate(); !s.ok())
-    return s;
+Status PipelineSession::open(const std::optional<comm::MpiLaunch> &launch,
+                             const PipelineNeeds &wanted) {
+  needs = wanted;
   if (!launch || launch->rank == 0)
     if (Status s = openTrace(); !s.ok())
       return s;
@@ -89,21 +85,9 @@ Status PipelineSession::open(const std::optional<comm::MpiLaunch> &launch) {
 // What was asked for
 //===----------------------------------------------------------------------===//
 
-/// Fills in what the plan and the model say where the options do not.
-Status PipelineSession::settleOptions() {
-  const ExecutableDescriptor &executable = engine.descriptor();
-  SpeculationOptions &speculation = options.speculation;
-  bool hasDraft = plan.draft.has_value() || options.oracleAcceptance;
-  if (!options.modeGiven)
-    speculation.mode = hasDraft ? SpeculationMode::Async : SpeculationMode::Off;
-  if (speculation.mode != SpeculationMode::Off && !hasDraft)
-    return failure("--speculate: this program has no draft: compile it with "
-                   "--draft");
-  for (const char *name :
-       {"--speculate-depth", "--speculate-width", "--no-continuous"})
-    if (!hasDraft && options.isGiven(name))
-      return failure(name, ": this program has no draft: compile it with "
-                           "--draft");
+Status PipelineSession::settle() {
+  if (Status s = settleSpeculation(); !s.ok())
+    return s;
   if (plan.stages.size() == 1 && options.isGiven("--activations"))
     return failure("--activations: this program has one stage, and no rows "
                    "travel");
@@ -114,18 +98,51 @@ Status PipelineSession::settleOptions() {
                       }) > 1)
       return failure("this program's plan has several stages on one rank, "
                      "which only run one after the other");
-  if (plan.draft) {
+  settleShape();
+  return emulate();
+}
+
+/// Whether there is anybody to guess, be it asked for or not.
+bool PipelineSession::canGuess() const {
+  return plan.draft.has_value() || options.oracleAcceptance;
+}
+
+/// Fills in what the plan says where the options do not.
+Status PipelineSession::settleSpeculation() {
+  SpeculationOptions &speculation = options.speculation;
+  if (!options.modeGiven)
+    speculation.mode =
+        canGuess() ? SpeculationMode::Async : SpeculationMode::Off;
+  if (speculation.mode != SpeculationMode::Off && !canGuess())
+    return failure("--speculate: this program has no draft: compile it with "
+                   "--draft");
+  for (const char *name : {"--speculate-depth", "--speculate-width",
+                           "--no-continuous", "--emulate-draft"})
+    if (!canGuess() && options.isGiven(name))
+      return failure(name, ": this program has no draft: compile it with "
+                           "--draft");
+  if (speculation.mode == SpeculationMode::Sync) {
+    speculation.depth = syncDepth;
+    speculation.width = syncWidth;
+  } else if (plan.draft) {
     speculation.depth = plan.draft->depth;
     speculation.width = plan.draft->width;
   }
   speculation.depth = options.depth.value_or(speculation.depth);
   speculation.width = options.width.value_or(speculation.width);
   speculation.nodes = std::max(speculation.nodes, speculation.depth);
+  // Caches have room for what can be in flight.
+  if (speculation.mode == SpeculationMode::Off)
+    speculation.nodes = 1;
+  return {};
+}
 
+void PipelineSession::settleShape() {
+  const ExecutableDescriptor &executable = engine.descriptor();
   shape.identity = plan.identity;
   shape.ranks = int64_t(plan.ranks.size());
-  shape.hasDraft = hasDraft;
-  if (plan.draft && !options.oracleAcceptance)
+  shape.hasDraft = options.speculation.mode != SpeculationMode::Off;
+  if (shape.hasDraft && plan.draft && !options.oracleAcceptance)
     shape.draftContextLength =
         executable.programs[*executable.findProgram(plan.draft->program)]
             .contextLength;
@@ -136,7 +153,7 @@ Status PipelineSession::settleOptions() {
     shape.stageRanks.push_back(
         plan.rankOf({RankRole::Kind::Stage, int64_t(stage)}));
 
-  settings.speculation = speculation;
+  settings.speculation = options.speculation;
   settings.activations = options.activations;
   settings.fuse = options.fuse;
   // A communicator has one capacity for all pairs of ranks.
@@ -149,9 +166,10 @@ Status PipelineSession::settleOptions() {
   settings.trace = !options.traceFile.empty();
   settings.prefillRows = std::min(
       {engine.options().prefillChunk, plan.stepRows, engine.contextLength()});
-  return {};
 }
 
+/// The machines are those of the whole plan, whether its draft guesses or not:
+/// rank 0 has a place of its own where it is planned to.
 Status PipelineSession::emulate() {
   if (options.emulate.empty())
     return {};
@@ -160,7 +178,7 @@ Status PipelineSession::emulate() {
   wanted.target = options.emulateTarget;
   wanted.draft = options.emulateDraft;
   wanted.stages = int64_t(plan.stages.size());
-  wanted.hasDraft = shape.hasDraft;
+  wanted.hasDraft = canGuess();
   wanted.ownDraftRank = !hasRole(plan.ranks.front(), RankRole::Kind::Stage);
   wanted.maxLatency = options.maxLatencyMicros < 0
                           ? plan.maxLatency
@@ -217,6 +235,7 @@ Status PipelineSession::connect(const std::optional<comm::MpiLaunch> &launch) {
   severalProcesses = launch && launch->size > 1;
   if (severalProcesses) {
     here = launch->rank;
+    localRanks = launch->localSize.value_or(1);
     Expected<std::unique_ptr<comm::Communicator>> made =
         comm::connectMpi(*launch, limits);
     if (!made)
@@ -239,12 +258,13 @@ Status PipelineSession::connect(const std::optional<comm::MpiLaunch> &launch) {
   return {};
 }
 
-/// Several ranks in one process share its cores.
+/// Ranks in one process share its cores, and processes those of a machine.
 int64_t PipelineSession::threadsOfRank() const {
   if (engine.options().threads > 0)
     return engine.options().threads;
-  int64_t cores = cpu::defaultThreadCount();
-  return severalProcesses ? cores : std::max<int64_t>(1, cores / shape.ranks);
+  if (severalProcesses)
+    return cpu::threadCountOfSharer(localRanks);
+  return std::max<int64_t>(1, cpu::defaultThreadCount() / shape.ranks);
 }
 
 Expected<std::unique_ptr<pipeline::StepCompute>>

@@ -39,17 +39,21 @@ public:
                        const PipelineOptions &options,
                        const std::optional<comm::MpiLaunch> &launch);
 
-  PipelineSession(Engine &engine, const PipelineOptions &options,
-                  const PipelineNeeds &needs);
+  PipelineSession(Engine &engine, const PipelineOptions &options);
   /// Ends the job where it is still running; under MPI this process with it, so
   /// say first what is to be said.
   ~PipelineSession();
 
+  /// What was asked for, by this plan; first, and once. Errors: options that do
+  /// not fit the plan, the described cluster or each other: the same on all
+  /// ranks, so that one of them may say it for all.
+  Status settle();
+
   /// Connects the ranks, loads the programs of those that are here, and starts
   /// them; once. Errors: those of loading and of MPI; an MPI job of another
-  /// size than the plan's; options that do not fit the plan. After an error
-  /// only abort() is left.
-  Status open(const std::optional<comm::MpiLaunch> &launch);
+  /// size than the plan's. After an error only abort() is left.
+  Status open(const std::optional<comm::MpiLaunch> &launch,
+              const PipelineNeeds &needs);
 
   /// Whether this process has rank 0; otherwise all it does is serve().
   bool isHead() const { return here == 0; }
@@ -69,7 +73,9 @@ public:
   void abort(const Status &reason);
 
 private:
-  Status settleOptions();
+  bool canGuess() const;
+  Status settleSpeculation();
+  void settleShape();
   Status emulate();
   Status openTrace();
   Status connect(const std::optional<comm::MpiLaunch> &launch);
@@ -89,7 +95,8 @@ private:
   pipeline::PipelineSettings settings;
   std::optional<pipeline::Emulation> emulation;
   std::optional<trace::TraceWriter> trace;
-  int64_t here = 0; // the rank of this process, or 0 for all
+  int64_t here = 0;       // the rank of this process, or 0 for all
+  int64_t localRanks = 1; // processes of the job on this machine
   bool severalProcesses = false;
   std::list<WeightStore> weights; // outlive the ranks
   std::vector<std::unique_ptr<comm::Communicator>> communicators;

@@ -9,6 +9,7 @@
 #include "runtime/app/Interrupt.h"
 #include "runtime/base/Guarded.h"
 #include "runtime/base/StandardOutput.h"
+#include "runtime/comm/mpi/MpiLaunch.h"
 #include "runtime/device/cpu/ProgramABI.h"
 
 #include <algorithm>
@@ -43,6 +44,13 @@ Expected<int> runCommand(const ProgramImage &image, const Command &command,
   });
 }
 
+/// Whether this is a process by itself, or the first of those that MPI has
+/// started with the same command line.
+bool speaksForItsJob() {
+  Expected<std::optional<comm::MpiLaunch>> launch = comm::detectMpiLaunch();
+  return !launch || !*launch || (*launch)->rank == 0;
+}
+
 } // namespace
 
 void app::complain(const std::string &message) {
@@ -65,6 +73,8 @@ int app::runProgram(const ProgramImage &image, int argc,
   catchInterrupts();
   Command command = parseCommandLine(argc, argv, versionText());
   if (const auto *exit = std::get_if<ExitNow>(&command)) {
+    if (!speaksForItsJob())
+      return exit->code;
     if (!exit->error.empty())
       complain(exit->error);
     if (Status s = writeOutput(exit->output); !s.ok()) {

@@ -109,6 +109,8 @@ Expected<int> app::runScore(const ProgramImage &image,
       Engine::create(image, options.engine);
   if (!engine)
     return engine.status();
+  if (Status s = (*engine)->checkOptions(); !s.ok())
+    return s;
   Expected<std::vector<int32_t>> tokens =
       readPrompt(options.prompt, **engine, /*addSpecial=*/false);
   if (!tokens)

@@ -116,6 +116,12 @@ int64_t StageCost::fullRows(int64_t limit, int64_t context) const {
   return enough;
 }
 
+int64_t cluster::stretchCount(Time step, Time maxLatency) {
+  if (maxLatency <= Time(0))
+    return 1;
+  return std::max<int64_t>(1, (step + maxLatency - Time(1)) / maxLatency);
+}
+
 CheckpointSchedule StageCost::checkpoints(Time maxLatency, int64_t rows,
                                           int64_t context) const {
   assert(rows >= 1 && rows <= maxStepRows && maxLatency.count() >= 0);

@@ -153,6 +153,10 @@ private:
   int64_t cachePerPosition = 0;
 };
 
+/// Into how many stretches of equal length checkpoints cut a step, so that none
+/// is longer than `maxLatency`; 0: no checkpoints.
+int64_t stretchCount(Time step, Time maxLatency);
+
 /// Memory that a stage needs: weights, and `positions` positions of cache.
 int64_t stageMemoryBytes(const ModelCost &model, const StageRange &range,
                          int64_t positions);

@@ -140,19 +140,15 @@ private:
   }
 
   Status paths() const {
-    if (std::optional<Place> head = tables.head()) {
-      bool any = false;
-      for (int64_t d = 0; d < tables.devices(); ++d)
-        any |= tables.cluster().link(*head, tables.place(d)).has_value();
-      if (!any)
-        return failure("there is no path between '",
-                       tables.cluster().placeName(*head), "' and '",
-                       tables.cluster().placeName(tables.place(0)), "'");
-    }
     for (int64_t d = 0; d + 1 < tables.devices(); ++d)
       if (!tables.connected(d, d + 1))
         return failure("there is no path between ", nameOf(d), " and ",
                        nameOf(d + 1));
+    Place head = tables.head().value_or(tables.place(0));
+    for (int64_t d = 0; d < tables.devices(); ++d)
+      if (!tables.cluster().link(head, tables.place(d)))
+        return failure("there is no path between the head on node '",
+                       tables.cluster().placeName(head), "' and ", nameOf(d));
     return {};
   }
 

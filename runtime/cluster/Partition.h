@@ -16,8 +16,8 @@
 // layer, devices are used in the order of the cluster, and a stage's weights
 // and cache fit its device.
 //
-// The head talks to the first stage and the last one to the head, so there must
-// be ways for that as well.
+// The head talks to every stage, whichever rows it has, and every stage to the
+// head, so there must be a way between the head and each of them as well.
 //
 // For each number of stages S that is allowed, the slowest slot is made as
 // short as can be; among cuts of the same slowest slot the one with the least

@@ -241,14 +241,13 @@ Status PartitionTables::slowestFrom(const Ends &ends,
   for (int64_t stages = 1;; ++stages) {
     int64_t &reached = result[size_t(stages)];
     for (int64_t d = 0; d < count; ++d)
-      if (ends.back(stages, d) != impossible)
-        reached = std::min(reached, slot[size_t(d * width + layerCount)]);
+      reached = std::min(reached, slot[size_t(d * width + layerCount)]);
     if (stages + 1 == int64_t(result.size()))
       return {};
     before.assign(slot.size(), impossible);
     for (int64_t d = 0; d < count; ++d)
       for (int64_t from = 0; from < d; ++from)
-        if (connected(from, d))
+        if (ends.reaches(d) && connected(from, d))
           for (int64_t l = 1; l < layerCount; ++l) {
             int64_t &best = before[size_t(d * width + l)];
             best = std::min(best, std::max(slot[size_t(from * width + l)],
@@ -347,7 +346,7 @@ Status PartitionTables::shortestFrom(const Ends &ends, int64_t stages,
       std::fill(reached.begin(), reached.end(), State());
       if (s == 0)
         reached[0].score = {ends.first[size_t(d)], 0};
-      for (int64_t from = 0; s > 0 && from < d; ++from)
+      for (int64_t from = 0; s > 0 && ends.reaches(d) && from < d; ++from)
         if (connected(from, d) && occupancy(from, d) <= slowest)
           for (int64_t l = 1; l < layerCount; ++l) {
             Score score = states[size_t(s - 1)][size_t(from * width + l)].score;
@@ -366,7 +365,7 @@ Status PartitionTables::shortestFrom(const Ends &ends, int64_t stages,
 
   for (int64_t d = 0; d < count; ++d) {
     Score score = states.back()[size_t(d * width + layerCount)].score;
-    if (score.trip == impossible || ends.back(stages, d) == impossible)
+    if (score.trip == impossible)
       continue;
     score.trip += ends.back(stages, d);
     if (!(score < best.score))

@@ -110,11 +110,13 @@ private:
 
   /// First stages from which the way back to the head is the same, wherever the
   /// last one is; one search is made for each. Where the head has a place of
-  /// its own, that is all of them.
+  /// its own, that is all of them. Ways lead both ways.
   struct Ends {
     std::vector<int64_t> first; // from the head; impossible: not of these
     std::vector<int64_t> last;  // to the head, of several stages
     std::vector<int64_t> only;  // to the head, of the first stage itself
+    /// Whether a stage on `d` that is not the first can talk to the head.
+    bool reaches(int64_t d) const { return last[size_t(d)] != impossible; }
     int64_t back(int64_t stages, int64_t d) const {
       return (stages == 1 ? only : last)[size_t(d)];
     }

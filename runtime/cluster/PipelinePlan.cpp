@@ -10,6 +10,10 @@
 #include "runtime/cluster/PartitionTables.h"
 #include "runtime/cluster/Units.h"
 
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
 using namespace sluice;
 using namespace sluice::cluster;
 
@@ -20,6 +24,42 @@ std::vector<Place> PipelinePlan::ranks() const {
   for (const StagePlan &stage : partition.stages)
     places.push_back(stage.place);
   return places;
+}
+
+int64_t PipelinePlan::stepRows(Time maxLatency, int64_t rows,
+                               int64_t context) const {
+  int64_t most = rows;
+  auto keep = [&](const StageCost &cost) {
+    most = std::min(most, cost.checkpoints(maxLatency, rows, context).stepRows);
+  };
+  for (const StageCost &stage : stageCosts)
+    keep(stage);
+  if (draftCost)
+    keep(*draftCost);
+  return most;
+}
+
+/// Whether a rank sends another anything: rows go along the stages, marks from
+/// the head, which is on rank 0, to everybody, results, errors and reports
+/// back.
+static bool talks(size_t from, size_t to) {
+  return from != to && (from == 0 || to == 0 || to == from + 1);
+}
+
+static std::vector<Link> linksOf(const Cluster &cluster,
+                                 const std::vector<Place> &ranks) {
+  std::vector<Link> links;
+  for (size_t from = 0; from < ranks.size(); ++from)
+    for (size_t to = 0; to < ranks.size(); ++to) {
+      Link &link =
+          links.emplace_back(Link{0, std::numeric_limits<double>::infinity()});
+      if (!talks(from, to))
+        continue;
+      std::optional<Link> way = cluster.link(ranks[from], ranks[to]);
+      assert(way && "partition() takes no devices without ways");
+      link = *way;
+    }
+  return links;
 }
 
 std::optional<double> cluster::linksSeconds(const Cluster &cluster, Place head,
@@ -92,10 +132,16 @@ cluster::planPipeline(const ModelCost &target, const ModelCost *draft,
   if (!cut)
     return cut.status();
   plan.partition = cut.take();
-  if (draft)
-    if (Status s =
-            checkPartTimes(*draft, cluster, plan.head(), options.context);
-        !s.ok())
-      return s.withContext("the draft");
+  for (const StagePlan &stage : plan.partition.stages)
+    plan.stageCosts.emplace_back(target, stage.range,
+                                 cluster.device(stage.place));
+  plan.links = linksOf(cluster, plan.ranks());
+  if (!draft)
+    return plan;
+  if (Status s = checkPartTimes(*draft, cluster, plan.head(), options.context);
+      !s.ok())
+    return s.withContext("the draft");
+  plan.draftCost.emplace(*draft, wholeModel(*draft),
+                         cluster.device(plan.head()));
   return plan;
 }

@@ -44,6 +44,12 @@ struct PipelinePlan {
   Partition partition;
   /// Of the head and the draft, where they have a rank of their own.
   std::optional<Place> ownRank;
+  std::vector<StageCost> stageCosts;
+  std::optional<StageCost> draftCost; ///< where somebody guesses
+  /// [from][to] by rank: how messages go. What a rank tells itself takes no
+  /// time; nor would it between two that never send each other anything, which
+  /// need no way.
+  std::vector<Link> links;
 
   Place firstStage() const { return partition.stages.front().place; }
   /// Where head and draft are.
@@ -51,6 +57,11 @@ struct PipelinePlan {
   /// By rank: that of head and draft where it is one of its own, then the
   /// stages'.
   std::vector<Place> ranks() const;
+
+  /// The most rows of a prompt that a step can have, `rows` at most, so that no
+  /// stretch between two checkpoints exceeds `maxLatency`: at a stage or at the
+  /// draft, which is given the same rows.
+  int64_t stepRows(Time maxLatency, int64_t rows, int64_t context) const;
 };
 
 /// Seconds that a row is on links, from the head through the stages in order
@@ -59,7 +70,8 @@ std::optional<double> linksSeconds(const Cluster &cluster, Place head,
                                    const std::vector<Place> &stages,
                                    int64_t rowBytes);
 
-/// `draft` is null where nobody guesses. Errors: those of partition(); a draft
+/// `draft` is null where nobody guesses. Errors: those of partition(), which
+/// sees to it that ranks have ways to those that they send anything; a draft
 /// that is to have a rank of its own, and no node is kept for it; too little
 /// memory for the draft, with what is missing; a device far too slow for it.
 Expected<PipelinePlan> planPipeline(const ModelCost &target,

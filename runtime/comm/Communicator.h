@@ -8,7 +8,7 @@
 // Carries messages between the ranks of a job. Two lanes lead from each rank to
 // each rank, itself included:
 //
-//   data     steps, results, guesses: in order, bounded. Who sends faster than
+//   data     steps and results: in order, bounded. Who sends faster than
 //            the other side takes waits (back-pressure).
 //   control  cancels, errors, reports, the end: in order among themselves, and
 //            overtake data. Mostly small.

@@ -21,8 +21,6 @@ std::string_view comm::frameKindName(FrameKind kind) {
     return "step";
   case FrameKind::Results:
     return "results";
-  case FrameKind::Guesses:
-    return "guesses";
   case FrameKind::Epochs:
     return "epochs";
   case FrameKind::Error:
@@ -55,8 +53,7 @@ Time comm::deliverAtOf(std::span<const uint8_t> bytes) {
 }
 
 static bool hasStep(FrameKind kind) {
-  return kind == FrameKind::Step || kind == FrameKind::Results ||
-         kind == FrameKind::Guesses;
+  return kind == FrameKind::Step || kind == FrameKind::Results;
 }
 
 Expected<FrameHeader>

@@ -53,7 +53,6 @@ constexpr int64_t frameHeaderBytes = 40;
 enum class FrameKind : uint8_t {
   Step = 1, ///< StepFrame and activations
   Results,  ///< ResultFrame
-  Guesses,  ///< GuessFrame
   Epochs,   ///< EpochMarks: a cancel
   Error,    ///< what has failed at a rank
   Report,   ///< a rank's statistics at the end; text that only its reader knows
@@ -72,7 +71,7 @@ struct FrameHeader {
 /// What a frame may hold; whatever is beyond is refused before anything is
 /// allocated for it.
 struct FrameLimits {
-  int64_t rows = 512;   ///< of a step; also results and guesses of one
+  int64_t rows = 512;   ///< of a step; also results of one
   int64_t requests = 1; ///< slots; also opens, marks and closes of a frame
   int64_t contextLength = 0;
   int64_t vocabSize = 0;
@@ -80,7 +79,6 @@ struct FrameLimits {
   ActivationFormat format = ActivationFormat::F32; ///< of the activations
   int64_t stages = 64;                             ///< timings of a frame
   int64_t reportEntries = 64; ///< log-probabilities reported with a token
-  int64_t candidates = 64;    ///< of a guess
   int64_t textBytes = int64_t{64} << 20; ///< of an error or a report
 };
 
@@ -126,7 +124,6 @@ public:
   void encodeStep(const StepFrame &frame, const ActivationRows &activations,
                   Bytes &out) const;
   void encodeResults(const ResultFrame &frame, Bytes &out) const;
-  void encodeGuesses(const GuessFrame &frame, Bytes &out) const;
   void encodeEpochs(const EpochFrame &frame, Bytes &out) const;
   /// A text over the limit is cut.
   void encodeError(int64_t rank, std::string_view text, Bytes &out) const;
@@ -145,7 +142,6 @@ public:
                     ActivationRows &activations) const;
   Status decodeResults(std::span<const uint8_t> bytes,
                        ResultFrame &frame) const;
-  Status decodeGuesses(std::span<const uint8_t> bytes, GuessFrame &frame) const;
   Status decodeEpochs(std::span<const uint8_t> bytes, EpochFrame &frame) const;
   Status decodeError(std::span<const uint8_t> bytes, ErrorFrame &frame) const;
   Status decodeReport(std::span<const uint8_t> bytes, std::string &text) const;

@@ -18,6 +18,8 @@ namespace {
 
 constexpr int64_t maxInt32 = std::numeric_limits<int32_t>::max();
 constexpr int64_t maxInt64 = std::numeric_limits<int64_t>::max();
+/// The head adds times to each other.
+constexpr int64_t maxNanos = maxInt64 / 4;
 
 /// Reads the entries of one frame's tables, within the limits.
 class TableReader {
@@ -64,8 +66,8 @@ public:
   void read(StageTiming &timing) {
     timing.rows = in.getInRange<int32_t>("a step's rows", 0, maxInt32);
     timing.left = in.getInRange<int32_t>("rows that left", 0, timing.rows);
-    timing.busyNanos = in.getInRange<int64_t>("a busy time", 0, maxInt64);
-    timing.idleNanos = in.getInRange<int64_t>("an idle time", 0, maxInt64);
+    timing.busyNanos = in.getInRange<int64_t>("a busy time", 0, maxNanos);
+    timing.idleNanos = in.getInRange<int64_t>("an idle time", 0, maxNanos);
   }
 
   void read(ResultRow &result) {
@@ -85,21 +87,6 @@ public:
     if (!(entry.logProbability <= 0))
       in.fail(failure("a log-probability is ", entry.logProbability,
                       ", not at most 0"));
-  }
-
-  void read(GuessRow &guess) {
-    guess.node = in.getInRange<int64_t>("a node", 0, maxInt64);
-    guess.request = request();
-    readAll(guess.candidates, in.getCount("candidates", limits.candidates,
-                                          layout::candidateBytes));
-  }
-
-  void read(Candidate &candidate) {
-    candidate.token = token();
-    candidate.confidence = in.get<float>();
-    if (!(candidate.confidence >= 0 && candidate.confidence <= 1))
-      in.fail(
-          failure("a confidence is ", candidate.confidence, ", not in [0, 1]"));
   }
 
   /// `count` is from getCount(), so not more than the limits and the bytes
@@ -238,20 +225,6 @@ Status FrameCodec::decodeResults(std::span<const uint8_t> bytes,
   tables.readAll(frame.results, results);
   tables.readAll(frame.timings, timings);
   return finish(in, FrameKind::Results);
-}
-
-Status FrameCodec::decodeGuesses(std::span<const uint8_t> bytes,
-                                 GuessFrame &frame) const {
-  Expected<FrameHeader> header = readHeaderOf(FrameKind::Guesses, *this, bytes);
-  if (!header)
-    return header.status();
-  frame.step = header->step;
-  WireReader in(bodyOf(bytes));
-  TableReader tables(in, bounds);
-  size_t guesses = in.getCount("guesses", bounds.rows, layout::guessBytes);
-  tables.readAll(frame.guesses, guesses);
-  tables.read(frame.timing);
-  return finish(in, FrameKind::Guesses);
 }
 
 Status FrameCodec::decodeEpochs(std::span<const uint8_t> bytes,

@@ -12,7 +12,6 @@
 //             entries of the lists; zeros up to a multiple of 16 from the
 //             frame's start; data[row][width]. Width 0: no activations.
 //   results   results, timings
-//   guesses   guesses; a timing
 //   epochs    i64 decided; marks
 //   error     i32 rank; text to the end
 //   report    text to the end
@@ -27,7 +26,6 @@
 //   timing    i32 rows, left; i64 busyNanos, idleNanos
 //   result    i64 node; i32 request, token; report (i32 token; f32);
 //             error (u8)
-//   guess     i64 node; i32 request; candidates (i32 token; f32)
 //
 //===----------------------------------------------------------------------===//
 
@@ -123,16 +121,6 @@ void put(WireWriter &writer, const ResultRow &result) {
   writer.put(error);
 }
 
-void put(WireWriter &writer, const GuessRow &guess) {
-  writer.put(guess.node);
-  writer.put(guess.request);
-  writer.putCount(guess.candidates);
-  for (const Candidate &candidate : guess.candidates) {
-    writer.put(candidate.token);
-    writer.put(candidate.confidence);
-  }
-}
-
 template <typename T>
 void putAll(WireWriter &writer, const std::vector<T> &list) {
   for (const T &each : list)
@@ -177,14 +165,6 @@ void FrameCodec::encodeResults(const ResultFrame &frame, Bytes &out) const {
   writer.putCount(frame.timings);
   putAll(writer, frame.results);
   putAll(writer, frame.timings);
-  finish(out);
-}
-
-void FrameCodec::encodeGuesses(const GuessFrame &frame, Bytes &out) const {
-  WireWriter writer = begin(identity, FrameKind::Guesses, frame.step, out);
-  writer.putCount(frame.guesses);
-  putAll(writer, frame.guesses);
-  put(writer, frame.timing);
   finish(out);
 }
 

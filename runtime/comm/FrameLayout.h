@@ -29,8 +29,6 @@ constexpr size_t closeBytes = 4;
 constexpr size_t timingBytes = 24;
 constexpr size_t resultBytes = 24;
 constexpr size_t reportEntryBytes = 8;
-constexpr size_t guessBytes = 16;
-constexpr size_t candidateBytes = 8;
 
 /// What a result's error is cut to.
 constexpr int64_t errorBytes = 1024;

@@ -222,6 +222,8 @@ void Head::State::handleResult(const ResultRow &result, Time now) {
       result.request >= static_cast<RequestId>(requests.size()))
     return;
   HeadRequest &request = requests[static_cast<size_t>(result.request)];
+  if (request.path.empty())
+    return; // the slot has had no request yet
   NodeId inPrompt = result.node - request.firstNode;
   if (inPrompt < 0) {
     // Of the request that had the slot before, or an older one, whose guesses

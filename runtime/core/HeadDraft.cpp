@@ -148,9 +148,7 @@ void Head::State::askDraft() {
   asked.clear();
   int64_t room = limits.prefillRows;
   for (HeadRequest &request : requests) {
-    // In Sync mode no mark may tell of what a batch has shown so far: its rows
-    // would die where the draft shares a rank with a stage, and all their
-    // results are waited for.
+    // In Sync mode the next batch is drafted when all of the last one is known.
     if (!request.active || request.closeOwed || request.outstanding > 0 ||
         depthLimit(request) < 1)
       continue;

@@ -74,6 +74,10 @@ struct SpeculationOptions {
   int64_t draftRows = 4;
 };
 
+/// What Sync takes where nothing else is asked for: a short chain, as everybody
+/// waits for each row of it.
+constexpr int64_t syncDepth = 4, syncWidth = 1;
+
 /// The numbers of a request's rows that can still matter, here and at any
 /// stage, lie within so many of each other: from the last confirmed row's on.
 constexpr int64_t numberSpan(const SpeculationOptions &options) {

@@ -88,7 +88,8 @@ Expected<Stage::State::Taken> Stage::State::takeFrame(WaitingFrame &waiting) {
     ++waiting.taken;
   }
   bool whole = waiting.taken == std::ssize(waiting.order);
-  if (whole || waiting.taken > before)
+  // A tombstone brings none.
+  if ((whole || waiting.taken > before) && !frame.timings.empty())
     timings.assign(frame.timings.begin(), frame.timings.end());
   if (!whole)
     return Taken::StepIsFull;

@@ -44,10 +44,9 @@ public:
   /// Puts an item in; never blocks. The bound is kept by those who ask
   /// hasRoom(): an item that is here must not be lost.
   void push(Item item) {
-    {
-      std::lock_guard lock(mutex);
-      items.push_back(std::move(item));
-    }
+    std::lock_guard lock(mutex);
+    items.push_back(std::move(item));
+    // Under the lock: whoever takes the last item may destroy the door.
     changed.notify_one();
   }
 

@@ -22,7 +22,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace sluice::pipeline {
 
@@ -55,13 +54,12 @@ public:
 
   /// How a message goes from rank to rank.
   const cluster::Link &link(int64_t from, int64_t to) const {
-    return links[size_t(from * ranks() + to)];
+    return plan.links[size_t(from) * plan.ranks().size() + size_t(to)];
   }
-  int64_t ranks() const { return int64_t(rankPlaces.size()); }
 
   /// Bytes that activations of `rows` rows have in the described model.
   int64_t activationBytesOf(int64_t rows) const {
-    return rows * model.hidden * activationBytes(options.activations);
+    return rows * hidden * activationBytes(options.activations);
   }
 
   /// What the policy starts from.
@@ -71,18 +69,12 @@ public:
   int64_t stepRows() const;
 
 private:
-  Emulation(EmulationOptions options, cluster::ClusterFile file)
-      : options(std::move(options)), file(std::move(file)) {}
-  Status placeModels();
-  Status findLinks();
+  explicit Emulation(const EmulationOptions &options) : options(options) {}
+  Status place(const cluster::ClusterFile &file);
 
   EmulationOptions options;
-  cluster::ClusterFile file;
-  cluster::ModelCost model;
-  std::vector<cluster::StageCost> stageCosts;
-  std::unique_ptr<cluster::StageCost> draftCost;
-  std::vector<cluster::Place> rankPlaces; ///< by rank
-  std::vector<cluster::Link> links;       ///< [from][to]
+  int64_t hidden = 0; ///< of the described target
+  cluster::PipelinePlan plan;
 };
 
 } // namespace sluice::pipeline

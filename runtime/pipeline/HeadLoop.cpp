@@ -29,25 +29,36 @@ void HeadLoop::run() {
   waitPrecisely();
   bool open = true;
   while (open)
-    if (Status s = guarded([&] { return handleEvents(open); }); !s.ok())
-      fail(s.withContext("head"));
+    orFail([&] { handleEvents(open); });
+}
+
+/// An exception on the way leaves the head as it happens to be: nothing goes on
+/// after it.
+template <typename Fn> void HeadLoop::orFail(Fn &&body) {
+  Status done = guarded([&] {
+    body();
+    return Status();
+  });
+  if (!done.ok())
+    fail(done.withContext("head"));
 }
 
 /// Waits for events and handles them; clears `open` where no more will come.
-Status HeadLoop::handleEvents(bool &open) {
+void HeadLoop::handleEvents(bool &open) {
   events.clear();
   std::optional<Time> wake = head.commands().wake;
   open =
       wake ? door.takeUntil(events, *wake) : door.take(events, /*wait=*/true);
   if (!open)
-    return {};
-  if (wake && now() >= *wake && !failed) {
-    head.onWake(now());
-    carryOut();
-  }
+    return;
+  // Each for itself: what one of them breaks, the requests behind it are told.
+  if (wake && now() >= *wake && failed.ok())
+    orFail([&] {
+      head.onWake(now());
+      carryOut();
+    });
   for (Event &event : events)
-    handle(event);
-  return {};
+    orFail([&] { handle(event); });
 }
 
 void HeadLoop::handle(Event &event) {
@@ -55,7 +66,7 @@ void HeadLoop::handle(Event &event) {
     return fail(*failure);
   if (auto *submit = std::get_if<Submit>(&event))
     return handleSubmit(*submit);
-  if (failed)
+  if (!failed.ok())
     return;
   if (auto *results = std::get_if<ResultFrame>(&event))
     head.onResults(*results, now());
@@ -77,20 +88,25 @@ static void pushFailure(TokenQueue &queue, Status failure) {
 }
 
 void HeadLoop::handleSubmit(Submit &submit) {
-  if (failed)
-    return pushFailure(*submit.queue, failure("the pipeline has failed"));
+  if (!failed.ok())
+    return pushFailure(*submit.queue, failed);
+  admitting = submit.queue;
   Expected<RequestId> request = head.submit(std::move(submit.spec), now());
-  if (!request)
-    return pushFailure(*submit.queue, request.status());
-  queues[*request] = submit.queue;
+  if (request)
+    queues[*request] = admitting;
+  else
+    pushFailure(*admitting, request.status());
+  admitting = nullptr;
   carryOut();
 }
 
 /// Ends every request; nothing is sent any more.
 void HeadLoop::fail(const Status &failure) {
-  if (failed)
+  if (!failed.ok())
     return;
-  failed = true;
+  failed = failure;
+  if (admitting)
+    pushFailure(*std::exchange(admitting, nullptr), failure);
   for (auto [request, queue] : queues)
     pushFailure(*queue, failure);
   queues.clear();

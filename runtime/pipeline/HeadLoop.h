@@ -77,7 +77,8 @@ private:
   };
   using Event = std::variant<ResultFrame, GuessFrame, Status, Submit, Finish>;
 
-  Status handleEvents(bool &open);
+  template <typename Fn> void orFail(Fn &&body);
+  void handleEvents(bool &open);
   void handle(Event &event);
   void handleSubmit(Submit &submit);
   void fail(const Status &failure);
@@ -90,7 +91,8 @@ private:
   Door<Event> door{std::numeric_limits<int64_t>::max()};
   std::vector<Event> events;                ///< taken from the door
   std::map<RequestId, TokenQueue *> queues; ///< of requests that go on
-  bool failed = false;
+  TokenQueue *admitting = nullptr;          ///< of a request not yet in queues
+  Status failed;                            ///< the first failure
 };
 
 } // namespace sluice::pipeline

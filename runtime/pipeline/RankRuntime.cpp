@@ -7,13 +7,10 @@
 
 #include "runtime/pipeline/RankRuntime.h"
 
-#include "runtime/base/Guarded.h"
-
 using namespace sluice;
 using namespace sluice::pipeline;
 
 using comm::Bytes;
-using comm::FrameKind;
 using comm::Lane;
 
 namespace {
@@ -26,14 +23,9 @@ constexpr std::chrono::hours whileAlive{24 * 365};
 
 /// How often a rank that waits looks whether it has been told to terminate, and
 /// how long it then leaves the head, which may have been told the same, to end
-/// all ranks in order.
+/// its requests. Where it does, it ends all ranks in order.
 constexpr std::chrono::milliseconds lookEvery{50};
-constexpr std::chrono::milliseconds terminationGrace{500};
-
-/// Candidates that the draft names for each row: the tree takes no more.
-int64_t candidateCount(const SpeculationOptions &options) {
-  return options.width;
-}
+constexpr std::chrono::milliseconds terminationGrace{2000};
 
 } // namespace
 
@@ -60,8 +52,8 @@ RankRuntime::RankRuntime(RankSetup given, comm::Communicator &communicator)
       stageTrace(traceFor(trace::Lane::Stage)) {
   if (setup.settings.trace)
     commTrace =
-        StageTrace(commEvents, comm.rank(),
-                   setup.isHead ? trace::Lane::Head : trace::Lane::Stage);
+        LaneTrace(commEvents, comm.rank(),
+                  setup.isHead ? trace::Lane::Head : trace::Lane::Stage);
 }
 
 RankRuntime::~RankRuntime() {
@@ -69,11 +61,11 @@ RankRuntime::~RankRuntime() {
   stopWorkers();
 }
 
-StageTrace RankRuntime::traceFor(trace::Lane lane) {
+LaneTrace RankRuntime::traceFor(trace::Lane lane) {
   if (!setup.settings.trace)
     return {};
   TraceBuffer *buffers[] = {&headEvents, &draftEvents, &stageEvents};
-  return StageTrace(*buffers[size_t(lane)], comm.rank(), lane);
+  return LaneTrace(*buffers[size_t(lane)], comm.rank(), lane);
 }
 
 /// What may arrive at this rank.
@@ -87,7 +79,6 @@ comm::FrameLimits RankRuntime::frameLimits() const {
   limits.width = setup.stage > 0 ? setup.shape.hiddenSize : 0;
   limits.format = setup.settings.activations;
   limits.stages = int64_t(setup.shape.stageRanks.size());
-  limits.candidates = candidateCount(setup.settings.speculation);
   limits.reportEntries = setup.shape.vocabSize + 1;
   return limits;
 }
@@ -207,7 +198,7 @@ Status RankRuntime::createHead() {
 }
 
 //===----------------------------------------------------------------------===//
-// What arrives
+// Start and end
 //===----------------------------------------------------------------------===//
 
 void RankRuntime::start() {
@@ -228,185 +219,6 @@ void RankRuntime::start() {
   receiver.failed = [this](Status reason) { fail(reason); };
   comm.start(std::move(receiver));
 }
-
-void RankRuntime::take(comm::Message message) {
-  int64_t source = message.source;
-  if (Status s = guarded([&] { return read(message); }); !s.ok())
-    fail(failure("a message from rank ", source, ": ", s.message()));
-  // A step's bytes are still in use and have moved on.
-  comm.buffers().give(std::move(message.bytes));
-}
-
-Status RankRuntime::read(comm::Message &message) {
-  Expected<comm::FrameHeader> header = codec.readHeader(message.bytes);
-  if (!header)
-    return header.status();
-  switch (header->kind) {
-  case FrameKind::Step:
-    return readStep(message);
-  case FrameKind::Results:
-    return readResults(message);
-  case FrameKind::Epochs:
-    return readEpochs(message);
-  case FrameKind::Error: {
-    comm::ErrorFrame frame;
-    Status read = codec.decodeError(message.bytes, frame);
-    if (read.ok())
-      fail(failure("rank ", frame.rank, ": ", frame.text));
-    return read;
-  }
-  case FrameKind::Report:
-    return readReport(message);
-  case FrameKind::Shutdown:
-    if (!stageWorker)
-      return failure("the end of the steps, but no stage is here");
-    stageWorker->arrive({{}, {}, {}, /*last=*/true});
-    return {};
-  case FrameKind::Guesses:
-    break;
-  }
-  return failure("a frame of kind ", comm::frameKindName(header->kind),
-                 " has no reader here");
-}
-
-Status RankRuntime::readStep(comm::Message &message) {
-  if (!stageWorker)
-    return failure("a step, but no stage is here");
-  Arrival arrival;
-  arrival.bytes = std::move(message.bytes);
-  if (Status s =
-          codec.decodeStep(arrival.bytes, arrival.frame, arrival.activations);
-      !s.ok())
-    return s;
-  uint64_t step = arrival.frame.step;
-  stageWorker->arrive(std::move(arrival));
-  if (message.source != comm.rank())
-    commTrace.messageArrived(message.source, step);
-  commTrace.add(trace::Kind::Door, now(), Time(0), {stageWorker->waiting()});
-  return {};
-}
-
-Status RankRuntime::readResults(const comm::Message &message) {
-  if (!headLoop)
-    return failure("results, but the head is not here");
-  ResultFrame frame;
-  if (Status s = codec.decodeResults(message.bytes, frame); !s.ok())
-    return s;
-  if (message.source != comm.rank())
-    commTrace.messageArrived(message.source, frame.step);
-  headLoop->onResults(std::move(frame));
-  return {};
-}
-
-Status RankRuntime::readEpochs(const comm::Message &message) {
-  comm::EpochFrame frame;
-  if (Status s = codec.decodeEpochs(message.bytes, frame); !s.ok())
-    return s;
-  Time at = now();
-  for (const EpochMark &mark : frame.marks) {
-    board.publish(mark, frame.decided);
-    commTrace.controlArrived(at, message.source, mark);
-    commTrace.add(trace::Kind::CancelSeen, at, Time(0),
-                  {mark.request, mark.epoch, mark.confirmed});
-  }
-  return {};
-}
-
-Status RankRuntime::readReport(const comm::Message &message) {
-  std::string text;
-  if (Status s = codec.decodeReport(message.bytes, text); !s.ok())
-    return s;
-  Expected<RankReport> report = RankReport::parse(text);
-  if (!report)
-    return report.status();
-  if (report->rank != message.source)
-    return failure("the report of rank ", report->rank);
-  report->forgetTimesOfOtherClocks(clockIdentity());
-  std::lock_guard lock(mutex);
-  reports.push_back(report.take());
-  changed.notify_all();
-  return {};
-}
-
-//===----------------------------------------------------------------------===//
-// What the head commands
-//===----------------------------------------------------------------------===//
-
-Status RankRuntime::sendData(int64_t to, Bytes bytes, int64_t rows,
-                             uint64_t step, StageTrace &trace,
-                             int64_t emulatedBytes) {
-  int64_t length = emulatedBytes > 0 ? emulatedBytes : int64_t(bytes.size());
-  if (to != comm.rank())
-    trace.message(now(), to, length, rows, step);
-  return comm.send(to, Lane::Data, std::move(bytes), emulatedBytes);
-}
-
-/// How a frame of the head shows in the trace: its first row's request, rows,
-/// certain ones among them, first node.
-static void traceFrame(StageTrace &trace, trace::Kind kind,
-                       const StepFrame &frame) {
-  if (frame.rows.empty())
-    return;
-  int64_t certain = 0;
-  for (const Row &row : frame.rows)
-    certain += row.certain;
-  trace.add(kind, now(), Time(0),
-            {frame.rows.front().request, int64_t(frame.rows.size()), certain,
-             frame.rows.front().node});
-}
-
-Status RankRuntime::launch(const StepFrame &frame) {
-  traceFrame(headTrace, trace::Kind::Launch, frame);
-  Bytes bytes = comm.buffers().take();
-  codec.encodeStep(frame, {}, bytes);
-  return sendData(setup.shape.stageRanks.front(), std::move(bytes),
-                  int64_t(frame.rows.size()), frame.step, headTrace);
-}
-
-Status RankRuntime::draft(StepFrame frame) {
-  traceFrame(headTrace, trace::Kind::DraftAsked, frame);
-  draftWorker->arrive({std::move(frame), {}, {}});
-  return {};
-}
-
-Status RankRuntime::cancel(const EpochMark &mark, Time decided) {
-  headTrace.add(trace::Kind::Cancel, decided, Time(0),
-                {mark.request, mark.epoch, mark.confirmed});
-  board.publish(mark, decided);
-  draftBoard.publish(mark, decided);
-  comm::EpochFrame frame{decided, {mark}};
-  for (int64_t rank = 0; rank < comm.size(); ++rank) {
-    if (rank == comm.rank())
-      continue;
-    Bytes bytes = comm.buffers().take();
-    codec.encodeEpochs(frame, bytes);
-    headTrace.control(decided, rank, int64_t(bytes.size()), mark);
-    if (Status s = comm.send(rank, Lane::Control, std::move(bytes)); !s.ok())
-      return s;
-  }
-  return {};
-}
-
-void RankRuntime::told(const TokenEvent &token, Time at) {
-  headTrace.add(trace::Kind::Token, at, Time(0), {token.request, token.token});
-}
-
-void RankRuntime::told(const FinishEvent &finish, Time at) {
-  headTrace.add(trace::Kind::Finish, at, Time(0),
-                {finish.request, int64_t(finish.reason)});
-}
-
-void RankRuntime::note(const PolicyNote &note, Time at) {
-  headTrace.add(
-      trace::Kind::Policy, at, Time(0),
-      {note.request, int64_t(note.verdict), note.depth, note.rowsInSlot},
-      note.chance);
-  headTrace.add(trace::Kind::Alive, at, Time(0), {note.nodesAlive});
-}
-
-//===----------------------------------------------------------------------===//
-// The end
-//===----------------------------------------------------------------------===//
 
 /// The end follows the last frame down the stages, so that every frame is still
 /// seen by all of them. Called on the stage's thread.
@@ -473,6 +285,20 @@ RankReport RankRuntime::report() const {
   return report;
 }
 
+/// Whether the head has ended all requests that this rank knows of, and so is
+/// about to end the ranks: the marks say so at once, before the steps under way
+/// are computed, which can take long.
+bool RankRuntime::requestsEnded() const {
+  bool any = false;
+  for (RequestId request = 0; request < board.requests(); ++request) {
+    EpochBoard::State state = board.get(request);
+    if (state.confirmed != noNode && !state.ended)
+      return false;
+    any |= state.ended;
+  }
+  return any;
+}
+
 /// Waits for the end, a failure, or a termination that outlasts the grace.
 Status RankRuntime::waitForEnd(const std::function<bool()> &terminated) {
   std::optional<Time> since;
@@ -481,7 +307,7 @@ Status RankRuntime::waitForEnd(const std::function<bool()> &terminated) {
                            [this] { return stageEnded || !failed.ok(); })) {
     if (!since && terminated && terminated())
       since = now();
-    if (since && now() - *since > terminationGrace) {
+    if (since && now() - *since > terminationGrace && !requestsEnded()) {
       lock.unlock();
       fail(failure("terminated by a signal"));
       lock.lock();
@@ -494,6 +320,9 @@ Status RankRuntime::waitForEnd(const std::function<bool()> &terminated) {
 Status RankRuntime::serve(const std::function<bool()> &terminated) {
   Status reason = waitForEnd(terminated);
   stopWorkers();
+  // Late cancels mean nothing to a stage that has ended, and the trace is being
+  // read.
+  comm.detach();
   if (!reason.ok()) {
     // The head has been told; give the message time to leave before the
     // process goes.
@@ -527,9 +356,11 @@ Expected<std::vector<RankReport>> RankRuntime::shutDown() {
     over = true;
     all = reports;
   }
+  // Reports overtake data: only now has the head been given all results.
+  Status finished = comm.finish(whileAlive);
   stopWorkers();
-  if (Status s = comm.finish(whileAlive); !s.ok())
-    return s;
+  if (!finished.ok())
+    return finished;
   all.insert(all.begin(), report());
   std::sort(
       all.begin(), all.end(),

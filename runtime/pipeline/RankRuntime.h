@@ -19,62 +19,13 @@
 
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Frame.h"
-#include "runtime/core/PipelineLimits.h"
 #include "runtime/pipeline/HeadLoop.h"
-#include "runtime/pipeline/StageWorker.h"
+#include "runtime/pipeline/RankSetup.h"
 
 #include <condition_variable>
 #include <thread>
 
 namespace sluice::pipeline {
-
-/// What all ranks of a job have in common. The head, and the draft if there is
-/// one, are on rank 0.
-struct PipelineShape {
-  uint64_t identity = 0;           ///< of the plan; frames carry it
-  std::vector<int64_t> stageRanks; ///< by stage
-  int64_t ranks = 1;
-  bool hasDraft = false;
-  int64_t draftContextLength = 0; ///< positions the draft takes; 0: all
-  int64_t vocabSize = 0;
-  int64_t hiddenSize = 0;
-  int64_t contextLength = 0;
-};
-
-/// How they run; the same on all ranks.
-struct PipelineSettings {
-  SpeculationOptions speculation;
-  ActivationFormat activations = ActivationFormat::F32;
-  int64_t requests = 1;
-  int64_t prefillRows = 512;
-  /// The communicator's capacity.
-  int64_t channelFrames = defaultChannelFrames;
-  bool fuse = true;
-  bool trace = false;
-
-  PipelineLimits limits(const PipelineShape &shape) const;
-};
-
-/// A stage, or the draft, on this rank.
-struct StageSetup {
-  std::unique_ptr<StepCompute> compute;
-  std::unique_ptr<StepPacer> pacer; ///< null: no emulation
-};
-
-struct RankSetup {
-  PipelineShape shape;
-  PipelineSettings settings;
-  int64_t stage = -1; ///< the number of this rank's stage, or none
-  StageSetup stageSetup;
-  /// Emulation: how many bytes the activations of so many rows count as on a
-  /// link. Null: as many as they are.
-  std::function<int64_t(int64_t rows)> activationBytes;
-  /// Rank 0 only.
-  bool isHead = false;
-  PipelineTimes times;
-  StageSetup draftSetup;
-  std::unique_ptr<Guesser> guesser; ///< null: no draft
-};
 
 /// Thread-safe where it says so; the rest belongs to the thread that made it.
 class RankRuntime final : HeadLinks {
@@ -93,8 +44,9 @@ public:
 
   /// Other ranks: until the head says that it is over, or something failed.
   /// Sends this rank's report. `terminated`, which may be null, says whether
-  /// this process has been told to end: where the head does not end the job
-  /// within a moment, this rank breaks it.
+  /// this process has been told to end: where the head does not end its
+  /// requests within a moment, as it does where it has been told the same, this
+  /// rank breaks the job.
   Status serve(const std::function<bool()> &terminated);
 
   /// Rank 0: ends all ranks and gathers their reports, this one's first. Waits
@@ -118,10 +70,10 @@ private:
   Status createHead();
   std::string stageName() const;
   std::unique_ptr<StepOutput> stageOutput();
-  StageTrace traceFor(trace::Lane lane);
+  LaneTrace traceFor(trace::Lane lane);
   comm::FrameLimits frameLimits() const;
 
-  // Called on the communicator's thread.
+  // RankMessages.cpp: called on the communicator's thread.
   void take(comm::Message message);
   Status read(comm::Message &message);
   Status readStep(comm::Message &message);
@@ -129,7 +81,7 @@ private:
   Status readEpochs(const comm::Message &message);
   Status readReport(const comm::Message &message);
 
-  // HeadLinks: called on the head's thread.
+  // HeadLinks, in RankMessages.cpp: called on the head's thread.
   Status launch(const StepFrame &frame) override;
   Status draft(StepFrame frame) override;
   Status cancel(const EpochMark &mark, Time decided) override;
@@ -138,8 +90,9 @@ private:
   void note(const PolicyNote &note, Time at) override;
 
   Status sendData(int64_t to, comm::Bytes bytes, int64_t rows, uint64_t step,
-                  StageTrace &trace, int64_t emulatedBytes = 0);
+                  LaneTrace &trace, int64_t emulatedBytes = 0);
   void passEndOn();
+  bool requestsEnded() const;
   Status waitForEnd(const std::function<bool()> &terminated);
   void fail(const Status &reason);
   void stopWorkers();
@@ -160,7 +113,7 @@ private:
 
   /// By lane, and one for the communicator's thread.
   TraceBuffer headEvents, draftEvents, stageEvents, commEvents;
-  StageTrace headTrace, stageTrace, commTrace;
+  LaneTrace headTrace, stageTrace, commTrace;
 
   std::mutex mutex;
   std::condition_variable changed;

@@ -35,7 +35,7 @@ StageWorker::StageWorker(StageWorkerConfig config)
 Expected<std::unique_ptr<StageWorker>> StageWorker::create(
     StageWorkerConfig config, EpochBoard &board,
     std::unique_ptr<StepCompute> compute, std::unique_ptr<StepOutput> output,
-    std::unique_ptr<StepPacer> pacer, StageTrace trace, Events events) {
+    std::unique_ptr<StepPacer> pacer, LaneTrace trace, Events events) {
   std::unique_ptr<StageWorker> worker(new StageWorker(config));
   const StageLimits &limits = config.limits;
   Expected<CachePages> pages = CachePages::create(

@@ -17,8 +17,8 @@
 
 #include "runtime/core/Stage.h"
 #include "runtime/pipeline/Door.h"
+#include "runtime/pipeline/LaneTrace.h"
 #include "runtime/pipeline/Report.h"
-#include "runtime/pipeline/StageTrace.h"
 #include "runtime/pipeline/StepCompute.h"
 #include "runtime/pipeline/StepOutput.h"
 #include "runtime/pipeline/StepPacer.h"
@@ -65,7 +65,7 @@ public:
   create(StageWorkerConfig config, EpochBoard &board,
          std::unique_ptr<StepCompute> compute,
          std::unique_ptr<StepOutput> output, std::unique_ptr<StepPacer> pacer,
-         StageTrace trace, Events events);
+         LaneTrace trace, Events events);
 
   /// The thread's body: until close(), Arrival::last, or a failure.
   void run();
@@ -102,7 +102,7 @@ private:
   std::unique_ptr<StepCompute> compute;
   std::unique_ptr<StepOutput> output;
   std::unique_ptr<StepPacer> pacer;
-  StageTrace trace;
+  LaneTrace trace;
   Events events;
   Door<Arrival> door;
   std::atomic<int64_t> atStage{0}; ///< stage->queued(); for waiting() alone

@@ -31,10 +31,8 @@ public:
   /// Into how many stretches of equal length checkpoints cut a step: one more
   /// than there are checkpoints.
   int64_t stretches(int64_t rows, int64_t outputs) const {
-    if (maxLatency.count() == 0)
-      return 1;
-    Time step = cost.time({rows, outputs, context});
-    return std::max<int64_t>(1, (step + maxLatency - Time(1)) / maxLatency);
+    return cluster::stretchCount(cost.time({rows, outputs, context}),
+                                 maxLatency);
   }
 
   /// How long one of `count` stretches takes with these rows.

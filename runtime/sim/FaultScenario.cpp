@@ -105,6 +105,7 @@ SimulationConfig sim::makeScenario(uint64_t seed, bool faults) {
     config.stages.push_back(randomModel(random));
   config.draftModel = randomModel(random);
   config.headDecision = random.upTo(microseconds(20));
+  config.wakeUp = random.upTo(microseconds(100));
   config.rowBytes = random.between(1, 4096);
   config.vocabulary = static_cast<int32_t>(random.between(2, 200));
   config.head.requests = random.chance(0.5) ? 1 : random.between(2, 3);

@@ -47,6 +47,9 @@ struct SimulationConfig {
   int64_t rowBytes = 0;
   /// What each event costs the head's thread.
   Time headDecision{std::chrono::microseconds(20)};
+  /// From a frame's arrival until an idle worker's thread takes up what is at
+  /// its door.
+  Time wakeUp{0};
 
   HeadLimits head; ///< hasDraft is set by `placement`
   SpeculationOptions speculation;

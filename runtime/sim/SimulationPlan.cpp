@@ -9,7 +9,6 @@
 
 #include "runtime/cluster/PipelinePlan.h"
 
-#include <algorithm>
 #include <optional>
 
 using namespace sluice;
@@ -44,16 +43,14 @@ public:
   }
 
   Status placeModels();
-  Status findLinks();
   SimulationPlan take() { return std::move(plan); }
 
 private:
-  void describeStages(const cluster::ModelCost &model);
+  void describe(cluster::PipelinePlan placed);
 
   const cluster::ClusterFile &file;
   PlanOptions options;
   SimulationPlan plan;
-  std::vector<cluster::Place> rankPlaces;
 };
 
 } // namespace
@@ -76,6 +73,7 @@ Status Planner::placeModels() {
   wanted.ownDraftRank = options.placement == SimPlacement::Own;
   wanted.context = wanted.cachePositions = wanted.draftCachePositions =
       options.context;
+  wanted.acceptance = options.acceptance;
   wanted.activationBytes = options.activationBytes;
   Expected<cluster::PipelinePlan> placed = cluster::planPipeline(
       model, draft ? &*draft : nullptr, file.cluster, wanted);
@@ -86,44 +84,24 @@ Status Planner::placeModels() {
   plan.config.placement = options.placement;
   plan.config.rowBytes = model.hidden * options.activationBytes;
   plan.config.vocabulary = static_cast<int32_t>(model.vocab);
-  rankPlaces = placed->ranks();
-  if (draft)
-    plan.config.draftModel =
-        modelOf(cluster::StageCost(*draft, cluster::wholeModel(*draft),
-                                   file.cluster.device(placed->head())),
-                options);
-  plan.partition = std::move(placed->partition);
-  describeStages(model);
+  describe(placed.take());
   return {};
 }
 
-/// The stages' times, and the prompt rows of a step.
-void Planner::describeStages(const cluster::ModelCost &model) {
-  int64_t rows = options.prefillRows;
-  for (const cluster::StagePlan &stage : plan.partition.stages) {
-    cluster::StageCost cost(model, stage.range,
-                            file.cluster.device(stage.place));
-    plan.config.stages.push_back(modelOf(cost, options));
-    rows = std::min(rows, cost.checkpoints(options.maxLatency,
-                                           options.prefillRows, options.context)
-                              .stepRows);
-  }
-  plan.config.head.prefillRows = rows;
-}
-
-Status Planner::findLinks() {
-  for (cluster::Place from : rankPlaces) {
-    plan.places.push_back(file.cluster.placeName(from));
-    for (cluster::Place to : rankPlaces) {
-      std::optional<cluster::Link> link = file.cluster.link(from, to);
-      if (!link)
-        return failure("no path from ", file.cluster.placeName(from), " to ",
-                       file.cluster.placeName(to));
-      plan.config.links.push_back(
-          {cluster::toTime(link->latencySeconds), link->bytesPerSecond});
-    }
-  }
-  return {};
+/// Times of steps and links, and the prompt rows of a step.
+void Planner::describe(cluster::PipelinePlan placed) {
+  for (cluster::Place place : placed.ranks())
+    plan.places.push_back(file.cluster.placeName(place));
+  for (const cluster::Link &link : placed.links)
+    plan.config.links.push_back(
+        {cluster::toTime(link.latencySeconds), link.bytesPerSecond});
+  for (const cluster::StageCost &stage : placed.stageCosts)
+    plan.config.stages.push_back(modelOf(stage, options));
+  if (placed.draftCost)
+    plan.config.draftModel = modelOf(*placed.draftCost, options);
+  plan.config.head.prefillRows =
+      placed.stepRows(options.maxLatency, options.prefillRows, options.context);
+  plan.partition = std::move(placed.partition);
 }
 
 Expected<SimulationPlan> sim::planSimulation(const cluster::ClusterFile &file,
@@ -135,18 +113,7 @@ Expected<SimulationPlan> sim::planSimulation(const cluster::ClusterFile &file,
   Planner planner(file, options);
   if (Status s = planner.placeModels(); !s.ok())
     return s;
-  if (Status s = planner.findLinks(); !s.ok())
-    return s;
   SimulationPlan plan = planner.take();
   plan.config.head.contextLength = options.context;
   return plan;
-}
-
-double SimulationPlan::planned(double acceptance) const {
-  double hits = acceptance / (1 - acceptance);
-  double slot = 0;
-  for (const StepModel &stage : config.stages)
-    slot = std::max(slot, static_cast<double>(stage.step(1).count()));
-  auto trip = static_cast<double>(predictedTimes(config).roundTrip.count());
-  return (hits + 1) * 1e9 / (trip + hits * slot);
 }

@@ -28,6 +28,9 @@ struct PlanOptions {
   std::string draft;  ///< likewise; unused where `placement` is None
   int64_t stages = 0; ///< 0: as many as are best
   SimPlacement placement = SimPlacement::Own;
+  /// The chance that a guess comes true, in [0, 1); 0 where nobody guesses. The
+  /// number of stages that is best depends on it, nothing else.
+  double acceptance = 0.8;
   /// Positions that rows attend to, for times and memory; prompt and output
   /// must fit in it.
   int64_t context = 1024;
@@ -45,15 +48,9 @@ struct SimulationPlan {
   /// Its speculation, oracles and requests are as they are by default;
   /// setLimits() is due once they are set.
   SimulationConfig config;
-
-  /// Tokens a second by the planning model, when each guess comes true with
-  /// this chance (below 1) and takes a slot of its own: (R + 1) / (trip + R
-  /// slot), R = a / (1 - a).
-  double planned(double acceptance) const;
 };
 
-/// Errors: no such model, those of planPipeline(), no path between two places,
-/// numbers out of range.
+/// Errors: no such model, those of planPipeline(), numbers out of range.
 Expected<SimulationPlan> planSimulation(const cluster::ClusterFile &file,
                                         const PlanOptions &options);
 

@@ -146,6 +146,7 @@ WorkerSetup Run::setupOf(int64_t stage) const {
   setup.limits.keepTokens =
       isDraft || stage + 1 == stageCount || config.checkCaches;
   setup.model = isDraft ? config.draftModel : config.stages[stage];
+  setup.wakeUp = config.wakeUp;
   return setup;
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::sim;
@@ -29,14 +30,10 @@ Time StepModel::step(int64_t rows, int64_t outputs) const {
   return lookUp(byRows, rows) + lookUp(byOutputs, outputs);
 }
 
-int64_t StepModel::stretches(Time step) const {
-  if (maxStretch <= Time(0))
-    return 1;
-  return std::max<int64_t>(1, (step + maxStretch - Time(1)) / maxStretch);
-}
-
 void Rank::publish(const EpochMark &mark, Time decided) {
-  if (board.publish(mark, decided))
+  bool news = board.publish(mark, decided);
+  news |= draftBoard.publish(mark, decided);
+  if (news)
     boardChanged();
 }
 
@@ -57,7 +54,7 @@ Status Worker::open() {
   if (!made)
     return made.status();
   pages = made.take();
-  Expected<Stage> opened = Stage::create(setup.limits, *pages, rank.board);
+  Expected<Stage> opened = Stage::create(setup.limits, *pages, board());
   if (!opened)
     return opened.status();
   stage.emplace(opened.take());
@@ -75,16 +72,26 @@ void Worker::fail(const Status &error) {
 
 void Worker::arrive(StepFrame frame) {
   uint64_t step = frame.step;
-  uint64_t changes = rank.board.changes();
+  uint64_t changes = board().changes();
   Expected<uint64_t> number = stage->enqueue(std::move(frame));
   if (!number)
     return fail(number.status());
   queued(*number, step);
   // Its marks are news for whoever computes.
-  if (rank.board.changes() != changes)
+  if (board().changes() != changes)
     rank.boardChanged();
   world.note(trace::Kind::Door, setup.rank, setup.lane, {stage->queued()});
-  start();
+  wake();
+}
+
+/// What comes while the thread wakes up is taken up with what woke it.
+void Worker::wake() {
+  if (setup.wakeUp <= Time(0))
+    return start();
+  if (running || std::exchange(waking, true))
+    return;
+  world.queue.schedule(world.queue.now() + setup.wakeUp, *this,
+                       generation * eventKinds + WakeUp);
 }
 
 void Worker::start() {
@@ -143,7 +150,7 @@ void Worker::scheduleEnd() {
   stretch = Time(std::llround(static_cast<double>(presentTime().count()) *
                               factor / static_cast<double>(stretches)));
   world.queue.schedule(sliceBegan + stretch * stretchesLeft, *this,
-                       ++generation * 2);
+                       ++generation * eventKinds + StepEnd);
 }
 
 void Worker::boardChanged() {
@@ -155,13 +162,17 @@ void Worker::boardChanged() {
     return; // the step ends first
   checkpointPending = true;
   world.queue.schedule(sliceBegan + stretch * std::max<int64_t>(passed, 1),
-                       *this, generation * 2 + 1);
+                       *this, generation * eventKinds + Checkpoint);
 }
 
 void Worker::onEvent(uint64_t what) {
-  if (what / 2 != generation || !running)
+  if (what % eventKinds == WakeUp) {
+    waking = false;
+    return start();
+  }
+  if (what / eventKinds != generation || !running)
     return;
-  if (what % 2 == 1)
+  if (what % eventKinds == Checkpoint)
     checkpoint();
   else
     endStep();

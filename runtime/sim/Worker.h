@@ -21,6 +21,7 @@
 #ifndef SLUICE_RUNTIME_SIM_WORKER_H
 #define SLUICE_RUNTIME_SIM_WORKER_H
 
+#include "runtime/cluster/CostModel.h"
 #include "runtime/core/Stage.h"
 #include "runtime/sim/CacheContents.h"
 #include "runtime/sim/World.h"
@@ -45,16 +46,21 @@ struct StepModel {
   /// Of a decoding step, where every row wants an output.
   Time step(int64_t rows) const { return step(rows, rows); }
   /// Parts of equal length, between which there are checkpoints.
-  int64_t stretches(Time step) const;
+  int64_t stretches(Time step) const {
+    return cluster::stretchCount(step, maxStretch);
+  }
 };
 
 class Worker;
 
-/// A rank: what has been confirmed as far as it knows, and its device, which
-/// computes one step at a time for all workers of the rank.
+/// A rank: what has been confirmed as far as its stage and its draft know, and
+/// its device, which computes one step at a time for all workers of the rank.
 struct Rank {
-  explicit Rank(int64_t requests) : board(requests) {}
+  explicit Rank(int64_t requests) : board(requests), draftBoard(requests) {}
   EpochBoard board;
+  /// The draft's frames have marks that are ahead of those that follow the rows
+  /// down the stages.
+  EpochBoard draftBoard;
   std::vector<Worker *> workers;
   Worker *computing = nullptr;
   std::vector<Worker *> waiting;
@@ -71,6 +77,7 @@ struct WorkerSetup {
   StageLimits limits;
   int64_t pages = 0; ///< of the cache
   StepModel model;
+  Time wakeUp{0}; ///< of an idle worker, from a frame's arrival
   /// Checks after each step that rows find their paths in the cache.
   bool checkCache = false;
 };
@@ -121,7 +128,14 @@ protected:
   std::optional<Stage> stage;
 
 private:
+  /// Events, behind the number of the step that they are of.
+  enum Event : uint64_t { StepEnd, Checkpoint, WakeUp, eventKinds };
+
+  EpochBoard &board() {
+    return setup.lane == trace::Lane::Draft ? rank.draftBoard : rank.board;
+  }
   void fail(const Status &error);
+  void wake();
   void start();
   bool formStep();
   Time presentTime() const;
@@ -137,6 +151,7 @@ private:
   WorkerCounters counted;
 
   bool running = false;
+  bool waking = false;     ///< idle, and about to look at the door
   uint64_t generation = 0; ///< tells events of this step from older ones
   int64_t rowsAtStart = 0;
   int64_t stretches = 1; ///< of this step

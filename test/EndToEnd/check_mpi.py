@@ -7,9 +7,11 @@
 
 ./model has 5 ranks, and so has ./other, of another plan. Checked are: the tokens
 of each mode of speculation against those of one process; jobs of too few and too
-many ranks; a rank that is killed, one that is terminated, one that is stopped,
-and one of another plan, in the middle of a run that --emulate makes slow. Each must end with status
-other than 0, say why, leave no process behind and take no longer than the limit.
+many ranks; an interruption of all ranks while long steps are computed; a rank
+that is killed, one that is terminated, one that is stopped, and one of another
+plan, in the middle of a run that --emulate makes slow. Each of these must end
+with status other than 0, say why, leave no process behind and take no longer than
+the limit.
 Exit status: 0 when all is as it should be, 1 when not.
 """
 
@@ -168,6 +170,28 @@ def disturb(args, start, number):
     return job, seconds
 
 
+def check_interrupted(args, start):
+    """Ctrl-C reaches all ranks. The text ends in order, however long the steps
+    are that are being computed."""
+    path = pathlib.Path(args.folder, "sleepy.yaml")
+    path.write_text(pathlib.Path(args.slow).read_text().replace(
+        "overhead: 50 ms", "overhead: 3 s"))
+    job = start(["-n", RANKS, *generate(args, "--json", "--emulate", path,
+                                        "--emulate-max-latency-us", 0)])
+    begin = time.monotonic()
+    while len(re.findall(rf"^rank \d of {RANKS}: ", job.text(), re.M)) < RANKS:
+        check(time.monotonic() < begin + 30, "the ranks do not start", job)
+        time.sleep(0.05)
+    time.sleep(1)
+    for pid in ranks_of(args.program):
+        os.kill(pid, signal.SIGINT)
+    check(job.wait(30) == 0, "the interruption fails", job)
+    check(json.loads(job.out())["finish_reason"] == "cancelled",
+          "it is not cancelled", job)
+    check(not job.complaints(), "it complains", job)
+    check_gone(job)
+
+
 def check_killed(args, start):
     job, seconds = disturb(args, start, signal.SIGKILL)
     check(re.search(KILLED[args.mpi], job.text()), "no word of the dead", job)
@@ -204,8 +228,8 @@ def check_other_plan(args, start):
     check_gone(job)
 
 
-CASES = [check_tokens, check_count, check_killed, check_terminated,
-         check_stopped, check_other_plan]
+CASES = [check_tokens, check_count, check_interrupted, check_killed,
+         check_terminated, check_stopped, check_other_plan]
 
 
 def main():
@@ -217,6 +241,7 @@ def main():
     parser.add_argument("--slow", required=True)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        args.folder = folder
         for case in CASES:
             jobs = []
 

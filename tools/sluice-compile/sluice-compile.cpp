@@ -67,9 +67,10 @@ static cl::opt<std::string>
     clusterFile("cluster", cl::cat(category), cl::value_desc("cluster.yaml"),
                 cl::desc("The machines to cut the model for"));
 static cl::opt<int64_t> maxLatency(
-    "max-latency-us", cl::init(500), cl::cat(category), cl::value_desc("N"),
+    "max-latency-us", cl::cat(category), cl::value_desc("N"),
     cl::desc("The longest that cancelled rows are computed on, by the cost "
-             "model; 0: to the step's end (default: 500)"));
+             "model; 0: to the step's end (default: 500, and 0 with one stage "
+             "and no draft)"));
 static cl::opt<std::string> draftPlacement(
     "draft-placement", cl::init("own"), cl::cat(category),
     cl::value_desc("where"),
@@ -143,19 +144,32 @@ static Status printTable(std::string_view table) {
   return {};
 }
 
-/// The first of the options of drafts that was given; null: none.
-static const cl::Option *findDraftOption() {
-  for (const cl::Option *option :
-       {static_cast<cl::Option *>(&draftPlacement),
-        static_cast<cl::Option *>(&depth), static_cast<cl::Option *>(&width)})
+/// The first of the options that was given, with its dashes; empty: none.
+static std::string
+findGiven(std::initializer_list<const cl::Option *> options) {
+  for (const cl::Option *option : options)
     if (option->getNumOccurrences() > 0)
-      return option;
-  return nullptr;
+      return "--" + option->ArgStr.str();
+  return "";
+}
+
+/// Checks that options which say how the model becomes a pipeline, and what
+/// asks about one, are given where there will be a pipeline.
+static Status checkPhaseOfOptions(Phase phase, const std::string &given) {
+  if (phase >= Phase::Pipeline)
+    return {};
+  if (explain)
+    return failure("--explain: there are no stages in phase ",
+                   phaseName(phase));
+  if (!given.empty())
+    return failure(given, ": phase ", phaseName(phase),
+                   " comes before the pipeline that this is about");
+  return {};
 }
 
 /// Reads what says how the model becomes a pipeline. Ranges are the passes'
 /// matter, but for what could not be told from a default.
-static Status readPipelineOptions(PipelineOptions &options) {
+static Status readPipelineOptions(CompileOptions &all) {
   if (stages.getNumOccurrences() > 0 && stages < 1)
     return failure("--stages: ", int64_t(stages), " is not at least 1");
   if (maxLatency < 0 || maxLatency > ir::maxLatencyMicros)
@@ -167,15 +181,24 @@ static Status readPipelineOptions(PipelineOptions &options) {
   if (width < 1 || width > ir::maxGuessWidth)
     return failure("--speculate-width: ", int64_t(width), " is not 1 to ",
                    ir::maxGuessWidth);
-  const cl::Option *given = findDraftOption();
-  if (given && draftPath.empty() && !isText(input))
-    return failure("--", given->ArgStr.str(), " needs --draft");
+  all.draftGiven = findGiven({&draftPlacement, &depth, &width});
+  if (!all.draftGiven.empty() && draftPath.empty() && !isText(input))
+    return failure(all.draftGiven, " needs --draft");
   std::optional<ir::Placement> placement =
       ir::symbolizePlacement(draftPlacement);
   if (!placement)
     return failure("--draft-placement: '", std::string(draftPlacement),
                    "' is neither own nor head");
-  options = {stages, clusterFile, maxLatency, *placement, depth, width};
+  all.pipelineGiven = findGiven(
+      {&stages, &clusterFile, &maxLatency, &draftPlacement, &depth, &width});
+  all.pipeline = {.stages = stages,
+                  .clusterFile = clusterFile,
+                  .maxLatencyMicros = {},
+                  .placement = *placement,
+                  .depth = depth,
+                  .width = width};
+  if (maxLatency.getNumOccurrences() > 0)
+    all.pipeline.maxLatencyMicros = maxLatency;
   return {};
 }
 
@@ -205,13 +228,13 @@ int main(int argc, char **argv) {
                         "': expected model, pipeline, program, kernels, "
                         "object or executable"),
                 exitUsage);
-  options.target = output.empty() ? Phase::Pipeline : *phase;
-  if (Status status = readPipelineOptions(options.pipeline); !status.ok())
+  if (Status status = readPipelineOptions(options); !status.ok())
     return fail(status, exitUsage);
-  if (explain && options.target < Phase::Pipeline)
-    return fail(failure("--explain: there are no stages in phase ",
-                        phaseName(options.target)),
-                exitUsage);
+  if (Status status = checkPhaseOfOptions(*phase, options.pipelineGiven);
+      !status.ok())
+    return fail(status, exitUsage);
+  // Nothing is written, so nothing behind the table is needed.
+  options.target = output.empty() ? Phase::Pipeline : *phase;
   if (explain)
     options.explain = printTable;
   if (embedWeights && options.target != Phase::Executable)
@@ -219,7 +242,6 @@ int main(int argc, char **argv) {
                         " is no executable"),
                 exitUsage);
   options.embedWeights = embedWeights;
-  options.needsDraft = findDraftOption();
   options.dumpPhasesTo = dumpPhasesTo;
   options.configurePasses = [](PassManager &passes) {
     applyDefaultTimingPassManagerCLOptions(passes);

@@ -9,6 +9,7 @@
 
 #include "runtime/base/OptionChecks.h"
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 
@@ -18,6 +19,9 @@ using namespace sluice::simulator;
 namespace {
 
 constexpr int usageError = 2;
+/// A draft that is always right is planned for as one that nearly is: the
+/// planning model's chances are below 1.
+constexpr double mostAcceptance = 0.999;
 
 /// An option that takes one of the names.
 template <typename T, typename Take>
@@ -95,6 +99,11 @@ void addModel(CLI::App &app, Options &options) {
       ->type_name("X")
       ->check(within(0.0, 1e6))
       ->capture_default_str();
+  app.add_option("--wake-us", options.wakeMicros,
+                 "How long an idle stage takes to take up what has come")
+      ->type_name("X")
+      ->check(within(0.0, 1e6))
+      ->capture_default_str();
 }
 
 void addSpeculation(CLI::App &app, Options &options) {
@@ -130,9 +139,9 @@ void addSpeculation(CLI::App &app, Options &options) {
     addNumber(app, name, value, 1, high, help)->group(group);
   };
   number("--depth", speculation.depth, 1024,
-         "Guesses on a path; sync: levels of each batch");
+         "Guesses on a path; sync: levels of each batch, default 4");
   number("--width", speculation.width, 64,
-         "Candidates of a row; sync: guesses of a level");
+         "Candidates of a row; sync: guesses of a level, default 1");
   number("--nodes", speculation.nodes, 4096, "Guesses in flight");
   number("--draft-rows", speculation.draftRows, 64,
          "Rows that the draft computes at once");
@@ -175,6 +184,21 @@ bool forScenarios(const std::string &name) {
          name == "--json" || name == "--trace";
 }
 
+/// Options that have no effect together.
+std::optional<ExitNow> checkSpeculation(const Options &options,
+                                        const CLI::App &app) {
+  bool placed = options.plan.placement != sim::SimPlacement::None;
+  if (!placed && options.mode && *options.mode != SpeculationMode::Off)
+    return usage("--speculate needs a draft, --draft-placement is none");
+  if (!placed && options.draftGiven)
+    return usage("--draft names one, --draft-placement is none");
+  if (options.speculation.splitRows && options.mode != SpeculationMode::Sync)
+    return usage("--split-rows: only with --speculate sync");
+  if (app.count("--width") > 0 && app.count("--no-tree") > 0)
+    return usage("--width and --no-tree both say how wide guesses spread");
+  return std::nullopt;
+}
+
 /// What the parser cannot know.
 std::optional<ExitNow> check(const Options &options, const CLI::App &app) {
   bool scenarios = options.faults || options.seeds;
@@ -192,10 +216,7 @@ std::optional<ExitNow> check(const Options &options, const CLI::App &app) {
   if (options.promptTokens + options.tokens > options.plan.context + 1)
     return usage("--prompt-tokens and --tokens do not fit in --context " +
                  std::to_string(options.plan.context));
-  if (options.plan.placement == sim::SimPlacement::None && options.mode &&
-      *options.mode != SpeculationMode::Off)
-    return usage("--speculate needs a draft, --draft-placement is none");
-  return std::nullopt;
+  return checkSpeculation(options, app);
 }
 
 std::string oneLine(std::string text) {
@@ -241,6 +262,15 @@ Options simulator::parseOptions(int argc, char **argv,
     return options;
   }
   options.draftGiven = app.count("--draft") > 0;
+  bool sync = options.mode == SpeculationMode::Sync;
+  if (sync && !app.count("--depth"))
+    options.speculation.depth = syncDepth;
+  if (sync && !app.count("--width"))
+    options.speculation.width = syncWidth;
+  if (options.mode == SpeculationMode::Off)
+    options.plan.acceptance = 0;
+  else
+    options.plan.acceptance = std::min(options.acceptance, mostAcceptance);
   exit = check(options, app);
   return options;
 }

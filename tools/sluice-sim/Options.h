@@ -29,6 +29,7 @@ struct Options {
   std::vector<int32_t> outputs; ///< what the target says, as far as given
   bool fuse = true;
   double headMicros = 20;
+  double wakeMicros = 80;
   std::string traceFile;
 
   // Scenarios from seeds.

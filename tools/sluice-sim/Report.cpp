@@ -91,9 +91,7 @@ static ordered_json predictionJson(const SimulationPlan &plan,
   if (!plan.draft.empty())
     inputs["draft_step_seconds"] = seconds(config.draftModel.step(1));
   if (config.acceptance < 1)
-    inputs["planning_model_tokens_per_second"] = plan.planned(
-        config.speculation.mode == SpeculationMode::Off ? 0
-                                                        : config.acceptance);
+    inputs["planning_model_tokens_per_second"] = plan.partition.tokensPerSecond;
   inputs["stages"] = stages;
   return inputs;
 }

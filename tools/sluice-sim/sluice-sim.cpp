@@ -27,6 +27,7 @@ configure(const Options &options, const sim::SimulationPlan &plan) {
   config.confidence = options.confidence;
   config.seed = options.seed;
   config.headDecision = Time(static_cast<int64_t>(options.headMicros * 1000));
+  config.wakeUp = Time(static_cast<int64_t>(options.wakeMicros * 1000));
   config.stageLimits.fuse = options.fuse;
   sim::SimRequest request;
   request.spec.prompt.assign(static_cast<size_t>(options.promptTokens), 1);

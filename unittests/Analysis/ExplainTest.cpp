@@ -10,6 +10,7 @@
 #include "TestModels.h"
 #include "runtime/cluster/ClusterFile.h"
 #include "sluice/Analysis/ClusterSpec.h"
+#include "sluice/Analysis/StepCost.h"
 
 #include <gtest/gtest.h>
 
@@ -55,6 +56,35 @@ draft    head   0-1     3.86 MiB  135 us   203 us  19.9 MiB  120 GiB            
 slowest stage 864 us, a row's trip 2.69 ms, of which on links 312 us
 )";
   EXPECT_EQ("\n" + *table, expected);
+}
+
+TEST(ExplainTest, ADraftIsCostedAtItsOwnContext) {
+  constexpr int64_t positions = 64; // the target has 4096
+  constexpr double limit = 200e-6;
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module =
+      parse(&context,
+            modelText(shapeOf(8, 1024)) + modelText(shapeOf(2, 256), "draft"));
+  ASSERT_TRUE(module);
+  auto draft = module->lookupSymbol<ir::ModelOp>("draft");
+  draft.setContextLength(positions);
+  SmallVector<int64_t> expected =
+      predictedCosts(stageCostOf(draft, defaultDevice()), positions);
+  ASSERT_TRUE(runPasses(*module,
+                        "sluice-partition-stages{stages=2},sluice-insert-"
+                        "speculation,sluice-insert-checkpoints{max-latency-us="
+                        "200}"));
+  ir::SpeculateOp speculate =
+      (*module->getOps<ir::GenerateOp>().begin()).getSpeculate();
+  ASSERT_TRUE(speculate.getCosts());
+  EXPECT_EQ(llvm::to_vector(*speculate.getCosts()), expected);
+  auto longest = [&](int64_t rows) {
+    return *llvm::max_element(
+        stretchSeconds(draft, rows, positions, defaultDevice()));
+  };
+  auto stepRows = int64_t(speculate.getStepRows().value());
+  EXPECT_LE(longest(stepRows), limit);
+  EXPECT_GT(longest(stepRows + 1), limit);
 }
 
 TEST(ExplainTest, ADraftBesideAStageCountsForItsMemory) {

@@ -15,12 +15,11 @@ CLUSTERS = ROOT / "utils/clusters"
 STAGES = 8
 # Oracles see a prompt of ones, because the simulator's requests have one.
 ONES = ",".join(["1"] * 8)
-# On these the demo draft is about as good as on average.
-PROMPTS = ("The pass manager runs", "To build the documentation,",
-           "A function that returns a list of")
+PROMPTS = tuple(each["prompt"] for each in json.loads(
+    (MODELS / "reference.json").read_text())["greedy"])
 DEMO = "demo"
 # Runs beside each other that come out so much slower than alone disturb.
-MOST_DISTURBED = 0.02
+MOST_DISTURBED = 0.01
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,9 +36,14 @@ class Point:
     def settings(self):
         if self.mode == "async":
             return f"width {self.width}"
-        shape = (f"chain of {self.depth}" if self.width == 1 else
-                 f"{self.depth} levels of {self.width}")
-        return shape + (", split" if self.split else "")
+        return (f"chain of {self.depth}" if self.width == 1 else
+                f"{self.depth} levels of {self.width}")
+
+    def name(self):
+        """All of it."""
+        return " ".join([self.mode, "" if self.mode == "off" else
+                         self.settings(), "in single rows" if self.split else
+                         "", *self.flags])
 
     def chance(self):
         """Of the first candidate; the demo draft's is measured elsewhere."""
@@ -129,12 +133,15 @@ class Bench:
     def repetitions(self, point):
         # Plain runs, and guesses that never come true, do not depend on seeds.
         if point.mode == "off" or point.draft == 0:
-            return 1
-        return self.args.repetitions
+            return 1 if point.draft != DEMO else self.args.prompts
+        return (self.args.prompts if point.draft == DEMO else
+                self.args.repetitions[point.cluster])
 
-    def command(self, point, repetition, tokens=None):
-        command = [self.compile(STAGES), "generate", "--json", "--ignore-eos",
-                   "-n", tokens or self.args.tokens, "--emulate",
+    def command(self, point, repetition, tokens=None, stages=STAGES):
+        count = (self.args.demo_tokens if point.draft == DEMO else
+                 self.args.tokens)
+        command = [self.compile(stages), "generate", "--json", "--ignore-eos",
+                   "-n", tokens or count, "--emulate",
                    CLUSTERS / f"{point.cluster}.yaml", "--speculate",
                    point.mode]
         if point.mode != "off":
@@ -145,8 +152,10 @@ class Bench:
         if point.draft == DEMO:
             command += ["-p", PROMPTS[repetition]]
         else:
-            command += ["--tokens", ONES, "--oracle-acceptance", point.draft,
-                        "--oracle-seed", repetition + 1]
+            command += ["--tokens", ONES]
+        if point.draft != DEMO and point.mode != "off":
+            command += ["--oracle-acceptance", point.draft, "--oracle-seed",
+                        repetition + 1]
         return command + list(point.flags)
 
     def calibrate(self, cluster):
@@ -156,14 +165,14 @@ class Bench:
         point = Point(cluster, 0.8, "async")
         command = self.command(point, 0, tokens=24)
         alone = run_json(command)["tokens_per_second"]
-        jobs = self.args.jobs
-        beside = alone
-        if jobs > 1:
+        jobs, beside = self.args.jobs, alone
+        while jobs > 1:
             speeds = [each["tokens_per_second"] for each in self.pool.map(
                 run_json, [command] * jobs)]
             beside = statistics.mean(speeds)
-        if beside < (1 - MOST_DISTURBED) * alone:
-            jobs = 1
+            if beside >= (1 - MOST_DISTURBED) * alone:
+                break
+            jobs, beside = jobs // 2, alone
         self.calibrations[cluster] = (jobs, alone, beside)
         say(f"{cluster}: {alone:.2f} tokens/s alone, {beside:.2f} beside "
             f"others: {jobs} at a time")
@@ -209,10 +218,11 @@ class Bench:
 
     def hit_rate(self, width):
         right = rounds = 0
-        for prompt in PROMPTS[:self.args.repetitions]:
+        for prompt in PROMPTS[:self.args.prompts]:
             counts = run_json([
                 self.compile(STAGES), "generate", "--json", "--ignore-eos",
-                "-p", prompt, "-n", self.args.tokens, "--speculate", "sync",
+                "-p", prompt, "-n", self.args.demo_tokens, "--speculate",
+                "sync",
                 "--speculate-depth", 1, "--speculate-width", width])
             right += counts["speculation"]["accepted"]
             rounds += counts["speculation"]["launched"] / width

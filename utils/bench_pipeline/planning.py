@@ -4,6 +4,7 @@ Write D for the stages, tau for a trip through all of them by D, a for the
 chance that the next guess is right, R = a / (1 - a), delta for the draft's time
 a token and c for what one more row adds to a step, by a step of one row.
 """
+import functools
 import heapq
 import itertools
 import random
@@ -35,10 +36,6 @@ class Planning:
         r = a / (1 - a)
         return (r + 1) / (self.stages * self.tau +
                           r * max(self.delta, self.c * self.tau))
-
-    def asynchronous(self, a):
-        """That of the two which applies."""
-        return self.batched(a) if self.c < CHEAP_ROWS else self.single(a)
 
     def chain(self, a):
         """Synchronous, the best chain."""
@@ -126,6 +123,7 @@ class Ideal:
             self.send(step)
 
 
+@functools.cache
 def ideal_gain(a, width, stages, rows):
     """Over the plain pipeline, the mean of some draws."""
     gains = [Ideal(a, width, stages, rows, 300, seed).gain()

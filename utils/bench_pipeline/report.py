@@ -63,8 +63,8 @@ def _scale(most):
 
 
 def lines(title, x_label, y_label, xs, series):
-    """`series`: {name: [a value or None for each of xs]}; names that end in
-    '(plan)' are dashed."""
+    """`series`: {name: [a value or None for each of xs]}; that named
+    'bound' is dashed."""
     values = [v for ys in series.values() for v in ys if v is not None]
     step, most = _scale(max(values))
     parts, y = _frame(title, y_label, most, step)
@@ -77,7 +77,7 @@ def lines(title, x_label, y_label, xs, series):
                        "middle"))
     for i, (name, ys) in enumerate(series.items()):
         color = COLORS[i % len(COLORS)]
-        dash = ' stroke-dasharray="5 4"' if name.endswith("(plan)") else ""
+        dash = ' stroke-dasharray="5 4"' if name == "bound" else ""
         places = [(x(a), y(v)) for a, v in zip(xs, ys) if v is not None]
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{color}" '
@@ -93,7 +93,8 @@ def lines(title, x_label, y_label, xs, series):
 
 
 def bars(title, y_label, groups, names):
-    """`groups`: {name: a value for each of names}."""
+    """`groups`: {name, one line for each part between commas: a value for each
+    of names}."""
     step, most = _scale(max(v for values in groups.values() for v in values))
     parts, y = _frame(title, y_label, most, step)
     room = (WIDTH - LEFT - RIGHT) / len(groups)
@@ -105,8 +106,9 @@ def bars(title, y_label, groups, names):
                          f'y="{y(value):.1f}" width="{wide * 0.9:.1f}" '
                          f'height="{HEIGHT - BOTTOM - y(value):.1f}" '
                          f'fill="{COLORS[i % len(COLORS)]}"/>')
-        parts.append(_text(LEFT + room * (g + 0.5), HEIGHT - BOTTOM + 18,
-                           group, "middle"))
+        for i, line in enumerate(group.split(", ")):
+            parts.append(_text(LEFT + room * (g + 0.5),
+                               HEIGHT - BOTTOM + 18 + 16 * i, line, "middle"))
     for i, name in enumerate(names):
         row = TOP + 10 + 20 * i
         parts.append(f'<rect x="{WIDTH - RIGHT + 12}" y="{row - 6}" width="12" '

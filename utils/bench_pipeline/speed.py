@@ -27,15 +27,16 @@ def kinds(cluster, draft):
     """Settings to try: {kind: points}."""
     chains = [Point(cluster, draft, "sync", d, 1) for d in CHAINS]
     trees = [Point(cluster, draft, "sync", d, w) for d, w in TREES]
-    split = [Point(cluster, draft, "sync", p.depth, p.width, True)
-             for p in chains + trees]
+    # Where rows are fused again at a door, or one by one all the way.
+    split = [Point(cluster, draft, "sync", p.depth, p.width, True, flags)
+             for p in chains + trees for flags in ((), ("--no-fuse",))]
     wide = [Point(cluster, draft, "async", 32, w) for w in WIDTHS]
     return {"chain": chains, "tree": trees, "split": split, "async": wide}
 
 
 def best_settings(bench, cluster, drafts):
-    """{(draft, kind): point}: the simulator's best two, then the better of
-    them by one emulated run each."""
+    """{(draft, kind): point}: the simulator's best few, then the best of
+    them by some emulated runs."""
     finalists = {}
     for draft in drafts:
         for kind, points in kinds(cluster, draft).items():
@@ -43,12 +44,18 @@ def best_settings(bench, cluster, drafts):
             ranked = sorted(points, key=lambda p: -simulated[p].speed())
             # The simulator knows less of the demo pair than of oracles.
             count = 3 if draft == DEMO else 2
-            if kind in ("split", "async") or bench.args.quick:
+            if kind == "async" or bench.args.quick:
                 count = 1
             finalists[draft, kind] = ranked[:count]
-    bench.measure([p for each in finalists.values() if len(each) > 1
-                   for p in each], repetitions=1)
-    return {key: max(each, key=lambda p: bench.of(p, 1).speed())
+
+    def runs(point):
+        # Prompts differ more than an oracle's seeds.
+        return min(3 if point.draft == DEMO else 1, bench.repetitions(point))
+
+    for count in (1, 3):
+        bench.measure([p for each in finalists.values() if len(each) > 1
+                       for p in each if runs(p) == count], count)
+    return {key: max(each, key=lambda p: bench.of(p, runs(p)).speed())
             if len(each) > 1 else each[0] for key, each in finalists.items()}
 
 
@@ -72,6 +79,18 @@ class Speeds:
             point = self.best[draft, kind]
         return self.bench.of(point).speed()
 
+    def bound(self, draft):
+        """Tokens/s that no schedule of guesses exceeds by much: the planning
+        model's, or where rows are cheap what an ideal schedule of trees of the
+        default width gives."""
+        plan = self.planning
+        if draft == DEMO:
+            return None
+        if plan.c >= CHEAP_ROWS:
+            return plan.single(draft)
+        return max(plan.batched(draft), plan.plain() * ideal_gain(
+            draft, 8, plan.stages, 8))
+
     def oracles(self):
         return [d for d in self.drafts if d != DEMO]
 
@@ -87,7 +106,7 @@ class Speeds:
             for kind in ("chain", "tree", "split"):
                 point = self.best[d, kind]
                 cells.append(f"{self.speed(d, kind):.2f} "
-                             f"({point.settings().replace(', split', '')})")
+                             f"({point.settings()})")
             widest = self.best[d, "async"]
             cells += [f"**{a:.2f}**",
                       f"{self.speed(d, 'async'):.2f} ({widest.width})",
@@ -106,7 +125,7 @@ class Speeds:
             plan = self.planning
             yield cells + [f"{plan.single(d):.2f}", f"{plan.batched(d):.2f}",
                            f"{plan.chain(d):.2f}",
-                           percent(a / plan.asynchronous(d), 0)]
+                           percent(a / self.bound(d), 0)]
 
     def picture(self):
         xs = self.oracles()
@@ -115,8 +134,7 @@ class Speeds:
                   "sync, tree": [self.speed(d, "tree") for d in xs],
                   "sync, single rows": [self.speed(d, "split") for d in xs],
                   "async": [self.speed(d, "default") for d in xs],
-                  "one guess a step (plan)":
-                      [self.planning.single(d) for d in xs]}
+                  "bound": [self.bound(d) for d in xs]}
         return report.lines(f"{self.cluster}: llama-70b, tinyllama-1.1b",
                             "oracle's acceptance", "tokens/s", xs, series)
 
@@ -126,7 +144,7 @@ HEAD = ["acceptance", "plain", "sync, chain", "sync, tree",
         "accepted of sent"]
 RATIO_HEAD = ["acceptance", "x chain", "x tree", "x single rows", "x plain",
               "plan: one guess a step", "plan: micro-batches",
-              "plan: sync chain", "async, of its plan"]
+              "plan: sync chain", "async, of its bound"]
 
 
 def tables(speeds):
@@ -137,9 +155,7 @@ def tables(speeds):
 {table(HEAD, speeds.rows())}
 ![Tokens/s over the oracle's acceptance]({name})
 
-Asynchronous against the others, and what the planning model gives (that with \
-{'micro-batches' if plan.c < CHEAP_ROWS else 'one guess a step'} applies; \
-delta = \
+Asynchronous against the others, and what the planning model gives (delta = \
 {1e3 * plan.delta:.2f} ms, tau = {1e3 * plan.tau:.2f} ms (links included), \
 c = {plan.c:.3f}):
 
@@ -162,24 +178,24 @@ def gain_targets(speeds):
     name, plan = speeds.cluster, speeds.planning
     gain = gains(speeds)
     best = max(gain, key=gain.get)
-    bounds = {d: plan.asynchronous(d) / plan.chain(d) for d in gain
+    bounds = {d: speeds.bound(d) / speeds.synchronous(d) for d in gain
               if d != DEMO}
     most = max(bounds.values())
     yield Target(f"{name}: async over the best sync (batch), best point",
                  f"{gain[best]:.2f} at {best}", "2.15",
-                 reaches(gain[best], 2.15, most),
-                 f"plan, chains: {most:.2f}")
+                 reaches(gain[best], 2.15, most), f"bound: {most:.2f}")
     mean = statistics.mean(gain[d] for d in bounds)
     bound = statistics.mean(bounds.values())
     yield Target(f"{name}: the same, mean over oracles from 0.3 up",
                  f"{mean:.2f}", "1.3", reaches(mean, 1.3, bound),
-                 f"plan, chains: {bound:.2f}")
+                 f"bound: {bound:.2f}")
     tree = {d: speeds.speed(d, "default") / speeds.speed(d, "tree")
             for d in gain}
     best = max(tree, key=tree.get)
+    most = max(speeds.bound(d) / speeds.speed(d, "tree") for d in bounds)
     yield Target(f"{name}: async over sync trees, best point (goal)",
                  f"{tree[best]:.2f} at {best}", "2.4",
-                 reaches(tree[best], 2.4, most), f"plan, chains: {most:.2f}")
+                 reaches(tree[best], 2.4, most), f"bound: {most:.2f}")
 
 
 def plain_targets(speeds):
@@ -188,10 +204,10 @@ def plain_targets(speeds):
         if d < 0.93:
             continue
         ratio = speeds.speed(d, "default") / speeds.speed(d, "off")
-        bound = plan.single(d) / plan.plain()
+        bound = speeds.bound(d) / plan.plain()
         yield Target(f"{name}: async over plain, hit rate {d:g}",
                      f"{ratio:.2f}", "5.6", reaches(ratio, 5.6, bound),
-                     f"plan, one guess a step: {bound:.2f}")
+                     f"bound: {bound:.2f}")
     for d in (0.64, DEMO):
         if d not in speeds.drafts:
             continue
@@ -200,15 +216,15 @@ def plain_targets(speeds):
         ratio = speeds.speed(d, "async") / speeds.speed(d, "off")
         # A tree that holds the top 8 at each of its levels has 8, 64, 512
         # rows in them. A step takes 8 where rows are cheap, or a chain's.
-        bound, of = plan.single(hits[1]) / plan.plain(), "plan, a chain"
+        bound, of = plan.single(hits[1]) / plan.plain(), "of a chain"
         if plan.c < CHEAP_ROWS:
             bound = ideal_gain(hits[1], 8, plan.stages, 8)
-            of = "ideal schedule, an oracle's tree, 8 rows a step"
+            of = "of an oracle's tree, 8 rows a step"
         yield Target(
             f"{name}: async over plain, "
             f"{'demo pair' if d == DEMO else f'oracle {d:g}'} (top 1 right at "
             f"{hits[1]:.2f}, top 8 at {hits[8]:.2f})", f"{ratio:.2f}", "5.6",
-            reaches(ratio, 5.6, bound), f"{of}: {bound:.2f}")
+            reaches(ratio, 5.6, bound), f"bound {of}: {bound:.2f}")
 
 
 def speeds_of(bench, cluster):
@@ -261,7 +277,7 @@ def slow_links(bench):
             found[cluster, d] = sync
     bench.measure([p for (c, d), sync in found.items()
                    for p in (sync, asynchronous(c, d))])
-    targets = []
+    ratios, said = [], []
     for d in acceptances:
         gain, simulated = {}, {}
         for cluster in (slow, fast):
@@ -273,11 +289,14 @@ def slow_links(bench):
             rows.append([f"{d:g}", cluster, f"{s:.2f} ({pair[1].settings()})",
                          f"{a:.2f}", f"{gain[cluster]:.3f}",
                          f"{simulated[cluster]:.3f}"])
-        ratio = gain[slow] / gain[fast]
-        targets.append(Target(
-            f"gain over sync, 1 Gb/s by 100 Gb/s, acceptance {d:g}",
-            f"{ratio:.3f}", "1 (0.98 within the noise)", ratio >= 0.98,
-            f"simulated: {simulated[slow] / simulated[fast]:.3f}"))
+        ratios.append(gain[slow] / gain[fast])
+        said.append(simulated[slow] / simulated[fast])
+    ratio = statistics.mean(ratios)
+    targets = [Target(
+        "gain over sync at 1 Gb/s by that at 100 Gb/s, mean",
+        f"{ratio:.4f}", "1", ratio >= 1,
+        f"each: {', '.join(f'{r:.3f}' for r in ratios)}; simulated: "
+        f"{statistics.mean(said):.4f}")]
     return table(["acceptance", "cluster", "sync", "async", "async / sync",
                   "simulated"], rows), targets, {}
 
@@ -298,10 +317,8 @@ def prediction(bench):
     for point in order:
         got, said = bench.of(point).speed(), simulated[point].speed()
         errors.append(said / got - 1)
-        what = " ".join([point.mode, "" if point.mode == "off" else
-                         point.settings(), *point.flags])
-        rows.append([point.cluster, f"{point.draft:g}", what, f"{got:.2f}",
-                     f"{said:.2f}", f"{100 * errors[-1]:+.1f} %"])
+        rows.append([point.cluster, f"{point.draft:g}", point.name(),
+                     f"{got:.2f}", f"{said:.2f}", f"{100 * errors[-1]:+.1f} %"])
     worst = max(errors, key=abs)
     inside = sum(abs(e) <= 0.1 for e in errors)
     return f"""The simulator was given the same draws. It has no models, so \

@@ -83,8 +83,13 @@ class Launcher:
     def start(self, *options):
         """A job that generates, and that is gone at the end."""
         ranks = str(len(self.network.hosts))
-        # The ranks share this machine's cores, so each has one thread.
-        job = Job([*self.network.inside(0, *self.launch(ranks)), self.program,
+        # The ranks share this machine's cores, so each has one thread. To the
+        # launchers they are on machines of their own; that --emulate has one
+        # clock for all of them only this test knows.
+        together = ["env", f"OMPI_COMM_WORLD_LOCAL_SIZE={ranks}",
+                    f"MPI_LOCALNRANKS={ranks}"]
+        job = Job([*self.network.inside(0, *self.launch(ranks)), *together,
+                   self.program,
                    "generate", "-t", "1", *options], self.folder,
                   self.environment())
         try:

@@ -99,9 +99,10 @@ class Play:
         return path
 
     def options(self, mode, seed):
+        oracle = [] if mode == "off" else [
+            "--oracle-acceptance", str(ACCEPTANCE), "--oracle-seed", str(seed)]
         return ["--tokens", ONES, "--ignore-eos", "-n", str(TOKENS),
-                "--oracle-acceptance", str(ACCEPTANCE), "--oracle-seed",
-                str(seed), "--speculate", mode, *MODES[mode]]
+                "--speculate", mode, *oracle, *MODES[mode]]
 
     def over_links(self, launcher, mode):
         return Runs([launcher.run("--emulate", self.instant,

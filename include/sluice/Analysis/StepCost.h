@@ -24,6 +24,10 @@
 
 namespace sluice {
 
+/// Positions that a row attends to in predicted times where nobody says
+/// otherwise; fewer where the context of the frame's model ends before.
+constexpr int64_t predictedContext = 1024;
+
 /// What one op costs. A layer: all in it.
 cluster::OpCost costOf(ir::CostInterface op);
 

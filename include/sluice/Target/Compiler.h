@@ -34,23 +34,24 @@ struct PipelineOptions {
   /// Exactly so many stages; 0: as many as serve a request fastest on the
   /// cluster, and one without a cluster.
   int64_t stages = 0;
-  std::string clusterFile;        // empty: as many equal nodes as stages
-  int64_t maxLatencyMicros = 500; // 0: no checkpoints
+  std::string clusterFile; // empty: as many equal nodes as stages
+  /// 0: no checkpoints. Nothing: the pass's default, and 0 where there is one
+  /// stage and no draft.
+  std::optional<int64_t> maxLatencyMicros;
   // Where the module has a draft (MergeDraft.h).
   ir::Placement placement = ir::Placement::Own;
   int64_t depth = 32;
   int64_t width = 8;
-
-  bool operator==(const PipelineOptions &) const = default;
 };
 
 struct CompileOptions {
   Phase target = Phase::Executable;
   CpuTarget cpu;
-  /// Only for modules of phase model, and else the defaults.
   PipelineOptions pipeline;
-  /// Whether something was asked for that only a draft has.
-  bool needsDraft = false;
+  /// Options of `pipeline` that somebody gave, to name where they cannot be
+  /// obeyed: one of any, which only a module of phase model has use for, and
+  /// one that only a draft has. Empty: none.
+  std::string pipelineGiven, draftGiven;
   /// Given the table of the stages once they are there; may be empty.
   std::function<Status(std::string_view)> explain;
   /// Executable only: put the packed weights inside.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/test/ProgramRun.h"
+#include "runtime/app/test/TestStages.h"
 
 #include <cmath>
 #include <gmock/gmock.h>
@@ -80,6 +81,8 @@ TEST_F(CommandsTest, InfoDescribesTheProgram) {
   EXPECT_EQ(info["formats"]["f16"], 2 * vocab * hidden * 2);
   EXPECT_EQ(info["memory"]["cache_bytes_per_token"], 2 * hidden * 4);
   EXPECT_EQ(info["memory"]["cache_bytes"], 2 * hidden * 4 * 64);
+  EXPECT_EQ(info["memory"]["step_rows"], 64);
+  EXPECT_EQ(info["memory"]["arena_bytes"], (64 * rowFloats + outputFloats) * 4);
   EXPECT_EQ(info["cpu"], "avx2");
   EXPECT_EQ(info["cpu_supported"], true);
   EXPECT_EQ(info["files"][0]["path"], modelPath);
@@ -90,6 +93,42 @@ TEST_F(CommandsTest, InfoDescribesTheProgram) {
         "avx2 (this CPU has it)", "model.bin", "1 stage on 1 rank",
         "head, stage 0 (main: 1 layer from 0,"})
     EXPECT_THAT(text.out, HasSubstr(word));
+}
+
+/// Chunks are as long as the checkpoints allow, and guesses join their steps.
+TEST_F(CommandsTest, InfoCountsTheStepsOfAPipeline) {
+  ExecutableDescriptor stages = inStages(program);
+  stages.plan.ranks = {
+      {{{RankRole::Kind::Head, 0}, {RankRole::Kind::Stage, 0}}, ""},
+      {{{RankRole::Kind::Stage, 1}}, ""}};
+  stages.plan.channels[1].to = stages.plan.channels[2].from = 1;
+  stages.plan.stepRows = 40;
+  describe(stages);
+  PipelineLimits limits;
+  limits.contextLength = context;
+  limits.prefillRows = 40;
+  StageLimits steps = limits.stage();
+  EXPECT_GT(steps.outputs, 1);
+  json info = runJson({"info"});
+  EXPECT_EQ(info["memory"]["step_rows"], steps.rows);
+  EXPECT_EQ(info["programs"][0]["arena_bytes"], steps.rows * rowFloats * 4);
+  EXPECT_EQ(info["programs"][1]["arena_bytes"],
+            (steps.rows * secondRowFloats + steps.outputs * outputFloats) * 4);
+  // A shorter chunk that was asked for; more guesses than others have.
+  stages.plan.ranks[0].roles.push_back({RankRole::Kind::Draft, 0});
+  ProgramDescriptor draft = program.programs[0];
+  draft.name = "draft";
+  stages.programs.push_back(draft);
+  stages.plan.draft = PlanDraft{
+      .program = "draft", .placement = DraftPlacement::Head, .depth = 200};
+  describe(stages);
+  limits.prefillRows = 8;
+  limits.speculation.nodes = 200;
+  steps = limits.stage();
+  info = runJson({"info", "-b", "8"});
+  EXPECT_EQ(info["memory"]["step_rows"], 208);
+  EXPECT_EQ(info["programs"][2]["arena_bytes"],
+            (208 * rowFloats + steps.outputs * outputFloats) * 4);
 }
 
 TEST_F(CommandsTest, InfoWorksOnAnyCpu) {
@@ -158,6 +197,14 @@ TEST_F(CommandsTest, WrongUsageExitsWithTwo) {
        "99999999999999999999999"},
       {"generate", "--tokens", "1", "--sync-split"},
       {"generate", "--tokens", "1", "--sync-split", "--speculate", "async"},
+      {"generate", "--tokens", "1", "--speculate", "off", "--speculate-depth",
+       "3"},
+      {"generate", "--tokens", "1", "--speculate", "off", "--speculate-width",
+       "3"},
+      {"generate", "--tokens", "1", "--speculate", "off", "--no-continuous"},
+      {"generate", "--tokens", "1", "--speculate", "off", "--oracle-acceptance",
+       "0.5"},
+      {"generate", "--tokens", "1", "--speculate", "sync", "--no-continuous"},
       {"info", "stray"},
   };
   for (const std::vector<std::string> &arguments : wrong) {

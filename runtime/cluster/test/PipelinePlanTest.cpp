@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 
 using namespace sluice;
 using namespace sluice::cluster;
@@ -112,6 +113,60 @@ TEST(PipelinePlanTest, ATripIsStepsAndLinks) {
                 1e-12);
     EXPECT_NEAR(plan->partition.tripSeconds, trip + *links, 1e-9);
   }
+}
+
+/// Only who sends anything needs a way: here "a" has none to "c".
+TEST(PipelinePlanTest, RanksThatNeverTalkNeedNoWay) {
+  ClusterBuilder builder("c");
+  Device device{.memoryBytes = uint64_t(3 * gib / 2),
+                .bytesPerSecond = 1e9,
+                .flopsPerSecond = 1e12};
+  for (const char *name : {"a", "b", "c"})
+    EXPECT_TRUE(builder.addNode({name, {device}, false}).ok());
+  EXPECT_TRUE(builder.addNode({"d", {device}, true}).ok());
+  Link toHead{2e-6, 1e9}, toNext{3e-6, 1e9};
+  for (const char *name : {"a", "b", "c"})
+    EXPECT_TRUE(builder.addLink({"d", name, toHead}).ok());
+  EXPECT_TRUE(builder.addLink({"a", "b", toNext}).ok());
+  EXPECT_TRUE(builder.addLink({"b", "c", toNext}).ok());
+  Cluster cluster = builder.finish().take();
+  ModelCost draft = modelOf(1);
+  PipelinePlanOptions options = withoutCache(true);
+  options.stages = 3;
+  Expected<PipelinePlan> plan =
+      planPipeline(modelOf(3), &draft, cluster, options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  ASSERT_EQ(plan->links.size(), 16u);
+  for (size_t from = 0; from < 4; ++from)
+    for (size_t to = 0; to < 4; ++to) {
+      Link expected{0, std::numeric_limits<double>::infinity()};
+      if (from != to && (from == 0 || to == 0))
+        expected = toHead;
+      else if (to == from + 1)
+        expected = toNext;
+      EXPECT_EQ(plan->links[from * 4 + to], expected) << from << to;
+    }
+}
+
+/// A step of the draft has the same rows of a prompt as a step of a stage.
+TEST(PipelinePlanTest, StepRowsKeepTheLatencyAtTheDraftToo) {
+  ModelCost target = modelOf(2), draft = modelOf(1);
+  target.layers[0].ops[0].flopsPerRow = gib;
+  // The draft is computed row by row: no chunk is better than a single row.
+  draft.layers[0].ops = {{.flopsPerRow = 1'000'000'000}};
+  Cluster cluster = clusterOf(16, 2);
+  PipelinePlanOptions options = withoutCache(true);
+  options.stages = 2;
+  Time latency = std::chrono::milliseconds(4);
+  Expected<PipelinePlan> plan = planPipeline(target, &draft, cluster, options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->draftCost->checkpoints(latency, 512, 0).stepRows, 4);
+  EXPECT_EQ(plan->stepRows(latency, 512, 0), 4);
+  EXPECT_EQ(plan->stepRows(Time(0), 512, 0), 512);
+  plan = planPipeline(target, nullptr, cluster, options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_FALSE(plan->draftCost);
+  EXPECT_GT(plan->stepRows(latency, 512, 0), 4);
 }
 
 TEST(PipelinePlanTest, TheDraftMustFitItsNodeWithItsCache) {

@@ -26,12 +26,14 @@ using Environment = std::function<const char *(const char *)>;
 struct Launcher {
   MpiFlavour flavour;
   const char *rank, *size; ///< names of variables
+  const char *localSize;   ///< null: not said
 };
 
 constexpr Launcher launchers[] = {
-    {MpiFlavour::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {MpiFlavour::Mpich, "PMI_RANK", "PMI_SIZE"},
-    {MpiFlavour::OpenMpi, "PMIX_RANK", "SLURM_NTASKS"},
+    {MpiFlavour::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {MpiFlavour::Mpich, "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+    {MpiFlavour::OpenMpi, "PMIX_RANK", "SLURM_NTASKS", nullptr},
 };
 
 /// A whole number in [low, high] from a variable that is set.
@@ -57,7 +59,15 @@ Expected<MpiLaunch> readLaunch(const Environment &environment,
   Expected<int64_t> rank = readNumber(environment, launcher.rank, 0, *size - 1);
   if (!rank)
     return rank.status();
-  return MpiLaunch{launcher.flavour, *rank, *size, {}};
+  MpiLaunch launch{launcher.flavour, *rank, *size, {}, {}};
+  if (!launcher.localSize || !environment(launcher.localSize))
+    return launch;
+  Expected<int64_t> local =
+      readNumber(environment, launcher.localSize, 1, *size);
+  if (!local)
+    return local.status();
+  launch.localSize = *local;
+  return launch;
 }
 
 Status applyOverride(const Environment &environment,

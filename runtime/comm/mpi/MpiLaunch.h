@@ -33,6 +33,8 @@ struct MpiLaunch {
   MpiFlavour flavour = MpiFlavour::OpenMpi;
   int64_t rank = 0;
   int64_t size = 1;
+  /// Ranks on this machine, where the launcher says how many.
+  std::optional<int64_t> localSize;
   /// The shared library to open, a path or a name that the loader searches.
   std::string library;
 };
@@ -41,9 +43,10 @@ struct MpiLaunch {
 /// without opening anything. Nothing where it was started by hand, or by Slurm
 /// without MPI.
 ///
-///   OMPI_COMM_WORLD_SIZE, _RANK                  mpirun of Open MPI
-///   PMI_SIZE, PMI_RANK                           mpirun of MPICH
-///   PMIX_RANK with SLURM_NTASKS                  srun --mpi=pmix: Open MPI
+///   OMPI_COMM_WORLD_SIZE, _RANK, _LOCAL_SIZE     mpirun of Open MPI
+///   PMI_SIZE, PMI_RANK, MPI_LOCALNRANKS          mpirun of MPICH
+///   PMIX_RANK with SLURM_NTASKS                  srun --mpi=pmix: Open MPI,
+///                                                binds as Slurm is told to
 ///   SLUICE_MPI=openmpi|mpich|none                overrides the guess
 ///   SLUICE_MPI_LIBRARY=PATH                      overrides the library
 ///

@@ -8,9 +8,9 @@
 #include "runtime/comm/mpi/MpiPump.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/base/TimerSlack.h"
 
 #include <cstring>
-#include <sys/prctl.h>
 
 using namespace sluice;
 using namespace sluice::comm;
@@ -46,8 +46,7 @@ Status MpiPump::initialize(int64_t expectedRank, int64_t expectedSize) {
   if (self != expectedRank || ranks != expectedSize)
     return failure("MPI: the library says rank ", self, " of ", ranks,
                    ", the launcher says ", expectedRank, " of ", expectedSize);
-  // Naps of 20 us would otherwise take 70.
-  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+  waitPrecisely(); // naps of 20 us would otherwise take 70
   peers.resize(static_cast<size_t>(ranks));
   lastRound = lastMoved = Clock::now();
   for (Peer &peer : peers)

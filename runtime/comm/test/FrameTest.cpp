@@ -29,7 +29,6 @@ FrameLimits limitsOf(int64_t width) {
   limits.width = width;
   limits.stages = 16;
   limits.reportEntries = 6;
-  limits.candidates = 5;
   limits.textBytes = 1000;
   return limits;
 }
@@ -117,19 +116,6 @@ public:
     return frame;
   }
 
-  GuessFrame guesses() {
-    GuessFrame frame;
-    frame.step = random();
-    fill(frame.guesses, upTo(40), [&] {
-      GuessRow row{upTo(1 << 30), int32_t(upTo(7)), {}};
-      fill(row.candidates, upTo(5),
-           [&] { return Candidate{token(), float(real(0, 1))}; });
-      return row;
-    });
-    frame.timing = timing();
-    return frame;
-  }
-
   Bytes data(size_t bytes) {
     Bytes data(bytes);
     for (uint8_t &each : data)
@@ -204,10 +190,9 @@ TEST(Frame, StepsComeBackAsTheyWere) {
   }
 }
 
-TEST(Frame, OthersComeBackAsTheyWere) {
+TEST(Frame, ResultsComeBackAsTheyWere) {
   FrameCodec codec(plan, limitsOf(0));
   ResultFrame results;
-  GuessFrame guesses;
   for (uint64_t seed = 0; seed < 100; ++seed) {
     Maker maker(seed);
     Bytes bytes, again;
@@ -215,12 +200,6 @@ TEST(Frame, OthersComeBackAsTheyWere) {
     Status status = codec.decodeResults(bytes, results);
     ASSERT_TRUE(status.ok()) << status.message();
     codec.encodeResults(results, again);
-    EXPECT_EQ(again, bytes);
-
-    codec.encodeGuesses(maker.guesses(), bytes);
-    status = codec.decodeGuesses(bytes, guesses);
-    ASSERT_TRUE(status.ok()) << status.message();
-    codec.encodeGuesses(guesses, again);
     EXPECT_EQ(again, bytes);
   }
 }
@@ -420,14 +399,10 @@ TEST(Frame, AnswersAreChecked) {
   codec.encodeResults(results, bytes);
   EXPECT_THAT(codec.decodeResults(bytes, results).message(),
               HasSubstr("7 report entries, the limit is 6"));
-  for (float confidence :
-       {-0.1f, 1.5f, std::numeric_limits<float>::quiet_NaN()}) {
-    GuessFrame guesses;
-    guesses.guesses.push_back({1, 0, {{3, confidence}}});
-    codec.encodeGuesses(guesses, bytes);
-    EXPECT_THAT(codec.decodeGuesses(bytes, guesses).message(),
-                HasSubstr("not in [0, 1]"));
-  }
+  results.results = {{1, 0, 2, {}, std::string(2000, 'e')}};
+  codec.encodeResults(results, bytes);
+  ASSERT_TRUE(codec.decodeResults(bytes, results).ok());
+  EXPECT_EQ(results.results[0].error, std::string(1024, 'e'));
 }
 
 /// What is wrong between a good header and good numbers.
@@ -472,13 +447,11 @@ void decodeAll(const FrameCodec &codec, const Bytes &bytes) {
   StepFrame step;
   ActivationRows activations;
   ResultFrame results;
-  GuessFrame guesses;
   EpochFrame epochs;
   ErrorFrame error;
   std::string text;
   (void)codec.decodeStep(bytes, step, activations);
   (void)codec.decodeResults(bytes, results);
-  (void)codec.decodeGuesses(bytes, guesses);
   (void)codec.decodeEpochs(bytes, epochs);
   (void)codec.decodeError(bytes, error);
   (void)codec.decodeReport(bytes, text);
@@ -490,11 +463,10 @@ TEST(Frame, DamagedFramesDoNotCrash) {
   FrameCodec codec(plan, limits);
   Maker maker(11);
   Bytes data = maker.data(20 * 8 * 2);
-  std::vector<Bytes> frames(4);
+  std::vector<Bytes> frames(3);
   frames[0] = encoded(codec, maker.step(20), {ActivationFormat::F16, 8, data});
   codec.encodeResults(maker.results(), frames[1]);
-  codec.encodeGuesses(maker.guesses(), frames[2]);
-  codec.encodeEpochs({Time(5), {maker.mark(), maker.mark()}}, frames[3]);
+  codec.encodeEpochs({Time(5), {maker.mark(), maker.mark()}}, frames[2]);
   for (const Bytes &frame : frames) {
     for (size_t length = 0; length < frame.size(); ++length) {
       // Cut off, once as it is and once with a header that says so.

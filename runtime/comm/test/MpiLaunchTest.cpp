@@ -51,18 +51,22 @@ TEST(MpiLaunch, ByHand) {
 TEST(MpiLaunch, OpenMpi) {
   MpiLaunch launch = detected({{"OMPI_COMM_WORLD_SIZE", "5"},
                                {"OMPI_COMM_WORLD_RANK", "3"},
+                               {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
                                {"PMIX_RANK", "3"}});
   EXPECT_EQ(launch.flavour, MpiFlavour::OpenMpi);
   EXPECT_EQ(launch.rank, 3);
   EXPECT_EQ(launch.size, 5);
+  EXPECT_EQ(launch.localSize, 2);
   EXPECT_EQ(launch.library, "libmpi.so.40");
 }
 
 TEST(MpiLaunch, Mpich) {
-  MpiLaunch launch = detected({{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}});
+  MpiLaunch launch = detected(
+      {{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}, {"MPI_LOCALNRANKS", "2"}});
   EXPECT_EQ(launch.flavour, MpiFlavour::Mpich);
   EXPECT_EQ(launch.rank, 1);
   EXPECT_EQ(launch.size, 2);
+  EXPECT_EQ(launch.localSize, 2);
   EXPECT_EQ(launch.library, "libmpich.so.12");
 }
 
@@ -72,6 +76,7 @@ TEST(MpiLaunch, SlurmWithPmix) {
   EXPECT_EQ(launch.flavour, MpiFlavour::OpenMpi);
   EXPECT_EQ(launch.rank, 2);
   EXPECT_EQ(launch.size, 4);
+  EXPECT_FALSE(launch.localSize);
 }
 
 TEST(MpiLaunch, Overrides) {
@@ -94,6 +99,11 @@ TEST(MpiLaunch, Refusals) {
       HasSubstr("PMI_SIZE is 'two', not a number in 1.."));
   EXPECT_THAT(detect({{"PMI_SIZE", "2"}, {"PMI_RANK", "2"}}).status().message(),
               HasSubstr("PMI_RANK is '2', not a number in 0..1"));
+  EXPECT_THAT(
+      detect({{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}, {"MPI_LOCALNRANKS", "3"}})
+          .status()
+          .message(),
+      HasSubstr("MPI_LOCALNRANKS is '3', not a number in 1..2"));
   EXPECT_THAT(detect({{"SLUICE_MPI", "lam"}}).status().message(),
               HasSubstr("SLUICE_MPI is 'lam'"));
   EXPECT_THAT(detect({{"SLUICE_MPI", "mpich"}}).status().message(),
@@ -103,7 +113,7 @@ TEST(MpiLaunch, Refusals) {
 TEST(MpiLaunch, LibraryThatIsNotThere) {
   for (MpiFlavour flavour : {MpiFlavour::OpenMpi, MpiFlavour::Mpich}) {
     Expected<std::unique_ptr<Communicator>> made =
-        connectMpi({flavour, 0, 1, "/nowhere/libmpi.so"});
+        connectMpi({flavour, 0, 1, 1, "/nowhere/libmpi.so"});
     ASSERT_FALSE(made.ok());
     EXPECT_THAT(made.status().message(),
                 HasSubstr(std::string(mpiFlavourName(flavour))));
@@ -113,7 +123,7 @@ TEST(MpiLaunch, LibraryThatIsNotThere) {
 TEST(MpiLaunch, LibraryThatIsNoMpi) {
   for (MpiFlavour flavour : {MpiFlavour::OpenMpi, MpiFlavour::Mpich}) {
     Expected<std::unique_ptr<Communicator>> made =
-        connectMpi({flavour, 0, 1, "libm.so.6"});
+        connectMpi({flavour, 0, 1, 1, "libm.so.6"});
     ASSERT_FALSE(made.ok());
     EXPECT_THAT(
         made.status().message(),

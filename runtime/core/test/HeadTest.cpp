@@ -304,6 +304,16 @@ TEST(HeadTest, AGuessThatWaitedLeavesAsCertain) {
   EXPECT_EQ(script.counters().launched, 1);
 }
 
+TEST(HeadTest, AResultOfASlotThatHadNoRequestIsNoNews) {
+  Script script;
+  script.limits.requests = 2;
+  script.submit({5, 6});
+  script.result(0, 9, /*request=*/1);
+  EXPECT_TRUE(script.tokens().empty());
+  script.result(1, 8);
+  EXPECT_EQ(script.tokens(), (Tokens{8}));
+}
+
 TEST(HeadTest, AnErrorEndsItsRequestAlone) {
   Script script;
   script.limits.requests = 2;

@@ -54,6 +54,21 @@ TEST(StageLimitsTest, AFrameIsSplitOverSteps) {
   harness.expectEmpty();
 }
 
+/// Tombstones travel without timings: those of the rows that share their step
+/// stay.
+TEST(StageLimitsTest, TimingsAreThoseOfTheLastFrameThatHasSome) {
+  StageHarness harness(smallLimits(), 16);
+  StepFrame frame = opening(2);
+  frame.timings.push_back({2, 0, 17, 4});
+  harness.enqueue(frame);
+  harness.enqueue(StepFrame());
+  StepFrame out;
+  ASSERT_TRUE(harness.step(out));
+  EXPECT_EQ(out.rows.size(), 2u);
+  ASSERT_EQ(out.timings.size(), 1u);
+  EXPECT_EQ(out.timings[0].busyNanos, 17);
+}
+
 TEST(StageLimitsTest, AStepHasNoMoreOutputsThanItsLimit) {
   StageHarness harness(smallLimits(), 16);
   harness.enqueue(opening(3));

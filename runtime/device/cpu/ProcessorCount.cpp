@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <sched.h>
 #include <set>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -47,6 +49,25 @@ std::vector<int> allowedProcessors() {
   return {0};
 }
 
+/// Physical cores of these processors, hyperthreads of a core counted once.
+int64_t coresOf(const std::vector<int> &processors,
+                const std::string &sysRoot) {
+  std::set<std::pair<int64_t, int64_t>> cores;
+  for (int cpu : processors) {
+    std::string topology = sysRoot + "/devices/system/cpu/cpu" +
+                           std::to_string(cpu) + "/topology/";
+    // A processor that the kernel says nothing about counts for itself.
+    std::optional<int64_t> core = readNumber(topology + "core_id");
+    std::optional<int64_t> package =
+        readNumber(topology + "physical_package_id");
+    if (core && package)
+      cores.emplace(*package, *core);
+    else
+      cores.emplace(-1, cpu);
+  }
+  return static_cast<int64_t>(cores.size());
+}
+
 /// Whole processors that the control group's quota is worth, rounded up.
 std::optional<int64_t> quota(const std::string &sysRoot) {
   std::ifstream file(sysRoot + "/fs/cgroup/cpu.max");
@@ -59,23 +80,21 @@ std::optional<int64_t> quota(const std::string &sysRoot) {
 } // namespace
 
 int64_t defaultThreadCount(const std::string &sysRoot) {
-  std::set<std::pair<int64_t, int64_t>> cores;
-  for (int cpu : allowedProcessors()) {
-    std::string topology = sysRoot + "/devices/system/cpu/cpu" +
-                           std::to_string(cpu) + "/topology/";
-    // A processor that the kernel says nothing about counts for itself.
-    std::optional<int64_t> core = readNumber(topology + "core_id");
-    std::optional<int64_t> package =
-        readNumber(topology + "physical_package_id");
-    if (core && package)
-      cores.emplace(*package, *core);
-    else
-      cores.emplace(-1, cpu);
-  }
-  int64_t count = static_cast<int64_t>(cores.size());
+  int64_t count = coresOf(allowedProcessors(), sysRoot);
   if (std::optional<int64_t> most = quota(sysRoot))
     count = std::min(count, *most);
   return std::max<int64_t>(count, 1);
+}
+
+int64_t threadCountOfSharer(int64_t processes, const std::string &sysRoot) {
+  int64_t count = defaultThreadCount(sysRoot);
+  std::vector<int> online(
+      static_cast<size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));
+  std::iota(online.begin(), online.end(), 0);
+  if (allowedProcessors().size() >= online.size())
+    return std::max<int64_t>(count / processes, 1);
+  int64_t part = std::max<int64_t>(coresOf(online, sysRoot) / processes, 1);
+  return std::min(count, part);
 }
 
 } // namespace sluice::cpu

@@ -18,6 +18,12 @@ namespace sluice::cpu {
 /// control group (version 2). At least 1. `sysRoot` stands for /sys.
 int64_t defaultThreadCount(const std::string &sysRoot = "/sys");
 
+/// The same for each of `processes` that share a machine: a part of its cores,
+/// and no more than this process is bound to, where a launcher has bound it to
+/// a core or a socket.
+int64_t threadCountOfSharer(int64_t processes,
+                            const std::string &sysRoot = "/sys");
+
 } // namespace sluice::cpu
 
 #endif // SLUICE_RUNTIME_DEVICE_CPU_PROCESSORCOUNT_H

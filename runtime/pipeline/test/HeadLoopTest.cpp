@@ -7,11 +7,34 @@
 
 #include "runtime/pipeline/HeadLoop.h"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
+#include <new>
 #include <thread>
 
 using namespace sluice;
 using namespace sluice::pipeline;
+
+// A sanitizer has an operator new of its own.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define LACKS_MEMORY 0
+#endif
+#endif
+#ifndef LACKS_MEMORY
+#define LACKS_MEMORY 1
+#endif
+
+#if LACKS_MEMORY
+// More than this there is not, however much the machine would promise.
+void *operator new(size_t bytes) {
+  if (void *memory = bytes <= size_t{1} << 30 ? std::malloc(bytes) : nullptr)
+    return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+#endif
 
 namespace {
 
@@ -19,6 +42,8 @@ namespace {
 class Links final : public HeadLinks {
 public:
   Status launch(const StepFrame &frame) override {
+    if (noMemory)
+      throw std::bad_alloc();
     for (const Row &row : frame.rows)
       launched.push_back(row.node);
     return {};
@@ -33,6 +58,7 @@ public:
   }
   void note(const PolicyNote &, Time) override {}
 
+  bool noMemory = false;
   std::vector<NodeId> launched;
   std::vector<int32_t> tokens;
   std::vector<FinishReason> reasons;
@@ -52,6 +78,25 @@ GuessFrame guesses() {
   return frame;
 }
 
+Head makeHead(HeadLimits limits, SpeculationMode mode) {
+  std::array<Time, StepTimes::rowCounts.size()> steps;
+  steps.fill(std::chrono::microseconds(10));
+  SpeculationOptions options;
+  options.mode = mode;
+  Expected<Head> head =
+      Head::create(limits, options,
+                   {StepTimes(steps), std::chrono::milliseconds(10), Time(0),
+                    StepTimes(steps)});
+  EXPECT_TRUE(head) << head.status().message();
+  return head.take();
+}
+
+RequestSpec request(std::vector<int32_t> prompt) {
+  RequestSpec spec;
+  spec.prompt = std::move(prompt);
+  return spec;
+}
+
 /// Guesses that were still in flight when the request ended are counted when
 /// they come back; and the trace is told of each token and end.
 TEST(HeadLoopTest, CountsWhatComesBackAfterTheEnd) {
@@ -59,19 +104,10 @@ TEST(HeadLoopTest, CountsWhatComesBackAfterTheEnd) {
   HeadLimits limits;
   limits.contextLength = 100;
   limits.hasDraft = true;
-  std::array<Time, StepTimes::rowCounts.size()> steps;
-  steps.fill(std::chrono::microseconds(10));
-  Expected<Head> head =
-      Head::create(limits, {},
-                   {StepTimes(steps), std::chrono::milliseconds(10), Time(0),
-                    StepTimes(steps)});
-  ASSERT_TRUE(head) << head.status().message();
-  HeadLoop loop(head.take(), links);
+  HeadLoop loop(makeHead(limits, SpeculationMode::Async), links);
   std::thread thread([&] { loop.run(); });
   TokenQueue queue;
-  RequestSpec spec;
-  spec.prompt = {5};
-  loop.submit(spec, queue);
+  loop.submit(request({5}), queue);
   loop.onGuesses(guesses());
   // Rows wait for their slots.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -92,5 +128,76 @@ TEST(HeadLoopTest, CountsWhatComesBackAfterTheEnd) {
   EXPECT_EQ(loop.counters().cancelled, 1);
   EXPECT_EQ(loop.counters().computedDead, 1);
 }
+
+/// A head whose requests wait for it on another thread.
+class FailingHeadTest : public testing::Test {
+protected:
+  FailingHeadTest() {
+    limits.requests = 2;
+    limits.contextLength = 100;
+  }
+  ~FailingHeadTest() override {
+    if (!loop)
+      return;
+    loop->close();
+    thread.join();
+  }
+
+  void make() {
+    loop = std::make_unique<HeadLoop>(makeHead(limits, SpeculationMode::Off),
+                                      links);
+  }
+  void run() {
+    thread = std::thread([this] { loop->run(); });
+  }
+
+  /// Why the request has failed; "nothing" where its reader waits in vain.
+  static std::string reasonOf(TokenQueue &queue) {
+    std::optional<TokenItem> item =
+        queue.next(now() + std::chrono::seconds(10));
+    if (!item || item->kind != TokenItem::Kind::Failed)
+      return "nothing";
+    return item->failure.message();
+  }
+
+  Links links;
+  HeadLimits limits;
+  std::unique_ptr<HeadLoop> loop;
+  std::thread thread;
+};
+
+TEST_F(FailingHeadTest, EveryRequestIsToldAndWhy) {
+  links.noMemory = true;
+  make();
+  TokenQueue first, second, third;
+  // Both are there before the loop looks.
+  loop->submit(request({5}), first);
+  loop->submit(request({6}), second);
+  run();
+  EXPECT_EQ(reasonOf(first), "head: not enough memory");
+  EXPECT_EQ(reasonOf(second), "head: not enough memory");
+  loop->submit(request({7}), third);
+  EXPECT_EQ(reasonOf(third), "head: not enough memory");
+}
+
+TEST_F(FailingHeadTest, ALaterRequestIsToldWhatFailedBefore) {
+  make();
+  run();
+  TokenQueue queue;
+  loop->onFailure(failure("rank 2: stage 1: not enough memory"));
+  loop->submit(request({5}), queue);
+  EXPECT_EQ(reasonOf(queue), "rank 2: stage 1: not enough memory");
+}
+
+#if LACKS_MEMORY
+TEST_F(FailingHeadTest, ARequestWithoutMemoryForItIsTold) {
+  limits.contextLength = 300'000'000;
+  make();
+  run();
+  TokenQueue queue;
+  loop->submit(request({5}), queue);
+  EXPECT_EQ(reasonOf(queue), "head: not enough memory");
+}
+#endif
 
 } // namespace

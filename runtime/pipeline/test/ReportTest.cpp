@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/pipeline/StageTrace.h"
+#include "runtime/pipeline/LaneTrace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

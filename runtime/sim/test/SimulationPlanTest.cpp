@@ -91,9 +91,48 @@ TEST(SimulationPlanTest, PromptChunksKeepTheLatency) {
   EXPECT_EQ(plan->config.head.prefillRows, 512);
 }
 
+/// The draft's node computes slower than it reads, so that many rows of a
+/// prompt would be a long stretch there.
+TEST(SimulationPlanTest, PromptChunksKeepTheLatencyAtTheDraft) {
+  std::string whole(text);
+  whole.replace(whole.find("DRAFT"), 5,
+                "  - name: d\n    draft: true\n    devices:\n      - {kind: "
+                "cpu, memory: 16 GiB, bandwidth: 50 GB/s, flops: 20 GFLOP/s}");
+  Expected<cluster::ClusterFile> file =
+      cluster::parseClusterFile(whole, "four.yaml");
+  ASSERT_TRUE(file) << file.status().message();
+  PlanOptions options;
+  options.stages = 4;
+  Expected<SimulationPlan> plan = planSimulation(*file, options);
+  ASSERT_TRUE(plan) << plan.status().message();
+  cluster::ModelCost draft = file->findModel("small")->cost();
+  cluster::StageCost cost(draft, cluster::wholeModel(draft),
+                          file->cluster.device(*file->cluster.draftPlace()));
+  EXPECT_EQ(plan->config.head.prefillRows,
+            cost.checkpoints(options.maxLatency, 512, 1024).stepRows);
+  options.placement = SimPlacement::None;
+  Expected<SimulationPlan> without = planSimulation(*file, options);
+  ASSERT_TRUE(without) << without.status().message();
+  EXPECT_LT(plan->config.head.prefillRows, without->config.head.prefillRows);
+}
+
+/// Without guesses nothing fills the stages behind the certain row, and each
+/// more is a hop more.
+TEST(SimulationPlanTest, StagesFollowFromTheAcceptance) {
+  PlanOptions options;
+  Expected<SimulationPlan> plan = planSimulation(fileOf(true), options);
+  ASSERT_TRUE(plan) << plan.status().message();
+  EXPECT_EQ(plan->config.stages.size(), 4u);
+  options.acceptance = 0;
+  plan = planSimulation(fileOf(true), options);
+  ASSERT_TRUE(plan) << plan.status().message();
+  EXPECT_EQ(plan->config.stages.size(), 1u);
+}
+
 TEST(SimulationPlanTest, ThePlainPipelineIsPredictedByThePlanningModel) {
   PlanOptions options;
   options.stages = 4;
+  options.acceptance = 0;
   Expected<SimulationPlan> plan = planSimulation(fileOf(true), options);
   ASSERT_TRUE(plan) << plan.status().message();
   SimulationConfig config = plan->config;
@@ -105,7 +144,39 @@ TEST(SimulationPlanTest, ThePlainPipelineIsPredictedByThePlanningModel) {
   setLimits(config);
   Expected<SimulationResult> result = simulate(config);
   ASSERT_TRUE(result) << result.status().message();
-  EXPECT_NEAR(result->tokensPerSecond() / plan->planned(0), 1, 0.02);
+  EXPECT_NEAR(result->tokensPerSecond() / plan->partition.tokensPerSecond, 1,
+              0.02);
+}
+
+/// Stages that are no neighbours never talk, and need no way.
+TEST(SimulationPlanTest, LinksAreNeededWhereSomethingTravels) {
+  std::string whole(text);
+  whole.replace(whole.find("DRAFT"), 5, "  - {name: d, like: n0, draft: true}");
+  whole.replace(whole.find("  default:"), std::string::npos, "  between:\n");
+  auto join = [&](const char *a, const char *b) {
+    whole += std::string("    - {nodes: [") + a + ", " + b +
+             "], latency: 50 us, bandwidth: 1 Gb/s}\n";
+  };
+  auto planned = [&] {
+    Expected<cluster::ClusterFile> file =
+        cluster::parseClusterFile(whole, "four.yaml");
+    EXPECT_TRUE(file) << file.status().message();
+    PlanOptions options;
+    options.stages = 3;
+    return planSimulation(*file, options);
+  };
+  join("d", "n0");
+  join("n0", "n1");
+  join("n1", "n2");
+  join("n2", "d");
+  EXPECT_EQ(planned().status().message(),
+            "there is no path between node 'n2' and node 'n3'");
+  join("d", "n1");
+  Expected<SimulationPlan> plan = planned();
+  ASSERT_TRUE(plan) << plan.status().message();
+  EXPECT_EQ(plan->places, (std::vector<std::string>{"d", "n0", "n1", "n2"}));
+  EXPECT_EQ(plan->config.links[3].latency, std::chrono::microseconds(50));
+  EXPECT_EQ(plan->config.links[1 * 4 + 3].latency, Time(0));
 }
 
 TEST(SimulationPlanTest, TheDraftNeedsANodeOrShares) {

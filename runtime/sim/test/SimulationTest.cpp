@@ -68,6 +68,28 @@ TEST(SimulationTest, APlainPipelineTakesItsTripForEachToken) {
   }
 }
 
+TEST(SimulationTest, IdleStagesTakeTheirTimeToWakeUp) {
+  SimulationConfig config = pipeline(4, SpeculationMode::Off);
+  config.wakeUp = milliseconds(1);
+  EXPECT_NEAR(run(config).tokensPerSecond(), 1 / 0.048, 1e-6);
+}
+
+/// Rows that leave behind each other are fused where the stage was asleep.
+TEST(SimulationTest, WhatComesWhileAStageWakesUpSharesItsStep) {
+  SimulationConfig config = pipeline(2, SpeculationMode::Sync);
+  config.acceptance = 1;
+  config.speculation.depth = 1;
+  config.speculation.width = 2;
+  config.speculation.splitRows = true;
+  auto rowsOfAStep = [&] {
+    StageOutcome stage = run(config).workers.back();
+    return double(stage.core.rows) / double(stage.core.steps);
+  };
+  EXPECT_LT(rowsOfAStep(), 2);
+  config.wakeUp = microseconds(10);
+  EXPECT_GT(rowsOfAStep(), 2);
+}
+
 TEST(SimulationTest, TheFirstTokenWaitsForAllChunksOfThePrompt) {
   SimulationConfig config = pipeline(2, SpeculationMode::Off);
   config.requests[0].spec.prompt.assign(96, 5);

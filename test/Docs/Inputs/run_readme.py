@@ -3,10 +3,11 @@
 
   run_readme.py CHECKOUT FOLDER
 
-Takes the ```sh block after the comment "Run by test/Docs/readme.test" and runs
-it in FOLDER, where build/bin is the folder of the sluice-opt in PATH, and test
-and utils are the checkout's. Then looks for the lines of the README's ```mlir block in the
-build/demo.mlir that the commands wrote. Exits with 1 if something fails.
+Takes the ```sh block after the comment "Run by test/Docs/readme.test", checks
+that utils/try builds the tools in it, and runs it in FOLDER, where build/bin is
+the folder of the sluice-opt in PATH, and test and utils are the checkout's. Then
+looks for the lines of the README's ```mlir block in the build/demo.mlir that the
+commands wrote. Exits with 1 if something fails.
 """
 import pathlib
 import re
@@ -22,6 +23,11 @@ def main():
         r"Run by test/Docs/readme\.test.*?```sh\n(.*?)```", text, re.S)
     if not match:
         sys.exit("README.md has no example that says it is run")
+    built = re.search(r"^ninja -C build (.*?)[^\\]$",
+                      (checkout / "utils/try").read_text(), re.M | re.S)
+    for tool in re.findall(r"build/bin/(\S+)", match.group(1)):
+        if tool not in built.group(0).split():
+            sys.exit(f"utils/try does not build {tool}")
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "build").mkdir(parents=True)
     tools = pathlib.Path(shutil.which("sluice-opt")).parent

@@ -280,7 +280,8 @@ public:
         return fail(pipeline, "has a stage that is no sluice.stage");
       if (!first)
         first = stage.getPlaceAttr();
-      FailureOr<int64_t> stepRows = insert(stage, stage.getPlaceAttr());
+      FailureOr<int64_t> stepRows =
+          insert(stage, stage.getPlaceAttr(), pipeline.getContextLength());
       if (failed(stepRows))
         return signalPassFailure();
       stage.setStepRows(*stepRows);
@@ -297,10 +298,15 @@ private:
     op->emitError(message);
     signalPassFailure();
   }
-  FailureOr<int64_t> insert(Operation *frame, PlaceAttr place);
+  FailureOr<int64_t> insert(Operation *frame, PlaceAttr place,
+                            uint64_t contextLength);
   LogicalResult insertInDraft(GenerateOp generate, SymbolTable &symbols,
                               PlaceAttr firstStage);
   int64_t findStepRows(Operation *frame, const Budget &budget) const;
+  /// Positions that a row attends to in predicted times.
+  int64_t contextOf(uint64_t contextLength) const {
+    return std::min<int64_t>(context, int64_t(contextLength));
+  }
   void explain(Operation *frame, const Budget &budget,
                const CheckpointInserter &inserter, int64_t stepRows) const;
   void warn(Operation *frame, const Budget &budget) const;
@@ -379,7 +385,8 @@ void InsertCheckpointsPass::warn(Operation *frame, const Budget &budget) const {
 
 /// Puts checkpoints into a stage or draft. Returns the most rows of its steps.
 FailureOr<int64_t> InsertCheckpointsPass::insert(Operation *frame,
-                                                 PlaceAttr place) {
+                                                 PlaceAttr place,
+                                                 uint64_t contextLength) {
   if (!frame->getRegion(0).getOps<CheckpointOp>().empty() ||
       llvm::any_of(frame->getRegion(0).getOps<LayerOp>(),
                    [](LayerOp layer) { return bool(layer.getResultBatch()); }))
@@ -392,7 +399,7 @@ FailureOr<int64_t> InsertCheckpointsPass::insert(Operation *frame,
   Budget budget;
   budget.device = machines->device(*where);
   budget.seconds = double(maxLatency) * 1e-6;
-  budget.context = std::min<int64_t>(context, pipeline.getContextLength());
+  budget.context = contextOf(contextLength);
   budget.rows = rowsOfStretches(frame, rows, budget.context, budget.device,
                                 budget.seconds);
   CheckpointInserter inserter(frame, budget);
@@ -424,8 +431,8 @@ LogicalResult InsertCheckpointsPass::insertInDraft(GenerateOp generate,
     return generate.emitError() << where.status().message();
   speculate.setCosts(
       predictedCosts(stageCostOf(draft, machines->device(*where)),
-                     std::min<int64_t>(context, pipeline.getContextLength())));
-  FailureOr<int64_t> stepRows = insert(draft, place);
+                     contextOf(draft.getContextLength())));
+  FailureOr<int64_t> stepRows = insert(draft, place, draft.getContextLength());
   if (failed(stepRows))
     return failure();
   speculate.setStepRows(*stepRows);

@@ -133,11 +133,16 @@ static LogicalResult checkPlace(ModuleOp module, GenerateOp generate,
     Expected<cluster::Cluster> machines = getCluster(module);
     if (!machines)
       return module.emitError() << machines.status().message();
-    if (machines->draftPlace())
-      return generate.emitError("is not on '")
-             << machines->placeName(*machines->draftPlace())
-             << "', which is kept for the draft, but placement=own puts the "
-                "draft there: cut the stages for that";
+    std::optional<cluster::Place> kept = machines->draftPlace();
+    if (!kept)
+      return generate.emitError("is with the first stage: the cluster '")
+             << machines->name()
+             << "' keeps no node for the draft, but placement=own puts the "
+                "draft on one: cut the stages for that";
+    return generate.emitError("is not on '")
+           << machines->placeName(*kept)
+           << "', which is kept for the draft, but placement=own puts the "
+              "draft there: cut the stages for that";
   }
   return success();
 }

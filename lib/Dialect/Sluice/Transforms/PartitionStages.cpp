@@ -145,6 +145,7 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    draft = {};
     auto model = SymbolTable(module).lookup<ModelOp>(target);
     if (!model) {
       module.emitError() << "there is no sluice.model @" << target;
@@ -185,7 +186,7 @@ private:
     return std::min<int64_t>(context, int64_t(model.getContextLength()));
   }
 
-  /// Null without one.
+  /// Of this module; null without one.
   ModelOp draft;
 };
 

@@ -63,4 +63,21 @@ TEST_F(ProcessorCountTest, TheQuotaIsALimit) {
   EXPECT_EQ(defaultThreadCount(root), allowed);
 }
 
+TEST_F(ProcessorCountTest, ProcessesShareWhatTheyAreNotBoundTo) {
+  int64_t online = ::sysconf(_SC_NPROCESSORS_ONLN);
+  if (allowed == online) {
+    EXPECT_EQ(threadCountOfSharer(1, root), online);
+    EXPECT_EQ(threadCountOfSharer(2, root), std::max<int64_t>(online / 2, 1));
+    EXPECT_EQ(threadCountOfSharer(online + 1, root), 1);
+  }
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
+    if (CPU_ISSET(cpu, &mask))
+      CPU_SET(cpu, &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(threadCountOfSharer(3, root), 1);
+  EXPECT_EQ(::sched_setaffinity(0, sizeof mask, &mask), 0);
+}
+
 } // namespace

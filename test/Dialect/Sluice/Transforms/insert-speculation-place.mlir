@@ -2,6 +2,7 @@
 // RUN: sluice-opt %s --sluice-partition-stages="stages=1 placement=head" --sluice-insert-speculation="draft=draft placement=head" | FileCheck %s --check-prefix=HEAD
 // RUN: not sluice-opt %s --sluice-partition-stages="stages=1 placement=own" --sluice-insert-speculation="draft=draft placement=head" 2>&1 | FileCheck %s --check-prefix=NOT-HEAD
 // RUN: not sluice-opt %s --sluice-partition-stages="cluster=%S/Inputs/small.yaml stages=1 placement=head" --sluice-insert-speculation="draft=draft placement=own" 2>&1 | FileCheck %s --check-prefix=NOT-OWN
+// RUN: not sluice-opt %s --sluice-partition-stages="cluster=%S/Inputs/no-draft-node.yaml stages=1 placement=head" --sluice-insert-speculation="draft=draft placement=own" 2>&1 | FileCheck %s --check-prefix=NO-NODE
 
 // Both passes must mean the same place for the draft: the stages were cut with
 // its memory there.
@@ -17,6 +18,7 @@
 
 // NOT-HEAD: error: is on 'draft', which is kept for the draft, but placement=head puts the draft beside the first stage: cut the stages for that
 // NOT-OWN: error: is not on 'head', which is kept for the draft, but placement=own puts the draft there: cut the stages for that
+// NO-NODE: error: is with the first stage: the cluster 'no-draft-node' keeps no node for the draft, but placement=own puts the draft on one: cut the stages for that
 
 sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>

@@ -30,8 +30,9 @@ def Sluice_StageOp : Sluice_Op<"stage", [
     `costs`, where given, are the nanoseconds that a step is predicted to take,
     one for each row count of `StepTimes::rowCounts`
     (`runtime/core/Speculation.h`). `step_rows`, where given, is how many rows
-    of prompts a step has at most, so that no stretch between two checkpoints
-    takes longer than it may. Guesses that join can make a step wider.
+    of prompts a step can have at most, so that no stretch between two
+    checkpoints takes longer than it may. The head cuts prompts by the least of
+    all stages and the draft. Guesses that join can make a step wider.
 
     ```mlir
     sluice.stage @main.s1 on(#sluice.place<node = "n0", device = 0>)

@@ -8,6 +8,7 @@
 #ifndef SLUICE_DIALECT_SLUICE_TRANSFORMS_PASSES_H
 #define SLUICE_DIALECT_SLUICE_TRANSFORMS_PASSES_H
 
+#include "sluice/Analysis/StepCost.h"
 #include "sluice/Dialect/Sluice/IR/SluiceDialect.h"
 #include "sluice/Dialect/Sluice/IR/SluiceTypes.h"
 

@@ -29,9 +29,9 @@ def VerifyPhase : Pass<"sluice-verify-phase", "::mlir::ModuleOp"> {
       back; and nobody waits in a cycle.
     - `kernels`: `sluice.program`s and, where there are several, the
       `sluice.plan` that names them, with channels and with ranks as in
-      `program`, files, weights and tokenizer, and code in the dialects `arith`, `func`, `llvm`, `math`,
-      `memref`, `scf` and `vector`, with `sluice.view` between them. No other
-      op of the dialect `sluice`.
+      `program`, files, weights and tokenizer, and code in the dialects `arith`,
+      `cf`, `func`, `llvm`, `math`, `memref`, `scf` and `vector`, with
+      `sluice.view` between them. No other op of the dialect `sluice`.
 
     In the phase `program` waiting is found by executing what ranks send and
     receive, without computing anything. The head is taken at its worst: it
@@ -68,8 +68,8 @@ def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
     second `sluice.model` where there is one: with `placement=own` the node that
     is kept for it, with `placement=head` the first stage's beside the stage.
     The head is with the draft, or without one with the first stage; there must
-    be ways from it to the first stage and from the last one back. Devices are
-    used in the order of the description. The simulator and emulated runs place
+    be ways between it and every stage, and from each stage to the next. Devices
+    are used in the order of the description. The simulator and emulated runs place
     a pipeline in the same way (`runtime/cluster/PipelinePlan.h`).
 
     How many stages there are, where `stages` does not say, is what a single
@@ -131,7 +131,7 @@ def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
     Option<"stages", "stages", "int64_t", "0",
            "Exactly so many stages; 0: as many as serve a request fastest, or one "
            "where no cluster is described">,
-    Option<"context", "context", "int64_t", "1024",
+    Option<"context", "context", "int64_t", "::sluice::predictedContext",
            "Positions that a row attends to in predicted times, the model's "
            "context at most">,
     Option<"acceptance", "acceptance", "double", "0.8",
@@ -175,12 +175,15 @@ def InsertCheckpoints : Pass<"sluice-insert-checkpoints", "::mlir::ModuleOp"> {
     full speed: the fewest with which a row takes at most 5 % longer than with
     any number up to `rows`. Where something that cannot be split, such as
     attention, would be too long for so many rows, it is fewer. `step_rows` says
-    how many rows a step can have before a stretch takes too long; the head cuts
-    prompts by it. Guesses that join can make a step wider.
+    how many rows a step can have before a stretch takes too long. The head cuts
+    prompts, for the stages and for the draft alike, by the least `step_rows` of
+    them all. Guesses that join can make a step wider.
 
-    With `max-latency-us=0` nothing is inserted and `step_rows` is `rows`. A
-    draft's `costs` are set as well. How many checkpoints a stage got is said in
-    a remark (category `sluice-insert-checkpoints`).
+    With `max-latency-us=0` nothing is inserted and `step_rows` is `rows`.
+    `sluice-compile` takes that for one stage without a draft, unless told
+    otherwise: nothing follows the certain row there, so no row dies in a step.
+    A draft's `costs` are set as well, at its own context. How many checkpoints a
+    stage got is said in a remark (category `sluice-insert-checkpoints`).
 
     ```mlir
     %y = sluice.linear %x, %w : ...
@@ -200,7 +203,7 @@ def InsertCheckpoints : Pass<"sluice-insert-checkpoints", "::mlir::ModuleOp"> {
            "The longest that a stretch may take, in microseconds, a day at "
            "most; 0: no limit">,
     Option<"rows", "rows", "int64_t", "512", "Rows of a step, 65536 at most">,
-    Option<"context", "context", "int64_t", "1024",
+    Option<"context", "context", "int64_t", "::sluice::predictedContext",
            "Positions that a row attends to in predicted times, the model's "
            "context at most">
   ];
@@ -234,7 +237,8 @@ def InsertSpeculation : Pass<"sluice-insert-speculation", "::mlir::ModuleOp"> {
     It stands between `--sluice-partition-stages`, with the same `placement`,
     and `--sluice-insert-checkpoints`, which puts checkpoints into the draft as
     well: stages that were cut for another placement, or that have their
-    checkpoints already, are refused.
+    checkpoints already, are refused. So, on a described cluster, is
+    `placement=own` where no node is kept for the draft.
 
     ```mlir
     %run = sluice.launch @main : !sluice.run

@@ -1,4 +1,4 @@
-//===- StageTrace.h - events of one role ----------------------------------===//
+//===- LaneTrace.h - events of one role -----------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_PIPELINE_STAGETRACE_H
-#define SLUICE_RUNTIME_PIPELINE_STAGETRACE_H
+#ifndef SLUICE_RUNTIME_PIPELINE_LANETRACE_H
+#define SLUICE_RUNTIME_PIPELINE_LANETRACE_H
 
 #include "runtime/comm/Frame.h"
 #include "runtime/pipeline/Clock.h"
@@ -43,10 +43,10 @@ public:
 };
 
 /// One lane of one rank. Does nothing without a buffer.
-class StageTrace {
+class LaneTrace {
 public:
-  StageTrace() = default;
-  StageTrace(TraceBuffer &buffer, int64_t rank, trace::Lane lane)
+  LaneTrace() = default;
+  LaneTrace(TraceBuffer &buffer, int64_t rank, trace::Lane lane)
       : buffer(&buffer), rank(int32_t(rank)), lane(lane) {}
 
   void step(Time begin, Time end, int64_t rows, int64_t left, uint64_t number) {
@@ -100,4 +100,4 @@ private:
 
 } // namespace sluice::pipeline
 
-#endif // SLUICE_RUNTIME_PIPELINE_STAGETRACE_H
+#endif // SLUICE_RUNTIME_PIPELINE_LANETRACE_H

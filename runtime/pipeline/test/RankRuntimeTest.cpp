@@ -1,0 +1,327 @@
+//===- RankRuntimeTest.cpp - ranks that end -------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How ranks end: in order, told by a signal, and with all that they report.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/pipeline/RankRuntime.h"
+
+#include "runtime/comm/inproc/InprocCommunicator.h"
+
+#include <atomic>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::pipeline;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int64_t vocab = 100;
+constexpr int64_t context = 2048;
+constexpr uint64_t identity = 7;
+
+PipelineShape shapeOf(int64_t stages) {
+  PipelineShape shape;
+  shape.identity = identity;
+  for (int64_t stage = 0; stage < stages; ++stage)
+    shape.stageRanks.push_back(stage + 1);
+  shape.ranks = stages + 1;
+  shape.vocabSize = vocab;
+  shape.hiddenSize = 4;
+  shape.contextLength = context;
+  return shape;
+}
+
+/// A stage that says token 0 of everything, each time after a while.
+class SlowCompute final : public StepCompute {
+public:
+  SlowCompute(bool takesRows, std::chrono::milliseconds duration,
+              std::atomic<int> &steps)
+      : takesRows(takesRows), duration(duration), steps(steps) {
+    answer.front() = 1;
+  }
+  bool receives() const override { return takesRows; }
+  Status execute(const cpu::StepInput &) override {
+    ++steps;
+    std::this_thread::sleep_for(duration);
+    return {};
+  }
+  std::span<const float> logits(int64_t) const override { return answer; }
+
+private:
+  bool takesRows;
+  std::chrono::milliseconds duration;
+  std::atomic<int> &steps;
+  std::vector<float> answer = std::vector<float>(vocab);
+};
+
+/// A head and two stages, each a rank of this process; the first stage's steps
+/// take their time.
+class SlowPipeline {
+public:
+  explicit SlowPipeline(std::chrono::milliseconds duration)
+      : job(comm::makeInprocJob(3)) {
+    for (int64_t rank = 0; rank < 3; ++rank) {
+      RankSetup setup;
+      setup.shape = shapeOf(2);
+      setup.settings.speculation.mode = SpeculationMode::Off;
+      setup.settings.prefillRows = 8;
+      setup.isHead = rank == 0;
+      setup.stage = rank - 1;
+      if (rank > 0)
+        setup.stageSetup.compute = std::make_unique<SlowCompute>(
+            rank == 2, rank == 1 ? duration : 0ms, steps);
+      Expected<std::unique_ptr<RankRuntime>> made =
+          RankRuntime::create(std::move(setup), *job[size_t(rank)]);
+      EXPECT_TRUE(made) << made.status().message();
+      ranks.push_back(made.take());
+    }
+    for (std::unique_ptr<RankRuntime> &rank : ranks)
+      rank->start();
+    for (size_t rank : {1, 2})
+      servers.emplace_back([this, rank] {
+        served[rank] = ranks[rank]->serve([this] { return told.load(); });
+      });
+    RequestSpec spec;
+    spec.prompt = {5};
+    ranks[0]->head().submit(spec, queue);
+    while (steps == 0)
+      std::this_thread::sleep_for(1ms);
+  }
+  ~SlowPipeline() {
+    ranks[0]->abort(failure("over"));
+    join();
+  }
+
+  void join() {
+    for (std::thread &server : servers)
+      server.join();
+    servers.clear();
+  }
+
+  std::vector<std::unique_ptr<comm::Communicator>> job;
+  std::atomic<int> steps{0};
+  std::atomic<bool> told{false}; ///< the stages' ranks, to terminate
+  TokenQueue queue;
+  std::vector<std::unique_ptr<RankRuntime>> ranks;
+  std::vector<std::thread> servers;
+  Status served[3];
+};
+
+/// A signal for all ranks: the head ends them in order, for which it waits for
+/// the longest step. None of the others breaks the job meanwhile, be it the one
+/// that computes or one that has nothing to do.
+TEST(RankRuntimeTest, ASignalForAllWaitsForTheLongestStep) {
+  SlowPipeline pipeline(3500ms);
+  pipeline.told = true;
+  pipeline.ranks[0]->head().finish(pipeline.queue, FinishReason::Cancelled);
+  Expected<std::vector<RankReport>> reports = pipeline.ranks[0]->shutDown();
+  EXPECT_TRUE(reports) << reports.status().message();
+  pipeline.join();
+  for (size_t rank : {1, 2})
+    EXPECT_TRUE(pipeline.served[rank].ok())
+        << rank << pipeline.served[rank].message();
+}
+
+/// A signal for some: where the head goes on, they break the job, also in the
+/// middle of its work.
+TEST(RankRuntimeTest, ASignalForSomeBreaksTheJob) {
+  for (std::chrono::milliseconds step : {5ms, 3500ms}) {
+    SlowPipeline pipeline(step);
+    Time start = now();
+    pipeline.told = true;
+    pipeline.join();
+    EXPECT_LT(now() - start, 5s);
+    EXPECT_EQ(pipeline.served[1].message(), "terminated by a signal");
+    std::optional<TokenItem> item;
+    do
+      item = pipeline.queue.next(now() + 5s);
+    while (item && item->kind == TokenItem::Kind::Token);
+    ASSERT_TRUE(item);
+    EXPECT_EQ(item->kind, TokenItem::Kind::Failed);
+  }
+}
+
+/// The other end of a rank: a rank that the test is itself.
+class HandRank {
+public:
+  explicit HandRank(comm::Communicator &comm)
+      : comm(comm), codec(identity, limits()) {
+    comm.start({[](int64_t) { return true; },
+                [this](comm::Message message) {
+                  Expected<comm::FrameHeader> header =
+                      codec.readHeader(message.bytes);
+                  ASSERT_TRUE(header) << header.status().message();
+                  ++arrived[size_t(header->kind)];
+                  if (header->kind == comm::FrameKind::Step)
+                    countRows(message.bytes);
+                },
+                [](Status) {}});
+  }
+
+  void waitFor(comm::FrameKind kind) const {
+    while (arrived[size_t(kind)] == 0)
+      std::this_thread::sleep_for(1ms);
+  }
+  void waitForRows(int64_t count) const {
+    while (rows < count)
+      std::this_thread::sleep_for(1ms);
+  }
+
+  /// Sends what `encode` writes.
+  template <typename Encode>
+  void send(int64_t to, comm::Lane lane, Encode encode) {
+    comm::Bytes bytes;
+    encode(codec, bytes);
+    Status sent = comm.send(to, lane, std::move(bytes));
+    EXPECT_TRUE(sent.ok()) << sent.message();
+  }
+
+  void sendResult(NodeId node, int32_t token) {
+    ResultFrame frame;
+    frame.step = ++results;
+    frame.results.push_back({node, 0, token, {}});
+    send(0, comm::Lane::Data, [&](const auto &codec, comm::Bytes &bytes) {
+      codec.encodeResults(frame, bytes);
+    });
+  }
+
+  comm::Communicator &comm;
+
+private:
+  static comm::FrameLimits limits() {
+    comm::FrameLimits limits;
+    limits.contextLength = context;
+    limits.vocabSize = vocab;
+    return limits;
+  }
+
+  void countRows(std::span<const uint8_t> bytes) {
+    StepFrame frame;
+    comm::ActivationRows activations;
+    Status read = codec.decodeStep(bytes, frame, activations);
+    ASSERT_TRUE(read.ok()) << read.message();
+    rows += int64_t(frame.rows.size());
+  }
+
+  comm::FrameCodec codec;
+  std::atomic<int> arrived[8] = {};
+  std::atomic<int64_t> rows{0};
+  uint64_t results = 0;
+};
+
+/// Says of every row that two tokens may follow it.
+class TwoCandidates final : public Guesser {
+public:
+  Status guess(Stage &, int64_t, std::span<const float>,
+               std::vector<Candidate> &candidates) override {
+    candidates = {{20, 0.9f}, {30, 0.9f}};
+    return {};
+  }
+};
+
+/// Reports overtake results, which count all the same.
+TEST(RankRuntimeTest, TheLastResultsAreCounted) {
+  std::vector<std::unique_ptr<comm::Communicator>> job = comm::makeInprocJob(2);
+  HandRank stage(*job[1]);
+  RankSetup setup;
+  setup.shape = shapeOf(1);
+  setup.shape.hasDraft = true;
+  setup.settings.prefillRows = 8;
+  setup.isHead = true;
+  std::array<Time, StepTimes::rowCounts.size()> steps;
+  steps.fill(10us);
+  setup.times = {StepTimes(steps), 10ms, Time(0), StepTimes(steps)};
+  setup.draftSetup.compute = std::make_unique<NoCompute>();
+  setup.guesser = std::make_unique<TwoCandidates>();
+  Expected<std::unique_ptr<RankRuntime>> made =
+      RankRuntime::create(std::move(setup), *job[0]);
+  ASSERT_TRUE(made) << made.status().message();
+  RankRuntime &head = **made;
+  head.start();
+  TokenQueue queue;
+  RequestSpec spec;
+  spec.prompt = {5};
+  head.head().submit(spec, queue);
+  stage.waitForRows(2); // the prompt's, node 0, and a guess
+  stage.sendResult(0, 99);
+  EXPECT_EQ(queue.next(now() + 60s)->token.token, 99);
+  head.head().finish(queue, FinishReason::Stop);
+  EXPECT_EQ(queue.next(now() + 60s)->kind, TokenItem::Kind::Finished);
+  Status ended;
+  std::thread other([&] {
+    stage.waitFor(comm::FrameKind::Shutdown);
+    RankReport report;
+    report.rank = 1;
+    stage.send(0, comm::Lane::Control,
+               [&](const auto &codec, comm::Bytes &bytes) {
+                 codec.encodeReport(report.serialize(), bytes);
+               });
+    std::this_thread::sleep_for(200ms);
+    stage.sendResult(1, 42);
+    ended = stage.comm.finish(60s);
+  });
+  Expected<std::vector<RankReport>> reports = head.shutDown();
+  other.join();
+  EXPECT_TRUE(reports) << reports.status().message();
+  EXPECT_TRUE(ended.ok()) << ended.message();
+  EXPECT_EQ(head.speculation().computedDead, 1);
+  made->reset();
+  job.clear();
+}
+
+/// Cancels still arrive while a rank makes its report: for the thread
+/// sanitizer.
+TEST(RankRuntimeTest, ReportsWhileCancelsArrive) {
+  std::vector<std::unique_ptr<comm::Communicator>> job = comm::makeInprocJob(2);
+  HandRank head(*job[0]);
+  RankSetup setup;
+  setup.shape = shapeOf(1);
+  setup.settings.speculation.mode = SpeculationMode::Off;
+  setup.settings.prefillRows = 8;
+  setup.settings.trace = true;
+  setup.stage = 0;
+  std::atomic<int> steps{0};
+  setup.stageSetup.compute = std::make_unique<SlowCompute>(false, 0ms, steps);
+  Expected<std::unique_ptr<RankRuntime>> made =
+      RankRuntime::create(std::move(setup), *job[1]);
+  ASSERT_TRUE(made) << made.status().message();
+  (*made)->start();
+  Status served;
+  std::thread server([&] { served = (*made)->serve(nullptr); });
+  std::atomic<int> sent{0};
+  std::atomic<bool> over{false};
+  std::thread cancels([&] {
+    for (; !over; ++sent) {
+      comm::EpochFrame frame{now(), {{.request = 0, .confirmed = sent}}};
+      head.send(1, comm::Lane::Control,
+                [&](const auto &codec, comm::Bytes &bytes) {
+                  codec.encodeEpochs(frame, bytes);
+                });
+      std::this_thread::sleep_for(1us);
+    }
+  });
+  // Many, so that it takes a while to report them.
+  while (sent < 3000)
+    std::this_thread::sleep_for(1ms);
+  head.send(1, comm::Lane::Data, [](const auto &codec, comm::Bytes &bytes) {
+    codec.encodeShutdown(bytes);
+  });
+  head.waitFor(comm::FrameKind::Report);
+  over = true;
+  cancels.join();
+  Status ended = head.comm.finish(60s);
+  server.join();
+  EXPECT_TRUE(served.ok()) << served.message();
+  EXPECT_TRUE(ended.ok()) << ended.message();
+  made->reset();
+  job.clear();
+}
+
+} // namespace
