@@ -122,6 +122,26 @@ Status StageWorker::runStep() {
 }
 
 Status StageWorker::computeStep(Time start) {
+  const StepBatch &batch = stage->batch();
+  if (!pacer)
+    return computeRows(stage->pageCopies());
+  Time end = pace(start);
+  std::span<const PageCopy> added = stage->pageCopies();
+  copies.insert(copies.end(), added.begin(), added.end());
+  if (batch.rows() == 0)
+    return {};
+  pacer->waitUntil(end - pacer->computing(batch.rows()));
+  Time began = now();
+  if (Status s = computeRows(copies); !s.ok())
+    return s;
+  copies.clear();
+  pacer->computed(batch.rows(), now() - began);
+  pacer->waitUntil(end);
+  return {};
+}
+
+/// On the device that is here.
+Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
   incoming.clear();
   if (compute->receives())
     for (const RowOrigin &origin : stage->origins())
@@ -131,7 +151,7 @@ Status StageWorker::computeStep(Time start) {
   cpu::StepInput input;
   input.batch = &stage->batch();
   input.pages = &*pages;
-  input.copies = stage->pageCopies();
+  input.copies = pageCopies;
   input.incoming = incoming;
   input.incomingFormat = config.incomingFormat;
   input.outgoing = output->rowBuffer(stage->batch().rows());
@@ -139,26 +159,29 @@ Status StageWorker::computeStep(Time start) {
   input.checkpoints = &checkpoints;
   if (Status s = compute->execute(input); !s.ok())
     return s;
-  if (stage->batch().rows() > 0)
-    if (Status s = output->collect(*stage, *compute); !s.ok())
-      return s;
-  if (pacer)
-    pace(start);
-  return {};
+  if (stage->batch().rows() == 0)
+    return {};
+  return output->collect(*stage, *compute);
 }
 
-/// Lets the step last as long as on the described hardware, with its
-/// checkpoints: what leaves at one leaves from the finished rows.
-void StageWorker::pace(Time start) {
+/// Passes the checkpoints that the step has on the described hardware, each at
+/// its time, as far as that leaves time for computing the rows: what leaves is
+/// never computed. Returns when the step ends.
+Time StageWorker::pace(Time start) {
   const StepBatch &batch = stage->batch();
-  int64_t stretches = pacer->stretches(batch.rows(), batch.outputs());
-  Time until = start;
-  for (int64_t i = 0; i < stretches && batch.rows() > 0; ++i) {
-    until += pacer->stretch(batch.rows(), batch.outputs(), stretches);
-    pacer->waitUntil(until);
-    if (i + 1 < stretches)
-      output->move(checkpoint());
+  const int64_t stretches = pacer->stretches(batch.rows(), batch.outputs());
+  int64_t left = stretches;
+  Time at = start;
+  while (batch.rows() > 0) {
+    Time stretch = pacer->stretch(batch.rows(), batch.outputs(), stretches);
+    if (left == 1 || stretch * (left - 1) < pacer->computing(batch.rows()))
+      return at + stretch * left;
+    at += stretch;
+    --left;
+    pacer->waitUntil(at);
+    checkpoint();
   }
+  return at;
 }
 
 std::span<const RowMove> StageWorker::checkpoint() {

@@ -89,7 +89,8 @@ private:
   Status admitArrivals(bool wait);
   Status runStep();
   Status computeStep(Time start);
-  void pace(Time start);
+  Status computeRows(std::span<const PageCopy> pageCopies);
+  Time pace(Time start);
   std::span<const RowMove> checkpoint();
   void releaseArrivals();
   StageTiming account(Time start, int64_t rows, uint64_t leftBefore);
@@ -115,6 +116,8 @@ private:
   std::deque<Arrival> arrivals;
   uint64_t firstArrival = 0;
   std::vector<const uint8_t *> incoming; ///< one for each row of the step
+  /// Emulation: those of steps that no row was left of are made by the next.
+  std::vector<PageCopy> copies;
   StepFrame outgoing;
 
   Time lastEnd{0};

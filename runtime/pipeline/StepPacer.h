@@ -19,14 +19,19 @@
 
 namespace sluice::pipeline {
 
-/// How long steps of one stage last, and where their checkpoints lie. Used by
-/// the stage's thread.
+/// How long steps of one stage last, and where their checkpoints lie. The rows
+/// are really computed at the end of that time, when those that die have left.
+/// Used by the stage's thread.
 class StepPacer {
 public:
   /// A checkpoint at least every `maxLatency`, none if 0; rows attend to
   /// `context` positions.
   StepPacer(cluster::StageCost cost, int64_t context, Time maxLatency)
-      : cost(std::move(cost)), context(context), maxLatency(maxLatency) {}
+      : cost(std::move(cost)), context(context), maxLatency(maxLatency) {
+    std::array<Time, StepTimes::rowCounts.size()> first;
+    first.fill(std::chrono::microseconds(200));
+    here = StepTimes(first);
+  }
 
   /// Into how many stretches of equal length checkpoints cut a step: one more
   /// than there are checkpoints.
@@ -40,6 +45,16 @@ public:
     return cost.time({rows, outputs, context}) / count;
   }
 
+  /// How long the device that is here needs for a step of `rows`, as far as has
+  /// been measured: the end of the described time is left for it.
+  Time computing(int64_t rows) const {
+    return rows > 0 ? here.get(rows) : Time(0);
+  }
+  void computed(int64_t rows, Time took) {
+    if (rows > 0)
+      here.measure(rows, took);
+  }
+
   void waitUntil(Time time) const {
     std::this_thread::sleep_until(toTimePoint(time));
   }
@@ -48,6 +63,7 @@ private:
   cluster::StageCost cost;
   int64_t context;
   Time maxLatency;
+  StepTimes here;
 };
 
 } // namespace sluice::pipeline

@@ -33,13 +33,9 @@ Time StepModel::step(int64_t rows, int64_t outputs) const {
 void Rank::publish(const EpochMark &mark, Time decided) {
   bool news = board.publish(mark, decided);
   news |= draftBoard.publish(mark, decided);
-  if (news)
-    boardChanged();
-}
-
-void Rank::boardChanged() {
   for (Worker *worker : workers)
-    worker->boardChanged();
+    if (news)
+      worker->boardChanged();
 }
 
 Worker::Worker(World &world, Rank &rank, WorkerSetup setup)
@@ -72,14 +68,10 @@ void Worker::fail(const Status &error) {
 
 void Worker::arrive(StepFrame frame) {
   uint64_t step = frame.step;
-  uint64_t changes = board().changes();
   Expected<uint64_t> number = stage->enqueue(std::move(frame));
   if (!number)
     return fail(number.status());
   queued(*number, step);
-  // Its marks are news for whoever computes.
-  if (board().changes() != changes)
-    rank.boardChanged();
   world.note(trace::Kind::Door, setup.rank, setup.lane, {stage->queued()});
   wake();
 }

@@ -67,8 +67,6 @@ struct Rank {
 
   /// A mark that the head decided at `decided` has come out of band.
   void publish(const EpochMark &mark, Time decided);
-  /// Marks are news, these or some that came with rows.
-  void boardChanged();
 };
 
 struct WorkerSetup {
@@ -101,7 +99,8 @@ public:
   Worker(const Worker &) = delete;
   Worker &operator=(const Worker &) = delete;
 
-  /// A frame has come to the door.
+  /// A frame has come to the door. Its marks are seen by the next step, or at a
+  /// checkpoint that something else is the reason for.
   void arrive(StepFrame frame);
   /// The rank's board has changed.
   void boardChanged();

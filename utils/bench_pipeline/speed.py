@@ -11,6 +11,7 @@ CHAINS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24)
 TREES = [(depth, width) for width in (2, 3, 4, 8, 16)
          for depth in (1, 2, 3, 4, 6, 8, 12)]
 WIDTHS = (1, 2, 4, 8)
+FINALISTS = 3  # of the demo pair's settings, over as many prompts
 AT_LEAST = 0.95  # of a bound, where a target is above it
 
 
@@ -35,28 +36,21 @@ def kinds(cluster, draft):
 
 
 def best_settings(bench, cluster, drafts):
-    """{(draft, kind): point}: the simulator's best few, then the best of
-    them by some emulated runs."""
-    finalists = {}
+    """{(draft, kind): point}: the simulator's best, and for the demo pair, which
+    it has no model of, the best of its first few by some emulated runs."""
+    best, finalists = {}, []
     for draft in drafts:
         for kind, points in kinds(cluster, draft).items():
             simulated = bench.simulate(points)
             ranked = sorted(points, key=lambda p: -simulated[p].speed())
-            # The simulator knows less of the demo pair than of oracles.
-            count = 3 if draft == DEMO else 2
-            if kind == "async" or bench.args.quick:
-                count = 1
-            finalists[draft, kind] = ranked[:count]
-
-    def runs(point):
-        # Prompts differ more than an oracle's seeds.
-        return min(3 if point.draft == DEMO else 1, bench.repetitions(point))
-
-    for count in (1, 3):
-        bench.measure([p for each in finalists.values() if len(each) > 1
-                       for p in each if runs(p) == count], count)
-    return {key: max(each, key=lambda p: bench.of(p, runs(p)).speed())
-            if len(each) > 1 else each[0] for key, each in finalists.items()}
+            best[draft, kind] = ranked[0]
+            if draft == DEMO and kind != "async" and not bench.args.quick:
+                finalists.append((kind, ranked[:FINALISTS]))
+    bench.measure([p for _, each in finalists for p in each], FINALISTS)
+    for kind, each in finalists:
+        best[DEMO, kind] = max(each, key=lambda p: bench.of(
+            p, FINALISTS).speed())
+    return best
 
 
 class Speeds:
@@ -81,15 +75,14 @@ class Speeds:
 
     def bound(self, draft):
         """Tokens/s that no schedule of guesses exceeds by much: the planning
-        model's, or where rows are cheap what an ideal schedule of trees of the
-        default width gives."""
+        model's, or where rows are cheap what an ideal schedule of trees
+        gives."""
         plan = self.planning
         if draft == DEMO:
             return None
         if plan.c >= CHEAP_ROWS:
             return plan.single(draft)
-        return max(plan.batched(draft), plan.plain() * ideal_gain(
-            draft, 8, plan.stages, 8))
+        return plan.plain() * ideal_gain(draft, 8, plan.stages, 8)
 
     def oracles(self):
         return [d for d in self.drafts if d != DEMO]

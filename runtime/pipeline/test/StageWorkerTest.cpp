@@ -180,32 +180,61 @@ TEST_F(StageWorkerTest, AMarkWithoutATimeIsNotMeasured) {
   EXPECT_EQ(worker->report().cancelLatency.count, 0);
 }
 
-/// An emulated step has the checkpoints of the described hardware, and only
-/// those; rows leave at their times.
-TEST_F(StageWorkerTest, EmulatedStepsHaveTheirOwnCheckpoints) {
+/// Steps of 200 ms with a checkpoint every 20 ms.
+std::unique_ptr<StepPacer> slowSteps() {
   cluster::ModelCost model;
   cluster::OpCost op;
-  op.weightBytes = 1'000'000; // 10 ms
+  op.weightBytes = 20'000'000;
   model.layers.emplace_back().ops = {op};
   cluster::Device device;
   device.bytesPerSecond = 1e8;
   device.flopsPerSecond = 1e15;
   cluster::StageCost cost(model, cluster::wholeModel(model), device);
+  return std::make_unique<StepPacer>(cost, 16, milliseconds(20));
+}
+
+/// An emulated step has the checkpoints of the described hardware, and only
+/// those; the rows that live at its end are computed.
+TEST_F(StageWorkerTest, EmulatedStepsHaveTheirOwnCheckpoints) {
+  std::vector<int64_t> computed;
   make(
       [&](const cpu::StepInput &input) {
-        board.publish({0, 0, 9, true}, now());
-        for (int i = 0; i < 50; ++i)
-          EXPECT_TRUE(input.checkpoints->checkpoint().empty());
-        EXPECT_EQ(input.batch->rows(), 3);
+        EXPECT_TRUE(input.checkpoints->checkpoint().empty());
+        computed.push_back(input.batch->rows());
       },
-      std::make_unique<StepPacer>(cost, 16, milliseconds(1)));
+      slowSteps());
+  StepFrame frame = firstFrame(1);
+  frame.rows.push_back({.node = 2, .parent = 0, .position = 1});
+  worker->arrive({std::move(frame), {}, {}});
+  Time start = now();
+  std::thread killer([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    board.publish({0, 1, 1, false}, now()); // guess 1 is right, 2 is not
+  });
+  run();
+  killer.join();
+  EXPECT_GE(now() - start, milliseconds(200));
+  EXPECT_EQ(computed, (std::vector<int64_t>{2}));
+  EXPECT_EQ(worker->report().checkpoints, 9u);
+  EXPECT_EQ(worker->report().leftAtCheckpoint, 1u);
+}
+
+TEST_F(StageWorkerTest, AnEmulatedStepEndsWhereNoRowIsLeft) {
+  make([&](const cpu::StepInput &) { ADD_FAILURE() << "computed"; },
+       slowSteps());
   arriveFirst(2);
   Time start = now();
+  std::thread killer([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    board.publish({0, 0, 9, true}, now());
+  });
   run();
-  EXPECT_GE(now() - start, milliseconds(1));
+  killer.join();
+  EXPECT_GE(now() - start, milliseconds(50));
   StageReport report = worker->report();
-  EXPECT_EQ(report.checkpoints, 1u);
+  EXPECT_GE(report.checkpoints, 1u);
   EXPECT_EQ(report.leftAtCheckpoint, 3u);
+  EXPECT_EQ(report.cancelLatency.count, 1);
 }
 
 /// A frame without rows says nothing of a format, also where it is the oldest
