@@ -192,6 +192,17 @@ def check_interrupted(args, start):
     check_gone(job)
 
 
+def check_quiet(args, start):
+    """What a library of MPI has to say does not get into the output."""
+    if args.mpi != "mpich":
+        return
+    job = start(["-genv", "UCX_LOG_LEVEL", "info", "-n", RANKS,
+                 *generate(args, "--json", tokens=4)])
+    check(job.wait(60) == 0, "it fails", job)
+    check("UCX" in job.text(), "UCX says nothing", job)
+    check(len(json.loads(job.out())["tokens"]) == 4, "other output", job)
+
+
 def check_killed(args, start):
     job, seconds = disturb(args, start, signal.SIGKILL)
     check(re.search(KILLED[args.mpi], job.text()), "no word of the dead", job)
@@ -228,8 +239,8 @@ def check_other_plan(args, start):
     check_gone(job)
 
 
-CASES = [check_tokens, check_count, check_interrupted, check_killed,
-         check_terminated, check_stopped, check_other_plan]
+CASES = [check_tokens, check_quiet, check_count, check_interrupted,
+         check_killed, check_terminated, check_stopped, check_other_plan]
 
 
 def main():

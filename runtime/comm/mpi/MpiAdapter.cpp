@@ -21,6 +21,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <thread>
@@ -260,6 +261,8 @@ Status Adapter::finalize() {
 
 Expected<std::unique_ptr<MpiLibrary>>
 comm::SLUICE_OPEN(const std::string &path) {
+  // UCX, where MPI uses it, would write its log to stdout, into the output.
+  ::setenv("UCX_LOG_FILE", "stderr", /*overwrite=*/0);
   // Global, because the plugins of Open MPI look its symbols up. Never closed:
   // its threads and exit handlers live on.
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
