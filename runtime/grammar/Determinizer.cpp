@@ -1,0 +1,268 @@
+//===- Determinizer.cpp - one way to go on for each byte ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/Determinizer.h"
+
+#include "runtime/grammar/GrammarLimits.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+namespace {
+
+using EdgeKind = GrammarBuilder::EdgeKind;
+using StateSet = std::vector<BuilderState>; // sorted
+
+struct SetHash {
+  size_t operator()(const StateSet &set) const {
+    uint64_t hash = set.size();
+    for (BuilderState state : set)
+      hash = (hash ^ state) * 0x9E3779B97F4A7C15 + (hash >> 29);
+    return static_cast<size_t>(hash);
+  }
+};
+
+/// Which rules match the empty text: follows from every rule's start the edges
+/// that read nothing; a call is one of them as soon as its rule is.
+std::vector<bool> findNullable(const GrammarBuilder &builder) {
+  const std::vector<GrammarBuilder::Rule> &rules = builder.rules();
+  struct Place {
+    RuleId rule;
+    BuilderState state;
+  };
+  std::vector<bool> nullable(rules.size()), seen(builder.stateCount());
+  std::vector<std::vector<Place>> waiting(rules.size());
+  std::vector<Place> work;
+  auto reach = [&](RuleId rule, BuilderState state) {
+    if (!seen[state]) {
+      seen[state] = true;
+      work.push_back({rule, state});
+    }
+  };
+  for (RuleId rule = 0; rule < rules.size(); ++rule)
+    reach(rule, rules[rule].start);
+  auto markNullable = [&](RuleId rule) {
+    if (nullable[rule])
+      return;
+    nullable[rule] = true;
+    for (Place place : waiting[rule])
+      reach(place.rule, place.state);
+  };
+  for (RuleId rule = 0; rule < rules.size(); ++rule)
+    if (rules[rule].counted && rules[rule].least == 0)
+      markNullable(rule);
+  while (!work.empty()) {
+    Place place = work.back();
+    work.pop_back();
+    if (place.state == rules[place.rule].end)
+      markNullable(place.rule);
+    for (uint32_t i = builder.firstEdgeOf(place.state); i != noEdge;
+         i = builder.edge(i).next) {
+      const GrammarBuilder::Edge &edge = builder.edge(i);
+      if (edge.kind == EdgeKind::Epsilon)
+        reach(place.rule, edge.target);
+      else if (edge.kind == EdgeKind::Call && nullable[edge.rule])
+        reach(place.rule, edge.target);
+      else if (edge.kind == EdgeKind::Call)
+        waiting[edge.rule].push_back({place.rule, edge.target});
+    }
+  }
+  return nullable;
+}
+
+/// The subset construction, one rule after the other.
+class Determinizer {
+public:
+  Determinizer(const GrammarBuilder &builder, size_t mostMembers)
+      : builder(builder), mostMembers(mostMembers),
+        stamp(builder.stateCount()) {
+    out.nullable = findNullable(builder);
+  }
+
+  Expected<RuleAutomata> run() {
+    if (builder.full())
+      return tooLarge();
+    for (RuleId rule = 0; rule < builder.rules().size(); ++rule) {
+      out.firstState.push_back(static_cast<uint32_t>(out.states.size()));
+      if (!makeRule(builder.rules()[rule]))
+        return tooLarge().withContext("rule '" + builder.rules()[rule].name +
+                                      "'");
+    }
+    out.firstState.push_back(static_cast<uint32_t>(out.states.size()));
+    return std::move(out);
+  }
+
+private:
+  static Status tooLarge() {
+    return failure("the grammar is too large: its automaton needs more than ",
+                   maxStates, " states");
+  }
+
+  bool makeRule(const GrammarBuilder::Rule &rule) {
+    numbers.clear();
+    sets.clear();
+    base = static_cast<uint32_t>(out.states.size());
+    end = rule.end;
+    // The start of a rule that matches the empty text is a state of its own,
+    // which does not accept, and that of a counted rule one at which only
+    // repetitions begin: the same set may be reached again in other ways.
+    StateSet first = closure({rule.start});
+    bool empty = std::binary_search(first.begin(), first.end(), end);
+    if (empty || rule.counted)
+      sets.push_back(&first);
+    else
+      numberOf(StateSet(first));
+    bool prefixFree = !empty;
+    for (size_t i = 0; i < sets.size(); ++i) {
+      if (base + sets.size() > maxStates || members > mostMembers)
+        return false;
+      const StateSet &set = *sets[i];
+      RuleAutomata::State state{};
+      state.accepting =
+          !(i == 0 && empty) && std::binary_search(set.begin(), set.end(), end);
+      state.firstEdge = static_cast<uint32_t>(out.edges.size());
+      state.firstCall = static_cast<uint32_t>(out.calls.size());
+      addEdges(set);
+      addCalls(set);
+      state.edgeCount =
+          static_cast<uint32_t>(out.edges.size()) - state.firstEdge;
+      state.callCount =
+          static_cast<uint32_t>(out.calls.size()) - state.firstCall;
+      out.states.push_back(state);
+      prefixFree &= !state.accepting || state.edgeCount + state.callCount == 0;
+    }
+    out.prefixFree.push_back(prefixFree);
+    return true;
+  }
+
+  /// The number of a state for `set`, a new one where there is none yet.
+  uint32_t numberOf(StateSet set) {
+    auto number = static_cast<uint32_t>(base + sets.size());
+    auto [found, fresh] = numbers.try_emplace(std::move(set), number);
+    if (fresh)
+      sets.push_back(&found->first); // keys stay where they are
+    return found->second;
+  }
+
+  /// What is reached from `seeds` without reading anything; only states that
+  /// matter, those with other edges and the rule's end.
+  StateSet closure(StateSet seeds) {
+    ++round;
+    StateSet reached;
+    auto push = [&](BuilderState state) {
+      if (stamp[state] != round) {
+        stamp[state] = round;
+        seeds.push_back(state);
+      }
+    };
+    for (size_t i = 0, given = seeds.size(); i < given; ++i)
+      stamp[seeds[i]] = round;
+    while (!seeds.empty()) {
+      BuilderState state = seeds.back();
+      seeds.pop_back();
+      ++members;
+      bool matters = state == end;
+      for (uint32_t i = builder.firstEdgeOf(state); i != noEdge;
+           i = builder.edge(i).next) {
+        const GrammarBuilder::Edge &edge = builder.edge(i);
+        ++members;
+        matters |= edge.kind != EdgeKind::Epsilon;
+        if (edge.kind == EdgeKind::Epsilon ||
+            (edge.kind == EdgeKind::Call && out.nullable[edge.rule]))
+          push(edge.target);
+      }
+      if (matters)
+        reached.push_back(state);
+    }
+    std::sort(reached.begin(), reached.end());
+    reached.erase(std::unique(reached.begin(), reached.end()), reached.end());
+    return reached;
+  }
+
+  void addEdges(const StateSet &set) {
+    struct Reading {
+      ByteRange bytes;
+      BuilderState target;
+    };
+    std::vector<Reading> readings;
+    std::vector<unsigned> bounds;
+    for (BuilderState state : set)
+      for (uint32_t i = builder.firstEdgeOf(state); i != noEdge;
+           i = builder.edge(i).next)
+        if (const GrammarBuilder::Edge &edge = builder.edge(i);
+            edge.kind == EdgeKind::Bytes) {
+          readings.push_back({edge.bytes, edge.target});
+          bounds.push_back(edge.bytes.low);
+          bounds.push_back(edge.bytes.high + 1u);
+        }
+    std::sort(bounds.begin(), bounds.end());
+    bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+    auto first = static_cast<uint32_t>(out.edges.size());
+    for (size_t i = 0; i + 1 < bounds.size(); ++i) {
+      StateSet targets;
+      for (const Reading &reading : readings)
+        if (reading.bytes.low <= bounds[i] && bounds[i] <= reading.bytes.high)
+          targets.push_back(reading.target);
+      members += readings.size();
+      if (targets.empty())
+        continue;
+      uint32_t target = numberOf(closure(std::move(targets)));
+      auto low = static_cast<uint8_t>(bounds[i]);
+      auto high = static_cast<uint8_t>(bounds[i + 1] - 1);
+      if (out.edges.size() > first && out.edges.back().target == target &&
+          out.edges.back().high + 1 == low)
+        out.edges.back().high = high;
+      else
+        out.edges.push_back({low, high, target});
+    }
+  }
+
+  void addCalls(const StateSet &set) {
+    std::vector<std::pair<RuleId, BuilderState>> found;
+    for (BuilderState state : set)
+      for (uint32_t i = builder.firstEdgeOf(state); i != noEdge;
+           i = builder.edge(i).next)
+        if (const GrammarBuilder::Edge &edge = builder.edge(i);
+            edge.kind == EdgeKind::Call)
+          found.emplace_back(edge.rule, edge.target);
+    std::sort(found.begin(), found.end());
+    for (size_t i = 0; i < found.size();) {
+      RuleId rule = found[i].first;
+      StateSet targets;
+      for (; i < found.size() && found[i].first == rule; ++i)
+        targets.push_back(found[i].second);
+      uint32_t target = numberOf(closure(std::move(targets)));
+      out.calls.push_back({rule, target});
+    }
+  }
+
+  const GrammarBuilder &builder;
+  const size_t mostMembers;
+  RuleAutomata out;
+  size_t members = 0;
+
+  // Of the rule at hand.
+  uint32_t base = 0;
+  BuilderState end = 0;
+  std::vector<const StateSet *> sets;
+  std::unordered_map<StateSet, uint32_t, SetHash> numbers;
+
+  // Of closure(): a state has been reached in this round.
+  std::vector<uint32_t> stamp;
+  uint32_t round = 0;
+};
+
+} // namespace
+
+Expected<RuleAutomata>
+sluice::grammar::determinize(const GrammarBuilder &builder,
+                             size_t mostMembers) {
+  return Determinizer(builder, mostMembers).run();
+}

@@ -1,0 +1,45 @@
+//===- Gbnf.h - llama.cpp's grammar format --------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Internal to runtime/grammar; Grammar::fromGbnf is the way in.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_GRAMMAR_GBNF_H
+#define SLUICE_RUNTIME_GRAMMAR_GBNF_H
+
+#include "runtime/base/Status.h"
+#include "runtime/grammar/Expression.h"
+#include "runtime/grammar/GrammarTables.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::grammar {
+
+/// A GBNF text, read; references are indices into `rules`.
+struct GbnfGrammar {
+  struct Rule {
+    std::string name;
+    ExpressionId body;
+  };
+  ExpressionTree expressions;
+  std::vector<Rule> rules;
+  uint32_t root = 0;
+};
+
+/// Errors name the line: what is not GBNF, a rule that is defined twice or not
+/// at all, or that there is no `root`.
+Expected<GbnfGrammar> parseGbnf(std::string_view text);
+
+/// Errors: as compileGrammar's.
+Expected<GrammarTables> compileGbnf(const GbnfGrammar &grammar);
+
+} // namespace sluice::grammar
+
+#endif // SLUICE_RUNTIME_GRAMMAR_GBNF_H

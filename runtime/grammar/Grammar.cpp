@@ -1,0 +1,41 @@
+//===- Grammar.cpp - what a text may be -----------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/Grammar.h"
+
+#include "runtime/grammar/Gbnf.h"
+#include "runtime/grammar/JsonSchema.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+Grammar::Grammar(GrammarTables tables)
+    : shared(std::make_shared<const GrammarTables>(std::move(tables))) {}
+
+Expected<Grammar> Grammar::fromGbnf(std::string_view text) {
+  Expected<GbnfGrammar> parsed = parseGbnf(text);
+  if (!parsed)
+    return parsed.status();
+  Expected<GrammarTables> tables = compileGbnf(*parsed);
+  if (!tables)
+    return tables.status().withContext("grammar");
+  return Grammar(tables.take());
+}
+
+Expected<Grammar>
+Grammar::fromJsonSchema(const nlohmann::ordered_json &schema) {
+  Expected<GrammarTables> tables = compileJsonSchema(schema);
+  if (!tables)
+    return tables.status();
+  return Grammar(tables.take());
+}
+
+Expected<Grammar> Grammar::anyJsonObject() {
+  return fromJsonSchema(nlohmann::ordered_json{{"type", "object"}});
+}

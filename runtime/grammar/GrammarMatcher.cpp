@@ -1,0 +1,240 @@
+//===- GrammarMatcher.cpp - runs a grammar over bytes ---------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/GrammarMatcher.h"
+
+#include "runtime/grammar/GrammarLimits.h"
+
+#include <algorithm>
+
+using namespace sluice::grammar;
+
+namespace {
+
+using Tables = GrammarTables;
+
+/// std::push_heap puts the largest on top.
+constexpr auto laterRule = [](const auto &a, const auto &b) {
+  return a.rule > b.rule;
+};
+
+} // namespace
+
+void GrammarMatcher::attach(const GrammarTables &tables,
+                            const FrameTable &held) {
+  this->tables = &tables;
+  this->held = &held;
+  scratch.clear();
+  items.clear();
+  stepCount = 0;
+}
+
+/// The rule of the item may end where it is.
+bool GrammarMatcher::isAccepting(const MatchItem &item) const {
+  const Tables::State &state = tables->states[item.state];
+  if (state.flags & Tables::Counted)
+    return item.count >= tables->rules[state.rule].least;
+  return state.flags & Tables::Accepting;
+}
+
+/// The item can take no further byte in its rule.
+bool GrammarMatcher::isOver(const MatchItem &item) const {
+  const Tables::State &state = tables->states[item.state];
+  if (state.flags & Tables::Counted)
+    return item.count == tables->rules[state.rule].most;
+  return state.flags & Tables::Final && item.state != Tables::textEnd;
+}
+
+bool GrammarMatcher::normalizeCount(MatchItem &item, uint32_t bytes) const {
+  const Tables::State &state = tables->states[item.state];
+  const Tables::Rule &rule = tables->rules[state.rule];
+  if (!(state.flags & Tables::Counted))
+    return true;
+  uint64_t count = item.count;
+  bool enough = count >= rule.least;
+  item.count = enough;
+  return count + bytes < (enough ? rule.most : rule.least);
+}
+
+void GrammarMatcher::add(MatchItem item) {
+  for (size_t i = first; i < items.size(); ++i)
+    if (items[i] == item)
+      return;
+  if (items.size() - first >= maxItems)
+    exceeded = true;
+  else
+    items.push_back(item);
+}
+
+/// Makes the frame with `edges`, or finds it.
+uint32_t GrammarMatcher::intern() {
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  uint64_t hash = FrameTable::hashOf(edges);
+  uint32_t depth = 0;
+  bool onHeld = true;
+  for (FrameTable::Edge edge : edges)
+    if (edge.parent != FrameTable::none) {
+      depth = std::max(depth, frame(edge.parent).depth + 1);
+      onHeld &= !(edge.parent & scratchBit);
+    }
+  if (depth > maxStackDepth)
+    exceeded = true;
+  if (onHeld)
+    if (uint32_t found = held->find(edges, hash); found != FrameTable::none)
+      return found;
+  uint32_t found = scratch.find(edges, hash);
+  if (found == FrameTable::none)
+    found = scratch.insert(edges, hash, depth);
+  return found | scratchBit;
+}
+
+uint32_t GrammarMatcher::frameFor(FrameTable::Edge edge) {
+  edges.assign(1, edge);
+  return intern();
+}
+
+uint32_t GrammarMatcher::lowestFrame() {
+  return frameFor({Tables::textEnd, FrameTable::none});
+}
+
+bool GrammarMatcher::exhausted() const {
+  return stepCount > maxMaskSteps || scratch.room() > maxScratchEdges;
+}
+
+void GrammarMatcher::start() {
+  first = items.size();
+  uint32_t root = tables->rules[tables->root].start;
+  if (!(tables->states[root].flags & Tables::Final))
+    add({root, 0, lowestFrame()});
+  if (tables->rootNullable)
+    add({Tables::textEnd, 0, FrameTable::none});
+}
+
+void GrammarMatcher::returnFrom(uint32_t frame) {
+  first = items.size();
+  exceeded = false;
+  forEachEdge(
+      frame, [&](FrameTable::Edge edge) { add({edge.state, 0, edge.parent}); });
+  finishRules();
+  if (exceeded)
+    items.resize(first);
+}
+
+void GrammarMatcher::addCall(uint32_t rule, FrameTable::Edge edge) {
+  if (pending.size() >= maxPendingCalls) {
+    exceeded = true;
+    return;
+  }
+  pending.push_back({rule, edge});
+  std::push_heap(pending.begin(), pending.end(), laterRule);
+}
+
+/// Takes `item` by `byte` along its state's edge, and notes the calls.
+void GrammarMatcher::shift(MatchItem item, uint8_t byte) {
+  const Tables::State &state = tables->states[item.state];
+  if (state.flags & Tables::Counted) {
+    const Tables::Rule &rule = tables->rules[state.rule];
+    if (item.count == rule.most)
+      return;
+  }
+  if (uint32_t target = tables->target(state, byte); target != Tables::none) {
+    MatchItem next{target, item.count, item.frame};
+    if (target & Tables::countBit) {
+      next.state = target & ~Tables::countBit;
+      // Without an upper bound only the lower one is counted up to.
+      const Tables::Rule &rule = tables->rules[state.rule];
+      if (rule.most != Tables::unbounded || next.count < rule.least)
+        ++next.count;
+    }
+    add(next);
+  }
+  for (uint32_t i = state.calls, end = i + state.callCount; i < end; ++i) {
+    Tables::Call call = tables->callList[i];
+    if (!tables->rules[call.rule].first[byte])
+      continue;
+    // A call at a rule's end returns to where that rule would: lists that are
+    // written as recursion at the end do not pile up frames.
+    if ((tables->states[call.target].flags & Tables::Final))
+      forEachEdge(item.frame,
+                  [&](FrameTable::Edge edge) { addCall(call.rule, edge); });
+    else
+      addCall(call.rule, {call.target, item.frame});
+  }
+}
+
+/// Takes all pending calls of `rule` as one frame, and goes into the rule.
+void GrammarMatcher::enter(uint32_t rule, uint8_t byte) {
+  edges.clear();
+  while (!pending.empty() && pending.front().rule == rule) {
+    edges.push_back(pending.front().edge);
+    std::pop_heap(pending.begin(), pending.end(), laterRule);
+    pending.pop_back();
+  }
+  stepCount += edges.size();
+  shift({tables->rules[rule].start, 0, intern()}, byte);
+}
+
+/// Returns from rules that may end, and from those that end by that, then
+/// drops what can go no further.
+void GrammarMatcher::finishRules() {
+  for (size_t i = first; i < items.size(); ++i) {
+    MatchItem item = items[i];
+    if (isAccepting(item))
+      forEachEdge(item.frame, [&](FrameTable::Edge edge) {
+        add({edge.state, 0, edge.parent});
+      });
+  }
+  size_t kept = first;
+  for (size_t i = first; i < items.size(); ++i)
+    if (!isOver(items[i]))
+      items[kept++] = items[i];
+  items.resize(kept);
+}
+
+size_t GrammarMatcher::step(size_t begin, size_t end, uint8_t byte) {
+  stepCount += end - begin;
+  // Most states have no calls and read on in their rule.
+  if (end - begin == 1) {
+    MatchItem item = items[begin];
+    const Tables::State &state = tables->states[item.state];
+    if (!(state.flags & Tables::Counted) && state.callCount == 0) {
+      uint32_t target = tables->target(state, byte);
+      if (target == Tables::none)
+        return 0;
+      if (!(target & Tables::countBit) &&
+          !(tables->states[target].flags & Tables::Accepting)) {
+        items.push_back({target, item.count, item.frame});
+        return 1;
+      }
+    }
+  }
+  first = items.size();
+  exceeded = false;
+  for (size_t i = begin; i < end; ++i)
+    shift(items[i], byte);
+  while (!pending.empty())
+    enter(pending.front().rule, byte);
+  finishRules();
+  if (exceeded)
+    items.resize(first);
+  // Each new item has been compared with those before it.
+  size_t made = items.size() - first;
+  stepCount += made + made * made / 64;
+  return made;
+}
+
+std::bitset<256> GrammarMatcher::nextBytes(const MatchItem &item) const {
+  std::bitset<256> bytes;
+  const Tables::State &state = tables->states[item.state];
+  for (unsigned byte = 0; byte < 256; ++byte)
+    if (tables->target(state, static_cast<uint8_t>(byte)) != Tables::none)
+      bytes.set(byte);
+  for (uint32_t i = state.calls, end = i + state.callCount; i < end; ++i)
+    bytes |= tables->rules[tables->callList[i].rule].first;
+  return bytes;
+}

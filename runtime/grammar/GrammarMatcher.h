@@ -1,0 +1,124 @@
+//===- GrammarMatcher.h - runs a grammar over bytes -----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs a grammar's tables over bytes. Internal to runtime/grammar.
+//
+// All ways to read the text so far are followed at once, as a set of items: a
+// state, and the frame to return to when its rule has been matched. A byte
+// takes every item along an edge, or into rules that the item's state calls and
+// that can begin with the byte; after it, items whose rule may end return to
+// the frames' states. As rules are numbered so that callers come first (see
+// GrammarTables.h), a frame's edges are all known when it is made.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_GRAMMAR_GRAMMARMATCHER_H
+#define SLUICE_RUNTIME_GRAMMAR_GRAMMARMATCHER_H
+
+#include "runtime/grammar/FrameTable.h"
+#include "runtime/grammar/GrammarTables.h"
+
+#include <bitset>
+#include <cstdint>
+#include <vector>
+
+namespace sluice::grammar {
+
+/// One way to read the text so far. The state GrammarTables::textEnd, with no
+/// frame, says that the text may end here.
+struct MatchItem {
+  uint32_t state;
+  uint32_t count; ///< repetitions so far, of a counted rule
+  uint32_t frame;
+  bool operator==(const MatchItem &) const = default;
+};
+
+/// Working memory of a match; keeps its room. Frames that a text holds are in
+/// a table of the caller's, which is only read; those that come up on the way
+/// are put into a table of its own, and have scratchBit set in their numbers.
+/// Thread-compatible.
+class GrammarMatcher {
+public:
+  static constexpr uint32_t scratchBit = uint32_t(1) << 31;
+
+  /// From here on matches by `tables`, above the frames of `held`. Forgets all
+  /// items and frames of its own. Both must stay as they are while it is used.
+  void attach(const GrammarTables &tables, const FrameTable &held);
+
+  const GrammarTables &grammarTables() const { return *tables; }
+
+  /// Item sets one behind the other; the caller knows where each begins.
+  std::vector<MatchItem> items;
+
+  /// Appends to `items` those that the items from `begin` to `end` become by
+  /// `byte`, and returns how many there are: 0 where the byte does not fit, or
+  /// where following it would exceed a limit.
+  size_t step(size_t begin, size_t end, uint8_t byte);
+
+  /// Appends to `items` those with which a text begins.
+  void start();
+
+  /// Appends to `items` those that return from `frame`.
+  void returnFrom(uint32_t frame);
+
+  /// The bytes that step() takes from `item`.
+  std::bitset<256> nextBytes(const MatchItem &item) const;
+
+  /// Whether so many more bytes cannot take the item's count to a bound, where
+  /// repetitions are counted in its state; there the count becomes 1 if the
+  /// rule may end, else 0.
+  bool normalizeCount(MatchItem &item, uint32_t bytes) const;
+
+  /// The frame with this edge alone.
+  uint32_t frameFor(FrameTable::Edge edge);
+  /// The frame below everything, from which only the end of the text follows.
+  uint32_t lowestFrame();
+
+  const FrameTable::Slot &frame(uint32_t frame) const {
+    return frame & scratchBit ? scratch.slot(frame & ~scratchBit)
+                              : held->slot(frame);
+  }
+  /// Calls `body(edge)` for each edge of a frame.
+  template <typename Fn> void forEachEdge(uint32_t frame, Fn body) const {
+    const FrameTable &table = frame & scratchBit ? scratch : *held;
+    for (uint32_t slot = frame & ~scratchBit; slot != FrameTable::none;
+         slot = table.slot(slot).next)
+      body(table.slot(slot).edge);
+  }
+
+  /// step() has done more since attach() than one token or mask may take.
+  bool exhausted() const;
+
+private:
+  struct PendingCall {
+    uint32_t rule;
+    FrameTable::Edge edge;
+  };
+
+  void shift(MatchItem item, uint8_t byte);
+  void enter(uint32_t rule, uint8_t byte);
+  void addCall(uint32_t rule, FrameTable::Edge edge);
+  void add(MatchItem item);
+  void finishRules();
+  uint32_t intern();
+  bool isAccepting(const MatchItem &item) const;
+  bool isOver(const MatchItem &item) const;
+
+  const GrammarTables *tables = nullptr;
+  const FrameTable *held = nullptr;
+  FrameTable scratch;
+  std::vector<PendingCall> pending; ///< a heap, the lowest rule on top
+  std::vector<FrameTable::Edge> edges;
+  size_t first = 0; ///< of the set that is being made
+  /// Items and calls that step() has seen, and comparisons of 64 items.
+  size_t stepCount = 0;
+  bool exceeded = false;
+};
+
+} // namespace sluice::grammar
+
+#endif // SLUICE_RUNTIME_GRAMMAR_GRAMMARMATCHER_H

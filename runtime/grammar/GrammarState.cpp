@@ -1,0 +1,318 @@
+//===- GrammarState.cpp - where a text is in its grammar ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/GrammarState.h"
+
+#include "runtime/grammar/GrammarLimits.h"
+#include "runtime/grammar/TrieWalk.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <shared_mutex>
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+namespace {
+
+/// A mask whose rule returns to a frame.
+struct Returning {
+  std::shared_ptr<const StateMask> mask;
+  uint32_t frame;
+};
+
+/// Of the calls that match tokens; keeps its room from call to call.
+struct Workspace {
+  TrieWalk walk;
+  std::vector<Returning> returning;
+  std::vector<uint32_t> toHold; // frames of the matcher's own
+  std::vector<uint32_t> heldAs; // [frame of the matcher's own]
+  std::vector<FrameTable::Edge> edges;
+};
+
+Workspace &workspace() {
+  thread_local Workspace space;
+  return space;
+}
+
+void setBits(std::span<uint64_t> bits, std::span<const TokenId> tokens) {
+  for (TokenId token : tokens)
+    bits[static_cast<size_t>(token) / 64] |= uint64_t(1) << (token % 64);
+}
+
+} // namespace
+
+/// The stacks of a state and its copies.
+struct GrammarState::Family {
+  FrameTable frames;
+  mutable std::shared_mutex mutex; ///< of `frames`
+};
+
+GrammarState::GrammarState(std::shared_ptr<const TokenGrammar> grammar)
+    : grammar(std::move(grammar)), family(std::make_shared<Family>()) {
+  GrammarMatcher &matcher = workspace().walk.matcher;
+  matcher.attach(this->grammar->grammar().tables(), family->frames);
+  matcher.start();
+  hold(matcher, 0);
+}
+
+GrammarState::GrammarState(const GrammarState &other)
+    : grammar(other.grammar), family(other.family), items(other.items),
+      ended(other.ended) {
+  addReferences();
+}
+
+GrammarState::GrammarState(GrammarState &&other) noexcept
+    : grammar(other.grammar), family(other.family),
+      items(std::move(other.items)), ended(other.ended) {
+  other.items.clear();
+}
+
+GrammarState &GrammarState::operator=(const GrammarState &other) {
+  return *this = GrammarState(other);
+}
+
+GrammarState &GrammarState::operator=(GrammarState &&other) noexcept {
+  std::swap(grammar, other.grammar);
+  std::swap(family, other.family);
+  std::swap(items, other.items);
+  std::swap(ended, other.ended);
+  return *this;
+}
+
+GrammarState::~GrammarState() { releaseItems(); }
+
+void GrammarState::addReferences() const {
+  std::lock_guard lock(family->mutex);
+  for (const MatchItem &item : items)
+    if (item.frame != FrameTable::none)
+      family->frames.addReference(item.frame);
+}
+
+void GrammarState::releaseItems() {
+  if (items.empty())
+    return;
+  std::lock_guard lock(family->mutex);
+  for (const MatchItem &item : items)
+    if (item.frame != FrameTable::none)
+      family->frames.release(item.frame);
+}
+
+/// Makes the matcher's items from `begin` on this state's own: frames that came
+/// up in the match move into the family's table. The caller has its lock.
+void GrammarState::hold(GrammarMatcher &matcher, size_t begin) {
+  Workspace &space = workspace();
+  FrameTable &frames = family->frames;
+  space.toHold.clear();
+  auto isOwn = [](uint32_t frame) {
+    return frame != FrameTable::none && (frame & GrammarMatcher::scratchBit);
+  };
+  // The frames below come before those above, as a frame is made after its
+  // parents: by number they are in an order in which each can be inserted.
+  auto note = [&](uint32_t frame) {
+    if (isOwn(frame))
+      space.toHold.push_back(frame);
+  };
+  for (size_t i = begin; i < matcher.items.size(); ++i)
+    note(matcher.items[i].frame);
+  for (size_t i = 0; i < space.toHold.size(); ++i)
+    matcher.forEachEdge(space.toHold[i],
+                        [&](FrameTable::Edge edge) { note(edge.parent); });
+  std::sort(space.toHold.begin(), space.toHold.end());
+  space.toHold.erase(std::unique(space.toHold.begin(), space.toHold.end()),
+                     space.toHold.end());
+  auto heldAs = [&](uint32_t frame) {
+    if (!isOwn(frame))
+      return frame;
+    auto at = std::lower_bound(space.toHold.begin(), space.toHold.end(), frame);
+    return space.heldAs[static_cast<size_t>(at - space.toHold.begin())];
+  };
+  space.heldAs.clear();
+  for (uint32_t own : space.toHold) {
+    space.edges.clear();
+    matcher.forEachEdge(own, [&](FrameTable::Edge edge) {
+      space.edges.push_back({edge.state, heldAs(edge.parent)});
+    });
+    std::sort(space.edges.begin(), space.edges.end());
+    for (FrameTable::Edge edge : space.edges)
+      if (edge.parent != FrameTable::none)
+        frames.addReference(edge.parent);
+    space.heldAs.push_back(frames.insert(space.edges,
+                                         FrameTable::hashOf(space.edges),
+                                         matcher.frame(own).depth));
+  }
+  // References to the new frames before those to the old ones are given up.
+  size_t before = items.size();
+  for (size_t i = begin; i < matcher.items.size(); ++i) {
+    MatchItem item = matcher.items[i];
+    item.frame = heldAs(item.frame);
+    if (item.frame != FrameTable::none)
+      frames.addReference(item.frame);
+    items.push_back(item);
+  }
+  for (size_t i = 0; i < before; ++i)
+    if (items[i].frame != FrameTable::none)
+      frames.release(items[i].frame);
+  items.erase(items.begin(), items.begin() + static_cast<ptrdiff_t>(before));
+}
+
+/// Matches the token's bytes; the items after it begin at `begin`. The caller
+/// has the family's lock.
+bool GrammarState::matchToken(TokenId token, GrammarMatcher &matcher,
+                              size_t &begin) const {
+  std::string_view bytes = grammar->trie().bytes(token);
+  if (bytes.empty() || ended)
+    return false;
+  matcher.attach(grammar->grammar().tables(), family->frames);
+  matcher.items.assign(items.begin(), items.end());
+  begin = 0;
+  for (char byte : bytes) {
+    size_t end = matcher.items.size();
+    if (matcher.step(begin, end, static_cast<uint8_t>(byte)) == 0 ||
+        matcher.exhausted())
+      return false;
+    begin = end;
+  }
+  return true;
+}
+
+bool GrammarState::accepts(TokenId token) const {
+  if (grammar->trie().isEndToken(token))
+    return isComplete() && !ended;
+  std::shared_lock lock(family->mutex);
+  size_t begin;
+  return matchToken(token, workspace().walk.matcher, begin);
+}
+
+bool GrammarState::advance(TokenId token) {
+  if (grammar->trie().isEndToken(token)) {
+    if (!isComplete() || ended)
+      return false;
+    ended = true;
+    return true;
+  }
+  std::lock_guard lock(family->mutex);
+  size_t begin;
+  GrammarMatcher &matcher = workspace().walk.matcher;
+  if (!matchToken(token, matcher, begin))
+    return false;
+  hold(matcher, begin);
+  return true;
+}
+
+bool GrammarState::isComplete() const {
+  return std::any_of(items.begin(), items.end(), [](const MatchItem &item) {
+    return item.state == GrammarTables::textEnd;
+  });
+}
+
+size_t GrammarState::readings() const { return items.size(); }
+
+Status GrammarState::fillMask(std::span<uint64_t> bits) const {
+  assert(bits.size() == grammar->maskWords());
+  std::fill(bits.begin(), bits.end(), 0);
+  if (ended)
+    return failure("grammar: the text has ended, no token can follow");
+  std::shared_lock lock(family->mutex);
+  std::vector<Returning> &returning = workspace().returning;
+  returning.clear();
+  for (const MatchItem &item : items) {
+    if (item.state == GrammarTables::textEnd) {
+      setBits(bits, grammar->trie().endTokens());
+      continue;
+    }
+    auto mask = grammar->maskOf({item.state, item.count});
+    const FrameTable::Slot &frame = family->frames.slot(item.frame);
+    uint32_t below = item.frame;
+    if (mask && (*mask)->returnCount > maxReturnNodes &&
+        frame.next == FrameTable::none) {
+      mask = grammar->maskOf({item.state, item.count, frame.edge.state});
+      below = frame.edge.parent;
+    }
+    if (!mask)
+      return mask.status();
+    for (size_t i = 0; i < (*mask)->words.size(); ++i)
+      bits[i] |= (*mask)->words[i];
+    setBits(bits, (*mask)->tokens);
+    if ((*mask)->returnCount > 0 && below != FrameTable::none)
+      returning.push_back({mask.take(), below});
+  }
+  Status status = addReturns(bits);
+  returning.clear(); // hold no masks that the cache may want to drop
+  if (!status.ok())
+    return status;
+  if (std::all_of(bits.begin(), bits.end(), [](uint64_t w) { return w == 0; }))
+    return failure("grammar: the vocabulary has no token that can come next");
+  return {};
+}
+
+/// Adds the tokens that go on behind the rules of the masks in the workspace.
+Status GrammarState::addReturns(std::span<uint64_t> bits) const {
+  Workspace &space = workspace();
+  GrammarMatcher &matcher = space.walk.matcher;
+  const TokenTrie &trie = grammar->trie();
+  matcher.attach(grammar->grammar().tables(), family->frames);
+  auto allow = [&](uint32_t first, uint32_t last, size_t, size_t) {
+    setBits(bits, trie.tokensAt(first, last));
+  };
+  for (const Returning &it : space.returning) {
+    matcher.items.clear();
+    matcher.returnFrom(it.frame);
+    if (std::all_of(matcher.items.begin(), matcher.items.end(),
+                    [](const MatchItem &item) {
+                      return item.state == GrammarTables::textEnd;
+                    }))
+      continue; // no byte can follow
+    for (StateMask::Nodes nodes : it.mask->returns)
+      for (uint32_t node = nodes.first; node < nodes.last; ++node)
+        if (!space.walk.below(trie, node, allow))
+          return TokenGrammar::tooAmbiguous();
+  }
+  return {};
+}
+
+std::string GrammarState::forcedText(size_t most) const {
+  std::string text;
+  if (ended)
+    return text;
+  std::shared_lock lock(family->mutex);
+  GrammarMatcher &matcher = workspace().walk.matcher;
+  matcher.attach(grammar->grammar().tables(), family->frames);
+  matcher.items.assign(items.begin(), items.end());
+  while (text.size() < most) {
+    std::bitset<256> bytes;
+    for (const MatchItem &item : matcher.items) {
+      if (item.state == GrammarTables::textEnd)
+        return text; // it may as well end here
+      bytes |= matcher.nextBytes(item);
+    }
+    if (bytes.count() != 1)
+      return text;
+    auto byte = static_cast<uint8_t>(bytes._Find_first());
+    size_t end = matcher.items.size();
+    if (matcher.step(0, end, byte) == 0)
+      return text;
+    matcher.items.erase(matcher.items.begin(),
+                        matcher.items.begin() + static_cast<ptrdiff_t>(end));
+    text.push_back(static_cast<char>(byte));
+  }
+  return text;
+}
+
+std::optional<TokenId>
+sluice::grammar::onlyToken(std::span<const uint64_t> bits) {
+  std::optional<TokenId> only;
+  for (size_t i = 0; i < bits.size(); ++i) {
+    if (bits[i] == 0)
+      continue;
+    if (only || !std::has_single_bit(bits[i]))
+      return std::nullopt;
+    only = static_cast<TokenId>(i * 64 + std::countr_zero(bits[i]));
+  }
+  return only;
+}

@@ -1,0 +1,56 @@
+//===- JsonSchema.h - JSON schemas as grammars ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a JSON schema (draft 2020-12, with the older spellings of tuples,
+// definitions and exclusive bounds) to a grammar. What is written matches the
+// schema; not everything that matches can be written:
+//
+//   - properties come in the order in which the schema names them, and those
+//     that it does not name behind them; where additionalProperties is left
+//     out and properties or patternProperties is there, no others come;
+//   - without `type`, a value is of the types that the other keywords are
+//     about, of any type where there are none;
+//   - a tuple (prefixItems) has all of its items where minItems does not say
+//     otherwise, and no more where items is left out;
+//   - an integer has no point and no exponent; a number with bounds or
+//     multipleOf has no exponent; numbers have a bounded number of digits;
+//   - a property that the schema does not name may be written twice, as JSON
+//     allows;
+//   - strings with a pattern or a format, property names and constants have
+//     one spelling, the shortest; spaces are bounded (JsonRules.h).
+//
+// Supported: boolean schemas; $ref within the document, recursive ones too;
+// allOf, anyOf, and oneOf where no value can match two of its schemas; type,
+// enum, const; properties, required, additionalProperties, patternProperties,
+// propertyNames, minProperties, maxProperties; items, prefixItems, minItems,
+// maxItems; minLength, maxLength, pattern and format (Pattern.h); minimum,
+// maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, and the formats of
+// numbers of OpenAPI. Annotations (title, description, default, examples and
+// the like, and names that begin with x-) are left out of account. Anything
+// else is refused with its JSON pointer, never ignored.
+//
+// Internal to runtime/grammar; Grammar::fromJsonSchema is the way in.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_GRAMMAR_JSONSCHEMA_H
+#define SLUICE_RUNTIME_GRAMMAR_JSONSCHEMA_H
+
+#include "runtime/base/Status.h"
+#include "runtime/grammar/GrammarTables.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace sluice::grammar {
+
+/// Errors: the schema is not one, uses what is not supported, contradicts
+/// itself, or is larger than the limits.
+Expected<GrammarTables> compileJsonSchema(const nlohmann::ordered_json &schema);
+
+} // namespace sluice::grammar
+
+#endif // SLUICE_RUNTIME_GRAMMAR_JSONSCHEMA_H

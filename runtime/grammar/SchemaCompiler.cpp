@@ -1,0 +1,200 @@
+//===- SchemaCompiler.cpp - JSON schemas as grammars ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/SchemaCompiler.h"
+
+#include "runtime/grammar/GrammarCompiler.h"
+#include "runtime/grammar/GrammarLimits.h"
+#include "runtime/grammar/JsonSchema.h"
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+Expected<GrammarTables> SchemaCompiler::run() {
+  RuleId rule = builder.addRule(root.pointer);
+  if (Status status =
+          emit(conjunctionOf(root), builder.start(rule), builder.end(rule));
+      !status.ok())
+    return status;
+  while (!pending.empty()) {
+    PendingRule next = std::move(pending.back());
+    pending.pop_back();
+    if (Status status = emitExpanded(next.schema, builder.start(next.rule),
+                                     builder.end(next.rule));
+        !status.ok())
+      return status;
+  }
+  Expected<GrammarTables> tables = compileGrammar(builder, rule);
+  if (!tables)
+    return tables.status().withContext("JSON schema");
+  return tables;
+}
+
+Status SchemaCompiler::checkWork() {
+  if (++work > maxSchemaValues || builder.full())
+    return failure("JSON schema: too large, once its references are followed");
+  if (std::chrono::steady_clock::now() > deadline)
+    return failure("JSON schema: it takes more than ", maxSchemaTime.count(),
+                   " s to make a grammar of it");
+  return {};
+}
+
+Status SchemaCompiler::emit(const Conjunction &schema, BuilderState from,
+                            BuilderState to) {
+  Expected<ExpandedSchema> expanded = expand(schema);
+  if (!expanded)
+    return expanded.status();
+  return expanded->followed ? emitRule(*expanded, from, to)
+                            : emitExpanded(*expanded, from, to);
+}
+
+/// As emit(), for what is put into several places.
+Status SchemaCompiler::emitShared(const Conjunction &schema, BuilderState from,
+                                  BuilderState to) {
+  Expected<ExpandedSchema> expanded = expand(schema);
+  if (!expanded)
+    return expanded.status();
+  return emitRule(*expanded, from, to);
+}
+
+Status SchemaCompiler::emitRule(const ExpandedSchema &schema, BuilderState from,
+                                BuilderState to) {
+  if (schema.never)
+    return {};
+  if (schema.constraints.empty() && schema.choices.empty())
+    return emitExpanded(schema, from, to);
+  RuleKey key;
+  for (const SchemaNode &node : schema.constraints)
+    key.push_back(node.value);
+  key.push_back(nullptr);
+  for (const ExpandedSchema::Choice &choice : schema.choices)
+    key.push_back(choice.list.value);
+  auto [known, fresh] = rules.try_emplace(std::move(key), 0);
+  if (fresh) {
+    known->second = builder.addRule(schema.constraints.empty()
+                                        ? schema.choices[0].list.pointer
+                                        : schema.constraints[0].pointer);
+    pending.push_back({known->second, schema});
+  }
+  builder.call(from, known->second, to);
+  return {};
+}
+
+Status SchemaCompiler::emitExpanded(const ExpandedSchema &schema,
+                                    BuilderState from, BuilderState to) {
+  if (schema.never)
+    return {};
+  if (!schema.choices.empty())
+    return emitChoices(schema, from, to);
+  if (schema.constraints.empty()) {
+    json.value(from, to);
+    return {};
+  }
+  Expected<Constraints> constraints = readConstraints(schema.constraints);
+  if (!constraints)
+    return constraints.status();
+  return emitConstraints(*constraints, from, to);
+}
+
+Status SchemaCompiler::emitChoices(const ExpandedSchema &schema,
+                                   BuilderState from, BuilderState to) {
+  if (std::any_of(schema.choices.begin(), schema.choices.end(),
+                  [](const auto &choice) { return choice.exclusive; }))
+    if (Status status = checkExclusive(schema); !status.ok())
+      return status;
+  Expected<std::vector<Conjunction>> ways = alternatives(schema);
+  if (!ways)
+    return ways.status();
+  for (const Conjunction &way : *ways)
+    if (Status status = emit(way, from, to); !status.ok())
+      return status;
+  return {};
+}
+
+Status SchemaCompiler::emitConstraints(const Constraints &constraints,
+                                       BuilderState from, BuilderState to) {
+  if (constraints.values) {
+    for (const ordered_json *value : *constraints.values)
+      json.constant(from, *value, to);
+    return checkWork();
+  }
+  uint8_t types = constraints.types;
+  if (types & NullType)
+    builder.literal(from, "null", to);
+  if (types & BooleanType) {
+    builder.literal(from, "true", to);
+    builder.literal(from, "false", to);
+  }
+  using Emit = Status (SchemaCompiler::*)(const Constraints &, BuilderState,
+                                          BuilderState);
+  struct Typed {
+    uint8_t bits;
+    Emit emit;
+  };
+  for (Typed typed : {Typed{NumberTypes, &SchemaCompiler::emitNumber},
+                      Typed{StringType, &SchemaCompiler::emitString},
+                      Typed{ArrayType, &SchemaCompiler::emitArray},
+                      Typed{ObjectType, &SchemaCompiler::emitObject}})
+    if (types & typed.bits)
+      if (Status status = (this->*typed.emit)(constraints, from, to);
+          !status.ok())
+        return status;
+  return checkWork();
+}
+
+Status SchemaCompiler::emitNumber(const Constraints &constraints,
+                                  BuilderState from, BuilderState to) {
+  if (!constraints.numbers.bounded()) {
+    if (constraints.numbers.integer)
+      json.integer(from, to);
+    else
+      json.number(from, to);
+    return {};
+  }
+  Expected<NumberAutomata> numbers = numberAutomata(constraints.numbers);
+  if (!numbers)
+    return constraints.place().refuse("the bounds of the number: ",
+                                      numbers.status().message());
+  json.plain(from, numbers->positive, to);
+  BuilderState minus = builder.addState();
+  builder.literal(from, "-", minus);
+  json.plain(minus, numbers->negative, to);
+  return {};
+}
+
+Status SchemaCompiler::emitString(const Constraints &constraints,
+                                  BuilderState from, BuilderState to) {
+  constexpr uint64_t mostCounted = GrammarTables::unbounded - 1;
+  if (!constraints.patterns) {
+    if (!constraints.boundsLength()) {
+      json.string(from, to);
+      return {};
+    }
+    uint64_t most = constraints.maxLength.value_or(GrammarTables::unbounded);
+    if (constraints.minLength > mostCounted ||
+        (constraints.maxLength && most > mostCounted))
+      return constraints.place().refuse("a length of more than ", mostCounted,
+                                        " is not supported");
+    if (constraints.minLength <= most)
+      json.string(from, static_cast<uint32_t>(constraints.minLength),
+                  static_cast<uint32_t>(most), to);
+    return {};
+  }
+  Expected<TextAutomaton> strings = constraints.strings();
+  if (!strings)
+    return constraints.place().refuse("'pattern' or 'format' with a length: ",
+                                      strings.status().message());
+  json.quoted(from, *strings, to);
+  return {};
+}
+
+Expected<GrammarTables>
+sluice::grammar::compileJsonSchema(const ordered_json &schema) {
+  if (Status status = checkSize(schema); !status.ok())
+    return status;
+  return SchemaCompiler(schema).run();
+}

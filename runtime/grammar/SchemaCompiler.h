@@ -1,0 +1,167 @@
+//===- SchemaCompiler.h - JSON schemas as grammars ------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Internal to runtime/grammar.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_GRAMMAR_SCHEMACOMPILER_H
+#define SLUICE_RUNTIME_GRAMMAR_SCHEMACOMPILER_H
+
+#include "runtime/grammar/GrammarBuilder.h"
+#include "runtime/grammar/GrammarLimits.h"
+#include "runtime/grammar/GrammarTables.h"
+#include "runtime/grammar/JsonRules.h"
+#include "runtime/grammar/SchemaConstraints.h"
+#include "runtime/grammar/SchemaDocument.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sluice::grammar {
+
+/// Schemas that hold together. `settled`: references and combinations of the
+/// schema have been dealt with, only its own constraints count.
+struct SchemaPart {
+  SchemaNode node;
+  bool settled = false;
+};
+using Conjunction = std::vector<SchemaPart>;
+
+/// A conjunction with references followed and allOf taken apart: schemas that
+/// all hold, and for each anyOf or oneOf its list, of which one must hold.
+struct ExpandedSchema {
+  std::vector<SchemaNode> constraints;
+  struct Choice {
+    SchemaNode list;
+    bool exclusive; ///< oneOf
+  };
+  std::vector<Choice> choices;
+  bool never = false;    ///< a schema is `false`
+  bool followed = false; ///< there was a reference
+};
+
+/// Members of an object that have values of one schema.
+struct MemberSchema {
+  std::string name;                   ///< of a declared member
+  std::optional<TextAutomaton> names; ///< of others; nothing: any string
+  bool declared = false;
+  bool required = false;
+  Conjunction value;
+};
+
+/// How many members of an object count, and up to where they are counted.
+struct MemberCount {
+  uint64_t least = 0;
+  std::optional<uint64_t> most;
+  size_t limit = 1; ///< counts from here on are the same
+
+  /// The count after one more member, or nothing where there may be no more.
+  std::optional<size_t> next(size_t count) const {
+    if (most && count >= *most)
+      return std::nullopt;
+    return std::min(count + 1, limit);
+  }
+};
+
+/// Puts schemas into a builder. The functions that emit add edges out of
+/// `from` and into `to` only, and none for a schema that nothing matches.
+/// References become rules, so that recursion ends; everything else lies in
+/// place. Thread-compatible; made for one document.
+class SchemaCompiler {
+public:
+  explicit SchemaCompiler(const ordered_json &document)
+      : root{&document, "#"}, json(builder),
+        deadline(std::chrono::steady_clock::now() + maxSchemaTime) {}
+
+  Expected<GrammarTables> run();
+
+private:
+  // SchemaCompiler.cpp
+  Status emit(const Conjunction &schema, BuilderState from, BuilderState to);
+  Status emitRule(const ExpandedSchema &schema, BuilderState from,
+                  BuilderState to);
+  Status emitShared(const Conjunction &schema, BuilderState from,
+                    BuilderState to);
+  Status emitExpanded(const ExpandedSchema &schema, BuilderState from,
+                      BuilderState to);
+  Status emitChoices(const ExpandedSchema &schema, BuilderState from,
+                     BuilderState to);
+  Status emitConstraints(const Constraints &constraints, BuilderState from,
+                         BuilderState to);
+  Status emitNumber(const Constraints &constraints, BuilderState from,
+                    BuilderState to);
+  Status emitString(const Constraints &constraints, BuilderState from,
+                    BuilderState to);
+  Status checkWork();
+
+  // SchemaExpand.cpp
+  Expected<ExpandedSchema> expand(const Conjunction &schema);
+  Status expandNode(const SchemaNode &node, ExpandedSchema &out);
+  /// Each way to take one schema of each choice.
+  Expected<std::vector<Conjunction>> alternatives(const ExpandedSchema &schema);
+
+  // SchemaObject.cpp
+  Status emitObject(const Constraints &constraints, BuilderState from,
+                    BuilderState to);
+  Status emitMembers(const std::vector<MemberSchema> &members,
+                     const MemberCount &count, BuilderState from,
+                     BuilderState to);
+  Status emitMember(const MemberSchema &member, bool shared, BuilderState from,
+                    BuilderState to);
+  Expected<TextAutomaton> nameAutomaton(const Constraints &constraints);
+  Expected<std::vector<MemberSchema>>
+  readMembers(const Constraints &constraints);
+  /// What holds for a member of an object by the schemas alone.
+  Expected<Conjunction> memberOf(const Constraints &constraints,
+                                 const std::string &name);
+
+  // SchemaArray.cpp
+  Status emitArray(const Constraints &constraints, BuilderState from,
+                   BuilderState to);
+
+  // SchemaOverlap.cpp
+  Status checkExclusive(const ExpandedSchema &schema);
+  Expected<bool> excludes(const Conjunction &written, const Conjunction &other,
+                          size_t depth);
+  Expected<bool> objectExcludes(const Constraints &written,
+                                const Constraints &other, size_t depth);
+
+  SchemaNode root;
+  GrammarBuilder builder;
+  JsonRules json;
+
+  /// What a rule stands for: the schemas and the choices.
+  using RuleKey = std::vector<const ordered_json *>;
+  struct PendingRule {
+    RuleId rule;
+    ExpandedSchema schema;
+  };
+  std::map<RuleKey, RuleId> rules;
+  std::vector<PendingRule> pending;
+
+  std::set<const ordered_json *> checked;
+  // Of expand(): schemas that are being followed, and those that have been.
+  std::vector<const ordered_json *> following;
+  std::set<const ordered_json *> taken;
+  size_t work = 0;
+  std::chrono::steady_clock::time_point deadline;
+};
+
+/// A part of `node` as a conjunction of its own.
+inline Conjunction conjunctionOf(SchemaNode node) {
+  return {{std::move(node), false}};
+}
+
+} // namespace sluice::grammar
+
+#endif // SLUICE_RUNTIME_GRAMMAR_SCHEMACOMPILER_H

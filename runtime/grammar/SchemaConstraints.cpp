@@ -1,0 +1,350 @@
+//===- SchemaConstraints.cpp - what schemas say about a value -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/SchemaConstraints.h"
+
+#include "runtime/grammar/Pattern.h"
+#include "runtime/text/Utf8.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+namespace {
+
+struct NamedType {
+  std::string_view name;
+  uint8_t bits;
+};
+constexpr NamedType namedTypes[] = {
+    {"null", NullType},      {"boolean", BooleanType}, {"integer", IntegerType},
+    {"number", NumberTypes}, {"string", StringType},   {"array", ArrayType},
+    {"object", ObjectType},
+};
+
+struct TypedKeyword {
+  std::string_view name;
+  uint8_t bits;
+};
+/// What a value must be for the keyword to say something about it.
+constexpr TypedKeyword typedKeywords[] = {
+    {"properties", ObjectType},
+    {"required", ObjectType},
+    {"additionalProperties", ObjectType},
+    {"minProperties", ObjectType},
+    {"maxProperties", ObjectType},
+    {"patternProperties", ObjectType},
+    {"propertyNames", ObjectType},
+    {"items", ArrayType},
+    {"prefixItems", ArrayType},
+    {"minItems", ArrayType},
+    {"maxItems", ArrayType},
+    {"additionalItems", ArrayType},
+    {"minLength", StringType},
+    {"maxLength", StringType},
+    {"pattern", StringType},
+    {"minimum", NumberTypes},
+    {"exclusiveMinimum", NumberTypes},
+    {"maximum", NumberTypes},
+    {"exclusiveMaximum", NumberTypes},
+    {"multipleOf", NumberTypes},
+};
+
+/// OpenAPI's formats of numbers.
+struct NumberFormat {
+  std::string_view name;
+  bool integer;
+  std::string_view least; ///< empty: not bounded
+  std::string_view most;
+};
+constexpr NumberFormat numberFormats[] = {
+    {"int32", true, "-2147483648", "2147483647"},
+    {"int64", true, "-9223372036854775808", "9223372036854775807"},
+    {"uint32", true, "0", "4294967295"},
+    {"uint64", true, "0", "18446744073709551615"},
+    {"float", false, "", ""},
+    {"double", false, "", ""},
+};
+
+/// Reads schemas one after the other into the same constraints.
+class Reader {
+public:
+  explicit Reader(Constraints &out) : out(out) {}
+
+  Status read(const SchemaNode &node) {
+    using Step = Status (Reader::*)(const SchemaNode &);
+    for (Step step :
+         {&Reader::readType, &Reader::readValues, &Reader::readBounds,
+          &Reader::readLengths, &Reader::readPattern, &Reader::readFormat})
+      if (Status status = (this->*step)(node); !status.ok())
+        return status;
+    for (TypedKeyword keyword : typedKeywords)
+      if (node.find(keyword.name))
+        spokenOf |= keyword.bits;
+    return {};
+  }
+
+  /// Without `type`, the other keywords say which types are meant.
+  void settleTypes() {
+    if (!out.typed && !out.values && spokenOf != 0)
+      out.types = spokenOf;
+  }
+
+private:
+  Status readType(const SchemaNode &node) {
+    const ordered_json *type = node.find("type");
+    if (!type)
+      return {};
+    auto bitsOf = [](const ordered_json &name) -> uint8_t {
+      const auto *text = name.get_ptr<const std::string *>();
+      for (NamedType named : namedTypes)
+        if (text && *text == named.name)
+          return named.bits;
+      return 0;
+    };
+    uint8_t types = 0;
+    auto names = type->is_array() ? *type : ordered_json::array({*type});
+    for (const ordered_json &name : names) {
+      uint8_t bits = bitsOf(name);
+      if (bits == 0)
+        return node.refuse("'type' is ", name.dump(), ", which is no type");
+      types |= bits;
+    }
+    out.typed = true;
+    out.types &= types;
+    return {};
+  }
+
+  Status readValues(const SchemaNode &node) {
+    if (const ordered_json *value = node.find("const"))
+      keepValues({value});
+    const ordered_json *list = node.find("enum");
+    if (!list)
+      return {};
+    if (!list->is_array() || list->empty())
+      return node.refuse("'enum' is not a list of values");
+    std::vector<const ordered_json *> values;
+    for (const ordered_json &value : *list)
+      values.push_back(&value);
+    keepValues(std::move(values));
+    return {};
+  }
+
+  void keepValues(std::vector<const ordered_json *> values) {
+    if (out.values)
+      std::erase_if(values, [&](const ordered_json *value) {
+        return std::none_of(
+            out.values->begin(), out.values->end(),
+            [&](const ordered_json *other) { return *value == *other; });
+      });
+    out.values = std::move(values);
+  }
+
+  Status readBounds(const SchemaNode &node) {
+    // In draft 4 the exclusive keywords are flags of the others.
+    auto flag = [&](std::string_view key) {
+      const ordered_json *value = node.find(key);
+      return value && *value == true;
+    };
+    auto bound = [&](std::string_view key, bool exclusive,
+                     std::vector<NumberRange::Bound> &into) -> Status {
+      const ordered_json *value = node.find(key);
+      if (!value || (exclusive && value->is_boolean()))
+        return {};
+      Expected<Decimal> number = readNumber(node, key, *value);
+      if (!number)
+        return number.status();
+      into.push_back(
+          {*number, exclusive ||
+                        (key == "minimum" && flag("exclusiveMinimum")) ||
+                        (key == "maximum" && flag("exclusiveMaximum"))});
+      return {};
+    };
+    NumberRange &range = out.numbers;
+    for (Status status : {bound("minimum", false, range.least),
+                          bound("exclusiveMinimum", true, range.least),
+                          bound("maximum", false, range.most),
+                          bound("exclusiveMaximum", true, range.most)})
+      if (!status.ok())
+        return status;
+    if (const ordered_json *value = node.find("multipleOf")) {
+      Expected<Decimal> number = readNumber(node, "multipleOf", *value);
+      if (!number)
+        return number.status();
+      if (number->negative || number->isZero())
+        return node.refuse("'multipleOf' is not greater than zero");
+      range.multiplesOf.push_back(*number);
+    }
+    return {};
+  }
+
+  static Expected<Decimal> readNumber(const SchemaNode &node,
+                                      std::string_view key,
+                                      const ordered_json &value) {
+    if (!value.is_number())
+      return node.refuse("'", key, "' is not a number");
+    Expected<Decimal> number = Decimal::parse(value.dump());
+    if (!number)
+      return node.refuse("'", key, "' is ", number.status().message());
+    return number;
+  }
+
+  Status readLengths(const SchemaNode &node) {
+    auto least = readCount(node, "minLength"),
+         most = readCount(node, "maxLength");
+    if (!least || !most)
+      return least ? most.status() : least.status();
+    out.minLength = std::max(out.minLength, least->value_or(0));
+    if (*most)
+      out.maxLength = std::min(out.maxLength.value_or(**most), **most);
+    return {};
+  }
+
+  Status readPattern(const SchemaNode &node) {
+    const ordered_json *value = node.find("pattern");
+    if (!value)
+      return {};
+    const auto *pattern = value->get_ptr<const std::string *>();
+    if (!pattern)
+      return node.refuse("'pattern' is not a string");
+    return addPattern(node, "pattern", *pattern);
+  }
+
+  Status readFormat(const SchemaNode &node) {
+    const ordered_json *value = node.find("format");
+    if (!value)
+      return {};
+    const auto *name = value->get_ptr<const std::string *>();
+    if (!name)
+      return node.refuse("'format' is not a string");
+    if (std::optional<std::string_view> pattern = formatPattern(*name)) {
+      spokenOf |= StringType;
+      return addPattern(node, "format", *pattern);
+    }
+    for (const NumberFormat &format : numberFormats)
+      if (format.name == *name) {
+        addNumberFormat(format);
+        return {};
+      }
+    return node.refuse("the format '", *name, "' is not supported");
+  }
+
+  void addNumberFormat(const NumberFormat &format) {
+    spokenOf |= format.integer ? IntegerType : NumberTypes;
+    if (format.integer)
+      out.types &= ~FractionType;
+    if (!format.least.empty()) {
+      out.numbers.least.push_back({*Decimal::parse(format.least)});
+      out.numbers.most.push_back({*Decimal::parse(format.most)});
+    }
+  }
+
+  Status addPattern(const SchemaNode &node, std::string_view key,
+                    std::string_view pattern) {
+    Expected<TextAutomaton> made = compilePattern(pattern);
+    if (made && out.patterns)
+      made = TextAutomaton::intersection(*out.patterns, *made);
+    if (!made)
+      return node.refuse("'", key, "': ", made.status().message());
+    out.patterns = made.take();
+    return {};
+  }
+
+  Constraints &out;
+  uint8_t spokenOf = 0;
+};
+
+/// Leaves those of the values that fulfil the other constraints.
+Status filterValues(Constraints &out) {
+  constexpr uint8_t structured = ArrayType | ObjectType;
+  uint8_t lookedInto = 0;
+  for (const SchemaNode &node : out.nodes)
+    for (TypedKeyword keyword : typedKeywords)
+      if (node.find(keyword.name))
+        lookedInto |= keyword.bits & structured;
+  Expected<NumberAutomata> numbers = numberAutomata(out.numbers);
+  if (!numbers)
+    return out.place().refuse(numbers.status().message());
+  std::vector<const ordered_json *> kept;
+  for (const ordered_json *value : *out.values) {
+    uint8_t type = typeOf(*value);
+    if (!(out.types & type))
+      continue;
+    if (type & lookedInto)
+      return out.place().refuse(
+          "'enum' or 'const' with objects or arrays, beside keywords that look "
+          "into them, is not supported");
+    if (type == StringType &&
+        !out.acceptsString(value->get_ref<const std::string &>()))
+      continue;
+    if (type & NumberTypes && out.numbers.bounded()) {
+      Expected<Decimal> number = Decimal::parse(value->dump());
+      if (!number || !numbers->contains(*number))
+        continue;
+    }
+    kept.push_back(value);
+  }
+  out.values = std::move(kept);
+  return {};
+}
+
+} // namespace
+
+uint8_t sluice::grammar::typeOf(const ordered_json &value) {
+  using Type = nlohmann::detail::value_t;
+  switch (value.type()) {
+  case Type::boolean:
+    return BooleanType;
+  case Type::number_integer:
+  case Type::number_unsigned:
+    return IntegerType;
+  case Type::number_float: {
+    Expected<Decimal> number = Decimal::parse(value.dump());
+    return number && number->fraction.empty() ? IntegerType : FractionType;
+  }
+  case Type::string:
+    return StringType;
+  case Type::array:
+    return ArrayType;
+  case Type::object:
+    return ObjectType;
+  default:
+    return NullType;
+  }
+}
+
+bool Constraints::acceptsString(std::string_view string) const {
+  uint64_t length = 0;
+  for (size_t at = 0; at < string.size(); ++length)
+    at += text::characterLength(string[at]);
+  return length >= minLength && (!maxLength || length <= *maxLength) &&
+         (!patterns || patterns->contains(string));
+}
+
+Expected<TextAutomaton> Constraints::strings() const {
+  TextAutomaton all = patterns ? *patterns : TextAutomaton::all();
+  if (!boundsLength())
+    return all;
+  return all.withLength(minLength, maxLength);
+}
+
+Expected<Constraints>
+sluice::grammar::readConstraints(std::vector<SchemaNode> nodes) {
+  Constraints out;
+  out.nodes = std::move(nodes);
+  Reader reader(out);
+  for (const SchemaNode &node : out.nodes)
+    if (Status status = reader.read(node); !status.ok())
+      return status;
+  reader.settleTypes();
+  out.numbers.integer = !(out.types & FractionType);
+  if (out.values)
+    if (Status status = filterValues(out); !status.ok())
+      return status;
+  return out;
+}

@@ -1,0 +1,217 @@
+//===- SchemaDocument.cpp - a JSON schema's values and places -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/SchemaDocument.h"
+
+#include "runtime/grammar/GrammarLimits.h"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+#include <vector>
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+namespace {
+
+/// Keywords that say something about a value by themselves.
+constexpr std::string_view constraints[] = {
+    "type",          "enum",          "const",
+    "properties",    "required",      "additionalProperties",
+    "minProperties", "maxProperties", "patternProperties",
+    "propertyNames", "items",         "prefixItems",
+    "minItems",      "maxItems",      "additionalItems",
+    "minLength",     "maxLength",     "pattern",
+    "format",        "minimum",       "exclusiveMinimum",
+    "maximum",       "multipleOf",    "exclusiveMaximum",
+};
+
+constexpr std::string_view combinations[] = {"$ref", "allOf", "anyOf", "oneOf"};
+
+/// Keywords that say nothing about a value, or name parts to refer to.
+constexpr std::string_view annotations[] = {"$schema",
+                                            "$id",
+                                            "id",
+                                            "$anchor",
+                                            "$comment",
+                                            "$defs",
+                                            "definitions",
+                                            "title",
+                                            "description",
+                                            "default",
+                                            "example",
+                                            "examples",
+                                            "deprecated",
+                                            "readOnly",
+                                            "writeOnly",
+                                            "contentEncoding",
+                                            "contentSchema",
+                                            "markdownDescription",
+                                            "contentMediaType",
+                                            "discriminator",
+                                            "enumDescriptions",
+                                            "externalDocs",
+                                            "propertyOrdering"};
+
+bool contains(std::span<const std::string_view> keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+/// Nothing but what is declared is ever written, so that "unevaluated" parts
+/// do not come up, whether they are allowed or not; unique items cannot be had,
+/// but need not be.
+bool isIdle(std::string_view key, const ordered_json &value) {
+  if (key == "unevaluatedProperties" || key == "unevaluatedItems")
+    return value.is_boolean();
+  return key == "uniqueItems" && value == false;
+}
+
+/// `token` with what is not plain in a pointer escaped.
+std::string escaped(std::string_view token) {
+  std::string out;
+  for (char c : token)
+    if (c == '~')
+      out += "~0";
+    else if (c == '/')
+      out += "~1";
+    else
+      out += c;
+  return out;
+}
+
+/// The inverse, of a URI fragment; nothing where it is malformed.
+std::optional<std::string> unescaped(std::string_view token) {
+  std::string out;
+  for (size_t i = 0; i < token.size(); ++i) {
+    if (token[i] == '%') {
+      uint8_t byte = 0;
+      const char *digits = token.data() + i + 1;
+      if (i + 2 >= token.size() ||
+          std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2)
+        return std::nullopt;
+      out += static_cast<char>(byte);
+      i += 2;
+    } else {
+      out += token[i];
+    }
+  }
+  for (size_t i = 0; (i = out.find('~', i)) != std::string::npos; ++i) {
+    char code = i + 1 < out.size() ? out[i + 1] : '\0';
+    if (code != '0' && code != '1')
+      return std::nullopt;
+    out.replace(i, 2, code == '0' ? "~" : "/");
+  }
+  return out;
+}
+
+} // namespace
+
+SchemaNode SchemaNode::member(std::string_view key) const {
+  return {find(key), pointer + "/" + escaped(key)};
+}
+
+SchemaNode SchemaNode::item(size_t index) const {
+  return {&(*value)[index], pointer + "/" + std::to_string(index)};
+}
+
+const ordered_json *SchemaNode::find(std::string_view key) const {
+  if (!value->is_object())
+    return nullptr;
+  auto found = value->find(key);
+  return found == value->end() ? nullptr : &*found;
+}
+
+Status sluice::grammar::checkSchema(const SchemaNode &schema) {
+  if (schema.value->is_boolean())
+    return {};
+  if (!schema.value->is_object())
+    return schema.refuse("a schema is an object or a boolean");
+  for (const auto &item : schema.value->items()) {
+    const std::string &key = item.key();
+    if (!contains(constraints, key) && !contains(combinations, key) &&
+        !contains(annotations, key) && !key.starts_with("x-") &&
+        !isIdle(key, item.value()))
+      return schema.refuse("'", key, "' is not supported");
+  }
+  return {};
+}
+
+bool sluice::grammar::hasConstraints(const SchemaNode &schema) {
+  for (const auto &item : schema.value->items())
+    if (contains(constraints, item.key()))
+      return true;
+  return false;
+}
+
+Expected<SchemaNode>
+sluice::grammar::resolveReference(const SchemaNode &root,
+                                  const SchemaNode &schema) {
+  const auto *text = schema.find("$ref")->get_ptr<const std::string *>();
+  if (!text)
+    return schema.refuse("'$ref' is not a string");
+  std::string_view rest = *text;
+  if (rest != "#" && !rest.starts_with("#/"))
+    return schema.refuse("'$ref' is '", rest,
+                         "', not a pointer into the document (#/...)");
+  rest.remove_prefix(1);
+  SchemaNode at = root;
+  while (!rest.empty()) {
+    rest.remove_prefix(1); // the slash
+    size_t end = std::min(rest.find('/'), rest.size());
+    std::optional<std::string> token = unescaped(rest.substr(0, end));
+    rest.remove_prefix(end);
+    SchemaNode next;
+    if (token && at.value->is_object() && at.find(*token)) {
+      next = at.member(*token);
+    } else if (token && at.value->is_array()) {
+      size_t index = 0;
+      const char *last = token->data() + token->size();
+      auto read = std::from_chars(token->data(), last, index);
+      if (read.ec == std::errc() && read.ptr == last &&
+          index < at.value->size())
+        next = at.item(index);
+    }
+    if (!next.value)
+      return schema.refuse("'$ref' is '", *text, "', which is not there");
+    at = std::move(next);
+  }
+  return at;
+}
+
+Expected<std::optional<uint64_t>>
+sluice::grammar::readCount(const SchemaNode &schema, std::string_view key) {
+  const ordered_json *value = schema.find(key);
+  if (!value)
+    return std::optional<uint64_t>();
+  constexpr double most = 9007199254740992; // 2^53
+  double number = value->is_number() ? value->get<double>() : -1;
+  if (number < 0 || number > most || number != static_cast<uint64_t>(number))
+    return schema.refuse("'", key, "' is not a whole number from 0 to 2^53");
+  return std::optional<uint64_t>(static_cast<uint64_t>(number));
+}
+
+Status sluice::grammar::checkSize(const ordered_json &document) {
+  struct Place {
+    const ordered_json *value;
+    size_t depth;
+  };
+  std::vector<Place> work{{&document, 1}};
+  for (size_t count = 1; !work.empty(); ++count) {
+    Place place = work.back();
+    work.pop_back();
+    if (place.depth > maxDepth)
+      return failure("JSON schema: values lie in more than ", maxDepth,
+                     " others");
+    if (count > maxSchemaValues)
+      return failure("JSON schema: more than ", maxSchemaValues, " values");
+    if (place.value->is_structured())
+      for (const ordered_json &child : *place.value)
+        work.push_back({&child, place.depth + 1});
+  }
+  return {};
+}

@@ -1,0 +1,67 @@
+//===- SchemaDocument.h - a JSON schema's values and places ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A JSON schema's values and their places. Internal to runtime/grammar.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_GRAMMAR_SCHEMADOCUMENT_H
+#define SLUICE_RUNTIME_GRAMMAR_SCHEMADOCUMENT_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice::grammar {
+
+using nlohmann::ordered_json;
+
+/// A value of the document, with its JSON pointer as a URI fragment (`#/a/0`).
+/// The document outlives it.
+struct SchemaNode {
+  const ordered_json *value = nullptr;
+  std::string pointer;
+
+  SchemaNode member(std::string_view key) const;
+  SchemaNode item(size_t index) const;
+  /// The member, or null.
+  const ordered_json *find(std::string_view key) const;
+
+  /// "#/a: " and the parts.
+  template <typename... Parts> Status refuse(const Parts &...parts) const {
+    return failure("JSON schema ", pointer, ": ", parts...);
+  }
+};
+
+/// Errors: it is neither an object nor a boolean, or has a keyword that is not
+/// supported.
+Status checkSchema(const SchemaNode &schema);
+
+/// Whether it has keywords, other than references and combinations of schemas,
+/// that say something about a value.
+bool hasConstraints(const SchemaNode &schema);
+
+/// What `reference`, the $ref of `schema`, refers to in the document. Errors:
+/// it leads out of the document, or nowhere.
+Expected<SchemaNode> resolveReference(const SchemaNode &root,
+                                      const SchemaNode &schema);
+
+/// A member that must be a whole number, not negative; nothing where it is not
+/// there. Errors: it is something else.
+Expected<std::optional<uint64_t>> readCount(const SchemaNode &schema,
+                                            std::string_view key);
+
+/// Errors: the document is deeper or has more values than the limits.
+Status checkSize(const ordered_json &document);
+
+} // namespace sluice::grammar
+
+#endif // SLUICE_RUNTIME_GRAMMAR_SCHEMADOCUMENT_H

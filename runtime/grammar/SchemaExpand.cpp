@@ -1,0 +1,104 @@
+//===- SchemaExpand.cpp - references and combinations of schemas ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// References, allOf, and the choices of anyOf and oneOf.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/GrammarLimits.h"
+#include "runtime/grammar/SchemaCompiler.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+Expected<ExpandedSchema> SchemaCompiler::expand(const Conjunction &schema) {
+  ExpandedSchema out;
+  taken.clear();
+  following.clear();
+  // What is settled comes first: its reference may come again in the rest.
+  for (const SchemaPart &part : schema)
+    if (part.settled && taken.insert(part.node.value).second)
+      out.constraints.push_back(part.node);
+  for (const SchemaPart &part : schema)
+    if (!part.settled)
+      if (Status status = expandNode(part.node, out); !status.ok())
+        return status;
+  return out;
+}
+
+Status SchemaCompiler::expandNode(const SchemaNode &node, ExpandedSchema &out) {
+  if (Status status = checkWork(); !status.ok())
+    return status;
+  if (checked.insert(node.value).second)
+    if (Status status = checkSchema(node); !status.ok())
+      return status;
+  if (node.value->is_boolean()) {
+    out.never |= *node.value == false;
+    return {};
+  }
+  if (std::find(following.begin(), following.end(), node.value) !=
+      following.end())
+    return node.refuse("the schema refers to itself without an end");
+  if (following.size() >= maxDepth)
+    return node.refuse("more than ", maxDepth,
+                       " references and 'allOf' lead "
+                       "to it");
+  if (!taken.insert(node.value).second)
+    return {};
+  following.push_back(node.value);
+  if (node.find("$ref")) {
+    Expected<SchemaNode> target = resolveReference(root, node);
+    if (!target)
+      return target.status();
+    out.followed = true;
+    if (Status status = expandNode(*target, out); !status.ok())
+      return status;
+  }
+  if (hasConstraints(node))
+    out.constraints.push_back(node);
+  for (std::string_view key : {"allOf", "anyOf", "oneOf"}) {
+    const ordered_json *list = node.find(key);
+    if (!list)
+      continue;
+    if (!list->is_array() || list->empty())
+      return node.refuse("'", key, "' is not a list of schemas");
+    SchemaNode member = node.member(key);
+    if (key != "allOf") {
+      out.choices.push_back({std::move(member), key == "oneOf"});
+      continue;
+    }
+    for (size_t i = 0; i < list->size(); ++i)
+      if (Status status = expandNode(member.item(i), out); !status.ok())
+        return status;
+  }
+  following.pop_back();
+  return {};
+}
+
+Expected<std::vector<Conjunction>>
+SchemaCompiler::alternatives(const ExpandedSchema &schema) {
+  constexpr size_t most = 1024;
+  std::vector<Conjunction> ways(1);
+  for (const SchemaNode &node : schema.constraints)
+    ways[0].push_back({node, true});
+  for (const ExpandedSchema::Choice &choice : schema.choices) {
+    size_t count = choice.list.value->size();
+    if (ways.size() * count > most)
+      return choice.list.refuse("more than ", most,
+                                " ways to combine its schemas with others");
+    std::vector<Conjunction> next;
+    for (const Conjunction &way : ways)
+      for (size_t i = 0; i < count; ++i) {
+        next.push_back(way);
+        next.back().push_back({choice.list.item(i), false});
+      }
+    ways = std::move(next);
+  }
+  return ways;
+}

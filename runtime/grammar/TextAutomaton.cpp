@@ -1,0 +1,386 @@
+//===- TextAutomaton.cpp - sets of texts that can be combined -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/TextAutomaton.h"
+
+#include "runtime/grammar/GrammarLimits.h"
+#include "runtime/text/Utf8.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+namespace {
+
+using Edge = TextAutomaton::Edge;
+using State = TextAutomaton::State;
+using Kind = ExpressionTree::Kind;
+
+constexpr uint32_t none = UINT32_MAX;
+
+Status tooLarge() {
+  return failure("its automaton needs more than ", maxTextStates, " states or ",
+                 maxTextEdges, " edges");
+}
+
+/// Makes the states of an automaton from descriptions of them, as they are
+/// reached. `Key` says what a state stands for.
+template <typename Key> class StateMaker {
+public:
+  uint32_t numberOf(const Key &key) {
+    auto [it, fresh] =
+        numbers.try_emplace(key, static_cast<uint32_t>(keys.size()));
+    if (fresh)
+      keys.push_back(&it->first);
+    return it->second;
+  }
+
+  /// Calls `fill(key, state)` for each state, also those that it adds.
+  Expected<TextAutomaton>
+  make(const std::function<void(const Key &, State &)> &fill) {
+    std::vector<State> states;
+    size_t edges = 0;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      State state;
+      fill(*keys[i], state);
+      edges += state.edges.size();
+      states.push_back(std::move(state));
+      if (keys.size() > maxTextStates || edges > maxTextEdges)
+        return tooLarge();
+    }
+    return TextAutomaton(std::move(states));
+  }
+
+private:
+  std::map<Key, uint32_t> numbers;
+  std::vector<const Key *> keys; // keys of a map stay where they are
+};
+
+/// Thompson's construction, then that of subsets.
+class Builder {
+public:
+  explicit Builder(const ExpressionTree &tree) : tree(tree) {}
+
+  Expected<TextAutomaton> run(ExpressionId root) {
+    uint32_t start = addNode(), end = addNode();
+    add(root, start, end);
+    if (full())
+      return tooLarge();
+    StateMaker<std::vector<uint32_t>> maker;
+    seen.assign(nodes.size(), 0);
+    maker.numberOf(closure({start}));
+    Expected<TextAutomaton> made =
+        maker.make([&](const std::vector<uint32_t> &set, State &state) {
+          state.accepting = std::binary_search(set.begin(), set.end(), end);
+          if (work <= maxSetMembers)
+            addEdges(set, state, maker);
+        });
+    return work > maxSetMembers ? tooLarge() : made;
+  }
+
+private:
+  struct Node {
+    std::vector<uint32_t> free; // reached without a character
+    const CodePointSet *set = nullptr;
+    uint32_t target = 0; // by a character of `set`
+  };
+
+  bool full() const { return nodes.size() > maxTextEdges; }
+
+  uint32_t addNode() {
+    nodes.emplace_back();
+    return static_cast<uint32_t>(nodes.size() - 1);
+  }
+
+  void read(uint32_t from, const CodePointSet &set, uint32_t to) {
+    uint32_t node = addNode();
+    nodes[from].free.push_back(node);
+    nodes[node].set = &set;
+    nodes[node].target = to;
+  }
+
+  void add(ExpressionId id, uint32_t from, uint32_t to) {
+    if (full())
+      return;
+    const ExpressionTree::Node &node = tree[id];
+    switch (node.kind) {
+    case Kind::Characters:
+      return read(from, node.set, to);
+    case Kind::Literal:
+      for (char32_t character : node.text) {
+        const CodePointSet &set =
+            single
+                .try_emplace(character, CodePointSet({{character, character}}))
+                .first->second;
+        uint32_t next = addNode();
+        read(from, set, next);
+        from = next;
+      }
+      nodes[from].free.push_back(to);
+      return;
+    case Kind::Sequence:
+      for (ExpressionId part : node.parts) {
+        uint32_t next = addNode();
+        add(part, from, next);
+        from = next;
+      }
+      nodes[from].free.push_back(to);
+      return;
+    case Kind::Choice:
+      for (ExpressionId part : node.parts)
+        add(part, from, to);
+      return;
+    case Kind::Repeat:
+      return addRepeat(node, from, to);
+    case Kind::Reference:
+      assert(false && "a pattern has no rules");
+    }
+  }
+
+  void addRepeat(const ExpressionTree::Node &node, uint32_t from, uint32_t to) {
+    for (uint32_t i = 0; i < node.least && !full(); ++i) {
+      uint32_t next = addNode();
+      add(node.parts[0], from, next);
+      from = next;
+    }
+    if (node.most == ExpressionTree::unbounded) {
+      uint32_t loop = addNode(), again = addNode();
+      nodes[from].free.push_back(loop);
+      add(node.parts[0], loop, again);
+      nodes[again].free.push_back(loop);
+      from = loop;
+    } else {
+      for (uint32_t i = node.least; i < node.most && !full(); ++i) {
+        uint32_t next = addNode();
+        nodes[from].free.push_back(to);
+        add(node.parts[0], from, next);
+        from = next;
+      }
+    }
+    nodes[from].free.push_back(to);
+  }
+
+  /// What is reached from `seeds` without a character; only nodes that read
+  /// one, and the end, which is node 1.
+  std::vector<uint32_t> closure(std::vector<uint32_t> seeds) {
+    ++round;
+    std::vector<uint32_t> reached;
+    while (!seeds.empty()) {
+      uint32_t node = seeds.back();
+      seeds.pop_back();
+      if (seen[node] == round)
+        continue;
+      seen[node] = round;
+      ++work;
+      if (nodes[node].set || node == 1)
+        reached.push_back(node);
+      seeds.insert(seeds.end(), nodes[node].free.begin(),
+                   nodes[node].free.end());
+    }
+    std::sort(reached.begin(), reached.end());
+    return reached;
+  }
+
+  void addEdges(const std::vector<uint32_t> &set, State &state,
+                StateMaker<std::vector<uint32_t>> &maker) {
+    std::vector<uint32_t> bounds;
+    for (uint32_t node : set)
+      if (nodes[node].set)
+        for (CodePointSet::Range range : nodes[node].set->ranges()) {
+          bounds.push_back(range.low);
+          bounds.push_back(range.high + 1);
+        }
+    std::sort(bounds.begin(), bounds.end());
+    bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+    for (size_t i = 0; i + 1 < bounds.size(); ++i) {
+      std::vector<uint32_t> targets;
+      for (uint32_t node : set)
+        if (nodes[node].set && nodes[node].set->contains(bounds[i]))
+          targets.push_back(nodes[node].target);
+      work += set.size();
+      if (targets.empty())
+        continue;
+      uint32_t target = maker.numberOf(closure(std::move(targets)));
+      if (!state.edges.empty() && state.edges.back().target == target &&
+          state.edges.back().high + 1 == bounds[i])
+        state.edges.back().high = bounds[i + 1] - 1;
+      else
+        state.edges.push_back({bounds[i], bounds[i + 1] - 1, target});
+    }
+  }
+
+  const ExpressionTree &tree;
+  std::vector<Node> nodes;
+  std::map<uint32_t, CodePointSet> single;
+  std::vector<uint32_t> seen;
+  uint32_t round = 0;
+  size_t work = 0;
+};
+
+/// The edge of a state that takes a character, or null.
+const Edge *findEdge(const State &state, uint32_t character) {
+  auto after = std::upper_bound(
+      state.edges.begin(), state.edges.end(), character,
+      [](uint32_t value, const Edge &edge) { return value < edge.low; });
+  if (after == state.edges.begin() || std::prev(after)->high < character)
+    return nullptr;
+  return &*std::prev(after);
+}
+
+/// Runs both at once. With `inBoth` a text must be in both, else in `a` alone.
+Expected<TextAutomaton> product(const TextAutomaton &a, const TextAutomaton &b,
+                                bool inBoth) {
+  if (a.empty())
+    return a;
+  using Pair = std::pair<uint32_t, uint32_t>; // of b's states, or none
+  StateMaker<Pair> maker;
+  maker.numberOf({0, b.empty() ? none : 0});
+  return maker.make([&](const Pair &pair, State &state) {
+    const State &left = a.states()[pair.first];
+    const State *right =
+        pair.second == none ? nullptr : &b.states()[pair.second];
+    bool inRight = right && right->accepting;
+    state.accepting = left.accepting && inRight == inBoth;
+    for (const Edge &edge : left.edges)
+      for (uint32_t low = edge.low; low <= edge.high;) {
+        // The part of the edge that one of b's edges, or the gap before the
+        // next one, covers.
+        const Edge *other = right ? findEdge(*right, low) : nullptr;
+        uint32_t high = edge.high, second = none;
+        if (other) {
+          high = std::min(high, other->high);
+          second = other->target;
+        } else if (right) {
+          auto next = std::upper_bound(
+              right->edges.begin(), right->edges.end(), low,
+              [](uint32_t value, const Edge &e) { return value < e.low; });
+          if (next != right->edges.end())
+            high = std::min(high, next->low - 1);
+        }
+        if (other || !inBoth)
+          state.edges.push_back(
+              {low, high, maker.numberOf({edge.target, second})});
+        low = high + 1;
+      }
+  });
+}
+
+} // namespace
+
+TextAutomaton::TextAutomaton(std::vector<State> states) {
+  std::vector<std::vector<uint32_t>> sources(states.size());
+  std::vector<uint32_t> work;
+  std::vector<bool> alive(states.size());
+  for (uint32_t i = 0; i < states.size(); ++i) {
+    for (const Edge &edge : states[i].edges)
+      sources[edge.target].push_back(i);
+    if (states[i].accepting) {
+      alive[i] = true;
+      work.push_back(i);
+    }
+  }
+  while (!work.empty()) {
+    uint32_t state = work.back();
+    work.pop_back();
+    for (uint32_t source : sources[state])
+      if (!alive[source]) {
+        alive[source] = true;
+        work.push_back(source);
+      }
+  }
+  if (states.empty() || !alive[0])
+    return;
+  std::vector<uint32_t> number(states.size(), none);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < states.size(); ++i)
+    if (alive[i])
+      number[i] = count++;
+  for (uint32_t i = 0; i < states.size(); ++i) {
+    if (!alive[i])
+      continue;
+    State &state = stateList.emplace_back();
+    state.accepting = states[i].accepting;
+    for (const Edge &edge : states[i].edges)
+      if (alive[edge.target])
+        state.edges.push_back({edge.low, edge.high, number[edge.target]});
+  }
+}
+
+TextAutomaton TextAutomaton::all() {
+  State state{.edges = {}, .accepting = true};
+  CodePointSet all = CodePointSet::all();
+  for (CodePointSet::Range range : all.ranges())
+    state.edges.push_back({range.low, range.high, 0});
+  return TextAutomaton(std::vector<State>{std::move(state)});
+}
+
+Expected<TextAutomaton>
+TextAutomaton::of(const std::vector<std::string> &texts) {
+  ExpressionTree tree;
+  std::vector<ExpressionId> literals;
+  for (const std::string &text : texts) {
+    std::u32string characters;
+    for (size_t at = 0; at < text.size();)
+      characters.push_back(text::nextCodePoint(text, at));
+    literals.push_back(tree.literal(std::move(characters)));
+  }
+  return fromExpression(tree, tree.choice(std::move(literals)));
+}
+
+Expected<TextAutomaton>
+TextAutomaton::fromExpression(const ExpressionTree &tree, ExpressionId root) {
+  return Builder(tree).run(root);
+}
+
+Expected<TextAutomaton> TextAutomaton::intersection(const TextAutomaton &a,
+                                                    const TextAutomaton &b) {
+  return product(a, b, true);
+}
+
+Expected<TextAutomaton> TextAutomaton::difference(const TextAutomaton &a,
+                                                  const TextAutomaton &b) {
+  return product(a, b, false);
+}
+
+Expected<TextAutomaton>
+TextAutomaton::withLength(uint64_t least, std::optional<uint64_t> most) const {
+  if (empty())
+    return *this;
+  using Place = std::pair<uint32_t, uint64_t>; // a state, characters so far
+  StateMaker<Place> maker;
+  maker.numberOf({0, 0});
+  return maker.make([&](const Place &place, State &state) {
+    auto [from, length] = place;
+    state.accepting = stateList[from].accepting && length >= least;
+    if (most && length >= *most) {
+      state.accepting &= length <= *most;
+      return;
+    }
+    // Without an upper bound only the lower one is counted up to.
+    uint64_t next = most || length < least ? length + 1 : length;
+    for (const Edge &edge : stateList[from].edges)
+      state.edges.push_back(
+          {edge.low, edge.high, maker.numberOf({edge.target, next})});
+  });
+}
+
+bool TextAutomaton::contains(std::string_view text) const {
+  if (empty())
+    return false;
+  uint32_t state = 0;
+  for (size_t at = 0; at < text.size();) {
+    const Edge *edge =
+        findEdge(stateList[state], text::nextCodePoint(text, at));
+    if (!edge)
+      return false;
+    state = edge->target;
+  }
+  return stateList[state].accepting;
+}

@@ -1,0 +1,80 @@
+//===- TextAutomaton.h - sets of texts that can be combined ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Deterministic automata over characters: what patterns, formats, lengths and
+// ranges of numbers become, because those can be combined. Internal to
+// runtime/grammar.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_GRAMMAR_TEXTAUTOMATON_H
+#define SLUICE_RUNTIME_GRAMMAR_TEXTAUTOMATON_H
+
+#include "runtime/base/Status.h"
+#include "runtime/grammar/Expression.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::grammar {
+
+/// A set of texts. From every state an accepting one can be reached; without
+/// states the set is empty. Thread-compatible.
+class TextAutomaton {
+public:
+  struct Edge {
+    uint32_t low; ///< code points
+    uint32_t high;
+    uint32_t target;
+  };
+  struct State {
+    std::vector<Edge> edges; ///< sorted, disjoint
+    bool accepting = false;
+  };
+
+  /// No text.
+  TextAutomaton() = default;
+  /// State 0 is the start. States that lead nowhere are left out.
+  explicit TextAutomaton(std::vector<State> states);
+
+  /// Every text.
+  static TextAutomaton all();
+
+  /// Just these, valid UTF-8. Errors: as below.
+  static Expected<TextAutomaton> of(const std::vector<std::string> &texts);
+
+  /// The texts of an expression without references. Errors here and below:
+  /// more states or edges than an automaton may have.
+  static Expected<TextAutomaton> fromExpression(const ExpressionTree &tree,
+                                                ExpressionId root);
+
+  /// The texts that are in both.
+  static Expected<TextAutomaton> intersection(const TextAutomaton &a,
+                                              const TextAutomaton &b);
+  /// The texts of `a` that are not in `b`.
+  static Expected<TextAutomaton> difference(const TextAutomaton &a,
+                                            const TextAutomaton &b);
+  /// The texts of `least` to `most` characters; without `most` any number.
+  Expected<TextAutomaton> withLength(uint64_t least,
+                                     std::optional<uint64_t> most) const;
+
+  /// Whether `text`, valid UTF-8, is in the set.
+  bool contains(std::string_view text) const;
+
+  bool empty() const { return stateList.empty(); }
+  const std::vector<State> &states() const { return stateList; }
+
+private:
+  std::vector<State> stateList;
+};
+
+} // namespace sluice::grammar
+
+#endif // SLUICE_RUNTIME_GRAMMAR_TEXTAUTOMATON_H

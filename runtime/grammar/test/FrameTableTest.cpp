@@ -1,0 +1,90 @@
+//===- FrameTableTest.cpp - the stack of a match --------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/FrameTable.h"
+
+#include <gtest/gtest.h>
+
+using namespace sluice::grammar;
+
+namespace {
+
+constexpr uint32_t none = FrameTable::none;
+using Edges = std::vector<FrameTable::Edge>;
+
+/// Adds a frame, which refers to its parents, and a reference to it.
+uint32_t add(FrameTable &table, const Edges &edges, uint32_t depth = 0) {
+  uint64_t hash = FrameTable::hashOf(edges);
+  EXPECT_EQ(table.find(edges, hash), none);
+  uint32_t frame = table.insert(edges, hash, depth);
+  for (FrameTable::Edge edge : edges)
+    if (edge.parent != none)
+      table.addReference(edge.parent);
+  table.addReference(frame);
+  EXPECT_EQ(table.find(edges, hash), frame);
+  return frame;
+}
+
+TEST(FrameTableTest, FindsFramesByWhatTheyHold) {
+  FrameTable table;
+  uint32_t base = add(table, {{1, none}});
+  uint32_t one = add(table, {{2, base}}, 1);
+  uint32_t both = add(table, {{2, base}, {3, base}}, 1);
+  EXPECT_EQ(table.size(), 3u);
+  EXPECT_NE(one, both);
+  Edges other{{3, base}};
+  EXPECT_EQ(table.find(other, FrameTable::hashOf(other)), none);
+  EXPECT_EQ(table.slot(both).edge, (FrameTable::Edge{2, base}));
+  uint32_t second = table.slot(both).next;
+  EXPECT_EQ(table.slot(second).edge, (FrameTable::Edge{3, base}));
+  EXPECT_EQ(table.slot(second).next, none);
+  EXPECT_EQ(table.slot(both).depth, 1u);
+}
+
+TEST(FrameTableTest, AFrameGoesWithItsLastReference) {
+  FrameTable table;
+  uint32_t base = add(table, {{1, none}});
+  uint32_t top = add(table, {{2, base}, {3, base}});
+  table.release(base); // the one above holds it
+  EXPECT_EQ(table.size(), 2u);
+  table.addReference(top);
+  table.release(top);
+  EXPECT_EQ(table.size(), 2u);
+  table.release(top);
+  EXPECT_EQ(table.size(), 0u);
+  Edges edges{{1, none}};
+  EXPECT_EQ(table.find(edges, FrameTable::hashOf(edges)), none);
+}
+
+TEST(FrameTableTest, ReusesSlotsAndSurvivesGrowth) {
+  FrameTable table;
+  for (int round = 0; round < 3; ++round) {
+    uint32_t top = add(table, {{0, none}});
+    uint32_t highest = 0;
+    for (uint32_t i = 1; i < 100000; ++i) {
+      uint32_t next = add(table, {{i, top}}, i);
+      table.release(top); // held by the one above
+      top = next;
+      highest = std::max(highest, top);
+    }
+    EXPECT_EQ(table.size(), 100000u);
+    EXPECT_LT(highest, 100000u);
+    table.release(top); // all of them, without recursion
+    EXPECT_EQ(table.size(), 0u);
+  }
+}
+
+TEST(FrameTableTest, ClearForgetsEverything) {
+  FrameTable table;
+  add(table, {{1, none}});
+  table.clear();
+  EXPECT_EQ(table.size(), 0u);
+  add(table, {{1, none}});
+  EXPECT_EQ(table.size(), 1u);
+}
+
+} // namespace

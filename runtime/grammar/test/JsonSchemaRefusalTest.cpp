@@ -1,0 +1,234 @@
+//===- JsonSchemaRefusalTest.cpp - what is refused in schemas -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/Grammar.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace sluice;
+using namespace sluice::grammar;
+using nlohmann::ordered_json;
+
+namespace {
+
+std::string errorOf(std::string_view schema) {
+  ordered_json parsed = ordered_json::parse(schema, nullptr, false);
+  EXPECT_FALSE(parsed.is_discarded()) << schema;
+  Expected<Grammar> grammar = Grammar::fromJsonSchema(parsed);
+  return grammar ? "" : grammar.status().message();
+}
+
+TEST(JsonSchemaRefusalTest, UnsupportedKeywordsByNameAndPlace) {
+  for (std::string key :
+       {"not", "if", "then", "else", "contains", "minContains",
+        "dependentRequired", "dependentSchemas", "$dynamicRef", "$recursiveRef",
+        "nullable", "minLenght"})
+    EXPECT_EQ(errorOf(R"({"properties": {"a b": {")" + key + "\": {}}}}"),
+              "JSON schema #/properties/a b: '" + key + "' is not supported");
+  EXPECT_EQ(errorOf(R"({"uniqueItems": true})"),
+            "JSON schema #: 'uniqueItems' is not supported");
+  EXPECT_EQ(errorOf(R"({"unevaluatedItems": {"type": "null"}})"),
+            "JSON schema #: 'unevaluatedItems' is not supported");
+  EXPECT_EQ(errorOf(R"({"items": {"anyOf": [{}, {"not": {}}]}})"),
+            "JSON schema #/items/anyOf/1: 'not' is not supported");
+  EXPECT_EQ(
+      errorOf(R"({"$defs": {"a/b": {"not": {}}}, "$ref": "#/$defs/a~1b"})"),
+      "JSON schema #/$defs/a~1b: 'not' is not supported");
+  // What nothing refers to is not looked at.
+  EXPECT_EQ(errorOf(R"({"$defs": {"a": {"not": {}}}})"), "");
+  EXPECT_EQ(errorOf(R"({"format": "regex"})"),
+            "JSON schema #: the format 'regex' is not supported");
+  EXPECT_EQ(errorOf(R"x({"pattern": "a(?=b)"})x"),
+            "JSON schema #: 'pattern': at byte 1: a look-ahead is not "
+            "supported");
+  EXPECT_EQ(errorOf(R"({"patternProperties": {"\\b": {}}})"),
+            "JSON schema #/patternProperties: the pattern '\\b': at byte 0: a "
+            "word boundary is not supported");
+  EXPECT_EQ(errorOf(R"({"type": "number", "multipleOf": 0.123456})"),
+            "JSON schema #: the bounds of the number: multiples of a number of "
+            "more than 4 digits are not supported");
+  EXPECT_EQ(errorOf(R"({"enum": [{"a": 1}], "properties": {"a": {}}})"),
+            "JSON schema #: 'enum' or 'const' with objects or arrays, beside "
+            "keywords that look into them, is not supported");
+  EXPECT_EQ(errorOf(R"({"type": "object",
+                        "propertyNames": {"anyOf": [{"const": "a"}]}})"),
+            "JSON schema #/propertyNames: 'anyOf' and 'oneOf' are not "
+            "supported for names");
+}
+
+TEST(JsonSchemaRefusalTest, ValuesOfTheWrongKind) {
+  EXPECT_EQ(errorOf("3"), "JSON schema #: a schema is an object or a boolean");
+  EXPECT_EQ(errorOf(R"({"items": "x"})"),
+            "JSON schema #/items: a schema is an object or a boolean");
+  EXPECT_EQ(errorOf(R"({"type": "int"})"),
+            "JSON schema #: 'type' is \"int\", which is no type");
+  EXPECT_EQ(errorOf(R"({"type": ["string", 3]})"),
+            "JSON schema #: 'type' is 3, which is no type");
+  EXPECT_EQ(errorOf(R"({"enum": []})"),
+            "JSON schema #: 'enum' is not a list of values");
+  EXPECT_EQ(errorOf(R"({"properties": []})"),
+            "JSON schema #: 'properties' is not an object");
+  EXPECT_EQ(errorOf(R"({"patternProperties": 1})"),
+            "JSON schema #: 'patternProperties' is not an object");
+  EXPECT_EQ(errorOf(R"({"required": true})"),
+            "JSON schema #: 'required' is not a list of names");
+  EXPECT_EQ(errorOf(R"({"required": [1]})"),
+            "JSON schema #: 'required' is not a list of names");
+  EXPECT_EQ(errorOf(R"({"prefixItems": {}})"),
+            "JSON schema #: 'prefixItems' is not a list of schemas");
+  EXPECT_EQ(errorOf(R"({"items": [], "prefixItems": []})"),
+            "JSON schema #: 'items' is a list beside 'prefixItems'");
+  EXPECT_EQ(errorOf(R"({"additionalItems": {}})"),
+            "JSON schema #: 'additionalItems' without 'items' is not "
+            "supported");
+  for (std::string key : {"allOf", "anyOf", "oneOf"})
+    EXPECT_EQ(errorOf("{\"" + key + "\": []}"),
+              "JSON schema #: '" + key + "' is not a list of schemas");
+  for (std::string key : {"minLength", "maxLength"})
+    for (std::string value : {"-1", "1.5", "\"1\"", "1e300"})
+      EXPECT_EQ(errorOf("{\"" + key + "\": " + value + "}"),
+                "JSON schema #: '" + key +
+                    "' is not a whole number from 0 to 2^53");
+  for (std::string key : {"minItems", "maxItems"})
+    EXPECT_EQ(errorOf("{\"" + key + "\": null}"),
+              "JSON schema #: '" + key +
+                  "' is not a whole number from 0 to 2^53");
+  for (std::string key : {"minProperties", "maxProperties"})
+    EXPECT_EQ(errorOf("{\"" + key + "\": []}"),
+              "JSON schema #: '" + key +
+                  "' is not a whole number from 0 to 2^53");
+  for (std::string key : {"minimum", "maximum", "multipleOf"})
+    EXPECT_EQ(errorOf("{\"" + key + "\": \"1\"}"),
+              "JSON schema #: '" + key + "' is not a number");
+  EXPECT_EQ(errorOf(R"({"multipleOf": 0})"),
+            "JSON schema #: 'multipleOf' is not greater than zero");
+  EXPECT_EQ(errorOf(R"({"minimum": 1e100})"),
+            "JSON schema #: 'minimum' is a number of more than 40 digits "
+            "before or behind the point");
+  EXPECT_EQ(errorOf(R"({"pattern": 1})"),
+            "JSON schema #: 'pattern' is not a string");
+  EXPECT_EQ(errorOf(R"({"format": 1})"),
+            "JSON schema #: 'format' is not a string");
+}
+
+TEST(JsonSchemaRefusalTest, References) {
+  EXPECT_EQ(errorOf(R"({"$ref": 1})"), "JSON schema #: '$ref' is not a string");
+  for (std::string ref : {"https://example.org/x", "other.json#/a", "#name"})
+    EXPECT_EQ(errorOf("{\"$ref\": \"" + ref + "\"}"),
+              "JSON schema #: '$ref' is '" + ref +
+                  "', not a pointer into the document (#/...)");
+  for (std::string ref : {"#/$defs/x", "#/", "#/prefixItems/1",
+                          "#/prefixItems/00x", "#/a%2", "#/a~2"})
+    EXPECT_EQ(errorOf("{\"prefixItems\": [{}], \"$ref\": \"" + ref + "\"}"),
+              "JSON schema #: '$ref' is '" + ref + "', which is not there");
+  EXPECT_EQ(errorOf(R"({"$ref": "#"})"),
+            "JSON schema #: the schema refers to itself without an end");
+  EXPECT_EQ(errorOf(R"({"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]},
+                                  "b": {"$ref": "#/$defs/a"}},
+                        "$ref": "#/$defs/a"})"),
+            "JSON schema #/$defs/a: the schema refers to itself without an "
+            "end");
+  EXPECT_EQ(errorOf(R"({"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"},
+                                                  {"type": "null"}]}},
+                        "$ref": "#/$defs/a"})"),
+            "JSON schema: rule '#/$defs/a/anyOf' is left-recursive, it can "
+            "begin with itself: #/$defs/a/anyOf -> #/$defs/a/anyOf");
+}
+
+TEST(JsonSchemaRefusalTest, SchemasThatNothingMatches) {
+  std::string nothing = "JSON schema: the grammar matches no text: '#' has no "
+                        "end that can be reached";
+  for (std::string schema :
+       {"false", R"({"type": "string", "minLength": 3, "maxLength": 2})",
+        R"({"type": "integer", "minimum": 3, "maximum": 2})",
+        R"({"enum": ["a"], "type": "integer"})",
+        R"({"type": "integer", "allOf": [{"type": "string"}]})",
+        R"({"properties": {"a": false}, "required": ["a"]})",
+        R"({"items": false, "minItems": 1})",
+        R"({"items": {}, "minItems": 3, "maxItems": 2})",
+        R"({"properties": {"a": {}}, "additionalProperties": false,
+            "required": ["b"]})",
+        R"({"type": "object", "minProperties": 3, "maxProperties": 2})",
+        R"({"properties": {"A": {}}, "required": ["A"],
+            "propertyNames": {"pattern": "^[a-z]$"}})",
+        R"({"type": "string", "pattern": "^a$", "minLength": 2})"})
+    EXPECT_EQ(errorOf(schema), nothing) << schema;
+  // An object that must hold itself has no end.
+  EXPECT_NE(errorOf(R"({"properties": {"a": {"$ref": "#"}},
+                        "required": ["a"]})"),
+            "");
+}
+
+TEST(JsonSchemaRefusalTest, OneOfThatMayMatchTwice) {
+  auto expected = [](int i, int j) {
+    return "JSON schema #/oneOf: a value may match both " + std::to_string(i) +
+           " and " + std::to_string(j) +
+           ", and 'oneOf' allows only one; use 'anyOf', or a required property "
+           "with different constants";
+  };
+  EXPECT_EQ(errorOf(R"({"oneOf": [{"type": "number"}, {"type": "integer"}]})"),
+            expected(0, 1));
+  EXPECT_EQ(errorOf(R"({"oneOf": [{"type": "null"}, {"minLength": 1},
+                                  {"maxLength": 5}]})"),
+            expected(0, 1)); // a schema without a type matches null
+  EXPECT_EQ(errorOf(R"({"oneOf": [{"const": 1}, {"enum": [1, 2]}]})"),
+            expected(0, 1));
+  EXPECT_EQ(errorOf(R"({"oneOf": [
+              {"properties": {"a": {}}, "required": ["a"]},
+              {"properties": {"a": {}, "b": {}}, "required": ["a", "b"]}]})"),
+            expected(1, 0)); // what has a and b matches the first as well
+  EXPECT_EQ(errorOf(R"({"properties": {"a": {}, "b": {}},
+              "oneOf": [{"required": ["a"]}, {"required": ["b"]}]})"),
+            expected(0, 1));
+  EXPECT_EQ(errorOf(R"({"oneOf": [{"type": "null"}, {"type": "integer"}],
+                        "anyOf": [{"type": "null"}, {"type": "integer"}]})"),
+            "JSON schema #/anyOf: 'oneOf' beside another 'oneOf' or 'anyOf' "
+            "for the same value is not supported");
+}
+
+TEST(JsonSchemaRefusalTest, Limits) {
+  std::string deep;
+  for (int i = 0; i < 200; ++i)
+    deep += "{\"items\":";
+  EXPECT_EQ(errorOf(deep + "true" + std::string(200, '}')),
+            "JSON schema: values lie in more than 128 others");
+  std::string many = "{\"enum\": [0";
+  for (int i = 1; i < 300000; ++i)
+    many += "," + std::to_string(i);
+  EXPECT_EQ(errorOf(many + "]}"), "JSON schema: more than 262144 values");
+  EXPECT_EQ(errorOf(R"({"items": {}, "maxItems": 1000000})"),
+            "JSON schema #: more than 65536 items in 'minItems' or 'maxItems'");
+  EXPECT_EQ(errorOf(R"({"type": "object", "minProperties": 100000})"),
+            "JSON schema #: 'minProperties' and 'maxProperties' this large are "
+            "not supported");
+  EXPECT_EQ(errorOf(R"({"type": "string", "maxLength": 9007199254740992})"),
+            "JSON schema #: a length of more than 4294967294 is not supported");
+  EXPECT_EQ(errorOf(R"({"pattern": "^(ab)*$", "minLength": 40000})"),
+            "JSON schema #: 'pattern' or 'format' with a length: its automaton "
+            "needs more than 32768 states or 524288 edges");
+  // 2^20 ways to choose.
+  std::string choice = R"({"anyOf": [{"minLength": 1}, {"maxLength": 9}]})";
+  std::string all = choice;
+  for (int i = 1; i < 20; ++i)
+    all += "," + choice;
+  EXPECT_NE(errorOf("{\"allOf\": [" + all + "]}")
+                .find("more than 1024 ways to combine"),
+            std::string::npos);
+  // Definitions that double at each level.
+  std::string doubling = R"({"$defs": {"d0": {"const": 1})";
+  for (int i = 1; i < 60; ++i) {
+    std::string below =
+        "{\"allOf\": [{\"$ref\": \"#/$defs/d" + std::to_string(i - 1) + "\"}]}";
+    doubling += ",\"d" + std::to_string(i) +
+                "\": {\"properties\": {\"a\": " + below + ", \"b\": " + below +
+                "}}";
+  }
+  EXPECT_EQ(errorOf(doubling + "}, \"$ref\": \"#/$defs/d59\"}"), "");
+}
+
+} // namespace

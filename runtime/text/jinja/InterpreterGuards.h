@@ -1,0 +1,54 @@
+//===- InterpreterGuards.h - what the interpreter undoes on its way out -===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_TEXT_JINJA_INTERPRETERGUARDS_H
+#define SLUICE_RUNTIME_TEXT_JINJA_INTERPRETERGUARDS_H
+
+#include "runtime/text/jinja/Interpreter.h"
+
+#include <utility>
+
+namespace sluice::text::jinja {
+
+class Interpreter::DepthGuard {
+public:
+  DepthGuard(Interpreter &interpreter, Position at) : depth(interpreter.depth) {
+    // A template without macros stays below: it is the recursion of macros
+    // that this bounds, and with it the stack.
+    if (depth >= maxDepth)
+      failAt(at, "macros call each other too deep");
+    ++depth;
+  }
+  ~DepthGuard() { --depth; }
+  DepthGuard(const DepthGuard &) = delete;
+  DepthGuard &operator=(const DepthGuard &) = delete;
+
+private:
+  static constexpr uint32_t maxDepth = 1000;
+  uint32_t &depth;
+};
+
+class Interpreter::Capture {
+public:
+  explicit Capture(Interpreter &interpreter)
+      : interpreter(interpreter), outer(std::exchange(interpreter.out, &text)) {
+  }
+  ~Capture() { interpreter.out = outer; }
+  Capture(const Capture &) = delete;
+  Capture &operator=(const Capture &) = delete;
+
+  std::string take() { return std::move(text); }
+
+private:
+  Interpreter &interpreter;
+  std::string text;
+  std::string *outer;
+};
+
+} // namespace sluice::text::jinja
+
+#endif // SLUICE_RUNTIME_TEXT_JINJA_INTERPRETERGUARDS_H

@@ -1,0 +1,85 @@
+//===- Loop.cpp - the variable loop -------------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/text/jinja/Loop.h"
+
+#include <algorithm>
+#include <iterator>
+
+using namespace sluice::text::jinja;
+
+static constexpr std::string_view attributes[] = {
+    "index", "index0", "revindex", "revindex0", "first",
+    "last",  "length", "previtem", "nextitem",
+};
+
+bool Loop::hasAttribute(std::string_view name) {
+  return std::find(std::begin(attributes), std::end(attributes), name) !=
+         std::end(attributes);
+}
+
+void Loop::lookAhead(size_t count) {
+  while (ahead.size() < count && nextItem < items->items.size()) {
+    const Value &candidate = items->items[nextItem++];
+    if (!accepts || accepts(candidate))
+      ahead.push_back(candidate);
+  }
+}
+
+bool Loop::advance() {
+  lookAhead(1);
+  if (ahead.empty())
+    return false;
+  if (visited > 0)
+    previous = std::move(item);
+  item = std::move(ahead.front());
+  ahead.pop_front();
+  ++visited;
+  return true;
+}
+
+void Loop::finish() {
+  accepts = nullptr;
+  items = std::make_shared<const List>();
+  nextItem = 0;
+  ahead.clear();
+  item = Value();
+  previous = Value::undefined("the loop has ended");
+}
+
+size_t Loop::length() {
+  lookAhead(SIZE_MAX);
+  return visited + ahead.size();
+}
+
+Value Loop::attribute(Runtime &runtime, std::string_view name) {
+  auto integer = [](size_t value) {
+    return Value::integer(static_cast<Integer>(value));
+  };
+  if (name == "index")
+    return integer(visited);
+  if (name == "index0")
+    return integer(visited - 1);
+  if (name == "first")
+    return Value::boolean(visited == 1);
+  if (name == "previtem")
+    return previous;
+  if (name == "length")
+    return integer(length());
+  if (name == "revindex")
+    return integer(length() - visited + 1);
+  if (name == "revindex0")
+    return integer(length() - visited);
+  if (name == "last" || name == "nextitem") {
+    lookAhead(1);
+    if (name == "last")
+      return Value::boolean(ahead.empty());
+    return ahead.empty() ? Value::undefined("there is no next item")
+                         : ahead.front();
+  }
+  return {};
+}

@@ -1,0 +1,136 @@
+//===- Parser.h - makes the tree of a template --------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A parser by recursive descent, for Jinja2's grammar. What the grammar has
+// and the library has not is refused here, by name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_TEXT_JINJA_PARSER_H
+#define SLUICE_RUNTIME_TEXT_JINJA_PARSER_H
+
+#include "runtime/text/jinja/Ast.h"
+#include "runtime/text/jinja/Lexer.h"
+
+#include <initializer_list>
+#include <set>
+
+namespace sluice::text::jinja {
+
+class Parser {
+public:
+  explicit Parser(std::vector<Token> tokens) : tokens(std::move(tokens)) {}
+
+  /// Throws TemplateError.
+  Template run();
+
+private:
+  // Tokens.
+  const Token &current() const { return tokens[next]; }
+  const Token &following() const {
+    return tokens[next + 1 < tokens.size() ? next + 1 : next];
+  }
+  Token take();
+  bool isOperator(std::string_view text) const;
+  bool isName(std::string_view text) const;
+  bool skipOperator(std::string_view text);
+  bool skipName(std::string_view text);
+  void expectOperator(std::string_view text);
+  void expectName(std::string_view text);
+  void expect(Token::Kind kind, std::string_view what);
+  std::string takeName(std::string_view what);
+  [[noreturn]] void refuseToken(std::string_view expected) const;
+  Symbol symbol(std::string_view name);
+
+  // Statements (Parser.cpp).
+  Body parseBody(std::initializer_list<std::string_view> ends);
+  Body parseBlock(Position start, std::string_view name,
+                  std::initializer_list<std::string_view> ends);
+  Body parseScope(Position start, std::string_view name, std::string_view end);
+  Statement parseStatement();
+  Statement parseIf(Position at);
+  Statement parseFor(Position at);
+  Statement parseSet(Position at);
+  Statement parseMacro(Position at);
+  Statement parseCallBlock(Position at);
+  Statement parseFilterBlock(Position at);
+  Statement parseLoopControl(Position at, bool isBreak);
+  std::vector<Parameter> parseParameters();
+  Target parseTarget(bool ofSet);
+  Symbol takeAssigned();
+  void checkUnknownNames() const;
+
+  // Expressions (ExpressionParser.cpp).
+  ExpressionPtr parseExpression();
+  ExpressionPtr parseTuple(bool withConditional, bool inParentheses = false);
+  ExpressionPtr parseOr();
+  ExpressionPtr parseAnd();
+  ExpressionPtr parseNot();
+  ExpressionPtr parseComparison();
+  ExpressionPtr parseSum();
+  ExpressionPtr parseConcatenation();
+  ExpressionPtr parseProduct();
+  ExpressionPtr parseUnary(bool withFilters);
+  ExpressionPtr parsePrimary();
+  ExpressionPtr parseNumber();
+  ExpressionPtr parseVariable();
+  ExpressionPtr parseList();
+  ExpressionPtr parseDict();
+  ExpressionPtr parsePostfix(ExpressionPtr object);
+  ExpressionPtr parseAttribute(ExpressionPtr object);
+  ExpressionPtr parseSubscript(ExpressionPtr object);
+  ExpressionPtr parseFilters(ExpressionPtr value);
+
+  /// Counts how deep the parser is in one of its two kinds of recursion.
+  class DepthGuard;
+
+  // Calls (CallParser.cpp).
+  ExpressionPtr parseCall(ExpressionPtr callee);
+  ExpressionPtr parseFilter(ExpressionPtr value);
+  ExpressionPtr parseTest(ExpressionPtr value);
+  CallArguments parseArguments();
+  ExpressionPtr makeSelect(const Token &name, ExpressionPtr items,
+                           CallArguments arguments);
+  ExpressionPtr makeCall(Position at, const Builtin &builtin,
+                         const Method *method, std::string_view what,
+                         ExpressionPtr subject, CallArguments arguments);
+  std::vector<ExpressionPtr> bindArguments(Position at, const Builtin &builtin,
+                                           std::string_view what,
+                                           CallArguments arguments);
+
+  /// Makes an expression over operands of which the deepest is `deepest` deep.
+  template <typename Node>
+  ExpressionPtr make(Position at, Node node, uint32_t deepest = 0) {
+    if (deepest >= maxExpressionDepth)
+      failAt(at, "expressions nest deeper than ", maxExpressionDepth,
+             " levels");
+    return ExpressionPtr(new Expression{at, deepest + 1, std::move(node)});
+  }
+
+  /// A call of a name that is no global function, or a name that only Jinja2
+  /// knows: refused if the template does not set the name.
+  struct UnknownName {
+    Position at;
+    std::string name;
+    std::string refusal;
+  };
+
+  std::vector<Token> tokens;
+  size_t next = 0;
+  Template tree;
+  std::set<Symbol> assigned; ///< by set, for, macro or as a parameter
+  std::vector<UnknownName> unknownNames;
+  uint32_t depth = 0;      ///< of the parser's own recursion
+  uint32_t loopDepth = 0;  ///< loops that break and continue can be for
+  uint32_t scopeDepth = 0; ///< bodies in which no macro can be defined
+  bool callerUsed = false; ///< in the macro that is being parsed
+};
+
+} // namespace sluice::text::jinja
+
+#endif // SLUICE_RUNTIME_TEXT_JINJA_PARSER_H

@@ -1,0 +1,25 @@
+//===- StringLiteral.h - the escapes of string literals -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_TEXT_JINJA_STRINGLITERAL_H
+#define SLUICE_RUNTIME_TEXT_JINJA_STRINGLITERAL_H
+
+#include "runtime/text/jinja/TemplateError.h"
+
+#include <string>
+#include <string_view>
+
+namespace sluice::text::jinja {
+
+/// What a literal stands for: `body` is what is between its quotes, `at` where
+/// that starts. The escapes are Python's; an unknown one stays as it is. Throws
+/// TemplateError for one that is not complete or no character.
+std::string unescapeLiteral(std::string_view body, Position at);
+
+} // namespace sluice::text::jinja
+
+#endif // SLUICE_RUNTIME_TEXT_JINJA_STRINGLITERAL_H

@@ -1,0 +1,206 @@
+//===- Value.h - what expressions of a template evaluate to -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The values of Python that chat templates get to see. All but namespaces and
+// iterators are immutable, and copies share what they hold; so do values that
+// are constants of a template and the threads that render it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_TEXT_JINJA_VALUE_H
+#define SLUICE_RUNTIME_TEXT_JINJA_VALUE_H
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace sluice::text::jinja {
+
+/// Python's integers have no limit; these end at 64 bits and a sign, which is
+/// all that JSON's reader gives.
+using Integer = __int128;
+inline constexpr Integer maxInteger = UINT64_MAX;
+
+/// How deep lists and dicts may nest; whatever walks a value recurses as deep.
+inline constexpr uint32_t maxValueDepth = 100;
+
+/// The longest text. What is cut of one, such as its characters, takes some
+/// times its memory before it is counted.
+inline constexpr size_t maxTextBytes = size_t(16) << 20;
+
+struct List;
+struct Dict;
+struct Iterator;
+struct Namespace;
+class Loop;
+struct Callable;
+struct Function;
+
+class Value {
+public:
+  /// The order is that of the variant below.
+  enum class Kind : uint8_t {
+    Missing,   ///< no value at all: an argument that was not given
+    Undefined, ///< Jinja's: prints as nothing, an error in most other places
+    None,
+    Bool,
+    Int,
+    Float,
+    String,
+    Markup, ///< a string that went through `safe`; see Operators.h
+    List,   ///< tuples, ranges and views too
+    Dict,
+    Iterator,
+    Namespace,
+    Loop,
+    Callable, ///< a macro of the template, or a call block's body
+    Function, ///< a global function
+    Method    ///< of a string, list or dict; known by its name only
+  };
+
+  Value() = default;
+
+  /// `why` is the error's text where the value is used: "'x' is undefined".
+  static Value undefined(std::string why);
+  static Value none() { return Value(std::monostate()); }
+  static Value boolean(bool value) { return Value(value); }
+  /// `value` is within +-maxInteger.
+  static Value integer(Integer value) { return Value(value); }
+  static Value real(double value) { return Value(value); }
+  /// `text` is valid UTF-8.
+  static Value string(std::string text);
+  static Value markup(std::string text);
+  static Value list(std::shared_ptr<const List> list) {
+    return Value(std::move(list));
+  }
+  static Value dict(std::shared_ptr<const Dict> dict) {
+    return Value(std::move(dict));
+  }
+  static Value iterator(std::shared_ptr<const List> items);
+  static Value space(Namespace *space) { return Value(space); }
+  static Value loop(std::shared_ptr<Loop> loop) {
+    return Value(std::move(loop));
+  }
+  static Value callable(Callable *callable) { return Value(callable); }
+  static Value function(const Function *function) { return Value(function); }
+  static Value method(std::string_view name) { return Value(MethodName{name}); }
+
+  Kind kind() const { return static_cast<Kind>(data.index()); }
+  bool is(Kind other) const { return kind() == other; }
+  bool isString() const { return is(Kind::String) || is(Kind::Markup); }
+  /// Python's booleans are integers.
+  bool isInteger() const { return is(Kind::Int) || is(Kind::Bool); }
+  bool isNumber() const { return isInteger() || is(Kind::Float); }
+
+  /// Each needs a value of the kind that it names.
+  const std::string &why() const {
+    return *std::get<UndefinedReason>(data).why;
+  }
+  bool boolean() const { return std::get<bool>(data); }
+  Integer integer() const {
+    return is(Kind::Bool) ? Integer(boolean()) : std::get<Integer>(data);
+  }
+  double number() const {
+    return is(Kind::Float) ? std::get<double>(data) : double(integer());
+  }
+  const std::string &text() const {
+    return is(Kind::Markup) ? *std::get<MarkupText>(data).text
+                            : *std::get<Text>(data);
+  }
+  const std::shared_ptr<const List> &list() const {
+    return std::get<std::shared_ptr<const List>>(data);
+  }
+  const std::shared_ptr<const Dict> &dict() const {
+    return std::get<std::shared_ptr<const Dict>>(data);
+  }
+  Iterator &iterator() const {
+    return *std::get<std::shared_ptr<Iterator>>(data);
+  }
+  Namespace &space() const { return *std::get<Namespace *>(data); }
+  Loop &loop() const { return *std::get<std::shared_ptr<Loop>>(data); }
+  Callable &callable() const { return *std::get<Callable *>(data); }
+  const Function &function() const { return *std::get<const Function *>(data); }
+
+  /// Python's name of the type, for messages; "undefined" for Undefined.
+  std::string_view typeName() const;
+
+  /// What `if` decides by.
+  bool isTrue() const;
+
+private:
+  using Text = std::shared_ptr<const std::string>;
+  struct UndefinedReason {
+    Text why;
+  };
+  struct MarkupText {
+    Text text;
+  };
+  struct MethodName {
+    std::string_view name;
+  };
+  struct NoValue {};
+  using Data =
+      std::variant<NoValue, UndefinedReason, std::monostate, bool, Integer,
+                   double, Text, MarkupText, std::shared_ptr<const List>,
+                   std::shared_ptr<const Dict>, std::shared_ptr<Iterator>,
+                   Namespace *, std::shared_ptr<Loop>, Callable *,
+                   const Function *, MethodName>;
+
+  template <typename T>
+  explicit Value(T value) : data(std::in_place_type<T>, std::move(value)) {}
+
+  Data data;
+};
+
+struct List {
+  /// Lists and tuples are never equal; ranges and views cannot be printed, and
+  /// views (of dicts) cannot be indexed.
+  enum class Form : uint8_t { List, Tuple, Range, View };
+  std::vector<Value> items;
+  Form form = Form::List;
+  uint32_t depth = 1; ///< 1 + that of its deepest item
+};
+
+/// A dict in the order of its keys' first insertion. Keys are strings, numbers,
+/// booleans or none. A search takes time in proportion to its size.
+struct Dict {
+  std::vector<std::pair<Value, Value>> entries;
+  uint32_t depth = 1; ///< 1 + that of its deepest value
+
+  /// The value of a key, or nullptr.
+  const Value *find(const Value &key) const;
+  const Value *find(std::string_view key) const;
+  void set(const Value &key, Value value);
+};
+
+/// What generators of Jinja2 leave: each item can be had once.
+struct Iterator {
+  std::shared_ptr<const List> items;
+  size_t next = 0;
+};
+
+/// The one mutable object. Owned by the Runtime, so that two that hold each
+/// other are freed too.
+struct Namespace {
+  std::vector<std::pair<std::string, Value>> attributes;
+
+  const Value *find(std::string_view name) const;
+  void set(std::string_view name, Value value);
+};
+
+/// 1 + the depth of the deepest of `values`.
+uint32_t depthAbove(const std::vector<Value> &values);
+uint32_t depthAbove(const Dict &dict);
+
+} // namespace sluice::text::jinja
+
+#endif // SLUICE_RUNTIME_TEXT_JINJA_VALUE_H
