@@ -19,6 +19,7 @@ FrameLimits limits() {
   limits.rows = 64;
   limits.requests = 4;
   limits.contextLength = 1024;
+  limits.sharedPages = 16;
   limits.vocabSize = 1000;
   limits.stages = 8;
   limits.reportEntries = 8;

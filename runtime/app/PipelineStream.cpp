@@ -19,10 +19,11 @@ using pipeline::TokenItem;
 Expected<bool> PipelineStream::start(std::span<const int32_t> prompt) {
   if (spec.maxTokens == 0)
     return false;
-  RequestSpec request = spec;
-  request.prompt.assign(prompt.begin(), prompt.end());
+  ScheduledRequest request{.spec = spec};
+  request.spec.prompt.assign(prompt.begin(), prompt.end());
   running = true;
   cancelled = false;
+  queue = std::make_shared<pipeline::TokenQueue>();
   head.submit(std::move(request), queue);
   return false;
 }
@@ -33,8 +34,8 @@ TokenItem PipelineStream::wait() {
   while (true) {
     // Before each token: they may always come sooner than the patience ends.
     if (interrupted() && !std::exchange(cancelled, true))
-      head.finish(queue, FinishReason::Cancelled);
-    if (std::optional<TokenItem> item = queue.next(pipeline::now() + patience))
+      head.finish(*queue, FinishReason::Cancelled);
+    if (std::optional<TokenItem> item = queue->next(pipeline::now() + patience))
       return std::move(*item);
   }
 }
@@ -55,9 +56,9 @@ Expected<std::optional<StreamedToken>> PipelineStream::next() {
   switch (item.kind) {
   case TokenItem::Kind::Token: {
     StreamedToken token;
-    token.token = item.token.token;
-    if (!item.token.report.empty())
-      token.report = toReport(item.token.report);
+    token.token = item.token;
+    if (!item.report.empty())
+      token.report = toReport(item.report);
     token.at = pipeline::toTimePoint(item.at);
     return std::optional(std::move(token));
   }
@@ -67,6 +68,7 @@ Expected<std::optional<StreamedToken>> PipelineStream::next() {
       break;
     running = false;
     return none;
+  case TokenItem::Kind::Refused:
   case TokenItem::Kind::Failed:
     break;
   }
@@ -77,8 +79,7 @@ Expected<std::optional<StreamedToken>> PipelineStream::next() {
 void PipelineStream::stop() {
   if (!running)
     return;
-  head.finish(queue, FinishReason::Stop);
-  // The head's loop refers to the queue until it has ended the request.
+  head.finish(*queue, FinishReason::Stop);
   while (running)
     running = wait().kind == TokenItem::Kind::Token;
 }

@@ -14,6 +14,7 @@
 
 #include "runtime/app/TokenStream.h"
 #include "runtime/pipeline/HeadLoop.h"
+#include "runtime/pipeline/TokenQueue.h"
 
 namespace sluice::app {
 
@@ -34,7 +35,7 @@ private:
 
   pipeline::HeadLoop &head;
   const RequestSpec &spec;
-  pipeline::TokenQueue queue;
+  std::shared_ptr<pipeline::TokenQueue> queue;
   bool running = false;   // the head has a request whose end has not come
   bool cancelled = false; // the head knows that the user interrupted it
   FinishReason reason = FinishReason::Length;

@@ -82,9 +82,13 @@ FrameCodec::readHeader(std::span<const uint8_t> bytes) const {
     return failure("frame: a reserved byte is ", int{reserved});
   header.kind = static_cast<FrameKind>(kind);
   header.step = in.get<uint64_t>();
+  header.launched = in.get<uint64_t>();
   if (header.step != 0 && !hasStep(header.kind))
     return failure("frame '", frameKindName(header.kind),
                    "': has a step: ", header.step);
+  if (header.launched != 0 && !hasStep(header.kind))
+    return failure("frame '", frameKindName(header.kind),
+                   "': counts frames of the head: ", header.launched);
   header.deliverAt = Time(in.getInRange<int64_t>(
       "the time of delivery", 0, std::numeric_limits<int64_t>::max()));
   if (!in.ok())

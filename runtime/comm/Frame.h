@@ -15,13 +15,14 @@
 //        7     1  0
 //        8     8  the plan's identity
 //       16     8  the sender's count of its steps; 0 for other kinds
-//       24     8  deliverAt: not before this time of CLOCK_MONOTONIC, in
+//       24     8  frames of the head that have been taken in whole; 0 likewise
+//       32     8  deliverAt: not before this time of CLOCK_MONOTONIC, in
 //                 nanoseconds; 0: at once. Link emulation stamps it.
-//       32     8  the frame's length, header included
-//       40        the body; see FrameEncode.cpp
+//       40     8  the frame's length, header included
+//       48        the body; see FrameEncode.cpp
 //
-// A step frame without rows, opens and closes travels without a body: such a
-// tombstone is frameHeaderBytes long, and its marks and timings stay behind.
+// A step frame that has nothing to say but marks and timings travels without a
+// body: such a tombstone is frameHeaderBytes long, and those stay behind.
 //
 //   FrameCodec codec(planIdentity, limits);
 //   codec.encodeStep(frame, activations, bytes);
@@ -47,8 +48,8 @@
 namespace sluice::comm {
 
 constexpr uint32_t frameMagic = 0x46554C53; ///< "SLUF" in the file's order
-constexpr uint16_t frameVersion = 1;
-constexpr int64_t frameHeaderBytes = 40;
+constexpr uint16_t frameVersion = 2;
+constexpr int64_t frameHeaderBytes = 48;
 
 enum class FrameKind : uint8_t {
   Step = 1, ///< StepFrame and activations
@@ -64,6 +65,7 @@ struct FrameHeader {
   uint64_t plan = 0;
   FrameKind kind = FrameKind::Step;
   uint64_t step = 0;
+  uint64_t launched = 0;
   Time deliverAt{0};
   int64_t length = 0; ///< bytes, that of the frame
 };
@@ -74,6 +76,7 @@ struct FrameLimits {
   int64_t rows = 512;   ///< of a step; also results of one
   int64_t requests = 1; ///< slots; also opens, marks and closes of a frame
   int64_t contextLength = 0;
+  int64_t sharedPages = 0; ///< also drops, keeps and pages of a prefix
   int64_t vocabSize = 0;
   int64_t width = 0; ///< numbers of a row's activations; 0: none come
   ActivationFormat format = ActivationFormat::F32; ///< of the activations

@@ -32,12 +32,29 @@ public:
     open.firstNode = in.getInRange<int64_t>("a first node", 0, maxInt64);
     open.promptTokens =
         in.getInRange<int32_t>("a prompt's length", 1, limits.contextLength);
+    open.knownTokens = in.getInRange<int32_t>(
+        "a number of known tokens", open.promptTokens, limits.contextLength);
     open.logProbabilities = in.getInRange<int32_t>(
         "a number of log-probabilities", -1, limits.reportEntries - 1);
     read(open.sampling);
     if (Status status = open.sampling.validate(limits.vocabSize);
         in.ok() && !status.ok())
       in.fail(status);
+    readAll(open.prefixPages,
+            in.getCount("prefix pages", limits.sharedPages, layout::pageBytes),
+            &TableReader::page);
+    readAll(
+        open.prefix,
+        in.getCount("prefix tokens", limits.contextLength, layout::tokenBytes),
+        &TableReader::token);
+  }
+
+  void read(KeepPage &keep) {
+    keep.request = request();
+    keep.node = in.getInRange<int64_t>("a kept node", 0, maxInt64);
+    keep.index =
+        in.getInRange<int32_t>("a page of a path", 0, limits.contextLength - 1);
+    keep.page = page();
   }
 
   void read(EpochMark &mark) {
@@ -60,8 +77,6 @@ public:
     row.certain = (flags & layout::rowCertain) != 0;
     row.wantsOutput = (flags & layout::rowWants) != 0;
   }
-
-  void read(RequestId &close) { close = request(); }
 
   void read(StageTiming &timing) {
     timing.rows = in.getInRange<int32_t>("a step's rows", 0, maxInt32);
@@ -96,6 +111,24 @@ public:
     for (size_t i = 0; i < count && in.ok(); ++i)
       read(list[i]);
   }
+  /// Likewise; `one` is request, token or page.
+  void readAll(std::vector<int32_t> &list, size_t count,
+               int32_t (TableReader::*one)()) {
+    list.resize(count);
+    for (size_t i = 0; i < count && in.ok(); ++i)
+      list[i] = (this->*one)();
+  }
+
+  RequestId request() {
+    return in.getInRange<RequestId>("a request", 0, limits.requests - 1);
+  }
+  int32_t token() {
+    return in.getInRange<int32_t>("a token", 0, limits.vocabSize - 1);
+  }
+  SharedPage page() {
+    return in.getInRange<SharedPage>("a shared page", 0,
+                                     limits.sharedPages - 1);
+  }
 
 private:
   void read(SamplingParams &sampling) {
@@ -118,13 +151,6 @@ private:
       sampling.logitBias.emplace_hint(sampling.logitBias.end(), biased, bias);
       last = biased;
     }
-  }
-
-  RequestId request() {
-    return in.getInRange<RequestId>("a request", 0, limits.requests - 1);
-  }
-  int32_t token() {
-    return in.getInRange<int32_t>("a token", 0, limits.vocabSize - 1);
   }
 
   WireReader &in;
@@ -187,25 +213,30 @@ Status FrameCodec::decodeStep(std::span<const uint8_t> bytes, StepFrame &frame,
     return header.status();
   frame.clear();
   frame.step = header->step;
+  frame.launched = header->launched;
   activations = {};
   if (bodyOf(bytes).empty())
     return {}; // a tombstone
   WireReader in(bodyOf(bytes));
   TableReader tables(in, bounds);
+  size_t drops = in.getCount("drops", bounds.sharedPages, layout::pageBytes);
   size_t opens = in.getCount("opens", bounds.requests, layout::openBytes);
   size_t marks = in.getCount("marks", bounds.requests, layout::markBytes);
   size_t rows = in.getCount("rows", bounds.rows, layout::rowBytes);
+  size_t keeps = in.getCount("keeps", bounds.sharedPages, layout::keepBytes);
   size_t closes = in.getCount("closes", bounds.requests, layout::closeBytes);
   size_t timings = in.getCount("timings", bounds.stages, layout::timingBytes);
   auto width = static_cast<int64_t>(in.get<uint32_t>());
   activations.format = static_cast<ActivationFormat>(in.getInRange<uint8_t>(
       "an activation format", 0, static_cast<int64_t>(ActivationFormat::F16)));
-  if (in.ok() && opens + rows + closes == 0)
+  if (in.ok() && drops + opens + rows + keeps + closes == 0)
     in.fail(failure("a tombstone with a body"));
+  tables.readAll(frame.drops, drops, &TableReader::page);
   tables.readAll(frame.opens, opens);
   tables.readAll(frame.marks, marks);
   tables.readAll(frame.rows, rows);
-  tables.readAll(frame.closes, closes);
+  tables.readAll(frame.keeps, keeps);
+  tables.readAll(frame.closes, closes, &TableReader::request);
   tables.readAll(frame.timings, timings);
   readActivations(in, bytes.size(), static_cast<int64_t>(rows), width, bounds,
                   activations);
@@ -218,6 +249,7 @@ Status FrameCodec::decodeResults(std::span<const uint8_t> bytes,
   if (!header)
     return header.status();
   frame.step = header->step;
+  frame.launched = header->launched;
   WireReader in(bodyOf(bytes));
   TableReader tables(in, bounds);
   size_t results = in.getCount("results", bounds.rows, layout::resultBytes);

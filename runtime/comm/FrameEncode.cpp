@@ -8,20 +8,24 @@
 // Bodies, by kind. A list is a u32 count, then its entries; where several lists
 // are named in one row, all counts come first.
 //
-//   step      opens, marks, rows, closes, timings; u32 width; u8 format;
-//             entries of the lists; zeros up to a multiple of 16 from the
-//             frame's start; data[row][width]. Width 0: no activations.
+//   step      drops, opens, marks, rows, keeps, closes, timings; u32 width;
+//             u8 format; entries of the lists; zeros up to a multiple of 16
+//             from the frame's start; data[row][width]. Width 0: no
+//             activations.
 //   results   results, timings
 //   epochs    i64 decided; marks
 //   error     i32 rank; text to the end
 //   report    text to the end
 //
-//   open      i32 request; i64 firstNode; i32 promptTokens;
+//   drop      i32 page
+//   open      i32 request; i64 firstNode; i32 promptTokens, knownTokens;
 //             i32 logProbabilities; f64 temperature; i64 topK; f64 topP, minP,
 //             repetitionPenalty, presencePenalty, frequencyPenalty; u64 seed;
-//             biases (i32 token; f64 bias), tokens ascending
+//             biases (i32 token; f64 bias), tokens ascending; prefix pages
+//             (i32); prefix tokens (i32)
 //   mark      i32 request, epoch; i64 confirmed; u8 ended
 //   row       i64 node, parent; i32 request, position, token; u8 flags
+//   keep      i32 request; i64 node; i32 index, page
 //   close     i32 request
 //   timing    i32 rows, left; i64 busyNanos, idleNanos
 //   result    i64 node; i32 request, token; report (i32 token; f32);
@@ -41,7 +45,8 @@ using namespace sluice::comm;
 namespace {
 
 /// Begins a frame; its length is written by finish().
-WireWriter begin(uint64_t plan, FrameKind kind, uint64_t step, Bytes &out) {
+WireWriter begin(uint64_t plan, FrameKind kind, uint64_t step,
+                 uint64_t launched, Bytes &out) {
   out.clear();
   WireWriter writer(out);
   writer.put(frameMagic);
@@ -50,6 +55,7 @@ WireWriter begin(uint64_t plan, FrameKind kind, uint64_t step, Bytes &out) {
   writer.put(uint8_t{0});
   writer.put(plan);
   writer.put(step);
+  writer.put(launched);
   writer.put(int64_t{0});
   writer.put(uint64_t{0});
   assert(out.size() == frameHeaderBytes);
@@ -61,10 +67,24 @@ void finish(Bytes &out) {
   std::memcpy(out.data() + layout::lengthOffset, &length, sizeof(length));
 }
 
+/// Pages, tokens or requests.
+void putAll(WireWriter &writer, const std::vector<int32_t> &numbers) {
+  for (int32_t each : numbers)
+    writer.put(each);
+}
+
+void put(WireWriter &writer, const KeepPage &keep) {
+  writer.put(keep.request);
+  writer.put(keep.node);
+  writer.put(keep.index);
+  writer.put(keep.page);
+}
+
 void put(WireWriter &writer, const OpenRequest &open) {
   writer.put(open.request);
   writer.put(open.firstNode);
   writer.put(open.promptTokens);
+  writer.put(open.knownTokens);
   writer.put(open.logProbabilities);
   const SamplingParams &sampling = open.sampling;
   writer.put(sampling.temperature);
@@ -80,6 +100,10 @@ void put(WireWriter &writer, const OpenRequest &open) {
     writer.put(token);
     writer.put(bias);
   }
+  writer.putCount(open.prefixPages);
+  putAll(writer, open.prefixPages);
+  writer.putCount(open.prefix);
+  putAll(writer, open.prefix);
 }
 
 void put(WireWriter &writer, const EpochMark &mark) {
@@ -135,22 +159,26 @@ void FrameCodec::encodeStep(const StepFrame &frame,
   assert(activations.data.empty() ||
          activations.data.size() == frame.rows.size() * activations.width *
                                         activationBytes(activations.format));
-  WireWriter writer = begin(identity, FrameKind::Step, frame.step, out);
+  WireWriter writer =
+      begin(identity, FrameKind::Step, frame.step, frame.launched, out);
   if (frame.isTombstone())
     return finish(out);
+  writer.putCount(frame.drops);
   writer.putCount(frame.opens);
   writer.putCount(frame.marks);
   writer.putCount(frame.rows);
+  writer.putCount(frame.keeps);
   writer.putCount(frame.closes);
   writer.putCount(frame.timings);
   bool carries = !activations.data.empty();
   writer.put(static_cast<uint32_t>(carries ? activations.width : 0));
   writer.put(carries ? static_cast<uint8_t>(activations.format) : uint8_t{0});
+  putAll(writer, frame.drops);
   putAll(writer, frame.opens);
   putAll(writer, frame.marks);
   putAll(writer, frame.rows);
-  for (RequestId request : frame.closes)
-    writer.put(request);
+  putAll(writer, frame.keeps);
+  putAll(writer, frame.closes);
   putAll(writer, frame.timings);
   if (carries) {
     out.resize(layout::aligned(out.size()));
@@ -160,7 +188,8 @@ void FrameCodec::encodeStep(const StepFrame &frame,
 }
 
 void FrameCodec::encodeResults(const ResultFrame &frame, Bytes &out) const {
-  WireWriter writer = begin(identity, FrameKind::Results, frame.step, out);
+  WireWriter writer =
+      begin(identity, FrameKind::Results, frame.step, frame.launched, out);
   writer.putCount(frame.results);
   writer.putCount(frame.timings);
   putAll(writer, frame.results);
@@ -169,7 +198,7 @@ void FrameCodec::encodeResults(const ResultFrame &frame, Bytes &out) const {
 }
 
 void FrameCodec::encodeEpochs(const EpochFrame &frame, Bytes &out) const {
-  WireWriter writer = begin(identity, FrameKind::Epochs, 0, out);
+  WireWriter writer = begin(identity, FrameKind::Epochs, 0, 0, out);
   writer.put(int64_t{frame.decided.count()});
   writer.putCount(frame.marks);
   putAll(writer, frame.marks);
@@ -178,19 +207,19 @@ void FrameCodec::encodeEpochs(const EpochFrame &frame, Bytes &out) const {
 
 void FrameCodec::encodeError(int64_t rank, std::string_view text,
                              Bytes &out) const {
-  WireWriter writer = begin(identity, FrameKind::Error, 0, out);
+  WireWriter writer = begin(identity, FrameKind::Error, 0, 0, out);
   writer.put(static_cast<int32_t>(rank));
   writer.put(text.substr(0, static_cast<size_t>(bounds.textBytes)));
   finish(out);
 }
 
 void FrameCodec::encodeReport(std::string_view text, Bytes &out) const {
-  WireWriter writer = begin(identity, FrameKind::Report, 0, out);
+  WireWriter writer = begin(identity, FrameKind::Report, 0, 0, out);
   writer.put(text);
   finish(out);
 }
 
 void FrameCodec::encodeShutdown(Bytes &out) const {
-  begin(identity, FrameKind::Shutdown, 0, out);
+  begin(identity, FrameKind::Shutdown, 0, 0, out);
   finish(out);
 }

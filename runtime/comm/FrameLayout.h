@@ -14,18 +14,21 @@
 /// What the writer and the reader of frames agree on; see FrameEncode.cpp.
 namespace sluice::comm::layout {
 
-constexpr size_t deliverAtOffset = 24;
-constexpr size_t lengthOffset = 32;
+constexpr size_t deliverAtOffset = 32;
+constexpr size_t lengthOffset = 40;
 
 constexpr uint8_t rowCertain = 1;
 constexpr uint8_t rowWants = 2;
 
 // Bytes of an entry; of those with a list inside, without its entries.
-constexpr size_t openBytes = 88;
+constexpr size_t openBytes = 100;
 constexpr size_t biasBytes = 12;
 constexpr size_t markBytes = 17;
 constexpr size_t rowBytes = 29;
+constexpr size_t keepBytes = 20;
 constexpr size_t closeBytes = 4;
+constexpr size_t pageBytes = 4;
+constexpr size_t tokenBytes = 4;
 constexpr size_t timingBytes = 24;
 constexpr size_t resultBytes = 24;
 constexpr size_t reportEntryBytes = 8;

@@ -7,6 +7,8 @@
 
 #include "runtime/core/BranchTable.h"
 
+#include <algorithm>
+
 namespace sluice {
 
 BranchTable::BranchTable(CachePages &pages, int64_t requests)
@@ -104,12 +106,21 @@ Expected<BranchTable::Place> BranchTable::fork(SequenceId parent,
   return place;
 }
 
+Expected<SequenceId> BranchTable::begin(RequestId request, NodeId tip,
+                                        std::span<const int32_t> beginning) {
+  Expected<SequenceId> opened = pages.open(beginning);
+  if (!opened)
+    return opened;
+  link(request, *opened);
+  branches[*opened].tip = tip;
+  return opened;
+}
+
 Expected<BranchTable::Place> BranchTable::openFirst(const Row &row,
                                                     uint64_t step) {
-  Expected<SequenceId> opened = pages.open();
+  Expected<SequenceId> opened = begin(row.request, noNode, {});
   if (!opened)
     return opened.status();
-  link(row.request, *opened);
   Expected<Place> place = extend(*opened, row, step);
   if (!place)
     closeWhere(row.request, [&](SequenceId at) { return at == *opened; });
@@ -177,6 +188,33 @@ void BranchTable::dropLeft(StageTree &tree) {
     cut(sequence, tip, length);
     return length == 0;
   });
+}
+
+/// Whether the path to `tip` has the confirmed node on it: it reaches that
+/// node, or one that was confirmed later.
+bool BranchTable::leadsTo(StageTree &tree, NodeId tip, NodeId node) const {
+  NodeId later = std::max(node, tree.lastConfirmed());
+  for (NodeId at = tip; at >= node;) {
+    if (at == node || at == later)
+      return true;
+    StageNode *behind = tree.find(at);
+    if (!behind)
+      return false;
+    at = behind->parent;
+  }
+  return false;
+}
+
+std::optional<int32_t> BranchTable::pageOf(StageTree &tree, NodeId node,
+                                           int64_t index) const {
+  int64_t end = (index + 1) * CachePages::pageTokens;
+  if (StageNode *known = tree.find(node); known && known->position + 1 < end)
+    return std::nullopt;
+  for (SequenceId at = first[tree.request()]; at != none;
+       at = branches[at].next)
+    if (pages.length(at) >= end && leadsTo(tree, branches[at].tip, node))
+      return pages.pages(at)[static_cast<size_t>(index)];
+  return std::nullopt;
 }
 
 void BranchTable::close(RequestId request) {

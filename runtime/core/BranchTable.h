@@ -35,6 +35,11 @@ public:
   /// `pages` outlives the table, and only the table opens sequences in it.
   BranchTable(CachePages &pages, int64_t requests);
 
+  /// Opens the request's first branch, which begins with these pages; they hold
+  /// its path up to `tip`. Error: no free sequence; nothing changed.
+  Expected<SequenceId> begin(RequestId request, NodeId tip,
+                             std::span<const int32_t> beginning);
+
   struct Place {
     SequenceId sequence = 0;
     std::optional<PageCopy> copy; ///< before the row is computed
@@ -59,6 +64,12 @@ public:
   /// Cuts the branches back to before the rows that have left their step.
   /// O(branches of the request + rows that have left).
   void dropLeft(StageTree &tree);
+
+  /// The page with the positions from `index` * pageTokens on of the path to a
+  /// node that is confirmed, or will be; none where no branch has them. O(nodes
+  /// behind the node + branches of the request).
+  std::optional<int32_t> pageOf(StageTree &tree, NodeId node,
+                                int64_t index) const;
 
   /// Closes all branches of the request.
   void close(RequestId request);
@@ -86,6 +97,7 @@ private:
   bool inspect(StageTree &tree, SequenceId sequence, const StageNode &node,
                Holder &holder);
   Holder holderOf(StageTree &tree, const StageNode &node);
+  bool leadsTo(StageTree &tree, NodeId tip, NodeId node) const;
   Expected<Place> extend(SequenceId sequence, const Row &row, uint64_t step);
   Expected<Place> fork(SequenceId parent, const Row &row, uint64_t step);
   Expected<Place> openFirst(const Row &row, uint64_t step);

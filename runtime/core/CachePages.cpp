@@ -45,7 +45,8 @@ CachePages::CachePages(const Limits &limits)
     : bounds(limits), tablePages(pagesFor(limits.tokensPerSequence)),
       table(static_cast<size_t>(tablePages * limits.sequences)),
       tokens(static_cast<size_t>(limits.sequences), closed),
-      references(static_cast<size_t>(limits.pages), 0) {
+      references(static_cast<size_t>(limits.pages), 0),
+      retained(static_cast<size_t>(limits.pages), 0) {
   // Stacks that give out the lowest numbers first.
   unused.reserve(static_cast<size_t>(limits.pages));
   for (int64_t page = limits.pages - 1; page >= 0; --page)
@@ -63,12 +64,33 @@ int32_t CachePages::takePage() {
   int32_t page = unused.back();
   unused.pop_back();
   references[page] = 1;
+  ++inSequences;
   return page;
+}
+
+/// One more sequence holds the page.
+void CachePages::sharePage(int32_t page) {
+  assert(holders(page) > 0);
+  inSequences += references[page]++ == 0;
 }
 
 void CachePages::givePage(int32_t page) {
   assert(references[page] > 0);
-  if (--references[page] == 0)
+  if (--references[page] > 0)
+    return;
+  --inSequences;
+  if (retained[page] == 0)
+    unused.push_back(page);
+}
+
+void CachePages::retain(int32_t page) {
+  assert(holders(page) > 0);
+  ++retained[page];
+}
+
+void CachePages::release(int32_t page) {
+  assert(retained[page] > 0);
+  if (--retained[page] == 0 && references[page] == 0)
     unused.push_back(page);
 }
 
@@ -79,6 +101,18 @@ Expected<SequenceId> CachePages::open() {
   closedId.pop_back();
   tokens[sequence] = 0;
   return sequence;
+}
+
+Expected<SequenceId> CachePages::open(std::span<const int32_t> beginning) {
+  assert(std::ssize(beginning) * pageTokens <= bounds.tokensPerSequence);
+  Expected<SequenceId> opened = open();
+  if (!opened)
+    return opened;
+  for (int32_t page : beginning)
+    sharePage(page);
+  std::copy(beginning.begin(), beginning.end(), tableOf(*opened));
+  tokens[*opened] = std::ssize(beginning) * pageTokens;
+  return opened;
 }
 
 void CachePages::close(SequenceId sequence) {
@@ -113,7 +147,7 @@ Expected<CachePages::Fork> CachePages::fork(SequenceId parent, int64_t length) {
   int32_t *to = tableOf(fork.sequence);
   for (int64_t index = 0; index < full; ++index) {
     to[index] = from[index];
-    ++references[to[index]];
+    sharePage(to[index]);
   }
   if (partial) {
     to[full] = takePage();
@@ -135,7 +169,7 @@ Status CachePages::grow(SequenceId sequence, int64_t length,
   int64_t needed = pagesFor(length);
   bool shares = length > tokens[sequence] &&
                 tokens[sequence] % pageTokens != 0 &&
-                references[pages[held - 1]] > 1;
+                holders(pages[held - 1]) > 1;
   if (shares && !copy)
     return failure("cache: sequence ", sequence, " shares page ",
                    pages[held - 1], " and cannot grow without a copy of it");

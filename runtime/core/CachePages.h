@@ -24,6 +24,14 @@
 //   if (fork->copy)
 //     copies.push_back(*fork->copy);
 //
+// A full page can be held by somebody who is no sequence, too, so that it
+// outlives the sequence that it was filled for, and sequences can begin with
+// it:
+//
+//   pages.retain(page);
+//   pages.close(sequence);
+//   Expected<SequenceId> next = pages.open({page});
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_CORE_CACHEPAGES_H
@@ -71,6 +79,10 @@ public:
   /// as many as the limit are open.
   Expected<SequenceId> open();
 
+  /// Opens a sequence that begins with these pages, which are full, in use and
+  /// now shared; no more than a sequence can hold. O(pages). Error: as open().
+  Expected<SequenceId> open(std::span<const int32_t> beginning);
+
   struct Fork {
     SequenceId sequence = 0;
     std::optional<PageCopy> copy;
@@ -84,8 +96,7 @@ public:
   /// free.
   Expected<Fork> fork(SequenceId parent, int64_t length);
 
-  /// Ends a sequence; pages that no other sequence shares are free. O(pages
-  /// held).
+  /// Ends a sequence; pages that nobody else holds are free. O(pages held).
   void close(SequenceId sequence);
 
   bool isOpen(SequenceId sequence) const;
@@ -103,19 +114,28 @@ public:
               std::optional<PageCopy> *copy = nullptr);
 
   /// Makes the sequence `tokens` long, where that is shorter, and gives back
-  /// the pages that are no longer in use: those are free that no other sequence
-  /// shares. O(pages given back).
+  /// the pages that are no longer in use: those are free that nobody else
+  /// holds. O(pages given back).
   void truncate(SequenceId sequence, int64_t tokens);
 
   /// The pages of the sequence: position p lies in pages(s)[p / pageTokens].
   std::span<const int32_t> pages(SequenceId sequence) const;
 
-  /// How many sequences hold the page; 0: it is free.
+  /// Holds a page that is in use, besides the sequences; each call once more.
+  void retain(int32_t page);
+  /// Takes one retain() back; a page that nobody else holds is free.
+  void release(int32_t page);
+
+  /// How many sequences hold the page, and how often it was retained; 0: it is
+  /// free.
   int32_t holders(int32_t page) const {
-    return references[static_cast<size_t>(page)];
+    return references[static_cast<size_t>(page)] +
+           retained[static_cast<size_t>(page)];
   }
 
   int64_t freePages() const { return static_cast<int64_t>(unused.size()); }
+  /// Pages that sequences hold, those apart that are only retained.
+  int64_t pagesOfSequences() const { return inSequences; }
   int64_t openSequences() const;
   const Limits &limits() const { return bounds; }
 
@@ -123,6 +143,7 @@ private:
   explicit CachePages(const Limits &limits);
   int32_t *tableOf(SequenceId sequence);
   int32_t takePage();
+  void sharePage(int32_t page);
   void givePage(int32_t page);
 
   static constexpr int64_t closed = -1;
@@ -132,6 +153,8 @@ private:
   std::vector<int32_t> table;       ///< table[sequence][page index]
   std::vector<int64_t> tokens;      ///< tokens[sequence], or closed
   std::vector<int32_t> references;  ///< references[page]: sequences with it
+  std::vector<int32_t> retained;    ///< retained[page]: other holders
+  int64_t inSequences = 0;          ///< pages with references
   std::vector<int32_t> unused;      ///< free pages, as a stack
   std::vector<SequenceId> closedId; ///< free sequence ids, as a stack
 };

@@ -1,4 +1,4 @@
-//===- Head.cpp - admits, verifies and ends requests ----------------------===//
+//===- Head.cpp - verifies and ends requests ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/core/Head.h"
 
+#include "runtime/core/CachePages.h"
 #include "runtime/core/HeadState.h"
 
 #include <algorithm>
@@ -31,7 +32,8 @@ Status checkAtLeast(std::string_view name, int64_t value, int64_t least) {
   return {};
 }
 
-Status check(const HeadLimits &limits, const SpeculationOptions &options) {
+Status checkLimits(const HeadLimits &limits,
+                   const SpeculationOptions &options) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max() / 4;
   struct Bound {
     std::string_view name;
@@ -41,6 +43,8 @@ Status check(const HeadLimits &limits, const SpeculationOptions &options) {
        {Bound{"requests", limits.requests, 1, most},
         Bound{"context length", limits.contextLength, 1, most},
         Bound{"prefill rows", limits.prefillRows, 1, most},
+        Bound{"stages", limits.stages, 1, 4096},
+        Bound{"pages", limits.pages, 0, most},
         Bound{"frames in flight", limits.framesInFlight, 4, most},
         Bound{"speculation depth", options.depth, 1, 1024},
         Bound{"speculation width", options.width, 1, 64},
@@ -55,7 +59,7 @@ Status check(const HeadLimits &limits, const SpeculationOptions &options) {
   if (options.mode != SpeculationMode::Off && !limits.hasDraft)
     return failure("head: speculation needs a draft");
   if (options.mode == SpeculationMode::Sync && options.splitRows &&
-      (options.nodes + 1) * limits.requests > limits.framesInFlight)
+      options.nodes + limits.requests > limits.framesInFlight)
     return failure("head: single rows of ", options.nodes,
                    " guesses do not fit ", limits.framesInFlight,
                    " frames in flight");
@@ -91,12 +95,20 @@ SpeculationCounters::operator+=(const SpeculationCounters &other) {
   return *this;
 }
 
+StepFrame &FrameList::add() {
+  if (used == frames.size())
+    frames.emplace_back();
+  frames[used].clear();
+  return frames[used++];
+}
+
 void HeadCommands::clear() {
   cancels.clear();
   launches.clear();
   drafts.clear();
   tokens.clear();
   finished.clear();
+  paused.clear();
   notes.clear();
   wake.reset();
 }
@@ -108,7 +120,10 @@ void HeadCommands::clear() {
 Head::State::State(const HeadLimits &limits, const SpeculationOptions &options,
                    PipelineTimes times, bool wantsNotes)
     : limits(limits), options(options), policy(options, times),
-      wantsNotes(wantsNotes) {
+      wantsNotes(wantsNotes),
+      ledger({limits.pages, limits.requests, limits.sharesPrefixes}) {
+  prefilling.reserve(static_cast<size_t>(limits.requests));
+  certainDue.reserve(static_cast<size_t>(limits.requests));
   requests.reserve(static_cast<size_t>(limits.requests));
   for (int64_t i = 0; i < limits.requests; ++i)
     requests.emplace_back(treeCapacity(options));
@@ -149,46 +164,9 @@ int64_t Head::State::depthLimit(const HeadRequest &request) const {
   return std::min(room, request.spec.maxTokens - request.emitted - 1);
 }
 
-/// Puts a request into a free slot; false where no token is wanted.
-bool Head::State::admit(HeadRequest &request, RequestSpec spec) {
-  int64_t rows = static_cast<int64_t>(spec.prompt.size());
-  int64_t longest = spec.maxTokens < 0
-                        ? limits.contextLength
-                        : std::min(limits.contextLength, rows + spec.maxTokens);
-  request.spec = std::move(spec);
-  request.active = true;
-  request.firstNode = request.nextNode;
-  request.emitted = 0;
-  request.epoch = 0;
-  past += std::exchange(request.counters, {});
-  request.lastPathEnd =
-      request.path.empty() ? noNode : request.path.back().node;
-  request.path.clear();
-  request.path.reserve(static_cast<size_t>(std::max(rows, longest)));
-  for (int32_t token : request.spec.prompt)
-    request.path.push_back({request.nextNode++, token});
-  PathEntry last = request.path.back();
-  request.tree.reset(last.node, rows > 1 ? last.node - 1 : noNode,
-                     static_cast<int32_t>(rows - 1), last.token);
-  request.promptSent = 0;
-  request.promptFrames.clear();
-  request.promptFrames.reserve(
-      static_cast<size_t>((rows - 1) / limits.prefillRows + 1));
-  request.lastCertain = last.node;
-  request.launchDue = request.cancelDue = request.travelsAlone = false;
-  request.guessSent = request.probeDue = false;
-  request.burst = 0;
-  request.openAtDraft = false;
-  request.drafted = 0;
-  request.levels = 0;
-  request.outstanding = 0;
-  return request.spec.maxTokens != 0;
-}
-
-/// Ends a request: nothing of it is left here, and the stages are told to let
-/// go of it.
-void Head::State::finish(HeadRequest &request, FinishReason reason,
-                         std::string error) {
+/// Takes a request out of its slot: nothing of it is left here, and the stages
+/// are told to let go of it.
+void Head::State::release(HeadRequest &request) {
   RequestId id = idOf(request);
   int64_t died = request.tree.launched();
   rowsDied |= died > 0 || request.rootInFlight();
@@ -197,7 +175,7 @@ void Head::State::finish(HeadRequest &request, FinishReason reason,
     ++request.epoch;
     ++request.counters.epochs;
   }
-  if (request.promptSent > 0) {
+  if (request.openAtStages) {
     if (options.cancel)
       commands.cancels.push_back({.request = id,
                                   .epoch = request.epoch,
@@ -208,14 +186,33 @@ void Head::State::finish(HeadRequest &request, FinishReason reason,
   if (request.openAtDraft)
     request.closeOwed = true;
   request.active = false;
-  request.launchDue = request.cancelDue = false;
+  if (std::exchange(request.launchDue, false))
+    std::erase(certainDue, id);
+  request.cancelDue = false;
+  if (!request.promptLeft())
+    std::erase(prefilling, id);
+  generating -= !request.inPrompt();
+  --active;
   request.tree.clear();
-  commands.finished.push_back({id, reason, std::move(error)});
+  ledger.close(id);
+}
+
+void Head::State::finish(HeadRequest &request, FinishReason reason,
+                         std::string error) {
+  release(request);
+  commands.finished.push_back({idOf(request), reason, std::move(error)});
 }
 
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
+
+/// So many frames have passed all stages.
+void Head::State::noteGone(uint64_t frames) {
+  framesGone = std::max(framesGone, frames);
+  while (!promptFrames.empty() && promptFrames.front() < framesGone)
+    promptFrames.pop_front();
+}
 
 void Head::State::handleResult(const ResultRow &result, Time now) {
   if (result.request < 0 ||
@@ -224,23 +221,14 @@ void Head::State::handleResult(const ResultRow &result, Time now) {
   HeadRequest &request = requests[static_cast<size_t>(result.request)];
   if (request.path.empty())
     return; // the slot has had no request yet
-  NodeId inPrompt = result.node - request.firstNode;
-  if (inPrompt < 0) {
+  if (result.node < request.firstNode) {
     // Of the request that had the slot before, or an older one, whose guesses
     // are not told from its certain rows any more.
     past.computedDead += result.node > request.lastPathEnd;
     return;
   }
-  if (inPrompt < request.promptRows() - 1) {
-    // Says only how far frames have come.
-    size_t chunk = static_cast<size_t>(inPrompt / limits.prefillRows);
-    if (chunk < request.promptFrames.size())
-      framesGone = std::max(framesGone, request.promptFrames[chunk] + 1);
-    return;
-  }
   if (request.active && request.rootInFlight() &&
       request.tree.root().node == result.node) {
-    framesGone = std::max(framesGone, request.tree.root().frame + 1);
     if (options.mode == SpeculationMode::Sync)
       request.outstanding = std::max<int64_t>(0, request.outstanding - 1);
     verify(request, result, now);
@@ -283,6 +271,8 @@ void Head::State::verify(HeadRequest &request, const ResultRow &result,
   if (request.travelsAlone && result.node == request.lastCertain)
     policy.measureRoundTrip(now - request.launchedAt);
   learn(request, result.token);
+  int32_t position = request.tree.root().position;
+  keepPages(request, int64_t{position} + 1, result.node);
   const std::vector<int32_t> &stops = request.spec.stopTokens;
   if (std::find(stops.begin(), stops.end(), result.token) != stops.end()) {
     finish(request, FinishReason::Stop);
@@ -290,7 +280,7 @@ void Head::State::verify(HeadRequest &request, const ResultRow &result,
   }
   commands.tokens.push_back({idOf(request), result.token, result.report});
   ++request.emitted;
-  bool full = request.tree.root().position + 1 >= limits.contextLength;
+  bool full = position + 1 >= limits.contextLength;
   if (full || request.emitted == request.spec.maxTokens) {
     finish(request, FinishReason::Length);
     return;
@@ -303,6 +293,7 @@ void Head::State::verify(HeadRequest &request, const ResultRow &result,
 void Head::State::confirm(HeadRequest &request, int32_t token) {
   GuessTree &tree = request.tree;
   GuessNode before = tree.root();
+  generating += request.inPrompt();
   bool draftedAll =
       request.drafted == static_cast<int64_t>(request.path.size());
   GuessTree::Confirmation outcome = tree.confirm(token);
@@ -314,8 +305,6 @@ void Head::State::confirm(HeadRequest &request, int32_t token) {
     ++request.drafted;
   if (outcome.launched)
     ++request.counters.accepted;
-  else if (options.mode != SpeculationMode::Sync)
-    request.launchDue = true;
   request.counters.cancelled += outcome.died;
   if (outcome.died > 0) {
     rowsDied = true;
@@ -326,6 +315,17 @@ void Head::State::confirm(HeadRequest &request, int32_t token) {
   request.levels = 0;
   if (policy.probe(std::exchange(request.guessSent, false)))
     request.probeDue = true;
+  if (!makeRoomFor(request))
+    return;
+  if (!outcome.launched && options.mode != SpeculationMode::Sync) {
+    request.launchDue = true;
+    certainDue.push_back(idOf(request));
+  }
+}
+
+void Head::State::wakeAt(std::optional<Time> time) {
+  if (time && (!commands.wake || *time < *commands.wake))
+    commands.wake = time;
 }
 
 /// Turns what is due into commands. What died is taken into account before
@@ -335,8 +335,7 @@ void Head::State::pump(Time now) {
   commands.wake.reset();
   clock.advance(now, policy);
   sendCancels(now);
-  sendCertain(now);
-  sendPrompts(now);
+  sendCertainAndPrompts(now);
   if (options.mode == SpeculationMode::Async)
     sendGuesses(now);
   if (options.mode == SpeculationMode::Sync)
@@ -356,27 +355,41 @@ Head::~Head() = default;
 Expected<Head> Head::create(const HeadLimits &limits,
                             const SpeculationOptions &options,
                             PipelineTimes times, bool wantsNotes) {
-  if (Status s = check(limits, options); !s.ok())
+  if (Status s = checkLimits(limits, options); !s.ok())
     return s;
-  return Head(std::make_unique<State>(limits, options, times, wantsNotes));
+  HeadLimits settled = limits;
+  int64_t longest = CachePages::pagesFor(limits.contextLength);
+  if (limits.pages == 0)
+    settled.pages = limits.requests * longest;
+  // Where the cache is full, a request that is alone has its full length.
+  settled.contextLength =
+      std::min(limits.contextLength, settled.pages * CachePages::pageTokens);
+  return Head(std::make_unique<State>(settled, options, times, wantsNotes));
 }
 
-Expected<RequestId> Head::submit(RequestSpec spec, Time now) {
-  if (spec.prompt.empty())
-    return failure("request: the prompt is empty");
-  if (static_cast<int64_t>(spec.prompt.size()) > state->limits.contextLength)
-    return failure("request: the prompt has ", spec.prompt.size(),
-                   " tokens, the context ", state->limits.contextLength);
+Status Head::check(const RequestSpec &spec) const { return state->check(spec); }
+
+Expected<std::optional<RequestId>> Head::submit(RequestSpec &spec, Time now) {
+  if (Status s = state->check(spec); !s.ok())
+    return s;
   auto free =
       std::find_if(state->requests.begin(), state->requests.end(),
                    [](const HeadRequest &each) { return !each.active; });
-  if (free == state->requests.end())
-    return failure("request: all ", state->requests.size(),
-                   " slots are in use");
-  if (!state->admit(*free, std::move(spec)))
+  if (free == state->requests.end() || !state->admit(*free, spec))
+    return std::optional<RequestId>();
+  if (free->spec.maxTokens == free->emitted)
     state->finish(*free, FinishReason::Length);
   state->pump(now);
-  return state->idOf(*free);
+  return std::optional<RequestId>(state->idOf(*free));
+}
+
+bool Head::pauseLast(Time turn, Time now) {
+  HeadRequest *last = state->lastTurn();
+  if (!last || last->spec.turn <= turn)
+    return false;
+  state->pause(*last);
+  state->pump(now);
+  return true;
 }
 
 void Head::finish(RequestId id, FinishReason reason, Time now) {
@@ -391,6 +404,7 @@ void Head::finish(RequestId id, FinishReason reason, Time now) {
 
 void Head::onResults(const ResultFrame &frame, Time now) {
   state->policy.measureStages(frame.timings);
+  state->noteGone(frame.launched);
   for (const ResultRow &result : frame.results)
     state->handleResult(result, now);
   state->pump(now);
@@ -413,12 +427,17 @@ SpeculationCounters Head::totals() const {
 
 const SpeculationPolicy &Head::policy() const { return state->policy; }
 
+const HeadLimits &Head::limits() const { return state->limits; }
+
+const PageLedger &Head::ledger() const { return state->ledger; }
+
 Head::Holdings Head::holdings() const {
   Holdings all;
   for (const HeadRequest &request : state->requests) {
     all.requests += request.active;
     all.nodes += static_cast<int64_t>(request.tree.nodes().size());
   }
+  all.pages = state->ledger.pages() - state->ledger.available();
   return all;
 }
 

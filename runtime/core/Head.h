@@ -16,7 +16,7 @@
 //   ... send them; commands.clear() ...
 //
 // Async mode (PipeInfer, arXiv 2407.11798, section III). As soon as a token is
-// known its row leaves alone. Meanwhile the draft expands the likeliest rows of
+// known its row leaves, without waiting for guesses. Meanwhile the draft expands the likeliest rows of
 // the tree of guesses; each guess that the policy lets through leaves at once.
 // The result of row x names the token behind it: where a guess below x has it,
 // that guess is confirmed, its siblings die, and the pipe is not drained;
@@ -40,9 +40,11 @@
 #define SLUICE_RUNTIME_CORE_HEAD_H
 
 #include "runtime/base/Status.h"
+#include "runtime/core/PageLedger.h"
 #include "runtime/core/Rows.h"
 #include "runtime/core/Speculation.h"
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,16 +55,28 @@ namespace sluice {
 
 struct RequestSpec {
   std::vector<int32_t> prompt; ///< at least one token
+  /// Tokens that the request has had already: it goes on behind them.
+  std::vector<int32_t> generated = {};
   SamplingParams sampling;
-  int64_t maxTokens = -1;          ///< -1: until the context is full
+  int64_t maxTokens = -1; ///< -1: until the context is full; with `generated`
   std::vector<int32_t> stopTokens; ///< end the text; not part of it
   int32_t logProbabilities = -1;   ///< as OpenRequest
+  /// Whose turn is earlier goes first where not all can.
+  Time turn{0};
 };
 
 struct HeadLimits {
   int64_t requests = 1;
   int64_t contextLength = 0;
   int64_t prefillRows = 512; ///< prompt rows of a frame
+  int64_t stages = 1;
+  /// Pages of each stage's cache, without those for guesses; 0: as many as the
+  /// requests can need.
+  int64_t pages = 0;
+  bool sharesPrefixes = false;
+  /// Between two tokens of a request, at most, as far as prompts beside it can
+  /// be kept short enough; 0: no bound.
+  Time interTokenLatency{0};
   /// Frames on their way through the stages. Prompts and guesses wait for room;
   /// certain rows and closes, at most one of each for a request, do not. At
   /// least 4; with SpeculationOptions::splitRows enough for a whole batch of
@@ -89,6 +103,13 @@ struct FinishEvent {
   std::string error; ///< of FinishReason::Error
 };
 
+/// A request that had to make room for others; submitted again, with what it
+/// has generated, it goes on as if nothing had happened.
+struct PauseEvent {
+  RequestId request = 0;
+  RequestSpec spec;
+};
+
 /// Of one request, each row counted once. launched = accepted + cancelled once
 /// the request has ended.
 struct SpeculationCounters {
@@ -110,13 +131,32 @@ struct PolicyNote {
   int64_t depth = 0, rowsInSlot = 0, nodesAlive = 0;
 };
 
+/// Frames that keep their room when they are cleared.
+class FrameList {
+public:
+  /// An empty frame at the end.
+  StepFrame &add();
+  void dropLast() { --used; }
+  void clear() { used = 0; }
+  bool empty() const { return used == 0; }
+  size_t size() const { return used; }
+  StepFrame &operator[](size_t index) { return frames[index]; }
+  auto begin() { return frames.begin(); }
+  auto end() { return frames.begin() + static_cast<ptrdiff_t>(used); }
+
+private:
+  std::deque<StepFrame> frames; // so that they stay where they are
+  size_t used = 0;
+};
+
 /// What is to be done after an event, in this order: cancels first.
 struct HeadCommands {
-  std::vector<EpochMark> cancels;  ///< to all ranks, out of band
-  std::vector<StepFrame> launches; ///< to the first stage, one frame each
-  std::vector<StepFrame> drafts;   ///< to the draft
-  std::vector<TokenEvent> tokens;  ///< to the user
+  std::vector<EpochMark> cancels; ///< to all ranks, out of band
+  FrameList launches;             ///< to the first stage, one message each
+  FrameList drafts;               ///< to the draft
+  std::vector<TokenEvent> tokens; ///< to the user
   std::vector<FinishEvent> finished;
+  std::vector<PauseEvent> paused;
   std::vector<PolicyNote> notes; ///< only where notes are wanted
   /// When onWake() is due at the latest; set anew by each event.
   std::optional<Time> wake;
@@ -136,10 +176,18 @@ public:
   Head &operator=(Head &&);
   ~Head();
 
+  /// Whether the request can ever be admitted. Error: an empty prompt, or one
+  /// that does not fit the context or the cache.
+  Status check(const RequestSpec &spec) const;
+
   /// Admits a request: its rows leave in chunks. With maxTokens 0 it ends at
-  /// once. Error: no free slot, an empty prompt, or one that does not fit the
-  /// context.
-  Expected<RequestId> submit(RequestSpec spec, Time now);
+  /// once. Nothing, and `spec` is as it was, where there is no free slot, or no
+  /// room in the cache. Errors: those of check().
+  Expected<std::optional<RequestId>> submit(RequestSpec &spec, Time now);
+
+  /// Pauses the request whose turn is last, if that is later than `turn`.
+  /// Whether there was one.
+  bool pauseLast(Time turn, Time now);
 
   /// Ends a request at the user's wish: a stop string was found, or the client
   /// went away. Nothing where it has ended already.
@@ -154,14 +202,19 @@ public:
 
   HeadCommands &commands();
 
+  /// In force: with all pages counted, and a context that fits them.
+  const HeadLimits &limits() const;
   /// Of the request that has the slot, or had it last.
   const SpeculationCounters &counters(RequestId request) const;
   /// Of all requests so far.
   SpeculationCounters totals() const;
   const SpeculationPolicy &policy() const;
-  /// Requests that have not ended, and rows of theirs in the trees of guesses.
+  /// Of the pages that the stages have.
+  const PageLedger &ledger() const;
+  /// Requests that have not ended, rows of theirs in the trees of guesses, and
+  /// pages that they use.
   struct Holdings {
-    int64_t requests = 0, nodes = 0;
+    int64_t requests = 0, nodes = 0, pages = 0;
     bool operator==(const Holdings &) const = default;
   };
   Holdings holdings() const;

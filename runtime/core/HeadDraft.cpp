@@ -34,12 +34,31 @@ bool Head::State::wantsGuesses(const HeadRequest &request) const {
 
 /// Whether the draft, which keeps what it has been asked about as long as it
 /// can come true, can take one more row.
-bool Head::State::draftHasRoom(const HeadRequest &request) const {
-  std::span<const GuessNode> guesses = request.tree.nodes().subspan(1);
-  return std::count_if(guesses.begin(), guesses.end(),
-                       [](const GuessNode &each) {
-                         return each.expansion != Expansion::Open;
-                       }) < options.nodes;
+bool Head::State::draftHasRoom() const {
+  int64_t known = 0;
+  for (const HeadRequest &request : requests)
+    if (request.active)
+      for (const GuessNode &guess : request.tree.nodes().subspan(1))
+        known += guess.expansion != Expansion::Open;
+  return known < options.nodes;
+}
+
+/// Sync mode: guesses of a batch. All requests have one under way.
+int64_t Head::State::batchGuesses() const {
+  return options.nodes / limits.requests;
+}
+
+/// Whether a guess can be worth a place in a step beside the rows of those that
+/// generate, be it ever so likely.
+bool Head::State::guessesCanPay() const {
+  int64_t others = (generating + limits.stages - 1) / limits.stages;
+  if (others <= 1 || options.mode == SpeculationMode::Sync)
+    return true;
+  SlotLoad full{.rows = others,
+                .weight = static_cast<double>(others),
+                .widest = others,
+                .underWay = limits.stages};
+  return policy.judge(1, 1, full, 0) == Verdict::Sent;
 }
 
 void Head::State::ask(HeadRequest &request, StepFrame &frame, const Row &row) {
@@ -47,12 +66,8 @@ void Head::State::ask(HeadRequest &request, StepFrame &frame, const Row &row) {
           frame.marks.begin(), frame.marks.end(),
           [&](const EpochMark &each) { return each.request == row.request; })) {
     if (!std::exchange(request.openAtDraft, true))
-      frame.opens.push_back(
-          {.request = row.request,
-           .firstNode = request.firstNode,
-           .promptTokens = static_cast<int32_t>(request.promptRows()),
-           .logProbabilities = -1,
-           .sampling = request.spec.sampling});
+      frame.opens.emplace_back(
+          openingOf(request)).logProbabilities = -1;
     frame.marks.push_back(markOf(request));
   }
   frame.rows.push_back(row);
@@ -88,13 +103,12 @@ void Head::State::askForPath(HeadRequest &request, StepFrame &frame,
 /// paths the draft has seen.
 void Head::State::askForFrontier(StepFrame &frame) {
   double likeliest = 0;
-  for (int64_t rows = 0; rows < options.draftRows; ++rows) {
+  for (int64_t rows = 0; rows < options.draftRows && draftHasRoom(); ++rows) {
     GuessNode *best = nullptr;
     HeadRequest *owner = nullptr;
     for (HeadRequest &request : requests) {
       if (!request.active || request.closeOwed || !wantsGuesses(request) ||
-          request.drafted < static_cast<int64_t>(request.path.size()) ||
-          !draftHasRoom(request))
+          request.drafted < static_cast<int64_t>(request.path.size()))
         continue;
       int64_t deepest = std::min(options.depth, depthLimit(request) - 1);
       for (GuessNode &node : request.tree.nodes().subspan(1))
@@ -119,7 +133,8 @@ void Head::State::askForFrontier(StepFrame &frame) {
 /// Whether the draft has still to answer for the level of the tree that it is
 /// at, or to begin one.
 bool Head::State::levelLeft(const HeadRequest &request) const {
-  if (request.levels >= std::min(options.depth, depthLimit(request)))
+  if (batchGuesses() == 0 ||
+      request.levels >= std::min(options.depth, depthLimit(request)))
     return false;
   for (const GuessNode &node : request.tree.nodes())
     if (node.depth == request.levels && node.expansion != Expansion::Done)
@@ -144,10 +159,13 @@ void Head::State::askForLevel(HeadRequest &request, StepFrame &frame) {
 void Head::State::askDraft() {
   if (options.mode == SpeculationMode::Off || draftBusy)
     return;
-  StepFrame frame;
+  StepFrame &frame = commands.drafts.add();
   asked.clear();
   int64_t room = limits.prefillRows;
+  bool canPay = guessesCanPay();
   for (HeadRequest &request : requests) {
+    if (!canPay)
+      break;
     // In Sync mode the next batch is drafted when all of the last one is known.
     if (!request.active || request.closeOwed || request.outstanding > 0 ||
         depthLimit(request) < 1)
@@ -156,7 +174,7 @@ void Head::State::askDraft() {
     if (options.mode == SpeculationMode::Sync)
       askForLevel(request, frame);
   }
-  if (options.mode == SpeculationMode::Async)
+  if (options.mode == SpeculationMode::Async && canPay)
     askForFrontier(frame);
   std::sort(
       frame.rows.begin(), frame.rows.end(), [](const Row &a, const Row &b) {
@@ -166,10 +184,9 @@ void Head::State::askDraft() {
     if (std::exchange(request.closeOwed, false))
       frame.closes.push_back(idOf(request));
   if (frame.rows.empty() && frame.closes.empty())
-    return;
+    return commands.drafts.dropLast();
   frame.step = draftFrames++;
   draftBusy = true;
-  commands.drafts.push_back(std::move(frame));
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,7 +244,7 @@ void Head::State::endLevel(HeadRequest &request) {
   ++request.levels;
   request.tree.keepBest(
       static_cast<int32_t>(request.levels),
-      std::clamp<int64_t>(options.nodes - before, 0, options.width));
+      std::clamp<int64_t>(batchGuesses() - before, 0, options.width));
 }
 
 /// The answer for one row; `guesses` is null where there was none.

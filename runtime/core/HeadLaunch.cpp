@@ -21,6 +21,7 @@ void Head::State::countSlots(uint64_t joined) {
   slotsSeen.clear();
   int64_t prompts = 0;
   load = {};
+  guessesAlive = 0;
   for (HeadRequest &request : requests) {
     request.weight = 0;
     if (!request.active)
@@ -28,39 +29,45 @@ void Head::State::countSlots(uint64_t joined) {
     for (const GuessNode &node : request.tree.nodes()) {
       if (!node.launched)
         continue;
-      slotsSeen.push_back(node.slot);
+      guessesAlive += node.parentIndex >= 0;
+      addToSlot(node.slot);
       if (node.slot == joined)
         request.weight = std::max(request.weight, node.pathChance);
     }
-    if (request.rootInFlight() && request.emitted == 0)
+    if (request.rootInFlight() && request.inPrompt())
       prompts =
-          std::max(prompts, std::min(limits.prefillRows, request.promptRows()));
+          std::max(prompts, std::min(limits.prefillRows, request.knownRows));
     load.weight += request.weight;
   }
-  std::sort(slotsSeen.begin(), slotsSeen.end());
   runningLiving = 0;
   load.widest = prompts;
-  for (auto at = slotsSeen.begin(); at != slotsSeen.end();) {
-    auto next = std::find_if(at, slotsSeen.end(),
-                             [at](uint64_t each) { return each != *at; });
-    int64_t rows = next - at;
-    ++load.underWay;
-    if (*at == joined)
-      load.rows = rows;
+  load.underWay = std::ssize(slotsSeen);
+  for (const SlotRows &each : slotsSeen) {
+    if (each.slot == joined)
+      load.rows = each.rows;
     else
-      load.widest = std::max(load.widest, rows);
-    if (*at == clock.runningSlot())
-      runningLiving = rows;
-    at = next;
+      load.widest = std::max(load.widest, each.rows);
+    if (each.slot == clock.runningSlot())
+      runningLiving = each.rows;
   }
 }
 
+/// Slots under way are few: rows come back in the order in which they left.
+void Head::State::addToSlot(uint64_t slot) {
+  for (SlotRows &each : slotsSeen)
+    if (each.slot == slot) {
+      ++each.rows;
+      return;
+    }
+  slotsSeen.push_back({slot, 1});
+}
+
 void Head::State::sendCancels(Time now) {
-  for (HeadRequest &request : requests)
-    if (std::exchange(request.cancelDue, false) && options.cancel)
-      commands.cancels.push_back(markOf(request));
   if (!std::exchange(rowsDied, false) || !options.cancel)
     return;
+  for (HeadRequest &request : requests)
+    if (std::exchange(request.cancelDue, false))
+      commands.cancels.push_back(markOf(request));
   countSlots(clock.gatheringSlot());
   clock.setLiving(runningLiving, load.rows, now, policy);
 }
@@ -69,9 +76,12 @@ void Head::State::sendCancels(Time now) {
 // Certain rows
 //===----------------------------------------------------------------------===//
 
+/// A frame brings what the stages have to know of shared pages as well.
 StepFrame &Head::State::newFrame() {
-  StepFrame &frame = commands.launches.emplace_back();
+  StepFrame &frame = commands.launches.add();
   frame.step = framesSent++;
+  frame.launched = framesSent;
+  ledger.takeOrders(frame.keeps, frame.drops);
   return frame;
 }
 
@@ -86,76 +96,175 @@ Row Head::State::rowOf(const HeadRequest &request, const GuessNode &node,
           .wantsOutput = true};
 }
 
-/// Roots whose tokens have just become known, each alone.
-void Head::State::sendCertain(Time now) {
-  for (HeadRequest &request : requests) {
-    if (!std::exchange(request.launchDue, false))
-      continue;
-    countSlots(clock.gatheringSlot());
-    request.travelsAlone = load.underWay == 0;
+/// Roots whose tokens have just become known; the frame that they are in, or
+/// null. They leave as one frame, so that the first stage makes one step of them
+/// however fast it is. Where there are several stages, requests take turns in as
+/// many groups: a step of all of them would keep all stages but one idle.
+StepFrame *Head::State::sendCertain(Time now) {
+  if (certainDue.empty())
+    return nullptr;
+  int64_t rows = std::ssize(certainDue);
+  if (limits.stages > 1) {
+    int64_t group = (active + limits.stages - 1) / limits.stages;
+    int64_t room = group - clock.gatheringRows();
+    if (room <= 0) {
+      wakeAt(clock.opensNext(policy));
+      return nullptr;
+    }
+    rows = std::min(rows, room);
+  }
+  bool alone = rows == 1 && active == 1 && nothingUnderWay();
+  StepFrame &frame = newFrame();
+  for (int64_t i = 0; i < rows; ++i) {
+    HeadRequest &request = requests[static_cast<size_t>(certainDue[i])];
+    request.launchDue = false;
+    request.travelsAlone = alone;
     request.launchedAt = now;
     GuessNode &root = request.tree.root();
     root.launched = true;
-    root.frame = framesSent;
-    root.slot = clock.join(1, now, policy);
+    root.frame = frame.step;
     request.lastCertain = root.node;
-    StepFrame &frame = newFrame();
     frame.marks.push_back(markOf(request));
+    request.markedIn = frame.launched;
     frame.rows.push_back(rowOf(request, root, true));
   }
+  certainDue.erase(certainDue.begin(), certainDue.begin() + rows);
+  return &frame;
 }
 
-/// Whether a result is to come that will say how far frames have come.
-bool Head::State::awaitsResult(const HeadRequest &request) const {
-  if (!request.active)
-    return false;
-  size_t every = static_cast<size_t>(limits.framesInFlight / 2);
-  for (size_t chunk = every; chunk <= request.promptFrames.size();
-       chunk += every)
-    if (request.promptFrames[chunk - 1] >= framesGone)
-      return true;
-  return request.rootInFlight();
+bool Head::State::nothingUnderWay() {
+  countSlots(clock.gatheringSlot());
+  return load.underWay == 0;
 }
 
-/// Whether there is room for one more frame. Only the result of a living row
-/// makes room; where there is none to come, all that was sent is dead and waits
-/// for nothing.
+/// The frame's rows have a slot now. Guesses do not join one with a prompt.
+void Head::State::giveSlot(StepFrame &frame, bool hasPrompt, Time now) {
+  int64_t rows = std::ssize(frame.rows);
+  uint64_t slot = hasPrompt ? clock.joinAlone(rows, now, policy)
+                            : clock.join(rows, now, policy);
+  for (const Row &row : frame.rows)
+    if (row.wantsOutput)
+      requests[static_cast<size_t>(row.request)].tree.root().slot = slot;
+}
+
+void Head::State::sendCertainAndPrompts(Time now) {
+  StepFrame *frame = sendCertain(now);
+  bool starts = frame && !clock.opens();
+  frame = sendPrompts(frame, now);
+  if (frame)
+    giveSlot(*frame, /*hasPrompt=*/false, now);
+  if (!certainDue.empty())
+    // Not at once: it would be in the same step.
+    wakeAt(starts ? clock.opens() : clock.opensNext(policy));
+}
+
+//===----------------------------------------------------------------------===//
+// Prompts
+//===----------------------------------------------------------------------===//
+
+/// Whether there is room for one more frame.
 bool Head::State::hasRoom() const {
-  return framesSent - framesGone <
-             static_cast<uint64_t>(limits.framesInFlight) ||
-         std::none_of(
-             requests.begin(), requests.end(),
-             [this](const HeadRequest &each) { return awaitsResult(each); });
+  return framesSent - framesGone < static_cast<uint64_t>(limits.framesInFlight);
 }
 
-void Head::State::sendPrompts(Time now) {
-  for (HeadRequest &request : requests)
-    while (request.active && !request.promptLeft() && hasRoom())
-      sendPromptChunk(request, now);
+/// Each stage has a chunk. Where nobody waits for the tokens behind them, as
+/// many more are on the links or at the doors, so that no stage waits.
+bool Head::State::promptsMayLeave() const {
+  int64_t most = generating == 0 ? 2 * limits.stages : limits.stages;
+  return !prefilling.empty() && hasRoom() && std::ssize(promptFrames) < most;
 }
 
-void Head::State::sendPromptChunk(HeadRequest &request, Time now) {
+/// Rows of prompts that the next step has, beside a row of each request in it
+/// that generates.
+int64_t Head::State::promptBudget() const {
+  if (generating == 0 || limits.interTokenLatency.count() == 0)
+    return limits.prefillRows;
+  int64_t others = (generating + limits.stages - 1) / limits.stages;
+  Time most = limits.interTokenLatency / limits.stages;
+  int64_t fits = std::min(leastPromptRows, limits.prefillRows);
+  for (int64_t above = limits.prefillRows + 1; above - fits > 1;) {
+    int64_t middle = fits + (above - fits) / 2;
+    (policy.slot(others + middle) <= most ? fits : above) = middle;
+  }
+  return fits;
+}
+
+/// Of the requests with known rows to send: the one with the fewest.
+HeadRequest &Head::State::soonestDone() {
+  auto left = [this](RequestId id) {
+    const HeadRequest &request = requests[static_cast<size_t>(id)];
+    return request.knownRows - request.knownSent;
+  };
+  return requests[static_cast<size_t>(
+      *std::ranges::min_element(prefilling, {}, left))];
+}
+
+/// Fills steps with rows of prompts: half of each for the request whose turn has
+/// been for longest, so that it gets on whatever comes, the rest for those that
+/// are done soonest, so that short prompts do not wait for long ones. The first
+/// step takes the rows of `frame`, if it is not null, along; the frame that is
+/// returned has no slot yet.
+StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
+  while (promptsMayLeave()) {
+    int64_t budget = promptBudget();
+    frame = &frameToOpenIn(frame, prefilling.front(), now);
+    uint64_t number = frame->step;
+    int64_t most = prefilling.size() > 1 ? (budget + 1) / 2 : budget;
+    budget -= sendKnownRows(requests[prefilling.front()], *frame, most);
+    while (budget > 0 && !prefilling.empty()) {
+      HeadRequest &next = soonestDone();
+      frame = &frameToOpenIn(frame, idOf(next), now);
+      budget -= sendKnownRows(next, *frame, budget);
+    }
+    promptFrames.push_back(number);
+    giveSlot(*frame, /*hasPrompt=*/true, now);
+    frame = nullptr;
+  }
+  return frame;
+}
+
+/// The frame to send rows of a request in, by which it may open: after the one
+/// that has the stages keep a page which it begins with.
+StepFrame &Head::State::frameToOpenIn(StepFrame *frame, RequestId id,
+                                      Time now) {
+  if (!frame)
+    frame = &newFrame();
+  if (requests[id].openAtStages ||
+      !ledger.beginsWithAny(id, frame->keeps))
+    return *frame;
+  if (!frame->rows.empty())
+    giveSlot(*frame, /*hasPrompt=*/true, now);
+  return newFrame();
+}
+
+OpenRequest Head::State::openingOf(const HeadRequest &request) const {
+  OpenRequest open;
+  open.request = idOf(request);
+  open.firstNode = request.firstNode;
+  open.promptTokens = static_cast<int32_t>(request.spec.prompt.size());
+  open.knownTokens = static_cast<int32_t>(request.knownRows);
+  open.logProbabilities = request.spec.logProbabilities;
+  open.sampling = request.spec.sampling;
+  return open;
+}
+
+/// Sends up to `most` of the request's known rows; how many. With the last of
+/// them its root has left.
+int64_t Head::State::sendKnownRows(HeadRequest &request, StepFrame &frame,
+                                   int64_t most) {
   RequestId id = idOf(request);
-  int64_t rows =
-      std::min(limits.prefillRows, request.promptRows() - request.promptSent);
-  uint64_t slot = clock.joinAlone(rows, now, policy);
-  // A long prompt has to hear now and then how far it has come, or there would
-  // never be room for the rest of it.
-  int64_t chunk = static_cast<int64_t>(request.promptFrames.size());
-  bool asks = (chunk + 1) % (limits.framesInFlight / 2) == 0;
-  request.promptFrames.push_back(framesSent);
-  StepFrame &frame = newFrame();
-  if (request.promptSent == 0)
-    frame.opens.push_back(
-        {.request = id,
-         .firstNode = request.firstNode,
-         .promptTokens = static_cast<int32_t>(request.promptRows()),
-         .logProbabilities = request.spec.logProbabilities,
-         .sampling = request.spec.sampling});
-  frame.marks.push_back(markOf(request));
-  frame.rows.reserve(static_cast<size_t>(rows));
+  int64_t rows = std::min(most, request.knownRows - request.knownSent);
+  if (!std::exchange(request.openAtStages, true)) {
+    OpenRequest &open = frame.opens.emplace_back(openingOf(request));
+    open.prefixPages.resize(static_cast<size_t>(ledger.prefixPages(id)));
+    ledger.prefixOf(id, open.prefixPages);
+    for (int64_t i = 0; i < request.knownSent; ++i)
+      open.prefix.push_back(request.path[static_cast<size_t>(i)].token);
+  }
+  if (std::exchange(request.markedIn, frame.launched) != frame.launched)
+    frame.marks.push_back(markOf(request));
   for (int64_t i = 0; i < rows; ++i) {
-    int64_t position = request.promptSent++;
+    int64_t position = request.knownSent++;
     const PathEntry &entry = request.path[static_cast<size_t>(position)];
     frame.rows.push_back({.node = entry.node,
                           .parent = position > 0 ? entry.node - 1 : noNode,
@@ -163,173 +272,16 @@ void Head::State::sendPromptChunk(HeadRequest &request, Time now) {
                           .position = static_cast<int32_t>(position),
                           .token = entry.token,
                           .certain = true,
-                          .wantsOutput = asks && i + 1 == rows});
+                          .wantsOutput = false});
   }
   if (!request.promptLeft())
-    return;
+    return rows;
+  std::erase(prefilling, id);
   frame.rows.back().wantsOutput = true;
   GuessNode &root = request.tree.root();
   root.launched = true;
   root.frame = frame.step;
-  root.slot = slot;
-}
-
-//===----------------------------------------------------------------------===//
-// Guesses, Async mode
-//===----------------------------------------------------------------------===//
-
-/// Whether guesses of the request may leave, apart from what they are worth.
-bool Head::State::mayGuess(const HeadRequest &request) const {
-  if (!request.active || !request.rootInFlight() || request.treeFull)
-    return false;
-  return options.continuous || request.burst < options.draftRows;
-}
-
-/// The likeliest guess that waits and whose parent is in flight, of those
-/// within the depth limit or of those beyond.
-GuessNode *Head::State::bestWaiting(HeadRequest *&owner, bool tooDeep) {
-  GuessNode *best = nullptr;
-  for (HeadRequest &request : requests) {
-    if (!mayGuess(request))
-      continue;
-    std::span<GuessNode> nodes = request.tree.nodes();
-    for (GuessNode &node : nodes.subspan(1))
-      if (!node.launched && (node.depth > options.depth) == tooDeep &&
-          nodes[static_cast<size_t>(node.parentIndex)].launched &&
-          (!best || node.pathChance > best->pathChance)) {
-        best = &node;
-        owner = &request;
-      }
-  }
-  return best;
-}
-
-/// Sends, likeliest first, all guesses that the policy lets through, as one
-/// frame.
-void Head::State::sendGuesses(Time now) {
-  for (HeadRequest &request : requests) {
-    request.treeFull = false;
-    if (request.tree.launched() == 0)
-      request.burst = 0;
-  }
-  // Also where none waits: one may have come before the slot opens.
-  if (clock.opens() > now) {
-    commands.wake = clock.opens();
-    return;
-  }
-  uint64_t slot = clock.gatheringSlot();
-  countSlots(slot);
-  StepFrame *frame = nullptr;
-  HeadRequest *owner = nullptr;
-  GuessNode *guess = nullptr;
-  while ((guess = bestWaiting(owner, false))) {
-    int64_t alive = owner->tree.launched();
-    Verdict verdict =
-        canNumber(*owner, *guess)
-            ? policy.judge(guess->pathChance, guess->depth, load, alive)
-            : Verdict::NodeLimit;
-    if (verdict == Verdict::TooUnlikely && owner->probeDue && alive == 0)
-      verdict = Verdict::Probe;
-    bool sends = verdict == Verdict::Sent || verdict == Verdict::Probe;
-    if (sends && !frame &&
-        framesSent + 1 - framesGone >=
-            static_cast<uint64_t>(limits.framesInFlight))
-      break;
-    note(*owner, *guess, verdict);
-    if (verdict == Verdict::NodeLimit) {
-      owner->treeFull = true;
-      continue;
-    }
-    if (!sends) {
-      if (verdict == Verdict::WaitsForSlot)
-        commands.wake = slot == clock.runningSlot() ? clock.opens()
-                                                    : clock.opensNext(policy);
-      break;
-    }
-    if (!frame)
-      frame = &newFrame();
-    sendGuess(*owner, *guess, *frame, slot, now);
-    countSlots(slot);
-  }
-  if (!guess && wantsNotes)
-    if (GuessNode *deep = bestWaiting(owner, true))
-      note(*owner, *deep, Verdict::DepthLimit);
-  if (frame)
-    finishGuesses(*frame);
-}
-
-void Head::State::sendGuess(HeadRequest &request, GuessNode &guess,
-                            StepFrame &frame, uint64_t slot, Time now) {
-  request.probeDue = false;
-  request.guessSent = true;
-  ++request.burst;
-  ++request.counters.launched;
-  number(request, guess);
-  guess.launched = true;
-  guess.frame = frame.step;
-  // All rows of a frame go into one step, also where the first starts it.
-  if (frame.rows.empty())
-    guess.slot = clock.join(1, now, policy);
-  else
-    clock.widen(guess.slot = slot, 1, policy);
-  frame.rows.push_back(rowOf(request, guess, false));
-}
-
-/// Rows in order, and a mark for each request that has some.
-void Head::State::finishGuesses(StepFrame &frame) {
-  std::sort(
-      frame.rows.begin(), frame.rows.end(), [](const Row &a, const Row &b) {
-        return a.request != b.request ? a.request < b.request : a.node < b.node;
-      });
-  for (const Row &row : frame.rows)
-    if (frame.marks.empty() || frame.marks.back().request != row.request)
-      frame.marks.push_back(markOf(requests[static_cast<size_t>(row.request)]));
-}
-
-void Head::State::note(const HeadRequest &request, const GuessNode &node,
-                       Verdict verdict) {
-  if (!wantsNotes || lastVerdict == verdict)
-    return;
-  lastVerdict = verdict;
-  commands.notes.push_back({.request = idOf(request),
-                            .verdict = verdict,
-                            .chance = node.pathChance,
-                            .depth = node.depth,
-                            .rowsInSlot = load.rows,
-                            .nodesAlive = request.tree.launched()});
-}
-
-//===----------------------------------------------------------------------===//
-// Batches, Sync mode
-//===----------------------------------------------------------------------===//
-
-/// Roots that are known and have their trees, once the last batch is through.
-void Head::State::sendBatches(Time now) {
-  for (HeadRequest &request : requests)
-    if (request.active && request.promptLeft() && !request.rootInFlight() &&
-        request.outstanding == 0 && !levelLeft(request))
-      sendBatch(request, now);
-}
-
-void Head::State::sendBatch(HeadRequest &request, Time now) {
-  StepFrame *frame = nullptr;
-  for (GuessNode &node : request.tree.nodes()) {
-    bool certain = node.parentIndex < 0;
-    if (!frame || options.splitRows) {
-      frame = &newFrame();
-      frame->marks.push_back(markOf(request));
-    }
-    number(request, node);
-    node.launched = true;
-    node.frame = frame->step;
-    node.slot = clock.join(1, now, policy);
-    request.counters.launched += !certain;
-    ++request.outstanding;
-    frame->rows.push_back(rowOf(request, node, certain));
-  }
-  request.lastCertain = request.tree.root().node;
-  request.travelsAlone = request.outstanding == 1;
-  request.launchedAt = now;
+  return rows;
 }
 
 } // namespace sluice

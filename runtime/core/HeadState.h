@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to the files Head*.cpp. Head.cpp admits, verifies and ends requests;
-// HeadLaunch.cpp decides what leaves for the first stage; HeadDraft.cpp talks
-// to the draft. Each event changes requests and sets what is due; pump() then
+// Private to the files Head*.cpp. Head.cpp verifies and ends requests;
+// HeadAdmission.cpp admits them and sees that they have pages; HeadLaunch.cpp
+// decides which certain rows and prompts leave for the first stage, and
+// HeadGuesses.cpp which guesses; HeadDraft.cpp talks to the draft. Each event changes requests and sets what is due; pump() then
 // turns what is due into commands, in one order whatever the event was.
 //
 //===----------------------------------------------------------------------===//
@@ -19,10 +20,16 @@
 #include "runtime/core/Head.h"
 #include "runtime/core/SlotClock.h"
 
+#include <deque>
+
 namespace sluice {
 
 /// Guesses of a request that wait for a slot, at most; the least likely go.
 constexpr int64_t mostWaitingGuesses = 256;
+
+/// Prompts get so many rows of a step whatever is asked for, or they would
+/// never get on.
+constexpr int64_t leastPromptRows = 16;
 
 /// A token that is certain, and its row.
 struct PathEntry {
@@ -46,11 +53,14 @@ struct HeadRequest {
   SpeculationCounters counters;
   NodeId lastPathEnd = noNode; ///< the last confirmed node of the one before
 
-  // At the first stage.
-  int64_t promptSent = 0;             ///< prompt rows that have left
-  std::vector<uint64_t> promptFrames; ///< [chunk]: its frame
+  // At the first stage. Known rows are those of `path` at admission: the
+  // prompt, and what the request had generated before.
+  int64_t knownRows = 0;
+  int64_t knownSent = 0; ///< of them, those that have left or were shared
+  bool openAtStages = false;
+  uint64_t markedIn = 0; ///< the last frame with its mark, counted from 1
   NodeId lastCertain = noNode;        ///< certain row that left last
-  bool launchDue = false;             ///< the root is to leave alone
+  bool launchDue = false;             ///< the root is among certainDue
   bool cancelDue = false;             ///< rows in flight have died
   Time launchedAt{0};                 ///< of the certain row that left last
   bool travelsAlone = false;          ///< it: nothing else was in flight
@@ -69,10 +79,12 @@ struct HeadRequest {
   int64_t levels = 0;      ///< of the tree that the draft has answered
   int64_t outstanding = 0; ///< results of the batch under way
 
-  int64_t promptRows() const {
-    return static_cast<int64_t>(spec.prompt.size());
+  /// Whether all of the known rows have left.
+  bool promptLeft() const { return knownSent == knownRows; }
+  /// Whether it waits for its prompt's result, or still for its rows to leave.
+  bool inPrompt() const {
+    return static_cast<int64_t>(path.size()) == knownRows;
   }
-  bool promptLeft() const { return promptSent == promptRows(); }
   /// Whether the root was launched and its result is to come.
   bool rootInFlight() const { return !tree.empty() && tree.root().launched; }
 };
@@ -91,14 +103,17 @@ struct Head::State {
 
   // Head.cpp
   RequestId idOf(const HeadRequest &request) const;
-  bool admit(HeadRequest &request, RequestSpec spec);
   void finish(HeadRequest &request, FinishReason reason,
               std::string error = {});
+  void release(HeadRequest &request);
+  void noteGone(uint64_t frames);
   void handleResult(const ResultRow &result, Time now);
   void verify(HeadRequest &request, const ResultRow &result, Time now);
   void learn(HeadRequest &request, int32_t token);
   void confirm(HeadRequest &request, int32_t token);
   void pump(Time now);
+  /// At the latest; no time: never.
+  void wakeAt(std::optional<Time> time);
   /// Whether a row can have a number, and giving it one.
   bool canNumber(const HeadRequest &request, const GuessNode &node) const;
   static void number(HeadRequest &request, GuessNode &node);
@@ -107,17 +122,37 @@ struct Head::State {
   /// the text ends before.
   int64_t depthLimit(const HeadRequest &request) const;
 
+  // HeadAdmission.cpp
+  Status check(const RequestSpec &spec) const;
+  int64_t longestPath(const RequestSpec &spec) const;
+  int64_t pagesToGrowInto() const;
+  bool admit(HeadRequest &request, RequestSpec &spec);
+  void keepPages(HeadRequest &request, int64_t computed, NodeId node);
+  bool makeRoomFor(HeadRequest &request);
+  HeadRequest *lastTurn();
+  void pause(HeadRequest &request);
+
   // HeadLaunch.cpp
   void sendCancels(Time now);
   void countSlots(uint64_t joined);
+  void addToSlot(uint64_t slot);
   StepFrame &newFrame();
   Row rowOf(const HeadRequest &request, const GuessNode &node,
             bool certain) const;
-  void sendCertain(Time now);
-  bool awaitsResult(const HeadRequest &request) const;
+  void sendCertainAndPrompts(Time now);
+  StepFrame *sendCertain(Time now);
+  bool nothingUnderWay();
+  void giveSlot(StepFrame &frame, bool hasPrompt, Time now);
   bool hasRoom() const;
-  void sendPrompts(Time now);
-  void sendPromptChunk(HeadRequest &request, Time now);
+  bool promptsMayLeave() const;
+  int64_t promptBudget() const;
+  HeadRequest &soonestDone();
+  StepFrame *sendPrompts(StepFrame *frame, Time now);
+  StepFrame &frameToOpenIn(StepFrame *frame, RequestId id, Time now);
+  int64_t sendKnownRows(HeadRequest &request, StepFrame &frame, int64_t most);
+  OpenRequest openingOf(const HeadRequest &request) const;
+
+  // HeadGuesses.cpp
   bool mayGuess(const HeadRequest &request) const;
   GuessNode *bestWaiting(HeadRequest *&owner, bool tooDeep);
   void sendGuesses(Time now);
@@ -134,7 +169,9 @@ struct Head::State {
   void askForPath(HeadRequest &request, StepFrame &frame, int64_t &room);
   void askForFrontier(StepFrame &frame);
   void askForLevel(HeadRequest &request, StepFrame &frame);
-  bool draftHasRoom(const HeadRequest &request) const;
+  bool draftHasRoom() const;
+  int64_t batchGuesses() const;
+  bool guessesCanPay() const;
   void ask(HeadRequest &request, StepFrame &frame, const Row &row);
   bool levelLeft(const HeadRequest &request) const;
   void endLevel(HeadRequest &request);
@@ -151,15 +188,29 @@ struct Head::State {
   HeadCommands commands;
   SlotClock clock;
 
-  uint64_t framesSent = 0;  ///< to the first stage
-  uint64_t framesGone = 0;  ///< of them, those known to have left the last
+  PageLedger ledger;
+  std::vector<int32_t> known; ///< tokens of the request that is being admitted
+
+  int64_t active = 0;                ///< requests
+  int64_t generating = 0;            ///< of them, those that have a token
+  std::vector<RequestId> prefilling; ///< with known rows to send, by turn
+  std::vector<RequestId> certainDue; ///< whose roots are to leave
+  uint64_t framesSent = 0;           ///< to the first stage
+  uint64_t framesGone = 0; ///< of them, those known to have left the last
+  /// Frames with prompt rows, the oldest first, without those that have gone.
+  std::deque<uint64_t> promptFrames;
   uint64_t draftFrames = 0; ///< to the draft
   bool draftBusy = false;
   std::vector<AskedRow> asked;     ///< in the frame that the draft has
   bool rowsDied = false;           ///< in flight, since sendCancels()
   SlotLoad load;                   ///< of the slot to join, by countSlots()
   int64_t runningLiving = 0;       ///< rows in the running slot, likewise
-  std::vector<uint64_t> slotsSeen; ///< work of countSlots()
+  int64_t guessesAlive = 0;        ///< in flight, likewise
+  struct SlotRows {
+    uint64_t slot = 0;
+    int64_t rows = 0;
+  };
+  std::vector<SlotRows> slotsSeen; ///< work of countSlots()
   std::optional<Verdict> lastVerdict;
 };
 

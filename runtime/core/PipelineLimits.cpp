@@ -16,6 +16,10 @@ HeadLimits PipelineLimits::head() const {
   limits.requests = requests;
   limits.contextLength = contextLength;
   limits.prefillRows = prefillRows;
+  limits.stages = stages;
+  limits.pages = pagesOfRequests();
+  limits.sharesPrefixes = sharesPrefixes;
+  limits.interTokenLatency = interTokenLatency;
   limits.framesInFlight = channelFrames - 2 * requests;
   return limits;
 }
@@ -23,26 +27,37 @@ HeadLimits PipelineLimits::head() const {
 StageLimits PipelineLimits::stage() const {
   int64_t nodes = speculation.nodes;
   StageLimits limits;
-  limits.rows = prefillRows + nodes;
-  limits.outputs = std::min(requests * (nodes + 1), limits.rows);
+  limits.rows = std::max(prefillRows, requests) + nodes;
+  limits.outputs = std::min(requests + nodes, limits.rows);
   // Chunks of a prompt are as long as a step may be: they do not share one.
   limits.promptRows = prefillRows;
   limits.requests = requests;
   // Paths that have died stay until a living row shows which of them it needs.
-  limits.branches = requests * (2 * nodes + 2);
+  limits.branches = 2 * (requests + nodes);
   limits.nodes = 4 * nodes + 4;
   limits.contextLength = contextLength;
   limits.frames = channelFrames;
   limits.fuse = fuse;
+  limits.sharedPages = sharesPrefixes ? pagesOfRequests() : 0;
   return limits;
+}
+
+PipelineLimits PipelineLimits::draft() const {
+  PipelineLimits limits = *this;
+  limits.pages = 0;
+  limits.sharesPrefixes = false;
+  return limits;
+}
+
+int64_t PipelineLimits::pagesOfRequests() const {
+  return pages > 0 ? pages : requests * CachePages::pagesFor(contextLength);
 }
 
 int64_t PipelineLimits::cachePages() const {
   // Each path has pages of its own for what it does not share: the one in which
   // it forks and those behind.
   int64_t ownPages = CachePages::pagesFor(speculation.depth) + 1;
-  return requests * CachePages::pagesFor(contextLength) +
-         stage().branches * ownPages;
+  return pagesOfRequests() + stage().branches * ownPages;
 }
 
 } // namespace sluice

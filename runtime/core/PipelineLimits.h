@@ -27,6 +27,12 @@ struct PipelineLimits {
   int64_t requests = 1;
   int64_t contextLength = 0;
   int64_t prefillRows = 512; ///< prompt rows of a step
+  int64_t stages = 1;
+  /// Pages of each stage's cache, without those for guesses; 0: as many as the
+  /// requests can need.
+  int64_t pages = 0;
+  bool sharesPrefixes = false;
+  Time interTokenLatency{0}; ///< as HeadLimits
   /// Frames on their way from one rank to another before the sender waits.
   int64_t channelFrames = defaultChannelFrames;
   bool fuse = true;
@@ -37,9 +43,14 @@ struct PipelineLimits {
   /// faster than the first stage looks.) Draft and context of the draft are the
   /// caller's matter.
   HeadLimits head() const;
-  /// Of each stage, and of the draft, which knows as many guesses.
+  /// Of each stage, and by draft() of the draft.
   StageLimits stage() const;
-  /// Pages of a stage's cache that suffice for them.
+  /// The same for the draft's stage, which knows as many guesses, but has whole
+  /// requests in its cache, and shares nothing.
+  PipelineLimits draft() const;
+  /// Pages of a stage's cache for what is certain.
+  int64_t pagesOfRequests() const;
+  /// Those and the pages that suffice for guesses.
   int64_t cachePages() const;
 };
 

@@ -13,9 +13,12 @@ static_assert(sizeof(Row) == 32);
 
 void StepFrame::clear() {
   step = 0;
+  launched = 0;
+  drops.clear();
   opens.clear();
   marks.clear();
   rows.clear();
+  keeps.clear();
   closes.clear();
   timings.clear();
 }

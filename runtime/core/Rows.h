@@ -70,14 +70,52 @@ struct EpochMark {
   bool ended = false;
 };
 
+/// What the text that follows a prompt must be. As source: each rank that needs
+/// it compiles it.
+struct GrammarSource {
+  enum class Kind : uint8_t {
+    None,       ///< any text
+    JsonObject, ///< any JSON object
+    JsonSchema, ///< JSON that a schema describes, which is `text`
+    Gbnf        ///< what a grammar describes, which is `text`
+  };
+  Kind kind = Kind::None;
+  std::string text = {};
+  bool operator==(const GrammarSource &) const = default;
+};
+
+/// A page of the cache that requests can share, named by the head: full, of a
+/// path that all stages have computed. What it is called here says nothing of
+/// where a stage has it.
+using SharedPage = int32_t;
+
 /// What the stages must know of a request before its first row.
 struct OpenRequest {
   RequestId request = 0;
   NodeId firstNode = 0;
   int32_t promptTokens = 0;
+  /// Tokens that are known when the request opens: the prompt, and where the
+  /// request goes on after a pause what it had generated. Rows of these are
+  /// computed in chunks, as a prompt is.
+  int32_t knownTokens = 0;
   /// How many log-probabilities to report with each token; -1: none.
   int32_t logProbabilities = -1;
   SamplingParams sampling;
+  /// The request begins with these pages, which hold `prefix`: its rows begin
+  /// behind them. prefix.size() is prefixPages.size() * pageTokens, and below
+  /// knownTokens. Nodes are numbered as if the rows had come.
+  std::vector<SharedPage> prefixPages;
+  std::vector<int32_t> prefix;
+};
+
+/// From now on the stages hold the page with positions from `index` *
+/// pageTokens on of the request's path to `node`, also after the request has
+/// closed, and know it as `page`. The last stage has answered `node`.
+struct KeepPage {
+  RequestId request = 0;
+  NodeId node = 0;
+  int32_t index = 0;
+  SharedPage page = 0;
 };
 
 /// What a stage did in the step that a frame comes from.
@@ -89,19 +127,25 @@ struct StageTiming {
 };
 
 /// What goes from the head to the first stage and from stage to stage: one for
-/// each step and hop. Stages do what it says in this order: open, mark, admit
-/// rows, close. Without rows, opens and closes it is a tombstone: all of the
+/// each step and hop. Stages do what it says in this order: drop, open, mark,
+/// admit rows, keep, close. Without any of these it is a tombstone: all of the
 /// step's rows have died on the way.
 struct StepFrame {
   uint64_t step = 0; ///< the sender's count of its frames
+  /// Frames of the head that have been taken in whole, up to this step; from
+  /// the head: this one and all before it.
+  uint64_t launched = 0;
+  std::vector<SharedPage> drops; ///< kept pages to let go of
   std::vector<OpenRequest> opens;
   std::vector<EpochMark> marks; ///< one for each request that has rows here
   std::vector<Row> rows; ///< in any order; who takes them sorts them by node
+  std::vector<KeepPage> keeps;
   std::vector<RequestId> closes;
   std::vector<StageTiming> timings; ///< one for each stage passed
 
   bool isTombstone() const {
-    return opens.empty() && rows.empty() && closes.empty();
+    return drops.empty() && opens.empty() && rows.empty() && keeps.empty() &&
+           closes.empty();
   }
   void clear();
 };
@@ -127,6 +171,7 @@ struct ResultRow {
 /// What the last stage sends to the head: one for each of its steps.
 struct ResultFrame {
   uint64_t step = 0;
+  uint64_t launched = 0; ///< as StepFrame's
   std::vector<ResultRow> results; ///< of a request in ascending order of node
   std::vector<StageTiming> timings;
 };

@@ -61,8 +61,8 @@ struct SpeculationOptions {
   /// Candidates taken of each row at most; 1 makes the tree a chain. Sync: also
   /// the guesses of a level.
   int64_t width = 8;
-  /// Guesses of a request in flight at a time, over all paths; as many, not
-  /// always the same ones, the draft knows.
+  /// Guesses in flight at a time, over all paths of all requests; as many, not
+  /// always the same ones, the draft knows. Sync: each request has its share.
   int64_t nodes = 128;
   /// Sync only: each row leaves as a frame of its own.
   bool splitRows = false;

@@ -9,6 +9,7 @@
 #include "runtime/core/StageState.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -34,6 +35,9 @@ Status checkLimits(const StageLimits &limits, const CachePages &pages,
     if (value < 1 || value > most)
       return failure("stage: ", what, ": ", value, " is not between 1 and ",
                      most);
+  if (limits.sharedPages < 0 || limits.sharedPages > pages.limits().pages)
+    return failure("stage: shared pages: ", limits.sharedPages,
+                   " is not between 0 and ", pages.limits().pages);
   return {};
 }
 
@@ -70,13 +74,7 @@ Expected<bool> Stage::formStep() {
     return false;
   ++s.step;
   s.inStep = true;
-  s.rows.clear();
-  s.touched.clear();
-  s.left.clear();
-  s.opens.clear();
-  s.closes.clear();
-  s.timings.clear();
-  s.promptRows = 0;
+  s.clearStep();
   // Before any mark is read: a mark that comes meanwhile is news later.
   s.seenChanges = s.board.changes();
   do {
@@ -137,6 +135,7 @@ void Stage::finishStep(StepFrame &outgoing) {
   assert(s.inStep);
   s.inStep = false;
   outgoing.step = s.step - 1;
+  outgoing.launched = s.launched;
   std::span<const Row> rows = s.rows.rows();
   outgoing.rows.insert(outgoing.rows.end(), rows.begin(), rows.end());
   for (const Row &row : rows) {
@@ -145,7 +144,9 @@ void Stage::finishStep(StepFrame &outgoing) {
       if (const std::optional<EpochMark> &mark = s.treeOf(row).inBand)
         outgoing.marks.push_back(*mark);
   }
-  outgoing.opens.insert(outgoing.opens.end(), s.opens.begin(), s.opens.end());
+  outgoing.drops.insert(outgoing.drops.end(), s.drops.begin(), s.drops.end());
+  std::move(s.opens.begin(), s.opens.end(), std::back_inserter(outgoing.opens));
+  outgoing.keeps.insert(outgoing.keeps.end(), s.keeps.begin(), s.keeps.end());
   outgoing.closes.insert(outgoing.closes.end(), s.closes.begin(),
                          s.closes.end());
   outgoing.timings.insert(outgoing.timings.end(), s.timings.begin(),
@@ -184,8 +185,9 @@ Stage::Holdings Stage::holdings() const {
   for (const StageTree &tree : state->trees)
     held.requests += tree.isOpen();
   held.branches = state->branches.openBranches();
-  held.pages = state->pages.limits().pages - state->pages.freePages();
+  held.pages = state->pages.pagesOfSequences();
   held.frames = state->door.size();
+  held.kept = state->kept;
   return held;
 }
 

@@ -28,6 +28,14 @@
 // confirmed row lies on another; see BranchTable.h. Which rows are dead:
 // StageTree.h.
 //
+// Shared pages. What the head has the stage keep of a request's path stays in
+// the cache under the number that the head gives it, whatever becomes of the
+// request, until the head drops it; requests that begin alike begin with it.
+// Frames say so, and what they say is done in the order of the frames: a frame
+// waits for the next step where it opens a slot or names a page about which
+// this step has something to say that comes later in a frame. So the frame that
+// comes of a step says to the next stage what its frames said.
+//
 // A row can come again, as certain, where the head is in doubt whether this
 // stage has it: it is computed again. A row whose parent has not been here is
 // dead, and so are its children.
@@ -63,6 +71,8 @@ struct StageLimits {
   int64_t nodes = 1024; ///< speculative rows of a request that can be alive
   int64_t contextLength = 0;
   int64_t frames = 256; ///< queued at the door
+  /// Numbers of shared pages; 0: none may be kept.
+  int64_t sharedPages = 0;
   /// Takes all that is queued (true), or one frame a step: for measuring what
   /// fusion is worth.
   bool fuse = true;
@@ -89,8 +99,10 @@ public:
   /// on. `frame` is left empty, with the room of an old frame: whoever receives
   /// into the same frame again allocates nothing in the long run. Errors, and
   /// then nothing has changed: the door is full, or a frame that cannot be
-  /// right: a row, open or close of a slot that is not there or not open (or
-  /// open already), a position out of the context, numbers that do not go on.
+  /// right: a row, open, keep or close of a slot that is not there or not open
+  /// (or open already), a shared page that is not there or not kept (or kept
+  /// already), a prefix that is not whole pages of the known tokens, a position
+  /// out of the context, numbers that do not go on.
   Expected<uint64_t> enqueue(StepFrame &&frame);
 
   /// Frames at the door.
@@ -102,7 +114,8 @@ public:
   /// all were dead or a frame had none: then finishStep() follows at once.
   /// Errors, after which the stage is of no further use: the cache has no room,
   /// or more rows are in flight than `nodes`, which the limits of the head
-  /// prevent; or a row's position does not follow its parent's.
+  /// prevent; a row's position does not follow its parent's; or a page is to be
+  /// kept that no branch has.
   Expected<bool> formStep();
 
   /// The step's rows, for the executor: row r is batch row r. Valid until the
@@ -134,10 +147,11 @@ public:
 
   /// Ends the step: appends to `outgoing`, which is empty, what the next stage
   /// has to know: rows with their order as in rows() (the next stage sorts),
-  /// the newest mark that came with the rows of each request, opens, closes and
-  /// the timings of the frames that were fused (of several frames, those of the
-  /// last). A request that closed gives its pages back. batch(), rows() and
-  /// origins() stay as they are until the next formStep().
+  /// the newest mark that came with the rows of each request, what to drop,
+  /// open, keep and close, how many of the head's frames have been taken in
+  /// whole, and the timings of the frames that were fused (of several frames,
+  /// those of the last). A request that closed gives its pages back. batch(),
+  /// rows() and origins() stay as they are until the next formStep().
   void finishStep(StepFrame &outgoing);
 
   /// For the sampler, before finishStep(): the tokens of the request's prompt,
@@ -161,10 +175,12 @@ public:
   };
   const Counters &counters() const;
 
-  /// Sequences and pages held, requests open, frames queued: all 0 once every
-  /// request has closed (invariant 4).
+  /// Sequences and pages held by requests, requests open, frames queued: all 0
+  /// once every request has closed (invariant 4). Apart from them, the shared
+  /// pages that are kept, in use or not.
   struct Holdings {
     int64_t requests = 0, branches = 0, pages = 0, frames = 0;
+    int64_t kept = 0;
     bool operator==(const Holdings &) const = default;
   };
   Holdings holdings() const;

@@ -7,21 +7,19 @@
 
 #include "runtime/core/StageDoor.h"
 
+#include "runtime/core/CachePages.h"
+
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace sluice {
 
 namespace {
 
-/// What the frame opens in the slot, or null. Frames open few requests.
-const OpenRequest *openedBy(const StepFrame &frame, RequestId request) {
-  for (const OpenRequest &open : frame.opens)
-    if (open.request == request)
-      return &open;
-  return nullptr;
-}
+/// Nodes stay far below what 64 bits hold.
+constexpr NodeId maxNode = std::numeric_limits<NodeId>::max() / 2;
 
 /// Fills `order` with the indices of the rows by request and node.
 void sortRows(const std::vector<Row> &rows, std::vector<int32_t> &order) {
@@ -39,21 +37,25 @@ void sortRows(const std::vector<Row> &rows, std::vector<int32_t> &order) {
 } // namespace
 
 StageDoor::StageDoor(const Limits &limits)
-    : bounds(limits), slots(static_cast<size_t>(limits.requests)),
+    : bounds(limits), slots(limits.requests), pages(limits.sharedPages),
       queue(static_cast<size_t>(limits.frames)) {}
 
 Expected<uint64_t> StageDoor::enqueue(StepFrame &frame) {
   if (waiting == bounds.frames)
     return failure("stage: more than ", bounds.frames, " frames are waiting");
-  if (Status s = check(frame); !s.ok())
+  if (Status s = check(frame); !s.ok()) {
+    slots.undo();
+    pages.undo();
     return s;
-  apply(frame);
+  }
+  slots.agree();
+  pages.agree();
   WaitingFrame &last = queue[(head + waiting) % bounds.frames];
   std::swap(last.frame, frame);
   frame.clear();
   sortRows(last.frame.rows, last.order);
   last.number = next;
-  last.opened = false;
+  last.begun = false;
   last.taken = 0;
   ++waiting;
   return next++;
@@ -73,86 +75,153 @@ Status StageDoor::checkSlot(RequestId request) const {
   return {};
 }
 
-Status StageDoor::checkOpens(const StepFrame &frame) const {
-  for (const OpenRequest &open : frame.opens) {
-    if (Status s = checkSlot(open.request); !s.ok())
-      return s;
-    if (slots[open.request].open || openedBy(frame, open.request) != &open)
-      return failure("stage: request ", open.request, " is open already");
-    if (open.firstNode < slots[open.request].nextNode)
-      return failure("stage: request ", open.request, " starts at node ",
-                     open.firstNode, ", but nodes go on at ",
-                     slots[open.request].nextNode);
-    if (open.promptTokens < 1 || open.promptTokens > bounds.contextLength)
-      return failure("stage: request ", open.request, ": a prompt of ",
-                     open.promptTokens, " tokens in a context of ",
-                     bounds.contextLength);
-  }
+Status StageDoor::checkPage(SharedPage page) const {
+  if (page < 0 || page >= bounds.sharedPages)
+    return failure("stage: no shared page ", page, ", of ", bounds.sharedPages);
   return {};
 }
 
-Status StageDoor::checkRow(const StepFrame &frame, const Row &row) const {
-  if (Status s = checkSlot(row.request); !s.ok())
+/// Does to the tables what the frame says, in the order in which a stage does
+/// it.
+Status StageDoor::check(const StepFrame &frame) {
+  auto checkAll = [this](const auto &list, auto checkOne) -> Status {
+    for (const auto &each : list)
+      if (Status s = (this->*checkOne)(each); !s.ok())
+        return s;
+    return {};
+  };
+  if (Status s = checkAll(frame.drops, &StageDoor::checkDrop); !s.ok())
     return s;
-  const Slot &slot = slots[row.request];
-  const OpenRequest *open = slot.open ? nullptr : openedBy(frame, row.request);
-  if (!slot.open && !open)
-    return failure("stage: a row of request ", row.request,
-                   ", which is not open");
-  NodeId firstNode = open ? open->firstNode : slot.firstNode;
-  constexpr NodeId most = std::numeric_limits<NodeId>::max() / 2;
-  bool isFirst = row.parent == noNode;
-  if (row.node < firstNode || row.node > most || row.parent >= row.node ||
-      (!isFirst && row.parent < firstNode))
-    return failure("stage: request ", row.request, " has nodes from ",
-                   firstNode, ", but a row ", row.node, " behind ", row.parent);
-  if (row.position < 0 || row.position >= bounds.contextLength)
-    return failure("stage: request ", row.request, ": position ", row.position,
-                   " is not in the context of ", bounds.contextLength);
-  if (isFirst != (row.position == 0) || (isFirst && !row.certain))
-    return failure("stage: request ", row.request, ": row ", row.node,
-                   " at position ", row.position,
-                   isFirst ? " has no parent" : " has one");
-  if (row.token < 0)
-    return failure("stage: request ", row.request, ": token ", row.token,
-                   " is negative");
-  return {};
-}
-
-Status StageDoor::checkCloses(const StepFrame &frame) const {
-  for (auto at = frame.closes.begin(); at != frame.closes.end(); ++at) {
-    if (Status s = checkSlot(*at); !s.ok())
-      return s;
-    if ((!slots[*at].open && !openedBy(frame, *at)) ||
-        std::find(frame.closes.begin(), at, *at) != at)
-      return failure("stage: request ", *at, " closes but is not open");
-  }
-  return {};
-}
-
-Status StageDoor::check(const StepFrame &frame) const {
-  if (Status s = checkOpens(frame); !s.ok())
+  if (Status s = checkAll(frame.opens, &StageDoor::checkOpen); !s.ok())
     return s;
   for (const EpochMark &mark : frame.marks)
     if (Status s = checkSlot(mark.request); !s.ok())
       return s;
   if (std::ssize(frame.rows) > std::numeric_limits<int32_t>::max())
     return failure("stage: ", frame.rows.size(), " rows in a frame");
-  for (const Row &row : frame.rows)
-    if (Status s = checkRow(frame, row); !s.ok())
-      return s;
-  return checkCloses(frame);
+  if (Status s = checkAll(frame.rows, &StageDoor::checkRow); !s.ok())
+    return s;
+  if (Status s = checkAll(frame.keeps, &StageDoor::checkKeep); !s.ok())
+    return s;
+  return checkAll(frame.closes, &StageDoor::checkClose);
 }
 
-void StageDoor::apply(const StepFrame &frame) {
-  for (const OpenRequest &open : frame.opens)
-    slots[open.request] = {true, open.firstNode, open.firstNode};
-  for (const Row &row : frame.rows) {
-    Slot &slot = slots[row.request];
-    slot.nextNode = std::max(slot.nextNode, row.node + 1);
+Status StageDoor::checkDrop(SharedPage page) {
+  if (Status s = checkPage(page); !s.ok())
+    return s;
+  if (std::exchange(pages[page].index, Page::notKept) == Page::notKept)
+    return failure("stage: shared page ", page, " is dropped but not kept");
+  return {};
+}
+
+Status StageDoor::checkOpen(const OpenRequest &open) {
+  if (Status s = checkSlot(open.request); !s.ok())
+    return s;
+  Slot &slot = slots[open.request];
+  if (slot.open)
+    return failure("stage: request ", open.request, " is open already");
+  if (open.firstNode < slot.nextNode || open.firstNode > maxNode)
+    return failure("stage: request ", open.request, " starts at node ",
+                   open.firstNode, ", but nodes go on at ", slot.nextNode);
+  if (open.promptTokens < 1 || open.promptTokens > bounds.contextLength)
+    return failure("stage: request ", open.request, ": a prompt of ",
+                   open.promptTokens, " tokens in a context of ",
+                   bounds.contextLength);
+  if (open.knownTokens < open.promptTokens ||
+      open.knownTokens > bounds.contextLength)
+    return failure("stage: request ", open.request, ": ", open.knownTokens,
+                   " known tokens with a prompt of ", open.promptTokens,
+                   " in a context of ", bounds.contextLength);
+  if (Status s = checkPrefix(open); !s.ok())
+    return s;
+  NodeId first = open.firstNode + std::ssize(open.prefix);
+  slot = {true, first, first, static_cast<int32_t>(open.prefix.size())};
+  return {};
+}
+
+Status StageDoor::checkPrefix(const OpenRequest &open) {
+  int64_t tokens = std::ssize(open.prefix);
+  if (tokens != std::ssize(open.prefixPages) * CachePages::pageTokens ||
+      tokens >= open.knownTokens)
+    return failure("stage: request ", open.request, ": a prefix of ", tokens,
+                   " tokens in ", open.prefixPages.size(), " pages, with ",
+                   open.knownTokens, " known");
+  for (int32_t at = 0; at < std::ssize(open.prefixPages); ++at) {
+    SharedPage page = open.prefixPages[at];
+    if (Status s = checkPage(page); !s.ok())
+      return s;
+    if (int32_t index = pages[page].index; index != at)
+      return failure("stage: request ", open.request, ": page ", at,
+                     " of its prefix is shared page ", page, ", which is ",
+                     index == Page::notKept
+                         ? "not kept"
+                         : "page " + std::to_string(index) + " of its path");
   }
-  for (RequestId request : frame.closes)
-    slots[request].open = false;
+  for (int32_t token : open.prefix)
+    if (token < 0)
+      return failure("stage: request ", open.request, ": token ", token,
+                     " is negative");
+  return {};
+}
+
+Status StageDoor::checkRow(const Row &row) {
+  if (Status s = checkSlot(row.request); !s.ok())
+    return s;
+  Slot &slot = slots[row.request];
+  if (!slot.open)
+    return failure("stage: a row of request ", row.request,
+                   ", which is not open");
+  bool isFirst = row.parent == slot.beginning();
+  if (row.node < slot.firstNode || row.node > maxNode ||
+      row.parent >= row.node || (!isFirst && row.parent < slot.firstNode))
+    return failure("stage: request ", row.request, " has nodes from ",
+                   slot.firstNode, ", but a row ", row.node, " behind ",
+                   row.parent);
+  if (row.position < slot.prefix || row.position >= bounds.contextLength)
+    return failure("stage: request ", row.request, ": position ", row.position,
+                   " is not in the context of ", bounds.contextLength,
+                   slot.prefix > 0
+                       ? ", behind a prefix of " + std::to_string(slot.prefix)
+                       : "");
+  if (isFirst != (row.position == slot.prefix) || (isFirst && !row.certain))
+    return failure("stage: request ", row.request, ": row ", row.node,
+                   " at position ", row.position,
+                   isFirst ? " has no parent" : " has one");
+  if (row.token < 0)
+    return failure("stage: request ", row.request, ": token ", row.token,
+                   " is negative");
+  slot.nextNode = std::max(slot.nextNode, row.node + 1);
+  return {};
+}
+
+Status StageDoor::checkKeep(const KeepPage &keep) {
+  if (Status s = checkSlot(keep.request); !s.ok())
+    return s;
+  if (Status s = checkPage(keep.page); !s.ok())
+    return s;
+  const Slot &slot = slots[keep.request];
+  if (!slot.open)
+    return failure("stage: shared page ", keep.page, " is kept of request ",
+                   keep.request, ", which is not open");
+  if (keep.node < slot.firstNode || keep.node >= slot.nextNode)
+    return failure("stage: request ", keep.request, " has nodes from ",
+                   slot.firstNode, " to ", slot.nextNode - 1, ", but page ",
+                   keep.index, " is kept of node ", keep.node);
+  if (keep.index < 0 ||
+      (int64_t{keep.index} + 1) * CachePages::pageTokens > bounds.contextLength)
+    return failure("stage: request ", keep.request, ": page ", keep.index,
+                   " is kept in a context of ", bounds.contextLength);
+  if (std::exchange(pages[keep.page].index, keep.index) != Page::notKept)
+    return failure("stage: shared page ", keep.page, " is kept already");
+  return {};
+}
+
+Status StageDoor::checkClose(RequestId request) {
+  if (Status s = checkSlot(request); !s.ok())
+    return s;
+  if (!std::exchange(slots[request].open, false))
+    return failure("stage: request ", request, " closes but is not open");
+  return {};
 }
 
 } // namespace sluice

@@ -7,7 +7,8 @@
 //
 // The queue of frames before a stage. Frames are checked as they come in, so
 // that whatever gets to the stage is consistent: opens and closes of each slot
-// take turns, rows belong to what is open, parents come before children.
+// take turns, and so do keeps and drops of each shared page; rows belong to
+// what is open, parents come before children.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,7 @@ struct WaitingFrame {
   StepFrame frame;
   std::vector<int32_t> order; ///< frame.rows by request and node
   uint64_t number = 0;        ///< of all frames, from 0
-  bool opened = false;        ///< its opens and marks have been taken
+  bool begun = false;         ///< its drops, opens and marks have been taken
   int64_t taken = 0;          ///< rows taken, in `order`
 };
 
@@ -39,6 +40,7 @@ public:
     int64_t frames = 0;
     int64_t requests = 0;
     int64_t contextLength = 0;
+    int64_t sharedPages = 0;
   };
   explicit StageDoor(const Limits &limits);
 
@@ -62,19 +64,68 @@ private:
   /// A slot for requests, once all that is queued has been done.
   struct Slot {
     bool open = false;
-    NodeId firstNode = 0;
-    NodeId nextNode = 0; ///< above all that were seen
+    NodeId firstNode = 0; ///< behind the prefix
+    NodeId nextNode = 0;  ///< above all that were seen
+    int32_t prefix = 0;   ///< tokens before the first row
+
+    /// The parent of the first row.
+    NodeId beginning() const { return prefix > 0 ? firstNode - 1 : noNode; }
   };
 
-  Status check(const StepFrame &frame) const;
-  Status checkOpens(const StepFrame &frame) const;
-  Status checkRow(const StepFrame &frame, const Row &row) const;
-  Status checkCloses(const StepFrame &frame) const;
+  /// A shared page, likewise.
+  struct Page {
+    static constexpr int32_t notKept = -1;
+    int32_t index = notKept; ///< which page of its path is kept
+  };
+
+  /// Entries that a frame changes, in which it is undone if it turns out wrong.
+  template <typename Entry> class Table {
+  public:
+    explicit Table(int64_t count)
+        : agreed(static_cast<size_t>(count)), changed(agreed),
+          changedIn(agreed.size()) {
+      touched.reserve(agreed.size());
+    }
+
+    /// As the frame has left it so far.
+    Entry &operator[](int32_t at) {
+      if (changedIn[at] != round) {
+        changedIn[at] = round;
+        changed[at] = agreed[at];
+        touched.push_back(at);
+      }
+      return changed[at];
+    }
+    void agree() {
+      for (int32_t at : touched)
+        agreed[at] = changed[at];
+      undo();
+    }
+    void undo() {
+      touched.clear();
+      ++round;
+    }
+
+  private:
+    std::vector<Entry> agreed, changed;
+    std::vector<uint64_t> changedIn; ///< the round of changed[at]
+    std::vector<int32_t> touched;    ///< in this round
+    uint64_t round = 1;
+  };
+
+  Status check(const StepFrame &frame);
+  Status checkDrop(SharedPage page);
+  Status checkOpen(const OpenRequest &open);
+  Status checkPrefix(const OpenRequest &open);
+  Status checkRow(const Row &row);
+  Status checkKeep(const KeepPage &keep);
+  Status checkClose(RequestId request);
   Status checkSlot(RequestId request) const;
-  void apply(const StepFrame &frame);
+  Status checkPage(SharedPage page) const;
 
   Limits bounds;
-  std::vector<Slot> slots; ///< [request]
+  Table<Slot> slots; ///< [request]
+  Table<Page> pages; ///< [shared page]
   std::vector<WaitingFrame> queue;
   int64_t head = 0;
   int64_t waiting = 0;

@@ -8,27 +8,49 @@
 #include "runtime/core/StageState.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace sluice {
 
 Stage::State::State(const StageLimits &limits, CachePages &pages,
                     EpochBoard &board)
     : limits(limits), board(board), pages(pages),
-      door({limits.frames, limits.requests, limits.contextLength}),
+      door({limits.frames, limits.requests, limits.contextLength,
+            limits.sharedPages}),
       branches(pages, limits.requests),
       rows(limits.rows, limits.outputs, pages.limits().sequences),
+      shared(static_cast<size_t>(limits.sharedPages)),
       seenIn(static_cast<size_t>(limits.requests)),
       rowsIn(static_cast<size_t>(limits.requests)),
       markedIn(static_cast<size_t>(limits.requests)) {
+  // Of one request, a step has no more rows than these, and guesses.
+  int64_t certainRows = std::min(limits.rows, limits.promptRows);
   for (RequestId request = 0; request < limits.requests; ++request)
-    trees.emplace_back(request, limits.nodes, limits.rows,
+    trees.emplace_back(request, limits.nodes, certainRows,
                        limits.keepTokens ? limits.contextLength : 0);
   touched.reserve(static_cast<size_t>(limits.requests));
+  drops.reserve(shared.size());
   opens.reserve(static_cast<size_t>(limits.requests));
+  keeps.reserve(shared.size());
   closes.reserve(static_cast<size_t>(limits.requests));
   alive.reserve(static_cast<size_t>(limits.rows));
   left.reserve(static_cast<size_t>(limits.rows));
   cancelsOfLeft.reserve(static_cast<size_t>(limits.rows));
+  beginning.reserve(
+      static_cast<size_t>(CachePages::pagesFor(limits.contextLength)));
+}
+
+void Stage::State::clearStep() {
+  rows.clear();
+  touched.clear();
+  left.clear();
+  drops.clear();
+  opens.clear();
+  keeps.clear();
+  closes.clear();
+  timings.clear();
+  promptRows = 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -45,9 +67,10 @@ void Stage::State::look(StageTree &tree) {
   settle(tree);
 }
 
-/// Once the confirmed node is known: what does not hold it goes.
+/// Once the confirmed node is known: what does not hold it goes. Not once the
+/// request has ended: pages of its path can still be kept, until it closes.
 void Stage::State::settle(StageTree &tree) {
-  if (tree.settled == tree.mark())
+  if (tree.settled == tree.mark() || tree.hasEnded())
     return;
   if (StageNode *confirmed = tree.find(tree.confirmed()))
     tree.keepPath(*confirmed);
@@ -55,28 +78,95 @@ void Stage::State::settle(StageTree &tree) {
     tree.settled = tree.mark();
 }
 
-/// Opens what the frame opens. False where a slot's last request closes in this
-/// very step: then the frame has to wait for the next one.
-bool Stage::State::takeOpens(WaitingFrame &waiting) {
-  const StepFrame &frame = waiting.frame;
-  for (const OpenRequest &open : frame.opens)
-    if (trees[open.request].isOpen())
-      return false;
+/// Whether the frame says something of a slot or a shared page that has to come
+/// after what this very step has to say of it. Within the frame that comes of a
+/// step, drops and opens come first.
+bool Stage::State::mustWait(const StepFrame &frame) const {
+  for (SharedPage page : frame.drops)
+    if (shared[page].keptIn == step || shared[page].usedIn == step)
+      return true;
+  int64_t sequences = 0;
   for (const OpenRequest &open : frame.opens) {
-    trees[open.request].open(open);
-    opens.push_back(open);
+    if (trees[open.request].isOpen())
+      return true;
+    sequences += !open.prefixPages.empty();
+    for (SharedPage page : open.prefixPages)
+      if (shared[page].keptIn == step)
+        return true;
   }
+  // Requests that close with this step have sequences to give back.
+  return !closes.empty() &&
+         sequences > pages.limits().sequences - pages.openSequences();
+}
+
+void Stage::State::drop(SharedPage page) {
+  pages.release(std::exchange(shared[page].page, SharedEntry::none));
+  --kept;
+  drops.push_back(page);
+}
+
+Status Stage::State::open(OpenRequest &open) {
+  SequenceId sequence = 0;
+  if (!open.prefixPages.empty()) {
+    beginning.clear();
+    for (SharedPage page : open.prefixPages) {
+      shared[page].usedIn = step;
+      beginning.push_back(shared[page].page);
+    }
+    Expected<SequenceId> begun = branches.begin(
+        open.request, open.firstNode + std::ssize(open.prefix) - 1, beginning);
+    if (!begun)
+      return begun.status().withContext("stage: request " +
+                                        std::to_string(open.request));
+    sequence = *begun;
+  }
+  trees[open.request].open(open, sequence);
+  // With its lists: they go on to the next stage.
+  opens.push_back(std::move(open));
+  return {};
+}
+
+Status Stage::State::keep(const KeepPage &keep) {
+  StageTree &tree = trees[keep.request];
+  StageNode *node = tree.find(keep.node);
+  std::optional<int32_t> page;
+  if (!node || node->step != step || node->again)
+    page = branches.pageOf(tree, keep.node, keep.index);
+  if (!page)
+    return failure("stage: request ", keep.request, ": page ", keep.index,
+                   " of the path to row ", keep.node,
+                   " is to be kept, but is not in the cache");
+  pages.retain(*page);
+  shared[keep.page].page = *page;
+  shared[keep.page].keptIn = step;
+  ++kept;
+  keeps.push_back(keep);
+  return {};
+}
+
+/// Does what the frame says before its rows, if it need not wait.
+Expected<Stage::State::Taken> Stage::State::begin(WaitingFrame &waiting) {
+  StepFrame &frame = waiting.frame;
+  if (mustWait(frame))
+    return Taken::StepIsFull;
+  for (SharedPage page : frame.drops)
+    drop(page);
+  for (OpenRequest &each : frame.opens)
+    if (Status s = open(each); !s.ok())
+      return s;
   for (const EpochMark &mark : frame.marks)
     if (trees[mark.request].isOpen())
       trees[mark.request].note(mark);
-  waiting.opened = true;
-  return true;
+  waiting.begun = true;
+  return Taken::Yes;
 }
 
 Expected<Stage::State::Taken> Stage::State::takeFrame(WaitingFrame &waiting) {
   const StepFrame &frame = waiting.frame;
-  if (!waiting.opened && !takeOpens(waiting))
-    return Taken::StepIsFull;
+  if (!waiting.begun)
+    if (Expected<Taken> begun = begin(waiting);
+        !begun || *begun == Taken::StepIsFull)
+      return begun;
   int64_t before = waiting.taken;
   while (waiting.taken < std::ssize(waiting.order)) {
     int32_t index = waiting.order[waiting.taken];
@@ -93,7 +183,11 @@ Expected<Stage::State::Taken> Stage::State::takeFrame(WaitingFrame &waiting) {
     timings.assign(frame.timings.begin(), frame.timings.end());
   if (!whole)
     return Taken::StepIsFull;
+  for (const KeepPage &each : frame.keeps)
+    if (Status s = keep(each); !s.ok())
+      return s;
   closes.insert(closes.end(), frame.closes.begin(), frame.closes.end());
+  launched = std::max(launched, frame.launched);
   return Taken::Yes;
 }
 
@@ -113,7 +207,7 @@ Expected<Stage::State::Taken> Stage::State::admit(const Row &row,
     return failure("stage: request ", row.request, ": row ", row.node,
                    " at position ", row.position, " behind one at ",
                    parent->position);
-  bool ofPrompt = row.position < tree.opened().promptTokens;
+  bool ofPrompt = row.position < tree.opened().knownTokens;
   // Rows of a prompt are certain, and do not wait for guesses that came later.
   if (!row.certain && promptRows > 0 && origin.frame != promptFrame)
     return Taken::StepIsFull;
@@ -157,12 +251,14 @@ Stage::State::placeRow(StageTree &tree, const Row &row, RowOrigin origin) {
     return Taken::Yes;
   }
   const BranchTable::Place &place = **placed;
+  bool again = tree.find(row.node) != nullptr;
   int32_t index = rows.add(row, origin, place.sequence);
   if (place.copy)
     rows.addCopy(*place.copy);
   if (place.copiedFrom)
     mirrorAncestors(tree, row, place);
   StageNode &node = tree.insert(row, place.sequence, step, index);
+  node.again = again;
   if (rowsIn[row.request] != step) {
     rowsIn[row.request] = step;
     touched.push_back(row.request);
@@ -197,6 +293,15 @@ Status Stage::State::arrange() {
 // Leaving a step.
 //===----------------------------------------------------------------------===//
 
+/// Whether the row lives; or it was in the cache before, and if it left now, a
+/// page would be damaged that the head may have kept of the path: the last
+/// stage can have answered what is behind it.
+bool Stage::State::stays(const Row &row) {
+  StageTree &tree = treeOf(row);
+  return tree.lives(row.node, row.parent, row.certain) ||
+         (limits.sharedPages > 0 && tree.find(row.node)->again);
+}
+
 /// Fills `alive`; whether a row has died.
 bool Stage::State::judge() {
   uint64_t changes = board.changes();
@@ -211,7 +316,7 @@ bool Stage::State::judge() {
   alive.clear();
   bool died = false;
   for (const Row &row : rows.rows()) {
-    alive.push_back(treeOf(row).lives(row.node, row.parent, row.certain));
+    alive.push_back(stays(row));
     died |= alive.back() == 0;
   }
   return died;
@@ -242,10 +347,12 @@ void Stage::State::findCancels() {
         board.decidedWhen(dead.request, [&](const EpochBoard::State &cancel) {
           return !tree.livedBy(cancel, dead);
         });
-    if (decided && std::find(cancelsOfLeft.begin(), cancelsOfLeft.end(),
-                             *decided) == cancelsOfLeft.end())
+    if (decided)
       cancelsOfLeft.push_back(*decided);
   }
+  std::sort(cancelsOfLeft.begin(), cancelsOfLeft.end());
+  cancelsOfLeft.erase(std::unique(cancelsOfLeft.begin(), cancelsOfLeft.end()),
+                      cancelsOfLeft.end());
 }
 
 /// What has left its step is not in the cache: no branch may hold it.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace sluice {
 
@@ -26,7 +27,7 @@ StageTree::StageTree(RequestId request, int64_t nodes, int64_t rows,
       mask(ring.size() - 1), tokens(static_cast<size_t>(contextLength)),
       nodes(static_cast<size_t>(contextLength)) {}
 
-void StageTree::open(const OpenRequest &opened) {
+void StageTree::open(const OpenRequest &opened, SequenceId sequence) {
   assert(!isOpened);
   isOpened = true;
   description = opened;
@@ -36,6 +37,26 @@ void StageTree::open(const OpenRequest &opened) {
   inBand.reset();
   pathLength = 0;
   ++marks;
+  if (!opened.prefix.empty())
+    seed(opened.prefix, sequence);
+}
+
+/// The prefix is in the cache, as if its rows had been here: the first row has
+/// a parent, and paths go through it.
+void StageTree::seed(const std::vector<int32_t> &prefix, SequenceId sequence) {
+  int64_t length = std::ssize(prefix);
+  Row last;
+  last.node = firstNode + length - 1;
+  last.parent = last.node - 1;
+  last.position = static_cast<int32_t>(length - 1);
+  last.token = prefix.back();
+  last.certain = true;
+  insert(last, sequence, /*step=*/0, /*index=*/0);
+  if (tokens.empty())
+    return;
+  std::copy(prefix.begin(), prefix.end(), tokens.begin());
+  std::iota(nodes.begin(), nodes.begin() + length, firstNode);
+  pathLength = length;
 }
 
 bool StageTree::observe(EpochBoard::State now) {
@@ -43,6 +64,8 @@ bool StageTree::observe(EpochBoard::State now) {
     return false;
   before = state;
   state = now;
+  if (!now.ended)
+    confirmedLast = now.confirmed;
   ++marks;
   return true;
 }

@@ -50,6 +50,8 @@ struct StageNode {
   bool certain = false;
   /// Left its step at a checkpoint: nothing of it is in the cache.
   bool left = false;
+  /// Was in the cache before its step as well.
+  bool again = false;
 
 private:
   friend class StageTree;
@@ -61,13 +63,14 @@ private:
 /// allocates, but for what OpenRequest holds. Thread-compatible.
 class StageTree {
 public:
-  /// Room for `nodes` speculative rows in flight at a time, and for steps of
-  /// `rows` rows; tokens of up to `contextLength` positions are kept for
-  /// path(), 0: none are.
+  /// Room for `nodes` speculative rows in flight at a time, and for `rows`
+  /// certain ones in a step; tokens of up to `contextLength` positions are kept
+  /// for path(), 0: none are.
   StageTree(RequestId request, int64_t nodes, int64_t rows,
             int64_t contextLength);
 
-  void open(const OpenRequest &opened);
+  /// `sequence` is where the prefix lies, if there is one.
+  void open(const OpenRequest &opened, SequenceId sequence = 0);
   void close() { isOpened = false; }
   bool isOpen() const { return isOpened; }
   RequestId request() const { return slot; }
@@ -77,6 +80,9 @@ public:
   /// Takes note of what the board says. Whether it is news.
   bool observe(EpochBoard::State now);
   NodeId confirmed() const { return state.confirmed; }
+  bool hasEnded() const { return state.ended; }
+  /// The newest node that was confirmed before the end, as far as was observed.
+  NodeId lastConfirmed() const { return confirmedLast; }
 
   /// Counts the states that were observed.
   uint64_t mark() const { return marks; }
@@ -125,6 +131,7 @@ public:
   void keepPath(const StageNode &node);
 
 private:
+  void seed(const std::vector<int32_t> &prefix, SequenceId sequence);
   bool livesBelow(NodeId parent);
   bool matters(const StageNode &node, uint64_t step);
 
@@ -134,6 +141,7 @@ private:
   NodeId firstNode = 0;
   NodeId lastCertain = noNode;
   EpochBoard::State state, before; ///< as observed last, and before that
+  NodeId confirmedLast = noNode;
   uint64_t marks = 1;
 
   int64_t limit;

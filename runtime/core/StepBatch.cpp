@@ -8,6 +8,7 @@
 #include "runtime/core/StepBatch.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -25,6 +26,19 @@ StepBatch::StepBatch(int64_t rowLimit, int64_t outputLimit, int64_t mirrorLimit)
   outputRow.reserve(static_cast<size_t>(maxOutputs));
   mirrored.reserve(static_cast<size_t>(maxMirrors));
   rowNow.resize(static_cast<size_t>(maxMirrors > 0 ? maxRows : 0));
+  places.resize(std::bit_ceil(static_cast<size_t>(maxRows) * 2));
+}
+
+/// Where the sequence is noted, or can be.
+StepBatch::Place &StepBatch::placeOf(SequenceId sequence) {
+  constexpr uint64_t spread = 0x9E3779B97F4A7C15; // 2^64 by the golden ratio
+  size_t mask = places.size() - 1;
+  size_t at =
+      static_cast<size_t>((static_cast<uint64_t>(sequence) * spread) >> 32) &
+      mask;
+  while (places[at].clears == clears && places[at].sequence != sequence)
+    at = (at + 1) & mask;
+  return places[at];
 }
 
 Status StepBatch::add(SequenceId sequence, int64_t position, int32_t token,
@@ -44,10 +58,12 @@ Status StepBatch::add(SequenceId sequence, int64_t position, int32_t token,
     if (position != int64_t{positionOf.back()} + 1)
       return failure("step: sequence ", sequence, ": position ", position,
                      " does not follow ", positionOf.back());
-  } else if (std::find(sequenceOf.begin(), sequenceOf.end(), sequence) !=
-             sequenceOf.end()) {
-    return failure("step: the rows of sequence ", sequence,
-                   " do not lie together");
+  } else {
+    Place &place = placeOf(sequence);
+    if (place.clears == clears)
+      return failure("step: the rows of sequence ", sequence,
+                     " do not lie together");
+    place = {sequence, clears};
   }
   if (wantsLogits)
     outputRow.push_back(static_cast<int32_t>(rows()));
@@ -113,6 +129,7 @@ void StepBatch::clear() {
   outputRow.clear();
   mirrored.clear();
   compacted = false;
+  ++clears;
 }
 
 } // namespace sluice

@@ -78,6 +78,13 @@ public:
   std::span<const Mirror> mirrors() const { return mirrored; }
 
 private:
+  /// A sequence that has rows, in the batch since the clear() so numbered.
+  struct Place {
+    SequenceId sequence = 0;
+    uint64_t clears = 0;
+  };
+  Place &placeOf(SequenceId sequence);
+
   int64_t maxRows;
   int64_t maxOutputs;
   int64_t maxMirrors;
@@ -89,6 +96,8 @@ private:
   std::vector<int32_t> outputRow;
   std::vector<Mirror> mirrored;
   std::vector<int32_t> rowNow; ///< [row before keep()]: the row after it
+  std::vector<Place> places;   ///< of sequences, by their hash; half are empty
+  uint64_t clears = 1;
 };
 
 } // namespace sluice

@@ -13,15 +13,21 @@
 using namespace sluice;
 using namespace sluice::pipeline;
 
-HeadLoop::HeadLoop(Head head, HeadLinks &links)
-    : head(std::move(head)), links(links) {}
+HeadLoop::HeadLoop(Scheduler scheduler, HeadLinks &links)
+    : scheduler(std::move(scheduler)), links(links) {}
 
-void HeadLoop::submit(RequestSpec spec, TokenQueue &queue) {
-  door.push(Submit{std::move(spec), &queue});
+void HeadLoop::submit(ScheduledRequest request,
+                      std::shared_ptr<TokenSink> sink) {
+  door.push(Submit{std::move(request), std::move(sink)});
 }
 
-void HeadLoop::finish(TokenQueue &queue, FinishReason reason) {
-  door.push(Finish{&queue, reason});
+void HeadLoop::finish(const TokenSink &sink, FinishReason reason) {
+  door.push(Finish{&sink, reason});
+}
+
+HeadStatus HeadLoop::status() const {
+  std::lock_guard lock(mutex);
+  return current;
 }
 
 void HeadLoop::run() {
@@ -46,7 +52,7 @@ template <typename Fn> void HeadLoop::orFail(Fn &&body) {
 /// Waits for events and handles them; clears `open` where no more will come.
 void HeadLoop::handleEvents(bool &open) {
   events.clear();
-  std::optional<Time> wake = head.commands().wake;
+  std::optional<Time> wake = scheduler.commands().wake;
   open =
       wake ? door.takeUntil(events, *wake) : door.take(events, /*wait=*/true);
   if (!open)
@@ -54,7 +60,7 @@ void HeadLoop::handleEvents(bool &open) {
   // Each for itself: what one of them breaks, the requests behind it are told.
   if (wake && now() >= *wake && failed.ok())
     orFail([&] {
-      head.onWake(now());
+      scheduler.onWake(now());
       carryOut();
     });
   for (Event &event : events)
@@ -68,35 +74,40 @@ void HeadLoop::handle(Event &event) {
     return handleSubmit(*submit);
   if (!failed.ok())
     return;
-  if (auto *results = std::get_if<ResultFrame>(&event))
-    head.onResults(*results, now());
-  else if (auto *guesses = std::get_if<GuessFrame>(&event))
-    head.onGuesses(*guesses, now());
-  else if (auto *end = std::get_if<Finish>(&event))
-    for (auto [request, queue] : queues)
-      if (queue == end->queue)
-        head.finish(request, end->reason, now());
+  if (auto *results = std::get_if<ResultFrame>(&event)) {
+    noteStep(*results);
+    scheduler.onResults(*results, now());
+  } else if (auto *guesses = std::get_if<GuessFrame>(&event)) {
+    scheduler.onGuesses(*guesses, now());
+  } else if (auto *end = std::get_if<Finish>(&event)) {
+    if (auto found = numbers.find(end->sink); found != numbers.end())
+      scheduler.finish(found->second, end->reason, now());
+  }
   carryOut();
 }
 
-static void pushFailure(TokenQueue &queue, Status failure) {
+static TokenItem ending(TokenItem::Kind kind, Status failure) {
   TokenItem item;
-  item.kind = TokenItem::Kind::Failed;
+  item.kind = kind;
   item.failure = std::move(failure);
   item.at = now();
-  queue.push(std::move(item));
+  return item;
 }
 
 void HeadLoop::handleSubmit(Submit &submit) {
   if (!failed.ok())
-    return pushFailure(*submit.queue, failed);
-  admitting = submit.queue;
-  Expected<RequestId> request = head.submit(std::move(submit.spec), now());
-  if (request)
-    queues[*request] = admitting;
-  else
-    pushFailure(*admitting, request.status());
-  admitting = nullptr;
+    return submit.sink->push(ending(TokenItem::Kind::Failed, failed));
+  admitting = std::move(submit.sink);
+  Submission taken = scheduler.submit(std::move(submit.request), now());
+  if (taken.refusal == Refusal::None) {
+    numbers[admitting.get()] = taken.number;
+    sinks[taken.number] = std::move(admitting);
+  } else {
+    TokenItem item =
+        ending(TokenItem::Kind::Refused, Status::error(taken.why));
+    item.refusal = taken.refusal;
+    std::exchange(admitting, nullptr)->push(std::move(item));
+  }
   carryOut();
 }
 
@@ -106,21 +117,22 @@ void HeadLoop::fail(const Status &failure) {
     return;
   failed = failure;
   if (admitting)
-    pushFailure(*std::exchange(admitting, nullptr), failure);
-  for (auto [request, queue] : queues)
-    pushFailure(*queue, failure);
-  queues.clear();
-  head.commands().clear();
+    std::exchange(admitting, nullptr)
+        ->push(ending(TokenItem::Kind::Failed, failure));
+  for (auto &[number, sink] : sinks)
+    sink->push(ending(TokenItem::Kind::Failed, failure));
+  sinks.clear();
+  numbers.clear();
+  scheduler.clear();
 }
 
 void HeadLoop::carryOut() {
-  HeadCommands &commands = head.commands();
+  HeadCommands &commands = scheduler.commands();
   Time at = now();
+  updateStatus(commands);
   Status sent = sendCommands(commands, at);
-  deliver(commands, at);
-  std::optional<Time> wake = commands.wake;
-  commands.clear();
-  commands.wake = wake;
+  deliver(at);
+  scheduler.clear();
   if (!sent.ok())
     fail(sent);
 }
@@ -129,7 +141,7 @@ Status HeadLoop::sendCommands(HeadCommands &commands, Time at) {
   for (const EpochMark &mark : commands.cancels)
     if (Status s = links.cancel(mark, at); !s.ok())
       return s;
-  for (const StepFrame &frame : commands.launches)
+  for (StepFrame &frame : commands.launches)
     if (Status s = links.launch(frame); !s.ok())
       return s;
   for (StepFrame &frame : commands.drafts)
@@ -141,24 +153,56 @@ Status HeadLoop::sendCommands(HeadCommands &commands, Time at) {
 }
 
 /// Gives users their tokens and ends.
-void HeadLoop::deliver(HeadCommands &commands, Time at) {
-  for (TokenEvent &event : commands.tokens) {
+void HeadLoop::deliver(Time at) {
+  for (UserToken &token : scheduler.events().tokens) {
+    links.told(token, at);
     TokenItem item;
+    item.token = token.token;
+    item.report = std::move(token.report);
     item.at = at;
-    TokenQueue *queue = queues.at(event.request);
-    links.told(event, at);
-    item.token = std::move(event);
-    queue->push(std::move(item));
+    sinks.at(token.number)->push(std::move(item));
   }
-  for (const FinishEvent &event : commands.finished) {
-    links.told(event, at);
+  for (UserEnd &end : scheduler.events().ends) {
+    links.told(end, at);
     TokenItem item;
     item.kind = TokenItem::Kind::Finished;
-    item.reason = event.reason;
-    if (!event.error.empty())
-      item.failure = Status::error(event.error);
+    item.reason = end.reason;
+    item.started = end.started;
+    item.speculation = end.speculation;
+    if (!end.error.empty())
+      item.failure = Status::error(end.error);
     item.at = at;
-    queues.at(event.request)->push(std::move(item));
-    queues.erase(event.request);
+    auto found = sinks.find(end.number);
+    std::shared_ptr<TokenSink> sink = std::move(found->second);
+    numbers.erase(sink.get());
+    sinks.erase(found);
+    sink->push(std::move(item));
   }
+}
+
+//===----------------------------------------------------------------------===//
+// How things stand
+//===----------------------------------------------------------------------===//
+
+void HeadLoop::noteStep(const ResultFrame &results) {
+  std::lock_guard lock(mutex);
+  current.noteStep(results.timings);
+}
+
+void HeadLoop::updateStatus(HeadCommands &commands) {
+  std::lock_guard lock(mutex);
+  for (const StepFrame &frame : commands.launches)
+    current.noteLaunch(frame);
+  Scheduler::Load load = scheduler.load();
+  current.running = load.running;
+  current.waiting = load.waiting;
+  current.paused = load.paused;
+  current.pauses = scheduler.pauses();
+  const PageLedger &ledger = scheduler.rows().ledger();
+  current.pages = ledger.pages();
+  current.pagesUsed = ledger.pages() - ledger.available();
+  current.pagesKept = ledger.kept();
+  current.prefixQueries = ledger.queriedTokens();
+  current.prefixHits = ledger.foundTokens();
+  current.speculation = scheduler.rows().totals();
 }

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   HeadLoop loop(Head::create(...).take(), links);
+//   HeadLoop loop(Scheduler::create(...).take(), links);
 //   std::thread thread([&] { loop.run(); });
-//   loop.submit(spec, queue);
-//   for (TokenItem item = queue.next(); ...)
+//   auto queue = std::make_shared<TokenQueue>();
+//   loop.submit(request, queue);
+//   for (TokenItem item = queue->next(); ...)
 //   loop.close(); thread.join();
 //
 //===----------------------------------------------------------------------===//
@@ -16,10 +17,14 @@
 #ifndef SLUICE_RUNTIME_PIPELINE_HEADLOOP_H
 #define SLUICE_RUNTIME_PIPELINE_HEADLOOP_H
 
-#include "runtime/core/Head.h"
-#include "runtime/pipeline/TokenQueue.h"
+#include "runtime/core/Scheduler.h"
+#include "runtime/pipeline/Door.h"
+#include "runtime/pipeline/HeadStatus.h"
+#include "runtime/pipeline/TokenSink.h"
 
-#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
 #include <variant>
 
 namespace sluice::pipeline {
@@ -35,19 +40,19 @@ public:
   /// To all ranks, out of band. `decided` is now.
   virtual Status cancel(const EpochMark &mark, Time decided) = 0;
   /// For the trace: what the user was told.
-  virtual void told(const TokenEvent &token, Time at) = 0;
-  virtual void told(const FinishEvent &finish, Time at) = 0;
+  virtual void told(const UserToken &token, Time at) = 0;
+  virtual void told(const UserEnd &end, Time at) = 0;
   /// For the trace; only where the head was made to keep notes.
   virtual void note(const PolicyNote &note, Time at) = 0;
 };
 
-/// The thread around the pure Head: waits for events, tells it the time, and
+/// The thread around the pure Scheduler and Head: waits for events, tells it the time, and
 /// sends what it commands. Computes nothing and never waits for anything but
 /// the next event. All methods but run() are thread-safe.
 class HeadLoop {
 public:
   /// `links` outlives the loop.
-  HeadLoop(Head head, HeadLinks &links);
+  HeadLoop(Scheduler scheduler, HeadLinks &links);
 
   /// Handles events until close(). The thread's body.
   void run();
@@ -56,23 +61,27 @@ public:
   void onGuesses(GuessFrame frame) { door.push(std::move(frame)); }
   /// The pipeline is broken: every request ends with this.
   void onFailure(Status failure) { door.push(std::move(failure)); }
-  /// `queue` outlives the request. Refusals come as a Failed item.
-  void submit(RequestSpec spec, TokenQueue &queue);
-  /// The reader of `queue` wants no more tokens.
-  void finish(TokenQueue &queue, FinishReason reason);
+  /// The sink, which is of this request alone, is told what becomes of it.
+  void submit(ScheduledRequest request, std::shared_ptr<TokenSink> sink);
+  /// No more tokens are wanted of the request that was submitted with this
+  /// sink; its end comes all the same. Nothing where it has come.
+  void finish(const TokenSink &sink, FinishReason reason);
   void close() { door.close(); }
+
+  /// How things stand, as of the last event.
+  HeadStatus status() const;
 
   /// Of all requests, with what came back of them after their ends. Only after
   /// run() has returned.
-  SpeculationCounters counters() const { return head.totals(); }
+  SpeculationCounters counters() const { return scheduler.rows().totals(); }
 
 private:
   struct Submit {
-    RequestSpec spec;
-    TokenQueue *queue;
+    ScheduledRequest request;
+    std::shared_ptr<TokenSink> sink;
   };
   struct Finish {
-    TokenQueue *queue;
+    const TokenSink *sink;
     FinishReason reason;
   };
   using Event = std::variant<ResultFrame, GuessFrame, Status, Submit, Finish>;
@@ -84,15 +93,22 @@ private:
   void fail(const Status &failure);
   void carryOut();
   Status sendCommands(HeadCommands &commands, Time at);
-  void deliver(HeadCommands &commands, Time at);
+  void deliver(Time at);
+  void noteStep(const ResultFrame &results);
+  void updateStatus(HeadCommands &commands);
 
-  Head head;
+  Scheduler scheduler;
   HeadLinks &links;
   Door<Event> door{std::numeric_limits<int64_t>::max()};
-  std::vector<Event> events;                ///< taken from the door
-  std::map<RequestId, TokenQueue *> queues; ///< of requests that go on
-  TokenQueue *admitting = nullptr;          ///< of a request not yet in queues
-  Status failed;                            ///< the first failure
+  std::vector<Event> events; ///< taken from the door
+  /// Of requests that have not ended.
+  std::unordered_map<RequestNumber, std::shared_ptr<TokenSink>> sinks;
+  std::unordered_map<const TokenSink *, RequestNumber> numbers;
+  std::shared_ptr<TokenSink> admitting; ///< of a request without a number yet
+  Status failed;                        ///< the first failure
+
+  mutable std::mutex mutex;
+  HeadStatus current; ///< under the mutex
 };
 
 } // namespace sluice::pipeline

@@ -176,13 +176,13 @@ Status RankRuntime::cancel(const EpochMark &mark, Time decided) {
   return {};
 }
 
-void RankRuntime::told(const TokenEvent &token, Time at) {
-  headTrace.add(trace::Kind::Token, at, Time(0), {token.request, token.token});
+void RankRuntime::told(const UserToken &token, Time at) {
+  headTrace.add(trace::Kind::Token, at, Time(0), {token.slot, token.token});
 }
 
-void RankRuntime::told(const FinishEvent &finish, Time at) {
+void RankRuntime::told(const UserEnd &end, Time at) {
   headTrace.add(trace::Kind::Finish, at, Time(0),
-                {finish.request, int64_t(finish.reason)});
+                {end.slot, int64_t(end.reason)});
 }
 
 void RankRuntime::note(const PolicyNote &note, Time at) {

@@ -35,6 +35,10 @@ PipelineLimits PipelineSettings::limits(const PipelineShape &shape) const {
   limits.requests = requests;
   limits.contextLength = shape.contextLength;
   limits.prefillRows = prefillRows;
+  limits.stages = int64_t(shape.stageRanks.size());
+  limits.pages = pages;
+  limits.sharesPrefixes = sharesPrefixes;
+  limits.interTokenLatency = interTokenLatency;
   limits.channelFrames = channelFrames;
   limits.fuse = fuse;
   return limits;
@@ -75,6 +79,7 @@ comm::FrameLimits RankRuntime::frameLimits() const {
   limits.rows = stage.rows;
   limits.requests = setup.settings.requests;
   limits.contextLength = setup.shape.contextLength;
+  limits.sharedPages = stage.sharedPages;
   limits.vocabSize = setup.shape.vocabSize;
   limits.width = setup.stage > 0 ? setup.shape.hiddenSize : 0;
   limits.format = setup.settings.activations;
@@ -161,8 +166,8 @@ Status RankRuntime::createDraft() {
   StageWorkerConfig config;
   config.name = "draft";
   config.rank = comm.rank();
-  config.limits = setup.settings.limits(setup.shape).stage();
-  config.pages = setup.settings.limits(setup.shape).cachePages();
+  config.limits = setup.settings.limits(setup.shape).draft().stage();
+  config.pages = setup.settings.limits(setup.shape).draft().cachePages();
   auto output = std::make_unique<GuessOutput>(
       std::move(setup.guesser), config.limits.rows, [this](GuessFrame frame) {
         headLoop->onGuesses(std::move(frame));
@@ -193,7 +198,11 @@ Status RankRuntime::createHead() {
     return made.status().withContext(
         "channels of " + std::to_string(setup.settings.channelFrames) +
         " frames");
-  headLoop.reset(new HeadLoop(made.take(), *this));
+  Expected<Scheduler> scheduler =
+      Scheduler::create(made.take(), setup.settings.scheduler);
+  if (!scheduler)
+    return scheduler.status();
+  headLoop.reset(new HeadLoop(scheduler.take(), *this));
   return {};
 }
 
@@ -383,6 +392,7 @@ Stage::Holdings RankRuntime::holdings() const {
     sum.branches += held.branches;
     sum.pages += held.pages;
     sum.frames += held.frames;
+    sum.kept += held.kept;
   }
   return sum;
 }

@@ -85,8 +85,8 @@ private:
   Status launch(const StepFrame &frame) override;
   Status draft(StepFrame frame) override;
   Status cancel(const EpochMark &mark, Time decided) override;
-  void told(const TokenEvent &token, Time at) override;
-  void told(const FinishEvent &finish, Time at) override;
+  void told(const UserToken &token, Time at) override;
+  void told(const UserEnd &end, Time at) override;
   void note(const PolicyNote &note, Time at) override;
 
   Status sendData(int64_t to, comm::Bytes bytes, int64_t rows, uint64_t step,

@@ -13,6 +13,7 @@
 #define SLUICE_RUNTIME_PIPELINE_RANKSETUP_H
 
 #include "runtime/core/PipelineLimits.h"
+#include "runtime/core/Scheduler.h"
 #include "runtime/pipeline/StageWorker.h"
 
 namespace sluice::pipeline {
@@ -36,6 +37,10 @@ struct PipelineSettings {
   ActivationFormat activations = ActivationFormat::F32;
   int64_t requests = 1;
   int64_t prefillRows = 512;
+  int64_t pages = 0;           ///< as PipelineLimits
+  bool sharesPrefixes = false; ///< as PipelineLimits
+  Time interTokenLatency{0};   ///< as HeadLimits
+  SchedulerLimits scheduler;
   /// The communicator's capacity.
   int64_t channelFrames = defaultChannelFrames;
   bool fuse = true;

@@ -139,6 +139,7 @@ void ResultOutput::move(std::span<const RowMove> moves) {
 
 Status ResultOutput::send(StepFrame &frame) {
   results.step = frame.step;
+  results.launched = frame.launched;
   gather(frame, answers, results.results);
   results.timings = frame.timings;
   return sendResults(results);

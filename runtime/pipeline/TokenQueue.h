@@ -13,33 +13,22 @@
 #ifndef SLUICE_RUNTIME_PIPELINE_TOKENQUEUE_H
 #define SLUICE_RUNTIME_PIPELINE_TOKENQUEUE_H
 
-#include "runtime/base/Status.h"
-#include "runtime/core/Head.h"
 #include "runtime/pipeline/Door.h"
+#include "runtime/pipeline/TokenSink.h"
 
 #include <deque>
+#include <optional>
 
 namespace sluice::pipeline {
 
-/// What became of a request next: a token, its end, or the failure of the whole
-/// pipeline.
-struct TokenItem {
-  enum class Kind : uint8_t { Token, Finished, Failed };
-  Kind kind = Kind::Token;
-  TokenEvent token;
-  FinishReason reason = FinishReason::Stop;
-  Status failure; ///< of the pipeline, or of a request that ended by an error
-  Time at{0};     ///< when the head knew
-};
-
 /// One writer (the head), one reader. Holds as many items as a request has
 /// tokens, so the head never waits for a slow reader.
-class TokenQueue {
+class TokenQueue final : public TokenSink {
 public:
-  void push(TokenItem item) { door.push(std::move(item)); }
+  void push(TokenItem item) override { door.push(std::move(item)); }
 
-  /// The next item; waits for it until `deadline`. After Finished and Failed
-  /// there is none.
+  /// The next item; waits for it until `deadline`. After the end there
+  /// is none.
   std::optional<TokenItem> next(Time deadline) {
     if (items.empty()) {
       taken.clear();

@@ -14,13 +14,12 @@
 using namespace sluice;
 using namespace sluice::sim;
 
-static constexpr uint64_t nothing = 0;
-
 CacheContents::CacheContents(int64_t pages)
-    : slots(static_cast<size_t>(pages * CachePages::pageTokens), nothing) {}
+    : slots(static_cast<size_t>(pages * CachePages::pageTokens)) {}
 
-uint64_t &CacheContents::slot(const CachePages &pages, SequenceId sequence,
-                              int64_t position) {
+CacheContents::Content &CacheContents::slot(const CachePages &pages,
+                                            SequenceId sequence,
+                                            int64_t position) {
   int64_t page = pages.pages(sequence)[position / CachePages::pageTokens];
   return slots[page * CachePages::pageTokens +
                position % CachePages::pageTokens];
@@ -33,44 +32,50 @@ void CacheContents::beginStep(const Stage &stage, const CachePages &pages) {
                 slots.begin() + copy.to * CachePages::pageTokens);
   const StepBatch &batch = stage.batch();
   for (int64_t row = 0; row < batch.rows(); ++row)
-    slot(pages, batch.sequences()[row], batch.positions()[row]) = nothing;
+    slot(pages, batch.sequences()[row], batch.positions()[row]) = {};
   for (const Mirror &mirror : batch.mirrors())
-    slot(pages, mirror.sequence, batch.positions()[mirror.row]) = nothing;
+    slot(pages, mirror.sequence, batch.positions()[mirror.row]) = {};
 }
 
-/// keys[p] stands for the row's path up to position p. Paths of two requests
-/// differ even where their tokens do not: they share no pages.
-void CacheContents::keysOf(Stage &stage, int64_t row) {
+/// Fills `path` with what has to lie at the positions of the row's path. Two
+/// requests with the same tokens do not have the same content: only what one of
+/// them began with can be the other's.
+void CacheContents::pathOf(Stage &stage, int64_t row) {
   const OpenRequest &request = stage.requestOf(row);
-  PathKey key(static_cast<uint64_t>(request.firstNode));
-  key.add(request.request);
-  keys.clear();
+  PathKey owner(static_cast<uint64_t>(request.firstNode));
+  owner.add(request.request);
+  PathKey key(0);
+  path.clear();
   for (int32_t token : stage.promptOf(row))
-    keys.push_back(key.add(token).value());
+    path.push_back({key.add(token).value(), owner.value()});
   for (int32_t token : stage.outputOf(row))
-    keys.push_back(key.add(token).value());
+    path.push_back({key.add(token).value(), owner.value()});
 }
 
 Status CacheContents::endStep(Stage &stage, const CachePages &pages) {
   const StepBatch &batch = stage.batch();
+  auto mirror = batch.mirrors().begin();
   for (int64_t row = 0; row < batch.rows(); ++row) {
-    keysOf(stage, row);
+    pathOf(stage, row);
     int64_t position = batch.positions()[row];
-    uint64_t key = keys[position];
-    slot(pages, batch.sequences()[row], position) = key;
-    for (const Mirror &mirror : batch.mirrors())
-      if (mirror.row == row)
-        slot(pages, mirror.sequence, position) = key;
+    slot(pages, batch.sequences()[row], position) = path[position];
+    for (; mirror != batch.mirrors().end() && mirror->row == row; ++mirror)
+      slot(pages, mirror->sequence, position) = path[position];
   }
   for (int64_t row = 0; row < batch.rows(); ++row) {
-    keysOf(stage, row);
+    pathOf(stage, row);
+    int64_t prefix = std::ssize(stage.requestOf(row).prefix);
     SequenceId sequence = batch.sequences()[row];
-    for (int64_t position = 0; position <= batch.positions()[row]; ++position)
-      if (slot(pages, sequence, position) != keys[position])
-        return failure("request ", stage.rows()[row].request, ", row ",
-                       stage.rows()[row].node, " at position ",
-                       batch.positions()[row], ": position ", position,
-                       " of its cache is not its path's");
+    for (int64_t position = 0; position <= batch.positions()[row]; ++position) {
+      const Content &found = slot(pages, sequence, position);
+      if (found.path == path[position].path &&
+          (position < prefix || found.owner == path[position].owner))
+        continue;
+      return failure("request ", stage.rows()[row].request, ", row ",
+                     stage.rows()[row].node, " at position ",
+                     batch.positions()[row], ": position ", position,
+                     " of its cache is not its path's");
+    }
   }
   return {};
 }

@@ -7,9 +7,11 @@
 //
 // What would lie in a stage's cache. A run without kernels has no keys and
 // values, but what they belong to can be kept in their place: each slot of each
-// page holds the path whose last row was stored there. So a run can check what
-// no token would show: that pages are shared, copied, mirrored and used again
-// in such a way that each row finds exactly its own path.
+// page holds the path whose last row was stored there, and whose it was. So a
+// run can check what no token would show: that pages are shared, copied,
+// mirrored and used again in such a way that each row finds exactly its own
+// path. What a request has computed has to be its own; the prefix that it began
+// with is another's, of whom only the tokens have to be the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,12 +40,17 @@ public:
   Status endStep(Stage &stage, const CachePages &pages);
 
 private:
-  uint64_t &slot(const CachePages &pages, SequenceId sequence,
-                 int64_t position);
-  void keysOf(Stage &stage, int64_t row);
+  /// What was stored: the tokens of the path up to there, and whose it was.
+  struct Content {
+    uint64_t path = 0;
+    uint64_t owner = 0;
+    bool operator==(const Content &) const = default;
+  };
+  Content &slot(const CachePages &pages, SequenceId sequence, int64_t position);
+  void pathOf(Stage &stage, int64_t row);
 
-  std::vector<uint64_t> slots; ///< slots[page * pageTokens + offset]
-  std::vector<uint64_t> keys;  ///< of the row's path, by position
+  std::vector<Content> slots; ///< slots[page * pageTokens + offset]
+  std::vector<Content> path;  ///< of a row, by position
 };
 
 } // namespace sluice::sim

@@ -62,19 +62,46 @@ static void addSpeculation(SimulationConfig &config, RandomStream &random) {
       random.chance(0.7) ? Confidence::Calibrated : Confidence::Uninformative;
 }
 
+/// What many requests contend for.
+static void addServing(SimulationConfig &config, RandomStream &random) {
+  HeadLimits &head = config.head;
+  head.sharesPrefixes = random.chance(0.6);
+  int64_t most = head.requests * CachePages::pagesFor(head.contextLength);
+  if (random.chance(0.6))
+    head.pages = random.between(1, most);
+  if (random.chance(0.5))
+    head.interTokenLatency = random.upTo(microseconds(4000));
+}
+
+/// Prompts that begin alike, now and then with whole pages.
+static std::vector<int32_t> randomPrompt(const SimulationConfig &config,
+                                         RandomStream &random) {
+  std::vector<int32_t> prompt;
+  auto most = config.head.contextLength / 2;
+  if (config.head.pages > 0)
+    most = std::min(most, config.head.pages * CachePages::pageTokens);
+  int64_t length = random.between(1, std::max<int64_t>(1, most));
+  int64_t shared = random.chance(0.5) ? random.between(0, length) : 0;
+  for (int64_t i = 0; i < length; ++i)
+    prompt.push_back(static_cast<int32_t>(
+        i < shared ? i % config.vocabulary
+                   : random.between(0, config.vocabulary - 1)));
+  return prompt;
+}
+
 static SimRequest randomRequest(const SimulationConfig &config,
                                 RandomStream &random) {
   SimRequest request;
-  int64_t prompt = random.between(1, config.head.contextLength / 2);
-  for (int64_t i = 0; i < prompt; ++i)
-    request.spec.prompt.push_back(
-        static_cast<int32_t>(random.between(0, config.vocabulary - 1)));
-  request.spec.maxTokens =
+  request.asked.spec.prompt = randomPrompt(config, random);
+  request.asked.spec.maxTokens =
       random.chance(0.1) ? -1 : random.between(0, config.head.contextLength);
   if (random.chance(0.3))
-    request.spec.stopTokens.push_back(
+    request.asked.spec.stopTokens.push_back(
         static_cast<int32_t>(random.between(0, config.vocabulary - 1)));
   request.arrives = random.upTo(microseconds(5000));
+  if (random.chance(0.2))
+    request.asked.deadline = request.arrives + random.upTo(microseconds(20000));
+  request.asked.priority = static_cast<int32_t>(random.between(-1, 1));
   if (random.chance(0.25))
     request.cancelled = request.arrives + random.upTo(microseconds(8000));
   return request;
@@ -108,9 +135,11 @@ SimulationConfig sim::makeScenario(uint64_t seed, bool faults) {
   config.wakeUp = random.upTo(microseconds(100));
   config.rowBytes = random.between(1, 4096);
   config.vocabulary = static_cast<int32_t>(random.between(2, 200));
-  config.head.requests = random.chance(0.5) ? 1 : random.between(2, 3);
-  config.head.contextLength = random.between(4, 80);
+  config.head.requests = random.chance(0.4) ? 1 : random.between(2, 6);
+  config.head.contextLength =
+      random.chance(0.3) ? random.between(64, 256) : random.between(4, 80);
   config.head.prefillRows = random.between(1, 40);
+  addServing(config, random);
   config.checkCaches = true;
   config.seed = seed;
   config.faultSeed = seed;
@@ -118,7 +147,8 @@ SimulationConfig sim::makeScenario(uint64_t seed, bool faults) {
   setLimits(config);
   config.stageLimits.fuse = !random.chance(0.15);
   config.links = randomLinks(config.ranks(), random);
-  int64_t requests = random.between(1, 3);
+  config.scheduler.priorityStep = random.upTo(microseconds(3000));
+  int64_t requests = random.between(1, 2 * config.head.requests + 1);
   for (int64_t i = 0; i < requests; ++i)
     config.requests.push_back(randomRequest(config, random));
   if (faults)
@@ -136,7 +166,9 @@ std::string sim::describeScenario(const SimulationConfig &config) {
       << " width " << options.width << " nodes " << options.nodes
       << " acceptance " << config.acceptance << ", " << config.requests.size()
       << " requests in " << config.head.requests << " slots, context "
-      << config.head.contextLength << ", chunks of " << config.head.prefillRows;
+      << config.head.contextLength << ", chunks of " << config.head.prefillRows
+      << ", " << config.head.pages << " pages"
+      << (config.head.sharesPrefixes ? ", shared prefixes" : "");
   if (options.mode == SpeculationMode::Sync && options.splitRows)
     out << ", split rows";
   if (!options.cancel)

@@ -12,15 +12,15 @@
 using namespace sluice;
 using namespace sluice::sim;
 
-SimHead::SimHead(World &world, Head head, Time decision, int64_t slots,
+SimHead::SimHead(World &world, Scheduler scheduler, Time decision,
                  Outputs outputs)
-    : world(world), head(std::move(head)), decision(decision), slots(slots),
-      outputs(std::move(outputs)), inSlot(static_cast<size_t>(slots)) {}
+    : world(world), scheduler(std::move(scheduler)), decision(decision),
+      outputs(std::move(outputs)) {}
 
 void SimHead::play(std::vector<SimRequest> all) {
   requests = std::move(all);
   outcomes.resize(requests.size());
-  slotOf.resize(requests.size());
+  numbers.resize(requests.size());
   // Two events for each request: its arrival, and its user's change of mind.
   for (size_t i = 0; i < requests.size(); ++i) {
     world.queue.schedule(requests[i].arrives, *this, firstTimed + 2 * i);
@@ -53,45 +53,32 @@ void SimHead::onEvent(uint64_t what) {
   inbox.pop_front();
   std::visit([this](const auto &each) { handle(each); }, event);
   runCommands();
-  admitWaiting();
 }
 
 void SimHead::handle(const ResultFrame &frame) {
-  head.onResults(frame, world.queue.now());
+  scheduler.onResults(frame, world.queue.now());
 }
 void SimHead::handle(const GuessFrame &frame) {
-  head.onGuesses(frame, world.queue.now());
+  scheduler.onGuesses(frame, world.queue.now());
 }
 void SimHead::handle(const Wake &) {
   wakeAt.reset();
-  head.onWake(world.queue.now());
+  scheduler.onWake(world.queue.now());
 }
 
 void SimHead::handle(const Arrival &arrival) {
-  outcomes[arrival.request].submitted = requests[arrival.request].arrives;
-  waiting.push_back(arrival.request);
+  SimRequest &request = requests[arrival.request];
+  outcomes[arrival.request].submitted = request.arrives;
+  Submission taken = scheduler.submit(request.asked, world.queue.now());
+  if (taken.refusal != Refusal::None)
+    return world.fail(Status::error(taken.why));
+  numbers[arrival.request] = taken.number;
+  ofNumber[taken.number] = arrival.request;
 }
 
 void SimHead::handle(const UserCancel &cancel) {
-  // One that waits still has its turn: a server would drop it at once, but then
-  // this would test the server.
-  std::optional<RequestId> slot = slotOf[cancel.request];
-  if (slot && inSlot[*slot] == cancel.request)
-    head.finish(*slot, FinishReason::Cancelled, world.queue.now());
-}
-
-void SimHead::admitWaiting() {
-  while (!waiting.empty() && head.holdings().requests < slots) {
-    size_t request = waiting.front();
-    waiting.pop_front();
-    Expected<RequestId> slot =
-        head.submit(requests[request].spec, world.queue.now());
-    if (!slot)
-      return world.fail(slot.status());
-    slotOf[request] = *slot;
-    inSlot[*slot] = request;
-    runCommands();
-  }
+  if (std::optional<RequestNumber> number = numbers[cancel.request])
+    scheduler.finish(*number, FinishReason::Cancelled, world.queue.now());
 }
 
 static std::pair<int64_t, int64_t> firstAndCertain(const StepFrame &frame) {
@@ -102,7 +89,7 @@ static std::pair<int64_t, int64_t> firstAndCertain(const StepFrame &frame) {
 }
 
 void SimHead::runCommands() {
-  HeadCommands &commands = head.commands();
+  HeadCommands &commands = scheduler.commands();
   Time now = world.queue.now();
   auto note = [&](trace::Kind kind, std::initializer_list<int64_t> values) {
     world.note(kind, 0, trace::Lane::Head, values);
@@ -111,7 +98,7 @@ void SimHead::runCommands() {
     note(trace::Kind::Cancel, {mark.request, mark.epoch, mark.confirmed});
     outputs.cancel(mark);
   }
-  auto sendAll = [&](std::vector<StepFrame> &frames, trace::Kind kind,
+  auto sendAll = [&](FrameList &frames, trace::Kind kind,
                      const std::function<void(StepFrame)> &send) {
     for (StepFrame &frame : frames) {
       auto [first, certain] = firstAndCertain(frame);
@@ -122,29 +109,28 @@ void SimHead::runCommands() {
   };
   sendAll(commands.launches, trace::Kind::Launch, outputs.launch);
   sendAll(commands.drafts, trace::Kind::DraftAsked, outputs.draft);
-  for (const TokenEvent &event : commands.tokens) {
-    RequestOutcome &outcome = outcomes[*inSlot[event.request]];
+  for (const UserToken &token : scheduler.events().tokens) {
+    RequestOutcome &outcome = outcomes[ofNumber.at(token.number)];
     if (outcome.tokens.empty())
       outcome.firstToken = now;
     outcome.lastToken = now;
-    outcome.tokens.push_back(event.token);
-    note(trace::Kind::Token, {event.request, event.token});
+    outcome.tokens.push_back(token.token);
+    note(trace::Kind::Token, {token.slot, token.token});
   }
-  for (const FinishEvent &event : commands.finished) {
-    RequestOutcome &outcome = outcomes[*inSlot[event.request]];
+  for (const UserEnd &end : scheduler.events().ends) {
+    RequestOutcome &outcome = outcomes[ofNumber.at(end.number)];
     ++outcome.finishes;
-    outcome.reason = event.reason;
-    note(trace::Kind::Finish,
-         {event.request, static_cast<int64_t>(event.reason)});
+    outcome.reason = end.reason;
+    note(trace::Kind::Finish, {end.slot, static_cast<int64_t>(end.reason)});
   }
   if (world.trace) {
     for (const PolicyNote &policy : commands.notes)
       world.policy(policy);
-    note(trace::Kind::Alive, {head.holdings().nodes});
+    note(trace::Kind::Alive, {scheduler.rows().holdings().nodes});
   }
   if (commands.wake && (!wakeAt || *commands.wake < *wakeAt)) {
     wakeAt = std::max(*commands.wake, now);
     world.queue.schedule(*wakeAt, *this, wake);
   }
-  commands.clear();
+  scheduler.clear();
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Drives the core Head in virtual time: each event costs the head's thread a
+// Drives the core Scheduler in virtual time: each event costs the head's thread a
 // little, one after the other; then its commands go out. Also plays the user:
 // requests come at their times, may be cancelled, and their tokens are kept.
 //
@@ -14,12 +14,13 @@
 #ifndef SLUICE_RUNTIME_SIM_HEADACTOR_H
 #define SLUICE_RUNTIME_SIM_HEADACTOR_H
 
-#include "runtime/core/Head.h"
+#include "runtime/core/Scheduler.h"
 #include "runtime/sim/World.h"
 
 #include <deque>
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -27,7 +28,7 @@ namespace sluice::sim {
 
 /// A request of a run's users.
 struct SimRequest {
-  RequestSpec spec;
+  ScheduledRequest asked;
   Time arrives{0};
   std::optional<Time> cancelled; ///< by its user, then
 };
@@ -50,10 +51,8 @@ public:
     std::function<void(StepFrame)> draft;
     std::function<void(EpochMark)> cancel; ///< to all ranks
   };
-  /// `decision`: what an event costs. `slots`: requests that the head takes at
-  /// a time; others wait.
-  SimHead(World &world, Head head, Time decision, int64_t slots,
-          Outputs outputs);
+  /// `decision`: what an event costs.
+  SimHead(World &world, Scheduler scheduler, Time decision, Outputs outputs);
   SimHead(const SimHead &) = delete;
   SimHead &operator=(const SimHead &) = delete;
 
@@ -64,7 +63,7 @@ public:
   void onGuesses(GuessFrame frame);
   void onEvent(uint64_t what) override;
 
-  const Head &core() const { return head; }
+  const Scheduler &core() const { return scheduler; }
   /// To be called after the run.
   std::vector<RequestOutcome> takeOutcomes() { return std::move(outcomes); }
   /// The busiest it has been.
@@ -88,13 +87,11 @@ private:
   void handle(const Arrival &arrival);
   void handle(const UserCancel &cancel);
   void handle(const Wake &);
-  void admitWaiting();
   void runCommands();
 
   World &world;
-  Head head;
+  Scheduler scheduler;
   Time decision;
-  int64_t slots;
   Outputs outputs;
 
   std::deque<Event> inbox;
@@ -103,9 +100,8 @@ private:
   std::optional<Time> wakeAt;
   std::vector<SimRequest> requests;
   std::vector<RequestOutcome> outcomes;
-  std::deque<size_t> waiting;                ///< arrived, not admitted
-  std::vector<std::optional<size_t>> inSlot; ///< the last request of each slot
-  std::vector<std::optional<RequestId>> slotOf;
+  std::vector<std::optional<RequestNumber>> numbers; ///< [request]
+  std::unordered_map<RequestNumber, size_t> ofNumber;
 };
 
 } // namespace sluice::sim

@@ -63,10 +63,15 @@ void sim::setLimits(SimulationConfig &config) {
   limits.requests = config.head.requests;
   limits.contextLength = config.head.contextLength;
   limits.prefillRows = config.head.prefillRows;
+  limits.stages = static_cast<int64_t>(config.stages.size());
+  limits.pages = config.head.pages;
+  limits.sharesPrefixes = config.head.sharesPrefixes;
   limits.fuse = config.stageLimits.fuse;
   config.head.framesInFlight = limits.head().framesInFlight;
-  config.stageLimits = config.draftLimits = limits.stage();
-  config.stagePages = config.draftPages = limits.cachePages();
+  config.stageLimits = limits.stage();
+  config.stagePages = limits.cachePages();
+  config.draftLimits = limits.draft().stage();
+  config.draftPages = limits.draft().cachePages();
 }
 
 static StepTimes tableOf(const StepModel &costs) {

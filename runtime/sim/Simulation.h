@@ -51,7 +51,8 @@ struct SimulationConfig {
   /// its door.
   Time wakeUp{0};
 
-  HeadLimits head; ///< hasDraft is set by `placement`
+  HeadLimits head; ///< hasDraft and stages are set by `placement`, `stages`
+  SchedulerLimits scheduler;
   SpeculationOptions speculation;
   StageLimits stageLimits; ///< `requests` and `contextLength` as the head's
   StageLimits draftLimits; ///< likewise

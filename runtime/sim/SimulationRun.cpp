@@ -226,11 +226,16 @@ void Run::cancel(const EpochMark &mark) {
 Status Run::buildHead() {
   HeadLimits limits = config.head;
   limits.hasDraft = hasDraft();
+  limits.stages = stageCount;
   Expected<Head> made =
       Head::create(limits, config.speculation, predictedTimes(config),
                    config.trace && config.policyNotes);
   if (!made)
     return made.status();
+  Expected<Scheduler> scheduler =
+      Scheduler::create(made.take(), config.scheduler);
+  if (!scheduler)
+    return scheduler.status();
   SimHead::Outputs outputs;
   outputs.launch = [this](StepFrame frame) {
     auto rows = static_cast<int64_t>(frame.rows.size());
@@ -239,8 +244,8 @@ Status Run::buildHead() {
   };
   outputs.draft = [this](StepFrame frame) { draft->arrive(std::move(frame)); };
   outputs.cancel = [this](const EpochMark &mark) { cancel(mark); };
-  head = std::make_unique<SimHead>(world, made.take(), config.headDecision,
-                                   config.head.requests, std::move(outputs));
+  head = std::make_unique<SimHead>(world, scheduler.take(),
+                                   config.headDecision, std::move(outputs));
   head->play(config.requests);
   return {};
 }
@@ -278,9 +283,10 @@ Status Run::checkRequest(const SimRequest &request,
                          const RequestOutcome &outcome) const {
   if (outcome.finishes != 1)
     return failure("ended ", outcome.finishes, " times");
-  PathKey path = target.begin(request.spec.prompt);
-  const std::vector<int32_t> &stops = request.spec.stopTokens;
-  int64_t limit = tokenLimit(request.spec, config.head.contextLength);
+  PathKey path = target.begin(request.asked.spec.prompt);
+  const std::vector<int32_t> &stops = request.asked.spec.stopTokens;
+  int64_t limit =
+      tokenLimit(request.asked.spec, head->core().rows().limits().contextLength);
   auto isStop = [&](int32_t token) {
     return std::find(stops.begin(), stops.end(), token) != stops.end();
   };
@@ -294,7 +300,8 @@ Status Run::checkRequest(const SimRequest &request,
   }
   if (count > limit)
     return failure(count, " tokens, of ", limit, " at most");
-  if (request.cancelled && outcome.reason == FinishReason::Cancelled)
+  if ((request.cancelled && outcome.reason == FinishReason::Cancelled) ||
+      (request.asked.deadline && outcome.reason == FinishReason::Timeout))
     return {};
   bool stopped = count < limit && isStop(target.next(path, count));
   FinishReason wanted = stopped ? FinishReason::Stop : FinishReason::Length;
@@ -306,6 +313,7 @@ Status Run::checkRequest(const SimRequest &request,
 
 Status Run::checkWorker(const Worker &worker, const std::string &name) const {
   Stage::Holdings held = worker.core().holdings();
+  held.kept = 0; // for requests to come
   if (held == Stage::Holdings{})
     return {};
   return failure(name, " holds ", held.requests, " requests, ", held.branches,
@@ -315,10 +323,12 @@ Status Run::checkWorker(const Worker &worker, const std::string &name) const {
 
 /// Invariant 4 of the design: what has ended holds nothing.
 Status Run::checkHoldings() const {
-  Head::Holdings held = head->core().holdings();
-  if (!(held == Head::Holdings{}))
+  Head::Holdings held = head->core().rows().holdings();
+  Scheduler::Load load = head->core().load();
+  if (!(held == Head::Holdings{}) || !(load == Scheduler::Load{}))
     return failure("the head holds ", held.requests, " requests, ", held.nodes,
-                   " nodes at the end");
+                   " nodes, ", held.pages, " pages at the end; ", load.waiting,
+                   " requests wait, ", load.paused, " are paused");
   for (int64_t s = 0; s < stageCount; ++s)
     if (Status status = checkWorker(*stages[s], "stage " + std::to_string(s));
         !status.ok())
@@ -378,7 +388,7 @@ Expected<SimulationResult> Run::finish() {
     result.workers.push_back(
         outcomeOf(*stages[s], "stage " + std::to_string(s)));
   countHops(result);
-  result.speculation = head->core().totals();
+  result.speculation = head->core().rows().totals();
   result.end = world.queue.now();
   result.events = world.queue.happened();
   return result;

@@ -72,6 +72,7 @@ void SimStage::finish(const StageTiming &timing) {
     return forward(std::move(outgoing));
   }
   results.step = sent++;
+  results.launched = outgoing.launched;
   results.timings = std::move(outgoing.timings);
   answer(std::move(results));
 }

@@ -11,10 +11,11 @@ using namespace sluice;
 
 // What FrameEncode.cpp of runtime/comm writes.
 namespace {
-constexpr int64_t headerBytes = 40;
+constexpr int64_t headerBytes = 48;
 constexpr int64_t countBytes = 4;
-constexpr int64_t openBytes = 88, biasBytes = 12, markBytes = 17;
-constexpr int64_t rowTableBytes = 29, closeBytes = 4, timingBytes = 24;
+constexpr int64_t openBytes = 100, biasBytes = 12, markBytes = 17;
+constexpr int64_t rowTableBytes = 29, keepBytes = 20, closeBytes = 4;
+constexpr int64_t pageBytes = 4, tokenBytes = 4, timingBytes = 24;
 constexpr int64_t resultBytes = 24, reportEntryBytes = 8;
 constexpr int64_t activationAlignment = 16;
 } // namespace
@@ -26,13 +27,16 @@ template <typename T> static int64_t countOf(const std::vector<T> &list) {
 int64_t sim::wireBytes(const StepFrame &frame, int64_t rowBytes) {
   if (frame.isTombstone())
     return headerBytes;
-  // Five lists, the activations' width and their format.
+  // Seven lists, the activations' width and their format.
   int64_t bytes =
-      headerBytes + 5 * countBytes + 4 + 1 + countOf(frame.opens) * openBytes +
-      countOf(frame.marks) * markBytes + countOf(frame.rows) * rowTableBytes +
+      headerBytes + 7 * countBytes + 4 + 1 + countOf(frame.drops) * pageBytes +
+      countOf(frame.opens) * openBytes + countOf(frame.marks) * markBytes +
+      countOf(frame.rows) * rowTableBytes + countOf(frame.keeps) * keepBytes +
       countOf(frame.closes) * closeBytes + countOf(frame.timings) * timingBytes;
   for (const OpenRequest &open : frame.opens)
-    bytes += static_cast<int64_t>(open.sampling.logitBias.size()) * biasBytes;
+    bytes += static_cast<int64_t>(open.sampling.logitBias.size()) * biasBytes +
+             countOf(open.prefixPages) * pageBytes +
+             countOf(open.prefix) * tokenBytes;
   if (rowBytes == 0 || frame.rows.empty())
     return bytes;
   bytes = (bytes + activationAlignment - 1) / activationAlignment *

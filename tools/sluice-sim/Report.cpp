@@ -101,7 +101,7 @@ std::string simulator::reportJson(const SimulationPlan &plan,
                                   const SimulationResult &result) {
   ordered_json report = {
       {"tokens", result.requests[0].tokens.size()},
-      {"prompt_tokens", config.requests[0].spec.prompt.size()},
+      {"prompt_tokens", config.requests[0].asked.spec.prompt.size()},
       {"tokens_per_second", result.tokensPerSecond()},
       {"ttft_seconds", result.ttftSeconds()}};
   report.update(pipeline::toJson(outcomeOf(config, result)));

@@ -30,8 +30,8 @@ configure(const Options &options, const sim::SimulationPlan &plan) {
   config.wakeUp = Time(static_cast<int64_t>(options.wakeMicros * 1000));
   config.stageLimits.fuse = options.fuse;
   sim::SimRequest request;
-  request.spec.prompt.assign(static_cast<size_t>(options.promptTokens), 1);
-  request.spec.maxTokens = options.tokens;
+  request.asked.spec.prompt.assign(static_cast<size_t>(options.promptTokens), 1);
+  request.asked.spec.maxTokens = options.tokens;
   config.requests.push_back(std::move(request));
   sim::setLimits(config);
   return config;

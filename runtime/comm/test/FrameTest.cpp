@@ -25,6 +25,7 @@ FrameLimits limitsOf(int64_t width) {
   limits.rows = 40;
   limits.requests = 8;
   limits.contextLength = 4096;
+  limits.sharedPages = 20;
   limits.vocabSize = 32000;
   limits.width = width;
   limits.stages = 16;
@@ -51,6 +52,7 @@ public:
     open.request = int32_t(upTo(7));
     open.firstNode = upTo(std::numeric_limits<int64_t>::max());
     open.promptTokens = int32_t(between(1, 4096));
+    open.knownTokens = int32_t(between(open.promptTokens, 4096));
     open.logProbabilities = int32_t(between(-1, 5));
     open.sampling.temperature = real(0.1, 2);
     open.sampling.topK = between(-1, 100);
@@ -63,7 +65,14 @@ public:
     for (int64_t i = upTo(4); i > 0; --i)
       open.sampling.logitBias[token()] =
           i % 2 ? real(-100, 100) : -std::numeric_limits<double>::infinity();
+    fill(open.prefixPages, upTo(3), [&] { return page(); });
+    fill(open.prefix, upTo(70), [&] { return token(); });
     return open;
+  }
+
+  KeepPage keep() {
+    return {int32_t(upTo(7)), upTo(int64_t{1} << 50), int32_t(upTo(4095)),
+            page()};
   }
 
   EpochMark mark() {
@@ -91,9 +100,12 @@ public:
   StepFrame step(int64_t rows) {
     StepFrame frame;
     frame.step = random();
+    frame.launched = random();
+    fill(frame.drops, upTo(20), [&] { return page(); });
     fill(frame.opens, upTo(3), [&] { return open(); });
     fill(frame.marks, upTo(8), [&] { return mark(); });
     fill(frame.rows, rows, [&] { return row(); });
+    fill(frame.keeps, upTo(20), [&] { return keep(); });
     fill(frame.closes, between(1, 3), [&] { return int32_t(upTo(7)); });
     fill(frame.timings, upTo(16), [&] { return timing(); });
     return frame;
@@ -102,6 +114,7 @@ public:
   ResultFrame results() {
     ResultFrame frame;
     frame.step = random();
+    frame.launched = random();
     fill(frame.results, upTo(40), [&] {
       ResultRow row{upTo(1 << 30),
                     int32_t(upTo(7)),
@@ -125,6 +138,7 @@ public:
 
 private:
   int32_t token() { return int32_t(upTo(31999)); }
+  SharedPage page() { return int32_t(upTo(19)); }
 
   template <typename T, typename Make>
   void fill(std::vector<T> &list, int64_t count, Make make) {
@@ -166,6 +180,8 @@ TEST(Frame, StepsComeBackAsTheyWere) {
     ASSERT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(encoded(codec, decoded, activations), bytes);
     EXPECT_EQ(decoded.step, frame.step);
+    EXPECT_EQ(decoded.launched, frame.launched);
+    EXPECT_EQ(decoded.drops, frame.drops);
     ASSERT_EQ(decoded.rows.size(), frame.rows.size());
     for (size_t i = 0; i < frame.rows.size(); ++i) {
       EXPECT_EQ(decoded.rows[i].node, frame.rows[i].node);
@@ -177,6 +193,16 @@ TEST(Frame, StepsComeBackAsTheyWere) {
       EXPECT_EQ(decoded.opens[i].sampling.seed, frame.opens[i].sampling.seed);
       EXPECT_EQ(decoded.opens[i].sampling.logitBias,
                 frame.opens[i].sampling.logitBias);
+      EXPECT_EQ(decoded.opens[i].knownTokens, frame.opens[i].knownTokens);
+      EXPECT_EQ(decoded.opens[i].prefixPages, frame.opens[i].prefixPages);
+      EXPECT_EQ(decoded.opens[i].prefix, frame.opens[i].prefix);
+    }
+    ASSERT_EQ(decoded.keeps.size(), frame.keeps.size());
+    for (size_t i = 0; i < frame.keeps.size(); ++i) {
+      EXPECT_EQ(decoded.keeps[i].request, frame.keeps[i].request);
+      EXPECT_EQ(decoded.keeps[i].node, frame.keeps[i].node);
+      EXPECT_EQ(decoded.keeps[i].index, frame.keeps[i].index);
+      EXPECT_EQ(decoded.keeps[i].page, frame.keeps[i].page);
     }
     if (data.empty())
       continue;
@@ -196,9 +222,12 @@ TEST(Frame, ResultsComeBackAsTheyWere) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     Maker maker(seed);
     Bytes bytes, again;
-    codec.encodeResults(maker.results(), bytes);
+    ResultFrame made = maker.results();
+    codec.encodeResults(made, bytes);
     Status status = codec.decodeResults(bytes, results);
     ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(results.step, made.step);
+    EXPECT_EQ(results.launched, made.launched);
     codec.encodeResults(results, again);
     EXPECT_EQ(again, bytes);
   }
@@ -247,7 +276,9 @@ TEST(Frame, ControlComesBackAsItWas) {
 TEST(Frame, TombstonesAreSmall) {
   FrameCodec codec(plan, limitsOf(64));
   StepFrame frame = Maker(1).step(0);
+  frame.drops.clear();
   frame.opens.clear();
+  frame.keeps.clear();
   frame.closes.clear();
   ASSERT_TRUE(frame.isTombstone());
   Bytes bytes = encoded(codec, frame);
@@ -257,7 +288,28 @@ TEST(Frame, TombstonesAreSmall) {
   ASSERT_TRUE(codec.decodeStep(bytes, decoded, activations).ok());
   EXPECT_TRUE(decoded.isTombstone());
   EXPECT_EQ(decoded.step, frame.step);
+  EXPECT_EQ(decoded.launched, frame.launched);
   EXPECT_TRUE(activations.data.empty());
+}
+
+/// What has no rows can have something to say all the same.
+TEST(Frame, OrdersAreNoTombstones) {
+  FrameCodec codec(plan, limitsOf(64));
+  StepFrame decoded;
+  ActivationRows activations;
+  StepFrame frame;
+  frame.drops = {7};
+  Status status = codec.decodeStep(encoded(codec, frame), decoded, activations);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(decoded.drops, frame.drops);
+  EXPECT_FALSE(decoded.isTombstone());
+  frame = {};
+  frame.keeps = {{1, 2, 3, 4}};
+  status = codec.decodeStep(encoded(codec, frame), decoded, activations);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(decoded.drops.empty());
+  ASSERT_EQ(decoded.keeps.size(), 1u);
+  EXPECT_EQ(decoded.keeps[0].page, 4);
 }
 
 TEST(Frame, DeliveryIsStamped) {
@@ -268,7 +320,7 @@ TEST(Frame, DeliveryIsStamped) {
   setDeliverAt(bytes, Time(987654321));
   EXPECT_EQ(deliverAtOf(bytes), Time(987654321));
   EXPECT_EQ(codec.readHeader(bytes)->deliverAt, Time(987654321));
-  EXPECT_EQ(deliverAtOf(std::span(bytes).first(39)), Time(0));
+  EXPECT_EQ(deliverAtOf(std::span(bytes).first(47)), Time(0));
 }
 
 TEST(Frame, HeadersAreChecked) {
@@ -278,13 +330,13 @@ TEST(Frame, HeadersAreChecked) {
     return codec.readHeader(bytes).status().message();
   };
   EXPECT_EQ(message(good), "");
-  EXPECT_THAT(message({}), HasSubstr("40 bytes too short for a header"));
+  EXPECT_THAT(message({}), HasSubstr("48 bytes too short for a header"));
   Bytes bad = good;
   bad[0] = 'X';
   EXPECT_THAT(message(bad), HasSubstr("begins with 0x46554c58"));
   bad = good;
   poke<uint16_t>(bad, 4, 7);
-  EXPECT_THAT(message(bad), HasSubstr("of version 7; this executable reads 1"));
+  EXPECT_THAT(message(bad), HasSubstr("of version 7; this executable reads 2"));
   bad = good;
   poke<uint8_t>(bad, 6, 99);
   EXPECT_THAT(message(bad), HasSubstr("unknown kind 99"));
@@ -292,7 +344,7 @@ TEST(Frame, HeadersAreChecked) {
   poke<uint8_t>(bad, 7, 1);
   EXPECT_THAT(message(bad), HasSubstr("a reserved byte is 1"));
   bad = good;
-  poke<int64_t>(bad, 24, -5);
+  poke<int64_t>(bad, 32, -5);
   EXPECT_THAT(message(bad), HasSubstr("the time of delivery -5 is not in"));
   bad = good;
   bad.pop_back();
@@ -300,6 +352,15 @@ TEST(Frame, HeadersAreChecked) {
   bad = good;
   bad.resize(good.size() + 3);
   EXPECT_THAT(message(bad), HasSubstr("frame 'step': 3 bytes too long"));
+
+  Bytes report;
+  codec.encodeReport("", report);
+  poke<uint64_t>(report, 16, 1);
+  EXPECT_THAT(message(report), HasSubstr("frame 'report': has a step: 1"));
+  poke<uint64_t>(report, 16, 0);
+  poke<uint64_t>(report, 24, 2);
+  EXPECT_THAT(message(report),
+              HasSubstr("frame 'report': counts frames of the head: 2"));
 
   FrameCodec other(plan + 1, limitsOf(0));
   EXPECT_EQ(other.readHeader(good).status().message(),
@@ -318,7 +379,9 @@ std::string refusal(const FrameLimits &limits, Change change) {
   FrameCodec codec(plan, wide);
   StepFrame frame;
   frame.opens.resize(1);
-  frame.opens[0].promptTokens = 1;
+  frame.opens[0].promptTokens = frame.opens[0].knownTokens = 1;
+  frame.drops = {0};
+  frame.keeps.resize(1);
   frame.rows.push_back({10, 9, 0, 5, 6, true, true});
   frame.marks.resize(1);
   frame.closes = {0};
@@ -337,6 +400,30 @@ TEST(Frame, ContentIsChecked) {
     EXPECT_THAT(refusal(limits, change), HasSubstr(reason));
   };
   EXPECT_EQ(refusal(limits, [](auto &, auto &) {}), "");
+  expect("21 drops, the limit is 20",
+         [](auto &frame, auto &) { frame.drops.resize(21); });
+  expect("21 keeps, the limit is 20",
+         [](auto &frame, auto &) { frame.keeps.resize(21); });
+  expect("a shared page 20 is not in 0..19",
+         [](auto &frame, auto &) { frame.drops[0] = 20; });
+  expect("a shared page -1 is not in 0..19",
+         [](auto &frame, auto &) { frame.keeps[0].page = -1; });
+  expect("a request 8 is not in 0..7",
+         [](auto &frame, auto &) { frame.keeps[0].request = 8; });
+  expect("a kept node -1 is not in",
+         [](auto &frame, auto &) { frame.keeps[0].node = -1; });
+  expect("a page of a path 4096 is not in 0..4095",
+         [](auto &frame, auto &) { frame.keeps[0].index = 4096; });
+  expect("a number of known tokens 0 is not in 1..4096",
+         [](auto &frame, auto &) { frame.opens[0].knownTokens = 0; });
+  expect("21 prefix pages, the limit is 20",
+         [](auto &frame, auto &) { frame.opens[0].prefixPages.resize(21); });
+  expect("a shared page 20 is not in 0..19",
+         [](auto &frame, auto &) { frame.opens[0].prefixPages.push_back(20); });
+  expect("4097 prefix tokens, the limit is 4096",
+         [](auto &frame, auto &) { frame.opens[0].prefix.resize(4097); });
+  expect("a token -1 is not in",
+         [](auto &frame, auto &) { frame.opens[0].prefix.push_back(-1); });
   expect("9 opens, the limit is 8",
          [](auto &frame, auto &) { frame.opens.resize(9, frame.opens[0]); });
   expect("9 marks, the limit is 8",
@@ -415,7 +502,7 @@ TEST(Frame, BodiesAreChecked) {
   StepFrame decoded;
   ActivationRows activations;
   auto message = [&](Bytes bytes) {
-    poke<uint64_t>(bytes, 32, bytes.size());
+    poke<uint64_t>(bytes, 40, bytes.size());
     return codec.decodeStep(bytes, decoded, activations).message();
   };
   ASSERT_EQ(message(good), "");
@@ -426,16 +513,16 @@ TEST(Frame, BodiesAreChecked) {
   bad.resize(good.size() + 5);
   EXPECT_THAT(message(bad), HasSubstr("frame 'step': 5 bytes too long"));
   bad = good;
-  poke<uint32_t>(bad, 48, 40); // rows
+  poke<uint32_t>(bad, 60, 40); // rows
   EXPECT_THAT(message(bad), HasSubstr("40 rows take 1160 bytes"));
   bad = good;
-  poke<uint8_t>(bad, 64, 3); // format
+  poke<uint8_t>(bad, 80, 3); // format
   EXPECT_THAT(message(bad), HasSubstr("an activation format 3 is not in 0..2"));
   bad = good;
-  poke<uint8_t>(bad, 64, 1);
+  poke<uint8_t>(bad, 80, 1);
   EXPECT_THAT(message(bad), HasSubstr("activations as bf16 instead of f32"));
   bad = good;
-  poke<uint32_t>(bad, 48, 0); // no rows
+  poke<uint32_t>(bad, 60, 0); // no rows
   EXPECT_THAT(message(bad), HasSubstr("a tombstone with a body"));
   bad = good;
   bad[good.size() - 17] = 1; // before the activations
@@ -474,13 +561,14 @@ TEST(Frame, DamagedFramesDoNotCrash) {
       EXPECT_FALSE(codec.readHeader(cut).ok());
       if (length < frameHeaderBytes)
         continue;
-      poke<uint64_t>(cut, 32, length);
+      poke<uint64_t>(cut, 40, length);
       decodeAll(codec, cut);
     }
     for (int i = 0; i < 20000; ++i) {
       Bytes damaged = frame;
       for (int64_t n = maker.between(1, 4); n > 0; --n)
-        damaged[size_t(maker.between(40, int64_t(frame.size()) - 1))] =
+        damaged[size_t(
+            maker.between(frameHeaderBytes, int64_t(frame.size()) - 1))] =
             uint8_t(maker.upTo(255));
       decodeAll(codec, damaged);
     }

@@ -300,4 +300,131 @@ TEST(CachePagesTest, ForkedSequencesNeverSeeEachOthersTokens) {
   }
 }
 
+TEST(CachePagesTest, ARetainedPageOutlivesItsSequence) {
+  CachePages pages = make(4, 3, 128);
+  SequenceId a = *pages.open();
+  ASSERT_TRUE(pages.grow(a, 70).ok());
+  std::vector<int32_t> begin(pages.pages(a).begin(), pages.pages(a).end() - 1);
+  for (int32_t page : begin)
+    pages.retain(page);
+  pages.retain(begin[0]);
+  EXPECT_EQ(pages.holders(begin[0]), 3);
+  EXPECT_EQ(pages.pagesOfSequences(), 3);
+  pages.close(a);
+  EXPECT_EQ(pages.pagesOfSequences(), 0);
+  EXPECT_EQ(pages.freePages(), 2);
+
+  SequenceId b = *pages.open(begin);
+  EXPECT_EQ(pages.length(b), 64);
+  EXPECT_TRUE(std::equal(begin.begin(), begin.end(), pages.pages(b).begin(),
+                         pages.pages(b).end()));
+  EXPECT_EQ(pages.pagesOfSequences(), 2);
+  EXPECT_EQ(pages.freePages(), 2);
+  ASSERT_TRUE(pages.grow(b, 65).ok()); // behind them: nothing to copy
+  pages.release(begin[1]);
+  EXPECT_EQ(pages.holders(begin[1]), 1);
+  pages.release(begin[0]);
+  pages.close(b);
+  EXPECT_EQ(pages.freePages(), 3);
+  pages.release(begin[0]);
+  EXPECT_EQ(pages.freePages(), 4);
+}
+
+/// What somebody else holds is not written, as what another sequence holds.
+TEST(CachePagesTest, GrowingIntoARetainedPageCopiesIt) {
+  CachePages pages = make(2, 1, 64);
+  SequenceId a = *pages.open();
+  ASSERT_TRUE(pages.grow(a, 32).ok());
+  int32_t page = pages.pages(a)[0];
+  pages.retain(page);
+  pages.truncate(a, 20);
+  std::optional<PageCopy> copy;
+  ASSERT_TRUE(pages.grow(a, 21, &copy).ok());
+  EXPECT_EQ(copy, (PageCopy{page, pages.pages(a)[0]}));
+  EXPECT_EQ(pages.holders(page), 1);
+  pages.release(page);
+  EXPECT_EQ(pages.freePages(), 1);
+  std::vector<int32_t> none;
+  EXPECT_EQ(pages.open(none).status().message(),
+            "cache: more than 1 open sequences");
+}
+
+/// Any series of all calls: references are those of the sequences and of who
+/// retains pages, and a page is free when there are none.
+TEST(CachePagesTest, ReferencesAreCountedWhateverHappens) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 80; ++round) {
+    int64_t count = 3 + random() % 24;
+    CachePages pages = make(count, 5, 200);
+    std::vector<int32_t> kept; // as often as retained
+    auto anyOpen = [&]() -> std::optional<SequenceId> {
+      SequenceId id = static_cast<SequenceId>(random() % 5);
+      return pages.isOpen(id) ? std::optional(id) : std::nullopt;
+    };
+    for (int call = 0; call < 300; ++call) {
+      std::optional<SequenceId> id = anyOpen();
+      std::optional<PageCopy> copy;
+      switch (random() % 8) {
+      case 0: {
+        // With pages of a sequence, or with such as are only retained.
+        std::vector<int32_t> begin;
+        for (int32_t page : kept)
+          if (begin.size() < 3 && random() % 2 &&
+              std::ranges::find(begin, page) == begin.end())
+            begin.push_back(page);
+        (void)pages.open(begin);
+        break;
+      }
+      case 1:
+        if (id && random() % 2)
+          pages.close(*id);
+        break;
+      case 2:
+        if (id)
+          (void)pages.fork(*id, random() % (pages.length(*id) + 1));
+        break;
+      case 3:
+        if (id)
+          pages.truncate(*id, random() % (pages.length(*id) + 1));
+        break;
+      case 4:
+        if (id && !pages.pages(*id).empty()) {
+          kept.push_back(pages.pages(*id)[random() % pages.pages(*id).size()]);
+          pages.retain(kept.back());
+        }
+        break;
+      case 5:
+        if (!kept.empty()) {
+          std::swap(kept[random() % kept.size()], kept.back());
+          pages.release(kept.back());
+          kept.pop_back();
+        }
+        break;
+      default:
+        if (id &&
+            pages.grow(*id, pages.length(*id) + random() % 50, &copy).ok() &&
+            copy) {
+          EXPECT_GE(pages.holders(copy->from), 1);
+          EXPECT_EQ(pages.holders(copy->to), 1);
+        }
+        break;
+      }
+      std::map<int32_t, int32_t> holders, sequences;
+      for (SequenceId open = 0; open < 5; ++open)
+        if (pages.isOpen(open))
+          for (int32_t page : pages.pages(open)) {
+            ++holders[page];
+            ++sequences[page];
+          }
+      for (int32_t page : kept)
+        ++holders[page];
+      for (int32_t page = 0; page < count; ++page)
+        ASSERT_EQ(pages.holders(page), holders[page]);
+      std::erase_if(holders, [](auto &each) { return each.second == 0; });
+      ASSERT_EQ(std::ssize(holders) + pages.freePages(), count);
+      ASSERT_EQ(std::ssize(sequences), pages.pagesOfSequences());
+    }
+  }
+}
+
 } // namespace

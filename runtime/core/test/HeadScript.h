@@ -63,14 +63,21 @@ struct Script {
     spec.prompt = std::move(prompt);
     spec.maxTokens = maxTokens;
     spec.stopTokens = std::move(stops);
-    Expected<RequestId> id = head->submit(std::move(spec), now);
+    Expected<std::optional<RequestId>> id = head->submit(spec, now);
     EXPECT_TRUE(id) << id.status().message();
     take();
-    return id ? *id : -1;
+    return id ? id->value_or(-1) : -1;
   }
   void result(NodeId node, int32_t token, RequestId request = 0) {
     ResultFrame frame;
     frame.results.push_back({node, request, token, {}});
+    head->onResults(frame, now);
+    take();
+  }
+  /// So many frames have passed all stages.
+  void passed(uint64_t frames) {
+    ResultFrame frame;
+    frame.launched = frames;
     head->onResults(frame, now);
     take();
   }
@@ -92,13 +99,13 @@ struct Script {
   uint64_t draftStep = 0;
 
   /// The nodes of the only launched frame.
-  Nodes launched() const {
+  Nodes launched() {
     EXPECT_LE(last.launches.size(), 1u);
-    return last.launches.empty() ? Nodes() : nodesOf(last.launches.front());
+    return last.launches.empty() ? Nodes() : nodesOf(last.launches[0]);
   }
-  Nodes drafted() const {
+  Nodes drafted() {
     EXPECT_LE(last.drafts.size(), 1u);
-    return last.drafts.empty() ? Nodes() : nodesOf(last.drafts.front());
+    return last.drafts.empty() ? Nodes() : nodesOf(last.drafts[0]);
   }
   static Nodes nodesOf(const StepFrame &frame) {
     Nodes nodes;

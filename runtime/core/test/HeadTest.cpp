@@ -48,18 +48,21 @@ TEST(HeadTest, LimitsAndRequestsAreChecked) {
   script.submit({1, 2, 3, 4});
   RequestSpec spec;
   auto refused = [&] {
-    return script.head->submit(spec, Time(0)).status().message();
+    Expected<std::optional<RequestId>> id = script.head->submit(spec, Time(0));
+    return !id ? id.status().message() : *id ? "" : "no room";
   };
   EXPECT_EQ(refused(), "request: the prompt is empty");
   spec.prompt.assign(5, 1);
   EXPECT_EQ(refused(), "request: the prompt has 5 tokens, the context 4");
   spec.prompt.assign(1, 1);
-  EXPECT_EQ(refused(), "request: all 1 slots are in use");
+  EXPECT_EQ(refused(), "no room");
+  EXPECT_EQ(spec.prompt, Tokens{1});
 }
 
-TEST(HeadTest, PromptLeavesInChunksAtOnce) {
+TEST(HeadTest, PromptLeavesInChunks) {
   Script script;
   script.limits.prefillRows = 3;
+  script.limits.stages = 2;
   script.submit({10, 11, 12, 13, 14, 15, 16});
   ASSERT_EQ(script.last.launches.size(), 3u);
   for (const StepFrame &frame : script.last.launches) {
@@ -95,23 +98,22 @@ TEST(HeadTest, PromptLeavesInChunksAtOnce) {
   EXPECT_FALSE(script.last.launches[0].rows[0].certain);
 }
 
-TEST(HeadTest, LongPromptWaitsForRoom) {
+/// Two chunks for each stage, and the next one when the first has passed.
+TEST(HeadTest, LongPromptKeepsTheStagesBusyAndNoMore) {
   Script script;
-  script.limits.prefillRows = 1;
-  script.limits.framesInFlight = 4;
+  script.options.mode = SpeculationMode::Off;
+  script.limits.prefillRows = 2;
   script.submit(Tokens(9, 1));
-  ASSERT_EQ(script.last.launches.size(), 4u);
-  EXPECT_FALSE(script.last.launches[0].rows[0].wantsOutput);
+  ASSERT_EQ(script.last.launches.size(), 2u);
+  EXPECT_EQ(script.last.launches[1].launched, 2u);
+  script.passed(1);
+  EXPECT_EQ(script.launched(), (Nodes{4, 5}));
+  script.passed(1);
+  EXPECT_TRUE(script.launched().empty());
+  script.passed(3);
+  ASSERT_EQ(script.last.launches.size(), 2u);
+  EXPECT_EQ(Script::nodesOf(script.last.launches[1]), (Nodes{8}));
   EXPECT_TRUE(script.last.launches[1].rows[0].wantsOutput);
-  script.result(1, 42);
-  EXPECT_TRUE(script.tokens().empty());
-  EXPECT_EQ(script.last.launches.size(), 2u);
-  script.result(3, 42);
-  EXPECT_EQ(script.last.launches.size(), 2u);
-  script.result(5, 42);
-  ASSERT_EQ(script.launched(), (Nodes{8}));
-  script.result(7, 42);
-  EXPECT_TRUE(script.tokens().empty());
   script.result(8, 42);
   EXPECT_EQ(script.tokens(), (Tokens{42}));
 }

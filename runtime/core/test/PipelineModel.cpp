@@ -216,12 +216,13 @@ void PipelineModel::trySubmit() {
     toSubmit.pop_front();
     // Which slot it gets is known after the call only, but nothing is looked
     // up before obey().
-    Expected<RequestId> id = head.submit(all[index].spec, clock);
-    if (!id) {
-      fail(id.status().message());
+    RequestSpec spec = all[index].spec;
+    Expected<std::optional<RequestId>> id = head.submit(spec, clock);
+    if (!id || !*id) {
+      fail(id ? "no slot is free" : id.status().message());
       return;
     }
-    inSlot[static_cast<size_t>(*id)] = index;
+    inSlot[static_cast<size_t>(**id)] = index;
     all[index].submitted = clock;
     obey();
   }
@@ -319,6 +320,7 @@ void PipelineModel::admit(Worker &worker, StepFrame frame) {
     worker.step.closes.push_back(request);
   }
   worker.step.step = frame.step;
+  worker.step.launched = frame.launched;
   worker.step.timings = std::move(frame.timings);
 }
 
@@ -426,6 +428,7 @@ void PipelineModel::answer(Worker &worker, StepFrame &frame,
                            const StageTiming &) {
   ResultFrame results;
   results.step = frame.step;
+  results.launched = frame.launched;
   results.timings = frame.timings;
   for (const Row &row : frame.rows)
     if (row.wantsOutput) {

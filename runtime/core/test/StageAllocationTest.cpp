@@ -48,6 +48,7 @@ public:
   void open() {
     OpenRequest open;
     open.promptTokens = 1;
+    open.knownTokens = 1;
     frame.opens.push_back(open);
     addRow(noNode, true);
     finish(noNode);
@@ -129,6 +130,93 @@ TEST(StageAllocationTest, StepsAllocateNothing) {
     rounds.round();
   EXPECT_EQ(allocations.load(), before);
   EXPECT_GT(stage.counters().leftAtCheckpoint, 200u);
+#endif
+}
+
+/// A request after the other, each of which begins with two pages of the one
+/// before, which are dropped then, and keeps two of its own.
+class Turns {
+public:
+  explicit Turns(Stage &stage) : stage(stage) {}
+
+  void turn() {
+    begin();
+    for (int32_t at = first; at < tokens; ++at) {
+      Row row;
+      row.node = base + at;
+      row.parent = at > 0 ? row.node - 1 : noNode;
+      row.position = at;
+      row.token = at;
+      row.certain = true;
+      row.wantsOutput = at + 1 == tokens;
+      frame.rows.push_back(row);
+    }
+    step();
+    spare = std::move(outgoing.opens[0]);
+    frame.drops.assign(spare.prefixPages.begin(), spare.prefixPages.end());
+    for (int32_t index = 0; index < 2; ++index)
+      frame.keeps.push_back({0, base + tokens - 1, index, index});
+    frame.closes.push_back(0);
+    step();
+    base += tokens;
+    first = 64;
+  }
+
+private:
+  static constexpr int32_t tokens = 70;
+
+  /// With the lists that came out of the stage: they have room.
+  void begin() {
+    frame.opens.push_back(std::move(spare));
+    OpenRequest &open = frame.opens.back();
+    open.firstNode = base;
+    open.promptTokens = open.knownTokens = tokens;
+    open.prefix.clear();
+    open.prefixPages.clear();
+    if (first == 0)
+      return;
+    for (int32_t at = 0; at < first; ++at)
+      open.prefix.push_back(at);
+    open.prefixPages.push_back(0);
+    open.prefixPages.push_back(1);
+  }
+
+  void step() {
+    ASSERT_TRUE(stage.enqueue(std::move(frame)));
+    ASSERT_TRUE(*stage.formStep());
+    if (stage.batch().rows() > 0)
+      ASSERT_EQ(stage.promptOf(stage.batch().rows() - 1).size(), tokens);
+    outgoing.clear();
+    stage.finishStep(outgoing);
+  }
+
+  Stage &stage;
+  StepFrame frame, outgoing;
+  OpenRequest spare;
+  NodeId base = 0;
+  int32_t first = 0; ///< position of the first row
+};
+
+TEST(StageAllocationTest, SharingAllocatesNothing) {
+#if !COUNTS_ALLOCATIONS
+  GTEST_SKIP() << "allocations are not counted under this sanitizer";
+#else
+  CachePages pages = CachePages::create({16, 4, 128}).take();
+  EpochBoard board(1);
+  StageLimits limits;
+  limits.branches = 4;
+  limits.contextLength = 128;
+  limits.frames = 2;
+  limits.sharedPages = 2;
+  Stage stage = Stage::create(limits, pages, board).take();
+  Turns turns(stage);
+  for (int i = 0; i < 8; ++i)
+    turns.turn();
+  int64_t before = allocations.load();
+  for (int i = 0; i < 100; ++i)
+    turns.turn();
+  EXPECT_EQ(allocations.load(), before);
+  EXPECT_EQ(stage.holdings(), (Stage::Holdings{.kept = 2}));
 #endif
 }
 

@@ -85,6 +85,7 @@ private:
     OpenRequest open;
     open.firstNode = next;
     open.promptTokens = static_cast<int32_t>(1 + pick(35));
+    open.knownTokens = open.promptTokens;
     frame.opens.push_back(open);
     confirmed = noNode;
     NodeId parent = noNode;

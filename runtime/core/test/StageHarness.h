@@ -8,8 +8,10 @@
 // A stage whose layers are replaced by a record of what lies where: each slot
 // of each page of each layer's cache holds the name of the row that was stored
 // in it. A row that is computed looks whether it finds, at every position up to
-// its own, the row that is its ancestor there. Copies, rows and mirrors are
-// carried out as an executor would, and rows leave between the layers.
+// its own, the row that is its ancestor there; or, where the request has begun
+// with shared pages, another's row with the same tokens up to it. Copies, rows
+// and mirrors are carried out as an executor would, and rows leave between the
+// layers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +20,7 @@
 
 #include "runtime/core/Stage.h"
 
+#include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
 #include <set>
@@ -25,24 +28,59 @@
 
 namespace sluice::test {
 
-/// Every row that was ever sent.
+/// Every row that was ever sent, and those of prefixes, which were not.
 class KnownRows {
 public:
-  void add(const Row &row) {
-    size_t request = static_cast<size_t>(row.request);
-    size_t node = static_cast<size_t>(row.node);
-    if (rows.size() <= request)
-      rows.resize(request + 1);
-    if (rows[request].size() <= node)
-      rows[request].resize(node + 1);
-    rows[request][node] = row;
+  void add(const Row &row) { entry(row.request, row.node) = {row, false, {}}; }
+  void addPrefix(const OpenRequest &open) {
+    for (int32_t at = 0; at < std::ssize(open.prefix); ++at) {
+      Row row;
+      row.request = open.request;
+      row.node = open.firstNode + at;
+      row.parent = at > 0 ? row.node - 1 : noNode;
+      row.position = at;
+      row.token = open.prefix[static_cast<size_t>(at)];
+      entry(row.request, row.node) = {row, true, {}};
+    }
   }
+
   const Row &at(RequestId request, NodeId node) const {
-    return rows[static_cast<size_t>(request)][static_cast<size_t>(node)];
+    return rows[static_cast<size_t>(request)][static_cast<size_t>(node)].row;
+  }
+  bool isOfPrefix(const Row &row) const {
+    return rows[static_cast<size_t>(row.request)][static_cast<size_t>(row.node)]
+        .ofPrefix;
+  }
+  /// The tokens up to and including the row's.
+  const std::vector<int32_t> &pathOf(const Row &row) {
+    std::vector<int32_t> &path = entry(row.request, row.node).path;
+    if (path.empty()) {
+      path.resize(static_cast<size_t>(row.position) + 1);
+      for (const Row *at = &row;; at = &this->at(row.request, at->parent)) {
+        path[static_cast<size_t>(at->position)] = at->token;
+        if (at->parent == noNode)
+          break;
+      }
+    }
+    return path;
   }
 
 private:
-  std::vector<std::vector<Row>> rows; ///< [request][node]
+  struct Entry {
+    Row row;
+    bool ofPrefix = false;
+    std::vector<int32_t> path; ///< once asked for
+  };
+  Entry &entry(RequestId request, NodeId node) {
+    if (std::ssize(rows) <= request)
+      rows.resize(static_cast<size_t>(request) + 1);
+    std::vector<Entry> &ofRequest = rows[static_cast<size_t>(request)];
+    if (std::ssize(ofRequest) <= node)
+      ofRequest.resize(static_cast<size_t>(node) + 1);
+    return ofRequest[static_cast<size_t>(node)];
+  }
+
+  std::vector<std::vector<Entry>> rows; ///< [request][node]
 };
 
 inline Row makeRow(RequestId request, NodeId node, NodeId parent,
@@ -73,6 +111,7 @@ inline StepFrame opening(int32_t tokens, RequestId request = 0,
   open.request = request;
   open.firstNode = first;
   open.promptTokens = tokens;
+  open.knownTokens = tokens;
   frame.opens.push_back(open);
   for (int32_t at = 0; at < tokens; ++at) {
     frame.rows.push_back(
@@ -113,8 +152,12 @@ public:
 
   /// Called before each checkpoint with its number in the step.
   std::function<void(int)> beforeCheckpoint = [](int) {};
+  /// Called when a step was formed, and before it is finished.
+  std::function<void()> onFormed = [] {}, onComputed = [] {};
 
   void enqueue(StepFrame frame) {
+    for (const OpenRequest &open : frame.opens)
+      known.addPrefix(open);
     for (const Row &row : frame.rows)
       known.add(row);
     Expected<uint64_t> number = stage.enqueue(std::move(frame));
@@ -128,6 +171,7 @@ public:
     if (!formed || !*formed)
       return false;
     checkBatch();
+    onFormed();
     for (PageCopy copy : stage.pageCopies())
       for (std::vector<Name> &layer : memory)
         std::copy_n(layer.begin() + copy.from * CachePages::pageTokens,
@@ -140,6 +184,7 @@ public:
       checkpoint();
     }
     checkTokens();
+    onComputed();
     outgoing.clear();
     stage.finishStep(outgoing);
     return true;
@@ -213,6 +258,15 @@ private:
       for (int32_t position = ancestor->position;; --position) {
         Name found = at(layer, batch.sequences()[row], position);
         ASSERT_EQ(ancestor->position, position);
+        if (known.isOfPrefix(*ancestor)) {
+          // The last one speaks for all before it.
+          ASSERT_GE(found.node, 0);
+          const Row &owner = known.at(found.request, found.node);
+          ASSERT_EQ(owner.position, position);
+          ASSERT_EQ(known.pathOf(owner), known.pathOf(*ancestor));
+          attendPrefix(layer, batch.sequences()[row], owner);
+          break;
+        }
         ASSERT_EQ(found.request, ancestor->request);
         ASSERT_EQ(found.node, ancestor->node)
             << "at position " << position << " below row "
@@ -221,6 +275,20 @@ private:
           break;
         ancestor = &known.at(ancestor->request, ancestor->parent);
       }
+    }
+  }
+
+  /// Rows before `last` in a prefix: each with the path of the last one.
+  void attendPrefix(std::vector<Name> &layer, SequenceId sequence,
+                    const Row &last) {
+    const std::vector<int32_t> &path = known.pathOf(last);
+    for (int32_t position = 0; position < last.position; ++position) {
+      Name found = at(layer, sequence, position);
+      ASSERT_GE(found.node, 0);
+      const Row &owner = known.at(found.request, found.node);
+      ASSERT_EQ(owner.position, position);
+      ASSERT_TRUE(std::ranges::equal(known.pathOf(owner),
+                                     std::span(path).first(position + 1)));
     }
   }
 

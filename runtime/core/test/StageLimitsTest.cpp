@@ -286,6 +286,23 @@ TEST(StageLimitsTest, AStepHasNoMorePromptRowsThanItsLimit) {
   EXPECT_EQ(nodesOf(out.rows), (Nodes{3, 4, 5}));
 }
 
+/// What a request had generated before it was paused comes in chunks as well.
+TEST(StageLimitsTest, KnownRowsCountAsPromptRows) {
+  StageLimits limits = smallLimits();
+  limits.rows = 16;
+  limits.promptRows = 3;
+  StageHarness harness(limits, 16);
+  StepFrame frame = opening(5);
+  frame.opens[0].promptTokens = 1;
+  harness.enqueue(std::move(frame));
+  StepFrame out;
+  ASSERT_TRUE(harness.step(out));
+  EXPECT_EQ(nodesOf(out.rows), (Nodes{0, 1, 2}));
+  EXPECT_EQ(out.opens[0].knownTokens, 5);
+  ASSERT_TRUE(harness.step(out));
+  EXPECT_EQ(nodesOf(out.rows), (Nodes{3, 4}));
+}
+
 TEST(StageLimitsTest, LimitsAreChecked) {
   CachePages pages = CachePages::create({8, 4, 64}).take();
   EpochBoard board(2);

@@ -75,6 +75,44 @@ TEST(StageTreeTest, TheSlotsLastRequestIsForgotten) {
   EXPECT_EQ(tree.find(noNode), nullptr);
 }
 
+TEST(StageTreeTest, APrefixIsThereAsIfItsRowsHadCome) {
+  StageTree tree(0, 64, 16, 64);
+  OpenRequest open;
+  open.firstNode = 7;
+  open.prefix.resize(32);
+  for (int32_t at = 0; at < 32; ++at)
+    open.prefix[at] = 500 + at;
+  tree.open(open, 3);
+  StageNode *last = tree.find(38);
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(last->sequence, 3);
+  EXPECT_EQ(last->position, 31);
+  EXPECT_EQ(last->token, 531);
+  EXPECT_TRUE(last->certain);
+  EXPECT_TRUE(tree.lives(40, 38, false));
+  EXPECT_EQ(tree.find(37), nullptr);
+  tree.insert(makeRow(39, 38, 32, true), 3, 1, 0);
+  tree.insert(makeRow(40, 39, 33, false), 3, 1, 0);
+  std::span<const int32_t> path = tree.path(*tree.find(40));
+  ASSERT_EQ(path.size(), 34u);
+  for (int32_t at = 0; at < 32; ++at)
+    EXPECT_EQ(path[at], 500 + at);
+  EXPECT_EQ(path[32], 139);
+  EXPECT_EQ(path[33], 140);
+  EXPECT_EQ(tree.path(*tree.find(38)).size(), 32u);
+}
+
+/// The end names the last number, which need not be the path's.
+TEST(StageTreeTest, TheLastConfirmedNodeOutlivesTheEnd) {
+  StageTree tree = openTree(0);
+  EXPECT_EQ(tree.lastConfirmed(), noNode);
+  tree.observe({3, false});
+  EXPECT_FALSE(tree.hasEnded());
+  tree.observe({9, true});
+  EXPECT_TRUE(tree.hasEnded());
+  EXPECT_EQ(tree.lastConfirmed(), 3);
+}
+
 TEST(StageTreeTest, NodesThatMatterKeepTheirPlace) {
   StageTree tree = openTree(0, 2); // 32 places
   tree.insert(makeRow(0, noNode, 0, true), 0, 1, 0);

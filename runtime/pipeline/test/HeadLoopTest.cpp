@@ -7,6 +7,8 @@
 
 #include "runtime/pipeline/HeadLoop.h"
 
+#include "runtime/pipeline/TokenQueue.h"
+
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <new>
@@ -50,11 +52,11 @@ public:
   }
   Status draft(StepFrame) override { return {}; }
   Status cancel(const EpochMark &, Time) override { return {}; }
-  void told(const TokenEvent &token, Time) override {
+  void told(const UserToken &token, Time) override {
     tokens.push_back(token.token);
   }
-  void told(const FinishEvent &finish, Time) override {
-    reasons.push_back(finish.reason);
+  void told(const UserEnd &end, Time) override {
+    reasons.push_back(end.reason);
   }
   void note(const PolicyNote &, Time) override {}
 
@@ -78,7 +80,7 @@ GuessFrame guesses() {
   return frame;
 }
 
-Head makeHead(HeadLimits limits, SpeculationMode mode) {
+Scheduler makeScheduler(HeadLimits limits, SpeculationMode mode) {
   std::array<Time, StepTimes::rowCounts.size()> steps;
   steps.fill(std::chrono::microseconds(10));
   SpeculationOptions options;
@@ -88,13 +90,15 @@ Head makeHead(HeadLimits limits, SpeculationMode mode) {
                    {StepTimes(steps), std::chrono::milliseconds(10), Time(0),
                     StepTimes(steps)});
   EXPECT_TRUE(head) << head.status().message();
-  return head.take();
+  Expected<Scheduler> scheduler = Scheduler::create(head.take(), {});
+  EXPECT_TRUE(scheduler) << scheduler.status().message();
+  return scheduler.take();
 }
 
-RequestSpec request(std::vector<int32_t> prompt) {
-  RequestSpec spec;
-  spec.prompt = std::move(prompt);
-  return spec;
+ScheduledRequest request(std::vector<int32_t> prompt) {
+  ScheduledRequest request;
+  request.spec.prompt = std::move(prompt);
+  return request;
 }
 
 /// Guesses that were still in flight when the request ended are counted when
@@ -104,17 +108,17 @@ TEST(HeadLoopTest, CountsWhatComesBackAfterTheEnd) {
   HeadLimits limits;
   limits.contextLength = 100;
   limits.hasDraft = true;
-  HeadLoop loop(makeHead(limits, SpeculationMode::Async), links);
+  HeadLoop loop(makeScheduler(limits, SpeculationMode::Async), links);
   std::thread thread([&] { loop.run(); });
-  TokenQueue queue;
+  auto queue = std::make_shared<TokenQueue>();
   loop.submit(request({5}), queue);
   loop.onGuesses(guesses());
   // Rows wait for their slots.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   loop.onResults(result(0, 20)); // node 1 came true
-  loop.finish(queue, FinishReason::Stop);
-  auto next = [&] { return queue.next(now() + std::chrono::seconds(60)); };
-  EXPECT_EQ(next()->token.token, 20);
+  loop.finish(*queue, FinishReason::Stop);
+  auto next = [&] { return queue->next(now() + std::chrono::seconds(60)); };
+  EXPECT_EQ(next()->token, 20);
   EXPECT_EQ(next()->kind, TokenItem::Kind::Finished);
   loop.onResults(result(1, 21)); // confirmed
   loop.onResults(result(2, 31)); // dead
@@ -144,7 +148,7 @@ protected:
   }
 
   void make() {
-    loop = std::make_unique<HeadLoop>(makeHead(limits, SpeculationMode::Off),
+    loop = std::make_unique<HeadLoop>(makeScheduler(limits, SpeculationMode::Off),
                                       links);
   }
   void run() {
@@ -169,24 +173,26 @@ protected:
 TEST_F(FailingHeadTest, EveryRequestIsToldAndWhy) {
   links.noMemory = true;
   make();
-  TokenQueue first, second, third;
+  auto first = std::make_shared<TokenQueue>();
+  auto second = std::make_shared<TokenQueue>();
+  auto third = std::make_shared<TokenQueue>();
   // Both are there before the loop looks.
   loop->submit(request({5}), first);
   loop->submit(request({6}), second);
   run();
-  EXPECT_EQ(reasonOf(first), "head: not enough memory");
-  EXPECT_EQ(reasonOf(second), "head: not enough memory");
+  EXPECT_EQ(reasonOf(*first), "head: not enough memory");
+  EXPECT_EQ(reasonOf(*second), "head: not enough memory");
   loop->submit(request({7}), third);
-  EXPECT_EQ(reasonOf(third), "head: not enough memory");
+  EXPECT_EQ(reasonOf(*third), "head: not enough memory");
 }
 
 TEST_F(FailingHeadTest, ALaterRequestIsToldWhatFailedBefore) {
   make();
   run();
-  TokenQueue queue;
+  auto queue = std::make_shared<TokenQueue>();
   loop->onFailure(failure("rank 2: stage 1: not enough memory"));
   loop->submit(request({5}), queue);
-  EXPECT_EQ(reasonOf(queue), "rank 2: stage 1: not enough memory");
+  EXPECT_EQ(reasonOf(*queue), "rank 2: stage 1: not enough memory");
 }
 
 #if LACKS_MEMORY
@@ -194,9 +200,9 @@ TEST_F(FailingHeadTest, ARequestWithoutMemoryForItIsTold) {
   limits.contextLength = 300'000'000;
   make();
   run();
-  TokenQueue queue;
+  auto queue = std::make_shared<TokenQueue>();
   loop->submit(request({5}), queue);
-  EXPECT_EQ(reasonOf(queue), "head: not enough memory");
+  EXPECT_EQ(reasonOf(*queue), "head: not enough memory");
 }
 #endif
 

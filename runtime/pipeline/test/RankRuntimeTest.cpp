@@ -11,6 +11,8 @@
 
 #include "runtime/pipeline/RankRuntime.h"
 
+#include "runtime/pipeline/TokenQueue.h"
+
 #include "runtime/comm/inproc/InprocCommunicator.h"
 
 #include <atomic>
@@ -88,9 +90,9 @@ public:
       servers.emplace_back([this, rank] {
         served[rank] = ranks[rank]->serve([this] { return told.load(); });
       });
-    RequestSpec spec;
-    spec.prompt = {5};
-    ranks[0]->head().submit(spec, queue);
+    ScheduledRequest request;
+    request.spec.prompt = {5};
+    ranks[0]->head().submit(request, queue);
     while (steps == 0)
       std::this_thread::sleep_for(1ms);
   }
@@ -108,7 +110,7 @@ public:
   std::vector<std::unique_ptr<comm::Communicator>> job;
   std::atomic<int> steps{0};
   std::atomic<bool> told{false}; ///< the stages' ranks, to terminate
-  TokenQueue queue;
+  std::shared_ptr<TokenQueue> queue = std::make_shared<TokenQueue>();
   std::vector<std::unique_ptr<RankRuntime>> ranks;
   std::vector<std::thread> servers;
   Status served[3];
@@ -120,7 +122,7 @@ public:
 TEST(RankRuntimeTest, ASignalForAllWaitsForTheLongestStep) {
   SlowPipeline pipeline(3500ms);
   pipeline.told = true;
-  pipeline.ranks[0]->head().finish(pipeline.queue, FinishReason::Cancelled);
+  pipeline.ranks[0]->head().finish(*pipeline.queue, FinishReason::Cancelled);
   Expected<std::vector<RankReport>> reports = pipeline.ranks[0]->shutDown();
   EXPECT_TRUE(reports) << reports.status().message();
   pipeline.join();
@@ -141,7 +143,7 @@ TEST(RankRuntimeTest, ASignalForSomeBreaksTheJob) {
     EXPECT_EQ(pipeline.served[1].message(), "terminated by a signal");
     std::optional<TokenItem> item;
     do
-      item = pipeline.queue.next(now() + 5s);
+      item = pipeline.queue->next(now() + 5s);
     while (item && item->kind == TokenItem::Kind::Token);
     ASSERT_TRUE(item);
     EXPECT_EQ(item->kind, TokenItem::Kind::Failed);
@@ -245,15 +247,15 @@ TEST(RankRuntimeTest, TheLastResultsAreCounted) {
   ASSERT_TRUE(made) << made.status().message();
   RankRuntime &head = **made;
   head.start();
-  TokenQueue queue;
-  RequestSpec spec;
-  spec.prompt = {5};
-  head.head().submit(spec, queue);
+  auto queue = std::make_shared<TokenQueue>();
+  ScheduledRequest request;
+  request.spec.prompt = {5};
+  head.head().submit(request, queue);
   stage.waitForRows(2); // the prompt's, node 0, and a guess
   stage.sendResult(0, 99);
-  EXPECT_EQ(queue.next(now() + 60s)->token.token, 99);
-  head.head().finish(queue, FinishReason::Stop);
-  EXPECT_EQ(queue.next(now() + 60s)->kind, TokenItem::Kind::Finished);
+  EXPECT_EQ(queue->next(now() + 60s)->token, 99);
+  head.head().finish(*queue, FinishReason::Stop);
+  EXPECT_EQ(queue->next(now() + 60s)->kind, TokenItem::Kind::Finished);
   Status ended;
   std::thread other([&] {
     stage.waitFor(comm::FrameKind::Shutdown);

@@ -88,6 +88,7 @@ protected:
     StepFrame frame;
     OpenRequest open;
     open.promptTokens = 1;
+    open.knownTokens = 1;
     frame.opens.push_back(open);
     frame.rows.push_back({.certain = true});
     for (int32_t i = 1; i <= guesses; ++i)
@@ -260,7 +261,9 @@ TEST_F(StageWorkerTest, RowsAreReadInThePlansFormat) {
     worker->arrive({{}, {}, {}, /*last=*/true});
   });
   StepFrame opening;
-  opening.opens.emplace_back().promptTokens = 1;
+  OpenRequest open;
+  open.promptTokens = open.knownTokens = 1;
+  opening.opens.push_back(open);
   opening.rows.push_back({.certain = true});
   worker->arrive({std::move(opening), {}, row});
   worker->run();
@@ -276,18 +279,22 @@ TEST_F(StageWorkerTest, ARowWithoutATokenHasAnError) {
   auto compute = std::make_unique<StepHook>(false, [](const auto &) {});
   compute->outputs = {{0, nan, 0}, {0, 1, 0}};
   std::vector<ResultRow> results;
+  uint64_t launched = 0;
   make(std::move(compute),
        std::make_unique<ResultOutput>(
            "rank 2: stage 1", 3, 16, [&](const ResultFrame &frame) {
              results.insert(results.end(), frame.results.begin(),
                             frame.results.end());
+             launched = frame.launched;
              return Status();
            }));
   StepFrame frame = firstFrame(1);
   for (Row &row : frame.rows)
     row.wantsOutput = true;
+  frame.launched = 4;
   worker->arrive({std::move(frame), {}, {}});
   run();
+  EXPECT_EQ(launched, 4u);
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].error,
             "rank 2: stage 1: sampling: the logit of token 1 is nan");

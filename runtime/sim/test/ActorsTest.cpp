@@ -20,7 +20,6 @@ namespace {
 /// checkpoint each millisecond of a step of one row.
 struct Fixture {
   Fixture() : world({}, 0, nullptr), rank(1) {
-    WorkerSetup setup;
     setup.limits.contextLength = 64;
     setup.limits.branches = 16;
     setup.pages = 64;
@@ -42,6 +41,7 @@ struct Fixture {
 
   World world;
   Rank rank;
+  WorkerSetup setup;
   std::vector<std::pair<Time, StepFrame>> sent;
   std::unique_ptr<SimStage> stage;
 };
@@ -62,6 +62,7 @@ StepFrame firstFrame(int guesses) {
   StepFrame frame;
   OpenRequest open;
   open.promptTokens = 1;
+  open.knownTokens = 1;
   frame.opens.push_back(open);
   frame.rows.push_back(rowAt(0, noNode, 0, true));
   for (int i = 1; i <= guesses; ++i)
@@ -93,6 +94,7 @@ TEST(SimStageTest, WhatWaitsAtTheDoorSharesAStep) {
   for (int i = 1; i <= 2; ++i) {
     StepFrame frame;
     frame.rows.push_back(rowAt(i, i - 1, i, false));
+    frame.launched = static_cast<uint64_t>(i + 1);
     f.stage->arrive(std::move(frame));
   }
   f.run();
@@ -100,8 +102,31 @@ TEST(SimStageTest, WhatWaitsAtTheDoorSharesAStep) {
   EXPECT_EQ(f.sent[0].first, milliseconds(10));
   EXPECT_EQ(f.sent[1].first, milliseconds(21));
   EXPECT_EQ(f.sent[1].second.rows.size(), 2u);
+  EXPECT_EQ(f.sent[0].second.launched, 0u);
+  EXPECT_EQ(f.sent[1].second.launched, 3u);
   EXPECT_EQ(f.sent[1].second.timings[0].idleNanos, 0);
   EXPECT_EQ(f.stage->counters().busy, milliseconds(21));
+}
+
+TEST(SimStageTest, TheLastStageSaysHowManyFramesHaveCome) {
+  Fixture f;
+  OracleTarget target(1, 100);
+  std::vector<ResultFrame> answers;
+  Expected<std::unique_ptr<SimStage>> last = SimStage::create(
+      f.world, f.rank, f.setup, target,
+      [&](ResultFrame frame) { answers.push_back(std::move(frame)); });
+  ASSERT_TRUE(last) << last.status().message();
+  for (uint64_t frames : {4, 5}) {
+    StepFrame frame = frames == 4 ? firstFrame(1) : StepFrame();
+    frame.launched = frames;
+    (*last)->arrive(std::move(frame));
+    f.run();
+  }
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0].results.size(), 2u);
+  EXPECT_EQ(answers[0].launched, 4u);
+  EXPECT_TRUE(answers[1].results.empty());
+  EXPECT_EQ(answers[1].launched, 5u);
 }
 
 TEST(SimStageTest, DeadRowsLeaveAtTheNextCheckpointAndShortenTheStep) {

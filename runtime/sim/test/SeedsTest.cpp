@@ -43,10 +43,13 @@ TEST(SeedsTest, FaultsChangeTheScheduleAndNotTheTokens) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     SimulationConfig faulty = makeScenario(seed, true);
     SimulationConfig calm = makeScenario(seed, false);
-    // Users who change their mind do so at a time, not at a token.
+    // Users who change their mind do so at a time, not at a token; so do
+    // deadlines.
     for (SimulationConfig *config : {&faulty, &calm})
-      for (SimRequest &request : config->requests)
+      for (SimRequest &request : config->requests) {
         request.cancelled.reset();
+        request.asked.deadline.reset();
+      }
     Expected<SimulationResult> one = simulate(faulty);
     Expected<SimulationResult> two = simulate(calm);
     ASSERT_TRUE(one) << seed << ": " << one.status().message();
@@ -65,8 +68,9 @@ TEST(SeedsTest, WrongAnswersAreFound) {
     SimulationConfig config = makeScenario(seed, false);
     for (SimRequest &request : config.requests) {
       request.cancelled.reset();
-      request.spec.stopTokens.clear();
-      request.spec.maxTokens = 3;
+      request.asked.deadline.reset();
+      request.asked.spec.stopTokens.clear();
+      request.asked.spec.maxTokens = 3;
     }
     config.faults.wrongAnswers = 1;
     Expected<SimulationResult> result = simulate(config);

@@ -138,8 +138,8 @@ TEST(SimulationPlanTest, ThePlainPipelineIsPredictedByThePlanningModel) {
   SimulationConfig config = plan->config;
   config.speculation.mode = SpeculationMode::Off;
   SimRequest request;
-  request.spec.prompt.assign(16, 3);
-  request.spec.maxTokens = 32;
+  request.asked.spec.prompt.assign(16, 3);
+  request.asked.spec.maxTokens = 32;
   config.requests.push_back(request);
   setLimits(config);
   Expected<SimulationResult> result = simulate(config);

@@ -39,8 +39,8 @@ SimulationConfig pipeline(int64_t stages, SpeculationMode mode) {
   config.head.prefillRows = 32;
   config.speculation.mode = mode;
   SimRequest request;
-  request.spec.prompt = {1, 2, 3, 4};
-  request.spec.maxTokens = 100;
+  request.asked.spec.prompt = {1, 2, 3, 4};
+  request.asked.spec.maxTokens = 100;
   config.requests.push_back(request);
   setLimits(config);
   return config;
@@ -92,7 +92,7 @@ TEST(SimulationTest, WhatComesWhileAStageWakesUpSharesItsStep) {
 
 TEST(SimulationTest, TheFirstTokenWaitsForAllChunksOfThePrompt) {
   SimulationConfig config = pipeline(2, SpeculationMode::Off);
-  config.requests[0].spec.prompt.assign(96, 5);
+  config.requests[0].asked.spec.prompt.assign(96, 5);
   setLimits(config);
   config.stageLimits.fuse = false;
   // Three chunks follow each other through two stages.

@@ -48,8 +48,19 @@ TEST(WireSizeTest, StepsAreAsLongAsTheCodecMakesThem) {
   frame.opens[0].sampling.logitBias = {{3, 0.5}, {5, -1}};
   frame.closes = {0, 1};
   EXPECT_EQ(wireBytes(frame, 16), encodedBytes(frame, 4));
+  frame.opens[0].prefixPages = {4, 2};
+  frame.opens[0].prefix.resize(64);
+  frame.drops = {1, 2, 3};
+  frame.keeps.resize(2);
+  EXPECT_EQ(wireBytes(frame, 16), encodedBytes(frame, 4));
   frame.rows.clear();
   EXPECT_EQ(wireBytes(frame, 16), encodedBytes(frame, 4));
+  for (std::vector<int32_t> drops : {std::vector{7}, std::vector<int32_t>{}}) {
+    StepFrame orders;
+    orders.drops = drops;
+    orders.keeps.resize(1 - drops.size());
+    EXPECT_EQ(wireBytes(orders, 16), encodedBytes(orders, 4));
+  }
 }
 
 TEST(WireSizeTest, ATombstoneIsAFewBytes) {

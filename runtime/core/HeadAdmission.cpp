@@ -1,0 +1,148 @@
+//===- HeadAdmission.cpp - admits requests, and sees to their pages -------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/core/HeadState.h"
+
+#include "runtime/core/CachePages.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sluice {
+
+static int64_t knownTokens(const RequestSpec &spec) {
+  return std::ssize(spec.prompt) + std::ssize(spec.generated);
+}
+
+Status Head::State::check(const RequestSpec &spec) const {
+  if (spec.prompt.empty())
+    return failure("request: the prompt is empty");
+  int64_t known = knownTokens(spec);
+  if (known > limits.contextLength)
+    return failure("request: the prompt has ", known, " tokens, the context ",
+                   limits.contextLength);
+  if (int64_t pages = CachePages::pagesFor(known); pages > ledger.pages())
+    return failure("request: the prompt's ", known, " tokens take ", pages,
+                   " pages of the cache, which has ", ledger.pages());
+  return {};
+}
+
+/// Tokens that a request can come to.
+int64_t Head::State::longestPath(const RequestSpec &spec) const {
+  if (spec.maxTokens < 0)
+    return limits.contextLength;
+  return std::min(limits.contextLength,
+                  std::ssize(spec.prompt) + spec.maxTokens);
+}
+
+/// A page for each request that can grow beyond those that it has: where a new
+/// one would take them, one of them would soon have to be paused.
+int64_t Head::State::pagesToGrowInto() const {
+  int64_t pages = 0;
+  for (const HeadRequest &each : requests)
+    pages += each.active && CachePages::pagesFor(longestPath(each.spec)) >
+                                CachePages::pagesFor(std::ssize(each.path));
+  return pages;
+}
+
+/// Puts a request into a free slot; false where there are not enough pages, and
+/// then nothing has changed.
+bool Head::State::admit(HeadRequest &request, RequestSpec &spec) {
+  RequestId id = idOf(request);
+  known.assign(spec.prompt.begin(), spec.prompt.end());
+  known.insert(known.end(), spec.generated.begin(), spec.generated.end());
+  if (!ledger.open(id, known, pagesToGrowInto()))
+    return false;
+  int64_t rows = std::ssize(known);
+  request.spec = std::move(spec);
+  request.active = true;
+  request.firstNode = request.nextNode;
+  request.emitted = std::ssize(request.spec.generated);
+  request.epoch = 0;
+  past += std::exchange(request.counters, {});
+  request.lastPathEnd =
+      request.path.empty() ? noNode : request.path.back().node;
+  request.path.clear();
+  request.path.reserve(
+      static_cast<size_t>(std::max(rows, longestPath(request.spec))));
+  for (int32_t token : known)
+    request.path.push_back({request.nextNode++, token});
+  PathEntry last = request.path.back();
+  request.tree.reset(last.node, rows > 1 ? last.node - 1 : noNode,
+                     static_cast<int32_t>(rows - 1), last.token);
+  request.knownRows = rows;
+  request.knownSent = ledger.prefixPages(id) * CachePages::pageTokens;
+  request.openAtStages = false;
+  request.lastCertain = last.node;
+  request.launchDue = request.cancelDue = request.travelsAlone = false;
+  request.guessSent = request.probeDue = false;
+  request.burst = 0;
+  request.openAtDraft = false;
+  request.drafted = 0;
+  request.levels = 0;
+  request.outstanding = 0;
+  ++active;
+  auto turn = [this](RequestId each) { return requests[each].spec.turn; };
+  prefilling.insert(
+      std::ranges::upper_bound(prefilling, request.spec.turn, {}, turn), id);
+  return true;
+}
+
+/// All rows of the request below position `computed`, of which `node` is the
+/// last, have been computed by all stages: full pages of them are kept.
+void Head::State::keepPages(HeadRequest &request, int64_t computed,
+                            NodeId node) {
+  // Looked up only where a page has become full, and at the prompt's end.
+  if (!ledger.sharesPrefixes() ||
+      (computed % CachePages::pageTokens != 0 && !request.inPrompt()))
+    return;
+  RequestId id = idOf(request);
+  std::array<int32_t, CachePages::pageTokens> page;
+  for (int64_t kept = ledger.keptPages(id);
+       (kept + 1) * CachePages::pageTokens <= computed; ++kept) {
+    for (size_t i = 0; i < page.size(); ++i)
+      page[i] = request.path[kept * CachePages::pageTokens + i].token;
+    ledger.keep(id, page, node);
+  }
+}
+
+/// Sees that there is a page for the last token of the request's path, if need
+/// be at the expense of the request whose turn is last. False: that was this
+/// one itself.
+bool Head::State::makeRoomFor(HeadRequest &request) {
+  int64_t tokens = std::ssize(request.path);
+  if (tokens % CachePages::pageTokens != 1)
+    return true; // it has one
+  while (!ledger.grow(idOf(request), tokens)) {
+    HeadRequest *last = lastTurn();
+    pause(*last);
+    if (last == &request)
+      return false;
+  }
+  return true;
+}
+
+/// Of the requests that run, the one whose turn is last, or null.
+HeadRequest *Head::State::lastTurn() {
+  HeadRequest *last = nullptr;
+  for (HeadRequest &each : requests)
+    if (each.active && (!last || each.spec.turn > last->spec.turn))
+      last = &each;
+  return last;
+}
+
+/// Takes a request off the stages; it can be submitted again.
+void Head::State::pause(HeadRequest &request) {
+  RequestSpec spec = std::move(request.spec);
+  size_t prompt = spec.prompt.size();
+  spec.generated.clear();
+  for (size_t at = prompt; at < request.path.size(); ++at)
+    spec.generated.push_back(request.path[at].token);
+  release(request);
+  commands.paused.push_back({idOf(request), std::move(spec)});
+}
+
+} // namespace sluice

@@ -1,0 +1,137 @@
+//===- PageLedger.cpp - who has how many pages of the cache ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/PageLedger.h"
+
+#include "runtime/core/CachePages.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace sluice {
+
+PageLedger::PageLedger(const Limits &limits)
+    : limits(limits), tree(limits.sharesPrefixes ? limits.pages : 0),
+      accounts(static_cast<size_t>(limits.requests)) {
+  size_t orders = static_cast<size_t>(limits.sharesPrefixes ? limits.pages : 0);
+  keeps.reserve(orders);
+  drops.reserve(orders);
+}
+
+/// Takes pages from those that are free, and from what is kept.
+bool PageLedger::take(Account &account, int64_t pages) {
+  if (pages > available())
+    return false;
+  while (unused() < pages) {
+    SharedPage gone = *tree.evict();
+    // What the stages have not heard of yet, they need not hear of.
+    auto order = std::ranges::find(keeps, gone, &KeepPage::page);
+    if (order != keeps.end())
+      keeps.erase(order);
+    else
+      drops.push_back(gone);
+  }
+  owned += pages;
+  account.own += pages;
+  return true;
+}
+
+bool PageLedger::open(RequestId request, std::span<const int32_t> known,
+                      int64_t spare) {
+  Account &account = accounts[request];
+  assert(!account.isOpen && !known.empty());
+  account = {};
+  int64_t tokens = std::ssize(known);
+  account.tip = tree.find(known, (tokens - 1) / CachePages::pageTokens);
+  account.prefix = tree.depth(account.tip);
+  tree.pin(account.tip);
+  int64_t needed = CachePages::pagesFor(tokens) - account.prefix;
+  if (needed + spare > available() || !take(account, needed)) {
+    tree.unpin(account.tip);
+    return false;
+  }
+  account.isOpen = true;
+  account.tokens = tokens;
+  queried += tokens;
+  found += account.prefix * CachePages::pageTokens;
+  return true;
+}
+
+int64_t PageLedger::prefixPages(RequestId request) const {
+  return accounts[request].prefix;
+}
+
+void PageLedger::prefixOf(RequestId request, std::span<SharedPage> pages) const {
+  assert(tree.depth(accounts[request].tip) == accounts[request].prefix &&
+         "asked for before anything of the request was kept");
+  tree.pathTo(accounts[request].tip, pages);
+}
+
+bool PageLedger::grow(RequestId request, int64_t tokens) {
+  Account &account = accounts[request];
+  assert(account.isOpen && tokens >= account.tokens);
+  int64_t more =
+      CachePages::pagesFor(tokens) - CachePages::pagesFor(account.tokens);
+  if (more > 0 && !take(account, more))
+    return false;
+  account.tokens = tokens;
+  return true;
+}
+
+int64_t PageLedger::keptPages(RequestId request) const {
+  return tree.depth(accounts[request].tip);
+}
+
+void PageLedger::keep(RequestId request, std::span<const int32_t> page,
+                      NodeId node) {
+  if (!limits.sharesPrefixes)
+    return;
+  Account &account = accounts[request];
+  int64_t index = tree.depth(account.tip);
+  assert((index + 1) * CachePages::pageTokens <= account.tokens);
+  PrefixTree::Insertion added = tree.insert(account.tip, page);
+  tree.pin(added.node);
+  tree.unpin(account.tip);
+  account.tip = added.node;
+  if (!added.isNew)
+    return;
+  --account.own;
+  --owned;
+  keeps.push_back({.request = request,
+                   .node = node,
+                   .index = static_cast<int32_t>(index),
+                   .page = added.node});
+}
+
+void PageLedger::close(RequestId request) {
+  Account &account = accounts[request];
+  assert(account.isOpen);
+  tree.unpin(account.tip);
+  owned -= account.own;
+  account = {};
+}
+
+void PageLedger::takeOrders(std::vector<KeepPage> &keepsOut,
+                            std::vector<SharedPage> &dropsOut) {
+  keepsOut.insert(keepsOut.end(), keeps.begin(), keeps.end());
+  dropsOut.insert(dropsOut.end(), drops.begin(), drops.end());
+  keeps.clear();
+  drops.clear();
+}
+
+bool PageLedger::beginsWithAny(RequestId request,
+                               std::span<const KeepPage> kept) const {
+  if (kept.empty())
+    return false;
+  for (SharedPage at = accounts[request].tip; at != PrefixTree::root;
+       at = tree.parent(at))
+    if (std::ranges::find(kept, at, &KeepPage::page) != kept.end())
+      return true;
+  return false;
+}
+
+} // namespace sluice

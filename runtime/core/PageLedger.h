@@ -1,0 +1,105 @@
+//===- PageLedger.h - who has how many pages of the cache -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The head's account of the stages' caches: pages of requests, pages of
+// beginnings that are kept for requests to come (PrefixTree.h), and pages that
+// are free. All stages have as many and use them alike, so that the head knows,
+// before it sends a row, that there is a page for it: the stages never run out.
+// (What guesses need, the stages have beside these.)
+//
+//   ledger.open(request, known)        admitted, with what is known already
+//   ledger.grow(request, tokens)       one more row; false: somebody has to go
+//   ledger.keep(request, page, node)   a page is full and computed
+//   ledger.close(request)
+//
+// What is kept gives way to requests. The stages hear of it by the next frame:
+// takeOrders().
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CORE_PAGELEDGER_H
+#define SLUICE_RUNTIME_CORE_PAGELEDGER_H
+
+#include "runtime/core/PrefixTree.h"
+
+namespace sluice {
+
+/// Memory is taken by the constructor; no later call allocates but into the
+/// caller's vectors. Thread-compatible.
+class PageLedger {
+public:
+  struct Limits {
+    int64_t pages = 0;    ///< of a stage, without those for guesses
+    int64_t requests = 1; ///< open at the same time
+    bool sharesPrefixes = true;
+  };
+  explicit PageLedger(const Limits &limits);
+
+  /// Takes pages for `known` tokens, all known, of a request that opens. Pages
+  /// of the longest beginning that is kept are shared, but for the last token's,
+  /// whose row has to be computed. False, and then nothing has changed: there
+  /// would not be `spare` pages left for others.
+  bool open(RequestId request, std::span<const int32_t> known, int64_t spare);
+  /// Pages that the request shared when it opened.
+  int64_t prefixPages(RequestId request) const;
+  /// Fills `pages` with them, in order; it has prefixPages() entries.
+  void prefixOf(RequestId request, std::span<SharedPage> pages) const;
+
+  /// The request is `tokens` long. False, and then nothing has changed: there is
+  /// no page left for it.
+  bool grow(RequestId request, int64_t tokens);
+
+  /// Full pages of the request that keep() has been told of, or that it shared.
+  int64_t keptPages(RequestId request) const;
+  /// The request's next full page holds `page`, and all stages have computed it:
+  /// `node` or one before it was its last row. It is kept unless others have
+  /// kept the same.
+  void keep(RequestId request, std::span<const int32_t> page, NodeId node);
+
+  void close(RequestId request);
+
+  /// Pages that the stages are to keep and to let go of since the last call;
+  /// appended.
+  void takeOrders(std::vector<KeepPage> &keeps, std::vector<SharedPage> &drops);
+  /// Whether one of these pages is among those that the request shared when it
+  /// opened.
+  bool beginsWithAny(RequestId request, std::span<const KeepPage> kept) const;
+
+  bool sharesPrefixes() const { return limits.sharesPrefixes; }
+  int64_t pages() const { return limits.pages; }
+  /// Pages that nobody needs: free, or kept and given up when asked for.
+  int64_t available() const { return unused() + tree.evictable(); }
+  /// Pages that are kept, in use or not.
+  int64_t kept() const { return tree.size(); }
+  /// Tokens of prompts that were looked up, and that were found.
+  int64_t queriedTokens() const { return queried; }
+  int64_t foundTokens() const { return found; }
+
+private:
+  struct Account {
+    bool isOpen = false;
+    int64_t tokens = 0;
+    int64_t prefix = 0;                ///< pages shared at the start
+    int64_t own = 0;                   ///< pages that are not the tree's
+    SharedPage tip = PrefixTree::root; ///< the last node on the request's path
+  };
+
+  int64_t unused() const { return limits.pages - owned - tree.size(); }
+  bool take(Account &account, int64_t pages);
+
+  Limits limits;
+  PrefixTree tree;
+  std::vector<Account> accounts; ///< [request]
+  int64_t owned = 0;             ///< by requests, and not the tree's
+  std::vector<KeepPage> keeps;   ///< to be ordered
+  std::vector<SharedPage> drops;
+  int64_t queried = 0, found = 0;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_CORE_PAGELEDGER_H

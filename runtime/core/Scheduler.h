@@ -1,0 +1,174 @@
+//===- Scheduler.h - which requests run, and which wait -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which requests run, and which wait. The head runs a limited number of
+// requests, and each takes pages of the cache; the others wait here, in a
+// bounded queue. A newcomer joins the next step as soon as there is a slot and
+// room in the cache. A request that the head had to pause, because the cache is
+// full, waits like the others and goes on later with the same tokens.
+//
+// Order. A request's turn is when it came, and `priorityStep` later for each
+// level of its priority (as in vLLM, lower numbers are more urgent): so urgent
+// requests overtake others, but none waits for ever, as those that came so much
+// later do not overtake it any more. Nobody is let past the first that waits:
+// a request that needs many pages would starve.
+//
+// A pure state machine around the Head, and driven as it is:
+//
+//   scheduler.submit(request, now) / scheduler.finish(number, reason, now) /
+//   scheduler.onResults(frame, now) / onGuesses(frame, now) / onWake(now)
+//   HeadCommands &commands = scheduler.commands();   // to the stages
+//   UserEvents &events = scheduler.events();         // to the users
+//   scheduler.clear();
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CORE_SCHEDULER_H
+#define SLUICE_RUNTIME_CORE_SCHEDULER_H
+
+#include "runtime/core/Head.h"
+
+#include <map>
+#include <set>
+#include <unordered_map>
+
+namespace sluice {
+
+/// A request, from its submission on; never used again.
+using RequestNumber = int64_t;
+
+struct SchedulerLimits {
+  /// Requests that wait for their first row, at most.
+  int64_t waiting = 1024;
+  /// How long a request waits for that, at most; 0: as long as it takes.
+  Time queueTimeout{0};
+  /// How much later the turn of a request comes for each level of priority.
+  Time priorityStep = std::chrono::seconds(5);
+};
+
+struct ScheduledRequest {
+  RequestSpec spec;
+  /// More urgent if lower; in [-1000, 1000].
+  int32_t priority = 0;
+  /// When it ends as FinishReason::Timeout, if it has not ended before.
+  std::optional<Time> deadline = {};
+};
+
+/// Why a request was not taken.
+enum class Refusal : uint8_t {
+  None,
+  Invalid,  ///< it can never run
+  QueueFull ///< later, perhaps
+};
+
+struct Submission {
+  Refusal refusal = Refusal::None;
+  RequestNumber number = 0; ///< of a request that was taken
+  std::string why;          ///< of one that was not
+};
+
+/// What a user is told of a request: its tokens in order, then its end.
+struct UserToken {
+  RequestNumber number = 0;
+  RequestId slot = -1; ///< that the request runs in; for traces
+  int32_t token = 0;
+  std::vector<TokenReportEntry> report;
+};
+
+struct UserEnd {
+  RequestNumber number = 0;
+  RequestId slot = -1; ///< that it had last, if any; for traces
+  FinishReason reason = FinishReason::Stop;
+  std::string error;   ///< of FinishReason::Error
+  bool started = true; ///< false: it ended before it had its first row
+  SpeculationCounters speculation;
+};
+
+/// After an event: first the tokens, then the ends, each in order.
+struct UserEvents {
+  std::vector<UserToken> tokens;
+  std::vector<UserEnd> ends;
+};
+
+/// Thread-compatible. What a step takes allocates nothing; requests that come,
+/// pause and end do.
+class Scheduler {
+public:
+  /// Errors: limits out of range.
+  static Expected<Scheduler> create(Head head, const SchedulerLimits &limits);
+
+  Submission submit(ScheduledRequest request, Time now);
+  /// Ends a request, be it waiting, running or paused; nothing where it has
+  /// ended.
+  void finish(RequestNumber number, FinishReason reason, Time now);
+
+  void onResults(const ResultFrame &frame, Time now);
+  void onGuesses(const GuessFrame &frame, Time now);
+  void onWake(Time now);
+
+  /// What goes to the stages and the draft. Its tokens, ends and pauses are
+  /// empty: events() has them. `wake` is the scheduler's as well.
+  HeadCommands &commands() { return head.commands(); }
+  UserEvents &events() { return told; }
+  /// Once commands and events have been carried out; `wake` stays.
+  void clear();
+
+  struct Load {
+    int64_t running = 0;
+    int64_t waiting = 0; ///< for their first row
+    int64_t paused = 0;
+    bool operator==(const Load &) const = default;
+  };
+  Load load() const;
+  /// Requests that have been paused so far, each time.
+  int64_t pauses() const { return pausesSoFar; }
+  const Head &rows() const { return head; }
+
+private:
+  struct Order {
+    Time turn{0};
+    RequestNumber number = 0;
+    auto operator<=>(const Order &) const = default;
+  };
+  struct Waiting {
+    RequestSpec spec;
+    bool started = false; ///< and paused
+  };
+  struct Known {
+    Time turn{0};
+    std::optional<RequestId> slot; ///< of a request that runs
+    RequestId lastSlot = -1;       ///< the same, or of one that did
+    std::optional<Time> deadline;
+    std::optional<Time> startsUntil; ///< of one that has not started
+  };
+  /// Which request is to be looked at when.
+  using Alarm = std::pair<Time, RequestNumber>;
+
+  Scheduler(Head head, const SchedulerLimits &limits);
+  void settle(Time now);
+  void takeHeadEvents();
+  void endAlarms(Time now);
+  void admitWaiting(Time now);
+  void run(std::map<Order, Waiting>::iterator first, RequestId slot);
+  void tellEnd(RequestNumber number, FinishReason reason, bool started);
+
+  Head head;
+  SchedulerLimits limits;
+  UserEvents told;
+
+  RequestNumber next = 0;
+  std::map<Order, Waiting> waiting;
+  int64_t pausedNow = 0; ///< of those that wait
+  std::unordered_map<RequestNumber, Known> known;
+  std::vector<RequestNumber> inSlot; ///< [slot]: the request that has it
+  std::set<Alarm> alarms;
+  int64_t pausesSoFar = 0;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_CORE_SCHEDULER_H

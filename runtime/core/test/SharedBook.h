@@ -1,0 +1,73 @@
+//===- SharedBook.h - which shared pages are kept, for tests --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CORE_TEST_SHAREDBOOK_H
+#define SLUICE_RUNTIME_CORE_TEST_SHAREDBOOK_H
+
+#include "runtime/core/CachePages.h"
+#include "runtime/core/Rows.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace sluice::test {
+
+/// Pages that are kept, as the head knows them: in the order of its frames.
+class SharedBook {
+public:
+  explicit SharedBook(int64_t pages) : paths(static_cast<size_t>(pages)) {}
+
+  /// A number that is free; none: all are in use.
+  std::optional<SharedPage> unused() const {
+    for (SharedPage page = 0; page < std::ssize(paths); ++page)
+      if (paths[static_cast<size_t>(page)].empty())
+        return page;
+    return std::nullopt;
+  }
+  std::vector<SharedPage> kept() const {
+    std::vector<SharedPage> pages;
+    for (SharedPage page = 0; page < std::ssize(paths); ++page)
+      if (!paths[static_cast<size_t>(page)].empty())
+        pages.push_back(page);
+    return pages;
+  }
+  void keep(SharedPage page, std::vector<int32_t> path) {
+    paths[static_cast<size_t>(page)] = std::move(path);
+  }
+  void drop(SharedPage page) { paths[static_cast<size_t>(page)].clear(); }
+
+  /// The page's path, as far as all pages of it are kept, below `tokens`.
+  void begin(SharedPage last, int64_t tokens, OpenRequest &open) const {
+    const std::vector<int32_t> &path = paths[static_cast<size_t>(last)];
+    size_t end = CachePages::pageTokens;
+    for (; end <= path.size() && static_cast<int64_t>(end) < tokens;
+         end += CachePages::pageTokens) {
+      auto has = [&](SharedPage page) {
+        const std::vector<int32_t> &other = paths[static_cast<size_t>(page)];
+        return std::ranges::equal(other, std::span(path).first(end));
+      };
+      std::vector<SharedPage> pages = kept();
+      auto found = std::ranges::find_if(pages, has);
+      if (found == pages.end())
+        break;
+      open.prefixPages.push_back(*found);
+      open.prefix.assign(path.begin(),
+                         path.begin() + static_cast<int64_t>(end));
+    }
+  }
+
+private:
+  /// [page]: the tokens up to the page's last; empty: not kept.
+  std::vector<std::vector<int32_t>> paths;
+};
+
+} // namespace sluice::test
+
+#endif // SLUICE_RUNTIME_CORE_TEST_SHAREDBOOK_H

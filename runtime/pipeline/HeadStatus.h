@@ -1,0 +1,52 @@
+//===- HeadStatus.h - how the serving of requests stands ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PIPELINE_HEADSTATUS_H
+#define SLUICE_RUNTIME_PIPELINE_HEADSTATUS_H
+
+#include "runtime/core/Head.h"
+
+#include <array>
+#include <span>
+
+namespace sluice::pipeline {
+
+/// A step of the last stage, for pictures of what goes on.
+struct StepSample {
+  int32_t rows = 0;      ///< at its start
+  int32_t left = 0;      ///< dead, at checkpoints
+  int64_t busyNanos = 0; ///< of the last stage
+};
+
+/// How the serving of requests stands: what metrics and the live picture are
+/// made from. Counters only rise.
+struct HeadStatus {
+  int64_t running = 0, waiting = 0, paused = 0; ///< requests
+  int64_t pauses = 0;                           ///< counter
+  int64_t pages = 0;         ///< of each stage's cache, guesses' apart
+  int64_t pagesUsed = 0;     ///< of them, by requests
+  int64_t pagesKept = 0;     ///< shared beginnings, in use or not
+  int64_t prefixQueries = 0; ///< counter: tokens of prompts
+  int64_t prefixHits = 0;    ///< counter: of them, found in the cache
+  SpeculationCounters speculation;
+
+  int64_t promptRows = 0;  ///< counter: rows sent to the first stage, by kind
+  int64_t certainRows = 0; ///< counter
+  int64_t guessRows = 0;   ///< counter
+
+  /// Steps of the last stage, the newest at (steps - 1) % samples.size().
+  int64_t steps = 0; ///< counter
+  std::array<StepSample, 256> samples{};
+
+  void noteLaunch(const StepFrame &frame);
+  /// Of a step that has come back, the first stage's first.
+  void noteStep(std::span<const StageTiming> timings);
+};
+
+} // namespace sluice::pipeline
+
+#endif // SLUICE_RUNTIME_PIPELINE_HEADSTATUS_H
