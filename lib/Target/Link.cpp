@@ -96,6 +96,8 @@ Status sluice::linkExecutable(std::span<const char> object,
                                             "-l:libpcre2-8.a",
                                             "-l:libutf8proc.a",
                                             "-l:libyaml-cpp.a",
+                                            "-l:libssl.a",
+                                            "-l:libcrypto.a",
                                             "-lpthread",
                                             "-lm",
                                             "-Wl,--gc-sections"};

@@ -209,6 +209,43 @@ void addInfo(CLI::App &app, InfoOptions &options) {
   command.add_flag("--json", options.json, "Write one JSON object");
 }
 
+void addServe(CLI::App &app, ServeCommandOptions &options) {
+  CLI::App &command = *app.add_subcommand(
+      "serve", "Serves the model to OpenAI clients over HTTP");
+  serve::addServeOptions(command, options.server);
+  addServingOptions(command, options.serving);
+  addEngineOptions(command, options.engine);
+  addPipelineOptions(command, options.pipeline);
+  command.footer("SIGTERM or Ctrl-C: running requests finish, new ones are "
+                 "refused; a second one ends the server at once.");
+}
+
+void addBench(CLI::App &app, BenchCommandOptions &options) {
+  CLI::App &command = *app.add_subcommand(
+      "bench", "Measures many requests at once, here or at a server");
+  bench::addBenchOptions(command, options.bench);
+  command
+      .add_option("--max-num-seqs", options.serving.requests,
+                  "Requests that run at once; without --url")
+      ->type_name("N")
+      ->check(within<int64_t>(1, 4096))
+      ->capture_default_str()
+      ->group("Requests");
+  addServingOptions(command, options.serving);
+  addEngineOptions(command, options.engine);
+  addPipelineOptions(command, options.pipeline);
+}
+
+/// The server's limits are the scheduler's.
+void settleServe(ServeCommandOptions &options) {
+  using Seconds = std::chrono::duration<double>;
+  ServingOptions &serving = options.serving;
+  serving.requests = options.server.maxSequences;
+  serving.scheduler.waiting = options.server.maxQueue;
+  serving.scheduler.queueTimeout = std::chrono::duration_cast<Time>(
+      Seconds(options.server.queueTimeout));
+}
+
 /// Sampling options without a temperature ask for sampling.
 void settleSampling(const CLI::App &command, SamplingParams &sampling) {
   bool asked = false;
@@ -242,6 +279,8 @@ Command app::parseCommandLine(int argc, const char *const *argv,
   GenerateOptions generate;
   ScoreOptions score;
   InfoOptions info;
+  ServeCommandOptions serve;
+  BenchCommandOptions bench;
   CLI::App app("A language model compiled by Sluice", program);
   app.set_version_flag("--version", version);
   // Not require_subcommand(1): that would hide which word was not expected.
@@ -249,6 +288,8 @@ Command app::parseCommandLine(int argc, const char *const *argv,
   addGenerate(app, generate);
   addScore(app, score);
   addInfo(app, info);
+  addServe(app, serve);
+  addBench(app, bench);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty())
@@ -275,5 +316,24 @@ Command app::parseCommandLine(int argc, const char *const *argv,
   }
   if (app.got_subcommand("score"))
     return score;
+  if (app.got_subcommand("serve")) {
+    if (Status s = settlePipelineOptions(*app.get_subcommand("serve"),
+                                         serve.pipeline);
+        !s.ok())
+      return usage(s.message(), program + " serve");
+    settleServe(serve);
+    return serve;
+  }
+  if (app.got_subcommand("bench")) {
+    const CLI::App &command = *app.get_subcommand("bench");
+    Status checked = settlePipelineOptions(command, bench.pipeline);
+    if (checked.ok())
+      checked = bench::settleBenchOptions(command, bench.bench);
+    if (!checked.ok())
+      return usage(checked.message(), program + " bench");
+    // None waits in a queue that it would be refused from.
+    bench.serving.scheduler.waiting = bench.bench.workload.requests;
+    return bench;
+  }
   return info;
 }

@@ -9,7 +9,10 @@
 #define SLUICE_RUNTIME_APP_COMMANDLINE_H
 
 #include "runtime/app/PipelineOptions.h"
+#include "runtime/app/ServingOptions.h"
+#include "runtime/bench/BenchOptions.h"
 #include "runtime/core/SamplingParams.h"
+#include "runtime/serve/ServeOptions.h"
 
 #include <optional>
 #include <string>
@@ -61,6 +64,20 @@ struct InfoOptions {
   bool json = false;
 };
 
+struct ServeCommandOptions {
+  EngineOptions engine;
+  PipelineOptions pipeline;
+  ServingOptions serving;
+  serve::ServeOptions server;
+};
+
+struct BenchCommandOptions {
+  EngineOptions engine;
+  PipelineOptions pipeline;
+  ServingOptions serving;
+  bench::BenchOptions bench;
+};
+
 /// The process ends now: text for stdout (help) or a usage error for stderr.
 struct ExitNow {
   int code = 0;
@@ -69,7 +86,8 @@ struct ExitNow {
 };
 
 using Command =
-    std::variant<GenerateOptions, ScoreOptions, InfoOptions, ExitNow>;
+    std::variant<GenerateOptions, ScoreOptions, InfoOptions,
+                 ServeCommandOptions, BenchCommandOptions, ExitNow>;
 
 /// Reads the arguments. Wrong usage is an ExitNow with code 2 and one line.
 /// `version` is what --version prints.

@@ -22,6 +22,13 @@ Expected<int> runGenerate(const ProgramImage &image,
                           std::chrono::steady_clock::time_point programStart);
 Expected<int> runScore(const ProgramImage &image, const ScoreOptions &options);
 Expected<int> runInfo(const ProgramImage &image, const InfoOptions &options);
+Expected<int> runServe(const ProgramImage &image,
+                       const ServeCommandOptions &options);
+Expected<int> runBench(const ProgramImage &image,
+                       const BenchCommandOptions &options);
+
+/// What --version prints.
+std::string versionText();
 
 /// Writes an error as one line on stderr.
 void complain(const std::string &message);

@@ -8,6 +8,7 @@
 #include "runtime/app/Commands.h"
 #include "runtime/app/Generator.h"
 #include "runtime/app/Interrupt.h"
+#include "runtime/app/JobLaunch.h"
 #include "runtime/app/JsonWriter.h"
 #include "runtime/app/LocalStream.h"
 #include "runtime/app/PipelineSession.h"
@@ -221,43 +222,6 @@ Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
   return truth;
 }
 
-/// Of an error that all ranks come to by themselves: rank 0 says it.
-Expected<int> saidOnce(const Status &reason,
-                       const std::optional<comm::MpiLaunch> &launch) {
-  return !launch || launch->rank == 0 ? Expected<int>(reason)
-                                      : Expected<int>(1);
-}
-
-/// "rank 3: ..."
-bool namesRank(std::string_view message) {
-  if (!message.starts_with("rank "))
-    return false;
-  size_t end = message.find_first_not_of("0123456789", 5);
-  return end > 5 && end != message.npos && message[end] == ':';
-}
-
-/// An error of this rank's own, where there are several.
-Status ofRank(const Status &reason,
-              const std::optional<comm::MpiLaunch> &launch) {
-  if (!launch || launch->size == 1 || namesRank(reason.message()))
-    return reason;
-  return reason.withContext("rank " + std::to_string(launch->rank));
-}
-
-/// Explains before it ends the job, because under MPI this process may not come
-/// back from that.
-int breakOff(PipelineSession &session, const Status &failed,
-             const std::optional<comm::MpiLaunch> &launch) {
-  Status reason = ofRank(failed, launch);
-  int code = 1;
-  if (session.isHead())
-    code = explainFailure(reason);
-  else
-    complain(reason.message()); // also where it is a signal: not the user's
-  session.abort(reason);
-  return code;
-}
-
 Expected<int>
 GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
   // The head's thread refers to the stream until the session has ended.
@@ -266,7 +230,6 @@ GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
   if (Status s = session.settle(); !s.ok())
     return saidOnce(s, launch);
   PipelineNeeds needs;
-  needs.logProbabilities = generator.request().logProbabilities;
   if (options.pipeline.oracleAcceptance && (!launch || launch->rank == 0)) {
     Expected<std::vector<int32_t>> truth = tellTruth();
     if (!truth)
@@ -296,23 +259,6 @@ Expected<int> GenerateRun::runPipeline(
   Expected<int> code = finish(*result, outcome ? &*outcome : nullptr);
   // What was generated is whole; what the ranks did is not known.
   return outcome ? code : outcome.status();
-}
-
-/// Whether MPI has started as many ranks as the plan has, and where they have
-/// to be.
-Status checkLaunch(const ExecutionPlan &plan, const PipelineOptions &options,
-                   const comm::MpiLaunch &launch) {
-  auto ranks = int64_t(plan.ranks.size());
-  if (launch.size != ranks)
-    return failure("this program needs ", ranks, " ranks, and MPI has started ",
-                   launch.size, ": use mpirun -n ", ranks,
-                   ", or no mpirun to have all ranks in one process");
-  // Emulated messages are stamped with the time at which they arrive.
-  if (!options.emulate.empty() && launch.localSize.value_or(ranks) < ranks)
-    return failure("--emulate: all ranks must be on one machine, and ",
-                   *launch.localSize, " of ", ranks,
-                   " are on this one: without mpirun all are in one process");
-  return {};
 }
 
 /// An option that only a model in this thread carries out, or null: logits stay
@@ -348,14 +294,9 @@ Status checkLocal(const GenerateOptions &options,
 
 /// What the command line asks of this executable and this job: the same on all
 /// ranks.
-Status checkUse(const Engine &engine, const GenerateOptions &options,
-                const std::optional<comm::MpiLaunch> &launch) {
-  if (launch)
-    if (Status s =
-            checkLaunch(engine.descriptor().plan, options.pipeline, *launch);
-        !s.ok())
-      return s;
-  if (Status s = engine.checkOptions(); !s.ok())
+Status checkGenerate(const Engine &engine, const GenerateOptions &options,
+                     const std::optional<comm::MpiLaunch> &launch) {
+  if (Status s = app::checkUse(engine, options.pipeline, launch); !s.ok())
     return s;
   return isPipelined(engine, options, launch) ? Status()
                                               : checkLocal(options, launch);
@@ -375,7 +316,7 @@ app::runGenerate(const ProgramImage &image, const GenerateOptions &options,
     return ofRank(engine.status(), *launch);
   Expected<Generator> generator =
       Generator::create(**engine, options, programStart);
-  Status usable = checkUse(**engine, options, *launch);
+  Status usable = checkGenerate(**engine, options, *launch);
   if (usable.ok() && !generator)
     usable = generator.status();
   if (!usable.ok())

@@ -14,6 +14,7 @@
 #include "runtime/comm/mpi/MpiCommunicator.h"
 #include "runtime/device/cpu/ProcessorCount.h"
 #include "runtime/pipeline/OracleGuesser.h"
+#include "runtime/text/TokenBytes.h"
 
 #include <algorithm>
 
@@ -73,6 +74,8 @@ PipelineSession::~PipelineSession() {
 Status PipelineSession::open(const std::optional<comm::MpiLaunch> &launch,
                              const PipelineNeeds &wanted) {
   needs = wanted;
+  if (Status s = settleServing(); !s.ok())
+    return s;
   if (!launch || launch->rank == 0)
     if (Status s = openTrace(); !s.ok())
       return s;
@@ -193,6 +196,26 @@ Status PipelineSession::emulate() {
   return {};
 }
 
+/// How many requests share the ranks, and with what cache.
+Status PipelineSession::settleServing() {
+  if (!needs.serving)
+    return {};
+  const ServingOptions &serving = *needs.serving;
+  settings.requests = serving.requests;
+  settings.sharesPrefixes = serving.sharesPrefixes;
+  settings.interTokenLatency = Time(int64_t(serving.interTokenMillis * 1e6));
+  settings.scheduler = serving.scheduler;
+  // Certain rows and ends of all requests can be on their way at once.
+  settings.channelFrames = std::max(settings.channelFrames,
+                                    2 * serving.requests + defaultChannelFrames);
+  Expected<int64_t> pages =
+      pagesOf(serving, engine.descriptor(), shape.contextLength);
+  if (!pages)
+    return pages.status();
+  settings.pages = *pages;
+  return {};
+}
+
 /// Before anything is computed, so that a path that cannot be written is not
 /// found out at the end.
 Status PipelineSession::openTrace() {
@@ -268,12 +291,12 @@ int64_t PipelineSession::threadsOfRank() const {
 }
 
 Expected<std::unique_ptr<pipeline::StepCompute>>
-PipelineSession::loadCompute(std::string_view program) {
+PipelineSession::loadCompute(std::string_view program,
+                             const PipelineLimits &most) {
   Expected<LoadedProgram> loaded = engine.loadProgram(program);
   if (!loaded)
     return loaded.status();
   weights.push_back(std::move(loaded->weights));
-  PipelineLimits most = settings.limits(shape);
   StageLimits stage = most.stage();
   cpu::ExecutorLimits limits;
   limits.rows = stage.rows;
@@ -297,7 +320,30 @@ std::unique_ptr<pipeline::Guesser> PipelineSession::makeGuesser() const {
     return std::make_unique<pipeline::OracleGuesser>(
         options.oracleSeed, shape.vocabSize, *options.oracleAcceptance, width,
         needs.truth);
-  return std::make_unique<pipeline::ModelGuesser>(shape.vocabSize, width);
+  return std::make_unique<pipeline::ModelGuesser>(
+      shape.vocabSize, width, settings.requests,
+      [this] { return makeTokenTrie(); });
+}
+
+/// The bytes of the model's tokens, for grammars. No grammar allows a special
+/// token.
+Expected<std::shared_ptr<const grammar::TokenTrie>>
+PipelineSession::makeTokenTrie() const {
+  const text::Tokenizer *tokenizer = engine.tokenizer();
+  if (!tokenizer)
+    return failure("the model has no tokenizer");
+  std::vector<std::string> bytes;
+  for (text::TokenId id = 0; id < tokenizer->vocabularySize(); ++id)
+    bytes.push_back(tokenizer->isSpecial(id)
+                        ? std::string()
+                        : text::tokenBytes(*tokenizer, id));
+  std::vector<std::string_view> views(bytes.begin(), bytes.end());
+  Expected<grammar::TokenTrie> made =
+      grammar::TokenTrie::create(views, engine.descriptor().eosTokens);
+  if (!made)
+    return made.status();
+  return std::shared_ptr<const grammar::TokenTrie>(
+      std::make_shared<const grammar::TokenTrie>(made.take()));
 }
 
 Expected<RankSetup> PipelineSession::setUp(int64_t rank) {
@@ -308,9 +354,11 @@ Expected<RankSetup> PipelineSession::setUp(int64_t rank) {
   setup.isHead = rank == 0;
   setup.stage = stageOf(planned);
   setup.times = times();
+  setup.makeTokenTrie = [this] { return makeTokenTrie(); };
   if (setup.stage >= 0) {
     Expected<std::unique_ptr<pipeline::StepCompute>> compute =
-        loadCompute(plan.stages[size_t(setup.stage)].program);
+        loadCompute(plan.stages[size_t(setup.stage)].program,
+                    settings.limits(shape));
     if (!compute)
       return compute.status();
     setup.stageSetup.compute = compute.take();
@@ -331,7 +379,7 @@ Expected<RankSetup> PipelineSession::setUp(int64_t rank) {
     return setup;
   }
   Expected<std::unique_ptr<pipeline::StepCompute>> compute =
-      loadCompute(plan.draft->program);
+      loadCompute(plan.draft->program, settings.limits(shape).draft());
   if (!compute)
     return compute.status();
   setup.draftSetup.compute = compute.take();
@@ -363,7 +411,10 @@ Status PipelineSession::makeRanks() {
   return {};
 }
 
-Status PipelineSession::serve() { return ranks.front()->serve(interrupted); }
+Status PipelineSession::serve(bool drains) {
+  return ranks.front()->serve(drains ? nullptr
+                                     : std::function<bool()>(interrupted));
+}
 
 //===----------------------------------------------------------------------===//
 // The end

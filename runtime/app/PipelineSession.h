@@ -15,6 +15,7 @@
 
 #include "runtime/app/Engine.h"
 #include "runtime/app/PipelineReport.h"
+#include "runtime/app/ServingOptions.h"
 #include "runtime/comm/mpi/MpiLaunch.h"
 #include "runtime/pipeline/Emulation.h"
 #include "runtime/pipeline/RankRuntime.h"
@@ -25,7 +26,8 @@ namespace sluice::app {
 
 /// What a run asks of the pipeline beside its options.
 struct PipelineNeeds {
-  int64_t logProbabilities = -1;
+  /// None: one request at a time.
+  std::optional<ServingOptions> serving;
   /// What the target will say, for --oracle-acceptance.
   std::vector<int32_t> truth;
 };
@@ -59,9 +61,11 @@ public:
   bool isHead() const { return here == 0; }
 
   /// Other ranks: until the head ends. Error: what broke the job, such as a
-  /// signal that only this process has got.
-  Status serve();
+  /// signal that only this process has got; unless the head, which has got it
+  /// as well, `drains`: then it says when the end is.
+  Status serve(bool drains = false);
 
+  /// Where requests go; only after open(), on rank 0.
   pipeline::HeadLoop &head() { return ranks.front()->head(); }
 
   /// Rank 0: ends all ranks, gathers what they did, and writes the trace where
@@ -77,12 +81,14 @@ private:
   Status settleSpeculation();
   void settleShape();
   Status emulate();
+  Status settleServing();
   Status openTrace();
   Status connect(const std::optional<comm::MpiLaunch> &launch);
   Status makeRanks();
   Expected<pipeline::RankSetup> setUp(int64_t rank);
   Expected<std::unique_ptr<pipeline::StepCompute>>
-  loadCompute(std::string_view program);
+  loadCompute(std::string_view program, const PipelineLimits &most);
+  Expected<std::shared_ptr<const grammar::TokenTrie>> makeTokenTrie() const;
   std::unique_ptr<pipeline::Guesser> makeGuesser() const;
   PipelineTimes times() const;
   int64_t threadsOfRank() const;

@@ -20,11 +20,6 @@ using namespace sluice::app;
 
 namespace {
 
-std::string versionText() {
-  return "sluice " SLUICE_VERSION ", program interface " +
-         std::to_string(SLUICE_ABI_VERSION);
-}
-
 /// Keeps a message that quotes user's text on its one line.
 std::string oneLine(std::string text) {
   std::replace_if(
@@ -40,6 +35,10 @@ Expected<int> runCommand(const ProgramImage &image, const Command &command,
       return runGenerate(image, *generate, start);
     if (const auto *score = std::get_if<ScoreOptions>(&command))
       return runScore(image, *score);
+    if (const auto *serve = std::get_if<ServeCommandOptions>(&command))
+      return runServe(image, *serve);
+    if (const auto *bench = std::get_if<BenchCommandOptions>(&command))
+      return runBench(image, *bench);
     return runInfo(image, std::get<InfoOptions>(command));
   });
 }
@@ -52,6 +51,11 @@ bool speaksForItsJob() {
 }
 
 } // namespace
+
+std::string app::versionText() {
+  return "sluice " SLUICE_VERSION ", program interface " +
+         std::to_string(SLUICE_ABI_VERSION);
+}
 
 void app::complain(const std::string &message) {
   writeNote(std::string(program_invocation_short_name) +

@@ -21,7 +21,7 @@ constexpr uint8_t rowCertain = 1;
 constexpr uint8_t rowWants = 2;
 
 // Bytes of an entry; of those with a list inside, without its entries.
-constexpr size_t openBytes = 100;
+constexpr size_t openBytes = 105;
 constexpr size_t biasBytes = 12;
 constexpr size_t markBytes = 17;
 constexpr size_t rowBytes = 29;
@@ -32,6 +32,9 @@ constexpr size_t tokenBytes = 4;
 constexpr size_t timingBytes = 24;
 constexpr size_t resultBytes = 24;
 constexpr size_t reportEntryBytes = 8;
+
+/// Of a grammar's source.
+constexpr int64_t grammarBytes = int64_t{1} << 20;
 
 /// What a result's error is cut to.
 constexpr int64_t errorBytes = 1024;

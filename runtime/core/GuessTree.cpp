@@ -47,8 +47,11 @@ int32_t GuessTree::child(int32_t parentIndex, int32_t token) const {
 void GuessTree::reset(NodeId node, NodeId parent, int32_t position,
                       int32_t token) {
   held.clear();
-  held.push_back(
-      {.node = node, .parent = parent, .position = position, .token = token});
+  GuessNode &root = held.emplace_back();
+  root.node = node;
+  root.parent = parent;
+  root.position = position;
+  root.token = token;
 }
 
 int32_t GuessTree::add(int32_t parentIndex, int32_t token, float confidence,

@@ -41,7 +41,6 @@ struct GuessNode {
   double pathChance = 1;
   Expansion expansion = Expansion::Open;
   bool launched = false;
-  uint64_t frame = 0; ///< in which it was launched
   uint64_t slot = 0;
 };
 
@@ -96,8 +95,8 @@ public:
 private:
   void compact();
 
-  int64_t capacity;
   std::vector<GuessNode> held;
+  int64_t capacity;
   std::vector<uint8_t> kept;  ///< [index], for compact()
   std::vector<int32_t> moved; ///< [index before] is the index after
 };

@@ -278,7 +278,7 @@ void Head::State::verify(HeadRequest &request, const ResultRow &result,
     finish(request, FinishReason::Stop);
     return;
   }
-  commands.tokens.push_back({idOf(request), result.token, result.report});
+  commands.tokens.emplace_back(idOf(request), result.token, result.report);
   ++request.emitted;
   bool full = position + 1 >= limits.contextLength;
   if (full || request.emitted == request.spec.maxTokens) {
@@ -300,7 +300,7 @@ void Head::State::confirm(HeadRequest &request, int32_t token) {
   if (!outcome.found)
     tree.reset(noNode, before.node, before.position + 1, token);
   number(request, tree.root());
-  request.path.push_back({tree.root().node, token});
+  request.path.emplace_back(tree.root().node, token);
   if (draftedAll && tree.root().expansion == Expansion::Done)
     ++request.drafted;
   if (outcome.launched)

@@ -58,6 +58,7 @@ struct RequestSpec {
   /// Tokens that the request has had already: it goes on behind them.
   std::vector<int32_t> generated = {};
   SamplingParams sampling;
+  GrammarSource grammar = {};
   int64_t maxTokens = -1; ///< -1: until the context is full; with `generated`
   std::vector<int32_t> stopTokens; ///< end the text; not part of it
   int32_t logProbabilities = -1;   ///< as OpenRequest

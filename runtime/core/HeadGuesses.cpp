@@ -104,7 +104,6 @@ void Head::State::sendGuess(HeadRequest &request, GuessNode &guess,
   ++request.counters.launched;
   number(request, guess);
   guess.launched = true;
-  guess.frame = frame.step;
   // All rows of a frame go into one step, also where the first starts it.
   if (frame.rows.empty())
     guess.slot = clock.join(1, now, policy);
@@ -159,7 +158,6 @@ void Head::State::sendBatch(HeadRequest &request, Time now) {
     }
     number(request, node);
     node.launched = true;
-    node.frame = frame->step;
     node.slot = clock.join(1, now, policy);
     request.counters.launched += !certain;
     ++request.outstanding;

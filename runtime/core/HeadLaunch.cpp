@@ -122,11 +122,15 @@ StepFrame *Head::State::sendCertain(Time now) {
     request.launchedAt = now;
     GuessNode &root = request.tree.root();
     root.launched = true;
-    root.frame = frame.step;
     request.lastCertain = root.node;
-    frame.marks.push_back(markOf(request));
     request.markedIn = frame.launched;
-    frame.rows.push_back(rowOf(request, root, true));
+    // In place, field by field: a step has many, and copying what was just
+    // written in narrower pieces would make the processor wait for them.
+    RequestId id = certainDue[i];
+    frame.marks.emplace_back(id, request.epoch, root.node);
+    frame.rows.emplace_back(root.node, root.parent, id, root.position,
+                            root.token, /*certain=*/true,
+                            /*wantsOutput=*/true);
   }
   certainDue.erase(certainDue.begin(), certainDue.begin() + rows);
   return &frame;
@@ -245,6 +249,7 @@ OpenRequest Head::State::openingOf(const HeadRequest &request) const {
   open.knownTokens = static_cast<int32_t>(request.knownRows);
   open.logProbabilities = request.spec.logProbabilities;
   open.sampling = request.spec.sampling;
+  open.grammar = request.spec.grammar;
   return open;
 }
 
@@ -280,7 +285,6 @@ int64_t Head::State::sendKnownRows(HeadRequest &request, StepFrame &frame,
   frame.rows.back().wantsOutput = true;
   GuessNode &root = request.tree.root();
   root.launched = true;
-  root.frame = frame.step;
   return rows;
 }
 

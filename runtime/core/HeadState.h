@@ -37,43 +37,44 @@ struct PathEntry {
   int32_t token = 0;
 };
 
-/// A slot in the head's table, and the request in it.
+/// A slot in the head's table, and the request in it. What each token needs lies
+/// close together, from the limits at the end of `spec` on: a step goes over all
+/// requests, which do not fit the nearest cache.
 struct HeadRequest {
   explicit HeadRequest(int64_t treeCapacity) : tree(treeCapacity) {}
 
-  bool active = false;
-  NodeId nextNode = 0; ///< goes on from request to request
-
-  RequestSpec spec;
-  NodeId firstNode = 0;
-  std::vector<PathEntry> path; ///< [position]: the prompt, what was confirmed
-  GuessTree tree;              ///< its root is the path's last row
-  int64_t emitted = 0;         ///< tokens given to the user
-  int32_t epoch = 0;
   SpeculationCounters counters;
   NodeId lastPathEnd = noNode; ///< the last confirmed node of the one before
+  RequestSpec spec;
+
+  bool active = false;
+  bool launchDue = false;    ///< the root is among certainDue
+  bool cancelDue = false;    ///< rows in flight have died
+  bool travelsAlone = false; ///< the last certain row: nothing else in flight
+  bool guessSent = false;    ///< since the last confirmed row
+  bool probeDue = false;
+  bool treeFull = false; ///< the node limit has been met
+  bool openAtStages = false;
+  bool openAtDraft = false;
+  bool closeOwed = false; ///< to the draft, of the request before as well
+  int32_t epoch = 0;
+  NodeId firstNode = 0;
+  std::vector<PathEntry> path; ///< [position]: the prompt, what was confirmed
+  NodeId nextNode = 0;         ///< goes on from request to request
+  int64_t emitted = 0;         ///< tokens given to the user
+  NodeId lastCertain = noNode; ///< certain row that left last
+  Time launchedAt{0};          ///< of it
 
   // At the first stage. Known rows are those of `path` at admission: the
   // prompt, and what the request had generated before.
   int64_t knownRows = 0;
   int64_t knownSent = 0; ///< of them, those that have left or were shared
-  bool openAtStages = false;
   uint64_t markedIn = 0; ///< the last frame with its mark, counted from 1
-  NodeId lastCertain = noNode;        ///< certain row that left last
-  bool launchDue = false;             ///< the root is among certainDue
-  bool cancelDue = false;             ///< rows in flight have died
-  Time launchedAt{0};                 ///< of the certain row that left last
-  bool travelsAlone = false;          ///< it: nothing else was in flight
-  bool guessSent = false;             ///< since the last confirmed row
-  bool probeDue = false;
-  bool treeFull = false; ///< the node limit has been met
-  int64_t burst = 0;     ///< guesses since none was in flight
-  double weight = 0;     ///< in the gathering slot
+  GuessTree tree;        ///< its root is the path's last row
 
-  // At the draft.
-  bool openAtDraft = false;
-  bool closeOwed = false; ///< to the draft, of the request before as well
-  int64_t drafted = 0;    ///< path entries that the draft has computed
+  int64_t drafted = 0; ///< path entries that the draft has computed
+  int64_t burst = 0;   ///< guesses since none was in flight
+  double weight = 0;   ///< in the gathering slot
 
   // Sync mode.
   int64_t levels = 0;      ///< of the tree that the draft has answered

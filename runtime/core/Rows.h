@@ -101,6 +101,7 @@ struct OpenRequest {
   /// How many log-probabilities to report with each token; -1: none.
   int32_t logProbabilities = -1;
   SamplingParams sampling;
+  GrammarSource grammar; ///< of what follows the prompt
   /// The request begins with these pages, which hold `prefix`: its rows begin
   /// behind them. prefix.size() is prefixPages.size() * pageTokens, and below
   /// knownTokens. Nodes are numbered as if the rows had come.

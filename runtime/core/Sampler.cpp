@@ -72,10 +72,12 @@ Expected<int32_t> Sampler::sample(std::span<const float> logits,
                                   const SamplingParams &params,
                                   std::span<const int32_t> prompt,
                                   std::span<const int32_t> output,
-                                  int64_t position) {
-  if (params.greedy() && params.logitBias.empty() && !params.hasPenalties())
+                                  int64_t position,
+                                  std::span<const uint64_t> allowed) {
+  if (params.greedy() && params.logitBias.empty() && !params.hasPenalties() &&
+      allowed.empty())
     return largestOf(logits);
-  Expected<int32_t> best = prepare(logits, params, prompt, output);
+  Expected<int32_t> best = prepare(logits, params, prompt, output, allowed);
   if (!best || params.greedy())
     return best;
   return draw(params.seed, position);
@@ -85,9 +87,10 @@ Status Sampler::rank(std::span<const float> logits,
                      const SamplingParams &params,
                      std::span<const int32_t> prompt,
                      std::span<const int32_t> output, int64_t position,
-                     int64_t count, std::vector<Candidate> &ranked) {
+                     int64_t count, std::vector<Candidate> &ranked,
+                     std::span<const uint64_t> allowed) {
   ranked.clear();
-  Expected<int32_t> best = prepare(logits, params, prompt, output);
+  Expected<int32_t> best = prepare(logits, params, prompt, output, allowed);
   if (!best)
     return best.status();
   if (params.greedy())
@@ -116,9 +119,12 @@ Status Sampler::rank(std::span<const float> logits,
 Expected<int32_t> Sampler::prepare(std::span<const float> logits,
                                    const SamplingParams &params,
                                    std::span<const int32_t> prompt,
-                                   std::span<const int32_t> output) {
+                                   std::span<const int32_t> output,
+                                   std::span<const uint64_t> allowed) {
   if (Status loaded = load(logits); !loaded.ok())
     return loaded;
+  if (!allowed.empty())
+    forbidOthers(allowed);
   applyBias(params);
   if (params.hasPenalties())
     applyPenalties(params, prompt, output);
@@ -143,6 +149,15 @@ Status Sampler::load(std::span<const float> logits) {
     candidates.push_back({static_cast<double>(logits[token]), token});
   }
   return {};
+}
+
+void Sampler::forbidOthers(std::span<const uint64_t> allowed) {
+  for (Scored &candidate : candidates) {
+    size_t word = static_cast<size_t>(candidate.token) / 64;
+    if (word >= allowed.size() ||
+        ((allowed[word] >> (candidate.token % 64)) & 1) == 0)
+      candidate.logit = -HUGE_VAL;
+  }
 }
 
 void Sampler::applyBias(const SamplingParams &params) {

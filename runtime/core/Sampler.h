@@ -51,12 +51,14 @@ public:
   /// The token at `position` (that of the token to be chosen: the number of
   /// tokens before it). `logits[vocabSize]`; `prompt` and `output` are the
   /// tokens before, read by penalties only; `params` have been validated.
-  /// Errors: a logit that is NaN or +infinity (or becomes it by penalties), or
-  /// every token forbidden.
+  /// `allowed` has a bit for each token that can be chosen, 64 to a word,
+  /// others beyond its end cannot; empty: all can. Errors: a logit that is NaN
+  /// or +infinity (or becomes it by penalties), or every token forbidden.
   Expected<int32_t> sample(std::span<const float> logits,
                            const SamplingParams &params,
                            std::span<const int32_t> prompt,
-                           std::span<const int32_t> output, int64_t position);
+                           std::span<const int32_t> output, int64_t position,
+                           std::span<const uint64_t> allowed = {});
 
   /// For a draft: the `count` likeliest tokens in the order in which sample()
   /// would choose them if those before were forbidden; fewer where fewer are
@@ -68,7 +70,8 @@ public:
   /// sample().
   Status rank(std::span<const float> logits, const SamplingParams &params,
               std::span<const int32_t> prompt, std::span<const int32_t> output,
-              int64_t position, int64_t count, std::vector<Candidate> &ranked);
+              int64_t position, int64_t count, std::vector<Candidate> &ranked,
+              std::span<const uint64_t> allowed = {});
 
 private:
   struct Scored {
@@ -79,8 +82,10 @@ private:
   Expected<int32_t> prepare(std::span<const float> logits,
                             const SamplingParams &params,
                             std::span<const int32_t> prompt,
-                            std::span<const int32_t> output);
+                            std::span<const int32_t> output,
+                            std::span<const uint64_t> allowed);
   Status load(std::span<const float> logits);
+  void forbidOthers(std::span<const uint64_t> allowed);
   void applyBias(const SamplingParams &params);
   void applyPenalties(const SamplingParams &params,
                       std::span<const int32_t> prompt,

@@ -129,8 +129,8 @@ void Scheduler::settle(Time now) {
 void Scheduler::takeHeadEvents() {
   HeadCommands &commands = head.commands();
   for (TokenEvent &token : commands.tokens) {
-    told.tokens.push_back({inSlot[token.request], token.request, token.token,
-                           std::move(token.report)});
+    told.tokens.emplace_back(inSlot[token.request], token.request, token.token,
+                             std::move(token.report));
   }
   commands.tokens.clear();
   for (FinishEvent &finish : commands.finished) {

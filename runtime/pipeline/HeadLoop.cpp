@@ -25,6 +25,11 @@ void HeadLoop::finish(const TokenSink &sink, FinishReason reason) {
   door.push(Finish{&sink, reason});
 }
 
+Status HeadLoop::broken() const {
+  std::lock_guard lock(mutex);
+  return toldOf;
+}
+
 HeadStatus HeadLoop::status() const {
   std::lock_guard lock(mutex);
   return current;
@@ -116,6 +121,10 @@ void HeadLoop::fail(const Status &failure) {
   if (!failed.ok())
     return;
   failed = failure;
+  {
+    std::lock_guard lock(mutex);
+    toldOf = failure;
+  }
   if (admitting)
     std::exchange(admitting, nullptr)
         ->push(ending(TokenItem::Kind::Failed, failure));

@@ -68,6 +68,8 @@ public:
   void finish(const TokenSink &sink, FinishReason reason);
   void close() { door.close(); }
 
+  /// Why the pipeline is broken, if it is.
+  Status broken() const;
   /// How things stand, as of the last event.
   HeadStatus status() const;
 
@@ -109,6 +111,7 @@ private:
 
   mutable std::mutex mutex;
   HeadStatus current; ///< under the mutex
+  Status toldOf;      ///< under the mutex: `failed`, for broken()
 };
 
 } // namespace sluice::pipeline

@@ -118,7 +118,8 @@ std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
   if (setup.stage + 1 == int64_t(shape.stageRanks.size()))
     return std::make_unique<ResultOutput>(
         "rank " + std::to_string(comm.rank()) + ": " + stageName(),
-        shape.vocabSize, rows, [this](const ResultFrame &frame) {
+        shape.vocabSize, rows, setup.settings.requests, setup.makeTokenTrie,
+        [this](const ResultFrame &frame) {
           Bytes bytes = comm.buffers().take();
           codec.encodeResults(frame, bytes);
           return sendData(headRank, std::move(bytes),

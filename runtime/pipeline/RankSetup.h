@@ -59,6 +59,8 @@ struct RankSetup {
   PipelineShape shape;
   PipelineSettings settings;
   int64_t stage = -1; ///< the number of this rank's stage, or none
+  /// Where tokens are chosen: for requests with a grammar.
+  MakeTokenTrie makeTokenTrie;
   StageSetup stageSetup;
   /// Emulation: how many bytes the activations of so many rows count as on a
   /// link. Null: as many as they are.

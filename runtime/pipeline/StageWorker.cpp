@@ -157,6 +157,7 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
   input.outgoing = output->rowBuffer(stage->batch().rows());
   input.outgoingFormat = output->format();
   input.checkpoints = &checkpoints;
+  output->begin(*stage);
   if (Status s = compute->execute(input); !s.ok())
     return s;
   if (stage->batch().rows() == 0)

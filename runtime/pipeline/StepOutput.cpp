@@ -100,16 +100,21 @@ Status reportProbabilities(std::span<const float> logits, int32_t token,
 } // namespace
 
 ResultOutput::ResultOutput(std::string name, int64_t vocabSize,
-                           int64_t rowLimit, SendResults sendResults)
-    : name(std::move(name)), sampler(vocabSize), answers(size_t(rowLimit)),
+                           int64_t rowLimit, int64_t requests,
+                           MakeTokenTrie makeTrie, SendResults sendResults)
+    : name(std::move(name)), sampler(vocabSize),
+      masks(std::move(makeTrie), requests), answers(size_t(rowLimit)),
       sendResults(std::move(sendResults)) {}
 
 Status ResultOutput::answer(Stage &stage, int64_t row,
                             std::span<const float> logits, ResultRow &answer) {
   const OpenRequest &request = stage.requestOf(row);
-  Expected<int32_t> token =
-      sampler.sample(logits, request.sampling, stage.promptOf(row),
-                     stage.outputOf(row), stage.rows()[row].position + 1);
+  auto allowed = masks.allowedAfter(stage.rows()[size_t(row)]);
+  if (!allowed)
+    return allowed.status();
+  Expected<int32_t> token = sampler.sample(
+      logits, request.sampling, stage.promptOf(row), stage.outputOf(row),
+      stage.rows()[row].position + 1, *allowed);
   if (!token)
     return token.status();
   answer.token = *token;
@@ -148,9 +153,13 @@ Status ResultOutput::send(StepFrame &frame) {
 Status ModelGuesser::guess(Stage &stage, int64_t row,
                            std::span<const float> logits,
                            std::vector<Candidate> &candidates) {
+  auto allowed = masks.allowedAfter(stage.rows()[size_t(row)]);
+  if (!allowed)
+    return allowed.status();
   return sampler.rank(logits, stage.requestOf(row).sampling,
                       stage.promptOf(row), stage.outputOf(row),
-                      stage.rows()[row].position + 1, count, candidates);
+                      stage.rows()[row].position + 1, count, candidates,
+                      *allowed);
 }
 
 GuessOutput::GuessOutput(std::unique_ptr<Guesser> guesser, int64_t rowLimit,

@@ -17,6 +17,7 @@
 #include "runtime/comm/Frame.h"
 #include "runtime/core/Sampler.h"
 #include "runtime/core/Stage.h"
+#include "runtime/pipeline/GrammarMasks.h"
 #include "runtime/pipeline/StepCompute.h"
 
 #include <functional>
@@ -33,6 +34,8 @@ public:
   virtual std::span<uint8_t> rowBuffer(int64_t rows) { return {}; }
   virtual ActivationFormat format() const { return ActivationFormat::F32; }
 
+  /// The step is formed, and about to be computed.
+  virtual void begin(Stage &stage) {}
   /// The step is computed: makes the records of its rows.
   virtual Status collect(Stage &stage, const StepCompute &compute) = 0;
   /// Rows have left since.
@@ -69,8 +72,11 @@ private:
 class ResultOutput final : public StepOutput {
 public:
   /// `name` begins the errors of requests: "rank 2: stage 1".
+  /// `requests`: slots.
   ResultOutput(std::string name, int64_t vocabSize, int64_t rowLimit,
+               int64_t requests, MakeTokenTrie makeTrie,
                SendResults sendResults);
+  void begin(Stage &stage) override { masks.begin(stage); }
   Status collect(Stage &stage, const StepCompute &compute) override;
   void move(std::span<const RowMove> moves) override;
   Status send(StepFrame &frame) override;
@@ -81,6 +87,7 @@ private:
 
   std::string name;
   Sampler sampler;
+  GrammarMasks masks;
   std::vector<ResultRow> answers; ///< one for each row of the step
   ResultFrame results;
   SendResults sendResults;
@@ -93,18 +100,24 @@ public:
   virtual ~Guesser() = default;
   virtual Status guess(Stage &stage, int64_t row, std::span<const float> logits,
                        std::vector<Candidate> &candidates) = 0;
+  /// The step is formed, and about to be computed.
+  virtual void begin(Stage &stage) {}
 };
 
 /// By the draft model's logits, with the noise that the target will draw with.
 class ModelGuesser final : public Guesser {
 public:
-  ModelGuesser(int64_t vocabSize, int64_t count)
-      : sampler(vocabSize), count(count) {}
+  ModelGuesser(int64_t vocabSize, int64_t count, int64_t requests,
+               MakeTokenTrie makeTrie)
+      : sampler(vocabSize), masks(std::move(makeTrie), requests), count(count) {
+  }
+  void begin(Stage &stage) override { masks.begin(stage); }
   Status guess(Stage &stage, int64_t row, std::span<const float> logits,
                std::vector<Candidate> &candidates) override;
 
 private:
   Sampler sampler;
+  GrammarMasks masks;
   int64_t count;
 };
 
@@ -113,6 +126,7 @@ class GuessOutput final : public StepOutput {
 public:
   GuessOutput(std::unique_ptr<Guesser> guesser, int64_t rowLimit,
               SendGuesses sendGuesses);
+  void begin(Stage &stage) override { guesser->begin(stage); }
   Status collect(Stage &stage, const StepCompute &compute) override;
   void move(std::span<const RowMove> moves) override;
   Status send(StepFrame &frame) override;

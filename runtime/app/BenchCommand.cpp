@@ -1,0 +1,89 @@
+//===- BenchCommand.cpp - the command `bench` -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/Commands.h"
+#include "runtime/app/HeadBackend.h"
+#include "runtime/app/Interrupt.h"
+#include "runtime/app/JobLaunch.h"
+#include "runtime/base/Guarded.h"
+#include "runtime/base/StandardOutput.h"
+#include "runtime/bench/Bench.h"
+
+using namespace sluice;
+using namespace sluice::app;
+
+namespace {
+
+/// Runs the load and writes its report; the exit status.
+Expected<int> measure(const bench::BenchOptions &options,
+                      bench::Backend &backend) {
+  bench::BenchHooks hooks;
+  hooks.shouldStop = interrupted;
+  hooks.progress = writeNote;
+  Expected<bench::BenchResult> result =
+      bench::runBench(options, backend, hooks);
+  if (!result)
+    return result.status();
+  if (Status s = writeOutput(result->report); !s.ok())
+    return s;
+  return interrupted() ? interruptedExitCode() : 0;
+}
+
+Expected<int> measureServer(const bench::BenchOptions &options) {
+  Expected<std::unique_ptr<bench::Backend>> backend = bench::makeHttpBackend(
+      options.http, options.prompt, options.workload.seed);
+  if (!backend)
+    return backend.status();
+  return measure(options, **backend);
+}
+
+/// Until the job has ended in order, or an error, which has not.
+Expected<int> measurePipeline(PipelineSession &session, Engine &engine,
+                              const BenchCommandOptions &options,
+                              const std::optional<comm::MpiLaunch> &launch) {
+  PipelineNeeds needs;
+  needs.serving = options.serving;
+  if (Status s = session.open(launch, needs); !s.ok())
+    return s;
+  if (!session.isHead()) {
+    Status served = session.serve();
+    return served.ok() ? Expected<int>(0) : served;
+  }
+  Expected<int> code = [&] {
+    HeadBackend backend(session.head(), options.bench,
+                        engine.descriptor().vocabSize);
+    return measure(options.bench, backend);
+  }();
+  if (!code)
+    return code;
+  Expected<pipeline::PipelineOutcome> outcome = session.shutDown();
+  return outcome ? code : outcome.status();
+}
+
+} // namespace
+
+Expected<int> app::runBench(const ProgramImage &image,
+                            const BenchCommandOptions &options) {
+  if (!options.bench.http.url.empty())
+    return measureServer(options.bench);
+  Expected<std::optional<comm::MpiLaunch>> launch = comm::detectMpiLaunch();
+  if (!launch)
+    return launch.status();
+  Expected<std::unique_ptr<Engine>> engine =
+      Engine::create(image, options.engine);
+  if (!engine)
+    return ofRank(engine.status(), *launch);
+  PipelineSession session(**engine, options.pipeline);
+  Status usable = checkUse(**engine, options.pipeline, *launch);
+  if (usable.ok())
+    usable = session.settle();
+  if (!usable.ok())
+    return saidOnce(usable, *launch);
+  Expected<int> code = guarded(
+      [&] { return measurePipeline(session, **engine, options, *launch); });
+  return code ? code : breakOff(session, code.status(), *launch);
+}

@@ -1,0 +1,118 @@
+//===- HeadBackend.cpp - a benchmark of the pipeline in this process ------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/HeadBackend.h"
+
+#include "runtime/bench/Prompt.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::app;
+
+using pipeline::TokenItem;
+
+/// Keeps what the head says of one request for the benchmark's thread.
+class HeadBackend::Sink final : public pipeline::TokenSink {
+public:
+  Sink(uint64_t start, std::shared_ptr<pipeline::Door<Arrived>> door)
+      : start(start), door(std::move(door)) {}
+  void push(TokenItem item) override {
+    door->push({start, std::move(item)});
+  }
+
+private:
+  uint64_t start;
+  std::shared_ptr<pipeline::Door<Arrived>> door;
+};
+
+HeadBackend::HeadBackend(pipeline::HeadLoop &head,
+                         const bench::BenchOptions &options, int64_t vocabSize)
+    : head(head), prompt(options.prompt),
+      temperature(options.http.api.temperature),
+      workloadSeed(options.workload.seed),
+      door(std::make_shared<pipeline::Door<Arrived>>(
+          pipeline::Door<Arrived>::unlimited)) {
+  if (prompt.vocabularySize == 0)
+    prompt.vocabularySize = vocabSize;
+}
+
+Time HeadBackend::now() { return pipeline::now(); }
+
+void HeadBackend::prepare(const bench::RequestSpec &spec) {
+  prompts[spec.index] = bench::promptTokens(prompt, spec, workloadSeed);
+}
+
+void HeadBackend::start(const bench::RequestSpec &spec,
+                        bench::Observer &observer) {
+  ScheduledRequest request;
+  auto made = prompts.extract(spec.index);
+  request.spec.prompt = made
+                            ? std::move(made.mapped())
+                            : bench::promptTokens(prompt, spec, workloadSeed);
+  request.spec.maxTokens = spec.outputTokens;
+  request.spec.sampling.temperature = temperature;
+  request.spec.sampling.seed = spec.seed;
+  uint64_t number = starts++;
+  auto sink = std::make_shared<Sink>(number, door);
+  running[number] = {spec.index, sink, &observer,
+                     std::ssize(request.spec.prompt), 0};
+  head.submit(std::move(request), sink);
+}
+
+void HeadBackend::abort(size_t index) {
+  auto at = std::ranges::find_if(
+      running, [&](const auto &each) { return each.second.index == index; });
+  if (at == running.end())
+    return;
+  head.finish(*at->second.sink, FinishReason::Cancelled);
+  running.erase(at);
+}
+
+void HeadBackend::wait(Time until) {
+  arrived.clear();
+  door->takeUntil(arrived, until);
+  for (const Arrived &each : arrived)
+    // It may have been aborted meanwhile, also by the observer.
+    if (auto at = running.find(each.start); at != running.end())
+      tell(at, each.item);
+}
+
+static std::string kindOf(const TokenItem &item) {
+  if (item.kind == TokenItem::Kind::Failed)
+    return "server";
+  if (item.kind == TokenItem::Kind::Refused)
+    return item.refusal == Refusal::QueueFull ? "queue_full" : "invalid";
+  switch (item.reason) {
+  case FinishReason::Timeout:
+    return "timeout";
+  case FinishReason::Error:
+    return "server";
+  default:
+    return "";
+  }
+}
+
+void HeadBackend::tell(std::map<uint64_t, Running>::iterator at,
+                       const TokenItem &item) {
+  Running &request = at->second;
+  if (item.kind == TokenItem::Kind::Token) {
+    ++request.tokens;
+    request.observer->onTokens(request.index, item.at, 1);
+    return;
+  }
+  bench::Ending ending;
+  ending.at = item.at;
+  ending.errorKind = kindOf(item);
+  ending.error = item.failure.message();
+  ending.promptTokens = request.promptTokens;
+  ending.outputTokens = request.tokens;
+  bench::Observer *observer = request.observer;
+  size_t index = request.index;
+  running.erase(at);
+  observer->onEnd(index, ending);
+}

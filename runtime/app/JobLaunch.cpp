@@ -1,0 +1,73 @@
+//===- JobLaunch.cpp - what commands of several ranks have in common ------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/JobLaunch.h"
+
+#include "runtime/app/Commands.h"
+
+using namespace sluice;
+using namespace sluice::app;
+
+Expected<int> app::saidOnce(const Status &reason,
+                            const std::optional<comm::MpiLaunch> &launch) {
+  return !launch || launch->rank == 0 ? Expected<int>(reason)
+                                      : Expected<int>(1);
+}
+
+/// "rank 3: ..."
+static bool namesRank(std::string_view message) {
+  if (!message.starts_with("rank "))
+    return false;
+  size_t end = message.find_first_not_of("0123456789", 5);
+  return end > 5 && end != message.npos && message[end] == ':';
+}
+
+Status app::ofRank(const Status &reason,
+                   const std::optional<comm::MpiLaunch> &launch) {
+  if (!launch || launch->size == 1 || namesRank(reason.message()))
+    return reason;
+  return reason.withContext("rank " + std::to_string(launch->rank));
+}
+
+int app::breakOff(PipelineSession &session, const Status &failed,
+                  const std::optional<comm::MpiLaunch> &launch) {
+  Status reason = ofRank(failed, launch);
+  int code = 1;
+  if (session.isHead())
+    code = explainFailure(reason);
+  else
+    complain(reason.message()); // also where it is a signal: not the user's
+  session.abort(reason);
+  return code;
+}
+
+/// Whether MPI has started as many ranks as the plan has, and where they have
+/// to be.
+static Status checkLaunch(const ExecutionPlan &plan,
+                        const PipelineOptions &options,
+                        const comm::MpiLaunch &launch) {
+  auto ranks = int64_t(plan.ranks.size());
+  if (launch.size != ranks)
+    return failure("this program needs ", ranks, " ranks, and MPI has started ",
+                   launch.size, ": use mpirun -n ", ranks,
+                   ", or no mpirun to have all ranks in one process");
+  // Emulated messages are stamped with the time at which they arrive.
+  if (!options.emulate.empty() && launch.localSize.value_or(ranks) < ranks)
+    return failure("--emulate: all ranks must be on one machine, and ",
+                   *launch.localSize, " of ", ranks,
+                   " are on this one: without mpirun all are in one process");
+  return {};
+}
+
+Status app::checkUse(const Engine &engine, const PipelineOptions &options,
+                     const std::optional<comm::MpiLaunch> &launch) {
+  if (launch)
+    if (Status s = checkLaunch(engine.descriptor().plan, options, *launch);
+        !s.ok())
+      return s;
+  return engine.checkOptions();
+}

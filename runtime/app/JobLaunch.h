@@ -1,0 +1,40 @@
+//===- JobLaunch.h - what commands of several ranks have in common --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How a command that may be one of several ranks begins, and how it breaks off.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_JOBLAUNCH_H
+#define SLUICE_RUNTIME_APP_JOBLAUNCH_H
+
+#include "runtime/app/PipelineSession.h"
+
+namespace sluice::app {
+
+/// What the command line asks of this executable and this job, the same on all
+/// ranks. Errors: MPI has started another number of ranks than the plan has, or
+/// not where they have to be; those of Engine::checkOptions().
+Status checkUse(const Engine &engine, const PipelineOptions &options,
+                const std::optional<comm::MpiLaunch> &launch);
+
+/// Of an error that all ranks come to by themselves: rank 0 says it.
+Expected<int> saidOnce(const Status &reason,
+                       const std::optional<comm::MpiLaunch> &launch);
+
+/// An error of this rank's own, where there are several.
+Status ofRank(const Status &reason,
+              const std::optional<comm::MpiLaunch> &launch);
+
+/// Explains before it ends the job, because under MPI this process may not come
+/// back from that. The exit status.
+int breakOff(PipelineSession &session, const Status &failed,
+             const std::optional<comm::MpiLaunch> &launch);
+
+} // namespace sluice::app
+
+#endif // SLUICE_RUNTIME_APP_JOBLAUNCH_H

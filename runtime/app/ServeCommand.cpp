@@ -1,0 +1,149 @@
+//===- ServeCommand.cpp - the command `serve` -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/Commands.h"
+#include "runtime/app/Interrupt.h"
+#include "runtime/app/JobLaunch.h"
+#include "runtime/base/Guarded.h"
+#include "runtime/base/StandardOutput.h"
+#include "runtime/core/CachePages.h"
+#include "runtime/serve/ApiServer.h"
+#include "runtime/serve/HeadEngine.h"
+
+#include <atomic>
+
+using namespace sluice;
+using namespace sluice::app;
+
+namespace {
+
+/// The pipeline, which takes long to be there: the server listens before, and
+/// says that it is not ready.
+class LateEngine final : public serve::Engine {
+public:
+  void ready(pipeline::HeadLoop &head) {
+    engine.emplace(head);
+    engine->ready();
+    there = true;
+  }
+
+  void fail(const Status &why) { engine->fail(why); }
+
+  void submit(ScheduledRequest request,
+              std::shared_ptr<pipeline::TokenSink> sink) override {
+    if (there)
+      return engine->submit(std::move(request), std::move(sink));
+    pipeline::TokenItem item;
+    item.kind = pipeline::TokenItem::Kind::Failed;
+    item.failure = healthy();
+    item.at = pipeline::now();
+    sink->push(std::move(item));
+  }
+  void finish(const pipeline::TokenSink &sink, FinishReason reason) override {
+    if (there)
+      engine->finish(sink, reason);
+  }
+  serve::EngineStatus status() const override {
+    return there ? engine->status() : serve::EngineStatus();
+  }
+  Status healthy() const override {
+    return there ? engine->healthy() : failure("the model is being loaded");
+  }
+
+private:
+  std::optional<serve::HeadEngine> engine;
+  std::atomic<bool> there{false}; ///< `engine` can be used
+};
+
+openai::ModelOptions describeModel(const Engine &engine,
+                                   const ServingOptions &serving) {
+  const ExecutableDescriptor &executable = engine.descriptor();
+  openai::ModelOptions model{.names = {executable.name},
+                             .tokenizer = *engine.tokenizer()};
+  model.vocabularySize = executable.vocabSize;
+  model.contextLength = engine.contextLength();
+  // Where the cache is small, one request can have all of it.
+  if (Expected<int64_t> pages =
+          pagesOf(serving, executable, model.contextLength))
+    model.contextLength = std::min(model.contextLength,
+                                   *pages * CachePages::pageTokens);
+  model.fingerprint = "sluice_" + formatIdentity(executable.plan.identity);
+  return model;
+}
+
+/// The process of rank 0: listens, loads, serves until it is told to end.
+Expected<int> serveApi(PipelineSession &session, Engine &engine,
+                       const ServeCommandOptions &options,
+                       const PipelineNeeds &needs,
+                       const std::optional<comm::MpiLaunch> &launch) {
+  LateEngine late;
+  Expected<std::unique_ptr<serve::ApiServer>> made = serve::ApiServer::create(
+      options.server, describeModel(engine, options.serving), versionText(),
+      late);
+  if (!made)
+    return made.status();
+  serve::ApiServer &server = **made;
+  for (const std::string &warning : server.warnings())
+    writeNote("warning: " + warning);
+  if (Status s = server.start(); !s.ok())
+    return s;
+  if (Status s = session.open(launch, needs); !s.ok())
+    return s;
+  late.ready(session.head());
+  writeNote("serving " + engine.descriptor().name + " at " + server.url());
+  while (!interrupted()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (Status broken = session.head().broken(); !broken.ok()) {
+      late.fail(broken);
+      return broken;
+    }
+  }
+  writeNote("ending: no new requests are taken; those that run have " +
+            std::to_string(int64_t(options.server.drainSeconds)) + " s");
+  // A second signal ends the process at once.
+  server.drain(/*hurry=*/[] { return false; });
+  server.stop();
+  Expected<pipeline::PipelineOutcome> outcome = session.shutDown();
+  return outcome ? Expected<int>(0) : outcome.status();
+}
+
+Expected<int> serveRank(PipelineSession &session, Engine &engine,
+                        const ServeCommandOptions &options,
+                        const std::optional<comm::MpiLaunch> &launch) {
+  PipelineNeeds needs;
+  needs.serving = options.serving;
+  if (!launch || launch->rank == 0)
+    return serveApi(session, engine, options, needs, launch);
+  if (Status s = session.open(launch, needs); !s.ok())
+    return s;
+  Status served = session.serve(/*drains=*/true);
+  return served.ok() ? Expected<int>(0) : served;
+}
+
+} // namespace
+
+Expected<int> app::runServe(const ProgramImage &image,
+                            const ServeCommandOptions &options) {
+  Expected<std::optional<comm::MpiLaunch>> launch = comm::detectMpiLaunch();
+  if (!launch)
+    return launch.status();
+  Expected<std::unique_ptr<Engine>> engine =
+      Engine::create(image, options.engine);
+  if (!engine)
+    return ofRank(engine.status(), *launch);
+  PipelineSession session(**engine, options.pipeline);
+  Status usable = checkUse(**engine, options.pipeline, *launch);
+  if (usable.ok() && !(*engine)->tokenizer())
+    usable = failure("serve: the model has no tokenizer");
+  if (usable.ok())
+    usable = session.settle();
+  if (!usable.ok())
+    return saidOnce(usable, *launch);
+  Expected<int> code =
+      guarded([&] { return serveRank(session, **engine, options, *launch); });
+  return code ? code : breakOff(session, code.status(), *launch);
+}

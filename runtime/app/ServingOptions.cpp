@@ -1,0 +1,66 @@
+//===- ServingOptions.cpp - how many requests share the pipeline ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/ServingOptions.h"
+
+#include "runtime/base/OptionChecks.h"
+#include "runtime/core/CachePages.h"
+#include "runtime/device/cpu/KvCache.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::app;
+
+void app::addServingOptions(CLI::App &command, ServingOptions &options) {
+  command
+      .add_option("--cache-bytes", options.cacheBytes,
+                  "Memory of each rank's cache of keys and values, for what is "
+                  "certain of all requests; suffixes like 512MiB are understood")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->capture_default_str()
+      ->group("Requests");
+  command
+      .add_option("--max-itl-ms", options.interTokenMillis,
+                  "Keep prompts in each step so short that other requests wait "
+                  "no longer for their next token; 0: prompts as fast as can be")
+      ->type_name("X")
+      ->check(within<double>(0, 1e6))
+      ->capture_default_str()
+      ->group("Requests");
+  command
+      .add_flag("!--no-prefix-cache", options.sharesPrefixes,
+                "Compute each prompt from its beginning, also where another "
+                "began alike")
+      ->group("Requests");
+}
+
+/// Bytes of a page in all layers of a program.
+static int64_t pageBytes(const ProgramDescriptor &program) {
+  int64_t bytes = 0;
+  for (const CacheShape &shape : program.caches)
+    bytes += cpu::CacheLayout({shape.kvHeads, shape.headDim}).pageFloats() *
+             int64_t(sizeof(float));
+  return bytes;
+}
+
+Expected<int64_t> app::pagesOf(const ServingOptions &options,
+                               const ExecutableDescriptor &executable,
+                               int64_t contextLength) {
+  int64_t largest = 1;
+  for (int64_t stage = 0; stage < std::ssize(executable.plan.stages); ++stage)
+    largest = std::max(largest, pageBytes(executable.stageProgram(stage)));
+  int64_t pages = options.cacheBytes / largest;
+  if (pages < 1)
+    return failure("--cache-bytes: ", options.cacheBytes,
+                   " bytes are less than one page of ", CachePages::pageTokens,
+                   " tokens takes, ", largest);
+  return std::min(pages,
+                  options.requests * CachePages::pagesFor(contextLength));
+}

@@ -1,0 +1,47 @@
+//===- Bench.h - the load generator as a whole ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   BenchOptions options;
+//   addBenchOptions(command, options);
+//   ... parse ...
+//   settleBenchOptions(command, options);
+//   Expected<std::unique_ptr<Backend>> backend =
+//       makeHttpBackend(options.http, options.prompt, options.workload.seed);
+//   Expected<BenchResult> result = runBench(options, **backend, hooks);
+//   writeOutput(result->report);
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_BENCH_BENCH_H
+#define SLUICE_RUNTIME_BENCH_BENCH_H
+
+#include "runtime/bench/BenchOptions.h"
+
+namespace sluice::bench {
+
+/// What a run tells and asks its caller, on its thread.
+struct BenchHooks {
+  std::function<bool()> shouldStop;                  ///< see RunnerOptions
+  std::function<void(const std::string &)> progress; ///< lines for people
+};
+
+struct BenchResult {
+  RunRecord run;
+  Summary summary;
+  std::string report; ///< a table, or JSON with options.json
+};
+
+/// Warms up, runs the workload, writes --save-requests. Errors: a workload that
+/// cannot be made, a warm-up of which no request succeeds, or that was stopped,
+/// a file that cannot be written. Failed requests are no error but a part of
+/// the result.
+Expected<BenchResult> runBench(const BenchOptions &options, Backend &backend,
+                               const BenchHooks &hooks);
+
+} // namespace sluice::bench
+
+#endif // SLUICE_RUNTIME_BENCH_BENCH_H

@@ -1,0 +1,272 @@
+//===- BenchOptions.cpp - what users ask the load generator for -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/bench/BenchOptions.h"
+
+#include "runtime/base/MappedFile.h"
+#include "runtime/base/OptionChecks.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+using namespace sluice;
+using namespace sluice::bench;
+
+namespace {
+
+constexpr int64_t maxRequests = 1'000'000;
+constexpr size_t maxKeyBytes = 4096;
+
+const std::map<std::string, Arrival> arrivals = {{"all", Arrival::All},
+                                                 {"fixed", Arrival::Fixed},
+                                                 {"poisson", Arrival::Poisson},
+                                                 {"gamma", Arrival::Gamma}};
+
+/// An option whose value `read` turns into something, or refuses.
+template <typename T>
+void addRead(CLI::App &command, const char *name, const char *type, T &value,
+             Expected<T> (*read)(std::string_view), const char *help) {
+  command
+      .add_option_function<std::string>(
+          name,
+          [&value, name, read](const std::string &text) {
+            Expected<T> made = read(text);
+            if (!made)
+              throw CLI::ValidationError(name, made.status().message());
+            value = made.take();
+          },
+          help)
+      ->type_name(type);
+}
+
+template <typename T>
+CLI::Option *addNumber(CLI::App &command, const char *name, T &value, T low,
+                       T high, const char *help) {
+  return command.add_option(name, value, help)
+      ->type_name("N")
+      ->check(within<T>(low, high));
+}
+
+void addArrivals(CLI::App &command, WorkloadOptions &workload) {
+  addNumber<int64_t>(command, "--requests", workload.requests, 1, maxRequests,
+                     "How many; of a trace file at most so many")
+      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--arrival",
+          [&workload](const std::string &name) {
+            workload.arrival = arrivals.at(name);
+          },
+          "all: at once, the default; fixed: one each interval; poisson: after "
+          "exponential intervals; gamma: after gamma intervals")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"all", "fixed", "poisson", "gamma"}));
+  addNumber(command, "--mean-interval-ms", workload.meanIntervalMs, 1e-3, 1e9,
+            "Mean time between two arrivals");
+  addNumber(command, "--burstiness", workload.burstiness, 1e-2, 1e6,
+            "With gamma: the intervals' shape; 1 is poisson, below 1 requests "
+            "come in bursts, above 1 more evenly");
+  command
+      .add_option("--trace-file", workload.traceFile,
+                  "Arrivals and lengths from a file: on each line "
+                  "{\"timestamp\": MS, \"input_length\": N, "
+                  "\"output_length\": N}, or MS,N,N")
+      ->type_name("FILE")
+      ->check(notEmpty());
+  addNumber<int64_t>(command, "--concurrency", workload.concurrency, 1,
+                     maxRequests,
+                     "Closed loop: N in flight; the next one starts when one "
+                     "ends");
+}
+
+void addLengths(CLI::App &command, BenchOptions &options) {
+  const char *forms = "N, uniform:LOW:HIGH, normal:MEAN:SD, "
+                      "lognormal:MEAN:SD or choice:A,B,C; default: 128";
+  addRead(command, "--prompt-tokens", "LENGTH", options.workload.promptTokens,
+          &LengthDistribution::parse, forms);
+  addRead(command, "--output-tokens", "LENGTH", options.workload.outputTokens,
+          &LengthDistribution::parse,
+          "The same; the end-of-text token ends nothing");
+  addNumber<int64_t>(command, "--shared-prefix-tokens",
+                     options.prompt.sharedPrefixTokens, 0, maxLength,
+                     "So many of each prompt's tokens, the first ones, are the "
+                     "same in all");
+  command
+      .add_option_function<std::string>(
+          "--prompt-form",
+          [&options](const std::string &form) {
+            options.prompt.form =
+                form == "text" ? PromptForm::Text : PromptForm::Tokens;
+          },
+          "tokens: random ids; text: random words, about a token each. "
+          "Default: text with --endpoint chat, else tokens")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"tokens", "text"}));
+  addNumber<int64_t>(command, "--vocab-size", options.prompt.vocabularySize, 1,
+                     (int64_t(1) << 31) - 1,
+                     "Random ids are below N; default: the model's, or 1000 "
+                     "where a server does not say");
+  command
+      .add_option("--seed", options.workload.seed,
+                  "Another seed, another workload")
+      ->type_name("N")
+      ->check(seed())
+      ->capture_default_str();
+  addNumber(command, "--temperature", options.http.api.temperature, 0.0, 100.0,
+            "0 always takes the most probable token, the default");
+}
+
+void addServer(CLI::App &command, HttpOptions &http) {
+  const char *group = "Server";
+  auto add = [&](const char *name, std::string &value, const char *type,
+                 const char *help) {
+    return command.add_option(name, value, help)
+        ->type_name(type)
+        ->check(notEmpty())
+        ->group(group);
+  };
+  CLI::Option *url =
+      add("--url", http.url, "URL",
+          "A server with the OpenAI API, as http://127.0.0.1:8081");
+  add("--model", http.api.model, "NAME", "Default: the server's first")
+      ->needs(url);
+  CLI::Option *key =
+      add("--api-key", http.apiKey, "KEY",
+          "Sent as a bearer token; others can see it in the list of processes")
+          ->needs(url);
+  // The text is read by settleBenchOptions().
+  command.add_option("--api-key-file", "The same, the first line of a file")
+      ->type_name("FILE")
+      ->check(notEmpty())
+      ->group(group)
+      ->needs(url)
+      ->excludes(key);
+  add("--ca-file", http.caFile, "FILE",
+      "Certificates to trust, instead of the system's")
+      ->needs(url);
+  command
+      .add_option_function<std::string>(
+          "--endpoint",
+          [&http](const std::string &name) {
+            http.api.endpoint =
+                name == "chat" ? Endpoint::Chat : Endpoint::Completions;
+          },
+          "completions, the default, or chat")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"completions", "chat"}))
+      ->group(group)
+      ->needs(url);
+}
+
+void addRun(CLI::App &command, BenchOptions &options) {
+  addNumber<int64_t>(command, "--max-concurrency", options.maxConcurrency, 1,
+                     maxRequests,
+                     "At most N in flight; later arrivals wait for a place");
+  addNumber<int64_t>(command, "--warmup-requests", options.warmupRequests, 0,
+                     maxRequests, "Sent before the run and not measured");
+  addNumber(command, "--timeout-s", options.timeoutSeconds, 0.0, 1e6,
+            "A request that takes longer is an error; 0: no limit")
+      ->capture_default_str();
+  addRead(command, "--goodput", "LIMITS", options.goodput, &parseGoodput,
+          "Also count the requests within these limits in ms, as "
+          "ttft:500,itl:50,e2e:3000; itl is a request's longest gap, tpot its "
+          "mean time per token");
+  command.add_flag("--json", options.json, "Write one JSON object");
+  command
+      .add_option("--save-requests", options.saveRequests,
+                  "Write a JSON line for each request; - is standard output")
+      ->type_name("FILE")
+      ->check(notEmpty());
+}
+
+Status excludes(const CLI::App &command, const char *name,
+                std::initializer_list<const char *> others) {
+  for (const char *other : others)
+    if (command.count(name) > 0 && command.count(other) > 0)
+      return failure(name, ": not with ", other);
+  return {};
+}
+
+Status checkArrivals(const CLI::App &command, const WorkloadOptions &workload) {
+  for (Status s : {excludes(command, "--concurrency",
+                            {"--arrival", "--mean-interval-ms", "--trace-file",
+                             "--max-concurrency"}),
+                   excludes(command, "--trace-file",
+                            {"--arrival", "--mean-interval-ms",
+                             "--prompt-tokens", "--output-tokens"})})
+    if (!s.ok())
+      return s;
+  bool hasInterval = command.count("--mean-interval-ms") > 0;
+  if (workload.arrival == Arrival::All && hasInterval)
+    return failure("--mean-interval-ms: only with --arrival fixed, poisson or "
+                   "gamma");
+  if (workload.arrival != Arrival::All && !hasInterval)
+    return failure("--arrival ", arrivalName(workload.arrival),
+                   ": needs --mean-interval-ms");
+  if (workload.arrival != Arrival::Gamma && command.count("--burstiness") > 0)
+    return failure("--burstiness: only with --arrival gamma");
+  return {};
+}
+
+Status checkPrompt(const CLI::App &command, BenchOptions &options) {
+  if (options.http.api.endpoint == Endpoint::Chat) {
+    if (command.count("--prompt-form") > 0 &&
+        options.prompt.form == PromptForm::Tokens)
+      return failure("--prompt-form tokens: not with --endpoint chat");
+    options.prompt.form = PromptForm::Text;
+  }
+  if (options.prompt.form == PromptForm::Text &&
+      command.count("--vocab-size") > 0)
+    return failure("--vocab-size: not with prompts of text");
+  return {};
+}
+
+Status readKeyFile(const std::string &path, std::string &key) {
+  Expected<MappedFile> file = MappedFile::open(path);
+  if (!file)
+    return file.status();
+  std::span<const uint8_t> bytes = file->bytes();
+  std::string_view text(reinterpret_cast<const char *>(bytes.data()),
+                        bytes.size());
+  text = text.substr(0, text.find_first_of("\r\n"));
+  if (text.empty() || text.size() > maxKeyBytes)
+    return failure(path, ": its first line is not a key of 1 to ", maxKeyBytes,
+                   " bytes");
+  key = text;
+  return {};
+}
+
+} // namespace
+
+void bench::addBenchOptions(CLI::App &command, BenchOptions &options) {
+  addArrivals(command, options.workload);
+  addLengths(command, options);
+  addRun(command, options);
+  addServer(command, options.http);
+}
+
+Status bench::settleBenchOptions(const CLI::App &command,
+                                 BenchOptions &options) {
+  if (Status s = checkArrivals(command, options.workload); !s.ok())
+    return s;
+  if (Status s = checkPrompt(command, options); !s.ok())
+    return s;
+  if (options.json && options.saveRequests == "-")
+    return failure("--save-requests -: not with --json, which is written "
+                   "there");
+  if (command.count("--api-key-file") > 0)
+    return readKeyFile(command.get_option("--api-key-file")->as<std::string>(),
+                       options.http.apiKey);
+  return {};
+}
+
+std::string_view bench::arrivalName(Arrival arrival) {
+  for (const auto &[name, value] : arrivals)
+    if (value == arrival)
+      return name;
+  return "";
+}

@@ -1,0 +1,448 @@
+//===- PageLedgerTest.cpp - who has how many pages of the cache -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/PageLedger.h"
+
+#include "runtime/core/CachePages.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <set>
+
+using namespace sluice;
+
+namespace {
+
+constexpr int64_t pageTokens = CachePages::pageTokens;
+using Text = std::vector<int32_t>;
+
+Text count(int64_t tokens, int32_t first = 0) {
+  Text text;
+  for (int64_t i = 0; i < tokens; ++i)
+    text.push_back(first + static_cast<int32_t>(i));
+  return text;
+}
+
+std::span<const int32_t> pageOf(const Text &text, int64_t index) {
+  return std::span(text).subspan(static_cast<size_t>(index * pageTokens),
+                                 pageTokens);
+}
+
+struct Orders {
+  std::vector<KeepPage> keeps;
+  std::vector<SharedPage> drops;
+};
+
+Orders take(PageLedger &ledger) {
+  Orders orders;
+  ledger.takeOrders(orders.keeps, orders.drops);
+  return orders;
+}
+
+//===----------------------------------------------------------------------===//
+// Case by case
+//===----------------------------------------------------------------------===//
+
+TEST(PageLedgerTest, ARequestHasThePagesOfItsTokensAndNoMore) {
+  PageLedger ledger({.pages = 4, .requests = 2, .sharesPrefixes = false});
+  EXPECT_TRUE(ledger.open(0, count(33), 0));
+  EXPECT_EQ(ledger.available(), 2);
+  EXPECT_TRUE(ledger.grow(0, 64));
+  EXPECT_EQ(ledger.available(), 2);
+  EXPECT_TRUE(ledger.grow(0, 65));
+  EXPECT_EQ(ledger.available(), 1);
+  EXPECT_FALSE(ledger.open(1, count(33), 0));
+  EXPECT_FALSE(ledger.open(1, count(1), 1)) << "one is to be left";
+  EXPECT_TRUE(ledger.open(1, count(1), 0));
+  EXPECT_FALSE(ledger.grow(0, 97));
+  EXPECT_TRUE(ledger.grow(0, 96));
+  ledger.close(1);
+  EXPECT_TRUE(ledger.grow(0, 97));
+  ledger.close(0);
+  EXPECT_EQ(ledger.available(), 4);
+}
+
+TEST(PageLedgerTest, AFullPageIsKeptAndTheNextRequestBeginsWithIt) {
+  PageLedger ledger({.pages = 8, .requests = 2});
+  Text text = count(70);
+  ASSERT_TRUE(ledger.open(0, text, 0));
+  EXPECT_EQ(ledger.prefixPages(0), 0);
+  ledger.keep(0, pageOf(text, 0), 69);
+  ledger.keep(0, pageOf(text, 1), 69);
+  EXPECT_EQ(ledger.keptPages(0), 2);
+  Orders orders = take(ledger);
+  EXPECT_TRUE(orders.drops.empty());
+  ASSERT_EQ(orders.keeps.size(), 2u);
+  EXPECT_EQ(orders.keeps[1].request, 0);
+  EXPECT_EQ(orders.keeps[1].node, 69);
+  EXPECT_EQ(orders.keeps[1].index, 1);
+  ledger.close(0);
+  EXPECT_EQ(ledger.available(), 8);
+  EXPECT_EQ(ledger.kept(), 2);
+  ASSERT_TRUE(ledger.open(1, text, 0));
+  ASSERT_EQ(ledger.prefixPages(1), 2);
+  std::vector<SharedPage> prefix(2);
+  ledger.prefixOf(1, prefix);
+  EXPECT_EQ(prefix[0], orders.keeps[0].page);
+  EXPECT_EQ(prefix[1], orders.keeps[1].page);
+  EXPECT_EQ(ledger.available(), 5);
+  EXPECT_EQ(ledger.queriedTokens(), 140);
+  EXPECT_EQ(ledger.foundTokens(), 64);
+}
+
+TEST(PageLedgerTest, TheLastTokensRowIsComputedWhateverIsKept) {
+  PageLedger ledger({.pages = 8, .requests = 2});
+  Text text = count(64);
+  ASSERT_TRUE(ledger.open(0, text, 0));
+  ledger.keep(0, pageOf(text, 0), 63);
+  ledger.keep(0, pageOf(text, 1), 63);
+  ASSERT_TRUE(ledger.open(1, text, 0));
+  EXPECT_EQ(ledger.prefixPages(1), 1);
+}
+
+TEST(PageLedgerTest, WhatIsKeptGivesWayAndTheStagesAreTold) {
+  PageLedger ledger({.pages = 3, .requests = 2});
+  Text text = count(64);
+  ASSERT_TRUE(ledger.open(0, text, 0));
+  ledger.keep(0, pageOf(text, 0), 63);
+  ledger.keep(0, pageOf(text, 1), 63);
+  SharedPage second = take(ledger).keeps[1].page;
+  ledger.close(0);
+  ASSERT_TRUE(ledger.open(1, count(64, 500), 0));
+  // The page at the text's end goes first.
+  EXPECT_EQ(take(ledger).drops, std::vector<SharedPage>{second});
+  EXPECT_EQ(ledger.kept(), 1);
+}
+
+TEST(PageLedgerTest, WhatNobodyHasHeardOfIsTakenBack) {
+  PageLedger ledger({.pages = 2, .requests = 2});
+  Text text = count(64);
+  ASSERT_TRUE(ledger.open(0, text, 0));
+  ledger.keep(0, pageOf(text, 0), 63);
+  ledger.close(0);
+  ASSERT_TRUE(ledger.open(1, count(64, 500), 0));
+  Orders orders = take(ledger);
+  EXPECT_TRUE(orders.keeps.empty());
+  EXPECT_TRUE(orders.drops.empty());
+}
+
+TEST(PageLedgerTest, WhatARequestBeginsWithDoesNotGiveWayToItself) {
+  PageLedger ledger({.pages = 3, .requests = 2});
+  Text text = count(96);
+  ASSERT_TRUE(ledger.open(0, count(64), 0));
+  ledger.keep(0, pageOf(text, 0), 63);
+  ledger.keep(0, pageOf(text, 1), 63);
+  ledger.close(0);
+  take(ledger);
+  EXPECT_FALSE(ledger.open(1, count(97), 0));
+  EXPECT_EQ(ledger.available(), 3);
+  EXPECT_TRUE(ledger.open(1, text, 0));
+  EXPECT_EQ(ledger.prefixPages(1), 2);
+  EXPECT_EQ(ledger.available(), 0);
+}
+
+TEST(PageLedgerTest, KnowsWhoBeginsWithWhatIsOnlyBeingKept) {
+  PageLedger ledger({.pages = 8, .requests = 3});
+  Text text = count(70);
+  ASSERT_TRUE(ledger.open(0, text, 0));
+  ledger.keep(0, pageOf(text, 0), 69);
+  Orders orders = take(ledger);
+  ASSERT_TRUE(ledger.open(1, text, 0));
+  ASSERT_TRUE(ledger.open(2, count(70, 500), 0));
+  EXPECT_TRUE(ledger.beginsWithAny(1, orders.keeps));
+  EXPECT_FALSE(ledger.beginsWithAny(1, {}));
+  EXPECT_FALSE(ledger.beginsWithAny(2, orders.keeps));
+}
+
+//===----------------------------------------------------------------------===//
+// Against pages that are counted one by one
+//===----------------------------------------------------------------------===//
+
+/// A stage's cache that does what the ledger orders: physical pages with counts
+/// of who holds them.
+class Cache {
+public:
+  struct Request {
+    Text text;
+    std::vector<int64_t> pages;
+  };
+  struct Kept {
+    Text text; ///< from its start to the end of this page
+    int64_t page = 0;
+  };
+
+  void drop(SharedPage name) {
+    ASSERT_TRUE(kept.contains(name)) << "dropped, and not kept";
+    kept.erase(name);
+  }
+  void keep(const KeepPage &order) {
+    ASSERT_FALSE(kept.contains(order.page)) << "kept twice";
+    const Request &request = requests.at(order.request);
+    ASSERT_LT(order.index, std::ssize(request.pages));
+    auto tokens = (order.index + 1) * pageTokens;
+    ASSERT_LE(tokens, std::ssize(request.text));
+    kept[order.page] = {Text(request.text.begin(),
+                             request.text.begin() + tokens),
+                        request.pages[static_cast<size_t>(order.index)]};
+  }
+  void open(RequestId id, const Text &text,
+            std::span<const SharedPage> prefix) {
+    Request &request = requests[id];
+    request.text = text;
+    for (SharedPage name : prefix) {
+      ASSERT_TRUE(kept.contains(name));
+      const Kept &page = kept.at(name);
+      ASSERT_TRUE(std::equal(page.text.begin(), page.text.end(),
+                             text.begin()));
+      request.pages.push_back(page.page);
+    }
+    fill(request);
+  }
+  void grow(RequestId id, const Text &text) {
+    requests.at(id).text = text;
+    fill(requests.at(id));
+  }
+  void close(RequestId id) { requests.erase(id); }
+
+  /// Pages of requests and kept ones.
+  int64_t inUse() const {
+    std::set<int64_t> pages = ofRequests();
+    for (const auto &[name, each] : kept)
+      pages.insert(each.page);
+    return std::ssize(pages);
+  }
+  std::set<int64_t> ofRequests() const {
+    std::set<int64_t> pages;
+    for (const auto &[id, request] : requests)
+      pages.insert(request.pages.begin(), request.pages.end());
+    return pages;
+  }
+  /// Pages of the longest kept beginning of `text`, by name.
+  std::vector<SharedPage> known(const Text &text, int64_t most) const {
+    std::map<int64_t, SharedPage> byLength;
+    for (const auto &[name, each] : kept)
+      if (each.text.size() <= text.size() &&
+          std::equal(each.text.begin(), each.text.end(), text.begin()))
+        byLength[std::ssize(each.text) / pageTokens] = name;
+    std::vector<SharedPage> found;
+    for (int64_t page = 1; page <= most && byLength.contains(page); ++page)
+      found.push_back(byLength[page]);
+    return found;
+  }
+
+  std::map<RequestId, Request> requests;
+  std::map<SharedPage, Kept> kept;
+
+private:
+  void fill(Request &request) {
+    while (std::ssize(request.pages) * pageTokens < std::ssize(request.text))
+      request.pages.push_back(next++);
+  }
+  int64_t next = 0;
+};
+
+class Load {
+public:
+  Load(uint64_t seed, bool ordersAtOnce)
+      : random(seed), ordersAtOnce(ordersAtOnce), pages(upTo(6, 24)),
+        ledger({pages, requests, true}) {}
+
+  void step() {
+    auto id = static_cast<RequestId>(upTo(0, requests - 1));
+    if (!texts.contains(id))
+      open(id);
+    else if (upTo(0, 9) == 0)
+      close(id);
+    else if (opening.contains(id))
+      sync();
+    else if (upTo(0, 2) == 0)
+      keep(id);
+    else
+      grow(id);
+    if (ordersAtOnce || upTo(0, 3) == 0)
+      sync();
+  }
+  void end() {
+    while (!texts.empty())
+      close(texts.begin()->first);
+    sync();
+    ASSERT_EQ(ledger.available(), pages);
+  }
+  int64_t refused = 0, hits = 0, dropped = 0;
+
+private:
+  static constexpr int64_t requests = 4;
+
+  int64_t upTo(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(
+                     random() % static_cast<uint64_t>(high - low + 1));
+  }
+  /// Texts that begin alike: pages of one of two kinds, and a tail.
+  Text randomText() {
+    Text text;
+    for (int64_t left = upTo(0, 4); left > 0; --left)
+      text.insert(text.end(), pageTokens, static_cast<int32_t>(upTo(1, 2)));
+    text.insert(text.end(), static_cast<size_t>(upTo(1, 40)), 1);
+    return text;
+  }
+  /// Kept pages that a request uses: those of its own beginning, as far as the
+  /// ledger was told of them.
+  std::set<SharedPage> pinnedBy(RequestId id) const {
+    std::vector<SharedPage> path =
+        cache.known(texts.at(id), ledger.keptPages(id));
+    return {path.begin(), path.end()};
+  }
+  std::set<SharedPage> pinned() const {
+    std::set<SharedPage> all;
+    for (const auto &[id, text] : texts)
+      all.merge(pinnedBy(id));
+    return all;
+  }
+  /// Pages that nobody needs, counted one by one.
+  int64_t available() const {
+    std::set<int64_t> used = cache.ofRequests();
+    for (SharedPage name : pinned())
+      used.insert(cache.kept.at(name).page);
+    return pages - std::ssize(used);
+  }
+
+  void open(RequestId id) {
+    Text text = randomText();
+    int64_t spare = upTo(0, 2);
+    bool fits = true;
+    if (ordersAtOnce) {
+      int64_t most = (std::ssize(text) - 1) / pageTokens;
+      std::vector<SharedPage> known = cache.known(text, most);
+      std::set<SharedPage> inUse = pinned();
+      int64_t idle = std::count_if(
+          known.begin(), known.end(),
+          [&](SharedPage name) { return !inUse.contains(name); });
+      fits = CachePages::pagesFor(std::ssize(text)) - std::ssize(known) +
+                 spare <=
+             available() - idle;
+      hits += fits && !known.empty();
+      ASSERT_EQ(ledger.open(id, text, spare), fits);
+      if (fits)
+        ASSERT_EQ(ledger.prefixPages(id), std::ssize(known));
+    } else {
+      fits = ledger.open(id, text, spare);
+    }
+    refused += !fits;
+    if (!fits)
+      return;
+    texts[id] = text;
+    opening.insert(id);
+  }
+  void grow(RequestId id) {
+    Text &text = texts.at(id);
+    int64_t tokens = std::ssize(text) + upTo(1, 20);
+    int64_t more = CachePages::pagesFor(tokens) -
+                   CachePages::pagesFor(std::ssize(text));
+    bool fits = ledger.grow(id, tokens);
+    if (ordersAtOnce)
+      ASSERT_EQ(fits, more <= available());
+    refused += !fits;
+    if (fits)
+      text.resize(static_cast<size_t>(tokens), 1);
+  }
+  void keep(RequestId id) {
+    int64_t kept = ledger.keptPages(id);
+    const Text &text = texts.at(id);
+    if ((kept + 1) * pageTokens > std::ssize(text))
+      return;
+    ledger.keep(id, pageOf(text, kept), std::ssize(text) - 1);
+    ASSERT_EQ(ledger.keptPages(id), kept + 1);
+  }
+  void close(RequestId id) {
+    sync(); // the frame with the close takes the orders along
+    ledger.close(id);
+    texts.erase(id);
+    cache.close(id);
+    if (ordersAtOnce)
+      sync();
+  }
+
+  /// A frame: drops, opens, rows, keeps. What it brings together fits the
+  /// cache.
+  void sync() {
+    Orders orders;
+    ledger.takeOrders(orders.keeps, orders.drops);
+    dropped += std::ssize(orders.drops);
+    for (SharedPage page : orders.drops)
+      cache.drop(page);
+    // One that begins with what is kept only now opens by the next frame.
+    std::set<RequestId> later;
+    for (RequestId id : opening)
+      if (ledger.beginsWithAny(id, orders.keeps))
+        later.insert(id);
+      else
+        openAtStage(id);
+    for (const auto &[id, text] : texts)
+      if (!opening.contains(id))
+        cache.grow(id, text);
+    for (const KeepPage &order : orders.keeps)
+      cache.keep(order);
+    for (RequestId id : later)
+      openAtStage(id);
+    opening.clear();
+    check();
+  }
+  void openAtStage(RequestId id) {
+    std::vector<SharedPage> prefix(
+        static_cast<size_t>(ledger.prefixPages(id)));
+    ledger.prefixOf(id, prefix);
+    cache.open(id, texts.at(id), prefix);
+  }
+  void check() {
+    ASSERT_EQ(ledger.kept(), std::ssize(cache.kept));
+    ASSERT_LE(cache.inUse(), pages) << "a stage has run out";
+    ASSERT_EQ(ledger.available(), available());
+    for (const auto &[id, request] : cache.requests)
+      ASSERT_EQ(std::ssize(request.pages),
+                CachePages::pagesFor(std::ssize(request.text)));
+  }
+
+  std::mt19937_64 random;
+  bool ordersAtOnce;
+  int64_t pages;
+  PageLedger ledger;
+  Cache cache;
+  std::map<RequestId, Text> texts; ///< as far as the ledger knows
+  std::set<RequestId> opening;     ///< not at the stage yet
+};
+
+void runLoads(bool ordersAtOnce) {
+  int64_t refused = 0, hits = 0, dropped = 0;
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(seed);
+    Load load(seed, ordersAtOnce);
+    for (int i = 0; i < 300 && !testing::Test::HasFatalFailure(); ++i)
+      load.step();
+    load.end();
+    ASSERT_FALSE(testing::Test::HasFatalFailure());
+    refused += load.refused;
+    hits += load.hits;
+    dropped += load.dropped;
+  }
+  EXPECT_GT(refused, 500);
+  EXPECT_GT(dropped, 500);
+  if (ordersAtOnce)
+    EXPECT_GT(hits, 500);
+}
+
+TEST(PageLedgerTest, CountsAsACacheWithPagesOneByOne) {
+  runLoads(/*ordersAtOnce=*/true);
+}
+
+// Frames leave now and then, and bring what has been decided since the last.
+TEST(PageLedgerTest, OrdersFitTogetherHoweverSeldomFramesLeave) {
+  runLoads(/*ordersAtOnce=*/false);
+}
+
+} // namespace

@@ -1,0 +1,124 @@
+//===- Connection.h - one client's connection -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads requests, has them handled one after another, and sends the answers. As
+// a state machine:
+//
+//   Handshake --> Request --> Answering --> (Request again, or Ending)
+//                    |
+//                    +--> Ending --> Lingering --> Closed
+//
+// It waits until the socket is ready and then reads and writes without waiting,
+// through a buffer that all connections share. While an answer is being made a
+// read is always outstanding, by which a client's leaving is noticed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_HTTP_CONNECTION_H
+#define SLUICE_RUNTIME_HTTP_CONNECTION_H
+
+#include "runtime/http/ExchangeState.h"
+#include "runtime/http/Loop.h"
+
+#include <array>
+
+namespace sluice::http::server {
+
+/// Lives as long as it waits for something or is in Loop::connections. All on
+/// the server's thread.
+class Connection : public std::enable_shared_from_this<Connection> {
+public:
+  /// `refuses`: there are too many connections, this one is told so.
+  Connection(Loop &loop, Socket socket, bool refuses);
+
+  void start();
+  /// Ends it if it is between two requests. Others end after their answer,
+  /// because the loop is draining.
+  void drain();
+  /// Closes it in whatever state it is; the client has gone.
+  void close();
+
+private:
+  enum class State {
+    Handshake,
+    Request,
+    Answering,
+    Ending,    ///< the last bytes are being sent
+    Lingering, ///< reads, so that the client can read them; see endOutput()
+    Closed,
+  };
+  using Wait = Socket::wait_type;
+
+  Status prepare();
+  void waitFor(Wait kind);
+  void postEvent();
+  void onEvent();
+  void onWake();
+  void guardedly(void (Connection::*step)());
+  void advance();
+  bool handshake();
+
+  const RequestLimits &limits() const { return loop.limits; }
+
+  // Input.
+  bool wantsInput() const;
+  void readInput();
+  void takeInput(std::string_view fresh);
+  void parseInput(std::string_view fresh);
+  void stageChanged(RequestParser::Stage stage);
+  void inputEnded(IoState how);
+  void startRequest(std::chrono::milliseconds patience);
+  bool countBody();
+  void dropBody();
+  void dispatch();
+  void refuse(int status, std::string_view message);
+
+  // Output.
+  void writeOutput();
+  bool sendOutput();
+  void endAnswer();
+  void endOutput();
+  void reset();
+
+  // Time.
+  void setDeadline(std::chrono::milliseconds after);
+  void armTimer();
+  void onTimer();
+  void onDeadline();
+  bool peerLeft();
+
+  Loop &loop;
+  Socket socket;
+  Timer timer;
+  std::unique_ptr<Stream> stream;
+  const bool refuses;
+  std::string peerAddress;
+  uint16_t peerPort = 0;
+  State state = State::Handshake;
+
+  std::array<bool, 2> waiting{};       ///< by Wait: read, write
+  std::optional<RequestParser> parser; ///< in state Request
+  std::string input;                   ///< received, not parsed
+  size_t bodyCounted = 0;              ///< of the body that is being received
+  bool inputOver = false;              ///< the client sends no more
+
+  std::string output;                      ///< to send
+  size_t outputSent = 0;                   ///< of `output`
+  std::shared_ptr<ExchangeState> exchange; ///< in state Answering
+  bool answerTaken = false; ///< all of the answer is in `output`, or sent
+  bool closesAfter = false; ///< the answer says so
+
+  static constexpr Clock::time_point never = Clock::time_point::max();
+  Clock::time_point deadline = never; ///< of the state
+  /// When to look whether the client is there, while nothing is read.
+  Clock::time_point lookAt = never;
+  Clock::time_point timerAt = never; ///< when the timer goes off
+};
+
+} // namespace sluice::http::server
+
+#endif // SLUICE_RUNTIME_HTTP_CONNECTION_H

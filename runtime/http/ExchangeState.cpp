@@ -1,0 +1,202 @@
+//===- ExchangeState.cpp - an answer on its way to the server's thread ----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/http/ExchangeState.h"
+
+#include <cassert>
+#include <charconv>
+
+using namespace sluice::http;
+using namespace sluice::http::server;
+
+ExchangeState::ExchangeState(Request request, std::shared_ptr<Shared> shared,
+                             std::function<void()> wake)
+    : asked(std::move(request)), shared(std::move(shared)),
+      wake(std::move(wake)) {}
+
+ExchangeState::~ExchangeState() { takeBody(); }
+
+std::string ExchangeState::takeBody() {
+  std::string body = std::move(asked.body);
+  asked.body.clear();
+  shared->bodyBytes.fetch_sub(static_cast<int64_t>(body.size()), relaxed);
+  return body;
+}
+
+/// Whether the answer's body is sent.
+bool ExchangeState::hasBody() const {
+  return asked.method != "HEAD" && !isBodiless(status);
+}
+
+/// Unlocks.
+void ExchangeState::wakeOnce(std::unique_lock<std::mutex> &lock) {
+  bool isFirst = !isAwake;
+  isAwake = true;
+  lock.unlock();
+  if (isFirst)
+    wake();
+}
+
+/// Unlocks. What waits to be sent does not matter any more, so nor does it
+/// whether somebody has been told of it.
+void ExchangeState::breakOff(std::unique_lock<std::mutex> &lock) {
+  phase = Phase::Broken;
+  lock.unlock();
+  wake();
+}
+
+void ExchangeState::reply(int newStatus, const Fields &newFields,
+                          std::string body) {
+  assert(newStatus >= 200 && newStatus <= 599 && "no status of an answer");
+  std::function<void()> dropped; // destroyed without the lock
+  std::unique_lock lock(mutex);
+  if (phase != Phase::Unanswered)
+    return;
+  phase = Phase::Complete;
+  status = newStatus;
+  fields = newFields;
+  length = body.size();
+  if (hasBody())
+    pending = std::move(body);
+  dropped = std::move(goneFn);
+  goneFn = nullptr;
+  wakeOnce(lock);
+}
+
+void ExchangeState::fail(int newStatus, std::string_view message,
+                         Fields newFields) {
+  ErrorContent content = shared->errorBody(newStatus, message);
+  newFields.emplace_back("Content-Type", std::move(content.contentType));
+  reply(newStatus, newFields, std::move(content.body));
+}
+
+bool ExchangeState::startStream(int newStatus, const Fields &newFields) {
+  assert(newStatus >= 200 && newStatus <= 599 && "no status of an answer");
+  std::unique_lock lock(mutex);
+  if (phase != Phase::Unanswered)
+    return false;
+  phase = Phase::Streaming;
+  isStream = true;
+  status = newStatus;
+  fields = newFields;
+  wakeOnce(lock);
+  return true;
+}
+
+bool ExchangeState::write(std::string_view data) {
+  std::unique_lock lock(mutex);
+  if (phase != Phase::Streaming)
+    return false;
+  if (data.empty() || !hasBody())
+    return true;
+  size_t waiting = pending.size() + unsent.load(relaxed);
+  bool isTooMuch = waiting > shared->unsentBytes ||
+                   data.size() > shared->unsentBytes - waiting;
+  if (isTooMuch) {
+    isGone = true;
+    breakOff(lock);
+    return false;
+  }
+  pending += data;
+  wakeOnce(lock);
+  return true;
+}
+
+void ExchangeState::endStream() {
+  std::function<void()> dropped; // destroyed without the lock
+  std::unique_lock lock(mutex);
+  if (phase != Phase::Streaming)
+    return;
+  phase = Phase::Complete;
+  dropped = std::move(goneFn);
+  goneFn = nullptr;
+  wakeOnce(lock);
+}
+
+bool ExchangeState::onGone(std::function<void()> fn) {
+  std::unique_lock lock(mutex);
+  if (phase != Phase::Unanswered && phase != Phase::Streaming)
+    return false;
+  goneFn.swap(fn);
+  lock.unlock(); // the earlier one is destroyed without it
+  return true;
+}
+
+bool ExchangeState::gone() const {
+  std::lock_guard lock(mutex);
+  return isGone;
+}
+
+void ExchangeState::abandon() {
+  std::function<void()> dropped; // destroyed without the lock
+  std::unique_lock lock(mutex);
+  if (phase == Phase::Unanswered) {
+    lock.unlock();
+    return fail(500, "the request was dropped without an answer", {});
+  }
+  if (phase != Phase::Streaming)
+    return;
+  dropped = std::move(goneFn);
+  goneFn = nullptr;
+  breakOff(lock);
+}
+
+void ExchangeState::appendNewHead(std::string &out, bool mustClose) {
+  if (isBodiless(status))
+    end = BodyEnd::NoBody;
+  else if (!isStream)
+    end = BodyEnd::Length;
+  else
+    end = asked.isHttp10 ? BodyEnd::Closing : BodyEnd::Chunks;
+  closes = mustClose || !asked.keepAlive || end == BodyEnd::Closing;
+  appendHead(out, {status, fields, end, length, closes, asked.isHttp10},
+             std::time(nullptr));
+  headDone = true;
+  fields = {};
+}
+
+bool ExchangeState::broken() const {
+  std::lock_guard lock(mutex);
+  return phase == Phase::Broken;
+}
+
+ExchangeState::Taken ExchangeState::take(std::string &out, bool mustClose) {
+  std::lock_guard lock(mutex);
+  isAwake = false;
+  if (phase != Phase::Streaming && phase != Phase::Complete)
+    return {};
+  if (!headDone)
+    appendNewHead(out, mustClose);
+  bool isChunked = end == BodyEnd::Chunks && hasBody();
+  if (isChunked && !pending.empty()) {
+    char size[2 * sizeof(size_t)];
+    auto [last, error] =
+        std::to_chars(size, size + sizeof size, pending.size(), 16);
+    out.append(size, last).append("\r\n").append(pending).append("\r\n");
+  } else {
+    out += pending;
+  }
+  bool isComplete = phase == Phase::Complete;
+  if (isChunked && isComplete)
+    out += "0\r\n\r\n";
+  pending.clear();
+  if (isComplete || pending.capacity() > keptCapacity)
+    pending.shrink_to_fit();
+  setUnsent(out.size());
+  return {.complete = isComplete, .closes = isComplete && closes};
+}
+
+std::function<void()> ExchangeState::leave() {
+  std::lock_guard lock(mutex);
+  if (phase != Phase::Complete)
+    isGone = true;
+  phase = Phase::Gone;
+  pending = {};
+  std::function<void()> fn = std::move(goneFn);
+  goneFn = nullptr;
+  return fn;
+}

@@ -1,0 +1,65 @@
+//===- Loop.h - what a server's connections have in common ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_HTTP_LOOP_H
+#define SLUICE_RUNTIME_HTTP_LOOP_H
+
+#include "runtime/http/ExchangeState.h"
+#include "runtime/http/RequestParser.h"
+#include "runtime/http/Server.h"
+#include "runtime/http/TlsStream.h"
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <chrono>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+namespace sluice::http::server {
+
+namespace asio = boost::asio;
+using Clock = std::chrono::steady_clock;
+// With their executor's type known, sockets and timers need no allocation for
+// it, and compile sooner.
+using LoopExecutor = asio::io_context::executor_type;
+using Socket = asio::basic_stream_socket<asio::ip::tcp, LoopExecutor>;
+using Timer =
+    asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, LoopExecutor>;
+
+class Connection;
+
+/// What all connections of a server have in common. Belongs to the server's
+/// thread, but for the atomics.
+struct Loop {
+  explicit Loop(ServerOptions given);
+
+  const ServerOptions options;
+  const RequestLimits limits;
+  Handler handler;
+  std::optional<TlsContext> tls;
+  const std::shared_ptr<Shared> shared;
+  /// Outlives the server while there are exchanges, which post to it.
+  const std::shared_ptr<asio::io_context> io;
+
+  /// All that are not closed.
+  std::unordered_set<std::shared_ptr<Connection>> connections;
+  bool draining = false;
+  std::vector<char> scratch; ///< to read into
+
+  // Sums, by which nothing is published: relaxed order is enough.
+  Traffic traffic;
+  std::atomic<int64_t> connectionCount = 0; ///< of `connections`
+  std::atomic<uint64_t> accepted = 0, refused = 0;
+  std::atomic<int64_t> openExchanges = 0;
+};
+
+} // namespace sluice::http::server
+
+#endif // SLUICE_RUNTIME_HTTP_LOOP_H

@@ -1,0 +1,218 @@
+//===- Server.cpp - an asynchronous HTTP/1.1 server -----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/http/Server.h"
+
+#include "runtime/base/Guarded.h"
+#include "runtime/http/Connection.h"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include <thread>
+
+using namespace sluice;
+using namespace sluice::http;
+using namespace sluice::http::server;
+
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+using Acceptor = asio::basic_socket_acceptor<tcp, LoopExecutor>;
+
+/// Connections beyond the limit that are told so at one time; more are closed
+/// without a word.
+constexpr int64_t refusedAtOnce = 64;
+/// When there is no file descriptor for a connection: after this again.
+constexpr std::chrono::milliseconds acceptRetry{100};
+
+} // namespace
+
+struct Server::Impl {
+  explicit Impl(ServerOptions options)
+      : loop(std::move(options)), work(loop.io->get_executor()),
+        acceptor(*loop.io), retryTimer(*loop.io) {}
+
+  Status listen();
+  void accept();
+  void accepted(Socket socket);
+  void drain();
+  void closeAll();
+  void run();
+
+  Loop loop;
+  asio::executor_work_guard<LoopExecutor> work;
+  Acceptor acceptor;
+  Timer retryTimer;
+  uint16_t port = 0;
+  std::thread thread;
+  bool started = false;
+};
+
+Status Server::Impl::listen() {
+  const ServerOptions &options = loop.options;
+  error_code ec;
+  auto address = asio::ip::make_address(options.address, ec);
+  if (ec)
+    return failure("cannot listen on '", options.address,
+                   "': it is no numeric IPv4 or IPv6 address");
+  tcp::endpoint endpoint(address, options.port);
+  ec = acceptor.open(endpoint.protocol(), ec);
+  if (!ec) // a server that starts again need not wait for old connections
+    ec = acceptor.set_option(asio::socket_base::reuse_address(true), ec);
+  if (!ec)
+    ec = acceptor.bind(endpoint, ec);
+  if (!ec)
+    ec = acceptor.listen(asio::socket_base::max_listen_connections, ec);
+  if (!ec)
+    port = acceptor.local_endpoint(ec).port();
+  if (ec)
+    return failure("cannot listen on ", options.address, " port ", options.port,
+                   ": ", ec.message());
+  return {};
+}
+
+void Server::Impl::accept() {
+  acceptor.async_accept([this](const error_code &ec, Socket socket) {
+    if (!acceptor.is_open())
+      return;
+    bool isShort = ec == asio::error::no_descriptors ||
+                   ec == asio::error::no_buffer_space ||
+                   ec == asio::error::no_memory ||
+                   ec == boost::system::errc::too_many_files_open_in_system;
+    if (isShort) {
+      retryTimer.expires_after(acceptRetry);
+      retryTimer.async_wait([this](const error_code &) {
+        if (acceptor.is_open())
+          accept();
+      });
+      return;
+    }
+    // The next one first: making this connection may lack memory.
+    accept();
+    if (!ec)
+      accepted(std::move(socket));
+  });
+}
+
+void Server::Impl::accepted(Socket socket) {
+  loop.accepted.fetch_add(1, relaxed);
+  auto count = static_cast<int64_t>(loop.connections.size());
+  bool isTooMany = count >= loop.options.connections;
+  if (isTooMany)
+    loop.refused.fetch_add(1, relaxed);
+  if (count >= loop.options.connections + refusedAtOnce)
+    return;
+  auto connection =
+      std::make_shared<Connection>(loop, std::move(socket), isTooMany);
+  loop.connections.insert(connection);
+  loop.connectionCount.fetch_add(1, relaxed);
+  connection->start();
+}
+
+void Server::Impl::drain() {
+  error_code ignored;
+  ignored = acceptor.close(ignored);
+  loop.draining = true;
+  auto all = loop.connections; // which shrink meanwhile
+  for (const std::shared_ptr<Connection> &connection : all)
+    connection->drain();
+}
+
+void Server::Impl::closeAll() {
+  drain();
+  while (!loop.connections.empty()) {
+    std::shared_ptr<Connection> connection = *loop.connections.begin();
+    connection->close();
+  }
+}
+
+/// The server's thread. What throws are lacks of memory; connections deal with
+/// theirs, so that what gets here has left nothing half-done.
+void Server::Impl::run() {
+  while (!loop.io->stopped())
+    (void)guarded([this] {
+      loop.io->run();
+      return Status();
+    });
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+
+Server::~Server() {
+  (void)guarded([this] {
+    stop();
+    return Status();
+  });
+}
+
+Expected<std::unique_ptr<Server>> Server::create(ServerOptions options,
+                                                 Handler handler) {
+  using Made = Expected<std::unique_ptr<Server>>;
+  return guarded([&]() -> Made {
+    if (Status status = options.check(); !status.ok())
+      return status;
+    if (!handler)
+      return failure("the server has no handler");
+    auto impl = std::make_unique<Impl>(std::move(options));
+    Loop &loop = impl->loop;
+    loop.handler = std::move(handler);
+    if (!loop.options.certificateFile.empty()) {
+      auto tls = TlsContext::create(loop.options.certificateFile,
+                                    loop.options.keyFile);
+      if (!tls)
+        return tls.status();
+      loop.tls.emplace(tls.take());
+    }
+    if (Status status = impl->listen(); !status.ok())
+      return status;
+    return std::unique_ptr<Server>(new Server(std::move(impl)));
+  });
+}
+
+Status Server::start() {
+  if (impl->started)
+    return failure("the server has been started or stopped before");
+  impl->started = true;
+  return guarded([this] {
+    impl->accept();
+    impl->thread = std::thread([this] { impl->run(); });
+    return Status();
+  });
+}
+
+uint16_t Server::port() const { return impl->port; }
+
+void Server::drain() {
+  asio::post(*impl->loop.io, [impl = impl.get()] { impl->drain(); });
+}
+
+int64_t Server::open() const { return impl->loop.openExchanges.load(relaxed); }
+
+void Server::stop() {
+  impl->started = true;
+  if (!impl->thread.joinable()) {
+    error_code ignored;
+    ignored = impl->acceptor.close(ignored);
+    return;
+  }
+  asio::post(*impl->loop.io, [impl = impl.get()] {
+    impl->closeAll();
+    impl->loop.io->stop();
+  });
+  impl->thread.join();
+}
+
+ServerCounters Server::counters() const {
+  const Loop &loop = impl->loop;
+  return {loop.connectionCount.load(relaxed), loop.accepted.load(relaxed),
+          loop.refused.load(relaxed), loop.traffic.in.load(relaxed),
+          loop.traffic.out.load(relaxed)};
+}

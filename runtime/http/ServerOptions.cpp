@@ -1,0 +1,54 @@
+//===- ServerOptions.cpp - an HTTP server's limits ------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/http/ServerOptions.h"
+
+using namespace sluice;
+using namespace sluice::http;
+
+namespace {
+
+constexpr int64_t mib = int64_t{1} << 20;
+constexpr int64_t gib = int64_t{1} << 30;
+constexpr int64_t day = int64_t{24} * 60 * 60 * 1000;
+
+struct Range {
+  const char *name;
+  int64_t value, low, high;
+};
+
+} // namespace
+
+ErrorContent http::plainErrorBody(int, std::string_view message) {
+  return {"text/plain", std::string(message) + '\n'};
+}
+
+Status ServerOptions::check() const {
+  const Range ranges[] = {
+      {"connections", connections, 1, mib},
+      {"headerBytes", headerBytes, 256, mib},
+      {"headerCount", headerCount, 1, 10'000},
+      {"bodyBytes", bodyBytes, 0, gib},
+      {"allBodyBytes", allBodyBytes, bodyBytes, int64_t{1024} * gib},
+      {"unsentBytes", unsentBytes, 1, gib},
+      {"headerTimeout", headerTimeout.count(), 1, day},
+      {"bodyTimeout", bodyTimeout.count(), 1, day},
+      {"idleTimeout", idleTimeout.count(), 1, day},
+      {"stallTimeout", stallTimeout.count(), 1, day},
+  };
+  for (const Range &range : ranges)
+    if (range.value < range.low || range.value > range.high)
+      return failure("server option ", range.name, ": ", range.value,
+                     " is not in the range ", range.low, " to ", range.high);
+  if (certificateFile.empty() != keyFile.empty())
+    return failure("server options: a ", keyFile.empty()
+                                             ? "certificate without its key"
+                                             : "key without its certificate");
+  if (!errorBody)
+    return failure("server option errorBody: is empty");
+  return {};
+}

@@ -1,0 +1,94 @@
+//===- ServerOptions.h - an HTTP server's limits --------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where a server listens, and how much of what it takes. Everything that a
+// client could make grow has a limit here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_HTTP_SERVEROPTIONS_H
+#define SLUICE_RUNTIME_HTTP_SERVEROPTIONS_H
+
+#include "runtime/base/Status.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace sluice::http {
+
+/// The body of an answer that reports an error.
+struct ErrorContent {
+  std::string contentType;
+  std::string body;
+};
+
+/// Puts errors into the format of the server's API: those that the server
+/// itself finds (before a handler sees the request, or because none has
+/// answered), and those of Exchange::fail(). `message` is one line in ASCII
+/// that says what is wrong. Called on any thread, on several at once.
+using ErrorBody =
+    std::function<ErrorContent(int status, std::string_view message)>;
+
+/// "message\n" as text/plain.
+ErrorContent plainErrorBody(int status, std::string_view message);
+
+struct ServerOptions {
+  /// A numeric IPv4 or IPv6 address: "127.0.0.1", "0.0.0.0", "::". No names.
+  std::string address = "127.0.0.1";
+  /// 0: any free one; Server::port() tells which.
+  uint16_t port = 0;
+
+  /// PEM files: the certificate with the chain behind it, and its key, without
+  /// a passphrase. Both, and the port speaks TLS 1.2 and 1.3 only; or none.
+  std::string certificateFile;
+  std::string keyFile;
+
+  /// Open connections. Further ones are answered with 503 and closed. Each
+  /// takes a file descriptor: where the process has no more of them,
+  /// connections wait in the kernel's queue.
+  int64_t connections = 1024;
+  /// Of a request line and its fields together; of one chunk's header; of the
+  /// trailers. Also how much a client may send ahead while its request is being
+  /// answered before the server reads on.
+  int64_t headerBytes = int64_t{16} << 10;
+  /// Fields of one request, and fields of its trailers.
+  int64_t headerCount = 100;
+  /// Of one request's body, without its chunks' framing.
+  int64_t bodyBytes = int64_t{32} << 20;
+  /// Of all bodies that are being received, or that are held by an Exchange
+  /// from which they have not been taken. What goes beyond is answered with
+  /// 503.
+  int64_t allBodyBytes = int64_t{256} << 20;
+  /// Of one stream: what write() may leave unsent, besides what the kernel
+  /// holds. A client that lets more pile up is too slow: it is cut off. So one
+  /// write() of more than that ends a stream as well.
+  int64_t unsentBytes = int64_t{1} << 20;
+
+  /// For the TLS handshake; then, from its first byte, for a request's header;
+  /// also for a new connection to send that first byte.
+  std::chrono::milliseconds headerTimeout{10'000};
+  /// From the end of the header to the end of the body.
+  std::chrono::milliseconds bodyTimeout{60'000};
+  /// From the end of an answer to the first byte of the next request.
+  std::chrono::milliseconds idleTimeout{75'000};
+  /// A client that takes nothing for this long while something waits for it is
+  /// cut off; so is one whose machine is gone.
+  std::chrono::milliseconds stallTimeout{30'000};
+
+  ErrorBody errorBody = plainErrorBody;
+
+  /// Errors: a limit out of its range, a certificate without a key or a key
+  /// without a certificate. Names the option.
+  Status check() const;
+};
+
+} // namespace sluice::http
+
+#endif // SLUICE_RUNTIME_HTTP_SERVEROPTIONS_H

@@ -1,0 +1,68 @@
+//===- TlsStream.h - a stream under TLS -----------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_HTTP_TLSSTREAM_H
+#define SLUICE_RUNTIME_HTTP_TLSSTREAM_H
+
+#include "runtime/base/Status.h"
+#include "runtime/http/Stream.h"
+
+#include <memory>
+#include <openssl/ssl.h>
+#include <string>
+
+namespace sluice::http::server {
+
+template <auto Free> struct FreeWith {
+  template <typename T> void operator()(T *object) const { Free(object); }
+};
+
+/// A certificate and its key, for any number of streams.
+class TlsContext {
+public:
+  /// Reads PEM files. Errors: a file cannot be read or is not what it should
+  /// be, the key has a passphrase or is another certificate's.
+  static Expected<TlsContext> create(const std::string &certificateFile,
+                                     const std::string &keyFile);
+
+  SSL_CTX *get() const { return context.get(); }
+
+private:
+  TlsContext() = default;
+
+  std::unique_ptr<SSL_CTX, FreeWith<SSL_CTX_free>> context;
+};
+
+class TlsStream final : public Stream {
+public:
+  /// Null: no memory. `context` need not outlive it.
+  static std::unique_ptr<TlsStream> create(const TlsContext &context,
+                                           int socket, Traffic &traffic);
+
+  IoState handshake() override;
+  IoResult read(char *data, size_t size) override;
+  IoResult write(const char *data, size_t size) override;
+  void end() override;
+
+private:
+  TlsStream(int socket, Traffic &traffic) : socket(socket), traffic(traffic) {}
+
+  static BIO_METHOD *socketMethod();
+  static int receive(BIO *bio, char *data, int size);
+  static int send(BIO *bio, const char *data, int size);
+  static long control(BIO *bio, int command, long number, void *pointer);
+  IoState stateAfter(int result);
+
+  const int socket;
+  Traffic &traffic;
+  bool broken = false;
+  std::unique_ptr<SSL, FreeWith<SSL_free>> ssl;
+};
+
+} // namespace sluice::http::server
+
+#endif // SLUICE_RUNTIME_HTTP_TLSSTREAM_H

@@ -1,0 +1,232 @@
+//===- LimitsTest.cpp - tests of what a server refuses, over sockets ------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/http/test/TestClient.h"
+#include "runtime/http/test/TestServer.h"
+
+#include <gtest/gtest.h>
+#include <thread>
+
+using namespace sluice::http;
+using namespace sluice::http::test;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+/// Sends `bytes` and expects that status, and the end of the connection.
+static void expectRefusal(TestServer &server, std::string_view bytes,
+                          int status) {
+  TestClient client(server.port());
+  client.send(bytes);
+  Answer answer = client.read();
+  EXPECT_EQ(answer.status, status) << bytes.substr(0, 200);
+  EXPECT_TRUE(answer.complete);
+  EXPECT_EQ(answer.field("Connection"), "close");
+  EXPECT_EQ(answer.field("Content-Type"), "text/plain");
+  EXPECT_TRUE(answer.body.ends_with("\n"));
+  EXPECT_TRUE(client.closedByServer());
+}
+
+TEST(Limits, EachRefusalHasItsStatus) {
+  ServerOptions options = testOptions();
+  options.bodyBytes = 1000;
+  TestServer server(options);
+  std::string start = "POST /echo HTTP/1.1\r\nHost: a\r\n";
+  expectRefusal(server, "GET\r\n\r\n", 400);
+  expectRefusal(server, "GET nowhere HTTP/1.1\r\nHost: a\r\n\r\n", 400);
+  expectRefusal(server, "GET / HTTP/1.1\r\n\r\n", 400);
+  expectRefusal(server, "\x16\x03\x01\x02\x03", 400);
+  expectRefusal(server,
+                start + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n"
+                        "\r\n0\r\n\r\n",
+                400);
+  expectRefusal(server,
+                start + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+                400);
+  expectRefusal(server, start + "X: a\r\n b\r\n\r\n", 400);
+  expectRefusal(server, start + "Content-Length: 1001\r\n\r\n", 413);
+  expectRefusal(server,
+                start + "Content-Length: 1001\r\nExpect: 100-continue\r\n\r\n",
+                413);
+  expectRefusal(server, start + "Transfer-Encoding: chunked\r\n\r\n3e9\r\n",
+                413);
+  expectRefusal(server, start + "Expect: 200-ok\r\n\r\n", 417);
+  expectRefusal(server, start + "X: " + std::string(20000, 'x'), 431);
+  expectRefusal(server, std::string(20000, 'x'), 431);
+  expectRefusal(server, start + "Transfer-Encoding: gzip\r\n\r\n", 501);
+  expectRefusal(server, "GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505);
+}
+
+TEST(Limits, HeaderFloodsAreRefused) {
+  TestServer server;
+  TestClient client(server.port());
+  client.send("GET / HTTP/1.1\r\nHost: a\r\n");
+  std::thread sender([&] { // until the answer has come
+    for (int i = 0; i < 1'000'000 && client.send("X: y\r\n"); ++i) {
+    }
+  });
+  EXPECT_EQ(client.read().status, 431);
+  client.shutdownWrite();
+  sender.join();
+}
+
+TEST(Limits, AnswersToLargeBodiesArriveWhileTheClientSends) {
+  ServerOptions options = testOptions();
+  options.bodyBytes = 1000;
+  TestServer server(options);
+  TestClient client(server.port());
+  std::string body(10'000'000, 'x');
+  std::thread sender([&] { client.send(post("/echo", body)); });
+  Answer answer = client.read();
+  EXPECT_EQ(answer.status, 413);
+  EXPECT_EQ(answer.body, "body of more than 1000 bytes\n");
+  sender.join();
+}
+
+TEST(Limits, SlowHeadersAreTimedOut) {
+  ServerOptions options = testOptions();
+  options.headerTimeout = milliseconds(200);
+  TestServer server(options);
+  TestClient client(server.port());
+  auto begin = steady_clock::now();
+  std::thread sender([&] { // each byte in time, all of them not
+    for (char c : get("/echo", "X: 0123456789\r\n")) {
+      client.send({&c, 1});
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+  });
+  Answer answer = client.read();
+  EXPECT_EQ(answer.status, 408);
+  EXPECT_EQ(answer.body, "the header has not come in time\n");
+  EXPECT_GE(steady_clock::now() - begin, milliseconds(200));
+  sender.join();
+}
+
+TEST(Limits, SlowBodiesAreTimedOut) {
+  ServerOptions options = testOptions();
+  options.bodyTimeout = milliseconds(200);
+  TestServer server(options);
+  TestClient client(server.port());
+  client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n");
+  std::thread sender([&] {
+    for (int i = 0; i < 20; ++i) {
+      client.send("x");
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+  });
+  Answer answer = client.read();
+  EXPECT_EQ(answer.status, 408);
+  EXPECT_EQ(answer.body, "the body has not come in time\n");
+  sender.join();
+}
+
+TEST(Limits, SilentConnectionsAreClosed) {
+  ServerOptions options = testOptions();
+  options.headerTimeout = milliseconds(100);
+  options.idleTimeout = milliseconds(150);
+  TestServer server(options);
+  TestClient silent(server.port()), empty(server.port()), idle(server.port());
+  empty.send("\r\n\r\n"); // is nothing
+  EXPECT_TRUE(silent.closedByServer());
+  EXPECT_TRUE(empty.closedByServer());
+
+  TestClient second(server.port());
+  auto begin = steady_clock::now();
+  second.send(get("/echo"));
+  EXPECT_EQ(second.read().status, 200);
+  EXPECT_TRUE(second.closedByServer());
+  EXPECT_GE(steady_clock::now() - begin, milliseconds(150));
+}
+
+TEST(Limits, AnswersMayTakeTheirTime) {
+  ServerOptions options = testOptions();
+  options.headerTimeout = options.bodyTimeout = options.idleTimeout =
+      options.stallTimeout = milliseconds(50);
+  TestServer server(options);
+  TestClient client(server.port());
+  client.send(post("/x", "body"));
+  auto exchange = server.next();
+  std::this_thread::sleep_for(milliseconds(300));
+  exchange->startStream(200, {});
+  std::this_thread::sleep_for(milliseconds(300));
+  EXPECT_TRUE(exchange->write("late"));
+  exchange->endStream();
+  EXPECT_EQ(client.read().body, "late");
+}
+
+TEST(Limits, TooManyConnectionsAreToldSo) {
+  ServerOptions options = testOptions();
+  options.connections = 2;
+  TestServer server(options);
+  TestClient one(server.port());
+  auto two = std::make_unique<TestClient>(server.port());
+  for (TestClient *client : {&one, two.get()}) {
+    client->send(get("/echo"));
+    EXPECT_EQ(client->read().status, 200);
+  }
+  for (int i = 0; i < 3; ++i) {
+    TestClient third(server.port());
+    third.send(get("/echo"));
+    Answer answer = third.read();
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_EQ(answer.body, "too many connections\n");
+    EXPECT_TRUE(third.closedByServer());
+  }
+  EXPECT_EQ(server.server->counters().refused, 3u);
+  two.reset();
+  ASSERT_TRUE(
+      eventually([&] { return server.server->counters().connections == 1; }));
+  TestClient fourth(server.port());
+  fourth.send(get("/echo"));
+  EXPECT_EQ(fourth.read().status, 200);
+}
+
+TEST(Limits, FarTooManyConnectionsAreClosed) {
+  ServerOptions options = testOptions();
+  options.connections = 1;
+  TestServer server(options);
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i = 0; i < 200; ++i)
+    clients.push_back(std::make_unique<TestClient>(server.port()));
+  ASSERT_TRUE(
+      eventually([&] { return server.server->counters().accepted == 200; }));
+  EXPECT_EQ(server.server->counters().refused, 199u);
+  EXPECT_LE(server.server->counters().connections, 65);
+  clients[0]->send(get("/echo"));
+  EXPECT_EQ(clients[0]->read().status, 200);
+}
+
+TEST(Limits, TooManyBytesOfBodiesAreRefused) {
+  ServerOptions options = testOptions();
+  options.bodyBytes = options.allBodyBytes = 100'000;
+  TestServer server(options);
+  std::string half(60'000, 'x');
+  TestClient sending(server.port()), second(server.port());
+  // One that is being received counts with what has come.
+  sending.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n"
+               "\r\n" +
+               half);
+  ASSERT_TRUE(eventually(
+      [&] { return server.server->counters().bytesIn > half.size(); }));
+  second.send(post("/echo", half));
+  Answer answer = second.read();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.body, "too many bytes of bodies at once\n");
+  sending.close(); // gives back what it took
+  ASSERT_TRUE(eventually([&] {
+    TestClient third(server.port());
+    third.send(post("/echo", half));
+    return third.read().status == 200;
+  }));
+}
+
+TEST(Limits, HeadIsRefusedWithoutABody) {
+  TestServer server;
+  TestClient client(server.port());
+  client.send("HEAD / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(client.read(/*isHead=*/true).status, 400);
+  EXPECT_TRUE(client.closedByServer());
+}

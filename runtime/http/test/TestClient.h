@@ -1,0 +1,81 @@
+//===- TestClient.h - a client of raw bytes, for tests --------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_HTTP_TEST_TESTCLIENT_H
+#define SLUICE_RUNTIME_HTTP_TEST_TESTCLIENT_H
+
+#include "runtime/http/Request.h"
+
+#include <cstdint>
+#include <memory>
+#include <openssl/ssl.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::http::test {
+
+/// An answer, taken apart without the code under test.
+struct Answer {
+  int status = 0; ///< 0: none has come
+  Fields fields;
+  std::string body;
+  std::vector<std::string> chunks;
+  bool complete = false; ///< its end has come as it should
+
+  /// "" where there is none.
+  std::string field(std::string_view name) const;
+};
+
+/// A connection to a server on 127.0.0.1. Waits at most five seconds for
+/// anything.
+class TestClient {
+public:
+  explicit TestClient(uint16_t port, bool usesTls = false);
+  ~TestClient();
+  TestClient(const TestClient &) = delete;
+
+  bool connected() const { return isConnected; }
+  /// Whether all of it could be sent.
+  bool send(std::string_view bytes);
+  /// The next answer. `isHead`: it has no body.
+  Answer read(bool isHead = false);
+  /// What comes until `mark`, including it; less if it does not come.
+  std::string readUntil(std::string_view mark);
+  /// What comes until the server closes.
+  std::string readAll();
+  /// Whether the server closes without sending any more.
+  bool closedByServer();
+  /// Whether the last read ended with a reset.
+  bool wasReset() const { return isReset; }
+
+  void close();
+  /// Closes the sending side only.
+  void shutdownWrite();
+  /// Closes with RST.
+  void reset();
+
+  const int socket;
+
+private:
+  /// Appends what comes to `buffer`; false at the end, or after five seconds.
+  bool readMore();
+
+  bool isConnected = false, isReset = false, isOver = false, isClosed = false;
+  std::string buffer; ///< received, not given out
+  SSL *ssl = nullptr;
+};
+
+/// "GET path HTTP/1.1" with Host.
+std::string get(std::string_view path, std::string_view fields = "");
+/// "POST path HTTP/1.1" with Host and Content-Length.
+std::string post(std::string_view path, std::string_view body,
+                 std::string_view fields = "");
+
+} // namespace sluice::http::test
+
+#endif // SLUICE_RUNTIME_HTTP_TEST_TESTCLIENT_H

@@ -1,0 +1,141 @@
+//===- ChatPrompt.cpp - from a conversation to tokens ---------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/openai/ChatPrompt.h"
+
+#include "runtime/openai/Messages.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::openai;
+
+static constexpr std::string_view efforts[] = {
+    "none", "minimal", "low", "medium", "high", "xhigh", "max"};
+
+/// What goes to the template beside the conversation.
+static void readVariables(FieldReader &fields, const Model &model,
+                          text::ChatInput &input) {
+  input.variables = ordered_json::object();
+  if (const ordered_json *given = fields.members("chat_template_kwargs"))
+    input.variables = *given;
+  std::string effort;
+  fields.text("reasoning_effort", effort);
+  if (!effort.empty() && std::find(std::begin(efforts), std::end(efforts),
+                                   effort) == std::end(efforts))
+    fields.fail("reasoning_effort", "is '", effort.substr(0, 40),
+                "', not none, minimal, low, medium, high, xhigh or max");
+  const ordered_json *documents = fields.array("documents");
+  for (std::string_view name : {"reasoning_effort", "documents"})
+    if (fields.find(name) && !model.templateMentions(name))
+      fields.fail(name, "is not supported: this model's chat template does not "
+                        "use it");
+  if (!effort.empty())
+    input.variables["reasoning_effort"] = effort;
+  if (documents)
+    input.variables["documents"] = *documents;
+}
+
+static std::string_view trim(std::string_view text) {
+  constexpr std::string_view space = " \t\n\r\f\v";
+  size_t first = text.find_first_not_of(space);
+  if (first == std::string_view::npos)
+    return {};
+  return text.substr(first, text.find_last_not_of(space) - first + 1);
+}
+
+/// The text of a message; nothing where it has none.
+static std::optional<std::string> textOf(const ordered_json &message) {
+  const ordered_json &content = message["content"];
+  if (content.is_string())
+    return content.get<std::string>();
+  if (content.is_array())
+    return content[0]["text"].get<std::string>();
+  return std::nullopt;
+}
+
+/// Cuts what the template put behind the last message's text, as transformers'
+/// apply_chat_template does.
+static ApiStatus cutBehind(std::string &prompt, const std::string &last) {
+  std::string_view words = trim(last);
+  size_t at = prompt.rfind(words);
+  if (words.empty() || at == std::string::npos)
+    return invalidField("continue_final_message",
+                        "'continue_final_message': the last message does not "
+                        "appear in the prompt that the chat template makes");
+  // Space at the text's end stays where the template has kept it.
+  std::string_view whole = last;
+  whole.remove_prefix(static_cast<size_t>(words.data() - last.data()));
+  bool kept = std::string_view(prompt).substr(at).starts_with(whole);
+  prompt.resize(at + (kept ? whole : words).size());
+  return std::nullopt;
+}
+
+static ApiExpected<std::string> render(const Model &model,
+                                       const text::ChatInput &input) {
+  std::optional<std::string> raised;
+  Expected<std::string> prompt =
+      model.chatTemplate()->render(input, {}, &raised);
+  if (prompt)
+    return prompt.take();
+  return invalidField("messages", raised ? Status::error(*raised).message()
+                                         : prompt.status().message());
+}
+
+ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
+                                           const RequestContext &context,
+                                           const ToolRequest &tools) {
+  const Model &model = context.model;
+  if (!model.chatTemplate())
+    return invalidField("messages", "this model has no chat template; use "
+                                    "/v1/completions");
+  FieldReader fields(body);
+  text::ChatInput input;
+  bool continues = false, addSpecial = false;
+  fields.flag("continue_final_message", continues);
+  input.addGenerationPrompt = !continues;
+  fields.flag("add_generation_prompt", input.addGenerationPrompt);
+  fields.flag("add_special_tokens", addSpecial);
+  if (continues && input.addGenerationPrompt)
+    fields.fail("continue_final_message",
+                "and 'add_generation_prompt' cannot both be true");
+  if (!tools.promptEnd.empty() && !input.addGenerationPrompt)
+    fields.fail("add_generation_prompt",
+                "must be true where 'tool_choice' forces a call");
+  readVariables(fields, model, input);
+  if (!fields.ok())
+    return fields.error();
+  ApiExpected<ordered_json> messages = readMessages(body, context);
+  if (!messages)
+    return messages.error();
+  std::optional<std::string> last;
+  if (continues) {
+    if (messages->back()["role"] == "assistant")
+      last = textOf(messages->back());
+    if (!last)
+      return invalidField("continue_final_message",
+                          "'continue_final_message' needs a last message of "
+                          "the assistant with text");
+  }
+  input.messages = messages.take();
+  input.tools = tools.shown;
+  input.bosToken = model.bosToken();
+  input.eosToken = model.eosToken();
+  input.now = context.now;
+  ApiExpected<std::string> text = render(model, input);
+  if (!text)
+    return text.error();
+  if (last)
+    if (ApiStatus wrong = cutBehind(*text, *last))
+      return *wrong;
+  *text += tools.promptEnd;
+  ApiExpected<TokenIds> tokens =
+      encodeText(model, *text, addSpecial, "messages");
+  if (!tokens)
+    return tokens.error();
+  return Prompt{tokens.take(), {}};
+}

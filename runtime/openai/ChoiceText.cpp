@@ -1,0 +1,126 @@
+//===- ChoiceText.cpp - from a choice's tokens to its text ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/openai/ChoiceText.h"
+
+#include "runtime/openai/ToolCallParser.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::openai;
+
+/// Characters of valid UTF-8, as Python counts them.
+static int64_t countCharacters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<uint8_t>(c) & 0xC0) != 0x80;
+  });
+}
+
+void ChoicePiece::append(ChoicePiece next) {
+  text += next.text;
+  std::move(next.logprobs.begin(), next.logprobs.end(),
+            std::back_inserter(logprobs));
+  for (ToolCallDelta &delta : next.toolCalls) {
+    if (!toolCalls.empty() && toolCalls.back().index == delta.index)
+      toolCalls.back().arguments += delta.arguments;
+    else
+      toolCalls.push_back(std::move(delta));
+  }
+}
+
+ChoiceText::ChoiceText(const GenerationRequest &request, const Model &model,
+                       size_t index)
+    : request(&request), model(&model),
+      detokenizer(model.tokenizer(), request.skipSpecial),
+      // The request's limits are within the matcher's.
+      stop(StopMatcher::create(request.stops, {}).take()) {
+  if (request.tools.choice != ToolUse::Choice::None)
+    tools = std::make_unique<ToolCallParser>(
+        request.tools,
+        request.random + static_cast<uint64_t>(index) * 0xD1B54A32D192ED03);
+}
+
+ChoiceText::ChoiceText(ChoiceText &&) noexcept = default;
+ChoiceText &ChoiceText::operator=(ChoiceText &&) noexcept = default;
+ChoiceText::~ChoiceText() = default;
+
+bool ChoiceText::calledTools() const { return tools && tools->calls() > 0; }
+
+std::string ChoiceText::textOf(int32_t token) {
+  const text::Tokenizer &tokenizer = model->tokenizer();
+  if (tools && request->skipSpecial && tokenizer.isSpecial(token)) {
+    // Special tokens make no text, but those that mark calls of tools must.
+    std::string_view name = tokenizer.tokenText(token);
+    const ToolSyntax &syntax = *request->tools.syntax;
+    if (name == syntax.open || name == syntax.close)
+      return detokenizer.flush() + std::string(name);
+  }
+  return detokenizer.push(token);
+}
+
+LogprobEntry
+ChoiceText::entryOf(std::span<const TokenReportEntry> report) const {
+  auto named = [&](const TokenReportEntry &entry) {
+    return TokenLogprob{model->tokenBytes(entry.token), entry.logProbability};
+  };
+  LogprobEntry entry;
+  entry.token = named(report[0]);
+  size_t count =
+      std::min(report.size() - 1, static_cast<size_t>(request->logprobs));
+  for (const TokenReportEntry &other : report.subspan(1, count))
+    entry.top.push_back(named(other));
+  entry.textOffset = decoded;
+  return entry;
+}
+
+ChoicePiece ChoiceText::release(std::string_view text, bool last) {
+  released += countCharacters(text);
+  ChoicePiece piece;
+  if (!tools) {
+    piece.text = text;
+  } else {
+    piece = tools->push(text);
+    if (last)
+      piece.append(tools->finish());
+  }
+  // What a stop string cut off is not part of the answer.
+  auto isReady = [&](const Waiting &token) {
+    return token.end <= released || token.entry.textOffset < released;
+  };
+  size_t ready = 0;
+  while (ready < waiting.size() && isReady(waiting[ready]))
+    piece.logprobs.push_back(std::move(waiting[ready++].entry));
+  waiting.erase(waiting.begin(),
+                waiting.begin() + static_cast<ptrdiff_t>(ready));
+  return piece;
+}
+
+ChoicePiece ChoiceText::push(int32_t token,
+                             std::span<const TokenReportEntry> report) {
+  if (ended)
+    return {};
+  ++taken;
+  LogprobEntry entry;
+  bool wantsEntry = request->logprobs >= 0 && !report.empty();
+  if (wantsEntry)
+    entry = entryOf(report);
+  std::string text = textOf(token);
+  decoded += countCharacters(text);
+  if (wantsEntry)
+    waiting.push_back({std::move(entry), decoded});
+  ChoicePiece piece = release(stop.push(text), /*last=*/false);
+  ended = stop.stopped() || (tools && tools->isComplete());
+  return piece;
+}
+
+ChoicePiece ChoiceText::finish() {
+  std::string rest = stop.push(detokenizer.flush());
+  rest += stop.flush();
+  ended = true;
+  return release(rest, /*last=*/true);
+}

@@ -1,0 +1,37 @@
+//===- Constraint.h - what an answer must be ------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_OPENAI_CONSTRAINT_H
+#define SLUICE_RUNTIME_OPENAI_CONSTRAINT_H
+
+#include "runtime/openai/FieldReader.h"
+#include "runtime/openai/Request.h"
+
+namespace sluice::openai {
+
+/// Reads what a request says about the form of the answer, one of:
+///
+///   response_format      {"type": "text" | "json_object" | "json_schema"},
+///                        OpenAI's; with json_object also llama.cpp's `schema`
+///   grammar              GBNF, llama.cpp's
+///   json_schema          a schema, llama.cpp's and SGLang's
+///   structured_outputs   {json | json_object | grammar | choice}, vLLM's
+///   guided_json, guided_grammar, guided_choice, guided_json_object
+///                        the same as they were called before
+///
+/// A schema can be an object, or JSON in a string. `strict` or not, an answer
+/// keeps to it. Each is compiled, to see whether it can be. Errors: more than
+/// one of them; what does not compile.
+ApiExpected<GrammarSource> readConstraint(const ordered_json &body,
+                                          const RequestLimits &limits);
+
+/// Whether a schema compiles; `path` is where it is. Errors: why not.
+ApiStatus checkSchema(const ordered_json &schema, const std::string &path);
+
+} // namespace sluice::openai
+
+#endif // SLUICE_RUNTIME_OPENAI_CONSTRAINT_H

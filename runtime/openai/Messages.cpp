@@ -1,0 +1,252 @@
+//===- Messages.cpp - a conversation, checked, for the chat template ------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/openai/Messages.h"
+
+#include "runtime/openai/JsonBody.h"
+
+using namespace sluice;
+using namespace sluice::openai;
+
+namespace {
+
+std::string itemPath(const std::string &path, size_t index) {
+  return path + "[" + std::to_string(index) + "]";
+}
+
+/// One message after the other; `error` is the first.
+class MessageReader {
+public:
+  MessageReader(const RequestContext &context)
+      : model(context.model), limits(context.limits) {}
+
+  ApiExpected<ordered_json> read(const ordered_json &message,
+                                 const std::string &path);
+
+private:
+  bool readContent(FieldReader &fields, bool needed, ordered_json &out);
+  bool readParts(FieldReader &fields, const ordered_json &parts,
+                 std::string &text);
+  bool readToolCalls(FieldReader &fields, ordered_json &out);
+  ApiExpected<ordered_json> readToolCall(const ordered_json &call,
+                                         const std::string &path);
+  ApiExpected<ordered_json> readArguments(FieldReader &function);
+  ordered_json contentOf(std::string text) const;
+
+  const Model &model;
+  const RequestLimits &limits;
+};
+
+ordered_json MessageReader::contentOf(std::string text) const {
+  if (model.contentForms().text)
+    return text;
+  return ordered_json::array(
+      {ordered_json{{"type", "text"}, {"text", std::move(text)}}});
+}
+
+/// Puts the texts of parts together.
+bool MessageReader::readParts(FieldReader &fields, const ordered_json &parts,
+                              std::string &text) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    std::string path = itemPath(fields.pathOf("content"), i);
+    if (!parts[i].is_object()) {
+      fields.keep(invalidField(path, "'" + path + "' is " +
+                                         std::string(typeName(parts[i])) +
+                                         ", not an object"));
+      return false;
+    }
+    FieldReader part(parts[i], path);
+    std::string type, piece;
+    part.text("type", type);
+    if (part.ok() && type.empty())
+      part.fail("type", "is missing");
+    else if (type != "text")
+      part.fail("type", "is '", type.substr(0, 40),
+                "', which this model cannot read; only text is supported");
+    if (part.ok() && !part.find("text"))
+      part.fail("text", "is missing");
+    part.text("text", piece);
+    fields.keep(part.status());
+    if (!fields.ok())
+      return false;
+    if (i > 0)
+      text += '\n';
+    text += piece;
+  }
+  return true;
+}
+
+bool MessageReader::readContent(FieldReader &fields, bool needed,
+                                ordered_json &out) {
+  const ordered_json *content = fields.find("content");
+  if (!content) {
+    if (needed)
+      fields.fail("content", "is missing");
+    out["content"] = nullptr;
+    return fields.ok();
+  }
+  std::string text;
+  if (content->is_string())
+    text = content->get<std::string>();
+  else if (!content->is_array())
+    fields.fail("content", "is ", typeName(*content),
+                ", not a string or an array of parts");
+  else if (content->empty())
+    fields.fail("content", "is empty");
+  else
+    readParts(fields, *content, text);
+  out["content"] = contentOf(std::move(text));
+  return fields.ok();
+}
+
+ApiExpected<ordered_json> MessageReader::readArguments(FieldReader &function) {
+  const ordered_json *arguments = function.find("arguments");
+  if (!arguments)
+    return ordered_json::object();
+  std::string path = function.pathOf("arguments");
+  if (arguments->is_object())
+    return *arguments;
+  if (!arguments->is_string())
+    return invalidField(path, "'" + path + "' is " +
+                                  std::string(typeName(*arguments)) +
+                                  ", not JSON in a string");
+  const auto &text = arguments->get_ref<const std::string &>();
+  if (text.empty())
+    return ordered_json::object();
+  ApiExpected<ordered_json> value = parseJson(text, limits, path);
+  if (value && !value->is_object())
+    return invalidField(path, "'" + path + "' is JSON of " +
+                                  std::string(typeName(*value)) +
+                                  ", not of an object");
+  return value;
+}
+
+ApiExpected<ordered_json> MessageReader::readToolCall(const ordered_json &call,
+                                                      const std::string &path) {
+  if (!call.is_object())
+    return invalidField(path, "'" + path + "' is " +
+                                  std::string(typeName(call)) +
+                                  ", not an object");
+  FieldReader fields(call, path);
+  std::string id, type = "function", name;
+  fields.text("id", id);
+  fields.text("type", type);
+  if (fields.ok() && type != "function")
+    fields.fail("type", "is '", type.substr(0, 40), "', not function");
+  const ordered_json *function = fields.members("function");
+  if (!function && fields.ok())
+    fields.fail("function", "is missing");
+  if (!fields.ok())
+    return fields.error();
+  FieldReader inner(*function, fields.pathOf("function"));
+  inner.text("name", name);
+  if (inner.ok() && name.empty())
+    inner.fail("name", "is missing");
+  if (!inner.ok())
+    return inner.error();
+  ApiExpected<ordered_json> arguments = readArguments(inner);
+  if (!arguments)
+    return arguments;
+  ordered_json out = {{"type", "function"},
+                      {"function", ordered_json::object()}};
+  out["function"]["name"] = std::move(name);
+  out["function"]["arguments"] = arguments.take();
+  if (!id.empty())
+    out["id"] = std::move(id);
+  return out;
+}
+
+bool MessageReader::readToolCalls(FieldReader &fields, ordered_json &out) {
+  const ordered_json *calls = fields.array("tool_calls");
+  if (!calls || calls->empty())
+    return false;
+  ordered_json read = ordered_json::array();
+  for (size_t i = 0; i < calls->size() && fields.ok(); ++i) {
+    ApiExpected<ordered_json> call =
+        readToolCall((*calls)[i], itemPath(fields.pathOf("tool_calls"), i));
+    if (call)
+      read.push_back(call.take());
+    else
+      fields.keep(call.error());
+  }
+  out["tool_calls"] = std::move(read);
+  return true;
+}
+
+ApiExpected<ordered_json> MessageReader::read(const ordered_json &message,
+                                              const std::string &path) {
+  if (!message.is_object())
+    return invalidField(path, "'" + path + "' is " +
+                                  std::string(typeName(message)) +
+                                  ", not an object");
+  FieldReader fields(message, path);
+  std::string role;
+  fields.text("role", role);
+  bool isAssistant = role == "assistant", isTool = role == "tool";
+  if (fields.ok() && role.empty())
+    fields.fail("role", "is missing");
+  else if (role == "function")
+    fields.fail("role", "is 'function', which is not supported; use 'tool'");
+  else if (!isAssistant && !isTool && role != "system" && role != "user" &&
+           role != "developer")
+    fields.fail("role", "is '", role.substr(0, 40),
+                "', not system, developer, user, assistant or tool");
+  if (role == "developer" && !model.templateMentions("developer"))
+    role = "system";
+  ordered_json out = {{"role", role}, {"content", nullptr}};
+  // What programs send back as they got it, and what would be lost.
+  for (std::string_view name : {"audio", "function_call", "refusal"})
+    if (const ordered_json *value = fields.find(name);
+        value && !value->empty() && *value != "")
+      fields.fail(name, "is not supported");
+  bool calls = isAssistant && fields.ok() && readToolCalls(fields, out);
+  if (fields.ok())
+    readContent(fields, /*needed=*/!calls, out);
+  for (const char *name : {"name", "reasoning_content", "reasoning"}) {
+    std::string text;
+    fields.text(name, text);
+    if (!text.empty())
+      out[name] = std::move(text);
+  }
+  if (isTool) {
+    std::string id;
+    fields.text("tool_call_id", id);
+    if (fields.ok() && id.empty())
+      fields.fail("tool_call_id", "is missing");
+    out["tool_call_id"] = std::move(id);
+  }
+  if (!fields.ok())
+    return fields.error();
+  return out;
+}
+
+} // namespace
+
+ApiExpected<ordered_json> openai::readMessages(const ordered_json &body,
+                                               const RequestContext &context) {
+  FieldReader fields(body);
+  const ordered_json *messages = fields.array("messages");
+  if (!messages && fields.ok())
+    fields.fail("messages", "is missing");
+  else if (messages && messages->empty())
+    fields.fail("messages", "is empty");
+  else if (messages && std::ssize(*messages) > context.limits.messages)
+    fields.fail("messages", "has ", messages->size(), " messages, more than ",
+                context.limits.messages);
+  if (!fields.ok())
+    return fields.error();
+  MessageReader reader(context);
+  ordered_json out = ordered_json::array();
+  for (size_t i = 0; i < messages->size(); ++i) {
+    ApiExpected<ordered_json> message =
+        reader.read((*messages)[i], itemPath("messages", i));
+    if (!message)
+      return message;
+    out.push_back(message.take());
+  }
+  return out;
+}

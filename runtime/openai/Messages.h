@@ -1,0 +1,33 @@
+//===- Messages.h - a conversation, checked, for the chat template --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `messages` of a request become what templates are written for:
+//
+//   - content is text or a list of text parts, whichever the template shows;
+//     the texts of parts are put together with a newline between, as in vLLM;
+//   - `developer` is `system` where the template knows no such role;
+//   - arguments of tool calls, JSON in a string, become the object they are;
+//   - members that no template asks about are left out.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_OPENAI_MESSAGES_H
+#define SLUICE_RUNTIME_OPENAI_MESSAGES_H
+
+#include "runtime/openai/FieldReader.h"
+#include "runtime/openai/Request.h"
+
+namespace sluice::openai {
+
+/// Errors name the message: a role there is not, content that is missing or
+/// not text, calls of tools that are not whole.
+ApiExpected<ordered_json> readMessages(const ordered_json &body,
+                                       const RequestContext &context);
+
+} // namespace sluice::openai
+
+#endif // SLUICE_RUNTIME_OPENAI_MESSAGES_H

@@ -1,0 +1,109 @@
+//===- Model.cpp - what the API must know of the model --------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/openai/Model.h"
+
+#include "runtime/text/ByteAlphabet.h"
+#include "runtime/text/Decoder.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::openai;
+
+using text::TokenId;
+
+Expected<Model> Model::create(ModelOptions options) {
+  if (options.names.empty() || options.names.front().empty())
+    return failure("the model has no name to be served under");
+  if (options.vocabularySize < 1 || options.contextLength < 1)
+    return failure("the model's vocabulary has ", options.vocabularySize,
+                   " tokens, its context ", options.contextLength);
+  if (options.chatTemplate.empty())
+    options.chatTemplate = options.tokenizer.spec().chatTemplate;
+  Model model(std::move(options));
+  const std::string &source = model.given.chatTemplate;
+  if (source.empty())
+    return model;
+  Expected<text::ChatTemplate> compiled = text::ChatTemplate::compile(source);
+  if (!compiled)
+    return compiled.status();
+  model.compiled = compiled.take();
+  model.forms = model.compiled->contentForms();
+  model.tools = toolSyntaxOf(source);
+  return model;
+}
+
+bool Model::hasName(std::string_view name) const {
+  return std::find(given.names.begin(), given.names.end(), name) !=
+         given.names.end();
+}
+
+static bool isNameCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9') || c == '_';
+}
+
+bool Model::templateMentions(std::string_view word) const {
+  std::string_view source = given.chatTemplate;
+  for (size_t at = source.find(word); at != std::string_view::npos;
+       at = source.find(word, at + 1)) {
+    size_t end = at + word.size();
+    if ((at == 0 || !isNameCharacter(source[at - 1])) &&
+        (end == source.size() || !isNameCharacter(source[end])))
+      return true;
+  }
+  return false;
+}
+
+std::optional<std::string> Model::bosToken() const {
+  const std::optional<TokenId> &id = tokenizer().spec().beginOfText;
+  if (!id)
+    return std::nullopt;
+  return std::string(tokenizer().tokenText(*id));
+}
+
+std::optional<std::string> Model::eosToken() const {
+  const std::vector<TokenId> &ids = tokenizer().spec().endOfText;
+  if (ids.empty())
+    return std::nullopt;
+  return std::string(tokenizer().tokenText(ids.front()));
+}
+
+std::string Model::tokenBytes(TokenId id) const {
+  const text::Tokenizer &words = tokenizer();
+  std::string_view name = words.tokenText(id);
+  if (name.empty() || words.isSpecial(id))
+    return std::string(name);
+  std::string_view spelling = words.decodedText(id);
+  const text::TokenizerSpec &spec = words.spec();
+  using Kind = text::DecoderStep::Kind;
+  auto decodes = [&](Kind kind) {
+    return std::any_of(spec.decoder.begin(), spec.decoder.end(),
+                       [&](const auto &step) { return step.kind == kind; });
+  };
+  std::string bytes;
+  if (decodes(Kind::ByteLevel)) {
+    text::appendSpelledBytes(bytes, spelling);
+    return bytes;
+  }
+  if (spec.tokens[static_cast<size_t>(id)].type == text::TokenType::Byte &&
+      decodes(Kind::ByteFallback) && spelling.size() == 6) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    auto digit = [&](size_t at) {
+      char c = spelling[at];
+      return digits.find(c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c) & 15;
+    };
+    bytes += static_cast<char>(digit(3) << 4 | digit(4));
+    return bytes;
+  }
+  // Behind another token, so that it is not taken for the start of a text.
+  text::DecoderState state;
+  words.decoder().push("a", state);
+  bytes = words.decoder().push(spelling, state);
+  return bytes + state.pending;
+}

@@ -1,0 +1,289 @@
+//===- Tools.cpp - tools of a request, and grammars for their calls -------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/openai/Tools.h"
+
+#include "runtime/openai/Constraint.h"
+#include "runtime/openai/JsonBody.h"
+
+#include <algorithm>
+#include <array>
+
+using namespace sluice;
+using namespace sluice::openai;
+
+using Choice = ToolUse::Choice;
+
+/// OpenAI's.
+static constexpr size_t maxNameBytes = 64;
+
+static bool isFunctionName(std::string_view name) {
+  return !name.empty() && name.size() <= maxNameBytes &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                  (c >= '0' && c <= '9') || c == '_' || c == '-';
+         });
+}
+
+/// Reads one definition into `use` and `shown`.
+static ApiStatus readTool(const ordered_json &tool, const std::string &path,
+                          ToolRequest &out) {
+  if (!tool.is_object())
+    return invalidField(path, "'" + path + "' is " +
+                                  std::string(typeName(tool)) +
+                                  ", not an object");
+  FieldReader fields(tool, path);
+  std::string type;
+  fields.text("type", type);
+  if (fields.ok() && type != "function")
+    fields.fail("type", "is '", type.substr(0, 40),
+                "'; only functions are supported");
+  const ordered_json *function = fields.members("function");
+  if (!function && fields.ok())
+    fields.fail("function", "is missing");
+  if (!fields.ok())
+    return fields.error();
+  FieldReader inner(*function, fields.pathOf("function"));
+  std::string name, description;
+  bool strict = false;
+  inner.text("name", name);
+  inner.text("description", description);
+  inner.flag("strict", strict);
+  inner.members("parameters");
+  if (inner.ok() && !isFunctionName(name))
+    inner.fail("name", "is '", name.substr(0, 80), "', not 1 to ", maxNameBytes,
+               " letters, digits, _ and -");
+  const std::vector<std::string> &names = out.use.names;
+  if (std::find(names.begin(), names.end(), name) != names.end())
+    inner.fail("name", "is '", name, "', as another function's");
+  if (!inner.ok())
+    return inner.error();
+  // In the order of the request: it shows in the prompt.
+  ordered_json shown = *function;
+  shown.erase("strict");
+  out.use.names.push_back(std::move(name));
+  out.shown.push_back({{"type", "function"}, {"function", std::move(shown)}});
+  return std::nullopt;
+}
+
+/// Reads `tool_choice`, where it is there; `named` is the function it names.
+static void readChoice(FieldReader &fields, ToolUse &use, std::string &named) {
+  const ordered_json *choice = fields.find("tool_choice");
+  if (!choice)
+    return;
+  if (choice->is_string()) {
+    auto text = choice->get<std::string>();
+    if (text == "none")
+      use.choice = Choice::None;
+    else if (text == "required")
+      use.choice = Choice::Required;
+    else if (text != "auto")
+      fields.fail("tool_choice", "is '", text.substr(0, 40),
+                  "', not none, auto, required or a function");
+    return;
+  }
+  if (!choice->is_object())
+    return fields.fail("tool_choice", "is ", typeName(*choice),
+                       ", not a string or an object");
+  FieldReader inner(*choice, "tool_choice");
+  std::string type = "function";
+  inner.text("type", type);
+  if (inner.ok() && type != "function")
+    inner.fail("type", "is '", type.substr(0, 40),
+               "'; only a function can be named");
+  const ordered_json *function = inner.members("function");
+  if (!function && inner.ok())
+    inner.fail("function", "is missing");
+  if (function) {
+    FieldReader name(*function, "tool_choice.function");
+    name.text("name", named);
+    if (name.ok() && named.empty())
+      name.fail("name", "is missing");
+    inner.keep(name.status());
+  }
+  fields.keep(inner.status());
+  use.choice = Choice::Named;
+}
+
+/// Members of a schema whose values are no schemas: a $ref in them is data.
+static bool isData(std::string_view key) {
+  return key == "const" || key == "enum" || key == "default" ||
+         key == "examples" || key == "example";
+}
+
+/// Makes references within a schema right for its new place in a larger one.
+/// As deep as the request's limit.
+static void moveReferences(ordered_json &schema, const std::string &place) {
+  if (schema.is_array())
+    for (ordered_json &item : schema)
+      moveReferences(item, place);
+  if (!schema.is_object())
+    return;
+  for (auto &[key, value] : schema.get_ref<ordered_json::object_t &>()) {
+    if (key == "$ref" && value.is_string()) {
+      auto target = value.get<std::string>();
+      if (target.starts_with('#'))
+        value = "#" + place + target.substr(1);
+    } else if (!isData(key)) {
+      moveReferences(value, place);
+    }
+  }
+}
+
+static ordered_json parametersOf(const ordered_json &tool) {
+  const ordered_json &function = tool["function"];
+  auto found = function.find("parameters");
+  if (found == function.end() || found->is_null() || found->empty())
+    return {{"type", "object"}, {"properties", ordered_json::object()}};
+  return *found;
+}
+
+/// {"name": "f", "arguments": {...}}
+static ordered_json callSchema(const ToolSyntax &syntax,
+                               const std::string &name,
+                               ordered_json arguments) {
+  ordered_json properties;
+  properties["name"] = {{"const", name}};
+  properties[std::string(syntax.argumentsKey)] = std::move(arguments);
+  ordered_json required =
+      ordered_json::array({"name", std::string(syntax.argumentsKey)});
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", std::move(required)},
+          {"additionalProperties", false}};
+}
+
+/// What a forced answer must be: calls of the functions in `shown` whose names
+/// are wanted.
+static ordered_json callsSchema(const ToolRequest &request,
+                                const std::vector<size_t> &wanted,
+                                bool asArray) {
+  const ToolSyntax &syntax = *request.use.syntax;
+  ordered_json definitions = ordered_json::object();
+  ordered_json calls = ordered_json::array();
+  for (size_t tool : wanted) {
+    std::string place = "f" + std::to_string(tool);
+    ordered_json parameters = parametersOf(request.shown[tool]);
+    moveReferences(parameters, "/$defs/" + place);
+    definitions[place] = std::move(parameters);
+    calls.push_back(callSchema(syntax, request.use.names[tool],
+                               {{"$ref", "#/$defs/" + place}}));
+  }
+  ordered_json call =
+      calls.size() == 1 ? std::move(calls[0]) : ordered_json{{"anyOf", calls}};
+  if (asArray) {
+    call = {{"type", "array"}, {"items", std::move(call)}, {"minItems", 1}};
+    if (!request.use.parallel || request.use.choice == Choice::Named)
+      call["maxItems"] = 1;
+  }
+  call["$defs"] = std::move(definitions);
+  return call;
+}
+
+/// Fills in what forces a call of one of the wanted functions.
+static ApiStatus force(ToolRequest &request,
+                       const std::vector<size_t> &wanted) {
+  const ToolSyntax &syntax = *request.use.syntax;
+  ordered_json schema;
+  request.promptEnd = syntax.forcedStart;
+  if (syntax.body == ToolSyntax::Body::Arguments && wanted.size() == 1) {
+    const std::string &name = request.use.names[wanted[0]];
+    request.promptEnd += name;
+    request.promptEnd += syntax.nameEnd;
+    request.use.nameInPrompt = name;
+    schema = parametersOf(request.shown[wanted[0]]);
+  } else {
+    // Several functions: names as part of the JSON, since only that can be
+    // described. The parser takes it in any syntax.
+    schema =
+        callsSchema(request, wanted, syntax.body != ToolSyntax::Body::Object);
+  }
+  if (ApiStatus wrong = checkSchema(schema, "tools")) {
+    for (size_t tool : wanted)
+      if (ApiStatus which = checkSchema(parametersOf(request.shown[tool]),
+                                        "tools[" + std::to_string(tool) +
+                                            "].function.parameters"))
+        return which;
+    return wrong;
+  }
+  request.grammar = {GrammarSource::Kind::JsonSchema, dumpJson(schema)};
+  return std::nullopt;
+}
+
+/// The functions that a forced call may be of.
+static ApiExpected<std::vector<size_t>> wantedTools(const ToolUse &use,
+                                                    const std::string &named) {
+  std::vector<size_t> wanted;
+  for (size_t i = 0; i < use.names.size(); ++i)
+    if (use.choice == Choice::Required || use.names[i] == named)
+      wanted.push_back(i);
+  if (wanted.empty())
+    return invalidField("tool_choice", "'tool_choice' names the function '" +
+                                           named.substr(0, 80) +
+                                           "', which is not in 'tools'");
+  return wanted;
+}
+
+/// Reads `tools` and checks that the model can use them.
+static ApiStatus readDefinitions(FieldReader &fields,
+                                 const RequestContext &context,
+                                 ToolRequest &request) {
+  const ordered_json *tools = fields.array("tools");
+  if (!fields.ok())
+    return fields.error();
+  if (!tools || tools->empty())
+    return std::nullopt;
+  if (std::ssize(*tools) > context.limits.tools) {
+    fields.fail("tools", "has ", tools->size(), " tools, more than ",
+                context.limits.tools);
+    return fields.error();
+  }
+  request.shown = ordered_json::array();
+  request.use.choice = Choice::Auto;
+  for (size_t i = 0; i < tools->size(); ++i)
+    if (ApiStatus wrong =
+            readTool((*tools)[i], "tools[" + std::to_string(i) + "]", request))
+      return wrong;
+  return std::nullopt;
+}
+
+ApiExpected<ToolRequest> openai::readTools(const ordered_json &body,
+                                           const RequestContext &context) {
+  ToolRequest request;
+  FieldReader fields(body);
+  if (ApiStatus wrong = readDefinitions(fields, context, request))
+    return *wrong;
+  bool hasTools = request.use.choice == Choice::Auto;
+  std::string named;
+  readChoice(fields, request.use, named);
+  fields.flag("parallel_tool_calls", request.use.parallel);
+  if (fields.ok() && !hasTools && request.use.isForced())
+    fields.fail("tool_choice", "asks for a call, but there are no 'tools'");
+  if (!fields.ok())
+    return fields.error();
+  if (!hasTools || request.use.choice == Choice::None) {
+    request.use = {};
+    request.shown = nullptr;
+    return request;
+  }
+  const Model &model = context.model;
+  request.use.syntax = model.toolSyntax();
+  if (!request.use.syntax)
+    return invalidField(
+        "tools", model.templateMentions("tools")
+                     ? "'tools': the form in which this model calls tools is "
+                       "not supported"
+                     : "'tools': this model's chat template knows no tools");
+  if (request.use.isForced()) {
+    ApiExpected<std::vector<size_t>> wanted = wantedTools(request.use, named);
+    if (!wanted)
+      return wanted.error();
+    if (ApiStatus wrong = force(request, *wanted))
+      return *wrong;
+  }
+  return request;
+}

@@ -1,0 +1,124 @@
+//===- ApiKeys.cpp - who may use the server -------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/ApiKeys.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace sluice;
+using namespace sluice::serve;
+
+static std::array<uint8_t, 32> digestOf(std::string_view key) {
+  std::array<uint8_t, 32> digest;
+  static_assert(sizeof digest == SHA256_DIGEST_LENGTH);
+  SHA256(reinterpret_cast<const uint8_t *>(key.data()), key.size(),
+         digest.data());
+  return digest;
+}
+
+Status ApiKeys::add(std::string_view key) {
+  if (key.empty())
+    return failure("an API key is empty");
+  if (key.size() > maxKeyBytes)
+    return failure("an API key is longer than ", maxKeyBytes, " bytes");
+  for (char c : key)
+    if (c <= ' ' || c > '~')
+      return failure("an API key has a character that is not visible ASCII");
+  if (digests.size() == maxKeys)
+    return failure("there are more than ", maxKeys, " API keys");
+  digests.push_back(digestOf(key));
+  return {};
+}
+
+/// The whole file; also of a pipe, as `--api-key-file <(...)` gives one.
+static Status readFile(const std::string &path, std::string &text,
+                       mode_t &mode) {
+  auto problem = [&path](const std::string &what) {
+    return failure("API key file '", path, "': ", what);
+  };
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return problem(std::strerror(errno));
+  Status result;
+  struct stat about = {};
+  if (::fstat(file, &about) != 0)
+    result = problem(std::strerror(errno));
+  mode = about.st_mode;
+  char part[4096];
+  while (result.ok()) {
+    ssize_t count = ::read(file, part, sizeof part);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      result = problem(std::strerror(errno));
+    if (count <= 0)
+      break;
+    text.append(part, static_cast<size_t>(count));
+    if (static_cast<int64_t>(text.size()) > ApiKeys::maxFileBytes)
+      result = problem("is larger than 8 MiB");
+  }
+  ::close(file);
+  return result;
+}
+
+static std::string_view trimmed(std::string_view line) {
+  constexpr std::string_view blanks = " \t\r";
+  size_t first = line.find_first_not_of(blanks);
+  if (first == line.npos)
+    return {};
+  return line.substr(first, line.find_last_not_of(blanks) - first + 1);
+}
+
+Status ApiKeys::addFile(const std::string &path, std::string *warning) {
+  std::string text;
+  mode_t mode = 0;
+  if (Status read = readFile(path, text, mode); !read.ok())
+    return read;
+  if (S_ISREG(mode) && (mode & (S_IRGRP | S_IROTH)) != 0)
+    *warning = "API key file '" + path +
+               "' can be read by others than its owner (chmod 600)";
+  size_t before = digests.size();
+  size_t line = 0;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view key = trimmed(std::string_view(text).substr(at, end - at));
+    at = end + 1;
+    ++line;
+    if (key.empty() || key.front() == '#')
+      continue;
+    if (Status added = add(key); !added.ok())
+      return failure("API key file '", path, "': line ", line, ": ",
+                     added.message());
+  }
+  OPENSSL_cleanse(text.data(), text.size());
+  if (digests.size() == before)
+    return failure("API key file '", path, "': has no key");
+  return {};
+}
+
+bool ApiKeys::admits(const std::string *authorization) const {
+  if (!required())
+    return true;
+  constexpr std::string_view scheme = "Bearer ";
+  if (!authorization || authorization->size() <= scheme.size() ||
+      strncasecmp(authorization->data(), scheme.data(), scheme.size()) != 0)
+    return false;
+  std::string_view key =
+      trimmed(std::string_view(*authorization).substr(scheme.size()));
+  Digest given = digestOf(key);
+  bool isKnown = false;
+  for (const Digest &digest : digests)
+    isKnown |= CRYPTO_memcmp(digest.data(), given.data(), given.size()) == 0;
+  return isKnown;
+}

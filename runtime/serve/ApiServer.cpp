@@ -1,0 +1,219 @@
+//===- ApiServer.cpp - the OpenAI-compatible server -----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/ApiServer.h"
+
+#include "runtime/base/MappedFile.h"
+#include "runtime/pipeline/Clock.h"
+#include "runtime/serve/Endpoints.h"
+
+#include <thread>
+#include <unistd.h>
+
+using namespace sluice;
+using namespace sluice::serve;
+
+using std::chrono::milliseconds;
+
+/// How often a wait looks up.
+static constexpr milliseconds glance{50};
+/// For the last answers to reach their clients.
+static constexpr milliseconds farewell{1000};
+
+static Time fromSeconds(double seconds) {
+  return std::chrono::duration_cast<Time>(
+      std::chrono::duration<double>(seconds));
+}
+
+struct ApiServer::Impl {
+  Impl(const ServeOptions &options, openai::Model model,
+       const std::string &version, Engine &engine)
+      : drainTime(fromSeconds(options.drainSeconds)), model(std::move(model)),
+        metrics(this->model.names().front(), version),
+        log(options.logRequests ? STDERR_FILENO : -1), pool(options.maxQueue),
+        poolThreads(options.threads),
+        services{
+            .model = this->model,
+            .limits = {.bodyBytes = static_cast<size_t>(options.maxBodyBytes)},
+            .requestTimeout = fromSeconds(options.requestTimeout),
+            .engine = engine,
+            .pool = pool,
+            .metrics = metrics,
+            .table = table},
+        monitor(this->model.names().front(), engine, metrics, log) {}
+
+  const Time drainTime;
+  const openai::Model model;
+  ServeMetrics metrics;
+  RequestLog log;
+  SessionTable table;
+  WorkPool pool;
+  const int poolThreads;
+  SessionServices services;
+  Monitor monitor;
+  std::unique_ptr<Endpoints> endpoints;
+  std::unique_ptr<http::Server> server;
+  std::string url;
+  std::vector<std::string> warnings;
+  bool isStopped = false;
+};
+
+ApiServer::ApiServer(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+
+ApiServer::~ApiServer() { stop(); }
+
+//===----------------------------------------------------------------------===//
+// Setting up
+//===----------------------------------------------------------------------===//
+
+/// Errors that are found below the endpoints, in their format.
+static http::ErrorContent errorBody(int status, std::string_view message) {
+  return {"application/json",
+          openai::ApiError{.status = status, .message = std::string(message)}
+              .json()};
+}
+
+static Status readTemplate(const std::string &path, std::string &text) {
+  Expected<MappedFile> file = MappedFile::open(path);
+  if (!file)
+    return file.status().withContext("chat template");
+  if (file->bytes().size() > text::maxTemplateBytes)
+    return failure("chat template: '", path, "' is larger than ",
+                   text::maxTemplateBytes, " bytes");
+  text.assign(reinterpret_cast<const char *>(file->bytes().data()),
+              file->bytes().size());
+  return {};
+}
+
+static bool isLoopback(const std::string &host) {
+  return host == "localhost" || host.starts_with("127.") || host == "::1";
+}
+
+static Expected<Endpoints::Access>
+makeAccess(const ServeOptions &options, std::vector<std::string> &warnings) {
+  Endpoints::Access access;
+  access.page = options.page;
+  for (const std::string &key : options.apiKeys)
+    if (Status s = access.keys.add(key); !s.ok())
+      return s;
+  std::string warning;
+  if (!options.apiKeyFile.empty())
+    if (Status s = access.keys.addFile(options.apiKeyFile, &warning); !s.ok())
+      return s;
+  if (!warning.empty())
+    warnings.push_back(warning);
+  if (!access.keys.required() && !isLoopback(options.host))
+    warnings.push_back("everybody who reaches " + options.host +
+                       " may use the server: there is no API key");
+  Expected<CrossOrigin> sharing = CrossOrigin::create(options.corsOrigins);
+  if (!sharing)
+    return sharing.status();
+  access.sharing = sharing.take();
+  return access;
+}
+
+static std::string urlOf(const ServeOptions &options, uint16_t port) {
+  std::string host = options.host;
+  if (host == "0.0.0.0")
+    host = "127.0.0.1";
+  else if (host == "::")
+    host = "::1";
+  if (host.find(':') != host.npos)
+    host = '[' + host + ']';
+  return (options.tlsCertificate.empty() ? "http://" : "https://") + host +
+         ':' + std::to_string(port);
+}
+
+Expected<std::unique_ptr<ApiServer>>
+ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
+                  const std::string &version, Engine &engine) {
+  Expected<http::ServerOptions> http = options.httpOptions();
+  if (!http)
+    return http.status();
+  http->errorBody = errorBody;
+  if (!options.modelNames.empty())
+    given.names = options.modelNames;
+  if (!options.chatTemplateFile.empty())
+    if (Status s = readTemplate(options.chatTemplateFile, given.chatTemplate);
+        !s.ok())
+      return s;
+  Expected<openai::Model> model = openai::Model::create(std::move(given));
+  if (!model)
+    return model.status();
+  std::vector<std::string> warnings;
+  Expected<Endpoints::Access> access = makeAccess(options, warnings);
+  if (!access)
+    return access.status();
+
+  auto impl = std::make_unique<Impl>(options, model.take(), version, engine);
+  Impl *parts = impl.get();
+  impl->warnings = std::move(warnings);
+  impl->endpoints = std::make_unique<Endpoints>(
+      access.take(), Endpoints::Parts{.sessions = impl->services,
+                                      .monitor = impl->monitor,
+                                      .log = impl->log,
+                                      .version = version,
+                                      .counters = [parts] {
+                                        return parts->server->counters();
+                                      }});
+  auto listening = http::Server::create(
+      *http, [parts](std::shared_ptr<http::Exchange> exchange) {
+        parts->endpoints->handle(std::move(exchange));
+      });
+  if (!listening)
+    return listening.status();
+  impl->server = listening.take();
+  impl->url = urlOf(options, impl->server->port());
+  return std::unique_ptr<ApiServer>(new ApiServer(std::move(impl)));
+}
+
+Status ApiServer::start() {
+  if (Status s = impl->pool.start(impl->poolThreads); !s.ok())
+    return s;
+  if (Status s = impl->monitor.start(); !s.ok())
+    return s;
+  return impl->server->start();
+}
+
+uint16_t ApiServer::port() const { return impl->server->port(); }
+std::string ApiServer::url() const { return impl->url; }
+const std::vector<std::string> &ApiServer::warnings() const {
+  return impl->warnings;
+}
+
+//===----------------------------------------------------------------------===//
+// The end
+//===----------------------------------------------------------------------===//
+
+void ApiServer::drain(const std::function<bool()> &hurry) {
+  impl->endpoints->refuseNew();
+  const Time until = pipeline::now() + impl->drainTime;
+  while (pipeline::now() < until && !hurry() &&
+         !impl->table.waitEmpty(std::min(until, pipeline::now() + glance))) {
+  }
+  stop();
+}
+
+void ApiServer::stop() {
+  if (impl->isStopped)
+    return;
+  impl->isStopped = true;
+  impl->endpoints->refuseNew();
+  // Again and again: one may just have come.
+  do {
+    for (const std::shared_ptr<Session> &session : impl->table.all())
+      session->abort(Session::Reason::Stopping);
+  } while (!impl->table.waitEmpty(pipeline::now() + glance));
+  // Streams of those who watch end, then answers get the time to be sent.
+  impl->monitor.stop();
+  impl->server->drain();
+  for (Time until = pipeline::now() + farewell;
+       impl->server->open() > 0 && pipeline::now() < until;)
+    std::this_thread::sleep_for(milliseconds(1));
+  impl->server->stop();
+  impl->pool.stop();
+}

@@ -1,0 +1,361 @@
+//===- Endpoints.cpp - what the server answers where ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/Endpoints.h"
+
+#include "runtime/base/Guarded.h"
+#include "runtime/pipeline/Clock.h"
+#include "runtime/serve/PageFiles.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <strings.h>
+
+using namespace sluice;
+using namespace sluice::serve;
+
+using nlohmann::json;
+using openai::ApiError;
+
+/// When to come back where a request waits for another server to take over, or
+/// for this one to be ready.
+static constexpr int restartSeconds = 5;
+static constexpr std::string_view jsonType = "application/json";
+
+constexpr Endpoints::Route Endpoints::routes[] = {
+    {"POST", "/v1/completions", &Endpoints::completions, false},
+    {"POST", "/v1/chat/completions", &Endpoints::chatCompletions, false},
+    {"POST", "/v1/embeddings", &Endpoints::embeddings, false},
+    {"GET", "/v1/models", &Endpoints::models, false},
+    {"POST", "/tokenize", &Endpoints::tokenize, false},
+    {"POST", "/detokenize", &Endpoints::detokenize, false},
+    {"POST", "/abort_request", &Endpoints::abortRequest, false},
+    {"GET", "/status/events", &Endpoints::statusEvents, false},
+    {"GET", "/health", &Endpoints::health, true},
+    {"GET", "/version", &Endpoints::version, true},
+    {"GET", "/metrics", &Endpoints::metrics, true},
+};
+
+Endpoints::Endpoints(Access access, Parts parts)
+    : access(std::move(access)), parts(std::move(parts)) {}
+
+void Endpoints::handle(std::shared_ptr<http::Exchange> exchange) {
+  const http::Request &request = exchange->request();
+  Responder responder(exchange, access.sharing.fields(request), pipeline::now(),
+                      parts.sessions.metrics, parts.log);
+  if (access.sharing.isPreflight(request)) {
+    exchange->reply(204, access.sharing.preflightFields(request), "");
+    return;
+  }
+  Status done = guarded([&] {
+    dispatch(std::move(responder));
+    return Status();
+  });
+  if (!done.ok())
+    exchange->fail(500, done.message());
+}
+
+//===----------------------------------------------------------------------===//
+// To the handlers
+//===----------------------------------------------------------------------===//
+
+static bool isMethod(std::string_view wanted, const std::string &method) {
+  return wanted == method || (wanted == "GET" && method == "HEAD");
+}
+
+/// Null: the page has no such file.
+static const PageFile *pageFile(std::string_view path) {
+  for (const PageFile &file : pageFiles())
+    if (file.path == path)
+      return &file;
+  return nullptr;
+}
+
+static void sendFile(Responder responder, const PageFile &file) {
+  responder.reply(
+      200, file.contentType, std::string(file.content),
+      {{"Content-Security-Policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; "
+        "connect-src 'self'; img-src 'self' data:; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'"},
+       {"X-Content-Type-Options", "nosniff"},
+       {"Referrer-Policy", "no-referrer"},
+       {"Cache-Control", "no-cache"}});
+}
+
+void Endpoints::dispatch(Responder responder) {
+  const http::Request &request = responder.request();
+  const Route *route = nullptr, *samePath = nullptr;
+  for (const Route &one : routes) {
+    if (one.path != request.path)
+      continue;
+    samePath = &one;
+    if (isMethod(one.method, request.method))
+      route = &one;
+  }
+  const bool isGet = isMethod("GET", request.method);
+  const PageFile *file = access.page ? pageFile(request.path) : nullptr;
+  if (file && isGet)
+    return sendFile(std::move(responder), *file);
+  if (!file && !(samePath && samePath->isOpen) &&
+      !access.keys.admits(request.field("Authorization")))
+    return responder.fail(
+        {.status = 401,
+         .message = "a valid API key is needed: 'Authorization: Bearer KEY'",
+         .code = "invalid_api_key"},
+        0, {{"WWW-Authenticate", "Bearer realm=\"sluice\""}});
+  if (route)
+    return (this->*route->handler)(std::move(responder));
+
+  constexpr std::string_view models = "/v1/models/";
+  const bool isModel = request.path.starts_with(models);
+  if (isModel && isGet) {
+    std::string name = request.path.substr(models.size());
+    return model(std::move(responder), name);
+  }
+  if (!samePath && !isModel && !file)
+    return responder.fail(
+        {.status = 404,
+         .message = "there is nothing at " + responder.shownPath()});
+  std::string allowed =
+      samePath && samePath->method == "POST" ? "POST" : "GET, HEAD";
+  responder.fail({.status = 405,
+                  .message = responder.shownPath() + " does not take " +
+                             request.method + ", but " + allowed},
+                 0, {{"Allow", allowed}});
+}
+
+/// Error: why there are no new requests for text.
+Status Endpoints::ready() const {
+  if (refusing.load(std::memory_order_relaxed))
+    return failure("the server is shutting down");
+  return parts.sessions.engine.healthy();
+}
+
+//===----------------------------------------------------------------------===//
+// What is answered at once
+//===----------------------------------------------------------------------===//
+
+void Endpoints::health(Responder responder) {
+  if (Status s = ready(); !s.ok())
+    return responder.fail({.status = 503, .message = s.message()},
+                          restartSeconds);
+  responder.json(R"({"status":"ok"})");
+}
+
+void Endpoints::version(Responder responder) {
+  responder.json(json{{"version", parts.version}}.dump());
+}
+
+void Endpoints::metrics(Responder responder) {
+  SessionServices &sessions = parts.sessions;
+  responder.reply(200, MetricRegistry::contentType,
+                  sessions.metrics.text(sessions.engine.status().head,
+                                        parts.counters(),
+                                        sessions.pool.waiting()));
+}
+
+void Endpoints::statusEvents(Responder responder) {
+  parts.monitor.watch(std::move(responder));
+}
+
+void Endpoints::models(Responder responder) {
+  responder.json(openai::modelListJson(parts.sessions.model));
+}
+
+void Endpoints::model(Responder responder, std::string_view name) {
+  auto answer = openai::modelJson(parts.sessions.model, name);
+  if (!answer)
+    return responder.fail(answer.error());
+  responder.json(answer.take());
+}
+
+/// The id of {"request_id": id}; null: it is something else.
+static std::optional<std::string> requestIdOf(const std::string &body) {
+  constexpr size_t longest = 4096;
+  if (body.size() > longest)
+    return std::nullopt;
+  json parsed = json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object())
+    return std::nullopt;
+  auto id = parsed.find("request_id");
+  if (id == parsed.end() || !id->is_string())
+    return std::nullopt;
+  return id->get<std::string>();
+}
+
+void Endpoints::abortRequest(Responder responder) {
+  if (!takesBody(responder))
+    return;
+  std::optional<std::string> id = requestIdOf(responder.request().body);
+  if (!id)
+    return responder.fail(openai::invalidField(
+        "request_id", "the body must be {\"request_id\": \"...\"}"));
+  std::shared_ptr<Session> session = parts.sessions.table.find(*id);
+  if (!session)
+    return responder.fail({.status = 404,
+                           .message = "no request of that id is under way",
+                           .param = "request_id"});
+  session->abort(Session::Reason::Aborted);
+  responder.json("{}");
+}
+
+//===----------------------------------------------------------------------===//
+// What takes longer
+//===----------------------------------------------------------------------===//
+
+/// Whether the body is of a type that is read; answers if not.
+bool Endpoints::takesBody(Responder &responder) {
+  const http::Request &request = responder.request();
+  const std::string *field = request.field("Content-Type");
+  if (!field)
+    return true;
+  std::string_view type = *field;
+  type = type.substr(0, type.find(';'));
+  type = type.substr(0, type.find_last_not_of(" \t") + 1);
+  auto is = [type](std::string_view wanted) {
+    return type.size() == wanted.size() &&
+           strncasecmp(type.data(), wanted.data(), wanted.size()) == 0;
+  };
+  if (type.empty() || is(jsonType) ||
+      (is("application/x-www-form-urlencoded") && !request.field("Origin")))
+    return true;
+  responder.fail({.status = 415,
+                  .message = "the Content-Type must be application/json",
+                  .param = "Content-Type"});
+  return false;
+}
+
+/// For seeds, which nobody should guess, and ids, which nobody may.
+static uint64_t randomNumber() {
+  std::random_device source;
+  return (uint64_t{source()} << 32) | source();
+}
+
+/// What a client may call its request: visible ASCII, not long.
+static bool isClientId(const std::string &id) {
+  constexpr size_t longest = 256;
+  return !id.empty() && id.size() <= longest &&
+         std::all_of(id.begin(), id.end(),
+                     [](char c) { return c > ' ' && c <= '~'; });
+}
+
+void Endpoints::startSession(Responder responder, openai::Endpoint endpoint) {
+  if (Status s = ready(); !s.ok())
+    return responder.fail({.status = 503, .message = s.message()},
+                          restartSeconds);
+  if (!takesBody(responder))
+    return;
+  std::string clientId;
+  if (const std::string *field = responder.request().field("X-Request-Id")) {
+    if (!isClientId(*field))
+      return responder.fail(openai::invalidField(
+          "X-Request-Id", "X-Request-Id must be 1 to 256 visible characters"));
+    clientId = *field;
+    responder.addField("X-Request-Id", clientId);
+  }
+  std::make_shared<Session>(parts.sessions, std::move(responder), endpoint,
+                            randomNumber(), clientId)
+      ->start();
+}
+
+void Endpoints::completions(Responder responder) {
+  startSession(std::move(responder), openai::Endpoint::Completions);
+}
+
+void Endpoints::chatCompletions(Responder responder) {
+  startSession(std::move(responder), openai::Endpoint::Chat);
+}
+
+namespace {
+
+/// A request that is answered by reading it.
+class ReadingJob final : public Work {
+public:
+  using Answer = openai::ApiExpected<std::string> (*)(
+      std::string_view, const openai::RequestContext &);
+
+  ReadingJob(SessionServices &services, Responder responder, Answer answer)
+      : services(services), responder(std::move(responder)), answer(answer) {}
+
+  void begin() override {
+    if (responder.exchange().gone())
+      return responder.left();
+    Status done = guarded([this] {
+      std::string body = responder.exchange().takeBody();
+      auto json = answer(body, {services.model, randomNumber(),
+                                std::time(nullptr), services.limits});
+      if (json)
+        responder.json(json.take());
+      else
+        responder.fail(json.error());
+      return Status();
+    });
+    if (!done.ok())
+      responder.fail({.status = 500, .message = done.message()});
+  }
+  void proceed() override {}
+
+  Responder &answerBy() { return responder; }
+
+private:
+  SessionServices &services;
+  Responder responder;
+  Answer answer;
+};
+
+} // namespace
+
+void Endpoints::onPool(Responder responder, Answer answer) {
+  if (!takesBody(responder))
+    return;
+  auto job = std::make_shared<ReadingJob>(parts.sessions, std::move(responder),
+                                          answer);
+  if (parts.sessions.pool.begin(job))
+    return;
+  parts.sessions.metrics.refused.add();
+  job->answerBy().fail({.status = 429,
+                        .message = "too many requests are waiting",
+                        .code = "queue_full"},
+                       1);
+}
+
+void Endpoints::tokenize(Responder responder) {
+  onPool(std::move(responder),
+         [](std::string_view body, const openai::RequestContext &context)
+             -> openai::ApiExpected<std::string> {
+           auto request = openai::parseTokenizeRequest(body, context);
+           if (!request)
+             return request.error();
+           return openai::tokenizeJson(*request, context.model);
+         });
+}
+
+void Endpoints::detokenize(Responder responder) {
+  onPool(std::move(responder),
+         [](std::string_view body, const openai::RequestContext &context)
+             -> openai::ApiExpected<std::string> {
+           auto text = openai::parseDetokenizeRequest(body, context);
+           if (!text)
+             return text.error();
+           return openai::detokenizeJson(*text);
+         });
+}
+
+/// Parsing refuses what the model cannot do.
+void Endpoints::embeddings(Responder responder) {
+  onPool(std::move(responder),
+         [](std::string_view body, const openai::RequestContext &context)
+             -> openai::ApiExpected<std::string> {
+           auto request = openai::parseEmbeddingRequest(body, context);
+           if (!request)
+             return request.error();
+           return ApiError{.status = 501,
+                           .message = "this program computes no embeddings"};
+         });
+}

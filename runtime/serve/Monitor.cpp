@@ -1,0 +1,160 @@
+//===- Monitor.cpp - looks after the server now and then ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/Monitor.h"
+
+#include "runtime/base/Guarded.h"
+#include "runtime/pipeline/Clock.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+using namespace sluice;
+using namespace sluice::serve;
+
+std::string serve::statusJson(const std::string &model,
+                              const StatusMark &before, const StatusMark &now) {
+  const pipeline::HeadStatus &old = before.status.head;
+  const pipeline::HeadStatus &head = now.status.head;
+  const double seconds =
+      std::max(std::chrono::duration<double>(now.at - before.at).count(), 1e-3);
+  const auto steps = static_cast<double>(head.steps - old.steps);
+  auto rate = [seconds](auto newer, auto older) {
+    return static_cast<double>(newer - older) / seconds;
+  };
+  auto perStep = [steps](int64_t newer, int64_t older) {
+    return steps > 0 ? static_cast<double>(newer - older) / steps : 0;
+  };
+  nlohmann::ordered_json lanes = nlohmann::ordered_json::array();
+  int64_t left = 0, leftBefore = 0;
+  for (size_t i = 0; i < now.status.lanes.size(); ++i) {
+    const Lane &lane = now.status.lanes[i];
+    const Lane was =
+        i < before.status.lanes.size() ? before.status.lanes[i] : Lane();
+    left += lane.left;
+    leftBefore += was.left;
+    double busy = rate(lane.busyNanos, was.busyNanos) / 1e9;
+    lanes.push_back({{"name", lane.name},
+                     {"busy", std::clamp(busy, 0.0, 1.0)},
+                     {"rows_per_second", rate(lane.rows, was.rows)}});
+  }
+  const int64_t accepted = head.speculation.accepted - old.speculation.accepted;
+  const int64_t decided =
+      accepted + head.speculation.cancelled - old.speculation.cancelled;
+  nlohmann::ordered_json json = {
+      {"time", std::chrono::duration<double>(
+                   std::chrono::system_clock::now().time_since_epoch())
+                   .count()},
+      {"model", model},
+      {"interval", seconds},
+      {"running", head.running},
+      {"waiting", head.waiting},
+      {"paused", head.paused},
+      {"pages",
+       {{"all", head.pages},
+        {"used", head.pagesUsed},
+        {"kept", head.pagesKept}}},
+      {"tokens_per_second", rate(now.tokens, before.tokens)},
+      {"prompt_tokens_per_second", rate(head.promptRows, old.promptRows)},
+      {"steps_per_second", steps / seconds},
+      {"rows_per_step",
+       {{"prompt", perStep(head.promptRows, old.promptRows)},
+        {"certain", perStep(head.certainRows, old.certainRows)},
+        {"guesses", perStep(head.guessRows, old.guessRows)}}},
+      {"acceptance", nullptr},
+      {"left_per_step", perStep(left, leftBefore)},
+      {"lanes", std::move(lanes)}};
+  if (decided > 0)
+    json["acceptance"] =
+        static_cast<double>(accepted) / static_cast<double>(decided);
+  // Names come from files: what is not UTF-8 of them is replaced.
+  return json.dump(-1, ' ', false,
+                   nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Monitor::Monitor(std::string model, const Engine &engine, ServeMetrics &metrics,
+                 RequestLog &log)
+    : model(std::move(model)), engine(engine), metrics(metrics), log(log) {}
+
+Monitor::~Monitor() { stop(); }
+
+Status Monitor::start() {
+  before = mark();
+  return guarded([this] {
+    thread = std::thread([this] { run(); });
+    return Status();
+  });
+}
+
+void Monitor::stop() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  changed.notify_all();
+  if (thread.joinable())
+    thread.join();
+  for (Responder &watcher : watchers)
+    watcher.endEvents();
+  watchers.clear();
+  log.flush();
+}
+
+void Monitor::watch(Responder responder) {
+  std::lock_guard lock(mutex);
+  if (stopping || watchers.size() == maxWatchers)
+    return responder.fail({.status = 503,
+                           .message = "too many watch already",
+                           .code = "too_many_watchers"});
+  if (responder.startEvents())
+    watchers.push_back(std::move(responder));
+}
+
+void Monitor::run() {
+  auto next = std::chrono::steady_clock::now();
+  int64_t tickNumber = 0;
+  std::unique_lock lock(mutex);
+  while (!stopping) {
+    next = std::max(next + tick, std::chrono::steady_clock::now());
+    changed.wait_until(lock, next, [this] { return stopping; });
+    lock.unlock();
+    // Without memory for it, a picture is missing.
+    (void)guarded([&] {
+      look(++tickNumber);
+      return Status();
+    });
+    lock.lock();
+  }
+}
+
+void Monitor::look(int64_t tickNumber) {
+  metrics.noteSteps(engine.status().head);
+  log.flush();
+  if (tickNumber % ticksAnEvent == 0)
+    tell();
+}
+
+StatusMark Monitor::mark() const {
+  return {.at = pipeline::now(),
+          .status = engine.status(),
+          .tokens = metrics.generationTokens.value()};
+}
+
+void Monitor::tell() {
+  StatusMark now = mark();
+  std::lock_guard lock(mutex);
+  if (!watchers.empty()) {
+    std::string event = "data: " + statusJson(model, before, now) + "\n\n";
+    std::erase_if(watchers, [&event](Responder &watcher) {
+      bool isThere = watcher.write(event);
+      if (!isThere)
+        watcher.left();
+      return !isThere;
+    });
+  }
+  before = std::move(now);
+}

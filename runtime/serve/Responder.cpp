@@ -1,0 +1,91 @@
+//===- Responder.cpp - the one answer to a request ------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/Responder.h"
+
+#include "runtime/pipeline/Clock.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <utility>
+
+using namespace sluice;
+using namespace sluice::serve;
+
+Responder::Responder(std::shared_ptr<http::Exchange> exchange,
+                     http::Fields common, Time arrived, ServeMetrics &metrics,
+                     RequestLog &log)
+    : held(std::move(exchange)), common(std::move(common)), came(arrived),
+      metrics(&metrics), log(&log) {}
+
+std::string Responder::shownPath() const {
+  constexpr size_t longest = 200;
+  const std::string &target = request().target;
+  return target.substr(0, std::min(target.find('?'), longest));
+}
+
+void Responder::addField(const std::string &name, const std::string &value) {
+  common.emplace_back(name, value);
+}
+
+void Responder::reply(int status, std::string_view contentType,
+                      std::string body, http::Fields more) {
+  http::Fields fields = common;
+  fields.emplace_back("Content-Type", contentType);
+  std::move(more.begin(), more.end(), std::back_inserter(fields));
+  held->reply(status, fields, std::move(body));
+  done(status);
+}
+
+void Responder::json(std::string body) {
+  reply(200, "application/json", std::move(body));
+}
+
+void Responder::fail(const openai::ApiError &error, int retrySeconds,
+                     http::Fields more) {
+  if (retrySeconds > 0)
+    more.emplace_back("Retry-After", std::to_string(retrySeconds));
+  reply(error.status, "application/json", error.json(), std::move(more));
+}
+
+bool Responder::startEvents() {
+  http::Fields fields = common;
+  fields.emplace_back("Content-Type", "text/event-stream; charset=utf-8");
+  fields.emplace_back("Cache-Control", "no-cache");
+  // What stands in between (nginx) would otherwise collect events first.
+  fields.emplace_back("X-Accel-Buffering", "no");
+  return held->startStream(200, fields);
+}
+
+void Responder::endEvents() {
+  held->endStream();
+  done(200);
+}
+
+void Responder::left() { done(499); }
+
+void Responder::done(int status) {
+  if (std::exchange(isDone, true))
+    return;
+  metrics->answered(status);
+  if (!log->enabled())
+    return;
+  char when[32];
+  std::time_t seconds = std::time(nullptr);
+  std::tm utc = {};
+  ::gmtime_r(&seconds, &utc);
+  std::strftime(when, sizeof when, "%FT%TZ", &utc);
+  char rest[64];
+  std::snprintf(
+      rest, sizeof rest, " %d %.1f ms", status,
+      std::chrono::duration<double, std::milli>(pipeline::now() - came)
+          .count());
+  const http::Request &asked = request();
+  log->add(std::string(when) + ' ' + asked.peerAddress + " \"" + asked.method +
+           ' ' + shownPath() + '"' + rest + (noted.empty() ? "" : ' ' + noted));
+}

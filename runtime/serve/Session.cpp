@@ -1,0 +1,342 @@
+//===- Session.cpp - one HTTP request for generated text ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The life of a session: its beginning, its tokens' way in, its end.
+// SessionAnswer.cpp makes the answer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/Session.h"
+
+#include "runtime/base/Guarded.h"
+#include "runtime/pipeline/Clock.h"
+
+#include <ctime>
+
+using namespace sluice;
+using namespace sluice::serve;
+
+using openai::ApiError;
+using pipeline::TokenItem;
+
+/// When to come back where all places are taken.
+static constexpr int retrySeconds = 1;
+
+static std::vector<std::string> idsOf(const std::string &id,
+                                      const std::string &clientId) {
+  std::vector<std::string> ids = {id};
+  if (!clientId.empty())
+    ids.push_back(clientId);
+  return ids;
+}
+
+Session::Session(SessionServices &services, Responder responder,
+                 openai::Endpoint endpoint, uint64_t random,
+                 const std::string &clientId)
+    : services(services), endpoint(endpoint), random(random),
+      id(openai::answerId(endpoint, random)), ids(idsOf(id, clientId)),
+      responder(std::move(responder)) {
+  this->responder.note("id=" + id);
+}
+
+Session::~Session() = default;
+
+void Session::start() {
+  std::shared_ptr<Session> self = shared_from_this();
+  if (!services.table.add(ids, self))
+    return responder.fail(
+        {.status = 400,
+         .message = "a request with the id '" + ids.back() + "' is under way",
+         .param = "X-Request-Id",
+         .code = "duplicate_request_id"});
+  auto onGone = [weak = weak_from_this()] {
+    if (std::shared_ptr<Session> session = weak.lock())
+      session->abort(Reason::Left);
+  };
+  if (!responder.exchange().onGone(onGone))
+    return abort(Reason::Left);
+  if (services.pool.begin(self))
+    return;
+  {
+    std::lock_guard lock(mutex);
+    if (phase == Phase::Over) // the client has gone meanwhile
+      return;
+    phase = Phase::Over;
+  }
+  services.metrics.refused.add();
+  responder.fail({.status = 429,
+                  .message = "too many requests are waiting",
+                  .code = "queue_full"},
+                 retrySeconds);
+  conclude();
+}
+
+void Session::abort(Reason why) {
+  std::unique_lock lock(mutex);
+  if (phase == Phase::Over || reason != Reason::None)
+    return;
+  reason = why;
+  if (phase == Phase::Running)
+    for (const Sink &sink : sinks)
+      services.engine.finish(sink, FinishReason::Cancelled);
+  // begin() sees the reason by itself.
+  if (phase != Phase::Waiting)
+    return;
+  phase = Phase::Over;
+  lock.unlock();
+  services.pool.withdraw(*this);
+  answerAbort(why);
+  conclude();
+}
+
+ApiError Session::abortError(Reason why) const {
+  if (why == Reason::Stopping)
+    return {.status = 503,
+            .message = "the server is shutting down",
+            .code = "shutting_down"};
+  return {.status = 499,
+          .message = "the request was aborted",
+          .code = "request_aborted"};
+}
+
+void Session::answerAbort(Reason why) {
+  if (isAnswered)
+    return;
+  if (why == Reason::Left) {
+    services.metrics.disconnects.add();
+    responder.left();
+    isAnswered = true;
+  } else {
+    fail(abortError(why));
+  }
+}
+
+/// Nothing is left of it but references.
+void Session::conclude() { services.table.remove(ids); }
+
+//===----------------------------------------------------------------------===//
+// From the body to the engine
+//===----------------------------------------------------------------------===//
+
+void Session::begin() {
+  {
+    std::lock_guard lock(mutex);
+    if (phase != Phase::Waiting)
+      return;
+    phase = Phase::Reading;
+  }
+  Status done = guarded([&] {
+    read();
+    return Status();
+  });
+  if (!done.ok())
+    fail({.status = 500, .message = done.message()});
+  if (!isAnswered)
+    return submit();
+  {
+    std::lock_guard lock(mutex);
+    phase = Phase::Over;
+  }
+  conclude();
+}
+
+/// Checks the request and makes what its answer needs; answers what is wrong.
+void Session::read() {
+  std::string body = responder.exchange().takeBody();
+  openai::RequestContext context = {services.model, random, std::time(nullptr),
+                                    services.limits};
+  auto parsed = endpoint == openai::Endpoint::Chat
+                    ? openai::parseChatRequest(body, context)
+                    : openai::parseCompletionRequest(body, context);
+  if (!parsed)
+    return fail(parsed.error());
+  request = parsed.take();
+  writer.emplace(request, services.model, id, context.now);
+  const size_t count = request.requests.size();
+  choices.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    ScheduledRequest &scheduled = request.requests[i];
+    if (services.requestTimeout > Time(0))
+      scheduled.deadline = responder.arrived() + services.requestTimeout;
+    choices.push_back({.text = {request, services.model, i}});
+    if (i % static_cast<size_t>(request.choices) == 0)
+      choices[i].promptTokens = std::ssize(scheduled.spec.prompt);
+  }
+  choicesLeft = endsLeft = count;
+  sinks = std::vector<Sink>(count);
+  for (size_t i = 0; i < count; ++i) {
+    sinks[i].session = this;
+    sinks[i].index = static_cast<uint32_t>(i);
+  }
+}
+
+void Session::submit() {
+  std::shared_ptr<Session> self = shared_from_this();
+  Reason why;
+  {
+    // Under the lock: what ends the session must come to the engine after its
+    // requests.
+    std::lock_guard lock(mutex);
+    why = reason;
+    if (why == Reason::None) {
+      phase = Phase::Running;
+      // A sink is a part of its session: who holds one holds the other.
+      for (size_t i = 0; i < sinks.size(); ++i)
+        services.engine.submit(
+            std::move(request.requests[i]),
+            std::shared_ptr<pipeline::TokenSink>(self, &sinks[i]));
+    } else {
+      phase = Phase::Over;
+    }
+  }
+  if (why == Reason::None)
+    return;
+  answerAbort(why);
+  conclude();
+}
+
+//===----------------------------------------------------------------------===//
+// What comes back
+//===----------------------------------------------------------------------===//
+
+void Session::Sink::push(TokenItem item) {
+  session->push(index, std::move(item));
+}
+
+/// On the head's thread.
+void Session::push(uint32_t index, TokenItem item) {
+  {
+    std::lock_guard lock(mutex);
+    inbox.push_back({index, std::move(item)});
+    if (isQueued)
+      return;
+    isQueued = true;
+  }
+  services.pool.proceed(shared_from_this());
+}
+
+void Session::proceed() {
+  std::vector<Arrival> arrived;
+  {
+    std::lock_guard lock(mutex);
+    arrived.swap(inbox);
+  }
+  auto orFail = [this](auto &&body) {
+    Status done = guarded([&] {
+      body();
+      return Status();
+    });
+    if (!done.ok())
+      fail({.status = 500, .message = done.message()});
+  };
+  // Each for itself: no end may be lost.
+  for (Arrival &arrival : arrived)
+    orFail([&] { take(arrival); });
+  orFail([&] { answer(); });
+  bool isOver = endsLeft == 0;
+  bool hasMore = false;
+  {
+    std::lock_guard lock(mutex);
+    hasMore = !inbox.empty();
+    isQueued = hasMore;
+    if (isOver)
+      phase = Phase::Over;
+  }
+  if (hasMore)
+    services.pool.proceed(shared_from_this());
+  if (isOver)
+    conclude();
+}
+
+void Session::take(Arrival &arrival) {
+  Choice &choice = choices[arrival.index];
+  if (arrival.item.kind == TokenItem::Kind::Token)
+    return takeToken(choice, arrival.index, arrival.item);
+  choice.hasEnded = true;
+  --endsLeft;
+  takeEnd(choice, arrival.index, arrival.item);
+}
+
+void Session::takeToken(Choice &choice, uint32_t index, TokenItem &item) {
+  ServeMetrics &metrics = services.metrics;
+  auto seconds = [](Time time) {
+    return std::chrono::duration<double>(time).count();
+  };
+  metrics.generationTokens.add();
+  if (choice.lastToken == Time(0)) {
+    metrics.timeToFirstToken.observe(seconds(item.at - responder.arrived()));
+    metrics.promptTokens.add(static_cast<uint64_t>(choice.promptTokens));
+  } else {
+    metrics.interTokenLatency.observe(seconds(item.at - choice.lastToken));
+  }
+  choice.lastToken = item.at;
+  if (choice.isComplete || isAnswered)
+    return;
+  ++tokensSoFar;
+  choice.piece.append(choice.text.push(item.token, item.report));
+  if (choice.text.stopped()) {
+    services.engine.finish(sinks[index], FinishReason::Stop);
+    complete(choice, index, FinishReason::Stop);
+  }
+  touch(choice, index);
+}
+
+void Session::takeEnd(Choice &choice, uint32_t index, const TokenItem &item) {
+  bool isGood =
+      item.reason == FinishReason::Stop || item.reason == FinishReason::Length;
+  if (item.kind == TokenItem::Kind::Refused) {
+    services.metrics.refused.add(item.refusal == Refusal::QueueFull);
+  } else if (item.kind == TokenItem::Kind::Failed) {
+    services.metrics.ended(FinishReason::Error);
+  } else {
+    services.metrics.ended(item.reason);
+    if (isGood)
+      services.metrics.requestLatency.observe(
+          std::chrono::duration<double>(item.at - responder.arrived()).count());
+  }
+  if (choice.isComplete || isAnswered)
+    return;
+  if (item.kind == TokenItem::Kind::Finished && isGood)
+    return complete(choice, index, item.reason);
+  if (item.kind == TokenItem::Kind::Finished &&
+      item.reason == FinishReason::Cancelled) {
+    std::unique_lock lock(mutex);
+    Reason why = reason;
+    lock.unlock();
+    return answerAbort(why);
+  }
+  bool mayRetry = item.kind == TokenItem::Kind::Refused
+                      ? item.refusal == Refusal::QueueFull
+                      : item.reason == FinishReason::Timeout && !item.started;
+  fail(errorOf(item), mayRetry ? retrySeconds : 0);
+}
+
+/// Of an end that is none of an answer.
+ApiError Session::errorOf(const TokenItem &item) const {
+  switch (item.kind) {
+  case TokenItem::Kind::Refused:
+    if (item.refusal == Refusal::QueueFull)
+      return {.status = 429,
+              .message = item.failure.message(),
+              .code = "queue_full"};
+    return {.status = 400, .message = item.failure.message()};
+  case TokenItem::Kind::Failed:
+    return {.status = 503, .message = item.failure.message()};
+  case TokenItem::Kind::Token:
+  case TokenItem::Kind::Finished:
+    break;
+  }
+  if (item.reason == FinishReason::Timeout && !item.started)
+    return {.status = 503,
+            .message = "the request has waited too long for its turn",
+            .code = "queue_timeout"};
+  if (item.reason == FinishReason::Timeout)
+    return {.status = 504,
+            .message = "the request took longer than it may",
+            .code = "request_timeout"};
+  return {.status = 500, .message = item.failure.message()};
+}

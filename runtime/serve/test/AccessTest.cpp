@@ -1,0 +1,205 @@
+//===- AccessTest.cpp - keys, and pages of other origins ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/ApiKeys.h"
+#include "runtime/serve/CrossOrigin.h"
+#include "runtime/serve/test/ServeFixture.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace sluice;
+using namespace sluice::serve;
+using namespace sluice::serve::test;
+
+namespace {
+
+class AccessTest : public ServeTest {
+protected:
+  /// A file that is deleted with the test.
+  std::string file(const std::string &text, mode_t mode = 0600) {
+    std::string path = testing::TempDir() + "sluice-keys-" +
+                       std::to_string(::getpid()) + '-' +
+                       std::to_string(paths.size());
+    std::ofstream(path) << text;
+    std::filesystem::permissions(path, std::filesystem::perms(mode));
+    paths.push_back(path);
+    return path;
+  }
+  ~AccessTest() override {
+    for (const std::string &path : paths)
+      std::remove(path.c_str());
+  }
+
+private:
+  std::vector<std::string> paths;
+};
+
+bool admits(const ApiKeys &keys, const std::string &value) {
+  return keys.admits(&value);
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+TEST_F(AccessTest, FilesHaveAKeyALine) {
+  ApiKeys keys;
+  std::string warning;
+  EXPECT_FALSE(keys.required());
+  EXPECT_TRUE(keys.admits(nullptr));
+  ASSERT_TRUE(
+      keys.addFile(file("# who\n\n  one \r\n\t# more\ntwo"), &warning).ok());
+  EXPECT_EQ(warning, "");
+  EXPECT_TRUE(keys.required());
+  EXPECT_FALSE(keys.admits(nullptr));
+  EXPECT_TRUE(admits(keys, "Bearer one"));
+  EXPECT_TRUE(admits(keys, "bearer   two"));
+  for (const char *value :
+       {"", "Bearer", "Bearer ", "one", "Basic one", "Bearer on", "Bearer onee",
+        "Bearer one two", "Bearer # who", "Bearerone"})
+    EXPECT_FALSE(admits(keys, value)) << value;
+}
+
+TEST_F(AccessTest, BadKeyFilesSayWhatIsWrong) {
+  auto problem = [&](const std::string &path) {
+    ApiKeys keys;
+    std::string warning;
+    Status status = keys.addFile(path, &warning);
+    EXPECT_FALSE(status.ok());
+    std::string text = status.message();
+    size_t at = text.find(path);
+    return at == text.npos ? text : text.replace(at, path.size(), "FILE");
+  };
+  EXPECT_EQ(problem("/nowhere"),
+            "API key file 'FILE': No such file or directory");
+  EXPECT_EQ(problem(file("# none\n")), "API key file 'FILE': has no key");
+  // It names the line and not the key.
+  EXPECT_EQ(problem(file("ok\nse cret\n")),
+            "API key file 'FILE': line 2: an API key has a character that is "
+            "not visible ASCII");
+  EXPECT_EQ(problem(file(std::string(513, 'x'))),
+            "API key file 'FILE': line 1: an API key is longer than 512 bytes");
+  EXPECT_EQ(problem(testing::TempDir()), "API key file 'FILE': Is a directory");
+}
+
+TEST_F(AccessTest, AFileThatOthersCanReadIsWarnedOf) {
+  ApiKeys keys;
+  std::string warning;
+  EXPECT_TRUE(keys.addFile(file("one", 0644), &warning).ok());
+  EXPECT_NE(warning.find("can be read by others"), warning.npos);
+}
+
+TEST_F(AccessTest, RequestsNeedAKeyWhereThereAreSome) {
+  engine.answerAll("ok");
+  options.apiKeyFile = file("one\n");
+  options.apiKeys = {"two"};
+  start();
+  json body = {{"prompt", "p"}};
+  for (const char *fields : {"", "Authorization: Bearer three\r\n"}) {
+    for (const char *path :
+         {"/v1/completions", "/v1/chat/completions", "/tokenize", "/detokenize",
+          "/v1/embeddings", "/abort_request", "/nothing"}) {
+      Answer answer = post(path, body, fields);
+      EXPECT_EQ(answer.status, 401) << path;
+      EXPECT_EQ(answer.field("WWW-Authenticate"), "Bearer realm=\"sluice\"");
+      EXPECT_EQ(errorOf(answer)["type"], "authentication_error");
+    }
+    for (const char *path : {"/v1/models", "/v1/models/demo", "/status/events"})
+      EXPECT_EQ(get(path, fields).status, 401) << path;
+  }
+  EXPECT_EQ(engine.submitted(), 0u);
+  for (const char *key : {"one", "two"})
+    EXPECT_EQ(post("/v1/completions", body,
+                   "Authorization: Bearer " + std::string(key) + "\r\n")
+                  .status,
+              200);
+  // What probes, collectors and browsers ask for.
+  for (const char *path :
+       {"/health", "/version", "/metrics", "/", "/page.js", "/page.css"})
+    EXPECT_EQ(get(path).status, 200) << path;
+}
+
+TEST_F(AccessTest, AnOpenServerWithoutKeysIsWarnedOf) {
+  options.host = "0.0.0.0";
+  start();
+  ASSERT_EQ(server->warnings().size(), 1u);
+  EXPECT_EQ(server->warnings()[0], "everybody who reaches 0.0.0.0 may use the "
+                                   "server: there is no API key");
+  EXPECT_EQ(server->url(),
+            "http://127.0.0.1:" + std::to_string(server->port()));
+}
+
+//===----------------------------------------------------------------------===//
+// Pages of other origins
+//===----------------------------------------------------------------------===//
+
+static const std::string fromPage = "Origin: https://page.example\r\n";
+static const std::string asksFirst =
+    fromPage + "Access-Control-Request-Method: POST\r\n"
+               "Access-Control-Request-Headers: authorization\r\n";
+
+static std::string preflight(const std::string &fields) {
+  return "OPTIONS /v1/completions HTTP/1.1\r\nHost: x\r\n" + fields + "\r\n";
+}
+
+TEST_F(AccessTest, WithoutOriginsNothingIsSaid) {
+  start();
+  EXPECT_EQ(get("/health", fromPage).field("Access-Control-Allow-Origin"), "");
+  Answer answer = ask(preflight(asksFirst));
+  EXPECT_EQ(answer.status, 405);
+  EXPECT_EQ(answer.field("Access-Control-Allow-Origin"), "");
+}
+
+TEST_F(AccessTest, ListedOriginsMayAskAndRead) {
+  options.corsOrigins = {"https://other.example", "https://page.example"};
+  options.apiKeys = {"one"};
+  start();
+  Answer answer = ask(preflight(asksFirst)); // carries no key
+  EXPECT_EQ(answer.status, 204);
+  EXPECT_EQ(answer.field("Access-Control-Allow-Origin"),
+            "https://page.example");
+  EXPECT_EQ(answer.field("Access-Control-Allow-Methods"), "GET, POST");
+  EXPECT_EQ(answer.field("Access-Control-Allow-Headers"),
+            "Authorization, Content-Type, X-Request-Id");
+  EXPECT_EQ(answer.field("Access-Control-Allow-Credentials"), "");
+  EXPECT_EQ(answer.field("Vary"), "Origin");
+  // Errors too, or the page could not show them.
+  Answer refused = get("/v1/models", fromPage);
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_EQ(refused.field("Access-Control-Allow-Origin"),
+            "https://page.example");
+}
+
+TEST_F(AccessTest, OtherOriginsMayNot) {
+  options.corsOrigins = {"https://other.example"};
+  start();
+  Answer answer = ask(preflight(asksFirst));
+  EXPECT_EQ(answer.status, 204);
+  EXPECT_EQ(answer.field("Access-Control-Allow-Origin"), "");
+  EXPECT_EQ(answer.field("Access-Control-Allow-Methods"), "");
+  EXPECT_EQ(get("/health", fromPage).field("Vary"), "Origin");
+}
+
+TEST_F(AccessTest, AllOriginsMay) {
+  options.corsOrigins = {"*"};
+  start();
+  EXPECT_EQ(get("/health", fromPage).field("Access-Control-Allow-Origin"), "*");
+  EXPECT_EQ(get("/health").field("Access-Control-Allow-Origin"), "");
+}
+
+TEST_F(AccessTest, WhatIsNoOriginIsRefused) {
+  for (const char *origin :
+       {"", "example.org", "https://", "https://example.org/",
+        "https://Example.org", "https://a b", "://x", "https://a,https://b"})
+    EXPECT_FALSE(CrossOrigin::create({origin}).ok()) << origin;
+  EXPECT_TRUE(CrossOrigin::create({"http://localhost:3000"}).ok());
+}

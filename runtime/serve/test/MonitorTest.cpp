@@ -1,0 +1,163 @@
+//===- MonitorTest.cpp - the live picture and the log ---------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/Monitor.h"
+
+#include "runtime/serve/test/ServeFixture.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace sluice;
+using namespace sluice::serve;
+using namespace sluice::serve::test;
+
+using sluice::http::test::eventually;
+
+using MonitorTest = ServeTest;
+
+/// Two seconds with 4 steps.
+TEST_F(MonitorTest, AnEventIsAboutItsInterval) {
+  StatusMark before, now;
+  before.status.head.steps = 6;
+  before.status.lanes = {{"stage 0", 6, 60, 2, 500}, {"draft", 0, 0, 0, 0}};
+  now.at = std::chrono::seconds(2);
+  now.tokens = 30;
+  pipeline::HeadStatus &head = now.status.head;
+  head.running = 3;
+  head.waiting = 2;
+  head.paused = 1;
+  head.pages = 10;
+  head.pagesUsed = 4;
+  head.pagesKept = 1;
+  head.steps = 10;
+  head.promptRows = 100;
+  head.certainRows = 8;
+  head.guessRows = 4;
+  head.speculation = {.launched = 5, .accepted = 3, .cancelled = 1};
+  now.status.lanes = {{"stage 0", 10, 160, 4, 1'000'000'500},
+                      {"draft", 4, 8, 0, 9'000'000'000}};
+
+  json event = json::parse(statusJson("m", before, now));
+  EXPECT_GT(event["time"], 1.7e9);
+  event.erase("time");
+  EXPECT_EQ(event, json::parse(R"({
+    "model": "m", "interval": 2.0, "running": 3, "waiting": 2, "paused": 1,
+    "pages": {"all": 10, "used": 4, "kept": 1},
+    "tokens_per_second": 15.0, "prompt_tokens_per_second": 50.0,
+    "steps_per_second": 2.0,
+    "rows_per_step": {"prompt": 25.0, "certain": 2.0, "guesses": 1.0},
+    "acceptance": 0.75, "left_per_step": 0.5,
+    "lanes": [{"name": "stage 0", "busy": 0.5, "rows_per_second": 50.0},
+              {"name": "draft", "busy": 1.0, "rows_per_second": 4.0}]})"));
+}
+
+TEST_F(MonitorTest, NothingHappened) {
+  json event = json::parse(statusJson("m\xff", {}, {}));
+  EXPECT_EQ(event["acceptance"], nullptr);
+  EXPECT_EQ(event["rows_per_step"]["prompt"], 0);
+  EXPECT_EQ(event["tokens_per_second"], 0);
+  EXPECT_EQ(event["model"], "m\xef\xbf\xbd");
+}
+
+TEST_F(MonitorTest, EventsComeTwiceASecond) {
+  start();
+  TestClient watcher(server->port());
+  watcher.send(http::test::get("/status/events"));
+  std::string head = watcher.readUntil("\r\n\r\n");
+  EXPECT_NE(head.find("text/event-stream"), head.npos) << head;
+  watcher.readUntil("data: {");
+  auto first = std::chrono::steady_clock::now();
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(watcher.readUntil("data: {").ends_with("data: {"));
+  auto took = std::chrono::steady_clock::now() - first;
+  EXPECT_GT(took, std::chrono::milliseconds(500));
+  EXPECT_LT(took, std::chrono::milliseconds(4000));
+}
+
+TEST_F(MonitorTest, TooManyWatchersAreRefused) {
+  start();
+  std::vector<std::unique_ptr<TestClient>> watchers;
+  for (size_t i = 0; i < Monitor::maxWatchers; ++i) {
+    watchers.push_back(std::make_unique<TestClient>(server->port()));
+    watchers.back()->send(http::test::get("/status/events"));
+    ASSERT_NE(watchers.back()->readUntil("\r\n\r\n").find(" 200 "),
+              std::string::npos);
+  }
+  EXPECT_EQ(get("/status/events").status, 503);
+  watchers.clear();
+  EXPECT_TRUE(eventually([&] {
+    TestClient client(server->port());
+    client.send(http::test::get("/status/events"));
+    return client.readUntil("\r\n\r\n").find(" 200 ") != std::string::npos;
+  }));
+}
+
+/// Rows of steps come into the histogram while nobody asks for it.
+TEST_F(MonitorTest, StepsAreCounted) {
+  start();
+  EngineStatus status;
+  status.head.steps = 2;
+  status.head.samples[0] = {.rows = 5};
+  status.head.samples[1] = {.rows = 300};
+  engine.setStatus(status);
+  EXPECT_TRUE(becomes("sluice:iteration_tokens_total_count", "2"));
+  EXPECT_EQ(metric("sluice:iteration_tokens_total_sum"), "305");
+  EXPECT_EQ(metric("sluice:iteration_tokens_total_bucket{le=\"8\"}"), "1");
+}
+
+TEST_F(MonitorTest, TheLogHasALineForEachRequest) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  int before = ::dup(STDERR_FILENO);
+  ::dup2(ends[1], STDERR_FILENO);
+  options.logRequests = true;
+  engine.answerAll("ok");
+  start();
+  post("/v1/completions", {{"prompt", "abc"}});
+  get("/nothing?secret=1");
+  server->stop(); // writes what is left
+  ::dup2(before, STDERR_FILENO);
+  ::close(before);
+  ::close(ends[1]);
+  std::string text(4096, '\0');
+  text.resize(static_cast<size_t>(
+      std::max<ssize_t>(::read(ends[0], text.data(), text.size()), 0)));
+  ::close(ends[0]);
+  EXPECT_NE(text.find("127.0.0.1 \"POST /v1/completions\" 200 "), text.npos)
+      << text;
+  EXPECT_NE(text.find(" prompt_tokens=3 completion_tokens=2\n"), text.npos)
+      << text;
+  EXPECT_NE(text.find("\"GET /nothing\" 404 "), text.npos) << text;
+  EXPECT_EQ(text.find("secret"), text.npos) << text;
+}
+
+/// Who reads the log holds nobody up: lines are left out and counted.
+TEST_F(MonitorTest, ALogThatNobodyReads) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  RequestLog log(ends[1]);
+  const std::string line(1000, 'x');
+  for (int i = 0; i < 2000; ++i)
+    log.add(line);
+  log.flush(); // as much as a pipe holds
+  log.flush();
+  std::string text;
+  char part[4096];
+  for (int i = 0; i < 1000 && text.find("left out") == text.npos; ++i) {
+    ssize_t count = ::read(ends[0], part, sizeof part);
+    ASSERT_GT(count, 0);
+    text.append(part, static_cast<size_t>(count));
+    log.flush();
+  }
+  size_t lines = (RequestLog::maxBytes - 1) / 1001;
+  EXPECT_NE(text.find("(" + std::to_string(2000 - lines) + " lines left out"),
+            text.npos)
+      << text.substr(text.size() - 100);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}

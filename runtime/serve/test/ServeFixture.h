@@ -1,0 +1,71 @@
+//===- ServeFixture.h - a server over loopback, for tests -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_SERVE_TEST_SERVEFIXTURE_H
+#define SLUICE_RUNTIME_SERVE_TEST_SERVEFIXTURE_H
+
+#include "runtime/http/test/TestClient.h"
+#include "runtime/http/test/TestServer.h"
+#include "runtime/serve/ApiServer.h"
+#include "runtime/serve/test/FakeEngine.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace sluice::serve::test {
+
+using http::test::Answer;
+using http::test::TestClient;
+using nlohmann::json;
+
+/// A tokenizer whose token i < 256 is byte i; 256 is <|end|>. Templates can use
+/// <|user|>, <|assistant|>.
+text::Tokenizer testTokenizer();
+/// "<|user|>Hello<|assistant|>" for a user's Hello.
+extern const char *const testTemplate;
+openai::ModelOptions testModel();
+
+/// A server with a fake engine. Tests change `options` and call start().
+class ServeTest : public testing::Test {
+protected:
+  ServeTest();
+  void start();
+
+  /// The answer to one request, on a connection of its own.
+  Answer ask(const std::string &request);
+  Answer get(const std::string &path, const std::string &fields = "");
+  Answer post(const std::string &path, const json &body,
+              const std::string &fields = "");
+  /// Sends without waiting for the answer.
+  std::unique_ptr<TestClient> send(const std::string &path, const json &body,
+                                   const std::string &fields = "");
+  /// The value of a metric as /metrics writes it: name{labels}, without
+  /// model_name; "" where there is none.
+  std::string metric(const std::string &sample);
+  bool becomes(const std::string &sample, const std::string &value);
+
+  FakeEngine engine; ///< outlives the server
+  ServeOptions options;
+  openai::ModelOptions model = testModel();
+  std::unique_ptr<ApiServer> server;
+};
+
+/// A whole answer's body; null where it is not JSON.
+json bodyOf(const Answer &answer);
+/// The `error` of an answer, which must have all four members.
+json errorOf(const Answer &answer);
+/// The data of a stream's events.
+std::vector<std::string> eventsOf(const std::string &body);
+/// The text of a stream of completions: of choice `index`.
+std::string textOf(const std::vector<std::string> &events, int index = 0);
+
+/// For fields of a request.
+inline const std::string jsonField = "Content-Type: application/json\r\n";
+
+} // namespace sluice::serve::test
+
+#endif // SLUICE_RUNTIME_SERVE_TEST_SERVEFIXTURE_H

@@ -1,0 +1,116 @@
+//===- WorkPoolTest.cpp - threads that requests are worked on -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/WorkPool.h"
+
+#include "runtime/http/test/TestServer.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace sluice::serve;
+using sluice::http::test::Signal;
+
+namespace {
+
+class Job final : public Work {
+public:
+  explicit Job(
+      std::function<void()> onBegin, std::function<void()> onProceed = [] {})
+      : onBegin(std::move(onBegin)), onProceed(std::move(onProceed)) {}
+  void begin() override { onBegin(); }
+  void proceed() override { onProceed(); }
+
+private:
+  std::function<void()> onBegin, onProceed;
+};
+
+std::shared_ptr<Job> job(std::function<void()> begin) {
+  return std::make_shared<Job>(std::move(begin));
+}
+
+} // namespace
+
+TEST(WorkPool, BeginsInOrderAndRefusesWhatIsTooMuch) {
+  WorkPool pool(2);
+  ASSERT_TRUE(pool.start(1).ok());
+  Signal started, go, done;
+  std::string order;
+  EXPECT_TRUE(pool.begin(job([&] {
+    started.raise();
+    go.wait();
+  })));
+  ASSERT_TRUE(started.wait());
+  for (char name : {'a', 'b'})
+    EXPECT_TRUE(pool.begin(job([&, name] {
+      order += name;
+      done.raise();
+    })));
+  EXPECT_EQ(pool.waiting(), 2);
+  EXPECT_FALSE(pool.begin(job([&] { order += 'c'; })));
+  go.raise();
+  ASSERT_TRUE(done.wait(2));
+  EXPECT_EQ(order, "ab");
+}
+
+/// Whatever begins take, tokens have a thread.
+TEST(WorkPool, OneThreadIsKeptForWhatProceeds) {
+  WorkPool pool(10);
+  ASSERT_TRUE(pool.start(2).ok());
+  Signal begun, go, proceeded;
+  for (int i = 0; i < 3; ++i)
+    pool.begin(job([&] {
+      begun.raise();
+      go.wait();
+    }));
+  ASSERT_TRUE(begun.wait());
+  pool.proceed(std::make_shared<Job>([] {}, [&] { proceeded.raise(); }));
+  EXPECT_TRUE(proceeded.wait());
+  EXPECT_EQ(begun.count(), 1);
+  go.raise();
+  EXPECT_TRUE(begun.wait(3));
+}
+
+TEST(WorkPool, WhatIsWithdrawnIsDroppedAndLeavesItsPlace) {
+  WorkPool pool(1);
+  ASSERT_TRUE(pool.start(1).ok());
+  Signal started, go, done;
+  pool.begin(job([&] {
+    started.raise();
+    go.wait();
+  }));
+  ASSERT_TRUE(started.wait());
+  auto dropped = job([&] { FAIL() << "withdrawn"; });
+  EXPECT_TRUE(pool.begin(dropped));
+  pool.withdraw(*dropped);
+  EXPECT_EQ(dropped.use_count(), 1);
+  pool.withdraw(*dropped);
+  EXPECT_TRUE(pool.begin(job([&] { done.raise(); })));
+  go.raise();
+  EXPECT_TRUE(done.wait());
+}
+
+TEST(WorkPool, StopWaitsForWhatRunsAndDropsWhatWaits) {
+  WorkPool pool(4);
+  ASSERT_TRUE(pool.start(1).ok());
+  Signal started;
+  bool isDone = false;
+  pool.begin(job([&] {
+    started.raise();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    isDone = true;
+  }));
+  ASSERT_TRUE(started.wait());
+  auto waiting = job([] { FAIL(); });
+  pool.begin(waiting);
+  pool.stop();
+  EXPECT_TRUE(isDone);
+  EXPECT_EQ(waiting.use_count(), 1);
+  EXPECT_FALSE(pool.begin(waiting));
+  pool.proceed(waiting);
+  EXPECT_EQ(waiting.use_count(), 1);
+}
