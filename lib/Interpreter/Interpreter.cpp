@@ -128,6 +128,14 @@ Interpreter::createDraft(mlir::ModuleOp module) {
 Status Interpreter::checkBatch(const StepBatch &batch) const {
   if (batch.rows() == 0)
     return failure("a step needs at least one row");
+  // The rows of one sequence lie together.
+  if (SequenceId first = batch.sequences().front(),
+      last = batch.sequences().back();
+      !isFused() && first != last)
+    return failure("the step takes the rows of one sequence, and has rows of "
+                   "sequences ",
+                   first, " and ", last,
+                   ": --sluice-fuse-decode lets several share a step");
   int64_t vocabSize = modelInfo.vocabSize;
   int64_t contextLength = modelInfo.contextLength;
   for (int64_t r = 0; r < batch.rows(); ++r) {

@@ -139,6 +139,7 @@ static std::string nameTarget(ModuleOp module) {
   return draftModelName.str();
 }
 
+/// Cuts a model into stages, adds its draft, and fuses their steps.
 static void addCuttingPasses(PassManager &passes, ModuleOp module,
                              const PipelineOptions &options) {
   PartitionStagesOptions partition;
@@ -155,6 +156,7 @@ static void addCuttingPasses(PassManager &passes, ModuleOp module,
     speculation.width = options.width;
     passes.addPass(createInsertSpeculation(speculation));
   }
+  passes.addPass(createFuseDecode());
 }
 
 /// For a module that has its stages, and its draft if there is one.

@@ -6,20 +6,20 @@
 sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "demo", vocab_size = 8,
     context_length = 4}
 sluice.weight @draft.table in @f0 at 2048 stored f32 : tensor<8x4xf32>
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "small", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @draft.table : tensor<8x4xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x4xf32> -> tensor<?x4xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x4xf32> -> tensor<?x4xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x4xf32>, tensor<8x4xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>

@@ -10,10 +10,10 @@
 sluice.file @f0 path "model.gguf" size 65536 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
 sluice.weight @w in @f0 at 256 stored f32 : tensor<8x8xf32>
-sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
+sluice.model @main(%chunk: !sluice.chunk) attributes {architecture = "llama",
     model_name = "demo", vocab_size = 8, context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %h0 = sluice.layer 0 (%x = %h) : tensor<?x8xf32> {
     %w = sluice.param @w : tensor<8x8xf32>
     %y = sluice.linear %x, %w

@@ -1,4 +1,4 @@
-//===- Generate.h - from a prompt to text or a score ----------------------===//
+//===- Generate.h - from prompts to text or a score -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,26 +8,20 @@
 #ifndef SLUICE_TOOLS_SLUICE_RUN_GENERATE_H
 #define SLUICE_TOOLS_SLUICE_RUN_GENERATE_H
 
-#include "Session.h"
-#include "runtime/app/JsonWriter.h"
-
-#include <chrono>
+#include "Request.h"
 
 namespace sluice::run {
 
-using Clock = std::chrono::steady_clock;
-
 /// Continues the prompt and writes the text as it comes (the ids, where the
-/// model has no tokenizer), or one JSON object at the end. `start` is when the
-/// process began.
+/// model has no tokenizer), or one JSON object at the end. Several prompts are
+/// as many requests, whose texts are written one after the other at the end.
+/// They share steps where the module's steps are fused; else each has its own.
+/// `start` is when the process began.
 Status generate(Session &session, const Options &options,
                 Clock::time_point start);
 
 /// Writes how probable the model finds the prompt's tokens 1 to n-1.
 Status score(Session &session, const Options &options);
-
-/// Writes token ids as a JSON array.
-void writeIds(app::JsonWriter &json, std::span<const int32_t> ids);
 
 } // namespace sluice::run
 

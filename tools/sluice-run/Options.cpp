@@ -19,16 +19,21 @@ static constexpr int usageError = 2;
 static constexpr int64_t maxCount = (int64_t(1) << 31) - 1;
 
 static void addPrompt(CLI::App &app, Options &options) {
-  CLI::Option_group *group =
-      app.add_option_group("Prompt", "What the model is given; exactly one of");
+  CLI::Option_group *group = app.add_option_group(
+      "Prompt", "What the model is given; exactly one of, which can be given "
+                "several times, for as many requests");
   auto add = [&](const char *name, PromptSource source, const char *help) {
-    group->add_option_function<std::string>(
-        name,
-        [&options, source](const std::string &value) {
-          options.promptSource = source;
-          options.prompt = value;
-        },
-        help);
+    // Called for each time that it is given. A list of strings would not do:
+    // CLI11 takes a text in brackets apart.
+    group
+        ->add_option_function<std::string>(
+            name,
+            [&options, source](const std::string &value) {
+              options.promptSource = source;
+              options.prompts.push_back(value);
+            },
+            help)
+        ->trigger_on_parse();
   };
   add("-p,--prompt", PromptSource::Text, "Text");
   add("-f,--file", PromptSource::File, "A file of text; - is standard input");
@@ -125,6 +130,11 @@ sluice::run::parseOptions(int argc, const char *const *argv, int &code) {
     }
     code = usageError;
     reportUsage(error.what());
+    return std::nullopt;
+  }
+  if (options.score && options.prompts.size() > 1) {
+    code = usageError;
+    reportUsage("--score takes one prompt");
     return std::nullopt;
   }
   if (Status s = options.sampling.validate(maxCount); !s.ok()) {

@@ -16,16 +16,17 @@
 
 namespace sluice::run {
 
-/// What Options::prompt is.
+/// What Options::prompts are.
 enum class PromptSource : uint8_t { Text, File, Tokens, TokensFile };
 
 /// What the user asked for. Spelt as the `generate` of an emitted executable,
-/// so that tests can run either.
+/// so that tests can run either; but here prompts can be several.
 struct Options {
   std::string module; // "-": standard input
 
   PromptSource promptSource = PromptSource::Text;
-  std::string prompt; // the text, the ids, or a path; path "-": standard input
+  /// Of each request the text, the ids, or a path; path "-": standard input.
+  std::vector<std::string> prompts;
 
   int64_t predict = 128;      // -1: until the context is full
   int64_t contextLength = 0;  // 0: the model's

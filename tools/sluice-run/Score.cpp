@@ -46,7 +46,7 @@ scoreTokens(Session &session, std::span<const int32_t> ids, int64_t chunk) {
 }
 
 Status sluice::run::score(Session &session, const Options &options) {
-  Expected<std::vector<int32_t>> ids = session.readPrompt(options);
+  Expected<std::vector<int32_t>> ids = session.readPrompt(options, 0);
   if (!ids)
     return ids.status();
   if (ids->size() < 2)

@@ -57,31 +57,34 @@ Expected<std::unique_ptr<Session>> Session::open(ParsedModule parsed,
 }
 
 /// What errors about the prompt begin with.
-static std::string placeOf(const Options &options) {
+static std::string placeOf(const Options &options, size_t request) {
+  std::string number =
+      options.prompts.size() > 1 ? " " + std::to_string(request + 1) : "";
   switch (options.promptSource) {
   case PromptSource::Text:
-    return "prompt";
+    return "prompt" + number;
   case PromptSource::Tokens:
-    return "tokens";
+    return "tokens" + number;
   case PromptSource::File:
   case PromptSource::TokensFile:
     break;
   }
-  return options.prompt == "-" ? "standard input" : options.prompt;
+  const std::string &path = options.prompts[request];
+  return path == "-" ? "standard input" : path;
 }
 
-Expected<std::vector<int32_t>>
-Session::encodePrompt(const Options &options) const {
-  std::string content = options.prompt;
+Expected<std::vector<int32_t>> Session::encodePrompt(const Options &options,
+                                                     size_t request) const {
+  std::string content = options.prompts[request];
   if (options.promptSource == PromptSource::File ||
       options.promptSource == PromptSource::TokensFile) {
     Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer =
-        readInput(options.prompt);
+        readInput(options.prompts[request]);
     if (!buffer)
       return buffer.status();
     content = (*buffer)->getBuffer().str();
   }
-  std::string place = placeOf(options);
+  std::string place = placeOf(options, request);
   bool isText = options.promptSource == PromptSource::Text ||
                 options.promptSource == PromptSource::File;
   if (isText && !tokenizer())
@@ -95,12 +98,12 @@ Session::encodePrompt(const Options &options) const {
   return ids;
 }
 
-Expected<std::vector<int32_t>>
-Session::readPrompt(const Options &options) const {
-  Expected<std::vector<int32_t>> ids = encodePrompt(options);
+Expected<std::vector<int32_t>> Session::readPrompt(const Options &options,
+                                                   size_t request) const {
+  Expected<std::vector<int32_t>> ids = encodePrompt(options, request);
   if (!ids)
     return ids.status();
-  std::string place = placeOf(options);
+  std::string place = placeOf(options, request);
   if (ids->empty())
     return failure(place, ": is empty");
   for (size_t i = 0; i < ids->size(); ++i)

@@ -34,15 +34,18 @@ public:
   int64_t contextLength() const { return context; }
   int64_t vocabSize() const { return vocabulary; }
 
-  /// The prompt's token ids: at least one, all in the vocabulary and no more
-  /// than the context. Errors: the opposites, a file that cannot be read, text
-  /// without a tokenizer. A text that is scored gets no tokens around it.
-  Expected<std::vector<int32_t>> readPrompt(const Options &options) const;
+  /// A request's prompt as token ids: at least one, all in the vocabulary and
+  /// no more than the context. Errors: the opposites, a file that cannot be
+  /// read, text without a tokenizer. A text that is scored gets no tokens
+  /// around it.
+  Expected<std::vector<int32_t>> readPrompt(const Options &options,
+                                            size_t request) const;
 
 private:
   Session() = default;
   Status loadTokenizer();
-  Expected<std::vector<int32_t>> encodePrompt(const Options &options) const;
+  Expected<std::vector<int32_t>> encodePrompt(const Options &options,
+                                              size_t request) const;
 
   ParsedModule parsed;
   std::optional<interpreter::Interpreter> runner;

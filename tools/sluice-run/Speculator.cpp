@@ -26,7 +26,7 @@ Expected<int32_t> Speculator::next(const SamplingParams &sampling,
                                     int64_t(tokens.size()) - 1);
   StepBatch batch(int64_t(tokens.size()) - first, 1);
   for (int64_t p = first; p < int64_t(tokens.size()); ++p)
-    if (Status s = batch.add(0, p, tokens[p], p + 1 == int64_t(tokens.size()));
+    if (Status s = batch.add(id, p, tokens[p], p + 1 == int64_t(tokens.size()));
         !s.ok())
       return s;
   Expected<interpreter::RowData> logits = draft.step(batch);

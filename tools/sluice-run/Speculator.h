@@ -25,8 +25,9 @@ public:
   /// Guesses drafted at a time.
   static constexpr int64_t chain = 4;
 
-  explicit Speculator(Session &session)
-      : draft(*session.draft()), sampler(session.vocabSize()) {}
+  /// `id` names the sequence whose continuation is guessed.
+  Speculator(Session &session, SequenceId id)
+      : draft(*session.draft()), id(id), sampler(session.vocabSize()) {}
 
   /// At most `count` guesses for what follows prompt and output, which the
   /// draft computes as far as it has not done so. Fewer where its context ends.
@@ -41,6 +42,7 @@ private:
                          std::span<const int32_t> output);
 
   interpreter::Interpreter &draft;
+  SequenceId id;
   Sampler sampler;
   std::vector<int32_t> computed; // tokens in the draft's cache
 };

@@ -11,6 +11,8 @@
 
 #include <gmock/gmock.h>
 
+#include <regex>
+
 using namespace sluice;
 using namespace sluice::interpreter;
 using testing::FloatNear;
@@ -24,37 +26,44 @@ namespace {
 /// (equal scores, since the keys are zero).
 class InterpreterTest : public ModuleFixture {
 protected:
-  Expected<Interpreter> makeModel() {
+  /// A step takes a `!sluice.batch`, or the `!sluice.chunk` of one sequence.
+  /// One model at a time.
+  Expected<Interpreter> makeModel(bool fused = true) {
     writeFile(std::vector<float>{1, 0, 0, 1, 2, 2,   // table[3][2]
                                  0, 0, 0, 0,         // zeros[2][2]
                                  1, 0, 0, 1, 1, 1}); // output[3][2]
-    return Interpreter::create(parse(R"(
+    std::string text = R"(
       sluice.weight @table in @f0 at 0 stored f32 : tensor<3x2xf32>
       sluice.weight @zeros in @f0 at 24 stored f32 : tensor<2x2xf32>
       sluice.weight @output in @f0 at 40 stored f32 : tensor<3x2xf32>
-      sluice.model @main(%batch: !sluice.batch) attributes {
+      sluice.model @main(%rows: TYPE) attributes {
           architecture = "test", model_name = "tiny", vocab_size = 3 : i64,
           context_length = 4 : i64} {
         %table = sluice.param @table : tensor<3x2xf32>
-        %h0 = sluice.embed %batch, %table by token
+        %h0 = sluice.embed ROWS, %table by token
           : tensor<3x2xf32> -> tensor<?x2xf32>
         %h1 = sluice.layer 0 (%x = %h0) : tensor<?x2xf32> {
           %w = sluice.param @zeros : tensor<2x2xf32>
           %k = sluice.linear %x, %w
             : tensor<?x2xf32>, tensor<2x2xf32> -> tensor<?x2xf32>
           %cache = sluice.layer_cache : !sluice.cache<kv_heads = 1, head_dim = 2>
-          %a = sluice.attend %x, %k, %x, %cache, %batch heads 1 scale 1.0
+          %a = sluice.attend %x, %k, %x, %cache, ROWS heads 1 scale 1.0
             : tensor<?x2xf32>, tensor<?x2xf32>,
               !sluice.cache<kv_heads = 1, head_dim = 2>
           %y = sluice.add %x, %a : tensor<?x2xf32>
           sluice.yield %y : tensor<?x2xf32>
         }
-        %o = sluice.select_outputs %h1, %batch : tensor<?x2xf32>
+        %o = sluice.select_outputs %h1, ROWS : tensor<?x2xf32>
         %out = sluice.param @output : tensor<3x2xf32>
         %logits = sluice.linear %o, %out
           : tensor<?x2xf32>, tensor<3x2xf32> -> tensor<?x3xf32>
         sluice.return %logits : tensor<?x3xf32>
-      })"));
+      })";
+    text = std::regex_replace(text, std::regex("TYPE"),
+                              fused ? "!sluice.batch" : "!sluice.chunk");
+    text = std::regex_replace(text, std::regex("ROWS"),
+                              fused ? "%rows" : "chunk %rows");
+    return Interpreter::create(parse(text));
   }
 
   static StepBatch rowsOf(SequenceId sequence, int64_t first,
@@ -107,6 +116,55 @@ TEST_F(InterpreterTest, StepsContinueSequencesThatGoOnSideBySide) {
   run(*model, rowsOf(1, 0, {1}));
   EXPECT_THAT(run(*model, rowsOf(0, 1, {2})),
               Pointwise(FloatNear(1e-6), std::vector<float>{3.5, 3, 6.5}));
+}
+
+// Exactly: sums do not know of other rows.
+TEST_F(InterpreterTest, AFusedStepGivesWhatEachSequencesStepsGive) {
+  // What sequences 0, 1 and 2 give on their own, and how 1 and 0 go on.
+  std::vector<float> first, second;
+  {
+    Expected<Interpreter> alone = makeModel(/*fused=*/false);
+    ASSERT_TRUE(alone) << alone.status().message();
+    EXPECT_FALSE(alone->isFused());
+    auto add = [&](std::vector<float> &to, const StepBatch &batch) {
+      std::vector<float> logits = run(*alone, batch);
+      to.insert(to.end(), logits.begin(), logits.end());
+    };
+    add(first, rowsOf(0, 0, {0, 2, 1}));
+    add(first, rowsOf(1, 0, {1}));
+    add(first, rowsOf(2, 0, {2, 2}));
+    add(second, rowsOf(1, 1, {0}));
+    add(second, rowsOf(0, 3, {0}));
+  }
+  Expected<Interpreter> fused = makeModel();
+  ASSERT_TRUE(fused) << fused.status().message();
+  EXPECT_TRUE(fused->isFused());
+  StepBatch batch(6, 6);
+  for (auto [sequence, position, token] : {std::tuple(0, 0, 0),
+                                           {0, 1, 2},
+                                           {0, 2, 1},
+                                           {1, 0, 1},
+                                           {2, 0, 2},
+                                           {2, 1, 2}})
+    ASSERT_TRUE(batch.add(sequence, position, token, true).ok());
+  EXPECT_EQ(run(*fused, batch), first);
+  StepBatch next(2, 2);
+  ASSERT_TRUE(next.add(1, 1, 0, true).ok());
+  ASSERT_TRUE(next.add(0, 3, 0, true).ok());
+  EXPECT_EQ(run(*fused, next), second);
+}
+
+TEST_F(InterpreterTest, AStepOfOneRequestRefusesRowsOfSeveral) {
+  Expected<Interpreter> model = makeModel(/*fused=*/false);
+  ASSERT_TRUE(model) << model.status().message();
+  StepBatch batch(2, 2);
+  ASSERT_TRUE(batch.add(0, 0, 0, true).ok());
+  ASSERT_TRUE(batch.add(5, 0, 1, true).ok());
+  EXPECT_THAT(errorOf(*model, batch),
+              HasSubstr("rows of sequences 0 and 5: --sluice-fuse-decode"));
+  // Nothing of it was kept.
+  EXPECT_THAT(errorOf(*model, rowsOf(0, 1, {0})),
+              HasSubstr("sequence 0 has 0 tokens"));
 }
 
 TEST_F(InterpreterTest, ASequenceCanGoBackAndBeErased) {

@@ -18,8 +18,9 @@ def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
     which every thread of the runtime's pool runs once per step, and a
     `sluice.program` that describes it. `sluice.generate` and the pipelines
     become one `sluice.plan`. Files, weights, the tokenizer, ranks and channels
-    stay, but for those between head and draft. A module with one `sluice.model`
-    and no workers becomes one program without a plan.
+    stay, but for those between head and draft. A module with no workers but one
+    `sluice.model`, fused by `--sluice-fuse-decode`, becomes one program without
+    a plan.
 
     What works on one row at a time (norms, rotation, activations, gates, sums,
     splitting) becomes generated vector code: ops that follow each other over

@@ -77,11 +77,16 @@ public:
 
   const ModelInfo &info() const { return modelInfo; }
 
+  /// Whether a step can have rows of several sequences: the module's steps take
+  /// a `!sluice.batch`, not the `!sluice.chunk` of one.
+  bool isFused() const { return ir::isFused(parts.front()); }
+
   /// Executes one step; returns logits[output][vocab]. A row continues its
   /// sequence, or goes back: then what the sequence had from that position on
-  /// is gone. Errors, before anything is changed: an empty batch, tokens
-  /// outside the vocabulary, positions outside the context or past the
-  /// sequence's end. Errors of an op name it and its location.
+  /// is gone. Errors, before anything is changed: an empty batch, rows of
+  /// several sequences where the step is not fused, tokens outside the
+  /// vocabulary, positions outside the context or past the sequence's end.
+  /// Errors of an op name it and its location.
   Expected<RowData> step(const StepBatch &batch);
 
   /// Drops a sequence and its caches.

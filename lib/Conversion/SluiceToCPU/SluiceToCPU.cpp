@@ -136,6 +136,8 @@ private:
     std::string step = SymbolTable::getSymbolName(source.frame).str() + "_step";
     if (Operation *taken = shared.symbols.lookup(step))
       return taken->emitError("takes the name of a step function");
+    if (failed(requireFused(source.frame)))
+      return failure();
     FailureOr<StepGraph> graph = buildStepGraph(source.frame);
     if (failed(graph))
       return failure();

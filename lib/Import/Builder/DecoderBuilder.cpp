@@ -37,20 +37,20 @@ void DecoderBuilder::build(mlir::ModuleOp module) {
                                 config.eosTokens);
   weights.declareFilesBefore(op);
   mlir::Block *body = builder.createBlock(&op.getBody());
-  Value batch =
-      body->addArgument(ir::BatchType::get(builder.getContext()), loc);
-  Value hidden = embed(batch);
+  Value chunk =
+      body->addArgument(ir::ChunkType::get(builder.getContext()), loc);
+  Value hidden = embed(chunk);
   for (int64_t i = 0; i < config.layers; ++i)
-    hidden = layer(i, hidden, batch);
-  ir::ReturnOp::create(builder, loc, output(hidden, batch));
+    hidden = layer(i, hidden, chunk);
+  ir::ReturnOp::create(builder, loc, output(hidden, chunk));
 }
 
-Value DecoderBuilder::embed(Value batch) {
+Value DecoderBuilder::embed(Value chunk) {
   std::string prefix(names.prefix);
   Value table =
       weights.get(builder, prefix + std::string(names.tokens) + ".weight",
                   {config.vocabulary, config.hidden}, WeightUse::Linear);
-  Value hidden = ir::EmbedOp::create(builder, loc, rows(config.hidden), batch,
+  Value hidden = ir::EmbedOp::create(builder, loc, rows(config.hidden), chunk,
                                      table, ir::EmbedIndex::Token);
   if (config.position != PositionKind::Learned)
     return hidden;
@@ -58,11 +58,11 @@ Value DecoderBuilder::embed(Value batch) {
       weights.get(builder, prefix + std::string(names.positions) + ".weight",
                   {config.context, config.hidden}, WeightUse::Rows);
   return add(hidden,
-             ir::EmbedOp::create(builder, loc, rows(config.hidden), batch,
+             ir::EmbedOp::create(builder, loc, rows(config.hidden), chunk,
                                  positions, ir::EmbedIndex::Position));
 }
 
-Value DecoderBuilder::layer(int64_t index, Value input, Value batch) {
+Value DecoderBuilder::layer(int64_t index, Value input, Value chunk) {
   auto op = ir::LayerOp::create(builder, loc, rows(config.hidden),
                                 builder.getI64IntegerAttr(index), input);
   mlir::OpBuilder::InsertionGuard guard(builder);
@@ -77,7 +77,7 @@ Value DecoderBuilder::layer(int64_t index, Value input, Value batch) {
       layerName(index, hasOwnNames ? names.parallelNorm2 : names.norm2);
 
   Value normed = norm(first, x);
-  Value attended = attention(index, normed, batch);
+  Value attended = attention(index, normed, chunk);
   Value result;
   if (config.residual == Residual::Serial) {
     Value middle = add(x, attended);
@@ -90,8 +90,8 @@ Value DecoderBuilder::layer(int64_t index, Value input, Value batch) {
   return op.getResult();
 }
 
-Value DecoderBuilder::output(Value hidden, Value batch) {
-  Value selected = ir::SelectOutputsOp::create(builder, loc, hidden, batch);
+Value DecoderBuilder::output(Value hidden, Value chunk) {
+  Value selected = ir::SelectOutputsOp::create(builder, loc, hidden, chunk);
   std::string prefix(names.prefix);
   Value normed = norm(prefix + std::string(names.lastNorm), selected);
   std::string own(names.output);
@@ -149,11 +149,11 @@ DecoderBuilder::QueryKeyValue DecoderBuilder::queryKeyValue(int64_t index,
   return {split.getQuery(), split.getKey(), split.getValue()};
 }
 
-Value DecoderBuilder::attention(int64_t index, Value input, Value batch) {
+Value DecoderBuilder::attention(int64_t index, Value input, Value chunk) {
   auto [query, key, value] = queryKeyValue(index, input);
   if (config.position == PositionKind::Rope) {
-    query = rope(query, batch, config.heads);
-    key = rope(key, batch, config.keyValueHeads);
+    query = rope(query, chunk, config.heads);
+    key = rope(key, chunk, config.keyValueHeads);
   }
   Value cache = ir::LayerCacheOp::create(
       builder, loc,
@@ -164,7 +164,7 @@ Value DecoderBuilder::attention(int64_t index, Value input, Value batch) {
     scale /= static_cast<double>(index + 1);
   int64_t window = config.windows.empty() ? 0 : config.windows[index];
   Value attended = ir::AttendOp::create(
-      builder, loc, query.getType(), query, key, value, cache, batch,
+      builder, loc, query.getType(), query, key, value, cache, chunk,
       builder.getI64IntegerAttr(config.heads), builder.getF64FloatAttr(scale),
       window > 0 ? builder.getI64IntegerAttr(window) : mlir::IntegerAttr(),
       /*softcap=*/mlir::FloatAttr(),
@@ -175,7 +175,7 @@ Value DecoderBuilder::attention(int64_t index, Value input, Value batch) {
                 config.hidden, config.attentionOutputBias, config.transposed);
 }
 
-Value DecoderBuilder::rope(Value input, Value batch, int64_t heads) {
+Value DecoderBuilder::rope(Value input, Value chunk, int64_t heads) {
   Value factors;
   if (!names.ropeFactors.empty() && weights.contains(names.ropeFactors)) {
     if (config.rope.scaling.kind != RopeScaling::Kind::None)
@@ -184,7 +184,7 @@ Value DecoderBuilder::rope(Value input, Value batch, int64_t heads) {
     factors = weights.get(builder, std::string(names.ropeFactors),
                           {config.rope.dimensions / 2}, WeightUse::Vector);
   }
-  return ir::RopeOp::create(builder, loc, input.getType(), input, batch,
+  return ir::RopeOp::create(builder, loc, input.getType(), input, chunk,
                             factors,
                             config.rope.interleaved ? ir::RopeStyle::Interleaved
                                                     : ir::RopeStyle::Half,

@@ -38,13 +38,13 @@ private:
   mlir::RankedTensorType rows(int64_t width) const;
   std::string layerName(int64_t layer, std::string_view name) const;
 
-  Value embed(Value batch);
-  Value layer(int64_t index, Value input, Value batch);
-  Value output(Value hidden, Value batch);
+  Value embed(Value chunk);
+  Value layer(int64_t index, Value input, Value chunk);
+  Value output(Value hidden, Value chunk);
 
-  Value attention(int64_t index, Value input, Value batch);
+  Value attention(int64_t index, Value input, Value chunk);
   QueryKeyValue queryKeyValue(int64_t index, Value input);
-  Value rope(Value input, Value batch, int64_t heads);
+  Value rope(Value input, Value chunk, int64_t heads);
   mlir::Attribute ropeScaling() const;
   Value feedForward(int64_t index, Value input);
 

@@ -118,3 +118,14 @@ sluice.model @sluice_linear(%batch: !sluice.batch) attributes {architecture = "t
   %x = sluice.embed %batch, %w by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %x : tensor<?x8xf32>
 }
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<8x8xf32>
+// expected-error @+1 {{takes a !sluice.chunk, the rows of one request: --sluice-fuse-decode comes first}}
+sluice.model @main(%chunk: !sluice.chunk) attributes {architecture = "t", model_name = "t", vocab_size = 8, context_length = 8} {
+  %w = sluice.param @w : tensor<8x8xf32>
+  %x = sluice.embed chunk %chunk, %w by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %x : tensor<?x8xf32>
+}

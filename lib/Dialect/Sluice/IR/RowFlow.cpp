@@ -47,7 +47,7 @@ private:
   }
 
   bool isOfAllRows(Value value) const {
-    return isa<BatchType>(value.getType()) ||
+    return isStepRows(value.getType()) ||
            (isRows(value.getType()) && !isSelected(value));
   }
 
@@ -62,7 +62,7 @@ private:
 LogicalResult RowFlow::checkOperands(Operation *op) {
   // checkpoint_c3
   for (Value operand : op->getOperands())
-    if ((isa<BatchType>(operand.getType()) || isRows(operand.getType())) &&
+    if ((isStepRows(operand.getType()) || isRows(operand.getType())) &&
         checkpointsBefore.lookup(operand) != checkpoints)
       return op->emitOpError("uses the batch or rows from before a "
                              "sluice.checkpoint that stands before it");
@@ -120,6 +120,19 @@ bool ir::isOfOutputs(Operation *frame, Value rows) {
 //===----------------------------------------------------------------------===//
 // What models, stages and workers have in common
 //===----------------------------------------------------------------------===//
+
+bool ir::isFused(Operation *frame) {
+  // Only batches are received.
+  return isa<WorkerOp>(frame) ||
+         isa<BatchType>(frame->getRegion(0).getArgument(0).getType());
+}
+
+LogicalResult ir::requireFused(Operation *frame) {
+  if (isFused(frame))
+    return success();
+  return frame->emitError("takes a !sluice.chunk, the rows of one request: "
+                          "--sluice-fuse-decode comes first");
+}
 
 FailureOr<int64_t> ir::verifyLayerNumbers(Region &body,
                                           std::optional<int64_t> first) {

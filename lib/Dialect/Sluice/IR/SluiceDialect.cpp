@@ -27,6 +27,24 @@ using namespace sluice::ir;
 
 #include "sluice/Dialect/Sluice/IR/SluiceInterfaces.cpp.inc"
 
+/// The directive StepRows: `%batch`, or `chunk %chunk`.
+static ParseResult parseStepRows(OpAsmParser &parser,
+                                 OpAsmParser::UnresolvedOperand &rows,
+                                 Type &type) {
+  if (succeeded(parser.parseOptionalKeyword("chunk")))
+    type = ChunkType::get(parser.getContext());
+  else
+    type = BatchType::get(parser.getContext());
+  return parser.parseOperand(rows);
+}
+
+static void printStepRows(OpAsmPrinter &printer, Operation *, Value rows,
+                          Type type) {
+  if (isa<ChunkType>(type))
+    printer << "chunk ";
+  printer << rows;
+}
+
 #define GET_OP_CLASSES
 #include "sluice/Dialect/Sluice/IR/SluiceOps.cpp.inc"
 

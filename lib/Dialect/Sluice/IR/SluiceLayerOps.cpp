@@ -87,9 +87,9 @@ LogicalResult LayerOp::verifyRegions() {
   WalkResult captured = getBody().walk([&](Operation *op) {
     for (Value operand : op->getOperands())
       if (!getBody().isAncestor(operand.getParentRegion()) &&
-          !isa<BatchType>(operand.getType())) {
+          !isStepRows(operand.getType())) {
         op->emitOpError("uses a value from outside its layer that is not the "
-                        "batch");
+                        "batch or chunk");
         return WalkResult::interrupt();
       }
     return WalkResult::advance();
@@ -111,11 +111,11 @@ LogicalResult LayerOp::verifyRegions() {
 }
 
 RowSemantics LayerOp::getRowSemantics() {
-  bool rowWise = llvm::all_of(
+  bool perSequence = llvm::any_of(
       getBody().getOps<RowSemanticsInterface>(), [](RowSemanticsInterface op) {
-        return op.getRowSemantics() == RowSemantics::RowWise;
+        return op.getRowSemantics() == RowSemantics::PerSequence;
       });
-  return rowWise ? RowSemantics::RowWise : RowSemantics::PerSequence;
+  return perSequence ? RowSemantics::PerSequence : RowSemantics::RowWise;
 }
 
 /// Adds up one of the interface's methods over the layer's body.

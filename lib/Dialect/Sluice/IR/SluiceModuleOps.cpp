@@ -126,9 +126,8 @@ void ModelOp::print(OpAsmPrinter &printer) {
 LogicalResult ModelOp::verify() {
   // model_c1
   Block &body = getBody().front();
-  if (body.getNumArguments() != 1 ||
-      !isa<BatchType>(body.getArgument(0).getType()))
-    return emitOpError("the body must take one !sluice.batch");
+  if (body.getNumArguments() != 1 || !isStepRows(body.getArgument(0).getType()))
+    return emitOpError("the body must take one !sluice.chunk or !sluice.batch");
   // model_c2
   int64_t vocabSize = getVocabSize(), contextLength = getContextLength();
   if (vocabSize <= 0 || contextLength <= 0)

@@ -52,17 +52,19 @@ void StageOp::print(OpAsmPrinter &printer) {
 void StageOp::getAsmBlockArgumentNames(Region &region,
                                        OpAsmSetValueNameFn setName) {
   for (BlockArgument argument : region.getArguments())
-    setName(argument, isa<BatchType>(argument.getType()) ? "batch" : "h");
+    setName(argument, isa<BatchType>(argument.getType())   ? "batch"
+                      : isa<ChunkType>(argument.getType()) ? "chunk"
+                                                           : "h");
 }
 
 LogicalResult StageOp::verify() {
   // stage_c1
   ArrayRef<BlockArgument> arguments = getBody().getArguments();
   if (arguments.empty() || arguments.size() > 2 ||
-      !isa<BatchType>(arguments.front().getType()) ||
+      !isStepRows(arguments.front().getType()) ||
       (arguments.size() == 2 && !isRows(arguments.back().getType())))
-    return emitOpError("the body must take one !sluice.batch and at most one "
-                       "value of rows");
+    return emitOpError("the body must take one !sluice.chunk or !sluice.batch, "
+                       "and at most one value of rows");
   return verifyPrediction(*this, getCosts(), getStepRows());
 }
 
@@ -183,6 +185,11 @@ static LogicalResult verifyEnds(PipelineOp pipeline,
                                 ArrayRef<Operation *> stages) {
   Type forwarded;
   for (Operation *stage : stages) {
+    // pipeline_c8
+    if (isFused(stage) != isFused(stages.front()))
+      return stage->emitOpError("takes ")
+             << (isFused(stage) ? "a batch, but the first stage takes a chunk"
+                                : "a chunk, but the first stage takes a batch");
     StageEnds ends(stage);
     // pipeline_c5
     if (ends.input != forwarded) {

@@ -125,6 +125,8 @@ static bool isStatic(Type type, int64_t rank) {
 // Far above any model; bounds what sizes that are made from a width can take.
 static constexpr int64_t maxWidth = int64_t(1) << 24;
 
+bool ir::isStepRows(Type type) { return isa<ChunkType, BatchType>(type); }
+
 bool ir::isRows(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.getRank() == 2 && tensor.isDynamicDim(0) &&

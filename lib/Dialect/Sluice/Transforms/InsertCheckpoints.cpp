@@ -391,6 +391,9 @@ FailureOr<int64_t> InsertCheckpointsPass::insert(Operation *frame,
       llvm::any_of(frame->getRegion(0).getOps<LayerOp>(),
                    [](LayerOp layer) { return bool(layer.getResultBatch()); }))
     return frame->emitError("has checkpoints already");
+  // Only of a batch may rows leave.
+  if (failed(requireFused(frame)))
+    return failure();
   Expected<cluster::Place> where = fromPlaceAttr(*machines, place);
   if (!where)
     return frame->emitError() << where.status().message();

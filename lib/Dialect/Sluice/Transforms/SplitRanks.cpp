@@ -207,17 +207,25 @@ void Splitter::makeDraft() {
 }
 
 /// Checks that there are stages to split and, where there is a draft, a model:
-/// what the phase `program` has in their place is not split again.
+/// what the phase `program` has in their place is not split again. Ranks send
+/// each other batches, so their steps are fused.
 static LogicalResult checkFrames(ModuleOp module, GenerateOp generate) {
   SymbolTable symbols(module);
   auto pipeline = symbols.lookup<PipelineOp>(generate.getTarget());
-  for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>())
-    if (!symbols.lookup<StageOp>(name.getValue()))
+  for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>()) {
+    auto stage = symbols.lookup<StageOp>(name.getValue());
+    if (!stage)
       return pipeline.emitError("has ") << name << ", which is no sluice.stage";
+    if (failed(requireFused(stage)))
+      return failure();
+  }
   SpeculateOp speculate = generate.getSpeculate();
-  if (speculate && !symbols.lookup<ModelOp>(speculate.getDraft()))
+  if (!speculate)
+    return success();
+  auto draft = symbols.lookup<ModelOp>(speculate.getDraft());
+  if (!draft)
     return speculate.emitError("has a draft that is no sluice.model");
-  return success();
+  return requireFused(draft);
 }
 
 namespace {

@@ -96,6 +96,18 @@ static LogicalResult verifyTokenizers(ModuleOp module, int64_t most) {
   return extra.emitOpError("is one too many: a model has at most one");
 }
 
+/// Checks that each of these takes a batch, or each a chunk.
+template <typename Frame>
+static LogicalResult verifySteps(ModuleOp module, bool fused, StringRef phase) {
+  for (auto frame : module.getOps<Frame>())
+    if (isFused(frame) != fused)
+      return frame.emitOpError("takes a ")
+             << (fused ? "chunk" : "batch") << ", but in phase " << phase
+             << " steps are "
+             << (fused ? "fused by --sluice-fuse-decode" : "of one request");
+  return success();
+}
+
 static LogicalResult verifyModel(ModuleOp module) {
   int64_t models = count<ModelOp>(module);
   if (models != 1 && models != 2)
@@ -103,6 +115,8 @@ static LogicalResult verifyModel(ModuleOp module) {
            << "phase model has one 'sluice.model', and one more where there is "
               "a draft, found "
            << models;
+  if (failed(verifySteps<ModelOp>(module, /*fused=*/false, "model")))
+    return failure();
   return verifyTokenizers(module, models);
 }
 
@@ -152,6 +166,9 @@ static LogicalResult verifyPipeline(ModuleOp module) {
                                 "pipeline does not have");
   if (speculate && !SymbolTable(module).lookup<ModelOp>(speculate.getDraft()))
     return speculate.emitOpError("has a draft that is no 'sluice.model'");
+  if (failed(verifySteps<StageOp>(module, /*fused=*/true, "pipeline")) ||
+      failed(verifySteps<ModelOp>(module, /*fused=*/true, "pipeline")))
+    return failure();
   return verifyMembers<StageOp>(module);
 }
 

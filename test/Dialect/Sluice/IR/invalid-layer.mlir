@@ -35,7 +35,7 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
   %h = "test.rows"() : () -> tensor<?x8xf32>
   %y = sluice.layer 0 (%x = %h) : tensor<?x8xf32> {
     // layer_c3
-    // expected-error @+1 {{uses a value from outside its layer that is not the batch}}
+    // expected-error @+1 {{uses a value from outside its layer that is not the batch or chunk}}
     %z = sluice.add %x, %h : tensor<?x8xf32>
     sluice.yield %z : tensor<?x8xf32>
   }

@@ -3,7 +3,7 @@
 // The frame of a model: its body, its attributes and what ends it.
 
 // model_c1
-// expected-error @+1 {{the body must take one !sluice.batch}}
+// expected-error @+1 {{the body must take one !sluice.chunk or !sluice.batch}}
 sluice.model @main(%batch: i32) attributes {architecture = "llama",
     model_name = "m", vocab_size = 8, context_length = 4} {
   %h = "test.rows"() : () -> tensor<?x8xf32>

@@ -3,7 +3,7 @@
 // Stages, and pipelines whose stages do not fit together.
 
 // stage_c1
-// expected-error @+1 {{the body must take one !sluice.batch and at most one value of rows}}
+// expected-error @+1 {{the body must take one !sluice.chunk or !sluice.batch, and at most one value of rows}}
 sluice.stage @s on(#sluice.place<node = "n0", device = 0>)
     (%h: tensor<?x8xf32>) -> tensor<?x8xf32> {
   sluice.forward %h : tensor<?x8xf32>
@@ -12,7 +12,7 @@ sluice.stage @s on(#sluice.place<node = "n0", device = 0>)
 // -----
 
 // stage_c1: one value of rows
-// expected-error @+1 {{the body must take one !sluice.batch and at most one value of rows}}
+// expected-error @+1 {{the body must take one !sluice.chunk or !sluice.batch, and at most one value of rows}}
 sluice.stage @s on(#sluice.place<node = "n0", device = 0>)
     (%batch: !sluice.batch, %h: tensor<?x8xf32>, %g: tensor<?x8xf32>) -> tensor<?x8xf32> {
   sluice.forward %h : tensor<?x8xf32>
@@ -289,5 +289,22 @@ sluice.stage @s0 on(#sluice.place<node = "n0", device = 0>)
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+
+// -----
+
+sluice.stage @s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %h = "test.rows"() : () -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+// pipeline_c8
+// expected-error @+1 {{takes a chunk, but the first stage takes a batch}}
+sluice.stage @s1 on(#sluice.place<node = "n0", device = 0>)
+    (%chunk: !sluice.chunk, %h: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@s0, @s1] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}

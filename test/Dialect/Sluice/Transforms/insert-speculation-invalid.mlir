@@ -10,20 +10,20 @@
 sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
 // expected-warning @+1 {{draft: positions from 2 on are not guessed: the draft's context ends there, the target's at 4}}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 2} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -42,20 +42,20 @@ sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
 sluice.weight @table9 in @f0 at 0 stored f32 : tensor<9x8xf32>
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
 // expected-error @+1 {{draft: the vocabulary has 9 tokens, the target's 8}}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 9,
     context_length = 4} {
   %table = sluice.param @table9 : tensor<9x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<9x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<9x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<9x8xf32> -> tensor<?x9xf32>
   sluice.return %logits : tensor<?x9xf32>
@@ -79,20 +79,20 @@ sluice.file @f2 path "INPUTS/other-tokenizer/tokenizer.json"
 sluice.tokenizer @tokenizer from @f1 source tokenizer_json
 sluice.tokenizer @draft.tokenizer from @f2 source tokenizer_json
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
 // expected-error @+1 {{draft: token 4 is '\xc3\xa9\x0a', the target's is 'e'}}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -116,20 +116,20 @@ sluice.file @f2 path "INPUTS/short-tokenizer/tokenizer.json"
 sluice.tokenizer @tokenizer from @f1 source tokenizer_json
 sluice.tokenizer @draft.tokenizer from @f2 source tokenizer_json
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
 // expected-error @+1 {{draft: the tokenizer has 7 tokens, the target's 8}}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -150,20 +150,20 @@ sluice.file @f1 path "INPUTS/tokenizer/tokenizer.json"
   size 284 identity "47db5fd62c81389b"
 sluice.tokenizer @tokenizer from @f1 source tokenizer_json
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
 // expected-error @+1 {{draft: it has no tokenizer, the target has one}}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -184,20 +184,20 @@ sluice.file @f1 path "INPUTS/tokenizer/tokenizer.json"
   size 284 identity "47db5fd62c81389b"
 sluice.tokenizer @draft.tokenizer from @f1 source tokenizer_json
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
 // expected-error @+1 {{draft: it has a tokenizer, the target has none}}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -219,20 +219,20 @@ sluice.file @f1 path "INPUTS/tokenizer/tokenizer.json"
   size 284 identity "47db5fd62c81389b"
 sluice.tokenizer @tokenizer from @f1 source tokenizer_json
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
 // expected-error @+1 {{draft: model.gguf: cannot open}}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -253,19 +253,19 @@ sluice.tokenizer @first from @f0 source tokenizer_json
 // expected-error @+1 {{is the second tokenizer of one model}}
 sluice.tokenizer @tokenizer from @f0 source tokenizer_json
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -283,19 +283,19 @@ sluice.generate @generate target(@main) {
 sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -328,20 +328,20 @@ sluice.file @f2 path "INPUTS/unmerged-tokenizer/tokenizer.json"
 sluice.tokenizer @tokenizer from @f1 source tokenizer_json
 sluice.tokenizer @draft.tokenizer from @f2 source tokenizer_json
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
 // expected-warning @+1 {{draft: the tokenizer has 0 of the kind 'merge', the target's 1: what it has learnt from was cut into tokens otherwise}}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -365,20 +365,20 @@ sluice.file @f2 path "INPUTS/lowercase-tokenizer/tokenizer.json"
 sluice.tokenizer @tokenizer from @f1 source tokenizer_json
 sluice.tokenizer @draft.tokenizer from @f2 source tokenizer_json
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
 // expected-warning @+1 {{draft: the tokenizer has 1 of the kind 'normalizer step', the target's 0: what it has learnt from was cut into tokens otherwise}}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -402,20 +402,20 @@ sluice.file @f2 path "INPUTS/ignoring-tokenizer/tokenizer.json"
 sluice.tokenizer @tokenizer from @f1 source tokenizer_json
 sluice.tokenizer @draft.tokenizer from @f2 source tokenizer_json
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
 // expected-warning @+1 {{draft: the tokenizer's ignore_merges is set, unlike the target's: what it has learnt from was cut into tokens otherwise}}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -434,19 +434,19 @@ sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
 // expected-error @+1 {{has its checkpoints already, which come after the draft}}
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> attributes {step_rows = 4 : i64} {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> attributes {step_rows = 4 : i64} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>

@@ -1,4 +1,5 @@
-// RUN: sed "s#INPUTS#%S/Inputs#" %s | sluice-opt --sluice-insert-speculation --sluice-verify-phase=phase=pipeline | FileCheck %s --check-prefixes=CHECK,OWN
+// RUN: sed "s#INPUTS#%S/Inputs#" %s | sluice-opt --sluice-insert-speculation | FileCheck %s --check-prefixes=CHECK,OWN
+// RUN: sed "s#INPUTS#%S/Inputs#" %s | sluice-opt --sluice-insert-speculation --sluice-fuse-decode --sluice-verify-phase=phase=pipeline -o /dev/null
 // RUN: sed "s#INPUTS#%S/Inputs#" %s | sluice-opt --sluice-insert-speculation="draft=draft placement=head depth=8 width=1" | FileCheck %s --check-prefixes=CHECK,HEAD
 // RUN: sed "s#INPUTS#%S/Inputs#" %s | sluice-opt --sluice-insert-speculation --remarks-filter="sluice-insert.*" 2>&1 | FileCheck %s --check-prefix=REMARK
 
@@ -21,20 +22,20 @@ sluice.tokenizer @tokenizer from @f1 source tokenizer_json
 // CHECK-NOT: sluice.tokenizer
 sluice.tokenizer @draft.tokenizer from @draft.f0 source tokenizer_json
 sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.forward %h : tensor<?x8xf32>
 }
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
 // CHECK: sluice.model @draft
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>

@@ -20,17 +20,17 @@ sluice.file @f0 path "model.gguf" size 1000000 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<32x64xf32>
 sluice.weight @w in @f0 at 0 stored f32 : tensor<64x64xf32>
 sluice.weight @norm in @f0 at 0 stored f32 : tensor<64xf32>
-sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
+sluice.model @main(%chunk: !sluice.chunk) attributes {architecture = "llama",
     model_name = "m", vocab_size = 32, context_length = 8,
     eos_tokens = array<i64: 2>} {
   %table = sluice.param @table : tensor<32x64xf32>
-  %h = sluice.embed %batch, %table by token : tensor<32x64xf32> -> tensor<?x64xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<32x64xf32> -> tensor<?x64xf32>
   %h0 = sluice.layer 0 (%x = %h) : tensor<?x64xf32> {
     %w = sluice.param @w : tensor<64x64xf32>
     %y = sluice.linear %x, %w
       : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
     %cache = sluice.layer_cache : !sluice.cache<kv_heads = 2, head_dim = 32>
-    %a = sluice.attend %y, %y, %y, %cache, %batch heads 2 scale 0.125
+    %a = sluice.attend %y, %y, %y, %cache, chunk %chunk heads 2 scale 0.125
       : tensor<?x64xf32>, tensor<?x64xf32>,
         !sluice.cache<kv_heads = 2, head_dim = 32>
     %z = sluice.add %x, %a : tensor<?x64xf32>
@@ -41,7 +41,7 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
     %y = sluice.linear %x, %w
       : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
     %cache = sluice.layer_cache : !sluice.cache<kv_heads = 2, head_dim = 32>
-    %a = sluice.attend %y, %y, %y, %cache, %batch heads 2 scale 0.125
+    %a = sluice.attend %y, %y, %y, %cache, chunk %chunk heads 2 scale 0.125
       : tensor<?x64xf32>, tensor<?x64xf32>,
         !sluice.cache<kv_heads = 2, head_dim = 32>
     %z = sluice.add %x, %a : tensor<?x64xf32>
@@ -52,7 +52,7 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
     %y = sluice.linear %x, %w
       : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
     %cache = sluice.layer_cache : !sluice.cache<kv_heads = 2, head_dim = 32>
-    %a = sluice.attend %y, %y, %y, %cache, %batch heads 2 scale 0.125
+    %a = sluice.attend %y, %y, %y, %cache, chunk %chunk heads 2 scale 0.125
       : tensor<?x64xf32>, tensor<?x64xf32>,
         !sluice.cache<kv_heads = 2, head_dim = 32>
     %z = sluice.add %x, %a : tensor<?x64xf32>
@@ -63,7 +63,7 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
     %y = sluice.linear %x, %w
       : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
     %cache = sluice.layer_cache : !sluice.cache<kv_heads = 2, head_dim = 32>
-    %a = sluice.attend %y, %y, %y, %cache, %batch heads 2 scale 0.125
+    %a = sluice.attend %y, %y, %y, %cache, chunk %chunk heads 2 scale 0.125
       : tensor<?x64xf32>, tensor<?x64xf32>,
         !sluice.cache<kv_heads = 2, head_dim = 32>
     %z = sluice.add %x, %a : tensor<?x64xf32>
@@ -74,14 +74,14 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
     %y = sluice.linear %x, %w
       : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
     %cache = sluice.layer_cache : !sluice.cache<kv_heads = 2, head_dim = 32>
-    %a = sluice.attend %y, %y, %y, %cache, %batch heads 2 scale 0.125
+    %a = sluice.attend %y, %y, %y, %cache, chunk %chunk heads 2 scale 0.125
       : tensor<?x64xf32>, tensor<?x64xf32>,
         !sluice.cache<kv_heads = 2, head_dim = 32>
     %z = sluice.add %x, %a : tensor<?x64xf32>
     sluice.yield %z : tensor<?x64xf32>
   }
   %norm = sluice.param @norm : tensor<64xf32>
-  %last = sluice.select_outputs %h4, %batch : tensor<?x64xf32>
+  %last = sluice.select_outputs %h4, chunk %chunk : tensor<?x64xf32>
   %n = sluice.rms_norm %last, %norm epsilon 1.0e-05
     : tensor<?x64xf32>, tensor<64xf32>
   %logits = sluice.linear %n, %table
@@ -89,11 +89,11 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
   sluice.return %logits : tensor<?x32xf32>
 }
 sluice.weight @draft.table in @f0 at 0 stored f32 : tensor<32x64xf32>
-sluice.model @draft(%batch: !sluice.batch) attributes {architecture = "llama",
+sluice.model @draft(%chunk: !sluice.chunk) attributes {architecture = "llama",
     model_name = "d", vocab_size = 32, context_length = 8} {
   %table = sluice.param @draft.table : tensor<32x64xf32>
-  %h = sluice.embed %batch, %table by token : tensor<32x64xf32> -> tensor<?x64xf32>
-  %last = sluice.select_outputs %h, %batch : tensor<?x64xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<32x64xf32> -> tensor<?x64xf32>
+  %last = sluice.select_outputs %h, chunk %chunk : tensor<?x64xf32>
   %logits = sluice.linear %last, %table
     : tensor<?x64xf32>, tensor<32x64xf32> -> tensor<?x32xf32>
   sluice.return %logits : tensor<?x32xf32>

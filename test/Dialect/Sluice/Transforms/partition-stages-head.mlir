@@ -16,20 +16,20 @@
 
 sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
-sluice.model @main(%batch: !sluice.batch) attributes {
+sluice.model @main(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
 }
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>

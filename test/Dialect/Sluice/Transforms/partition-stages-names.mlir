@@ -8,30 +8,30 @@
 
 sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
-sluice.model @main(%batch: !sluice.batch) attributes {
+sluice.model @main(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
 }
-sluice.model @draft(%batch: !sluice.batch) attributes {
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
 }
 // expected-error @+1 {{is the third model: @draft is the draft of @main already}}
-sluice.model @third(%batch: !sluice.batch) attributes {
+sluice.model @third(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -43,11 +43,11 @@ sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
 // expected-error @+1 {{'main.s0' is a name that cutting @main into stages needs}}
 sluice.weight @main.s0 in @f0 at 0 stored f32 : tensor<8x8xf32>
-sluice.model @main(%batch: !sluice.batch) attributes {
+sluice.model @main(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>
@@ -59,11 +59,11 @@ sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
 // expected-error @+1 {{'generate' is a name that cutting @main into stages needs}}
 sluice.weight @generate in @f0 at 0 stored f32 : tensor<8x8xf32>
-sluice.model @main(%batch: !sluice.batch) attributes {
+sluice.model @main(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   %logits = sluice.linear %h, %table
     : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %logits : tensor<?x8xf32>

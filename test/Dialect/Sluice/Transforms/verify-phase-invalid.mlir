@@ -16,22 +16,22 @@ module {
 module {
   sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
   sluice.weight @t in @f0 at 0 stored f32 : tensor<8x8xf32>
-  sluice.model @a(%batch: !sluice.batch) attributes {architecture = "llama",
+  sluice.model @a(%chunk: !sluice.chunk) attributes {architecture = "llama",
       model_name = "m", vocab_size = 8, context_length = 4} {
     %t = sluice.param @t : tensor<8x8xf32>
-    %h = sluice.embed %batch, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
+    %h = sluice.embed chunk %chunk, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
     sluice.return %h : tensor<?x8xf32>
   }
-  sluice.model @b(%batch: !sluice.batch) attributes {architecture = "llama",
+  sluice.model @b(%chunk: !sluice.chunk) attributes {architecture = "llama",
       model_name = "m", vocab_size = 8, context_length = 4} {
     %t = sluice.param @t : tensor<8x8xf32>
-    %h = sluice.embed %batch, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
+    %h = sluice.embed chunk %chunk, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
     sluice.return %h : tensor<?x8xf32>
   }
-  sluice.model @c(%batch: !sluice.batch) attributes {architecture = "llama",
+  sluice.model @c(%chunk: !sluice.chunk) attributes {architecture = "llama",
       model_name = "m", vocab_size = 8, context_length = 4} {
     %t = sluice.param @t : tensor<8x8xf32>
-    %h = sluice.embed %batch, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
+    %h = sluice.embed chunk %chunk, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
     sluice.return %h : tensor<?x8xf32>
   }
 }
@@ -40,10 +40,10 @@ module {
 
 sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
 sluice.weight @t in @f0 at 0 stored f32 : tensor<8x8xf32>
-sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
+sluice.model @main(%chunk: !sluice.chunk) attributes {architecture = "llama",
     model_name = "m", vocab_size = 8, context_length = 4} {
   %t = sluice.param @t : tensor<8x8xf32>
-  %h = sluice.embed %batch, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
   // expected-error @+1 {{'math.exp' op is not legal in phase model}}
   %e = math.exp %h : tensor<?x8xf32>
   sluice.return %e : tensor<?x8xf32>
@@ -56,10 +56,10 @@ sluice.weight @t in @f0 at 0 stored f32 : tensor<8x8xf32>
 sluice.tokenizer @first from @f0 source gguf
 // expected-error @+1 {{'sluice.tokenizer' op is one too many: a model has at most one}}
 sluice.tokenizer @second from @f0 source gguf
-sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
+sluice.model @main(%chunk: !sluice.chunk) attributes {architecture = "llama",
     model_name = "m", vocab_size = 8, context_length = 4} {
   %t = sluice.param @t : tensor<8x8xf32>
-  %h = sluice.embed %batch, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %h : tensor<?x8xf32>
 }
 
@@ -74,4 +74,16 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
   // expected-error @+1 {{'sluice.checkpoint' op is not legal in phase model}}
   %b, %h1 = sluice.checkpoint %batch, %h : tensor<?x8xf32>
   sluice.return %h1 : tensor<?x8xf32>
+}
+
+// -----
+
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+sluice.weight @t in @f0 at 0 stored f32 : tensor<8x8xf32>
+// expected-error @+1 {{takes a batch, but in phase model steps are of one request}}
+sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
+    model_name = "m", vocab_size = 8, context_length = 4} {
+  %t = sluice.param @t : tensor<8x8xf32>
+  %h = sluice.embed %batch, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %h : tensor<?x8xf32>
 }

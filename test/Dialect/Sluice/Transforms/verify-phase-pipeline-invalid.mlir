@@ -249,3 +249,56 @@ sluice.generate @generate target(@main) {
   sluice.emit %n
   sluice.end
 }
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+// expected-error @+1 {{takes a chunk, but in phase pipeline steps are fused by --sluice-fuse-decode}}
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%chunk: !sluice.chunk) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %n = sluice.verify %run : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
+    (%batch: !sluice.batch) -> tensor<?x8xf32> {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.forward %h : tensor<?x8xf32>
+}
+sluice.pipeline @main stages [@main.s0] attributes {
+    architecture = "llama", model_name = "m", vocab_size = 8,
+    context_length = 4}
+// expected-error @+1 {{takes a chunk, but in phase pipeline steps are fused by --sluice-fuse-decode}}
+sluice.model @draft(%chunk: !sluice.chunk) attributes {
+    architecture = "llama", model_name = "d", vocab_size = 8,
+    context_length = 4} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %h : tensor<?x8xf32>
+}
+sluice.generate @generate target(@main) {
+  %run = sluice.launch @main : !sluice.run
+  %guesses = sluice.speculate draft(@draft) behind(%run) placement(own)
+    depth 4 width 1 : !sluice.guesses
+  %n = sluice.verify %run, %guesses : index
+  sluice.commit %run, %n
+  sluice.emit %n
+  sluice.end
+}

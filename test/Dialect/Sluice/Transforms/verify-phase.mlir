@@ -9,10 +9,10 @@ sluice.file @f0 path "model.gguf" size 4096 identity "0123456789abcdef"
 // CHECK: sluice.weight @table
 sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
 // CHECK: sluice.model @main
-sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
+sluice.model @main(%chunk: !sluice.chunk) attributes {architecture = "llama",
     model_name = "m", vocab_size = 8, context_length = 4} {
   %table = sluice.param @table : tensor<8x8xf32>
   // CHECK: embed
-  %h = sluice.embed %batch, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %h : tensor<?x8xf32>
 }

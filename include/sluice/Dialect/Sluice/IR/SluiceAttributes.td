@@ -88,7 +88,8 @@ def Sluice_FrameKind : Sluice_Enum<"FrameKind",
 def Sluice_RowSemantics : Sluice_Enum<"RowSemantics",
     "what a row of an op's result depends on", [
   I32EnumAttrCase<"RowWise", 0, "row_wise">,
-  I32EnumAttrCase<"PerSequence", 1, "per_sequence">
+  I32EnumAttrCase<"PerSequence", 1, "per_sequence">,
+  I32EnumAttrCase<"Structural", 2, "structural">
 ]> {
   let genSpecializedAttr = 0;
 }

@@ -25,7 +25,8 @@ def Sluice_Dialect : Dialect {
     tokenizer are the same in both.
 
     Activations are tensors of *rows* by features, `tensor<?xNxf32>`. A row is
-    one token of one sequence at one position; the batch says which.
+    one token of one sequence at one position. A `!sluice.chunk` says which of
+    one request's rows they are, a `!sluice.batch` of any requests'.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

@@ -14,13 +14,22 @@ include "mlir/IR/OpBase.td"
 def Sluice_RowSemanticsInterface : OpInterface<"RowSemanticsInterface"> {
   let cppNamespace = "::sluice::ir";
   let description = [{
-    Says what a row of the op's results depends on. The rows of a *row-wise* op
-    (norms, linear layers, activations) can be concatenated with any others; a
-    *per-sequence* op (attention) reads its row's sequence's cache as well.
-    Fusing the steps of several requests rests on nothing else.
+    Says what a row of the op's results depends on. Every op that can stand in a
+    step answers; fusing the steps of several requests rests on nothing else.
+
+    - *row-wise* (norms, linear layers, activations): on the same row of its
+      operands and what the batch says of that row. Rows can be concatenated
+      with any others: the result is then the results, concatenated. That holds
+      where rows are picked by their own marks, too.
+    - *per-sequence* (attention): on its sequence's cache as well. Rows can be
+      concatenated where the op is given the batch, to find each row's sequence.
+    - *structural*: it computes no rows. It brings a weight or a cache in, or
+      passes rows on.
+
+    A layer is per-sequence where something in it is.
   }];
   let methods = [
-    InterfaceMethod<"Whether rows are independent of their sequence.",
+    InterfaceMethod<"What a row of the results depends on.",
                     "::sluice::ir::RowSemantics", "getRowSemantics", (ins)>
   ];
 }

@@ -53,7 +53,7 @@ def Sluice_LayerOp : Sluice_Op<"layer", [
     - (C1) the region has one argument, of the input's type.
     - (C2) `sluice.yield` yields the input's type, and a batch where the layer
       has one as its second result.
-    - (C3) the region uses no value from outside but the batch.
+    - (C3) the region uses no value from outside but the batch or chunk.
     - (C4) the region holds at most one `sluice.layer_cache`.
     - (C5) it stands directly in a `sluice.model`, `sluice.stage` or
       `sluice.worker`.
@@ -82,7 +82,7 @@ def Sluice_LayerOp : Sluice_Op<"layer", [
   }];
 }
 
-def Sluice_YieldOp : Sluice_Op<"yield", [
+def Sluice_YieldOp : Sluice_StructureOp<"yield", [
     Pure, Terminator,
     HasParent<"LayerOp">]> { // yield_c1
   let summary = "ends a layer with its output";
@@ -110,7 +110,7 @@ def Sluice_YieldOp : Sluice_Op<"yield", [
   ];
 }
 
-def Sluice_ParamOp : Sluice_Op<"param", [
+def Sluice_ParamOp : Sluice_StructureOp<"param", [
     Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a weight";
   let description = [{
@@ -133,7 +133,7 @@ def Sluice_ParamOp : Sluice_Op<"param", [
   let assemblyFormat = "$weight attr-dict `:` type($value)";
 }
 
-def Sluice_LayerCacheOp : Sluice_Op<"layer_cache", [Pure]> {
+def Sluice_LayerCacheOp : Sluice_StructureOp<"layer_cache", [Pure]> {
   let summary = "the cache of the layer it stands in";
   let description = [{
     The keys and values that the layer keeps for every position of every

@@ -31,15 +31,22 @@ def Sluice_SelectOutputsOp : Sluice_RowWiseOp<"select_outputs", [
     %last = sluice.select_outputs %h, %batch : tensor<?x256xf32>
     ```
 
+    ```mlir
+    %last = sluice.select_outputs %h, chunk %chunk : tensor<?x256xf32>
+    ```
+
     Constraints:
     - (C1) the result has the input's type.
     - (C2) what is computed from the result is not an operand of an op that
       takes the batch or rows of the whole batch; but `sluice.checkpoint` may,
       and keeps the outputs among the rows that it keeps.
   }];
-  let arguments = (ins Sluice_Rows:$input, Sluice_BatchType:$batch);
+  let arguments = (ins Sluice_Rows:$input, Sluice_StepRows:$batch);
   let results = (outs Sluice_Rows:$result);
-  let assemblyFormat = "$input `,` $batch attr-dict `:` type($input)";
+  let assemblyFormat = [{
+    $input `,` custom<StepRows>($batch, type($batch)) attr-dict
+    `:` type($input)
+  }];
 }
 
 def Sluice_EmbedOp
@@ -56,16 +63,22 @@ def Sluice_EmbedOp
       : tensor<4096x256x!sluice.block<q8_0>> -> tensor<?x256xf32>
     ```
 
+    ```mlir
+    %h = sluice.embed chunk %chunk, %table by token
+      : tensor<4096x256x!sluice.block<q8_0>> -> tensor<?x256xf32>
+    ```
+
     Constraints:
     - (C1) the result is as wide as the table.
     - (C2) by token, the table has as many rows as the vocabulary of the model
       or pipeline it stands in; by position, at least as many as its context.
   }];
-  let arguments = (ins Sluice_BatchType:$batch, Sluice_MatrixWeight:$table,
+  let arguments = (ins Sluice_StepRows:$batch, Sluice_MatrixWeight:$table,
                        Sluice_EmbedIndex:$by);
   let results = (outs Sluice_Rows:$result);
   let assemblyFormat = [{
-    $batch `,` $table `by` $by attr-dict `:` type($table) `->` type($result)
+    custom<StepRows>($batch, type($batch)) `,` $table `by` $by attr-dict
+    `:` type($table) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -277,6 +290,11 @@ def Sluice_RopeOp : Sluice_RowWiseOp<"rope", [
       : tensor<?x256xf32>
     ```
 
+    ```mlir
+    %r = sluice.rope %x, chunk %chunk half heads 8 head_dim 32 rotary_dim 32
+      base 10000.0 : tensor<?x256xf32>
+    ```
+
     Constraints:
     - (C1) `heads` and `head_dim` are positive and a row is `heads * head_dim`
       wide.
@@ -286,16 +304,17 @@ def Sluice_RopeOp : Sluice_RowWiseOp<"rope", [
     - (C5) `factors` and `scaling` are not both given.
     - (C6) the result has the input's type.
   }];
-  let arguments = (ins Sluice_Rows:$input, Sluice_BatchType:$batch,
+  let arguments = (ins Sluice_Rows:$input, Sluice_StepRows:$batch,
                        Optional<Sluice_VectorWeight>:$factors,
                        Sluice_RopeStyle:$style, I64Attr:$heads,
                        I64Attr:$head_dim, I64Attr:$rotary_dim, F64Attr:$base,
                        OptionalAttr<Sluice_RopeScaling>:$scaling);
   let results = (outs Sluice_Rows:$result);
   let assemblyFormat = [{
-    $input `,` $batch (`factors` $factors^)? $style `heads` $heads `head_dim`
-    $head_dim `rotary_dim` $rotary_dim `base` $base (`scaling` `(` $scaling^ `)`)?
-    attr-dict `:` type($input) (`,` type($factors)^)?
+    $input `,` custom<StepRows>($batch, type($batch)) (`factors` $factors^)?
+    $style `heads` $heads `head_dim` $head_dim `rotary_dim` $rotary_dim
+    `base` $base (`scaling` `(` $scaling^ `)`)? attr-dict
+    `:` type($input) (`,` type($factors)^)?
   }];
   let hasVerifier = 1;
 }
@@ -402,6 +421,16 @@ def Sluice_AttendOp : Sluice_Op<"attend", [
         !sluice.cache<kv_heads = 2, head_dim = 32>
     ```
 
+    Of a chunk all rows have one sequence, whose cache it is; of a batch each
+    row has its own.
+
+    ```mlir
+    %a = sluice.attend %q, %k, %v, %cache, chunk %chunk heads 8
+      scale 0.17677669529663687
+      : tensor<?x256xf32>, tensor<?x64xf32>,
+        !sluice.cache<kv_heads = 2, head_dim = 32>
+    ```
+
     Constraints:
     - (C1) `heads` is a positive multiple of the cache's `kv_heads`.
     - (C2) the query is `heads * head_dim` wide.
@@ -418,14 +447,15 @@ def Sluice_AttendOp : Sluice_Op<"attend", [
                        Arg<Sluice_CacheType, "the layer's cache",
                            [MemRead<Sluice_CacheResource>,
                             MemWrite<Sluice_CacheResource>]>:$cache,
-                       Sluice_BatchType:$batch, I64Attr:$heads, F64Attr:$scale,
+                       Sluice_StepRows:$batch, I64Attr:$heads, F64Attr:$scale,
                        OptionalAttr<I64Attr>:$window,
                        OptionalAttr<F64Attr>:$softcap,
                        OptionalAttr<F64Attr>:$alibi);
   let results = (outs Sluice_Rows:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $cache `,` $batch `heads` $heads
-    `scale` $scale (`window` $window^)? (`softcap` $softcap^)?
+    $query `,` $key `,` $value `,` $cache `,`
+    custom<StepRows>($batch, type($batch)) `heads` $heads `scale` $scale
+    (`window` $window^)? (`softcap` $softcap^)?
     (`alibi` $alibi^)? attr-dict
     `:` type($query) `,` type($key) `,` qualified(type($cache))
   }];

@@ -108,9 +108,20 @@ def Sluice_ModelOp : Sluice_Op<"model", [
     OpAsmOpInterface]> {
   let summary = "what one request does in one step";
   let description = [{
-    Takes the batch, returns the logits of the rows that ask for them.
+    Takes rows, returns the logits of those that ask for them. In the phase
+    `model` the rows are a chunk, those of one request; `--sluice-fuse-decode`
+    makes a batch of them, rows of any requests.
     `vocab_size` is their width, `context_length` bounds positions, and
     `eos_tokens` end a generation.
+
+    ```mlir
+    sluice.model @main(%chunk: !sluice.chunk) attributes {
+        architecture = "llama", model_name = "demo", vocab_size = 4096,
+        context_length = 1024, eos_tokens = array<i64: 2>} {
+      ...
+      sluice.return %logits : tensor<?x4096xf32>
+    }
+    ```
 
     ```mlir
     sluice.model @main(%batch: !sluice.batch) attributes {
@@ -122,7 +133,7 @@ def Sluice_ModelOp : Sluice_Op<"model", [
     ```
 
     Constraints:
-    - (C1) the body takes one `!sluice.batch`.
+    - (C1) the body takes one `!sluice.chunk` or one `!sluice.batch`.
     - (C2) `vocab_size` and `context_length` are positive.
     - (C3) every token of `eos_tokens` is in the vocabulary.
     - (C4) layers are numbered 0, 1, 2, ... in order.
@@ -137,12 +148,13 @@ def Sluice_ModelOp : Sluice_Op<"model", [
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    ::mlir::Value getBatch() { return getBody().getArgument(0); }
+    /// The rows of a step: a chunk or a batch.
+    ::mlir::BlockArgument getBatch() { return getBody().getArgument(0); }
     static ::llvm::StringRef getDefaultDialect() { return "sluice"; }
   }];
 }
 
-def Sluice_ReturnOp : Sluice_Op<"return", [
+def Sluice_ReturnOp : Sluice_StructureOp<"return", [
     Pure, Terminator,
     HasParent<"ModelOp">]> { // return_c2
   let summary = "ends a model with its logits";

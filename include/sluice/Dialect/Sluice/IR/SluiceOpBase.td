@@ -72,4 +72,16 @@ class Sluice_RowWiseOp<string mnemonic, list<Trait> traits = [],
   }];
 }
 
+// An op that stands in a step, but computes no rows: it brings a weight or a
+// cache in, or passes rows on.
+class Sluice_StructureOp<string mnemonic, list<Trait> traits = []>
+    : Sluice_Op<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<Sluice_RowSemanticsInterface>])> {
+  let extraClassDefinition = [{
+    ::sluice::ir::RowSemantics $cppClass::getRowSemantics() {
+      return ::sluice::ir::RowSemantics::Structural;
+    }
+  }];
+}
+
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEOPBASE_TD

@@ -41,6 +41,13 @@ struct UserResource : mlir::SideEffects::Resource::Base<UserResource> {
   llvm::StringRef getName() final { return "User"; }
 };
 
+/// Whether a `sluice.model`, `sluice.stage` or `sluice.worker` takes a batch:
+/// rows of any sequences, and not the chunk of one.
+bool isFused(mlir::Operation *frame);
+
+/// Checks that it does; the error says which pass comes first.
+mlir::LogicalResult requireFused(mlir::Operation *frame);
+
 /// Bytes of one row of every operand and result of `op` that is rows.
 int64_t getOperandAndResultBytesPerRow(mlir::Operation *op);
 

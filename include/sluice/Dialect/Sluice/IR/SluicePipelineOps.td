@@ -23,9 +23,10 @@ def Sluice_StageOp : Sluice_Op<"stage", [
   let summary = "consecutive layers on one device";
   let description = [{
     What one device does with the rows of one step. The first stage of a
-    pipeline takes the batch and embeds it; each later one also takes the rows
-    that the stage before forwarded; the last one forwards logits. With the same
-    ops as a `sluice.model`; a layer keeps its number.
+    pipeline takes them and looks their tokens up; each later one also takes
+    what the stage before forwarded; the last one forwards logits. With the same
+    ops as a `sluice.model`; a layer keeps its number. Stages are cut for the
+    chunk of one request; `--sluice-fuse-decode` makes that a batch.
 
     `costs`, where given, are the nanoseconds that a step is predicted to take,
     one for each row count of `StepTimes::rowCounts`
@@ -45,7 +46,8 @@ def Sluice_StageOp : Sluice_Op<"stage", [
     ```
 
     Constraints:
-    - (C1) the body takes one `!sluice.batch` and at most one value of rows.
+    - (C1) the body takes one `!sluice.chunk` or `!sluice.batch`, and at most
+      one value of rows.
     - (C2) it ends with `sluice.forward` of the result type.
     - (C3) layers are numbered consecutively.
     - (C4) `costs` are as many as the row counts, positive, and never fall.
@@ -60,7 +62,8 @@ def Sluice_StageOp : Sluice_Op<"stage", [
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    ::mlir::Value getBatch() { return getBody().getArgument(0); }
+    /// The rows of a step: a chunk or a batch.
+    ::mlir::BlockArgument getBatch() { return getBody().getArgument(0); }
     /// The rows that come in; null in the first stage.
     ::mlir::Value getInput() {
       return getBody().getNumArguments() > 1 ? getBody().getArgument(1)
@@ -70,7 +73,7 @@ def Sluice_StageOp : Sluice_Op<"stage", [
   }];
 }
 
-def Sluice_ForwardOp : Sluice_Op<"forward", [
+def Sluice_ForwardOp : Sluice_StructureOp<"forward", [
     Pure, Terminator,
     HasParent<"StageOp">]> { // forward_c1
   let summary = "ends a stage with the rows that go on";
@@ -176,6 +179,7 @@ def Sluice_PipelineOp : Sluice_Op<"pipeline", [
     - (C6) the last stage's rows are as wide as the vocabulary.
     - (C7) only the last stage forwards what is computed from
       `sluice.select_outputs`.
+    - (C8) its stages all take a chunk, or all a batch.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypedArrayAttrBase<FlatSymbolRefAttr,

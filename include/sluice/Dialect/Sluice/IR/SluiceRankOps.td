@@ -105,7 +105,7 @@ def Sluice_WorkerOp : Sluice_Op<"worker", [
   }];
 }
 
-def Sluice_ReceiveOp : Sluice_Op<"receive", [
+def Sluice_ReceiveOp : Sluice_StructureOp<"receive", [
     HasParent<"WorkerOp">, // receive_c1
     MemoryEffects<[MemRead<Sluice_RunResource>,
                    MemWrite<Sluice_RunResource>]>,
@@ -137,7 +137,7 @@ def Sluice_ReceiveOp : Sluice_Op<"receive", [
   let assemblyFormat = "$channel attr-dict (`:` type($rows)^)?";
 }
 
-def Sluice_SendOp : Sluice_Op<"send", [
+def Sluice_SendOp : Sluice_StructureOp<"send", [
     HasParent<"WorkerOp">, // send_c1
     MemoryEffects<[MemRead<Sluice_RunResource>,
                    MemWrite<Sluice_RunResource>]>,

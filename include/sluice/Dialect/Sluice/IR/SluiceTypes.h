@@ -23,6 +23,9 @@
 
 namespace sluice::ir {
 
+/// What the rows of a step are: !sluice.chunk (one sequence's) or !sluice.batch
+/// (any sequences').
+bool isStepRows(mlir::Type type);
 /// tensor<?xNxf32>: rows of N features, N at most 2^24.
 bool isRows(mlir::Type type);
 /// A static tensor of rank 1 of f32, f16 or bf16.

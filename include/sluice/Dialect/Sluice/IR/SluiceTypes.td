@@ -17,12 +17,27 @@ class Sluice_Type<string name, string typeMnemonic, list<Trait> traits = []>
   let mnemonic = typeMnemonic;
 }
 
-def Sluice_BatchType : Sluice_Type<"Batch", "batch"> {
-  let summary = "the rows of one step";
+def Sluice_ChunkType : Sluice_Type<"Chunk", "chunk"> {
+  let summary = "the rows of one sequence in one step";
   let description = [{
-    Says of each row of a step which sequence it belongs to, at which position
-    it stands, which token it holds and whether its logits are wanted. Rows of
-    one sequence stand in the order of their positions.
+    What a step takes that is executed for one request: rows of one sequence, at
+    consecutive positions. Says of each which token it holds and whether its
+    logits are wanted. `--sluice-fuse-decode` makes a `!sluice.batch` of it.
+
+    ```mlir
+    !sluice.chunk
+    ```
+  }];
+}
+
+def Sluice_BatchType : Sluice_Type<"Batch", "batch"> {
+  let summary = "the rows of one step, of any sequences";
+  let description = [{
+    What a row-fused step takes, a table of rows: says of each row which
+    sequence it belongs to, at which position it stands, which token it holds
+    and whether its logits are wanted. Rows of one sequence stand in the order
+    of their positions. Only of a batch may rows leave, at a
+    `sluice.checkpoint`, and only batches go from rank to rank.
 
     ```mlir
     !sluice.batch
@@ -116,6 +131,9 @@ def Sluice_FrameType : Sluice_Type<"Frame", "frame"> {
 //===----------------------------------------------------------------------===//
 // Type constraints of operands and results
 //===----------------------------------------------------------------------===//
+
+def Sluice_StepRows : Type<CPred<"::sluice::ir::isStepRows($_self)">,
+    "the rows of a step, !sluice.chunk or !sluice.batch">;
 
 def Sluice_Rows : Type<CPred<"::sluice::ir::isRows($_self)">,
     "rows of features, tensor<?xNxf32> with N at most 2^24", "::mlir::RankedTensorType">;

@@ -17,10 +17,12 @@ def VerifyPhase : Pass<"sluice-verify-phase", "::mlir::ModuleOp"> {
     this pass, so that whoever reads it need not expect anything else.
 
     - `model`: one `sluice.model`, or two where a draft was merged in, with the
-      files and weights they refer to and at most one tokenizer each. Only ops
-      of the dialect `sluice`.
+      files and weights they refer to and at most one tokenizer each. A step is
+      that of one request: models take a `!sluice.chunk`. Only ops of the
+      dialect `sluice`.
     - `pipeline`: one `sluice.generate`, and the `sluice.pipeline` it launches
-      with its stages. A `sluice.model` is the draft. One tokenizer at most.
+      with its stages. A `sluice.model` is the draft. Steps are fused: stages
+      and draft take a `!sluice.batch`. One tokenizer at most.
     - `program`: the same as `sluice.rank`s, `sluice.channel`s and
       `sluice.worker`s; the draft is a `sluice.pipeline` of one worker at the
       head's rank. Ranks are numbered 0, 1, 2, ... in order, the head is at the
@@ -53,7 +55,7 @@ def VerifyPhase : Pass<"sluice-verify-phase", "::mlir::ModuleOp"> {
 def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
   let summary = "cuts a model into stages on devices";
   let description = [{
-    Takes a module from the phase `model` to the phase `pipeline`. A model that
+    The first pass from the phase `model` to the phase `pipeline`. A model that
     is too large or too slow for one machine is cut between layers into
     `sluice.stage`s, each placed on a device of a described cluster; a
     `sluice.pipeline` puts them in order and a `sluice.generate` says what is
@@ -90,7 +92,7 @@ def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
     names of stages already; a description that cannot be read.
 
     ```mlir
-    sluice.model @main(%batch: !sluice.batch) {...} {
+    sluice.model @main(%chunk: !sluice.chunk) {...} {
       %h = sluice.embed ...
       %h0 = sluice.layer 0 (%x = %h) ...
       %h1 = sluice.layer 1 (%x = %h0) ...
@@ -103,13 +105,13 @@ def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
 
     ```mlir
     sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
-        (%batch: !sluice.batch) -> tensor<?x256xf32> {
+        (%chunk: !sluice.chunk) -> tensor<?x256xf32> {
       %h = sluice.embed ...
       %h0 = sluice.layer 0 (%x = %h) ...
       sluice.forward %h0
     }
     sluice.stage @main.s1 on(#sluice.place<node = "n1", device = 0>)
-        (%batch: !sluice.batch, %h: tensor<?x256xf32>) -> tensor<?x4096xf32> {
+        (%chunk: !sluice.chunk, %h: tensor<?x256xf32>) -> tensor<?x4096xf32> {
       %h1 = sluice.layer 1 (%x = %h) ...
       ...
       sluice.forward %logits
@@ -154,6 +156,59 @@ def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
                            "::mlir::DLTIDialect"];
 }
 
+def FuseDecode : Pass<"sluice-fuse-decode", "::mlir::ModuleOp"> {
+  let summary = "makes a request's step one of rows of any requests";
+  let description = [{
+    A step reads every weight once, so a step of eight rows costs about what a
+    step of one does. The phase `model` says what one request does in a step:
+    its rows are a `!sluice.chunk`, of one sequence. This pass makes a
+    `!sluice.batch` of it, a table that says of each row its sequence and
+    position, in every `sluice.stage` and `sluice.model` of the module. From
+    then on the rows of several requests, and their guesses, can share a step.
+    Temporal fusion as in Flover, arXiv 2305.13484.
+
+    That it gives the same tokens is a matter of every op, so every op is asked
+    (`RowSemanticsInterface`). The rows of a *row-wise* op are concatenated with
+    anybody's. A *per-sequence* op is given the batch and takes each row to its
+    sequence's cache. How many there are of either is said in a remark (category
+    `sluice-fuse-decode`).
+
+    It stands between `--sluice-insert-speculation` and
+    `--sluice-insert-checkpoints`: only of a batch may rows leave. Checkpoints,
+    ranks and native code need it.
+
+    Errors, with the op: one that does not say what its rows depend on; a tensor
+    whose rows are not its first dimension, the only dynamic one; a per-sequence
+    op that is not given the rows' sequences; a row-wise op that takes a cache;
+    a stage or model that is fused already. Then nothing is changed.
+
+    ```mlir
+    sluice.stage @main.s0 on(...) (%chunk: !sluice.chunk) -> tensor<?x256xf32> {
+      %h = sluice.embed chunk %chunk, %table by token
+      ...
+      %a = sluice.attend %q, %k, %v, %cache, chunk %chunk heads 8 ...
+    ```
+
+    becomes
+
+    ```mlir
+    sluice.stage @main.s0 on(...) (%batch: !sluice.batch) -> tensor<?x256xf32> {
+      %h = sluice.embed %batch, %table by token
+      ...
+      %a = sluice.attend %q, %k, %v, %cache, %batch heads 8 ...
+    ```
+  }];
+  let statistics = [
+    Statistic<"stepsFused", "steps-fused",
+              "Stages and models whose steps were fused">,
+    Statistic<"rowWiseOps", "row-wise-ops",
+              "Ops whose rows are concatenated with any others">,
+    Statistic<"perSequenceOps", "per-sequence-ops",
+              "Ops that take each row to its sequence's cache">
+  ];
+  let dependentDialects = ["::sluice::ir::SluiceDialect"];
+}
+
 def InsertCheckpoints : Pass<"sluice-insert-checkpoints", "::mlir::ModuleOp"> {
   let summary = "bounds how long cancelled rows are computed";
   let description = [{
@@ -162,14 +217,15 @@ def InsertCheckpoints : Pass<"sluice-insert-checkpoints", "::mlir::ModuleOp"> {
     cost model no stretch between two takes longer than `max-latency-us`.
     PipeInfer's early inference cancellation, arXiv 2407.11798, section III.
 
-    It goes through a stage's ops in the order of their execution, into layers,
-    and ends a stretch before the op that would make it too long. A matrix
-    product that is too long by itself is computed in columns, with checkpoints
-    between; their bits are those of the whole product. Each stretch goes as far
-    as it can, so these are the fewest checkpoints with which only such products
-    are split. (Splitting others as well could save some, for more kernels.)
-    What else is too long by itself is said in a remark, and a warning says how
-    long the longest stretch is then.
+    It comes after `--sluice-fuse-decode`: only of a batch may rows leave. It
+    goes through a stage's ops in the order of their execution, into layers, and
+    ends a stretch before the op that would make it too long. A matrix product
+    that is too long by itself is computed in columns, with checkpoints between;
+    their bits are those of the whole product. Each stretch goes as far as it
+    can, so these are the fewest checkpoints with which only such products are
+    split. (Splitting others as well could save some, for more kernels.) What
+    else is too long by itself is said in a remark, and a warning says how long
+    the longest stretch is then.
 
     Stretches are measured with as many rows as a prompt needs to be computed at
     full speed: the fewest with which a row takes at most 5 % longer than with
