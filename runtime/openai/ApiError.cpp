@@ -7,6 +7,9 @@
 
 #include "runtime/openai/ApiError.h"
 
+#include "runtime/base/Status.h"
+#include "runtime/text/Utf8.h"
+
 #include <nlohmann/json.hpp>
 
 using namespace sluice;
@@ -44,5 +47,8 @@ std::string_view openai::errorType(int status) {
 
 ApiError openai::invalidField(std::string param, std::string message,
                               std::string code) {
+  // Messages quote what a client sent, cut short.
+  message =
+      text::replaceInvalidUtf8(Status::error(std::move(message)).message());
   return {400, std::move(message), std::move(param), std::move(code)};
 }

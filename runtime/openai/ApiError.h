@@ -24,7 +24,7 @@ namespace sluice::openai {
 
 struct ApiError {
   int status = 400;       ///< of HTTP
-  std::string message;    ///< for people; one line of valid UTF-8
+  std::string message;    ///< for people; one line
   std::string param = {}; ///< the field at fault; empty: null
   std::string code = {};  ///< for programs; empty: null
 
@@ -37,7 +37,8 @@ struct ApiError {
 /// rate_limit_error (429), server_error (500 and up).
 std::string_view errorType(int status);
 
-/// A 400 that names a field: messages[2].content, say.
+/// A 400 that names a field: messages[2].content, say. Control characters in
+/// the message become '?', bytes that are not UTF-8 U+FFFD.
 ApiError invalidField(std::string param, std::string message,
                       std::string code = {});
 

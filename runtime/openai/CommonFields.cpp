@@ -7,6 +7,7 @@
 
 #include "runtime/openai/CommonFields.h"
 
+#include "runtime/core/StopMatcher.h"
 #include "runtime/openai/Parameters.h"
 
 #include <charconv>
@@ -28,10 +29,13 @@ static constexpr size_t maxShownBytes = 200;
 static constexpr int64_t mostPriority = 1000;
 
 ApiError openai::unknownModel(std::string_view name) {
-  return {404,
-          "The model `" + std::string(name.substr(0, maxShownBytes)) +
-              "` does not exist.",
-          "model", "model_not_found"};
+  ApiError error =
+      invalidField("model",
+                   "The model `" + std::string(name.substr(0, maxShownBytes)) +
+                       "` does not exist.",
+                   "model_not_found");
+  error.status = 404;
+  return error;
 }
 
 ApiStatus openai::readModel(FieldReader &fields, const Model &model,
@@ -113,6 +117,10 @@ static void readStops(FieldReader &fields, const RequestLimits &limits,
                          " bytes, more than ", limits.stopBytes);
     stops.push_back(std::move(text));
   }
+  // Its limits are above those of a request, unless these were raised.
+  Expected<StopMatcher> matcher = StopMatcher::create(stops, {});
+  if (!matcher)
+    fields.keep(invalidField("stop", matcher.status().message()));
 }
 
 static void readStopTokens(FieldReader &fields, const RequestContext &context,

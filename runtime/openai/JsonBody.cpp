@@ -176,6 +176,11 @@ ApiExpected<ordered_json> openai::parseJson(std::string_view text,
                     std::string(path)};
   if (!text::isValidUtf8(text))
     return invalidField(std::string(path), subject + " is not UTF-8");
+  // The parser takes one for the text's end, whatever is behind it.
+  if (size_t nul = text.find('\0'); nul != std::string_view::npos)
+    return invalidField(std::string(path), subject + " is not JSON: byte " +
+                                               std::to_string(nul + 1) +
+                                               " is wrong");
   Builder builder(limits, path);
   if (!ordered_json::sax_parse(text, &builder))
     return *builder.error;

@@ -7,8 +7,7 @@
 
 #include "runtime/openai/Model.h"
 
-#include "runtime/text/ByteAlphabet.h"
-#include "runtime/text/Decoder.h"
+#include "runtime/text/TokenBytes.h"
 
 #include <algorithm>
 
@@ -75,35 +74,5 @@ std::optional<std::string> Model::eosToken() const {
 }
 
 std::string Model::tokenBytes(TokenId id) const {
-  const text::Tokenizer &words = tokenizer();
-  std::string_view name = words.tokenText(id);
-  if (name.empty() || words.isSpecial(id))
-    return std::string(name);
-  std::string_view spelling = words.decodedText(id);
-  const text::TokenizerSpec &spec = words.spec();
-  using Kind = text::DecoderStep::Kind;
-  auto decodes = [&](Kind kind) {
-    return std::any_of(spec.decoder.begin(), spec.decoder.end(),
-                       [&](const auto &step) { return step.kind == kind; });
-  };
-  std::string bytes;
-  if (decodes(Kind::ByteLevel)) {
-    text::appendSpelledBytes(bytes, spelling);
-    return bytes;
-  }
-  if (spec.tokens[static_cast<size_t>(id)].type == text::TokenType::Byte &&
-      decodes(Kind::ByteFallback) && spelling.size() == 6) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    auto digit = [&](size_t at) {
-      char c = spelling[at];
-      return digits.find(c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c) & 15;
-    };
-    bytes += static_cast<char>(digit(3) << 4 | digit(4));
-    return bytes;
-  }
-  // Behind another token, so that it is not taken for the start of a text.
-  text::DecoderState state;
-  words.decoder().push("a", state);
-  bytes = words.decoder().push(spelling, state);
-  return bytes + state.pending;
+  return text::tokenBytes(tokenizer(), id);
 }

@@ -22,7 +22,7 @@ TEST(ApiErrorTest, IsWrittenAsOpenAIs) {
             R"("type":"not_found_error","param":"model",)"
             R"("code":"model_not_found"}})");
   EXPECT_EQ(invalidField("", "a \"b\"\n").json(),
-            R"({"error":{"message":"a \"b\"\n",)"
+            R"({"error":{"message":"a \"b\"?",)"
             R"("type":"invalid_request_error","param":null,"code":null}})");
 }
 

@@ -145,6 +145,9 @@ TEST_F(FieldsTest, ListsAreBounded) {
   context.limits.stopBytes = 3;
   EXPECT_EQ(complete(R"({"stop": "abcd"})"),
             "stop: 'stop' has a string of 4 bytes, more than 3");
+  context.limits.stopBytes = 5000; // the matcher has limits of its own
+  EXPECT_EQ(complete("{\"stop\": \"" + std::string(4097, 'x') + "\"}"),
+            "stop: stop: a string of 4097 bytes is longer than 4096");
   context.limits.biases = 1;
   EXPECT_EQ(complete(R"({"logit_bias": {"1": 1, "2": 1}})"),
             "logit_bias: 'logit_bias' has 2 tokens, more than 1");

@@ -60,6 +60,8 @@ TEST(JsonBodyTest, RefusesWhatIsNotJson) {
   EXPECT_EQ(refusal("'x'", {}, "guided_json"),
             "400 guided_json: 'guided_json' is not JSON: byte 1 is wrong");
   EXPECT_EQ(refusal("{\"a\":\"\xFF\"}"), "400 : the body is not UTF-8");
+  EXPECT_EQ(refusal(std::string_view("{}\0 x", 5)),
+            "400 : the body is not JSON: byte 3 is wrong");
   // A lone surrogate is no character.
   EXPECT_TRUE(refusal(R"("\ud800")").starts_with("400 : the body is not JSON"));
 }

@@ -289,7 +289,11 @@ TEST_F(ToolCallParserTest, ReadsWhatPublishedTemplatesWrite) {
     text.resize(text.size() - std::string_view(end).size());
     tools.syntax = toolSyntaxOf(source);
     ASSERT_NE(tools.syntax, nullptr) << name;
-    EXPECT_EQ(parse(text), "|0 f {\"a\": [1, \"\\\"}\"], \"b\": {}}") << name;
+    // Qwen 3 thinks first: that is text.
+    std::string thought =
+        text.starts_with("<think>") ? "<think>\n\n</think>" : "";
+    EXPECT_EQ(parse(text), thought + "|0 f {\"a\": [1, \"\\\"}\"], \"b\": {}}")
+        << name;
   }
 }
 
