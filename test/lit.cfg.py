@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import sys
 
 import lit.formats
@@ -55,5 +56,18 @@ for mpi, (mpirun, header) in config.sluice_mpi.items():
     config.substitutions.append((f"%mpirun_{mpi}", shlex.quote(mpirun)))
     if os.access(mpirun, os.X_OK) and os.path.exists(header):
         config.available_features.add(f"mpirun-{mpi}")
+# The clients that servers are tested with. utils/check installs them; the package
+# of OpenAI comes from PyPI, where that can be reached.
+openai_python = os.path.join(
+    config.sluice_binary_dir, "openai-client", "bin", "python"
+)
+config.substitutions.append(("%openai_python", shlex.quote(openai_python)))
+if os.access(openai_python, os.X_OK):
+    config.available_features.add("openai-package")
+if shutil.which("curl"):
+    config.available_features.add("curl")
+if any(map(shutil.which, ("chromium-headless-shell", "chromium",
+                          "chromium-browser", "google-chrome"))):
+    config.available_features.add("chromium")
 if config.sluice_sanitizer:
     config.available_features.add("sanitizer")

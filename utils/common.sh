@@ -11,6 +11,10 @@ sluice_packages=(
   libopenmpi-dev openmpi-bin libmpich-dev mpich
 )
 
+# Clients that the server is tested with; the tests of those that are missing are
+# skipped.
+client_packages=(chromium-headless-shell curl openssl python3-venv)
+
 say() { printf '== %s\n' "$*"; }
 
 # install_packages PACKAGE...: installs those that are missing, as root or with
@@ -47,4 +51,19 @@ configure_preset() {
     return 1
   }
   rm -f "$folder.log"
+}
+
+# install_openai FOLDER: OpenAI's package for Python, which Debian does not have,
+# into an environment of its own. Where PyPI cannot be reached, its test is skipped.
+install_openai() {
+  local folder=$1
+  [[ -x $folder/bin/python ]] && return 0
+  say "installing the Python package openai ($folder/)"
+  python3 -m venv "$folder.new" &&
+    "$folder.new/bin/python" -m pip install --quiet --retries 1 \
+      --disable-pip-version-check openai==3.54.0 &&
+    mv "$folder.new" "$folder" || {
+    echo "note: no package openai; its test will be skipped" >&2
+    rm -rf "$folder.new"
+  }
 }

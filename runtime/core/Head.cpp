@@ -124,6 +124,7 @@ Head::State::State(const HeadLimits &limits, const SpeculationOptions &options,
       ledger({limits.pages, limits.requests, limits.sharesPrefixes}) {
   prefilling.reserve(static_cast<size_t>(limits.requests));
   certainDue.reserve(static_cast<size_t>(limits.requests));
+  rowFrames.reserve(static_cast<size_t>(limits.framesInFlight));
   requests.reserve(static_cast<size_t>(limits.requests));
   for (int64_t i = 0; i < limits.requests; ++i)
     requests.emplace_back(treeCapacity(options));
@@ -191,7 +192,7 @@ void Head::State::release(HeadRequest &request) {
   request.cancelDue = false;
   if (!request.promptLeft())
     std::erase(prefilling, id);
-  generating -= !request.inPrompt();
+  generating -= request.promptLeft();
   --active;
   request.tree.clear();
   ledger.close(id);
@@ -210,8 +211,10 @@ void Head::State::finish(HeadRequest &request, FinishReason reason,
 /// So many frames have passed all stages.
 void Head::State::noteGone(uint64_t frames) {
   framesGone = std::max(framesGone, frames);
-  while (!promptFrames.empty() && promptFrames.front() < framesGone)
-    promptFrames.pop_front();
+  auto left = std::ranges::find_if(rowFrames, [this](const RowFrame &each) {
+    return each.step >= framesGone;
+  });
+  rowFrames.erase(rowFrames.begin(), left);
 }
 
 void Head::State::handleResult(const ResultRow &result, Time now) {
@@ -293,7 +296,6 @@ void Head::State::verify(HeadRequest &request, const ResultRow &result,
 void Head::State::confirm(HeadRequest &request, int32_t token) {
   GuessTree &tree = request.tree;
   GuessNode before = tree.root();
-  generating += request.inPrompt();
   bool draftedAll =
       request.drafted == static_cast<int64_t>(request.path.size());
   GuessTree::Confirmation outcome = tree.confirm(token);

@@ -69,7 +69,8 @@ struct RequestSpec {
 struct HeadLimits {
   int64_t requests = 1;
   int64_t contextLength = 0;
-  int64_t prefillRows = 512; ///< prompt rows of a frame
+  /// Rows of a step that has rows of prompts, as far as others leave room.
+  int64_t prefillRows = 512;
   int64_t stages = 1;
   /// Pages of each stage's cache, without those for guesses; 0: as many as the
   /// requests can need.

@@ -101,7 +101,7 @@ Row Head::State::rowOf(const HeadRequest &request, const GuessNode &node,
 /// however fast it is. Where there are several stages, requests take turns in as
 /// many groups: a step of all of them would keep all stages but one idle.
 StepFrame *Head::State::sendCertain(Time now) {
-  if (certainDue.empty())
+  if (certainDue.empty() || waitsForOthers())
     return nullptr;
   int64_t rows = std::ssize(certainDue);
   if (limits.stages > 1) {
@@ -132,6 +132,7 @@ StepFrame *Head::State::sendCertain(Time now) {
                             root.token, /*certain=*/true,
                             /*wantsOutput=*/true);
   }
+  rowFrames.push_back({.step = frame.step, .hasOthers = true});
   certainDue.erase(certainDue.begin(), certainDue.begin() + rows);
   return &frame;
 }
@@ -157,7 +158,7 @@ void Head::State::sendCertainAndPrompts(Time now) {
   frame = sendPrompts(frame, now);
   if (frame)
     giveSlot(*frame, /*hasPrompt=*/false, now);
-  if (!certainDue.empty())
+  if (!certainDue.empty() && !waitsForOthers())
     // Not at once: it would be in the same step.
     wakeAt(starts ? clock.opens() : clock.opensNext(policy));
 }
@@ -171,22 +172,43 @@ bool Head::State::hasRoom() const {
   return framesSent - framesGone < static_cast<uint64_t>(limits.framesInFlight);
 }
 
+/// Whether rows have to wait until others are back: as many groups of them are
+/// under way as there are stages. One more would make a step of its own, and all
+/// of them would take turns for ever. With one stage that goes for prompts too:
+/// what is at its door when a step ends does not wait for that step's requests.
+bool Head::State::waitsForOthers() const {
+  bool guesses = options.mode != SpeculationMode::Off && guessesCanPay();
+  if (generating == 0 || guesses)
+    return false;
+  int64_t groups = 0;
+  for (const RowFrame &each : rowFrames)
+    groups += each.hasOthers || limits.stages == 1;
+  return groups >= limits.stages;
+}
+
 /// Each stage has a chunk. Where nobody waits for the tokens behind them, as
 /// many more are on the links or at the doors, so that no stage waits.
-bool Head::State::promptsMayLeave() const {
+bool Head::State::promptsMayLeave(bool joinsFrame) const {
+  if (prefilling.empty() || !hasRoom() ||
+      (limits.stages == 1 && !joinsFrame && waitsForOthers()))
+    return false;
   int64_t most = generating == 0 ? 2 * limits.stages : limits.stages;
-  return !prefilling.empty() && hasRoom() && std::ssize(promptFrames) < most;
+  int64_t chunks = 0;
+  for (const RowFrame &each : rowFrames)
+    chunks += each.hasPrompt;
+  return chunks < most;
 }
 
 /// Rows of prompts that the next step has, beside a row of each request in it
 /// that generates.
 int64_t Head::State::promptBudget() const {
-  if (generating == 0 || limits.interTokenLatency.count() == 0)
-    return limits.prefillRows;
   int64_t others = (generating + limits.stages - 1) / limits.stages;
-  Time most = limits.interTokenLatency / limits.stages;
   int64_t fits = std::min(leastPromptRows, limits.prefillRows);
-  for (int64_t above = limits.prefillRows + 1; above - fits > 1;) {
+  int64_t room = std::max(fits, limits.prefillRows - others);
+  if (generating == 0 || limits.interTokenLatency.count() == 0)
+    return room;
+  Time most = limits.interTokenLatency / limits.stages;
+  for (int64_t above = room + 1; above - fits > 1;) {
     int64_t middle = fits + (above - fits) / 2;
     (policy.slot(others + middle) <= most ? fits : above) = middle;
   }
@@ -209,7 +231,7 @@ HeadRequest &Head::State::soonestDone() {
 /// step takes the rows of `frame`, if it is not null, along; the frame that is
 /// returned has no slot yet.
 StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
-  while (promptsMayLeave()) {
+  while (promptsMayLeave(/*joinsFrame=*/frame)) {
     int64_t budget = promptBudget();
     frame = &frameToOpenIn(frame, prefilling.front(), now);
     uint64_t number = frame->step;
@@ -220,7 +242,9 @@ StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
       frame = &frameToOpenIn(frame, idOf(next), now);
       budget -= sendKnownRows(next, *frame, budget);
     }
-    promptFrames.push_back(number);
+    if (rowFrames.empty() || rowFrames.back().step != number)
+      rowFrames.push_back({.step = number});
+    rowFrames.back().hasPrompt = true;
     giveSlot(*frame, /*hasPrompt=*/true, now);
     frame = nullptr;
   }
@@ -281,6 +305,7 @@ int64_t Head::State::sendKnownRows(HeadRequest &request, StepFrame &frame,
   }
   if (!request.promptLeft())
     return rows;
+  ++generating;
   std::erase(prefilling, id);
   frame.rows.back().wantsOutput = true;
   GuessNode &root = request.tree.root();

@@ -20,8 +20,6 @@
 #include "runtime/core/Head.h"
 #include "runtime/core/SlotClock.h"
 
-#include <deque>
-
 namespace sluice {
 
 /// Guesses of a request that wait for a slot, at most; the least likely go.
@@ -98,6 +96,13 @@ struct AskedRow {
   bool certain = false;
 };
 
+/// A frame with certain rows, of prompts or behind them.
+struct RowFrame {
+  uint64_t step = 0;
+  bool hasPrompt = false;
+  bool hasOthers = false;
+};
+
 struct Head::State {
   State(const HeadLimits &limits, const SpeculationOptions &options,
         PipelineTimes times, bool wantsNotes);
@@ -145,7 +150,8 @@ struct Head::State {
   bool nothingUnderWay();
   void giveSlot(StepFrame &frame, bool hasPrompt, Time now);
   bool hasRoom() const;
-  bool promptsMayLeave() const;
+  bool waitsForOthers() const;
+  bool promptsMayLeave(bool joinsFrame) const;
   int64_t promptBudget() const;
   HeadRequest &soonestDone();
   StepFrame *sendPrompts(StepFrame *frame, Time now);
@@ -193,13 +199,12 @@ struct Head::State {
   std::vector<int32_t> known; ///< tokens of the request that is being admitted
 
   int64_t active = 0;                ///< requests
-  int64_t generating = 0;            ///< of them, those that have a token
+  int64_t generating = 0;            ///< of them, those whose prompts have left
   std::vector<RequestId> prefilling; ///< with known rows to send, by turn
   std::vector<RequestId> certainDue; ///< whose roots are to leave
   uint64_t framesSent = 0;           ///< to the first stage
   uint64_t framesGone = 0; ///< of them, those known to have left the last
-  /// Frames with prompt rows, the oldest first, without those that have gone.
-  std::deque<uint64_t> promptFrames;
+  std::vector<RowFrame> rowFrames; ///< that have not gone, the oldest first
   uint64_t draftFrames = 0; ///< to the draft
   bool draftBusy = false;
   std::vector<AskedRow> asked;     ///< in the frame that the draft has

@@ -92,7 +92,8 @@ void PageLedger::keep(RequestId request, std::span<const int32_t> page,
     return;
   Account &account = accounts[request];
   int64_t index = tree.depth(account.tip);
-  assert((index + 1) * CachePages::pageTokens <= account.tokens);
+  assert(index < CachePages::pagesFor(account.tokens) &&
+         "the request has no such page");
   PrefixTree::Insertion added = tree.insert(account.tip, page);
   tree.pin(added.node);
   tree.unpin(account.tip);

@@ -27,7 +27,7 @@ HeadLimits PipelineLimits::head() const {
 StageLimits PipelineLimits::stage() const {
   int64_t nodes = speculation.nodes;
   StageLimits limits;
-  limits.rows = std::max(prefillRows, requests) + nodes;
+  limits.rows = prefillRows + requests + nodes;
   limits.outputs = std::min(requests + nodes, limits.rows);
   // Chunks of a prompt are as long as a step may be: they do not share one.
   limits.promptRows = prefillRows;

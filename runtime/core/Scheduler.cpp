@@ -7,6 +7,8 @@
 
 #include "runtime/core/Scheduler.h"
 
+#include "runtime/core/CachePages.h"
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -59,6 +61,7 @@ Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
   wanted.spec.turn = turn;
   Known &request = known[number];
   request.turn = turn;
+  request.came = now;
   request.deadline = wanted.deadline;
   if (limits.queueTimeout.count() > 0)
     request.startsUntil = now + limits.queueTimeout;
@@ -90,10 +93,9 @@ void Scheduler::finish(RequestNumber number, FinishReason reason, Time now) {
     head.finish(*found->second.slot, reason, now);
   } else {
     auto at = waiting.find({found->second.turn, number});
-    bool started = at->second.started;
-    pausedNow -= started;
+    pausedNow -= at->second.started;
     waiting.erase(at);
-    tellEnd(number, reason, started);
+    tellEnd(number, reason, now);
   }
   settle(now);
 }
@@ -116,7 +118,7 @@ void Scheduler::onWake(Time now) {
 
 /// After each event.
 void Scheduler::settle(Time now) {
-  takeHeadEvents();
+  takeHeadEvents(now);
   admitWaiting(now);
   if (!alarms.empty()) {
     std::optional<Time> &wake = commands().wake;
@@ -126,7 +128,7 @@ void Scheduler::settle(Time now) {
 }
 
 /// What the head says of slots becomes what users hear of their requests.
-void Scheduler::takeHeadEvents() {
+void Scheduler::takeHeadEvents(Time now) {
   HeadCommands &commands = head.commands();
   for (TokenEvent &token : commands.tokens) {
     told.tokens.emplace_back(inSlot[token.request], token.request, token.token,
@@ -134,7 +136,7 @@ void Scheduler::takeHeadEvents() {
   }
   commands.tokens.clear();
   for (FinishEvent &finish : commands.finished) {
-    tellEnd(inSlot[finish.request], finish.reason, /*started=*/true);
+    tellEnd(inSlot[finish.request], finish.reason, now);
     told.ends.back().error = std::move(finish.error);
     told.ends.back().speculation = head.counters(finish.request);
   }
@@ -151,8 +153,7 @@ void Scheduler::takeHeadEvents() {
   commands.paused.clear();
 }
 
-void Scheduler::tellEnd(RequestNumber number, FinishReason reason,
-                        bool started) {
+void Scheduler::tellEnd(RequestNumber number, FinishReason reason, Time now) {
   auto request = known.find(number);
   if (request->second.deadline)
     alarms.erase({*request->second.deadline, number});
@@ -161,9 +162,11 @@ void Scheduler::tellEnd(RequestNumber number, FinishReason reason,
   UserEnd &event = told.ends.emplace_back();
   event.number = number;
   event.slot = request->second.lastSlot;
+  event.started = request->second.started.has_value();
+  event.cachedTokens = request->second.cachedTokens;
+  event.waited = request->second.started.value_or(now) - request->second.came;
   known.erase(request);
   event.reason = reason;
-  event.started = started;
 }
 
 /// Ends what has had its time.
@@ -187,21 +190,27 @@ void Scheduler::admitWaiting(Time now) {
       return;
     }
     if (*slot)
-      run(first, **slot);
+      run(first, **slot, now);
     else if (!head.pauseLast(first->first.turn, now))
       return;
-    takeHeadEvents();
+    takeHeadEvents(now);
   }
 }
 
 /// The request that waited has a slot now.
-void Scheduler::run(std::map<Order, Waiting>::iterator first, RequestId slot) {
+void Scheduler::run(std::map<Order, Waiting>::iterator first, RequestId slot,
+                    Time now) {
   RequestNumber number = first->first.number;
   Known &request = known.at(number);
   request.slot = request.lastSlot = slot;
   if (auto until = std::exchange(request.startsUntil, std::nullopt))
     alarms.erase({*until, number});
   inSlot[slot] = number;
+  if (!request.started) {
+    request.started = now;
+    request.cachedTokens =
+        head.ledger().prefixPages(slot) * CachePages::pageTokens;
+  }
   pausedNow -= first->second.started;
   waiting.erase(first);
 }

@@ -85,6 +85,9 @@ struct UserEnd {
   FinishReason reason = FinishReason::Stop;
   std::string error;   ///< of FinishReason::Error
   bool started = true; ///< false: it ended before it had its first row
+  /// Of the prompt's tokens, those whose pages were shared when it started.
+  int64_t cachedTokens = 0;
+  Time waited{0}; ///< until it started, or ended without
   SpeculationCounters speculation;
 };
 
@@ -140,21 +143,24 @@ private:
   };
   struct Known {
     Time turn{0};
+    Time came{0};
+    std::optional<Time> started;
     std::optional<RequestId> slot; ///< of a request that runs
     RequestId lastSlot = -1;       ///< the same, or of one that did
     std::optional<Time> deadline;
     std::optional<Time> startsUntil; ///< of one that has not started
+    int64_t cachedTokens = 0;        ///< at its start
   };
   /// Which request is to be looked at when.
   using Alarm = std::pair<Time, RequestNumber>;
 
   Scheduler(Head head, const SchedulerLimits &limits);
   void settle(Time now);
-  void takeHeadEvents();
+  void takeHeadEvents(Time now);
   void endAlarms(Time now);
   void admitWaiting(Time now);
-  void run(std::map<Order, Waiting>::iterator first, RequestId slot);
-  void tellEnd(RequestNumber number, FinishReason reason, bool started);
+  void run(std::map<Order, Waiting>::iterator first, RequestId slot, Time now);
+  void tellEnd(RequestNumber number, FinishReason reason, Time now);
 
   Head head;
   SchedulerLimits limits;

@@ -177,6 +177,8 @@ void HeadLoop::deliver(Time at) {
     item.kind = TokenItem::Kind::Finished;
     item.reason = end.reason;
     item.started = end.started;
+    item.cachedTokens = end.cachedTokens;
+    item.waited = end.waited;
     item.speculation = end.speculation;
     if (!end.error.empty())
       item.failure = Status::error(end.error);

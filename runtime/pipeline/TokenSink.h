@@ -27,6 +27,9 @@ struct TokenItem {
   std::vector<TokenReportEntry> report; ///< of the token, where asked for
   FinishReason reason = FinishReason::Stop;
   bool started = true; ///< false: it ended before it had its first row
+  int64_t cachedTokens =
+      0;          ///< of its prompt, found in the cache; with Finished
+  Time waited{0}; ///< in the queue; with Finished
   SpeculationCounters speculation; ///< of the whole request, with Finished
   Refusal refusal = Refusal::None;
   /// Why: of Refused and Failed, and of FinishReason::Error.

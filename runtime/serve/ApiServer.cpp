@@ -56,10 +56,10 @@ struct ApiServer::Impl {
   SessionServices services;
   Monitor monitor;
   std::unique_ptr<Endpoints> endpoints;
-  std::unique_ptr<http::Server> server;
+  std::unique_ptr<http::Server> server; ///< null once it has stopped
+  uint16_t port = 0;
   std::string url;
   std::vector<std::string> warnings;
-  bool isStopped = false;
 };
 
 ApiServer::ApiServer(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -161,13 +161,14 @@ ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
                                         return parts->server->counters();
                                       }});
   auto listening = http::Server::create(
-      *http, [parts](std::shared_ptr<http::Exchange> exchange) {
-        parts->endpoints->handle(std::move(exchange));
+      *http, [parts](const std::shared_ptr<http::Exchange> &exchange) {
+        parts->endpoints->handle(exchange);
       });
   if (!listening)
     return listening.status();
   impl->server = listening.take();
-  impl->url = urlOf(options, impl->server->port());
+  impl->port = impl->server->port();
+  impl->url = urlOf(options, impl->port);
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(impl)));
 }
 
@@ -179,7 +180,7 @@ Status ApiServer::start() {
   return impl->server->start();
 }
 
-uint16_t ApiServer::port() const { return impl->server->port(); }
+uint16_t ApiServer::port() const { return impl->port; }
 std::string ApiServer::url() const { return impl->url; }
 const std::vector<std::string> &ApiServer::warnings() const {
   return impl->warnings;
@@ -199,9 +200,8 @@ void ApiServer::drain(const std::function<bool()> &hurry) {
 }
 
 void ApiServer::stop() {
-  if (impl->isStopped)
+  if (!impl->server)
     return;
-  impl->isStopped = true;
   impl->endpoints->refuseNew();
   // Again and again: one may just have come.
   do {
@@ -214,6 +214,7 @@ void ApiServer::stop() {
   for (Time until = pipeline::now() + farewell;
        impl->server->open() > 0 && pipeline::now() < until;)
     std::this_thread::sleep_for(milliseconds(1));
-  impl->server->stop();
+  // With the last connections, also those that nobody had accepted yet.
+  impl->server.reset();
   impl->pool.stop();
 }

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <strings.h>
 
 using namespace sluice;
 using namespace sluice::serve;
@@ -44,7 +43,7 @@ constexpr Endpoints::Route Endpoints::routes[] = {
 Endpoints::Endpoints(Access access, Parts parts)
     : access(std::move(access)), parts(std::move(parts)) {}
 
-void Endpoints::handle(std::shared_ptr<http::Exchange> exchange) {
+void Endpoints::handle(const std::shared_ptr<http::Exchange> &exchange) {
   const http::Request &request = exchange->request();
   Responder responder(exchange, access.sharing.fields(request), pipeline::now(),
                       parts.sessions.metrics, parts.log);
@@ -161,7 +160,10 @@ void Endpoints::metrics(Responder responder) {
 }
 
 void Endpoints::statusEvents(Responder responder) {
-  parts.monitor.watch(std::move(responder));
+  if (responder.request().method != "HEAD")
+    return parts.monitor.watch(std::move(responder));
+  responder.startEvents();
+  responder.endEvents();
 }
 
 void Endpoints::models(Responder responder) {
@@ -218,9 +220,12 @@ bool Endpoints::takesBody(Responder &responder) {
   std::string_view type = *field;
   type = type.substr(0, type.find(';'));
   type = type.substr(0, type.find_last_not_of(" \t") + 1);
-  auto is = [type](std::string_view wanted) {
-    return type.size() == wanted.size() &&
-           strncasecmp(type.data(), wanted.data(), wanted.size()) == 0;
+  auto is = [type](std::string_view wanted) { // which is in small letters
+    return std::equal(type.begin(), type.end(), wanted.begin(), wanted.end(),
+                      [](char given, char small) {
+                        bool isCapital = given >= 'A' && given <= 'Z';
+                        return (isCapital ? given - 'A' + 'a' : given) == small;
+                      });
   };
   if (type.empty() || is(jsonType) ||
       (is("application/x-www-form-urlencoded") && !request.field("Origin")))

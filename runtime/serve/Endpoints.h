@@ -64,7 +64,7 @@ public:
 
   Endpoints(Access access, Parts parts);
 
-  void handle(std::shared_ptr<http::Exchange> exchange);
+  void handle(const std::shared_ptr<http::Exchange> &exchange);
 
   /// From now on there are no new requests for text, and /health says so.
   void refuseNew() { refusing.store(true, std::memory_order_relaxed); }

@@ -41,6 +41,10 @@ ServeMetrics::ServeMetrics(const std::string &model, const std::string &version)
       requestLatency(registry.histogram(
           "sluice:e2e_request_latency_seconds",
           "From the arrival of a request to its last token.", requestBounds)),
+      queueTime(registry.histogram(
+          "sluice:request_queue_time_seconds",
+          "How long a request waited in the queue for its first row.",
+          requestBounds)),
       disconnects(registry.counter("sluice:client_disconnects_total",
                                    "Clients that left before their answer.")),
       refused(registry.counter("sluice:requests_refused_total",

@@ -39,8 +39,9 @@ public:
   Histogram &timeToFirstToken; ///< seconds, from when the HTTP request came
   Histogram &interTokenLatency;
   Histogram &requestLatency; ///< seconds, of requests that stop or are full
+  Histogram &queueTime;      ///< seconds, of requests that had a first row
   Counter &disconnects;      ///< HTTP requests whose client went away
-  Counter &refused;          ///< HTTP requests: no room in the queue
+  Counter &refused;          ///< requests: no room in the queue
 
   /// A request that was taken has ended.
   void ended(FinishReason reason);

@@ -26,6 +26,10 @@ using pipeline::TokenItem;
 /// When to come back where all places are taken.
 static constexpr int retrySeconds = 1;
 
+static double inSeconds(Time time) {
+  return std::chrono::duration<double>(time).count();
+}
+
 static std::vector<std::string> idsOf(const std::string &id,
                                       const std::string &clientId) {
   std::vector<std::string> ids = {id};
@@ -166,7 +170,7 @@ void Session::read() {
     if (i % static_cast<size_t>(request.choices) == 0)
       choices[i].promptTokens = std::ssize(scheduled.spec.prompt);
   }
-  choicesLeft = endsLeft = count;
+  endsLeft = count;
   sinks = std::vector<Sink>(count);
   for (size_t i = 0; i < count; ++i) {
     sinks[i].session = this;
@@ -263,15 +267,12 @@ void Session::take(Arrival &arrival) {
 
 void Session::takeToken(Choice &choice, uint32_t index, TokenItem &item) {
   ServeMetrics &metrics = services.metrics;
-  auto seconds = [](Time time) {
-    return std::chrono::duration<double>(time).count();
-  };
   metrics.generationTokens.add();
   if (choice.lastToken == Time(0)) {
-    metrics.timeToFirstToken.observe(seconds(item.at - responder.arrived()));
+    metrics.timeToFirstToken.observe(inSeconds(item.at - responder.arrived()));
     metrics.promptTokens.add(static_cast<uint64_t>(choice.promptTokens));
   } else {
-    metrics.interTokenLatency.observe(seconds(item.at - choice.lastToken));
+    metrics.interTokenLatency.observe(inSeconds(item.at - choice.lastToken));
   }
   choice.lastToken = item.at;
   if (choice.isComplete || isAnswered)
@@ -288,15 +289,19 @@ void Session::takeToken(Choice &choice, uint32_t index, TokenItem &item) {
 void Session::takeEnd(Choice &choice, uint32_t index, const TokenItem &item) {
   bool isGood =
       item.reason == FinishReason::Stop || item.reason == FinishReason::Length;
+  ServeMetrics &metrics = services.metrics;
   if (item.kind == TokenItem::Kind::Refused) {
-    services.metrics.refused.add(item.refusal == Refusal::QueueFull);
+    metrics.refused.add(item.refusal == Refusal::QueueFull);
   } else if (item.kind == TokenItem::Kind::Failed) {
-    services.metrics.ended(FinishReason::Error);
+    metrics.ended(FinishReason::Error);
   } else {
-    services.metrics.ended(item.reason);
+    metrics.ended(item.reason);
+    if (item.started)
+      metrics.queueTime.observe(inSeconds(item.waited));
     if (isGood)
-      services.metrics.requestLatency.observe(
-          std::chrono::duration<double>(item.at - responder.arrived()).count());
+      metrics.requestLatency.observe(inSeconds(item.at - responder.arrived()));
+    if (choice.promptTokens > 0)
+      cachedTokens += item.cachedTokens;
   }
   if (choice.isComplete || isAnswered)
     return;

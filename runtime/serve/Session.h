@@ -21,8 +21,8 @@
 //      `-----------------`------------`---------^   leave, abort, errors
 //
 // A session that runs is over when all of its requests have ended in the
-// engine, which can be after its answer: a client that has gone, or a stop
-// string, ends requests there, and that takes up to a step.
+// engine, which can be after its answer: a client that has gone, or an error,
+// ends requests there, and that takes up to a step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -141,8 +141,8 @@ private:
   std::vector<Choice> choices;
   std::vector<uint32_t> dirty;
   int64_t tokensSoFar = 0;
-  size_t choicesLeft = 0;   ///< not complete
-  size_t endsLeft = 0;      ///< not ended in the engine
+  int64_t cachedTokens = 0; ///< of prompts, each counted once
+  size_t endsLeft = 0;      ///< requests that have not ended in the engine
   bool isStreaming = false; ///< events have been sent
   bool isAnswered = false;  ///< to the end
 

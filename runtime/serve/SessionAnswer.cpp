@@ -8,6 +8,7 @@
 // A stream begins with the first token, so that a request that is refused or
 // never has its turn is answered with the status that says so. An error behind
 // that is an event of the stream, {"error": ...}, then "[DONE]", as in vLLM.
+// The usage waits for the ends of all requests, which tell what was cached.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,8 @@ static void appendEvent(std::string &events, std::string_view data) {
 
 openai::Usage Session::usage() const {
   return {.promptTokens = request.promptTokens,
-          .completionTokens = tokensSoFar};
+          .completionTokens = tokensSoFar,
+          .cachedTokens = cachedTokens};
 }
 
 /// The choice has all of its text.
@@ -32,7 +34,6 @@ void Session::complete(Choice &choice, uint32_t index, FinishReason reason) {
   choice.piece.append(choice.text.finish());
   choice.end = {.reason = reason, .calledTools = choice.text.calledTools()};
   choice.isComplete = true;
-  --choicesLeft;
   touch(choice, index);
 }
 
@@ -51,7 +52,7 @@ void Session::answer() {
     return giveUp();
   if (request.stream)
     answerStream();
-  else if (choicesLeft == 0)
+  else if (endsLeft == 0)
     answerWhole();
 }
 
@@ -70,7 +71,7 @@ void Session::answerStream() {
   for (uint32_t index : dirty)
     appendChunks(events, index);
   dirty.clear();
-  const bool isLast = choicesLeft == 0;
+  const bool isLast = endsLeft == 0;
   if (isLast) {
     if (request.includeUsage)
       appendEvent(events, writer->usageChunk(usage()));

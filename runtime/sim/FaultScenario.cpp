@@ -66,6 +66,9 @@ static void addSpeculation(SimulationConfig &config, RandomStream &random) {
 static void addServing(SimulationConfig &config, RandomStream &random) {
   HeadLimits &head = config.head;
   head.sharesPrefixes = random.chance(0.6);
+  // Whole pages of prompts are shared.
+  if (head.sharesPrefixes && random.chance(0.5))
+    head.contextLength = random.between(3, 8) * CachePages::pageTokens;
   int64_t most = head.requests * CachePages::pagesFor(head.contextLength);
   if (random.chance(0.6))
     head.pages = random.between(1, most);
@@ -77,11 +80,14 @@ static void addServing(SimulationConfig &config, RandomStream &random) {
 static std::vector<int32_t> randomPrompt(const SimulationConfig &config,
                                          RandomStream &random) {
   std::vector<int32_t> prompt;
-  auto most = config.head.contextLength / 2;
+  auto most = random.chance(0.5) ? config.head.contextLength / 2
+                                 : config.head.contextLength * 3 / 4;
   if (config.head.pages > 0)
     most = std::min(most, config.head.pages * CachePages::pageTokens);
   int64_t length = random.between(1, std::max<int64_t>(1, most));
-  int64_t shared = random.chance(0.5) ? random.between(0, length) : 0;
+  int64_t shared = random.chance(0.5)   ? length
+                   : random.chance(0.5) ? random.between(0, length)
+                                        : 0;
   for (int64_t i = 0; i < length; ++i)
     prompt.push_back(static_cast<int32_t>(
         i < shared ? i % config.vocabulary
@@ -137,8 +143,9 @@ SimulationConfig sim::makeScenario(uint64_t seed, bool faults) {
   config.vocabulary = static_cast<int32_t>(random.between(2, 200));
   config.head.requests = random.chance(0.4) ? 1 : random.between(2, 6);
   config.head.contextLength =
-      random.chance(0.3) ? random.between(64, 256) : random.between(4, 80);
-  config.head.prefillRows = random.between(1, 40);
+      random.chance(0.5) ? random.between(64, 256) : random.between(4, 80);
+  config.head.prefillRows =
+      random.chance(0.7) ? random.between(1, 40) : random.between(40, 120);
   addServing(config, random);
   config.checkCaches = true;
   config.seed = seed;

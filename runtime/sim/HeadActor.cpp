@@ -88,6 +88,20 @@ static std::pair<int64_t, int64_t> firstAndCertain(const StepFrame &frame) {
   return {frame.rows.empty() ? -1 : frame.rows.front().node, certain};
 }
 
+void SimHead::countChunk(const StepFrame &frame) {
+  const HeadLimits &limits = scheduler.rows().limits();
+  if (frame.rows.empty() || limits.interTokenLatency <= Time(0))
+    return;
+  int64_t silent =
+      std::count_if(frame.rows.begin(), frame.rows.end(), [](const Row &row) {
+        return row.certain && !row.wantsOutput;
+      });
+  // The last of a prompt's rows is answered.
+  const Row &last = frame.rows.back();
+  bool goesOn = last.certain && !last.wantsOutput;
+  chunksCutShort += goesOn && silent + limits.requests < limits.prefillRows;
+}
+
 void SimHead::runCommands() {
   HeadCommands &commands = scheduler.commands();
   Time now = world.queue.now();
@@ -101,6 +115,8 @@ void SimHead::runCommands() {
   auto sendAll = [&](FrameList &frames, trace::Kind kind,
                      const std::function<void(StepFrame)> &send) {
     for (StepFrame &frame : frames) {
+      if (kind == trace::Kind::Launch)
+        countChunk(frame);
       auto [first, certain] = firstAndCertain(frame);
       note(kind, {frame.rows.empty() ? -1 : frame.rows.front().request,
                   static_cast<int64_t>(frame.rows.size()), certain, first});

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Drives the core Scheduler in virtual time: each event costs the head's thread a
-// little, one after the other; then its commands go out. Also plays the user:
+// Drives the core Scheduler in virtual time: each event costs the head's thread
+// a little, one after the other; then its commands go out. Also plays the user:
 // requests come at their times, may be cancelled, and their tokens are kept.
 //
 //===----------------------------------------------------------------------===//
@@ -68,6 +68,9 @@ public:
   std::vector<RequestOutcome> takeOutcomes() { return std::move(outcomes); }
   /// The busiest it has been.
   int64_t maxInbox() const { return longestInbox; }
+  /// Frames that brought a part of a prompt and had room for more, but for the
+  /// time that a step may take.
+  int64_t shortChunks() const { return chunksCutShort; }
 
 private:
   struct Arrival {
@@ -88,6 +91,7 @@ private:
   void handle(const UserCancel &cancel);
   void handle(const Wake &);
   void runCommands();
+  void countChunk(const StepFrame &frame);
 
   World &world;
   Scheduler scheduler;
@@ -96,6 +100,7 @@ private:
 
   std::deque<Event> inbox;
   int64_t longestInbox = 0;
+  int64_t chunksCutShort = 0;
   Time freeAt{0};
   std::optional<Time> wakeAt;
   std::vector<SimRequest> requests;

@@ -115,7 +115,10 @@ struct SimulationResult {
   std::vector<StageOutcome> workers; ///< the draft first, then the stages
   std::vector<HopOutcome> hops;      ///< those that carried anything
   SpeculationCounters speculation;   ///< of all requests
-  Time end{0};                       ///< when the last event happened
+  int64_t pauses = 0;                ///< of requests, each time
+  int64_t foundTokens = 0; ///< of prompts, that were in the cache already
+  int64_t shortChunks = 0; ///< as SimHead
+  Time end{0};             ///< when the last event happened
   uint64_t events = 0;
 
   /// Of the first request: from its arrival to its first token, prompt

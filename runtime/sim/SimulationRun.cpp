@@ -389,6 +389,9 @@ Expected<SimulationResult> Run::finish() {
         outcomeOf(*stages[s], "stage " + std::to_string(s)));
   countHops(result);
   result.speculation = head->core().rows().totals();
+  result.pauses = head->core().pauses();
+  result.foundTokens = head->core().rows().ledger().foundTokens();
+  result.shortChunks = head->shortChunks();
   result.end = world.queue.now();
   result.events = world.queue.happened();
   return result;

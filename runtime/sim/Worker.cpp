@@ -114,6 +114,9 @@ bool Worker::formStep() {
     return false;
   }
   rowsAtStart = *formed ? stage->batch().rows() : 0;
+  if (rowsAtStart > 0)
+    counted.steps.push_back({static_cast<int32_t>(rowsAtStart),
+                             static_cast<int32_t>(stage->batch().outputs())});
   if (*formed && contents)
     contents->beginStep(*stage, *pages);
   if (rowsAtStart == 0)
@@ -131,10 +134,24 @@ bool Worker::formStep() {
   return true;
 }
 
+/// Slots without a row, below the highest that has one.
+static int64_t holesIn(std::span<const Row> rows) {
+  RequestId highest = -1;
+  std::vector<uint8_t> seen;
+  int64_t slots = 0;
+  for (const Row &row : rows) {
+    highest = std::max(highest, row.request);
+    seen.resize(std::max(seen.size(), static_cast<size_t>(row.request) + 1));
+    slots += !std::exchange(seen[static_cast<size_t>(row.request)], 1);
+  }
+  return highest + 1 - slots;
+}
+
 /// How long a step of the rows that it has now takes.
 Time Worker::presentTime() const {
   const StepBatch &batch = stage->batch();
-  return setup.model.step(batch.rows(), batch.outputs());
+  int64_t holes = setup.model.keepsHoles ? holesIn(stage->rows()) : 0;
+  return setup.model.step(batch.rows() + holes, batch.outputs() + holes);
 }
 
 /// When the step ends if no rows leave any more.

@@ -41,6 +41,9 @@ struct StepModel {
   std::vector<Time> byOutputs;
   /// No part of a step without a checkpoint is longer; 0: no checkpoints.
   Time maxStretch{0};
+  /// Without reordering: a request that has ended leaves a hole among the slots
+  /// below the highest one in the step, which takes what its row took.
+  bool keepsHoles = false;
 
   Time step(int64_t rows, int64_t outputs) const;
   /// Of a decoding step, where every row wants an output.
@@ -80,12 +83,18 @@ struct WorkerSetup {
   bool checkCache = false;
 };
 
+struct StepSize {
+  int32_t rows = 0, outputs = 0;
+};
+
 /// What a worker has done.
 struct WorkerCounters {
   /// Passed; those at which nothing was new, which the core did not see, too.
   uint64_t checkpoints = 0;
   Time busy{0};
   Time idle{0}; ///< between its first and its last step
+  /// Of each step, as it began: its rows, and those of them that were answered.
+  std::vector<StepSize> steps;
   /// From the head's decision until dead rows were no longer computed: one for
   /// each cancel and step that it took rows out of.
   std::vector<Time> cancelLatencies;

@@ -16,6 +16,7 @@ import email.parser
 import io
 import json
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -237,7 +238,8 @@ class Bad:
     def many_in_one(self):
         """Good, bad: what comes behind the bad one is not read."""
         with self.open() as sock:
-            sock.sendall(GOOD + request(b"{") + GOOD + b"rubbish\r\n\r\n" + GOOD)
+            sock.sendall(GOOD + request(b"{") + GOOD + b"rubbish\r\n\r\n" +
+                         GOOD)
             data = b""
             while part := sock.recv(65536):
                 data += part
@@ -314,7 +316,11 @@ def main():
             text = "".join(choice["text"] for _, choice in seen)
             check(seen and seen[-1][1]["finish_reason"] == "length",
                   "the stream's end", seen[-1:])
-            alone = server.complete(**{**fields, "max_tokens": LONG_TOKENS})
+            done = subprocess.run(
+                [args.program, "generate", "-p", fields["prompt"], "-n",
+                 str(LONG_TOKENS), "--temperature", "0.9", "--seed", "8",
+                 "--ignore-eos", "--json"], capture_output=True, check=True)
+            alone = json.loads(done.stdout)
             check(text == alone["text"], "the stream has another text", text,
                   alone["text"])
             gaps = [b[0] - a[0] for a, b in zip(seen, seen[1:])]

@@ -117,6 +117,10 @@ class Stream:
         return Answer(self.status, self.headers, self._response.read())
 
 
+def text_of(events):
+    return "".join(e["choices"][0]["text"] for e in events if e["choices"])
+
+
 class Server:
     """`command serve`, on a free port of this machine. Under an MPI: `mpi` is
     its name, `mpirun` its launcher, and the command is of `ranks` processes."""
@@ -277,12 +281,12 @@ class Server:
                           seconds)
 
 
-def run_cases(cases):
-    """Calls each, and says how long it took."""
+def run_cases(cases, *arguments):
+    """Calls each with them, and says how long it took."""
     for case in cases:
         begin = time.monotonic()
         try:
-            note = case()
+            note = case(*arguments)
         except Failure as failure:
             sys.exit(f"{case.__name__}: {failure}")
         print(f"{case.__name__}: {time.monotonic() - begin:.1f} s" +

@@ -47,10 +47,35 @@ CLI::Option *addNumber(CLI::App &app, const std::string &name, int64_t &value,
       ->capture_default_str();
 }
 
+std::optional<LineSteps> readSteps(const std::string &text) {
+  LineSteps steps;
+  std::string base = text.substr(0, text.find(':'));
+  std::string perRow =
+      base.size() < text.size() ? text.substr(base.size() + 1) : "0";
+  bool read = CLI::detail::lexical_cast(base, steps.baseMicros) &&
+              CLI::detail::lexical_cast(perRow, steps.perRowMicros);
+  constexpr double most = 1e9;
+  if (!read || !(steps.baseMicros > 0 && steps.baseMicros <= most) ||
+      !(steps.perRowMicros >= 0 && steps.perRowMicros <= most))
+    return std::nullopt;
+  return steps;
+}
+
 void addModel(CLI::App &app, Options &options) {
   app.add_option("cluster", options.clusterFile,
                  "A description of the machines (docs/Clusters.md)")
       ->type_name("CLUSTER.yaml");
+  app.add_option_function<std::string>(
+         "--step-us",
+         [&](const std::string &text) {
+           options.steps = readSteps(text);
+           if (!options.steps)
+             throw CLI::ValidationError(
+                 "--step-us", text + " is not BASE or BASE:PERROW, in us");
+         },
+         "Instead of machines: what a step of one row takes at each stage, and "
+         "each more row; no draft, and links that take no time")
+      ->type_name("BASE[:PERROW]");
   app.add_option("--model", options.plan.target,
                  "The described target; default: the file's")
       ->type_name("NAME");
@@ -67,9 +92,6 @@ void addModel(CLI::App &app, Options &options) {
       [&](sim::SimPlacement place) { options.plan.placement = place; },
       "Where the draft is: on a rank with the head, beside the first stage, "
       "or nowhere; default: own");
-  addNumber(app, "--tokens", options.tokens, 1, 1 << 20, "Tokens to generate");
-  addNumber(app, "--prompt-tokens", options.promptTokens, 1, 1 << 20,
-            "Tokens of the prompt");
   app.add_option("--outputs", options.outputs,
                  "What the target says, so that the draft guesses as that of "
                  "--oracle-acceptance does with the same seed, behind a prompt "
@@ -104,6 +126,80 @@ void addModel(CLI::App &app, Options &options) {
       ->type_name("X")
       ->check(within(0.0, 1e6))
       ->capture_default_str();
+}
+
+void addLength(CLI::App &app, const char *name,
+               bench::LengthDistribution &length, const char *help) {
+  app.add_option_function<std::string>(
+         name,
+         [&length, name](const std::string &text) {
+           Expected<bench::LengthDistribution> read =
+               bench::LengthDistribution::parse(text);
+           if (!read)
+             throw CLI::ValidationError(
+                 std::string(name).substr(0, std::string(name).find(',')),
+                 read.status().message());
+           length = read.take();
+         },
+         help)
+      ->type_name("LENGTH");
+}
+
+/// As `bench` of an executable has them.
+void addLoad(CLI::App &app, Options &options) {
+  const char *group = "Requests";
+  bench::WorkloadOptions &load = options.load;
+  load.requests = 1;
+  load.promptTokens = bench::LengthDistribution(64);
+  auto number = [&](const char *name, auto &value, auto low, auto high,
+                    const char *help) {
+    return app.add_option(name, value, help)
+        ->type_name("N")
+        ->check(within(low, high))
+        ->group(group);
+  };
+  number("--requests", load.requests, int64_t(1), int64_t(1'000'000),
+         "How many; of a trace file at most so many");
+  addChoice<bench::Arrival>(
+      app, "--arrival",
+      {{"all", bench::Arrival::All},
+       {"fixed", bench::Arrival::Fixed},
+       {"poisson", bench::Arrival::Poisson},
+       {"gamma", bench::Arrival::Gamma}},
+      [&](bench::Arrival arrival) { load.arrival = arrival; },
+      "all: at once, the default; fixed: one each interval; poisson, gamma: "
+      "after such intervals")
+      ->group(group);
+  number("--mean-interval-ms", load.meanIntervalMs, 1e-3, 1e9,
+         "Mean time between two arrivals");
+  number("--burstiness", load.burstiness, 1e-2, 1e6,
+         "With gamma: the intervals' shape");
+  app.add_option("--trace-file", load.traceFile,
+                 "Arrivals and lengths from a file")
+      ->type_name("FILE")
+      ->check(notEmpty())
+      ->group(group);
+  const char *forms =
+      "N, uniform:LOW:HIGH, normal:MEAN:SD, lognormal:MEAN:SD or choice:A,B,C";
+  addLength(app, "--prompt-tokens", load.promptTokens, forms);
+  addLength(app, "--tokens,--output-tokens", load.outputTokens,
+            "Tokens to generate, the same");
+  number(
+      "--shared-prefix-tokens", options.prompt.sharedPrefixTokens, int64_t(0),
+      bench::maxLength,
+      "So many of each prompt's tokens, the first ones, are the same in all");
+  number("--max-num-seqs", options.slots, int64_t(1), int64_t(4096),
+         "Requests that run at a time; the others wait")
+      ->capture_default_str();
+  number("--cache-pages", options.cachePages, int64_t(0), int64_t(1) << 24,
+         "Pages of each stage's cache; 0: as many as the requests can need");
+  number("--max-itl-ms", options.maxItlMs, 0.0, 1e6,
+         "Between two tokens, as far as prompts can be kept short; 0: any");
+  app.add_flag_callback(
+         "--no-reorder", [&] { options.reorders = false; },
+         "Rows of requests that have ended stay in the step as long as a later "
+         "one runs")
+      ->group(group);
 }
 
 void addSpeculation(CLI::App &app, Options &options) {
@@ -202,8 +298,10 @@ std::optional<ExitNow> checkSpeculation(const Options &options,
 /// What the parser cannot know.
 std::optional<ExitNow> check(const Options &options, const CLI::App &app) {
   bool scenarios = options.faults || options.seeds;
-  if (options.clusterFile.empty() && !scenarios)
+  if (options.clusterFile.empty() && !scenarios && !options.steps)
     return usage("a cluster file is needed, or --seeds or --faults");
+  if (options.steps && (scenarios || !options.clusterFile.empty()))
+    return usage("--step-us stands for a cluster file");
   if (!options.clusterFile.empty() && scenarios)
     return usage("--seeds and --faults run scenarios of their own, without a "
                  "cluster");
@@ -213,9 +311,12 @@ std::optional<ExitNow> check(const Options &options, const CLI::App &app) {
         return usage(option->get_name() + ": scenarios choose that themselves");
   if (options.seeds && !options.traceFile.empty())
     return usage("--trace: of one run only, give --seed");
-  if (options.promptTokens + options.tokens > options.plan.context + 1)
-    return usage("--prompt-tokens and --tokens do not fit in --context " +
-                 std::to_string(options.plan.context));
+  for (const bench::RequestSpec &request : options.requests)
+    if (request.promptTokens + request.outputTokens > options.plan.context + 1)
+      return usage("--prompt-tokens and --tokens do not fit in --context " +
+                   std::to_string(options.plan.context));
+  if (!options.reorders && (!options.steps || options.plan.stages > 1))
+    return usage("--no-reorder: only with --step-us and one stage");
   return checkSpeculation(options, app);
 }
 
@@ -239,6 +340,7 @@ Options simulator::parseOptions(int argc, char **argv,
                "sluice-sim");
   app.set_version_flag("--version", "sluice-sim " SLUICE_VERSION);
   addModel(app, options);
+  addLoad(app, options);
   addSpeculation(app, options);
   addScenarios(app, options);
   app.add_option("--seed", options.seed,
@@ -262,6 +364,16 @@ Options simulator::parseOptions(int argc, char **argv,
     return options;
   }
   options.draftGiven = app.count("--draft") > 0;
+  if (options.steps)
+    options.plan.placement = sim::SimPlacement::None;
+  options.isLoad = app.count("--requests") > 0 || options.steps;
+  options.load.seed = options.seed;
+  Expected<bench::Workload> requests = bench::makeWorkload(options.load);
+  if (!requests) {
+    exit = usage(requests.status().message());
+    return options;
+  }
+  options.requests = requests.take();
   bool sync = options.mode == SpeculationMode::Sync;
   if (sync && !app.count("--depth"))
     options.speculation.depth = syncDepth;

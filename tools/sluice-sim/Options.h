@@ -8,6 +8,7 @@
 #ifndef SLUICE_TOOLS_SLUICE_SIM_OPTIONS_H
 #define SLUICE_TOOLS_SLUICE_SIM_OPTIONS_H
 
+#include "runtime/bench/Prompt.h"
 #include "runtime/sim/SimulationPlan.h"
 
 #include <optional>
@@ -15,8 +16,15 @@
 
 namespace sluice::simulator {
 
+/// What a step takes, where no cluster is described.
+struct LineSteps {
+  double baseMicros = 0;   ///< of one row
+  double perRowMicros = 0; ///< of each more
+};
+
 struct Options {
-  // A described cluster.
+  // A described cluster, or steps of given times.
+  std::optional<LineSteps> steps;
   std::string clusterFile;
   sim::PlanOptions plan;
   bool draftGiven = false;
@@ -24,13 +32,21 @@ struct Options {
   SpeculationOptions speculation;
   double acceptance = 0.8;
   sim::Confidence confidence = sim::Confidence::Calibrated;
-  int64_t tokens = 128;
-  int64_t promptTokens = 64;
   std::vector<int32_t> outputs; ///< what the target says, as far as given
   bool fuse = true;
   double headMicros = 20;
   double wakeMicros = 80;
   std::string traceFile;
+
+  // Requests: one, unless a load is asked for.
+  bool isLoad = false;
+  bench::WorkloadOptions load;
+  bench::PromptOptions prompt;
+  bench::Workload requests;
+  int64_t slots = 256;
+  int64_t cachePages = 0; ///< 0: as many as the slots can need
+  double maxItlMs = 0;    ///< 0: no bound
+  bool reorders = true;
 
   // Scenarios from seeds.
   bool faults = false;
@@ -40,7 +56,7 @@ struct Options {
   bool json = false;
 
   /// Whether scenarios are run, and not a cluster.
-  bool runsScenarios() const { return clusterFile.empty(); }
+  bool runsScenarios() const { return clusterFile.empty() && !steps; }
 };
 
 /// What to do instead of running: say something and end.

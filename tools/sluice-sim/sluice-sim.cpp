@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Load.h"
 #include "Options.h"
 #include "Report.h"
 
@@ -29,10 +30,7 @@ configure(const Options &options, const sim::SimulationPlan &plan) {
   config.headDecision = Time(static_cast<int64_t>(options.headMicros * 1000));
   config.wakeUp = Time(static_cast<int64_t>(options.wakeMicros * 1000));
   config.stageLimits.fuse = options.fuse;
-  sim::SimRequest request;
-  request.asked.spec.prompt.assign(static_cast<size_t>(options.promptTokens), 1);
-  request.asked.spec.maxTokens = options.tokens;
-  config.requests.push_back(std::move(request));
+  addRequests(options, config);
   sim::setLimits(config);
   return config;
 }
@@ -77,8 +75,21 @@ static Status runCluster(Options options) {
       runTraced(*config, options.traceFile);
   if (!result)
     return result.status();
+  if (options.isLoad)
+    return writeOutput(options.json ? loadJson(options, *config, *result)
+                                    : loadText(options, *config, *result));
   return writeOutput(options.json ? reportJson(*plan, *config, *result)
                                   : reportText(*plan, *config, *result));
+}
+
+/// Steps of given times, instead of a cluster's.
+static Status runSteps(const Options &options) {
+  sim::SimulationConfig config = lineConfig(options);
+  Expected<sim::SimulationResult> result = runTraced(config, options.traceFile);
+  if (!result)
+    return result.status();
+  return writeOutput(options.json ? loadJson(options, config, *result)
+                                  : loadText(options, config, *result));
 }
 
 /// What many runs add up to.
@@ -153,8 +164,9 @@ int main(int argc, char **argv) {
       writeNote("sluice-sim: " + written.message());
     return written.ok() ? exit->code : 1;
   }
-  Status status =
-      options.runsScenarios() ? runScenarios(options) : runCluster(options);
+  Status status = options.runsScenarios() ? runScenarios(options)
+                  : options.steps         ? runSteps(options)
+                                          : runCluster(options);
   if (!status.ok())
     writeNote("sluice-sim: " + status.message());
   return status.ok() ? 0 : 1;

@@ -176,6 +176,7 @@ TEST(HeadGuessingTest, MeasurementsReachThePolicy) {
 TEST(HeadGuessingTest, RequestsShareFramesOfGuesses) {
   Script script;
   script.limits.requests = 2;
+  script.limits.stages = 2;
   script.submit({5});
   script.submit({6});
   EXPECT_EQ(script.launched(), (Nodes{0}));

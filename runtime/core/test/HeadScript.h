@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace sluice::test {
 
@@ -55,6 +56,9 @@ struct Script {
   void take() {
     last = std::move(head->commands());
     head->commands().clear();
+    for (const StepFrame &frame : last.launches)
+      for (const Row &row : frame.rows)
+        frameOf[{row.request, row.node}] = frame.launched;
   }
   RequestId submit(Tokens prompt, int64_t maxTokens = -1, Tokens stops = {}) {
     if (!head)
@@ -70,6 +74,7 @@ struct Script {
   }
   void result(NodeId node, int32_t token, RequestId request = 0) {
     ResultFrame frame;
+    frame.launched = frameOf[{request, node}];
     frame.results.push_back({node, request, token, {}});
     head->onResults(frame, now);
     take();
@@ -97,6 +102,8 @@ struct Script {
     take();
   }
   uint64_t draftStep = 0;
+  /// StepFrame::launched of the frame that brought a row.
+  std::map<std::pair<RequestId, NodeId>, uint64_t> frameOf;
 
   /// The nodes of the only launched frame.
   Nodes launched() {

@@ -319,6 +319,7 @@ TEST(HeadTest, AResultOfASlotThatHadNoRequestIsNoNews) {
 TEST(HeadTest, AnErrorEndsItsRequestAlone) {
   Script script;
   script.limits.requests = 2;
+  script.limits.stages = 2;
   script.submit({5, 6});
   script.submit({7});
   ResultFrame frame;

@@ -187,9 +187,9 @@ public:
     ASSERT_LT(order.index, std::ssize(request.pages));
     auto tokens = (order.index + 1) * pageTokens;
     ASSERT_LE(tokens, std::ssize(request.text));
-    kept[order.page] = {Text(request.text.begin(),
-                             request.text.begin() + tokens),
-                        request.pages[static_cast<size_t>(order.index)]};
+    kept[order.page] = {
+        Text(request.text.begin(), request.text.begin() + tokens),
+        request.pages[static_cast<size_t>(order.index)]};
   }
   void open(RequestId id, const Text &text,
             std::span<const SharedPage> prefix) {
@@ -198,8 +198,7 @@ public:
     for (SharedPage name : prefix) {
       ASSERT_TRUE(kept.contains(name));
       const Kept &page = kept.at(name);
-      ASSERT_TRUE(std::equal(page.text.begin(), page.text.end(),
-                             text.begin()));
+      ASSERT_TRUE(std::equal(page.text.begin(), page.text.end(), text.begin()));
       request.pages.push_back(page.page);
     }
     fill(request);
@@ -280,8 +279,8 @@ private:
   static constexpr int64_t requests = 4;
 
   int64_t upTo(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(
-                     random() % static_cast<uint64_t>(high - low + 1));
+    return low + static_cast<int64_t>(random() %
+                                      static_cast<uint64_t>(high - low + 1));
   }
   /// Texts that begin alike: pages of one of two kinds, and a tail.
   Text randomText() {
@@ -320,12 +319,12 @@ private:
       int64_t most = (std::ssize(text) - 1) / pageTokens;
       std::vector<SharedPage> known = cache.known(text, most);
       std::set<SharedPage> inUse = pinned();
-      int64_t idle = std::count_if(
-          known.begin(), known.end(),
-          [&](SharedPage name) { return !inUse.contains(name); });
-      fits = CachePages::pagesFor(std::ssize(text)) - std::ssize(known) +
-                 spare <=
-             available() - idle;
+      int64_t idle =
+          std::count_if(known.begin(), known.end(),
+                        [&](SharedPage name) { return !inUse.contains(name); });
+      fits =
+          CachePages::pagesFor(std::ssize(text)) - std::ssize(known) + spare <=
+          available() - idle;
       hits += fits && !known.empty();
       ASSERT_EQ(ledger.open(id, text, spare), fits);
       if (fits)
@@ -342,8 +341,8 @@ private:
   void grow(RequestId id) {
     Text &text = texts.at(id);
     int64_t tokens = std::ssize(text) + upTo(1, 20);
-    int64_t more = CachePages::pagesFor(tokens) -
-                   CachePages::pagesFor(std::ssize(text));
+    int64_t more =
+        CachePages::pagesFor(tokens) - CachePages::pagesFor(std::ssize(text));
     bool fits = ledger.grow(id, tokens);
     if (ordersAtOnce)
       ASSERT_EQ(fits, more <= available());
@@ -394,8 +393,7 @@ private:
     check();
   }
   void openAtStage(RequestId id) {
-    std::vector<SharedPage> prefix(
-        static_cast<size_t>(ledger.prefixPages(id)));
+    std::vector<SharedPage> prefix(static_cast<size_t>(ledger.prefixPages(id)));
     ledger.prefixOf(id, prefix);
     cache.open(id, texts.at(id), prefix);
   }

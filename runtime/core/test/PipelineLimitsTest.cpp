@@ -41,7 +41,7 @@ TEST(PipelineLimitsTest, HeadAndStageTakeThem) {
   limits.speculation.mode = SpeculationMode::Off;
   EXPECT_TRUE(Head::create(limits.head(), limits.speculation, {}));
   StageLimits stage = limits.stage();
-  EXPECT_EQ(stage.rows, 8 + limits.speculation.nodes);
+  EXPECT_EQ(stage.rows, 8 + limits.requests + limits.speculation.nodes);
   Expected<CachePages> pages = CachePages::create(
       {limits.cachePages(), stage.branches, stage.contextLength});
   ASSERT_TRUE(pages) << pages.status().message();

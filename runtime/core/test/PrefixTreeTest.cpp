@@ -172,8 +172,7 @@ public:
   std::optional<SharedPage> oldest() const {
     std::optional<SharedPage> found;
     for (const auto &[number, node] : nodes)
-      if (!inUse(number) &&
-          (!found || node.lastUse < nodes.at(*found).lastUse))
+      if (!inUse(number) && (!found || node.lastUse < nodes.at(*found).lastUse))
         found = number;
     return found;
   }
@@ -198,7 +197,8 @@ private:
 
 class Walk {
 public:
-  Walk(uint64_t seed, int64_t pages) : random(seed), pages(pages), tree(pages) {}
+  Walk(uint64_t seed, int64_t pages)
+      : random(seed), pages(pages), tree(pages) {}
 
   void step() {
     switch (random() % 6) {
@@ -254,8 +254,8 @@ private:
     Text text = parent == root ? Text() : model.nodes.at(parent).text;
     text.insert(text.end(), page.begin(), page.end());
     SharedPage known = model.find(text, pages);
-    bool isKnown = known != root &&
-                   model.nodes.at(known).text.size() == text.size();
+    bool isKnown =
+        known != root && model.nodes.at(known).text.size() == text.size();
     if (!isKnown && std::ssize(model.nodes) == pages)
       return;
     PrefixTree::Insertion added = tree.insert(parent, page);

@@ -6,36 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Stage.h"
+#include "runtime/core/test/Allocations.h"
 
-#include <atomic>
-#include <cstdlib>
+#include <array>
 #include <gtest/gtest.h>
-#include <new>
 
 using namespace sluice;
-
-// A sanitizer has an operator new of its own.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define COUNTS_ALLOCATIONS 0
-#endif
-#endif
-#ifndef COUNTS_ALLOCATIONS
-#define COUNTS_ALLOCATIONS 1
-#endif
-
-#if COUNTS_ALLOCATIONS
-static std::atomic<int64_t> allocations{0};
-
-void *operator new(size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void *memory = std::malloc(bytes))
-    return memory;
-  std::abort();
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-#endif
+using sluice::test::allocations;
 
 namespace {
 
@@ -125,10 +102,10 @@ TEST(StageAllocationTest, StepsAllocateNothing) {
   // Until every frame of the door has room.
   for (int i = 0; i < 8; ++i)
     rounds.round();
-  int64_t before = allocations.load();
+  int64_t before = allocations();
   for (int i = 0; i < 200; ++i)
     rounds.round();
-  EXPECT_EQ(allocations.load(), before);
+  EXPECT_EQ(allocations(), before);
   EXPECT_GT(stage.counters().leftAtCheckpoint, 200u);
 #endif
 }
@@ -212,10 +189,10 @@ TEST(StageAllocationTest, SharingAllocatesNothing) {
   Turns turns(stage);
   for (int i = 0; i < 8; ++i)
     turns.turn();
-  int64_t before = allocations.load();
+  int64_t before = allocations();
   for (int i = 0; i < 100; ++i)
     turns.turn();
-  EXPECT_EQ(allocations.load(), before);
+  EXPECT_EQ(allocations(), before);
   EXPECT_EQ(stage.holdings(), (Stage::Holdings{.kept = 2}));
 #endif
 }

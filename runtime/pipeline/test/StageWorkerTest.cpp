@@ -280,14 +280,15 @@ TEST_F(StageWorkerTest, ARowWithoutATokenHasAnError) {
   compute->outputs = {{0, nan, 0}, {0, 1, 0}};
   std::vector<ResultRow> results;
   uint64_t launched = 0;
-  make(std::move(compute),
-       std::make_unique<ResultOutput>(
-           "rank 2: stage 1", 3, 16, [&](const ResultFrame &frame) {
-             results.insert(results.end(), frame.results.begin(),
-                            frame.results.end());
-             launched = frame.launched;
-             return Status();
-           }));
+  make(std::move(compute), std::make_unique<ResultOutput>(
+                               "rank 2: stage 1", 3, 16, 4, MakeTokenTrie(),
+                               [&](const ResultFrame &frame) {
+                                 results.insert(results.end(),
+                                                frame.results.begin(),
+                                                frame.results.end());
+                                 launched = frame.launched;
+                                 return Status();
+                               }));
   StepFrame frame = firstFrame(1);
   for (Row &row : frame.rows)
     row.wantsOutput = true;

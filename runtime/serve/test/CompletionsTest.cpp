@@ -121,6 +121,25 @@ TEST_F(CompletionsTest, LogProbabilitiesComeWithTheTokens) {
   EXPECT_EQ(logprobs["token_logprobs"][0], -0.5);
 }
 
+/// Each prompt's are counted once, as its tokens are.
+TEST_F(CompletionsTest, TheUsageHasWhatWasCached) {
+  start();
+  auto client = send("/v1/completions", {{"prompt", {"one", "two"}}, {"n", 2}});
+  ASSERT_TRUE(engine.wait(3));
+  for (size_t i = 0; i < 4; ++i) {
+    pipeline::TokenItem end;
+    end.kind = pipeline::TokenItem::Kind::Finished;
+    end.cachedTokens = 2;
+    end.waited = std::chrono::milliseconds(500);
+    engine.tell(i, end);
+  }
+  json usage = bodyOf(client->read())["usage"];
+  EXPECT_EQ(usage["prompt_tokens"], 6);
+  EXPECT_EQ(usage["prompt_tokens_details"]["cached_tokens"], 4);
+  EXPECT_EQ(metric("sluice:request_queue_time_seconds_count"), "4");
+  EXPECT_EQ(metric("sluice:request_queue_time_seconds_sum"), "2");
+}
+
 TEST_F(CompletionsTest, DeadlinesCountFromTheArrival) {
   options.requestTimeout = 3;
   start();

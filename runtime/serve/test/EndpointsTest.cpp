@@ -108,6 +108,12 @@ TEST_F(EndpointsTest, HeadIsAnsweredLikeGet) {
   Answer answer = ask("HEAD /health HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.field("Content-Length"), "15");
+  // There is no stream to wait for.
+  TestClient client(server->port());
+  client.send("HEAD /status/events HTTP/1.1\r\nHost: x\r\n\r\n" +
+              http::test::get("/health"));
+  EXPECT_EQ(client.read(/*isHead=*/true).status, 200);
+  EXPECT_EQ(client.read().status, 200);
 }
 
 TEST_F(EndpointsTest, BodiesOfOtherTypesAre415) {

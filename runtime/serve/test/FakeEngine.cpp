@@ -155,7 +155,7 @@ void FakeEngine::tell(size_t index, std::string_view bytes) {
   });
 }
 
-void FakeEngine::tell(size_t index, TokenItem item) {
+void FakeEngine::tell(size_t index, const TokenItem &item) {
   later([this, index, item] { push(index, item); });
 }
 

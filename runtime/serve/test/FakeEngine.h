@@ -49,7 +49,7 @@ public:
 
   /// Tokens for the bytes of `text`.
   void tell(size_t index, std::string_view text);
-  void tell(size_t index, pipeline::TokenItem item);
+  void tell(size_t index, const pipeline::TokenItem &item);
   void end(size_t index, FinishReason reason, bool started = true,
            const std::string &error = "");
   void refuse(size_t index, Refusal refusal, const std::string &why);

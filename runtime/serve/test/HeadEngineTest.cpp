@@ -7,7 +7,6 @@
 
 #include "runtime/serve/HeadEngine.h"
 
-#include "runtime/pipeline/TokenQueue.h"
 #include "runtime/serve/test/ServeFixture.h"
 
 #include <atomic>
@@ -18,7 +17,6 @@ using namespace sluice::serve;
 using namespace sluice::serve::test;
 
 using pipeline::HeadLoop;
-using pipeline::TokenItem;
 using sluice::http::test::eventually;
 
 namespace {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Expected texts are what the format's description says (Prometheus'
-// "Exposition formats"); Prometheus' own parser (prometheus_client 0.21) reads
+// "Exposition formats"); Prometheus' own parser (prometheus_client 0.26) reads
 // them back as the values that went in.
 //
 //===----------------------------------------------------------------------===//

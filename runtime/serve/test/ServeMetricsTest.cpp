@@ -24,9 +24,10 @@ TEST(ServeMetrics, NamesAreThere) {
        {"num_requests_running", "num_requests_waiting", "kv_cache_usage_perc",
         "prompt_tokens_total", "generation_tokens_total",
         "time_to_first_token_seconds", "inter_token_latency_seconds",
-        "e2e_request_latency_seconds", "iteration_tokens_total",
-        "request_success_total", "prefix_cache_queries_total",
-        "prefix_cache_hits_total", "num_preemptions_total"})
+        "e2e_request_latency_seconds", "request_queue_time_seconds",
+        "iteration_tokens_total", "request_success_total",
+        "prefix_cache_queries_total", "prefix_cache_hits_total",
+        "num_preemptions_total"})
     EXPECT_NE(text.find("# TYPE sluice:" + std::string(name) + ' '), text.npos)
         << name;
   for (const char *reason : {"stop", "length", "cancelled", "timeout", "error"})

@@ -73,8 +73,7 @@ TEST_F(StreamTest, AChatBeginsWithItsRole) {
       "stop");
 }
 
-/// The stop string comes byte by byte, and nothing of it is ever sent; the
-/// stream ends without waiting for the engine.
+/// The stop string comes byte by byte, and nothing of it is ever sent.
 TEST_F(StreamTest, AStopStringAcrossChunks) {
   start();
   auto client = send("/v1/completions",
@@ -157,6 +156,19 @@ TEST_F(StreamTest, WhatPilesUpGoesTogether) {
   auto events = eventsOf(client->read().body);
   EXPECT_EQ(textOf(events), text);
   EXPECT_LE(events.size(), 5002u);
+}
+
+/// What a client does not take piles up to a limit, and no further.
+TEST_F(StreamTest, AClientThatNeverReadsIsCutOff) {
+  start();
+  auto client = send("/v1/completions", {{"prompt", "p"}, {"stream", true}});
+  ASSERT_TRUE(engine.wait(0));
+  auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!engine.finished(0) && std::chrono::steady_clock::now() < until)
+    for (int i = 0; i < 100; ++i)
+      engine.tell(0, "x");
+  EXPECT_EQ(engine.finished(0), FinishReason::Cancelled);
+  EXPECT_TRUE(becomes("sluice:client_disconnects_total", "1"));
 }
 
 TEST_F(StreamTest, Http10StreamsUntilTheConnectionCloses) {

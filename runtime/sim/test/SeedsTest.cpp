@@ -24,6 +24,27 @@ TEST(SeedsTest, TwoThousandRunsWithFaultsEndWell) {
   }
 }
 
+// What the scenarios are for does happen in them.
+TEST(SeedsTest, ScenariosPauseShareAndRunOutOfTime) {
+  int64_t paused = 0, shared = 0, timeouts = 0, cancelled = 0, cut = 0;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    Expected<SimulationResult> result = simulate(makeScenario(seed, true));
+    ASSERT_TRUE(result) << seed << ": " << result.status().message();
+    paused += result->pauses > 0;
+    shared += result->foundTokens > 0;
+    cut += result->shortChunks > 0;
+    for (const RequestOutcome &request : result->requests) {
+      timeouts += request.reason == FinishReason::Timeout;
+      cancelled += request.reason == FinishReason::Cancelled;
+    }
+  }
+  EXPECT_GE(paused, 20);
+  EXPECT_GE(shared, 20);
+  EXPECT_GE(cut, 20);
+  EXPECT_GE(timeouts, 20);
+  EXPECT_GE(cancelled, 100);
+}
+
 TEST(SeedsTest, AScenarioIsAFunctionOfItsSeed) {
   for (uint64_t seed : {5u, 6u, 7u, 8u}) {
     Expected<SimulationResult> one = simulate(makeScenario(seed, true));

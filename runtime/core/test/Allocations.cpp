@@ -1,0 +1,27 @@
+//===- Allocations.cpp - memory taken by a test's program -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/test/Allocations.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+static std::atomic<int64_t> count{0};
+
+int64_t sluice::test::allocations() { return count.load(); }
+
+#if COUNTS_ALLOCATIONS
+void *operator new(size_t bytes) {
+  count.fetch_add(1, std::memory_order_relaxed);
+  if (void *memory = std::malloc(bytes))
+    return memory;
+  std::abort();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+#endif

@@ -1,0 +1,30 @@
+//===- Allocations.h - memory taken by a test's program -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CORE_TEST_ALLOCATIONS_H
+#define SLUICE_RUNTIME_CORE_TEST_ALLOCATIONS_H
+
+#include <cstdint>
+
+// A sanitizer has an operator new of its own.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define COUNTS_ALLOCATIONS 0
+#endif
+#endif
+#ifndef COUNTS_ALLOCATIONS
+#define COUNTS_ALLOCATIONS 1
+#endif
+
+namespace sluice::test {
+
+/// How often the program has called operator new so far.
+int64_t allocations();
+
+} // namespace sluice::test
+
+#endif // SLUICE_RUNTIME_CORE_TEST_ALLOCATIONS_H

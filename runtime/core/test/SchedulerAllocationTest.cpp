@@ -1,0 +1,96 @@
+//===- SchedulerAllocationTest.cpp - scheduling a step takes no memory ----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Scheduler.h"
+#include "runtime/core/test/Allocations.h"
+
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using sluice::test::allocations;
+
+namespace {
+
+/// A scheduler whose requests all generate, in steps of all of them.
+class Steps {
+public:
+  Steps(int64_t requests, int64_t stages, bool sharesPrefixes) {
+    HeadLimits limits;
+    limits.requests = requests;
+    limits.contextLength = 4096;
+    limits.stages = stages;
+    limits.sharesPrefixes = sharesPrefixes;
+    SpeculationOptions off;
+    off.mode = SpeculationMode::Off;
+    PipelineTimes times;
+    std::array<Time, StepTimes::rowCounts.size()> steps;
+    steps.fill(std::chrono::milliseconds(10));
+    times.slowest = StepTimes(steps);
+    Head head = Head::create(limits, off, times).take();
+    scheduler.emplace(Scheduler::create(std::move(head), {}).take());
+    for (int64_t i = 0; i < requests; ++i) {
+      ScheduledRequest request;
+      request.spec.prompt.assign(static_cast<size_t>(8 + i % 32),
+                                 static_cast<int32_t>(i));
+      scheduler->submit(std::move(request), now);
+      // As the frames leave: prompts go in chunks.
+      answer();
+    }
+  }
+
+  /// The results of all rows that wait, and what follows.
+  void step() {
+    now += std::chrono::milliseconds(10);
+    std::swap(results, next);
+    next.results.clear();
+    scheduler->onResults(results, now);
+    answer();
+  }
+  int64_t tokens = 0;
+
+private:
+  void answer() {
+    HeadCommands &commands = scheduler->commands();
+    for (const StepFrame &frame : commands.launches) {
+      next.launched = frame.launched;
+      for (const Row &row : frame.rows)
+        if (row.wantsOutput) {
+          ResultRow &result = next.results.emplace_back();
+          result.node = row.node;
+          result.request = row.request;
+          result.token = (row.position * 7 + row.request) % 32000;
+        }
+    }
+    tokens += std::ssize(scheduler->events().tokens);
+    scheduler->clear();
+  }
+
+  std::optional<Scheduler> scheduler;
+  ResultFrame results, next;
+  Time now{0};
+};
+
+TEST(SchedulerAllocationTest, StepsAllocateNothing) {
+#if !COUNTS_ALLOCATIONS
+  GTEST_SKIP() << "allocations are not counted under this sanitizer";
+#else
+  for (bool sharesPrefixes : {false, true})
+    for (int64_t stages : {1, 3}) {
+      Steps steps(100, stages, sharesPrefixes);
+      // Until every list has room.
+      for (int i = 0; i < 200; ++i)
+        steps.step();
+      int64_t tokens = steps.tokens, before = allocations();
+      for (int i = 0; i < 300; ++i)
+        steps.step();
+      EXPECT_EQ(allocations(), before) << stages << sharesPrefixes;
+      EXPECT_GE(steps.tokens - tokens, 300 * (100 / stages));
+    }
+#endif
+}
+
+} // namespace

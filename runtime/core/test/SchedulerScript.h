@@ -1,0 +1,153 @@
+//===- SchedulerScript.h - a scheduler and stages, for tests --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A scheduler with stages in virtual time, and what its users have been told.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CORE_TEST_SCHEDULERSCRIPT_H
+#define SLUICE_RUNTIME_CORE_TEST_SCHEDULERSCRIPT_H
+
+#include "runtime/core/Scheduler.h"
+#include "runtime/core/test/TextStages.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::test {
+
+inline Time ms(int64_t count) { return std::chrono::milliseconds(count); }
+
+struct SchedulerScript {
+  /// What a user has been told of a request.
+  struct Told {
+    Text prompt, tokens;
+    int64_t ends = 0;
+    UserEnd end;
+    Time firstToken{0}, lastToken{0}, ended{0};
+    Time longestGap{0}; ///< between two tokens
+  };
+
+  HeadLimits limits = {.requests = 2, .contextLength = 1024};
+  SchedulerLimits queue;
+  LineTimes times;
+  std::optional<Scheduler> scheduler;
+  std::optional<TextStages> stages;
+  std::map<RequestNumber, Told> told;
+  Time now{0};
+  Submission last;
+
+  void begin() {
+    SpeculationOptions off;
+    off.mode = SpeculationMode::Off;
+    Expected<Head> head = Head::create(limits, off, times.predicted());
+    ASSERT_TRUE(head) << head.status().message();
+    Expected<Scheduler> made = Scheduler::create(head.take(), queue);
+    ASSERT_TRUE(made) << made.status().message();
+    scheduler.emplace(made.take());
+    stages.emplace(scheduler->rows().limits(), times);
+  }
+
+  /// Its number; -1: it was refused, and `last` says why.
+  RequestNumber submit(Text prompt, int64_t maxTokens, int32_t priority = 0,
+                       std::optional<Time> deadline = {}) {
+    if (!scheduler)
+      begin();
+    ScheduledRequest request;
+    request.spec.prompt = prompt;
+    request.spec.maxTokens = maxTokens;
+    request.priority = priority;
+    request.deadline = deadline;
+    last = scheduler->submit(std::move(request), now);
+    if (last.refusal == Refusal::None)
+      told[last.number].prompt = std::move(prompt);
+    take();
+    return last.refusal == Refusal::None ? last.number : -1;
+  }
+  void finish(RequestNumber number,
+              FinishReason reason = FinishReason::Cancelled) {
+    scheduler->finish(number, reason, now);
+    take();
+  }
+
+  /// Until that time.
+  void run(Time until) {
+    for (int64_t events = 0; events < 1000000; ++events) {
+      std::optional<Time> next = stages->ends();
+      std::optional<Time> wake = scheduler->commands().wake;
+      if (wake && (!next || *wake < *next))
+        next = std::max(*wake, now);
+      if (!next || *next > until) {
+        now = std::max(now, until);
+        return;
+      }
+      now = std::max(now, *next);
+      for (const ResultFrame &answer : stages->advance(now)) {
+        scheduler->onResults(answer, now);
+        take();
+      }
+      if (scheduler->commands().wake && *scheduler->commands().wake <= now) {
+        scheduler->onWake(now);
+        take();
+      }
+    }
+    FAIL() << "goes on for ever";
+  }
+  /// Until nothing is left to do; at most a day.
+  void runAll() {
+    Time end = now + std::chrono::hours(24);
+    while (!(scheduler->load() == Scheduler::Load{}) && now < end &&
+           !testing::Test::HasFatalFailure())
+      run(std::min(end, now + ms(1000)));
+    run(now + ms(1000));
+  }
+
+  /// Nothing is held, no rule was broken, each has ended once, and where it was
+  /// not ended before its time with the tokens of its text.
+  void check() {
+    EXPECT_EQ(stages->broken(), std::vector<std::string>());
+    EXPECT_EQ(stages->openRequests(), 0);
+    EXPECT_EQ(scheduler->load(), Scheduler::Load{});
+    EXPECT_EQ(scheduler->rows().holdings(), Head::Holdings{});
+    EXPECT_EQ(stages->keptPages(), scheduler->rows().ledger().kept());
+    for (const auto &[number, each] : told) {
+      EXPECT_EQ(each.ends, 1) << number;
+      EXPECT_EQ(each.tokens,
+                TextStages::output(each.prompt, std::ssize(each.tokens)))
+          << number;
+    }
+  }
+  bool isRunning(RequestNumber number) const {
+    return told.at(number).ends == 0 && !told.at(number).tokens.empty();
+  }
+
+private:
+  void take() {
+    ASSERT_LE(scheduler->load().waiting, queue.waiting);
+    stages->take(scheduler->commands(), now);
+    for (const UserToken &token : scheduler->events().tokens) {
+      Told &each = told[token.number];
+      if (each.tokens.empty())
+        each.firstToken = now;
+      else
+        each.longestGap = std::max(each.longestGap, now - each.lastToken);
+      each.lastToken = now;
+      EXPECT_EQ(each.ends, 0) << "a token after the end";
+      each.tokens.push_back(token.token);
+    }
+    for (const UserEnd &end : scheduler->events().ends) {
+      Told &each = told[end.number];
+      ++each.ends;
+      each.end = end;
+      each.ended = now;
+    }
+    scheduler->clear();
+  }
+};
+
+} // namespace sluice::test
+
+#endif // SLUICE_RUNTIME_CORE_TEST_SCHEDULERSCRIPT_H

@@ -1,0 +1,499 @@
+//===- SchedulerTest.cpp - which requests run, and which wait -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/CachePages.h"
+#include "runtime/core/test/SchedulerScript.h"
+
+#include <random>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+/// A prompt of so many tokens that is like no other request's.
+Text prompt(int32_t request, int64_t tokens = 4) {
+  Text text(static_cast<size_t>(tokens), 5);
+  text[0] = request;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// The queue
+//===----------------------------------------------------------------------===//
+
+TEST(SchedulerTest, RefusesLimitsOutOfRange) {
+  HeadLimits limits = {.requests = 1, .contextLength = 8};
+  SpeculationOptions off;
+  off.mode = SpeculationMode::Off;
+  auto status = [&](SchedulerLimits queue) {
+    return Scheduler::create(Head::create(limits, off, {}).take(), queue)
+        .status()
+        .message();
+  };
+  EXPECT_EQ(status({.waiting = -1}),
+            "scheduler: a queue of -1 requests is not between 0 and 16777216");
+  EXPECT_EQ(status({.queueTimeout = Time(-1)}),
+            "scheduler: a time is negative");
+  EXPECT_EQ(status({.priorityStep = Time(-1)}),
+            "scheduler: a time is negative");
+}
+
+TEST(SchedulerTest, TheQueueIsBounded) {
+  SchedulerScript s;
+  s.queue.waiting = 3;
+  for (int32_t i = 0; i < 5; ++i)
+    EXPECT_GE(s.submit(prompt(i), 4), 0);
+  EXPECT_EQ(s.scheduler->load(),
+            (Scheduler::Load{.running = 2, .waiting = 3, .paused = 0}));
+  EXPECT_EQ(s.submit(prompt(5), 4), -1);
+  EXPECT_EQ(s.last.refusal, Refusal::QueueFull);
+  EXPECT_EQ(s.last.why, "request: 3 requests wait already");
+  s.run(ms(100)); // two have ended
+  EXPECT_GE(s.submit(prompt(6), 4), 0);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.told.size(), 6u);
+}
+
+TEST(SchedulerTest, WithoutAQueueOnlyWhatRunsAtOnceIsTaken) {
+  SchedulerScript s;
+  s.queue.waiting = 0;
+  EXPECT_GE(s.submit(prompt(1), 4), 0);
+  EXPECT_GE(s.submit(prompt(2), 4), 0);
+  EXPECT_EQ(s.submit(prompt(3), 4), -1);
+  EXPECT_EQ(s.last.refusal, Refusal::QueueFull);
+  s.runAll();
+  s.check();
+}
+
+TEST(SchedulerTest, AnUrgentRequestThatFindsAFullQueueIsRefusedAsOthersAre) {
+  SchedulerScript s;
+  s.limits.requests = 1;
+  s.queue.waiting = 1;
+  RequestNumber running = s.submit(prompt(1), 20, /*priority=*/-5);
+  RequestNumber waiting = s.submit(prompt(2), 20, -4);
+  EXPECT_EQ(s.submit(prompt(3), 20, -3), -1);
+  EXPECT_EQ(s.last.refusal, Refusal::QueueFull);
+  s.runAll();
+  s.check();
+  EXPECT_LT(s.told[running].ended, s.told[waiting].ended);
+}
+
+TEST(SchedulerTest, RefusesWhatCanNeverRun) {
+  SchedulerScript s;
+  s.limits.pages = 2;
+  EXPECT_EQ(s.submit({}, 4), -1);
+  EXPECT_EQ(s.last.refusal, Refusal::Invalid);
+  EXPECT_EQ(s.last.why, "request: the prompt is empty");
+  EXPECT_EQ(s.submit(prompt(1, 65), 4), -1);
+  EXPECT_EQ(s.last.refusal, Refusal::Invalid);
+  EXPECT_EQ(s.submit(prompt(1), 4, 1001), -1);
+  EXPECT_EQ(s.last.why, "request: priority 1001 is not between -1000 and 1000");
+  EXPECT_EQ(s.submit(prompt(1), 4, -1001), -1);
+  EXPECT_EQ(s.scheduler->load(), Scheduler::Load{});
+}
+
+TEST(SchedulerTest, TurnsAreArrivalAndPriority) {
+  SchedulerScript s;
+  s.limits.requests = 1;
+  s.queue.priorityStep = ms(100);
+  s.submit(prompt(0), 30, /*priority=*/-100); // runs for 300 ms
+  s.run(ms(10));
+  RequestNumber later = s.submit(prompt(1), 2, 1); // turn 110
+  s.run(ms(50));
+  RequestNumber first = s.submit(prompt(2), 2, 0); // turn 50
+  RequestNumber same = s.submit(prompt(3), 2, 0);  // likewise, and behind it
+  s.run(ms(120));
+  RequestNumber last = s.submit(prompt(4), 2, 0);    // turn 120
+  RequestNumber urgent = s.submit(prompt(5), 2, -1); // turn 20
+  s.runAll();
+  s.check();
+  Time before{0};
+  for (RequestNumber number : {urgent, first, same, later, last}) {
+    EXPECT_GT(s.told[number].firstToken, before) << number;
+    before = s.told[number].firstToken;
+  }
+  EXPECT_EQ(s.scheduler->pauses(), 0);
+}
+
+TEST(SchedulerTest, NobodyIsLetPastTheFirst) {
+  SchedulerScript s;
+  s.limits.requests = 4;
+  s.limits.pages = 8;
+  RequestNumber running = s.submit(prompt(0, 90), 30);
+  RequestNumber large = s.submit(prompt(1, 200), 2);
+  // There is a slot, and room enough for it alone.
+  RequestNumber small = s.submit(prompt(2), 2);
+  EXPECT_EQ(s.scheduler->load().waiting, 2);
+  s.run(ms(200));
+  EXPECT_TRUE(s.isRunning(running));
+  EXPECT_TRUE(s.told[small].tokens.empty());
+  s.runAll();
+  s.check();
+  EXPECT_GE(s.told[large].firstToken, s.told[running].ended);
+  EXPECT_GE(s.told[small].firstToken, s.told[large].firstToken);
+}
+
+TEST(SchedulerTest, ANewcomerJoinsTheNextStep) {
+  SchedulerScript s;
+  s.submit(prompt(0), 100);
+  s.run(ms(25)); // the third step runs from 20 to 30
+  RequestNumber newcomer = s.submit(prompt(1), 2);
+  s.run(ms(30));
+  const TextStages::Arrived &frame = s.stages->arrived().back();
+  EXPECT_EQ(frame.at, ms(30));
+  EXPECT_EQ(frame.known, 4);
+  EXPECT_EQ(frame.generated, 1);
+  s.run(ms(40));
+  EXPECT_EQ(s.told[newcomer].firstToken, ms(40));
+  EXPECT_EQ(s.told[0].tokens.size(), 4u) << "nobody had to wait for it";
+}
+
+//===----------------------------------------------------------------------===//
+// Times
+//===----------------------------------------------------------------------===//
+
+TEST(SchedulerTest, WhatWaitsTooLongEndsOnce) {
+  SchedulerScript s;
+  s.limits.requests = 1;
+  s.queue.queueTimeout = ms(100);
+  RequestNumber running = s.submit(prompt(0), 50);
+  RequestNumber waiting = s.submit(prompt(1), 5);
+  s.run(ms(99));
+  EXPECT_EQ(s.told[waiting].ends, 0);
+  s.run(ms(100));
+  EXPECT_EQ(s.told[waiting].ends, 1);
+  EXPECT_EQ(s.told[waiting].end.reason, FinishReason::Timeout);
+  EXPECT_FALSE(s.told[waiting].end.started);
+  EXPECT_EQ(s.scheduler->load().waiting, 0);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.told[running].end.reason, FinishReason::Length);
+  EXPECT_TRUE(s.told[running].end.started);
+}
+
+TEST(SchedulerTest, WhatHasStartedDoesNotTimeOutInTheQueue) {
+  SchedulerScript s;
+  s.limits.requests = 1;
+  s.queue.queueTimeout = ms(50);
+  s.queue.priorityStep = ms(1000);
+  RequestNumber slow = s.submit(prompt(0), 10);
+  s.run(ms(30));
+  s.submit(prompt(1), 20, /*priority=*/-1); // takes 200 ms
+  s.run(ms(31));
+  EXPECT_EQ(s.scheduler->load().paused, 1);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.told[slow].end.reason, FinishReason::Length);
+  EXPECT_EQ(s.told[slow].tokens.size(), 10u);
+}
+
+TEST(SchedulerTest, DeadlinesEndARequestWhereverItIs) {
+  SchedulerScript s;
+  s.limits.requests = 1;
+  s.queue.priorityStep = ms(1000);
+  RequestNumber paused = s.submit(prompt(0), 50, 0, ms(100));
+  s.run(ms(30));
+  RequestNumber running = s.submit(prompt(1), 50, -1, ms(120));
+  RequestNumber waiting = s.submit(prompt(2), 50, 0, ms(90));
+  RequestNumber late = s.submit(prompt(3), 5, 0, ms(1000000));
+  s.run(ms(95));
+  EXPECT_EQ(s.told[waiting].ends, 1);
+  EXPECT_FALSE(s.told[waiting].end.started);
+  EXPECT_EQ(s.told[paused].ends, 0);
+  s.run(ms(100));
+  EXPECT_EQ(s.told[paused].ends, 1);
+  EXPECT_TRUE(s.told[paused].end.started);
+  EXPECT_EQ(s.told[running].ends, 0);
+  s.run(ms(120));
+  EXPECT_EQ(s.told[running].ends, 1);
+  s.runAll();
+  s.check();
+  for (RequestNumber number : {paused, running, waiting})
+    EXPECT_EQ(s.told[number].end.reason, FinishReason::Timeout) << number;
+  EXPECT_EQ(s.told[late].end.reason, FinishReason::Length);
+  EXPECT_LT(s.told[late].ended, ms(1000)) << "its deadline holds nothing up";
+}
+
+TEST(SchedulerTest, ADeadlineThatIsPastEndsARequestAtOnce) {
+  SchedulerScript s;
+  s.now = ms(100);
+  RequestNumber late = s.submit(prompt(0), 50, 0, ms(99));
+  s.run(ms(100));
+  EXPECT_EQ(s.told[late].ends, 1);
+  EXPECT_EQ(s.told[late].end.reason, FinishReason::Timeout);
+  s.runAll();
+  s.check();
+}
+
+// Requests that came one by one share their steps: none is left with a step of
+// its own that takes turns with those of the others.
+TEST(SchedulerTest, RequestsThatComeAtAnyTimeShareTheirSteps) {
+  for (int64_t stages : {1, 2, 3}) {
+    SchedulerScript s;
+    s.limits.requests = 12;
+    s.limits.stages = stages;
+    for (int32_t i = 0; i < 12; ++i) {
+      s.submit(prompt(i), 100);
+      s.run(s.now + ms(7));
+    }
+    size_t joined = s.stages->arrived().size();
+    Time began = s.now;
+    s.run(began + ms(500));
+    int64_t rows = 0;
+    for (size_t i = joined; i < s.stages->arrived().size(); ++i)
+      rows += s.stages->arrived()[i].generated;
+    // Each has a row in every trip through the stages.
+    EXPECT_GE(rows, 12 * (500 / (10 * stages) - 2)) << stages;
+    s.runAll();
+    s.check();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ends
+//===----------------------------------------------------------------------===//
+
+TEST(SchedulerTest, UsersEndRequestsWhereverTheyAre) {
+  SchedulerScript s;
+  s.limits.requests = 2;
+  s.queue.priorityStep = ms(1000);
+  RequestNumber paused = s.submit(prompt(0), 50);
+  RequestNumber running = s.submit(prompt(1), 50, -2);
+  s.run(ms(35));
+  RequestNumber inPrompt = s.submit(prompt(2), 50, -1);
+  RequestNumber waiting = s.submit(prompt(3), 50);
+  EXPECT_EQ(s.scheduler->load(),
+            (Scheduler::Load{.running = 2, .waiting = 1, .paused = 1}));
+  for (RequestNumber number : {paused, waiting, inPrompt, running}) {
+    s.finish(number);
+    EXPECT_EQ(s.told[number].ends, 1) << number;
+    EXPECT_EQ(s.told[number].end.reason, FinishReason::Cancelled);
+    s.finish(number);
+    EXPECT_EQ(s.told[number].ends, 1) << number << ": ended again";
+  }
+  EXPECT_EQ(s.told[paused].end.started, true);
+  EXPECT_EQ(s.told[waiting].end.started, false);
+  s.finish(12345);
+  s.runAll();
+  s.check();
+}
+
+TEST(SchedulerTest, NoTokensAreNoFault) {
+  SchedulerScript s;
+  RequestNumber none = s.submit(prompt(0), 0);
+  EXPECT_EQ(s.told[none].ends, 1);
+  EXPECT_EQ(s.told[none].end.reason, FinishReason::Length);
+  s.runAll();
+  s.check();
+}
+
+TEST(SchedulerTest, ASlotThatHasBecomeFreeIsTakenByTheSameEvent) {
+  SchedulerScript s;
+  s.limits.requests = 1;
+  s.submit(prompt(0), 3);
+  RequestNumber next = s.submit(prompt(1), 3);
+  s.run(ms(30));
+  EXPECT_EQ(s.told[0].ended, ms(30));
+  s.run(ms(40));
+  EXPECT_EQ(s.told[next].firstToken, ms(40));
+}
+
+//===----------------------------------------------------------------------===//
+// Pauses
+//===----------------------------------------------------------------------===//
+
+TEST(SchedulerTest, UrgentRequestsTakeThePlaceOfOthers) {
+  SchedulerScript s;
+  s.limits.requests = 2;
+  s.queue.priorityStep = ms(1000);
+  RequestNumber first = s.submit(prompt(0), 20);
+  s.run(ms(1));
+  RequestNumber second = s.submit(prompt(1), 20);
+  s.run(ms(55));
+  RequestNumber urgent = s.submit(prompt(2), 5, -1);
+  EXPECT_EQ(s.scheduler->load().paused, 1);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.scheduler->pauses(), 1);
+  EXPECT_LT(s.told[urgent].ended, s.told[first].ended);
+  EXPECT_LT(s.told[first].ended, s.told[second].ended)
+      << "the one whose turn is last had to go";
+  EXPECT_EQ(s.told[second].tokens.size(), 20u);
+}
+
+TEST(SchedulerTest, EqualsDoNotTakeEachOthersPlace) {
+  SchedulerScript s;
+  s.limits.requests = 1;
+  for (int32_t i = 0; i < 4; ++i)
+    s.submit(prompt(i), 10);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.scheduler->pauses(), 0);
+}
+
+TEST(SchedulerTest, AFullCachePausesTheLastWhichGoesOnWithTheSameTokens) {
+  SchedulerScript s;
+  s.limits.requests = 2;
+  s.limits.pages = 5;
+  RequestNumber first = s.submit(prompt(0, 60), 60);
+  s.run(ms(1));
+  RequestNumber last = s.submit(prompt(1, 60), 30);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.scheduler->pauses(), 1);
+  EXPECT_EQ(s.told[first].tokens.size(), 60u);
+  EXPECT_EQ(s.told[last].tokens.size(), 30u);
+  EXPECT_GT(s.told[last].ended, s.told[first].ended);
+  EXPECT_LE(s.stages->mostPages(), 5);
+}
+
+/// Requests that need several times the cache: how often they were paused, and
+/// rows computed for each that was needed.
+std::pair<int64_t, double> contend(int64_t requests, int64_t pages,
+                                   int64_t tokens, bool shares) {
+  SchedulerScript s;
+  s.limits.requests = requests;
+  s.limits.pages = pages;
+  s.limits.sharesPrefixes = shares;
+  for (int32_t i = 0; i < requests; ++i)
+    s.submit(prompt(i, 20), tokens);
+  s.runAll();
+  s.check();
+  int64_t rows = 0;
+  for (const TextStages::Arrived &each : s.stages->arrived())
+    rows += std::ssize(each.frame.rows);
+  for (const auto &[number, each] : s.told)
+    EXPECT_EQ(std::ssize(each.tokens), tokens);
+  return {s.scheduler->pauses(),
+          static_cast<double>(rows) /
+              static_cast<double>(requests * (19 + tokens))};
+}
+
+TEST(SchedulerTest, RequestsAreNotPausedOverAndOver) {
+  // Each needs 8 pages; together they need up to 16 times the cache.
+  for (int64_t pages : {8, 12, 16, 24, 40, 64})
+    for (bool shares : {false, true}) {
+      auto [pauses, work] = contend(16, pages, 230, shares);
+      EXPECT_LE(pauses, 20) << pages;
+      EXPECT_LT(work, 2) << pages;
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Random loads
+//===----------------------------------------------------------------------===//
+
+class RandomLoad {
+public:
+  explicit RandomLoad(uint64_t seed) : random(seed) {
+    s.limits.requests = upTo(1, 6);
+    s.limits.stages = upTo(1, 3);
+    s.limits.contextLength = 400;
+    s.limits.prefillRows = upTo(1, 64);
+    s.limits.pages = upTo(0, 3) == 0 ? 0 : upTo(13, 40);
+    s.limits.sharesPrefixes = upTo(0, 1) == 0;
+    s.limits.interTokenLatency = upTo(0, 1) == 0 ? Time(0) : ms(upTo(1, 100));
+    s.queue.waiting = upTo(0, 10);
+    s.queue.queueTimeout = upTo(0, 1) == 0 ? Time(0) : ms(upTo(1, 2000));
+    s.queue.priorityStep = ms(upTo(0, 500));
+    s.times = {ms(5), std::chrono::microseconds(upTo(0, 300))};
+    s.begin();
+  }
+
+  void run() {
+    for (int i = 0; i < 40 && !testing::Test::HasFatalFailure(); ++i) {
+      s.run(s.now + ms(upTo(0, 1) == 0 ? 0 : upTo(0, 300)));
+      if (upTo(0, 4) > 0 || s.told.empty()) {
+        submit();
+      } else {
+        auto at = s.told.begin();
+        std::advance(at, upTo(0, std::ssize(s.told) - 1));
+        s.finish(at->first);
+        cancelled.insert(at->first);
+      }
+    }
+    s.runAll();
+    s.check();
+    for (const auto &[number, each] : s.told)
+      checkEnd(number, each);
+  }
+
+  SchedulerScript s;
+  int64_t timeouts = 0, refused = 0;
+
+private:
+  int64_t upTo(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() %
+                                      static_cast<uint64_t>(high - low + 1));
+  }
+  void submit() {
+    Text text = prompt(static_cast<int32_t>(upTo(0, 2)), upTo(1, 150));
+    if (upTo(0, 1) == 0)
+      text.back() = static_cast<int32_t>(upTo(10, 900));
+    int64_t tokens = upTo(1, 200);
+    std::optional<Time> deadline;
+    if (upTo(0, 4) == 0)
+      deadline = s.now + ms(upTo(0, 3000));
+    RequestNumber number =
+        s.submit(text, tokens, static_cast<int32_t>(upTo(-2, 2)), deadline);
+    if (number < 0) {
+      EXPECT_EQ(s.last.refusal, Refusal::QueueFull) << s.last.why;
+      ++refused;
+      return;
+    }
+    wanted[number] = tokens;
+    if (deadline)
+      deadlines[number] = *deadline;
+  }
+  void checkEnd(RequestNumber number, const SchedulerScript::Told &each) {
+    switch (each.end.reason) {
+    case FinishReason::Length:
+      EXPECT_EQ(std::ssize(each.tokens), wanted[number]);
+      return;
+    case FinishReason::Cancelled:
+      EXPECT_TRUE(cancelled.contains(number));
+      return;
+    case FinishReason::Timeout:
+      ++timeouts;
+      if (!each.end.started && s.queue.queueTimeout > Time(0))
+        return;
+      ASSERT_TRUE(deadlines.contains(number));
+      EXPECT_GE(each.ended, deadlines[number]);
+      return;
+    default:
+      ADD_FAILURE() << number << " ended as "
+                    << finishReasonName(each.end.reason);
+    }
+  }
+
+  std::mt19937_64 random;
+  std::map<RequestNumber, int64_t> wanted;
+  std::map<RequestNumber, Time> deadlines;
+  std::set<RequestNumber> cancelled;
+};
+
+TEST(SchedulerTest, EveryRequestEndsOnceWithItsTokensWhateverTheLoad) {
+  int64_t pauses = 0, timeouts = 0, refused = 0, hits = 0;
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomLoad load(seed);
+    load.run();
+    ASSERT_FALSE(testing::Test::HasFailure());
+    pauses += load.s.scheduler->pauses();
+    timeouts += load.timeouts;
+    refused += load.refused;
+    hits += load.s.scheduler->rows().ledger().foundTokens();
+  }
+  EXPECT_GT(pauses, 300);
+  EXPECT_GT(timeouts, 100);
+  EXPECT_GT(refused, 100);
+  EXPECT_GT(hits, 10000);
+}
+
+} // namespace

@@ -1,0 +1,220 @@
+//===- TextStages.cpp - stages for tests of head and scheduler ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/test/TextStages.h"
+
+#include "runtime/core/CachePages.h"
+
+#include <algorithm>
+
+namespace sluice::test {
+
+constexpr int64_t pageTokens = CachePages::pageTokens;
+
+PipelineTimes LineTimes::predicted() const {
+  std::array<Time, StepTimes::rowCounts.size()> steps;
+  for (size_t i = 0; i < steps.size(); ++i)
+    steps[i] = step(StepTimes::rowCounts[i]);
+  PipelineTimes all;
+  all.slowest = StepTimes(steps);
+  return all;
+}
+
+TextStages::TextStages(const HeadLimits &limits, LineTimes times)
+    : limits(limits), times(times), stages(static_cast<size_t>(limits.stages)),
+      slots(static_cast<size_t>(limits.requests)) {}
+
+int32_t TextStages::next(std::span<const int32_t> text) {
+  uint64_t hash = 1469598103934665603u;
+  for (int32_t token : text)
+    hash = (hash ^ static_cast<uint32_t>(token)) * 1099511628211u;
+  return static_cast<int32_t>((hash >> 20) % 1000);
+}
+
+Text TextStages::output(Text text, int64_t count) {
+  size_t prompt = text.size();
+  for (; count > 0; --count)
+    text.push_back(next(text));
+  return Text(text.begin() + static_cast<ptrdiff_t>(prompt), text.end());
+}
+
+void TextStages::check(bool holds, const char *what) {
+  if (!holds && failures.size() < 10)
+    failures.push_back(what);
+}
+
+int64_t TextStages::openRequests() const {
+  return std::count_if(slots.begin(), slots.end(),
+                       [](const Slot &each) { return each.isOpen; });
+}
+
+//===----------------------------------------------------------------------===//
+// What frames say
+//===----------------------------------------------------------------------===//
+
+void TextStages::open(const OpenRequest &request) {
+  Slot &slot = slots.at(static_cast<size_t>(request.request));
+  check(!slot.isOpen, "a slot is opened twice");
+  slot = {};
+  slot.isOpen = true;
+  slot.firstNode = request.firstNode;
+  slot.known = request.knownTokens;
+  slot.text = request.prefix;
+  check(std::ssize(request.prefix) ==
+            std::ssize(request.prefixPages) * pageTokens,
+        "a prefix is not whole pages");
+  check(std::ssize(request.prefix) < request.knownTokens,
+        "a prefix leaves nothing to compute");
+  for (size_t i = 0; i < request.prefixPages.size(); ++i) {
+    auto at = kept.find(request.prefixPages[i]);
+    if (at == kept.end())
+      return check(false, "a request begins with a page that is not kept");
+    Text beginning(request.prefix.begin(),
+                   request.prefix.begin() +
+                       static_cast<ptrdiff_t>((i + 1) * pageTokens));
+    check(at->second.text == beginning, "a kept page holds something else");
+    slot.pages.push_back(at->second.page);
+  }
+}
+
+void TextStages::accept(const Row &row, Work &work) {
+  Slot &slot = slots.at(static_cast<size_t>(row.request));
+  check(slot.isOpen, "a row of a request that is not open");
+  check(row.position == std::ssize(slot.text), "rows are not in order");
+  check(row.node == slot.firstNode + row.position, "a node is not in order");
+  check(row.position < limits.contextLength, "a row beyond the context");
+  if (row.position >= slot.known)
+    check(row.token == next(slot.text), "a row's token is wrong");
+  slot.text.push_back(row.token);
+  if (std::ssize(slot.pages) * pageTokens < std::ssize(slot.text))
+    slot.pages.push_back(nextPage++);
+  ++work.rows;
+  work.known += row.position < slot.known;
+  if (row.wantsOutput)
+    work.answer.results.push_back(
+        {row.node, row.request, next(slot.text), {}, {}});
+}
+
+void TextStages::keep(const KeepPage &order) {
+  const Slot &slot = slots.at(static_cast<size_t>(order.request));
+  check(slot.isOpen, "a page of a request that is not open is kept");
+  check(!kept.contains(order.page), "a page is kept twice");
+  int64_t tokens = (order.index + 1) * pageTokens;
+  check(order.node <= slot.answered &&
+            tokens <= order.node - slot.firstNode + 1,
+        "a page is kept before it was computed");
+  if (std::ssize(slot.text) < tokens)
+    return check(false, "a page is kept that is not full");
+  kept[order.page] = {Text(slot.text.begin(), slot.text.begin() + tokens),
+                      slot.pages[static_cast<size_t>(order.index)]};
+}
+
+/// In the order in which stages do what a frame says.
+void TextStages::accept(const StepFrame &frame, Work &work) {
+  for (SharedPage page : frame.drops)
+    check(kept.erase(page) == 1, "a page is dropped that is not kept");
+  for (const OpenRequest &request : frame.opens)
+    open(request);
+  for (const Row &row : frame.rows)
+    accept(row, work);
+  countPages();
+  for (const KeepPage &order : frame.keeps)
+    keep(order);
+  for (RequestId request : frame.closes) {
+    Slot &slot = slots.at(static_cast<size_t>(request));
+    check(slot.isOpen, "a slot is closed that is not open");
+    slot.isOpen = false;
+    slot.pages.clear();
+  }
+  work.answer.launched = frame.launched;
+}
+
+void TextStages::countPages() {
+  std::set<int64_t> pages;
+  for (const Slot &slot : slots)
+    pages.insert(slot.pages.begin(), slot.pages.end());
+  for (const auto &[name, each] : kept)
+    pages.insert(each.page);
+  pagesPeak = std::max(pagesPeak, std::ssize(pages));
+  check(limits.pages == 0 || std::ssize(pages) <= limits.pages,
+        "a stage has run out of pages");
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+void TextStages::take(HeadCommands &commands, Time now) {
+  for (StepFrame &frame : commands.launches) {
+    Arrived &came = log.emplace_back();
+    came.at = now;
+    Work &work = stages.front().door.emplace_back();
+    accept(frame, work);
+    came.known = work.known;
+    came.generated = work.rows - work.known;
+    came.frame = std::move(frame);
+  }
+  begin(stages.front(), now);
+}
+
+/// What is at the door, as one step; chunks of prompts as far as a step may be
+/// long.
+void TextStages::begin(Stage &stage, Time now) {
+  if (stage.step || stage.door.empty())
+    return;
+  Work &step = stage.step.emplace();
+  size_t taken = 0;
+  for (; taken < stage.door.size(); ++taken) {
+    Work &each = stage.door[taken];
+    if (taken > 0 && step.known + each.known > limits.prefillRows)
+      break;
+    step.rows += each.rows;
+    step.known += each.known;
+    step.answer.launched = each.answer.launched;
+    std::ranges::move(each.answer.results,
+                      std::back_inserter(step.answer.results));
+  }
+  stage.door.erase(stage.door.begin(),
+                   stage.door.begin() + static_cast<ptrdiff_t>(taken));
+  stage.end = now + (step.rows > 0 ? times.step(step.rows) : Time(0));
+}
+
+std::optional<Time> TextStages::ends() const {
+  std::optional<Time> first;
+  for (const Stage &stage : stages)
+    if (stage.step && (!first || stage.end < *first))
+      first = stage.end;
+  return first;
+}
+
+std::vector<ResultFrame> TextStages::advance(Time now) {
+  std::vector<ResultFrame> answers;
+  // The last one first: it takes what comes out of the one before in its next
+  // step.
+  for (size_t s = stages.size(); s-- > 0;) {
+    Stage &stage = stages[s];
+    while (stage.step && stage.end <= now) {
+      Work done = std::move(*stage.step);
+      stage.step.reset();
+      if (s + 1 < stages.size()) {
+        stages[s + 1].door.push_back(std::move(done));
+        begin(stages[s + 1], now);
+      } else {
+        for (const ResultRow &row : done.answer.results) {
+          Slot &slot = slots[static_cast<size_t>(row.request)];
+          if (row.node >= slot.firstNode)
+            slot.answered = row.node;
+        }
+        answers.push_back(std::move(done.answer));
+      }
+      begin(stage, now);
+    }
+  }
+  return answers;
+}
+
+} // namespace sluice::test

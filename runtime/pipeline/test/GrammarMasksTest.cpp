@@ -1,0 +1,161 @@
+//===- GrammarMasksTest.cpp - masks of a step's rows ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/pipeline/GrammarMasks.h"
+
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::pipeline;
+
+namespace {
+
+/// A vocabulary of single letters: token t is 'a' + t; token 26 ends the text.
+Expected<std::shared_ptr<const grammar::TokenTrie>> letters() {
+  std::vector<std::string> texts;
+  for (char c = 'a'; c <= 'z'; ++c)
+    texts.emplace_back(1, c);
+  texts.emplace_back();
+  std::vector<std::string_view> views(texts.begin(), texts.end());
+  std::vector<int32_t> ends = {26};
+  Expected<grammar::TokenTrie> made = grammar::TokenTrie::create(views, ends);
+  EXPECT_TRUE(made) << made.status().message();
+  return std::shared_ptr<const grammar::TokenTrie>(
+      std::make_shared<const grammar::TokenTrie>(made.take()));
+}
+
+class GrammarMasksTest : public testing::Test {
+protected:
+  GrammarMasksTest() {
+    StageLimits limits;
+    limits.rows = 16;
+    limits.outputs = 16;
+    limits.requests = 2;
+    limits.contextLength = 64;
+    limits.branches = 32;
+    pages.emplace(CachePages::create({64, 32, 64}).take());
+    stage.emplace(Stage::create(limits, *pages, board).take());
+  }
+
+  /// A frame that opens request `id` with a prompt of one token.
+  StepFrame opening(RequestId id, GrammarSource source, NodeId node = 0) {
+    StepFrame frame;
+    OpenRequest open;
+    open.request = id;
+    open.firstNode = node;
+    open.promptTokens = open.knownTokens = 1;
+    open.grammar = std::move(source);
+    frame.opens.push_back(open);
+    frame.rows.push_back(row(id, node, noNode, 0, 25, true));
+    return frame;
+  }
+  static Row row(RequestId id, NodeId node, NodeId parent, int32_t position,
+                 int32_t token, bool certain) {
+    return {.node = node,
+            .parent = parent,
+            .request = id,
+            .position = position,
+            .token = token,
+            .certain = certain,
+            .wantsOutput = true};
+  }
+  /// Forms the step, lets `look` see it, and ends it.
+  template <typename Look> void step(StepFrame frame, Look look) {
+    ASSERT_TRUE(stage->enqueue(std::move(frame)));
+    Expected<bool> formed = stage->formStep();
+    ASSERT_TRUE(formed && *formed);
+    masks.begin(*stage);
+    look();
+    StepFrame out;
+    stage->finishStep(out);
+  }
+  /// The letters that may follow the row of the node; "any"; or the error.
+  std::string after(NodeId node, RequestId request = 0) {
+    Row wanted;
+    wanted.node = node;
+    wanted.request = request;
+    auto mask = masks.allowedAfter(wanted);
+    if (!mask)
+      return mask.status().message();
+    if (mask->empty())
+      return "any";
+    std::string text;
+    for (int token = 0; token < 27; ++token)
+      if (((*mask)[0] >> token) & 1)
+        text += token == 26 ? '.' : static_cast<char>('a' + token);
+    return text;
+  }
+
+  EpochBoard board{2};
+  std::optional<CachePages> pages;
+  std::optional<Stage> stage;
+  GrammarMasks masks{letters, 2};
+};
+
+constexpr auto gbnf = GrammarSource::Kind::Gbnf;
+
+TEST_F(GrammarMasksTest, EachPathOfGuessesHasItsOwn) {
+  // ab | ac+d
+  StepFrame open = opening(0, {gbnf, "root ::= \"ab\" | \"a\" \"c\"+ \"d\""});
+  step(std::move(open), [&] { EXPECT_EQ(after(0), "a"); });
+  StepFrame tree;
+  tree.rows = {row(0, 1, 0, 1, 0, true),   // a
+               row(0, 2, 1, 2, 1, false),  // ab
+               row(0, 3, 1, 2, 2, false),  // ac
+               row(0, 4, 3, 3, 3, false),  // acd
+               row(0, 5, 1, 2, 9, false)}; // aj: cannot come true
+  step(std::move(tree), [&] {
+    EXPECT_EQ(after(1), "bc");
+    EXPECT_EQ(after(2), ".");
+    EXPECT_EQ(after(3), "cd");
+    EXPECT_EQ(after(4), ".");
+    EXPECT_EQ(after(5), "any");
+  });
+}
+
+TEST_F(GrammarMasksTest, RequestsWithoutAGrammarAreFree) {
+  StepFrame open = opening(0, {});
+  step(std::move(open), [&] { EXPECT_EQ(after(0), "any"); });
+}
+
+TEST_F(GrammarMasksTest, ASlotsNextRequestHasItsOwn) {
+  step(opening(0, {gbnf, "root ::= \"x\""}), [&] { EXPECT_EQ(after(0), "x"); });
+  StepFrame close;
+  close.closes.push_back(0);
+  step(std::move(close), [] {});
+  step(opening(0, {gbnf, "root ::= \"y\""}, 7),
+       [&] { EXPECT_EQ(after(7), "y"); });
+}
+
+/// A request that goes on after a pause: its text so far is known at once.
+TEST_F(GrammarMasksTest, GoesOnBehindWhatWasGenerated) {
+  StepFrame frame = opening(0, {gbnf, "root ::= \"abc\""});
+  frame.opens[0].knownTokens = 3;
+  frame.rows[0].wantsOutput = false;
+  frame.rows.push_back(row(0, 1, 0, 1, 0, true));
+  frame.rows.back().wantsOutput = false;
+  frame.rows.push_back(row(0, 2, 1, 2, 1, true));
+  step(std::move(frame), [&] { EXPECT_EQ(after(2), "c"); });
+}
+
+TEST_F(GrammarMasksTest, AGrammarThatCannotBeUsedIsTheRequestsError) {
+  step(opening(0, {gbnf, "root ::= nothing"}),
+       [&] { EXPECT_NE(after(0).find("nothing"), std::string::npos); });
+  step(opening(1, {gbnf, "root ::= \"!\""}), [&] {
+    EXPECT_NE(after(0, 1).find("no token"), std::string::npos) << after(0, 1);
+  });
+}
+
+TEST_F(GrammarMasksTest, SchemasAndObjects) {
+  Expected<grammar::Grammar> schema = compileGrammar(
+      {GrammarSource::Kind::JsonSchema, R"({"type":"integer"})"});
+  EXPECT_TRUE(schema);
+  EXPECT_FALSE(compileGrammar({GrammarSource::Kind::JsonSchema, "{"}));
+  EXPECT_TRUE(compileGrammar({GrammarSource::Kind::JsonObject, ""}));
+}
+
+} // namespace

@@ -1,0 +1,1 @@
+"""What utils/bench-fusion measures, section by section."""
