@@ -242,8 +242,8 @@ void settleServe(ServeCommandOptions &options) {
   ServingOptions &serving = options.serving;
   serving.requests = options.server.maxSequences;
   serving.scheduler.waiting = options.server.maxQueue;
-  serving.scheduler.queueTimeout = std::chrono::duration_cast<Time>(
-      Seconds(options.server.queueTimeout));
+  serving.scheduler.queueTimeout =
+      std::chrono::duration_cast<Time>(Seconds(options.server.queueTimeout));
 }
 
 /// Sampling options without a temperature ask for sampling.
@@ -317,8 +317,8 @@ Command app::parseCommandLine(int argc, const char *const *argv,
   if (app.got_subcommand("score"))
     return score;
   if (app.got_subcommand("serve")) {
-    if (Status s = settlePipelineOptions(*app.get_subcommand("serve"),
-                                         serve.pipeline);
+    if (Status s =
+            settlePipelineOptions(*app.get_subcommand("serve"), serve.pipeline);
         !s.ok())
       return usage(s.message(), program + " serve");
     settleServe(serve);

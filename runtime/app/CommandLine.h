@@ -85,9 +85,8 @@ struct ExitNow {
   std::string error;
 };
 
-using Command =
-    std::variant<GenerateOptions, ScoreOptions, InfoOptions,
-                 ServeCommandOptions, BenchCommandOptions, ExitNow>;
+using Command = std::variant<GenerateOptions, ScoreOptions, InfoOptions,
+                             ServeCommandOptions, BenchCommandOptions, ExitNow>;
 
 /// Reads the arguments. Wrong usage is an ExitNow with code 2 and one line.
 /// `version` is what --version prints.

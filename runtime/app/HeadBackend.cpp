@@ -21,9 +21,7 @@ class HeadBackend::Sink final : public pipeline::TokenSink {
 public:
   Sink(uint64_t start, std::shared_ptr<pipeline::Door<Arrived>> door)
       : start(start), door(std::move(door)) {}
-  void push(TokenItem item) override {
-    door->push({start, std::move(item)});
-  }
+  void push(TokenItem item) override { door->push({start, std::move(item)}); }
 
 private:
   uint64_t start;
@@ -51,9 +49,8 @@ void HeadBackend::start(const bench::RequestSpec &spec,
                         bench::Observer &observer) {
   ScheduledRequest request;
   auto made = prompts.extract(spec.index);
-  request.spec.prompt = made
-                            ? std::move(made.mapped())
-                            : bench::promptTokens(prompt, spec, workloadSeed);
+  request.spec.prompt = made ? std::move(made.mapped())
+                             : bench::promptTokens(prompt, spec, workloadSeed);
   request.spec.maxTokens = spec.outputTokens;
   request.spec.sampling.temperature = temperature;
   request.spec.sampling.seed = spec.seed;

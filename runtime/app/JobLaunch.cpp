@@ -48,8 +48,8 @@ int app::breakOff(PipelineSession &session, const Status &failed,
 /// Whether MPI has started as many ranks as the plan has, and where they have
 /// to be.
 static Status checkLaunch(const ExecutionPlan &plan,
-                        const PipelineOptions &options,
-                        const comm::MpiLaunch &launch) {
+                          const PipelineOptions &options,
+                          const comm::MpiLaunch &launch) {
   auto ranks = int64_t(plan.ranks.size());
   if (launch.size != ranks)
     return failure("this program needs ", ranks, " ranks, and MPI has started ",

@@ -206,8 +206,8 @@ Status PipelineSession::settleServing() {
   settings.interTokenLatency = Time(int64_t(serving.interTokenMillis * 1e6));
   settings.scheduler = serving.scheduler;
   // Certain rows and ends of all requests can be on their way at once.
-  settings.channelFrames = std::max(settings.channelFrames,
-                                    2 * serving.requests + defaultChannelFrames);
+  settings.channelFrames = std::max(
+      settings.channelFrames, 2 * serving.requests + defaultChannelFrames);
   Expected<int64_t> pages =
       pagesOf(serving, engine.descriptor(), shape.contextLength);
   if (!pages)
@@ -356,9 +356,8 @@ Expected<RankSetup> PipelineSession::setUp(int64_t rank) {
   setup.times = times();
   setup.makeTokenTrie = [this] { return makeTokenTrie(); };
   if (setup.stage >= 0) {
-    Expected<std::unique_ptr<pipeline::StepCompute>> compute =
-        loadCompute(plan.stages[size_t(setup.stage)].program,
-                    settings.limits(shape));
+    Expected<std::unique_ptr<pipeline::StepCompute>> compute = loadCompute(
+        plan.stages[size_t(setup.stage)].program, settings.limits(shape));
     if (!compute)
       return compute.status();
     setup.stageSetup.compute = compute.take();

@@ -69,8 +69,8 @@ openai::ModelOptions describeModel(const Engine &engine,
   // Where the cache is small, one request can have all of it.
   if (Expected<int64_t> pages =
           pagesOf(serving, executable, model.contextLength))
-    model.contextLength = std::min(model.contextLength,
-                                   *pages * CachePages::pageTokens);
+    model.contextLength =
+        std::min(model.contextLength, *pages * CachePages::pageTokens);
   model.fingerprint = "sluice_" + formatIdentity(executable.plan.identity);
   return model;
 }

@@ -20,16 +20,18 @@ using namespace sluice::app;
 
 void app::addServingOptions(CLI::App &command, ServingOptions &options) {
   command
-      .add_option("--cache-bytes", options.cacheBytes,
-                  "Memory of each rank's cache of keys and values, for what is "
-                  "certain of all requests; suffixes like 512MiB are understood")
+      .add_option(
+          "--cache-bytes", options.cacheBytes,
+          "Memory of each rank's cache of keys and values, for what is "
+          "certain of all requests; suffixes like 512MiB are understood")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->capture_default_str()
       ->group("Requests");
   command
-      .add_option("--max-itl-ms", options.interTokenMillis,
-                  "Keep prompts in each step so short that other requests wait "
-                  "no longer for their next token; 0: prompts as fast as can be")
+      .add_option(
+          "--max-itl-ms", options.interTokenMillis,
+          "Keep prompts in each step so short that other requests wait "
+          "no longer for their next token; 0: prompts as fast as can be")
       ->type_name("X")
       ->check(within<double>(0, 1e6))
       ->capture_default_str()

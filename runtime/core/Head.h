@@ -16,13 +16,13 @@
 //   ... send them; commands.clear() ...
 //
 // Async mode (PipeInfer, arXiv 2407.11798, section III). As soon as a token is
-// known its row leaves, without waiting for guesses. Meanwhile the draft expands the likeliest rows of
-// the tree of guesses; each guess that the policy lets through leaves at once.
-// The result of row x names the token behind it: where a guess below x has it,
-// that guess is confirmed, its siblings die, and the pipe is not drained;
-// otherwise a certain row is made, all guesses die, and it leaves at once. What
-// dies in flight advances the epoch, and a cancel goes to all ranks out of
-// band.
+// known its row leaves, without waiting for guesses. Meanwhile the draft
+// expands the likeliest rows of the tree of guesses; each guess that the policy
+// lets through leaves at once. The result of row x names the token behind it:
+// where a guess below x has it, that guess is confirmed, its siblings die, and
+// the pipe is not drained; otherwise a certain row is made, all guesses die,
+// and it leaves at once. What dies in flight advances the epoch, and a cancel
+// goes to all ranks out of band.
 //
 // Sync mode. Once a token is known the draft makes a tree behind it, level by
 // level; then the row and all guesses leave together, and nothing more until

@@ -66,8 +66,7 @@ void Head::State::ask(HeadRequest &request, StepFrame &frame, const Row &row) {
           frame.marks.begin(), frame.marks.end(),
           [&](const EpochMark &each) { return each.request == row.request; })) {
     if (!std::exchange(request.openAtDraft, true))
-      frame.opens.emplace_back(
-          openingOf(request)).logProbabilities = -1;
+      frame.opens.emplace_back(openingOf(request)).logProbabilities = -1;
     frame.marks.push_back(markOf(request));
   }
   frame.rows.push_back(row);

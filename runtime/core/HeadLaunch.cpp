@@ -97,9 +97,9 @@ Row Head::State::rowOf(const HeadRequest &request, const GuessNode &node,
 }
 
 /// Roots whose tokens have just become known; the frame that they are in, or
-/// null. They leave as one frame, so that the first stage makes one step of them
-/// however fast it is. Where there are several stages, requests take turns in as
-/// many groups: a step of all of them would keep all stages but one idle.
+/// null. They leave as one frame, so that the first stage makes one step of
+/// them however fast it is. Where there are several stages, requests take turns
+/// in as many groups: a step of all of them would keep all stages but one idle.
 StepFrame *Head::State::sendCertain(Time now) {
   if (certainDue.empty() || waitsForOthers())
     return nullptr;
@@ -173,9 +173,10 @@ bool Head::State::hasRoom() const {
 }
 
 /// Whether rows have to wait until others are back: as many groups of them are
-/// under way as there are stages. One more would make a step of its own, and all
-/// of them would take turns for ever. With one stage that goes for prompts too:
-/// what is at its door when a step ends does not wait for that step's requests.
+/// under way as there are stages. One more would make a step of its own, and
+/// all of them would take turns for ever. With one stage that goes for prompts
+/// too: what is at its door when a step ends does not wait for that step's
+/// requests.
 bool Head::State::waitsForOthers() const {
   bool guesses = options.mode != SpeculationMode::Off && guessesCanPay();
   if (generating == 0 || guesses)
@@ -187,8 +188,9 @@ bool Head::State::waitsForOthers() const {
 }
 
 /// Each stage has a chunk. Where nobody waits for the tokens behind them, as
-/// many more are on the links or at the doors, so that no stage waits.
-bool Head::State::promptsMayLeave(bool joinsFrame) const {
+/// many more are on the links or at the doors, so that no stage waits. Chunks
+/// that are kept short leave one by one: two at a door would be in one step.
+bool Head::State::promptsMayLeave(bool joinsFrame, Time now) {
   if (prefilling.empty() || !hasRoom() ||
       (limits.stages == 1 && !joinsFrame && waitsForOthers()))
     return false;
@@ -196,7 +198,14 @@ bool Head::State::promptsMayLeave(bool joinsFrame) const {
   int64_t chunks = 0;
   for (const RowFrame &each : rowFrames)
     chunks += each.hasPrompt;
-  return chunks < most;
+  bool isShort = generating > 0 && limits.interTokenLatency > Time(0);
+  if (chunks >= most)
+    return false;
+  if (isShort && chunks > 0 && clock.opens() > now) {
+    wakeAt(clock.opens());
+    return false;
+  }
+  return true;
 }
 
 /// Rows of prompts that the next step has, beside a row of each request in it
@@ -225,13 +234,13 @@ HeadRequest &Head::State::soonestDone() {
       *std::ranges::min_element(prefilling, {}, left))];
 }
 
-/// Fills steps with rows of prompts: half of each for the request whose turn has
-/// been for longest, so that it gets on whatever comes, the rest for those that
-/// are done soonest, so that short prompts do not wait for long ones. The first
-/// step takes the rows of `frame`, if it is not null, along; the frame that is
-/// returned has no slot yet.
+/// Fills steps with rows of prompts: half of each for the request whose turn
+/// has been for longest, so that it gets on whatever comes, the rest for those
+/// that are done soonest, so that short prompts do not wait for long ones. The
+/// first step takes the rows of `frame`, if it is not null, along; the frame
+/// that is returned has no slot yet.
 StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
-  while (promptsMayLeave(/*joinsFrame=*/frame)) {
+  while (promptsMayLeave(/*joinsFrame=*/frame, now)) {
     int64_t budget = promptBudget();
     frame = &frameToOpenIn(frame, prefilling.front(), now);
     uint64_t number = frame->step;
@@ -257,8 +266,7 @@ StepFrame &Head::State::frameToOpenIn(StepFrame *frame, RequestId id,
                                       Time now) {
   if (!frame)
     frame = &newFrame();
-  if (requests[id].openAtStages ||
-      !ledger.beginsWithAny(id, frame->keeps))
+  if (requests[id].openAtStages || !ledger.beginsWithAny(id, frame->keeps))
     return *frame;
   if (!frame->rows.empty())
     giveSlot(*frame, /*hasPrompt=*/true, now);

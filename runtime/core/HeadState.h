@@ -8,8 +8,9 @@
 // Private to the files Head*.cpp. Head.cpp verifies and ends requests;
 // HeadAdmission.cpp admits them and sees that they have pages; HeadLaunch.cpp
 // decides which certain rows and prompts leave for the first stage, and
-// HeadGuesses.cpp which guesses; HeadDraft.cpp talks to the draft. Each event changes requests and sets what is due; pump() then
-// turns what is due into commands, in one order whatever the event was.
+// HeadGuesses.cpp which guesses; HeadDraft.cpp talks to the draft. Each event
+// changes requests and sets what is due; pump() then turns what is due into
+// commands, in one order whatever the event was.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +36,9 @@ struct PathEntry {
   int32_t token = 0;
 };
 
-/// A slot in the head's table, and the request in it. What each token needs lies
-/// close together, from the limits at the end of `spec` on: a step goes over all
-/// requests, which do not fit the nearest cache.
+/// A slot in the head's table, and the request in it. What each token needs
+/// lies close together, from the limits at the end of `spec` on: a step goes
+/// over all requests, which do not fit the nearest cache.
 struct HeadRequest {
   explicit HeadRequest(int64_t treeCapacity) : tree(treeCapacity) {}
 
@@ -151,7 +152,7 @@ struct Head::State {
   void giveSlot(StepFrame &frame, bool hasPrompt, Time now);
   bool hasRoom() const;
   bool waitsForOthers() const;
-  bool promptsMayLeave(bool joinsFrame) const;
+  bool promptsMayLeave(bool joinsFrame, Time now);
   int64_t promptBudget() const;
   HeadRequest &soonestDone();
   StepFrame *sendPrompts(StepFrame *frame, Time now);
@@ -205,13 +206,13 @@ struct Head::State {
   uint64_t framesSent = 0;           ///< to the first stage
   uint64_t framesGone = 0; ///< of them, those known to have left the last
   std::vector<RowFrame> rowFrames; ///< that have not gone, the oldest first
-  uint64_t draftFrames = 0; ///< to the draft
+  uint64_t draftFrames = 0;        ///< to the draft
   bool draftBusy = false;
-  std::vector<AskedRow> asked;     ///< in the frame that the draft has
-  bool rowsDied = false;           ///< in flight, since sendCancels()
-  SlotLoad load;                   ///< of the slot to join, by countSlots()
-  int64_t runningLiving = 0;       ///< rows in the running slot, likewise
-  int64_t guessesAlive = 0;        ///< in flight, likewise
+  std::vector<AskedRow> asked; ///< in the frame that the draft has
+  bool rowsDied = false;       ///< in flight, since sendCancels()
+  SlotLoad load;               ///< of the slot to join, by countSlots()
+  int64_t runningLiving = 0;   ///< rows in the running slot, likewise
+  int64_t guessesAlive = 0;    ///< in flight, likewise
   struct SlotRows {
     uint64_t slot = 0;
     int64_t rows = 0;

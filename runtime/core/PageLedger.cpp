@@ -65,7 +65,8 @@ int64_t PageLedger::prefixPages(RequestId request) const {
   return accounts[request].prefix;
 }
 
-void PageLedger::prefixOf(RequestId request, std::span<SharedPage> pages) const {
+void PageLedger::prefixOf(RequestId request,
+                          std::span<SharedPage> pages) const {
   assert(tree.depth(accounts[request].tip) == accounts[request].prefix &&
          "asked for before anything of the request was kept");
   tree.pathTo(accounts[request].tip, pages);

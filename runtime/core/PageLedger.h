@@ -40,24 +40,24 @@ public:
   explicit PageLedger(const Limits &limits);
 
   /// Takes pages for `known` tokens, all known, of a request that opens. Pages
-  /// of the longest beginning that is kept are shared, but for the last token's,
-  /// whose row has to be computed. False, and then nothing has changed: there
-  /// would not be `spare` pages left for others.
+  /// of the longest beginning that is kept are shared, but for the last
+  /// token's, whose row has to be computed. False, and then nothing has
+  /// changed: there would not be `spare` pages left for others.
   bool open(RequestId request, std::span<const int32_t> known, int64_t spare);
   /// Pages that the request shared when it opened.
   int64_t prefixPages(RequestId request) const;
   /// Fills `pages` with them, in order; it has prefixPages() entries.
   void prefixOf(RequestId request, std::span<SharedPage> pages) const;
 
-  /// The request is `tokens` long. False, and then nothing has changed: there is
-  /// no page left for it.
+  /// The request is `tokens` long. False, and then nothing has changed: there
+  /// is no page left for it.
   bool grow(RequestId request, int64_t tokens);
 
   /// Full pages of the request that keep() has been told of, or that it shared.
   int64_t keptPages(RequestId request) const;
-  /// The request's next full page holds `page`, and all stages have computed it:
-  /// `node` or one before it was its last row. It is kept unless others have
-  /// kept the same.
+  /// The request's next full page holds `page`, and all stages have computed
+  /// it: `node` or one before it was its last row. It is kept unless others
+  /// have kept the same.
   void keep(RequestId request, std::span<const int32_t> page, NodeId node);
 
   void close(RequestId request);

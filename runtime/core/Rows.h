@@ -172,7 +172,7 @@ struct ResultRow {
 /// What the last stage sends to the head: one for each of its steps.
 struct ResultFrame {
   uint64_t step = 0;
-  uint64_t launched = 0; ///< as StepFrame's
+  uint64_t launched = 0;          ///< as StepFrame's
   std::vector<ResultRow> results; ///< of a request in ascending order of node
   std::vector<StageTiming> timings;
 };

@@ -63,8 +63,8 @@ private:
   /// A row that needs a mask.
   struct Task {
     Row row;
-    NodeId firstNode = 0;  ///< of the row's request
-    GrammarSource source;  ///< only where the request's grammar is not known
+    NodeId firstNode = 0; ///< of the row's request
+    GrammarSource source; ///< only where the request's grammar is not known
     std::vector<int32_t> output; ///< up to the row; without its parent's state
     std::vector<uint64_t> mask;
     Status status;
@@ -95,8 +95,8 @@ private:
 
   // The other one.
   std::shared_ptr<const grammar::TokenTrie> trie;
-  std::vector<Text> texts;       ///< [slot]
-  std::list<Compiled> compiled;  ///< latest first
+  std::vector<Text> texts;      ///< [slot]
+  std::list<Compiled> compiled; ///< latest first
   std::thread thread;
 
   std::mutex mutex;

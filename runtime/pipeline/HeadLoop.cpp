@@ -108,8 +108,7 @@ void HeadLoop::handleSubmit(Submit &submit) {
     numbers[admitting.get()] = taken.number;
     sinks[taken.number] = std::move(admitting);
   } else {
-    TokenItem item =
-        ending(TokenItem::Kind::Refused, Status::error(taken.why));
+    TokenItem item = ending(TokenItem::Kind::Refused, Status::error(taken.why));
     item.refusal = taken.refusal;
     std::exchange(admitting, nullptr)->push(std::move(item));
   }

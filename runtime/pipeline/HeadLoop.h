@@ -46,9 +46,9 @@ public:
   virtual void note(const PolicyNote &note, Time at) = 0;
 };
 
-/// The thread around the pure Scheduler and Head: waits for events, tells it the time, and
-/// sends what it commands. Computes nothing and never waits for anything but
-/// the next event. All methods but run() are thread-safe.
+/// The thread around the pure Scheduler and Head: waits for events, tells it
+/// the time, and sends what it commands. Computes nothing and never waits for
+/// anything but the next event. All methods but run() are thread-safe.
 class HeadLoop {
 public:
   /// `links` outlives the loop.

@@ -244,8 +244,8 @@ Status Run::buildHead() {
   };
   outputs.draft = [this](StepFrame frame) { draft->arrive(std::move(frame)); };
   outputs.cancel = [this](const EpochMark &mark) { cancel(mark); };
-  head = std::make_unique<SimHead>(world, scheduler.take(),
-                                   config.headDecision, std::move(outputs));
+  head = std::make_unique<SimHead>(world, scheduler.take(), config.headDecision,
+                                   std::move(outputs));
   head->play(config.requests);
   return {};
 }
@@ -285,8 +285,8 @@ Status Run::checkRequest(const SimRequest &request,
     return failure("ended ", outcome.finishes, " times");
   PathKey path = target.begin(request.asked.spec.prompt);
   const std::vector<int32_t> &stops = request.asked.spec.stopTokens;
-  int64_t limit =
-      tokenLimit(request.asked.spec, head->core().rows().limits().contextLength);
+  int64_t limit = tokenLimit(request.asked.spec,
+                             head->core().rows().limits().contextLength);
   auto isStop = [&](int32_t token) {
     return std::find(stops.begin(), stops.end(), token) != stops.end();
   };

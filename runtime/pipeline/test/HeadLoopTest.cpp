@@ -148,8 +148,8 @@ protected:
   }
 
   void make() {
-    loop = std::make_unique<HeadLoop>(makeScheduler(limits, SpeculationMode::Off),
-                                      links);
+    loop = std::make_unique<HeadLoop>(
+        makeScheduler(limits, SpeculationMode::Off), links);
   }
   void run() {
     thread = std::thread([this] { loop->run(); });
