@@ -73,6 +73,10 @@ int32_t GuessTree::add(int32_t parentIndex, int32_t token, float confidence,
 }
 
 GuessTree::Confirmation GuessTree::confirm(int32_t token) {
+  if (held.size() == 1) {
+    held.clear();
+    return {};
+  }
   Confirmation result;
   int32_t next = child(0, token);
   if (next < 0) {

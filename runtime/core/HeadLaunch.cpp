@@ -115,8 +115,13 @@ StepFrame *Head::State::sendCertain(Time now) {
   }
   bool alone = rows == 1 && active == 1 && nothingUnderWay();
   StepFrame &frame = newFrame();
+  // Filled in place: a step has many, and copies of what was just written in
+  // narrower pieces would make the processor wait.
+  frame.marks.resize(static_cast<size_t>(rows));
+  frame.rows.resize(static_cast<size_t>(rows));
   for (int64_t i = 0; i < rows; ++i) {
-    HeadRequest &request = requests[static_cast<size_t>(certainDue[i])];
+    RequestId id = certainDue[i];
+    HeadRequest &request = requests[static_cast<size_t>(id)];
     request.launchDue = false;
     request.travelsAlone = alone;
     request.launchedAt = now;
@@ -124,13 +129,17 @@ StepFrame *Head::State::sendCertain(Time now) {
     root.launched = true;
     request.lastCertain = root.node;
     request.markedIn = frame.launched;
-    // In place, field by field: a step has many, and copying what was just
-    // written in narrower pieces would make the processor wait for them.
-    RequestId id = certainDue[i];
-    frame.marks.emplace_back(id, request.epoch, root.node);
-    frame.rows.emplace_back(root.node, root.parent, id, root.position,
-                            root.token, /*certain=*/true,
-                            /*wantsOutput=*/true);
+    EpochMark &mark = frame.marks[static_cast<size_t>(i)];
+    mark.request = id;
+    mark.epoch = request.epoch;
+    mark.confirmed = root.node;
+    Row &row = frame.rows[static_cast<size_t>(i)];
+    row.node = root.node;
+    row.parent = root.parent;
+    row.request = id;
+    row.position = root.position;
+    row.token = root.token;
+    row.certain = row.wantsOutput = true;
   }
   rowFrames.push_back({.step = frame.step, .hasOthers = true});
   certainDue.erase(certainDue.begin(), certainDue.begin() + rows);

@@ -75,6 +75,23 @@ TEST(HeadPromptsTest, ChunksKeepTheBoundBetweenTwoTokens) {
     EXPECT_LE(s.told[number].longestGap, ms(20));
 }
 
+TEST(HeadPromptsTest, ChunksDoNotShareAStepAtAStagesDoor) {
+  for (int64_t stages : {2, 3, 4}) {
+    Prompts s;
+    s.limits.stages = stages;
+    // 20 ms for each stage: 101 rows.
+    s.limits.interTokenLatency = ms(20) * stages;
+    s.generate(6);
+    for (int32_t i = 0; i < 4; ++i) {
+      s.submit(prompt(i, 1500), 5);
+      s.run(s.now + ms(150));
+    }
+    s.run(s.now + ms(3000));
+    EXPECT_GT(s.stages->mostMixedRows(), 90) << stages;
+    EXPECT_LE(s.stages->mostMixedRows(), 104) << stages;
+  }
+}
+
 TEST(HeadPromptsTest, PromptsGetSixteenRowsWhateverTheBound) {
   Prompts s;
   s.limits.interTokenLatency = ms(1);

@@ -239,8 +239,8 @@ TEST(SchedulerTest, RequestsThatComeAtAnyTimeShareTheirSteps) {
     s.limits.requests = 12;
     s.limits.stages = stages;
     for (int32_t i = 0; i < 12; ++i) {
-      s.submit(prompt(i), 100);
-      s.run(s.now + ms(7));
+      s.submit(prompt(i), 200);
+      s.run(s.now + ms(i % 2 == 0 ? 17 : 43));
     }
     size_t joined = s.stages->arrived().size();
     Time began = s.now;

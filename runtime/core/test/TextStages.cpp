@@ -180,6 +180,8 @@ void TextStages::begin(Stage &stage, Time now) {
   }
   stage.door.erase(stage.door.begin(),
                    stage.door.begin() + static_cast<ptrdiff_t>(taken));
+  if (step.known > 0 && step.known < step.rows)
+    mixedRowsPeak = std::max(mixedRowsPeak, step.rows);
   stage.end = now + (step.rows > 0 ? times.step(step.rows) : Time(0));
 }
 

@@ -64,6 +64,8 @@ public:
   int64_t openRequests() const;
   int64_t keptPages() const { return std::ssize(kept); }
   int64_t mostPages() const { return pagesPeak; }
+  /// Of a step that had rows of prompts and others.
+  int64_t mostMixedRows() const { return mixedRowsPeak; }
 
 private:
   struct Slot {
@@ -101,7 +103,7 @@ private:
   std::vector<Stage> stages;
   std::vector<Slot> slots;
   std::map<SharedPage, Kept> kept;
-  int64_t nextPage = 0, pagesPeak = 0;
+  int64_t nextPage = 0, pagesPeak = 0, mixedRowsPeak = 0;
   std::vector<Arrived> log;
   std::vector<std::string> failures;
 };
