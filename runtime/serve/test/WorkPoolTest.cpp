@@ -29,6 +29,7 @@ private:
   std::function<void()> onBegin, onProceed;
 };
 
+// Pools end before what their works refer to.
 std::shared_ptr<Job> job(std::function<void()> begin) {
   return std::make_shared<Job>(std::move(begin));
 }
@@ -36,10 +37,10 @@ std::shared_ptr<Job> job(std::function<void()> begin) {
 } // namespace
 
 TEST(WorkPool, BeginsInOrderAndRefusesWhatIsTooMuch) {
-  WorkPool pool(2);
-  ASSERT_TRUE(pool.start(1).ok());
   Signal started, go, done;
   std::string order;
+  WorkPool pool(2);
+  ASSERT_TRUE(pool.start(1).ok());
   EXPECT_TRUE(pool.begin(job([&] {
     started.raise();
     go.wait();
@@ -59,9 +60,9 @@ TEST(WorkPool, BeginsInOrderAndRefusesWhatIsTooMuch) {
 
 /// Whatever begins take, tokens have a thread.
 TEST(WorkPool, OneThreadIsKeptForWhatProceeds) {
+  Signal begun, go, proceeded;
   WorkPool pool(10);
   ASSERT_TRUE(pool.start(2).ok());
-  Signal begun, go, proceeded;
   for (int i = 0; i < 3; ++i)
     pool.begin(job([&] {
       begun.raise();
@@ -76,9 +77,9 @@ TEST(WorkPool, OneThreadIsKeptForWhatProceeds) {
 }
 
 TEST(WorkPool, WhatIsWithdrawnIsDroppedAndLeavesItsPlace) {
+  Signal started, go, done;
   WorkPool pool(1);
   ASSERT_TRUE(pool.start(1).ok());
-  Signal started, go, done;
   pool.begin(job([&] {
     started.raise();
     go.wait();
@@ -95,10 +96,10 @@ TEST(WorkPool, WhatIsWithdrawnIsDroppedAndLeavesItsPlace) {
 }
 
 TEST(WorkPool, StopWaitsForWhatRunsAndDropsWhatWaits) {
-  WorkPool pool(4);
-  ASSERT_TRUE(pool.start(1).ok());
   Signal started;
   bool isDone = false;
+  WorkPool pool(4);
+  ASSERT_TRUE(pool.start(1).ok());
   pool.begin(job([&] {
     started.raise();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
