@@ -64,6 +64,9 @@ private:
 
   const RequestLimits &limits() const { return loop.limits; }
 
+  /// Gives back what an empty buffer holds, if it is large.
+  static void shrink(std::string &buffer);
+
   // Input.
   bool wantsInput() const;
   void readInput();
@@ -113,6 +116,8 @@ private:
   bool closesAfter = false; ///< the answer says so
 
   static constexpr Clock::time_point never = Clock::time_point::max();
+  /// How often to look for a client from which nothing is read.
+  static constexpr std::chrono::milliseconds lookInterval{250};
   Clock::time_point deadline = never; ///< of the state
   /// When to look whether the client is there, while nothing is read.
   Clock::time_point lookAt = never;

@@ -1,0 +1,190 @@
+//===- ConnectionInput.cpp - what a client's connection reads -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/http/Connection.h"
+
+#include "runtime/base/Guarded.h"
+#include "runtime/http/AnswerHead.h"
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <ctime>
+
+using namespace sluice;
+using namespace sluice::http;
+using namespace sluice::http::server;
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+/// Reads of one connection before the others have their turn.
+constexpr int readsInARow = 16;
+
+} // namespace
+
+bool Connection::wantsInput() const {
+  switch (state) {
+  case State::Request:
+    return true;
+  case State::Answering:
+    return input.size() < limits().headerBytes;
+  case State::Ending:
+  case State::Lingering:
+    return !inputOver;
+  case State::Handshake:
+  case State::Closed:
+    break;
+  }
+  return false;
+}
+
+void Connection::readInput() {
+  for (int round = 0; wantsInput(); ++round) {
+    if (round == readsInARow)
+      return postEvent();
+    size_t room = loop.scratch.size();
+    if (state == State::Answering)
+      room = std::min(room, limits().headerBytes - input.size());
+    IoResult result = stream->read(loop.scratch.data(), room);
+    switch (result.state) {
+    case IoState::Done:
+      takeInput({loop.scratch.data(), result.bytes});
+      break;
+    case IoState::WantRead:
+      return waitFor(Socket::wait_read);
+    case IoState::WantWrite:
+      return waitFor(Socket::wait_write);
+    default:
+      return inputEnded(result.state);
+    }
+  }
+  if (state == State::Answering && lookAt == never) {
+    lookAt = Clock::now() + lookInterval;
+    armTimer();
+  }
+}
+
+void Connection::takeInput(std::string_view fresh) {
+  if (state == State::Request)
+    parseInput(fresh);
+  else if (state == State::Answering)
+    input += fresh; // of a request to come
+}
+
+/// Parses what is there; `fresh` comes behind `input`.
+void Connection::parseInput(std::string_view fresh) {
+  // A body goes from where it was read to where it stays.
+  std::string_view bytes = fresh;
+  if (!input.empty())
+    bytes = input += fresh;
+  RequestParser::Stage before = parser->stage();
+  size_t consumed = 0;
+  auto progress = parser->feed(bytes, consumed);
+  if (input.empty())
+    input = fresh.substr(consumed);
+  else
+    input.erase(0, consumed);
+  shrink(input);
+  if (!countBody())
+    return refuse(503, "too many bytes of bodies at once");
+  switch (progress) {
+  case RequestParser::Progress::Refused:
+    return refuse(parser->refusal().status, parser->refusal().message);
+  case RequestParser::Progress::Complete:
+    return dispatch();
+  case RequestParser::Progress::NeedMore:
+    if (parser->stage() != before)
+      stageChanged(parser->stage());
+  }
+}
+
+/// Counts what has come of the body. False: it is too much of all bodies.
+bool Connection::countBody() {
+  size_t bytes = parser->bodyBytes();
+  auto fresh = static_cast<int64_t>(bytes - bodyCounted);
+  bodyCounted = bytes;
+  return loop.shared->bodyBytes.fetch_add(fresh, relaxed) + fresh <=
+         loop.options.allBodyBytes;
+}
+
+void Connection::dropBody() {
+  loop.shared->bodyBytes.fetch_sub(static_cast<int64_t>(bodyCounted), relaxed);
+  bodyCounted = 0;
+}
+
+void Connection::stageChanged(RequestParser::Stage stage) {
+  if (stage == RequestParser::Stage::Header)
+    return setDeadline(loop.options.headerTimeout);
+  setDeadline(loop.options.bodyTimeout);
+  if (parser->expectsContinue() && parser->bodyBytes() == 0 && input.empty())
+    output += "HTTP/1.1 100 Continue\r\n\r\n";
+}
+
+void Connection::inputEnded(IoState how) {
+  if (state == State::Ending && how == IoState::Closed)
+    inputOver = true; // it may still read
+  else
+    close();
+}
+
+/// `patience`: for its first byte.
+void Connection::startRequest(milliseconds patience) {
+  state = State::Request;
+  parser.emplace(limits());
+  setDeadline(patience);
+  if (!input.empty())
+    parseInput({});
+}
+
+void Connection::dispatch() {
+  Request request = parser->take();
+  parser.reset();
+  request.peerAddress = peerAddress;
+  request.peerPort = peerPort;
+  auto wake = [io = loop.io, weak = weak_from_this()] {
+    asio::post(*io, [weak] {
+      if (std::shared_ptr<Connection> connection = weak.lock())
+        connection->onWake();
+    });
+  };
+  exchange = std::make_shared<ExchangeState>(std::move(request), loop.shared,
+                                             std::move(wake));
+  bodyCounted = 0; // the exchange's from here on
+  loop.openExchanges.fetch_add(1, relaxed);
+  state = State::Answering;
+  answerTaken = closesAfter = false;
+  deadline = never;
+  auto given = std::make_shared<Exchange>(exchange);
+  // If it throws, nobody has the exchange: it is answered with 500.
+  (void)guarded([&] {
+    loop.handler(std::move(given));
+    return Status();
+  });
+}
+
+/// Answers what is no request, or one that cannot be taken, and ends. To be
+/// followed by writeOutput().
+void Connection::refuse(int status, std::string_view message) {
+  ErrorContent content = loop.shared->errorBody(status, message);
+  bool isHead = parser && parser->isHead();
+  Fields fields;
+  fields.emplace_back("Content-Type", std::move(content.contentType));
+  AnswerHead head{status, fields, BodyEnd::Length, content.body.size()};
+  head.closes = true;
+  appendHead(output, head, std::time(nullptr));
+  if (!isHead)
+    output += content.body;
+  parser.reset();
+  dropBody();
+  input = {};
+  state = State::Ending;
+  setDeadline(loop.options.stallTimeout);
+}
