@@ -70,20 +70,17 @@ Expected<int> app::runBench(const ProgramImage &image,
                             const BenchCommandOptions &options) {
   if (!options.bench.http.url.empty())
     return measureServer(options.bench);
-  Expected<std::optional<comm::MpiLaunch>> launch = comm::detectMpiLaunch();
-  if (!launch)
-    return launch.status();
-  Expected<std::unique_ptr<Engine>> engine =
-      Engine::create(image, options.engine);
-  if (!engine)
-    return ofRank(engine.status(), *launch);
-  PipelineSession session(**engine, options.pipeline);
-  Status usable = checkUse(**engine, options.pipeline, *launch);
+  Expected<Job> job = beginJob(image, options.engine);
+  if (!job)
+    return job.status();
+  auto &[launch, engine] = *job;
+  PipelineSession session(*engine, options.pipeline);
+  Status usable = checkUse(*engine, options.pipeline, launch);
   if (usable.ok())
     usable = session.settle();
   if (!usable.ok())
-    return saidOnce(usable, *launch);
+    return saidOnce(usable, launch);
   Expected<int> code = guarded(
-      [&] { return measurePipeline(session, **engine, options, *launch); });
-  return code ? code : breakOff(session, code.status(), *launch);
+      [&] { return measurePipeline(session, *engine, options, launch); });
+  return code ? code : breakOff(session, code.status(), launch);
 }

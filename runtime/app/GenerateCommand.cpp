@@ -307,27 +307,24 @@ Status checkGenerate(const Engine &engine, const GenerateOptions &options,
 Expected<int>
 app::runGenerate(const ProgramImage &image, const GenerateOptions &options,
                  std::chrono::steady_clock::time_point programStart) {
-  Expected<std::optional<comm::MpiLaunch>> launch = comm::detectMpiLaunch();
-  if (!launch)
-    return launch.status();
-  Expected<std::unique_ptr<Engine>> engine =
-      Engine::create(image, options.engine);
-  if (!engine)
-    return ofRank(engine.status(), *launch);
+  Expected<Job> job = beginJob(image, options.engine);
+  if (!job)
+    return job.status();
+  auto &[launch, engine] = *job;
   Expected<Generator> generator =
-      Generator::create(**engine, options, programStart);
-  Status usable = checkGenerate(**engine, options, *launch);
+      Generator::create(*engine, options, programStart);
+  Status usable = checkGenerate(*engine, options, launch);
   if (usable.ok() && !generator)
     usable = generator.status();
   if (!usable.ok())
-    return saidOnce(usable, *launch);
+    return saidOnce(usable, launch);
   // Only the head's process has the user's standard input.
   Expected<std::vector<int32_t>> prompt = std::vector<int32_t>{0};
-  if (!*launch || (*launch)->rank == 0)
-    prompt = readPrompt(options.prompt, **engine, /*addSpecial=*/true);
+  if (job->isHead())
+    prompt = readPrompt(options.prompt, *engine, /*addSpecial=*/true);
   if (!prompt)
     return prompt.status();
-  GenerateRun run(**engine, options, generator.take(), prompt.take());
-  return isPipelined(**engine, options, *launch) ? run.pipelined(*launch)
-                                                 : run.local();
+  GenerateRun run(*engine, options, generator.take(), prompt.take());
+  return isPipelined(*engine, options, launch) ? run.pipelined(launch)
+                                               : run.local();
 }

@@ -71,3 +71,14 @@ Status app::checkUse(const Engine &engine, const PipelineOptions &options,
       return s;
   return engine.checkOptions();
 }
+
+Expected<Job> app::beginJob(const ProgramImage &image,
+                            const EngineOptions &options) {
+  Expected<std::optional<comm::MpiLaunch>> launch = comm::detectMpiLaunch();
+  if (!launch)
+    return launch.status();
+  Expected<std::unique_ptr<Engine>> engine = Engine::create(image, options);
+  if (!engine)
+    return ofRank(engine.status(), *launch);
+  return Job{launch.take(), engine.take()};
+}

@@ -16,6 +16,18 @@
 
 namespace sluice::app {
 
+/// A process and its part in a job.
+struct Job {
+  std::optional<comm::MpiLaunch> launch; ///< none: a process by itself
+  std::unique_ptr<Engine> engine;        ///< not loaded yet
+
+  /// Whether this process has rank 0.
+  bool isHead() const { return !launch || launch->rank == 0; }
+};
+
+/// Errors: those of MPI's environment and of Engine::create().
+Expected<Job> beginJob(const ProgramImage &image, const EngineOptions &options);
+
 /// What the command line asks of this executable and this job, the same on all
 /// ranks. Errors: MPI has started another number of ranks than the plan has, or
 /// not where they have to be; those of Engine::checkOptions().

@@ -39,7 +39,7 @@ void Scheduler::clear() {
 }
 
 Scheduler::Load Scheduler::load() const {
-  return {.running = head.holdings().requests,
+  return {.running = std::ssize(known) - std::ssize(waiting),
           .waiting = std::ssize(waiting) - pausedNow,
           .paused = pausedNow};
 }
@@ -65,7 +65,7 @@ Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
   request.deadline = wanted.deadline;
   if (limits.queueTimeout.count() > 0)
     request.startsUntil = now + limits.queueTimeout;
-  waiting.emplace(Order{turn, number}, Waiting{std::move(wanted.spec)});
+  waiting.emplace(Order{turn, number}, std::move(wanted.spec));
   admitWaiting(now);
   if (waiting.contains({turn, number})) {
     if (load().waiting > limits.waiting) {
@@ -92,9 +92,8 @@ void Scheduler::finish(RequestNumber number, FinishReason reason, Time now) {
   if (found->second.slot) {
     head.finish(*found->second.slot, reason, now);
   } else {
-    auto at = waiting.find({found->second.turn, number});
-    pausedNow -= at->second.started;
-    waiting.erase(at);
+    pausedNow -= found->second.started.has_value();
+    waiting.erase({found->second.turn, number});
     tellEnd(number, reason, now);
   }
   settle(now);
@@ -145,8 +144,7 @@ void Scheduler::takeHeadEvents(Time now) {
     RequestNumber number = inSlot[pause.request];
     Known &request = known.at(number);
     request.slot.reset();
-    waiting.emplace(Order{request.turn, number},
-                    Waiting{std::move(pause.spec), /*started=*/true});
+    waiting.emplace(Order{request.turn, number}, std::move(pause.spec));
     ++pausedNow;
     ++pausesSoFar;
   }
@@ -182,8 +180,7 @@ void Scheduler::endAlarms(Time now) {
 void Scheduler::admitWaiting(Time now) {
   while (!waiting.empty()) {
     auto first = waiting.begin();
-    Expected<std::optional<RequestId>> slot =
-        head.submit(first->second.spec, now);
+    Expected<std::optional<RequestId>> slot = head.submit(first->second, now);
     if (!slot) {
       // It was checked when it came; what a pause adds fits as well.
       assert(false && "a request that waits can run");
@@ -198,20 +195,21 @@ void Scheduler::admitWaiting(Time now) {
 }
 
 /// The request that waited has a slot now.
-void Scheduler::run(std::map<Order, Waiting>::iterator first, RequestId slot,
-                    Time now) {
+void Scheduler::run(std::map<Order, RequestSpec>::iterator first,
+                    RequestId slot, Time now) {
   RequestNumber number = first->first.number;
   Known &request = known.at(number);
   request.slot = request.lastSlot = slot;
   if (auto until = std::exchange(request.startsUntil, std::nullopt))
     alarms.erase({*until, number});
   inSlot[slot] = number;
-  if (!request.started) {
+  if (request.started) {
+    --pausedNow;
+  } else {
     request.started = now;
     request.cachedTokens =
         head.ledger().prefixPages(slot) * CachePages::pageTokens;
   }
-  pausedNow -= first->second.started;
   waiting.erase(first);
 }
 

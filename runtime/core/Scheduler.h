@@ -137,10 +137,6 @@ private:
     RequestNumber number = 0;
     auto operator<=>(const Order &) const = default;
   };
-  struct Waiting {
-    RequestSpec spec;
-    bool started = false; ///< and paused
-  };
   struct Known {
     Time turn{0};
     Time came{0};
@@ -159,7 +155,8 @@ private:
   void takeHeadEvents(Time now);
   void endAlarms(Time now);
   void admitWaiting(Time now);
-  void run(std::map<Order, Waiting>::iterator first, RequestId slot, Time now);
+  void run(std::map<Order, RequestSpec>::iterator first, RequestId slot,
+           Time now);
   void tellEnd(RequestNumber number, FinishReason reason, Time now);
 
   Head head;
@@ -167,8 +164,8 @@ private:
   UserEvents told;
 
   RequestNumber next = 0;
-  std::map<Order, Waiting> waiting;
-  int64_t pausedNow = 0; ///< of those that wait
+  std::map<Order, RequestSpec> waiting; ///< newcomers and paused ones
+  int64_t pausedNow = 0;                ///< of those that wait
   std::unordered_map<RequestNumber, Known> known;
   std::vector<RequestNumber> inSlot; ///< [slot]: the request that has it
   std::set<Alarm> alarms;
