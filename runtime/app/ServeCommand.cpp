@@ -14,50 +14,10 @@
 #include "runtime/serve/ApiServer.h"
 #include "runtime/serve/HeadEngine.h"
 
-#include <atomic>
-
 using namespace sluice;
 using namespace sluice::app;
 
 namespace {
-
-/// The pipeline, which takes long to be there: the server listens before, and
-/// says that it is not ready.
-class LateEngine final : public serve::Engine {
-public:
-  void ready(pipeline::HeadLoop &head) {
-    engine.emplace(head);
-    engine->ready();
-    there = true;
-  }
-
-  void fail(const Status &why) { engine->fail(why); }
-
-  void submit(ScheduledRequest request,
-              std::shared_ptr<pipeline::TokenSink> sink) override {
-    if (there)
-      return engine->submit(std::move(request), std::move(sink));
-    pipeline::TokenItem item;
-    item.kind = pipeline::TokenItem::Kind::Failed;
-    item.failure = healthy();
-    item.at = pipeline::now();
-    sink->push(std::move(item));
-  }
-  void finish(const pipeline::TokenSink &sink, FinishReason reason) override {
-    if (there)
-      engine->finish(sink, reason);
-  }
-  serve::EngineStatus status() const override {
-    return there ? engine->status() : serve::EngineStatus();
-  }
-  Status healthy() const override {
-    return there ? engine->healthy() : failure("the model is being loaded");
-  }
-
-private:
-  std::optional<serve::HeadEngine> engine;
-  std::atomic<bool> there{false}; ///< `engine` can be used
-};
 
 openai::ModelOptions describeModel(const Engine &engine,
                                    const ServingOptions &serving) {
@@ -80,10 +40,10 @@ Expected<int> serveApi(PipelineSession &session, Engine &engine,
                        const ServeCommandOptions &options,
                        const PipelineNeeds &needs,
                        const std::optional<comm::MpiLaunch> &launch) {
-  LateEngine late;
+  serve::HeadEngine served(failure("the model is being loaded"));
   Expected<std::unique_ptr<serve::ApiServer>> made = serve::ApiServer::create(
       options.server, describeModel(engine, options.serving), versionText(),
-      late);
+      served);
   if (!made)
     return made.status();
   serve::ApiServer &server = **made;
@@ -93,12 +53,12 @@ Expected<int> serveApi(PipelineSession &session, Engine &engine,
     return s;
   if (Status s = session.open(launch, needs); !s.ok())
     return s;
-  late.ready(session.head());
+  served.ready(session.head());
   writeNote("serving " + engine.descriptor().name + " at " + server.url());
   while (!interrupted()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     if (Status broken = session.head().broken(); !broken.ok()) {
-      late.fail(broken);
+      served.fail(broken);
       return broken;
     }
   }
@@ -128,22 +88,19 @@ Expected<int> serveRank(PipelineSession &session, Engine &engine,
 
 Expected<int> app::runServe(const ProgramImage &image,
                             const ServeCommandOptions &options) {
-  Expected<std::optional<comm::MpiLaunch>> launch = comm::detectMpiLaunch();
-  if (!launch)
-    return launch.status();
-  Expected<std::unique_ptr<Engine>> engine =
-      Engine::create(image, options.engine);
-  if (!engine)
-    return ofRank(engine.status(), *launch);
-  PipelineSession session(**engine, options.pipeline);
-  Status usable = checkUse(**engine, options.pipeline, *launch);
-  if (usable.ok() && !(*engine)->tokenizer())
+  Expected<Job> job = beginJob(image, options.engine);
+  if (!job)
+    return job.status();
+  auto &[launch, engine] = *job;
+  PipelineSession session(*engine, options.pipeline);
+  Status usable = checkUse(*engine, options.pipeline, launch);
+  if (usable.ok() && !engine->tokenizer())
     usable = failure("serve: the model has no tokenizer");
   if (usable.ok())
     usable = session.settle();
   if (!usable.ok())
-    return saidOnce(usable, *launch);
+    return saidOnce(usable, launch);
   Expected<int> code =
-      guarded([&] { return serveRank(session, **engine, options, *launch); });
-  return code ? code : breakOff(session, code.status(), *launch);
+      guarded([&] { return serveRank(session, *engine, options, launch); });
+  return code ? code : breakOff(session, code.status(), launch);
 }

@@ -35,6 +35,11 @@ HeadStatus HeadLoop::status() const {
   return current;
 }
 
+template <typename Fn> void HeadLoop::note(Fn &&change) {
+  std::lock_guard lock(mutex);
+  change(current);
+}
+
 void HeadLoop::run() {
   // It wakes at the openings of slots.
   waitPrecisely();
@@ -80,9 +85,10 @@ void HeadLoop::handle(Event &event) {
   if (!failed.ok())
     return;
   if (auto *results = std::get_if<ResultFrame>(&event)) {
-    noteStep(*results);
+    note([&](HeadStatus &status) { status.noteStep(results->timings); });
     scheduler.onResults(*results, now());
   } else if (auto *guesses = std::get_if<GuessFrame>(&event)) {
+    note([&](HeadStatus &status) { status.noteDraft(guesses->timing); });
     scheduler.onGuesses(*guesses, now());
   } else if (auto *end = std::get_if<Finish>(&event)) {
     if (auto found = numbers.find(end->sink); found != numbers.end())
@@ -193,11 +199,6 @@ void HeadLoop::deliver(Time at) {
 //===----------------------------------------------------------------------===//
 // How things stand
 //===----------------------------------------------------------------------===//
-
-void HeadLoop::noteStep(const ResultFrame &results) {
-  std::lock_guard lock(mutex);
-  current.noteStep(results.timings);
-}
 
 void HeadLoop::updateStatus(HeadCommands &commands) {
   std::lock_guard lock(mutex);

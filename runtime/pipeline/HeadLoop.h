@@ -96,7 +96,7 @@ private:
   void carryOut();
   Status sendCommands(HeadCommands &commands, Time at);
   void deliver(Time at);
-  void noteStep(const ResultFrame &results);
+  template <typename Fn> void note(Fn &&change);
   void updateStatus(HeadCommands &commands);
 
   Scheduler scheduler;

@@ -7,6 +7,8 @@
 
 #include "runtime/pipeline/HeadStatus.h"
 
+#include <algorithm>
+
 using namespace sluice;
 using namespace sluice::pipeline;
 
@@ -21,10 +23,24 @@ void HeadStatus::noteLaunch(const StepFrame &frame) {
   }
 }
 
+void StageTotals::add(const StageTiming &timing) {
+  steps += timing.rows > 0;
+  rows += timing.rows;
+  left += timing.left;
+  busyNanos += timing.busyNanos;
+}
+
 void HeadStatus::noteStep(std::span<const StageTiming> timings) {
+  stages.resize(std::max(stages.size(), timings.size()));
+  for (size_t stage = 0; stage < timings.size(); ++stage)
+    stages[stage].add(timings[stage]);
   if (timings.empty() || timings.back().rows == 0)
     return;
-  const StageTiming &last = timings.back();
-  samples[size_t(steps++) % samples.size()] = {last.rows, last.left,
-                                               last.busyNanos};
+  stepRows[size_t(steps++) % stepRows.size()] = timings.back().rows;
+}
+
+void HeadStatus::noteDraft(const StageTiming &timing) {
+  if (!draft)
+    draft.emplace();
+  draft->add(timing);
 }

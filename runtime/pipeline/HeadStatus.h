@@ -11,15 +11,20 @@
 #include "runtime/core/Head.h"
 
 #include <array>
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace sluice::pipeline {
 
-/// A step of the last stage, for pictures of what goes on.
-struct StepSample {
-  int32_t rows = 0;      ///< at its start
-  int32_t left = 0;      ///< dead, at checkpoints
-  int64_t busyNanos = 0; ///< of the last stage
+/// What a stage, or the draft, has done. Counters.
+struct StageTotals {
+  int64_t steps = 0;     ///< with at least one row
+  int64_t rows = 0;      ///< that they began with
+  int64_t left = 0;      ///< of them, dead at checkpoints
+  int64_t busyNanos = 0; ///< computing
+
+  void add(const StageTiming &timing);
 };
 
 /// How the serving of requests stands: what metrics and the live picture are
@@ -38,13 +43,19 @@ struct HeadStatus {
   int64_t certainRows = 0; ///< counter
   int64_t guessRows = 0;   ///< counter
 
-  /// Steps of the last stage, the newest at (steps - 1) % samples.size().
+  std::vector<StageTotals> stages;  ///< in order; empty before the first step
+  std::optional<StageTotals> draft; ///< once it has answered
+
+  /// Steps of the last stage, and the rows of the newest: of the last one at
+  /// (steps - 1) % stepRows.size().
   int64_t steps = 0; ///< counter
-  std::array<StepSample, 256> samples{};
+  std::array<int32_t, 256> stepRows{};
 
   void noteLaunch(const StepFrame &frame);
   /// Of a step that has come back, the first stage's first.
   void noteStep(std::span<const StageTiming> timings);
+  /// Of the draft's answer.
+  void noteDraft(const StageTiming &timing);
 };
 
 } // namespace sluice::pipeline

@@ -29,7 +29,8 @@ struct Lane {
 /// How things stand.
 struct EngineStatus {
   pipeline::HeadStatus head;
-  std::vector<Lane> lanes; ///< in the pipeline's order; always as many
+  /// Of the stages in order, and of the draft; of those that have worked.
+  std::vector<Lane> lanes;
 };
 
 /// What computes requests. All methods are thread-safe and return at once; none

@@ -7,17 +7,16 @@
 
 #include "runtime/serve/HeadEngine.h"
 
-#include <algorithm>
-
 using namespace sluice;
 using namespace sluice::serve;
 
-HeadEngine::HeadEngine(pipeline::HeadLoop &head)
-    : head(head), health(Status::error("the model is not ready yet")) {
-  lastStage.name = "last stage";
-}
+using pipeline::HeadLoop;
+using pipeline::TokenItem;
 
-void HeadEngine::ready() {
+HeadEngine::HeadEngine(Status why) : health(std::move(why)) {}
+
+void HeadEngine::ready(HeadLoop &loop) {
+  head = &loop;
   std::lock_guard lock(mutex);
   if (!hasFailed)
     health = {};
@@ -32,30 +31,36 @@ void HeadEngine::fail(Status why) {
 
 void HeadEngine::submit(ScheduledRequest request,
                         std::shared_ptr<pipeline::TokenSink> sink) {
-  head.submit(std::move(request), std::move(sink));
+  if (HeadLoop *loop = head)
+    return loop->submit(std::move(request), std::move(sink));
+  TokenItem item;
+  item.kind = TokenItem::Kind::Failed;
+  item.failure = healthy();
+  item.at = pipeline::now();
+  sink->push(std::move(item));
 }
 
 void HeadEngine::finish(const pipeline::TokenSink &sink, FinishReason reason) {
-  head.finish(sink, reason);
+  if (HeadLoop *loop = head)
+    loop->finish(sink, reason);
+}
+
+static Lane toLane(std::string name, const pipeline::StageTotals &totals) {
+  return {std::move(name), totals.steps, totals.rows, totals.left,
+          totals.busyNanos};
 }
 
 EngineStatus HeadEngine::status() const {
   EngineStatus status;
-  status.head = head.status();
-  const auto &samples = status.head.samples;
-  std::lock_guard lock(mutex);
-  // Two callers may have asked the head in another order than they come here.
-  int64_t unseen = std::clamp<int64_t>(status.head.steps - lastStage.steps, 0,
-                                       std::ssize(samples));
-  for (int64_t step = status.head.steps - unseen; step < status.head.steps;
-       ++step) {
-    const auto &sample = samples[static_cast<size_t>(step) % samples.size()];
-    lastStage.rows += sample.rows;
-    lastStage.left += sample.left;
-    lastStage.busyNanos += sample.busyNanos;
-  }
-  lastStage.steps = std::max(lastStage.steps, status.head.steps);
-  status.lanes = {lastStage};
+  HeadLoop *loop = head;
+  if (!loop)
+    return status;
+  status.head = loop->status();
+  for (const pipeline::StageTotals &stage : status.head.stages)
+    status.lanes.push_back(
+        toLane("stage " + std::to_string(status.lanes.size()), stage));
+  if (status.head.draft)
+    status.lanes.push_back(toLane("draft", *status.head.draft));
   return status;
 }
 

@@ -11,18 +11,20 @@
 #include "runtime/pipeline/HeadLoop.h"
 #include "runtime/serve/Engine.h"
 
+#include <atomic>
 #include <mutex>
 
 namespace sluice::serve {
 
-/// The running pipeline behind a HeadLoop, which outlives it. Healthy from
-/// ready() on until fail().
+/// The running pipeline behind a HeadLoop, which takes long to be there: a
+/// server listens before. Healthy from ready() on until fail().
 class HeadEngine final : public Engine {
 public:
-  explicit HeadEngine(pipeline::HeadLoop &head);
+  /// `why` it is not healthy before ready().
+  explicit HeadEngine(Status why);
 
-  /// All ranks are there.
-  void ready();
+  /// All ranks are there. Once; `head` outlives the engine.
+  void ready(pipeline::HeadLoop &head);
   /// The pipeline is broken; the first reason counts. The head tells the
   /// requests that are under way by itself.
   void fail(Status why);
@@ -34,13 +36,10 @@ public:
   Status healthy() const override;
 
 private:
-  pipeline::HeadLoop &head;
+  std::atomic<pipeline::HeadLoop *> head{nullptr}; ///< null before ready()
   mutable std::mutex mutex;
   Status health;
   bool hasFailed = false;
-  /// Summed up from the newest steps that the head tells of: right where
-  /// status() is asked for more often than these are replaced.
-  mutable Lane lastStage;
 };
 
 } // namespace sluice::serve

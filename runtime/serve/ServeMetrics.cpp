@@ -74,11 +74,10 @@ void ServeMetrics::answered(int status) {
 }
 
 void ServeMetrics::noteSteps(const pipeline::HeadStatus &head) {
-  const auto &samples = head.samples;
-  stepsSeen = std::max(stepsSeen, head.steps - std::ssize(samples));
+  const auto &rows = head.stepRows;
+  stepsSeen = std::max(stepsSeen, head.steps - std::ssize(rows));
   for (; stepsSeen < head.steps; ++stepsSeen)
-    iterationTokens.observe(
-        samples[static_cast<size_t>(stepsSeen) % samples.size()].rows);
+    iterationTokens.observe(rows[static_cast<size_t>(stepsSeen) % rows.size()]);
 }
 
 std::string ServeMetrics::text(const pipeline::HeadStatus &head,

@@ -73,7 +73,8 @@ Scheduler makeScheduler() {
 class HeadEngineTest : public testing::Test {
 protected:
   HeadEngineTest()
-      : loop(makeScheduler(), links), engine(loop),
+      : loop(makeScheduler(), links),
+        engine(Status::error("the model is not ready yet")),
         thread([this] { loop.run(); }) {
     links.loop = &loop;
   }
@@ -91,7 +92,7 @@ protected:
     ASSERT_TRUE(made) << made.status().message();
     server = made.take();
     ASSERT_TRUE(server->start().ok());
-    engine.ready();
+    engine.ready(loop);
   }
   std::unique_ptr<TestClient> send(const json &body) {
     auto client = std::make_unique<TestClient>(server->port());
@@ -110,11 +111,11 @@ protected:
 
 TEST_F(HeadEngineTest, IsHealthyFromReadyToFailed) {
   EXPECT_EQ(engine.healthy().message(), "the model is not ready yet");
-  engine.ready();
+  engine.ready(loop);
   EXPECT_TRUE(engine.healthy().ok());
   engine.fail(Status::error("rank 1 has gone"));
   engine.fail(Status::error("rank 2 has gone"));
-  engine.ready();
+  engine.ready(loop);
   EXPECT_EQ(engine.healthy().message(), "rank 1 has gone");
 }
 
@@ -141,7 +142,7 @@ TEST_F(HeadEngineTest, LanesSumUpSteps) {
   EXPECT_TRUE(eventually([&] { return engine.status().head.running == 0; }));
   EngineStatus status = engine.status();
   ASSERT_EQ(status.lanes.size(), 1u);
-  EXPECT_EQ(status.lanes[0].name, "last stage");
+  EXPECT_EQ(status.lanes[0].name, "stage 0");
   EXPECT_EQ(status.lanes[0].steps, status.head.steps);
   EXPECT_GT(status.lanes[0].rows, 0);
   EXPECT_GT(status.lanes[0].busyNanos, 0);

@@ -102,8 +102,8 @@ TEST_F(MonitorTest, StepsAreCounted) {
   start();
   EngineStatus status;
   status.head.steps = 2;
-  status.head.samples[0] = {.rows = 5};
-  status.head.samples[1] = {.rows = 300};
+  status.head.stepRows[0] = 5;
+  status.head.stepRows[1] = 300;
   engine.setStatus(status);
   EXPECT_TRUE(becomes("sluice:iteration_tokens_total_count", "2"));
   EXPECT_EQ(metric("sluice:iteration_tokens_total_sum"), "305");

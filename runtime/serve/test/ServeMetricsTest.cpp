@@ -41,8 +41,8 @@ TEST(ServeMetrics, EachStepIsCountedOnce) {
   ServeMetrics metrics("m", "1");
   pipeline::HeadStatus head;
   auto step = [&head](int32_t rows) {
-    head.samples[static_cast<size_t>(head.steps++) % head.samples.size()] = {
-        .rows = rows};
+    head.stepRows[static_cast<size_t>(head.steps++) % head.stepRows.size()] =
+        rows;
   };
   step(1);
   step(2);
