@@ -281,6 +281,7 @@ struct Client::Impl {
       shared.context.get_executor()};
   asio::steady_timer wake{shared.context};
   std::optional<TimePoint> wakeAt; ///< what `wake` is set to
+  bool wasCancelled = false; ///< the handler that ran, of a cancelled wait
   RequestId nextId = 1;
 };
 
@@ -333,11 +334,16 @@ void Client::run(TimePoint until) {
     impl->wakeAt = until;
     impl->wake.expires_at(until);
     impl->wake.async_wait([owner = impl.get()](error_code error) {
+      owner->wasCancelled = bool(error);
       if (!error)
         owner->wakeAt.reset();
     });
   }
-  context.run_one();
+  // That a wait was cancelled, just above, is nothing that happened.
+  do {
+    impl->wasCancelled = false;
+    context.run_one();
+  } while (impl->wasCancelled);
   while (steady_clock::now() < until && context.poll_one() > 0)
     ;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/http/client/Client.h"
+#include "runtime/base/OpenFiles.h"
 
 #include "runtime/http/client/test/LoopbackServer.h"
 #include "runtime/http/client/test/Recorder.h"
@@ -385,7 +386,7 @@ void serveInRounds(int listener, size_t count, int rounds) {
 TEST(ClientTest, AThousandAtOnce) {
   constexpr size_t count = 1000;
   constexpr int rounds = 20;
-  allowOpenFiles(3 * count);
+  raiseOpenFileLimit();
   uint16_t port = 0;
   int listener = listenOnLoopback(port);
   std::thread server(serveInRounds, listener, count, rounds);
@@ -439,6 +440,16 @@ TEST(ClientTest, RunEndsInTime) {
   TimePoint began = steady_clock::now();
   client.run(began - 1s);
   EXPECT_LT(steady_clock::now() - began, 100ms);
+}
+
+/// A client that waits uses no processor, whenever each wait is to end.
+TEST(ClientTest, RunSleepsWhileNothingHappens) {
+  Client client = clientOf("http://127.0.0.1:1");
+  for (int i = 0; i < 3; ++i) {
+    TimePoint until = steady_clock::now() + 5ms;
+    client.run(until);
+    EXPECT_GE(steady_clock::now(), until);
+  }
 }
 
 } // namespace

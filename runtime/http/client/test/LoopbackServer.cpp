@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -93,14 +92,6 @@ int sluice::http::test::listenOnLoopback(uint16_t &port) {
     std::abort();
   port = ntohs(address.sin_port);
   return fd;
-}
-
-void sluice::http::test::allowOpenFiles(size_t count) {
-  rlimit limit = {};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur =
-      std::min<rlim_t>(std::max<rlim_t>(limit.rlim_cur, count), limit.rlim_max);
-  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 LoopbackServer::LoopbackServer(std::function<void(Peer &)> serve)

@@ -70,9 +70,6 @@ private:
 /// A listening socket on a free port of 127.0.0.1.
 int listenOnLoopback(uint16_t &port);
 
-/// Lets the process have that many open files, as far as it may.
-void allowOpenFiles(size_t count);
-
 } // namespace sluice::http::test
 
 #endif // SLUICE_RUNTIME_HTTP_CLIENT_TEST_LOOPBACKSERVER_H
