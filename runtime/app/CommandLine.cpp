@@ -11,6 +11,7 @@
 #include "runtime/base/OptionChecks.h"
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <random>
 #include <sstream>
 
@@ -67,6 +68,19 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
       ->type_name("N")
       ->check(within<int64_t>(1, 65536))
       ->capture_default_str();
+  const std::map<std::string, cpu::CacheFormat> formats = {
+      {"f32", cpu::CacheFormat::F32}, {"q8_0", cpu::CacheFormat::Q8_0}};
+  command
+      .add_option_function<std::string>(
+          "--cache-type",
+          [&engine, formats](const std::string &name) {
+            engine.cacheFormat = formats.at(name);
+          },
+          "Keys and values in the cache as f32 or q8_0; 8-bit integers take "
+          "little more than a quarter of the memory and round, so tokens can "
+          "differ. Default: f32")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"f32", "q8_0"}));
   command
       .add_option("--model-dir", engine.modelDir,
                   "The folder of the model's files; default: where they were "

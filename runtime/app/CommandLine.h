@@ -12,6 +12,7 @@
 #include "runtime/app/ServingOptions.h"
 #include "runtime/bench/BenchOptions.h"
 #include "runtime/core/SamplingParams.h"
+#include "runtime/device/cpu/CacheFormat.h"
 #include "runtime/serve/ServeOptions.h"
 
 #include <optional>
@@ -27,6 +28,7 @@ struct EngineOptions {
   int64_t contextLength = 0;  // 0: the model's
   int64_t prefillChunk = 512; // rows of a step while the prompt is read
   int64_t company = 0;        // stranger sequences in every step
+  cpu::CacheFormat cacheFormat = cpu::CacheFormat::F32;
   std::string modelDir;
 };
 

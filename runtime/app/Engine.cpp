@@ -118,6 +118,7 @@ Status Engine::load(const EngineNeeds &needs) {
   limits.sequences = needs.sequences;
   limits.contextLength = settings.contextLength;
   limits.threads = settings.threads;
+  limits.cacheFormat = settings.cacheFormat;
   limits.activations = needs.activations;
   Expected<std::unique_ptr<LocalModel>> made =
       LocalModel::create(std::move(programs), limits);

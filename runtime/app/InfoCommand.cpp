@@ -32,6 +32,7 @@ struct Info {
   ExecutableDescriptor executable;
   std::vector<ProgramInfo> programs; // in the descriptor's order
   int64_t contextLength = 0;
+  cpu::CacheFormat cacheFormat = cpu::CacheFormat::F32;
   int64_t stepRows = 0; // that arenas have room for
   int64_t stepOutputs = 0;
   std::map<std::string_view, uint64_t> formatBytes; // as the model's files have
@@ -58,13 +59,14 @@ struct Info {
   }
 };
 
-uint64_t cacheBytesPerToken(const ProgramDescriptor &program) {
-  uint64_t floats = 0;
+uint64_t cacheBytesPerToken(const ProgramDescriptor &program,
+                            cpu::CacheFormat format) {
+  uint64_t bytes = 0;
   for (const CacheShape &shape : program.caches) {
-    cpu::CacheLayout layout({shape.kvHeads, shape.headDim});
-    floats += uint64_t(layout.pageFloats()) / CachePages::pageTokens;
+    cpu::CacheLayout layout({shape.kvHeads, shape.headDim}, format);
+    bytes += uint64_t(layout.pageBytes()) / CachePages::pageTokens;
   }
-  return floats * sizeof(float);
+  return bytes;
 }
 
 Expected<ProgramInfo> gatherProgram(const Info &info,
@@ -77,7 +79,7 @@ Expected<ProgramInfo> gatherProgram(const Info &info,
   ProgramInfo result;
   for (const PackedSection &section : layout->sections)
     result.weightBytes += section.bytes;
-  result.cacheBytesPerToken = cacheBytesPerToken(program);
+  result.cacheBytesPerToken = cacheBytesPerToken(program, info.cacheFormat);
   result.arenaBytes = uint64_t(program.rowFloats * info.stepRows +
                                program.outputFloats * info.stepOutputs) *
                       sizeof(float);
@@ -118,6 +120,7 @@ Expected<Info> gather(const ProgramImage &image, const InfoOptions &options) {
   info.contextLength = options.engine.contextLength > 0
                            ? options.engine.contextLength
                            : executable.contextLength;
+  info.cacheFormat = options.engine.cacheFormat;
   settleSteps(info, options.engine.prefillChunk);
 
   std::set<std::pair<int64_t, uint64_t>> seen;
@@ -228,6 +231,7 @@ void writeMemory(JsonWriter &json, const Info &info) {
   json.endObject();
   json.key("memory").beginObject();
   json.key("weights_bytes").number(info.total(&ProgramInfo::weightBytes));
+  json.key("cache_type").string(cpu::cacheFormatName(info.cacheFormat));
   json.key("cache_bytes_per_token")
       .number(info.total(&ProgramInfo::cacheBytesPerToken));
   json.key("cache_tokens").number(info.contextLength);
@@ -325,10 +329,12 @@ std::string describeRank(const Info &info, int64_t rank) {
 std::string memorySummary(const Info &info) {
   uint64_t perToken = info.total(&ProgramInfo::cacheBytesPerToken);
   return megabytes(info.total(&ProgramInfo::weightBytes)) + " weights, " +
-         megabytes(info.cacheBytes()) + " cache (" + std::to_string(perToken) +
-         " bytes a token, " + std::to_string(info.contextLength) +
-         " tokens), " + megabytes(info.total(&ProgramInfo::arenaBytes)) +
-         " for steps of " + std::to_string(info.stepRows) + " rows";
+         megabytes(info.cacheBytes()) + " cache (" +
+         std::string(cpu::cacheFormatName(info.cacheFormat)) + ", " +
+         std::to_string(perToken) + " bytes a token, " +
+         std::to_string(info.contextLength) + " tokens), " +
+         megabytes(info.total(&ProgramInfo::arenaBytes)) + " for steps of " +
+         std::to_string(info.stepRows) + " rows";
 }
 
 std::string toText(const Info &info) {

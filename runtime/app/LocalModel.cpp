@@ -101,6 +101,7 @@ Status LocalModel::addStage(cpu::Program program,
   limits.outputs = bounds.outputs;
   limits.pages = pages.limits().pages;
   limits.contextLength = bounds.contextLength;
+  limits.cacheFormat = bounds.cacheFormat;
   bool sends = !program.hasOutput;
   int64_t rowBytes = program.hiddenSize * activationBytes(bounds.activations);
   Expected<std::unique_ptr<cpu::Executor>> made =

@@ -34,6 +34,7 @@ struct LocalModelLimits {
   int64_t cacheTokens = 0; ///< tokens of all sequences; 0: each a full context
   int64_t contextLength = 0; ///< of one sequence; 0: the programs'
   int64_t threads = 0;       ///< 0: defaultThreadCount()
+  cpu::CacheFormat cacheFormat = cpu::CacheFormat::F32;
   /// How rows go from stage to stage: as they do in a pipeline.
   ActivationFormat activations = ActivationFormat::F32;
 };

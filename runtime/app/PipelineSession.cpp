@@ -209,7 +209,8 @@ Status PipelineSession::settleServing() {
   settings.channelFrames = std::max(
       settings.channelFrames, 2 * serving.requests + defaultChannelFrames);
   Expected<int64_t> pages =
-      pagesOf(serving, engine.descriptor(), shape.contextLength);
+      pagesOf(serving, engine.descriptor(), engine.options().cacheFormat,
+              shape.contextLength);
   if (!pages)
     return pages.status();
   settings.pages = *pages;
@@ -305,6 +306,7 @@ PipelineSession::loadCompute(std::string_view program,
   limits.contextLength =
       std::min(shape.contextLength, loaded->program.contextLength);
   limits.threads = threadsOfRank();
+  limits.cacheFormat = engine.options().cacheFormat;
   bool receives = !loaded->program.hasEmbedding;
   Expected<std::unique_ptr<cpu::Executor>> executor =
       cpu::Executor::create(std::move(loaded->program), limits);

@@ -28,7 +28,8 @@ openai::ModelOptions describeModel(const Engine &engine,
   model.contextLength = engine.contextLength();
   // Where the cache is small, one request can have all of it.
   if (Expected<int64_t> pages =
-          pagesOf(serving, executable, model.contextLength))
+          pagesOf(serving, executable, engine.options().cacheFormat,
+                  model.contextLength))
     model.contextLength =
         std::min(model.contextLength, *pages * CachePages::pageTokens);
   model.fingerprint = "sluice_" + formatIdentity(executable.plan.identity);

@@ -31,7 +31,8 @@ void app::addServingOptions(CLI::App &command, ServingOptions &options) {
       .add_option(
           "--max-itl-ms", options.interTokenMillis,
           "Keep prompts in each step so short that other requests wait "
-          "no longer for their next token; 0: prompts as fast as can be")
+          "no longer for their next token, as far as prompts make a step "
+          "longer by more than a quarter; 0: prompts as fast as can be")
       ->type_name("X")
       ->check(within<double>(0, 1e6))
       ->capture_default_str()
@@ -44,20 +45,22 @@ void app::addServingOptions(CLI::App &command, ServingOptions &options) {
 }
 
 /// Bytes of a page in all layers of a program.
-static int64_t pageBytes(const ProgramDescriptor &program) {
+static int64_t pageBytes(const ProgramDescriptor &program,
+                         cpu::CacheFormat format) {
   int64_t bytes = 0;
   for (const CacheShape &shape : program.caches)
-    bytes += cpu::CacheLayout({shape.kvHeads, shape.headDim}).pageFloats() *
-             int64_t(sizeof(float));
+    bytes +=
+        cpu::CacheLayout({shape.kvHeads, shape.headDim}, format).pageBytes();
   return bytes;
 }
 
 Expected<int64_t> app::pagesOf(const ServingOptions &options,
                                const ExecutableDescriptor &executable,
-                               int64_t contextLength) {
+                               cpu::CacheFormat format, int64_t contextLength) {
   int64_t largest = 1;
   for (int64_t stage = 0; stage < std::ssize(executable.plan.stages); ++stage)
-    largest = std::max(largest, pageBytes(executable.stageProgram(stage)));
+    largest =
+        std::max(largest, pageBytes(executable.stageProgram(stage), format));
   int64_t pages = options.cacheBytes / largest;
   if (pages < 1)
     return failure("--cache-bytes: ", options.cacheBytes,

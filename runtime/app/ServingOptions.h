@@ -9,6 +9,7 @@
 #define SLUICE_RUNTIME_APP_SERVINGOPTIONS_H
 
 #include "runtime/core/Scheduler.h"
+#include "runtime/device/cpu/CacheFormat.h"
 #include "runtime/program/ExecutableDescriptor.h"
 
 namespace CLI {
@@ -24,7 +25,7 @@ struct ServingOptions {
   /// it.
   int64_t cacheBytes = int64_t{4} << 30;
   bool sharesPrefixes = true;
-  double interTokenMillis = 0; ///< 0: no bound
+  double interTokenMillis = 200; ///< 0: no bound
   SchedulerLimits scheduler;
 };
 
@@ -32,11 +33,11 @@ struct ServingOptions {
 void addServingOptions(CLI::App &command, ServingOptions &options);
 
 /// Pages of each stage's cache, the same for all stages: as many as the
-/// requests can need, or as the bytes hold at the stage where a page takes
-/// most. Error: not even one request of one page.
+/// requests can need, or as the bytes hold in that format at the stage where a
+/// page takes most. Error: not even one request of one page.
 Expected<int64_t> pagesOf(const ServingOptions &options,
                           const ExecutableDescriptor &executable,
-                          int64_t contextLength);
+                          cpu::CacheFormat format, int64_t contextLength);
 
 } // namespace sluice::app
 

@@ -3,7 +3,7 @@
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that a program's output does not depend on how its steps are made up.
 
-  check_identity.py ./model [--tokens 5,6,...]
+  check_identity.py ./model [--tokens 5,6,...] [--extra='--cache-type q8_0']
 
 The same request is computed with its prompt in chunks of 1, 7 and 64 rows, with
 1 to 17 strangers sharing every step, and with 1 to 3 threads. Tokens, the
@@ -14,6 +14,7 @@ when they are, 1 when not.
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 
@@ -46,12 +47,14 @@ def main():
     parser.add_argument("program")
     default = ",".join(str(2 + 37 * i % 500) for i in range(70))
     parser.add_argument("--tokens", default=default)
+    parser.add_argument("--extra", type=shlex.split, default=[],
+                        help="options that every run gets as well")
     args = parser.parse_args()
-    alone = generate(args.program, args.tokens, [])
+    alone = generate(args.program, args.tokens, args.extra)
     assert len(alone["tokens"]) == 12 and len(alone["last_logits"]) > 1
     count = 0
     for extra in variants():
-        if generate(args.program, args.tokens, extra) != alone:
+        if generate(args.program, args.tokens, args.extra + extra) != alone:
             sys.exit(f"the output differs with {' '.join(extra)}")
         count += 1
     print(f"{count} variants, all the same")

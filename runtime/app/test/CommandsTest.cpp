@@ -19,6 +19,7 @@ using testing::HasSubstr;
 namespace {
 
 using CommandsTest = ProgramTest;
+using Arguments = std::vector<std::string>;
 
 TEST_F(CommandsTest, ScoreAgreesWithGeneration) {
   json generated = runJson({"generate", "--tokens", "5,6,7", "-n", "90",
@@ -81,6 +82,7 @@ TEST_F(CommandsTest, InfoDescribesTheProgram) {
   EXPECT_EQ(info["formats"]["f16"], 2 * vocab * hidden * 2);
   EXPECT_EQ(info["memory"]["cache_bytes_per_token"], 2 * hidden * 4);
   EXPECT_EQ(info["memory"]["cache_bytes"], 2 * hidden * 4 * 64);
+  EXPECT_EQ(info["memory"]["cache_type"], "f32");
   EXPECT_EQ(info["memory"]["step_rows"], 64);
   EXPECT_EQ(info["memory"]["arena_bytes"], (64 * rowFloats + outputFloats) * 4);
   EXPECT_EQ(info["cpu"], "avx2");
@@ -93,6 +95,21 @@ TEST_F(CommandsTest, InfoDescribesTheProgram) {
         "avx2 (this CPU has it)", "model.bin", "1 stage on 1 rank",
         "head, stage 0 (main: 1 layer from 0,"})
     EXPECT_THAT(text.out, HasSubstr(word));
+}
+
+TEST_F(CommandsTest, InfoCountsTheCacheOfTheTypeThatIsAskedFor) {
+  const Arguments rounded = {"info", "-c", "64", "--cache-type", "q8_0"};
+  json info = runJson(rounded);
+  // A scale for each 32 dimensions.
+  int64_t bytes = 2 * (hidden + hidden / 32 * 4);
+  EXPECT_EQ(info["memory"]["cache_type"], "q8_0");
+  EXPECT_EQ(info["memory"]["cache_bytes_per_token"], bytes);
+  EXPECT_EQ(info["memory"]["cache_bytes"], bytes * 64);
+  EXPECT_EQ(info["programs"][0]["cache_bytes_per_token"], bytes);
+  EXPECT_EQ(info["memory"]["arena_bytes"], (64 * rowFloats + outputFloats) * 4);
+  EXPECT_THAT(run(rounded).out, HasSubstr("cache (q8_0, 144 bytes a token"));
+  EXPECT_EQ(runJson({"info", "-c", "64", "--cache-type", "f32"}),
+            runJson({"info", "-c", "64"}));
 }
 
 /// Chunks are as long as the checkpoints allow, and guesses join their steps.
@@ -150,6 +167,8 @@ TEST_F(CommandsTest, HelpAndVersion) {
        {"--prompt", "--n-predict", "--temperature", "--top-k", "--stop",
         "--company", "--threads", "--ctx-size", "--model-dir"})
     EXPECT_THAT(generate.out, HasSubstr(option));
+  for (const char *command : {"generate", "score", "info", "serve", "bench"})
+    EXPECT_THAT(run({command, "--help"}).out, HasSubstr("--cache-type"));
   EXPECT_EQ(run({"--version"}).code, 0);
 }
 
@@ -168,6 +187,8 @@ TEST_F(CommandsTest, WrongUsageExitsWithTwo) {
       {"generate", "--tokens", "1", "-t", "0"},
       {"generate", "--tokens", "1", "-c", "0"},
       {"generate", "--tokens", "1", "-b", "0"},
+      {"generate", "--tokens", "1", "--cache-type", "q4_0"},
+      {"generate", "--tokens", "1", "--cache-type"},
       {"generate", "--tokens", "1", "--temperature", "-1"},
       {"generate", "--tokens", "1", "--temperature", "nan"},
       {"generate", "--tokens", "1", "--top-p", "1.5"},

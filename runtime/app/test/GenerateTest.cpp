@@ -70,18 +70,42 @@ TEST_F(GenerateTest, NothingButTheTokensDecidesTheLogits) {
                 options);
     return withoutTimes(result);
   };
-  json alone = outcome({"--threads", "1"});
-  EXPECT_EQ(alone["last_logits"].size(), size_t(vocab));
-  EXPECT_EQ(alone["tokens"].size(), 20u);
-  EXPECT_EQ(alone["logprobs"].size(), 20u);
-  EXPECT_EQ(alone["logprobs"][0]["top"].size(), 3u);
-  EXPECT_EQ(alone["logprobs"][0]["top"][0]["token"], alone["tokens"][0]);
-  for (const char *chunk : {"1", "7", "64"})
-    for (const char *company : {"0", "1", "17"})
-      for (const char *threads : {"1", "3"})
-        EXPECT_EQ(outcome({"-b", chunk, "--company", company, "-t", threads}),
-                  alone)
-            << chunk << " " << company << " " << threads;
+  for (const char *type : {"f32", "q8_0"}) {
+    const Arguments cache = {"--cache-type", type};
+    json alone = outcome(cache + Arguments{"--threads", "1"});
+    EXPECT_EQ(alone["last_logits"].size(), size_t(vocab));
+    EXPECT_EQ(alone["tokens"].size(), 20u);
+    EXPECT_EQ(alone["logprobs"].size(), 20u);
+    EXPECT_EQ(alone["logprobs"][0]["top"].size(), 3u);
+    EXPECT_EQ(alone["logprobs"][0]["top"][0]["token"], alone["tokens"][0]);
+    for (const char *chunk : {"1", "7", "64"})
+      for (const char *company : {"0", "1", "17"})
+        for (const char *threads : {"1", "3"})
+          EXPECT_EQ(outcome(cache + Arguments{"-b", chunk, "--company", company,
+                                              "-t", threads}),
+                    alone)
+              << type << " " << chunk << " " << company << " " << threads;
+  }
+}
+
+/// 8 bits round, and not much; f32 is what nobody has to ask for.
+TEST_F(GenerateTest, TheCacheHasTheTypeThatIsAskedFor) {
+  std::string prompt = "1";
+  for (int i = 2; i <= 70; ++i)
+    prompt += "," + std::to_string(i * 37 % vocab);
+  auto logits = [&](const Arguments &options) {
+    json result = runJson(
+        Arguments{"generate", "--tokens", prompt, "-n", "0", "--logits"} +
+        options);
+    return result["last_logits"].get<std::vector<double>>();
+  };
+  std::vector<double> exact = logits({});
+  std::vector<double> rounded = logits({"--cache-type", "q8_0"});
+  EXPECT_EQ(logits({"--cache-type", "f32"}), exact);
+  EXPECT_NE(rounded, exact);
+  double largest = *std::max_element(exact.begin(), exact.end());
+  for (size_t i = 0; i < exact.size(); ++i)
+    EXPECT_NEAR(rounded[i], exact[i], 0.02 * largest);
 }
 
 TEST_F(GenerateTest, LogitsReadBackExactly) {

@@ -93,6 +93,28 @@ TEST_F(PipelineTest, TokensAreTheSameWithShortActivations) {
   }
 }
 
+/// A cache of 8 bits rounds a row by itself: as one program does, so does every
+/// schedule, with the caches of all ranks and of the draft.
+TEST_F(PipelineTest, TokensAreTheSameWithAnEightBitCache) {
+  for (const Arguments &sampling :
+       {Arguments{"--cache-type", "q8_0"},
+        Arguments{"--cache-type", "q8_0", "--temperature", "0.8", "--seed",
+                  "7"}}) {
+    json expected = reference(sampling);
+    ASSERT_EQ(expected.size(), 60u);
+    for (DraftPlacement placement : {DraftPlacement::Own, DraftPlacement::Head})
+      for (const Arguments &mode :
+           {Arguments{"--speculate", "off"}, Arguments{"--speculate", "sync"},
+            Arguments{}, Arguments{"--speculate-width", "3"},
+            Arguments{"--prefill-chunk", "2"},
+            Arguments{"--oracle-acceptance", "0.5"}}) {
+        describe(withDraft(program, placement));
+        EXPECT_EQ(runJson(base + sampling + mode)["tokens"], expected)
+            << json(sampling) << json(mode);
+      }
+  }
+}
+
 /// The oracle knows what the pipeline will say, and not what the model would
 /// with rows as they are computed.
 TEST_F(PipelineTest, TheOraclesTruthIsThatOfShortActivations) {

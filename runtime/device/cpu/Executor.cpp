@@ -146,13 +146,14 @@ struct Executor::State {
 
 Status Executor::State::allocate() {
   for (CacheShape shape : program.caches) {
-    Expected<LayerCache> cache = LayerCache::create(shape, limits.pages);
+    Expected<LayerCache> cache =
+        LayerCache::create(shape, limits.cacheFormat, limits.pages);
     if (!cache)
       return cache.status();
     step.caches.push_back(cache.take());
     step.scratchFloats =
-        std::max(step.scratchFloats,
-                 roundedCapacity(attentionScratchFloats(shape.headDim)));
+        std::max(step.scratchFloats, roundedCapacity(attentionScratchFloats(
+                                         shape.headDim, limits.cacheFormat)));
   }
   Expected<ZeroedMemory> scratch = ZeroedMemory::allocate(
       static_cast<uint64_t>(step.scratchFloats * limits.threads) *

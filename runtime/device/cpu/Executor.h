@@ -71,6 +71,7 @@ struct ExecutorLimits {
   int64_t pages = 0;         ///< of the cache, as CachePages has
   int64_t contextLength = 0; ///< of one sequence; 0: the program's
   int64_t threads = 0;       ///< 0: defaultThreadCount()
+  CacheFormat cacheFormat = CacheFormat::F32;
 };
 
 /// Decides at the checkpoints of a step which of its rows leave.

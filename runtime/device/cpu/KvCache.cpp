@@ -7,21 +7,28 @@
 
 #include "runtime/device/cpu/KvCache.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
+#include <limits>
 
 namespace sluice::cpu {
 
-Expected<LayerCache> LayerCache::create(CacheShape shape, int64_t pages) {
+std::string_view cacheFormatName(CacheFormat format) {
+  return format == CacheFormat::F32 ? "f32" : "q8_0";
+}
+
+Expected<LayerCache> LayerCache::create(CacheShape shape, CacheFormat format,
+                                        int64_t pages) {
   if (shape.kvHeads < 1 || shape.kvHeads > maxKvHeads)
     return failure("cache: ", shape.kvHeads, " kv heads is not between 1 and ",
                    maxKvHeads);
   if (shape.headDim < 1 || shape.headDim > maxHeadDim)
     return failure("cache: a head size of ", shape.headDim,
                    " is not between 1 and ", maxHeadDim);
-  CacheLayout layout(shape);
+  CacheLayout layout(shape, format);
   uint64_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<uint64_t>(layout.pageFloats()) *
-                                 sizeof(float),
+  if (__builtin_mul_overflow(static_cast<uint64_t>(layout.pageBytes()),
                              static_cast<uint64_t>(pages), &bytes))
     return failure("cache: ", pages, " pages are more than can be addressed");
   Expected<ZeroedMemory> memory = ZeroedMemory::allocate(bytes, "cache");
@@ -30,24 +37,79 @@ Expected<LayerCache> LayerCache::create(CacheShape shape, int64_t pages) {
   return LayerCache(layout, memory.take());
 }
 
+/// Rounds x[count], a block, to q[i] * the scale that it returns. Only
+/// operations that round the same on every machine.
+static float roundBlock(const float *x, int64_t count, int8_t *q) {
+  // Without their signs, the bits of floats order as integers as their
+  // magnitudes do, with infinity and NaNs above all numbers.
+  constexpr int32_t infinity = 0x7f800000, tiny = 0x0d800000; // 2^-100
+  int32_t largestBits = 0;
+  for (int64_t i = 0; i < count; ++i)
+    largestBits =
+        std::max(largestBits, std::bit_cast<int32_t>(x[i]) & 0x7fffffff);
+  if (largestBits < tiny || largestBits >= infinity) {
+    std::memset(q, 0, static_cast<size_t>(count));
+    return largestBits < tiny ? 0 : std::numeric_limits<float>::quiet_NaN();
+  }
+  float largest = std::bit_cast<float>(largestBits);
+  float inverse = 127.0f / largest;
+  // Added to 1.5 * 2^23 a number is rounded to a whole one, half to even, which
+  // then lies in the low bits, negative ones in two's complement.
+  for (int64_t i = 0; i < count; ++i)
+    q[i] =
+        static_cast<int8_t>(std::bit_cast<int32_t>(x[i] * inverse + 0x3p22f));
+  return largest / 127.0f;
+}
+
 void LayerCache::store(int64_t page, int64_t slot, int64_t kvHead,
                        const float *k, const float *v) {
-  float *base = block(page, kvHead);
-  float *keys = base + slot / groupTokens * groupTokens * places.headDim +
-                slot % groupTokens;
+  if (places.format == CacheFormat::F32)
+    storeFloats(block(page, kvHead), slot, k, v);
+  else
+    storeRounded(block(page, kvHead), slot, k, v);
+}
+
+void LayerCache::storeFloats(uint8_t *block, int64_t slot, const float *k,
+                             const float *v) {
+  auto *keys = reinterpret_cast<float *>(block) +
+               slot / groupTokens * groupTokens * places.headDim +
+               slot % groupTokens;
   for (int64_t dim = 0; dim < places.headDim; ++dim)
     keys[dim * groupTokens] = k[dim];
   // The padding of v is zero from the start and never written.
-  float *values = base + places.valuesOffset() + slot * places.paddedDim;
+  auto *values = reinterpret_cast<float *>(block + places.valuesOffset()) +
+                 slot * places.paddedDim;
   std::memcpy(values, v, static_cast<size_t>(places.headDim) * sizeof(float));
+}
+
+void LayerCache::storeRounded(uint8_t *block, int64_t slot, const float *k,
+                              const float *v) {
+  auto *keys = reinterpret_cast<int8_t *>(block) +
+               slot / groupTokens * groupTokens * places.headDim +
+               slot % groupTokens;
+  auto *keyScales = reinterpret_cast<float *>(block + places.keyScalesOffset());
+  auto *values = reinterpret_cast<int8_t *>(block + places.valuesOffset()) +
+                 slot * places.paddedDim;
+  auto *valueScales =
+      reinterpret_cast<float *>(block + places.valueScalesOffset()) +
+      slot * places.scales;
+  for (int64_t scale = 0; scale < places.scales; ++scale) {
+    int64_t first = scale * scaledDims;
+    int64_t count = std::min(scaledDims, places.headDim - first);
+    int8_t rounded[scaledDims];
+    keyScales[scale * CachePages::pageTokens + slot] =
+        roundBlock(k + first, count, rounded);
+    for (int64_t i = 0; i < count; ++i)
+      keys[(first + i) * groupTokens] = rounded[i];
+    valueScales[scale] = roundBlock(v + first, count, values + first);
+  }
 }
 
 void LayerCache::copyPage(int64_t from, int64_t to, int64_t headBegin,
                           int64_t headEnd) {
   // The blocks of a page's heads lie one after another.
   std::memcpy(block(to, headBegin), block(from, headBegin),
-              static_cast<size_t>((headEnd - headBegin) * places.headFloats()) *
-                  sizeof(float));
+              static_cast<size_t>((headEnd - headBegin) * places.headBytes()));
 }
 
 } // namespace sluice::cpu

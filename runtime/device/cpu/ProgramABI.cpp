@@ -170,9 +170,8 @@ void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
                    int64_t threads) {
   const StepInput &input = step->input;
   const LayerCache &cache = step->caches[cacheLayer];
-  const CacheLayout &layout = cache.layout();
-  assert(params->kvHeads == layout.kvHeads &&
-         params->headDim == layout.headDim &&
+  assert(params->kvHeads == cache.layout().kvHeads &&
+         params->headDim == cache.layout().headDim &&
          params->heads % params->kvHeads == 0);
   float *scratch = step->scratch.floats() + thread * step->scratchFloats;
   int64_t rowFloats = params->heads * params->headDim;
@@ -184,10 +183,7 @@ void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
     UnitPlace place = units.place(number);
     AttentionUnit unit = {};
     unit.params = params;
-    unit.blocks = cache.block(0, place.kvHead);
-    unit.pageStride = layout.pageFloats();
-    unit.valuesOffset = layout.valuesOffset();
-    unit.paddedDim = layout.paddedDim;
+    setCache(unit, cache, place.kvHead);
     unit.pages =
         input.pages->pages(input.batch->sequences()[place.rowBegin]).data();
     unit.positions = input.batch->positions().data() + place.rowBegin;

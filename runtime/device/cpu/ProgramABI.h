@@ -195,7 +195,8 @@ void sluice_rope_table(SluiceStep *step, int64_t table, float *cosSin,
 /// Stores k[row][kvHeads][headDim] and v (same shape) of all `rows` in cache
 /// layer `cacheLayer` at the rows' sequences and positions, and in every other
 /// sequence that is to have them as well (StepBatch's mirrors). By itself.
-/// Reads all of k and v; a barrier must lie between this and sluice_attend.
+/// The Executor's limits say in which format: it may round them. Reads all of k
+/// and v; a barrier must lie between this and sluice_attend.
 void sluice_append(SluiceStep *step, int64_t cacheLayer, const float *k,
                    const float *v, int64_t rows, int64_t thread,
                    int64_t threads);
@@ -206,7 +207,9 @@ void sluice_append(SluiceStep *step, int64_t cacheLayer, const float *k,
 /// one sequence and some heads of one kv head, taken in the order in which
 /// threads come free. At most once for each cache layer in a step. k and v are
 /// the rows' own, as given to sluice_append; this implementation reads them in
-/// the cache. Checkpoints may lie before, between and after the two calls.
+/// the cache, as they are stored there, so that a row's result is the same
+/// however its sequence was cut into steps. Checkpoints may lie before, between
+/// and after the two calls.
 void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
                    const float *k, const float *v, float *out,
                    const SluiceAttention *params, int64_t rows, int64_t thread,

@@ -1,4 +1,4 @@
-//===- Attention.cpp - picks the kernels of an instruction set ------------===//
+//===- Attention.cpp - picks an attention kernel and what it reads --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cpu/attention/Attention.h"
+#include "runtime/device/cpu/KvCache.h"
 
 namespace sluice::cpu {
+
+void setCache(AttentionUnit &unit, const LayerCache &cache, int64_t kvHead) {
+  const CacheLayout &layout = cache.layout();
+  unit.format = layout.format;
+  unit.blocks = cache.block(0, kvHead);
+  unit.pageStride = layout.pageBytes();
+  unit.keyScalesOffset = layout.keyScalesOffset();
+  unit.valuesOffset = layout.valuesOffset();
+  unit.valueScalesOffset = layout.valueScalesOffset();
+  unit.paddedDim = layout.paddedDim;
+}
 
 const AttentionKernels &attentionKernels(Isa isa) {
   // Nothing in it would gain from VNNI or BF16.

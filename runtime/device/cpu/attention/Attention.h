@@ -22,17 +22,24 @@
 // Tokens that the row does not see are masked out of the scores and skipped in
 // acc: whatever is stored for them, also NaN, has no influence.
 //
+// k and v are numbers of the cache: in a cache of 8-bit integers the product of
+// integer and scale, rounded to a float, for the row's own token as well. So
+// the result is that of a float cache which holds these products, bit for bit.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_ATTENTION_H
 #define SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_ATTENTION_H
 
+#include "runtime/device/cpu/CacheFormat.h"
 #include "runtime/device/cpu/CpuFeatures.h"
 #include "runtime/device/cpu/ProgramABI.h"
 
 #include <cstdint>
 
 namespace sluice::cpu {
+
+class LayerCache;
 
 /// Pairs (row, query head) of a unit at most.
 constexpr int64_t maxUnitPairs = 16;
@@ -41,11 +48,15 @@ constexpr int64_t maxUnitPairs = 16;
 /// sets and share no inline function with the rest of the program.
 struct AttentionUnit {
   const SluiceAttention *params;
-  /// The block of the unit's kv head in page 0 of the layer, and the distance
-  /// in floats to the same of the next page; see KvCache.h.
-  const float *blocks;
+  /// setCache()'s: the block of the unit's kv head in page 0 of the layer, the
+  /// distance to the same of the next page, and what lies where in it, in
+  /// bytes; see KvCache.h.
+  CacheFormat format;
+  const uint8_t *blocks;
   int64_t pageStride;
+  int64_t keyScalesOffset;
   int64_t valuesOffset;
+  int64_t valueScalesOffset;
   int64_t paddedDim;
   const int32_t *pages; ///< the sequence's
   /// positions[rows], ascending without a gap.
@@ -57,10 +68,13 @@ struct AttentionUnit {
   float *out;     ///< as q
 };
 
+/// Lets the unit read that head of the cache.
+void setCache(AttentionUnit &unit, const LayerCache &cache, int64_t kvHead);
+
 /// Kernels of one instruction set.
 struct AttentionKernels {
-  /// Computes one unit. `scratch` has attentionScratchFloats(headDim) floats,
-  /// aligned to 64 bytes, for this call alone.
+  /// Computes one unit. `scratch` has attentionScratchFloats() floats, aligned
+  /// to 64 bytes, for this call alone.
   void (*attend)(const AttentionUnit &unit, float *scratch);
   /// y[i] = exp(x[i]) as the kernel computes it, for the test of its error: at
   /// most 1.5 units in the last place for x in [-87.3, 88]; 0 below -87.34;
@@ -71,10 +85,12 @@ struct AttentionKernels {
 };
 
 /// Working memory of one unit: for each pair its scaled query, accumulator and
-/// one page of probabilities; then, pair by pair, lane sums and the maximum.
-constexpr int64_t attentionScratchFloats(int64_t headDim) {
+/// one page of probabilities; then, pair by pair, lane sums and the maximum;
+/// then a page of keys or values of 8 bits as floats.
+constexpr int64_t attentionScratchFloats(int64_t headDim, CacheFormat format) {
   int64_t paddedDim = (headDim + 15) / 16 * 16;
-  return maxUnitPairs * (2 * paddedDim + 32 + 16 + 1);
+  int64_t unpacked = format == CacheFormat::F32 ? 0 : 32 * paddedDim;
+  return maxUnitPairs * (2 * paddedDim + 32 + 16 + 1) + unpacked;
 }
 
 extern const AttentionKernels attentionAvx2;

@@ -21,6 +21,10 @@ struct Avx2 {
   static Reg zero() { return _mm256_setzero_ps(); }
   static Reg set1(float x) { return _mm256_set1_ps(x); }
   static Reg load(const float *p) { return _mm256_loadu_ps(p); }
+  static Reg load(const int8_t *p) {
+    __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(p));
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+  }
   static void store(float *p, Reg x) { _mm256_storeu_ps(p, x); }
   static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
   static Reg sub(Reg a, Reg b) { return _mm256_sub_ps(a, b); }

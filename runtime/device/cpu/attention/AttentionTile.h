@@ -9,26 +9,24 @@
 // vector type of its own unnamed namespace: no instantiation is shared between
 // files that are compiled with different instructions.
 //
-// V has: lanes; Reg; zero, set1, load, store, add, sub, mul, div, fma(a, b, c)
-// = a*b + c, max, iota (lane numbers), round, twoTo(n), keepNotLess(x, low, y)
-// = y where !(x < low), else 0; selectLess(a, b, x, y) = x where a < b, else y;
-// abs; reduceMax, reduceAdd (by halving).
+// V has: lanes; Reg; zero, set1, load (floats, or bytes as floats), store, add,
+// sub, mul, div, fma(a, b, c) = a*b + c, max, iota (lane numbers), round,
+// twoTo(n), keepNotLess(x, low, y) = y where !(x < low), else 0; selectLess(a,
+// b, x, y) = x where a < b, else y; abs; reduceMax, reduceAdd (by halving).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_ATTENTIONTILE_H
 #define SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_ATTENTIONTILE_H
 
-#include "runtime/device/cpu/attention/Attention.h"
+#include "runtime/device/cpu/attention/AttentionPage.h"
 
 namespace sluice::cpu {
 
 template <typename V> class Tile {
   using Reg = typename V::Reg;
-  static constexpr int64_t pageTokens = 32;
-  static constexpr int64_t groupTokens = 16;
-  /// Vectors of a page's scores.
-  static constexpr int pageRegs = pageTokens / V::lanes;
+  static constexpr int64_t pageTokens = attentionPageTokens;
+  static constexpr int pageRegs = attentionPageRegs<V>;
   /// Pairs whose accumulators fit in the registers beside a page's scores.
   static constexpr int pairsAtOnce = V::pairsAtOnce;
 
@@ -75,18 +73,19 @@ private:
   const AttentionUnit &unit;
   const SluiceAttention &params;
   int64_t dim;
-  float *queries; ///< [pair][paddedDim], scaled
-  float *accs;    ///< [pair][paddedDim]
-  float *probs;   ///< [pair][pageTokens]: scores, then probabilities
-  float *sums;    ///< [pair][16]
-  float *maxima;  ///< [pair]
+  float *queries;  ///< [pair][paddedDim], scaled
+  float *accs;     ///< [pair][paddedDim]
+  float *probs;    ///< [pair][pageTokens]: scores, then probabilities
+  float *sums;     ///< [pair][16]
+  float *maxima;   ///< [pair]
+  float *unpacked; ///< keys or values of 8 bits as floats
 
   Tile(const AttentionUnit &unit, float *scratch)
       : unit(unit), params(*unit.params), dim(unit.params->headDim),
         queries(scratch), accs(queries + maxUnitPairs * unit.paddedDim),
         probs(accs + maxUnitPairs * unit.paddedDim),
         sums(probs + maxUnitPairs * pageTokens),
-        maxima(sums + maxUnitPairs * 16) {}
+        maxima(sums + maxUnitPairs * 16), unpacked(maxima + maxUnitPairs) {}
 
   const float *queryOf(int64_t pair) const { return unit.q + placeOf(pair); }
   /// Offset of a pair's head in q and out.
@@ -158,23 +157,49 @@ private:
   /// Adds tokens from .. to-1 of a page to rows rowBegin .. rowEnd-1.
   void addPage(int64_t page, int64_t rowBegin, int64_t rowEnd, int64_t from,
                int64_t to) {
-    const float *block = unit.blocks + unit.pages[page] * unit.pageStride;
-    const float *values = block + unit.valuesOffset;
+    const uint8_t *block = unit.blocks + unit.pages[page] * unit.pageStride;
     int64_t pairBegin = rowBegin * unit.headCount;
     int64_t pairEnd = rowEnd * unit.headCount;
-    int64_t pair = pairBegin;
-    for (; pair + pairsAtOnce <= pairEnd; pair += pairsAtOnce)
-      score<pairsAtOnce>(block, pair);
-    if constexpr (pairsAtOnce > 2)
-      for (; pair + 2 <= pairEnd; pair += 2)
-        score<2>(block, pair);
-    for (; pair < pairEnd; ++pair)
-      score<1>(block, pair);
+    // Bytes become floats in registers; where they would more than once, once
+    // in memory that stays in the nearest cache. The same floats either way.
+    bool rounded = unit.format != CacheFormat::F32;
+    bool unpacks = rounded && pairEnd - pairBegin > pairsAtOnce;
+    const void *floats = block;
+    if (unpacks)
+      floats = RoundedKeys<V>(block, unit, dim).unpack(unpacked);
+    if (!rounded || unpacks)
+      scoreAll(FloatKeys<V>(floats, dim), pairBegin, pairEnd);
+    else
+      scoreAll(RoundedKeys<V>(block, unit, dim), pairBegin, pairEnd);
 
-    for (pair = pairBegin; pair < pairEnd; ++pair)
+    for (int64_t pair = pairBegin; pair < pairEnd; ++pair)
       softmax(pair, page * pageTokens, from, to);
 
-    pair = pairBegin;
+    floats = block + unit.valuesOffset;
+    if (unpacks)
+      floats = RoundedValues<V>(block, unit, dim).unpack(unpacked, from, to);
+    if (!rounded || unpacks)
+      accumulateAll(FloatValues<V>(floats, unit.paddedDim), pairBegin, pairEnd,
+                    from, to);
+    else
+      accumulateAll(RoundedValues<V>(block, unit, dim), pairBegin, pairEnd,
+                    from, to);
+  }
+
+  template <typename Keys>
+  void scoreAll(const Keys &keys, int64_t pair, int64_t pairEnd) {
+    for (; pair + pairsAtOnce <= pairEnd; pair += pairsAtOnce)
+      score<pairsAtOnce>(keys, pair);
+    if constexpr (pairsAtOnce > 2)
+      for (; pair + 2 <= pairEnd; pair += 2)
+        score<2>(keys, pair);
+    for (; pair < pairEnd; ++pair)
+      score<1>(keys, pair);
+  }
+
+  template <typename Values>
+  void accumulateAll(const Values &values, int64_t pair, int64_t pairEnd,
+                     int64_t from, int64_t to) {
     for (; pair + pairsAtOnce <= pairEnd; pair += pairsAtOnce)
       accumulate<pairsAtOnce>(values, pair, from, to);
     if constexpr (pairsAtOnce > 2)
@@ -185,25 +210,23 @@ private:
   }
 
   /// probs[pair][t] = q . k[t] of a whole page, for P pairs.
-  template <int P> void score(const float *keys, int64_t pair) {
+  template <int P, typename Keys> void score(const Keys &keys, int64_t pair) {
     const float *query = queries + pair * unit.paddedDim;
     Reg sum[P][pageRegs];
     for (int p = 0; p < P; ++p)
       for (int r = 0; r < pageRegs; ++r)
         sum[p][r] = V::zero();
-    // keys[group][d][16]: each register lies inside one group.
-    constexpr int groupRegs = groupTokens / V::lanes;
-    for (int64_t d = 0; d < dim; ++d) {
-      Reg key[pageRegs];
-      for (int r = 0; r < pageRegs; ++r)
-        key[r] = V::load(keys + (r / groupRegs * dim + d) * groupTokens +
-                         r % groupRegs * V::lanes);
-      for (int p = 0; p < P; ++p) {
-        Reg q = V::set1(query[p * unit.paddedDim + d]);
+    for (int64_t d = 0; d < dim;)
+      for (auto block = keys.block(d); d < block.end; ++d) {
+        Reg key[pageRegs];
         for (int r = 0; r < pageRegs; ++r)
-          sum[p][r] = V::fma(q, key[r], sum[p][r]);
+          key[r] = block.load(d, r);
+        for (int p = 0; p < P; ++p) {
+          Reg q = V::set1(query[p * unit.paddedDim + d]);
+          for (int r = 0; r < pageRegs; ++r)
+            sum[p][r] = V::fma(q, key[r], sum[p][r]);
+        }
       }
-    }
     for (int p = 0; p < P; ++p)
       for (int r = 0; r < pageRegs; ++r)
         V::store(probs + (pair + p) * pageTokens + r * V::lanes, sum[p][r]);
@@ -269,8 +292,9 @@ private:
   }
 
   /// acc[pair][d] += probs[pair][t] * v[t][d] for P pairs.
-  template <int P>
-  void accumulate(const float *values, int64_t pair, int64_t from, int64_t to) {
+  template <int P, typename Values>
+  void accumulate(const Values &values, int64_t pair, int64_t from,
+                  int64_t to) {
     int64_t d = 0;
     for (; d + 4 * V::lanes <= unit.paddedDim; d += 4 * V::lanes)
       accumulateColumns<P, 4>(values, pair, d, from, to);
@@ -280,8 +304,8 @@ private:
       accumulateColumns<P, 1>(values, pair, d, from, to);
   }
 
-  template <int P, int C>
-  void accumulateColumns(const float *values, int64_t pair, int64_t d,
+  template <int P, int C, typename Values>
+  void accumulateColumns(const Values &values, int64_t pair, int64_t d,
                          int64_t from, int64_t to) {
     const float *prob = probs + pair * pageTokens;
     float *acc = accs + pair * unit.paddedDim + d;
@@ -292,7 +316,7 @@ private:
     for (int64_t t = from; t < to; ++t) {
       Reg value[C];
       for (int c = 0; c < C; ++c)
-        value[c] = V::load(values + t * unit.paddedDim + d + c * V::lanes);
+        value[c] = values.load(t, d, c);
       for (int p = 0; p < P; ++p) {
         Reg weight = V::set1(prob[p * pageTokens + t]);
         for (int c = 0; c < C; ++c)

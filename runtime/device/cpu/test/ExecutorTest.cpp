@@ -89,22 +89,29 @@ Logits lastLogits(TinyModel &model, const std::vector<int32_t> &tokens,
   return result;
 }
 
-class ExecutorIsaTest : public testing::TestWithParam<Isa> {
+class ExecutorIsaTest
+    : public testing::TestWithParam<std::tuple<Isa, CacheFormat>> {
 protected:
   void SetUp() override {
-    if (!requireIsa(isaName(GetParam())).ok())
-      GTEST_SKIP() << "this CPU lacks " << isaName(GetParam());
+    if (!requireIsa(isaName(isa())).ok())
+      GTEST_SKIP() << "this CPU lacks " << isaName(isa());
   }
+
+  Isa isa() const { return std::get<0>(GetParam()); }
+  CacheFormat format() const { return std::get<1>(GetParam()); }
 };
 
 TEST_P(ExecutorIsaTest, CompanyChunksAndThreadsChangeNoBit) {
-  TinyProgram tiny(GetParam());
+  TinyProgram tiny(isa());
   std::vector<int32_t> tokens = randomTokens(75, 1);
   Logits alone;
   for (int64_t threads : {1, 2, 3}) {
-    TinyModel model(
-        tiny, {TinyPart::Whole},
-        {.rows = 160, .outputs = 160, .sequences = 18, .threads = threads});
+    TinyModel model(tiny, {TinyPart::Whole},
+                    {.rows = 160,
+                     .outputs = 160,
+                     .sequences = 18,
+                     .threads = threads,
+                     .cacheFormat = format()});
     if (alone.empty()) {
       alone = lastLogits(model, tokens, 1, 0);
       ASSERT_TRUE(std::all_of(alone.begin(), alone.end(),
@@ -118,12 +125,45 @@ TEST_P(ExecutorIsaTest, CompanyChunksAndThreadsChangeNoBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, ExecutorIsaTest,
-                         testing::Values(Isa::Avx2, Isa::Avx512,
-                                         Isa::Avx512Vnni),
-                         [](const auto &info) {
-                           return std::string(isaName(info.param));
-                         });
+/// A sequence that has lost its pages to others is computed once more, in steps
+/// of another length, and goes on as if nothing had happened.
+TEST_P(ExecutorIsaTest, PausedSequencesGoOnAsTheyWould) {
+  TinyProgram tiny(isa());
+  TinyModel model(tiny, {TinyPart::Whole},
+                  {.rows = 100, .sequences = 2, .cacheFormat = format()});
+  std::vector<int32_t> tokens = randomTokens(75, 1);
+  Logits expected = lastLogits(model, tokens, 1, 0);
+  StepBatch batch(100, 1);
+  auto compute = [&](SequenceId id, const std::vector<int32_t> &all,
+                     int64_t from, int64_t to) {
+    batch.clear();
+    for (int64_t t = from; t < to; ++t)
+      ASSERT_TRUE(batch.add(id, t, all[size_t(t)], t + 1 == to).ok());
+    model.place(batch);
+    ASSERT_TRUE(model.execute(batch).ok());
+  };
+  SequenceId paused = *model.pages().open();
+  for (int64_t t = 0; t < 40; ++t)
+    compute(paused, tokens, t, t + 1);
+  model.pages().close(paused);
+  for (unsigned seed : {2, 3}) // in all pages
+    compute(*model.pages().open(), randomTokens(100, seed), 0, 100);
+  model.pages().close(0);
+  SequenceId resumed = *model.pages().open();
+  compute(resumed, tokens, 0, 40);
+  for (int64_t t = 40; t < 75; ++t)
+    compute(resumed, tokens, t, t + 1);
+  EXPECT_EQ(model.logits(0), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Isas, ExecutorIsaTest,
+    testing::Combine(testing::Values(Isa::Avx2, Isa::Avx512, Isa::Avx512Vnni),
+                     testing::Values(CacheFormat::F32, CacheFormat::Q8_0)),
+    [](const auto &info) {
+      return std::string(isaName(std::get<0>(info.param))) + "_" +
+             std::string(cacheFormatName(std::get<1>(info.param)));
+    });
 
 class ExecutorTest : public testing::Test {
 protected:
@@ -171,6 +211,23 @@ TEST_F(ExecutorTest, TruncationForgetsAndNothingElse) {
   model.place(batch);
   ASSERT_TRUE(model.execute(batch).ok());
   EXPECT_EQ(model.logits(0), expected);
+}
+
+/// It rounds, and not much.
+TEST_F(ExecutorTest, TheCacheHasTheFormatThatWasAskedFor) {
+  std::vector<int32_t> tokens = randomTokens(75, 1);
+  TinyModel exact(tiny, {TinyPart::Whole}, {.rows = 75});
+  TinyModel rounded(tiny, {TinyPart::Whole},
+                    {.rows = 75, .cacheFormat = CacheFormat::Q8_0});
+  Logits expected = lastLogits(exact, tokens, 75, 0);
+  Logits logits = lastLogits(rounded, tokens, 75, 0);
+  EXPECT_NE(logits, expected);
+  float largest = *std::max_element(expected.begin(), expected.end());
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(logits[i], expected[i], 0.02f * largest);
+  // [layer][page][token][key, value][kv head] of 16 dimensions and a scale.
+  EXPECT_EQ(exact.stage(0).cacheBytes(), 2u * 4 * 32 * 2 * 2 * 16 * 4);
+  EXPECT_EQ(rounded.stage(0).cacheBytes(), 2u * 4 * 32 * 2 * 2 * (16 + 4));
 }
 
 TEST_F(ExecutorTest, RowsAreCheckedBeforeTheStepStarts) {

@@ -204,22 +204,26 @@ private:
   std::vector<Mirror> mirrors;
 };
 
-class ForkTest : public testing::TestWithParam<int64_t> {};
+class ForkTest
+    : public testing::TestWithParam<std::tuple<int64_t, CacheFormat>> {};
 
 TEST_P(ForkTest, EachPathIsAsIfItWereAlone) {
   if (!requireIsa("avx2").ok())
     GTEST_SKIP() << "this CPU lacks avx2";
   TinyProgram tiny(Isa::Avx2);
-  TinyModel whole(tiny, {TinyPart::Whole}, {.rows = 100});
+  auto [threads, format] = GetParam();
+  TinyModel whole(tiny, {TinyPart::Whole},
+                  {.rows = 100, .cacheFormat = format});
   TinyModel model(tiny, {TinyPart::FirstStage, TinyPart::SecondStage},
                   {.rows = stepRows,
                    .outputs = stepRows,
                    .sequences = maxPaths,
-                   .threads = GetParam()});
+                   .threads = threads,
+                   .cacheFormat = format});
   int64_t mirrors = 0, copies = 0, living = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
     RandomTree tree(model, whole, TinyProgram::checkpoints + 1,
-                    seed + unsigned(GetParam()) * 1000);
+                    seed + unsigned(threads) * 1000);
     for (int step = 0; step < 10; ++step) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << " step " << step);
       tree.step();
@@ -236,6 +240,9 @@ TEST_P(ForkTest, EachPathIsAsIfItWereAlone) {
   EXPECT_GT(living, 1000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, ForkTest, testing::Values(1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(Threads, ForkTest,
+                         testing::Combine(testing::Values(1, 2, 3),
+                                          testing::Values(CacheFormat::F32,
+                                                          CacheFormat::Q8_0)));
 
 } // namespace

@@ -7,7 +7,11 @@
 
 #include "runtime/device/cpu/KvCache.h"
 
+#include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <limits>
+#include <random>
 #include <vector>
 
 using namespace sluice;
@@ -15,10 +19,14 @@ using namespace sluice::cpu;
 
 namespace {
 
+LayerCache makeCache(CacheShape shape, CacheFormat format, int64_t pages) {
+  Expected<LayerCache> made = LayerCache::create(shape, format, pages);
+  EXPECT_TRUE(made) << made.status().message();
+  return made.take();
+}
+
 TEST(KvCacheTest, KeysAreTransposedAndValuesPadded) {
-  Expected<LayerCache> made = LayerCache::create({2, 20}, 3);
-  ASSERT_TRUE(made) << made.status().message();
-  LayerCache cache = made.take();
+  LayerCache cache = makeCache({2, 20}, CacheFormat::F32, 3);
   EXPECT_EQ(cache.layout().paddedDim, 32);
   std::vector<float> k(20), v(20);
   for (int d = 0; d < 20; ++d) {
@@ -26,43 +34,140 @@ TEST(KvCacheTest, KeysAreTransposedAndValuesPadded) {
     v[d] = 200.0f + d;
   }
   cache.store(/*page=*/2, /*slot=*/18, /*kvHead=*/1, k.data(), v.data());
-  const float *block = cache.block(2, 1);
+  auto *block = reinterpret_cast<const float *>(cache.block(2, 1));
   for (int d = 0; d < 20; ++d) {
     EXPECT_EQ(block[(1 * 20 + d) * 16 + 2], k[d]); // k[group][dim][16]
     EXPECT_EQ(block[32 * 20 + 18 * 32 + d], v[d]); // v[32][paddedDim]
   }
   for (int d = 20; d < 32; ++d)
     EXPECT_EQ(block[32 * 20 + 18 * 32 + d], 0);
-  EXPECT_EQ(cache.block(2, 1) - cache.block(2, 0), 32 * (20 + 32));
+  EXPECT_EQ(cache.block(2, 1) - cache.block(2, 0), 4 * 32 * (20 + 32));
+  EXPECT_EQ(cache.bytes(), 3u * 2 * 4 * 32 * (20 + 32));
+}
+
+/// Heads of 40: a block of 32 dimensions and one of 8, values padded to 48.
+TEST(KvCacheTest, EightBitsLieLikeFloatsWithScalesBehind) {
+  LayerCache cache = makeCache({2, 40}, CacheFormat::Q8_0, 3);
+  EXPECT_EQ(cache.layout().keyScalesOffset(), 32 * 40);
+  EXPECT_EQ(cache.layout().valuesOffset(), 1280 + 2 * 32 * 4);
+  EXPECT_EQ(cache.layout().valueScalesOffset(), 1536 + 32 * 48);
+  EXPECT_EQ(cache.layout().headBytes(), 3072 + 32 * 2 * 4);
+  EXPECT_EQ(cache.bytes(), 3u * 2 * 3328);
+  std::vector<float> k(40), v(40);
+  for (int d = 0; d < 40; ++d) {
+    k[d] = d < 32 ? d - 31.0f : 0.25f * (d - 39);
+    v[d] = d < 32 ? 2.0f * d : d - 32.0f;
+  }
+  cache.store(/*page=*/2, /*slot=*/18, /*kvHead=*/1, k.data(), v.data());
+  const uint8_t *block = cache.block(2, 1);
+  auto *keys = reinterpret_cast<const int8_t *>(block);
+  auto *keyScales = reinterpret_cast<const float *>(block + 1280);
+  auto *values = reinterpret_cast<const int8_t *>(block + 1536);
+  auto *valueScales = reinterpret_cast<const float *>(block + 3072);
+  for (int d = 0; d < 40; ++d) {
+    double key = d < 32 ? (d - 31) * 127 / 31.0 : (d - 39) * 127 / 7.0;
+    EXPECT_EQ(keys[(1 * 40 + d) * 16 + 2], std::nearbyint(key)) << d;
+    double value = d < 32 ? d * 127 / 31.0 : (d - 32) * 127 / 7.0;
+    EXPECT_EQ(values[18 * 48 + d], std::nearbyint(value)) << d;
+  }
+  for (int d = 40; d < 48; ++d)
+    EXPECT_EQ(values[18 * 48 + d], 0);
+  EXPECT_EQ(keyScales[0 * 32 + 18], 31 / 127.0f); // kScales[scale][32]
+  EXPECT_EQ(keyScales[1 * 32 + 18], 1.75f / 127);
+  EXPECT_EQ(valueScales[18 * 2 + 0], 62 / 127.0f); // vScales[32][scale]
+  EXPECT_EQ(valueScales[18 * 2 + 1], 7 / 127.0f);
+}
+
+/// What one value of 32 numbers is read back as.
+std::vector<float> roundTrip(const std::vector<float> &v) {
+  LayerCache cache = makeCache({1, 32}, CacheFormat::Q8_0, 1);
+  cache.store(0, 0, 0, v.data(), v.data());
+  auto *values = reinterpret_cast<const int8_t *>(
+      cache.block(0, 0) + cache.layout().valuesOffset());
+  float scale;
+  std::memcpy(&scale, cache.block(0, 0) + cache.layout().valueScalesOffset(),
+              sizeof(scale));
+  std::vector<float> back;
+  for (int i = 0; i < 32; ++i)
+    back.push_back(float(values[i]) * scale);
+  return back;
+}
+
+TEST(KvCacheTest, RoundsToTheNearestHalfToEven) {
+  std::vector<float> v(32), expected(32);
+  const float from[] = {-127,  0.5f, 1.5f, 2.5f,   -0.5f,
+                        -1.5f, 3.4f, 3.6f, 126.5f, -126.6f};
+  const float to[] = {-127, 0, 2, 2, 0, -2, 3, 4, 126, -127};
+  std::copy(std::begin(from), std::end(from), v.begin());
+  std::copy(std::begin(to), std::end(to), expected.begin());
+  EXPECT_EQ(roundTrip(v), expected);
+  // No more than half a step, at any size.
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  for (int exponent = -99; exponent < 120; ++exponent) {
+    float largest = 0;
+    for (float &x : v) {
+      x = std::ldexp(normal(random), exponent);
+      largest = std::max(largest, std::abs(x));
+    }
+    std::vector<float> back = roundTrip(v);
+    for (int i = 0; i < 32; ++i)
+      EXPECT_LE(std::abs(back[i] - v[i]), largest / 127 * 0.50001f);
+  }
+}
+
+TEST(KvCacheTest, WhatHasNoScaleIsZeroOrNotANumber) {
+  std::vector<float> v(32, std::ldexp(1.0f, -101));
+  EXPECT_EQ(roundTrip(v), std::vector<float>(32));
+  EXPECT_EQ(roundTrip(std::vector<float>(32, -0.0f)), std::vector<float>(32));
+  for (float bad : {std::numeric_limits<float>::infinity(),
+                    -std::numeric_limits<float>::infinity(),
+                    std::numeric_limits<float>::quiet_NaN()}) {
+    v.assign(32, 1);
+    v[7] = bad;
+    for (float x : roundTrip(v))
+      EXPECT_TRUE(std::isnan(x));
+  }
+}
+
+TEST(KvCacheTest, EightBitsTakeLittleMoreThanAQuarter) {
+  for (int64_t dim : {64, 96, 128, 256}) {
+    CacheLayout floats({8, dim}, CacheFormat::F32);
+    CacheLayout bytes({8, dim}, CacheFormat::Q8_0);
+    EXPECT_EQ(bytes.pageBytes() * 32, floats.pageBytes() * 9) << dim;
+  }
 }
 
 TEST(KvCacheTest, PagesAreCopiedHeadByHead) {
-  Expected<LayerCache> made = LayerCache::create({3, 20}, 4);
-  ASSERT_TRUE(made) << made.status().message();
-  LayerCache cache = made.take();
-  int64_t floats = cache.layout().headFloats();
-  auto valueOf = [](int64_t page, int64_t head, int64_t i) {
-    return float(page * 1000000 + head * 100000 + i);
-  };
-  for (int64_t page = 0; page < 4; ++page)
-    for (int64_t head = 0; head < 3; ++head)
-      for (int64_t i = 0; i < floats; ++i)
-        cache.block(page, head)[i] = valueOf(page, head, i);
-  cache.copyPage(/*from=*/3, /*to=*/1, /*headBegin=*/1, /*headEnd=*/3);
-  cache.copyPage(0, 2, 1, 1);
-  for (int64_t page = 0; page < 4; ++page)
-    for (int64_t head = 0; head < 3; ++head)
-      for (int64_t i = 0; i < floats; ++i)
-        ASSERT_EQ(cache.block(page, head)[i],
-                  valueOf(page == 1 && head > 0 ? 3 : page, head, i));
+  for (CacheFormat format : {CacheFormat::F32, CacheFormat::Q8_0}) {
+    LayerCache cache = makeCache({3, 20}, format, 4);
+    int64_t bytes = cache.layout().headBytes();
+    auto valueOf = [](int64_t page, int64_t head, int64_t i) {
+      return uint8_t(page * 59 + head * 17 + i * 7 + i / 256);
+    };
+    for (int64_t page = 0; page < 4; ++page)
+      for (int64_t head = 0; head < 3; ++head)
+        for (int64_t i = 0; i < bytes; ++i)
+          cache.block(page, head)[i] = valueOf(page, head, i);
+    cache.copyPage(/*from=*/3, /*to=*/1, /*headBegin=*/1, /*headEnd=*/3);
+    cache.copyPage(0, 2, 1, 1);
+    for (int64_t page = 0; page < 4; ++page)
+      for (int64_t head = 0; head < 3; ++head)
+        for (int64_t i = 0; i < bytes; ++i)
+          ASSERT_EQ(cache.block(page, head)[i],
+                    valueOf(page == 1 && head > 0 ? 3 : page, head, i));
+  }
 }
 
 TEST(KvCacheTest, ShapesOutOfRangeAreRefused) {
-  EXPECT_FALSE(LayerCache::create({0, 64}, 1));
-  EXPECT_FALSE(LayerCache::create({1, 0}, 1));
-  EXPECT_FALSE(LayerCache::create({1, 1025}, 1));
-  EXPECT_FALSE(LayerCache::create({int64_t{1} << 40, 64}, 1));
-  EXPECT_FALSE(LayerCache::create({1 << 16, 1024}, int64_t{1} << 60));
+  auto makes = [](CacheShape shape, int64_t pages) {
+    return bool(LayerCache::create(shape, CacheFormat::F32, pages));
+  };
+  EXPECT_FALSE(makes({0, 64}, 1));
+  EXPECT_FALSE(makes({1, 0}, 1));
+  EXPECT_FALSE(makes({1, 1025}, 1));
+  EXPECT_FALSE(makes({int64_t{1} << 40, 64}, 1));
+  EXPECT_FALSE(makes({1 << 16, 1024}, int64_t{1} << 60));
 }
 
 TEST(ZeroedMemoryTest, IsZeroAndMoves) {

@@ -68,6 +68,7 @@ public:
     int64_t sequences = 1;
     int64_t threads = 1;
     ActivationFormat wire = ActivationFormat::F32;
+    CacheFormat cacheFormat = CacheFormat::F32;
   };
 
   TinyModel(const TinyProgram &tiny, const std::vector<TinyPart> &parts,
@@ -83,6 +84,7 @@ public:
     each.outputs = limits.outputs;
     each.pages = cache.limits().pages;
     each.threads = limits.threads;
+    each.cacheFormat = limits.cacheFormat;
     for (TinyPart part : parts) {
       Expected<std::unique_ptr<Executor>> made =
           Executor::create(tiny.program(part), each);

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Prints, for some shapes and each instruction set that the CPU has, the time
-// of one layer's attention on one thread and the arithmetic that it amounts to:
+// Prints, for some shapes, each instruction set that the CPU has and each
+// format of the cache, the time of one layer's attention on one thread and the
+// arithmetic that it amounts to:
 //
 //   attention-bench
 //
@@ -42,6 +43,10 @@ constexpr Case cases[] = {
     {"decode at 512, 32/4 x 64", 32, 4, 64, 511, 1},
     {"decode at 2048, 32/8 x 128", 32, 8, 128, 2047, 1},
     {"decode at 512, 12/12 x 64", 12, 12, 64, 511, 1},
+    // Caches of 64, 48 and 48 MiB as f32, beyond what a core has near it.
+    {"decode at 8192, 32/8 x 128", 32, 8, 128, 8191, 1},
+    {"decode at 24576, 32/4 x 64", 32, 4, 64, 24575, 1},
+    {"decode at 8192, 12/12 x 64", 12, 12, 64, 8191, 1},
 };
 
 void attendAll(const AttentionKernels &kernels, const Case &shape,
@@ -55,7 +60,8 @@ void attendAll(const AttentionKernels &kernels, const Case &shape,
   std::vector<int32_t> positions(static_cast<size_t>(shape.rows));
   std::iota(positions.begin(), positions.end(),
             static_cast<int32_t>(shape.context));
-  std::vector<float> scratch(attentionScratchFloats(shape.headDim));
+  std::vector<float> scratch(
+      attentionScratchFloats(shape.headDim, cache.layout().format));
   std::vector<RowRun> runs = {{0, shape.rows}};
   AttentionUnits units(runs, params, 1);
   for (int64_t number = 0; number < units.count(); ++number) {
@@ -63,10 +69,7 @@ void attendAll(const AttentionKernels &kernels, const Case &shape,
     int64_t first = place.rowBegin * shape.heads * shape.headDim;
     AttentionUnit unit = {};
     unit.params = &params;
-    unit.blocks = cache.block(0, place.kvHead);
-    unit.pageStride = cache.layout().pageFloats();
-    unit.valuesOffset = cache.layout().valuesOffset();
-    unit.paddedDim = cache.layout().paddedDim;
+    setCache(unit, cache, place.kvHead);
     unit.pages = pages.data();
     unit.positions = positions.data() + place.rowBegin;
     unit.rows = place.rows;
@@ -78,11 +81,11 @@ void attendAll(const AttentionKernels &kernels, const Case &shape,
   }
 }
 
-void measure(Isa isa, const Case &shape) {
+void measure(Isa isa, const Case &shape, CacheFormat format) {
   int64_t tokens = shape.context + shape.rows;
   int64_t pageCount = CachePages::pagesFor(tokens);
   Expected<LayerCache> cache =
-      LayerCache::create({shape.kvHeads, shape.headDim}, pageCount);
+      LayerCache::create({shape.kvHeads, shape.headDim}, format, pageCount);
   if (!cache) {
     std::fprintf(stderr, "%s\n", cache.status().message().c_str());
     return;
@@ -114,8 +117,9 @@ void measure(Isa isa, const Case &shape) {
                    (static_cast<double>(shape.context) +
                     static_cast<double>(shape.rows + 1) / 2);
   double flops = 4 * visible * static_cast<double>(shape.heads * shape.headDim);
-  std::printf("%-28s %-8s %9.1f us %7.1f GFLOP/s\n", shape.name,
-              isaName(isa).data(), best * 1e6, flops / best * 1e-9);
+  std::printf("%-28s %-8s %-5s %9.1f us %7.1f GFLOP/s\n", shape.name,
+              isaName(isa).data(), cacheFormatName(format).data(), best * 1e6,
+              flops / best * 1e-9);
 }
 
 } // namespace
@@ -124,6 +128,7 @@ int main() {
   for (const Case &shape : cases)
     for (Isa isa : {Isa::Avx2, Isa::Avx512})
       if (requireIsa(isaName(isa)).ok())
-        measure(isa, shape);
+        for (CacheFormat format : {CacheFormat::F32, CacheFormat::Q8_0})
+          measure(isa, shape, format);
   return 0;
 }

@@ -51,4 +51,24 @@ std::vector<double> referenceAttention(const SluiceAttention &params,
   return out;
 }
 
+std::vector<float> asStored(const std::vector<float> &x, int64_t headDim,
+                            CacheFormat format) {
+  if (format == CacheFormat::F32)
+    return x;
+  std::vector<float> stored = x;
+  auto size = static_cast<int64_t>(x.size());
+  for (int64_t head = 0; head < size; head += headDim)
+    for (int64_t d = 0; d < headDim; d += 32) {
+      float *block = stored.data() + head + d;
+      int64_t count = std::min<int64_t>(32, headDim - d);
+      float largest = 0;
+      for (int64_t i = 0; i < count; ++i)
+        largest = std::max(largest, std::abs(block[i]));
+      for (int64_t i = 0; i < count; ++i)
+        block[i] =
+            std::nearbyint(block[i] * (127.0f / largest)) * (largest / 127.0f);
+    }
+  return stored;
+}
+
 } // namespace sluice::cpu

@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_TEST_ATTENTIONREFERENCE_H
 #define SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_TEST_ATTENTIONREFERENCE_H
 
+#include "runtime/device/cpu/CacheFormat.h"
 #include "runtime/device/cpu/ProgramABI.h"
 
 #include <vector>
@@ -22,6 +23,10 @@ std::vector<double> referenceAttention(const SluiceAttention &params,
                                        const std::vector<float> &k,
                                        const std::vector<float> &v,
                                        int64_t position);
+
+/// The numbers of x[heads][headDim] as a cache of that format gives them back.
+std::vector<float> asStored(const std::vector<float> &x, int64_t headDim,
+                            CacheFormat format);
 
 } // namespace sluice::cpu
 

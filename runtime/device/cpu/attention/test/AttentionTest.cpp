@@ -48,10 +48,11 @@ constexpr int64_t tokenCount = 150;
 /// order, in a cache that holds NaNs wherever nothing has been stored.
 class StoredSequence {
 public:
-  explicit StoredSequence(const Shape &shape, unsigned seed = 1)
-      : cache(LayerCache::create({shape.kvHeads, shape.headDim}, pageCount)
+  explicit StoredSequence(const Shape &shape, CacheFormat format)
+      : cache(LayerCache::create({shape.kvHeads, shape.headDim}, format,
+                                 pageCount)
                   .take()) {
-    std::mt19937 random(seed);
+    std::mt19937 random(1);
     std::normal_distribution<float> normal;
     auto fill = [&](std::vector<float> &to, int64_t count) {
       to.resize(static_cast<size_t>(count));
@@ -99,15 +100,12 @@ public:
   /// from `headBegin` on, written to out[position][heads][headDim].
   void attend(const AttentionKernels &kernels, int64_t first, int64_t rows,
               int64_t headBegin, int64_t headCount, std::vector<float> &out) {
-    std::vector<float> scratch(attentionScratchFloats(params.headDim));
-    const CacheLayout &layout = cache.layout();
+    std::vector<float> scratch(
+        attentionScratchFloats(params.headDim, cache.layout().format));
     int64_t place = first * params.heads * params.headDim;
     AttentionUnit unit = {};
     unit.params = &params;
-    unit.blocks = cache.block(0, headBegin / (params.heads / params.kvHeads));
-    unit.pageStride = layout.pageFloats();
-    unit.valuesOffset = layout.valuesOffset();
-    unit.paddedDim = layout.paddedDim;
+    setCache(unit, cache, headBegin / (params.heads / params.kvHeads));
     unit.pages = pages.data();
     unit.positions = positions.data() + first;
     unit.rows = rows;
@@ -149,7 +147,9 @@ bool sameBits(const std::vector<float> &a, const std::vector<float> &b) {
          std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-class AttentionTest : public testing::TestWithParam<std::tuple<Isa, Shape>> {
+using Parameters = std::tuple<Isa, Shape, CacheFormat>;
+
+class AttentionTest : public testing::TestWithParam<Parameters> {
 protected:
   void SetUp() override {
     Isa isa = std::get<0>(GetParam());
@@ -158,27 +158,42 @@ protected:
     kernels = &attentionKernels(isa);
   }
 
+  const Shape &shape() const { return std::get<1>(GetParam()); }
+  CacheFormat format() const { return std::get<2>(GetParam()); }
+
   const AttentionKernels *kernels = nullptr;
 };
 
+/// Of what the cache holds: its rounding is a matter of its own.
 TEST_P(AttentionTest, AgreesWithTheDefinition) {
-  StoredSequence sequence(std::get<1>(GetParam()));
+  StoredSequence sequence(shape(), format());
   std::vector<float> out = sequence.attendAlone(*kernels);
+  std::vector<float> k = asStored(sequence.k, shape().headDim, format());
+  std::vector<float> v = asStored(sequence.v, shape().headDim, format());
   int64_t rowFloats = sequence.params.heads * sequence.params.headDim;
   for (int64_t t = 0; t < tokenCount; ++t) {
-    std::vector<double> expected =
-        referenceAttention(sequence.params, sequence.q.data() + t * rowFloats,
-                           sequence.k, sequence.v, t);
+    std::vector<double> expected = referenceAttention(
+        sequence.params, sequence.q.data() + t * rowFloats, k, v, t);
     for (int64_t i = 0; i < rowFloats; ++i)
       ASSERT_NEAR(out[t * rowFloats + i], expected[i], 3e-6)
           << "position " << t << ", element " << i;
   }
 }
 
+/// A cache of 8-bit integers is a float cache of the numbers that they are.
+TEST_P(AttentionTest, RoundedNumbersAreNumbersLikeOthers) {
+  StoredSequence sequence(shape(), format());
+  StoredSequence floats(shape(), CacheFormat::F32);
+  floats.k = asStored(floats.k, shape().headDim, format());
+  floats.v = asStored(floats.v, shape().headDim, format());
+  EXPECT_TRUE(
+      sameBits(sequence.attendAlone(*kernels), floats.attendAlone(*kernels)));
+}
+
 /// A row's bits are the same however rows come into steps and units are cut,
 /// and whatever lies in the cache after the row.
 TEST_P(AttentionTest, CompanyAndChunksChangeNoBit) {
-  StoredSequence sequence(std::get<1>(GetParam()));
+  StoredSequence sequence(shape(), format());
   std::vector<float> alone = sequence.attendAlone(*kernels);
   int64_t heads = sequence.params.heads;
   int64_t group = heads / sequence.params.kvHeads;
@@ -205,7 +220,7 @@ TEST_P(AttentionTest, CompanyAndChunksChangeNoBit) {
 }
 
 TEST_P(AttentionTest, NansComeThrough) {
-  StoredSequence sequence(std::get<1>(GetParam()));
+  StoredSequence sequence(shape(), format());
   sequence.append(0, tokenCount);
   // A NaN in the query, and one in the newest value: the first poisons its own
   // head alone, and the second its own dimension.
@@ -223,18 +238,21 @@ TEST_P(AttentionTest, NansComeThrough) {
     EXPECT_FALSE(std::isnan(out[(t * heads + 1) * dim]));
 }
 
-std::string nameOf(const testing::TestParamInfo<std::tuple<Isa, Shape>> &info) {
-  auto [isa, shape] = info.param;
+std::string nameOf(const testing::TestParamInfo<Parameters> &info) {
+  auto [isa, shape, format] = info.param;
   return std::string(isaName(isa)) + "_" + std::to_string(shape.heads) + "x" +
          std::to_string(shape.kvHeads) + "x" + std::to_string(shape.headDim) +
          (shape.window ? "_window" + std::to_string(shape.window) : "") +
-         (shape.softcap != 0 ? "_softcap" : "") + (shape.alibi ? "_alibi" : "");
+         (shape.softcap != 0 ? "_softcap" : "") +
+         (shape.alibi ? "_alibi" : "") + "_" +
+         std::string(cacheFormatName(format));
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, AttentionTest,
-                         testing::Combine(testing::Values(Isa::Avx2,
-                                                          Isa::Avx512),
-                                          testing::ValuesIn(shapes)),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, AttentionTest,
+    testing::Combine(testing::Values(Isa::Avx2, Isa::Avx512),
+                     testing::ValuesIn(shapes),
+                     testing::Values(CacheFormat::F32, CacheFormat::Q8_0)),
+    nameOf);
 
 } // namespace

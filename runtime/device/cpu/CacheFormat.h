@@ -1,0 +1,33 @@
+//===- CacheFormat.h - how keys and values are stored ---------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CPU_CACHEFORMAT_H
+#define SLUICE_RUNTIME_DEVICE_CPU_CACHEFORMAT_H
+
+#include <cstdint>
+#include <string_view>
+
+namespace sluice::cpu {
+
+/// How the cache holds the numbers of keys and values.
+enum class CacheFormat : uint8_t {
+  F32, ///< as they were computed
+  /// 8-bit integers with one float scale for each block of 32 dimensions of a
+  /// token's key, or value, in one kv head. What is rounded depends on that
+  /// block alone.
+  Q8_0,
+};
+
+/// Dimensions that share a scale.
+constexpr int64_t scaledDims = 32;
+
+/// "f32", "q8_0".
+std::string_view cacheFormatName(CacheFormat format);
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_DEVICE_CPU_CACHEFORMAT_H
