@@ -191,8 +191,11 @@ void BranchTable::dropLeft(StageTree &tree) {
 }
 
 /// Whether the path to `tip` has the confirmed node on it: it reaches that
-/// node, or one that was confirmed later.
+/// node, or one that was confirmed later. What was known when the request
+/// opened is on the path to every certain row behind it.
 bool BranchTable::leadsTo(StageTree &tree, NodeId tip, NodeId node) const {
+  const OpenRequest &opened = tree.opened();
+  bool wasKnown = node < opened.firstNode + opened.knownTokens;
   NodeId later = std::max(node, tree.lastConfirmed());
   for (NodeId at = tip; at >= node;) {
     if (at == node || at == later)
@@ -200,6 +203,8 @@ bool BranchTable::leadsTo(StageTree &tree, NodeId tip, NodeId node) const {
     StageNode *behind = tree.find(at);
     if (!behind)
       return false;
+    if (wasKnown && behind->certain)
+      return true;
     at = behind->parent;
   }
   return false;

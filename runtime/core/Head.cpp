@@ -84,17 +84,6 @@ std::string_view finishReasonName(FinishReason reason) {
   return "error";
 }
 
-SpeculationCounters &
-SpeculationCounters::operator+=(const SpeculationCounters &other) {
-  launched += other.launched;
-  accepted += other.accepted;
-  cancelled += other.cancelled;
-  computedDead += other.computedDead;
-  epochs += other.epochs;
-  drafted += other.drafted;
-  return *this;
-}
-
 StepFrame &FrameList::add() {
   if (used == frames.size())
     frames.emplace_back();
@@ -171,10 +160,10 @@ void Head::State::release(HeadRequest &request) {
   RequestId id = idOf(request);
   int64_t died = request.tree.launched();
   rowsDied |= died > 0 || request.rootInFlight();
-  request.counters.cancelled += died;
+  count(request, &SpeculationCounters::cancelled, died);
   if (died > 0) {
     ++request.epoch;
-    ++request.counters.epochs;
+    count(request, &SpeculationCounters::epochs);
   }
   if (request.openAtStages) {
     if (options.cancel)
@@ -196,6 +185,7 @@ void Head::State::release(HeadRequest &request) {
   --active;
   request.tree.clear();
   ledger.close(id);
+  ++chances;
 }
 
 void Head::State::finish(HeadRequest &request, FinishReason reason,
@@ -208,9 +198,16 @@ void Head::State::finish(HeadRequest &request, FinishReason reason,
 // Results
 //===----------------------------------------------------------------------===//
 
+void Head::State::count(HeadRequest &request,
+                        int64_t SpeculationCounters::*what, int64_t by) {
+  request.counters.*what += by;
+  totals.*what += by;
+}
+
 /// So many frames have passed all stages.
 void Head::State::noteGone(uint64_t frames) {
   framesGone = std::max(framesGone, frames);
+  keepChunks();
   auto left = std::ranges::find_if(rowFrames, [this](const RowFrame &each) {
     return each.step >= framesGone;
   });
@@ -227,7 +224,7 @@ void Head::State::handleResult(const ResultRow &result, Time now) {
   if (result.node < request.firstNode) {
     // Of the request that had the slot before, or an older one, whose guesses
     // are not told from its certain rows any more.
-    past.computedDead += result.node > request.lastPathEnd;
+    totals.computedDead += result.node > request.lastPathEnd;
     return;
   }
   if (request.active && request.rootInFlight() &&
@@ -242,7 +239,7 @@ void Head::State::handleResult(const ResultRow &result, Time now) {
     return;
   assert((!request.active || request.tree.find(result.node) < 0) &&
          "a guess was answered before its parent");
-  ++request.counters.computedDead;
+  count(request, &SpeculationCounters::computedDead);
   if (options.mode == SpeculationMode::Sync)
     request.outstanding = std::max<int64_t>(0, request.outstanding - 1);
 }
@@ -306,12 +303,12 @@ void Head::State::confirm(HeadRequest &request, int32_t token) {
   if (draftedAll && tree.root().expansion == Expansion::Done)
     ++request.drafted;
   if (outcome.launched)
-    ++request.counters.accepted;
-  request.counters.cancelled += outcome.died;
+    count(request, &SpeculationCounters::accepted);
+  count(request, &SpeculationCounters::cancelled, outcome.died);
   if (outcome.died > 0) {
     rowsDied = true;
     ++request.epoch;
-    ++request.counters.epochs;
+    count(request, &SpeculationCounters::epochs);
     request.cancelDue = options.mode == SpeculationMode::Async;
   }
   request.levels = 0;
@@ -371,13 +368,22 @@ Expected<Head> Head::create(const HeadLimits &limits,
 
 Status Head::check(const RequestSpec &spec) const { return state->check(spec); }
 
-Expected<std::optional<RequestId>> Head::submit(RequestSpec &spec, Time now) {
+std::optional<ComingPrefix> Head::comingPrefix(const RequestSpec &spec) {
+  return state->comingPrefix(spec);
+}
+
+bool Head::await(const ComingPrefix &prefix) { return state->await(prefix); }
+
+Expected<std::optional<RequestId>> Head::submit(RequestSpec &spec, Time now,
+                                                const HeadClaims &claims) {
   if (Status s = state->check(spec); !s.ok())
     return s;
+  if (state->limits.requests - state->active <= claims.slots)
+    return std::optional<RequestId>();
   auto free =
       std::find_if(state->requests.begin(), state->requests.end(),
                    [](const HeadRequest &each) { return !each.active; });
-  if (free == state->requests.end() || !state->admit(*free, spec))
+  if (!state->admit(*free, spec, claims.pages))
     return std::optional<RequestId>();
   if (free->spec.maxTokens == free->emitted)
     state->finish(*free, FinishReason::Length);
@@ -420,12 +426,9 @@ const SpeculationCounters &Head::counters(RequestId request) const {
   return state->requests[static_cast<size_t>(request)].counters;
 }
 
-SpeculationCounters Head::totals() const {
-  SpeculationCounters sum = state->past;
-  for (const HeadRequest &request : state->requests)
-    sum += request.counters;
-  return sum;
-}
+const SpeculationCounters &Head::totals() const { return state->totals; }
+
+uint64_t Head::chances() const { return state->chances; }
 
 const SpeculationPolicy &Head::policy() const { return state->policy; }
 

@@ -112,6 +112,20 @@ struct PauseEvent {
   RequestSpec spec;
 };
 
+/// A beginning in whole pages that a request shares with one that runs, and
+/// that this one is computing just now: who waits for it need not.
+struct ComingPrefix {
+  RequestId from = 0;   ///< who computes it
+  NodeId firstNode = 0; ///< of that: others have the slot later
+  int64_t pages = 0;
+  int64_t rest = 0; ///< pages of what is known behind it
+};
+
+/// What is not for a request, though it is free: for those that come before it.
+struct HeadClaims {
+  int64_t slots = 0, pages = 0;
+};
+
 /// Of one request, each row counted once. launched = accepted + cancelled once
 /// the request has ended.
 struct SpeculationCounters {
@@ -121,8 +135,6 @@ struct SpeculationCounters {
   int64_t computedDead = 0; ///< of those, results that came back all the same
   int64_t epochs = 0;
   int64_t drafted = 0; ///< rows that the draft computed
-
-  SpeculationCounters &operator+=(const SpeculationCounters &other);
 };
 
 /// A line for the trace: why speculation grew or stopped.
@@ -182,10 +194,24 @@ public:
   /// that does not fit the context or the cache.
   Status check(const RequestSpec &spec) const;
 
+  /// The longest beginning of the request that one which runs is computing,
+  /// where that is more than what is kept already. Only of one whose turn is
+  /// not later: it computes it no later than the request would itself.
+  std::optional<ComingPrefix> comingPrefix(const RequestSpec &spec);
+  /// Whether it is still being computed, and is then waited for: its rows leave
+  /// as soon as those of a prompt that ends with them would; of several that
+  /// are waited for, the shortest first. O(1).
+  bool await(const ComingPrefix &prefix);
+
   /// Admits a request: its rows leave in chunks. With maxTokens 0 it ends at
-  /// once. Nothing, and `spec` is as it was, where there is no free slot, or no
-  /// room in the cache. Errors: those of check().
-  Expected<std::optional<RequestId>> submit(RequestSpec &spec, Time now);
+  /// once. Nothing, and `spec` is as it was, where beside what others have a
+  /// claim to there is no free slot, or no room in the cache. Errors: those of
+  /// check().
+  Expected<std::optional<RequestId>> submit(RequestSpec &spec, Time now,
+                                            const HeadClaims &claims = {});
+  /// Advances when a request that was not admitted may be: one has ended or
+  /// was paused, or pages of a prompt have been kept.
+  uint64_t chances() const;
 
   /// Pauses the request whose turn is last, if that is later than `turn`.
   /// Whether there was one.
@@ -209,7 +235,7 @@ public:
   /// Of the request that has the slot, or had it last.
   const SpeculationCounters &counters(RequestId request) const;
   /// Of all requests so far.
-  SpeculationCounters totals() const;
+  const SpeculationCounters &totals() const;
   const SpeculationPolicy &policy() const;
   /// Of the pages that the stages have.
   const PageLedger &ledger() const;

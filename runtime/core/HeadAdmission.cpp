@@ -48,33 +48,109 @@ int64_t Head::State::pagesToGrowInto() const {
   return pages;
 }
 
-/// Puts a request into a free slot; false where there are not enough pages, and
-/// then nothing has changed.
-bool Head::State::admit(HeadRequest &request, RequestSpec &spec) {
-  RequestId id = idOf(request);
+/// The tokens that a request has when it opens. Valid until the next call.
+std::span<const int32_t> Head::State::knownOf(const RequestSpec &spec) {
+  if (spec.generated.empty())
+    return spec.prompt;
   known.assign(spec.prompt.begin(), spec.prompt.end());
   known.insert(known.end(), spec.generated.begin(), spec.generated.end());
-  if (!ledger.open(id, known, pagesToGrowInto()))
+  return known;
+}
+
+//===----------------------------------------------------------------------===//
+// Beginnings that are being computed
+//===----------------------------------------------------------------------===//
+
+/// Whole pages from page `from` on that `path` and `tokens` have in common.
+static int64_t pagesAlike(std::span<const PathEntry> path,
+                          std::span<const int32_t> tokens, int64_t from,
+                          int64_t end) {
+  constexpr int64_t pageTokens = CachePages::pageTokens;
+  end = std::min(end, std::ssize(path) / pageTokens);
+  if (end <= from)
+    return 0;
+  auto first = path.begin() + from * pageTokens;
+  auto differ = std::mismatch(first, path.begin() + end * pageTokens,
+                              tokens.begin() + from * pageTokens,
+                              [](const PathEntry &entry, int32_t token) {
+                                return entry.token == token;
+                              });
+  return (differ.first - first) / pageTokens;
+}
+
+std::optional<ComingPrefix> Head::State::comingPrefix(const RequestSpec &spec) {
+  if (!ledger.sharesPrefixes())
+    return std::nullopt;
+  std::span<const int32_t> tokens = knownOf(spec);
+  // The last token's row is computed in any case.
+  int64_t most = (std::ssize(tokens) - 1) / CachePages::pageTokens;
+  std::optional<int64_t> kept; // looked up where somebody begins alike
+  ComingPrefix longest;
+  for (const HeadRequest &each : requests) {
+    if (!each.active || !each.inPrompt() || each.spec.turn > spec.turn ||
+        pagesAlike(each.path, tokens, 0, std::min<int64_t>(most, 1)) == 0)
+      continue;
+    if (!kept)
+      kept = ledger.keptPages(tokens);
+    if (*kept >= most)
+      return std::nullopt;
+    // Many can share what is kept, and few the next page.
+    if (pagesAlike(each.path, tokens, *kept, std::min(most, *kept + 1)) == 0)
+      continue;
+    if (int64_t pages = pagesAlike(each.path, tokens, 0, most);
+        pages > std::max(*kept, longest.pages))
+      longest = {.from = idOf(each),
+                 .firstNode = each.firstNode,
+                 .pages = pages,
+                 .rest = CachePages::pagesFor(std::ssize(tokens)) - pages};
+  }
+  if (longest.pages == 0)
+    return std::nullopt;
+  return longest;
+}
+
+bool Head::State::await(const ComingPrefix &prefix) {
+  HeadRequest &from = requests[static_cast<size_t>(prefix.from)];
+  if (!from.active || from.firstNode != prefix.firstNode ||
+      ledger.keptPages(prefix.from) >= prefix.pages)
     return false;
-  int64_t rows = std::ssize(known);
-  request.spec = std::move(spec);
+  int64_t rows = prefix.pages * CachePages::pageTokens;
+  if (from.awaitedRows <= from.knownSent || rows < from.awaitedRows)
+    from.awaitedRows = rows;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Admission
+//===----------------------------------------------------------------------===//
+
+/// Puts a request into a free slot; false where there are not enough pages
+/// beside `claimed` ones, and then nothing has changed.
+bool Head::State::admit(HeadRequest &request, RequestSpec &spec,
+                        int64_t claimed) {
+  RequestId id = idOf(request);
+  std::span<const int32_t> tokens = knownOf(spec);
+  if (!ledger.open(id, tokens, pagesToGrowInto() + claimed))
+    return false;
+  int64_t rows = std::ssize(tokens);
   request.active = true;
   request.firstNode = request.nextNode;
-  request.emitted = std::ssize(request.spec.generated);
+  request.emitted = std::ssize(spec.generated);
   request.epoch = 0;
-  past += std::exchange(request.counters, {});
+  request.counters = {};
   request.lastPathEnd =
       request.path.empty() ? noNode : request.path.back().node;
   request.path.clear();
-  request.path.reserve(
-      static_cast<size_t>(std::max(rows, longestPath(request.spec))));
-  for (int32_t token : known)
+  request.path.reserve(static_cast<size_t>(std::max(rows, longestPath(spec))));
+  for (int32_t token : tokens)
     request.path.push_back({request.nextNode++, token});
+  request.spec = std::move(spec); // `tokens` are its
   PathEntry last = request.path.back();
   request.tree.reset(last.node, rows > 1 ? last.node - 1 : noNode,
                      static_cast<int32_t>(rows - 1), last.token);
   request.knownRows = rows;
   request.knownSent = ledger.prefixPages(id) * CachePages::pageTokens;
+  request.awaitedRows = 0;
   request.openAtStages = false;
   request.lastCertain = last.node;
   request.launchDue = request.cancelDue = request.travelsAlone = false;
@@ -89,6 +165,17 @@ bool Head::State::admit(HeadRequest &request, RequestSpec &spec) {
   prefilling.insert(
       std::ranges::upper_bound(prefilling, request.spec.turn, {}, turn), id);
   return true;
+}
+
+/// Keeps the pages of prompts whose frames have passed all stages.
+void Head::State::keepChunks() {
+  auto gone = chunks.begin();
+  for (; gone != chunks.end() && gone->step < framesGone; ++gone) {
+    HeadRequest &request = requests[static_cast<size_t>(gone->request)];
+    if (request.active && gone->last >= request.firstNode)
+      keepPages(request, gone->end, gone->last);
+  }
+  chunks.erase(chunks.begin(), gone);
 }
 
 /// All rows of the request below position `computed`, of which `node` is the
@@ -106,6 +193,7 @@ void Head::State::keepPages(HeadRequest &request, int64_t computed,
     for (size_t i = 0; i < page.size(); ++i)
       page[i] = request.path[kept * CachePages::pageTokens + i].token;
     ledger.keep(id, page, node);
+    chances += request.inPrompt();
   }
 }
 

@@ -257,7 +257,7 @@ void Head::State::takeAnswer(const AskedRow &row, const GuessRow *guesses) {
       request.tree.nodes()[static_cast<size_t>(at)].expansion = Expansion::Open;
     return;
   }
-  ++request.counters.drafted;
+  count(request, &SpeculationCounters::drafted);
   size_t position = static_cast<size_t>(row.position);
   bool onPath =
       position < request.path.size() && request.path[position].node == row.node;

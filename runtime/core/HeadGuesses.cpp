@@ -101,7 +101,7 @@ void Head::State::sendGuess(HeadRequest &request, GuessNode &guess,
   request.probeDue = false;
   request.guessSent = true;
   ++request.burst;
-  ++request.counters.launched;
+  count(request, &SpeculationCounters::launched);
   number(request, guess);
   guess.launched = true;
   // All rows of a frame go into one step, also where the first starts it.
@@ -159,7 +159,7 @@ void Head::State::sendBatch(HeadRequest &request, Time now) {
     number(request, node);
     node.launched = true;
     node.slot = clock.join(1, now, policy);
-    request.counters.launched += !certain;
+    count(request, &SpeculationCounters::launched, !certain);
     ++request.outstanding;
     frame->rows.push_back(rowOf(request, node, certain));
   }

@@ -218,14 +218,17 @@ bool Head::State::promptsMayLeave(bool joinsFrame, Time now) {
 }
 
 /// Rows of prompts that the next step has, beside a row of each request in it
-/// that generates.
+/// that generates. Whatever is asked for, prompts get on: a row at least, and
+/// as many as make a step longer by the share that is theirs.
 int64_t Head::State::promptBudget() const {
   int64_t others = (generating + limits.stages - 1) / limits.stages;
-  int64_t fits = std::min(leastPromptRows, limits.prefillRows);
-  int64_t room = std::max(fits, limits.prefillRows - others);
+  int64_t room = std::max(std::min(leastPromptRows, limits.prefillRows),
+                          limits.prefillRows - others);
   if (generating == 0 || limits.interTokenLatency.count() == 0)
     return room;
-  Time most = limits.interTokenLatency / limits.stages;
+  Time most = std::max(limits.interTokenLatency / limits.stages,
+                       policy.slot(others) + policy.slot(others) / promptShare);
+  int64_t fits = 1;
   for (int64_t above = room + 1; above - fits > 1;) {
     int64_t middle = fits + (above - fits) / 2;
     (policy.slot(others + middle) <= most ? fits : above) = middle;
@@ -236,8 +239,7 @@ int64_t Head::State::promptBudget() const {
 /// Of the requests with known rows to send: the one with the fewest.
 HeadRequest &Head::State::soonestDone() {
   auto left = [this](RequestId id) {
-    const HeadRequest &request = requests[static_cast<size_t>(id)];
-    return request.knownRows - request.knownSent;
+    return requests[static_cast<size_t>(id)].rowsLeft();
   };
   return requests[static_cast<size_t>(
       *std::ranges::min_element(prefilling, {}, left))];
@@ -258,7 +260,7 @@ StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
     while (budget > 0 && !prefilling.empty()) {
       HeadRequest &next = soonestDone();
       frame = &frameToOpenIn(frame, idOf(next), now);
-      budget -= sendKnownRows(next, *frame, budget);
+      budget -= sendKnownRows(next, *frame, std::min(budget, next.rowsLeft()));
     }
     if (rowFrames.empty() || rowFrames.back().step != number)
       rowFrames.push_back({.step = number});
@@ -320,8 +322,14 @@ int64_t Head::State::sendKnownRows(HeadRequest &request, StepFrame &frame,
                           .certain = true,
                           .wantsOutput = false});
   }
-  if (!request.promptLeft())
+  if (!request.promptLeft()) {
+    if (ledger.sharesPrefixes())
+      chunks.push_back({.step = frame.step,
+                        .request = id,
+                        .last = frame.rows.back().node,
+                        .end = request.knownSent});
     return rows;
+  }
   ++generating;
   std::erase(prefilling, id);
   frame.rows.back().wantsOutput = true;

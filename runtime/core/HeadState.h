@@ -26,9 +26,12 @@ namespace sluice {
 /// Guesses of a request that wait for a slot, at most; the least likely go.
 constexpr int64_t mostWaitingGuesses = 256;
 
-/// Prompts get so many rows of a step whatever is asked for, or they would
-/// never get on.
+/// Prompts get so many rows of a step however many requests generate, where no
+/// latency is asked for.
 constexpr int64_t leastPromptRows = 16;
+/// Prompts may make a step of the others longer by one part in so many,
+/// whatever latency is asked for.
+constexpr int64_t promptShare = 4;
 
 /// A token that is certain, and its row.
 struct PathEntry {
@@ -67,9 +70,10 @@ struct HeadRequest {
   // At the first stage. Known rows are those of `path` at admission: the
   // prompt, and what the request had generated before.
   int64_t knownRows = 0;
-  int64_t knownSent = 0; ///< of them, those that have left or were shared
-  uint64_t markedIn = 0; ///< the last frame with its mark, counted from 1
-  GuessTree tree;        ///< its root is the path's last row
+  int64_t knownSent = 0;   ///< of them, those that have left or were shared
+  int64_t awaitedRows = 0; ///< of them, those that another waits for
+  uint64_t markedIn = 0;   ///< the last frame with its mark, counted from 1
+  GuessTree tree;          ///< its root is the path's last row
 
   int64_t drafted = 0; ///< path entries that the draft has computed
   int64_t burst = 0;   ///< guesses since none was in flight
@@ -79,6 +83,11 @@ struct HeadRequest {
   int64_t levels = 0;      ///< of the tree that the draft has answered
   int64_t outstanding = 0; ///< results of the batch under way
 
+  /// Known rows to send until somebody can go on: another that waits for some
+  /// of them, or the request itself.
+  int64_t rowsLeft() const {
+    return (awaitedRows > knownSent ? awaitedRows : knownRows) - knownSent;
+  }
   /// Whether all of the known rows have left.
   bool promptLeft() const { return knownSent == knownRows; }
   /// Whether it waits for its prompt's result, or still for its rows to leave.
@@ -104,6 +113,14 @@ struct RowFrame {
   bool hasOthers = false;
 };
 
+/// Rows of a prompt in a frame, but for those that end it.
+struct PromptChunk {
+  uint64_t step = 0;
+  RequestId request = 0;
+  NodeId last = noNode;
+  int64_t end = 0; ///< the position behind it
+};
+
 struct Head::State {
   State(const HeadLimits &limits, const SpeculationOptions &options,
         PipelineTimes times, bool wantsNotes);
@@ -113,6 +130,8 @@ struct Head::State {
   void finish(HeadRequest &request, FinishReason reason,
               std::string error = {});
   void release(HeadRequest &request);
+  void count(HeadRequest &request, int64_t SpeculationCounters::*what,
+             int64_t by = 1);
   void noteGone(uint64_t frames);
   void handleResult(const ResultRow &result, Time now);
   void verify(HeadRequest &request, const ResultRow &result, Time now);
@@ -133,7 +152,11 @@ struct Head::State {
   Status check(const RequestSpec &spec) const;
   int64_t longestPath(const RequestSpec &spec) const;
   int64_t pagesToGrowInto() const;
-  bool admit(HeadRequest &request, RequestSpec &spec);
+  std::span<const int32_t> knownOf(const RequestSpec &spec);
+  std::optional<ComingPrefix> comingPrefix(const RequestSpec &spec);
+  bool await(const ComingPrefix &prefix);
+  bool admit(HeadRequest &request, RequestSpec &spec, int64_t claimed);
+  void keepChunks();
   void keepPages(HeadRequest &request, int64_t computed, NodeId node);
   bool makeRoomFor(HeadRequest &request);
   HeadRequest *lastTurn();
@@ -192,12 +215,13 @@ struct Head::State {
   SpeculationPolicy policy;
   bool wantsNotes;
   std::vector<HeadRequest> requests;
-  SpeculationCounters past; ///< of requests whose slots have others now
+  SpeculationCounters totals; ///< of all requests so far
   HeadCommands commands;
   SlotClock clock;
 
   PageLedger ledger;
-  std::vector<int32_t> known; ///< tokens of the request that is being admitted
+  std::vector<int32_t> known; ///< work of knownOf()
+  uint64_t chances = 0;       ///< as Head's
 
   int64_t active = 0;                ///< requests
   int64_t generating = 0;            ///< of them, those whose prompts have left
@@ -206,6 +230,7 @@ struct Head::State {
   uint64_t framesSent = 0;           ///< to the first stage
   uint64_t framesGone = 0; ///< of them, those known to have left the last
   std::vector<RowFrame> rowFrames; ///< that have not gone, the oldest first
+  std::vector<PromptChunk> chunks; ///< likewise, where prefixes are shared
   uint64_t draftFrames = 0;        ///< to the draft
   bool draftBusy = false;
   std::vector<AskedRow> asked; ///< in the frame that the draft has

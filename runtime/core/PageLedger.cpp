@@ -87,6 +87,10 @@ int64_t PageLedger::keptPages(RequestId request) const {
   return tree.depth(accounts[request].tip);
 }
 
+int64_t PageLedger::keptPages(std::span<const int32_t> known) const {
+  return tree.depth(tree.find(known, std::ssize(known)));
+}
+
 void PageLedger::keep(RequestId request, std::span<const int32_t> page,
                       NodeId node) {
   if (!limits.sharesPrefixes)

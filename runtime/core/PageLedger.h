@@ -55,6 +55,8 @@ public:
 
   /// Full pages of the request that keep() has been told of, or that it shared.
   int64_t keptPages(RequestId request) const;
+  /// Pages of the longest beginning of `known` that is kept.
+  int64_t keptPages(std::span<const int32_t> known) const;
   /// The request's next full page holds `page`, and all stages have computed
   /// it: `node` or one before it was its last row. It is kept unless others
   /// have kept the same.

@@ -111,7 +111,7 @@ struct OpenRequest {
 
 /// From now on the stages hold the page with positions from `index` *
 /// pageTokens on of the request's path to `node`, also after the request has
-/// closed, and know it as `page`. The last stage has answered `node`.
+/// closed, and know it as `page`. All stages have computed `node`.
 struct KeepPage {
   RequestId request = 0;
   NodeId node = 0;

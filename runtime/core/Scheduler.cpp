@@ -50,7 +50,7 @@ Scheduler::Load Scheduler::load() const {
 
 Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
   constexpr int32_t mostPriority = 1000;
-  if (std::abs(wanted.priority) > mostPriority)
+  if (wanted.priority < -mostPriority || wanted.priority > mostPriority)
     return {Refusal::Invalid, 0,
             "request: priority " + std::to_string(wanted.priority) +
                 " is not between -1000 and 1000"};
@@ -65,16 +65,25 @@ Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
   request.deadline = wanted.deadline;
   if (limits.queueTimeout.count() > 0)
     request.startsUntil = now + limits.queueTimeout;
-  waiting.emplace(Order{turn, number}, std::move(wanted.spec));
+  waiting.emplace(Order{turn, number}, Waiting{std::move(wanted.spec)});
+  queueChanged({turn, number});
   admitWaiting(now);
   if (waiting.contains({turn, number})) {
     if (load().waiting > limits.waiting) {
-      waiting.erase({turn, number});
-      known.erase(number);
-      settle(now);
-      return {Refusal::QueueFull, 0,
-              "request: " + std::to_string(limits.waiting) +
-                  " requests wait already"};
+      std::string why = "request: " + std::to_string(limits.waiting) +
+                        " requests wait already";
+      RequestNumber last = lastNewcomer();
+      Order place = {known.at(last).turn, last};
+      waiting.erase(place);
+      queueChanged(place);
+      if (last == number) {
+        known.erase(number);
+        settle(now);
+        return {Refusal::QueueFull, 0, std::move(why)};
+      }
+      tellEnd(last, FinishReason::Cancelled, now);
+      told.ends.back().refusal = Refusal::QueueFull;
+      told.ends.back().error = std::move(why);
     }
     if (request.startsUntil)
       alarms.emplace(*request.startsUntil, number);
@@ -83,6 +92,15 @@ Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
     alarms.emplace(*wanted.deadline, number);
   settle(now);
   return {Refusal::None, number, {}};
+}
+
+/// The last in order of those that wait and have not started; there is one.
+RequestNumber Scheduler::lastNewcomer() const {
+  auto last = std::find_if(waiting.rbegin(), waiting.rend(), [&](auto &each) {
+    return !known.at(each.first.number).started;
+  });
+  assert(last != waiting.rend() && "nobody waits for a first row");
+  return last->first.number;
 }
 
 void Scheduler::finish(RequestNumber number, FinishReason reason, Time now) {
@@ -94,6 +112,7 @@ void Scheduler::finish(RequestNumber number, FinishReason reason, Time now) {
   } else {
     pausedNow -= found->second.started.has_value();
     waiting.erase({found->second.turn, number});
+    queueChanged({found->second.turn, number});
     tellEnd(number, reason, now);
   }
   settle(now);
@@ -144,7 +163,8 @@ void Scheduler::takeHeadEvents(Time now) {
     RequestNumber number = inSlot[pause.request];
     Known &request = known.at(number);
     request.slot.reset();
-    waiting.emplace(Order{request.turn, number}, std::move(pause.spec));
+    waiting.emplace(Order{request.turn, number},
+                    Waiting{std::move(pause.spec)});
     ++pausedNow;
     ++pausesSoFar;
   }
@@ -177,26 +197,64 @@ void Scheduler::endAlarms(Time now) {
 // Admission
 //===----------------------------------------------------------------------===//
 
+/// A request has come to this place in the queue, or has gone from it.
+void Scheduler::queueChanged(Order at) { hasChanged |= !stuck || at <= *stuck; }
+
+/// In order, where something has changed: a queue can be long, and looking for
+/// what is kept of a long prompt takes its time.
 void Scheduler::admitWaiting(Time now) {
-  while (!waiting.empty()) {
-    auto first = waiting.begin();
-    Expected<std::optional<RequestId>> slot = head.submit(first->second, now);
-    if (!slot) {
-      // It was checked when it came; what a pause adds fits as well.
-      assert(false && "a request that waits can run");
-      return;
+  if (!std::exchange(hasChanged, false) && chancesSeen == head.chances())
+    return;
+  stuck.reset();
+  HeadClaims claims;
+  for (auto at = waiting.begin(); at != waiting.end();) {
+    if (waitsForPrefix(at->second)) {
+      ++claims.slots;
+      // And one for who is admitted instead to grow into.
+      claims.pages += at->second.awaits->rest + 1;
+      ++at;
+    } else if (auto slot = admit(*at, claims, now)) {
+      at = run(at, *slot, now);
+      takeHeadEvents(now);
+    } else {
+      stuck = at->first;
+      break;
     }
-    if (*slot)
-      run(first, **slot, now);
-    else if (!head.pauseLast(first->first.turn, now))
-      return;
+  }
+  chancesSeen = head.chances();
+}
+
+bool Scheduler::waitsForPrefix(Waiting &request) {
+  if (request.awaits && head.await(*request.awaits))
+    return true;
+  request.awaits.reset();
+  if (load().waiting <= limits.waiting)
+    request.awaits = head.comingPrefix(request.spec);
+  bool waits = request.awaits && head.await(*request.awaits);
+  prefixWaitsSoFar += waits;
+  return waits;
+}
+
+/// Into a slot, if need be of one whose turn is later; none: there is no room.
+std::optional<RequestId> Scheduler::admit(Queue::value_type &first,
+                                          const HeadClaims &claims, Time now) {
+  auto &[order, request] = first;
+  while (true) {
+    Expected<std::optional<RequestId>> slot =
+        head.submit(request.spec, now, claims);
+    // It was checked when it came; what a pause adds fits as well.
+    assert(slot && "a request that waits can run");
+    if (!slot || *slot)
+      return slot ? *slot : std::nullopt;
+    if (!head.pauseLast(order.turn, now))
+      return std::nullopt;
     takeHeadEvents(now);
   }
 }
 
-/// The request that waited has a slot now.
-void Scheduler::run(std::map<Order, RequestSpec>::iterator first,
-                    RequestId slot, Time now) {
+/// The request that waited has a slot now; the one behind it.
+Scheduler::Queue::iterator Scheduler::run(Queue::iterator first, RequestId slot,
+                                          Time now) {
   RequestNumber number = first->first.number;
   Known &request = known.at(number);
   request.slot = request.lastSlot = slot;
@@ -210,7 +268,7 @@ void Scheduler::run(std::map<Order, RequestSpec>::iterator first,
     request.cachedTokens =
         head.ledger().prefixPages(slot) * CachePages::pageTokens;
   }
-  waiting.erase(first);
+  return waiting.erase(first);
 }
 
 } // namespace sluice

@@ -14,8 +14,19 @@
 // Order. A request's turn is when it came, and `priorityStep` later for each
 // level of its priority (as in vLLM, lower numbers are more urgent): so urgent
 // requests overtake others, but none waits for ever, as those that came so much
-// later do not overtake it any more. Nobody is let past the first that waits:
-// a request that needs many pages would starve.
+// later do not overtake it any more. Nobody is let past the first that waits
+// for a slot or for room: a request that needs many pages would starve. Where
+// too many wait, the last in this order that has not started is refused: it is
+// mostly the newcomer, or another that has waited until then.
+//
+// Equal beginnings. A request does not compute what one that runs is computing
+// just now: it waits until those pages are kept, and begins with them. Others
+// may be admitted meanwhile, as long as there is a slot and room for it as
+// well. So it waits no longer than until those pages have been computed or that
+// request has left. The other one's turn is not later than its own, and what is
+// waited for leaves as a prompt of that length would: so to wait takes no
+// longer than to compute the same beside it, but for the way through the
+// stages. Where the queue is full nobody waits for this.
 //
 // A pure state machine around the Head, and driven as it is:
 //
@@ -58,7 +69,7 @@ struct ScheduledRequest {
   std::optional<Time> deadline = {};
 };
 
-/// Why a request was not taken.
+/// Why a request was not taken, or was put out of the queue.
 enum class Refusal : uint8_t {
   None,
   Invalid,  ///< it can never run
@@ -83,7 +94,10 @@ struct UserEnd {
   RequestNumber number = 0;
   RequestId slot = -1; ///< that it had last, if any; for traces
   FinishReason reason = FinishReason::Stop;
-  std::string error;   ///< of FinishReason::Error
+  /// Of FinishReason::Cancelled: the queue was full, and the place of this one
+  /// went to another whose turn is earlier.
+  Refusal refusal = Refusal::None;
+  std::string error;   ///< of FinishReason::Error, and why it was refused
   bool started = true; ///< false: it ended before it had its first row
   /// Of the prompt's tokens, those whose pages were shared when it started.
   int64_t cachedTokens = 0;
@@ -129,6 +143,8 @@ public:
   Load load() const;
   /// Requests that have been paused so far, each time.
   int64_t pauses() const { return pausesSoFar; }
+  /// Likewise, that have waited for a beginning.
+  int64_t prefixWaits() const { return prefixWaitsSoFar; }
   const Head &rows() const { return head; }
 
 private:
@@ -147,6 +163,11 @@ private:
     std::optional<Time> startsUntil; ///< of one that has not started
     int64_t cachedTokens = 0;        ///< at its start
   };
+  struct Waiting {
+    RequestSpec spec;
+    std::optional<ComingPrefix> awaits = {}; ///< if it is still coming
+  };
+  using Queue = std::map<Order, Waiting>;
   /// Which request is to be looked at when.
   using Alarm = std::pair<Time, RequestNumber>;
 
@@ -154,9 +175,13 @@ private:
   void settle(Time now);
   void takeHeadEvents(Time now);
   void endAlarms(Time now);
+  void queueChanged(Order at);
   void admitWaiting(Time now);
-  void run(std::map<Order, RequestSpec>::iterator first, RequestId slot,
-           Time now);
+  bool waitsForPrefix(Waiting &request);
+  std::optional<RequestId> admit(Queue::value_type &first,
+                                 const HeadClaims &claims, Time now);
+  Queue::iterator run(Queue::iterator first, RequestId slot, Time now);
+  RequestNumber lastNewcomer() const;
   void tellEnd(RequestNumber number, FinishReason reason, Time now);
 
   Head head;
@@ -164,12 +189,17 @@ private:
   UserEvents told;
 
   RequestNumber next = 0;
-  std::map<Order, RequestSpec> waiting; ///< newcomers and paused ones
-  int64_t pausedNow = 0;                ///< of those that wait
+  Queue waiting;         ///< newcomers and paused ones
+  int64_t pausedNow = 0; ///< of those that wait
+  /// The first that there was no room for: it and those behind it need not be
+  /// looked at before something changes.
+  std::optional<Order> stuck;
+  bool hasChanged = false;  ///< the queue, since it was looked at
+  uint64_t chancesSeen = 0; ///< of the head, when it was
   std::unordered_map<RequestNumber, Known> known;
   std::vector<RequestNumber> inSlot; ///< [slot]: the request that has it
   std::set<Alarm> alarms;
-  int64_t pausesSoFar = 0;
+  int64_t pausesSoFar = 0, prefixWaitsSoFar = 0;
 };
 
 } // namespace sluice

@@ -179,7 +179,9 @@ void HeadLoop::deliver(Time at) {
   for (UserEnd &end : scheduler.events().ends) {
     links.told(end, at);
     TokenItem item;
-    item.kind = TokenItem::Kind::Finished;
+    item.kind = end.refusal == Refusal::None ? TokenItem::Kind::Finished
+                                             : TokenItem::Kind::Refused;
+    item.refusal = end.refusal;
     item.reason = end.reason;
     item.started = end.started;
     item.cachedTokens = end.cachedTokens;

@@ -19,7 +19,7 @@ struct TokenItem {
   enum class Kind : uint8_t {
     Token,
     Finished,
-    Refused, ///< it was never taken
+    Refused, ///< it was not taken, or has lost its place in the queue
     Failed   ///< the whole pipeline is broken
   };
   Kind kind = Kind::Token;

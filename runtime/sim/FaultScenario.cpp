@@ -95,6 +95,18 @@ static std::vector<int32_t> randomPrompt(const SimulationConfig &config,
   return prompt;
 }
 
+/// As the choices of one prompt come: together.
+static void likeTheOneBefore(SimRequest &request, const SimRequest &before) {
+  request.asked.spec.prompt = before.asked.spec.prompt;
+  request.asked.priority = before.asked.priority;
+  Time later = before.arrives - request.arrives;
+  request.arrives += later;
+  if (request.asked.deadline)
+    *request.asked.deadline += later;
+  if (request.cancelled)
+    *request.cancelled += later;
+}
+
 static SimRequest randomRequest(const SimulationConfig &config,
                                 RandomStream &random) {
   SimRequest request;
@@ -156,8 +168,12 @@ SimulationConfig sim::makeScenario(uint64_t seed, bool faults) {
   config.links = randomLinks(config.ranks(), random);
   config.scheduler.priorityStep = random.upTo(microseconds(3000));
   int64_t requests = random.between(1, 2 * config.head.requests + 1);
-  for (int64_t i = 0; i < requests; ++i)
+  for (int64_t i = 0; i < requests; ++i) {
     config.requests.push_back(randomRequest(config, random));
+    if (i > 0 && random.chance(0.3))
+      likeTheOneBefore(config.requests.back(),
+                       config.requests[static_cast<size_t>(i - 1)]);
+  }
   if (faults)
     config.faults = randomFaults(random);
   config.maxEvents = 1'000'000;

@@ -135,6 +135,8 @@ void SimHead::runCommands() {
   }
   for (const UserEnd &end : scheduler.events().ends) {
     RequestOutcome &outcome = outcomes[ofNumber.at(end.number)];
+    if (end.refusal != Refusal::None)
+      return world.fail(Status::error(end.error));
     ++outcome.finishes;
     outcome.reason = end.reason;
     note(trace::Kind::Finish, {end.slot, static_cast<int64_t>(end.reason)});

@@ -116,6 +116,7 @@ struct SimulationResult {
   std::vector<HopOutcome> hops;      ///< those that carried anything
   SpeculationCounters speculation;   ///< of all requests
   int64_t pauses = 0;                ///< of requests, each time
+  int64_t prefixWaits = 0;           ///< for beginnings, each time
   int64_t foundTokens = 0; ///< of prompts, that were in the cache already
   int64_t shortChunks = 0; ///< as SimHead
   Time end{0};             ///< when the last event happened

@@ -390,6 +390,7 @@ Expected<SimulationResult> Run::finish() {
   countHops(result);
   result.speculation = head->core().rows().totals();
   result.pauses = head->core().pauses();
+  result.prefixWaits = head->core().prefixWaits();
   result.foundTokens = head->core().rows().ledger().foundTokens();
   result.shortChunks = head->shortChunks();
   result.end = world.queue.now();

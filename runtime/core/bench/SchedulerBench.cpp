@@ -10,10 +10,14 @@
 // thread's own time, so that what else runs on the machine counts only as far
 // as it takes caches and half of a core.
 //
-//   SluiceSchedulerBench [REQUESTS [STEPS]]
+//   SluiceSchedulerBench [REQUESTS [STEPS [WAITING]]]
+//
+// With WAITING, the cache has as many pages as a prompt of so many tokens
+// takes, and that prompt waits for them all the while; most of it is kept.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/CachePages.h"
 #include "runtime/core/Scheduler.h"
 
 #include <algorithm>
@@ -36,14 +40,14 @@ void *operator new(size_t size) {
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
-static Scheduler makeScheduler(int64_t requests) {
+static Scheduler makeScheduler(int64_t requests, int64_t pages) {
   HeadLimits limits;
-  limits.requests = requests;
-  limits.contextLength = 8192;
+  limits.requests = requests + 1;
+  limits.contextLength = 1 << 20;
   limits.framesInFlight = 256;
   limits.prefillRows = 4 * requests;
   limits.sharesPrefixes = true;
-  limits.pages = requests * 64;
+  limits.pages = pages;
   SpeculationOptions off;
   off.mode = SpeculationMode::Off;
   PipelineTimes times;
@@ -80,8 +84,11 @@ namespace {
 /// Requests that all generate, in steps of all of them.
 class Rounds {
 public:
-  Rounds(int64_t requests, int64_t steps)
-      : requests(requests), steps(steps), scheduler(makeScheduler(requests)) {
+  Rounds(int64_t requests, int64_t steps, int64_t waiting)
+      : requests(requests), steps(steps), waiting(waiting),
+        scheduler(makeScheduler(requests, waiting > 0
+                                              ? CachePages::pagesFor(waiting)
+                                              : requests * 64)) {
     micros.reserve(static_cast<size_t>(steps));
   }
 
@@ -90,6 +97,7 @@ public:
   void print() const;
 
 private:
+  RequestNumber submit(int64_t tokens, int32_t token, int64_t maxTokens);
   /// The results of a step, and what follows.
   void step() {
     now += std::chrono::milliseconds(10);
@@ -98,7 +106,13 @@ private:
     scheduler.clear();
   }
 
-  int64_t requests, steps;
+  /// Until all have ended.
+  void drain() {
+    while (scheduler.load().running > 0)
+      step();
+  }
+
+  int64_t requests, steps, waiting;
   Scheduler scheduler;
   ResultFrame results;
   Time now{0};
@@ -106,19 +120,30 @@ private:
   int64_t allocated = 0;
 };
 
+RequestNumber Rounds::submit(int64_t tokens, int32_t token, int64_t maxTokens) {
+  ScheduledRequest request;
+  request.spec.prompt.assign(static_cast<size_t>(tokens), token);
+  request.spec.maxTokens = maxTokens;
+  return scheduler.submit(std::move(request), now).number;
+}
+
 void Rounds::round() {
-  for (int64_t i = 0; i < requests; ++i) {
-    ScheduledRequest request;
-    // So that pages are full at different steps.
-    request.spec.prompt.assign(static_cast<size_t>(8 + i % 32),
-                               static_cast<int32_t>(i));
-    request.spec.maxTokens = steps + 100;
-    scheduler.submit(std::move(request), now);
+  RequestNumber last = 0;
+  if (waiting > 0) {
+    submit(waiting, -1, 1);
+    answer(scheduler.commands(), results);
+    scheduler.clear();
+    drain();
   }
+  // So that pages are full at different steps.
+  for (int64_t i = 0; i < requests; ++i)
+    submit(8 + i % 32, static_cast<int32_t>(i), steps + 100);
   answer(scheduler.commands(), results);
   scheduler.clear();
   while (std::ssize(results.results) < requests)
     step();
+  if (waiting > 0)
+    last = submit(waiting, -1, 1);
   micros.clear();
   int64_t before = allocations;
   for (int64_t i = 0; i < steps; ++i) {
@@ -130,8 +155,9 @@ void Rounds::round() {
     scheduler.clear();
   }
   allocated = allocations - before;
-  while (scheduler.load().running > 0)
-    step();
+  if (waiting > 0)
+    scheduler.finish(last, FinishReason::Cancelled, now);
+  drain();
 }
 
 void Rounds::print() const {
@@ -147,7 +173,8 @@ void Rounds::print() const {
 
 int main(int argc, char **argv) {
   Rounds rounds(argc > 1 ? std::atol(argv[1]) : 1000,
-                argc > 2 ? std::atol(argv[2]) : 1000);
+                argc > 2 ? std::atol(argv[2]) : 1000,
+                argc > 3 ? std::atol(argv[3]) : 0);
   // As in a server that has run for a while: all memory has been used before.
   rounds.round();
   rounds.round();

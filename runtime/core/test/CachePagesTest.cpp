@@ -215,6 +215,28 @@ TEST(CachePagesTest, RefusedForksChangeNothing) {
   EXPECT_EQ(pages.length(b), 20);
 }
 
+using Tokens = std::map<SequenceId, std::vector<int>>;
+
+/// Whether each sequence finds its own tokens in its pages, and all pages are
+/// held by who has them.
+void expectOwnTokens(const CachePages &pages, int64_t count,
+                     const Tokens &model, const std::vector<int> &memory) {
+  constexpr int64_t pageTokens = CachePages::pageTokens;
+  std::map<int32_t, int32_t> holders;
+  for (auto &[sequence, tokens] : model) {
+    std::span<const int32_t> table = pages.pages(sequence);
+    ASSERT_EQ(pages.length(sequence), std::ssize(tokens));
+    for (int32_t page : table)
+      ++holders[page];
+    for (int64_t at = 0; at < std::ssize(tokens); ++at)
+      ASSERT_EQ(memory[table[at / pageTokens] * pageTokens + at % pageTokens],
+                tokens[at]);
+  }
+  ASSERT_EQ(std::ssize(holders) + pages.freePages(), count);
+  for (auto [page, holding] : holders)
+    ASSERT_EQ(pages.holders(page), holding);
+}
+
 /// Any series of calls with forks. A model keeps the tokens of each sequence
 /// and what each page slot holds, and does the copies that it is told; each
 /// sequence must find its own tokens in its pages, whatever the others wrote.
@@ -224,7 +246,7 @@ TEST(CachePagesTest, ForkedSequencesNeverSeeEachOthersTokens) {
     constexpr int64_t pageTokens = CachePages::pageTokens;
     int64_t count = 4 + random() % 30;
     CachePages pages = make(count, 6, 200);
-    std::map<SequenceId, std::vector<int>> model;
+    Tokens model;
     std::vector<int> memory(static_cast<size_t>(count * pageTokens), -1);
     auto make = [&](const PageCopy &copy) {
       std::copy_n(memory.begin() + copy.from * pageTokens, pageTokens,
@@ -278,20 +300,9 @@ TEST(CachePagesTest, ForkedSequencesNeverSeeEachOthersTokens) {
         }
         break;
       }
-      std::map<int32_t, int32_t> holders;
-      for (auto &[sequence, tokens] : model) {
-        std::span<const int32_t> table = pages.pages(sequence);
-        ASSERT_EQ(pages.length(sequence), std::ssize(tokens));
-        for (int32_t page : table)
-          ++holders[page];
-        for (int64_t at = 0; at < std::ssize(tokens); ++at)
-          ASSERT_EQ(
-              memory[table[at / pageTokens] * pageTokens + at % pageTokens],
-              tokens[at]);
-      }
-      ASSERT_EQ(std::ssize(holders) + pages.freePages(), count);
-      for (auto [page, holding] : holders)
-        ASSERT_EQ(pages.holders(page), holding);
+      expectOwnTokens(pages, count, model, memory);
+      if (HasFatalFailure())
+        return;
     }
     for (auto &[sequence, tokens] : model)
       pages.close(sequence);
@@ -347,6 +358,26 @@ TEST(CachePagesTest, GrowingIntoARetainedPageCopiesIt) {
   std::vector<int32_t> none;
   EXPECT_EQ(pages.open(none).status().message(),
             "cache: more than 1 open sequences");
+}
+
+/// Whether the pages are held by sequences and by who retains them (`kept`),
+/// and by nobody else.
+void expectHolders(const CachePages &pages, int64_t count,
+                   const std::vector<int32_t> &kept) {
+  std::map<int32_t, int32_t> holders, sequences;
+  for (SequenceId open = 0; open < 5; ++open)
+    if (pages.isOpen(open))
+      for (int32_t page : pages.pages(open)) {
+        ++holders[page];
+        ++sequences[page];
+      }
+  for (int32_t page : kept)
+    ++holders[page];
+  for (int32_t page = 0; page < count; ++page)
+    ASSERT_EQ(pages.holders(page), holders[page]);
+  std::erase_if(holders, [](auto &each) { return each.second == 0; });
+  ASSERT_EQ(std::ssize(holders) + pages.freePages(), count);
+  ASSERT_EQ(std::ssize(sequences), pages.pagesOfSequences());
 }
 
 /// Any series of all calls: references are those of the sequences and of who
@@ -409,20 +440,9 @@ TEST(CachePagesTest, ReferencesAreCountedWhateverHappens) {
         }
         break;
       }
-      std::map<int32_t, int32_t> holders, sequences;
-      for (SequenceId open = 0; open < 5; ++open)
-        if (pages.isOpen(open))
-          for (int32_t page : pages.pages(open)) {
-            ++holders[page];
-            ++sequences[page];
-          }
-      for (int32_t page : kept)
-        ++holders[page];
-      for (int32_t page = 0; page < count; ++page)
-        ASSERT_EQ(pages.holders(page), holders[page]);
-      std::erase_if(holders, [](auto &each) { return each.second == 0; });
-      ASSERT_EQ(std::ssize(holders) + pages.freePages(), count);
-      ASSERT_EQ(std::ssize(sequences), pages.pagesOfSequences());
+      expectHolders(pages, count, kept);
+      if (HasFatalFailure())
+        return;
     }
   }
 }

@@ -92,24 +92,39 @@ TEST(HeadPromptsTest, ChunksDoNotShareAStepAtAStagesDoor) {
   }
 }
 
-TEST(HeadPromptsTest, PromptsGetSixteenRowsWhateverTheBound) {
+TEST(HeadPromptsTest, PromptsMayMakeAStepAQuarterLongerWhateverTheBound) {
   Prompts s;
   s.limits.interTokenLatency = ms(1);
   s.generate(2);
   size_t first = s.stages->arrived().size();
-  s.submit(prompt(0, 40), 1);
+  s.submit(prompt(0, 60), 1);
   s.run(s.now + ms(200));
+  // A step of 2 rows takes 10.1 ms, one of 27 takes 12.6.
   std::vector<const Arrived *> chunks = s.chunksSince(first);
   ASSERT_EQ(chunks.size(), 3u);
-  EXPECT_EQ(chunks[0]->known, 16);
-  EXPECT_EQ(chunks[1]->known, 16);
-  EXPECT_EQ(chunks[2]->known, 8);
+  EXPECT_EQ(chunks[0]->known, 25);
+  EXPECT_EQ(chunks[1]->known, 25);
+  EXPECT_EQ(chunks[2]->known, 10);
+}
+
+TEST(HeadPromptsTest, PromptsGetOnByARowAStepWhereEachCostsAStep) {
+  Prompts s;
+  s.limits.interTokenLatency = ms(1);
+  s.times = {ms(10), ms(10)};
+  s.generate(2);
+  size_t first = s.stages->arrived().size();
+  s.submit(prompt(0, 5), 1);
+  s.run(s.now + ms(400));
+  std::vector<const Arrived *> chunks = s.chunksSince(first);
+  ASSERT_EQ(chunks.size(), 5u);
+  for (const Arrived *each : chunks)
+    EXPECT_EQ(each->known, 1);
 }
 
 TEST(HeadPromptsTest, AStepHasNoMorePromptRowsThanItMay) {
   Prompts s;
   s.limits.prefillRows = 10;
-  s.limits.interTokenLatency = ms(1);
+  s.limits.interTokenLatency = ms(20);
   s.generate(2);
   size_t first = s.stages->arrived().size();
   s.submit(prompt(0, 40), 1);
@@ -246,10 +261,12 @@ private:
     return low + static_cast<int64_t>(random() %
                                       static_cast<uint64_t>(high - low + 1));
   }
-  /// Rows that a prompt's step has at least, where there are so many.
+  /// Rows that a prompt's step has at least, where there are so many. Under a
+  /// bound that is a quarter of the shortest step: 25 rows or more.
   int64_t leastBudget() const {
-    bool bounded = s.limits.interTokenLatency > Time(0);
-    int64_t most = bounded ? 16 : s.limits.prefillRows - s.limits.requests;
+    int64_t most = s.limits.interTokenLatency > Time(0)
+                       ? 16
+                       : s.limits.prefillRows - s.limits.requests;
     return std::max(most, std::min<int64_t>(16, s.limits.prefillRows));
   }
 
@@ -258,7 +275,8 @@ private:
     int64_t others = s.limits.requests;
     Time longest = s.times.step(s.limits.prefillRows + others);
     if (s.limits.interTokenLatency > Time(0))
-      longest = std::max(s.limits.interTokenLatency, s.times.step(16 + others));
+      longest = std::max(s.limits.interTokenLatency,
+                         s.times.step(others) + s.times.step(others) / 4);
     EXPECT_LE(each.longestGap, longest);
   }
 

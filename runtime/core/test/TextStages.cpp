@@ -93,6 +93,7 @@ void TextStages::accept(const Row &row, Work &work) {
   if (std::ssize(slot.pages) * pageTokens < std::ssize(slot.text))
     slot.pages.push_back(nextPage++);
   ++work.rows;
+  work.nodes.emplace_back(row.request, row.node);
   work.known += row.position < slot.known;
   if (row.wantsOutput)
     work.answer.results.push_back(
@@ -104,7 +105,7 @@ void TextStages::keep(const KeepPage &order) {
   check(slot.isOpen, "a page of a request that is not open is kept");
   check(!kept.contains(order.page), "a page is kept twice");
   int64_t tokens = (order.index + 1) * pageTokens;
-  check(order.node <= slot.answered &&
+  check(order.node <= slot.computed &&
             tokens <= order.node - slot.firstNode + 1,
         "a page is kept before it was computed");
   if (std::ssize(slot.text) < tokens)
@@ -177,6 +178,7 @@ void TextStages::begin(Stage &stage, Time now) {
     step.answer.launched = each.answer.launched;
     std::ranges::move(each.answer.results,
                       std::back_inserter(step.answer.results));
+    std::ranges::copy(each.nodes, std::back_inserter(step.nodes));
   }
   stage.door.erase(stage.door.begin(),
                    stage.door.begin() + static_cast<ptrdiff_t>(taken));
@@ -206,10 +208,10 @@ std::vector<ResultFrame> TextStages::advance(Time now) {
         stages[s + 1].door.push_back(std::move(done));
         begin(stages[s + 1], now);
       } else {
-        for (const ResultRow &row : done.answer.results) {
-          Slot &slot = slots[static_cast<size_t>(row.request)];
-          if (row.node >= slot.firstNode)
-            slot.answered = row.node;
+        for (auto [request, node] : done.nodes) {
+          Slot &slot = slots[static_cast<size_t>(request)];
+          if (node >= slot.firstNode)
+            slot.computed = node;
         }
         answers.push_back(std::move(done.answer));
       }

@@ -70,7 +70,7 @@ public:
 private:
   struct Slot {
     bool isOpen = false;
-    NodeId firstNode = 0, answered = noNode;
+    NodeId firstNode = 0, computed = noNode; ///< by all stages
     int64_t known = 0;
     Text text;
     std::vector<int64_t> pages;
@@ -82,6 +82,7 @@ private:
   struct Work {
     int64_t rows = 0;
     int64_t known = 0; ///< of them, those that are not behind it
+    std::vector<std::pair<RequestId, NodeId>> nodes; ///< of the rows
     ResultFrame answer;
   };
   struct Stage {

@@ -1,0 +1,307 @@
+//===- SchedulerSharingTest.cpp - requests that begin alike, at once ------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/CachePages.h"
+#include "runtime/core/test/SchedulerScript.h"
+
+#include <random>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+constexpr int64_t pageTokens = CachePages::pageTokens;
+
+/// `alike` tokens that all prompts have, then others that only those of the
+/// same `kind` have.
+Text prompt(int64_t alike, int64_t others = 0, int32_t kind = 1) {
+  Text text(static_cast<size_t>(alike), 5);
+  text.insert(text.end(), static_cast<size_t>(others), 100 + kind);
+  return text;
+}
+
+/// Chunks of 64 rows; a step takes 10 ms.
+struct Sharing : SchedulerScript {
+  Sharing() {
+    limits.requests = 8;
+    limits.contextLength = 4096;
+    limits.prefillRows = 64;
+    limits.sharesPrefixes = true;
+    queue.priorityStep = ms(1000);
+  }
+  /// Rows of what was known when requests opened.
+  int64_t knownRows() const {
+    int64_t rows = 0;
+    for (const TextStages::Arrived &each : stages->arrived())
+      rows += each.known;
+    return rows;
+  }
+  int64_t waiting() const { return scheduler->load().waiting; }
+  Time started(RequestNumber number) const {
+    return told.at(number).end.waited; // all came at 0
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// What is gained
+//===----------------------------------------------------------------------===//
+
+// Whatever their number and length, equal prompts that come at once have the
+// pages of one of them, and each a page of its own and what it generates in.
+TEST(SchedulerSharingTest, EqualPromptsAreComputedOnceAndHaveTheirPagesOnce) {
+  std::mt19937_64 random(1);
+  auto upTo = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() %
+                                      static_cast<uint64_t>(high - low + 1));
+  };
+  for (int round = 0; round < 200; ++round) {
+    SCOPED_TRACE(round);
+    Sharing s;
+    int64_t requests = upTo(1, 8), tokens = upTo(1, 600);
+    s.limits.stages = upTo(1, 4);
+    s.limits.prefillRows = upTo(1, 200);
+    s.times.perRow = std::chrono::microseconds(upTo(0, 300));
+    int64_t shared = (tokens - 1) / pageTokens;
+    int64_t own = CachePages::pagesFor(tokens + 1) - shared;
+    // Nobody ends before the last has its first token.
+    for (int64_t i = 0; i < requests; ++i)
+      s.submit(prompt(0, tokens), 20000);
+    auto hasNoToken = [](const auto &each) {
+      return each.second.tokens.empty();
+    };
+    while (std::any_of(s.told.begin(), s.told.end(), hasNoToken) &&
+           s.now < ms(100000))
+      s.run(s.now + ms(1));
+    EXPECT_EQ(s.knownRows(),
+              tokens + (requests - 1) * (tokens - shared * pageTokens));
+    int64_t pages = s.scheduler->rows().holdings().pages;
+    int64_t grown = 0;
+    for (const auto &[number, each] : s.told)
+      grown += CachePages::pagesFor(tokens + std::ssize(each.tokens)) -
+               CachePages::pagesFor(tokens + 1);
+    EXPECT_EQ(pages, shared + requests * own + grown);
+    EXPECT_LE(s.stages->mostPages(), pages);
+    for (const auto &[number, each] : s.told)
+      s.finish(number);
+    s.runAll();
+    s.check();
+  }
+}
+
+TEST(SchedulerSharingTest, ARequestWaitsForNoMoreThanWhatIsAlike) {
+  Sharing s;
+  s.limits.interTokenLatency = Time(0);
+  RequestNumber longer = s.submit(prompt(100, 1900), 2);
+  RequestNumber shorter = s.submit(prompt(100, 30, 2), 2);
+  EXPECT_EQ(s.waiting(), 1);
+  s.runAll();
+  s.check();
+  // Two chunks hold the three pages, and it joins the third step.
+  EXPECT_EQ(s.started(shorter), ms(20));
+  EXPECT_EQ(s.told[shorter].end.cachedTokens, 96);
+  EXPECT_LT(s.told[shorter].ended, s.told[longer].firstToken);
+}
+
+// By itself a long prompt would have to wait for a shorter one that is not as
+// short as what the last request needs.
+TEST(SchedulerSharingTest, WhatIsWaitedForDoesNotWaitForLongerPrompts) {
+  Sharing s;
+  s.submit(prompt(0, 3000, 2), 2);
+  RequestNumber longer = s.submit(prompt(100, 1900), 2);
+  s.submit(prompt(0, 1000, 3), 2);
+  RequestNumber shorter = s.submit(prompt(100, 30, 4), 2);
+  RequestNumber shorterYet = s.submit(prompt(50, 3, 5), 2);
+  s.runAll();
+  s.check();
+  // 32 rows of each step, behind those that left before anybody waited; then
+  // what the other waits for.
+  EXPECT_LE(s.started(shorterYet), ms(30));
+  EXPECT_LE(s.started(shorter), ms(80));
+  EXPECT_GT(s.told[longer].firstToken, ms(500));
+}
+
+TEST(SchedulerSharingTest, WhatIsBehindTheBeginningCanBeWaitedForInTurn) {
+  Sharing s;
+  s.submit(prompt(64, 64, 1), 50);
+  RequestNumber second = s.submit(prompt(64, 64, 2), 50);
+  RequestNumber third = s.submit(prompt(64, 64, 2), 50);
+  s.run(ms(10));
+  EXPECT_EQ(s.waiting(), 1) << "for the second now";
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.told[second].end.cachedTokens, 64);
+  EXPECT_EQ(s.told[third].end.cachedTokens, 96);
+}
+
+TEST(SchedulerSharingTest, NobodyWaitsForLessThanAPage) {
+  Sharing s;
+  s.submit(prompt(31, 300, 1), 2);
+  s.submit(prompt(31, 300, 2), 2);
+  s.submit(prompt(32), 2); // its last row is computed in any case
+  s.submit(prompt(20), 2);
+  EXPECT_EQ(s.waiting(), 0);
+  s.runAll();
+  s.check();
+}
+
+TEST(SchedulerSharingTest, WithoutSharingNobodyWaits) {
+  Sharing s;
+  s.limits.sharesPrefixes = false;
+  for (int i = 0; i < 4; ++i)
+    s.submit(prompt(300), 2);
+  EXPECT_EQ(s.waiting(), 0);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.knownRows(), 4 * 300);
+}
+
+//===----------------------------------------------------------------------===//
+// Who waits, and who does not
+//===----------------------------------------------------------------------===//
+
+TEST(SchedulerSharingTest, OthersAreLetPast) {
+  Sharing s;
+  s.submit(prompt(600), 10);
+  RequestNumber alike = s.submit(prompt(600), 10);
+  RequestNumber other = s.submit(prompt(0, 40, 2), 10);
+  EXPECT_EQ(s.waiting(), 1);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.started(other), Time(0));
+  EXPECT_GT(s.started(alike), Time(0));
+}
+
+TEST(SchedulerSharingTest, WhoWaitsHasAClaimToASlot) {
+  Sharing s;
+  s.limits.requests = 2;
+  RequestNumber first = s.submit(prompt(300), 50);
+  RequestNumber alike = s.submit(prompt(300), 50);
+  RequestNumber other = s.submit(prompt(0, 40, 2), 50);
+  EXPECT_EQ(s.waiting(), 2) << "the free slot is not for the third";
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.scheduler->pauses(), 0);
+  EXPECT_LT(s.started(alike), s.told[first].ended);
+  EXPECT_GE(s.started(other), s.told[first].ended);
+}
+
+TEST(SchedulerSharingTest, WhoWaitsHasAClaimToPages) {
+  Sharing s;
+  // 10 of the first, 3 more of the one that waits; the others' 2 and 1 fit too
+  // until the third would grow.
+  s.limits.pages = 15;
+  s.submit(prompt(300), 2);
+  RequestNumber alike = s.submit(prompt(300, 70, 3), 2);
+  RequestNumber other = s.submit(prompt(0, 40, 2), 2);
+  EXPECT_EQ(s.waiting(), 2);
+  RequestNumber none = s.submit(prompt(0, 4, 4), 2);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.scheduler->pauses(), 0);
+  EXPECT_LE(s.started(alike), s.started(other));
+  EXPECT_LE(s.started(other), s.started(none));
+}
+
+TEST(SchedulerSharingTest, NobodyWaitsForALessUrgentRequest) {
+  Sharing s;
+  s.submit(prompt(600), 10, /*priority=*/1);
+  RequestNumber urgent = s.submit(prompt(600), 10, 0);
+  EXPECT_EQ(s.waiting(), 0);
+  // But for the urgent one, that is about as far.
+  RequestNumber third = s.submit(prompt(600), 10, 0);
+  EXPECT_EQ(s.waiting(), 1);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.started(urgent), Time(0));
+  EXPECT_EQ(s.told[third].end.cachedTokens, 576);
+}
+
+TEST(SchedulerSharingTest, AnUrgentRequestThatWaitsIsFirstAfterwards) {
+  Sharing s;
+  s.limits.requests = 2;
+  s.submit(prompt(300), 500, /*priority=*/-2);
+  RequestNumber urgent = s.submit(prompt(300), 10, -1);
+  s.submit(prompt(0, 40, 2), 10, 0);
+  s.run(ms(45));
+  RequestNumber between = s.submit(prompt(0, 40, 3), 10, 0);
+  s.run(ms(55));
+  EXPECT_TRUE(s.told[between].tokens.empty());
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.started(urgent), ms(50)) << "as soon as the prompt is computed";
+}
+
+TEST(SchedulerSharingTest, WhereTheQueueIsFullNobodyWaitsForAnother) {
+  for (int64_t queue : {0, 2}) {
+    Sharing s;
+    s.queue.waiting = queue;
+    for (int i = 0; i < 8; ++i)
+      EXPECT_GE(s.submit(prompt(300), 10), 0) << s.last.why;
+    EXPECT_EQ(s.waiting(), queue);
+    s.runAll();
+    s.check();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// How the wait ends
+//===----------------------------------------------------------------------===//
+
+TEST(SchedulerSharingTest, WhereTheFirstLeavesTheNextOneComputes) {
+  Sharing s;
+  RequestNumber first = s.submit(prompt(600), 10);
+  RequestNumber second = s.submit(prompt(600), 10);
+  RequestNumber third = s.submit(prompt(600), 10);
+  s.run(ms(25));
+  EXPECT_EQ(s.waiting(), 2);
+  s.finish(first);
+  EXPECT_EQ(s.waiting(), 1);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.started(second), ms(25));
+  EXPECT_EQ(s.told[second].end.cachedTokens, 128) << "what was computed";
+  EXPECT_EQ(s.told[third].end.cachedTokens, 576);
+}
+
+TEST(SchedulerSharingTest, WhereTheFirstIsPausedTheNextOneComputes) {
+  Sharing s;
+  s.limits.requests = 2;
+  RequestNumber first = s.submit(prompt(600), 10);
+  RequestNumber second = s.submit(prompt(600), 10);
+  s.run(ms(25));
+  // They take both slots.
+  s.submit(prompt(0, 4, 2), 30, -1);
+  s.submit(prompt(0, 4, 3), 20, -1);
+  EXPECT_EQ(s.scheduler->load(),
+            (Scheduler::Load{.running = 2, .waiting = 1, .paused = 1}));
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.told[first].tokens.size(), 10u);
+  EXPECT_EQ(s.told[second].tokens.size(), 10u);
+}
+
+TEST(SchedulerSharingTest, WaitingForAnotherIsWaiting) {
+  Sharing s;
+  s.queue.queueTimeout = ms(30);
+  RequestNumber first = s.submit(prompt(600), 10);
+  RequestNumber second = s.submit(prompt(600), 10, 0, ms(20));
+  RequestNumber third = s.submit(prompt(600), 10);
+  RequestNumber fourth = s.submit(prompt(600), 10);
+  s.finish(fourth);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.told[first].end.reason, FinishReason::Length);
+  EXPECT_EQ(s.told[second].end.reason, FinishReason::Timeout);
+  EXPECT_EQ(s.told[second].ended, ms(20));
+  EXPECT_EQ(s.told[third].end.reason, FinishReason::Timeout);
+  EXPECT_EQ(s.told[third].ended, ms(30));
+  EXPECT_FALSE(s.told[third].end.started);
+  EXPECT_EQ(s.told[fourth].end.reason, FinishReason::Cancelled);
+}
+
+} // namespace

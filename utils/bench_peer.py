@@ -1,0 +1,38 @@
+"""What is measured beside llama.cpp: its programs, and files for both."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def find_program(name, folder=None):
+    """The path of one of llama.cpp's programs, or None. Looked for in `folder`,
+    in LLAMA_CPP_BIN and where commands are."""
+    for place in (folder, os.environ.get("LLAMA_CPP_BIN")):
+        if place and (path := pathlib.Path(place, name)).exists():
+            return str(path)
+    return shutil.which(name)
+
+
+def random_model(work, shape, fmt, tools=ROOT / "build/bin"):
+    """A model's file of random weights, made where it is missing, and its
+    executable, which has packed its weights."""
+    work.mkdir(parents=True, exist_ok=True)
+    model = work / f"{shape}-{fmt}.gguf"
+    if not model.exists():
+        part = model.with_suffix(".part")
+        run([sys.executable, ROOT / "utils/make-random-gguf.py", "--shape",
+             shape, "--type", fmt, "-o", part])
+        part.rename(model)
+    program = work / f"{shape}-{fmt}"
+    run([tools / "sluice-compile", model, "-o", program])
+    run([program, "generate", "--tokens", "5", "-n", "1"])
+    return model, program
+
+
+def run(command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True).stdout
