@@ -62,21 +62,15 @@ void addTransport(CLI::App &command, PipelineOptions &options) {
           "and round, so tokens can differ. Default: f32")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
-  command
-      .add_option("--trace", options.traceFile,
-                  "Write what every rank did, for Perfetto or chrome://tracing")
-      ->type_name("FILE")
-      ->check(notEmpty());
+  addText(command, "--trace", options.traceFile, "FILE",
+          "Write what every rank did, for Perfetto or chrome://tracing");
 }
 
 void addEmulation(CLI::App &command, PipelineOptions &options) {
   const char *group = "Emulation";
   auto add = [&](const char *name, std::string &value, const char *type,
                  const char *help) {
-    return command.add_option(name, value, help)
-        ->type_name(type)
-        ->check(notEmpty())
-        ->group(group);
+    return addText(command, name, value, type, help)->group(group);
   };
   CLI::Option *emulate =
       add("--emulate", options.emulate, "CLUSTER.yaml",

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What CLI11's own checks let through, for all command lines that it reads.
-// Help texts do not spell these out; their errors do.
+// What CLI11's own checks let through, for all command lines that it reads, and
+// an option with such a check. Help texts do not spell these out; their errors
+// do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,6 +57,15 @@ inline CLI::Validator notEmpty() {
         return text.empty() ? std::string("is empty") : std::string();
       },
       "");
+}
+
+/// Adds an option whose value is such a text; `type` stands for it in the help.
+inline CLI::Option *addText(CLI::App &command, const char *name,
+                            std::string &value, const char *type,
+                            const char *help) {
+  return command.add_option(name, value, help)
+      ->type_name(type)
+      ->check(notEmpty());
 }
 
 } // namespace sluice

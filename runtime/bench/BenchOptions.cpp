@@ -70,13 +70,10 @@ void addArrivals(CLI::App &command, WorkloadOptions &workload) {
   addNumber(command, "--burstiness", workload.burstiness, 1e-2, 1e6,
             "With gamma: the intervals' shape; 1 is poisson, below 1 requests "
             "come in bursts, above 1 more evenly");
-  command
-      .add_option("--trace-file", workload.traceFile,
-                  "Arrivals and lengths from a file: on each line "
-                  "{\"timestamp\": MS, \"input_length\": N, "
-                  "\"output_length\": N}, or MS,N,N")
-      ->type_name("FILE")
-      ->check(notEmpty());
+  addText(command, "--trace-file", workload.traceFile, "FILE",
+          "Arrivals and lengths from a file: on each line "
+          "{\"timestamp\": MS, \"input_length\": N, "
+          "\"output_length\": N}, or MS,N,N");
   addNumber<int64_t>(command, "--concurrency", workload.concurrency, 1,
                      maxRequests,
                      "Closed loop: N in flight; the next one starts when one "
@@ -124,10 +121,7 @@ void addServer(CLI::App &command, HttpOptions &http) {
   const char *group = "Server";
   auto add = [&](const char *name, std::string &value, const char *type,
                  const char *help) {
-    return command.add_option(name, value, help)
-        ->type_name(type)
-        ->check(notEmpty())
-        ->group(group);
+    return addText(command, name, value, type, help)->group(group);
   };
   CLI::Option *url =
       add("--url", http.url, "URL",
@@ -176,11 +170,8 @@ void addRun(CLI::App &command, BenchOptions &options) {
           "ttft:500,itl:50,e2e:3000; itl is a request's longest gap, tpot its "
           "mean time per token");
   command.add_flag("--json", options.json, "Write one JSON object");
-  command
-      .add_option("--save-requests", options.saveRequests,
-                  "Write a JSON line for each request; - is standard output")
-      ->type_name("FILE")
-      ->check(notEmpty());
+  addText(command, "--save-requests", options.saveRequests, "FILE",
+          "Write a JSON line for each request; - is standard output");
 }
 
 Status excludes(const CLI::App &command, const char *name,

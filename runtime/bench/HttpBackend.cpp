@@ -7,11 +7,11 @@
 
 #include "runtime/bench/HttpBackend.h"
 
+#include "runtime/base/OpenFiles.h"
 #include "runtime/http/client/Client.h"
 #include "runtime/http/client/SseParser.h"
 
 #include <optional>
-#include <sys/resource.h>
 #include <unordered_map>
 
 using namespace sluice;
@@ -285,14 +285,6 @@ Status HttpBackend::askForModels() {
   return {};
 }
 
-void allowOpenFiles() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-    return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 } // namespace
 
 Expected<std::unique_ptr<Backend>>
@@ -309,7 +301,7 @@ bench::makeHttpBackend(const HttpOptions &options, const PromptOptions &prompt,
     path.pop_back();
   if (path.ends_with("/v1"))
     path.resize(path.size() - 3);
-  allowOpenFiles();
+  raiseOpenFileLimit();
   Expected<http::Client> client =
       http::Client::create(*url, {.caFile = options.caFile});
   if (!client)

@@ -48,7 +48,7 @@ BuilderState JsonRules::mark(BuilderState from, char mark) {
 }
 
 RuleId JsonRules::spaceRule() {
-  constexpr int mostBlanks = 64;
+  constexpr int mostBlanks = 20;
   if (spaces)
     return *spaces;
   spaces = builder.addRule("space");

@@ -9,9 +9,10 @@
 // runtime/grammar.
 //
 // Between two things there may be no space, one blank, or one or two newlines
-// with at most 64 blanks and tabs behind them: enough for any usual layout, and
-// a model cannot fill its context with space. Numbers have a bounded number of
-// digits for the same reason. There is no space before the text or behind it.
+// with at most 20 blanks and tabs behind them, as in llama.cpp: enough for any
+// usual layout, and a weak model cannot spend its tokens on space. Numbers have
+// a bounded number of digits for the same reason. There is no space before the
+// text or behind it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -314,7 +314,7 @@ void Connection::onDeadline() {
     bool isBody = parser->stage() == RequestParser::Stage::Body;
     refuse(408, isBody ? "the body has not come in time"
                        : "the header has not come in time");
-    return writeOutput();
+    return;
   }
   if (state == State::Request)
     return endOutput();

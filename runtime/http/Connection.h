@@ -9,8 +9,7 @@
 // a state machine:
 //
 //   Handshake --> Request --> Answering --> (Request again, or Ending)
-//                    |
-//                    +--> Ending --> Lingering --> Closed
+//                                 Ending --> Lingering --> Closed
 //
 // It waits until the socket is ready and then reads and writes without waiting,
 // through a buffer that all connections share. While an answer is being made a
@@ -78,7 +77,9 @@ private:
   bool countBody();
   void dropBody();
   void dispatch();
-  void refuse(int status, std::string_view message);
+  void refuse(int status, std::string message);
+  void answer(Request request,
+              const std::function<void(std::shared_ptr<Exchange>)> &handle);
 
   // Output.
   void writeOutput();

@@ -8,12 +8,10 @@
 #include "runtime/http/Connection.h"
 
 #include "runtime/base/Guarded.h"
-#include "runtime/http/AnswerHead.h"
 
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
-#include <ctime>
 
 using namespace sluice;
 using namespace sluice::http;
@@ -147,6 +145,29 @@ void Connection::startRequest(milliseconds patience) {
 void Connection::dispatch() {
   Request request = parser->take();
   parser.reset();
+  answer(std::move(request), loop.handler);
+}
+
+/// Has what is no request answered, or one that cannot be taken, and ends.
+/// `message` is a copy: it may have been the parser's.
+void Connection::refuse(int status, std::string message) {
+  Request request = parser ? parser->take() : Request();
+  parser.reset();
+  request.keepAlive = false;
+  request.body.clear();
+  shrink(request.body);
+  dropBody();
+  input = {};
+  answer(std::move(request), [&](const std::shared_ptr<Exchange> &given) {
+    loop.options.onRefusal(given, status, message);
+  });
+  // At once: a client that has ended its output is to have this answer.
+  writeOutput();
+}
+
+void Connection::answer(
+    Request request,
+    const std::function<void(std::shared_ptr<Exchange>)> &handle) {
   request.peerAddress = peerAddress;
   request.peerPort = peerPort;
   auto wake = [io = loop.io, weak = weak_from_this()] {
@@ -165,26 +186,7 @@ void Connection::dispatch() {
   auto given = std::make_shared<Exchange>(exchange);
   // If it throws, nobody has the exchange: it is answered with 500.
   (void)guarded([&] {
-    loop.handler(std::move(given));
+    handle(std::move(given));
     return Status();
   });
-}
-
-/// Answers what is no request, or one that cannot be taken, and ends. To be
-/// followed by writeOutput().
-void Connection::refuse(int status, std::string_view message) {
-  ErrorContent content = loop.shared->errorBody(status, message);
-  bool isHead = parser && parser->isHead();
-  Fields fields;
-  fields.emplace_back("Content-Type", std::move(content.contentType));
-  AnswerHead head{status, fields, BodyEnd::Length, content.body.size()};
-  head.closes = true;
-  appendHead(output, head, std::time(nullptr));
-  if (!isHead)
-    output += content.body;
-  parser.reset();
-  dropBody();
-  input = {};
-  state = State::Ending;
-  setDeadline(loop.options.stallTimeout);
 }

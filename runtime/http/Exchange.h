@@ -9,7 +9,7 @@
 //
 //   exchange->reply(200, {{"Content-Type", "application/json"}}, body);
 //
-//   exchange->fail(404, "there is no model 'x'");   // in the API's format
+//   exchange->fail(404, "there is no model 'x'");
 //
 //   exchange->startStream(200, {{"Content-Type", "text/event-stream"}});
 //   exchange->write("data: 1\n\n");                 // any number
@@ -59,7 +59,7 @@ public:
   /// values become '?'. `body` is not sent for HEAD, 204 and 304.
   void reply(int status, const Fields &fields, std::string body);
 
-  /// An answer that reports an error, with a body by ServerOptions::errorBody.
+  /// An answer that reports an error: "message\n" as text/plain.
   void fail(int status, std::string_view message, Fields fields = {});
 
   /// Sends the head of an answer whose body follows piece by piece: in chunks,

@@ -69,9 +69,8 @@ void ExchangeState::reply(int newStatus, const Fields &newFields,
 
 void ExchangeState::fail(int newStatus, std::string_view message,
                          Fields newFields) {
-  ErrorContent content = shared->errorBody(newStatus, message);
-  newFields.emplace_back("Content-Type", std::move(content.contentType));
-  reply(newStatus, newFields, std::move(content.body));
+  newFields.emplace_back("Content-Type", "text/plain");
+  reply(newStatus, newFields, std::string(message) + '\n');
 }
 
 bool ExchangeState::startStream(int newStatus, const Fields &newFields) {

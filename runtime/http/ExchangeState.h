@@ -25,7 +25,6 @@ namespace sluice::http::server {
 
 /// What exchanges need of their server, also when it is no more.
 struct Shared {
-  ErrorBody errorBody;
   size_t unsentBytes = 0;
   /// Of all bodies that count for ServerOptions::allBodyBytes. A sum, by which
   /// nothing else is published: relaxed order is enough.

@@ -23,6 +23,5 @@ Loop::Loop(ServerOptions given)
       shared(std::make_shared<Shared>()),
       io(std::make_shared<asio::io_context>(/*concurrency_hint=*/1)),
       scratch(scratchBytes) {
-  shared->errorBody = options.errorBody;
   shared->unsentBytes = static_cast<size_t>(options.unsentBytes);
 }

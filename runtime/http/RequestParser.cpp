@@ -61,8 +61,12 @@ private:
     request.method = view(method);
     request.target = view(target);
     request.isHttp10 = version == 10;
-    if (!readTarget(request))
-      stop(ec, 400, "malformed request: invalid target");
+    if (readTarget(request))
+      return;
+    request.target.clear(); // which may be anything
+    request.path.clear();
+    request.query.clear();
+    stop(ec, 400, "malformed request: invalid target");
   }
 
   void on_response_impl(int, beast::string_view, int, error_code &) override {}
@@ -203,8 +207,6 @@ RequestParser::Stage RequestParser::stage() const {
 }
 
 bool RequestParser::expectsContinue() const { return reader->expectsContinue; }
-
-bool RequestParser::isHead() const { return reader->request.method == "HEAD"; }
 
 size_t RequestParser::bodyBytes() const { return reader->request.body.size(); }
 

@@ -59,13 +59,13 @@ public:
   /// Whether the client sends the body only after a "100 Continue", or after a
   /// while. In stage Body.
   bool expectsContinue() const;
-  /// Whether the request is for a head without a body, as far as is known.
-  bool isHead() const;
   /// Of the body, so far.
   size_t bodyBytes() const;
 
   const Refusal &refusal() const;
-  /// All but the peer.
+  /// All but the peer. Not only after Complete: what is known of a request of
+  /// which more was to come, or that is refused. Nothing, while its header is
+  /// not complete; of a target that is not valid, nothing.
   Request take();
 
 private:

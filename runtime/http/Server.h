@@ -17,8 +17,8 @@
 //
 // HTTP/1.0 and 1.1 (RFC 9110, 9112): connections are kept alive, pipelined
 // requests are served one after another, bodies may come in chunks, and
-// "Expect: 100-continue" is met. What the server refuses by itself, in the
-// format of ServerOptions::errorBody, with `Connection: close`:
+// "Expect: 100-continue" is met. What the server refuses by itself, answered by
+// ServerOptions::onRefusal, with `Connection: close`:
 //
 //   400  malformed; no Host or more than one; lines folded or not ended by
 //        CR LF; lengths that are unclear (Content-Length repeated, or together

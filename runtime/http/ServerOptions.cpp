@@ -7,6 +7,8 @@
 
 #include "runtime/http/ServerOptions.h"
 
+#include "runtime/http/Exchange.h"
+
 using namespace sluice;
 using namespace sluice::http;
 
@@ -23,8 +25,9 @@ struct Range {
 
 } // namespace
 
-ErrorContent http::plainErrorBody(int, std::string_view message) {
-  return {"text/plain", std::string(message) + '\n'};
+void http::failRefused(const std::shared_ptr<Exchange> &exchange, int status,
+                       std::string_view message) {
+  exchange->fail(status, message);
 }
 
 Status ServerOptions::check() const {
@@ -48,7 +51,7 @@ Status ServerOptions::check() const {
     return failure("server options: a ", keyFile.empty()
                                              ? "certificate without its key"
                                              : "key without its certificate");
-  if (!errorBody)
-    return failure("server option errorBody: is empty");
+  if (!onRefusal)
+    return failure("server option onRefusal: is empty");
   return {};
 }

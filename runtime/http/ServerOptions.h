@@ -18,26 +18,27 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace sluice::http {
 
-/// The body of an answer that reports an error.
-struct ErrorContent {
-  std::string contentType;
-  std::string body;
-};
+class Exchange;
 
-/// Puts errors into the format of the server's API: those that the server
-/// itself finds (before a handler sees the request, or because none has
-/// answered), and those of Exchange::fail(). `message` is one line in ASCII
-/// that says what is wrong. Called on any thread, on several at once.
-using ErrorBody =
-    std::function<ErrorContent(int status, std::string_view message)>;
+/// Answers what the server refuses before a handler sees it, with `status`, and
+/// before it returns; the connection closes behind that answer. `message` is
+/// one line in ASCII that says what is wrong. The exchange's request has what
+/// is known of it, which may be the client's address alone; its method is empty
+/// where no header could be read. Called on the server's thread; it must not
+/// block.
+using RefusalHandler =
+    std::function<void(const std::shared_ptr<Exchange> &exchange, int status,
+                       std::string_view message)>;
 
-/// "message\n" as text/plain.
-ErrorContent plainErrorBody(int status, std::string_view message);
+/// By Exchange::fail().
+void failRefused(const std::shared_ptr<Exchange> &exchange, int status,
+                 std::string_view message);
 
 struct ServerOptions {
   /// A numeric IPv4 or IPv6 address: "127.0.0.1", "0.0.0.0", "::". No names.
@@ -82,7 +83,7 @@ struct ServerOptions {
   /// cut off; so is one whose machine is gone.
   std::chrono::milliseconds stallTimeout{30'000};
 
-  ErrorBody errorBody = plainErrorBody;
+  RefusalHandler onRefusal = failRefused;
 
   /// Errors: a limit out of its range, a certificate without a key or a key
   /// without a certificate. Names the option.

@@ -32,6 +32,15 @@ std::string_view openai::typeName(const ordered_json &value) {
   }
 }
 
+ApiStatus openai::checkObject(const ordered_json &value,
+                              const std::string &path) {
+  if (value.is_object())
+    return std::nullopt;
+  return invalidField(path, "'" + path + "' is " +
+                                std::string(typeName(value)) +
+                                ", not an object");
+}
+
 std::optional<int64_t> openai::integerOf(const ordered_json &value) {
   if (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX)
     return std::nullopt;

@@ -32,6 +32,9 @@ using nlohmann::ordered_json;
 /// "a string", "an integer": what a value is, for messages.
 std::string_view typeName(const ordered_json &value);
 
+/// An error where the value at `path` is no object.
+ApiStatus checkObject(const ordered_json &value, const std::string &path);
+
 /// A number without a fraction, from -2^63 on; as in Python's pydantic 2.0 is
 /// one too.
 std::optional<int64_t> integerOf(const ordered_json &value);

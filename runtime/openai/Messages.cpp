@@ -53,12 +53,9 @@ bool MessageReader::readParts(FieldReader &fields, const ordered_json &parts,
                               std::string &text) {
   for (size_t i = 0; i < parts.size(); ++i) {
     std::string path = itemPath(fields.pathOf("content"), i);
-    if (!parts[i].is_object()) {
-      fields.keep(invalidField(path, "'" + path + "' is " +
-                                         std::string(typeName(parts[i])) +
-                                         ", not an object"));
+    fields.keep(checkObject(parts[i], path));
+    if (!fields.ok())
       return false;
-    }
     FieldReader part(parts[i], path);
     std::string type, piece;
     part.text("type", type);
@@ -127,10 +124,8 @@ ApiExpected<ordered_json> MessageReader::readArguments(FieldReader &function) {
 
 ApiExpected<ordered_json> MessageReader::readToolCall(const ordered_json &call,
                                                       const std::string &path) {
-  if (!call.is_object())
-    return invalidField(path, "'" + path + "' is " +
-                                  std::string(typeName(call)) +
-                                  ", not an object");
+  if (ApiStatus wrong = checkObject(call, path))
+    return *wrong;
   FieldReader fields(call, path);
   std::string id, type = "function", name;
   fields.text("id", id);
@@ -179,10 +174,8 @@ bool MessageReader::readToolCalls(FieldReader &fields, ordered_json &out) {
 
 ApiExpected<ordered_json> MessageReader::read(const ordered_json &message,
                                               const std::string &path) {
-  if (!message.is_object())
-    return invalidField(path, "'" + path + "' is " +
-                                  std::string(typeName(message)) +
-                                  ", not an object");
+  if (ApiStatus wrong = checkObject(message, path))
+    return *wrong;
   FieldReader fields(message, path);
   std::string role;
   fields.text("role", role);

@@ -33,7 +33,8 @@ struct ModelOptions {
   std::string chatTemplate = {};
   /// `system_fingerprint` of answers; empty: null.
   std::string fingerprint = {};
-  /// When the executable was made, in seconds since 1970; for /v1/models.
+  /// When the model came into being, in seconds since 1970, for /v1/models; 0:
+  /// when its server starts.
   int64_t created = 0;
   /// Whether it can compute embeddings.
   bool embeddings = false;

@@ -32,10 +32,8 @@ static bool isFunctionName(std::string_view name) {
 /// Reads one definition into `use` and `shown`.
 static ApiStatus readTool(const ordered_json &tool, const std::string &path,
                           ToolRequest &out) {
-  if (!tool.is_object())
-    return invalidField(path, "'" + path + "' is " +
-                                  std::string(typeName(tool)) +
-                                  ", not an object");
+  if (ApiStatus wrong = checkObject(tool, path))
+    return wrong;
   FieldReader fields(tool, path);
   std::string type;
   fields.text("type", type);

@@ -8,9 +8,12 @@
 #include "runtime/serve/ApiServer.h"
 
 #include "runtime/base/MappedFile.h"
+#include "runtime/base/OpenFiles.h"
 #include "runtime/pipeline/Clock.h"
 #include "runtime/serve/Endpoints.h"
 
+#include <algorithm>
+#include <ctime>
 #include <thread>
 #include <unistd.h>
 
@@ -70,13 +73,6 @@ ApiServer::~ApiServer() { stop(); }
 // Setting up
 //===----------------------------------------------------------------------===//
 
-/// Errors that are found below the endpoints, in their format.
-static http::ErrorContent errorBody(int status, std::string_view message) {
-  return {"application/json",
-          openai::ApiError{.status = status, .message = std::string(message)}
-              .json()};
-}
-
 static Status readTemplate(const std::string &path, std::string &text) {
   Expected<MappedFile> file = MappedFile::open(path);
   if (!file)
@@ -116,6 +112,19 @@ makeAccess(const ServeOptions &options, std::vector<std::string> &warnings) {
   return access;
 }
 
+/// Each connection takes a file descriptor, of which shells give few.
+static void allowConnections(int64_t wanted,
+                             std::vector<std::string> &warnings) {
+  constexpr int64_t others = 64; // the model's files, links to other ranks
+  int64_t files = raiseOpenFileLimit();
+  if (files < wanted + others)
+    warnings.push_back("--max-connections " + std::to_string(wanted) +
+                       ": the process may have " + std::to_string(files) +
+                       " files open (ulimit -Hn), so there will be about " +
+                       std::to_string(std::max<int64_t>(files - others, 0)) +
+                       " connections");
+}
+
 static std::string urlOf(const ServeOptions &options, uint16_t port) {
   std::string host = options.host;
   if (host == "0.0.0.0")
@@ -134,7 +143,8 @@ ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
   Expected<http::ServerOptions> http = options.httpOptions();
   if (!http)
     return http.status();
-  http->errorBody = errorBody;
+  if (given.created == 0)
+    given.created = std::time(nullptr);
   if (!options.modelNames.empty())
     given.names = options.modelNames;
   if (!options.chatTemplateFile.empty())
@@ -145,6 +155,7 @@ ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
   if (!model)
     return model.status();
   std::vector<std::string> warnings;
+  allowConnections(options.maxConnections, warnings);
   Expected<Endpoints::Access> access = makeAccess(options, warnings);
   if (!access)
     return access.status();
@@ -160,6 +171,10 @@ ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
                                       .counters = [parts] {
                                         return parts->server->counters();
                                       }});
+  http->onRefusal = [parts](const std::shared_ptr<http::Exchange> &exchange,
+                            int status, std::string_view message) {
+    parts->endpoints->refuse(exchange, status, message);
+  };
   auto listening = http::Server::create(
       *http, [parts](const std::shared_ptr<http::Exchange> &exchange) {
         parts->endpoints->handle(exchange);

@@ -7,6 +7,8 @@
 
 #include "runtime/serve/CrossOrigin.h"
 
+#include "runtime/http/Syntax.h"
+
 #include <algorithm>
 
 using namespace sluice;
@@ -39,9 +41,13 @@ Expected<CrossOrigin> CrossOrigin::create(std::vector<std::string> origins) {
   return sharing;
 }
 
-bool CrossOrigin::allowed(const std::string &origin) const {
-  return all ||
-         std::find(origins.begin(), origins.end(), origin) != origins.end();
+std::string CrossOrigin::permission(const http::Request &request) const {
+  const std::string *origin = request.field("Origin");
+  if (all)
+    return origin || request.method.empty() ? "*" : "";
+  bool isListed = origin && std::find(origins.begin(), origins.end(),
+                                      *origin) != origins.end();
+  return isListed ? *origin : "";
 }
 
 bool CrossOrigin::isPreflight(const http::Request &request) const {
@@ -50,15 +56,30 @@ bool CrossOrigin::isPreflight(const http::Request &request) const {
          request.field("Access-Control-Request-Method");
 }
 
+/// The names of fields that a page may send: those that it asks for, where they
+/// are a list of names that is not too long.
+static std::string allowedFields(const http::Request &request) {
+  constexpr size_t longest = 2048;
+  const std::string usual = "Authorization, Content-Type, X-Request-Id";
+  const std::string *asked = request.field("Access-Control-Request-Headers");
+  if (!asked || asked->size() > longest)
+    return usual;
+  std::string names;
+  for (std::string_view name : http::server::splitList(*asked)) {
+    if (!http::server::isToken(name))
+      return usual;
+    names += names.empty() ? "" : ", ";
+    names += name;
+  }
+  return names.empty() ? usual : names;
+}
+
 http::Fields CrossOrigin::preflightFields(const http::Request &request) const {
-  http::Fields answer = fields(request);
-  if (answer.size() < 2) // no permission
-    return answer;
-  answer.emplace_back("Access-Control-Allow-Methods", "GET, POST");
-  answer.emplace_back("Access-Control-Allow-Headers",
-                      "Authorization, Content-Type, X-Request-Id");
-  answer.emplace_back("Access-Control-Max-Age", "3600");
-  return answer;
+  if (permission(request).empty())
+    return {};
+  return {{"Access-Control-Allow-Methods", "GET, POST"},
+          {"Access-Control-Allow-Headers", allowedFields(request)},
+          {"Access-Control-Max-Age", "3600"}};
 }
 
 http::Fields CrossOrigin::fields(const http::Request &request) const {
@@ -66,10 +87,10 @@ http::Fields CrossOrigin::fields(const http::Request &request) const {
     return {};
   // An answer that is kept must not serve another origin.
   http::Fields answer = {{"Vary", "Origin"}};
-  const std::string *origin = request.field("Origin");
-  if (!origin || !allowed(*origin))
+  std::string origin = permission(request);
+  if (origin.empty())
     return answer;
-  answer.emplace_back("Access-Control-Allow-Origin", all ? "*" : *origin);
+  answer.emplace_back("Access-Control-Allow-Origin", std::move(origin));
   answer.emplace_back("Access-Control-Expose-Headers",
                       "Retry-After, X-Request-Id");
   return answer;

@@ -33,15 +33,19 @@ public:
   /// Whether this asks for permission in advance, which carries no key. Always
   /// false where no origins are listed.
   bool isPreflight(const http::Request &request) const;
-  /// The fields that answer isPreflight(); without permission where the origin
-  /// is not listed.
+  /// The fields that answer isPreflight(), beside fields(); none where the
+  /// origin is not listed. A page may send the fields that it asks for: clients
+  /// have many of their own (X-Stainless-Lang), and none of them does more here
+  /// than it would do in a request from elsewhere.
   http::Fields preflightFields(const http::Request &request) const;
 
-  /// The fields that go on every other answer to `request`.
+  /// The fields that go on every answer to `request`. One that could not be
+  /// read, so that its origin is not known, has permission where all have.
   http::Fields fields(const http::Request &request) const;
 
 private:
-  bool allowed(const std::string &origin) const;
+  /// What is allowed for `request`: "*", an origin, or "".
+  std::string permission(const http::Request &request) const;
 
   std::vector<std::string> origins;
   bool all = false;

@@ -45,18 +45,28 @@ Endpoints::Endpoints(Access access, Parts parts)
 
 void Endpoints::handle(const std::shared_ptr<http::Exchange> &exchange) {
   const http::Request &request = exchange->request();
-  Responder responder(exchange, access.sharing.fields(request), pipeline::now(),
-                      parts.sessions.metrics, parts.log);
-  if (access.sharing.isPreflight(request)) {
-    exchange->reply(204, access.sharing.preflightFields(request), "");
-    return;
-  }
-  Status done = guarded([&] {
+  Responder responder = responderFor(exchange);
+  if (access.sharing.isPreflight(request))
+    return responder.reply(204, "", "",
+                           access.sharing.preflightFields(request));
+  // If it throws, the responder has gone, and answered.
+  (void)guarded([&] {
     dispatch(std::move(responder));
     return Status();
   });
-  if (!done.ok())
-    exchange->fail(500, done.message());
+}
+
+void Endpoints::refuse(const std::shared_ptr<http::Exchange> &exchange,
+                       int status, std::string_view message) {
+  responderFor(exchange).fail(
+      {.status = status, .message = std::string(message)});
+}
+
+Responder
+Endpoints::responderFor(std::shared_ptr<http::Exchange> exchange) const {
+  http::Fields common = access.sharing.fields(exchange->request());
+  return Responder(std::move(exchange), std::move(common), pipeline::now(),
+                   parts.sessions.metrics, parts.log);
 }
 
 //===----------------------------------------------------------------------===//

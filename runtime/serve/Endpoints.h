@@ -65,6 +65,9 @@ public:
   Endpoints(Access access, Parts parts);
 
   void handle(const std::shared_ptr<http::Exchange> &exchange);
+  /// Answers what the HTTP server refuses by itself.
+  void refuse(const std::shared_ptr<http::Exchange> &exchange, int status,
+              std::string_view message);
 
   /// From now on there are no new requests for text, and /health says so.
   void refuseNew() { refusing.store(true, std::memory_order_relaxed); }
@@ -78,6 +81,7 @@ private:
   };
   static const Route routes[];
 
+  Responder responderFor(std::shared_ptr<http::Exchange> exchange) const;
   void dispatch(Responder responder);
   Status ready() const;
 

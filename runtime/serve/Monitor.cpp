@@ -110,8 +110,9 @@ void Monitor::watch(Responder responder) {
     return responder.fail({.status = 503,
                            .message = "too many watch already",
                            .code = "too_many_watchers"});
-  if (responder.startEvents())
-    watchers.push_back(std::move(responder));
+  if (!responder.startEvents())
+    return responder.left();
+  watchers.push_back(std::move(responder));
 }
 
 void Monitor::run() {

@@ -7,6 +7,7 @@
 
 #include "runtime/serve/Responder.h"
 
+#include "runtime/base/Guarded.h"
 #include "runtime/pipeline/Clock.h"
 
 #include <algorithm>
@@ -23,6 +24,30 @@ Responder::Responder(std::shared_ptr<http::Exchange> exchange,
     : held(std::move(exchange)), common(std::move(common)), came(arrived),
       metrics(&metrics), log(&log) {}
 
+Responder::~Responder() {
+  if (!held || isDone)
+    return;
+  (void)guarded([this] {
+    if (held->gone())
+      left();
+    else
+      fail({.status = 500,
+            .message = "the request was dropped without an answer"});
+    return Status();
+  });
+}
+
+Responder &Responder::operator=(Responder &&other) noexcept {
+  std::swap(held, other.held);
+  std::swap(common, other.common);
+  std::swap(came, other.came);
+  std::swap(metrics, other.metrics);
+  std::swap(log, other.log);
+  std::swap(noted, other.noted);
+  std::swap(isDone, other.isDone);
+  return *this;
+}
+
 std::string Responder::shownPath() const {
   constexpr size_t longest = 200;
   const std::string &target = request().target;
@@ -36,7 +61,8 @@ void Responder::addField(const std::string &name, const std::string &value) {
 void Responder::reply(int status, std::string_view contentType,
                       std::string body, http::Fields more) {
   http::Fields fields = common;
-  fields.emplace_back("Content-Type", contentType);
+  if (!contentType.empty())
+    fields.emplace_back("Content-Type", contentType);
   std::move(more.begin(), more.end(), std::back_inserter(fields));
   held->reply(status, fields, std::move(body));
   done(status);
@@ -86,6 +112,10 @@ void Responder::done(int status) {
       std::chrono::duration<double, std::milli>(pipeline::now() - came)
           .count());
   const http::Request &asked = request();
-  log->add(std::string(when) + ' ' + asked.peerAddress + " \"" + asked.method +
-           ' ' + shownPath() + '"' + rest + (noted.empty() ? "" : ' ' + noted));
+  // Of what could not be read, nothing is known, or the method alone.
+  std::string what = asked.method.empty() ? "-" : asked.method;
+  if (!asked.target.empty())
+    what += ' ' + shownPath();
+  log->add(std::string(when) + ' ' + asked.peerAddress + " \"" + what + '"' +
+           rest + (noted.empty() ? "" : ' ' + noted));
 }

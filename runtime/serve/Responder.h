@@ -21,12 +21,16 @@ namespace sluice::serve {
 
 /// An exchange with what goes with every answer of the server: fields that all
 /// of them have, the counters and the log. Whoever holds it answers once, from
-/// any one thread at a time. `metrics` and `log` outlive it.
+/// any one thread at a time; one that nobody has answered answers with 500 when
+/// it goes. `metrics` and `log` outlive it.
 class Responder {
 public:
   /// `common`: fields of every answer.
   Responder(std::shared_ptr<http::Exchange> exchange, http::Fields common,
             Time arrived, ServeMetrics &metrics, RequestLog &log);
+  ~Responder();
+  Responder(Responder &&) noexcept = default;
+  Responder &operator=(Responder &&other) noexcept;
 
   http::Exchange &exchange() { return *held; }
   const http::Request &request() const { return held->request(); }
@@ -39,6 +43,7 @@ public:
   /// What the line in the log says besides: "id=cmpl-1 tokens=5".
   void note(std::string text) { noted = std::move(text); }
 
+  /// `contentType`: empty where there is no body.
   void reply(int status, std::string_view contentType, std::string body,
              http::Fields more = {});
   void json(std::string body);
@@ -57,10 +62,10 @@ public:
 private:
   void done(int status);
 
-  std::shared_ptr<http::Exchange> held;
+  std::shared_ptr<http::Exchange> held; ///< null: moved from
   http::Fields common;
   Time came;
-  ServeMetrics *metrics; // not references: responders are assigned
+  ServeMetrics *metrics; // not references: responders are moved
   RequestLog *log;
   std::string noted;
   bool isDone = false;

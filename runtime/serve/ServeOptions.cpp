@@ -36,11 +36,8 @@ Expected<http::ServerOptions> ServeOptions::httpOptions() const {
 
 static void addAddress(CLI::App &command, ServeOptions &options) {
   const char *group = "Address";
-  command
-      .add_option("--host", options.host,
-                  "Address to listen on: 0.0.0.0 and :: are all")
-      ->type_name("ADDRESS")
-      ->check(notEmpty())
+  addText(command, "--host", options.host, "ADDRESS",
+          "Address to listen on: 0.0.0.0 and :: are all")
       ->capture_default_str()
       ->group(group);
   command
@@ -48,17 +45,11 @@ static void addAddress(CLI::App &command, ServeOptions &options) {
       ->type_name("N")
       ->capture_default_str()
       ->group(group);
-  command
-      .add_option("--tls-cert", options.tlsCertificate,
-                  "Certificate and its chain (PEM); the port then speaks TLS "
-                  "only")
-      ->type_name("FILE")
-      ->check(notEmpty())
+  addText(command, "--tls-cert", options.tlsCertificate, "FILE",
+          "Certificate and its chain (PEM); the port then speaks TLS only")
       ->group(group);
-  command
-      .add_option("--tls-key", options.tlsKey, "The certificate's key (PEM)")
-      ->type_name("FILE")
-      ->check(notEmpty())
+  addText(command, "--tls-key", options.tlsKey, "FILE",
+          "The certificate's key (PEM)")
       ->group(group);
   command.get_option("--tls-cert")->needs("--tls-key");
   command.get_option("--tls-key")->needs("--tls-cert");
@@ -76,12 +67,9 @@ static CLI::Option *addRepeated(CLI::App &command, const char *name,
 
 static void addAccess(CLI::App &command, ServeOptions &options) {
   const char *group = "Access";
-  command
-      .add_option("--api-key-file", options.apiKeyFile,
-                  "Keys that requests must carry one of, one a line; without "
-                  "keys everybody may use the server")
-      ->type_name("FILE")
-      ->check(notEmpty())
+  addText(command, "--api-key-file", options.apiKeyFile, "FILE",
+          "Keys that requests must carry one of, one a line; without keys "
+          "everybody may use the server")
       ->group(group);
   addRepeated(command, "--api-key", options.apiKeys,
               "A key; can be given several times. Other users of the machine "
@@ -107,11 +95,8 @@ static void addModel(CLI::App &command, ServeOptions &options) {
               "What requests call the model; can be given several times")
       ->type_name("NAME")
       ->group(group);
-  command
-      .add_option("--chat-template", options.chatTemplateFile,
-                  "A Jinja template to use instead of the model's")
-      ->type_name("FILE")
-      ->check(notEmpty())
+  addText(command, "--chat-template", options.chatTemplateFile, "FILE",
+          "A Jinja template to use instead of the model's")
       ->group(group);
 }
 
@@ -136,7 +121,7 @@ static void addLimits(CLI::App &command, ServeOptions &options) {
   add("--drain-seconds", options.drainSeconds, "SECONDS", 0.0, maxSeconds,
       "How long requests may go on after SIGTERM");
   add("--max-connections", options.maxConnections, "N", int64_t{1}, maxCount,
-      "Open connections");
+      "Open connections; further ones are refused with 503");
   add("--max-body-bytes", options.maxBodyBytes, "N", int64_t{1}, maxBodyLimit,
       "Size of a request's body");
   add("--max-header-bytes", options.maxHeaderBytes, "N", int64_t{256}, maxCount,

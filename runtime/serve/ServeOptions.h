@@ -56,7 +56,7 @@ struct ServeOptions {
   /// Threads between the server's and the head's; see WorkPool.
   int threads = 2;
 
-  /// Those of the HTTP server, but for `errorBody`. Errors: a limit out of its
+  /// Those of the HTTP server, but for `onRefusal`. Errors: a limit out of its
   /// range, a certificate without a key.
   Expected<http::ServerOptions> httpOptions() const;
 };

@@ -8,41 +8,20 @@ Each COMMAND is the start of a `generate` command line (of an executable, or
 what the others are compared with.
 """
 
-import argparse
-import json
 import shlex
-import subprocess
 import sys
+
+from commands import parse, run_json
 
 PROMPTS = ["Once upon a time", "def main():\n    ", "The result is"]
 
 
-def split_commands(arguments):
-    commands = []
-    for word in arguments:
-        if word == "--":
-            commands.append([])
-        else:
-            commands[-1].append(word)
-    return commands
-
-
 def generate(command, prompt, options):
-    words = command + ["-p", prompt, "-n", str(options.n), "--json", "--ignore-eos"]
-    words += shlex.split(options.sampling)
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{shlex.join(words)}: status {done.returncode}: {done.stderr}")
-    return json.loads(done.stdout)["tokens"]
+    return run_json([*command, "-p", prompt], options)["tokens"]
 
 
 def main():
-    at = sys.argv.index("--")
-    parser = argparse.ArgumentParser()
-    parser.add_argument("-n", type=int, default=40)
-    parser.add_argument("--sampling", default="")
-    options = parser.parse_args(sys.argv[1:at])
-    reference, *others = split_commands(sys.argv[at:])
+    options, (reference, *others) = parse(n=40)
     if not others:
         sys.exit("nothing to compare with")
     for prompt in PROMPTS:

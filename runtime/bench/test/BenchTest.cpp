@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/bench/Bench.h"
+#include "runtime/base/OpenFiles.h"
 
 #include "runtime/bench/test/FakeBackend.h"
 #include "runtime/http/client/test/LoopbackServer.h"
@@ -150,7 +151,7 @@ void serveStreams(int listener, size_t count, int tokens) {
 
 TEST(BenchTest, AThousandInFlightOverHttp) {
   constexpr size_t count = 1000;
-  http::test::allowOpenFiles(3 * count);
+  raiseOpenFileLimit();
   uint16_t port = 0;
   int listener = http::test::listenOnLoopback(port);
   std::thread server(serveStreams, listener, count, 20);

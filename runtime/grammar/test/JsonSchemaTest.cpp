@@ -365,13 +365,14 @@ TEST(JsonSchemaTest, References) {
 }
 
 TEST(JsonSchemaTest, SpaceIsBounded) {
-  std::string blanks(64, ' ');
+  std::string blanks(20, ' ');
   check(R"({"properties": {"a": {"items": {}}}, "required": ["a"]})",
         {"{\"a\":[1]}", "{ \"a\" : [ 1 , 2 ] }",
          "{\n\n" + blanks + "\"a\":\n[\n\t1\n]\n}"},
         {" {\"a\":[1]}", "{\"a\":[1]} ", "{  \"a\":[1]}", "{\t\"a\":[1]}",
          "{\n\n\n\"a\":[1]}", "{\n" + blanks + " \"a\":[1]}",
-         "{\"a\":[1\r\n]}"});
+         "{\n" + blanks + "\t\"a\":[1]}", "{\n \n\"a\":[1]}", "{\"a\"  :[1]}",
+         "{\"a\":[1,  2]}", "{ \n\"a\":[1]}", "{\"a\":[1\r\n]}"});
 }
 
 TEST(JsonSchemaTest, AnnotationsAreLeftOut) {

@@ -103,29 +103,75 @@ TEST(Answer, CountsOnce) {
   EXPECT_EQ(client.read().body, "GET /echo ");
 }
 
-TEST(Answer, ReportsErrorsInTheFormatOfTheApi) {
-  ServerOptions options = testOptions();
-  options.errorBody = [](int status, std::string_view message) {
-    return ErrorContent{"application/json", "{" + std::to_string(status) + ":" +
-                                                std::string(message) + "}"};
-  };
-  TestServer server(options);
+TEST(Answer, ReportsErrors) {
+  TestServer server;
   TestClient client(server.port());
   client.send(get("/x"));
   server.next()->fail(429, "too busy", {{"Retry-After", "1"}});
   Answer answer = client.read();
   EXPECT_EQ(answer.status, 429);
-  EXPECT_EQ(answer.field("Content-Type"), "application/json");
+  EXPECT_EQ(answer.field("Content-Type"), "text/plain");
   EXPECT_EQ(answer.field("Retry-After"), "1");
-  EXPECT_EQ(answer.body, "{429:too busy}");
+  EXPECT_EQ(answer.body, "too busy\n");
   EXPECT_EQ(answer.field("Connection"), "");
+}
 
-  client.send("x\r\n\r\n");
-  answer = client.read();
+/// What the server refuses by itself is answered by another handler, in the
+/// format of the API; it sees what is known of the request.
+TEST(Answer, RefusalsAreAnsweredInTheFormatOfTheApi) {
+  ServerOptions options = testOptions();
+  options.bodyBytes = 4;
+  options.onRefusal = [](const std::shared_ptr<Exchange> &exchange, int status,
+                         std::string_view message) {
+    const Request &request = exchange->request();
+    const std::string *origin = request.field("Origin");
+    exchange->reply(status,
+                    {{"Content-Type", "application/json"},
+                     {"Connection", "keep-alive"},
+                     {"X-Origin", origin ? *origin : "none"},
+                     {"X-Method", request.method},
+                     {"X-Target", request.target}},
+                    "{" + std::to_string(status) + ":" + std::string(message) +
+                        "}");
+  };
+  TestServer server(options);
+  auto answerTo = [&](const std::string &bytes, bool isHead = false) {
+    TestClient client(server.port());
+    client.send(bytes);
+    Answer answer = client.read(isHead);
+    EXPECT_EQ(answer.field("Content-Type"), "application/json");
+    EXPECT_EQ(answer.field("Connection"), "close");
+    EXPECT_TRUE(answer.complete);
+    EXPECT_TRUE(client.closedByServer());
+    return answer;
+  };
+  Answer answer = answerTo("x\r\n\r\n");
   EXPECT_EQ(answer.status, 400);
-  EXPECT_EQ(answer.field("Content-Type"), "application/json");
   EXPECT_THAT(answer.body, HasSubstr("{400:malformed request"));
-  EXPECT_EQ(answer.field("Connection"), "close");
+  EXPECT_EQ(answer.field("X-Method"), "");
+  answer = answerTo(post("/x?a=1", "12345", "Origin: http://a\r\n"));
+  EXPECT_EQ(answer.status, 413);
+  EXPECT_EQ(answer.body, "{413:body of more than 4 bytes}");
+  EXPECT_EQ(answer.field("X-Origin"), "http://a");
+  EXPECT_EQ(answer.field("X-Method"), "POST");
+  EXPECT_EQ(answer.field("X-Target"), "/x?a=1");
+  // Of a target that may be anything, nothing is told.
+  answer = answerTo("HEAD /%00 HTTP/1.1\r\nHost: x\r\n\r\n", true);
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_EQ(answer.field("X-Method"), "HEAD");
+  EXPECT_EQ(answer.field("X-Target"), "");
+  EXPECT_TRUE(eventually([&] { return server.server->open() == 0; }));
+}
+
+/// Also where a client has ended its output behind what is refused.
+TEST(Answer, ARefusalReachesAClientThatSendsNoMore) {
+  TestServer server;
+  for (int i = 0; i < 20; ++i) {
+    TestClient client(server.port());
+    client.send("x\r\n\r\n");
+    client.shutdownWrite();
+    EXPECT_EQ(client.read().status, 400);
+  }
 }
 
 TEST(Answer, IsAnErrorWhereNobodyAnswers) {

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/OpenFiles.h"
 #include "runtime/http/test/TestClient.h"
 #include "runtime/http/test/TestServer.h"
 
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace sluice::http;
@@ -25,12 +25,9 @@ static int64_t residentBytes() {
 
 TEST(Scale, AThousandStreamsAreCheap) {
   constexpr int streams = 1000;
-  rlimit files = {};
-  getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4 * streams);
-  setrlimit(RLIMIT_NOFILE, &files);
-  if (files.rlim_cur < 2 * streams + 100)
-    GTEST_SKIP() << "a process may open " << files.rlim_cur << " files here";
+  int64_t files = sluice::raiseOpenFileLimit();
+  if (files < 2 * streams + 100)
+    GTEST_SKIP() << "a process may open " << files << " files here";
 
   TestServer server;
   int64_t before = residentBytes(), heapBefore = heapBytes();

@@ -40,8 +40,8 @@ TEST(Server, ChecksItsOptions) {
   EXPECT_EQ(createError(options),
             "server options: a key without its certificate");
   options = {};
-  options.errorBody = nullptr;
-  EXPECT_EQ(createError(options), "server option errorBody: is empty");
+  options.onRefusal = nullptr;
+  EXPECT_EQ(createError(options), "server option onRefusal: is empty");
   EXPECT_EQ(Server::create({}, nullptr).status().message(),
             "the server has no handler");
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/http/test/TestCertificate.h"
 #include "runtime/http/test/TestClient.h"
 #include "runtime/http/test/TestServer.h"
 
@@ -13,9 +14,6 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace sluice::http;
@@ -32,8 +30,8 @@ protected:
   static void SetUpTestSuite() {
     char name[] = "/tmp/sluice-tls-XXXXXX";
     folder = mkdtemp(name);
-    makeCertificate("a");
-    makeCertificate("b");
+    makeCertificate(folder, "a");
+    makeCertificate(folder, "b");
     std::ofstream(path("text")) << "no PEM\n";
     std::ofstream(path("empty"));
   }
@@ -41,38 +39,6 @@ protected:
 
   static std::string path(const std::string &name) {
     return folder + '/' + name;
-  }
-
-  /// Self-signed; writes NAME.crt, NAME.key and NAME.locked, which is the key
-  /// with a passphrase.
-  static void makeCertificate(const std::string &name) {
-    EVP_PKEY *key = EVP_EC_gen("P-256");
-    X509 *certificate = X509_new();
-    ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);
-    X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
-    X509_set_pubkey(certificate, key);
-    X509_NAME_add_entry_by_txt(
-        X509_get_subject_name(certificate), "CN", MBSTRING_ASC,
-        reinterpret_cast<const unsigned char *>("localhost"), -1, -1, 0);
-    X509_set_issuer_name(certificate, X509_get_subject_name(certificate));
-    X509_sign(certificate, key, EVP_sha256());
-    auto write = [&](const char *suffix, auto put) {
-      FILE *file = std::fopen(path(name + suffix).c_str(), "w");
-      put(file);
-      std::fclose(file);
-    };
-    write(".crt", [&](FILE *file) { PEM_write_X509(file, certificate); });
-    write(".key", [&](FILE *file) {
-      PEM_write_PrivateKey(file, key, nullptr, nullptr, 0, nullptr, nullptr);
-    });
-    write(".locked", [&](FILE *file) {
-      unsigned char secret[] = "secret";
-      PEM_write_PrivateKey(file, key, EVP_aes_128_cbc(), secret, 6, nullptr,
-                           nullptr);
-    });
-    X509_free(certificate);
-    EVP_PKEY_free(key);
   }
 
   static ServerOptions options(const std::string &certificate = "a.crt",

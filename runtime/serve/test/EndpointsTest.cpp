@@ -7,6 +7,8 @@
 
 #include "runtime/serve/test/ServeFixture.h"
 
+#include <ctime>
+
 using namespace sluice;
 using namespace sluice::serve;
 using namespace sluice::serve::test;
@@ -28,6 +30,16 @@ TEST_F(EndpointsTest, Models) {
     EXPECT_EQ(answer.status, 404) << path;
     EXPECT_EQ(errorOf(answer)["code"], "model_not_found") << path;
   }
+}
+
+TEST_F(EndpointsTest, AModelIsAsOldAsItsServerWhereNothingElseIsKnown) {
+  model.created = 0;
+  const std::time_t before = std::time(nullptr);
+  start();
+  json first = bodyOf(get("/v1/models"))["data"][0]["created"];
+  EXPECT_GE(first, before);
+  EXPECT_LE(first, std::time(nullptr));
+  EXPECT_EQ(bodyOf(get("/v1/models/demo"))["created"], first);
 }
 
 TEST_F(EndpointsTest, TokenizeAndDetokenize) {

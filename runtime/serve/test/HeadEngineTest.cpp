@@ -170,6 +170,31 @@ TEST_F(HeadEngineTest, QueueAndLeave) {
   }));
 }
 
+/// A more urgent one takes the last place in the queue.
+TEST_F(HeadEngineTest, TheLastInOrderIsRefused) {
+  links.isHeld = true;
+  start();
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int64_t i = 0; i < 3; ++i) {
+    clients.push_back(send({{"prompt", "a"}, {"priority", i < 2 ? -9 : 0}}));
+    ASSERT_TRUE(eventually([&] {
+      pipeline::HeadStatus head = engine.status().head;
+      return head.running + head.waiting == i + 1;
+    }));
+  }
+  auto urgent = send({{"prompt", "a"}, {"priority", -5}});
+  Answer answer = clients.back()->read();
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_EQ(answer.field("Retry-After"), "1");
+  EXPECT_EQ(errorOf(answer)["code"], "queue_full");
+  EXPECT_EQ(send({{"prompt", "a"}, {"priority", -4}})->read().status, 429);
+  EXPECT_EQ(engine.status().head.waiting, 1);
+  // The urgent one is still there, and runs once there is a place.
+  links.isHeld = false;
+  clients.front().reset();
+  EXPECT_EQ(urgent->read().status, 200);
+}
+
 TEST_F(HeadEngineTest, AFailureEndsWhatRuns) {
   links.isHeld = true;
   start();

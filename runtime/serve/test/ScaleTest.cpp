@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/OpenFiles.h"
 #include "runtime/serve/test/ServeFixture.h"
 
 #include <cstdio>
 #include <fstream>
-#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace sluice;
@@ -31,14 +31,11 @@ class ScaleTest : public ServeTest {};
 /// clients, which live in this process too, and of the fake engine's prompts is
 /// in the figure.
 TEST_F(ScaleTest, AThousandOpenStreams) {
-  constexpr size_t streams = 1000;
+  constexpr int64_t streams = 1000;
   constexpr int rounds = 50;
-  rlimit files = {};
-  getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4 * streams);
-  setrlimit(RLIMIT_NOFILE, &files);
-  if (files.rlim_cur < 2 * streams + 100)
-    GTEST_SKIP() << "a process may open " << files.rlim_cur << " files here";
+  int64_t files = raiseOpenFileLimit();
+  if (files < 2 * streams + 100)
+    GTEST_SKIP() << "a process may open " << files << " files here";
   start();
   int64_t before = residentBytes();
   json body = {

@@ -5,8 +5,8 @@
 
 Runs the ```sh blocks as they would be pasted, in FOLDER, where build/demo is
 PROGRAM, against a server of it on a free port instead of 8000. Then looks for
-what the page leaves out: options that --help lists, and what the server's tables
-hold. Exits with 1 if something fails.
+what the page leaves out: options that --help lists, with their defaults, and what
+the server's tables hold. Exits with 1 if something fails.
 """
 import pathlib
 import re
@@ -37,21 +37,38 @@ def run_examples(text, folder, port):
 
 
 def options(program, command):
-    """Those of --help, without the groups that the page leaves to it."""
+    """Those of --help, without the groups that the page leaves to it: names and
+    defaults."""
     text = subprocess.run([program, command, "--help"], check=True,
                           capture_output=True, text=True).stdout
     group = ""
     for line in text.splitlines():
         if re.fullmatch(r"\S.*:", line):
             group = line
-        option = re.match(r" +(?:-\w,)?(--[\w-]+)", line)
+        option = re.match(r" +(?:-\w,)?(--[\w-]+)(?: [A-Z]+=(\S+))?", line)
         if option and group not in UNDOCUMENTED and option[1] != "--help":
-            yield option[1]
+            yield option[1], option[2]
+
+
+def missing_options(text, program):
+    """What is in no table's first column, or there with another default."""
+    rows = {}
+    for line in text.splitlines():
+        first, *others = line.strip("|").split(" | ")
+        if line.startswith("|"):
+            rows.update((name, others) for name in re.findall(r"--[\w-]+", first))
+    for command in ("serve", "bench"):
+        for name, default in options(program, command):
+            if name not in rows:
+                yield name
+            elif default and not re.search(rf"\b{re.escape(default)}\b",
+                                           " ".join(rows[name])):
+                yield f"{name}'s default of {default}"
 
 
 def missing(text, checkout, program):
-    names = {name for command in ("serve", "bench")
-             for name in options(program, command)}
+    yield from missing_options(text, program)
+    names = set()
     for file, entry in TABLES.items():
         found = re.findall(entry, (checkout / file).read_text(), re.M)
         if not found:

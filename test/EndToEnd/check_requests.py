@@ -10,36 +10,20 @@ exactly: no sum may know of the rows beside it. Prints how many steps and rows
 each command took.
 """
 
-import argparse
-import json
 import shlex
-import subprocess
 import sys
+
+from commands import parse, run_json
 
 # In every test model's vocabulary.
 PROMPTS = [[7], list(range(10, 43)), [5, 6, 7, 8], [50, 2, 51, 2, 52, 2, 53]]
 
 
-def split_commands(arguments):
-    commands = []
-    for word in arguments:
-        if word == "--":
-            commands.append([])
-        else:
-            commands[-1].append(word)
-    return commands
-
-
 def run(command, prompts, options):
-    words = command + ["-n", str(options.n), "--json", "--logits", "--ignore-eos",
-                       "--prefill-chunk", "16"]
-    words += shlex.split(options.sampling)
+    words = [*command, "--logits", "--prefill-chunk", "16"]
     for prompt in prompts:
         words += ["--tokens", ",".join(map(str, prompt))]
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{shlex.join(words)}: status {done.returncode}: {done.stderr}")
-    return json.loads(done.stdout)
+    return run_json(words, options)
 
 
 def answers(requests):
@@ -47,12 +31,7 @@ def answers(requests):
 
 
 def main():
-    at = sys.argv.index("--")
-    parser = argparse.ArgumentParser()
-    parser.add_argument("-n", type=int, default=8)
-    parser.add_argument("--sampling", default="")
-    options = parser.parse_args(sys.argv[1:at])
-    commands = split_commands(sys.argv[at:])
+    options, commands = parse(n=8)
     expected = answers(run(commands[0], [prompt], options) for prompt in PROMPTS)
     if any(len(tokens) != options.n for tokens, _ in expected):
         sys.exit("a request ended early")
