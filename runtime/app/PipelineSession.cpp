@@ -307,6 +307,7 @@ PipelineSession::loadCompute(std::string_view program,
       std::min(shape.contextLength, loaded->program.contextLength);
   limits.threads = threadsOfRank();
   limits.cacheFormat = engine.options().cacheFormat;
+  limits.resident = needs.serving.has_value();
   bool receives = !loaded->program.hasEmbedding;
   Expected<std::unique_ptr<cpu::Executor>> executor =
       cpu::Executor::create(std::move(loaded->program), limits);

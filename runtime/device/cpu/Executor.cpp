@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cpu/Executor.h"
+
+#include "runtime/device/cpu/AvailableMemory.h"
 #include "runtime/device/cpu/ProcessorCount.h"
 #include "runtime/device/cpu/Step.h"
 
@@ -137,6 +139,8 @@ struct Executor::State {
   }
 
   Status allocate();
+  Status makeResident();
+  uint64_t cacheBytes() const;
 
   float *logits() const {
     return arena.floats() + program.rowFloats * rowCapacity +
@@ -175,7 +179,28 @@ Status Executor::State::allocate() {
   if (!memory)
     return memory.status();
   arena = memory.take();
-  return {};
+  return limits.resident ? makeResident() : Status();
+}
+
+Status Executor::State::makeResident() {
+  uint64_t bytes = cacheBytes() + step.scratch.bytes() + arena.bytes();
+  // Else the kernel would kill somebody.
+  if (auto available = availableMemory(); available && *available < bytes)
+    return failure("memory: the cache and a step take ", bytes,
+                   " bytes, and this machine has ", *available, " to give");
+  for (LayerCache &cache : step.caches)
+    if (Status s = cache.makeResident(); !s.ok())
+      return s;
+  if (Status s = step.scratch.makeResident("attention scratch"); !s.ok())
+    return s;
+  return arena.makeResident("arena");
+}
+
+uint64_t Executor::State::cacheBytes() const {
+  uint64_t bytes = 0;
+  for (const LayerCache &cache : step.caches)
+    bytes += cache.bytes();
+  return bytes;
 }
 
 Expected<std::unique_ptr<Executor>>
@@ -208,12 +233,7 @@ bool Executor::hasOutput() const { return state->program.hasOutput; }
 int64_t Executor::threads() const { return state->pool->threads(); }
 uint64_t Executor::arenaBytes() const { return state->arena.bytes(); }
 
-uint64_t Executor::cacheBytes() const {
-  uint64_t bytes = 0;
-  for (const LayerCache &cache : state->step.caches)
-    bytes += cache.bytes();
-  return bytes;
-}
+uint64_t Executor::cacheBytes() const { return state->cacheBytes(); }
 
 /// Checks the rows, and that each has a place in the cache.
 Status Executor::checkRows(const StepInput &input) const {

@@ -64,7 +64,8 @@ struct Program {
   std::vector<Weight> weights;
 };
 
-/// Bounds of an Executor; all memory for them is reserved at the start.
+/// Bounds of an Executor; all memory for them is reserved at the start, and
+/// becomes resident as it is used, or then.
 struct ExecutorLimits {
   int64_t rows = 512;        ///< rows of a step
   int64_t outputs = 1;       ///< rows of a step that ask for logits
@@ -72,6 +73,8 @@ struct ExecutorLimits {
   int64_t contextLength = 0; ///< of one sequence; 0: the program's
   int64_t threads = 0;       ///< 0: defaultThreadCount()
   CacheFormat cacheFormat = CacheFormat::F32;
+  /// Steps cannot run out of memory: all of it is given out at the start.
+  bool resident = false;
 };
 
 /// Decides at the checkpoints of a step which of its rows leave.

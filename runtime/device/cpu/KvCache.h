@@ -94,6 +94,8 @@ public:
 
   const CacheLayout &layout() const { return places; }
   uint64_t bytes() const { return memory.bytes(); }
+  /// As ZeroedMemory's.
+  Status makeResident() { return memory.makeResident("cache"); }
 
   uint8_t *block(int64_t page, int64_t kvHead) {
     return reinterpret_cast<uint8_t *>(memory.floats()) +

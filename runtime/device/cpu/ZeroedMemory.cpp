@@ -32,6 +32,20 @@ Expected<ZeroedMemory> ZeroedMemory::allocate(uint64_t bytes,
   return memory;
 }
 
+Status ZeroedMemory::makeResident(const char *what) {
+  if (length == 0 || ::madvise(base, length, MADV_POPULATE_WRITE) == 0)
+    return {};
+  if (errno != EINVAL)
+    return failure(what, ": cannot have ", length,
+                   " bytes: ", std::strerror(errno));
+  // A kernel before 5.14.
+  constexpr uint64_t pageBytes = 4096;
+  auto *bytes = static_cast<volatile char *>(base);
+  for (uint64_t at = 0; at < length; at += pageBytes)
+    bytes[at] = bytes[at];
+  return {};
+}
+
 ZeroedMemory::ZeroedMemory(ZeroedMemory &&other) noexcept
     : base(std::exchange(other.base, nullptr)),
       length(std::exchange(other.length, 0)) {}

@@ -15,7 +15,7 @@
 namespace sluice::cpu {
 
 /// Anonymous pages from the kernel: zero, aligned to a page, given out as they
-/// are first touched. Move-only owner.
+/// are first touched, or by makeResident(). Move-only owner.
 class ZeroedMemory {
 public:
   ZeroedMemory() = default;
@@ -23,6 +23,10 @@ public:
   /// Error: the kernel refuses, or `bytes` is more than it can address. `what`
   /// names the memory in the message. Zero bytes are no memory.
   static Expected<ZeroedMemory> allocate(uint64_t bytes, const char *what);
+
+  /// Has the kernel give out all of it now, so that no use of it can fail.
+  /// Error: there is not as much. Contents stay.
+  Status makeResident(const char *what);
 
   ZeroedMemory(ZeroedMemory &&other) noexcept;
   ZeroedMemory &operator=(ZeroedMemory &&other) noexcept;

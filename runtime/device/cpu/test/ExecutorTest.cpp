@@ -405,6 +405,17 @@ TEST_F(ExecutorTest, LimitsOfZeroAreFilledIn) {
   EXPECT_GT((*executor)->arenaBytes(), 0u);
 }
 
+TEST_F(ExecutorTest, MemoryThatIsNotThereIsRefusedAtTheStart) {
+  ExecutorLimits limits;
+  limits.pages = 1 << 28; // 8 TB
+  EXPECT_TRUE(Executor::create(tiny.program(), limits));
+  limits.resident = true;
+  std::string why = Executor::create(tiny.program(), limits).status().message();
+  EXPECT_TRUE(why.starts_with("memory: the cache and a step take ")) << why;
+  limits.pages = 4;
+  EXPECT_TRUE(Executor::create(tiny.program(), limits));
+}
+
 TEST_F(ExecutorTest, ExecutorsMayShareAPool) {
   auto pool = std::make_shared<ThreadPool>(2);
   ExecutorLimits limits;

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>
@@ -170,6 +171,26 @@ TEST(KvCacheTest, ShapesOutOfRangeAreRefused) {
   EXPECT_FALSE(makes({1 << 16, 1024}, int64_t{1} << 60));
 }
 
+/// Bytes of this process that are in memory.
+int64_t residentBytes() {
+  int64_t pages = 0;
+  std::ifstream file("/proc/self/statm");
+  file >> pages >> pages;
+  return pages * 4096;
+}
+
+TEST(ZeroedMemoryTest, IsResidentWhereItIsAskedToBe) {
+  constexpr int64_t bytes = 64 << 20;
+  Expected<ZeroedMemory> memory = ZeroedMemory::allocate(bytes, "test");
+  ASSERT_TRUE(memory);
+  memory->floats()[5] = 3;
+  int64_t before = residentBytes();
+  ASSERT_TRUE(memory->makeResident("test").ok());
+  EXPECT_GT(residentBytes() - before, bytes / 2);
+  EXPECT_EQ(memory->floats()[5], 3);
+  EXPECT_EQ(memory->floats()[bytes / 4 - 1], 0);
+}
+
 TEST(ZeroedMemoryTest, IsZeroAndMoves) {
   Expected<ZeroedMemory> made = ZeroedMemory::allocate(1 << 20, "test");
   ASSERT_TRUE(made);
@@ -180,6 +201,7 @@ TEST(ZeroedMemoryTest, IsZeroAndMoves) {
   EXPECT_EQ(other.floats()[1000], 3);
   EXPECT_EQ(other.bytes(), 1u << 20);
   EXPECT_EQ(ZeroedMemory::allocate(0, "test")->bytes(), 0u);
+  EXPECT_TRUE(ZeroedMemory().makeResident("test").ok());
   EXPECT_FALSE(ZeroedMemory::allocate(uint64_t{1} << 62, "test"));
 }
 

@@ -1,0 +1,51 @@
+//===- AvailableMemory.cpp - how much memory there is to be had -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/AvailableMemory.h"
+
+#include <algorithm>
+#include <fstream>
+
+using namespace sluice;
+
+/// The number behind `name` in a file of such lines.
+static std::optional<uint64_t> numberOf(const std::string &path,
+                                        std::string_view name) {
+  std::ifstream file(path);
+  std::string word;
+  for (uint64_t number = 0; file >> word;)
+    if (word == name && file >> number)
+      return number;
+  return std::nullopt;
+}
+
+static std::optional<uint64_t> onlyNumber(const std::string &path) {
+  std::ifstream file(path);
+  uint64_t number = 0;
+  if (file >> number)
+    return number;
+  return std::nullopt; // no such file, or "max"
+}
+
+/// What the control group has left; files that are cached can be dropped.
+static std::optional<uint64_t> leftInGroup(const std::string &group) {
+  auto most = onlyNumber(group + "memory.max");
+  auto used = onlyNumber(group + "memory.current");
+  if (!most || !used)
+    return std::nullopt;
+  uint64_t cached = numberOf(group + "memory.stat", "file").value_or(0);
+  uint64_t held = *used - std::min(*used, cached);
+  return *most - std::min(*most, held);
+}
+
+std::optional<uint64_t> cpu::availableMemory(const std::string &root) {
+  auto kibibytes = numberOf(root + "proc/meminfo", "MemAvailable:");
+  auto group = leftInGroup(root + "sys/fs/cgroup/");
+  if (!kibibytes)
+    return group;
+  return group ? std::min(*group, *kibibytes * 1024) : *kibibytes * 1024;
+}
