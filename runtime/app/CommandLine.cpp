@@ -238,9 +238,10 @@ void addBench(CLI::App &app, BenchCommandOptions &options) {
   CLI::App &command = *app.add_subcommand(
       "bench", "Measures many requests at once, here or at a server");
   bench::addBenchOptions(command, options.bench);
+  auto everywhere = command.get_options();
   command
       .add_option("--max-num-seqs", options.serving.requests,
-                  "Requests that run at once; without --url")
+                  "Requests that run at once")
       ->type_name("N")
       ->check(within<int64_t>(1, 4096))
       ->capture_default_str()
@@ -248,6 +249,12 @@ void addBench(CLI::App &app, BenchCommandOptions &options) {
   addServingOptions(command, options.serving);
   addEngineOptions(command, options.engine);
   addPipelineOptions(command, options.pipeline);
+  // What follows is about the pipeline in this process.
+  CLI::Option *url = command.get_option("--url");
+  for (CLI::Option *option : command.get_options())
+    if (std::ranges::find(everywhere, option) == everywhere.end() &&
+        option->get_envname().empty())
+      option->excludes(url);
 }
 
 /// The server's limits are the scheduler's.

@@ -91,6 +91,11 @@ Status PipelineSession::open(const std::optional<comm::MpiLaunch> &launch,
 Status PipelineSession::settle() {
   if (Status s = settleSpeculation(); !s.ok())
     return s;
+  int64_t chunk = engine.options().prefillChunk;
+  if (chunk > plan.stepRows && chunk != EngineOptions().prefillChunk)
+    return failure("--prefill-chunk: ", chunk,
+                   ": this program's steps have at most ", plan.stepRows,
+                   " rows");
   if (plan.stages.size() == 1 && options.isGiven("--activations"))
     return failure("--activations: this program has one stage, and no rows "
                    "travel");

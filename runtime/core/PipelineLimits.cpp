@@ -54,6 +54,8 @@ int64_t PipelineLimits::pagesOfRequests() const {
 }
 
 int64_t PipelineLimits::cachePages() const {
+  if (speculation.mode == SpeculationMode::Off)
+    return pagesOfRequests();
   // Each path has pages of its own for what it does not share: the one in which
   // it forks and those behind.
   int64_t ownPages = CachePages::pagesFor(speculation.depth) + 1;

@@ -226,6 +226,10 @@ TEST_F(CommandsTest, WrongUsageExitsWithTwo) {
       {"generate", "--tokens", "1", "--speculate", "off", "--oracle-acceptance",
        "0.5"},
       {"generate", "--tokens", "1", "--speculate", "sync", "--no-continuous"},
+      {"bench", "--url", "http://127.0.0.1:1", "--cache-bytes", "1MiB"},
+      {"bench", "--url", "http://127.0.0.1:1", "--max-num-seqs", "2"},
+      {"bench", "--url", "http://127.0.0.1:1", "-t", "1"},
+      {"bench", "--url", "http://127.0.0.1:1", "--trace", "/tmp/t"},
       {"info", "stray"},
   };
   for (const std::vector<std::string> &arguments : wrong) {

@@ -57,6 +57,9 @@ TEST_F(PipelineUseTest, RefusesWhatThePlanCannotDo) {
   describe(withDraft(program, DraftPlacement::Own));
   EXPECT_THAT(runFailing(base + Arguments{"--emulate", "/nowhere.yaml"}, 1),
               HasSubstr("/nowhere.yaml"));
+  EXPECT_THAT(runFailing(base + Arguments{"--prefill-chunk", "60000"}, 1),
+              HasSubstr("--prefill-chunk: 60000: this program's steps have at "
+                        "most "));
 }
 
 TEST_F(PipelineUseTest, RefusesWhatWouldHaveNoEffect) {

@@ -49,6 +49,18 @@ TEST(PipelineLimitsTest, HeadAndStageTakeThem) {
   EXPECT_TRUE(Stage::create(stage, *pages, board));
 }
 
+TEST(PipelineLimitsTest, OnlyGuessesNeedPagesBesideTheRequests) {
+  PipelineLimits limits = small();
+  limits.pages = 7;
+  limits.speculation.mode = SpeculationMode::Off;
+  EXPECT_EQ(limits.cachePages(), 7);
+  limits.speculation.mode = SpeculationMode::Async;
+  limits.speculation.depth = 8;
+  limits.speculation.nodes = 5;
+  // Twice (3 requests and 5 guesses), of 2 pages each.
+  EXPECT_EQ(limits.cachePages(), 7 + 32);
+}
+
 TEST(PipelineLimitsTest, AChannelCanBeTooSmall) {
   PipelineLimits limits = small();
   limits.channelFrames = 9;
