@@ -14,6 +14,8 @@
 #include "runtime/serve/ApiServer.h"
 #include "runtime/serve/HeadEngine.h"
 
+#include <sstream>
+
 using namespace sluice;
 using namespace sluice::app;
 
@@ -63,8 +65,10 @@ Expected<int> serveApi(PipelineSession &session, Engine &engine,
       return broken;
     }
   }
-  writeNote("ending: no new requests are taken; those that run have " +
-            std::to_string(int64_t(options.server.drainSeconds)) + " s");
+  std::ostringstream ending;
+  ending << "ending: no new requests are taken; those that run have "
+         << options.server.drainSeconds << " s";
+  writeNote(ending.str());
   // A second signal ends the process at once.
   server.drain(/*hurry=*/[] { return false; });
   server.stop();

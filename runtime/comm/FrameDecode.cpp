@@ -40,12 +40,12 @@ public:
     if (Status status = open.sampling.validate(limits.vocabSize);
         in.ok() && !status.ok())
       in.fail(status);
-    open.grammar.kind = static_cast<GrammarSource::Kind>(in.getInRange<uint8_t>(
+    auto kind = static_cast<GrammarSource::Kind>(in.getInRange<uint8_t>(
         "a kind of grammar", 0,
         static_cast<int64_t>(GrammarSource::Kind::Gbnf)));
-    std::span<const uint8_t> source =
-        in.take(in.getCount("letters of a grammar", layout::grammarBytes, 1));
-    open.grammar.text.assign(source.begin(), source.end());
+    std::span<const uint8_t> source = in.take(
+        in.getCount("letters of a grammar", GrammarSource::maxBytes, 1));
+    open.grammar = {kind, std::string(source.begin(), source.end())};
     readAll(open.prefixPages,
             in.getCount("prefix pages", limits.sharedPages, layout::pageBytes),
             &TableReader::page);

@@ -101,7 +101,7 @@ void put(WireWriter &writer, const OpenRequest &open) {
     writer.put(bias);
   }
   writer.put(static_cast<uint8_t>(open.grammar.kind));
-  std::string_view grammar = open.grammar.text;
+  std::string_view grammar = open.grammar.text();
   writer.putCount(grammar);
   writer.put(grammar);
   writer.putCount(open.prefixPages);

@@ -33,9 +33,6 @@ constexpr size_t timingBytes = 24;
 constexpr size_t resultBytes = 24;
 constexpr size_t reportEntryBytes = 8;
 
-/// Of a grammar's source.
-constexpr int64_t grammarBytes = int64_t{1} << 20;
-
 /// What a result's error is cut to.
 constexpr int64_t errorBytes = 1024;
 

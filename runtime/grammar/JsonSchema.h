@@ -19,19 +19,21 @@
 //   - an integer has no point and no exponent; a number with bounds or
 //     multipleOf has no exponent; numbers have a bounded number of digits;
 //   - a property that the schema does not name may be written twice, as JSON
-//     allows;
+//     allows; all of those together count as one towards minProperties;
 //   - strings with a pattern or a format, property names and constants have
 //     one spelling, the shortest; spaces are bounded (JsonRules.h).
 //
-// Supported: boolean schemas; $ref within the document, recursive ones too;
-// allOf, anyOf, and oneOf where no value can match two of its schemas; type,
-// enum, const; properties, required, additionalProperties, patternProperties,
-// propertyNames, minProperties, maxProperties; items, prefixItems, minItems,
-// maxItems; minLength, maxLength, pattern and format (Pattern.h); minimum,
-// maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, and the formats of
-// numbers of OpenAPI. Annotations (title, description, default, examples and
-// the like, and names that begin with x-) are left out of account. Anything
-// else is refused with its JSON pointer, never ignored.
+// Supported: boolean schemas; $ref within the document or, below a schema with
+// an $id, within that one, recursive ones too; allOf, anyOf, and oneOf where no
+// value can match two of its schemas; type, enum, const; properties, required,
+// additionalProperties, patternProperties, propertyNames, minProperties,
+// maxProperties; items, prefixItems, minItems, maxItems; unevaluatedProperties
+// and unevaluatedItems, as booleans; minLength, maxLength, pattern and format
+// (Pattern.h); minimum, maximum, exclusiveMinimum, exclusiveMaximum,
+// multipleOf, and the formats of numbers of OpenAPI. Annotations (title,
+// description, default, examples and the like, and names that begin with x-)
+// are left out of account. Anything else is refused with its JSON pointer,
+// never ignored.
 //
 // Internal to runtime/grammar; Grammar::fromJsonSchema is the way in.
 //

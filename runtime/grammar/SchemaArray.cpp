@@ -20,6 +20,7 @@ namespace {
 /// One of the schemas that hold for an array. Up to draft 2019-09 a tuple was
 /// written as `items`, and the rest as `additionalItems`.
 struct ArraySchema {
+  SchemaNode node;
   SchemaNode tuple; ///< its value is null where there is none
   SchemaNode rest;  ///< likewise
 
@@ -28,6 +29,7 @@ struct ArraySchema {
 
 Expected<ArraySchema> readArray(const SchemaNode &node) {
   ArraySchema out;
+  out.node = node;
   bool older = node.find("items") && node.find("items")->is_array();
   out.tuple = node.member(older ? "items" : "prefixItems");
   out.rest = node.member(older ? "additionalItems" : "items");
@@ -46,6 +48,19 @@ struct ItemCount {
   std::optional<uint64_t> most;
 };
 
+/// How many items the schemas within `whole` describe; nothing: any number.
+std::optional<uint64_t> itemsWithin(const SchemaNode &whole,
+                                    const std::vector<ArraySchema> &arrays) {
+  uint64_t most = 0;
+  for (const ArraySchema &array : arrays)
+    if (array.node.isWithin(whole)) {
+      if (array.rest.value)
+        return std::nullopt;
+      most = std::max<uint64_t>(most, array.tupleSize());
+    }
+  return most;
+}
+
 Expected<ItemCount> readItemCount(const Constraints &constraints,
                                   const std::vector<ArraySchema> &arrays) {
   constexpr uint64_t mostItems = 1 << 16;
@@ -60,6 +75,10 @@ Expected<ItemCount> readItemCount(const Constraints &constraints,
     count.least = std::max(count.least, least->value_or(0));
     if (*most)
       count.most = std::min(count.most.value_or(**most), **most);
+    if (!node.closes(unevaluatedItems))
+      continue;
+    if (auto evaluated = itemsWithin(node, arrays))
+      count.most = std::min(count.most.value_or(*evaluated), *evaluated);
   }
   size_t tuple = 0;
   bool hasRest = false;

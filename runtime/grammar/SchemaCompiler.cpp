@@ -68,11 +68,16 @@ Status SchemaCompiler::emitRule(const ExpandedSchema &schema, BuilderState from,
   if (schema.constraints.empty() && schema.choices.empty())
     return emitExpanded(schema, from, to);
   RuleKey key;
-  for (const SchemaNode &node : schema.constraints)
+  auto add = [&key](const SchemaNode &node) {
     key.push_back(node.value);
+    key.insert(key.end(), node.within.begin(), node.within.end());
+    key.push_back(nullptr);
+  };
+  for (const SchemaNode &node : schema.constraints)
+    add(node);
   key.push_back(nullptr);
   for (const ExpandedSchema::Choice &choice : schema.choices)
-    key.push_back(choice.list.value);
+    add(choice.list);
   auto [known, fresh] = rules.try_emplace(std::move(key), 0);
   if (fresh) {
     known->second = builder.addRule(schema.constraints.empty()

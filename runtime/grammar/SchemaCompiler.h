@@ -65,6 +65,10 @@ struct MemberCount {
   std::optional<uint64_t> most;
   size_t limit = 1; ///< counts from here on are the same
 
+  /// Declared members that there must be before others come.
+  size_t leastDeclared() const {
+    return least > 0 ? static_cast<size_t>(least - 1) : 0;
+  }
   /// The count after one more member, or nothing where there may be no more.
   std::optional<size_t> next(size_t count) const {
     if (most && count >= *most)
@@ -106,7 +110,7 @@ private:
 
   // SchemaExpand.cpp
   Expected<ExpandedSchema> expand(const Conjunction &schema);
-  Status expandNode(const SchemaNode &node, ExpandedSchema &out);
+  Status expandNode(const SchemaNode &given, ExpandedSchema &out);
   /// Each way to take one schema of each choice.
   Expected<std::vector<Conjunction>> alternatives(const ExpandedSchema &schema);
 
@@ -140,7 +144,8 @@ private:
   GrammarBuilder builder;
   JsonRules json;
 
-  /// What a rule stands for: the schemas and the choices.
+  /// What a rule stands for: the schemas and the choices, each with what it is
+  /// within.
   using RuleKey = std::vector<const ordered_json *>;
   struct PendingRule {
     RuleId rule;
@@ -150,9 +155,10 @@ private:
   std::vector<PendingRule> pending;
 
   std::set<const ordered_json *> checked;
-  // Of expand(): schemas that are being followed, and those that have been.
+  // Of expand(): schemas that are being followed, and those that have been with
+  // what they are within.
   std::vector<const ordered_json *> following;
-  std::set<const ordered_json *> taken;
+  std::map<const ordered_json *, std::vector<const ordered_json *>> taken;
   size_t work = 0;
   std::chrono::steady_clock::time_point deadline;
 };

@@ -21,14 +21,32 @@ namespace {
 
 /// Keywords that say something about a value by themselves.
 constexpr std::string_view constraints[] = {
-    "type",          "enum",          "const",
-    "properties",    "required",      "additionalProperties",
-    "minProperties", "maxProperties", "patternProperties",
-    "propertyNames", "items",         "prefixItems",
-    "minItems",      "maxItems",      "additionalItems",
-    "minLength",     "maxLength",     "pattern",
-    "format",        "minimum",       "exclusiveMinimum",
-    "maximum",       "multipleOf",    "exclusiveMaximum",
+    "type",
+    "enum",
+    "const",
+    "properties",
+    "required",
+    "additionalProperties",
+    "minProperties",
+    "maxProperties",
+    "patternProperties",
+    "propertyNames",
+    "items",
+    "prefixItems",
+    "minItems",
+    "maxItems",
+    "additionalItems",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "minimum",
+    "exclusiveMinimum",
+    "maximum",
+    "multipleOf",
+    "exclusiveMaximum",
+    unevaluatedProperties,
+    unevaluatedItems,
 };
 
 constexpr std::string_view combinations[] = {"$ref", "allOf", "anyOf", "oneOf"};
@@ -62,13 +80,25 @@ bool contains(std::span<const std::string_view> keys, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-/// Nothing but what is declared is ever written, so that "unevaluated" parts
-/// do not come up, whether they are allowed or not; unique items cannot be had,
-/// but need not be.
-bool isIdle(std::string_view key, const ordered_json &value) {
-  if (key == "unevaluatedProperties" || key == "unevaluatedItems")
+/// Whether the keyword is supported with this value. Of unevaluated parts it
+/// can only be said that there are none; unique items cannot be had, but need
+/// not be.
+bool isSupported(std::string_view key, const ordered_json &value) {
+  if (key == unevaluatedProperties || key == unevaluatedItems)
     return value.is_boolean();
-  return key == "uniqueItems" && value == false;
+  if (key == "uniqueItems")
+    return value == false;
+  return contains(constraints, key) || contains(combinations, key) ||
+         contains(annotations, key) || key.starts_with("x-");
+}
+
+/// Whether references below the schema are its own: an $id that is no anchor,
+/// which is how one was written up to draft 7.
+bool isBase(const ordered_json &value) {
+  if (!value.is_object() || !value.contains("$id"))
+    return false;
+  const auto *id = value["$id"].get_ptr<const std::string *>();
+  return id && !id->empty() && !id->starts_with('#');
 }
 
 /// `token` with what is not plain in a pointer escaped.
@@ -109,14 +139,35 @@ std::optional<std::string> unescaped(std::string_view token) {
   return out;
 }
 
+/// What lies directly in `parent`.
+SchemaNode partOf(const SchemaNode &parent, const ordered_json *value,
+                  std::string_view step) {
+  SchemaNode part{value, parent.pointer + "/" + escaped(step), parent.base,
+                  parent.basePointer};
+  if (value && isBase(*value)) {
+    part.base = value;
+    part.basePointer = part.pointer;
+  }
+  return part;
+}
+
 } // namespace
 
 SchemaNode SchemaNode::member(std::string_view key) const {
-  return {find(key), pointer + "/" + escaped(key)};
+  return partOf(*this, find(key), key);
 }
 
 SchemaNode SchemaNode::item(size_t index) const {
-  return {&(*value)[index], pointer + "/" + std::to_string(index)};
+  return partOf(*this, &(*value)[index], std::to_string(index));
+}
+
+SchemaNode SchemaNode::asPartOf(const SchemaNode &whole) const {
+  SchemaNode part = *this;
+  part.within = whole.within;
+  if (part.closes(unevaluatedProperties) || part.closes(unevaluatedItems))
+    if (!part.isWithin(part))
+      part.within.push_back(value);
+  return part;
 }
 
 const ordered_json *SchemaNode::find(std::string_view key) const {
@@ -126,18 +177,23 @@ const ordered_json *SchemaNode::find(std::string_view key) const {
   return found == value->end() ? nullptr : &*found;
 }
 
+bool SchemaNode::closes(std::string_view keyword) const {
+  const ordered_json *unevaluated = find(keyword);
+  return unevaluated && *unevaluated == false;
+}
+
+bool SchemaNode::isWithin(const SchemaNode &whole) const {
+  return std::find(within.begin(), within.end(), whole.value) != within.end();
+}
+
 Status sluice::grammar::checkSchema(const SchemaNode &schema) {
   if (schema.value->is_boolean())
     return {};
   if (!schema.value->is_object())
     return schema.refuse("a schema is an object or a boolean");
-  for (const auto &item : schema.value->items()) {
-    const std::string &key = item.key();
-    if (!contains(constraints, key) && !contains(combinations, key) &&
-        !contains(annotations, key) && !key.starts_with("x-") &&
-        !isIdle(key, item.value()))
-      return schema.refuse("'", key, "' is not supported");
-  }
+  for (const auto &item : schema.value->items())
+    if (!isSupported(item.key(), item.value()))
+      return schema.refuse("'", item.key(), "' is not supported");
   return {};
 }
 
@@ -160,6 +216,8 @@ sluice::grammar::resolveReference(const SchemaNode &root,
                          "', not a pointer into the document (#/...)");
   rest.remove_prefix(1);
   SchemaNode at = root;
+  if (schema.base)
+    at = {schema.base, schema.basePointer, schema.base, schema.basePointer};
   while (!rest.empty()) {
     rest.remove_prefix(1); // the slash
     size_t end = std::min(rest.find('/'), rest.size());

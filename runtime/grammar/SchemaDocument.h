@@ -19,21 +19,38 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::grammar {
 
 using nlohmann::ordered_json;
+
+inline constexpr std::string_view unevaluatedProperties =
+    "unevaluatedProperties";
+inline constexpr std::string_view unevaluatedItems = "unevaluatedItems";
 
 /// A value of the document, with its JSON pointer as a URI fragment (`#/a/0`).
 /// The document outlives it.
 struct SchemaNode {
   const ordered_json *value = nullptr;
   std::string pointer;
+  /// The schema, with an $id of its own, that it lies below and its references
+  /// are of; null: the document. Its pointer is `basePointer`.
+  const ordered_json *base = nullptr;
+  std::string basePointer = {};
+  /// Schemas that hold for the same value, ask for no unevaluated parts, and
+  /// take what this one describes for evaluated; see closes().
+  std::vector<const ordered_json *> within = {};
 
   SchemaNode member(std::string_view key) const;
   SchemaNode item(size_t index) const;
+  /// The same schema, as a part of `whole` that holds for the same value.
+  SchemaNode asPartOf(const SchemaNode &whole) const;
   /// The member, or null.
   const ordered_json *find(std::string_view key) const;
+  /// Whether the keyword, unevaluatedProperties or unevaluatedItems, is false.
+  bool closes(std::string_view keyword) const;
+  bool isWithin(const SchemaNode &whole) const;
 
   /// "#/a: " and the parts.
   template <typename... Parts> Status refuse(const Parts &...parts) const {
@@ -49,8 +66,9 @@ Status checkSchema(const SchemaNode &schema);
 /// that say something about a value.
 bool hasConstraints(const SchemaNode &schema);
 
-/// What `reference`, the $ref of `schema`, refers to in the document. Errors:
-/// it leads out of the document, or nowhere.
+/// What the $ref of `schema` refers to: a pointer begins at the nearest schema
+/// above it that has an $id, else at the document. Errors: it leads out of the
+/// document, or nowhere.
 Expected<SchemaNode> resolveReference(const SchemaNode &root,
                                       const SchemaNode &schema);
 

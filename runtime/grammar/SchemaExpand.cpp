@@ -23,7 +23,7 @@ Expected<ExpandedSchema> SchemaCompiler::expand(const Conjunction &schema) {
   following.clear();
   // What is settled comes first: its reference may come again in the rest.
   for (const SchemaPart &part : schema)
-    if (part.settled && taken.insert(part.node.value).second)
+    if (part.settled && taken.emplace(part.node.value, part.node.within).second)
       out.constraints.push_back(part.node);
   for (const SchemaPart &part : schema)
     if (!part.settled)
@@ -32,7 +32,10 @@ Expected<ExpandedSchema> SchemaCompiler::expand(const Conjunction &schema) {
   return out;
 }
 
-Status SchemaCompiler::expandNode(const SchemaNode &node, ExpandedSchema &out) {
+/// `given`: with what it is within, but for itself.
+Status SchemaCompiler::expandNode(const SchemaNode &given,
+                                  ExpandedSchema &out) {
+  const SchemaNode node = given.asPartOf(given);
   if (Status status = checkWork(); !status.ok())
     return status;
   if (checked.insert(node.value).second)
@@ -49,15 +52,20 @@ Status SchemaCompiler::expandNode(const SchemaNode &node, ExpandedSchema &out) {
     return node.refuse("more than ", maxDepth,
                        " references and 'allOf' lead "
                        "to it");
-  if (!taken.insert(node.value).second)
+  if (auto [same, fresh] = taken.emplace(node.value, node.within); !fresh) {
+    if (same->second != node.within)
+      return node.refuse("it holds twice for a value, and not both times below "
+                         "the same 'unevaluatedProperties' or "
+                         "'unevaluatedItems', which is not supported");
     return {};
+  }
   following.push_back(node.value);
   if (node.find("$ref")) {
     Expected<SchemaNode> target = resolveReference(root, node);
     if (!target)
       return target.status();
     out.followed = true;
-    if (Status status = expandNode(*target, out); !status.ok())
+    if (Status status = expandNode(target->asPartOf(node), out); !status.ok())
       return status;
   }
   if (hasConstraints(node))
@@ -68,13 +76,14 @@ Status SchemaCompiler::expandNode(const SchemaNode &node, ExpandedSchema &out) {
       continue;
     if (!list->is_array() || list->empty())
       return node.refuse("'", key, "' is not a list of schemas");
-    SchemaNode member = node.member(key);
+    SchemaNode member = node.member(key).asPartOf(node);
     if (key != "allOf") {
       out.choices.push_back({std::move(member), key == "oneOf"});
       continue;
     }
     for (size_t i = 0; i < list->size(); ++i)
-      if (Status status = expandNode(member.item(i), out); !status.ok())
+      if (Status status = expandNode(member.item(i).asPartOf(node), out);
+          !status.ok())
         return status;
   }
   following.pop_back();
@@ -96,7 +105,8 @@ SchemaCompiler::alternatives(const ExpandedSchema &schema) {
     for (const Conjunction &way : ways)
       for (size_t i = 0; i < count; ++i) {
         next.push_back(way);
-        next.back().push_back({choice.list.item(i), false});
+        next.back().push_back(
+            {choice.list.item(i).asPartOf(choice.list), false});
       }
     ways = std::move(next);
   }

@@ -219,12 +219,18 @@ Expected<MemberCount> readCountOf(const Constraints &constraints,
     count.least = 0;
   if (count.most && *count.most >= declared && declared == members.size())
     count.most.reset();
+  bool others = declared < members.size();
   constexpr uint64_t mostPlaces = 1 << 16;
   uint64_t limit =
       count.most ? *count.most : std::max<uint64_t>(1, count.least);
   if (limit > mostPlaces || (limit + 1) * (declared + 1) > mostPlaces)
     return constraints.place().refuse(
         "'minProperties' and 'maxProperties' this large are not supported");
+  if (others && count.least > declared + 1 &&
+      count.least <= count.most.value_or(count.least))
+    return constraints.place().refuse(
+        "'minProperties' is ", count.least, ", and the schema names ", declared,
+        " properties: more than one beside them cannot be kept apart");
   count.limit = static_cast<size_t>(limit);
   return count;
 }
@@ -270,6 +276,43 @@ SchemaCompiler::nameAutomaton(const Constraints &constraints) {
   return names;
 }
 
+/// Takes the names away that no schema within `whole` describes.
+static Status keepEvaluated(const SchemaNode &whole,
+                            const std::vector<ObjectSchema> &objects,
+                            TextAutomaton &names) {
+  TextAutomaton others = names;
+  auto describe = [&](const Expected<TextAutomaton> &described) -> Status {
+    if (!described)
+      return described.status();
+    auto rest = TextAutomaton::difference(others, *described);
+    if (rest)
+      others = rest.take();
+    return rest.status();
+  };
+  for (const ObjectSchema &object : objects) {
+    if (!object.node.isWithin(whole))
+      continue;
+    if (object.node.find("additionalProperties"))
+      return {};
+    std::vector<std::string> declared;
+    if (const ordered_json *properties = object.node.find("properties"))
+      for (const auto &item : properties->items())
+        declared.push_back(item.key());
+    Status status = describe(TextAutomaton::of(declared));
+    for (const ObjectSchema::NamePattern &pattern : object.patterns)
+      if (status.ok())
+        status = describe(pattern.names);
+    if (!status.ok())
+      return whole.refuse("'", unevaluatedProperties, "': ", status.message());
+  }
+  auto evaluated = TextAutomaton::difference(names, others);
+  if (!evaluated)
+    return whole.refuse("'", unevaluatedProperties,
+                        "': ", evaluated.status().message());
+  names = evaluated.take();
+  return {};
+}
+
 /// The declared members in their order, then the others.
 Expected<std::vector<MemberSchema>>
 SchemaCompiler::readMembers(const Constraints &constraints) {
@@ -282,9 +325,14 @@ SchemaCompiler::readMembers(const Constraints &constraints) {
   Expected<TextAutomaton> allowed = nameAutomaton(constraints);
   if (!allowed)
     return allowed.status();
-  bool anyName = std::none_of(
-      constraints.nodes.begin(), constraints.nodes.end(),
-      [](const SchemaNode &node) { return node.find("propertyNames"); });
+  bool anyName = true;
+  for (const SchemaNode &node : constraints.nodes) {
+    bool closed = node.closes(unevaluatedProperties);
+    if (closed)
+      if (Status status = keepEvaluated(node, *objects, *allowed); !status.ok())
+        return status;
+    anyName &= !closed && !node.find("propertyNames");
+  }
   std::set<std::string> needed(required->begin(), required->end());
   std::vector<std::string> names = namesInOrder(*objects, *required);
   std::vector<MemberSchema> members;
@@ -351,7 +399,10 @@ Status SchemaCompiler::emitMembers(const std::vector<MemberSchema> &members,
       }
     // Places that lead to the same count share what is written between.
     std::map<size_t, BuilderState> entries;
-    for (size_t i = 0; i < at.size(); ++i)
+    // Members that are not declared may be the same one again and again, so
+    // that all of them count as one towards the least number.
+    size_t first = member.declared ? 0 : count.leastDeclared();
+    for (size_t i = first; i < at.size(); ++i)
       if (std::optional<size_t> next = count.next(i)) {
         auto [entry, fresh] = entries.try_emplace(*next, 0);
         if (fresh)

@@ -67,7 +67,7 @@ Status SchemaCompiler::checkExclusive(const ExpandedSchema &schema) {
     Conjunction written;
     for (const SchemaNode &node : schema.constraints)
       written.push_back({node, true});
-    written.push_back({list.item(i), false});
+    written.push_back({list.item(i).asPartOf(list), false});
     for (size_t j = 0; j < count; ++j) {
       if (i == j)
         continue;

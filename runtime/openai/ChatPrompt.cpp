@@ -88,7 +88,8 @@ static ApiExpected<std::string> render(const Model &model,
 
 ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
                                            const RequestContext &context,
-                                           const ToolRequest &tools) {
+                                           const ToolRequest &tools,
+                                           const Lengths *lengths) {
   const Model &model = context.model;
   if (!model.chatTemplate())
     return invalidField("messages", "this model has no chat template; use "
@@ -133,6 +134,9 @@ ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
     if (ApiStatus wrong = cutBehind(*text, *last))
       return *wrong;
   *text += tools.promptEnd;
+  if (ApiStatus wrong = lengths ? checkBytes(*text, *lengths, model, "messages")
+                                : std::nullopt)
+    return *wrong;
   ApiExpected<TokenIds> tokens =
       encodeText(model, *text, addSpecial, "messages");
   if (!tokens)

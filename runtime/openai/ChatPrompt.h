@@ -19,10 +19,11 @@ namespace sluice::openai {
 /// reads add_generation_prompt, continue_final_message, chat_template_kwargs,
 /// and reasoning_effort and documents, which are for the template alone and
 /// refused where it does not mention them. Errors: no template, a conversation
-/// that it refuses.
+/// that it refuses, a text that is far too long for `lengths`, if not null.
 ApiExpected<Prompt> readChatPrompt(const ordered_json &body,
                                    const RequestContext &context,
-                                   const ToolRequest &tools);
+                                   const ToolRequest &tools,
+                                   const Lengths *lengths);
 
 } // namespace sluice::openai
 

@@ -80,7 +80,7 @@ openai::parseChatRequest(std::string_view body, const RequestContext &context) {
   if (common->ignoreEnd && common->spec.grammar.kind != Kind::None)
     return invalidField("ignore_eos", "'ignore_eos' is not supported where "
                                       "the answer has a form to keep to");
-  ApiExpected<Prompt> prompt = readChatPrompt(*json, context, *tools);
+  ApiExpected<Prompt> prompt = readChatPrompt(*json, context, *tools, &lengths);
   if (!prompt)
     return prompt.error();
   request.tools = std::move(tools->use);

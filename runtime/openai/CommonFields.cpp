@@ -62,6 +62,11 @@ static void readSampling(FieldReader &fields, SamplingParams &params) {
   fields.number("repetition_penalty", params.repetitionPenalty);
   fields.number("presence_penalty", params.presencePenalty);
   fields.number("frequency_penalty", params.frequencyPenalty);
+  // llama.cpp's: how far back penalties look. Here they look at everything.
+  const ordered_json *last = fields.find("repeat_last_n");
+  if (last && *last != -1 && params.hasPenalties())
+    fields.fail("repeat_last_n", "is not supported with penalties, which count "
+                                 "all tokens here, but as -1");
 }
 
 static void readBiases(FieldReader &fields, const Model &model,

@@ -56,7 +56,7 @@ openai::parseCompletionRequest(std::string_view body,
                                       "the answer has a form to keep to");
 
   ApiExpected<std::vector<Prompt>> prompts =
-      readPrompts(*json, "prompt", context, addSpecial, echo);
+      readPrompts(*json, "prompt", context, lengths, addSpecial, echo);
   if (!prompts)
     return prompts.error();
   if (echo)

@@ -7,7 +7,7 @@
 
 #include "runtime/openai/Constraint.h"
 
-#include "runtime/grammar/Grammar.h"
+#include "runtime/grammar/GrammarCache.h"
 #include "runtime/openai/JsonBody.h"
 
 using namespace sluice;
@@ -15,10 +15,21 @@ using namespace sluice::openai;
 
 using Kind = GrammarSource::Kind;
 
+/// Whether a constraint's text is short enough to be sent to the stages.
+static ApiStatus checkLength(const std::string &text, const std::string &path) {
+  if (text.size() <= GrammarSource::maxBytes)
+    return std::nullopt;
+  return invalidField(
+      path, "'" + path + "' takes " + std::to_string(text.size()) +
+                " bytes, more than " + std::to_string(GrammarSource::maxBytes));
+}
+
 ApiStatus openai::checkSchema(const ordered_json &schema,
                               const std::string &path) {
-  Expected<grammar::Grammar> compiled =
-      grammar::Grammar::fromJsonSchema(schema);
+  const std::string text = dumpJson(schema);
+  if (ApiStatus tooLong = checkLength(text, path))
+    return tooLong;
+  auto compiled = grammar::GrammarCache::ofProcess().fromJsonSchema(text);
   if (compiled)
     return std::nullopt;
   return invalidField(path, "'" + path + "': " + compiled.status().message());
@@ -93,9 +104,11 @@ void ConstraintReader::setSchema(const ordered_json &value,
 }
 
 void ConstraintReader::setGrammar(std::string text, const std::string &path) {
+  if (!error)
+    error = checkLength(text, path);
   if (error)
     return;
-  Expected<grammar::Grammar> compiled = grammar::Grammar::fromGbnf(text);
+  auto compiled = grammar::GrammarCache::ofProcess().fromGbnf(text);
   if (!compiled)
     error =
         invalidField(path, "'" + path + "': " + compiled.status().message());
@@ -159,6 +172,10 @@ void ConstraintReader::readStructuredOutputs(FieldReader &fields) {
        {"regex", "structural_tag", "whitespace_pattern"})
     if (inner.find(name))
       inner.fail(name, "is not supported");
+  bool isCompact = false;
+  inner.flag("disable_any_whitespace", isCompact);
+  if (isCompact)
+    inner.fail("disable_any_whitespace", "is not supported");
   keep(inner);
   readSchema(inner, "json");
   readJsonObject(inner, "json_object");
@@ -189,6 +206,8 @@ void ConstraintReader::readResponseFormat(FieldReader &fields) {
     if (!described)
       return;
     FieldReader schema(*described, inner.pathOf("json_schema"));
+    bool strict = false; // always kept to
+    schema.flag("strict", strict);
     if (!schema.find("schema"))
       schema.fail("schema", "is missing");
     keep(schema);

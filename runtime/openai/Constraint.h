@@ -25,11 +25,13 @@ namespace sluice::openai {
 ///
 /// A schema can be an object, or JSON in a string. `strict` or not, an answer
 /// keeps to it. Each is compiled, to see whether it can be. Errors: more than
-/// one of them; what does not compile.
+/// one of them; what does not compile, or has more than
+/// GrammarSource::maxBytes.
 ApiExpected<GrammarSource> readConstraint(const ordered_json &body,
                                           const RequestLimits &limits);
 
-/// Whether a schema compiles; `path` is where it is. Errors: why not.
+/// Whether a schema compiles; `path` is where it is. Stages of this process
+/// find it made. Errors: why not.
 ApiStatus checkSchema(const ordered_json &schema, const std::string &path);
 
 } // namespace sluice::openai

@@ -32,6 +32,7 @@ private:
   bool readParts(FieldReader &fields, const ordered_json &parts,
                  std::string &text);
   bool readToolCalls(FieldReader &fields, ordered_json &out);
+  void readTexts(FieldReader &fields, ordered_json &out);
   ApiExpected<ordered_json> readToolCall(const ordered_json &call,
                                          const std::string &path);
   ApiExpected<ordered_json> readArguments(FieldReader &function);
@@ -172,6 +173,21 @@ bool MessageReader::readToolCalls(FieldReader &fields, ordered_json &out) {
   return true;
 }
 
+/// Texts beside the content. A name says only who speaks, and clients send it
+/// whatever the model is, so that a template may ignore it.
+void MessageReader::readTexts(FieldReader &fields, ordered_json &out) {
+  for (const char *name : {"name", "reasoning_content", "reasoning"}) {
+    std::string text;
+    fields.text(name, text);
+    if (text.empty())
+      continue;
+    if (std::string_view(name) != "name" && !model.templateMentions(name))
+      fields.fail(name, "is not supported: this model's chat template does not "
+                        "use it");
+    out[name] = std::move(text);
+  }
+}
+
 ApiExpected<ordered_json> MessageReader::read(const ordered_json &message,
                                               const std::string &path) {
   if (ApiStatus wrong = checkObject(message, path))
@@ -199,12 +215,12 @@ ApiExpected<ordered_json> MessageReader::read(const ordered_json &message,
   bool calls = isAssistant && fields.ok() && readToolCalls(fields, out);
   if (fields.ok())
     readContent(fields, /*needed=*/!calls, out);
-  for (const char *name : {"name", "reasoning_content", "reasoning"}) {
-    std::string text;
-    fields.text(name, text);
-    if (!text.empty())
-      out[name] = std::move(text);
-  }
+  bool isPrefix = false;
+  fields.flag("prefix", isPrefix);
+  if (isPrefix)
+    fields.fail("prefix",
+                "is not supported; use the request's 'continue_final_message'");
+  readTexts(fields, out);
   if (isTool) {
     std::string id;
     fields.text("tool_call_id", id);

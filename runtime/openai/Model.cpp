@@ -16,6 +16,16 @@ using namespace sluice::openai;
 
 using text::TokenId;
 
+/// Four times what the context holds if each token is the longest one: what a
+/// tokenizer normalizes may become shorter before it is cut into tokens.
+static int64_t bytesBeyond(const ModelOptions &options) {
+  constexpr int64_t shrinks = 4;
+  size_t longest = 1;
+  for (TokenId id = 0; id < options.tokenizer.vocabularySize(); ++id)
+    longest = std::max(longest, options.tokenizer.tokenText(id).size());
+  return options.contextLength * shrinks * static_cast<int64_t>(longest);
+}
+
 Expected<Model> Model::create(ModelOptions options) {
   if (options.names.empty() || options.names.front().empty())
     return failure("the model has no name to be served under");
@@ -25,6 +35,7 @@ Expected<Model> Model::create(ModelOptions options) {
   if (options.chatTemplate.empty())
     options.chatTemplate = options.tokenizer.spec().chatTemplate;
   Model model(std::move(options));
+  model.promptBytes = bytesBeyond(model.given);
   const std::string &source = model.given.chatTemplate;
   if (source.empty())
     return model;

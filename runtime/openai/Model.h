@@ -52,6 +52,8 @@ public:
   const text::Tokenizer &tokenizer() const { return given.tokenizer; }
   int64_t vocabularySize() const { return given.vocabularySize; }
   int64_t contextLength() const { return given.contextLength; }
+  /// Bytes of a text that has more tokens than the context, whatever they are.
+  int64_t mostPromptBytes() const { return promptBytes; }
   const std::string &fingerprint() const { return given.fingerprint; }
   int64_t created() const { return given.created; }
   bool embeddings() const { return given.embeddings; }
@@ -86,6 +88,7 @@ private:
   std::optional<text::ChatTemplate> compiled;
   text::ContentForms forms;
   const ToolSyntax *tools = nullptr;
+  int64_t promptBytes = 0;
 };
 
 } // namespace sluice::openai

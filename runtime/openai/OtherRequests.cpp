@@ -37,8 +37,9 @@ openai::parseEmbeddingRequest(std::string_view body,
   readTruncation(fields, model, lengths);
   if (!fields.ok())
     return fields.error();
-  ApiExpected<std::vector<Prompt>> inputs = readPrompts(
-      *json, "input", context, /*addSpecial=*/true, /*wantsText=*/false);
+  ApiExpected<std::vector<Prompt>> inputs =
+      readPrompts(*json, "input", context, lengths, /*addSpecial=*/true,
+                  /*wantsText=*/false);
   if (!inputs)
     return inputs.error();
   for (Prompt &input : *inputs) {
@@ -77,7 +78,8 @@ openai::parseTokenizeRequest(std::string_view body,
     ApiExpected<ToolRequest> tools = readTools(*json, context);
     if (!tools)
       return tools.error();
-    ApiExpected<Prompt> prompt = readChatPrompt(*json, context, *tools);
+    ApiExpected<Prompt> prompt =
+        readChatPrompt(*json, context, *tools, nullptr);
     if (!prompt)
       return prompt.error();
     request.tokens = std::move(prompt->tokens);

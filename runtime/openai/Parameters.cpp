@@ -66,6 +66,8 @@ static constexpr RefusedParameter refused[] = {
     {"regex", "", "use 'grammar'"},
     {"ebnf", "", "use 'grammar'"},
     {"structural_tag", ""},
+    {"stop_regex", ""},
+    {"no_stop_trim", "false"},
     // The choice of tokens (llama.cpp and what is built on it).
     {"n_predict", "-1", "use 'max_tokens'"},
     {"repeat_penalty", "1", "use 'repetition_penalty'"},
@@ -80,6 +82,7 @@ static constexpr RefusedParameter refused[] = {
     {"dry_multiplier", "0"},
     {"adaptive_target", "-1"},
     {"samplers", ""},
+    {"min_keep", "0|1"},
     {"n_probs", "0", "use 'logprobs'"},
     {"n_indent", "0"},
     {"t_max_predict_ms", "0|-1"},
@@ -96,7 +99,8 @@ static constexpr std::string_view harmless[] = {
     // vLLM, SGLang: names of requests, and what its programs do with them.
     "request_id", "session_id", "rid", "spaces_between_special_tokens",
     "guided_decoding_backend", "stream_interval", "return_token_offsets",
-    "return_mm_kwargs", "routed_experts_prompt_start",
+    // False is what is done: all text is in `content`.
+    "separate_reasoning", "return_mm_kwargs", "routed_experts_prompt_start",
     // llama.cpp: where a request runs, and figures.
     "cache_prompt", "id_slot", "n_keep", "timings_per_token",
     "return_progress"};

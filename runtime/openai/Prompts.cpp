@@ -19,6 +19,19 @@ ApiExpected<TokenIds> openai::encodeText(const Model &model,
   return ids.take();
 }
 
+ApiStatus openai::checkBytes(std::string_view text, const Lengths &lengths,
+                             const Model &model, const std::string &path) {
+  if (lengths.promptTokens || std::ssize(text) <= model.mostPromptBytes())
+    return std::nullopt;
+  return invalidField(path,
+                      "This model's maximum context length is " +
+                          std::to_string(model.contextLength()) +
+                          " tokens. However, your prompt has " +
+                          std::to_string(text.size()) +
+                          " bytes. Please reduce its length.",
+                      "context_length_exceeded");
+}
+
 ApiExpected<TokenIds> openai::readIds(const ordered_json &ids,
                                       const Model &model,
                                       const std::string &path) {
@@ -42,11 +55,14 @@ ApiExpected<TokenIds> openai::readIds(const ordered_json &ids,
 
 static ApiExpected<Prompt> readPrompt(const ordered_json &value,
                                       const std::string &path,
-                                      const Model &model, bool addSpecial,
+                                      const Model &model,
+                                      const Lengths &lengths, bool addSpecial,
                                       bool wantsText) {
   Prompt prompt;
   if (value.is_string()) {
     const auto &text = value.get_ref<const std::string &>();
+    if (ApiStatus wrong = checkBytes(text, lengths, model, path))
+      return *wrong;
     ApiExpected<TokenIds> tokens = encodeText(model, text, addSpecial, path);
     if (!tokens)
       return tokens.error();
@@ -70,8 +86,8 @@ static ApiExpected<Prompt> readPrompt(const ordered_json &value,
 
 ApiExpected<std::vector<Prompt>>
 openai::readPrompts(const ordered_json &body, std::string_view name,
-                    const RequestContext &context, bool addSpecial,
-                    bool wantsText) {
+                    const RequestContext &context, const Lengths &lengths,
+                    bool addSpecial, bool wantsText) {
   std::string path(name);
   auto value = body.find(name);
   if (value == body.end() || value->is_null())
@@ -89,7 +105,7 @@ openai::readPrompts(const ordered_json &body, std::string_view name,
     ApiExpected<Prompt> prompt =
         readPrompt(isOne ? *value : (*value)[i],
                    isOne ? path : path + "[" + std::to_string(i) + "]",
-                   context.model, addSpecial, wantsText);
+                   context.model, lengths, addSpecial, wantsText);
     if (!prompt)
       return prompt.error();
     prompts.push_back(prompt.take());

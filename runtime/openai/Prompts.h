@@ -24,18 +24,6 @@ struct Prompt {
 ApiExpected<TokenIds> encodeText(const Model &model, std::string_view text,
                                  bool addSpecial, const std::string &path);
 
-/// An array of ids. Errors: something else in it, ids that the model does not
-/// have.
-ApiExpected<TokenIds> readIds(const ordered_json &ids, const Model &model,
-                              const std::string &path);
-
-/// A string, an array of strings, an array of ids, or an array of such arrays:
-/// `prompt` of completions, `input` of embeddings.
-ApiExpected<std::vector<Prompt>> readPrompts(const ordered_json &body,
-                                             std::string_view name,
-                                             const RequestContext &context,
-                                             bool addSpecial, bool wantsText);
-
 /// How long prompts and answers are to be.
 struct Lengths {
   /// truncate_prompt_tokens: the prompt keeps so many of its tokens.
@@ -47,6 +35,25 @@ struct Lengths {
   /// Without it: as many as this; nothing: until the context is full.
   std::optional<int64_t> defaultMaxTokens;
 };
+
+/// Refuses a text that is too long to fit the context before the time is taken
+/// to make tokens of it; not where it is to be truncated. `path` is where the
+/// text is.
+ApiStatus checkBytes(std::string_view text, const Lengths &lengths,
+                     const Model &model, const std::string &path);
+
+/// An array of ids. Errors: something else in it, ids that the model does not
+/// have.
+ApiExpected<TokenIds> readIds(const ordered_json &ids, const Model &model,
+                              const std::string &path);
+
+/// A string, an array of strings, an array of ids, or an array of such arrays:
+/// `prompt` of completions, `input` of embeddings.
+ApiExpected<std::vector<Prompt>> readPrompts(const ordered_json &body,
+                                             std::string_view name,
+                                             const RequestContext &context,
+                                             const Lengths &lengths,
+                                             bool addSpecial, bool wantsText);
 
 /// Reads truncate_prompt_tokens and truncation_side.
 void readTruncation(FieldReader &fields, const Model &model, Lengths &lengths);

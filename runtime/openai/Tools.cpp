@@ -63,6 +63,8 @@ static ApiStatus readTool(const ordered_json &tool, const std::string &path,
   // In the order of the request: it shows in the prompt.
   ordered_json shown = *function;
   shown.erase("strict");
+  if (strict)
+    out.strict.push_back(out.use.names.size());
   out.use.names.push_back(std::move(name));
   out.shown.push_back({{"type", "function"}, {"function", std::move(shown)}});
   return std::nullopt;
@@ -107,31 +109,6 @@ static void readChoice(FieldReader &fields, ToolUse &use, std::string &named) {
   use.choice = Choice::Named;
 }
 
-/// Members of a schema whose values are no schemas: a $ref in them is data.
-static bool isData(std::string_view key) {
-  return key == "const" || key == "enum" || key == "default" ||
-         key == "examples" || key == "example";
-}
-
-/// Makes references within a schema right for its new place in a larger one.
-/// As deep as the request's limit.
-static void moveReferences(ordered_json &schema, const std::string &place) {
-  if (schema.is_array())
-    for (ordered_json &item : schema)
-      moveReferences(item, place);
-  if (!schema.is_object())
-    return;
-  for (auto &[key, value] : schema.get_ref<ordered_json::object_t &>()) {
-    if (key == "$ref" && value.is_string()) {
-      auto target = value.get<std::string>();
-      if (target.starts_with('#'))
-        value = "#" + place + target.substr(1);
-    } else if (!isData(key)) {
-      moveReferences(value, place);
-    }
-  }
-}
-
 static ordered_json parametersOf(const ordered_json &tool) {
   const ordered_json &function = tool["function"];
   auto found = function.find("parameters");
@@ -166,7 +143,7 @@ static ordered_json callsSchema(const ToolRequest &request,
   for (size_t tool : wanted) {
     std::string place = "f" + std::to_string(tool);
     ordered_json parameters = parametersOf(request.shown[tool]);
-    moveReferences(parameters, "/$defs/" + place);
+    parameters["$id"] = place; // its references stay its own
     definitions[place] = std::move(parameters);
     calls.push_back(callSchema(syntax, request.use.names[tool],
                                {{"$ref", "#/$defs/" + place}}));
@@ -180,6 +157,11 @@ static ordered_json callsSchema(const ToolRequest &request,
   }
   call["$defs"] = std::move(definitions);
   return call;
+}
+
+static ApiStatus checkTool(const ToolRequest &request, size_t tool) {
+  return checkSchema(parametersOf(request.shown[tool]),
+                     "tools[" + std::to_string(tool) + "].function.parameters");
 }
 
 /// Fills in what forces a call of one of the wanted functions.
@@ -202,9 +184,7 @@ static ApiStatus force(ToolRequest &request,
   }
   if (ApiStatus wrong = checkSchema(schema, "tools")) {
     for (size_t tool : wanted)
-      if (ApiStatus which = checkSchema(parametersOf(request.shown[tool]),
-                                        "tools[" + std::to_string(tool) +
-                                            "].function.parameters"))
+      if (ApiStatus which = checkTool(request, tool))
         return which;
     return wrong;
   }
@@ -282,6 +262,10 @@ ApiExpected<ToolRequest> openai::readTools(const ordered_json &body,
       return wanted.error();
     if (ApiStatus wrong = force(request, *wanted))
       return *wrong;
+    return request;
   }
+  for (size_t tool : request.strict)
+    if (ApiStatus wrong = checkTool(request, tool))
+      return *wrong;
   return request;
 }

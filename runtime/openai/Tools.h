@@ -18,6 +18,7 @@ struct ToolRequest {
   ToolUse use;
   /// What the template gets; null: no tools, as with tool_choice none.
   ordered_json shown;
+  std::vector<size_t> strict; ///< indices of those that say so
   /// Where a call is forced: what the prompt ends with, and what the answer
   /// must be.
   std::string promptEnd;
@@ -28,8 +29,9 @@ struct ToolRequest {
 /// what the syntax has in front of a call, and a JSON schema, with those of the
 /// functions' parameters in it, describes what follows. Where a body is one
 /// object there is one call, else any number unless parallel_tool_calls is
-/// false. `strict` adds nothing: what is forced always keeps to the schema, and
-/// with tool_choice auto nothing is.
+/// false. What is forced always keeps to the schema, `strict` or not. With
+/// tool_choice auto nothing is forced; where a function says `strict`, its
+/// schema must be one that could be.
 ///
 /// Errors: definitions that are not whole, a model whose template knows no
 /// tools, a function that there is not, a schema that does not compile.

@@ -9,8 +9,6 @@
 
 #include "runtime/base/Guarded.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
 using namespace sluice;
@@ -20,35 +18,11 @@ namespace {
 
 /// Paths of a request that are followed without going back to its beginning.
 constexpr size_t mostStates = 64;
-/// Grammars that are kept, most of all for requests that come again, and the
-/// bytes of masks that each of them keeps.
-constexpr size_t mostCompiled = 16;
-constexpr size_t maskCacheBytes = size_t(8) << 20;
 
 } // namespace
 
-Expected<grammar::Grammar>
-pipeline::compileGrammar(const GrammarSource &source) {
-  using grammar::Grammar;
-  switch (source.kind) {
-  case GrammarSource::Kind::JsonSchema: {
-    auto schema = nlohmann::ordered_json::parse(source.text, nullptr,
-                                                /*allow_exceptions=*/false);
-    if (schema.is_discarded())
-      return failure("the schema is not JSON");
-    return Grammar::fromJsonSchema(schema);
-  }
-  case GrammarSource::Kind::Gbnf:
-    return Grammar::fromGbnf(source.text);
-  case GrammarSource::Kind::JsonObject:
-  case GrammarSource::Kind::None:
-    break;
-  }
-  return Grammar::anyJsonObject();
-}
-
 GrammarMasks::GrammarMasks(MakeTokenTrie makeTrie, int64_t requests)
-    : makeTrie(std::move(makeTrie)), begun(size_t(requests), noNode),
+    : maker(std::move(makeTrie)), begun(size_t(requests)),
       texts(size_t(requests)) {}
 
 GrammarMasks::~GrammarMasks() {
@@ -77,16 +51,19 @@ void GrammarMasks::begin(Stage &stage) {
   for (int64_t at = 0; at < std::ssize(stage.rows()); ++at) {
     const OpenRequest &request = stage.requestOf(at);
     const Row &row = stage.rows()[size_t(at)];
-    if (request.grammar.kind == GrammarSource::Kind::None || !row.wantsOutput)
+    if (request.grammar.kind == GrammarSource::Kind::None)
+      continue;
+    Begun &latest = begun[size_t(row.request)];
+    if (std::exchange(latest.firstNode, request.firstNode) != request.firstNode)
+      latest.grammar = maker.make(request.grammar);
+    if (!row.wantsOutput)
       continue;
     if (used == tasks.size())
       tasks.emplace_back();
     Task &task = tasks[used++];
     task.row = row;
     task.firstNode = request.firstNode;
-    if (std::exchange(begun[size_t(row.request)], request.firstNode) !=
-        request.firstNode)
-      task.source = request.grammar;
+    task.grammar = latest.grammar;
     std::span<const int32_t> output = stage.outputOf(at);
     task.output.assign(output.begin(), output.end());
     task.status = {};
@@ -146,55 +123,29 @@ void GrammarMasks::run() {
 
 void GrammarMasks::make(Task &task) {
   Text &text = texts[size_t(task.row.request)];
-  if (text.firstNode != task.firstNode) {
-    text = {};
-    text.firstNode = task.firstNode;
-    text.status = prepare(text, task.source);
-  }
+  if (std::exchange(text.firstNode, task.firstNode) != task.firstNode)
+    text.states.clear();
   task.mask.clear();
-  task.status = text.status;
-  if (!text.status.ok())
+  const GrammarMaker::Made &grammar = task.grammar.get();
+  task.status = grammar.status();
+  if (!grammar)
     return;
-  std::optional<grammar::GrammarState> state = stateAt(text, task);
+  std::optional<grammar::GrammarState> state = stateAt(text, task, *grammar);
   // A guess that cannot come true, or what comes after the end: any token.
   if (!state || state->hasEnded())
     return;
-  task.mask.resize(text.grammar->maskWords());
+  task.mask.resize((*grammar)->maskWords());
   task.status = state->fillMask(task.mask);
   if (text.states.size() == mostStates)
     text.states.pop_front();
   text.states.emplace_back(task.row.node, std::move(*state));
 }
 
-/// Finds the grammar, or makes it.
-Status GrammarMasks::prepare(Text &text, const GrammarSource &source) {
-  auto known = std::ranges::find(compiled, source, &Compiled::source);
-  if (known != compiled.end()) {
-    compiled.splice(compiled.begin(), compiled, known);
-    text.grammar = compiled.front().grammar;
-    return {};
-  }
-  if (!trie) {
-    auto made = makeTrie();
-    if (!made)
-      return made.status().withContext("grammar");
-    trie = made.take();
-  }
-  Expected<grammar::Grammar> rules = compileGrammar(source);
-  if (!rules)
-    return rules.status().withContext("grammar");
-  text.grammar = std::make_shared<const grammar::TokenGrammar>(
-      rules.take(), trie, maskCacheBytes);
-  compiled.push_front({source, text.grammar});
-  if (compiled.size() > mostCompiled)
-    compiled.pop_back();
-  return {};
-}
-
 /// Behind the task's row; nothing where the grammar forbids a token of its
 /// path. A row that comes again finds itself.
-std::optional<grammar::GrammarState> GrammarMasks::stateAt(Text &text,
-                                                           const Task &task) {
+std::optional<grammar::GrammarState> GrammarMasks::stateAt(
+    Text &text, const Task &task,
+    const std::shared_ptr<const grammar::TokenGrammar> &grammar) {
   auto at = [&](NodeId node) {
     return std::ranges::find(text.states, node,
                              &decltype(text.states)::value_type::first);
@@ -208,7 +159,7 @@ std::optional<grammar::GrammarState> GrammarMasks::stateAt(Text &text,
     state = parent->second;
     missing = missing.last(1);
   } else {
-    state.emplace(text.grammar);
+    state.emplace(grammar);
   }
   for (int32_t token : missing)
     if (!state->advance(token))

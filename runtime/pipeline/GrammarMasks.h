@@ -10,7 +10,8 @@
 // choice is due at its end, so that masks are made on a thread of their own
 // while the layers are computed. Guesses are rows like others: each follows the
 // text of its own path, and a guess that the grammar forbids is one that cannot
-// come true.
+// come true. A request's grammar is begun with its first row, so that its
+// prompt is computed meanwhile.
 //
 //   masks.begin(stage);            // the step is formed
 //   ... compute it ...
@@ -23,25 +24,14 @@
 
 #include "runtime/core/Stage.h"
 #include "runtime/grammar/GrammarState.h"
-#include "runtime/pipeline/Door.h"
+#include "runtime/pipeline/GrammarMaker.h"
 
 #include <condition_variable>
 #include <deque>
-#include <functional>
-#include <list>
 #include <mutex>
 #include <thread>
 
 namespace sluice::pipeline {
-
-/// The bytes of the model's tokens; asked for once, when the first request with
-/// a grammar comes, on a thread of the pipeline.
-using MakeTokenTrie =
-    std::function<Expected<std::shared_ptr<const grammar::TokenTrie>>()>;
-
-/// From its source, with the words of users' errors. Errors: those of
-/// grammar::Grammar.
-Expected<grammar::Grammar> compileGrammar(const GrammarSource &source);
 
 /// Used by one stage's thread; has one of its own from the first row on that
 /// needs it.
@@ -60,11 +50,14 @@ public:
   Expected<std::span<const uint64_t>> allowedAfter(const Row &row);
 
 private:
+  /// Outlives the thread, which waits for what it makes.
+  GrammarMaker maker;
+
   /// A row that needs a mask.
   struct Task {
     Row row;
     NodeId firstNode = 0; ///< of the row's request
-    GrammarSource source; ///< only where the request's grammar is not known
+    std::shared_future<GrammarMaker::Made> grammar;
     std::vector<int32_t> output; ///< up to the row; without its parent's state
     std::vector<uint64_t> mask;
     Status status;
@@ -72,31 +65,27 @@ private:
   /// What is known of a slot's request.
   struct Text {
     NodeId firstNode = noNode; ///< whose request it is; noNode: nobody's
-    std::shared_ptr<const grammar::TokenGrammar> grammar;
-    Status status; ///< of making it
     std::deque<std::pair<NodeId, grammar::GrammarState>> states; ///< by node
   };
-  struct Compiled {
-    GrammarSource source;
-    std::shared_ptr<const grammar::TokenGrammar> grammar;
+  /// The latest request of a slot, and its grammar.
+  struct Begun {
+    NodeId firstNode = noNode;
+    std::shared_future<GrammarMaker::Made> grammar; ///< of a request with one
   };
 
   void run();
   void make(Task &task);
-  Status prepare(Text &text, const GrammarSource &source);
-  std::optional<grammar::GrammarState> stateAt(Text &text, const Task &task);
-
-  MakeTokenTrie makeTrie;
+  std::optional<grammar::GrammarState>
+  stateAt(Text &text, const Task &task,
+          const std::shared_ptr<const grammar::TokenGrammar> &grammar);
 
   // The stage's thread.
-  std::vector<NodeId> begun; ///< [slot]: the request whose source was given
-  std::vector<Task> tasks;   ///< of the step; [0, used)
+  std::vector<Begun> begun; ///< [slot]
+  std::vector<Task> tasks;  ///< of the step; [0, used)
   size_t used = 0;
 
   // The other one.
-  std::shared_ptr<const grammar::TokenTrie> trie;
-  std::vector<Text> texts;      ///< [slot]
-  std::list<Compiled> compiled; ///< latest first
+  std::vector<Text> texts; ///< [slot]
   std::thread thread;
 
   std::mutex mutex;

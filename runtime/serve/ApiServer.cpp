@@ -43,6 +43,7 @@ struct ApiServer::Impl {
             .model = this->model,
             .limits = {.bodyBytes = static_cast<size_t>(options.maxBodyBytes)},
             .requestTimeout = fromSeconds(options.requestTimeout),
+            .queueTimeout = fromSeconds(options.queueTimeout),
             .engine = engine,
             .pool = pool,
             .metrics = metrics,
@@ -85,10 +86,6 @@ static Status readTemplate(const std::string &path, std::string &text) {
   return {};
 }
 
-static bool isLoopback(const std::string &host) {
-  return host == "localhost" || host.starts_with("127.") || host == "::1";
-}
-
 static Expected<Endpoints::Access>
 makeAccess(const ServeOptions &options, std::vector<std::string> &warnings) {
   Endpoints::Access access;
@@ -102,7 +99,9 @@ makeAccess(const ServeOptions &options, std::vector<std::string> &warnings) {
       return s;
   if (!warning.empty())
     warnings.push_back(warning);
-  if (!access.keys.required() && !isLoopback(options.host))
+  if (!access.keys.required() && isLoopback(options.host))
+    access.hosts = LocalHosts(options.host);
+  else if (!access.keys.required())
     warnings.push_back("everybody who reaches " + options.host +
                        " may use the server: there is no API key");
   Expected<CrossOrigin> sharing = CrossOrigin::create(options.corsOrigins);

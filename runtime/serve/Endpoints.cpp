@@ -8,6 +8,7 @@
 #include "runtime/serve/Endpoints.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/http/Syntax.h"
 #include "runtime/pipeline/Clock.h"
 #include "runtime/serve/PageFiles.h"
 
@@ -107,6 +108,11 @@ void Endpoints::dispatch(Responder responder) {
     if (isMethod(one.method, request.method))
       route = &one;
   }
+  if (!access.hosts.admits(request))
+    return responder.fail(
+        {.status = 403,
+         .message = "the Host is not this machine's; who reaches the server "
+                    "by another name names it as --host, or gives keys"});
   const bool isGet = isMethod("GET", request.method);
   const PageFile *file = access.page ? pageFile(request.path) : nullptr;
   if (file && isGet)
@@ -225,20 +231,27 @@ void Endpoints::abortRequest(Responder responder) {
 bool Endpoints::takesBody(Responder &responder) {
   const http::Request &request = responder.request();
   const std::string *field = request.field("Content-Type");
-  if (!field)
-    return true;
-  std::string_view type = *field;
+  // A browser asks whether a page of another origin may send JSON; other types
+  // and no type at all it sends without asking.
+  const bool isPage = request.field("Origin");
+  std::string_view type = field ? std::string_view(*field) : "";
   type = type.substr(0, type.find(';'));
   type = type.substr(0, type.find_last_not_of(" \t") + 1);
-  auto is = [type](std::string_view wanted) { // which is in small letters
-    return std::equal(type.begin(), type.end(), wanted.begin(), wanted.end(),
-                      [](char given, char small) {
-                        bool isCapital = given >= 'A' && given <= 'Z';
-                        return (isCapital ? given - 'A' + 'a' : given) == small;
-                      });
+  auto is = [type](std::string_view wanted) {
+    return http::server::equalsIgnoringCase(type, wanted);
   };
-  if (type.empty() || is(jsonType) ||
-      (is("application/x-www-form-urlencoded") && !request.field("Origin")))
+  const std::string *coding = request.field("Content-Encoding");
+  if (coding && !coding->empty() &&
+      !http::server::equalsIgnoringCase(*coding, "identity")) {
+    responder.fail({.status = 415,
+                    .message = "the body must not be compressed: there must be "
+                               "no Content-Encoding",
+                    .param = "Content-Encoding"},
+                   0, {{"Accept-Encoding", "identity"}});
+    return false;
+  }
+  if (is(jsonType) ||
+      (!isPage && (type.empty() || is("application/x-www-form-urlencoded"))))
     return true;
   responder.fail({.status = 415,
                   .message = "the Content-Type must be application/json",
@@ -314,6 +327,11 @@ public:
     if (!done.ok())
       responder.fail({.status = 500, .message = done.message()});
   }
+  void expire() override {
+    if (responder.exchange().gone())
+      return responder.left();
+    services.failExpired(responder);
+  }
   void proceed() override {}
 
   Responder &answerBy() { return responder; }
@@ -329,9 +347,10 @@ private:
 void Endpoints::onPool(Responder responder, Answer answer) {
   if (!takesBody(responder))
     return;
+  const Time until = parts.sessions.beginUntil(responder.arrived());
   auto job = std::make_shared<ReadingJob>(parts.sessions, std::move(responder),
                                           answer);
-  if (parts.sessions.pool.begin(job))
+  if (parts.sessions.pool.begin(job, until))
     return;
   parts.sessions.metrics.refused.add();
   job->answerBy().fail({.status = 429,

@@ -18,12 +18,15 @@
 // /metrics and the page, which asks for a key itself: what they tell is no
 // secret, and probes, collectors and browsers have no key.
 //
-// Types of bodies. application/json with any parameters, as everybody sends it,
-// and no type at all. As curl says application/x-www-form-urlencoded where its
-// user says nothing, that is taken as well, but not from a web page (which
-// sends Origin): a page of another origin could send it without being asked
-// whether it may. Anything else is answered with 415, as in vLLM. (llama.cpp
-// takes any type.)
+// Types of bodies. application/json with any parameters, as everybody sends it.
+// From programs also no type at all, and application/x-www-form-urlencoded, as
+// curl says where its user says nothing. Not so from a web page (which sends
+// Origin): a page of another origin could send both without being asked whether
+// it may. Anything else is answered with 415, as in vLLM. (llama.cpp takes any
+// type.) So is a body with a Content-Encoding.
+//
+// Hosts. Without keys on a loopback address, a request must name this machine
+// (403); see LocalHosts.
 //
 // Errors are {"error": {"message", "type", "param", "code"}} everywhere.
 //
@@ -34,6 +37,7 @@
 
 #include "runtime/serve/ApiKeys.h"
 #include "runtime/serve/CrossOrigin.h"
+#include "runtime/serve/LocalHosts.h"
 #include "runtime/serve/Monitor.h"
 #include "runtime/serve/Session.h"
 
@@ -50,6 +54,7 @@ public:
   struct Access {
     ApiKeys keys;
     CrossOrigin sharing;
+    LocalHosts hosts;
     bool page = true;
   };
   /// All of them outlive it, and all requests.

@@ -41,14 +41,15 @@ struct ServeOptions {
   /// have not been read; further ones get 429.
   int64_t maxQueue = 1024;
   /// Requests that run at once. The engine's matter: the server only carries
-  /// it, as it does queueTimeout.
+  /// it.
   int64_t maxSequences = 16;
   int64_t maxBodyBytes = int64_t{32} << 20;
   int64_t maxHeaderBytes = int64_t{16} << 10;
   int64_t maxConnections = 2048;
 
   double requestTimeout = 0; ///< seconds from the arrival; 0: none
-  double queueTimeout = 0;   ///< seconds to the first row; 0: none
+  double queueTimeout = 0;   ///< seconds to the first row; 0: none. Of those
+                             ///< that have been read the engine's matter
   double drainSeconds = 30;  ///< that requests may go on when the server ends
 
   bool page = true; ///< GET / and what belongs to it

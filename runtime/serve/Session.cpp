@@ -30,6 +30,32 @@ static double inSeconds(Time time) {
   return std::chrono::duration<double>(time).count();
 }
 
+static ApiError queueTimeoutError() {
+  return {.status = 503,
+          .message = "the request has waited too long for its turn",
+          .code = "queue_timeout"};
+}
+
+static ApiError requestTimeoutError() {
+  return {.status = 504,
+          .message = "the request took longer than it may",
+          .code = "request_timeout"};
+}
+
+Time SessionServices::beginUntil(Time arrived) const {
+  Time most = requestTimeout;
+  if (queueTimeout > Time(0) && (most == Time(0) || queueTimeout < most))
+    most = queueTimeout;
+  return most > Time(0) ? arrived + most : Time(0);
+}
+
+void SessionServices::failExpired(Responder &responder) const {
+  if (requestTimeout > Time(0) &&
+      pipeline::now() >= responder.arrived() + requestTimeout)
+    return responder.fail(requestTimeoutError());
+  responder.fail(queueTimeoutError(), retrySeconds);
+}
+
 static std::vector<std::string> idsOf(const std::string &id,
                                       const std::string &clientId) {
   std::vector<std::string> ids = {id};
@@ -63,7 +89,7 @@ void Session::start() {
   };
   if (!responder.exchange().onGone(onGone))
     return abort(Reason::Left);
-  if (services.pool.begin(self))
+  if (services.pool.begin(self, services.beginUntil(responder.arrived())))
     return;
   {
     std::lock_guard lock(mutex);
@@ -145,6 +171,19 @@ void Session::begin() {
     std::lock_guard lock(mutex);
     phase = Phase::Over;
   }
+  conclude();
+}
+
+void Session::expire() {
+  {
+    std::lock_guard lock(mutex);
+    if (phase != Phase::Waiting)
+      return;
+    phase = Phase::Over;
+  }
+  isAnswered = true;
+  services.metrics.ended(FinishReason::Timeout);
+  services.failExpired(responder);
   conclude();
 }
 
@@ -336,12 +375,8 @@ ApiError Session::errorOf(const TokenItem &item) const {
     break;
   }
   if (item.reason == FinishReason::Timeout && !item.started)
-    return {.status = 503,
-            .message = "the request has waited too long for its turn",
-            .code = "queue_timeout"};
+    return queueTimeoutError();
   if (item.reason == FinishReason::Timeout)
-    return {.status = 504,
-            .message = "the request took longer than it may",
-            .code = "request_timeout"};
+    return requestTimeoutError();
   return {.status = 500, .message = item.failure.message()};
 }

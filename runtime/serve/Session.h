@@ -46,10 +46,16 @@ struct SessionServices {
   const openai::Model &model;
   openai::RequestLimits limits;
   Time requestTimeout{0}; ///< from the arrival; 0: none
+  Time queueTimeout{0};   ///< likewise, to the first row
   Engine &engine;
   WorkPool &pool;
   ServeMetrics &metrics;
   SessionTable &table;
+
+  /// Until when what has arrived then may wait for the pool; zero: for ever.
+  Time beginUntil(Time arrived) const;
+  /// Answers what has waited longer than that.
+  void failExpired(Responder &responder) const;
 };
 
 /// Thread-safe.
@@ -77,6 +83,7 @@ public:
   void abort(Reason why);
 
   void begin() override;
+  void expire() override;
   void proceed() override;
 
 private:

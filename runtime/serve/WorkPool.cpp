@@ -8,6 +8,7 @@
 #include "runtime/serve/WorkPool.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/pipeline/Clock.h"
 
 #include <algorithm>
 
@@ -30,9 +31,10 @@ void WorkPool::stop() {
   {
     std::lock_guard lock(mutex);
     stopping = true;
-    dropped.swap(begins);
-    std::move(proceeds.begin(), proceeds.end(), std::back_inserter(dropped));
-    proceeds.clear();
+    dropped.swap(proceeds);
+    for (Begin &begin : begins)
+      dropped.push_back(std::move(begin.work));
+    begins.clear();
   }
   changed.notify_all();
   for (std::thread &thread : threads)
@@ -40,12 +42,12 @@ void WorkPool::stop() {
   threads.clear();
 }
 
-bool WorkPool::begin(std::shared_ptr<Work> work) {
+bool WorkPool::begin(std::shared_ptr<Work> work, Time until) {
   {
     std::lock_guard lock(mutex);
     if (stopping || static_cast<int64_t>(begins.size()) >= beginsWaiting)
       return false;
-    begins.push_back(std::move(work));
+    begins.push_back({std::move(work), until});
   }
   changed.notify_one();
   return true;
@@ -54,12 +56,11 @@ bool WorkPool::begin(std::shared_ptr<Work> work) {
 void WorkPool::withdraw(const Work &work) {
   std::shared_ptr<Work> dropped; // destroyed without the lock
   std::lock_guard lock(mutex);
-  auto found = std::find_if(
-      begins.begin(), begins.end(),
-      [&work](const std::shared_ptr<Work> &one) { return one.get() == &work; });
+  auto found = std::ranges::find_if(
+      begins, [&work](const Begin &one) { return one.work.get() == &work; });
   if (found == begins.end())
     return;
-  dropped = std::move(*found);
+  dropped = std::move(found->work);
   begins.erase(found);
 }
 
@@ -82,27 +83,45 @@ bool WorkPool::mayBegin() const {
   return !begins.empty() && beginning < std::max<int64_t>(threadCount - 1, 1);
 }
 
+/// Who came first has the least time left.
+bool WorkPool::hasExpired() const {
+  return !begins.empty() && begins.front().until != Time(0) &&
+         begins.front().until <= pipeline::now();
+}
+
+void WorkPool::waitForWork(std::unique_lock<std::mutex> &lock) {
+  while (!stopping && proceeds.empty() && !mayBegin() && !hasExpired()) {
+    if (begins.empty() || begins.front().until == Time(0))
+      changed.wait(lock);
+    else
+      changed.wait_until(lock, pipeline::toTimePoint(begins.front().until));
+  }
+}
+
 void WorkPool::run() {
   std::unique_lock lock(mutex);
   while (true) {
-    changed.wait(
-        lock, [this] { return stopping || !proceeds.empty() || mayBegin(); });
+    waitForWork(lock);
     if (stopping)
       return;
-    bool begins = proceeds.empty();
-    std::deque<std::shared_ptr<Work>> &from = begins ? this->begins : proceeds;
-    std::shared_ptr<Work> work = std::move(from.front());
-    from.pop_front();
-    beginning += begins;
+    std::shared_ptr<Work> work;
+    void (Work::*method)() = &Work::proceed;
+    if (!proceeds.empty()) {
+      work = std::move(proceeds.front());
+      proceeds.pop_front();
+    } else {
+      method = hasExpired() ? &Work::expire : &Work::begin;
+      work = std::move(begins.front().work);
+      begins.pop_front();
+    }
+    const bool isBegin = method == &Work::begin;
+    beginning += isBegin;
     lock.unlock();
-    if (begins)
-      work->begin();
-    else
-      work->proceed();
+    ((*work).*method)();
     work.reset(); // perhaps the last reference
     lock.lock();
     // Whoever was woken for a begin and was not allowed to sleeps again; this
     // thread looks at the queue next.
-    beginning -= begins;
+    beginning -= isBegin;
   }
 }

@@ -10,7 +10,8 @@
 // are two kinds of work. To begin a request (read its JSON, tokenize its
 // prompt, compile its grammar) can take seconds; to continue one (make text of
 // tokens) takes microseconds and has somebody waiting for it. So what continues
-// goes first, and one thread is always kept free for it, if there are two.
+// goes first, and one thread is always kept free for it, if there are two. That
+// thread also sees to those that have waited too long for their beginning.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #define SLUICE_RUNTIME_SERVE_WORKPOOL_H
 
 #include "runtime/base/Status.h"
+#include "runtime/core/Rows.h"
 
 #include <condition_variable>
 #include <cstdint>
@@ -30,11 +32,13 @@
 namespace sluice::serve {
 
 /// What is worked on. The pool holds a reference while it waits and while it is
-/// worked on. Neither method lets an exception out.
+/// worked on. No method lets an exception out.
 class Work {
 public:
   virtual ~Work() = default;
   virtual void begin() = 0;
+  /// Instead of begin(): its time has passed.
+  virtual void expire() = 0;
   virtual void proceed() = 0;
 };
 
@@ -53,9 +57,11 @@ public:
   /// again.
   void stop();
 
-  /// Calls begin() on a thread of the pool, in the order of these calls. False:
-  /// too many wait already.
-  bool begin(std::shared_ptr<Work> work);
+  /// Calls begin() on a thread of the pool, in the order of these calls; or
+  /// expire(), if it has not come to that by `until`. Zero: it waits for ever.
+  /// Only the first in order is looked at, so that `until` must not go back
+  /// from call to call. False: too many wait already.
+  bool begin(std::shared_ptr<Work> work, Time until = Time(0));
   /// A work that waits for its begin() does not have it called any more.
   void withdraw(const Work &work);
   /// Calls proceed() on a thread of the pool. Never refused: whoever calls this
@@ -66,13 +72,21 @@ public:
   int64_t waiting() const;
 
 private:
+  struct Begin {
+    std::shared_ptr<Work> work;
+    Time until;
+  };
+
   void run();
+  void waitForWork(std::unique_lock<std::mutex> &lock);
   bool mayBegin() const;
+  bool hasExpired() const;
 
   const int64_t beginsWaiting;
   mutable std::mutex mutex;
   std::condition_variable changed;
-  std::deque<std::shared_ptr<Work>> begins, proceeds;
+  std::deque<Begin> begins;
+  std::deque<std::shared_ptr<Work>> proceeds;
   int64_t beginning = 0; ///< threads that are in begin()
   bool stopping = false;
   std::vector<std::thread> threads; ///< of the owner

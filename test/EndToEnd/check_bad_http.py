@@ -94,7 +94,7 @@ BODIES = [
 
 def request(body=b"{}", head=b"", method=b"POST", target=PATH.encode(),
             version=b"HTTP/1.1", length=True, kind=b"application/json"):
-    lines = [method + b" " + target + b" " + version, b"Host: x",
+    lines = [method + b" " + target + b" " + version, b"Host: localhost",
              b"Content-Type: " + kind]
     if length:
         lines.append(b"Content-Length: %d" % len(body))

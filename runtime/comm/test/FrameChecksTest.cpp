@@ -276,4 +276,23 @@ TEST(FrameChecks, DamagedFramesDoNotCrash) {
   }
 }
 
+/// What the API lets through, the codec carries.
+TEST(FrameChecks, TheLongestGrammarFits) {
+  FrameCodec codec(plan, limitsOf(0));
+  Maker maker(3);
+  StepFrame sent, got;
+  sent.opens.push_back(maker.open());
+  ActivationRows none;
+  auto decoded = [&](size_t bytes) {
+    sent.opens[0].grammar = {GrammarSource::Kind::Gbnf,
+                             std::string(bytes, 'g')};
+    return codec.decodeStep(encoded(codec, sent, {}), got, none).message();
+  };
+  EXPECT_EQ(decoded(GrammarSource::maxBytes), "");
+  ASSERT_EQ(got.opens.size(), 1u);
+  EXPECT_EQ(got.opens[0].grammar, sent.opens[0].grammar);
+  EXPECT_THAT(decoded(GrammarSource::maxBytes + 1),
+              HasSubstr("1048577 letters of a grammar"));
+}
+
 } // namespace

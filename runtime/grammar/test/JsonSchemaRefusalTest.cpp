@@ -34,6 +34,13 @@ TEST(JsonSchemaRefusalTest, UnsupportedKeywordsByNameAndPlace) {
             "JSON schema #: 'uniqueItems' is not supported");
   EXPECT_EQ(errorOf(R"({"unevaluatedItems": {"type": "null"}})"),
             "JSON schema #: 'unevaluatedItems' is not supported");
+  EXPECT_EQ(errorOf(R"({"$defs": {"x": {"properties": {"a": {}}}},
+                        "$ref": "#/$defs/x", "allOf": [
+                          {"$ref": "#/$defs/x", "type": "object",
+                           "unevaluatedProperties": false}]})"),
+            "JSON schema #/$defs/x: it holds twice for a value, and not both "
+            "times below the same 'unevaluatedProperties' or "
+            "'unevaluatedItems', which is not supported");
   EXPECT_EQ(errorOf(R"({"items": {"anyOf": [{}, {"not": {}}]}})"),
             "JSON schema #/items/anyOf/1: 'not' is not supported");
   EXPECT_EQ(
@@ -206,6 +213,10 @@ TEST(JsonSchemaRefusalTest, Limits) {
   EXPECT_EQ(errorOf(R"({"type": "object", "minProperties": 100000})"),
             "JSON schema #: 'minProperties' and 'maxProperties' this large are "
             "not supported");
+  EXPECT_EQ(errorOf(R"({"minProperties": 2,
+                        "patternProperties": {"^a$": {}}})"),
+            "JSON schema #: 'minProperties' is 2, and the schema names 0 "
+            "properties: more than one beside them cannot be kept apart");
   EXPECT_EQ(errorOf(R"({"type": "string", "maxLength": 9007199254740992})"),
             "JSON schema #: a length of more than 4294967294 is not supported");
   EXPECT_EQ(errorOf(R"({"pattern": "^(ab)*$", "minLength": 40000})"),

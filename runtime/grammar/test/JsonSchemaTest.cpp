@@ -233,9 +233,58 @@ TEST(JsonSchemaTest, NumbersOfProperties) {
         {R"({"a":1})", R"({"a":1,"b":1})"}, {"{}", R"({"b":1})"});
   check(R"({"properties": {"a": {}}, "additionalProperties": {},
             "minProperties": 2, "maxProperties": 3})",
-        {R"({"a":1,"b":1})", R"({"x":1,"b":1,"c":2})"},
+        {R"({"a":1,"b":1})", R"({"a":1,"b":1,"c":2})"},
         {R"({"a":1})", R"({"a":1,"b":1,"c":1,"d":1})"});
+  // What the schema does not name may come twice, and is one property then.
+  check(
+      R"({"properties": {"a": {}, "b": {}}, "minProperties": 3,
+            "patternProperties": {"^x": {}}})",
+      {R"({"a":1,"b":1,"x":1})", R"({"a":1,"b":1,"x":1,"x":2})"},
+      {R"({"a":1,"b":1})", R"({"a":1,"x":1,"x":1})", R"({"x":1,"x":1,"x":1})"});
   check(R"({"type": "object", "maxProperties": 0})", {"{}"}, {R"({"a":1})"});
+}
+
+TEST(JsonSchemaTest, UnevaluatedProperties) {
+  check(R"({"type": "object", "unevaluatedProperties": false})", {"{}"},
+        {R"({"a":1})"});
+  check(R"({"type": "object", "unevaluatedProperties": false,
+            "properties": {"a": {}}, "patternProperties": {"^x": {}}})",
+        {"{}", R"({"a":1})", R"({"a":1,"x":2,"xy":3})"}, {R"({"b":1})"});
+  // Parts that hold for the same value count, the ones that were chosen.
+  check(R"({"type": "object", "unevaluatedProperties": false,
+            "properties": {"a": {}}, "allOf": [{"properties": {"b": {}}}],
+            "anyOf": [{"properties": {"c": {"const": 1}}, "required": ["c"]},
+                      {"properties": {"d": {}}}],
+            "$ref": "#/$defs/e", "$defs": {"e": {"properties": {"e": {}}}}})",
+        {R"({"e":1,"a":1,"b":1,"c":1})", R"({"e":1,"a":1,"b":1,"d":1})"},
+        {R"({"f":1})", R"({"c":2})"});
+  check(R"({"unevaluatedProperties": false,
+            "allOf": [{"type": "object", "additionalProperties": {}}]})",
+        {R"({"a":1})"}, {"1"});
+  // Those beside it do not.
+  check(R"({"properties": {"a": {}}, "allOf": [{"properties": {"b": {}},
+            "unevaluatedProperties": false}]})",
+        {"{}", R"({"b":1})"}, {R"({"a":1})"});
+  check(R"({"$defs": {"x": {"properties": {"x": {"type": "object",
+                      "unevaluatedProperties": false}}}}, "$ref": "#/$defs/x",
+            "unevaluatedProperties": true})",
+        {R"({"x":{}})"}, {R"({"x":{"a":1}})"});
+}
+
+TEST(JsonSchemaTest, UnevaluatedItems) {
+  check(R"({"type": "array", "unevaluatedItems": false})", {"[]"}, {"[1]"});
+  check(R"({"unevaluatedItems": false, "minItems": 0,
+            "prefixItems": [{"const": 1}]})",
+        {"[]", "[1]"}, {"[1,1]"});
+  check(R"({"unevaluatedItems": false, "allOf": [{"items": {"const": 1}}]})",
+        {"[]", "[1,1,1]"}, {"[2]"});
+  check(R"({"unevaluatedItems": false, "minItems": 0,
+            "anyOf": [{"prefixItems": [{"const": 1}]},
+                      {"prefixItems": [{"const": 2}, {"const": 2}]}]})",
+        {"[1]", "[2,2]"}, {"[1,2]", "[2,2,2]"});
+  check(R"({"prefixItems": [{}, {}], "allOf": [{"prefixItems": [{}],
+            "unevaluatedItems": false}]})",
+        {"[1]"}, {"[1,1]"});
 }
 
 TEST(JsonSchemaTest, Arrays) {
@@ -364,6 +413,23 @@ TEST(JsonSchemaTest, References) {
         {"{}", R"({"id":1,"sub":{}})"});
 }
 
+/// A reference is to the nearest schema above it that has a name.
+TEST(JsonSchemaTest, ReferencesOfNamedParts) {
+  check(R"({"$id": "https://example.org/x",
+            "$defs": {"z": {"const": "outer"},
+                      "part": {"$id": "part", "$defs": {"z": {"const": 1}},
+                               "prefixItems": [{"$ref": "#/$defs/z"}]}},
+            "properties": {"in": {"$ref": "#/$defs/part"},
+                           "out": {"$ref": "#/$defs/z"},
+                           "$id": {"$ref": "#/$defs/z"},
+                           "deep": {"$ref": "#/$defs/part/prefixItems/0"}}})",
+        {R"({"in":[1],"out":"outer","$id":"outer","deep":1})"},
+        {R"({"in":["outer"]})", R"({"out":1})", R"({"deep":"outer"})"});
+  check(R"({"$defs": {"z": {"const": 1}}, "$id": "",
+            "items": {"$id": "#anchor", "anyOf": [{"$ref": "#/$defs/z"}]}})",
+        {"[1]"}, {"[2]"});
+}
+
 TEST(JsonSchemaTest, SpaceIsBounded) {
   std::string blanks(20, ' ');
   check(R"({"properties": {"a": {"items": {}}}, "required": ["a"]})",
@@ -380,7 +446,7 @@ TEST(JsonSchemaTest, AnnotationsAreLeftOut) {
             "$id": "https://example.org/x", "$comment": "c", "title": "t",
             "description": "d", "default": 3, "examples": [1],
             "deprecated": true, "readOnly": true, "writeOnly": false,
-            "x-order": 1, "type": "integer", "unevaluatedProperties": false})",
+            "x-order": 1, "type": "integer"})",
         {"1"}, {"null"});
 }
 

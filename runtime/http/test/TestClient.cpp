@@ -162,13 +162,13 @@ void TestClient::reset() {
 }
 
 std::string test::get(std::string_view path, std::string_view fields) {
-  return "GET " + std::string(path) + " HTTP/1.1\r\nHost: test\r\n" +
+  return "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" +
          std::string(fields) + "\r\n";
 }
 
 std::string test::post(std::string_view path, std::string_view body,
                        std::string_view fields) {
-  return "POST " + std::string(path) + " HTTP/1.1\r\nHost: test\r\n" +
+  return "POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" +
          "Content-Length: " + std::to_string(body.size()) + "\r\n" +
          std::string(fields) + "\r\n" + std::string(body);
 }

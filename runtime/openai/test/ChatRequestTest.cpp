@@ -98,6 +98,52 @@ TEST_F(ChatRequestTest, RendersRoles) {
             "<|im_start|>assistant\n");
 }
 
+/// A long schema is there once, however many choices there are.
+TEST_F(ChatRequestTest, ChoicesShareTheirGrammar) {
+  GenerationRequest request =
+      accept(R"({"n": 3, "guided_json": {"type": "null"}})");
+  const std::string &text = request.requests[0].spec.grammar.text();
+  EXPECT_EQ(text, R"({"type":"null"})");
+  EXPECT_EQ(&request.requests[2].spec.grammar.text(), &text);
+}
+
+TEST_F(ChatRequestTest, WhatTheTemplateWouldLeaveOutIsRefused) {
+  const char *reasoned = R"([{"role": "user", "content": "U"},
+      {"role": "assistant", "content": "A", "reasoning_content": "R"},
+      {"role": "user", "content": "U"}])";
+  EXPECT_EQ(refuse(R"({"messages": )" + std::string(reasoned) + "}"),
+            "messages[1].reasoning_content: 'messages[1].reasoning_content' is "
+            "not supported: this model's chat template does not use it");
+  use("{% for m in messages %}{{ m.reasoning_content or m.content }}"
+      "{% endfor %}");
+  EXPECT_EQ(prompt(reasoned), "URU");
+  EXPECT_EQ(refuse(R"({"messages": [{"role": "assistant", "content": "A",
+                      "prefix": true}]})"),
+            "messages[0].prefix: 'messages[0].prefix' is not supported; use "
+            "the request's 'continue_final_message'");
+  EXPECT_EQ(prompt(R"([{"role": "assistant", "content": "A", "prefix": false,
+                        "reasoning_content": ""}])"),
+            "A");
+}
+
+/// Before the time is taken to make tokens of it.
+TEST_F(ChatRequestTest, WhatCannotFitTheContextIsRefusedByItsBytes) {
+  const auto bytes = static_cast<size_t>(model.mostPromptBytes());
+  auto request = [](size_t letters, const std::string &more = "") {
+    return R"({"messages": [{"role": "user", "content": ")" +
+           std::string(letters, 'x') + "\"}]" + more + "}";
+  };
+  EXPECT_NE(refuse(request(bytes + 1)).find(" bytes. Please reduce"),
+            std::string::npos);
+  // As tokens.
+  EXPECT_NE(refuse(request(bytes / 2)).find(" tokens. Please reduce"),
+            std::string::npos);
+  EXPECT_EQ(accept(request(bytes + 1, R"(, "max_tokens": 1,
+                   "truncate_prompt_tokens": 5)"))
+                .promptTokens,
+            5);
+}
+
 TEST_F(ChatRequestTest, DeveloperIsSystemWhereTheTemplateDoesNotKnowIt) {
   const char *messages = R"([{"role": "developer", "content": "D"}])";
   EXPECT_EQ(prompt(messages), "<|im_start|>system\nD<|im_end|>\n"

@@ -284,4 +284,15 @@ TEST_F(CompletionRequestTest, BestOfIsTheNumberOfChoices) {
   EXPECT_EQ(refuse(R"({"best_of": 3, "n": 3})"), "accepted");
 }
 
+TEST_F(CompletionRequestTest, WhatCannotFitTheContextIsRefusedByItsBytes) {
+  const auto bytes = static_cast<size_t>(model.mostPromptBytes());
+  const std::string body =
+      R"({"prompt": ["a", ")" + std::string(bytes + 1, 'x') + "\"]}";
+  EXPECT_EQ(refuse(body),
+            "prompt[1]: This model's maximum context length is 1000 tokens. "
+            "However, your prompt has " +
+                std::to_string(bytes + 1) +
+                " bytes. Please reduce its length.");
+}
+
 } // namespace

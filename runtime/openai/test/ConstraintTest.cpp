@@ -24,7 +24,7 @@ std::string read(const char *body) {
     return refusal(source);
   const char *names[] = {"none", "object", "schema", "gbnf"};
   return std::string(names[static_cast<int>(source->kind)]) + " " +
-         source->text;
+         source->text();
 }
 
 TEST(ConstraintTest, ReadsResponseFormat) {
@@ -109,6 +109,38 @@ TEST(ConstraintTest, RefusesWhatDoesNotCompile) {
   EXPECT_TRUE(refused.starts_with("response_format.json_schema.schema: "))
       << refused;
   EXPECT_NE(refused.find("/properties/a"), std::string::npos) << refused;
+}
+
+/// No frame takes more.
+TEST(ConstraintTest, RefusesWhatIsTooLong) {
+  const std::string letters(GrammarSource::maxBytes, 'x');
+  const std::string schema = R"({"type":"boolean","description":")" + letters;
+  EXPECT_EQ(read((R"({"response_format": {"type": "json_schema",
+                  "json_schema": {"schema": )" +
+                  schema + "\"}}}}")
+                     .c_str()),
+            "response_format.json_schema.schema: "
+            "'response_format.json_schema.schema' takes 1048611 bytes, more "
+            "than 1048576");
+  EXPECT_EQ(read((R"({"guided_json": )" + schema + "\"}}").c_str()),
+            "guided_json: 'guided_json' takes 1048611 bytes, more than "
+            "1048576");
+  std::string comment = R"({"grammar": "root ::= \"a\" # )" + letters + "\"}";
+  EXPECT_NE(read(comment.c_str()).find("bytes"), std::string::npos);
+}
+
+TEST(ConstraintTest, RefusesWhatIsNotKept) {
+  EXPECT_EQ(read(R"({"structured_outputs": {"json": {"type": "null"},
+                   "disable_any_whitespace": true}})"),
+            "structured_outputs.disable_any_whitespace: "
+            "'structured_outputs.disable_any_whitespace' is not supported");
+  EXPECT_EQ(read(R"({"structured_outputs": {"json": {"type": "null"},
+                   "disable_any_whitespace": false}})"),
+            R"(schema {"type":"null"})");
+  EXPECT_EQ(read(R"({"response_format": {"type": "json_schema", "json_schema":
+                   {"schema": {"type": "null"}, "strict": "yes"}}})"),
+            "response_format.json_schema.strict: "
+            "'response_format.json_schema.strict' is a string, not a boolean");
 }
 
 TEST(ConstraintTest, TakesOneOnly) {

@@ -57,7 +57,7 @@ const Wrong wrongFields[] = {
      "top_k: 'top_k' is 3000000000, more than 2147483647"},
     {R"({"min_p": 1.1})", "min_p: min_p is 1.1, not in [0, 1]"},
     {R"({"repetition_penalty": 0})",
-     "repetition_penalty: repetition_penalty is 0, not a number above 0"},
+     "repetition_penalty: repetition_penalty is 0, not in [0.001, 1000]"},
     {R"({"presence_penalty": 2.1})",
      "presence_penalty: presence_penalty is 2.1, not in [-2, 2]"},
     {R"({"frequency_penalty": -3})",
@@ -174,6 +174,16 @@ TEST_F(FieldsTest, EdgesOfRangesAreAccepted) {
             uint64_t(INT64_MAX));
   EXPECT_EQ(sampling(R"({"seed": -9223372036854775808})").seed, uint64_t(1)
                                                                     << 63);
+}
+
+/// llama.cpp's; it says nothing where there are no penalties.
+TEST_F(FieldsTest, PenaltiesCountAllTokens) {
+  EXPECT_EQ(complete(R"({"repeat_last_n": 64})"), "accepted");
+  EXPECT_EQ(complete(R"({"repeat_last_n": -1, "presence_penalty": 1})"),
+            "accepted");
+  EXPECT_EQ(complete(R"({"repeat_last_n": 64, "presence_penalty": 1})"),
+            "repeat_last_n: 'repeat_last_n' is not supported with penalties, "
+            "which count all tokens here, but as -1");
 }
 
 TEST_F(FieldsTest, WhatWouldChangeTheAnswerIsRefusedByName) {

@@ -49,7 +49,7 @@ protected:
   grammar::Match forced(const ToolRequest &request, std::string_view text) {
     EXPECT_EQ(request.grammar.kind, GrammarSource::Kind::JsonSchema);
     auto compiled = grammar::Grammar::fromJsonSchema(
-        ordered_json::parse(request.grammar.text));
+        ordered_json::parse(request.grammar.text()));
     EXPECT_TRUE(compiled) << compiled.status().message();
     return grammar::match(*compiled, text);
   }
@@ -88,6 +88,37 @@ TEST_F(ToolsTest, NoneAreNotShown) {
     EXPECT_EQ(request.use.choice, Choice::None) << extra;
     EXPECT_TRUE(request.shown.is_null()) << extra;
   }
+}
+
+static std::string toolWith(const std::string &parameters) {
+  return R"({"tools": [{"type": "function", "function": {"name": "f",
+             "strict": true, "parameters": )" +
+         parameters + "}}]}";
+}
+
+/// Under auto nothing is forced, but a schema that could not be is refused.
+TEST_F(ToolsTest, StrictSchemasAreOnesThatCanBeKept) {
+  std::string odd = toolWith(R"({"type": "object", "not": {}})");
+  std::string refused = refuse(odd);
+  EXPECT_TRUE(refused.starts_with("tools[0].function.parameters: ")) << refused;
+  EXPECT_EQ(accept(toolWith(R"({"type": "object"})")).use.choice, Choice::Auto);
+  ordered_json lax = ordered_json::parse(odd);
+  lax["tools"][0]["function"]["strict"] = false;
+  EXPECT_EQ(accept(lax.dump()).use.choice, Choice::Auto);
+}
+
+TEST_F(ToolsTest, ForcedSchemasAreNotTooLong) {
+  ordered_json body = ordered_json::parse(toolWith(R"({"type": "object"})"));
+  body["tools"][0]["function"]["parameters"]["description"] =
+      std::string(GrammarSource::maxBytes, 'x');
+  const std::string tooLong = "tools[0].function.parameters: "
+                              "'tools[0].function.parameters' takes 1048610 "
+                              "bytes, more than 1048576";
+  EXPECT_EQ(refuse(body.dump()), tooLong);
+  body["tools"][0]["function"]["strict"] = false;
+  EXPECT_EQ(accept(body.dump()).use.choice, Choice::Auto); // nothing is sent
+  body["tool_choice"] = "required";
+  EXPECT_EQ(refuse(body.dump()), tooLong);
 }
 
 struct Wrong {
@@ -272,6 +303,25 @@ TEST_F(ToolsTest, ReferencesOfSchemasStayRight) {
   EXPECT_EQ(forced(request, R"({"name": "g", "arguments": {"self": )"
                             R"({"self": {}}}})"),
             grammar::Match::Whole);
+}
+
+/// Properties may be called like keywords, and definitions like anything.
+TEST_F(ToolsTest, NamesInSchemasAreNoKeywords) {
+  for (std::string name : {"default", "example", "examples", "const", "enum"}) {
+    std::string tools = R"({"tool_choice": "required", "tools": [
+      {"type": "function", "function": {"name": "f", "parameters": {
+        "$id": "https://example.org/f", "type": "object",
+        "properties": {"NAME": {"$ref": "#/$defs/NAME"}},
+        "required": ["NAME"], "$defs": {"NAME": {"$ref": "#/$defs/f0"},
+                                        "f0": {"enum": ["C", "F"]}}}}}]})";
+    for (size_t at; (at = tools.find("NAME")) != std::string::npos;)
+      tools.replace(at, 4, name);
+    ToolRequest request = accept("{}", tools.c_str());
+    std::string start = R"({"name": "f", "arguments": {")" + name + "\": ";
+    EXPECT_EQ(forced(request, start + R"("F"}})"), grammar::Match::Whole);
+    EXPECT_EQ(forced(request, start + R"("G)"), grammar::Match::None);
+    EXPECT_EQ(forced(request, start + "{"), grammar::Match::None);
+  }
 }
 
 TEST_F(ToolsTest, SchemasThatDoNotCompileAreNamed) {

@@ -90,10 +90,19 @@ protected:
     return text;
   }
 
+  std::promise<void> asked; ///< for the vocabulary
+  std::promise<void> gate;  ///< lets it be made, where it is held
+  bool held = false;
   EpochBoard board{2};
   std::optional<CachePages> pages;
   std::optional<Stage> stage;
-  GrammarMasks masks{letters, 2};
+  GrammarMasks masks{[this] {
+                       asked.set_value();
+                       if (held)
+                         gate.get_future().wait();
+                       return letters();
+                     },
+                     2};
 };
 
 constexpr auto gbnf = GrammarSource::Kind::Gbnf;
@@ -115,6 +124,23 @@ TEST_F(GrammarMasksTest, EachPathOfGuessesHasItsOwn) {
     EXPECT_EQ(after(4), ".");
     EXPECT_EQ(after(5), "any");
   });
+}
+
+/// It is made while a prompt is computed, and no step of others waits for it.
+TEST_F(GrammarMasksTest, AGrammarIsBegunWithItsRequest) {
+  held = true;
+  StepFrame prompt = opening(0, {gbnf, "root ::= \"b\""});
+  prompt.opens[0].promptTokens = prompt.opens[0].knownTokens = 2;
+  prompt.rows[0].wantsOutput = false;
+  step(std::move(prompt), [&] {
+    EXPECT_EQ(asked.get_future().wait_for(std::chrono::seconds(60)),
+              std::future_status::ready);
+  });
+  step(opening(1, {}), [&] { EXPECT_EQ(after(0, 1), "any"); });
+  gate.set_value();
+  StepFrame rest;
+  rest.rows = {row(0, 1, 0, 1, 25, true)};
+  step(std::move(rest), [&] { EXPECT_EQ(after(1), "b"); });
 }
 
 TEST_F(GrammarMasksTest, RequestsWithoutAGrammarAreFree) {

@@ -10,8 +10,10 @@
 #include "runtime/pipeline/TokenQueue.h"
 
 #include <cstdlib>
+#include <ctime>
 #include <gtest/gtest.h>
 #include <new>
+#include <pthread.h>
 #include <thread>
 
 using namespace sluice;
@@ -193,6 +195,30 @@ TEST_F(FailingHeadTest, ALaterRequestIsToldWhatFailedBefore) {
   loop->onFailure(failure("rank 2: stage 1: not enough memory"));
   loop->submit(request({5}), queue);
   EXPECT_EQ(reasonOf(*queue), "rank 2: stage 1: not enough memory");
+}
+
+// What was due when it failed stays past.
+TEST_F(FailingHeadTest, AHeadThatHasFailedSleeps) {
+  make();
+  run();
+  auto queue = std::make_shared<TokenQueue>();
+  ScheduledRequest timed = request({5});
+  timed.deadline = now() + std::chrono::milliseconds(50);
+  loop->submit(std::move(timed), queue);
+  loop->onFailure(failure("a rank is gone"));
+  EXPECT_EQ(reasonOf(*queue), "a rank is gone");
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  auto used = [&] {
+    clockid_t clock{};
+    timespec time{};
+    EXPECT_EQ(pthread_getcpuclockid(thread.native_handle(), &clock), 0);
+    EXPECT_EQ(clock_gettime(clock, &time), 0);
+    return std::chrono::seconds(time.tv_sec) +
+           std::chrono::nanoseconds(time.tv_nsec);
+  };
+  auto before = used();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(used() - before, std::chrono::milliseconds(5));
 }
 
 #if LACKS_MEMORY

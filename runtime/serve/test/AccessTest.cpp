@@ -148,7 +148,8 @@ static const std::string asksFirst =
                "Access-Control-Request-Headers: authorization\r\n";
 
 static std::string preflight(const std::string &fields) {
-  return "OPTIONS /v1/completions HTTP/1.1\r\nHost: x\r\n" + fields + "\r\n";
+  return "OPTIONS /v1/completions HTTP/1.1\r\nHost: localhost\r\n" + fields +
+         "\r\n";
 }
 
 TEST_F(AccessTest, WithoutOriginsNothingIsSaid) {
@@ -221,7 +222,7 @@ TEST_F(AccessTest, AllOriginsMay) {
   options.corsOrigins = {"*"};
   start();
   EXPECT_EQ(get("/health", fromPage).field("Access-Control-Allow-Origin"), "*");
-  EXPECT_EQ(get("/health").field("Access-Control-Allow-Origin"), "");
+  EXPECT_EQ(get("/health").field("Access-Control-Allow-Origin"), "*");
 }
 
 TEST_F(AccessTest, WhatIsNoOriginIsRefused) {
@@ -230,4 +231,50 @@ TEST_F(AccessTest, WhatIsNoOriginIsRefused) {
         "https://Example.org", "https://a b", "://x", "https://a,https://b"})
     EXPECT_FALSE(CrossOrigin::create({origin}).ok()) << origin;
   EXPECT_TRUE(CrossOrigin::create({"http://localhost:3000"}).ok());
+}
+
+/// A 431 is read by nobody's origin.
+TEST_F(AccessTest, WhereAllMayTheyMayReadWhatCouldNotBeRead) {
+  options.corsOrigins = {"*"};
+  start();
+  std::string many;
+  for (int i = 0; i < 200; ++i)
+    many += "X-" + std::to_string(i) + ": 1\r\n";
+  Answer answer = get("/health", many + fromPage);
+  EXPECT_EQ(answer.status, 431);
+  EXPECT_EQ(answer.field("Access-Control-Allow-Origin"), "*");
+}
+
+//===----------------------------------------------------------------------===//
+// Names of the server
+//===----------------------------------------------------------------------===//
+
+static std::string asHost(const std::string &host) {
+  return "GET /health HTTP/1.1\r\nHost: " + host + "\r\n\r\n";
+}
+
+/// A page's owner can let its name point to this machine.
+TEST_F(AccessTest, ALocalServerHasLocalNamesOnly) {
+  start();
+  for (const char *host : {"localhost", "LocalHost:8000", "127.0.0.1:8000",
+                           "127.1.2.3", "[::1]", "[::1]:8000"})
+    EXPECT_EQ(ask(asHost(host)).status, 200) << host;
+  for (const char *host :
+       {"evil.example", "evil.example:8000", "127.0.0.1.evil.example",
+        "127.evil.example", "localhost.evil.example", "[::2]", "10.0.0.1"}) {
+    Answer answer = ask(asHost(host));
+    EXPECT_EQ(answer.status, 403) << host;
+    EXPECT_EQ(errorOf(answer)["type"], "permission_error");
+  }
+  EXPECT_EQ(ask("GET /health HTTP/1.0\r\n\r\n").status, 200);
+}
+
+TEST_F(AccessTest, WithKeysOrOpenlyAnyNameWillDo) {
+  options.apiKeys = {"one"};
+  start();
+  EXPECT_EQ(ask(asHost("example.org")).status, 200);
+  options.apiKeys.clear();
+  options.host = "0.0.0.0";
+  start();
+  EXPECT_EQ(ask(asHost("example.org")).status, 200);
 }

@@ -108,7 +108,7 @@ TEST_F(EndpointsTest, WrongMethodsAre405WithThoseThatAreRight) {
                {"POST", "/page.js", "GET, HEAD"}};
   for (const auto &one : cases) {
     Answer answer = ask(std::string(one.method) + ' ' + one.path +
-                        " HTTP/1.1\r\nHost: x\r\n\r\n");
+                        " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_EQ(answer.status, 405) << one.method << one.path;
     EXPECT_EQ(answer.field("Allow"), one.allow) << one.method << one.path;
     errorOf(answer);
@@ -117,12 +117,12 @@ TEST_F(EndpointsTest, WrongMethodsAre405WithThoseThatAreRight) {
 
 TEST_F(EndpointsTest, HeadIsAnsweredLikeGet) {
   start();
-  Answer answer = ask("HEAD /health HTTP/1.1\r\nHost: x\r\n\r\n");
+  Answer answer = ask("HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.field("Content-Length"), "15");
   // There is no stream to wait for.
   TestClient client(server->port());
-  client.send("HEAD /status/events HTTP/1.1\r\nHost: x\r\n\r\n" +
+  client.send("HEAD /status/events HTTP/1.1\r\nHost: localhost\r\n\r\n" +
               http::test::get("/health"));
   EXPECT_EQ(client.read(/*isHead=*/true).status, 200);
   EXPECT_EQ(client.read().status, 200);
@@ -144,6 +144,14 @@ TEST_F(EndpointsTest, BodiesOfOtherTypesAre415) {
   EXPECT_EQ(status("Content-Type: application/x-www-form-urlencoded\r\n"
                    "Origin: https://example.org\r\n"),
             415);
+  EXPECT_EQ(status("Origin: https://example.org\r\n"), 415);
+  EXPECT_EQ(status("Content-Type: \r\nOrigin: null\r\n"), 415);
+  EXPECT_EQ(status("Content-Type: application/json\r\n"
+                   "Origin: https://example.org\r\n"),
+            200);
+  // Nobody unpacks it.
+  EXPECT_EQ(status("Content-Encoding: gzip\r\n"), 415);
+  EXPECT_EQ(status("Content-Encoding: Identity\r\n"), 200);
   EXPECT_EQ(status("Content-Type: text/plain\r\n"), 415);
   EXPECT_EQ(status("Content-Type: multipart/form-data; boundary=x\r\n"), 415);
   EXPECT_EQ(status("Content-Type: application/jsonx\r\n"), 415);

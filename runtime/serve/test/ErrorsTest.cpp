@@ -20,8 +20,8 @@ protected:
   /// A request that takes long to read, and has arrived.
   std::unique_ptr<TestClient> sendLarge() {
     constexpr int bytes = 7 << 20;
-    auto client =
-        send("/v1/completions", {{"prompt", std::string(bytes, 'x')}});
+    auto client = send("/v1/completions", {{"prompt", std::string(bytes, 'x')},
+                                           {"truncate_prompt_tokens", 5000}});
     EXPECT_TRUE(eventually([&] {
       return std::stod(metric("sluice:http_received_bytes_total")) > bytes;
     }));
@@ -173,7 +173,8 @@ TEST_F(ErrorsTest, AFullServerIs429) {
   options.threads = 1;
   start();
   // With megabytes to tokenize, one is read for a while and one waits.
-  json large = {{"prompt", std::string(4 << 20, 'x')}};
+  json large = {{"prompt", std::string(4 << 20, 'x')},
+                {"truncate_prompt_tokens", 5000}};
   std::vector<std::unique_ptr<TestClient>> clients;
   for (int i = 0; i < 6; ++i)
     clients.push_back(send("/v1/completions", large));
@@ -242,6 +243,32 @@ TEST_F(ErrorsTest, AClientThatGoesBeforeItsRequestIsRead) {
   EXPECT_EQ(large->read().status, 400); // does not fit the context
   EXPECT_EQ(engine.submitted(), 0u);
   EXPECT_EQ(metric("sluice:requests_refused_total"), "0");
+}
+
+/// While another one is read; the time-outs are not the engine's alone.
+TEST_F(ErrorsTest, WhatWaitsToBeReadHasItsTimeOuts) {
+  struct Case {
+    double queue, request;
+    int status;
+    const char *code;
+  };
+  for (const Case &one : {Case{0.1, 0, 503, "queue_timeout"},
+                          Case{0, 0.1, 504, "request_timeout"},
+                          Case{0.1, 60, 503, "queue_timeout"}}) {
+    options.queueTimeout = one.queue;
+    options.requestTimeout = one.request;
+    start();
+    auto large = sendLarge();
+    auto waiting = send("/v1/completions", plain);
+    auto other = send("/tokenize", plain);
+    Answer answer = waiting->read();
+    EXPECT_EQ(answer.status, one.status);
+    EXPECT_EQ(errorOf(answer)["code"], one.code);
+    EXPECT_EQ(answer.field("Retry-After"), one.status == 503 ? "1" : "");
+    EXPECT_EQ(other->read().status, one.status);
+    EXPECT_EQ(engine.submitted(), 0u);
+    large->close();
+  }
 }
 
 TEST_F(ErrorsTest, AbortByTheIdOfTheAnswer) {

@@ -58,7 +58,7 @@ TEST_F(RefusalTest, WhatHasAHeaderIsKnown) {
        http::test::post("/tokenize", "x", fromPage + "Content-Length: 1\r\n"),
        "POST /tokenize"},
       {501,
-       "POST /v1/completions HTTP/1.1\r\nHost: x\r\n" + fromPage +
+       "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n" + fromPage +
            "Transfer-Encoding: gzip\r\n\r\n",
        "POST /v1/completions"},
   };
@@ -90,8 +90,8 @@ TEST_F(RefusalTest, WhatCannotBeReadIsCountedAndLogged) {
       {400, "\x16\x03\x01 no HTTP\r\n\r\n", "-"},
       {431, http::test::get("/health", "X: " + std::string(5000, 'x') + "\r\n"),
        "-"},
-      {505, "GET /health HTTP/2.0\r\nHost: x\r\n\r\n", "-"},
-      {400, "BREW /%zz HTTP/1.1\r\nHost: x\r\n\r\n", "BREW"},
+      {505, "GET /health HTTP/2.0\r\nHost: localhost\r\n\r\n", "-"},
+      {400, "BREW /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", "BREW"},
   };
   std::map<int, int> counts;
   for (const Case &one : cases) {
@@ -153,7 +153,7 @@ TEST_F(RefusalTest, TheServerMayOpenAsManyFilesAsItsUser) {
 /// A request for permission is answered like the others.
 TEST_F(RefusalTest, PreflightsAreCountedAndLogged) {
   start();
-  EXPECT_EQ(ask("OPTIONS /tokenize HTTP/1.1\r\nHost: x\r\n" + fromPage +
+  EXPECT_EQ(ask("OPTIONS /tokenize HTTP/1.1\r\nHost: localhost\r\n" + fromPage +
                 "Access-Control-Request-Method: POST\r\n\r\n")
                 .status,
             204);

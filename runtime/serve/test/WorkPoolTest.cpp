@@ -8,6 +8,7 @@
 #include "runtime/serve/WorkPool.h"
 
 #include "runtime/http/test/TestServer.h"
+#include "runtime/pipeline/Clock.h"
 
 #include <functional>
 #include <gtest/gtest.h>
@@ -23,7 +24,10 @@ public:
       std::function<void()> onBegin, std::function<void()> onProceed = [] {})
       : onBegin(std::move(onBegin)), onProceed(std::move(onProceed)) {}
   void begin() override { onBegin(); }
+  void expire() override { expired.raise(); }
   void proceed() override { onProceed(); }
+
+  Signal expired;
 
 private:
   std::function<void()> onBegin, onProceed;
@@ -74,6 +78,28 @@ TEST(WorkPool, OneThreadIsKeptForWhatProceeds) {
   EXPECT_EQ(begun.count(), 1);
   go.raise();
   EXPECT_TRUE(begun.wait(3));
+}
+
+/// The thread that is kept free sees to it while others are at work.
+TEST(WorkPool, WhatHasWaitedTooLongDoesNotBegin) {
+  Signal begun, go, last;
+  auto late = job([] { FAIL() << "expired"; });
+  WorkPool pool(10);
+  ASSERT_TRUE(pool.start(2).ok());
+  pool.begin(job([&] {
+    begun.raise();
+    go.wait();
+  }));
+  ASSERT_TRUE(begun.wait());
+  auto after = [](int milliseconds) {
+    return sluice::pipeline::now() + std::chrono::milliseconds(milliseconds);
+  };
+  pool.begin(late, after(10));
+  pool.begin(job([&] { last.raise(); }), after(60000));
+  EXPECT_TRUE(late->expired.wait());
+  EXPECT_EQ(pool.waiting(), 1);
+  go.raise();
+  EXPECT_TRUE(last.wait());
 }
 
 TEST(WorkPool, WhatIsWithdrawnIsDroppedAndLeavesItsPlace) {
