@@ -84,6 +84,17 @@ std::string_view finishReasonName(FinishReason reason) {
   return "error";
 }
 
+SpeculationCounters &
+SpeculationCounters::operator+=(const SpeculationCounters &more) {
+  launched += more.launched;
+  accepted += more.accepted;
+  cancelled += more.cancelled;
+  computedDead += more.computedDead;
+  epochs += more.epochs;
+  drafted += more.drafted;
+  return *this;
+}
+
 StepFrame &FrameList::add() {
   if (used == frames.size())
     frames.emplace_back();
@@ -109,7 +120,7 @@ void HeadCommands::clear() {
 Head::State::State(const HeadLimits &limits, const SpeculationOptions &options,
                    PipelineTimes times, bool wantsNotes)
     : limits(limits), options(options), policy(options, times),
-      wantsNotes(wantsNotes),
+      promptTimes(times.slowest), wantsNotes(wantsNotes),
       ledger({limits.pages, limits.requests, limits.sharesPrefixes}) {
   prefilling.reserve(static_cast<size_t>(limits.requests));
   certainDue.reserve(static_cast<size_t>(limits.requests));
@@ -117,6 +128,7 @@ Head::State::State(const HeadLimits &limits, const SpeculationOptions &options,
   requests.reserve(static_cast<size_t>(limits.requests));
   for (int64_t i = 0; i < limits.requests; ++i)
     requests.emplace_back(treeCapacity(options));
+  leaving.reserve(static_cast<size_t>(limits.requests));
   asked.reserve(static_cast<size_t>(limits.prefillRows + options.draftRows));
 }
 
@@ -181,7 +193,10 @@ void Head::State::release(HeadRequest &request) {
   request.cancelDue = false;
   if (!request.promptLeft())
     std::erase(prefilling, id);
-  generating -= request.promptLeft();
+  if (request.promptLeft()) {
+    --generating;
+    generatingAt -= std::ssize(request.path);
+  }
   --active;
   request.tree.clear();
   ledger.close(id);
@@ -204,14 +219,37 @@ void Head::State::count(HeadRequest &request,
   totals.*what += by;
 }
 
+/// Of the frames with certain rows, the first that is not among the first
+/// `frames`.
+std::vector<RowFrame>::iterator Head::State::firstUnder(uint64_t frames) {
+  return std::ranges::find_if(rowFrames, [frames](const RowFrame &each) {
+    return each.step >= frames;
+  });
+}
+
+/// What the frames that come back took: where each stage made one step of them,
+/// with nothing else in it.
+void Head::State::measureSteps(const ResultFrame &frame) {
+  int64_t rows = 0, positions = 0;
+  for (auto each = rowFrames.begin(); each != firstUnder(frame.launched);
+       ++each) {
+    rows += each->rows;
+    positions += each->positions;
+  }
+  int64_t longest = 0;
+  for (const StageTiming &timing : frame.timings) {
+    if (timing.rows != rows || timing.left > 0)
+      return;
+    longest = std::max(longest, timing.busyNanos);
+  }
+  promptTimes.measure(rows, positions, Time(longest));
+}
+
 /// So many frames have passed all stages.
 void Head::State::noteGone(uint64_t frames) {
   framesGone = std::max(framesGone, frames);
   keepChunks();
-  auto left = std::ranges::find_if(rowFrames, [this](const RowFrame &each) {
-    return each.step >= framesGone;
-  });
-  rowFrames.erase(rowFrames.begin(), left);
+  rowFrames.erase(rowFrames.begin(), firstUnder(framesGone));
 }
 
 void Head::State::handleResult(const ResultRow &result, Time now) {
@@ -300,6 +338,7 @@ void Head::State::confirm(HeadRequest &request, int32_t token) {
     tree.reset(noNode, before.node, before.position + 1, token);
   number(request, tree.root());
   request.path.emplace_back(tree.root().node, token);
+  ++generatingAt;
   if (draftedAll && tree.root().expansion == Expansion::Done)
     ++request.drafted;
   if (outcome.launched)
@@ -391,7 +430,19 @@ Expected<std::optional<RequestId>> Head::submit(RequestSpec &spec, Time now,
   return std::optional<RequestId>(state->idOf(*free));
 }
 
-bool Head::pauseLast(Time turn, Time now) {
+ComingPrefix Head::inherit(RequestId heir, const ComingPrefix &left) const {
+  ComingPrefix prefix = left;
+  prefix.from = heir;
+  prefix.firstNode = state->requests[static_cast<size_t>(heir)].firstNode;
+  return prefix;
+}
+
+bool Head::fitsWithout(const Turn &turn, const RequestSpec &spec,
+                       const HeadClaims &claims) {
+  return state->fitsWithout(turn, spec, claims);
+}
+
+bool Head::pauseLast(const Turn &turn, Time now) {
   HeadRequest *last = state->lastTurn();
   if (!last || last->spec.turn <= turn)
     return false;
@@ -412,6 +463,7 @@ void Head::finish(RequestId id, FinishReason reason, Time now) {
 
 void Head::onResults(const ResultFrame &frame, Time now) {
   state->policy.measureStages(frame.timings);
+  state->measureSteps(frame);
   state->noteGone(frame.launched);
   for (const ResultRow &result : frame.results)
     state->handleResult(result, now);

@@ -53,6 +53,14 @@
 
 namespace sluice {
 
+/// Whose turn is earlier goes first where not all can; of those that came at
+/// once, who has the lower number.
+struct Turn {
+  Time at{0};
+  int64_t number = 0;
+  auto operator<=>(const Turn &) const = default;
+};
+
 struct RequestSpec {
   std::vector<int32_t> prompt; ///< at least one token
   /// Tokens that the request has had already: it goes on behind them.
@@ -62,8 +70,7 @@ struct RequestSpec {
   int64_t maxTokens = -1; ///< -1: until the context is full; with `generated`
   std::vector<int32_t> stopTokens; ///< end the text; not part of it
   int32_t logProbabilities = -1;   ///< as OpenRequest
-  /// Whose turn is earlier goes first where not all can.
-  Time turn{0};
+  Turn turn = {};
 };
 
 struct HeadLimits {
@@ -105,11 +112,24 @@ struct FinishEvent {
   std::string error; ///< of FinishReason::Error
 };
 
+/// Of one request, each row counted once. launched = accepted + cancelled once
+/// the request has ended.
+struct SpeculationCounters {
+  int64_t launched = 0;     ///< guesses sent to the first stage
+  int64_t accepted = 0;     ///< of them, those that came true
+  int64_t cancelled = 0;    ///< of them, those that died
+  int64_t computedDead = 0; ///< of those, results that came back all the same
+  int64_t epochs = 0;
+  int64_t drafted = 0; ///< rows that the draft computed
+  SpeculationCounters &operator+=(const SpeculationCounters &more);
+};
+
 /// A request that had to make room for others; submitted again, with what it
 /// has generated, it goes on as if nothing had happened.
 struct PauseEvent {
   RequestId request = 0;
   RequestSpec spec;
+  SpeculationCounters counters; ///< since it was submitted last
 };
 
 /// A beginning in whole pages that a request shares with one that runs, and
@@ -124,17 +144,6 @@ struct ComingPrefix {
 /// What is not for a request, though it is free: for those that come before it.
 struct HeadClaims {
   int64_t slots = 0, pages = 0;
-};
-
-/// Of one request, each row counted once. launched = accepted + cancelled once
-/// the request has ended.
-struct SpeculationCounters {
-  int64_t launched = 0;     ///< guesses sent to the first stage
-  int64_t accepted = 0;     ///< of them, those that came true
-  int64_t cancelled = 0;    ///< of them, those that died
-  int64_t computedDead = 0; ///< of those, results that came back all the same
-  int64_t epochs = 0;
-  int64_t drafted = 0; ///< rows that the draft computed
 };
 
 /// A line for the trace: why speculation grew or stopped.
@@ -202,6 +211,9 @@ public:
   /// as soon as those of a prompt that ends with them would; of several that
   /// are waited for, the shortest first. O(1).
   bool await(const ComingPrefix &prefix);
+  /// The same beginning, or what there is of it, of the request that has this
+  /// slot now: it was submitted because who computed `left` is gone.
+  ComingPrefix inherit(RequestId heir, const ComingPrefix &left) const;
 
   /// Admits a request: its rows leave in chunks. With maxTokens 0 it ends at
   /// once. Nothing, and `spec` is as it was, where beside what others have a
@@ -213,9 +225,13 @@ public:
   /// was paused, or pages of a prompt have been kept.
   uint64_t chances() const;
 
+  /// Whether submit() would admit the request if all whose turns are later than
+  /// `turn` were paused.
+  bool fitsWithout(const Turn &turn, const RequestSpec &spec,
+                   const HeadClaims &claims);
   /// Pauses the request whose turn is last, if that is later than `turn`.
   /// Whether there was one.
-  bool pauseLast(Time turn, Time now);
+  bool pauseLast(const Turn &turn, Time now);
 
   /// Ends a request at the user's wish: a stop string was found, or the client
   /// went away. Nothing where it has ended already.

@@ -27,6 +27,11 @@ Status Head::State::check(const RequestSpec &spec) const {
   if (int64_t pages = CachePages::pagesFor(known); pages > ledger.pages())
     return failure("request: the prompt's ", known, " tokens take ", pages,
                    " pages of the cache, which has ", ledger.pages());
+  // Its frame would end the pipeline.
+  if (size_t bytes = spec.grammar.text().size();
+      bytes > GrammarSource::maxBytes)
+    return failure("request: the grammar has ", bytes, " bytes, more than ",
+                   GrammarSource::maxBytes);
   return {};
 }
 
@@ -38,14 +43,26 @@ int64_t Head::State::longestPath(const RequestSpec &spec) const {
                   std::ssize(spec.prompt) + spec.maxTokens);
 }
 
+/// Pages to be left for each that can grow where this request is admitted.
+static int64_t pagesEach(const RequestSpec &spec) {
+  return spec.generated.empty() ? 1 : 2;
+}
+
+/// Whether it can come to more pages than it has.
+bool Head::State::canGrow(const HeadRequest &request) const {
+  return CachePages::pagesFor(longestPath(request.spec)) >
+         CachePages::pagesFor(std::ssize(request.path));
+}
+
 /// A page for each request that can grow beyond those that it has: where a new
-/// one would take them, one of them would soon have to be paused.
-int64_t Head::State::pagesToGrowInto() const {
-  int64_t pages = 0;
-  for (const HeadRequest &each : requests)
-    pages += each.active && CachePages::pagesFor(longestPath(each.spec)) >
-                                CachePages::pagesFor(std::ssize(each.path));
-  return pages;
+/// one would take them, one of them would soon have to be paused. Two, where
+/// the new one was paused itself: it would soon be again.
+int64_t Head::State::pagesToGrowInto(const RequestSpec &spec) const {
+  int64_t growing =
+      std::ranges::count_if(requests, [this](const HeadRequest &each) {
+        return each.active && canGrow(each);
+      });
+  return growing * pagesEach(spec);
 }
 
 /// The tokens that a request has when it opens. Valid until the next call.
@@ -130,7 +147,7 @@ bool Head::State::admit(HeadRequest &request, RequestSpec &spec,
                         int64_t claimed) {
   RequestId id = idOf(request);
   std::span<const int32_t> tokens = knownOf(spec);
-  if (!ledger.open(id, tokens, pagesToGrowInto() + claimed))
+  if (!ledger.open(id, tokens, pagesToGrowInto(spec) + claimed))
     return false;
   int64_t rows = std::ssize(tokens);
   request.active = true;
@@ -213,6 +230,24 @@ bool Head::State::makeRoomFor(HeadRequest &request) {
   return true;
 }
 
+bool Head::State::fitsWithout(const Turn &turn, const RequestSpec &spec,
+                              const HeadClaims &claims) {
+  leaving.clear();
+  int64_t staying = 0, spare = claims.pages;
+  for (const HeadRequest &each : requests) {
+    if (!each.active)
+      continue;
+    if (each.spec.turn > turn) {
+      leaving.push_back(idOf(each));
+      continue;
+    }
+    ++staying;
+    spare += canGrow(each) ? pagesEach(spec) : 0;
+  }
+  return limits.requests - staying > claims.slots &&
+         ledger.wouldOpen(knownOf(spec), spare, leaving);
+}
+
 /// Of the requests that run, the one whose turn is last, or null.
 HeadRequest *Head::State::lastTurn() {
   HeadRequest *last = nullptr;
@@ -230,7 +265,7 @@ void Head::State::pause(HeadRequest &request) {
   for (size_t at = prompt; at < request.path.size(); ++at)
     spec.generated.push_back(request.path[at].token);
   release(request);
-  commands.paused.push_back({idOf(request), std::move(spec)});
+  commands.paused.push_back({idOf(request), std::move(spec), request.counters});
 }
 
 } // namespace sluice

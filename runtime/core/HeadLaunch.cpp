@@ -151,14 +151,22 @@ bool Head::State::nothingUnderWay() {
   return load.underWay == 0;
 }
 
-/// The frame's rows have a slot now. Guesses do not join one with a prompt.
+/// The frame's rows are all there, and have a slot now. Guesses do not join one
+/// with a prompt.
 void Head::State::giveSlot(StepFrame &frame, bool hasPrompt, Time now) {
   int64_t rows = std::ssize(frame.rows);
   uint64_t slot = hasPrompt ? clock.joinAlone(rows, now, policy)
                             : clock.join(rows, now, policy);
-  for (const Row &row : frame.rows)
+  int64_t positions = 0;
+  for (const Row &row : frame.rows) {
+    positions += row.position;
     if (row.wantsOutput)
       requests[static_cast<size_t>(row.request)].tree.root().slot = slot;
+  }
+  if (!rowFrames.empty() && rowFrames.back().step == frame.step) {
+    rowFrames.back().rows = rows;
+    rowFrames.back().positions = positions;
+  }
 }
 
 void Head::State::sendCertainAndPrompts(Time now) {
@@ -217,23 +225,47 @@ bool Head::State::promptsMayLeave(bool joinsFrame, Time now) {
   return true;
 }
 
-/// Rows of prompts that the next step has, beside a row of each request in it
-/// that generates. Whatever is asked for, prompts get on: a row at least, and
-/// as many as make a step longer by the share that is theirs.
-int64_t Head::State::promptBudget() const {
+/// The next step, with a row of each request in it that generates. Whatever
+/// latency is asked for, prompts get on: they may make it longer by the share
+/// that is theirs.
+PromptStep Head::State::promptStep() const {
   int64_t others = (generating + limits.stages - 1) / limits.stages;
-  int64_t room = std::max(std::min(leastPromptRows, limits.prefillRows),
-                          limits.prefillRows - others);
-  if (generating == 0 || limits.interTokenLatency.count() == 0)
-    return room;
-  Time most = std::max(limits.interTokenLatency / limits.stages,
-                       policy.slot(others) + policy.slot(others) / promptShare);
-  int64_t fits = 1;
-  for (int64_t above = room + 1; above - fits > 1;) {
+  PromptStep step = {.rows = others, .positions = generatingAt / limits.stages};
+  step.room = std::max(std::min(leastPromptRows, limits.prefillRows),
+                       limits.prefillRows - others);
+  if (generating > 0 && limits.interTokenLatency > Time(0)) {
+    Time without = promptTimes.get(step.rows, step.positions);
+    step.most = std::max(limits.interTokenLatency / limits.stages,
+                         without + without / promptShare);
+  }
+  return step;
+}
+
+/// How many of the request's known rows the step can take besides.
+int64_t Head::State::rowsThatFit(const PromptStep &step,
+                                 const HeadRequest &request) const {
+  if (!step.most)
+    return step.room;
+  auto time = [&](int64_t rows) {
+    int64_t positions = rows * request.knownSent + rows * (rows - 1) / 2;
+    return promptTimes.get(step.rows + rows, step.positions + positions);
+  };
+  int64_t fits = 0;
+  for (int64_t above = step.room + 1; above - fits > 1;) {
     int64_t middle = fits + (above - fits) / 2;
-    (policy.slot(others + middle) <= most ? fits : above) = middle;
+    (time(middle) <= *step.most ? fits : above) = middle;
   }
   return fits;
+}
+
+/// Sends up to `most` of the request's known rows in that step.
+void Head::State::addKnownRows(PromptStep &step, HeadRequest &request,
+                               StepFrame &frame, int64_t most) {
+  int64_t first = request.knownSent;
+  int64_t rows = sendKnownRows(request, frame, most);
+  step.rows += rows;
+  step.room -= rows;
+  step.positions += rows * first + rows * (rows - 1) / 2;
 }
 
 /// Of the requests with known rows to send: the one with the fewest.
@@ -246,21 +278,26 @@ HeadRequest &Head::State::soonestDone() {
 }
 
 /// Fills steps with rows of prompts: half of each for the request whose turn
-/// has been for longest, so that it gets on whatever comes, the rest for those
-/// that are done soonest, so that short prompts do not wait for long ones. The
-/// first step takes the rows of `frame`, if it is not null, along; the frame
-/// that is returned has no slot yet.
+/// has been for longest, and a row of it at least, so that it gets on whatever
+/// comes; the rest for those that are done soonest, so that short prompts do
+/// not wait for long ones. The first step takes the rows of `frame`, if it is
+/// not null, along; the frame that is returned has no slot yet.
 StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
   while (promptsMayLeave(/*joinsFrame=*/frame, now)) {
-    int64_t budget = promptBudget();
+    PromptStep step = promptStep();
+    HeadRequest &first = requests[prefilling.front()];
     frame = &frameToOpenIn(frame, prefilling.front(), now);
     uint64_t number = frame->step;
-    int64_t most = prefilling.size() > 1 ? (budget + 1) / 2 : budget;
-    budget -= sendKnownRows(requests[prefilling.front()], *frame, most);
-    while (budget > 0 && !prefilling.empty()) {
+    int64_t fits = std::max<int64_t>(1, rowsThatFit(step, first));
+    addKnownRows(step, first, *frame,
+                 prefilling.size() > 1 ? (fits + 1) / 2 : fits);
+    while (!prefilling.empty()) {
       HeadRequest &next = soonestDone();
+      fits = rowsThatFit(step, next);
+      if (fits == 0)
+        break;
       frame = &frameToOpenIn(frame, idOf(next), now);
-      budget -= sendKnownRows(next, *frame, std::min(budget, next.rowsLeft()));
+      addKnownRows(step, next, *frame, std::min(fits, next.rowsLeft()));
     }
     if (rowFrames.empty() || rowFrames.back().step != number)
       rowFrames.push_back({.step = number});
@@ -331,6 +368,7 @@ int64_t Head::State::sendKnownRows(HeadRequest &request, StepFrame &frame,
     return rows;
   }
   ++generating;
+  generatingAt += request.knownRows;
   std::erase(prefilling, id);
   frame.rows.back().wantsOutput = true;
   GuessNode &root = request.tree.root();

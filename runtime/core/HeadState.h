@@ -19,6 +19,7 @@
 
 #include "runtime/core/GuessTree.h"
 #include "runtime/core/Head.h"
+#include "runtime/core/PromptTimes.h"
 #include "runtime/core/SlotClock.h"
 
 namespace sluice {
@@ -111,6 +112,16 @@ struct RowFrame {
   uint64_t step = 0;
   bool hasPrompt = false;
   bool hasOthers = false;
+  int64_t rows = 0;
+  int64_t positions = 0; ///< of all its rows, added up
+};
+
+/// What a step has so far, and what rows of prompts it may have besides.
+struct PromptStep {
+  int64_t rows = 0;
+  int64_t positions = 0;         ///< of all its rows, added up
+  int64_t room = 0;              ///< for rows of prompts
+  std::optional<Time> most = {}; ///< that it may take
 };
 
 /// Rows of a prompt in a frame, but for those that end it.
@@ -132,6 +143,8 @@ struct Head::State {
   void release(HeadRequest &request);
   void count(HeadRequest &request, int64_t SpeculationCounters::*what,
              int64_t by = 1);
+  std::vector<RowFrame>::iterator firstUnder(uint64_t frames);
+  void measureSteps(const ResultFrame &frame);
   void noteGone(uint64_t frames);
   void handleResult(const ResultRow &result, Time now);
   void verify(HeadRequest &request, const ResultRow &result, Time now);
@@ -151,7 +164,8 @@ struct Head::State {
   // HeadAdmission.cpp
   Status check(const RequestSpec &spec) const;
   int64_t longestPath(const RequestSpec &spec) const;
-  int64_t pagesToGrowInto() const;
+  bool canGrow(const HeadRequest &request) const;
+  int64_t pagesToGrowInto(const RequestSpec &spec) const;
   std::span<const int32_t> knownOf(const RequestSpec &spec);
   std::optional<ComingPrefix> comingPrefix(const RequestSpec &spec);
   bool await(const ComingPrefix &prefix);
@@ -160,6 +174,8 @@ struct Head::State {
   void keepPages(HeadRequest &request, int64_t computed, NodeId node);
   bool makeRoomFor(HeadRequest &request);
   HeadRequest *lastTurn();
+  bool fitsWithout(const Turn &turn, const RequestSpec &spec,
+                   const HeadClaims &claims);
   void pause(HeadRequest &request);
 
   // HeadLaunch.cpp
@@ -176,7 +192,10 @@ struct Head::State {
   bool hasRoom() const;
   bool waitsForOthers() const;
   bool promptsMayLeave(bool joinsFrame, Time now);
-  int64_t promptBudget() const;
+  PromptStep promptStep() const;
+  int64_t rowsThatFit(const PromptStep &step, const HeadRequest &request) const;
+  void addKnownRows(PromptStep &step, HeadRequest &request, StepFrame &frame,
+                    int64_t most);
   HeadRequest &soonestDone();
   StepFrame *sendPrompts(StepFrame *frame, Time now);
   StepFrame &frameToOpenIn(StepFrame *frame, RequestId id, Time now);
@@ -213,6 +232,7 @@ struct Head::State {
   HeadLimits limits;
   SpeculationOptions options;
   SpeculationPolicy policy;
+  PromptTimes promptTimes;
   bool wantsNotes;
   std::vector<HeadRequest> requests;
   SpeculationCounters totals; ///< of all requests so far
@@ -220,11 +240,13 @@ struct Head::State {
   SlotClock clock;
 
   PageLedger ledger;
-  std::vector<int32_t> known; ///< work of knownOf()
-  uint64_t chances = 0;       ///< as Head's
+  std::vector<int32_t> known;     ///< work of knownOf()
+  std::vector<RequestId> leaving; ///< work of fitsWithout()
+  uint64_t chances = 0;           ///< as Head's
 
   int64_t active = 0;                ///< requests
   int64_t generating = 0;            ///< of them, those whose prompts have left
+  int64_t generatingAt = 0;          ///< positions of these, added up
   std::vector<RequestId> prefilling; ///< with known rows to send, by turn
   std::vector<RequestId> certainDue; ///< whose roots are to leave
   uint64_t framesSent = 0;           ///< to the first stage

@@ -61,6 +61,26 @@ bool PageLedger::open(RequestId request, std::span<const int32_t> known,
   return true;
 }
 
+bool PageLedger::wouldOpen(std::span<const int32_t> known, int64_t spare,
+                           std::span<const RequestId> closed) {
+  // As if: what they alone hold is idle for a moment. What was idle before
+  // stays in its order.
+  int64_t tokens = std::ssize(known);
+  SharedPage tip = tree.find(known, (tokens - 1) / CachePages::pageTokens);
+  tree.pin(tip);
+  int64_t freed = 0;
+  for (RequestId each : closed) {
+    freed += accounts[each].own;
+    tree.unpin(accounts[each].tip);
+  }
+  bool fits = CachePages::pagesFor(tokens) - tree.depth(tip) + spare <=
+              available() + freed;
+  for (RequestId each : closed)
+    tree.pin(accounts[each].tip);
+  tree.unpin(tip);
+  return fits;
+}
+
 int64_t PageLedger::prefixPages(RequestId request) const {
   return accounts[request].prefix;
 }

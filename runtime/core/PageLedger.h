@@ -44,6 +44,9 @@ public:
   /// token's, whose row has to be computed. False, and then nothing has
   /// changed: there would not be `spare` pages left for others.
   bool open(RequestId request, std::span<const int32_t> known, int64_t spare);
+  /// Whether it would be opened if these requests were closed.
+  bool wouldOpen(std::span<const int32_t> known, int64_t spare,
+                 std::span<const RequestId> closed);
   /// Pages that the request shared when it opened.
   int64_t prefixPages(RequestId request) const;
   /// Fills `pages` with them, in order; it has prefixPages() entries.

@@ -35,7 +35,9 @@ StageLimits PipelineLimits::stage() const {
   // Paths that have died stay until a living row shows which of them it needs.
   limits.branches = 2 * (requests + nodes);
   limits.nodes = 4 * nodes + 4;
-  limits.contextLength = contextLength;
+  // As the head has it.
+  limits.contextLength =
+      std::min(contextLength, pagesOfRequests() * CachePages::pageTokens);
   limits.frames = channelFrames;
   limits.fuse = fuse;
   limits.sharedPages = sharesPrefixes ? pagesOfRequests() : 0;

@@ -11,6 +11,21 @@ namespace sluice {
 
 static_assert(sizeof(Row) == 32);
 
+GrammarSource::GrammarSource(Kind kind, std::string text) : kind(kind) {
+  if (!text.empty())
+    shared = std::make_shared<const std::string>(std::move(text));
+}
+
+const std::string &GrammarSource::text() const {
+  static const std::string none;
+  return shared ? *shared : none;
+}
+
+bool GrammarSource::operator==(const GrammarSource &other) const {
+  return kind == other.kind &&
+         (shared == other.shared || text() == other.text());
+}
+
 void StepFrame::clear() {
   step = 0;
   launched = 0;

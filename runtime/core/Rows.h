@@ -30,6 +30,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -71,17 +72,29 @@ struct EpochMark {
 };
 
 /// What the text that follows a prompt must be. As source: each rank that needs
-/// it compiles it.
-struct GrammarSource {
+/// it compiles it. Copies share the text, which is never changed: a request can
+/// have many choices, and a schema can be long.
+class GrammarSource {
+public:
   enum class Kind : uint8_t {
     None,       ///< any text
     JsonObject, ///< any JSON object
-    JsonSchema, ///< JSON that a schema describes, which is `text`
-    Gbnf        ///< what a grammar describes, which is `text`
+    JsonSchema, ///< JSON that a schema describes, which is text()
+    Gbnf        ///< what a grammar describes, which is text()
   };
+  /// Of the text, at most: no frame takes more.
+  static constexpr size_t maxBytes = size_t{1} << 20;
+
+  GrammarSource() = default;
+  GrammarSource(Kind kind, std::string text);
+
+  const std::string &text() const;
+  bool operator==(const GrammarSource &other) const;
+
   Kind kind = Kind::None;
-  std::string text = {};
-  bool operator==(const GrammarSource &) const = default;
+
+private:
+  std::shared_ptr<const std::string> shared; ///< null: no text
 };
 
 /// A page of the cache that requests can share, named by the head: full, of a

@@ -16,6 +16,9 @@ namespace {
 /// Below this, a temperature is 0 in all but name, and divided logits overflow.
 constexpr double leastTemperature = 1e-5;
 
+/// Beyond these, logits that are divided by a penalty, or multiplied, overflow.
+constexpr double leastRepetition = 1e-3, mostRepetition = 1e3;
+
 Status checkPenalty(const char *name, double value) {
   if (!(value >= -2 && value <= 2))
     return failure(name, " is ", value, ", not in [-2, 2]");
@@ -37,9 +40,10 @@ Status SamplingParams::validate(int64_t vocabSize) const {
     return failure("top_p is ", topP, ", not in (0, 1]");
   if (!(minP >= 0 && minP <= 1))
     return failure("min_p is ", minP, ", not in [0, 1]");
-  if (!(repetitionPenalty > 0) || std::isinf(repetitionPenalty))
-    return failure("repetition_penalty is ", repetitionPenalty,
-                   ", not a number above 0");
+  if (!(repetitionPenalty >= leastRepetition &&
+        repetitionPenalty <= mostRepetition))
+    return failure("repetition_penalty is ", repetitionPenalty, ", not in [",
+                   leastRepetition, ", ", mostRepetition, "]");
   if (Status s = checkPenalty("presence_penalty", presencePenalty); !s.ok())
     return s;
   if (Status s = checkPenalty("frequency_penalty", frequencyPenalty); !s.ok())

@@ -30,7 +30,8 @@ struct SamplingParams {
   /// [0, 1]. 0: all.
   double minP = 0;
   /// Logits of tokens in the prompt or the output are divided by it where they
-  /// are positive, multiplied where they are negative. Above 0; 1: none.
+  /// are positive, multiplied where they are negative. In [0.001, 1000]; 1:
+  /// none.
   double repetitionPenalty = 1;
   /// Subtracted once from the logit of each token in the output; in [-2, 2].
   double presencePenalty = 0;

@@ -28,7 +28,10 @@ Expected<Scheduler> Scheduler::create(Head head,
 
 Scheduler::Scheduler(Head head, const SchedulerLimits &limits)
     : head(std::move(head)), limits(limits),
-      inSlot(static_cast<size_t>(this->head.limits().requests)) {}
+      inSlot(static_cast<size_t>(this->head.limits().requests)) {
+  runs.reserve(inSlot.size());
+  reserved.reserve(inSlot.size());
+}
 
 void Scheduler::clear() {
   told.tokens.clear();
@@ -41,12 +44,33 @@ void Scheduler::clear() {
 Scheduler::Load Scheduler::load() const {
   return {.running = std::ssize(known) - std::ssize(waiting),
           .waiting = std::ssize(waiting) - pausedNow,
-          .paused = pausedNow};
+          .paused = pausedNow,
+          .reserved = std::ssize(reserved)};
+}
+
+/// Those that count for the queue's limit.
+int64_t Scheduler::queued() const {
+  return std::ssize(waiting) - pausedNow - std::ssize(reserved);
+}
+
+/// Requests that are queued or paused, at most; pages that run out can pause
+/// more.
+int64_t Scheduler::mostOut() const {
+  return limits.waiting + head.limits().requests;
+}
+
+int64_t Scheduler::freeSlots() const {
+  return head.limits().requests - std::ssize(runs);
 }
 
 //===----------------------------------------------------------------------===//
 // Events
 //===----------------------------------------------------------------------===//
+
+static std::string queueFull(const SchedulerLimits &limits) {
+  return "request: " + std::to_string(limits.waiting) +
+         " requests wait already";
+}
 
 Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
   constexpr int32_t mostPriority = 1000;
@@ -57,50 +81,69 @@ Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
   if (Status s = head.check(wanted.spec); !s.ok())
     return {Refusal::Invalid, 0, s.message()};
   RequestNumber number = next++;
-  Time turn = now + wanted.priority * limits.priorityStep;
+  Turn turn = {now + wanted.priority * limits.priorityStep, number};
   wanted.spec.turn = turn;
+  makeWayFor(turn, now);
   Known &request = known[number];
   request.turn = turn;
   request.came = now;
   request.deadline = wanted.deadline;
   if (limits.queueTimeout.count() > 0)
     request.startsUntil = now + limits.queueTimeout;
-  waiting.emplace(Order{turn, number}, Waiting{std::move(wanted.spec)});
-  queueChanged({turn, number});
+  waiting.emplace(turn, Waiting{std::move(wanted.spec)});
+  queueChanged(turn);
+  bool isOut = pausedNow + queued() > mostOut() && putOutLast(number, now);
   admitWaiting(now);
-  if (waiting.contains({turn, number})) {
-    if (load().waiting > limits.waiting) {
-      std::string why = "request: " + std::to_string(limits.waiting) +
-                        " requests wait already";
-      RequestNumber last = lastNewcomer();
-      Order place = {known.at(last).turn, last};
-      waiting.erase(place);
-      queueChanged(place);
-      if (last == number) {
-        known.erase(number);
-        settle(now);
-        return {Refusal::QueueFull, 0, std::move(why)};
-      }
-      tellEnd(last, FinishReason::Cancelled, now);
-      told.ends.back().refusal = Refusal::QueueFull;
-      told.ends.back().error = std::move(why);
-    }
-    if (request.startsUntil)
-      alarms.emplace(*request.startsUntil, number);
+  isOut = isOut || (queued() > limits.waiting && putOutLast(number, now));
+  if (auto taken = known.find(number); taken != known.end()) {
+    if (taken->second.startsUntil)
+      alarms.emplace(*taken->second.startsUntil, number);
+    if (taken->second.deadline)
+      alarms.emplace(*taken->second.deadline, number);
   }
-  if (known.contains(number) && wanted.deadline)
-    alarms.emplace(*wanted.deadline, number);
   settle(now);
+  if (isOut)
+    return {Refusal::QueueFull, 0, queueFull(limits)};
   return {Refusal::None, number, {}};
 }
 
-/// The last in order of those that wait and have not started; there is one.
-RequestNumber Scheduler::lastNewcomer() const {
+/// Where the newcomer is going to take the slot that is kept for another, and
+/// the queue has no place for that one: it starts first.
+void Scheduler::makeWayFor(const Turn &newcomer, Time now) {
+  if (reserved.empty() || reserved.back() < newcomer ||
+      freeSlots() > std::ssize(reserved) || queued() < limits.waiting)
+    return;
+  stopAwaiting(reserved.back());
+  admitWaiting(now);
+}
+
+/// It starts as soon as there is room, with what is there of its beginning.
+void Scheduler::stopAwaiting(const Turn &turn) {
+  Waiting &request = waiting.at(turn);
+  request.mayAwait = false;
+  request.awaits.reset();
+  queueChanged(turn);
+}
+
+/// Puts the last in order out of the queue, of those that have neither started
+/// nor a slot; there is one. Whether that is the newcomer; another is told.
+bool Scheduler::putOutLast(RequestNumber newcomer, Time now) {
   auto last = std::find_if(waiting.rbegin(), waiting.rend(), [&](auto &each) {
-    return !known.at(each.first.number).started;
+    return !known.at(each.first.number).started &&
+           !std::ranges::binary_search(reserved, each.first);
   });
   assert(last != waiting.rend() && "nobody waits for a first row");
-  return last->first.number;
+  Turn turn = last->first;
+  waiting.erase(turn);
+  queueChanged(turn);
+  if (turn.number == newcomer) {
+    known.erase(newcomer);
+    return true;
+  }
+  tellEnd(turn.number, FinishReason::Cancelled, now);
+  told.ends.back().refusal = Refusal::QueueFull;
+  told.ends.back().error = queueFull(limits);
+  return false;
 }
 
 void Scheduler::finish(RequestNumber number, FinishReason reason, Time now) {
@@ -111,8 +154,9 @@ void Scheduler::finish(RequestNumber number, FinishReason reason, Time now) {
     head.finish(*found->second.slot, reason, now);
   } else {
     pausedNow -= found->second.started.has_value();
-    waiting.erase({found->second.turn, number});
-    queueChanged({found->second.turn, number});
+    waiting.erase(found->second.turn);
+    std::erase(reserved, found->second.turn);
+    queueChanged(found->second.turn);
     tellEnd(number, reason, now);
   }
   settle(now);
@@ -154,17 +198,20 @@ void Scheduler::takeHeadEvents(Time now) {
   }
   commands.tokens.clear();
   for (FinishEvent &finish : commands.finished) {
+    Known &request = known.at(inSlot[finish.request]);
+    request.speculation += head.counters(finish.request);
+    std::erase(runs, request.turn);
     tellEnd(inSlot[finish.request], finish.reason, now);
     told.ends.back().error = std::move(finish.error);
-    told.ends.back().speculation = head.counters(finish.request);
   }
   commands.finished.clear();
   for (PauseEvent &pause : commands.paused) {
     RequestNumber number = inSlot[pause.request];
     Known &request = known.at(number);
     request.slot.reset();
-    waiting.emplace(Order{request.turn, number},
-                    Waiting{std::move(pause.spec)});
+    request.speculation += pause.counters;
+    std::erase(runs, request.turn);
+    waiting.emplace(request.turn, Waiting{std::move(pause.spec)});
     ++pausedNow;
     ++pausesSoFar;
   }
@@ -183,12 +230,26 @@ void Scheduler::tellEnd(RequestNumber number, FinishReason reason, Time now) {
   event.started = request->second.started.has_value();
   event.cachedTokens = request->second.cachedTokens;
   event.waited = request->second.started.value_or(now) - request->second.came;
+  event.speculation = request->second.speculation;
   known.erase(request);
   event.reason = reason;
 }
 
+/// Who has waited for long enough, and has a slot, starts.
+void Scheduler::startReserved(Time now) {
+  for (auto at = alarms.begin(); at != alarms.end() && at->first <= now; ++at) {
+    const Known &request = known.at(at->second);
+    if (request.startsUntil && *request.startsUntil <= now &&
+        (!request.deadline || *request.deadline > now) &&
+        std::ranges::binary_search(reserved, request.turn))
+      stopAwaiting(request.turn);
+  }
+  admitWaiting(now);
+}
+
 /// Ends what has had its time.
 void Scheduler::endAlarms(Time now) {
+  startReserved(now);
   while (!alarms.empty() && alarms.begin()->first <= now)
     finish(alarms.begin()->second, FinishReason::Timeout, now);
 }
@@ -198,7 +259,9 @@ void Scheduler::endAlarms(Time now) {
 //===----------------------------------------------------------------------===//
 
 /// A request has come to this place in the queue, or has gone from it.
-void Scheduler::queueChanged(Order at) { hasChanged |= !stuck || at <= *stuck; }
+void Scheduler::queueChanged(const Turn &at) {
+  hasChanged |= !stuck || at <= *stuck;
+}
 
 /// In order, where something has changed: a queue can be long, and looking for
 /// what is kept of a long prompt takes its time.
@@ -206,15 +269,26 @@ void Scheduler::admitWaiting(Time now) {
   if (!std::exchange(hasChanged, false) && chancesSeen == head.chances())
     return;
   stuck.reset();
+  reserved.clear();
   HeadClaims claims;
+  std::optional<Handover> changed;
   for (auto at = waiting.begin(); at != waiting.end();) {
-    if (waitsForPrefix(at->second)) {
+    if (!canHaveSlot(at->first, claims)) {
+      stuck = at->first;
+      break;
+    }
+    std::optional<ComingPrefix> awaited = at->second.awaits;
+    if (waitsForPrefix(at->second, changed)) {
+      if (claims.slots < freeSlots())
+        reserved.push_back(at->first);
       ++claims.slots;
       // And one for who is admitted instead to grow into.
       claims.pages += at->second.awaits->rest + 1;
       ++at;
     } else if (auto slot = admit(*at, claims, now)) {
       at = run(at, *slot, now);
+      if (awaited)
+        changed = {*awaited, head.inherit(*slot, *awaited)};
       takeHeadEvents(now);
     } else {
       stuck = at->first;
@@ -224,21 +298,59 @@ void Scheduler::admitWaiting(Time now) {
   chancesSeen = head.chances();
 }
 
-bool Scheduler::waitsForPrefix(Waiting &request) {
-  if (request.awaits && head.await(*request.awaits))
-    return true;
-  request.awaits.reset();
-  if (load().waiting <= limits.waiting)
-    request.awaits = head.comingPrefix(request.spec);
-  bool waits = request.awaits && head.await(*request.awaits);
-  prefixWaitsSoFar += waits;
-  return waits;
+/// Whether there is a slot beside those that others have a claim to: free, or
+/// of one whose turn is later.
+bool Scheduler::canHaveSlot(const Turn &turn, const HeadClaims &claims) const {
+  int64_t lacking = claims.slots + 1 - freeSlots();
+  return lacking <= 0 ||
+         (lacking <= std::ssize(runs) && turn < *(runs.end() - lacking));
 }
 
-/// Into a slot, if need be of one whose turn is later; none: there is no room.
+/// Where many wait for the same, they are not all compared with who goes on: it
+/// begins as the one before, as far as both waited for that one.
+bool Scheduler::waitsForPrefix(Waiting &request,
+                               const std::optional<Handover> &changed) {
+  std::optional<ComingPrefix> &awaits = request.awaits;
+  if (!request.mayAwait)
+    return false;
+  if (awaits && head.await(*awaits))
+    return true;
+  if (awaits && changed && changed->left.from == awaits->from &&
+      changed->left.firstNode == awaits->firstNode) {
+    ComingPrefix next = changed->now;
+    next.pages = std::min(awaits->pages, next.pages);
+    next.rest = awaits->pages + awaits->rest - next.pages;
+    awaits = next;
+  } else {
+    awaits.reset();
+  }
+  if (!awaits || !head.await(*awaits)) {
+    awaits = head.comingPrefix(request.spec);
+    if (!awaits || !head.await(*awaits))
+      return false;
+  }
+  ++prefixWaitsSoFar;
+  return true;
+}
+
+/// Whose turns are later than this may be paused for the request: all that are
+/// later than its own, as long as not too many are out then.
+Turn Scheduler::lastToStay(const Turn &turn) const {
+  bool started = known.at(turn.number).started.has_value();
+  int64_t most =
+      std::max<int64_t>(mostOut() - pausedNow - queued() + 1, started);
+  if (most <= 0 || runs.empty())
+    return Turn{Time::max(), 0};
+  return most < std::ssize(runs) ? std::max(turn, *(runs.end() - most - 1))
+                                 : turn;
+}
+
+/// Into a slot, if need be of one whose turn is later; none: there is no room,
+/// and nobody was paused.
 std::optional<RequestId> Scheduler::admit(Queue::value_type &first,
                                           const HeadClaims &claims, Time now) {
-  auto &[order, request] = first;
+  auto &[turn, request] = first;
+  std::optional<Turn> stays; // once it is clear that pauses are enough
   while (true) {
     Expected<std::optional<RequestId>> slot =
         head.submit(request.spec, now, claims);
@@ -246,7 +358,13 @@ std::optional<RequestId> Scheduler::admit(Queue::value_type &first,
     assert(slot && "a request that waits can run");
     if (!slot || *slot)
       return slot ? *slot : std::nullopt;
-    if (!head.pauseLast(order.turn, now))
+    if (!stays) {
+      stays = lastToStay(turn);
+      if (runs.empty() || runs.back() <= *stays ||
+          !head.fitsWithout(*stays, request.spec, claims))
+        return std::nullopt;
+    }
+    if (!head.pauseLast(*stays, now))
       return std::nullopt;
     takeHeadEvents(now);
   }
@@ -261,6 +379,7 @@ Scheduler::Queue::iterator Scheduler::run(Queue::iterator first, RequestId slot,
   if (auto until = std::exchange(request.startsUntil, std::nullopt))
     alarms.erase({*until, number});
   inSlot[slot] = number;
+  runs.insert(std::ranges::upper_bound(runs, request.turn), request.turn);
   if (request.started) {
     --pausedNow;
   } else {

@@ -17,7 +17,9 @@
 // later do not overtake it any more. Nobody is let past the first that waits
 // for a slot or for room: a request that needs many pages would starve. Where
 // too many wait, the last in this order that has not started is refused: it is
-// mostly the newcomer, or another that has waited until then.
+// mostly the newcomer, or another that has waited until then. Who runs is
+// paused for one whose turn is earlier only where that is enough, and not for a
+// newcomer once too many are paused: those that have started are bounded too.
 //
 // Equal beginnings. A request does not compute what one that runs is computing
 // just now: it waits until those pages are kept, and begins with them. Others
@@ -26,7 +28,8 @@
 // request has left. The other one's turn is not later than its own, and what is
 // waited for leaves as a prompt of that length would: so to wait takes no
 // longer than to compute the same beside it, but for the way through the
-// stages. Where the queue is full nobody waits for this.
+// stages. Who waits so has a slot kept for it: it does not count for the queue,
+// and where it would have to leave the queue it starts instead.
 //
 // A pure state machine around the Head, and driven as it is:
 //
@@ -53,7 +56,8 @@ namespace sluice {
 using RequestNumber = int64_t;
 
 struct SchedulerLimits {
-  /// Requests that wait for their first row, at most.
+  /// Requests that wait for their first row, at most, but for those that have a
+  /// slot. Together with those that are paused, as many more as may run.
   int64_t waiting = 1024;
   /// How long a request waits for that, at most; 0: as long as it takes.
   Time queueTimeout{0};
@@ -138,6 +142,7 @@ public:
     int64_t running = 0;
     int64_t waiting = 0; ///< for their first row
     int64_t paused = 0;
+    int64_t reserved = 0; ///< of those that wait, for which a slot is kept
     bool operator==(const Load &) const = default;
   };
   Load load() const;
@@ -148,13 +153,8 @@ public:
   const Head &rows() const { return head; }
 
 private:
-  struct Order {
-    Time turn{0};
-    RequestNumber number = 0;
-    auto operator<=>(const Order &) const = default;
-  };
   struct Known {
-    Time turn{0};
+    Turn turn;
     Time came{0};
     std::optional<Time> started;
     std::optional<RequestId> slot; ///< of a request that runs
@@ -162,12 +162,18 @@ private:
     std::optional<Time> deadline;
     std::optional<Time> startsUntil; ///< of one that has not started
     int64_t cachedTokens = 0;        ///< at its start
+    SpeculationCounters speculation; ///< until it was paused last
   };
   struct Waiting {
     RequestSpec spec;
     std::optional<ComingPrefix> awaits = {}; ///< if it is still coming
+    bool mayAwait = true;
   };
-  using Queue = std::map<Order, Waiting>;
+  using Queue = std::map<Turn, Waiting>;
+  /// Who computes what others wait for has left, and one of them goes on.
+  struct Handover {
+    ComingPrefix left, now;
+  };
   /// Which request is to be looked at when.
   using Alarm = std::pair<Time, RequestNumber>;
 
@@ -175,13 +181,21 @@ private:
   void settle(Time now);
   void takeHeadEvents(Time now);
   void endAlarms(Time now);
-  void queueChanged(Order at);
+  void startReserved(Time now);
+  void queueChanged(const Turn &at);
   void admitWaiting(Time now);
-  bool waitsForPrefix(Waiting &request);
+  bool waitsForPrefix(Waiting &request, const std::optional<Handover> &changed);
   std::optional<RequestId> admit(Queue::value_type &first,
                                  const HeadClaims &claims, Time now);
   Queue::iterator run(Queue::iterator first, RequestId slot, Time now);
-  RequestNumber lastNewcomer() const;
+  void stopAwaiting(const Turn &turn);
+  void makeWayFor(const Turn &newcomer, Time now);
+  bool putOutLast(RequestNumber newcomer, Time now);
+  int64_t queued() const;
+  int64_t mostOut() const;
+  int64_t freeSlots() const;
+  bool canHaveSlot(const Turn &turn, const HeadClaims &claims) const;
+  Turn lastToStay(const Turn &turn) const;
   void tellEnd(RequestNumber number, FinishReason reason, Time now);
 
   Head head;
@@ -193,11 +207,13 @@ private:
   int64_t pausedNow = 0; ///< of those that wait
   /// The first that there was no room for: it and those behind it need not be
   /// looked at before something changes.
-  std::optional<Order> stuck;
+  std::optional<Turn> stuck;
   bool hasChanged = false;  ///< the queue, since it was looked at
   uint64_t chancesSeen = 0; ///< of the head, when it was
   std::unordered_map<RequestNumber, Known> known;
   std::vector<RequestNumber> inSlot; ///< [slot]: the request that has it
+  std::vector<Turn> runs;            ///< who has a slot; in order
+  std::vector<Turn> reserved; ///< who waits and has one kept for it; in order
   std::set<Alarm> alarms;
   int64_t pausesSoFar = 0, prefixWaitsSoFar = 0;
 };

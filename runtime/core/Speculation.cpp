@@ -106,6 +106,11 @@ void StepTimes::measure(int64_t rows, Time took) {
   settle();
 }
 
+bool StepTimes::isMeasured(int64_t rows) const {
+  Place place = placeOf(rows);
+  return samples[place.low] > 0 || samples[place.low + 1] > 0;
+}
+
 Time StepTimes::get(int64_t rows) const { return toTime(at(placeOf(rows))); }
 
 StepTimes StepTimes::slowestOf(std::span<const StepTimes> stages) {

@@ -102,6 +102,9 @@ public:
   /// Of a step of `rows` >= 1 rows. Never falls with more rows.
   Time get(int64_t rows) const;
 
+  /// Whether a step of about so many rows was ever measured.
+  bool isMeasured(int64_t rows) const;
+
   /// At each row count the slowest of `stages`, which are not empty.
   static StepTimes slowestOf(std::span<const StepTimes> stages);
 

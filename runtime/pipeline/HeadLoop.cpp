@@ -62,13 +62,16 @@ template <typename Fn> void HeadLoop::orFail(Fn &&body) {
 /// Waits for events and handles them; clears `open` where no more will come.
 void HeadLoop::handleEvents(bool &open) {
   events.clear();
-  std::optional<Time> wake = scheduler.commands().wake;
+  // Once it has failed nothing is due any more.
+  std::optional<Time> wake;
+  if (failed.ok())
+    wake = scheduler.commands().wake;
   open =
       wake ? door.takeUntil(events, *wake) : door.take(events, /*wait=*/true);
   if (!open)
     return;
   // Each for itself: what one of them breaks, the requests behind it are told.
-  if (wake && now() >= *wake && failed.ok())
+  if (wake && now() >= *wake)
     orFail([&] {
       scheduler.onWake(now());
       carryOut();

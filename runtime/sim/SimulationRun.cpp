@@ -137,11 +137,12 @@ WorkerSetup Run::setupOf(int64_t stage) const {
   setup.lane = isDraft ? trace::Lane::Draft : trace::Lane::Stage;
   setup.limits = isDraft ? config.draftLimits : config.stageLimits;
   setup.limits.requests = config.head.requests;
-  setup.limits.contextLength = config.head.contextLength;
   setup.pages = isDraft ? config.draftPages : config.stagePages;
   if (setup.pages == 0)
     setup.pages =
         setup.limits.branches * CachePages::pagesFor(config.head.contextLength);
+  setup.limits.contextLength =
+      std::min(config.head.contextLength, setup.pages * CachePages::pageTokens);
   setup.checkCache = config.checkCaches;
   setup.limits.keepTokens =
       isDraft || stage + 1 == stageCount || config.checkCaches;

@@ -34,7 +34,7 @@ int64_t sim::wireBytes(const StepFrame &frame, int64_t rowBytes) {
       countOf(frame.rows) * rowTableBytes + countOf(frame.keeps) * keepBytes +
       countOf(frame.closes) * closeBytes + countOf(frame.timings) * timingBytes;
   for (const OpenRequest &open : frame.opens)
-    bytes += static_cast<int64_t>(open.grammar.text.size()) +
+    bytes += static_cast<int64_t>(open.grammar.text().size()) +
              static_cast<int64_t>(open.sampling.logitBias.size()) * biasBytes +
              countOf(open.prefixPages) * pageBytes +
              countOf(open.prefix) * tokenBytes;

@@ -149,6 +149,32 @@ TEST(HeadPromptsTest, WhereNobodyGeneratesStepsAreFull) {
   EXPECT_GT(chunks[2]->at, chunks[1]->at);
 }
 
+// Rows late in a long prompt take several times as long as its first ones.
+TEST(HeadPromptsTest, LongPromptsKeepTheBoundFromTheirBeginningsToTheirEnds) {
+  Prompts s;
+  s.limits.prefillRows = 64;
+  s.limits.interTokenLatency = ms(5);
+  s.times = {ms(2), std::chrono::microseconds(35), Time(100)};
+  s.generate(2);
+  for (int32_t i = 0; i < 3; ++i) {
+    size_t first = s.stages->arrived().size();
+    s.submit(prompt(i, 1900), 1);
+    s.run(s.now + ms(800));
+    std::vector<const Arrived *> chunks = s.chunksSince(first);
+    ASSERT_GT(chunks.size(), 40u);
+    EXPECT_EQ(chunks.back()->frame.rows.back().position, 1899);
+    for (size_t at = 0; at < chunks.size(); ++at) {
+      SCOPED_TRACE(testing::Message() << "prompt " << i << ", step " << at);
+      const Arrived &each = *chunks[at];
+      Time took = s.times.step(std::ssize(each.frame.rows), each.positions);
+      EXPECT_LE(took, s.limits.interTokenLatency * 115 / 100);
+      if (at >= 4 && &each != chunks.back()) {
+        EXPECT_GE(took, s.limits.interTokenLatency * 70 / 100);
+      }
+    }
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Whose rows
 //===----------------------------------------------------------------------===//

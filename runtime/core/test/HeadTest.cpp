@@ -55,6 +55,11 @@ TEST(HeadTest, LimitsAndRequestsAreChecked) {
   spec.prompt.assign(5, 1);
   EXPECT_EQ(refused(), "request: the prompt has 5 tokens, the context 4");
   spec.prompt.assign(1, 1);
+  spec.grammar = {GrammarSource::Kind::Gbnf,
+                  std::string(GrammarSource::maxBytes + 1, ' ')};
+  EXPECT_EQ(refused(), "request: the grammar has 1048577 bytes, more than "
+                       "1048576");
+  spec.grammar = {};
   EXPECT_EQ(refused(), "no room");
   EXPECT_EQ(spec.prompt, Tokens{1});
 }

@@ -88,8 +88,8 @@ TEST(SamplerTest, ExtremeParametersStayDefined) {
   ASSERT_TRUE(params.validate(4).ok());
   EXPECT_EQ(draw(logits, params), 1);
   // A penalty that makes a logit infinite leaves nothing to compare.
-  params.logitBias.clear();
-  params.repetitionPenalty = 1e-320;
+  params.logitBias = {{2, 1e308}};
+  params.repetitionPenalty = 1e-3;
   ASSERT_TRUE(params.validate(4).ok());
   Sampler sampler(4);
   EXPECT_EQ(sampler.sample(logits, params, Tokens{2}, {}, 0).status().message(),

@@ -61,7 +61,12 @@ TEST(SamplingParamsTest, EachParameterIsChecked) {
   EXPECT_EQ(message([](auto &p) { p.minP = nan; }),
             "min_p is nan, not in [0, 1]");
   EXPECT_EQ(message([](auto &p) { p.repetitionPenalty = 0; }),
-            "repetition_penalty is 0, not a number above 0");
+            "repetition_penalty is 0, not in [0.001, 1000]");
+  // Divided by so small a number, logits are not finite any more.
+  EXPECT_EQ(message([](auto &p) { p.repetitionPenalty = 5e-324; }),
+            "repetition_penalty is 4.94066e-324, not in [0.001, 1000]");
+  EXPECT_EQ(message([](auto &p) { p.repetitionPenalty = 1001; }),
+            "repetition_penalty is 1001, not in [0.001, 1000]");
   EXPECT_EQ(message([](auto &p) { p.presencePenalty = 2.1; }),
             "presence_penalty is 2.1, not in [-2, 2]");
   EXPECT_EQ(message([](auto &p) { p.frequencyPenalty = nan; }),

@@ -124,9 +124,11 @@ struct SchedulerScript {
     return told.at(number).ends == 0 && !told.at(number).tokens.empty();
   }
 
-private:
+  /// What head and scheduler say now.
   void take() {
-    ASSERT_LE(scheduler->load().waiting, queue.waiting);
+    Scheduler::Load load = scheduler->load();
+    ASSERT_LE(load.waiting, queue.waiting + limits.requests);
+    ASSERT_LE(load.waiting + load.paused, queue.waiting + 2 * limits.requests);
     stages->take(scheduler->commands(), now);
     for (const UserToken &token : scheduler->events().tokens) {
       Told &each = told[token.number];

@@ -93,6 +93,7 @@ void TextStages::accept(const Row &row, Work &work) {
   if (std::ssize(slot.pages) * pageTokens < std::ssize(slot.text))
     slot.pages.push_back(nextPage++);
   ++work.rows;
+  work.positions += row.position;
   work.nodes.emplace_back(row.request, row.node);
   work.known += row.position < slot.known;
   if (row.wantsOutput)
@@ -157,6 +158,7 @@ void TextStages::take(HeadCommands &commands, Time now) {
     accept(frame, work);
     came.known = work.known;
     came.generated = work.rows - work.known;
+    came.positions = work.positions;
     came.frame = std::move(frame);
   }
   begin(stages.front(), now);
@@ -175,7 +177,9 @@ void TextStages::begin(Stage &stage, Time now) {
       break;
     step.rows += each.rows;
     step.known += each.known;
+    step.positions += each.positions;
     step.answer.launched = each.answer.launched;
+    step.answer.timings = std::move(each.answer.timings);
     std::ranges::move(each.answer.results,
                       std::back_inserter(step.answer.results));
     std::ranges::copy(each.nodes, std::back_inserter(step.nodes));
@@ -184,7 +188,10 @@ void TextStages::begin(Stage &stage, Time now) {
                    stage.door.begin() + static_cast<ptrdiff_t>(taken));
   if (step.known > 0 && step.known < step.rows)
     mixedRowsPeak = std::max(mixedRowsPeak, step.rows);
-  stage.end = now + (step.rows > 0 ? times.step(step.rows) : Time(0));
+  Time took = step.rows > 0 ? times.step(step.rows, step.positions) : Time(0);
+  stage.end = now + took;
+  step.answer.timings.push_back(
+      {.rows = static_cast<int32_t>(step.rows), .busyNanos = took.count()});
 }
 
 std::optional<Time> TextStages::ends() const {

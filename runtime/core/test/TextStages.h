@@ -26,11 +26,14 @@ namespace sluice::test {
 
 using Text = std::vector<int32_t>;
 
-/// What a step of so many rows takes.
+/// What a step takes: by its rows, and by their positions, added up.
 struct LineTimes {
   Time base{std::chrono::milliseconds(10)};
   Time perRow{0};
-  Time step(int64_t rows) const { return base + perRow * (rows - 1); }
+  Time perPosition{0};
+  Time step(int64_t rows, int64_t positions = 0) const {
+    return base + perRow * (rows - 1) + perPosition * positions;
+  }
   /// What the head is told.
   PipelineTimes predicted() const;
 };
@@ -57,6 +60,7 @@ public:
     StepFrame frame;
     int64_t generated = 0; ///< rows behind what is known of their requests
     int64_t known = 0;     ///< rows of that
+    int64_t positions = 0; ///< of all of them, added up
   };
   const std::vector<Arrived> &arrived() const { return log; }
   /// Rules that were broken; empty if none.
@@ -82,6 +86,7 @@ private:
   struct Work {
     int64_t rows = 0;
     int64_t known = 0; ///< of them, those that are not behind it
+    int64_t positions = 0;
     std::vector<std::pair<RequestId, NodeId>> nodes; ///< of the rows
     ResultFrame answer;
   };

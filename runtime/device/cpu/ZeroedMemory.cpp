@@ -33,7 +33,11 @@ Expected<ZeroedMemory> ZeroedMemory::allocate(uint64_t bytes,
 }
 
 Status ZeroedMemory::makeResident(const char *what) {
-  if (length == 0 || ::madvise(base, length, MADV_POPULATE_WRITE) == 0)
+  if (length == 0)
+    return {};
+  // A wish: large pages are given out sooner and found faster.
+  ::madvise(base, length, MADV_HUGEPAGE);
+  if (::madvise(base, length, MADV_POPULATE_WRITE) == 0)
     return {};
   if (errno != EINVAL)
     return failure(what, ": cannot have ", length,
