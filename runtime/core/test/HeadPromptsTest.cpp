@@ -17,12 +17,6 @@ namespace {
 
 using Arrived = TextStages::Arrived;
 
-Text prompt(int32_t request, int64_t tokens) {
-  Text text(static_cast<size_t>(tokens), 5);
-  text[0] = request;
-  return text;
-}
-
 int64_t rowsOf(const StepFrame &frame, RequestId request) {
   return std::count_if(frame.rows.begin(), frame.rows.end(),
                        [&](const Row &row) { return row.request == request; });

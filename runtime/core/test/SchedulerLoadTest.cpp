@@ -15,13 +15,6 @@ using namespace sluice::test;
 
 namespace {
 
-/// A prompt of so many tokens that is like no other request's.
-Text prompt(int32_t request, int64_t tokens) {
-  Text text(static_cast<size_t>(tokens), 5);
-  text[0] = request;
-  return text;
-}
-
 class RandomLoad {
 public:
   explicit RandomLoad(uint64_t seed) : random(seed) {

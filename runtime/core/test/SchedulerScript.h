@@ -21,6 +21,13 @@ namespace sluice::test {
 
 inline Time ms(int64_t count) { return std::chrono::milliseconds(count); }
 
+/// A prompt of so many tokens that is like no other request's.
+inline Text prompt(int32_t request, int64_t tokens = 4) {
+  Text text(static_cast<size_t>(tokens), 5);
+  text[0] = request;
+  return text;
+}
+
 struct SchedulerScript {
   /// What a user has been told of a request.
   struct Told {

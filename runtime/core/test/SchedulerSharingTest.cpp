@@ -20,7 +20,7 @@ constexpr int64_t pageTokens = CachePages::pageTokens;
 
 /// `alike` tokens that all prompts have, then others that only those of the
 /// same `kind` have.
-Text prompt(int64_t alike, int64_t others = 0, int32_t kind = 1) {
+Text sharedPrompt(int64_t alike, int64_t others = 0, int32_t kind = 1) {
   Text text(static_cast<size_t>(alike), 5);
   text.insert(text.end(), static_cast<size_t>(others), 100 + kind);
   return text;
@@ -71,7 +71,7 @@ TEST(SchedulerSharingTest, EqualPromptsAreComputedOnceAndHaveTheirPagesOnce) {
     int64_t own = CachePages::pagesFor(tokens + 1) - shared;
     // Nobody ends before the last has its first token.
     for (int64_t i = 0; i < requests; ++i)
-      s.submit(prompt(0, tokens), 20000);
+      s.submit(sharedPrompt(0, tokens), 20000);
     auto hasNoToken = [](const auto &each) {
       return each.second.tokens.empty();
     };
@@ -97,8 +97,8 @@ TEST(SchedulerSharingTest, EqualPromptsAreComputedOnceAndHaveTheirPagesOnce) {
 TEST(SchedulerSharingTest, ARequestWaitsForNoMoreThanWhatIsAlike) {
   Sharing s;
   s.limits.interTokenLatency = Time(0);
-  RequestNumber longer = s.submit(prompt(100, 1900), 2);
-  RequestNumber shorter = s.submit(prompt(100, 30, 2), 2);
+  RequestNumber longer = s.submit(sharedPrompt(100, 1900), 2);
+  RequestNumber shorter = s.submit(sharedPrompt(100, 30, 2), 2);
   EXPECT_EQ(s.waiting(), 1);
   s.runAll();
   s.check();
@@ -112,11 +112,11 @@ TEST(SchedulerSharingTest, ARequestWaitsForNoMoreThanWhatIsAlike) {
 // short as what the last request needs.
 TEST(SchedulerSharingTest, WhatIsWaitedForDoesNotWaitForLongerPrompts) {
   Sharing s;
-  s.submit(prompt(0, 3000, 2), 2);
-  RequestNumber longer = s.submit(prompt(100, 1900), 2);
-  s.submit(prompt(0, 1000, 3), 2);
-  RequestNumber shorter = s.submit(prompt(100, 30, 4), 2);
-  RequestNumber shorterYet = s.submit(prompt(50, 3, 5), 2);
+  s.submit(sharedPrompt(0, 3000, 2), 2);
+  RequestNumber longer = s.submit(sharedPrompt(100, 1900), 2);
+  s.submit(sharedPrompt(0, 1000, 3), 2);
+  RequestNumber shorter = s.submit(sharedPrompt(100, 30, 4), 2);
+  RequestNumber shorterYet = s.submit(sharedPrompt(50, 3, 5), 2);
   s.runAll();
   s.check();
   // 32 rows of each step, behind those that left before anybody waited; then
@@ -128,9 +128,9 @@ TEST(SchedulerSharingTest, WhatIsWaitedForDoesNotWaitForLongerPrompts) {
 
 TEST(SchedulerSharingTest, WhatIsBehindTheBeginningCanBeWaitedForInTurn) {
   Sharing s;
-  s.submit(prompt(64, 64, 1), 50);
-  RequestNumber second = s.submit(prompt(64, 64, 2), 50);
-  RequestNumber third = s.submit(prompt(64, 64, 2), 50);
+  s.submit(sharedPrompt(64, 64, 1), 50);
+  RequestNumber second = s.submit(sharedPrompt(64, 64, 2), 50);
+  RequestNumber third = s.submit(sharedPrompt(64, 64, 2), 50);
   s.run(ms(10));
   EXPECT_EQ(s.waiting(), 1) << "for the second now";
   s.runAll();
@@ -141,10 +141,10 @@ TEST(SchedulerSharingTest, WhatIsBehindTheBeginningCanBeWaitedForInTurn) {
 
 TEST(SchedulerSharingTest, NobodyWaitsForLessThanAPage) {
   Sharing s;
-  s.submit(prompt(31, 300, 1), 2);
-  s.submit(prompt(31, 300, 2), 2);
-  s.submit(prompt(32), 2); // its last row is computed in any case
-  s.submit(prompt(20), 2);
+  s.submit(sharedPrompt(31, 300, 1), 2);
+  s.submit(sharedPrompt(31, 300, 2), 2);
+  s.submit(sharedPrompt(32), 2); // its last row is computed in any case
+  s.submit(sharedPrompt(20), 2);
   EXPECT_EQ(s.waiting(), 0);
   s.runAll();
   s.check();
@@ -154,7 +154,7 @@ TEST(SchedulerSharingTest, WithoutSharingNobodyWaits) {
   Sharing s;
   s.limits.sharesPrefixes = false;
   for (int i = 0; i < 4; ++i)
-    s.submit(prompt(300), 2);
+    s.submit(sharedPrompt(300), 2);
   EXPECT_EQ(s.waiting(), 0);
   s.runAll();
   s.check();
@@ -167,9 +167,9 @@ TEST(SchedulerSharingTest, WithoutSharingNobodyWaits) {
 
 TEST(SchedulerSharingTest, OthersAreLetPast) {
   Sharing s;
-  s.submit(prompt(600), 10);
-  RequestNumber alike = s.submit(prompt(600), 10);
-  RequestNumber other = s.submit(prompt(0, 40, 2), 10);
+  s.submit(sharedPrompt(600), 10);
+  RequestNumber alike = s.submit(sharedPrompt(600), 10);
+  RequestNumber other = s.submit(sharedPrompt(0, 40, 2), 10);
   EXPECT_EQ(s.waiting(), 1);
   s.runAll();
   s.check();
@@ -180,9 +180,9 @@ TEST(SchedulerSharingTest, OthersAreLetPast) {
 TEST(SchedulerSharingTest, WhoWaitsHasAClaimToASlot) {
   Sharing s;
   s.limits.requests = 2;
-  RequestNumber first = s.submit(prompt(300), 50);
-  RequestNumber alike = s.submit(prompt(300), 50);
-  RequestNumber other = s.submit(prompt(0, 40, 2), 50);
+  RequestNumber first = s.submit(sharedPrompt(300), 50);
+  RequestNumber alike = s.submit(sharedPrompt(300), 50);
+  RequestNumber other = s.submit(sharedPrompt(0, 40, 2), 50);
   EXPECT_EQ(s.waiting(), 2) << "the free slot is not for the third";
   s.runAll();
   s.check();
@@ -196,11 +196,11 @@ TEST(SchedulerSharingTest, WhoWaitsHasAClaimToPages) {
   // 10 of the first, 3 more of the one that waits; the others' 2 and 1 fit too
   // until the third would grow.
   s.limits.pages = 15;
-  s.submit(prompt(300), 2);
-  RequestNumber alike = s.submit(prompt(300, 70, 3), 2);
-  RequestNumber other = s.submit(prompt(0, 40, 2), 2);
+  s.submit(sharedPrompt(300), 2);
+  RequestNumber alike = s.submit(sharedPrompt(300, 70, 3), 2);
+  RequestNumber other = s.submit(sharedPrompt(0, 40, 2), 2);
   EXPECT_EQ(s.waiting(), 2);
-  RequestNumber none = s.submit(prompt(0, 4, 4), 2);
+  RequestNumber none = s.submit(sharedPrompt(0, 4, 4), 2);
   s.runAll();
   s.check();
   EXPECT_EQ(s.scheduler->pauses(), 0);
@@ -210,11 +210,11 @@ TEST(SchedulerSharingTest, WhoWaitsHasAClaimToPages) {
 
 TEST(SchedulerSharingTest, NobodyWaitsForALessUrgentRequest) {
   Sharing s;
-  s.submit(prompt(600), 10, /*priority=*/1);
-  RequestNumber urgent = s.submit(prompt(600), 10, 0);
+  s.submit(sharedPrompt(600), 10, /*priority=*/1);
+  RequestNumber urgent = s.submit(sharedPrompt(600), 10, 0);
   EXPECT_EQ(s.waiting(), 0);
   // But for the urgent one, that is about as far.
-  RequestNumber third = s.submit(prompt(600), 10, 0);
+  RequestNumber third = s.submit(sharedPrompt(600), 10, 0);
   EXPECT_EQ(s.waiting(), 1);
   s.runAll();
   s.check();
@@ -225,11 +225,11 @@ TEST(SchedulerSharingTest, NobodyWaitsForALessUrgentRequest) {
 TEST(SchedulerSharingTest, AnUrgentRequestThatWaitsIsFirstAfterwards) {
   Sharing s;
   s.limits.requests = 2;
-  s.submit(prompt(300), 500, /*priority=*/-2);
-  RequestNumber urgent = s.submit(prompt(300), 10, -1);
-  s.submit(prompt(0, 40, 2), 10, 0);
+  s.submit(sharedPrompt(300), 500, /*priority=*/-2);
+  RequestNumber urgent = s.submit(sharedPrompt(300), 10, -1);
+  s.submit(sharedPrompt(0, 40, 2), 10, 0);
   s.run(ms(45));
-  RequestNumber between = s.submit(prompt(0, 40, 3), 10, 0);
+  RequestNumber between = s.submit(sharedPrompt(0, 40, 3), 10, 0);
   s.run(ms(55));
   EXPECT_TRUE(s.told[between].tokens.empty());
   s.runAll();
@@ -242,13 +242,13 @@ TEST(SchedulerSharingTest, WhoWaitsWithASlotDoesNotCountForTheQueue) {
     Sharing s;
     s.queue.waiting = queue;
     for (int i = 0; i < 8; ++i)
-      EXPECT_GE(s.submit(prompt(300), 10), 0) << s.last.why;
+      EXPECT_GE(s.submit(sharedPrompt(300), 10), 0) << s.last.why;
     EXPECT_EQ(s.scheduler->load(),
               (Scheduler::Load{
                   .running = 1, .waiting = 7, .paused = 0, .reserved = 7}));
     for (int32_t i = 0; i < queue; ++i)
-      EXPECT_GE(s.submit(prompt(0, 40, i + 2), 10), 0) << s.last.why;
-    EXPECT_EQ(s.submit(prompt(0, 40, 9), 10), -1);
+      EXPECT_GE(s.submit(sharedPrompt(0, 40, i + 2), 10), 0) << s.last.why;
+    EXPECT_EQ(s.submit(sharedPrompt(0, 40, 9), 10), -1);
     EXPECT_EQ(s.last.refusal, Refusal::QueueFull);
     s.runAll();
     s.check();
@@ -262,10 +262,10 @@ TEST(SchedulerSharingTest, WhoseSlotIsTakenStartsFirstWhereTheQueueIsFull) {
   Sharing s;
   s.limits.requests = 2;
   s.queue.waiting = 0;
-  s.submit(prompt(300), 10);
-  RequestNumber alike = s.submit(prompt(300), 10);
+  s.submit(sharedPrompt(300), 10);
+  RequestNumber alike = s.submit(sharedPrompt(300), 10);
   EXPECT_EQ(s.scheduler->load().reserved, 1);
-  EXPECT_GE(s.submit(prompt(0, 40, 2), 10, /*priority=*/-1), 0);
+  EXPECT_GE(s.submit(sharedPrompt(0, 40, 2), 10, /*priority=*/-1), 0);
   EXPECT_EQ(s.scheduler->load(),
             (Scheduler::Load{.running = 2, .waiting = 0, .paused = 1}));
   s.runAll();
@@ -278,11 +278,11 @@ TEST(SchedulerSharingTest, NobodyIsPausedForAClaimThatCannotBeMet) {
   Sharing s;
   s.limits.requests = 4;
   for (int32_t i = 0; i < 4; ++i)
-    s.submit(prompt(0, 40, 10 + i), 300, /*priority=*/5);
+    s.submit(sharedPrompt(0, 40, 10 + i), 300, /*priority=*/5);
   s.run(ms(100));
   for (int i = 0; i < 4; ++i)
-    s.submit(prompt(3000), 10, /*priority=*/-5);
-  s.submit(prompt(0, 40, 20), 10); // V
+    s.submit(sharedPrompt(3000), 10, /*priority=*/-5);
+  s.submit(sharedPrompt(0, 40, 20), 10); // V
   EXPECT_EQ(s.scheduler->load(),
             (Scheduler::Load{.running = 4, .waiting = 4, .paused = 1}));
   s.runAll();
@@ -303,7 +303,7 @@ TEST(SchedulerSharingTest, WhoWaitsIsNotComparedAgainWhereTheFirstLeaves) {
   s.limits.contextLength = 8192;
   s.limits.pages = 4096;
   s.queue.waiting = 2048;
-  Text text = prompt(8000);
+  Text text = sharedPrompt(8000);
   RequestNumber first = s.submit(text, 10);
   for (int i = 0; i < 1023; ++i)
     s.submit(text, 10);
@@ -329,9 +329,9 @@ TEST(SchedulerSharingTest, WhoWaitsIsNotComparedAgainWhereTheFirstLeaves) {
 
 TEST(SchedulerSharingTest, WhereTheFirstLeavesTheNextOneComputes) {
   Sharing s;
-  RequestNumber first = s.submit(prompt(600), 10);
-  RequestNumber second = s.submit(prompt(600), 10);
-  RequestNumber third = s.submit(prompt(600), 10);
+  RequestNumber first = s.submit(sharedPrompt(600), 10);
+  RequestNumber second = s.submit(sharedPrompt(600), 10);
+  RequestNumber third = s.submit(sharedPrompt(600), 10);
   s.run(ms(25));
   EXPECT_EQ(s.waiting(), 2);
   s.finish(first);
@@ -346,12 +346,12 @@ TEST(SchedulerSharingTest, WhereTheFirstLeavesTheNextOneComputes) {
 TEST(SchedulerSharingTest, WhereTheFirstIsPausedTheNextOneComputes) {
   Sharing s;
   s.limits.requests = 2;
-  RequestNumber first = s.submit(prompt(600), 10);
-  RequestNumber second = s.submit(prompt(600), 10);
+  RequestNumber first = s.submit(sharedPrompt(600), 10);
+  RequestNumber second = s.submit(sharedPrompt(600), 10);
   s.run(ms(25));
   // They take both slots.
-  s.submit(prompt(0, 4, 2), 30, -1);
-  s.submit(prompt(0, 4, 3), 20, -1);
+  s.submit(sharedPrompt(0, 4, 2), 30, -1);
+  s.submit(sharedPrompt(0, 4, 3), 20, -1);
   EXPECT_EQ(s.scheduler->load(),
             (Scheduler::Load{.running = 2, .waiting = 1, .paused = 1}));
   s.runAll();
@@ -363,10 +363,10 @@ TEST(SchedulerSharingTest, WhereTheFirstIsPausedTheNextOneComputes) {
 TEST(SchedulerSharingTest, WaitingForAnotherIsWaiting) {
   Sharing s;
   s.queue.queueTimeout = ms(30);
-  RequestNumber first = s.submit(prompt(600), 10);
-  RequestNumber second = s.submit(prompt(600), 10, 0, ms(20));
-  RequestNumber third = s.submit(prompt(600), 10);
-  RequestNumber fourth = s.submit(prompt(600), 10);
+  RequestNumber first = s.submit(sharedPrompt(600), 10);
+  RequestNumber second = s.submit(sharedPrompt(600), 10, 0, ms(20));
+  RequestNumber third = s.submit(sharedPrompt(600), 10);
+  RequestNumber fourth = s.submit(sharedPrompt(600), 10);
   s.finish(fourth);
   s.runAll();
   s.check();

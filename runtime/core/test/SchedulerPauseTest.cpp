@@ -1,0 +1,178 @@
+//===- SchedulerPauseTest.cpp - requests that make room for others --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/CachePages.h"
+#include "runtime/core/test/SchedulerScript.h"
+
+#include <array>
+#include <limits>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+TEST(SchedulerPauseTest, UrgentRequestsTakeThePlaceOfOthers) {
+  SchedulerScript s;
+  s.limits.requests = 2;
+  s.queue.priorityStep = ms(1000);
+  RequestNumber first = s.submit(prompt(0), 20);
+  s.run(ms(1));
+  RequestNumber second = s.submit(prompt(1), 20);
+  s.run(ms(55));
+  RequestNumber urgent = s.submit(prompt(2), 5, -1);
+  EXPECT_EQ(s.scheduler->load().paused, 1);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.scheduler->pauses(), 1);
+  EXPECT_LT(s.told[urgent].ended, s.told[first].ended);
+  EXPECT_LT(s.told[first].ended, s.told[second].ended)
+      << "the one whose turn is last had to go";
+  EXPECT_EQ(s.told[second].tokens.size(), 20u);
+}
+
+TEST(SchedulerPauseTest, EqualsDoNotTakeEachOthersPlace) {
+  SchedulerScript s;
+  s.limits.requests = 1;
+  for (int32_t i = 0; i < 4; ++i)
+    s.submit(prompt(i), 10);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.scheduler->pauses(), 0);
+}
+
+TEST(SchedulerPauseTest, AFullCachePausesTheLastWhichGoesOnWithTheSameTokens) {
+  SchedulerScript s;
+  s.limits.requests = 2;
+  s.limits.pages = 5;
+  RequestNumber first = s.submit(prompt(0, 60), 60);
+  s.run(ms(1));
+  RequestNumber last = s.submit(prompt(1, 60), 30);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.scheduler->pauses(), 1);
+  EXPECT_EQ(s.told[first].tokens.size(), 60u);
+  EXPECT_EQ(s.told[last].tokens.size(), 30u);
+  EXPECT_GT(s.told[last].ended, s.told[first].ended);
+  EXPECT_LE(s.stages->mostPages(), 5);
+}
+
+TEST(SchedulerPauseTest, OfEqualTurnsTheLaterOneIsPaused) {
+  SchedulerScript s;
+  s.limits.requests = 2;
+  s.limits.pages = 5;
+  RequestNumber first = s.submit(prompt(0, 60), 60);
+  RequestNumber last = s.submit(prompt(1, 60), 60);
+  s.runAll();
+  s.check();
+  EXPECT_EQ(s.scheduler->pauses(), 1);
+  EXPECT_LT(s.told[first].ended, s.told[last].ended);
+}
+
+/// What the first has cannot be taken from it.
+TEST(SchedulerPauseTest, NobodyIsPausedForWhatDoesNotFitThen) {
+  SchedulerScript s;
+  s.limits.requests = 4;
+  s.limits.pages = 40;
+  s.queue.priorityStep = ms(1000);
+  s.submit(prompt(0, 620), 50, /*priority=*/-2); // 20 pages
+  s.submit(prompt(1), 200, 1);
+  s.submit(prompt(2), 200, 1);
+  s.run(ms(100));
+  RequestNumber large = s.submit(prompt(3, 950), 5); // 30 pages
+  EXPECT_EQ(s.scheduler->load(),
+            (Scheduler::Load{.running = 3, .waiting = 1, .paused = 0}));
+  RequestNumber fits = s.submit(prompt(4, 400), 5, -1); // 13 pages
+  EXPECT_EQ(s.scheduler->load(),
+            (Scheduler::Load{.running = 4, .waiting = 1, .paused = 0}));
+  s.runAll();
+  s.check();
+  EXPECT_LT(s.told[fits].ended, s.told[large].firstToken);
+}
+
+TEST(SchedulerPauseTest, PausedRequestsAreBounded) {
+  SchedulerScript s;
+  s.queue.waiting = 1;
+  s.queue.priorityStep = ms(1000);
+  int64_t taken = 0;
+  for (int32_t i = 0; i < 40; ++i) {
+    taken += s.submit(prompt(i), 20, 100 - i) >= 0;
+    Scheduler::Load load = s.scheduler->load();
+    EXPECT_LE(load.paused + load.waiting, 3);
+  }
+  EXPECT_EQ(s.scheduler->load().running, 2);
+  EXPECT_LE(s.scheduler->pauses(), 4);
+  EXPECT_LT(taken, 40);
+  s.runAll();
+  s.check();
+}
+
+TEST(SchedulerPauseTest, CountersOfSpeculationGoOnAfterAPause) {
+  HeadLimits limits = {.requests = 1, .contextLength = 100};
+  limits.hasDraft = true;
+  std::array<Time, StepTimes::rowCounts.size()> steps;
+  steps.fill(std::chrono::microseconds(10));
+  Expected<Head> head = Head::create(
+      limits, {}, {StepTimes(steps), ms(10), Time(0), StepTimes(steps)});
+  Scheduler scheduler = Scheduler::create(head.take(), {}).take();
+  ScheduledRequest request;
+  request.spec.prompt = {5};
+  request.priority = 1;
+  RequestNumber number = scheduler.submit(request, ms(0)).number;
+  GuessFrame guesses;
+  guesses.timing.rows = 1;
+  guesses.guesses.push_back({0, 0, {{20, 0.9f}, {30, 0.9f}}});
+  scheduler.onGuesses(guesses, ms(0));
+  for (int64_t at = 1; at < 10; ++at)
+    scheduler.onWake(ms(at));
+  scheduler.clear();
+  request.priority = 0;
+  scheduler.submit(request, ms(10));
+  ASSERT_EQ(scheduler.load().paused, 1);
+  scheduler.finish(number, FinishReason::Cancelled, ms(20));
+  ASSERT_EQ(scheduler.events().ends.size(), 1u);
+  const SpeculationCounters &counted = scheduler.events().ends[0].speculation;
+  EXPECT_EQ(counted.launched, 2);
+  EXPECT_EQ(counted.cancelled, 2);
+}
+
+/// Requests that need several times the cache: how often they were paused, and
+/// rows computed for each that was needed.
+std::pair<int64_t, double> contend(int64_t requests, int64_t pages,
+                                   int64_t tokens, bool shares, Time apart) {
+  SchedulerScript s;
+  s.limits.requests = requests;
+  s.limits.pages = pages;
+  s.limits.sharesPrefixes = shares;
+  for (int32_t i = 0; i < requests; ++i) {
+    s.submit(prompt(i, 20), tokens);
+    s.run(s.now + apart);
+  }
+  s.runAll();
+  s.check();
+  int64_t rows = 0;
+  for (const TextStages::Arrived &each : s.stages->arrived())
+    rows += std::ssize(each.frame.rows);
+  for (const auto &[number, each] : s.told)
+    EXPECT_EQ(std::ssize(each.tokens), tokens);
+  return {s.scheduler->pauses(),
+          static_cast<double>(rows) /
+              static_cast<double>(requests * (19 + tokens))};
+}
+
+TEST(SchedulerPauseTest, RequestsAreNotPausedOverAndOver) {
+  // Each needs 8 pages; together they need up to 16 times the cache.
+  for (int64_t pages : {8, 12, 16, 24, 40, 64})
+    for (bool shares : {false, true})
+      for (Time apart : {Time(0), Time(1)}) {
+        auto [pauses, work] = contend(16, pages, 230, shares, apart);
+        EXPECT_LE(pauses, 28) << pages;
+        EXPECT_LT(work, 2) << pages;
+      }
+}
+
+} // namespace
