@@ -207,6 +207,32 @@ void Head::State::noteGone(uint64_t frames) {
   rowFrames.erase(rowFrames.begin(), firstUnder(framesGone));
 }
 
+/// The requests do not fit the nearest cache: while the first of these results
+/// is handled, what those behind it need is on its way. First a request's slot
+/// in the table, then what that points to.
+void Head::State::prefetch(std::span<const ResultRow> results) const {
+  constexpr size_t toSlot = 8, toContents = 4, lineBytes = 64;
+  auto slotOf = [&](size_t index) -> const HeadRequest * {
+    if (index >= results.size())
+      return nullptr;
+    auto id = static_cast<size_t>(results[index].request);
+    return id < requests.size() ? &requests[id] : nullptr;
+  };
+  auto fetch = [](const void *from, const void *to) {
+    for (auto *at = static_cast<const char *>(from); at < to; at += lineBytes)
+      __builtin_prefetch(at, /*write=*/1);
+  };
+  if (const HeadRequest *request = slotOf(toSlot))
+    fetch(&request->spec.maxTokens, request + 1);
+  if (const HeadRequest *request = slotOf(toContents);
+      request && request->active) {
+    const PathEntry *last = &request->path.back();
+    const GuessNode *root = request->tree.nodes().data();
+    fetch(last, last + 1);
+    fetch(root, root + 1);
+  }
+}
+
 void Head::State::handleResult(const ResultRow &result, Time now) {
   if (result.request < 0 ||
       result.request >= static_cast<RequestId>(requests.size()))
@@ -420,8 +446,11 @@ void Head::onResults(const ResultFrame &frame, Time now) {
   state->policy.measureStages(frame.timings);
   state->measureSteps(frame);
   state->noteGone(frame.launched);
-  for (const ResultRow &result : frame.results)
-    state->handleResult(result, now);
+  std::span<const ResultRow> results = frame.results;
+  for (size_t i = 0; i < results.size(); ++i) {
+    state->prefetch(results.subspan(i));
+    state->handleResult(results[i], now);
+  }
   state->pump(now);
 }
 

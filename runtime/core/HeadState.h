@@ -146,6 +146,7 @@ struct Head::State {
   std::vector<RowFrame>::iterator firstUnder(uint64_t frames);
   void measureSteps(const ResultFrame &frame);
   void noteGone(uint64_t frames);
+  void prefetch(std::span<const ResultRow> results) const;
   void handleResult(const ResultRow &result, Time now);
   void verify(HeadRequest &request, const ResultRow &result, Time now);
   void learn(HeadRequest &request, int32_t token);

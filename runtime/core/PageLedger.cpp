@@ -143,6 +143,10 @@ void PageLedger::close(RequestId request) {
 
 void PageLedger::takeOrders(std::vector<KeepPage> &keepsOut,
                             std::vector<SharedPage> &dropsOut) {
+  // A page of each request at most, in a step in which all generate: so that
+  // a frame needs no more memory in the steps after its first one.
+  keepsOut.reserve(keepsOut.size() + accounts.size());
+  dropsOut.reserve(dropsOut.size() + accounts.size());
   keepsOut.insert(keepsOut.end(), keeps.begin(), keeps.end());
   dropsOut.insert(dropsOut.end(), drops.begin(), drops.end());
   keeps.clear();
