@@ -9,7 +9,6 @@
 #include "runtime/app/HeadBackend.h"
 #include "runtime/app/Interrupt.h"
 #include "runtime/app/JobLaunch.h"
-#include "runtime/base/Guarded.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/bench/Bench.h"
 
@@ -74,13 +73,10 @@ Expected<int> app::runBench(const ProgramImage &image,
   if (!job)
     return job.status();
   auto &[launch, engine] = *job;
-  PipelineSession session(*engine, options.pipeline);
-  Status usable = checkUse(*engine, options.pipeline, launch);
-  if (usable.ok())
-    usable = session.settle();
-  if (!usable.ok())
-    return saidOnce(usable, launch);
-  Expected<int> code = guarded(
-      [&] { return measurePipeline(session, *engine, options, launch); });
-  return code ? code : breakOff(session, code.status(), launch);
+  if (Status s = checkUse(*engine, options.pipeline, launch); !s.ok())
+    return saidOnce(s, launch);
+  return runOnRanks(*engine, options.pipeline, launch,
+                    [&](PipelineSession &session) {
+                      return measurePipeline(session, *engine, options, launch);
+                    });
 }

@@ -14,7 +14,6 @@
 #include "runtime/app/PipelineSession.h"
 #include "runtime/app/PipelineStream.h"
 #include "runtime/app/Prompt.h"
-#include "runtime/base/Guarded.h"
 #include "runtime/base/StandardOutput.h"
 
 #include <cstdio>
@@ -143,7 +142,6 @@ public:
 private:
   Expected<int> runPipeline(PipelineSession &session,
                             std::optional<PipelineStream> &stream,
-                            const PipelineNeeds &needs,
                             const std::optional<comm::MpiLaunch> &launch);
   Expected<Generation> generate(TokenStream &stream);
   Expected<int> finish(const Generation &result,
@@ -226,9 +224,17 @@ Expected<int>
 GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
   // The head's thread refers to the stream until the session has ended.
   std::optional<PipelineStream> stream;
-  PipelineSession session(engine, options.pipeline);
-  if (Status s = session.settle(); !s.ok())
-    return saidOnce(s, launch);
+  return runOnRanks(engine, options.pipeline, launch,
+                    [&](PipelineSession &session) {
+                      return runPipeline(session, stream, launch);
+                    });
+}
+
+/// Until the job has ended in order, or an error, which has not.
+Expected<int>
+GenerateRun::runPipeline(PipelineSession &session,
+                         std::optional<PipelineStream> &stream,
+                         const std::optional<comm::MpiLaunch> &launch) {
   PipelineNeeds needs;
   if (options.pipeline.oracleAcceptance && (!launch || launch->rank == 0)) {
     Expected<std::vector<int32_t>> truth = tellTruth();
@@ -236,15 +242,6 @@ GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
       return truth.status();
     needs.truth = truth.take();
   }
-  Expected<int> code =
-      guarded([&] { return runPipeline(session, stream, needs, launch); });
-  return code ? code : breakOff(session, code.status(), launch);
-}
-
-/// Until the job has ended in order, or an error, which has not.
-Expected<int> GenerateRun::runPipeline(
-    PipelineSession &session, std::optional<PipelineStream> &stream,
-    const PipelineNeeds &needs, const std::optional<comm::MpiLaunch> &launch) {
   if (Status s = session.open(launch, needs); !s.ok())
     return s;
   if (!session.isHead()) {

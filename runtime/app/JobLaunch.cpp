@@ -8,6 +8,7 @@
 #include "runtime/app/JobLaunch.h"
 
 #include "runtime/app/Commands.h"
+#include "runtime/base/Guarded.h"
 
 using namespace sluice;
 using namespace sluice::app;
@@ -33,8 +34,10 @@ Status app::ofRank(const Status &reason,
   return reason.withContext("rank " + std::to_string(launch->rank));
 }
 
-int app::breakOff(PipelineSession &session, const Status &failed,
-                  const std::optional<comm::MpiLaunch> &launch) {
+/// Explains before it ends the job, because under MPI this process may not come
+/// back from that. The exit status.
+static int breakOff(PipelineSession &session, const Status &failed,
+                    const std::optional<comm::MpiLaunch> &launch) {
   Status reason = ofRank(failed, launch);
   int code = 1;
   if (session.isHead())
@@ -43,6 +46,17 @@ int app::breakOff(PipelineSession &session, const Status &failed,
     complain(reason.message()); // also where it is a signal: not the user's
   session.abort(reason);
   return code;
+}
+
+Expected<int>
+app::runOnRanks(Engine &engine, const PipelineOptions &options,
+                const std::optional<comm::MpiLaunch> &launch,
+                const std::function<Expected<int>(PipelineSession &)> &run) {
+  PipelineSession session(engine, options);
+  if (Status s = session.settle(); !s.ok())
+    return saidOnce(s, launch);
+  Expected<int> code = guarded([&] { return run(session); });
+  return code ? code : breakOff(session, code.status(), launch);
 }
 
 /// Whether MPI has started as many ranks as the plan has, and where they have

@@ -14,6 +14,8 @@
 
 #include "runtime/app/PipelineSession.h"
 
+#include <functional>
+
 namespace sluice::app {
 
 /// A process and its part in a job.
@@ -42,10 +44,13 @@ Expected<int> saidOnce(const Status &reason,
 Status ofRank(const Status &reason,
               const std::optional<comm::MpiLaunch> &launch);
 
-/// Explains before it ends the job, because under MPI this process may not come
-/// back from that. The exit status.
-int breakOff(PipelineSession &session, const Status &failed,
-             const std::optional<comm::MpiLaunch> &launch);
+/// Runs a command's part on this rank with a session that is settled and not
+/// open yet; its result is the exit status. An error of `run` is explained, and
+/// ends the job on all ranks.
+Expected<int>
+runOnRanks(Engine &engine, const PipelineOptions &options,
+           const std::optional<comm::MpiLaunch> &launch,
+           const std::function<Expected<int>(PipelineSession &)> &run);
 
 } // namespace sluice::app
 

@@ -8,7 +8,6 @@
 #include "runtime/app/Commands.h"
 #include "runtime/app/Interrupt.h"
 #include "runtime/app/JobLaunch.h"
-#include "runtime/base/Guarded.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/core/CachePages.h"
 #include "runtime/serve/ApiServer.h"
@@ -97,15 +96,13 @@ Expected<int> app::runServe(const ProgramImage &image,
   if (!job)
     return job.status();
   auto &[launch, engine] = *job;
-  PipelineSession session(*engine, options.pipeline);
   Status usable = checkUse(*engine, options.pipeline, launch);
   if (usable.ok() && !engine->tokenizer())
     usable = failure("serve: the model has no tokenizer");
-  if (usable.ok())
-    usable = session.settle();
   if (!usable.ok())
     return saidOnce(usable, launch);
-  Expected<int> code =
-      guarded([&] { return serveRank(session, *engine, options, launch); });
-  return code ? code : breakOff(session, code.status(), launch);
+  return runOnRanks(*engine, options.pipeline, launch,
+                    [&](PipelineSession &session) {
+                      return serveRank(session, *engine, options, launch);
+                    });
 }

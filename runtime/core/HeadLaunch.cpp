@@ -241,14 +241,20 @@ PromptStep Head::State::promptStep() const {
   return step;
 }
 
+/// The positions of consecutive rows, added up.
+static int64_t positionsOf(int64_t first, int64_t rows) {
+  return rows * first + rows * (rows - 1) / 2;
+}
+
 /// How many of the request's known rows the step can take besides.
 int64_t Head::State::rowsThatFit(const PromptStep &step,
                                  const HeadRequest &request) const {
   if (!step.most)
     return step.room;
   auto time = [&](int64_t rows) {
-    int64_t positions = rows * request.knownSent + rows * (rows - 1) / 2;
-    return promptTimes.get(step.rows + rows, step.positions + positions);
+    return promptTimes.get(step.rows + rows,
+                           step.positions +
+                               positionsOf(request.knownSent, rows));
   };
   int64_t fits = 0;
   for (int64_t above = step.room + 1; above - fits > 1;) {
@@ -265,7 +271,7 @@ void Head::State::addKnownRows(PromptStep &step, HeadRequest &request,
   int64_t rows = sendKnownRows(request, frame, most);
   step.rows += rows;
   step.room -= rows;
-  step.positions += rows * first + rows * (rows - 1) / 2;
+  step.positions += positionsOf(first, rows);
 }
 
 /// Of the requests with known rows to send: the one with the fewest.

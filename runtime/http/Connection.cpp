@@ -22,8 +22,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr auto relaxed = std::memory_order_relaxed;
-
 /// After the last byte has been sent, a client may have so long to read it: one
 /// that is still sending would lose it if its bytes were answered with a reset.
 constexpr milliseconds lingerTime{2000};

@@ -21,8 +21,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr auto relaxed = std::memory_order_relaxed;
-
 /// Reads of one connection before the others have their turn.
 constexpr int readsInARow = 16;
 

@@ -17,6 +17,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <unordered_set>
@@ -32,6 +33,9 @@ using LoopExecutor = asio::io_context::executor_type;
 using Socket = asio::basic_stream_socket<asio::ip::tcp, LoopExecutor>;
 using Timer =
     asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, LoopExecutor>;
+
+/// For sums, by which nothing is published.
+inline constexpr auto relaxed = std::memory_order_relaxed;
 
 class Connection;
 
@@ -53,7 +57,7 @@ struct Loop {
   bool draining = false;
   std::vector<char> scratch; ///< to read into
 
-  // Sums, by which nothing is published: relaxed order is enough.
+  // Sums.
   Traffic traffic;
   std::atomic<int64_t> connectionCount = 0; ///< of `connections`
   std::atomic<uint64_t> accepted = 0, refused = 0;

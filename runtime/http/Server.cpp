@@ -24,7 +24,6 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr auto relaxed = std::memory_order_relaxed;
 using Acceptor = asio::basic_socket_acceptor<tcp, LoopExecutor>;
 
 /// Connections beyond the limit that are told so at one time; more are closed

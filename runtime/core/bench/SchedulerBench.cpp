@@ -19,26 +19,15 @@
 
 #include "runtime/core/CachePages.h"
 #include "runtime/core/Scheduler.h"
+#include "runtime/core/test/Allocations.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <new>
 
 using namespace sluice;
-
-static int64_t allocations = 0;
-
-void *operator new(size_t size) {
-  ++allocations;
-  if (void *memory = std::malloc(size))
-    return memory;
-  std::abort();
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 static Scheduler makeScheduler(int64_t requests, int64_t pages) {
   HeadLimits limits;
@@ -145,7 +134,7 @@ void Rounds::round() {
   if (waiting > 0)
     last = submit(waiting, -1, 1);
   micros.clear();
-  int64_t before = allocations;
+  int64_t before = test::allocations();
   for (int64_t i = 0; i < steps; ++i) {
     now += std::chrono::milliseconds(10);
     double start = threadMicros();
@@ -154,7 +143,7 @@ void Rounds::round() {
     answer(scheduler.commands(), results);
     scheduler.clear();
   }
-  allocated = allocations - before;
+  allocated = test::allocations() - before;
   if (waiting > 0)
     scheduler.finish(last, FinishReason::Cancelled, now);
   drain();

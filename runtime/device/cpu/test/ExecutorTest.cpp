@@ -6,40 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Sequence.h"
+#include "runtime/core/test/Allocations.h"
 #include "runtime/device/cpu/test/TinyModel.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <cstdlib>
-#include <new>
 
 using namespace sluice;
 using namespace sluice::cpu;
-
-// A sanitizer has an operator new of its own.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define COUNTS_ALLOCATIONS 0
-#endif
-#endif
-#ifndef COUNTS_ALLOCATIONS
-#define COUNTS_ALLOCATIONS 1
-#endif
-
-#if COUNTS_ALLOCATIONS
-/// Counts allocations, to see that steps make none.
-static std::atomic<int64_t> allocations{0};
-
-void *operator new(size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void *memory = std::malloc(bytes))
-    return memory;
-  std::abort();
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-#endif
 
 namespace {
 
@@ -322,7 +296,7 @@ TEST_F(ExecutorTest, StepsAllocateNothing) {
   int64_t before = 0;
   // Room for the activations' addresses is made in the first round.
   for (int round = 0; round < 2; ++round) {
-    before = allocations.load();
+    before = sluice::test::allocations();
     for (int64_t t = 0; t < 90;) {
       batch.clear();
       for (int64_t row = 0; row < 30; ++row, ++t)
@@ -334,7 +308,7 @@ TEST_F(ExecutorTest, StepsAllocateNothing) {
     }
   }
   EXPECT_TRUE(ok);
-  EXPECT_EQ(allocations.load(), before);
+  EXPECT_EQ(sluice::test::allocations(), before);
 }
 #endif
 
