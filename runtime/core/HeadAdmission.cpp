@@ -227,6 +227,8 @@ bool Head::State::makeRoomFor(HeadRequest &request) {
     if (last == &request)
       return false;
   }
+  // Nothing is left for it to grow into any more.
+  chances += !canGrow(request);
   return true;
 }
 

@@ -272,6 +272,9 @@ void Head::State::addKnownRows(PromptStep &step, HeadRequest &request,
   step.rows += rows;
   step.room -= rows;
   step.positions += positionsOf(first, rows);
+  if (rowFrames.empty() || rowFrames.back().step != frame.step)
+    rowFrames.push_back({.step = frame.step});
+  rowFrames.back().hasPrompt = true;
 }
 
 /// Of the requests with known rows to send: the one with the fewest.
@@ -293,7 +296,6 @@ StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
     PromptStep step = promptStep();
     HeadRequest &first = requests[prefilling.front()];
     frame = &frameToOpenIn(frame, prefilling.front(), now);
-    uint64_t number = frame->step;
     int64_t fits = std::max<int64_t>(1, rowsThatFit(step, first));
     addKnownRows(step, first, *frame,
                  prefilling.size() > 1 ? (fits + 1) / 2 : fits);
@@ -305,9 +307,6 @@ StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
       frame = &frameToOpenIn(frame, idOf(next), now);
       addKnownRows(step, next, *frame, std::min(fits, next.rowsLeft()));
     }
-    if (rowFrames.empty() || rowFrames.back().step != number)
-      rowFrames.push_back({.step = number});
-    rowFrames.back().hasPrompt = true;
     giveSlot(*frame, /*hasPrompt=*/true, now);
     frame = nullptr;
   }

@@ -45,12 +45,12 @@ Scheduler::Load Scheduler::load() const {
   return {.running = std::ssize(known) - std::ssize(waiting),
           .waiting = std::ssize(waiting) - pausedNow,
           .paused = pausedNow,
-          .reserved = std::ssize(reserved)};
+          .reserved = newcomersReserved};
 }
 
 /// Those that count for the queue's limit.
 int64_t Scheduler::queued() const {
-  return std::ssize(waiting) - pausedNow - std::ssize(reserved);
+  return std::ssize(waiting) - pausedNow - newcomersReserved;
 }
 
 /// Requests that are queued or paused, at most; pages that run out can pause
@@ -153,9 +153,10 @@ void Scheduler::finish(RequestNumber number, FinishReason reason, Time now) {
   if (found->second.slot) {
     head.finish(*found->second.slot, reason, now);
   } else {
-    pausedNow -= found->second.started.has_value();
+    bool isNew = !found->second.started;
+    pausedNow -= !isNew;
     waiting.erase(found->second.turn);
-    std::erase(reserved, found->second.turn);
+    newcomersReserved -= std::erase(reserved, found->second.turn) > 0 && isNew;
     queueChanged(found->second.turn);
     tellEnd(number, reason, now);
   }
@@ -260,7 +261,7 @@ void Scheduler::endAlarms(Time now) {
 
 /// A request has come to this place in the queue, or has gone from it.
 void Scheduler::queueChanged(const Turn &at) {
-  hasChanged |= !stuck || at <= *stuck;
+  hasChanged |= !stuck || at <= *stuck || tooManyOut;
 }
 
 /// In order, where something has changed: a queue can be long, and looking for
@@ -269,7 +270,9 @@ void Scheduler::admitWaiting(Time now) {
   if (!std::exchange(hasChanged, false) && chancesSeen == head.chances())
     return;
   stuck.reset();
+  tooManyOut = false;
   reserved.clear();
+  newcomersReserved = 0;
   HeadClaims claims;
   std::optional<Handover> changed;
   for (auto at = waiting.begin(); at != waiting.end();) {
@@ -279,8 +282,10 @@ void Scheduler::admitWaiting(Time now) {
     }
     std::optional<ComingPrefix> awaited = at->second.awaits;
     if (waitsForPrefix(at->second, changed)) {
-      if (claims.slots < freeSlots())
+      if (claims.slots < freeSlots()) {
         reserved.push_back(at->first);
+        newcomersReserved += !known.at(at->first.number).started;
+      }
       ++claims.slots;
       // And one for who is admitted instead to grow into.
       claims.pages += at->second.awaits->rest + 1;
@@ -335,14 +340,12 @@ bool Scheduler::waitsForPrefix(Waiting &request,
 
 /// Whose turns are later than this may be paused for the request: all that are
 /// later than its own, as long as not too many are out then.
-Turn Scheduler::lastToStay(const Turn &turn) const {
+Turn Scheduler::lastToStay(const Turn &turn) {
   bool started = known.at(turn.number).started.has_value();
   int64_t most =
       std::max<int64_t>(mostOut() - pausedNow - queued() + 1, started);
-  if (most <= 0 || runs.empty())
-    return Turn{Time::max(), 0};
-  return most < std::ssize(runs) ? std::max(turn, *(runs.end() - most - 1))
-                                 : turn;
+  tooManyOut = most < std::ssize(runs) && turn < *(runs.end() - most - 1);
+  return tooManyOut ? *(runs.end() - most - 1) : turn;
 }
 
 /// Into a slot, if need be of one whose turn is later; none: there is no room,

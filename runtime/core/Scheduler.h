@@ -57,7 +57,8 @@ using RequestNumber = int64_t;
 
 struct SchedulerLimits {
   /// Requests that wait for their first row, at most, but for those that have a
-  /// slot. Together with those that are paused, as many more as may run.
+  /// slot, and those that had one and lost it to an earlier one. Together with
+  /// those that are paused, as many more as may run.
   int64_t waiting = 1024;
   /// How long a request waits for that, at most; 0: as long as it takes.
   Time queueTimeout{0};
@@ -142,7 +143,7 @@ public:
     int64_t running = 0;
     int64_t waiting = 0; ///< for their first row
     int64_t paused = 0;
-    int64_t reserved = 0; ///< of those that wait, for which a slot is kept
+    int64_t reserved = 0; ///< of `waiting`, those for which a slot is kept
     bool operator==(const Load &) const = default;
   };
   Load load() const;
@@ -195,7 +196,7 @@ private:
   int64_t mostOut() const;
   int64_t freeSlots() const;
   bool canHaveSlot(const Turn &turn, const HeadClaims &claims) const;
-  Turn lastToStay(const Turn &turn) const;
+  Turn lastToStay(const Turn &turn);
   void tellEnd(RequestNumber number, FinishReason reason, Time now);
 
   Head head;
@@ -208,12 +209,15 @@ private:
   /// The first that there was no room for: it and those behind it need not be
   /// looked at before something changes.
   std::optional<Turn> stuck;
+  /// It could pause more if fewer were out.
+  bool tooManyOut = false;
   bool hasChanged = false;  ///< the queue, since it was looked at
   uint64_t chancesSeen = 0; ///< of the head, when it was
   std::unordered_map<RequestNumber, Known> known;
   std::vector<RequestNumber> inSlot; ///< [slot]: the request that has it
   std::vector<Turn> runs;            ///< who has a slot; in order
   std::vector<Turn> reserved; ///< who waits and has one kept for it; in order
+  int64_t newcomersReserved = 0; ///< of those, who have not started
   std::set<Alarm> alarms;
   int64_t pausesSoFar = 0, prefixWaitsSoFar = 0;
 };

@@ -86,6 +86,8 @@ private:
   void on_header_impl(error_code &ec) override {
     checkHost(ec);
     if (!ec)
+      checkSingle(ec);
+    if (!ec)
       checkFraming(ec);
     if (!ec)
       checkExpect(ec);
@@ -107,6 +109,17 @@ private:
       return stop(ec, 400, "malformed request: more than one Host");
     if (hosts == 0 && !request.isHttp10)
       stop(ec, 400, "malformed request: no Host");
+  }
+
+  /// Fields that decide whether a request is taken: one answer to that.
+  void checkSingle(error_code &ec) {
+    for (const char *single :
+         {"Authorization", "Content-Encoding", "Content-Type", "Origin"})
+      if (std::ranges::count_if(request.fields, [single](const auto &field) {
+            return equalsIgnoringCase(field.first, single);
+          }) > 1)
+        return stop(ec, 400,
+                    std::string("malformed request: more than one ") + single);
   }
 
   /// RFC 9112, 6.3, and stricter where it leaves a choice: another server on

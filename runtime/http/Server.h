@@ -20,8 +20,9 @@
 // "Expect: 100-continue" is met. What the server refuses by itself, answered by
 // ServerOptions::onRefusal, with `Connection: close`:
 //
-//   400  malformed; no Host or more than one; lines folded or not ended by
-//        CR LF; lengths that are unclear (Content-Length repeated, or together
+//   400  malformed; no Host or more than one, more than one Authorization,
+//        Content-Encoding, Content-Type or Origin; lines folded or not ended
+//        by CR LF; lengths that are unclear (Content-Length repeated, or together
 //        with Transfer-Encoding); plain HTTP to a port that speaks TLS
 //   408  the header or the body has not come in time
 //   413  the body is too large

@@ -111,6 +111,45 @@ TEST(SchedulerPauseTest, PausedRequestsAreBounded) {
   s.check();
 }
 
+TEST(SchedulerPauseTest, WhoMayPauseMoreOnceAnotherHasLeftDoes) {
+  SchedulerScript s;
+  s.limits.pages = 12;
+  s.queue.waiting = 2;
+  s.queue.priorityStep = ms(1000);
+  for (int32_t i = 0; i < 2; ++i)
+    s.submit(prompt(i), 50, 2); // who will be paused
+  for (int32_t i = 2; i < 4; ++i)
+    s.submit(prompt(i, 130), 50, 1); // 5 pages each
+  RequestNumber last = s.submit(prompt(4), 50, 3);
+  s.submit(prompt(5, 340), 5, 0); // 11 pages
+  EXPECT_EQ(s.scheduler->load(),
+            (Scheduler::Load{.running = 2, .waiting = 2, .paused = 2}));
+  s.finish(last);
+  EXPECT_EQ(s.scheduler->load(),
+            (Scheduler::Load{.running = 1, .waiting = 0, .paused = 4}));
+  s.runAll();
+  s.check();
+}
+
+/// Nothing has to be left for the other to grow into any more.
+TEST(SchedulerPauseTest, GoesOnOnceTheOtherHasItsLastPage) {
+  SchedulerScript s;
+  s.limits.requests = 3;
+  s.limits.pages = 6;
+  s.queue.priorityStep = ms(1000);
+  RequestNumber grows = s.submit(prompt(0, 60), 60); // 2 pages, in the end 4
+  RequestNumber paused = s.submit(prompt(1, 40), 20, 1); // 2 pages
+  s.run(ms(100));
+  s.submit(prompt(2, 60), 2, -1); // 2 pages for a while
+  ASSERT_EQ(s.scheduler->load().paused, 1);
+  s.run(ms(200));
+  ASSERT_EQ(s.scheduler->load(),
+            (Scheduler::Load{.running = 1, .waiting = 0, .paused = 1}));
+  s.runAll();
+  s.check();
+  EXPECT_LT(s.told[paused].ended, s.told[grows].ended);
+}
+
 TEST(SchedulerPauseTest, CountersOfSpeculationGoOnAfterAPause) {
   HeadLimits limits = {.requests = 1, .contextLength = 100};
   limits.hasDraft = true;

@@ -135,6 +135,8 @@ struct SchedulerScript {
   void take() {
     Scheduler::Load load = scheduler->load();
     ASSERT_LE(load.waiting, queue.waiting + limits.requests);
+    ASSERT_LE(load.reserved,
+              std::min(load.waiting, limits.requests - load.running));
     ASSERT_LE(load.waiting + load.paused, queue.waiting + 2 * limits.requests);
     stages->take(scheduler->commands(), now);
     for (const UserToken &token : scheduler->events().tokens) {

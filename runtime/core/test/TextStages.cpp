@@ -160,7 +160,12 @@ void TextStages::take(HeadCommands &commands, Time now) {
     came.generated = work.rows - work.known;
     came.positions = work.positions;
     came.frame = std::move(frame);
+    if (work.known > 0)
+      chunks.insert(came.frame.launched);
   }
+  // The last one may be cut in two where requests begin with what it keeps.
+  check(std::ssize(chunks) <= 2 * limits.stages + 1,
+        "more chunks of prompts are under way than stages need");
   begin(stages.front(), now);
 }
 
@@ -220,6 +225,7 @@ std::vector<ResultFrame> TextStages::advance(Time now) {
           if (node >= slot.firstNode)
             slot.computed = node;
         }
+        chunks.erase(chunks.begin(), chunks.upper_bound(done.answer.launched));
         answers.push_back(std::move(done.answer));
       }
       begin(stage, now);

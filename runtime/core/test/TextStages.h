@@ -109,6 +109,7 @@ private:
   std::vector<Stage> stages;
   std::vector<Slot> slots;
   std::map<SharedPage, Kept> kept;
+  std::set<uint64_t> chunks; ///< frames with rows of prompts, under way
   int64_t nextPage = 0, pagesPeak = 0, mixedRowsPeak = 0;
   std::vector<Arrived> log;
   std::vector<std::string> failures;

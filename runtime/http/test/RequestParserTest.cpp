@@ -156,6 +156,11 @@ TEST(RequestParser, RefusesMalformedHeaders) {
            "GET / HTTP/1.1\r\nHost: a\r\nX: b\x01\r\n\r\n",
            "GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n\r\n", // obs-fold
            "GET / HTTP/1.1\r\n Host: a\r\n\r\n",
+           "GET / HTTP/1.1\r\nHost: a\r\nOrigin: b\r\norigin: b\r\n\r\n",
+           "GET / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\n"
+           "Content-Type: application/json\r\n\r\n",
+           "GET / HTTP/1.1\r\nHost: a\r\nContent-Encoding: identity\r\n"
+           "Content-Encoding: gzip\r\n\r\n",
            "GET / HTTP/1.1\r\nHost: a\r\nConnection: \"\r\n\r\n",
        })
     EXPECT_EQ(parse(bytes).refusal.status, 400) << bytes;
