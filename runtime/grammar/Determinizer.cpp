@@ -80,8 +80,9 @@ std::vector<bool> findNullable(const GrammarBuilder &builder) {
 /// The subset construction, one rule after the other.
 class Determinizer {
 public:
-  Determinizer(const GrammarBuilder &builder, size_t mostMembers)
-      : builder(builder), mostMembers(mostMembers),
+  Determinizer(const GrammarBuilder &builder, const Deadline &deadline,
+               size_t mostMembers)
+      : builder(builder), deadline(deadline), mostMembers(mostMembers),
         stamp(builder.stateCount()) {
     out.nullable = findNullable(builder);
   }
@@ -91,9 +92,8 @@ public:
       return tooLarge();
     for (RuleId rule = 0; rule < builder.rules().size(); ++rule) {
       out.firstState.push_back(static_cast<uint32_t>(out.states.size()));
-      if (!makeRule(builder.rules()[rule]))
-        return tooLarge().withContext("rule '" + builder.rules()[rule].name +
-                                      "'");
+      if (Status made = makeRule(builder.rules()[rule]); !made.ok())
+        return made;
     }
     out.firstState.push_back(static_cast<uint32_t>(out.states.size()));
     return std::move(out);
@@ -105,7 +105,7 @@ private:
                    maxStates, " states");
   }
 
-  bool makeRule(const GrammarBuilder::Rule &rule) {
+  Status makeRule(const GrammarBuilder::Rule &rule) {
     numbers.clear();
     sets.clear();
     base = static_cast<uint32_t>(out.states.size());
@@ -122,7 +122,9 @@ private:
     bool prefixFree = !empty;
     for (size_t i = 0; i < sets.size(); ++i) {
       if (base + sets.size() > maxStates || members > mostMembers)
-        return false;
+        return tooLarge().withContext("rule '" + rule.name + "'");
+      if (Status late = deadline.check(); !late.ok())
+        return late;
       const StateSet &set = *sets[i];
       RuleAutomata::State state{};
       state.accepting =
@@ -139,7 +141,7 @@ private:
       prefixFree &= !state.accepting || state.edgeCount + state.callCount == 0;
     }
     out.prefixFree.push_back(prefixFree);
-    return true;
+    return {};
   }
 
   /// The number of a state for `set`, a new one where there is none yet.
@@ -244,6 +246,7 @@ private:
   }
 
   const GrammarBuilder &builder;
+  const Deadline &deadline;
   const size_t mostMembers;
   RuleAutomata out;
   size_t members = 0;
@@ -263,6 +266,6 @@ private:
 
 Expected<RuleAutomata>
 sluice::grammar::determinize(const GrammarBuilder &builder,
-                             size_t mostMembers) {
-  return Determinizer(builder, mostMembers).run();
+                             const Deadline &deadline, size_t mostMembers) {
+  return Determinizer(builder, deadline, mostMembers).run();
 }

@@ -20,6 +20,7 @@
 #define SLUICE_RUNTIME_GRAMMAR_DETERMINIZER_H
 
 #include "runtime/base/Status.h"
+#include "runtime/grammar/Deadline.h"
 #include "runtime/grammar/GrammarBuilder.h"
 
 #include <span>
@@ -63,9 +64,10 @@ struct RuleAutomata {
   }
 };
 
-/// Errors: more states than a grammar may have, or more members of state sets
-/// than `mostMembers` to be looked at.
+/// Errors: more states than a grammar may have, more members of state sets than
+/// `mostMembers` to be looked at, or the deadline has passed.
 Expected<RuleAutomata> determinize(const GrammarBuilder &builder,
+                                   const Deadline &deadline,
                                    size_t mostMembers = maxSetMembers);
 
 } // namespace sluice::grammar

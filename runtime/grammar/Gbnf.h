@@ -13,6 +13,7 @@
 #define SLUICE_RUNTIME_GRAMMAR_GBNF_H
 
 #include "runtime/base/Status.h"
+#include "runtime/grammar/Deadline.h"
 #include "runtime/grammar/Expression.h"
 #include "runtime/grammar/GrammarTables.h"
 
@@ -38,7 +39,8 @@ struct GbnfGrammar {
 Expected<GbnfGrammar> parseGbnf(std::string_view text);
 
 /// Errors: as compileGrammar's.
-Expected<GrammarTables> compileGbnf(const GbnfGrammar &grammar);
+Expected<GrammarTables> compileGbnf(const GbnfGrammar &grammar,
+                                    const Deadline &deadline);
 
 } // namespace sluice::grammar
 

@@ -127,8 +127,8 @@ private:
 
 class Compiler {
 public:
-  explicit Compiler(const GbnfGrammar &grammar)
-      : grammar(grammar), plan(grammar) {}
+  Compiler(const GbnfGrammar &grammar, const Deadline &deadline)
+      : grammar(grammar), deadline(deadline), plan(grammar) {}
 
   Expected<GrammarTables> run() {
     for (const GbnfGrammar::Rule &rule : grammar.rules)
@@ -138,7 +138,7 @@ public:
             builder.end(current));
     if (work > mostWork)
       return failure("its repetitions make it too large");
-    return compileGrammar(builder, grammar.root);
+    return compileGrammar(builder, grammar.root, deadline);
   }
 
 private:
@@ -234,7 +234,8 @@ private:
     GrammarBuilder trial(mostEdges);
     RuleId rule = trial.addRule("");
     lower(trial, body, trial.start(rule), trial.end(rule));
-    Expected<RuleAutomata> automata = determinize(trial, maxTrialMembers);
+    Expected<RuleAutomata> automata =
+        determinize(trial, deadline, maxTrialMembers);
     return known->second = automata && automata->prefixFree[rule];
   }
 
@@ -250,6 +251,7 @@ private:
   }
 
   const GbnfGrammar &grammar;
+  const Deadline &deadline;
   InlinePlan plan;
   GrammarBuilder builder;
   uint32_t current = 0; // the rule whose body is at hand
@@ -259,7 +261,7 @@ private:
 
 } // namespace
 
-Expected<GrammarTables>
-sluice::grammar::compileGbnf(const GbnfGrammar &grammar) {
-  return Compiler(grammar).run();
+Expected<GrammarTables> sluice::grammar::compileGbnf(const GbnfGrammar &grammar,
+                                                     const Deadline &deadline) {
+  return Compiler(grammar, deadline).run();
 }

@@ -18,19 +18,20 @@ using namespace sluice::grammar;
 Grammar::Grammar(GrammarTables tables)
     : shared(std::make_shared<const GrammarTables>(std::move(tables))) {}
 
-Expected<Grammar> Grammar::fromGbnf(std::string_view text) {
+Expected<Grammar> Grammar::fromGbnf(std::string_view text,
+                                    const Deadline &deadline) {
   Expected<GbnfGrammar> parsed = parseGbnf(text);
   if (!parsed)
     return parsed.status();
-  Expected<GrammarTables> tables = compileGbnf(*parsed);
+  Expected<GrammarTables> tables = compileGbnf(*parsed, deadline);
   if (!tables)
     return tables.status().withContext("grammar");
   return Grammar(tables.take());
 }
 
-Expected<Grammar>
-Grammar::fromJsonSchema(const nlohmann::ordered_json &schema) {
-  Expected<GrammarTables> tables = compileJsonSchema(schema);
+Expected<Grammar> Grammar::fromJsonSchema(const nlohmann::ordered_json &schema,
+                                          const Deadline &deadline) {
+  Expected<GrammarTables> tables = compileJsonSchema(schema, deadline);
   if (!tables)
     return tables.status();
   return Grammar(tables.take());

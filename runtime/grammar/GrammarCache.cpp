@@ -8,9 +8,9 @@
 #include "runtime/grammar/GrammarCache.h"
 
 #include "runtime/grammar/GrammarTables.h"
+#include "runtime/grammar/SchemaDocument.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 using namespace sluice;
 using namespace sluice::grammar;
@@ -27,54 +27,80 @@ GrammarCache &GrammarCache::ofProcess() {
   return cache;
 }
 
+size_t GrammarCache::size() const {
+  std::lock_guard lock(mutex);
+  return entries.size();
+}
+
 size_t GrammarCache::bytes() const {
   std::lock_guard lock(mutex);
   return held;
 }
 
-std::optional<Grammar> GrammarCache::find(Form form, const std::string &text) {
+GrammarCache::Entries::iterator GrammarCache::locate(const Key &key) {
+  auto [first, last] = index.equal_range(key.hash);
+  auto same = std::find_if(first, last, [&](const auto &each) {
+    return each.second->form == key.form && each.second->text == key.text;
+  });
+  return same == last ? entries.end() : same->second;
+}
+
+std::optional<Grammar> GrammarCache::find(const Key &key) {
   std::lock_guard lock(mutex);
-  auto same = [&](const Entry &each) {
-    return each.form == form && each.text == text;
-  };
-  auto found = std::ranges::find_if(entries, same);
+  auto found = locate(key);
   if (found == entries.end())
     return std::nullopt;
   entries.splice(entries.begin(), entries, found);
   return found->grammar;
 }
 
-void GrammarCache::keep(Entry entry) {
+void GrammarCache::keep(const Key &key, const Grammar &grammar) {
+  Entry entry{key.form, key.text, key.hash, grammar,
+              key.text.size() + bytesOf(grammar.tables())};
   std::lock_guard lock(mutex);
+  if (locate(key) != entries.end())
+    return; // another thread has made it meanwhile
   held += entry.bytes;
   entries.push_front(std::move(entry));
-  while (held > mostBytes) {
-    held -= entries.back().bytes;
-    entries.pop_back();
-  }
+  index.emplace(key.hash, entries.begin());
+  while (held > mostBytes || entries.size() > mostEntries)
+    dropLast();
+}
+
+void GrammarCache::dropLast() {
+  auto last = std::prev(entries.end());
+  auto [first, end] = index.equal_range(last->hash);
+  index.erase(std::find_if(
+      first, end, [&](const auto &each) { return each.second == last; }));
+  held -= last->bytes;
+  entries.erase(last);
 }
 
 template <typename Make>
 Expected<Grammar> GrammarCache::get(Form form, const std::string &text,
                                     Make make) {
-  if (std::optional<Grammar> known = find(form, text))
+  const Key key{form, text,
+                std::hash<std::string>()(text) + static_cast<size_t>(form)};
+  if (std::optional<Grammar> known = find(key))
     return *known;
   Expected<Grammar> made = make();
   if (made)
-    keep({form, text, *made, text.size() + bytesOf(made->tables())});
+    keep(key, *made);
   return made;
 }
 
-Expected<Grammar> GrammarCache::fromGbnf(const std::string &text) {
-  return get(Form::Gbnf, text, [&] { return Grammar::fromGbnf(text); });
+Expected<Grammar> GrammarCache::fromGbnf(const std::string &text,
+                                         const Deadline &deadline) {
+  return get(Form::Gbnf, text,
+             [&] { return Grammar::fromGbnf(text, deadline); });
 }
 
-Expected<Grammar> GrammarCache::fromJsonSchema(const std::string &text) {
+Expected<Grammar> GrammarCache::fromJsonSchema(const std::string &text,
+                                               const Deadline &deadline) {
   return get(Form::JsonSchema, text, [&]() -> Expected<Grammar> {
-    auto schema = nlohmann::ordered_json::parse(text, nullptr,
-                                                /*allow_exceptions=*/false);
-    if (schema.is_discarded())
-      return failure("the schema is not JSON");
-    return Grammar::fromJsonSchema(schema);
+    Expected<ordered_json> schema = readSchema(text);
+    if (!schema)
+      return schema.status();
+    return Grammar::fromJsonSchema(*schema, deadline);
   });
 }

@@ -19,44 +19,62 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 namespace sluice::grammar {
 
-/// Keeps the grammars used last, as far as their sources and tables take no
-/// more than `mostBytes` together. Thread-safe; a grammar is made on the thread
-/// that asks for it, and others do not wait for that.
+/// Keeps the grammars used last, `mostEntries` at most, and as far as their
+/// sources and tables take no more than `mostBytes` together. Thread-safe; a
+/// grammar is made on the thread that asks for it, and others do not wait for
+/// that.
 class GrammarCache {
 public:
-  explicit GrammarCache(size_t mostBytes) : mostBytes(mostBytes) {}
+  explicit GrammarCache(size_t mostBytes, size_t mostEntries = 1024)
+      : mostBytes(mostBytes), mostEntries(mostEntries) {}
 
   /// The one that the process's threads share.
   static GrammarCache &ofProcess();
 
-  /// As Grammar's functions. Errors: theirs, which are not kept; a schema that
-  /// is not JSON.
-  Expected<Grammar> fromGbnf(const std::string &text);
-  Expected<Grammar> fromJsonSchema(const std::string &text);
+  /// As Grammar's functions; one that is known is there at once, whatever the
+  /// deadline. Errors: theirs, which are not kept; a schema that is not JSON.
+  Expected<Grammar> fromGbnf(const std::string &text,
+                             const Deadline &deadline = Deadline());
+  Expected<Grammar> fromJsonSchema(const std::string &text,
+                                   const Deadline &deadline = Deadline());
 
+  size_t size() const; ///< how many there are
   size_t bytes() const;
 
 private:
   enum class Form { Gbnf, JsonSchema };
+  /// Whoever makes one hashes it before it locks.
+  struct Key {
+    Form form;
+    const std::string &text;
+    size_t hash;
+  };
   struct Entry {
     Form form;
     std::string text;
+    size_t hash;
     Grammar grammar;
     size_t bytes;
   };
+  using Entries = std::list<Entry>;
 
   template <typename Make>
   Expected<Grammar> get(Form form, const std::string &text, Make make);
-  std::optional<Grammar> find(Form form, const std::string &text);
-  void keep(Entry entry);
+  std::optional<Grammar> find(const Key &key);
+  Entries::iterator locate(const Key &key);
+  void keep(const Key &key, const Grammar &grammar);
+  void dropLast();
 
   size_t mostBytes;
+  size_t mostEntries;
   mutable std::mutex mutex;
-  std::list<Entry> entries; ///< used last first
-  size_t held = 0;          ///< bytes
+  Entries entries;                                          ///< used last first
+  std::unordered_multimap<size_t, Entries::iterator> index; ///< by hash
+  size_t held = 0;                                          ///< bytes
 };
 
 } // namespace sluice::grammar

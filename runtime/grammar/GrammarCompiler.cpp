@@ -323,8 +323,9 @@ private:
 } // namespace
 
 Expected<GrammarTables>
-sluice::grammar::compileGrammar(const GrammarBuilder &builder, RuleId root) {
-  Expected<RuleAutomata> automata = determinize(builder);
+sluice::grammar::compileGrammar(const GrammarBuilder &builder, RuleId root,
+                                const Deadline &deadline) {
+  Expected<RuleAutomata> automata = determinize(builder, deadline);
   if (!automata)
     return automata.status();
   FirstCallOrder order(*automata, builder);

@@ -24,10 +24,13 @@ namespace sluice::grammar {
 inline constexpr size_t maxGbnfBytes = size_t(1) << 20;
 inline constexpr size_t maxGbnfRules = 1 << 16;
 inline constexpr size_t maxSchemaValues = 1 << 18; ///< JSON values in a schema
+/// Members of all of a schema's objects together.
+inline constexpr size_t maxSchemaMembers = 1 << 14;
 inline constexpr size_t maxPatternBytes = 1 << 14;
-/// For a schema. Each step has a limit of its own, of about a second at most;
-/// this one is for many patterns that come near it.
-inline constexpr std::chrono::seconds maxSchemaTime{4};
+/// For the grammars of a request. Each step has a limit of its own, of about a
+/// second at most; this one is for many patterns that come near it, and for
+/// many schemas.
+inline constexpr std::chrono::seconds maxGrammarTime{4};
 /// Groups within groups of a GBNF rule or a pattern, values within values of a
 /// schema.
 inline constexpr size_t maxDepth = 128;

@@ -43,6 +43,7 @@
 #define SLUICE_RUNTIME_GRAMMAR_JSONSCHEMA_H
 
 #include "runtime/base/Status.h"
+#include "runtime/grammar/Deadline.h"
 #include "runtime/grammar/GrammarTables.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -50,8 +51,9 @@
 namespace sluice::grammar {
 
 /// Errors: the schema is not one, uses what is not supported, contradicts
-/// itself, or is larger than the limits.
-Expected<GrammarTables> compileJsonSchema(const nlohmann::ordered_json &schema);
+/// itself, or is larger than the limits; the deadline has passed.
+Expected<GrammarTables> compileJsonSchema(const nlohmann::ordered_json &schema,
+                                          const Deadline &deadline);
 
 } // namespace sluice::grammar
 

@@ -28,7 +28,7 @@ Expected<GrammarTables> SchemaCompiler::run() {
         !status.ok())
       return status;
   }
-  Expected<GrammarTables> tables = compileGrammar(builder, rule);
+  Expected<GrammarTables> tables = compileGrammar(builder, rule, deadline);
   if (!tables)
     return tables.status().withContext("JSON schema");
   return tables;
@@ -37,10 +37,7 @@ Expected<GrammarTables> SchemaCompiler::run() {
 Status SchemaCompiler::checkWork() {
   if (++work > maxSchemaValues || builder.full())
     return failure("JSON schema: too large, once its references are followed");
-  if (std::chrono::steady_clock::now() > deadline)
-    return failure("JSON schema: it takes more than ", maxSchemaTime.count(),
-                   " s to make a grammar of it");
-  return {};
+  return checkTime(deadline);
 }
 
 Status SchemaCompiler::emit(const Conjunction &schema, BuilderState from,
@@ -99,7 +96,8 @@ Status SchemaCompiler::emitExpanded(const ExpandedSchema &schema,
     json.value(from, to);
     return {};
   }
-  Expected<Constraints> constraints = readConstraints(schema.constraints);
+  Expected<Constraints> constraints =
+      readConstraints(schema.constraints, deadline);
   if (!constraints)
     return constraints.status();
   return emitConstraints(*constraints, from, to);
@@ -198,8 +196,9 @@ Status SchemaCompiler::emitString(const Constraints &constraints,
 }
 
 Expected<GrammarTables>
-sluice::grammar::compileJsonSchema(const ordered_json &schema) {
+sluice::grammar::compileJsonSchema(const ordered_json &schema,
+                                   const Deadline &deadline) {
   if (Status status = checkSize(schema); !status.ok())
     return status;
-  return SchemaCompiler(schema).run();
+  return SchemaCompiler(schema, deadline).run();
 }

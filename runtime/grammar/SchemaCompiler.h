@@ -12,6 +12,7 @@
 #ifndef SLUICE_RUNTIME_GRAMMAR_SCHEMACOMPILER_H
 #define SLUICE_RUNTIME_GRAMMAR_SCHEMACOMPILER_H
 
+#include "runtime/grammar/Deadline.h"
 #include "runtime/grammar/GrammarBuilder.h"
 #include "runtime/grammar/GrammarLimits.h"
 #include "runtime/grammar/GrammarTables.h"
@@ -20,7 +21,6 @@
 #include "runtime/grammar/SchemaDocument.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -83,9 +83,8 @@ struct MemberCount {
 /// place. Thread-compatible; made for one document.
 class SchemaCompiler {
 public:
-  explicit SchemaCompiler(const ordered_json &document)
-      : root{&document, "#"}, json(builder),
-        deadline(std::chrono::steady_clock::now() + maxSchemaTime) {}
+  SchemaCompiler(const ordered_json &document, const Deadline &deadline)
+      : root{&document, "#"}, json(builder), deadline(deadline) {}
 
   Expected<GrammarTables> run();
 
@@ -122,12 +121,16 @@ private:
                      BuilderState to);
   Status emitMember(const MemberSchema &member, bool shared, BuilderState from,
                     BuilderState to);
+
+  // SchemaMembers.cpp
   Expected<TextAutomaton> nameAutomaton(const Constraints &constraints);
+  /// The declared members in their order, then the others.
   Expected<std::vector<MemberSchema>>
   readMembers(const Constraints &constraints);
-  /// What holds for a member of an object by the schemas alone.
-  Expected<Conjunction> memberOf(const Constraints &constraints,
-                                 const std::string &name);
+  /// What holds for each of some members of an object by the schemas alone.
+  Expected<std::vector<Conjunction>>
+  membersOf(const Constraints &constraints,
+            const std::vector<std::string> &names);
 
   // SchemaArray.cpp
   Status emitArray(const Constraints &constraints, BuilderState from,
@@ -160,7 +163,7 @@ private:
   std::vector<const ordered_json *> following;
   std::map<const ordered_json *, std::vector<const ordered_json *>> taken;
   size_t work = 0;
-  std::chrono::steady_clock::time_point deadline;
+  const Deadline &deadline;
 };
 
 /// A part of `node` as a conjunction of its own.

@@ -76,9 +76,12 @@ constexpr NumberFormat numberFormats[] = {
 /// Reads schemas one after the other into the same constraints.
 class Reader {
 public:
-  explicit Reader(Constraints &out) : out(out) {}
+  Reader(Constraints &out, const Deadline &deadline)
+      : out(out), deadline(deadline) {}
 
   Status read(const SchemaNode &node) {
+    if (Status late = checkTime(deadline); !late.ok())
+      return late;
     using Step = Status (Reader::*)(const SchemaNode &);
     for (Step step :
          {&Reader::readType, &Reader::readValues, &Reader::readBounds,
@@ -124,7 +127,8 @@ private:
 
   Status readValues(const SchemaNode &node) {
     if (const ordered_json *value = node.find("const"))
-      keepValues({value});
+      if (Status late = keepValues({value}); !late.ok())
+        return late;
     const ordered_json *list = node.find("enum");
     if (!list)
       return {};
@@ -133,18 +137,26 @@ private:
     std::vector<const ordered_json *> values;
     for (const ordered_json &value : *list)
       values.push_back(&value);
-    keepValues(std::move(values));
-    return {};
+    return keepValues(std::move(values));
   }
 
-  void keepValues(std::vector<const ordered_json *> values) {
-    if (out.values)
-      std::erase_if(values, [&](const ordered_json *value) {
-        return std::none_of(
-            out.values->begin(), out.values->end(),
-            [&](const ordered_json *other) { return *value == *other; });
-      });
-    out.values = std::move(values);
+  /// Those of `values` that are among the ones so far.
+  Status keepValues(std::vector<const ordered_json *> values) {
+    if (!out.values) {
+      out.values = std::move(values);
+      return {};
+    }
+    std::vector<const ordered_json *> kept;
+    for (const ordered_json *value : values) {
+      if (Status late = checkTime(deadline); !late.ok())
+        return late;
+      if (std::any_of(
+              out.values->begin(), out.values->end(),
+              [&](const ordered_json *other) { return *value == *other; }))
+        kept.push_back(value);
+    }
+    out.values = std::move(kept);
+    return {};
   }
 
   Status readBounds(const SchemaNode &node) {
@@ -258,6 +270,7 @@ private:
   }
 
   Constraints &out;
+  const Deadline &deadline;
   uint8_t spokenOf = 0;
 };
 
@@ -336,10 +349,11 @@ Expected<TextAutomaton> Constraints::strings() const {
 }
 
 Expected<Constraints>
-sluice::grammar::readConstraints(std::vector<SchemaNode> nodes) {
+sluice::grammar::readConstraints(std::vector<SchemaNode> nodes,
+                                 const Deadline &deadline) {
   Constraints out;
   out.nodes = std::move(nodes);
-  Reader reader(out);
+  Reader reader(out, deadline);
   for (const SchemaNode &node : out.nodes)
     if (Status status = reader.read(node); !status.ok())
       return status;

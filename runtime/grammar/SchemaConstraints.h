@@ -13,6 +13,7 @@
 #ifndef SLUICE_RUNTIME_GRAMMAR_SCHEMACONSTRAINTS_H
 #define SLUICE_RUNTIME_GRAMMAR_SCHEMACONSTRAINTS_H
 
+#include "runtime/grammar/Deadline.h"
 #include "runtime/grammar/NumberAutomaton.h"
 #include "runtime/grammar/SchemaDocument.h"
 #include "runtime/grammar/TextAutomaton.h"
@@ -66,9 +67,10 @@ struct Constraints {
 
 /// `nodes` is not empty; they are objects, and their references and
 /// combinations have been dealt with. Errors: a keyword's value is not of its
-/// type, a pattern or format is not supported, or values are given one by one
-/// beside keywords that look into them.
-Expected<Constraints> readConstraints(std::vector<SchemaNode> nodes);
+/// type, a pattern or format is not supported, values are given one by one
+/// beside keywords that look into them, or the deadline has passed.
+Expected<Constraints> readConstraints(std::vector<SchemaNode> nodes,
+                                      const Deadline &deadline);
 
 } // namespace sluice::grammar
 

@@ -8,6 +8,7 @@
 #include "runtime/grammar/SchemaDocument.h"
 
 #include "runtime/grammar/GrammarLimits.h"
+#include "runtime/text/JsonReader.h"
 
 #include <algorithm>
 #include <charconv>
@@ -101,17 +102,19 @@ bool isBase(const ordered_json &value) {
   return id && !id->empty() && !id->starts_with('#');
 }
 
-/// `token` with what is not plain in a pointer escaped.
+/// `token` with what is not plain in a pointer escaped; of a long one the
+/// beginning: each of thousands of members has a pointer of its own.
 std::string escaped(std::string_view token) {
+  constexpr size_t most = 64;
   std::string out;
-  for (char c : token)
+  for (char c : token.substr(0, most))
     if (c == '~')
       out += "~0";
     else if (c == '/')
       out += "~1";
     else
       out += c;
-  return out;
+  return token.size() <= most ? out : out + "...";
 }
 
 /// The inverse, of a URI fragment; nothing where it is malformed.
@@ -155,6 +158,11 @@ SchemaNode partOf(const SchemaNode &parent, const ordered_json *value,
 
 SchemaNode SchemaNode::member(std::string_view key) const {
   return partOf(*this, find(key), key);
+}
+
+SchemaNode SchemaNode::member(std::string_view key,
+                              const ordered_json &found) const {
+  return partOf(*this, &found, key);
 }
 
 SchemaNode SchemaNode::item(size_t index) const {
@@ -253,20 +261,58 @@ sluice::grammar::readCount(const SchemaNode &schema, std::string_view key) {
   return std::optional<uint64_t>(static_cast<uint64_t>(number));
 }
 
+static Status tooDeep() {
+  return failure("JSON schema: values lie in more than ", maxDepth, " others");
+}
+
+static Status tooManyValues() {
+  return failure("JSON schema: more than ", maxSchemaValues, " values");
+}
+
+static Status tooManyMembers() {
+  return failure("JSON schema: more than ", maxSchemaMembers, " members");
+}
+
+Expected<ordered_json> sluice::grammar::readSchema(std::string_view text) {
+  auto read = text::readJson(text, {.depth = maxDepth,
+                                    .values = maxSchemaValues,
+                                    .objectMembers = maxSchemaMembers});
+  if (auto *document = std::get_if<ordered_json>(&read))
+    return std::move(*document);
+  using Kind = text::JsonError::Kind;
+  switch (std::get<text::JsonError>(read).kind) {
+  case Kind::Depth:
+    return tooDeep();
+  case Kind::Values:
+    return tooManyValues();
+  case Kind::ObjectMembers:
+    return tooManyMembers();
+  case Kind::Encoding:
+  case Kind::Syntax:
+  case Kind::Number:
+    break;
+  }
+  return failure("the schema is not JSON");
+}
+
 Status sluice::grammar::checkSize(const ordered_json &document) {
   struct Place {
     const ordered_json *value;
     size_t depth;
   };
   std::vector<Place> work{{&document, 1}};
+  size_t members = 0;
   for (size_t count = 1; !work.empty(); ++count) {
     Place place = work.back();
     work.pop_back();
     if (place.depth > maxDepth)
-      return failure("JSON schema: values lie in more than ", maxDepth,
-                     " others");
+      return tooDeep();
     if (count > maxSchemaValues)
-      return failure("JSON schema: more than ", maxSchemaValues, " values");
+      return tooManyValues();
+    if (place.value->is_object())
+      members += place.value->size();
+    if (members > maxSchemaMembers)
+      return tooManyMembers();
     if (place.value->is_structured())
       for (const ordered_json &child : *place.value)
         work.push_back({&child, place.depth + 1});

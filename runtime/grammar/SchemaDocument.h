@@ -13,6 +13,7 @@
 #define SLUICE_RUNTIME_GRAMMAR_SCHEMADOCUMENT_H
 
 #include "runtime/base/Status.h"
+#include "runtime/grammar/Deadline.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -29,8 +30,9 @@ inline constexpr std::string_view unevaluatedProperties =
     "unevaluatedProperties";
 inline constexpr std::string_view unevaluatedItems = "unevaluatedItems";
 
-/// A value of the document, with its JSON pointer as a URI fragment (`#/a/0`).
-/// The document outlives it.
+/// A value of the document, with its JSON pointer as a URI fragment (`#/a/0`),
+/// for messages: names in it that are long are cut short. The document outlives
+/// it.
 struct SchemaNode {
   const ordered_json *value = nullptr;
   std::string pointer;
@@ -43,6 +45,8 @@ struct SchemaNode {
   std::vector<const ordered_json *> within = {};
 
   SchemaNode member(std::string_view key) const;
+  /// The same without looking for it, which takes long where there are many.
+  SchemaNode member(std::string_view key, const ordered_json &found) const;
   SchemaNode item(size_t index) const;
   /// The same schema, as a part of `whole` that holds for the same value.
   SchemaNode asPartOf(const SchemaNode &whole) const;
@@ -57,6 +61,11 @@ struct SchemaNode {
     return failure("JSON schema ", pointer, ": ", parts...);
   }
 };
+
+/// Errors: the deadline has passed.
+inline Status checkTime(const Deadline &deadline) {
+  return deadline.check().withContext("JSON schema");
+}
 
 /// Errors: it is neither an object nor a boolean, or has a keyword that is not
 /// supported.
@@ -77,7 +86,12 @@ Expected<SchemaNode> resolveReference(const SchemaNode &root,
 Expected<std::optional<uint64_t>> readCount(const SchemaNode &schema,
                                             std::string_view key);
 
-/// Errors: the document is deeper or has more values than the limits.
+/// A document, in a time in proportion to its length. Errors: it is not JSON,
+/// or beyond the limits as with checkSize().
+Expected<ordered_json> readSchema(std::string_view text);
+
+/// Errors: the document is deeper, or has more values or members, than the
+/// limits.
 Status checkSize(const ordered_json &document);
 
 } // namespace sluice::grammar

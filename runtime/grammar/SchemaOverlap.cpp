@@ -14,6 +14,8 @@
 
 #include "runtime/grammar/SchemaCompiler.h"
 
+#include <unordered_set>
+
 using namespace sluice;
 using namespace sluice::grammar;
 
@@ -37,22 +39,46 @@ uint8_t typesThatAreWritten(const Constraints &constraints) {
   return constraints.values ? typesThatMatch(constraints) : constraints.types;
 }
 
-bool haveCommonValue(const Constraints &a, const Constraints &b) {
-  for (const ordered_json *value : *a.values)
+Expected<bool> haveCommonValue(const Constraints &a, const Constraints &b,
+                               const Deadline &deadline) {
+  for (const ordered_json *value : *a.values) {
+    if (Status late = checkTime(deadline); !late.ok())
+      return late;
     for (const ordered_json *other : *b.values)
       if (*value == *other)
         return true;
+  }
   return false;
 }
 
-/// Whether a member with this name can be written.
-bool mayHave(const std::vector<MemberSchema> &members,
-             const std::string &name) {
-  return std::any_of(
-      members.begin(), members.end(), [&](const MemberSchema &member) {
-        return member.declared ? member.name == name
-                               : !member.names || member.names->contains(name);
-      });
+/// Whether `other` requires a member that cannot be written.
+Expected<bool> requiresMore(const std::vector<MemberSchema> &members,
+                            const Constraints &other,
+                            const Deadline &deadline) {
+  std::unordered_set<std::string_view> declared;
+  std::vector<const MemberSchema *> others;
+  for (const MemberSchema &member : members)
+    if (member.declared)
+      declared.insert(member.name);
+    else
+      others.push_back(&member);
+  auto mayHave = [&](const std::string &name) {
+    return declared.contains(name) ||
+           std::any_of(others.begin(), others.end(),
+                       [&](const MemberSchema *member) {
+                         return !member->names || member->names->contains(name);
+                       });
+  };
+  for (const SchemaNode &node : other.nodes)
+    if (const ordered_json *required = node.find("required"))
+      for (const ordered_json &name : *required) {
+        if (Status late = checkTime(deadline); !late.ok())
+          return late;
+        if (const auto *text = name.get_ptr<const std::string *>();
+            text && !mayHave(*text))
+          return true;
+      }
+  return false;
 }
 
 } // namespace
@@ -111,14 +137,18 @@ Expected<bool> SchemaCompiler::excludes(const Conjunction &written,
   }
   if (a->constraints.empty() || b->constraints.empty())
     return false;
-  Expected<Constraints> left = readConstraints(a->constraints);
-  Expected<Constraints> right = readConstraints(b->constraints);
+  Expected<Constraints> left = readConstraints(a->constraints, deadline);
+  Expected<Constraints> right = readConstraints(b->constraints, deadline);
   if (!left || !right)
     return left ? right.status() : left.status();
   uint8_t common = typesThatAreWritten(*left) & typesThatMatch(*right);
-  if (common == 0 ||
-      (left->values && right->values && !haveCommonValue(*left, *right)))
+  if (common == 0)
     return true;
+  if (left->values && right->values) {
+    Expected<bool> overlap = haveCommonValue(*left, *right, deadline);
+    if (!overlap || !*overlap)
+      return overlap ? Expected<bool>(true) : overlap;
+  }
   if (common != ObjectType || left->values || right->values)
     return false;
   return objectExcludes(*left, *right, depth);
@@ -130,19 +160,20 @@ Expected<bool> SchemaCompiler::objectExcludes(const Constraints &written,
   auto members = readMembers(written);
   if (!members)
     return members.status();
-  for (const SchemaNode &node : other.nodes)
-    if (const ordered_json *required = node.find("required"))
-      for (const ordered_json &name : *required)
-        if (const auto *text = name.get_ptr<const std::string *>();
-            text && !mayHave(*members, *text))
-          return true;
-  for (const MemberSchema &member : *members) {
-    if (!member.required)
-      continue;
-    Expected<Conjunction> value = memberOf(other, member.name);
-    if (!value)
-      return value.status();
-    Expected<bool> apart = excludes(member.value, *value, depth + 1);
+  Expected<bool> more = requiresMore(*members, other, deadline);
+  if (!more || *more)
+    return more;
+  std::erase_if(*members,
+                [](const MemberSchema &member) { return !member.required; });
+  std::vector<std::string> names;
+  for (const MemberSchema &member : *members)
+    names.push_back(member.name);
+  auto values = membersOf(other, names);
+  if (!values)
+    return values.status();
+  for (size_t i = 0; i < names.size(); ++i) {
+    Expected<bool> apart =
+        excludes((*members)[i].value, (*values)[i], depth + 1);
     if (!apart || *apart)
       return apart;
   }

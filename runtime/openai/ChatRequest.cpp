@@ -41,8 +41,9 @@ static void readLogprobs(FieldReader &fields, const RequestLimits &limits,
 /// says of the text.
 static ApiExpected<GrammarSource> formOf(const ordered_json &body,
                                          const RequestLimits &limits,
-                                         ToolRequest &tools) {
-  ApiExpected<GrammarSource> text = readConstraint(body, limits);
+                                         ToolRequest &tools,
+                                         GrammarBudget &budget) {
+  ApiExpected<GrammarSource> text = readConstraint(body, limits, budget);
   if (!text)
     return text;
   if (tools.use.isForced())
@@ -70,10 +71,12 @@ openai::parseChatRequest(std::string_view body, const RequestContext &context) {
   readLogprobs(fields, context.limits, request.logprobs);
   if (!fields.ok())
     return fields.error();
-  ApiExpected<ToolRequest> tools = readTools(*json, context);
+  GrammarBudget budget(context.limits);
+  ApiExpected<ToolRequest> tools = readTools(*json, context, budget);
   if (!tools)
     return tools.error();
-  ApiExpected<GrammarSource> form = formOf(*json, context.limits, *tools);
+  ApiExpected<GrammarSource> form =
+      formOf(*json, context.limits, *tools, budget);
   if (!form)
     return form.error();
   common->spec.grammar = form.take();

@@ -46,7 +46,9 @@ openai::parseCompletionRequest(std::string_view body,
   if (!fields.ok())
     return fields.error();
 
-  ApiExpected<GrammarSource> grammar = readConstraint(*json, context.limits);
+  GrammarBudget budget(context.limits);
+  ApiExpected<GrammarSource> grammar =
+      readConstraint(*json, context.limits, budget);
   if (!grammar)
     return grammar.error();
   common->spec.grammar = grammar.take();

@@ -15,21 +15,25 @@ using namespace sluice::openai;
 
 using Kind = GrammarSource::Kind;
 
-/// Whether a constraint's text is short enough to be sent to the stages.
-static ApiStatus checkLength(const std::string &text, const std::string &path) {
-  if (text.size() <= GrammarSource::maxBytes)
+ApiStatus GrammarBudget::take(const std::string &text,
+                              const std::string &path) {
+  const bool alone = taken == 0;
+  taken += text.size();
+  if (taken <= most)
     return std::nullopt;
-  return invalidField(
-      path, "'" + path + "' takes " + std::to_string(text.size()) +
-                " bytes, more than " + std::to_string(GrammarSource::maxBytes));
+  return invalidField(path, "'" + path + "' takes " + std::to_string(taken) +
+                                " bytes" +
+                                (alone ? "" : " with the schemas before it") +
+                                ", more than " + std::to_string(most));
 }
 
 ApiStatus openai::checkSchema(const ordered_json &schema,
-                              const std::string &path) {
+                              const std::string &path, GrammarBudget &budget) {
   const std::string text = dumpJson(schema);
-  if (ApiStatus tooLong = checkLength(text, path))
+  if (ApiStatus tooLong = budget.take(text, path))
     return tooLong;
-  auto compiled = grammar::GrammarCache::ofProcess().fromJsonSchema(text);
+  auto compiled =
+      grammar::GrammarCache::ofProcess().fromJsonSchema(text, budget.until());
   if (compiled)
     return std::nullopt;
   return invalidField(path, "'" + path + "': " + compiled.status().message());
@@ -40,7 +44,8 @@ namespace {
 /// Collects the one constraint that a request may have.
 class ConstraintReader {
 public:
-  explicit ConstraintReader(const RequestLimits &limits) : limits(limits) {}
+  ConstraintReader(const RequestLimits &limits, GrammarBudget &budget)
+      : limits(limits), budget(budget) {}
 
   GrammarSource source;
   ApiStatus error;
@@ -53,7 +58,7 @@ public:
   void readStructuredOutputs(FieldReader &fields);
 
 private:
-  void set(Kind kind, std::string text, const std::string &path);
+  bool claim(const std::string &path);
   void setSchema(const ordered_json &value, const std::string &path);
   void setGrammar(std::string text, const std::string &path);
   void keep(const FieldReader &fields) {
@@ -62,20 +67,19 @@ private:
   }
 
   const RequestLimits &limits;
-  std::string first; ///< where `source` is from
+  GrammarBudget &budget;
+  std::string first; ///< the constraint that there is; empty: none yet
 };
 
-void ConstraintReader::set(Kind kind, std::string text,
-                           const std::string &path) {
-  if (error)
-    return;
-  if (source.kind != Kind::None) {
+/// Whether the constraint at `path` is the first, and so the one to compile.
+bool ConstraintReader::claim(const std::string &path) {
+  if (!error && !first.empty())
     error = invalidField(path, "'" + path + "' and '" + first +
                                    "' cannot both be given");
-    return;
-  }
-  source = {kind, std::move(text)};
+  if (error)
+    return false;
   first = path;
+  return true;
 }
 
 void ConstraintReader::setSchema(const ordered_json &value,
@@ -99,20 +103,23 @@ void ConstraintReader::setSchema(const ordered_json &value,
                                ", not a JSON schema");
     return;
   }
-  error = checkSchema(value, path);
-  set(Kind::JsonSchema, dumpJson(value), path);
+  if (!claim(path))
+    return;
+  error = checkSchema(value, path, budget);
+  source = {Kind::JsonSchema, dumpJson(value)};
 }
 
 void ConstraintReader::setGrammar(std::string text, const std::string &path) {
-  if (!error)
-    error = checkLength(text, path);
-  if (error)
+  if (!claim(path))
     return;
-  auto compiled = grammar::GrammarCache::ofProcess().fromGbnf(text);
+  if ((error = budget.take(text, path)))
+    return;
+  auto compiled =
+      grammar::GrammarCache::ofProcess().fromGbnf(text, budget.until());
   if (!compiled)
     error =
         invalidField(path, "'" + path + "': " + compiled.status().message());
-  set(Kind::Gbnf, std::move(text), path);
+  source = {Kind::Gbnf, std::move(text)};
 }
 
 void ConstraintReader::readGrammar(FieldReader &fields, std::string_view name) {
@@ -133,8 +140,8 @@ void ConstraintReader::readJsonObject(FieldReader &fields,
   bool wanted = false;
   fields.flag(name, wanted);
   keep(fields);
-  if (wanted)
-    set(Kind::JsonObject, "", fields.pathOf(name));
+  if (wanted && claim(fields.pathOf(name)))
+    source = {Kind::JsonObject, ""};
 }
 
 /// One of some texts: a grammar with them as its alternatives.
@@ -196,8 +203,8 @@ void ConstraintReader::readResponseFormat(FieldReader &fields) {
   if (type == "json_object") {
     if (const ordered_json *schema = inner.find("schema"))
       setSchema(*schema, inner.pathOf("schema"));
-    else
-      set(Kind::JsonObject, "", inner.pathOf("type"));
+    else if (claim(inner.pathOf("type")))
+      source = {Kind::JsonObject, ""};
   } else if (type == "json_schema") {
     const ordered_json *described = inner.members("json_schema");
     if (!described && inner.ok())
@@ -222,9 +229,10 @@ void ConstraintReader::readResponseFormat(FieldReader &fields) {
 } // namespace
 
 ApiExpected<GrammarSource> openai::readConstraint(const ordered_json &body,
-                                                  const RequestLimits &limits) {
+                                                  const RequestLimits &limits,
+                                                  GrammarBudget &budget) {
   FieldReader fields(body);
-  ConstraintReader reader(limits);
+  ConstraintReader reader(limits, budget);
   reader.readResponseFormat(fields);
   reader.readGrammar(fields, "grammar");
   reader.readSchema(fields, "json_schema");

@@ -8,10 +8,30 @@
 #ifndef SLUICE_RUNTIME_OPENAI_CONSTRAINT_H
 #define SLUICE_RUNTIME_OPENAI_CONSTRAINT_H
 
+#include "runtime/grammar/Deadline.h"
 #include "runtime/openai/FieldReader.h"
 #include "runtime/openai/Request.h"
 
 namespace sluice::openai {
+
+/// What the grammars of one request may cost together: of many that each keep
+/// to the limits, the sum would not. The time counts from here on.
+class GrammarBudget {
+public:
+  explicit GrammarBudget(const RequestLimits &limits)
+      : most(limits.grammarBytes), deadline(limits.grammarTime) {}
+
+  /// Counts a text, which must also be short enough to be sent to the stages.
+  /// Errors: it is too long, by itself or with those before it.
+  ApiStatus take(const std::string &text, const std::string &path);
+
+  const grammar::Deadline &until() const { return deadline; }
+
+private:
+  size_t most;
+  size_t taken = 0; ///< bytes
+  grammar::Deadline deadline;
+};
 
 /// Reads what a request says about the form of the answer, one of:
 ///
@@ -24,15 +44,16 @@ namespace sluice::openai {
 ///                        the same as they were called before
 ///
 /// A schema can be an object, or JSON in a string. `strict` or not, an answer
-/// keeps to it. Each is compiled, to see whether it can be. Errors: more than
-/// one of them; what does not compile, or has more than
-/// GrammarSource::maxBytes.
+/// keeps to it. It is compiled, to see whether it can be. Errors: more than one
+/// of them; what does not compile, or not within the budget.
 ApiExpected<GrammarSource> readConstraint(const ordered_json &body,
-                                          const RequestLimits &limits);
+                                          const RequestLimits &limits,
+                                          GrammarBudget &budget);
 
-/// Whether a schema compiles; `path` is where it is. Stages of this process
-/// find it made. Errors: why not.
-ApiStatus checkSchema(const ordered_json &schema, const std::string &path);
+/// Whether a schema compiles within the budget; `path` is where it is. Stages
+/// of this process find it made. Errors: why not.
+ApiStatus checkSchema(const ordered_json &schema, const std::string &path,
+                      GrammarBudget &budget);
 
 } // namespace sluice::openai
 

@@ -75,7 +75,8 @@ openai::parseTokenizeRequest(std::string_view body,
   if (!fields.ok())
     return fields.error();
   if (isChat) {
-    ApiExpected<ToolRequest> tools = readTools(*json, context);
+    GrammarBudget budget(context.limits);
+    ApiExpected<ToolRequest> tools = readTools(*json, context, budget);
     if (!tools)
       return tools.error();
     ApiExpected<Prompt> prompt =

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // From the JSON of a request's body to all that is needed to run it. Pure: no
-// clock, no randomness but what is passed in. May take long (tokenizing,
-// rendering, compiling a schema: seconds at the limits), so not for a thread
-// that others wait for.
+// randomness but what is passed in, and no clock but for the time that grammars
+// may take. May take long (tokenizing, rendering, compiling a schema: seconds
+// at the limits), so not for a thread that others wait for.
 //
 //   RequestContext context = {model, random(), std::time(nullptr)};
 //   ApiExpected<GenerationRequest> request = parseChatRequest(body, context);
@@ -33,9 +33,11 @@
 #define SLUICE_RUNTIME_OPENAI_REQUEST_H
 
 #include "runtime/core/Scheduler.h"
+#include "runtime/grammar/GrammarLimits.h"
 #include "runtime/openai/ApiError.h"
 #include "runtime/openai/Model.h"
 
+#include <chrono>
 #include <ctime>
 #include <string>
 #include <string_view>
@@ -59,6 +61,9 @@ struct RequestLimits {
   int64_t biases = 1024;    ///< logit_bias
   int64_t messages = 16384;
   int64_t tools = 128;
+  /// Of all grammars and schemas of a request together.
+  size_t grammarBytes = GrammarSource::maxBytes;
+  std::chrono::milliseconds grammarTime = grammar::maxGrammarTime;
 };
 
 /// What a request is read with. `model` outlives it.

@@ -7,7 +7,6 @@
 
 #include "runtime/openai/Tools.h"
 
-#include "runtime/openai/Constraint.h"
 #include "runtime/openai/JsonBody.h"
 
 #include <algorithm>
@@ -159,14 +158,22 @@ static ordered_json callsSchema(const ToolRequest &request,
   return call;
 }
 
-static ApiStatus checkTool(const ToolRequest &request, size_t tool) {
-  return checkSchema(parametersOf(request.shown[tool]),
-                     "tools[" + std::to_string(tool) + "].function.parameters");
+/// One by one, so that the one that is wrong is named, and that schemas which
+/// could each be forced need not fit into one grammar.
+static ApiStatus checkTools(const ToolRequest &request,
+                            const std::vector<size_t> &tools,
+                            GrammarBudget &budget) {
+  for (size_t tool : tools)
+    if (ApiStatus wrong = checkSchema(
+            parametersOf(request.shown[tool]),
+            "tools[" + std::to_string(tool) + "].function.parameters", budget))
+      return wrong;
+  return std::nullopt;
 }
 
 /// Fills in what forces a call of one of the wanted functions.
-static ApiStatus force(ToolRequest &request,
-                       const std::vector<size_t> &wanted) {
+static ApiStatus force(ToolRequest &request, const std::vector<size_t> &wanted,
+                       GrammarBudget &budget) {
   const ToolSyntax &syntax = *request.use.syntax;
   ordered_json schema;
   request.promptEnd = syntax.forcedStart;
@@ -182,11 +189,10 @@ static ApiStatus force(ToolRequest &request,
     schema =
         callsSchema(request, wanted, syntax.body != ToolSyntax::Body::Object);
   }
-  if (ApiStatus wrong = checkSchema(schema, "tools")) {
-    for (size_t tool : wanted)
-      if (ApiStatus which = checkTool(request, tool))
-        return which;
-    return wrong;
+  GrammarBudget again = budget; // the same texts, in what time is left
+  if (ApiStatus wrong = checkSchema(schema, "tools", budget)) {
+    ApiStatus which = checkTools(request, wanted, again);
+    return which && !again.until().passed() ? which : wrong;
   }
   request.grammar = {GrammarSource::Kind::JsonSchema, dumpJson(schema)};
   return std::nullopt;
@@ -230,7 +236,8 @@ static ApiStatus readDefinitions(FieldReader &fields,
 }
 
 ApiExpected<ToolRequest> openai::readTools(const ordered_json &body,
-                                           const RequestContext &context) {
+                                           const RequestContext &context,
+                                           GrammarBudget &budget) {
   ToolRequest request;
   FieldReader fields(body);
   if (ApiStatus wrong = readDefinitions(fields, context, request))
@@ -260,12 +267,11 @@ ApiExpected<ToolRequest> openai::readTools(const ordered_json &body,
     ApiExpected<std::vector<size_t>> wanted = wantedTools(request.use, named);
     if (!wanted)
       return wanted.error();
-    if (ApiStatus wrong = force(request, *wanted))
+    if (ApiStatus wrong = force(request, *wanted, budget))
       return *wrong;
     return request;
   }
-  for (size_t tool : request.strict)
-    if (ApiStatus wrong = checkTool(request, tool))
-      return *wrong;
+  if (ApiStatus wrong = checkTools(request, request.strict, budget))
+    return *wrong;
   return request;
 }

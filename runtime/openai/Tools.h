@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_OPENAI_TOOLS_H
 #define SLUICE_RUNTIME_OPENAI_TOOLS_H
 
+#include "runtime/openai/Constraint.h"
 #include "runtime/openai/FieldReader.h"
 #include "runtime/openai/Request.h"
 
@@ -34,9 +35,11 @@ struct ToolRequest {
 /// schema must be one that could be.
 ///
 /// Errors: definitions that are not whole, a model whose template knows no
-/// tools, a function that there is not, a schema that does not compile.
+/// tools, a function that there is not, a schema that does not compile, or not
+/// within the budget.
 ApiExpected<ToolRequest> readTools(const ordered_json &body,
-                                   const RequestContext &context);
+                                   const RequestContext &context,
+                                   GrammarBudget &budget);
 
 } // namespace sluice::openai
 

@@ -54,38 +54,77 @@ GrammarMaker::~GrammarMaker() {
     thread.join();
 }
 
-std::shared_future<GrammarMaker::Made>
-GrammarMaker::make(const GrammarSource &source) {
-  auto same = std::ranges::find(known, source, &Known::source);
-  if (same != known.end()) {
-    known.splice(known.begin(), known, same);
-    return same->made;
-  }
-  Job job{source, {}};
-  known.push_front({source, job.made.get_future().share()});
-  if (known.size() > mostKnown)
-    known.pop_back();
+std::shared_ptr<WantedGrammar> GrammarMaker::make(const GrammarSource &source) {
+  std::shared_ptr<WantedGrammar> wanted;
   {
     std::lock_guard lock(mutex);
-    jobs.push_back(std::move(job));
+    auto is = [&](const std::shared_ptr<WantedGrammar> &each) {
+      return each && each->source == source;
+    };
+    if (auto same = std::ranges::find_if(known, is); same != known.end()) {
+      known.splice(known.begin(), known, same);
+      return known.front();
+    }
+    if (is(current))
+      return current;
+    for (auto each = queue.begin(); each != queue.end();) {
+      std::shared_ptr<WantedGrammar> waiting = each->lock();
+      if (is(waiting))
+        return waiting;
+      each = waiting ? std::next(each) : queue.erase(each);
+    }
+    wanted = std::make_shared<WantedGrammar>(source);
+    queue.push_back(wanted);
   }
   if (!thread.joinable())
     thread = std::thread([this] { run(); });
   changed.notify_all();
-  return known.front().made;
+  return wanted;
+}
+
+void GrammarMaker::hurry(WantedGrammar &wanted) {
+  std::lock_guard lock(mutex);
+  wanted.urgent = true;
+}
+
+/// Takes one out of the queue, and those that nobody holds; null: there is
+/// none.
+std::shared_ptr<WantedGrammar> GrammarMaker::takeNext() {
+  std::shared_ptr<WantedGrammar> next;
+  auto place = queue.end();
+  for (auto each = queue.begin(); each != queue.end();) {
+    std::shared_ptr<WantedGrammar> waiting = each->lock();
+    if (!waiting) {
+      each = queue.erase(each);
+      continue;
+    }
+    if (!next || (waiting->urgent && !next->urgent)) {
+      next = std::move(waiting);
+      place = each;
+    }
+    ++each;
+  }
+  if (next)
+    queue.erase(place);
+  return next;
 }
 
 void GrammarMaker::run() {
   std::unique_lock lock(mutex);
   while (true) {
-    changed.wait(lock, [this] { return closed || !jobs.empty(); });
+    changed.wait(lock, [this] { return closed || !queue.empty(); });
     if (closed)
       return;
-    Job job = std::move(jobs.front());
-    jobs.pop_front();
+    current = takeNext();
+    if (!current)
+      continue;
     lock.unlock();
-    job.made.set_value(guarded([&] { return makeNow(job.source); }));
+    current->promise.set_value(
+        guarded([&] { return makeNow(current->source); }));
     lock.lock();
+    known.push_front(std::exchange(current, nullptr));
+    if (known.size() > mostKnown)
+      known.pop_back();
   }
 }
 

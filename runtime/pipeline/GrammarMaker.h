@@ -12,7 +12,6 @@
 #include "runtime/grammar/TokenGrammar.h"
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <future>
 #include <list>
@@ -30,35 +29,48 @@ using MakeTokenTrie =
 /// cache. Errors: those of grammar::Grammar.
 Expected<grammar::Grammar> compileGrammar(const GrammarSource &source);
 
-/// Makes the grammars of requests as they open, on a thread of its own: one can
-/// take seconds, in which others want masks. Used by one thread; has its own
-/// from the first grammar on.
-class GrammarMaker {
+/// A grammar that somebody wants, by holding it; made by a GrammarMaker.
+class WantedGrammar {
 public:
   using Made = Expected<std::shared_ptr<const grammar::TokenGrammar>>;
+
+  explicit WantedGrammar(GrammarSource source) : source(std::move(source)) {}
+
+  /// Waits until it is made, for which its maker must live. Errors: no
+  /// vocabulary, or those of compileGrammar(). Thread-safe.
+  const Made &get() const { return made.get(); }
+
+private:
+  friend class GrammarMaker;
+  const GrammarSource source;
+  std::promise<Made> promise;
+  const std::shared_future<Made> made = promise.get_future().share();
+  bool urgent = false; ///< of the maker's mutex
+};
+
+/// Makes the grammars of requests as they open, on a thread of its own: one can
+/// take seconds, in which others want masks. One that nobody holds any more
+/// when its turn comes is not made; urgent ones come first, then whoever came
+/// first. Used by one thread; has its own from the first grammar on.
+class GrammarMaker {
+public:
+  using Made = WantedGrammar::Made;
 
   explicit GrammarMaker(MakeTokenTrie makeTrie);
   /// Waits for the one that is being made. Nobody may wait for others.
   ~GrammarMaker();
 
-  /// Begins to make it, if it is not one of those used last. Whoever gets it
-  /// waits for it. Errors then: no vocabulary, or those of compileGrammar().
-  std::shared_future<Made> make(const GrammarSource &source);
+  /// Begins to make it, unless somebody wants it already or it is one of those
+  /// made last.
+  std::shared_ptr<WantedGrammar> make(const GrammarSource &source);
+
+  /// A step waits for it.
+  void hurry(WantedGrammar &wanted);
 
 private:
-  struct Job {
-    GrammarSource source;
-    std::promise<Made> made;
-  };
-  struct Known {
-    GrammarSource source;
-    std::shared_future<Made> made;
-  };
-
   void run();
+  std::shared_ptr<WantedGrammar> takeNext();
   Made makeNow(const GrammarSource &source);
-
-  std::list<Known> known; ///< used last first; the user's thread
 
   // The thread's own.
   MakeTokenTrie makeTrie;
@@ -67,7 +79,10 @@ private:
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<Job> jobs;
+  /// To be made. Holds none: who goes away with its request lets go.
+  std::list<std::weak_ptr<WantedGrammar>> queue;
+  std::shared_ptr<WantedGrammar> current;          ///< is being made
+  std::list<std::shared_ptr<WantedGrammar>> known; ///< made; used last first
   bool closed = false;
 };
 

@@ -54,10 +54,12 @@ void GrammarMasks::begin(Stage &stage) {
     if (request.grammar.kind == GrammarSource::Kind::None)
       continue;
     Begun &latest = begun[size_t(row.request)];
-    if (std::exchange(latest.firstNode, request.firstNode) != request.firstNode)
-      latest.grammar = maker.make(request.grammar);
+    if (latest.firstNode != request.firstNode)
+      latest = {request.firstNode, maker.make(request.grammar)};
     if (!row.wantsOutput)
       continue;
+    if (!std::exchange(latest.urgent, true))
+      maker.hurry(*latest.grammar);
     if (used == tasks.size())
       tasks.emplace_back();
     Task &task = tasks[used++];
@@ -97,6 +99,11 @@ Expected<std::span<const uint64_t>> GrammarMasks::allowedAfter(const Row &row) {
   return std::span<const uint64_t>(found->mask);
 }
 
+void GrammarMasks::close(std::span<const RequestId> requests) {
+  for (RequestId request : requests)
+    begun[size_t(request)] = {};
+}
+
 //===----------------------------------------------------------------------===//
 // The thread that makes masks
 //===----------------------------------------------------------------------===//
@@ -126,7 +133,8 @@ void GrammarMasks::make(Task &task) {
   if (std::exchange(text.firstNode, task.firstNode) != task.firstNode)
     text.states.clear();
   task.mask.clear();
-  const GrammarMaker::Made &grammar = task.grammar.get();
+  const auto wanted = std::exchange(task.grammar, nullptr);
+  const WantedGrammar::Made &grammar = wanted->get();
   task.status = grammar.status();
   if (!grammar)
     return;

@@ -11,11 +11,13 @@
 // while the layers are computed. Guesses are rows like others: each follows the
 // text of its own path, and a guess that the grammar forbids is one that cannot
 // come true. A request's grammar is begun with its first row, so that its
-// prompt is computed meanwhile.
+// prompt is computed meanwhile, and is not made at all if the request leaves
+// before its turn; those that rows wait for come first.
 //
 //   masks.begin(stage);            // the step is formed
 //   ... compute it ...
 //   masks.allowedAfter(row)        // its tokens, or why there are none
+//   masks.close(frame.closes);     // the step has ended
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,6 +51,10 @@ public:
   /// Errors: no token may follow, or the grammar cannot be used.
   Expected<std::span<const uint64_t>> allowedAfter(const Row &row);
 
+  /// Lets go of the grammars of requests that have closed: one that is not made
+  /// yet is not made for them.
+  void close(std::span<const RequestId> requests);
+
 private:
   /// Outlives the thread, which waits for what it makes.
   GrammarMaker maker;
@@ -56,8 +62,8 @@ private:
   /// A row that needs a mask.
   struct Task {
     Row row;
-    NodeId firstNode = 0; ///< of the row's request
-    std::shared_future<GrammarMaker::Made> grammar;
+    NodeId firstNode = 0;                         ///< of the row's request
+    std::shared_ptr<const WantedGrammar> grammar; ///< until the mask is made
     std::vector<int32_t> output; ///< up to the row; without its parent's state
     std::vector<uint64_t> mask;
     Status status;
@@ -67,10 +73,11 @@ private:
     NodeId firstNode = noNode; ///< whose request it is; noNode: nobody's
     std::deque<std::pair<NodeId, grammar::GrammarState>> states; ///< by node
   };
-  /// The latest request of a slot, and its grammar.
+  /// The open request of a slot with a grammar.
   struct Begun {
     NodeId firstNode = noNode;
-    std::shared_future<GrammarMaker::Made> grammar; ///< of a request with one
+    std::shared_ptr<WantedGrammar> grammar;
+    bool urgent = false; ///< a row has wanted an output
   };
 
   void run();

@@ -143,6 +143,7 @@ void ResultOutput::move(std::span<const RowMove> moves) {
 }
 
 Status ResultOutput::send(StepFrame &frame) {
+  masks.close(frame.closes);
   results.step = frame.step;
   results.launched = frame.launched;
   gather(frame, answers, results.results);
@@ -186,6 +187,7 @@ void GuessOutput::move(std::span<const RowMove> moves) {
 }
 
 Status GuessOutput::send(StepFrame &frame) {
+  guesser->close(frame.closes);
   GuessFrame guesses;
   guesses.step = frame.step;
   gather(frame, answers, guesses.guesses);

@@ -102,6 +102,8 @@ public:
                        std::vector<Candidate> &candidates) = 0;
   /// The step is formed, and about to be computed.
   virtual void begin(Stage &stage) {}
+  /// The step has ended, and these requests are over.
+  virtual void close(std::span<const RequestId> requests) {}
 };
 
 /// By the draft model's logits, with the noise that the target will draw with.
@@ -112,6 +114,9 @@ public:
       : sampler(vocabSize), masks(std::move(makeTrie), requests), count(count) {
   }
   void begin(Stage &stage) override { masks.begin(stage); }
+  void close(std::span<const RequestId> requests) override {
+    masks.close(requests);
+  }
   Status guess(Stage &stage, int64_t row, std::span<const float> logits,
                std::vector<Candidate> &candidates) override;
 

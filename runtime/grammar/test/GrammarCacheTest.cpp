@@ -46,6 +46,62 @@ TEST(GrammarCacheTest, KeepsWhatWasUsedLast) {
   GrammarCache small(1);
   EXPECT_TRUE(small.fromGbnf("root ::= \"a\""));
   EXPECT_EQ(small.bytes(), 0u);
+  EXPECT_EQ(small.size(), 0u);
+}
+
+/// Small ones would be many before their bytes were.
+TEST(GrammarCacheTest, KeepsSoManyAtMost) {
+  GrammarCache cache(size_t(1) << 30, 8);
+  auto make = [&](int number) {
+    Expected<Grammar> made =
+        cache.fromJsonSchema("{\"const\": " + std::to_string(number) + "}");
+    EXPECT_TRUE(made);
+    return *made;
+  };
+  std::vector<Grammar> made;
+  for (int number = 0; number < 20; ++number) {
+    made.push_back(make(number));
+    EXPECT_EQ(cache.size(), std::min<size_t>(made.size(), 8));
+  }
+  for (int number = 12; number < 20; ++number)
+    EXPECT_EQ(&make(number).tables(), &made[size_t(number)].tables());
+  EXPECT_NE(&make(11).tables(), &made[11].tables());
+}
+
+/// Their bytes are bounded, and so must be what is made of them.
+TEST(GrammarCacheTest, SchemasHaveSoManyMembersAtMost) {
+  GrammarCache cache(1 << 20);
+  auto errorOf = [&](int objects, int members) {
+    std::string text = "{\"$defs\": [";
+    for (int object = 0; object < objects; ++object) {
+      text += object == 0 ? "{" : ",{";
+      for (int i = 0; i < members; ++i)
+        text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":{}";
+      text += "}";
+    }
+    return cache.fromJsonSchema(text + "]}").status().message();
+  };
+  // One more is the list itself.
+  EXPECT_EQ(errorOf(1, 16383), "");
+  EXPECT_EQ(errorOf(2, 8191), "");
+  const char *tooMany = "JSON schema: more than 16384 members";
+  EXPECT_EQ(errorOf(1, 16384), tooMany);
+  EXPECT_EQ(errorOf(2, 8192), tooMany);
+  EXPECT_EQ(errorOf(1, 90000), tooMany);
+  EXPECT_EQ(cache.fromJsonSchema(std::string(200, '[')).status().message(),
+            "JSON schema: values lie in more than 128 others");
+}
+
+/// What is there needs no time.
+TEST(GrammarCacheTest, OnlyMakingHasADeadline) {
+  GrammarCache cache(1 << 20);
+  const Deadline passed(std::chrono::seconds(0));
+  EXPECT_EQ(cache.fromJsonSchema("{}", passed).status().message(),
+            "JSON schema: it takes more than 0 s to make a grammar of it");
+  EXPECT_EQ(cache.fromGbnf("root ::= \"a\"", passed).status().message(),
+            "grammar: it takes more than 0 s to make a grammar of it");
+  EXPECT_TRUE(cache.fromJsonSchema("{}"));
+  EXPECT_TRUE(cache.fromJsonSchema("{}", passed));
 }
 
 } // namespace

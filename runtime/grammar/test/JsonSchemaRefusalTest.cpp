@@ -242,4 +242,70 @@ TEST(JsonSchemaRefusalTest, Limits) {
   EXPECT_EQ(errorOf(doubling + "}, \"$ref\": \"#/$defs/d59\"}"), "");
 }
 
+/// A clock that goes on by a nanosecond with each look at it.
+int64_t looks = 0;
+Deadline::Clock::time_point looking() {
+  return Deadline::Clock::time_point(std::chrono::nanoseconds(++looks));
+}
+
+/// How often the deadline is looked at while the schema is compiled, at most
+/// `most` times.
+int64_t looksAt(std::string_view schema, int64_t most = 1 << 20) {
+  ordered_json parsed = ordered_json::parse(schema);
+  int64_t before = looks;
+  (void)Grammar::fromJsonSchema(
+      parsed, Deadline(std::chrono::nanoseconds(most), looking));
+  return looks - before;
+}
+
+std::string listOf(int from, int to, const std::string &before,
+                   const std::string &after) {
+  std::string list;
+  for (int i = from; i < to; ++i)
+    list += (i == from ? "" : ",") + before + std::to_string(i) + after;
+  return list;
+}
+
+/// Each loop whose time grows faster than the schema's length.
+TEST(JsonSchemaRefusalTest, LongLoopsLookAtTheDeadline) {
+  std::string low = "{\"enum\": [" + listOf(0, 1000, "", "") + "]}";
+  std::string high = "{\"enum\": [" + listOf(1000, 2000, "", "") + "]}";
+  EXPECT_GE(looksAt("{\"oneOf\": [" + low + "," + high + "]}"), 1000);
+  EXPECT_GE(looksAt("{\"allOf\": [" + low + "," + high + "]}"), 1000);
+  std::string names = "[" + listOf(0, 1000, "\"m", "\"") + "]";
+  EXPECT_GE(looksAt(R"({"oneOf": [{"type": "object", "properties": {)" +
+                    listOf(0, 1000, "\"m", "\": {}") +
+                    "}, \"required\": " + names +
+                    R"(}, {"type": "object", "required": )" + names + "}]}"),
+            4000);
+  std::string patterns = listOf(0, 50, "\"^p", "$\": {}");
+  EXPECT_GE(looksAt("{\"patternProperties\": {" + patterns + "}}"), 1000);
+  // The automaton of what has been read.
+  EXPECT_GE(looksAt(R"({"const": ")" + std::string(5000, 'x') + "\"}"), 5000);
+  // Where it has passed, the work ends.
+  EXPECT_LT(looksAt("{\"oneOf\": [" + low + "," + high + "]}", 100), 110);
+}
+
+/// Patterns are read once, and not for each name that is looked up.
+TEST(JsonSchemaRefusalTest, WorkGrowsWithTheNumberOfMembers) {
+  auto schema = [](int members) {
+    std::string object =
+        R"({"type": "object", "properties": {)" +
+        listOf(0, members, "\"m", "\": {\"type\": \"integer\"}") +
+        "}, \"patternProperties\": {" + listOf(0, 40, "\"^p", "$\": {}") +
+        "}, \"required\": [" + listOf(0, members, "\"m", "\"") + "]}";
+    return "{\"oneOf\": [" + object + "," + object + "]}";
+  };
+  int64_t few = looksAt(schema(100)), many = looksAt(schema(200));
+  EXPECT_LE(many - few, 100 * 20);
+}
+
+/// The pointer of each member has its name in it.
+TEST(JsonSchemaRefusalTest, LongNamesAreCutShort) {
+  std::string error = errorOf("{\"properties\": {\"" +
+                              std::string(100000, 'x') + "\": {\"not\": {}}}}");
+  EXPECT_EQ(error, "JSON schema #/properties/" + std::string(64, 'x') +
+                       "...: 'not' is not supported");
+}
+
 } // namespace

@@ -17,9 +17,10 @@ using Kind = GrammarSource::Kind;
 namespace {
 
 /// "KIND TEXT", or the refusal.
-std::string read(const char *body) {
+std::string read(const char *body, const RequestLimits &limits = {}) {
+  GrammarBudget budget(limits);
   ApiExpected<GrammarSource> source =
-      readConstraint(ordered_json::parse(body), {});
+      readConstraint(ordered_json::parse(body), limits, budget);
   if (!source)
     return refusal(source);
   const char *names[] = {"none", "object", "schema", "gbnf"};
@@ -129,6 +130,17 @@ TEST(ConstraintTest, RefusesWhatIsTooLong) {
   EXPECT_NE(read(comment.c_str()).find("bytes"), std::string::npos);
 }
 
+TEST(ConstraintTest, RefusesWhatTakesTooLong) {
+  RequestLimits limits;
+  limits.grammarTime = std::chrono::milliseconds(0);
+  EXPECT_EQ(read(R"({"json_schema": {"const": "takes too long"}})", limits),
+            "json_schema: 'json_schema': JSON schema: it takes more than 0 s "
+            "to make a grammar of it");
+  EXPECT_EQ(read(R"({"grammar": "root ::= \"takes too long\""})", limits),
+            "grammar: 'grammar': grammar: it takes more than 0 s to make a "
+            "grammar of it");
+}
+
 TEST(ConstraintTest, RefusesWhatIsNotKept) {
   EXPECT_EQ(read(R"({"structured_outputs": {"json": {"type": "null"},
                    "disable_any_whitespace": true}})"),
@@ -152,6 +164,14 @@ TEST(ConstraintTest, TakesOneOnly) {
                    "choice": ["a"]}})"),
             "structured_outputs.choice: 'structured_outputs.choice' and "
             "'structured_outputs.json_object' cannot both be given");
+  // Whatever comes second is not even compiled.
+  EXPECT_EQ(read(R"({"grammar": "root ::= \"a\"", "json_schema": {"not": {}},
+                   "guided_grammar": "root ::= nothing"})"),
+            "json_schema: 'json_schema' and 'grammar' cannot both be given");
+  EXPECT_EQ(read(R"({"guided_json": true,
+                   "guided_grammar": "root ::= nothing"})"),
+            "guided_grammar: 'guided_grammar' and 'guided_json' cannot both be "
+            "given");
 }
 
 } // namespace

@@ -30,7 +30,8 @@ class ToolsTest : public testing::Test {
 protected:
   ApiExpected<ToolRequest> read(const std::string &extra,
                                 const char *base = someTools) {
-    return readTools(ordered_json::parse(with(base, extra)), context);
+    GrammarBudget budget(context.limits);
+    return readTools(ordered_json::parse(with(base, extra)), context, budget);
   }
   ToolRequest accept(const std::string &extra, const char *base = someTools) {
     ApiExpected<ToolRequest> request = read(extra, base);
@@ -119,6 +120,47 @@ TEST_F(ToolsTest, ForcedSchemasAreNotTooLong) {
   EXPECT_EQ(accept(body.dump()).use.choice, Choice::Auto); // nothing is sent
   body["tool_choice"] = "required";
   EXPECT_EQ(refuse(body.dump()), tooLong);
+}
+
+/// Tools that say `strict`, with schemas of so many bytes and some.
+static ordered_json strictTools(int count, size_t bytes) {
+  ordered_json tools = ordered_json::array();
+  for (int i = 0; i < count; ++i)
+    tools.push_back(
+        {{"type", "function"},
+         {"function",
+          {{"name", "f" + std::to_string(i)},
+           {"strict", true},
+           {"parameters",
+            {{"type", "object"},
+             {"description", std::to_string(i) + std::string(bytes, 'x')}}}}}});
+  return {{"tools", tools}};
+}
+
+/// Each would keep to the limits.
+TEST_F(ToolsTest, StrictSchemasShareTheRequestsLimits) {
+  EXPECT_EQ(refuse(strictTools(2, 500000).dump()), "accepted");
+  ordered_json body = strictTools(3, 500000);
+  EXPECT_EQ(refuse(body.dump()),
+            "tools[2].function.parameters: 'tools[2].function.parameters' "
+            "takes 1500105 bytes with the schemas before it, more than "
+            "1048576");
+  body = strictTools(2, 500000);
+  body["messages"] = ordered_json::array();
+  body["json_schema"] = {{"description", std::string(100000, 'x')}};
+  EXPECT_EQ(refusal(parseChatRequest(body.dump(), context)),
+            "json_schema: 'json_schema' takes 1100088 bytes with the schemas "
+            "before it, more than 1048576");
+  body = strictTools(128, 10);
+  body["tools"][0]["function"]["parameters"]["title"] = "takes too long";
+  context.limits.grammarTime = std::chrono::milliseconds(0);
+  EXPECT_EQ(refuse(body.dump()),
+            "tools[0].function.parameters: 'tools[0].function.parameters': "
+            "JSON schema: it takes more than 0 s to make a grammar of it");
+  // Where there is no time left to find the one, none is blamed.
+  body["tool_choice"] = "required";
+  EXPECT_EQ(refuse(body.dump()), "tools: 'tools': JSON schema: it takes more "
+                                 "than 0 s to make a grammar of it");
 }
 
 struct Wrong {

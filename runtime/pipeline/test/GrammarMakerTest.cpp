@@ -35,23 +35,85 @@ TEST(GrammarMakerTest, MakesAGrammarOnce) {
   auto first = maker.make({gbnf, "root ::= \"a\""});
   auto other = maker.make({gbnf, "root ::= \"aa\""});
   auto again = maker.make({gbnf, "root ::= \"a\""});
-  ASSERT_TRUE(first.get() && other.get());
-  EXPECT_EQ(*first.get(), *again.get());
-  EXPECT_NE(*first.get(), *other.get());
+  ASSERT_TRUE(first->get() && other->get());
+  EXPECT_EQ(*first->get(), *again->get());
+  EXPECT_NE(*first->get(), *other->get());
   EXPECT_EQ(tries, 1);
   // Its first mask is there already.
-  EXPECT_GT((*first.get())->cachedBytes(), 0u);
+  EXPECT_GT((*first->get())->cachedBytes(), 0u);
 }
 
 TEST(GrammarMakerTest, ErrorsAreOfWhoGetsIt) {
   GrammarMaker maker(oneLetter);
   auto made = maker.make({gbnf, "root ::= nothing"});
-  EXPECT_NE(made.get().status().message().find("nothing"), std::string::npos);
+  EXPECT_NE(made->get().status().message().find("nothing"), std::string::npos);
   GrammarMaker without([]() -> decltype(oneLetter()) {
     return failure("the model has no tokenizer");
   });
-  EXPECT_EQ(without.make({gbnf, "root ::= \"a\""}).get().status().message(),
+  EXPECT_EQ(without.make({gbnf, "root ::= \"a\""})->get().status().message(),
             "grammar: the model has no tokenizer");
+}
+
+/// Says as what number each grammar was made, once the first may be.
+class GrammarMakerOrderTest : public testing::Test {
+protected:
+  std::shared_ptr<WantedGrammar> make(const std::string &text) {
+    return maker.make({gbnf, "root ::= \"" + text + "\""});
+  }
+  static std::string turn(const std::shared_ptr<WantedGrammar> &wanted) {
+    return wanted->get().status().message();
+  }
+  /// Is made from now on, and done with open().
+  std::shared_ptr<WantedGrammar> makeFirst() {
+    auto first = make("first");
+    begun.get_future().wait();
+    return first;
+  }
+  void open() { gate.set_value(); }
+
+  std::promise<void> begun, gate;
+  int turns = 0;
+  GrammarMaker maker{[this]() -> decltype(oneLetter()) {
+    if (++turns == 1) {
+      begun.set_value();
+      gate.get_future().wait();
+    }
+    return failure(turns);
+  }};
+};
+
+TEST_F(GrammarMakerOrderTest, WhatNobodyWantsAnyMoreIsNotMade) {
+  auto first = makeFirst();
+  auto left = make("left"), wanted = make("wanted");
+  for (int i = 0; i < 100; ++i)
+    left = make("left " + std::to_string(i));
+  left.reset();
+  open();
+  EXPECT_EQ(turn(first), "grammar: 1");
+  EXPECT_EQ(turn(wanted), "grammar: 2");
+}
+
+TEST_F(GrammarMakerOrderTest, TwoWhoWantTheSameShareIt) {
+  auto first = makeFirst(), same = make("first");
+  EXPECT_EQ(first, same);
+  auto other = make("other"), wanted = make("wanted");
+  other = make("wanted");
+  EXPECT_EQ(other, wanted);
+  wanted.reset(); // the other one still wants it
+  open();
+  EXPECT_EQ(turn(other), "grammar: 2");
+}
+
+TEST_F(GrammarMakerOrderTest, UrgentOnesComeFirst) {
+  auto first = makeFirst();
+  auto early = make("early"), late = make("late"), last = make("last");
+  maker.hurry(*late);
+  maker.hurry(*last);
+  open();
+  EXPECT_EQ(turn(first), "grammar: 1");
+  EXPECT_EQ(turn(late), "grammar: 2");
+  EXPECT_EQ(turn(last), "grammar: 3");
+  EXPECT_EQ(turn(early), "grammar: 4");
 }
 
 /// Of one process: who checks a request makes its grammar for who answers it.

@@ -7,6 +7,8 @@
 
 #include "runtime/pipeline/GrammarMasks.h"
 
+#include "runtime/pipeline/StepOutput.h"
+
 #include <gtest/gtest.h>
 
 using namespace sluice;
@@ -28,13 +30,15 @@ Expected<std::shared_ptr<const grammar::TokenTrie>> letters() {
       std::make_shared<const grammar::TokenTrie>(made.take()));
 }
 
+constexpr auto gbnf = GrammarSource::Kind::Gbnf;
+
 class GrammarMasksTest : public testing::Test {
 protected:
   GrammarMasksTest() {
     StageLimits limits;
     limits.rows = 16;
     limits.outputs = 16;
-    limits.requests = 2;
+    limits.requests = 3;
     limits.contextLength = 64;
     limits.branches = 32;
     pages.emplace(CachePages::create({64, 32, 64}).take());
@@ -51,6 +55,13 @@ protected:
     open.grammar = std::move(source);
     frame.opens.push_back(open);
     frame.rows.push_back(row(id, node, noNode, 0, 25, true));
+    return frame;
+  }
+  /// The same with more of a prompt to come.
+  StepFrame prompt(RequestId id, const std::string &text, NodeId node = 0) {
+    StepFrame frame = opening(id, {gbnf, "root ::= \"" + text + "\""}, node);
+    frame.opens[0].promptTokens = frame.opens[0].knownTokens = 2;
+    frame.rows[0].wantsOutput = false;
     return frame;
   }
   static Row row(RequestId id, NodeId node, NodeId parent, int32_t position,
@@ -72,6 +83,18 @@ protected:
     look();
     StepFrame out;
     stage->finishStep(out);
+    masks.close(out.closes);
+  }
+  decltype(letters()) vocabulary() {
+    if (++asks == 1)
+      asked.set_value();
+    if (asks == 2)
+      askedAgain.set_value();
+    if (held && asks == 1)
+      gate.get_future().wait();
+    if (counts)
+      return failure(asks);
+    return letters();
   }
   /// The letters that may follow the row of the node; "any"; or the error.
   std::string after(NodeId node, RequestId request = 0) {
@@ -91,21 +114,16 @@ protected:
   }
 
   std::promise<void> asked; ///< for the vocabulary
-  std::promise<void> gate;  ///< lets it be made, where it is held
+  std::promise<void> askedAgain;
+  std::promise<void> gate; ///< lets it be made, where it is held
   bool held = false;
-  EpochBoard board{2};
+  int asks = 0;        ///< one for each grammar, until there is a vocabulary
+  bool counts = false; ///< there never is one: the error says which it was
+  EpochBoard board{3};
   std::optional<CachePages> pages;
   std::optional<Stage> stage;
-  GrammarMasks masks{[this] {
-                       asked.set_value();
-                       if (held)
-                         gate.get_future().wait();
-                       return letters();
-                     },
-                     2};
+  GrammarMasks masks{[this] { return vocabulary(); }, 3};
 };
-
-constexpr auto gbnf = GrammarSource::Kind::Gbnf;
 
 TEST_F(GrammarMasksTest, EachPathOfGuessesHasItsOwn) {
   // ab | ac+d
@@ -129,10 +147,7 @@ TEST_F(GrammarMasksTest, EachPathOfGuessesHasItsOwn) {
 /// It is made while a prompt is computed, and no step of others waits for it.
 TEST_F(GrammarMasksTest, AGrammarIsBegunWithItsRequest) {
   held = true;
-  StepFrame prompt = opening(0, {gbnf, "root ::= \"b\""});
-  prompt.opens[0].promptTokens = prompt.opens[0].knownTokens = 2;
-  prompt.rows[0].wantsOutput = false;
-  step(std::move(prompt), [&] {
+  step(prompt(0, "b"), [&] {
     EXPECT_EQ(asked.get_future().wait_for(std::chrono::seconds(60)),
               std::future_status::ready);
   });
@@ -141,6 +156,72 @@ TEST_F(GrammarMasksTest, AGrammarIsBegunWithItsRequest) {
   StepFrame rest;
   rest.rows = {row(0, 1, 0, 1, 25, true)};
   step(std::move(rest), [&] { EXPECT_EQ(after(1), "b"); });
+}
+
+/// Who lives does not wait for the grammar of one who has left.
+TEST_F(GrammarMasksTest, ARequestThatLeavesTakesItsGrammarAlong) {
+  held = counts = true;
+  step(prompt(0, "first"), [&] { asked.get_future().wait(); });
+  step(prompt(1, "left"), [] {});
+  StepFrame close;
+  close.closes.push_back(1);
+  step(std::move(close), [] {});
+  step(prompt(2, "wanted"), [] {});
+  gate.set_value();
+  askedAgain.get_future().wait(); // for the next in turn; no row wants it yet
+  StepFrame rest;
+  rest.rows = {row(2, 1, 0, 1, 25, true)};
+  step(std::move(rest), [&] { EXPECT_EQ(after(1, 2), "grammar: 2"); });
+}
+
+/// The same of a stage's whole way with a step.
+TEST_F(GrammarMasksTest, AStepsOutputLetsGoOfClosedRequests) {
+  held = counts = true;
+  std::string error;
+  ResultOutput output(
+      "stage", 27, 16, 3, [this] { return vocabulary(); },
+      [&](const ResultFrame &frame) {
+        for (const ResultRow &result : frame.results)
+          error = result.error;
+        return Status();
+      });
+  auto run = [&](StepFrame frame) {
+    ASSERT_TRUE(stage->enqueue(std::move(frame)));
+    Expected<bool> formed = stage->formStep();
+    ASSERT_TRUE(formed && *formed);
+    output.begin(*stage);
+    ASSERT_TRUE(output.collect(*stage, NoCompute()).ok());
+    StepFrame out;
+    stage->finishStep(out);
+    ASSERT_TRUE(output.send(out).ok());
+  };
+  run(prompt(0, "first"));
+  asked.get_future().wait();
+  run(prompt(1, "left"));
+  StepFrame close;
+  close.closes.push_back(1);
+  run(std::move(close));
+  run(prompt(2, "wanted"));
+  gate.set_value();
+  askedAgain.get_future().wait();
+  StepFrame rest;
+  rest.rows = {row(2, 1, 0, 1, 25, true)};
+  run(std::move(rest));
+  EXPECT_EQ(error, "stage: grammar: 2");
+}
+
+/// A prompt that is still long need not have its grammar yet.
+TEST_F(GrammarMasksTest, AGrammarThatARowWaitsForComesFirst) {
+  held = counts = true;
+  step(prompt(0, "first"), [&] { asked.get_future().wait(); });
+  step(prompt(1, "early"), [] {});
+  step(opening(2, {gbnf, "root ::= \"due\""}), [&] {
+    gate.set_value();
+    EXPECT_EQ(after(0, 2), "grammar: 2");
+  });
+  StepFrame rest;
+  rest.rows = {row(1, 1, 0, 1, 25, true)};
+  step(std::move(rest), [&] { EXPECT_EQ(after(1, 1), "grammar: 3"); });
 }
 
 TEST_F(GrammarMasksTest, RequestsWithoutAGrammarAreFree) {

@@ -1,0 +1,354 @@
+//===- SchemaMembers.cpp - what an object's members may be ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which members an object may have by the schemas that hold for it, and what
+// holds for each. There may be thousands: they are looked up in an index.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/Pattern.h"
+#include "runtime/grammar/SchemaCompiler.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+namespace {
+
+/// One of the schemas that hold for an object.
+struct ObjectSchema {
+  SchemaNode node;
+  struct NamePattern {
+    TextAutomaton names;
+    SchemaNode value;
+  };
+  std::vector<NamePattern> patterns;
+  std::optional<SchemaNode> properties; ///< that a schema for each lies in
+  std::unordered_map<std::string_view, const ordered_json *> declared;
+  std::optional<SchemaNode> additional;
+};
+
+Expected<std::vector<ObjectSchema>> readObjects(const Constraints &constraints,
+                                                const Deadline &deadline) {
+  std::vector<ObjectSchema> objects;
+  for (const SchemaNode &node : constraints.nodes) {
+    ObjectSchema &object = objects.emplace_back();
+    object.node = node;
+    for (std::string_view key : {"properties", "patternProperties"})
+      if (const ordered_json *value = node.find(key))
+        if (!value->is_object())
+          return node.refuse("'", key, "' is not an object");
+    if (node.find("properties")) {
+      object.properties = node.member("properties");
+      const auto &members =
+          object.properties->value->get_ref<const ordered_json::object_t &>();
+      for (const auto &[name, value] : members)
+        object.declared.emplace(name, &value);
+    }
+    if (node.find("additionalProperties"))
+      object.additional = node.member("additionalProperties");
+    if (!node.find("patternProperties"))
+      continue;
+    SchemaNode patterns = node.member("patternProperties");
+    for (const auto &item : patterns.value->items()) {
+      if (Status late = checkTime(deadline); !late.ok())
+        return late;
+      Expected<TextAutomaton> names = compilePattern(item.key());
+      if (!names)
+        return patterns.refuse("the pattern '", item.key(),
+                               "': ", names.status().message());
+      object.patterns.push_back(
+          {names.take(), patterns.member(item.key(), item.value())});
+    }
+  }
+  return objects;
+}
+
+/// Names that must be there, each once.
+Expected<std::vector<std::string>>
+readRequired(const std::vector<ObjectSchema> &objects) {
+  std::vector<std::string> required;
+  std::set<std::string> seen;
+  for (const ObjectSchema &object : objects)
+    if (const ordered_json *list = object.node.find("required")) {
+      if (!list->is_array())
+        return object.node.refuse("'required' is not a list of names");
+      for (const ordered_json &name : *list) {
+        const auto *text = name.get_ptr<const std::string *>();
+        if (!text)
+          return object.node.refuse("'required' is not a list of names");
+        if (seen.insert(*text).second)
+          required.push_back(*text);
+      }
+    }
+  return required;
+}
+
+/// Declared names in their order, then those that are only required.
+std::vector<std::string>
+namesInOrder(const std::vector<ObjectSchema> &objects,
+             const std::vector<std::string> &required) {
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  auto add = [&](const std::string &name) {
+    if (seen.insert(name).second)
+      names.push_back(name);
+  };
+  for (const ObjectSchema &object : objects)
+    if (const ordered_json *properties = object.node.find("properties"))
+      for (const auto &item : properties->items())
+        add(item.key());
+  for (const std::string &name : required)
+    add(name);
+  return names;
+}
+
+/// What holds for the value of the member `name`.
+Conjunction memberSchema(const std::vector<ObjectSchema> &objects,
+                         const std::string &name) {
+  Conjunction value;
+  for (const ObjectSchema &object : objects) {
+    auto found = object.declared.find(name);
+    bool declared = found != object.declared.end();
+    if (declared)
+      value.push_back({object.properties->member(name, *found->second), false});
+    for (const ObjectSchema::NamePattern &pattern : object.patterns)
+      if (pattern.names.contains(name)) {
+        value.push_back({pattern.value, false});
+        declared = true;
+      }
+    if (!declared && object.additional)
+      value.push_back({*object.additional, false});
+  }
+  return value;
+}
+
+/// Splits sets of names by whether a pattern matches.
+struct NameRegion {
+  TextAutomaton names;
+  std::vector<std::vector<const SchemaNode *>> matched; ///< [object]
+};
+
+Expected<std::vector<NameRegion>>
+splitByPatterns(TextAutomaton names, const std::vector<ObjectSchema> &objects,
+                const Deadline &deadline) {
+  std::vector<NameRegion> regions{
+      {std::move(names),
+       std::vector<std::vector<const SchemaNode *>>(objects.size())}};
+  for (size_t i = 0; i < objects.size(); ++i)
+    for (const ObjectSchema::NamePattern &pattern : objects[i].patterns) {
+      constexpr size_t most = 64;
+      std::vector<NameRegion> next;
+      for (NameRegion &region : regions) {
+        if (Status late = checkTime(deadline); !late.ok())
+          return late;
+        auto in = TextAutomaton::intersection(region.names, pattern.names);
+        auto out = TextAutomaton::difference(region.names, pattern.names);
+        if (!in || !out)
+          return pattern.value.refuse((in ? out : in).status().message());
+        if (!in->empty()) {
+          next.push_back({in.take(), region.matched});
+          next.back().matched[i].push_back(&pattern.value);
+        }
+        if (!out->empty())
+          next.push_back({out.take(), std::move(region.matched)});
+      }
+      if (next.size() > most)
+        return pattern.value.refuse("more than ", most,
+                                    " ways in which the patterns can match");
+      regions = std::move(next);
+    }
+  return regions;
+}
+
+/// What is written beside the declared members: where additionalProperties is
+/// left out and other keywords declare members, nothing else.
+Expected<std::vector<MemberSchema>>
+otherMembers(const std::vector<ObjectSchema> &objects,
+             const std::vector<std::string> &declared,
+             const TextAutomaton &allowed, bool anyName,
+             const Deadline &deadline) {
+  bool open = false, declares = false, patterns = false;
+  for (const ObjectSchema &object : objects) {
+    open |= object.additional.has_value();
+    patterns |= !object.patterns.empty();
+    declares |= object.properties || !object.patterns.empty();
+  }
+  std::vector<MemberSchema> others;
+  if (!open && declares && !patterns)
+    return others;
+  Expected<TextAutomaton> names = TextAutomaton::of(declared);
+  if (names)
+    names = TextAutomaton::difference(allowed, *names);
+  if (!names)
+    return objects[0].node.refuse("names of further properties: ",
+                                  names.status().message());
+  auto regions = splitByPatterns(names.take(), objects, deadline);
+  if (!regions)
+    return regions.status();
+  for (NameRegion &region : *regions) {
+    MemberSchema &other = others.emplace_back();
+    bool matched = false;
+    for (size_t i = 0; i < objects.size(); ++i) {
+      for (const SchemaNode *value : region.matched[i])
+        other.value.push_back({*value, false});
+      matched |= !region.matched[i].empty();
+      if (region.matched[i].empty() && objects[i].additional)
+        other.value.push_back({*objects[i].additional, false});
+    }
+    if (!anyName || patterns || !declared.empty())
+      other.names = std::move(region.names);
+    if (!open && declares && !matched)
+      others.pop_back();
+  }
+  return others;
+}
+
+} // namespace
+
+/// The names that propertyNames allows.
+Expected<TextAutomaton>
+SchemaCompiler::nameAutomaton(const Constraints &constraints) {
+  TextAutomaton names = TextAutomaton::all();
+  for (const SchemaNode &node : constraints.nodes) {
+    if (!node.find("propertyNames"))
+      continue;
+    SchemaNode member = node.member("propertyNames");
+    Expected<ExpandedSchema> expanded = expand(conjunctionOf(member));
+    if (!expanded)
+      return expanded.status();
+    if (expanded->never)
+      return TextAutomaton();
+    if (!expanded->choices.empty())
+      return member.refuse("'anyOf' and 'oneOf' are not supported for names");
+    if (expanded->constraints.empty())
+      continue;
+    auto read = readConstraints(expanded->constraints, deadline);
+    if (!read)
+      return read.status();
+    if (!(read->types & StringType))
+      return TextAutomaton();
+    Expected<TextAutomaton> allowed = read->strings();
+    if (read->values) {
+      std::vector<std::string> listed;
+      for (const ordered_json *value : *read->values)
+        if (const auto *name = value->get_ptr<const std::string *>())
+          listed.push_back(*name);
+      allowed = TextAutomaton::of(listed);
+    }
+    if (allowed)
+      allowed = TextAutomaton::intersection(names, *allowed);
+    if (!allowed)
+      return member.refuse(allowed.status().message());
+    names = allowed.take();
+  }
+  return names;
+}
+
+/// Takes the names away that no schema within `whole` describes.
+static Status keepEvaluated(const SchemaNode &whole,
+                            const std::vector<ObjectSchema> &objects,
+                            const Deadline &deadline, TextAutomaton &names) {
+  TextAutomaton others = names;
+  auto describe = [&](const Expected<TextAutomaton> &described) -> Status {
+    if (!described)
+      return described.status();
+    if (Status late = deadline.check(); !late.ok())
+      return late;
+    auto rest = TextAutomaton::difference(others, *described);
+    if (rest)
+      others = rest.take();
+    return rest.status();
+  };
+  for (const ObjectSchema &object : objects) {
+    if (!object.node.isWithin(whole))
+      continue;
+    if (object.additional)
+      return {};
+    std::vector<std::string> declared;
+    if (object.properties)
+      for (const auto &item : object.properties->value->items())
+        declared.push_back(item.key());
+    Status status = describe(TextAutomaton::of(declared));
+    for (const ObjectSchema::NamePattern &pattern : object.patterns)
+      if (status.ok())
+        status = describe(pattern.names);
+    if (!status.ok())
+      return whole.refuse("'", unevaluatedProperties, "': ", status.message());
+  }
+  auto evaluated = TextAutomaton::difference(names, others);
+  if (!evaluated)
+    return whole.refuse("'", unevaluatedProperties,
+                        "': ", evaluated.status().message());
+  names = evaluated.take();
+  return {};
+}
+
+Expected<std::vector<MemberSchema>>
+SchemaCompiler::readMembers(const Constraints &constraints) {
+  auto objects = readObjects(constraints, deadline);
+  if (!objects)
+    return objects.status();
+  auto required = readRequired(*objects);
+  if (!required)
+    return required.status();
+  Expected<TextAutomaton> allowed = nameAutomaton(constraints);
+  if (!allowed)
+    return allowed.status();
+  bool anyName = true;
+  for (const SchemaNode &node : constraints.nodes) {
+    bool closed = node.closes(unevaluatedProperties);
+    if (closed)
+      if (Status status = keepEvaluated(node, *objects, deadline, *allowed);
+          !status.ok())
+        return status;
+    anyName &= !closed && !node.find("propertyNames");
+  }
+  std::set<std::string> needed(required->begin(), required->end());
+  std::vector<std::string> names = namesInOrder(*objects, *required);
+  std::vector<MemberSchema> members;
+  for (const std::string &name : names) {
+    if (Status late = checkTime(deadline); !late.ok())
+      return late;
+    bool isNeeded = needed.contains(name);
+    bool isAllowed = anyName || allowed->contains(name);
+    if (!isAllowed && !isNeeded)
+      continue;
+    MemberSchema &member = members.emplace_back();
+    member.name = name;
+    member.declared = true;
+    member.required = isNeeded;
+    member.value = memberSchema(*objects, name);
+    if (!isAllowed) {
+      static const ordered_json never = false;
+      member.value.push_back({{&never, constraints.place().pointer}, false});
+    }
+  }
+  auto others = otherMembers(*objects, names, *allowed, anyName, deadline);
+  if (!others)
+    return others.status();
+  for (MemberSchema &other : *others)
+    members.push_back(std::move(other));
+  return members;
+}
+
+Expected<std::vector<Conjunction>>
+SchemaCompiler::membersOf(const Constraints &constraints,
+                          const std::vector<std::string> &names) {
+  auto objects = readObjects(constraints, deadline);
+  if (!objects)
+    return objects.status();
+  std::vector<Conjunction> members;
+  for (const std::string &name : names) {
+    if (Status late = checkTime(deadline); !late.ok())
+      return late;
+    members.push_back(memberSchema(*objects, name));
+  }
+  return members;
+}
