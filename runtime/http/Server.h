@@ -22,8 +22,8 @@
 //
 //   400  malformed; no Host or more than one, more than one Authorization,
 //        Content-Encoding, Content-Type or Origin; lines folded or not ended
-//        by CR LF; lengths that are unclear (Content-Length repeated, or together
-//        with Transfer-Encoding); plain HTTP to a port that speaks TLS
+//        by CR LF; lengths that are unclear (Content-Length repeated, or
+//        together with Transfer-Encoding); plain HTTP to a port that speaks TLS
 //   408  the header or the body has not come in time
 //   413  the body is too large
 //   417  an expectation other than 100-continue
