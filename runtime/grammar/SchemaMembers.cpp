@@ -101,8 +101,8 @@ namesInOrder(const std::vector<ObjectSchema> &objects,
       names.push_back(name);
   };
   for (const ObjectSchema &object : objects)
-    if (const ordered_json *properties = object.node.find("properties"))
-      for (const auto &item : properties->items())
+    if (object.properties)
+      for (const auto &item : object.properties->value->items())
         add(item.key());
   for (const std::string &name : required)
     add(name);

@@ -27,9 +27,8 @@ ApiStatus GrammarBudget::take(const std::string &text,
                                 ", more than " + std::to_string(most));
 }
 
-ApiStatus openai::checkSchema(const ordered_json &schema,
-                              const std::string &path, GrammarBudget &budget) {
-  const std::string text = dumpJson(schema);
+ApiStatus openai::checkSchema(const std::string &text, const std::string &path,
+                              GrammarBudget &budget) {
   if (ApiStatus tooLong = budget.take(text, path))
     return tooLong;
   auto compiled =
@@ -105,8 +104,9 @@ void ConstraintReader::setSchema(const ordered_json &value,
   }
   if (!claim(path))
     return;
-  error = checkSchema(value, path, budget);
-  source = {Kind::JsonSchema, dumpJson(value)};
+  std::string text = dumpJson(value);
+  error = checkSchema(text, path, budget);
+  source = {Kind::JsonSchema, std::move(text)};
 }
 
 void ConstraintReader::setGrammar(std::string text, const std::string &path) {

@@ -51,8 +51,8 @@ ApiExpected<GrammarSource> readConstraint(const ordered_json &body,
                                           GrammarBudget &budget);
 
 /// Whether a schema compiles within the budget; `path` is where it is. Stages
-/// of this process find it made. Errors: why not.
-ApiStatus checkSchema(const ordered_json &schema, const std::string &path,
+/// of this process that are given the same text find it made. Errors: why not.
+ApiStatus checkSchema(const std::string &text, const std::string &path,
                       GrammarBudget &budget);
 
 } // namespace sluice::openai

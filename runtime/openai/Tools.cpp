@@ -165,7 +165,7 @@ static ApiStatus checkTools(const ToolRequest &request,
                             GrammarBudget &budget) {
   for (size_t tool : tools)
     if (ApiStatus wrong = checkSchema(
-            parametersOf(request.shown[tool]),
+            dumpJson(parametersOf(request.shown[tool])),
             "tools[" + std::to_string(tool) + "].function.parameters", budget))
       return wrong;
   return std::nullopt;
@@ -190,11 +190,12 @@ static ApiStatus force(ToolRequest &request, const std::vector<size_t> &wanted,
         callsSchema(request, wanted, syntax.body != ToolSyntax::Body::Object);
   }
   GrammarBudget again = budget; // the same texts, in what time is left
-  if (ApiStatus wrong = checkSchema(schema, "tools", budget)) {
+  std::string text = dumpJson(schema);
+  if (ApiStatus wrong = checkSchema(text, "tools", budget)) {
     ApiStatus which = checkTools(request, wanted, again);
     return which && !again.until().passed() ? which : wrong;
   }
-  request.grammar = {GrammarSource::Kind::JsonSchema, dumpJson(schema)};
+  request.grammar = {GrammarSource::Kind::JsonSchema, std::move(text)};
   return std::nullopt;
 }
 
