@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Analysis/ClusterSpec.h"
+#include "runtime/cluster/DeviceGroups.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -310,4 +311,15 @@ Expected<Place> sluice::fromPlaceAttr(const Cluster &cluster,
   }
   return failure("the cluster '", cluster.name(), "' has no device ",
                  place.getDevice(), " on a node '", place.getNode().str(), "'");
+}
+
+Expected<Device> sluice::deviceOf(const Cluster &cluster, ir::StageOp stage) {
+  std::vector<Place> members;
+  for (auto name : stage.getPlaces().getAsRange<ir::PlaceAttr>()) {
+    Expected<Place> place = fromPlaceAttr(cluster, name);
+    if (!place)
+      return place.status();
+    members.push_back(*place);
+  }
+  return groupDevice(cluster, members);
 }

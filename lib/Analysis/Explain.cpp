@@ -103,7 +103,7 @@ Expected<std::vector<Line>> rowsOf(ModuleOp module, PipelineOp pipeline) {
     auto stage = symbols.lookup<StageOp>(name.getValue());
     if (!stage)
       return failure("'", name.getValue().str(), "' is no sluice.stage");
-    rows.push_back({stage.getSymName().str(), stage, stage.getPlaceAttr(),
+    rows.push_back({stage.getSymName().str(), stage, stage.getFirstPlace(),
                     stage.getCosts(), stage.getStepRows(),
                     int64_t(pipeline.getContextLength())});
   }
@@ -175,7 +175,12 @@ Expected<std::string> sluice::explainStages(ModuleOp module) {
     Expected<Place> place = fromPlaceAttr(*cluster, row.place);
     if (!place)
       return place.status();
-    const Device &device = cluster->device(*place);
+    auto stageOp = dyn_cast<StageOp>(row.frame);
+    Expected<Device> found =
+        stageOp ? deviceOf(*cluster, stageOp) : cluster->device(*place);
+    if (!found)
+      return found.status();
+    const Device &device = *found;
     StageCost cost = stageCostOf(row.frame, device);
     int64_t context = std::min(row.contextLength, predictedContext);
     SmallVector<int64_t> costs =

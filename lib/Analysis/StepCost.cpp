@@ -22,7 +22,9 @@ OpCost sluice::costOf(CostInterface op) {
           .flopsPerRow = op.getFlopsPerRow(),
           .flopsPerRowAndPosition = op.getFlopsPerRowAndPosition(),
           .cacheBytesPerPosition = op.getCacheBytesPerPosition(),
-          .bytesPerRow = op.getBytesPerRow()};
+          .bytesPerRow = op.getBytesPerRow(),
+          .linkRounds = op.getLinkRounds(),
+          .linkBytesPerRow = op.getLinkBytesPerRow()};
 }
 
 OpCost sluice::costOfColumns(LinearOp linear, int64_t columns) {
@@ -50,8 +52,7 @@ using Weights = llvm::MapVector<StringRef, int64_t>;
 
 } // namespace
 
-static int64_t bytesOf(ParamOp param) {
-  RankedTensorType type = param.getValue().getType();
+static int64_t bytesOf(RankedTensorType type) {
   std::optional<uint64_t> bytes = getWeightBytes(type, getElementFormat(type));
   // The verifier of sluice.weight has counted them.
   return bytes ? int64_t(*bytes) : 0;
@@ -59,9 +60,15 @@ static int64_t bytesOf(ParamOp param) {
 
 /// Adds what an op outside layers reads.
 static void addWeights(Operation *op, Weights &weights) {
-  for (Value operand : op->getOperands())
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
     if (auto param = operand.getDefiningOp<ParamOp>())
-      weights[param.getWeight()] = bytesOf(param);
+      weights[param.getWeight()] = bytesOf(type);
+    // Each member holds one of the slices, all of the same size.
+    else if (auto shard = operand.getDefiningOp<ShardOp>())
+      weights[cast<FlatSymbolRefAttr>(shard.getSlices()[0]).getValue()] =
+          bytesOf(type);
+  }
 }
 
 static int64_t sumOf(const Weights &weights) {

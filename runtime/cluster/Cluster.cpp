@@ -275,13 +275,16 @@ bool Cluster::operator==(const Cluster &other) const {
 
 Expected<Cluster> cluster::makeEqualCluster(int64_t nodes, bool withDraft,
                                             const Device &device,
-                                            const Link &link) {
+                                            const Link &link,
+                                            int64_t devicesOfNode) {
   if (nodes < 1 || nodes >= maxNodes)
     return failure(nodes, " stages are not in [1, ", maxNodes - 1, "]");
   ClusterBuilder builder("local");
   Status status = builder.setDefaultLink(link);
   for (int64_t n = 0; n < nodes && status.ok(); ++n)
-    status = builder.addNode({"n" + std::to_string(n), {device}, false});
+    status = builder.addNode(
+        {"n" + std::to_string(n),
+         std::vector<Device>(size_t(devicesOfNode), device), false});
   if (withDraft && status.ok())
     status = builder.addNode({"draft", {device}, true});
   return status.ok() ? builder.finish() : Expected<Cluster>(status);

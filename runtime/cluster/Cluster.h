@@ -41,6 +41,14 @@ enum class DeviceKind : uint8_t { Cpu, Cuda };
 std::string_view deviceKindName(DeviceKind kind);
 std::optional<DeviceKind> parseDeviceKind(std::string_view name);
 
+/// What a message takes: latency + bytes / bandwidth, the first for itself
+/// alone, the second for all that wait behind it too.
+struct Link {
+  double latencySeconds = 0;
+  double bytesPerSecond = 0; ///< positive
+  bool operator==(const Link &) const = default;
+};
+
 /// What computes. Times follow from a roofline: see CostModel.h.
 struct Device {
   DeviceKind kind = DeviceKind::Cpu;
@@ -51,15 +59,10 @@ struct Device {
   double flopsPerSecond = 0;  ///< sustained in products; positive
   double overheadSeconds = 0; ///< of every step, whatever its rows
   double rowSeconds = 0;      ///< of every row of a step, beside the roofline
+  /// Of a member of a group: the way to the others. No part of a description;
+  /// groupDevice() makes it.
+  std::optional<Link> peers = std::nullopt;
   bool operator==(const Device &) const = default;
-};
-
-/// What a message takes: latency + bytes / bandwidth, the first for itself
-/// alone, the second for all that wait behind it too.
-struct Link {
-  double latencySeconds = 0;
-  double bytesPerSecond = 0; ///< positive
-  bool operator==(const Link &) const = default;
 };
 
 struct Node {
@@ -161,10 +164,11 @@ private:
 };
 
 /// What --stages N stands for without a description: N nodes as the device
-/// says, joined by the link, and where `withDraft` another for the draft. N in
-/// [1, maxNodes).
+/// says, or of so many such devices, joined by the link, and where `withDraft`
+/// another for the draft. N in [1, maxNodes).
 Expected<Cluster> makeEqualCluster(int64_t nodes, bool withDraft,
-                                   const Device &device, const Link &link);
+                                   const Device &device, const Link &link,
+                                   int64_t devicesOfNode = 1);
 
 /// The device and the link of clusters that nobody described: about eight cores
 /// of a desktop or server CPU of today (40 GB/s, 400 GFLOP/s) on 10 Gb/s

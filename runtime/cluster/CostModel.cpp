@@ -43,7 +43,12 @@ double cluster::opSeconds(const OpCost &op, int64_t rows, int64_t context,
                  r * double(op.bytesPerRow);
   double flops =
       r * (double(op.flopsPerRow) + c * double(op.flopsPerRowAndPosition));
-  return std::max(bytes / device.bytesPerSecond, flops / device.flopsPerSecond);
+  double seconds =
+      std::max(bytes / device.bytesPerSecond, flops / device.flopsPerSecond);
+  if (op.linkRounds > 0 && device.peers)
+    seconds += double(op.linkRounds) * device.peers->latencySeconds +
+               r * double(op.linkBytesPerRow) / device.peers->bytesPerSecond;
+  return seconds;
 }
 
 StageCost::StageCost(const ModelCost &model, const StageRange &range,

@@ -15,9 +15,11 @@
 //                    flopsPerSecond)
 //   step(R, C) = overhead + R row + sum over ops
 //
-// R rows at a context of C positions. The rows of a step are taken to be of one
-// request, so that they read its cache once. An output layer's ops count the
-// rows that want an output instead of R.
+// A collective takes the time that its messages are on the group's links as
+// well: rounds latency + R linkBytesPerRow / bandwidth. R rows at a context of
+// C positions. The rows of a step are taken to be of one request, so that they
+// read its cache once. An output layer's ops count the rows that want an output
+// instead of R.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,6 +48,10 @@ struct OpCost {
   int64_t flopsPerRowAndPosition = 0;
   int64_t cacheBytesPerPosition = 0;
   int64_t bytesPerRow = 0;
+  /// Of a collective: messages one after the other between the members of a
+  /// group, and bytes that each of them sends.
+  int64_t linkRounds = 0;
+  int64_t linkBytesPerRow = 0;
   bool operator==(const OpCost &) const = default;
 };
 

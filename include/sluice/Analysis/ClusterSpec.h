@@ -61,6 +61,11 @@ ir::PlaceAttr toPlaceAttr(mlir::MLIRContext *context,
 Expected<cluster::Place> fromPlaceAttr(const cluster::Cluster &cluster,
                                        ir::PlaceAttr place);
 
+/// What a stage is computed on: its device, or what its group is to it
+/// (cluster::groupDevice). Errors: as fromPlaceAttr() and groupDevice().
+Expected<cluster::Device> deviceOf(const cluster::Cluster &cluster,
+                                   ir::StageOp stage);
+
 } // namespace sluice
 
 #endif // SLUICE_ANALYSIS_CLUSTERSPEC_H

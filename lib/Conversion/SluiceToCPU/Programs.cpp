@@ -50,8 +50,32 @@ static LogicalResult addWorkers(PipelineOp pipeline,
   return success();
 }
 
+/// There is no code as yet for what several devices do together.
+static LogicalResult refuseGroups(ModuleOp module) {
+  for (Operation &op : *module.getBody()) {
+    auto model = dyn_cast<ModelOp>(op);
+    if (isa<GroupOp>(op) || (model && model.getTensorParallel()))
+      return op.emitError("is computed by a tensor-parallel group, for which "
+                          "there is no code as yet: sluice-run executes it");
+  }
+  for (SliceOp slice : module.getOps<SliceOp>())
+    return slice.emitError("is a part of a weight, for which there is no code "
+                           "as yet: sluice-run executes it");
+  // Without a slice as well.
+  WalkResult result = module.walk([](AttendOp op) -> WalkResult {
+    if (op.getFirstHeads())
+      return op.emitError("attends with heads of a tensor-parallel group, for "
+                          "which there is no code as yet: sluice-run executes "
+                          "it");
+    return success();
+  });
+  return failure(result.wasInterrupted());
+}
+
 FailureOr<SmallVector<ProgramSource>>
 sluice::tocpu::findPrograms(ModuleOp module) {
+  if (failed(refuseGroups(module)))
+    return failure();
   SmallVector<ProgramSource> sources;
   for (PipelineOp pipeline : module.getOps<PipelineOp>())
     if (failed(addWorkers(pipeline, sources)))

@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace sluice::ir;
 
-// One of each op that works on rows, and three linear layers.
+// One of each op that works on rows, and three linear layers; for two members.
 static constexpr const char *moduleText = R"mlir(
 sluice.file @f0 path "model.gguf" size 1000000 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored q8_0 : tensor<96x64x!sluice.block<q8_0>>
@@ -28,7 +28,8 @@ sluice.weight @lazy in @f0 at 0 stored f32 : tensor<128x64x!sluice.block<q4_0>>
 sluice.weight @bias in @f0 at 0 stored f32 : tensor<128xf32>
 sluice.weight @conv1d in @f0 at 0 stored f16 : tensor<64x128xf16>
 sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
-    model_name = "m", vocab_size = 96, context_length = 8} {
+    model_name = "m", vocab_size = 96, context_length = 8,
+    tensor_parallel = 2} {
   %table = sluice.param @table : tensor<96x64x!sluice.block<q8_0>>
   %h0 = sluice.embed %batch, %table by token
     : tensor<96x64x!sluice.block<q8_0>> -> tensor<?x64xf32>
@@ -70,7 +71,9 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
     : tensor<?x64xf32>, tensor<96x64x!sluice.block<q8_0>> -> tensor<?x64xf32>
   %logits = sluice.concat %p, %q
     : tensor<?x32xf32>, tensor<?x64xf32> -> tensor<?x96xf32>
-  sluice.return %logits : tensor<?x96xf32>
+  %both = sluice.all_gather %p : tensor<?x32xf32> -> tensor<?x64xf32>
+  %sum = sluice.all_reduce %logits : tensor<?x96xf32>
+  sluice.return %sum : tensor<?x96xf32>
 }
 )mlir";
 
@@ -83,6 +86,8 @@ struct Expected {
   int64_t bytesPerRow = 0;
   int64_t flopsPerRowAndPosition = 0;
   int64_t cacheBytesPerPosition = 0;
+  int64_t linkRounds = 0;
+  int64_t linkBytesPerRow = 0;
 };
 
 constexpr auto rowWise = RowSemantics::RowWise;
@@ -117,21 +122,26 @@ const std::pair<const char *, Expected> expectedOps[] = {
     {"sluice.linear", {rowWise, 2 * 64 * 32, 32 * 2 * 34, (64 + 32) * 4}},
     {"sluice.linear", {rowWise, 2 * 64 * 64, 64 * 2 * 34, (64 + 64) * 4}},
     {"sluice.concat", {rowWise, 0, 0, 2 * 96 * 4}},
+    // A member sends its part to the other; or the other's share of the rows,
+    // and then the sums of its own.
+    {"sluice.all_gather", {rowWise, 0, 0, (32 + 64) * 4, 0, 0, 1, 32 * 4}},
+    {"sluice.all_reduce", {rowWise, 48, 0, 2 * 96 * 4, 0, 0, 2, 2 * 48 * 4}},
 };
 
 /// What stands in a step but computes no rows: nothing that costs anything.
 const char *const structuralOps[] = {
     "sluice.forward", "sluice.layer_cache", "sluice.param", "sluice.receive",
-    "sluice.return",  "sluice.send",        "sluice.yield"};
+    "sluice.return",  "sluice.send",        "sluice.shard", "sluice.yield"};
 
 /// Symbols, what holds steps, what requests do, and what stands beside emitted
 /// code: never in a step, so nothing to fuse.
 const char *const opsOutsideSteps[] = {
     "sluice.channel",   "sluice.commit",   "sluice.emit",      "sluice.end",
-    "sluice.file",      "sluice.generate", "sluice.launch",    "sluice.model",
-    "sluice.pipeline",  "sluice.plan",     "sluice.program",   "sluice.rank",
-    "sluice.speculate", "sluice.stage",    "sluice.tokenizer", "sluice.verify",
-    "sluice.view",      "sluice.weight",   "sluice.worker"};
+    "sluice.file",      "sluice.generate", "sluice.group",     "sluice.launch",
+    "sluice.model",     "sluice.slice",    "sluice.pipeline",  "sluice.plan",
+    "sluice.program",   "sluice.rank",     "sluice.speculate", "sluice.stage",
+    "sluice.tokenizer", "sluice.verify",   "sluice.view",      "sluice.weight",
+    "sluice.worker"};
 
 class InterfacesTest : public testing::Test {
 protected:
@@ -161,6 +171,8 @@ TEST_F(InterfacesTest, costsAndSemanticsOfEachOp) {
     EXPECT_EQ(cost.getFlopsPerRowAndPosition(),
               expected.flopsPerRowAndPosition);
     EXPECT_EQ(cost.getCacheBytesPerPosition(), expected.cacheBytesPerPosition);
+    EXPECT_EQ(cost.getLinkRounds(), expected.linkRounds);
+    EXPECT_EQ(cost.getLinkBytesPerRow(), expected.linkBytesPerRow);
   }
 }
 

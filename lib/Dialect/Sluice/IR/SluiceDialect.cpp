@@ -45,6 +45,27 @@ static void printStepRows(OpAsmPrinter &printer, Operation *, Value rows,
   printer << rows;
 }
 
+/// The directive Ranges: `0 to 64, 128 to 192`, each as two numbers.
+static ParseResult parseRanges(OpAsmParser &parser, DenseI64ArrayAttr &ranges) {
+  SmallVector<int64_t> bounds;
+  auto parseRange = [&]() -> ParseResult {
+    return failure(parser.parseInteger(bounds.emplace_back()) ||
+                   parser.parseKeyword("to") ||
+                   parser.parseInteger(bounds.emplace_back()));
+  };
+  if (parser.parseCommaSeparatedList(parseRange))
+    return failure();
+  ranges = parser.getBuilder().getDenseI64ArrayAttr(bounds);
+  return success();
+}
+
+static void printRanges(OpAsmPrinter &printer, Operation *,
+                        DenseI64ArrayAttr ranges) {
+  ArrayRef<int64_t> bounds = ranges.asArrayRef();
+  for (size_t i = 0; i + 1 < bounds.size(); i += 2)
+    printer << (i ? ", " : "") << bounds[i] << " to " << bounds[i + 1];
+}
+
 #define GET_OP_CLASSES
 #include "sluice/Dialect/Sluice/IR/SluiceOps.cpp.inc"
 

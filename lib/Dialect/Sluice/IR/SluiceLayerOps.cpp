@@ -146,20 +146,57 @@ int64_t LayerOp::getCacheBytesPerPosition() {
   return sumOfBody(*this, &CostInterface::getCacheBytesPerPosition);
 }
 
+int64_t LayerOp::getLinkRounds() {
+  return sumOfBody(*this, &CostInterface::getLinkRounds);
+}
+
+int64_t LayerOp::getLinkBytesPerRow() {
+  return sumOfBody(*this, &CostInterface::getLinkBytesPerRow);
+}
+
 //===----------------------------------------------------------------------===//
-// ParamOp, LayerCacheOp
+// ParamOp, ShardOp, LayerCacheOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult ParamOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // param_c1
-  auto weight =
-      symbols.lookupNearestSymbolFrom<WeightOp>(*this, getWeightAttr());
-  if (!weight)
-    return emitOpError() << getWeightAttr() << " is not a sluice.weight";
+  Operation *weight = symbols.lookupNearestSymbolFrom(*this, getWeightAttr());
+  if (!isa_and_nonnull<WeightOp, SliceOp>(weight))
+    return emitOpError() << getWeightAttr()
+                         << " is not a sluice.weight or sluice.slice";
   // param_c2
-  if (weight.getType() != getValue().getType())
+  auto slice = dyn_cast<SliceOp>(weight);
+  Type type = slice ? slice.getType() : cast<WeightOp>(weight).getType();
+  if (type != getValue().getType())
     return emitOpError() << "has type " << getValue().getType() << ", but "
-                         << getWeightAttr() << " is " << weight.getType();
+                         << getWeightAttr() << " is " << type;
+  return success();
+}
+
+LogicalResult ShardOp::verify() {
+  // shard_c1
+  Operation *frame = getFrame(*this);
+  if (!isa_and_nonnull<ModelOp, StageOp>(frame) || getMembers(frame) == 1)
+    return emitOpError("stands in no sluice.model or sluice.stage of a "
+                       "tensor-parallel group");
+  if (static_cast<int64_t>(getSlices().size()) != getMembers(frame))
+    return emitOpError() << "names " << getSlices().size()
+                         << " slices, but the group has " << getMembers(frame)
+                         << " members";
+  return success();
+}
+
+LogicalResult ShardOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  for (auto name : getSlices().getAsRange<FlatSymbolRefAttr>()) {
+    // shard_c2
+    FailureOr<SliceOp> slice = lookUp<SliceOp>(*this, name, symbols);
+    if (failed(slice))
+      return failure();
+    // shard_c3
+    if (slice->getType() != getValue().getType())
+      return emitOpError() << "has type " << getValue().getType() << ", but "
+                           << name << " is " << slice->getType();
+  }
   return success();
 }
 

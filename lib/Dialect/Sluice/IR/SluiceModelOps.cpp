@@ -314,6 +314,31 @@ int64_t AddOp::getFlopsPerRow() { return getWidth(getLhs().getType()); }
 // AttendOp
 //===----------------------------------------------------------------------===//
 
+/// Checks which of a group's heads are attended with.
+static LogicalResult verifyFirstHeads(AttendOp op) {
+  // attend_c10
+  std::optional<ArrayRef<int64_t>> first = op.getFirstHeads();
+  if (op.getAllHeads().has_value() != first.has_value() ||
+      (first && !op.getAlibi()))
+    return op.emitOpError(
+        "needs both 'of' and 'from' beside alibi, or neither");
+  if (!first)
+    return success();
+  // A worker is one member.
+  Operation *frame = getFrame(op);
+  int64_t members = frame && !isa<WorkerOp>(frame) ? getMembers(frame) : 1;
+  if (static_cast<int64_t>(first->size()) != members)
+    return op.emitOpError() << "has the first heads of " << first->size()
+                            << " members, expected " << members;
+  auto all = static_cast<int64_t>(*op.getAllHeads());
+  auto heads = static_cast<int64_t>(op.getHeads());
+  for (int64_t head : *first)
+    if (head < 0 || all < heads || head > all - heads)
+      return op.emitOpError() << "has " << heads << " heads from " << head
+                              << " on, which are not among " << all;
+  return success();
+}
+
 LogicalResult AttendOp::verify() {
   int64_t heads = getHeads();
   int64_t kvHeads = getCache().getType().getKvHeads();
@@ -343,7 +368,7 @@ LogicalResult AttendOp::verify() {
   // attend_c9
   if (getAlibi() && !isPositive(*getAlibi()))
     return emitOpError("alibi must be finite and positive");
-  return success();
+  return verifyFirstHeads(*this);
 }
 
 int64_t AttendOp::getFlopsPerRow() { return 0; }

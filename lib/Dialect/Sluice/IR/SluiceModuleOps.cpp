@@ -87,6 +87,68 @@ LogicalResult WeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
+// SliceOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SliceOp::verify() {
+  // slice_c2
+  if (getRows().has_value() == getColumns().has_value())
+    return emitOpError("needs ranges of either rows or columns");
+  if (getRows() && getTensorType().getRank() != 2)
+    return emitOpError("has ranges of rows, but is not of a matrix");
+  // slice_c3
+  ArrayRef<int64_t> ranges = getRanges();
+  int64_t end = 0;
+  bool isInOrder = !ranges.empty() && ranges.size() % 2 == 0;
+  for (size_t i = 0; isInOrder && i < ranges.size(); i += 2) {
+    isInOrder = ranges[i] >= end && ranges[i + 1] > ranges[i];
+    end = ranges[i + 1];
+  }
+  if (!isInOrder)
+    return emitOpError(
+        "has ranges that are empty, overlap or are not in order");
+  return success();
+}
+
+/// Checks the type of a slice, and its ranges, against the weight.
+static LogicalResult verifySlice(SliceOp slice, WeightOp weight) {
+  SmallVector<int64_t> shape(weight.getTensorType().getShape());
+  int64_t &sliced = slice.getRows() ? shape.front() : shape.back();
+  ArrayRef<int64_t> ranges = slice.getRanges();
+  // slice_c3
+  if (ranges.back() > sliced)
+    return slice.emitOpError()
+           << "ends at " << ranges.back() << " of " << slice.getWeightAttr()
+           << ", which has " << sliced;
+  sliced = 0;
+  for (size_t i = 0; i < ranges.size(); i += 2)
+    sliced += ranges[i + 1] - ranges[i];
+  // slice_c4
+  Type expected =
+      RankedTensorType::get(shape, weight.getTensorType().getElementType());
+  if (slice.getType() != expected)
+    return slice.emitOpError() << "has type " << slice.getType()
+                               << ", but its ranges make it " << expected;
+  // slice_c5
+  for (ElementFormat format : {weight.getStored(), weight.getElementFormat()})
+    for (int64_t bound : ranges)
+      if (!slice.getRows() && !rowBytes(toFormat(format), bound))
+        return slice.emitOpError()
+               << "is cut at column " << bound << ", inside a "
+               << stringifyElementFormat(format) << " block";
+  return success();
+}
+
+LogicalResult SliceOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // slice_c1
+  FailureOr<WeightOp> weight =
+      lookUp<WeightOp>(*this, getWeightAttr(), symbols);
+  if (failed(weight))
+    return failure();
+  return verifySlice(*this, *weight);
+}
+
+//===----------------------------------------------------------------------===//
 // TokenizerOp
 //===----------------------------------------------------------------------===//
 
@@ -139,6 +201,11 @@ LogicalResult ModelOp::verify() {
     if (token < 0 || token >= vocabSize)
       return emitOpError() << "eos token " << token
                            << " is not in the vocabulary of " << vocabSize;
+  // model_c6
+  auto members = static_cast<int64_t>(getTensorParallel().value_or(2));
+  if (members < 2 || members > maxMembers)
+    return emitOpError() << "tensor_parallel must be 2 to " << maxMembers
+                         << ", got " << members;
   return success();
 }
 

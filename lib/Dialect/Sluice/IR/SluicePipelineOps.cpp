@@ -17,19 +17,27 @@ using namespace sluice::ir;
 
 ParseResult StageOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
-  PlaceAttr place;
+  SmallVector<Attribute> places;
   SmallVector<OpAsmParser::Argument> arguments;
   Type output;
+  auto parsePlace = [&]() -> ParseResult {
+    PlaceAttr place;
+    if (parser.parseAttribute(place))
+      return failure();
+    places.push_back(place);
+    return success();
+  };
   if (parser.parseSymbolName(name, SymbolTable::getSymbolAttrName(),
                              result.attributes) ||
-      parser.parseKeyword("on") || parser.parseLParen() ||
-      parser.parseAttribute(place, "place", result.attributes) ||
-      parser.parseRParen() ||
+      parser.parseKeyword("on") ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                     parsePlace) ||
       parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
                                /*allowType=*/true) ||
       parser.parseArrow() || parser.parseType(output) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
+  result.addAttribute("places", parser.getBuilder().getArrayAttr(places));
   result.addAttribute("output", TypeAttr::get(output));
   return parser.parseRegion(*result.addRegion(), arguments);
 }
@@ -37,14 +45,16 @@ ParseResult StageOp::parse(OpAsmParser &parser, OperationState &result) {
 void StageOp::print(OpAsmPrinter &printer) {
   printer << ' ';
   printer.printSymbolName(getSymName());
-  printer << " on(" << getPlaceAttr() << ") (";
+  printer << " on(";
+  llvm::interleaveComma(getPlaces(), printer);
+  printer << ") (";
   llvm::interleaveComma(
       getBody().getArguments(), printer,
       [&](BlockArgument argument) { printer.printRegionArgument(argument); });
   printer << ") -> " << getOutput();
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),
-      {getSymNameAttrName(), getPlaceAttrName(), getOutputAttrName()});
+      {getSymNameAttrName(), getPlacesAttrName(), getOutputAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -65,6 +75,15 @@ LogicalResult StageOp::verify() {
       (arguments.size() == 2 && !isRows(arguments.back().getType())))
     return emitOpError("the body must take one !sluice.chunk or !sluice.batch, "
                        "and at most one value of rows");
+  // stage_c6
+  auto members = static_cast<int64_t>(getPlaces().size());
+  if (members < 1 || members > maxMembers)
+    return emitOpError() << "is on " << members << " places, expected 1 to "
+                         << maxMembers;
+  llvm::SmallDenseSet<Attribute> places;
+  for (Attribute place : getPlaces())
+    if (!places.insert(place).second)
+      return emitOpError() << "is on " << place << " twice";
   return verifyPrediction(*this, getCosts(), getStepRows());
 }
 
@@ -159,16 +178,19 @@ LogicalResult PipelineOp::verify() {
   return success();
 }
 
-/// The ops that the pipeline names, or an error.
+/// The ops that the pipeline names, or an error. Of a group the first worker:
+/// the others do the same.
 static FailureOr<SmallVector<Operation *>>
 lookUpStages(PipelineOp pipeline, SymbolTableCollection &symbols) {
   // pipeline_c1
   SmallVector<Operation *> stages;
   for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>()) {
     Operation *stage = symbols.lookupNearestSymbolFrom(pipeline, name);
+    if (WorkerOp worker = getFirstWorker(stage))
+      stage = worker;
     if (!isa_and_nonnull<StageOp, WorkerOp>(stage))
       return pipeline.emitOpError()
-             << name << " is not a sluice.stage or sluice.worker";
+             << name << " is not a sluice.stage, sluice.worker or sluice.group";
     if (llvm::is_contained(stages, stage))
       return pipeline.emitOpError() << "has " << name << " twice";
     if (!stages.empty() && stages.front()->getName() != stage->getName())

@@ -35,8 +35,94 @@ LogicalResult ChannelOp::verify() {
 
 LogicalResult ChannelOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // channel_c1
-  return success(succeeded(lookUp<RankOp>(*this, getFromAttr(), symbols)) &&
-                 succeeded(lookUp<RankOp>(*this, getToAttr(), symbols)));
+  for (FlatSymbolRefAttr end : {getFromAttr(), getToAttr()})
+    if (!isa_and_nonnull<RankOp, GroupOp>(
+            symbols.lookupNearestSymbolFrom(*this, end)))
+      return emitOpError() << end << " is not a sluice.rank or sluice.group";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// GroupOp
+//===----------------------------------------------------------------------===//
+
+WorkerOp ir::getFirstWorker(Operation *stage) {
+  if (auto group = dyn_cast_or_null<GroupOp>(stage)) {
+    SmallVector<WorkerOp> workers = getWorkers(group);
+    return workers.empty() ? WorkerOp() : workers.front();
+  }
+  return dyn_cast_or_null<WorkerOp>(stage);
+}
+
+SmallVector<WorkerOp> ir::getWorkers(GroupOp group) {
+  SmallVector<WorkerOp> workers;
+  for (auto name : group.getWorkers().getAsRange<FlatSymbolRefAttr>())
+    if (auto worker =
+            SymbolTable::lookupNearestSymbolFrom<WorkerOp>(group, name))
+      workers.push_back(worker);
+  return workers;
+}
+
+/// Checks that two members do the same, op by op.
+static LogicalResult verifySameOps(WorkerOp first, WorkerOp other) {
+  // group_c3
+  auto opsOf = [](WorkerOp worker) {
+    SmallVector<Operation *> ops;
+    worker.getBody().walk<WalkOrder::PreOrder>(
+        [&](Operation *op) { ops.push_back(op); });
+    return ops;
+  };
+  SmallVector<Operation *> expected = opsOf(first), ops = opsOf(other);
+  if (expected.size() != ops.size())
+    return other.emitOpError()
+           << "has " << ops.size() << " ops, but @" << first.getSymName()
+           << ", a member of the same "
+           << "group, " << expected.size();
+  // Which weights and heads are a member's own.
+  auto isTheSame = [](Operation *a, Operation *b) {
+    return a->getName() == b->getName() &&
+           a->getResultTypes() == b->getResultTypes() &&
+           a->getOperandTypes() == b->getOperandTypes() &&
+           (isa<ParamOp, AttendOp>(a) ||
+            a->getAttrDictionary() == b->getAttrDictionary());
+  };
+  for (auto [a, b] : llvm::zip_equal(expected, ops))
+    if (!isTheSame(a, b)) {
+      InFlightDiagnostic error = b->emitOpError("is not what @")
+                                 << first.getSymName()
+                                 << ", a member of the same group, does here";
+      error.attachNote(a->getLoc()) << "which is this";
+      return error;
+    }
+  return success();
+}
+
+LogicalResult GroupOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // group_c1
+  auto members = static_cast<int64_t>(getWorkers().size());
+  if (members < 2 || members > maxMembers)
+    return emitOpError() << "has " << members << " workers, expected 2 to "
+                         << maxMembers;
+  SmallVector<WorkerOp> workers;
+  for (auto name : getWorkers().getAsRange<FlatSymbolRefAttr>()) {
+    FailureOr<WorkerOp> worker = lookUp<WorkerOp>(*this, name, symbols);
+    if (failed(worker))
+      return failure();
+    if (worker->getGroup() != getSymName())
+      return emitOpError() << "has " << name << ", which is not of it";
+    for (WorkerOp before : workers) {
+      if (before == *worker)
+        return emitOpError() << "has " << name << " twice";
+      // group_c2
+      if (before.getRank() == worker->getRank())
+        return emitOpError() << "has two members at " << worker->getRankAttr();
+    }
+    workers.push_back(*worker);
+  }
+  for (WorkerOp worker : ArrayRef(workers).drop_front())
+    if (failed(verifySameOps(workers.front(), worker)))
+      return failure();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,7 +159,24 @@ LogicalResult WorkerOp::verifyRegions() {
 
 LogicalResult WorkerOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // worker_c1
-  return lookUp<RankOp>(*this, getRankAttr(), symbols);
+  if (failed(lookUp<RankOp>(*this, getRankAttr(), symbols)))
+    return failure();
+  if (!getGroupAttr())
+    return success();
+  // worker_c7
+  FailureOr<GroupOp> group = lookUp<GroupOp>(*this, getGroupAttr(), symbols);
+  if (failed(group))
+    return failure();
+  if (!llvm::is_contained(group->getWorkers(),
+                          FlatSymbolRefAttr::get(getSymNameAttr())))
+    return emitOpError() << "is of " << getGroupAttr()
+                         << ", which does not have it";
+  return success();
+}
+
+/// What the channels of a worker begin or end at.
+static FlatSymbolRefAttr endOf(WorkerOp worker) {
+  return worker.getGroupAttr() ? worker.getGroupAttr() : worker.getRankAttr();
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,8 +196,8 @@ LogicalResult ReceiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   // receive_c2
   auto worker = cast<WorkerOp>((*this)->getParentOp());
-  if (channel->getToAttr() != worker.getRankAttr())
-    return emitOpError() << "is at " << worker.getRankAttr() << ", but "
+  if (channel->getToAttr() != endOf(worker))
+    return emitOpError() << "is at " << endOf(worker) << ", but "
                          << getChannelAttr() << " goes to "
                          << channel->getToAttr();
   // receive_c3
@@ -113,8 +216,8 @@ LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   // send_c2
   auto worker = cast<WorkerOp>((*this)->getParentOp());
-  if (channel->getFromAttr() != worker.getRankAttr())
-    return emitOpError() << "is at " << worker.getRankAttr() << ", but "
+  if (channel->getFromAttr() != endOf(worker))
+    return emitOpError() << "is at " << endOf(worker) << ", but "
                          << getChannelAttr() << " comes from "
                          << channel->getFromAttr();
   if (channel->getFrame().getKind() != FrameKind::Rows)

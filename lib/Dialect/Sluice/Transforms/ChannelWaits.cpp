@@ -96,6 +96,11 @@ Execution::Execution(ModuleOp module) {
     channels[channel.getSymName()].op = channel;
   addHead(*module.getOps<GenerateOp>().begin());
   for (auto worker : module.getOps<WorkerOp>()) {
+    // The members of a group send and receive as one.
+    if (auto name = worker.getGroupAttr();
+        name && getFirstWorker(SymbolTable::lookupNearestSymbolFrom(
+                    worker, name)) != worker)
+      continue;
     auto process = std::make_unique<Process>();
     process->op = worker;
     process->rank = worker.getRank();
@@ -218,7 +223,7 @@ static LogicalResult verifyRoute(PipelineOp pipeline, StringRef via,
   StringRef channel = via;
   WorkerOp last;
   for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>()) {
-    auto worker = symbols.lookup<WorkerOp>(name.getValue());
+    WorkerOp worker = getFirstWorker(symbols.lookup(name.getValue()));
     if (worker.getReceive().getChannel() != channel)
       return worker.getReceive().emitError()
              << "stage " << name << " of @" << pipeline.getSymName()

@@ -279,9 +279,12 @@ public:
       if (!stage)
         return fail(pipeline, "has a stage that is no sluice.stage");
       if (!first)
-        first = stage.getPlaceAttr();
+        first = stage.getFirstPlace();
+      Expected<cluster::Device> device = deviceOf(*machines, stage);
+      if (!device)
+        return fail(stage, device.status().message());
       FailureOr<int64_t> stepRows =
-          insert(stage, stage.getPlaceAttr(), pipeline.getContextLength());
+          insert(stage, *device, pipeline.getContextLength());
       if (failed(stepRows))
         return signalPassFailure();
       stage.setStepRows(*stepRows);
@@ -298,7 +301,7 @@ private:
     op->emitError(message);
     signalPassFailure();
   }
-  FailureOr<int64_t> insert(Operation *frame, PlaceAttr place,
+  FailureOr<int64_t> insert(Operation *frame, const cluster::Device &device,
                             uint64_t contextLength);
   LogicalResult insertInDraft(GenerateOp generate, SymbolTable &symbols,
                               PlaceAttr firstStage);
@@ -385,7 +388,7 @@ void InsertCheckpointsPass::warn(Operation *frame, const Budget &budget) const {
 
 /// Puts checkpoints into a stage or draft. Returns the most rows of its steps.
 FailureOr<int64_t> InsertCheckpointsPass::insert(Operation *frame,
-                                                 PlaceAttr place,
+                                                 const cluster::Device &device,
                                                  uint64_t contextLength) {
   if (!frame->getRegion(0).getOps<CheckpointOp>().empty() ||
       llvm::any_of(frame->getRegion(0).getOps<LayerOp>(),
@@ -394,13 +397,10 @@ FailureOr<int64_t> InsertCheckpointsPass::insert(Operation *frame,
   // Only of a batch may rows leave.
   if (failed(requireFused(frame)))
     return failure();
-  Expected<cluster::Place> where = fromPlaceAttr(*machines, place);
-  if (!where)
-    return frame->emitError() << where.status().message();
   if (maxLatency == 0)
     return rows.getValue();
   Budget budget;
-  budget.device = machines->device(*where);
+  budget.device = device;
   budget.seconds = double(maxLatency) * 1e-6;
   budget.context = contextOf(contextLength);
   budget.rows = rowsOfStretches(frame, rows, budget.context, budget.device,
@@ -435,7 +435,8 @@ LogicalResult InsertCheckpointsPass::insertInDraft(GenerateOp generate,
   speculate.setCosts(
       predictedCosts(stageCostOf(draft, machines->device(*where)),
                      contextOf(draft.getContextLength())));
-  FailureOr<int64_t> stepRows = insert(draft, place, draft.getContextLength());
+  FailureOr<int64_t> stepRows =
+      insert(draft, machines->device(*where), draft.getContextLength());
   if (failed(stepRows))
     return failure();
   speculate.setStepRows(*stepRows);

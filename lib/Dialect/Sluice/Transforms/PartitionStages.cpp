@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cluster/ClusterFile.h"
+#include "runtime/cluster/DeviceGroups.h"
 #include "runtime/cluster/PipelinePlan.h"
 #include "runtime/cluster/Units.h"
 #include "sluice/Analysis/ClusterSpec.h"
@@ -44,8 +45,10 @@ namespace {
 /// Copies a model's ops into stages, one after the other.
 class StageCutter {
 public:
-  StageCutter(ModelOp model, const cluster::Cluster &cluster, int64_t context)
-      : model(model), cluster(cluster), context(context), b(model) {
+  StageCutter(ModelOp model, const cluster::Cluster &cluster,
+              const cluster::GroupedCluster &groups, int64_t context)
+      : model(model), cluster(cluster), groups(groups), context(context),
+        b(model) {
     next = model.getBody().front().begin();
   }
 
@@ -59,6 +62,7 @@ private:
 
   ModelOp model;
   const cluster::Cluster &cluster;
+  const cluster::GroupedCluster &groups;
   int64_t context;
   OpBuilder b;
   Block::iterator next; ///< the first op that is in no stage yet
@@ -71,9 +75,11 @@ private:
 StageOp StageCutter::createStage(const cluster::StagePlan &plan,
                                  int64_t number) {
   // What it forwards, and so its result type, is known at its end.
+  SmallVector<Attribute> places;
+  for (cluster::Place place : groups.placesOf(plan.place))
+    places.push_back(toPlaceAttr(b.getContext(), cluster, place));
   auto stage = StageOp::create(
-      b, model.getLoc(), nameStage(model, number),
-      toPlaceAttr(b.getContext(), cluster, plan.place),
+      b, model.getLoc(), nameStage(model, number), b.getArrayAttr(places),
       RankedTensorType::get({ShapedType::kDynamic, 1}, b.getF32Type()),
       DenseI64ArrayAttr(), IntegerAttr());
   Block &body = stage.getBody().emplaceBlock();
@@ -91,8 +97,9 @@ LogicalResult StageCutter::copy(Operation *op) {
     if (values.contains(operand))
       continue;
     // A weight's value can be had anywhere.
-    if (auto param = operand.getDefiningOp<ParamOp>()) {
-      b.clone(*param, values);
+    if (Operation *weight = operand.getDefiningOp();
+        isa_and_nonnull<ParamOp, ShardOp>(weight)) {
+      b.clone(*weight, values);
       continue;
     }
     return op->emitError("uses rows from before the layer that ends the stage "
@@ -111,7 +118,7 @@ FailureOr<StageOp> StageCutter::cut(const cluster::StagePlan &plan,
   int64_t layersLeft = plan.range.layers;
   Value last;
   for (; &*next != end && (plan.range.output || layersLeft > 0); ++next) {
-    if (isa<ParamOp>(*next))
+    if (isa<ParamOp, ShardOp>(*next))
       continue;
     if (failed(copy(&*next)))
       return failure();
@@ -127,8 +134,8 @@ FailureOr<StageOp> StageCutter::cut(const cluster::StagePlan &plan,
   ForwardOp::create(b, end->getLoc(), values.lookup(last));
   stage.setOutput(cast<RankedTensorType>(last.getType()));
   forwarded = last;
-  stage.setCosts(
-      predictedCosts(stageCostOf(stage, cluster.device(plan.place)), context));
+  stage.setCosts(predictedCosts(
+      stageCostOf(stage, groups.cluster.device(plan.place)), context));
   return stage;
 }
 
@@ -153,32 +160,40 @@ public:
     }
     if (failed(checkModule(module, model)))
       return signalPassFailure();
-    Expected<cluster::Cluster> machines = findCluster();
+    Expected<cluster::Cluster> machines = findCluster(getMembers(model));
     if (!machines) {
       model.emitError() << machines.status().message();
       return signalPassFailure();
     }
-    Expected<cluster::PipelinePlan> plan = planStages(model, *machines);
+    Expected<cluster::GroupedCluster> groups =
+        cluster::groupDevices(*machines, getMembers(model));
+    if (!groups) {
+      model.emitError() << groups.status().message();
+      return signalPassFailure();
+    }
+    Expected<cluster::PipelinePlan> plan = planStages(model, groups->cluster);
     if (!plan) {
       model.emitError() << plan.status().message();
       return signalPassFailure();
     }
     if (failed(checkNames(module, model, plan->partition.stages.size())) ||
-        failed(rewrite(model, *machines, *plan)))
+        failed(rewrite(model, *machines, *groups, *plan)))
       return signalPassFailure();
-    warnOfKinds(*machines, *plan);
+    warnOfKinds(*machines, *groups, *plan);
     setCluster(module, *machines);
   }
 
 private:
   LogicalResult checkModule(ModuleOp module, ModelOp model);
   LogicalResult checkNames(ModuleOp module, ModelOp model, size_t stageCount);
-  Expected<cluster::Cluster> findCluster();
+  Expected<cluster::Cluster> findCluster(int64_t members);
   Expected<cluster::PipelinePlan> planStages(ModelOp model,
-                                             const cluster::Cluster &machines);
+                                             const cluster::Cluster &groups);
   LogicalResult rewrite(ModelOp model, const cluster::Cluster &machines,
+                        const cluster::GroupedCluster &groups,
                         const cluster::PipelinePlan &plan);
   void warnOfKinds(const cluster::Cluster &machines,
+                   const cluster::GroupedCluster &groups,
                    const cluster::PipelinePlan &plan);
   void explain(ModelOp model, const cluster::Partition &cut);
 
@@ -203,6 +218,8 @@ LogicalResult PartitionStagesPass::checkModule(ModuleOp module, ModelOp model) {
              << " already";
     draft = other;
   }
+  if (draft && draft.getTensorParallel())
+    return draft.emitError("is tensor parallel, but a draft is on one device");
   if (stages > 1 && model.getBody().getOps<LayerOp>().empty())
     return model.emitError() << stages.getValue()
                              << " stages were asked for, the model has no "
@@ -224,8 +241,9 @@ LogicalResult PartitionStagesPass::checkNames(ModuleOp module, ModelOp model,
   return success();
 }
 
-/// The described cluster, the module's, or as many equal nodes as stages.
-Expected<cluster::Cluster> PartitionStagesPass::findCluster() {
+/// The described cluster, the module's, or as many equal nodes as stages, each
+/// with a device for every member of a group.
+Expected<cluster::Cluster> PartitionStagesPass::findCluster(int64_t members) {
   if (stages < 0)
     return failure("stages=", stages.getValue(), " is negative");
   if (context < 0)
@@ -241,12 +259,12 @@ Expected<cluster::Cluster> PartitionStagesPass::findCluster() {
   bool ownNode = draft && placement == Placement::Own;
   return cluster::makeEqualCluster(std::max<int64_t>(stages, 1), ownNode,
                                    cluster::defaultDevice(),
-                                   cluster::defaultLink());
+                                   cluster::defaultLink(), members);
 }
 
+/// Each group is one device.
 Expected<cluster::PipelinePlan>
-PartitionStagesPass::planStages(ModelOp model,
-                                const cluster::Cluster &machines) {
+PartitionStagesPass::planStages(ModelOp model, const cluster::Cluster &groups) {
   cluster::ModelCost cost = costOfFrame(model);
   // What has no layers is one stage; to cut, it is all embedding and output.
   if (cost.layers.empty())
@@ -258,10 +276,10 @@ PartitionStagesPass::planStages(ModelOp model,
   options.cachePositions = int64_t(model.getContextLength());
   options.acceptance = acceptance;
   if (!draft)
-    return cluster::planPipeline(cost, nullptr, machines, options);
+    return cluster::planPipeline(cost, nullptr, groups, options);
   options.draftCachePositions = int64_t(draft.getContextLength());
   cluster::ModelCost draftCost = costOfFrame(draft);
-  return cluster::planPipeline(cost, &draftCost, machines, options);
+  return cluster::planPipeline(cost, &draftCost, groups, options);
 }
 
 /// @generate: what is done for one token, without a draft as yet.
@@ -282,11 +300,12 @@ static GenerateOp createGenerate(OpBuilder &b, PipelineOp pipeline,
   return generate;
 }
 
-LogicalResult PartitionStagesPass::rewrite(ModelOp model,
-                                           const cluster::Cluster &machines,
-                                           const cluster::PipelinePlan &plan) {
+LogicalResult
+PartitionStagesPass::rewrite(ModelOp model, const cluster::Cluster &machines,
+                             const cluster::GroupedCluster &groups,
+                             const cluster::PipelinePlan &plan) {
   OpBuilder b(model);
-  StageCutter cutter(model, machines, contextOf(model));
+  StageCutter cutter(model, machines, groups, contextOf(model));
   SmallVector<Attribute> names;
   for (auto [number, cut] : llvm::enumerate(plan.partition.stages)) {
     FailureOr<StageOp> stage = cutter.cut(cut, int64_t(number));
@@ -300,7 +319,8 @@ LogicalResult PartitionStagesPass::rewrite(ModelOp model,
       model.getContextLength(), model.getEosTokens(), IntegerAttr());
   PlaceAttr head;
   if (plan.ownRank)
-    head = toPlaceAttr(b.getContext(), machines, *plan.ownRank);
+    head = toPlaceAttr(b.getContext(), machines,
+                       groups.placesOf(*plan.ownRank).front());
   createGenerate(b, pipeline, head);
   explain(model, plan.partition);
   stagesCut += plan.partition.stages.size();
@@ -310,8 +330,12 @@ LogicalResult PartitionStagesPass::rewrite(ModelOp model,
 
 /// There is no code for GPUs as yet.
 void PartitionStagesPass::warnOfKinds(const cluster::Cluster &machines,
+                                      const cluster::GroupedCluster &groups,
                                       const cluster::PipelinePlan &plan) {
-  for (cluster::Place place : plan.ranks())
+  std::vector<cluster::Place> places;
+  for (cluster::Place rank : plan.ranks())
+    llvm::append_range(places, groups.placesOf(rank));
+  for (cluster::Place place : places)
     if (machines.device(place).kind == cluster::DeviceKind::Cuda)
       getOperation().emitWarning()
           << "'" << machines.placeName(place)

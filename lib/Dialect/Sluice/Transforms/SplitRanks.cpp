@@ -63,6 +63,24 @@ static void moveBody(Region &from, WorkerOp worker, FlatSymbolRefAttr in,
   body.eraseArguments(0, body.getNumArguments());
 }
 
+/// Makes a stage what one member of its group does: with its parts of the
+/// weights, and its heads.
+static void specialise(Region &body, int64_t member) {
+  body.walk([&](Operation *op) {
+    if (auto shard = dyn_cast<ShardOp>(op)) {
+      OpBuilder b(shard);
+      auto slice = cast<FlatSymbolRefAttr>(shard.getSlices()[member]);
+      auto param =
+          ParamOp::create(b, shard.getLoc(), shard.getValue().getType(), slice);
+      shard.getResult().replaceAllUsesWith(param);
+      shard.erase();
+    } else if (auto attend = dyn_cast<AttendOp>(op)) {
+      if (std::optional<ArrayRef<int64_t>> first = attend.getFirstHeads())
+        attend.setFirstHeads({(*first)[member]});
+    }
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // The module
 //===----------------------------------------------------------------------===//
@@ -86,16 +104,20 @@ public:
   unsigned getRanks() const { return ranks.size(); }
   unsigned getChannels() const { return channels; }
   unsigned getWorkers() const { return workers; }
+  unsigned getGroups() const { return groups; }
 
 private:
   void makeRanks();
   void makeStages();
+  void makeStage(StageOp stage, ArrayRef<FlatSymbolRefAttr> at,
+                 FlatSymbolRefAttr in, FlatSymbolRefAttr out);
   void makeDraft();
   FlatSymbolRefAttr makeChannel(StringRef name, FlatSymbolRefAttr from,
                                 FlatSymbolRefAttr to, FrameKind kind,
                                 Type activations = {});
   WorkerOp makeWorker(StringRef name, Location loc, FlatSymbolRefAttr rank,
-                      DenseI64ArrayAttr costs, IntegerAttr stepRows);
+                      FlatSymbolRefAttr group, DenseI64ArrayAttr costs,
+                      IntegerAttr stepRows);
 
   SymbolTable symbols;
   OpBuilder b;
@@ -104,7 +126,7 @@ private:
   int64_t capacity;
   SmallVector<StageOp> stages;
   SmallVector<FlatSymbolRefAttr> ranks;
-  unsigned channels = 0, workers = 0;
+  unsigned channels = 0, workers = 0, groups = 0;
 };
 
 } // namespace
@@ -123,9 +145,9 @@ void Splitter::makeRanks() {
   SmallVector<PlaceAttr> places;
   if (speculate && speculate.getPlacement() == Placement::Own)
     places.push_back(generate.getPlaceAttr() ? generate.getPlaceAttr()
-                                             : stages.front().getPlaceAttr());
+                                             : stages.front().getFirstPlace());
   for (StageOp stage : stages)
-    places.push_back(stage.getPlaceAttr());
+    llvm::append_range(places, stage.getPlaces().getAsRange<PlaceAttr>());
   for (auto [index, place] : llvm::enumerate(places)) {
     auto rank = RankOp::create(b, generate.getLoc(),
                                b.getStringAttr("rank" + Twine(index)),
@@ -146,35 +168,74 @@ FlatSymbolRefAttr Splitter::makeChannel(StringRef name, FlatSymbolRefAttr from,
 }
 
 WorkerOp Splitter::makeWorker(StringRef name, Location loc,
-                              FlatSymbolRefAttr rank, DenseI64ArrayAttr costs,
-                              IntegerAttr stepRows) {
-  auto worker =
-      WorkerOp::create(b, loc, b.getStringAttr(name), rank, costs, stepRows);
+                              FlatSymbolRefAttr rank, FlatSymbolRefAttr group,
+                              DenseI64ArrayAttr costs, IntegerAttr stepRows) {
+  auto worker = WorkerOp::create(b, loc, b.getStringAttr(name), rank, group,
+                                 costs, stepRows);
   ++workers;
   return worker;
 }
 
+/// The stage becomes a worker at its rank, or one at each of its ranks and a
+/// group of the stage's name.
+void Splitter::makeStage(StageOp stage, ArrayRef<FlatSymbolRefAttr> at,
+                         FlatSymbolRefAttr in, FlatSymbolRefAttr out) {
+  b.setInsertionPoint(stage);
+  StringAttr stageName = stage.getSymNameAttr();
+  bool isGroup = at.size() > 1;
+  SmallVector<WorkerOp> members;
+  for (auto [number, rank] : llvm::enumerate(at)) {
+    std::string name = stageName.str();
+    if (isGroup)
+      name += ".m" + std::to_string(number);
+    WorkerOp worker = makeWorker(name, stage.getLoc(), rank,
+                                 isGroup ? FlatSymbolRefAttr::get(stageName)
+                                         : FlatSymbolRefAttr(),
+                                 stage.getCostsAttr(), stage.getStepRowsAttr());
+    StageOp copy = stage.clone();
+    specialise(copy.getBody(), int64_t(number));
+    moveBody(copy.getBody(), worker, in, out);
+    copy.erase();
+    members.push_back(worker);
+  }
+  SmallVector<Attribute> names;
+  Location loc = stage.getLoc();
+  symbols.erase(stage);
+  for (WorkerOp worker : members)
+    names.push_back(FlatSymbolRefAttr::get(symbols.insert(worker)));
+  if (!isGroup)
+    return;
+  b.setInsertionPointAfter(members.back());
+  symbols.insert(GroupOp::create(b, loc, stageName, b.getArrayAttr(names)));
+  ++groups;
+}
+
 void Splitter::makeStages() {
-  ArrayRef<FlatSymbolRefAttr> stageRanks =
-      ArrayRef(ranks).take_back(stages.size());
+  ArrayRef<FlatSymbolRefAttr> left = ranks;
+  size_t members = 0;
+  for (StageOp stage : stages)
+    members += stage.getPlaces().size();
+  left = left.take_back(members);
+  SmallVector<ArrayRef<FlatSymbolRefAttr>> at;
+  for (StageOp stage : stages) {
+    at.push_back(left.take_front(stage.getPlaces().size()));
+    left = left.drop_front(stage.getPlaces().size());
+  }
+  auto endOf = [&](size_t i) {
+    return at[i].size() > 1 ? FlatSymbolRefAttr::get(stages[i].getSymNameAttr())
+                            : at[i].front();
+  };
   SmallVector<FlatSymbolRefAttr> hops = {
-      makeChannel("c0", ranks.front(), stageRanks.front(), FrameKind::Rows)};
+      makeChannel("c0", ranks.front(), endOf(0), FrameKind::Rows)};
   for (size_t i = 1; i < stages.size(); ++i)
-    hops.push_back(makeChannel(("c" + Twine(i)).str(), stageRanks[i - 1],
-                               stageRanks[i], FrameKind::Rows,
+    hops.push_back(makeChannel(("c" + Twine(i)).str(), endOf(i - 1), endOf(i),
+                               FrameKind::Rows,
                                stages[i].getInput().getType()));
   hops.push_back(makeChannel(("c" + Twine(stages.size())).str(),
-                             stageRanks.back(), ranks.front(),
+                             endOf(stages.size() - 1), ranks.front(),
                              FrameKind::Tokens));
-  for (auto [i, stage] : llvm::enumerate(stages)) {
-    b.setInsertionPoint(stage);
-    WorkerOp worker =
-        makeWorker(stage.getSymName(), stage.getLoc(), stageRanks[i],
-                   stage.getCostsAttr(), stage.getStepRowsAttr());
-    moveBody(stage.getBody(), worker, hops[i], hops[i + 1]);
-    symbols.erase(stage);
-    symbols.insert(worker);
-  }
+  for (auto [i, stage] : llvm::enumerate(stages))
+    makeStage(stage, at[i], hops[i], hops[i + 1]);
   generate.getLaunch().setViaAttr(hops.front());
   generate.getLaunch().setResultsAttr(hops.back());
 }
@@ -190,7 +251,8 @@ void Splitter::makeDraft() {
   StringAttr name = draft.getSymNameAttr();
   WorkerOp worker =
       makeWorker((name.getValue() + ".s0").str(), draft.getLoc(), rank,
-                 speculate.getCostsAttr(), speculate.getStepRowsAttr());
+                 FlatSymbolRefAttr(), speculate.getCostsAttr(),
+                 speculate.getStepRowsAttr());
   auto stage = FlatSymbolRefAttr::get(symbols.insert(worker));
   moveBody(draft.getBody(), worker, there, back);
   auto whole = PipelineOp::create(
@@ -225,6 +287,8 @@ static LogicalResult checkFrames(ModuleOp module, GenerateOp generate) {
   auto draft = symbols.lookup<ModelOp>(speculate.getDraft());
   if (!draft)
     return speculate.emitError("has a draft that is no sluice.model");
+  if (draft.getTensorParallel())
+    return draft.emitError("is tensor parallel, but a draft is on one device");
   return requireFused(draft);
 }
 
@@ -250,11 +314,13 @@ public:
     ranksMade += splitter.getRanks();
     channelsMade += splitter.getChannels();
     workersMade += splitter.getWorkers();
+    groupsMade += splitter.getGroups();
     remark::passed(generates.front().getLoc(),
                    remark::RemarkOpts::name("ranks").category(DEBUG_TYPE))
         << remark::metric("ranks", splitter.getRanks())
         << remark::metric("channels", splitter.getChannels())
         << remark::metric("workers", splitter.getWorkers())
+        << remark::metric("groups", splitter.getGroups())
         << remark::metric("capacity", capacity.getValue());
   }
 };

@@ -45,7 +45,12 @@ static bool isOfKernels(Operation *op) {
 
 /// What stands between ranks.
 static bool isOfRanks(Operation *op) {
-  return isa<RankOp, ChannelOp, WorkerOp, ReceiveOp, SendOp>(op);
+  return isa<RankOp, ChannelOp, GroupOp, WorkerOp, ReceiveOp, SendOp>(op);
+}
+
+/// What several devices do together.
+static bool isOfGroups(Operation *op) {
+  return isa<SliceOp, ShardOp, AllReduceOp, AllGatherOp>(op);
 }
 
 /// What a request does with a pipeline.
@@ -60,7 +65,7 @@ static bool isSluice(Operation *op) {
 
 static bool isLegalInModel(Operation *op) {
   return isSluice(op) && !isOfRanks(op) && !isOfRequests(op) &&
-         !isa<StageOp, ForwardOp, CheckpointOp>(op);
+         !isOfGroups(op) && !isa<StageOp, ForwardOp, CheckpointOp>(op);
 }
 
 static bool isLegalInPipeline(Operation *op) {
@@ -68,7 +73,8 @@ static bool isLegalInPipeline(Operation *op) {
 }
 
 static bool isLegalInProgram(Operation *op) {
-  return isSluice(op) && !isa<StageOp, ForwardOp, ModelOp, ReturnOp>(op);
+  return isSluice(op) &&
+         !isa<StageOp, ForwardOp, ModelOp, ReturnOp, ShardOp>(op);
 }
 
 static bool isLegalInKernels(Operation *op) {
@@ -108,6 +114,15 @@ static LogicalResult verifySteps(ModuleOp module, bool fused, StringRef phase) {
   return success();
 }
 
+/// Checks that no model is one that several devices execute together.
+static LogicalResult verifyAlone(ModuleOp module, StringRef phase) {
+  for (auto model : module.getOps<ModelOp>())
+    if (model.getTensorParallel())
+      return model.emitOpError("is tensor parallel, but in phase ")
+             << phase << " a model is on one device";
+  return success();
+}
+
 static LogicalResult verifyModel(ModuleOp module) {
   int64_t models = count<ModelOp>(module);
   if (models != 1 && models != 2)
@@ -115,7 +130,8 @@ static LogicalResult verifyModel(ModuleOp module) {
            << "phase model has one 'sluice.model', and one more where there is "
               "a draft, found "
            << models;
-  if (failed(verifySteps<ModelOp>(module, /*fused=*/false, "model")))
+  if (failed(verifySteps<ModelOp>(module, /*fused=*/false, "model")) ||
+      failed(verifyAlone(module, "model")))
     return failure();
   return verifyTokenizers(module, models);
 }
@@ -140,11 +156,25 @@ static LogicalResult verifyHead(ModuleOp module, StringRef phase) {
   return verifyTokenizers(module, 1);
 }
 
+/// The stages or workers of a pipeline; of a group all its workers.
+static SmallVector<FlatSymbolRefAttr> namesOfStages(PipelineOp pipeline) {
+  SmallVector<FlatSymbolRefAttr> names;
+  for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>()) {
+    auto group = SymbolTable::lookupNearestSymbolFrom<GroupOp>(pipeline, name);
+    if (group)
+      llvm::append_range(names,
+                         group.getWorkers().getAsRange<FlatSymbolRefAttr>());
+    else
+      names.push_back(name);
+  }
+  return names;
+}
+
 /// Checks that each stage or worker belongs to one pipeline.
 template <typename Stage> static LogicalResult verifyMembers(ModuleOp module) {
   DenseMap<StringRef, StringRef> owner;
   for (auto pipeline : module.getOps<PipelineOp>())
-    for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>())
+    for (auto name : namesOfStages(pipeline))
       if (!owner.try_emplace(name.getValue(), pipeline.getSymName()).second)
         return pipeline.emitOpError()
                << "has " << name << ", which @" << owner.lookup(name.getValue())
@@ -167,7 +197,8 @@ static LogicalResult verifyPipeline(ModuleOp module) {
   if (speculate && !SymbolTable(module).lookup<ModelOp>(speculate.getDraft()))
     return speculate.emitOpError("has a draft that is no 'sluice.model'");
   if (failed(verifySteps<StageOp>(module, /*fused=*/true, "pipeline")) ||
-      failed(verifySteps<ModelOp>(module, /*fused=*/true, "pipeline")))
+      failed(verifySteps<ModelOp>(module, /*fused=*/true, "pipeline")) ||
+      failed(verifyAlone(module, "pipeline")))
     return failure();
   return verifyMembers<StageOp>(module);
 }
@@ -203,6 +234,9 @@ static LogicalResult verifyDraft(ModuleOp module, GenerateOp generate) {
                                << " workers, but a draft has one";
   auto name = cast<FlatSymbolRefAttr>(draft.getStages()[0]);
   auto worker = symbols.lookup<WorkerOp>(name.getValue());
+  if (!worker)
+    return draft.emitOpError()
+           << "has " << name << ", but a draft is a worker of no group";
   if (worker.getRank() != *generate.getRank())
     return worker.emitOpError("is the draft at ")
            << worker.getRankAttr() << ", but the head is at "

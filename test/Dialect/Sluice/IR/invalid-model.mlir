@@ -88,7 +88,7 @@ func.func @f(%h: tensor<?x8xf32>) {
 
 func.func @f() {
   // param_c1
-  // expected-error @+1 {{@w is not a sluice.weight}}
+  // expected-error @+1 {{@w is not a sluice.weight or sluice.slice}}
   %w = sluice.param @w : tensor<8xf32>
   return
 }

@@ -93,7 +93,7 @@ sluice.stage @s on(#sluice.place<node = "n0", device = 0>)
 // -----
 
 // pipeline_c1
-// expected-error @+1 {{@other is not a sluice.stage or sluice.worker}}
+// expected-error @+1 {{@other is not a sluice.stage, sluice.worker or sluice.group}}
 sluice.pipeline @main stages [@other] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}

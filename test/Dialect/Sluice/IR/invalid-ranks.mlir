@@ -10,7 +10,7 @@ sluice.rank @r index -1 on(#sluice.place<node = "n0", device = 0>)
 // -----
 
 // channel_c1
-// expected-error @+1 {{@r is not a sluice.rank}}
+// expected-error @+1 {{@r is not a sluice.rank or sluice.group}}
 sluice.channel @c from @r to @r capacity 1 : !sluice.frame<rows>
 
 // -----

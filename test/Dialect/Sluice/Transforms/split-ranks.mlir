@@ -6,7 +6,7 @@
 // its worker; the batch that is sent on is the one that the last checkpoint
 // left.
 
-// REMARK: [Passed] ranks | Category:sluice-split-ranks | capacity=64, channels=5, ranks=3, workers=3
+// REMARK: [Passed] ranks | Category:sluice-split-ranks | capacity=64, channels=5, groups=0, ranks=3, workers=3
 // REMARK: sluice.channel @c0 from @rank0 to @rank1 capacity 64 : !sluice.frame<rows>
 
 // CHECK: sluice.rank @rank0 index 0 on(#sluice.place<node = "head", device = 0>)

@@ -42,8 +42,10 @@ def Sluice_CostInterface : OpInterface<"CostInterface"> {
     getFlopsPerRowAndPosition()) floating-point operations. It moves
     getWeightBytes() once whatever R is, R * getBytesPerRow() of rows, and C *
     getCacheBytesPerPosition() of cache for each sequence among them. A
-    multiply-add counts as two operations. The cost of a layer is the sum over
-    its body.
+    collective takes getLinkRounds() messages one after the other, to all other
+    members at once, and each member sends R * getLinkBytesPerRow() over its link
+    to them. A multiply-add counts as two operations. The cost of a layer is the
+    sum over its body.
   }];
   let methods = [
     InterfaceMethod<"Operations per row, attention's part that grows with the "
@@ -63,6 +65,13 @@ def Sluice_CostInterface : OpInterface<"CostInterface"> {
                     }]>,
     InterfaceMethod<"Bytes of cache one position takes, in float32.",
                     "int64_t", "getCacheBytesPerPosition", (ins),
+                    /*methodBody=*/"", /*defaultImplementation=*/"return 0;">,
+    InterfaceMethod<"Messages one after the other between the members of a "
+                    "group.",
+                    "int64_t", "getLinkRounds", (ins),
+                    /*methodBody=*/"", /*defaultImplementation=*/"return 0;">,
+    InterfaceMethod<"Bytes that a member sends to the others for each row.",
+                    "int64_t", "getLinkBytesPerRow", (ins),
                     /*methodBody=*/"", /*defaultImplementation=*/"return 0;">
   ];
 }

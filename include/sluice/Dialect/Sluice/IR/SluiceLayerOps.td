@@ -19,7 +19,7 @@ def Sluice_LayerOp : Sluice_Op<"layer", [
     DeclareOpInterfaceMethods<Sluice_RowSemanticsInterface>,
     DeclareOpInterfaceMethods<Sluice_CostInterface,
       ["getFlopsPerRowAndPosition", "getWeightBytes", "getBytesPerRow",
-       "getCacheBytesPerPosition"]>,
+       "getCacheBytesPerPosition", "getLinkRounds", "getLinkBytesPerRow"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface,
       ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
   let summary = "one layer of the model";
@@ -125,12 +125,41 @@ def Sluice_ParamOp : Sluice_StructureOp<"param", [
     ```
 
     Constraints:
-    - (C1) the symbol names a `sluice.weight` of the module.
+    - (C1) the symbol names a `sluice.weight` or a `sluice.slice` of the module.
     - (C2) the result's type is the weight's.
   }];
   let arguments = (ins FlatSymbolRefAttr:$weight);
   let results = (outs Sluice_Weight:$value);
   let assemblyFormat = "$weight attr-dict `:` type($value)";
+}
+
+def Sluice_ShardOp : Sluice_StructureOp<"shard", [
+    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the value of a weight of which each member has a part";
+  let description = [{
+    In a `sluice.model` or `sluice.stage` that a tensor-parallel group executes
+    together: stands for the first slice at the group's first member, for the
+    second at the second, and so on. Members may have the same one.
+    `--sluice-split-ranks` makes a `sluice.param` of it in each member's worker.
+
+    Shapes: `value` is the slices' type, [N] or [M, N].
+
+    ```mlir
+    %w = sluice.shard [@blk.0.attn_q.weight.m0, @blk.0.attn_q.weight.m1]
+      : tensor<128x256x!sluice.block<q8_0>>
+    ```
+
+    Constraints:
+    - (C1) it stands in a `sluice.model` or `sluice.stage` of a group, and names
+      as many slices as that has members.
+    - (C2) each names a `sluice.slice` of the module.
+    - (C3) the result's type is that of each slice.
+  }];
+  let arguments = (ins TypedArrayAttrBase<FlatSymbolRefAttr,
+                                          "names of slices">:$slices);
+  let results = (outs Sluice_Weight:$value);
+  let assemblyFormat = "$slices attr-dict `:` type($value)";
+  let hasVerifier = 1;
 }
 
 def Sluice_LayerCacheOp : Sluice_StructureOp<"layer_cache", [Pure]> {

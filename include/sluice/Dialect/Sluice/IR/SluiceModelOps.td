@@ -411,6 +411,10 @@ def Sluice_AttendOp : Sluice_Op<"attend", [
     otherwise those of the next lower power of two m followed by every other
     slope of 2m. Press et al., *Train short, test long*, arXiv 2108.12409.
 
+    A member of a tensor-parallel group has some of the heads, and slopes are
+    those of all: `of` says how many there are, `from` which the first one here
+    is, in a `sluice.model` or `sluice.stage` for each member.
+
     Shapes: `query` and `result` are [rows, heads * head_dim], `key` and `value`
     [rows, kv_heads * head_dim].
 
@@ -431,6 +435,13 @@ def Sluice_AttendOp : Sluice_Op<"attend", [
         !sluice.cache<kv_heads = 2, head_dim = 32>
     ```
 
+    ```mlir
+    %a = sluice.attend %q, %k, %v, %cache, %batch heads 2
+      scale 0.17677669529663687 alibi 0.17677669529663687 of 6 from [4]
+      : tensor<?x64xf32>, tensor<?x32xf32>,
+        !sluice.cache<kv_heads = 1, head_dim = 32>
+    ```
+
     Constraints:
     - (C1) `heads` is a positive multiple of the cache's `kv_heads`.
     - (C2) the query is `heads * head_dim` wide.
@@ -441,6 +452,9 @@ def Sluice_AttendOp : Sluice_Op<"attend", [
     - (C7) the result has the query's type.
     - (C8) key and value have one type.
     - (C9) `alibi`, where given, is finite and positive.
+    - (C10) `of` and `from` are given together, beside `alibi` alone; there is
+      one first head for each member, and all its heads are among those `of`
+      which they are.
   }];
   let arguments = (ins Sluice_Rows:$query, Sluice_Rows:$key,
                        Sluice_Rows:$value,
@@ -450,13 +464,28 @@ def Sluice_AttendOp : Sluice_Op<"attend", [
                        Sluice_StepRows:$batch, I64Attr:$heads, F64Attr:$scale,
                        OptionalAttr<I64Attr>:$window,
                        OptionalAttr<F64Attr>:$softcap,
-                       OptionalAttr<F64Attr>:$alibi);
+                       OptionalAttr<F64Attr>:$alibi,
+                       OptionalAttr<I64Attr>:$all_heads,
+                       OptionalAttr<DenseI64ArrayAttr>:$first_heads);
   let results = (outs Sluice_Rows:$result);
+  let builders = [
+    // All heads.
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$query,
+                   "::mlir::Value":$key, "::mlir::Value":$value,
+                   "::mlir::Value":$cache, "::mlir::Value":$batch,
+                   "::mlir::IntegerAttr":$heads, "::mlir::FloatAttr":$scale,
+                   "::mlir::IntegerAttr":$window,
+                   "::mlir::FloatAttr":$softcap, "::mlir::FloatAttr":$alibi), [{
+      build($_builder, $_state, result, query, key, value, cache, batch, heads,
+            scale, window, softcap, alibi, ::mlir::IntegerAttr(),
+            ::mlir::DenseI64ArrayAttr());
+    }]>
+  ];
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $cache `,`
     custom<StepRows>($batch, type($batch)) `heads` $heads `scale` $scale
     (`window` $window^)? (`softcap` $softcap^)?
-    (`alibi` $alibi^)? attr-dict
+    (`alibi` $alibi^ (`of` $all_heads^ `from` $first_heads)?)? attr-dict
     `:` type($query) `,` type($key) `,` qualified(type($cache))
   }];
   let hasVerifier = 1;

@@ -82,6 +82,56 @@ def Sluice_WeightOp : Sluice_Op<"weight", [
   }];
 }
 
+def Sluice_SliceOp : Sluice_Op<"slice", [
+    Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a part of a weight";
+  let description = [{
+    What a member of a tensor-parallel group has of a weight: the rows that are
+    named, or of each row the columns that are named, ranges one behind the
+    other. A reference like the weight: nothing is copied, and whoever loads it
+    reads no more than it. A fused weight of queries, keys and values has a range
+    for each of them. A vector is one row.
+
+    Shapes: [N] or [M, N], as the weight.
+
+    ```mlir
+    sluice.slice @blk.0.attn_q.weight.m1 of @blk.0.attn_q.weight
+      rows 128 to 256 : tensor<128x256x!sluice.block<q8_0>>
+    sluice.slice @blk.0.attn_qkv.bias.m0 of @blk.0.attn_qkv.bias
+      columns 0 to 128, 256 to 320, 384 to 448 : tensor<256xf32>
+    ```
+
+    Constraints:
+    - (C1) `of` names a `sluice.weight` of the module.
+    - (C2) it has ranges of `rows` or of `columns`, not of both, and of rows only
+      where the weight is a matrix.
+    - (C3) ranges are not empty, in order, without overlap, and inside the weight.
+    - (C4) the type is the weight's, but for as many rows or columns as the
+      ranges have.
+    - (C5) ranges of columns begin and end with whole blocks, as stored and as
+      computed with.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$weight,
+                       OptionalAttr<DenseI64ArrayAttr>:$rows,
+                       OptionalAttr<DenseI64ArrayAttr>:$columns,
+                       TypeAttrOf<Sluice_Weight>:$type);
+  let assemblyFormat = [{
+    $sym_name `of` $weight (`rows` custom<Ranges>($rows)^)?
+    (`columns` custom<Ranges>($columns)^)? `:` $type attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The slice's type as a tensor.
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getType());
+    }
+    /// Begin and end of each range, one behind the other.
+    ::llvm::ArrayRef<int64_t> getRanges() {
+      return getRows() ? *getRows() : *getColumns();
+    }
+  }];
+}
+
 def Sluice_TokenizerOp : Sluice_Op<"tokenizer", [
     Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "where the model's tokenizer is described";
@@ -112,7 +162,8 @@ def Sluice_ModelOp : Sluice_Op<"model", [
     `model` the rows are a chunk, those of one request; `--sluice-fuse-decode`
     makes a batch of them, rows of any requests.
     `vocab_size` is their width, `context_length` bounds positions, and
-    `eos_tokens` end a generation.
+    `eos_tokens` end a generation. With `tensor_parallel` N it is what each of
+    the N members of a group does, made by `--sluice-shard-tensors`.
 
     ```mlir
     sluice.model @main(%chunk: !sluice.chunk) attributes {
@@ -138,11 +189,23 @@ def Sluice_ModelOp : Sluice_Op<"model", [
     - (C3) every token of `eos_tokens` is in the vocabulary.
     - (C4) layers are numbered 0, 1, 2, ... in order.
     - (C5) the body ends with `sluice.return`.
+    - (C6) `tensor_parallel`, where given, is 2 to 256.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$architecture,
                        StrAttr:$model_name, I64Attr:$vocab_size,
                        I64Attr:$context_length,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$eos_tokens);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$eos_tokens,
+                       OptionalAttr<I64Attr>:$tensor_parallel);
+  let builders = [
+    // Of a single device.
+    OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::StringRef":$architecture,
+                   "::llvm::StringRef":$modelName, "int64_t":$vocabSize,
+                   "int64_t":$contextLength,
+                   "::llvm::ArrayRef<int64_t>":$eosTokens), [{
+      build($_builder, $_state, name, architecture, modelName, vocabSize,
+            contextLength, eosTokens, ::mlir::IntegerAttr());
+    }]>
+  ];
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

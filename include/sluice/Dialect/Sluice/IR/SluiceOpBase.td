@@ -35,6 +35,8 @@ def Sluice_RowWiseOps : Sluice_OpGroup<"Row-wise ops",
     "A row of their result depends on the same row of their operands alone.">;
 def Sluice_PerSequenceOps : Sluice_OpGroup<"Per-sequence ops",
     "A row of their result depends on its sequence's earlier rows as well.">;
+def Sluice_CollectiveOps : Sluice_OpGroup<"Collectives",
+    "Where the members of a tensor-parallel group meet. Row-wise.">;
 def Sluice_PipelineOps : Sluice_OpGroup<"Pipelines",
     "Stages on devices, and what a request does with them.">;
 def Sluice_RankOps : Sluice_OpGroup<"Ranks",
@@ -47,6 +49,7 @@ def Sluice_ProgramOps : Sluice_OpGroup<"Beside emitted code",
 //===----------------------------------------------------------------------===//
 
 def Sluice_CacheResource : Resource<"::sluice::ir::CacheResource">;
+def Sluice_GroupResource : Resource<"::sluice::ir::GroupResource">;
 def Sluice_RunResource : Resource<"::sluice::ir::RunResource">;
 def Sluice_UserResource : Resource<"::sluice::ir::UserResource">;
 

@@ -33,6 +33,10 @@ constexpr int64_t columnUnit = 16;
 struct CacheResource : mlir::SideEffects::Resource::Base<CacheResource> {
   llvm::StringRef getName() final { return "Cache"; }
 };
+/// What the members of a group have in common: they meet in one order.
+struct GroupResource : mlir::SideEffects::Resource::Base<GroupResource> {
+  llvm::StringRef getName() final { return "Group"; }
+};
 /// Rows in flight, and what is confirmed of their request.
 struct RunResource : mlir::SideEffects::Resource::Base<RunResource> {
   llvm::StringRef getName() final { return "Run"; }
@@ -40,6 +44,17 @@ struct RunResource : mlir::SideEffects::Resource::Base<RunResource> {
 struct UserResource : mlir::SideEffects::Resource::Base<UserResource> {
   llvm::StringRef getName() final { return "User"; }
 };
+
+/// Most members of a tensor-parallel group.
+constexpr int64_t maxMembers = 256;
+
+/// The `sluice.model`, `sluice.stage` or `sluice.worker` that the op stands in;
+/// null in none.
+mlir::Operation *getFrame(mlir::Operation *op);
+
+/// How many members execute a frame together; 1: it is of no group. Of a
+/// worker: of its group.
+int64_t getMembers(mlir::Operation *frame);
 
 /// Whether a `sluice.model`, `sluice.stage` or `sluice.worker` takes a batch:
 /// rows of any sequences, and not the chunk of one.
@@ -57,5 +72,16 @@ int64_t getOperandAndResultBytesPerRow(mlir::Operation *op);
 
 #define GET_OP_CLASSES
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h.inc"
+
+namespace sluice::ir {
+
+/// The `sluice.worker` that a stage of a pipeline is, or the first one of the
+/// `sluice.group` that it is; null where `stage` is neither.
+WorkerOp getFirstWorker(mlir::Operation *stage);
+
+/// All workers of a `sluice.group`, in order.
+llvm::SmallVector<WorkerOp> getWorkers(GroupOp group);
+
+} // namespace sluice::ir
 
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEOPS_H

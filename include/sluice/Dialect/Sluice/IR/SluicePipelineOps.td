@@ -20,7 +20,7 @@ def Sluice_StageOp : Sluice_Op<"stage", [
     Symbol, IsolatedFromAbove, SingleBlock,
     DeclareOpInterfaceMethods<OpAsmOpInterface,
                               ["getAsmBlockArgumentNames"]>]> {
-  let summary = "consecutive layers on one device";
+  let summary = "consecutive layers on a device or a group of devices";
   let description = [{
     What one device does with the rows of one step. The first stage of a
     pipeline takes them and looks their tokens up; each later one also takes
@@ -45,6 +45,21 @@ def Sluice_StageOp : Sluice_Op<"stage", [
     }
     ```
 
+    On several places it is what each member of a tensor-parallel group does,
+    in the order of the places: the same ops, with parts of the weights
+    (`sluice.shard`). All members have the same rows in a step, and drop the same
+    ones at a checkpoint: what the first decides.
+
+    ```mlir
+    sluice.stage @main.s1 on(#sluice.place<node = "n0", device = 0>,
+                             #sluice.place<node = "n0", device = 1>)
+        (%batch: !sluice.batch, %h: tensor<?x256xf32>) -> tensor<?x4096xf32> {
+      ...
+      %y = sluice.all_reduce %x : tensor<?x256xf32>
+      ...
+    }
+    ```
+
     Constraints:
     - (C1) the body takes one `!sluice.chunk` or `!sluice.batch`, and at most
       one value of rows.
@@ -52,8 +67,10 @@ def Sluice_StageOp : Sluice_Op<"stage", [
     - (C3) layers are numbered consecutively.
     - (C4) `costs` are as many as the row counts, positive, and never fall.
     - (C5) `step_rows` is positive.
+    - (C6) it is on 1 to 256 places, none of them twice.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Sluice_PlaceAttr:$place,
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypedArrayAttrBase<Sluice_PlaceAttr, "places">:$places,
                        TypeAttrOf<Sluice_Rows>:$output,
                        OptionalAttr<DenseI64ArrayAttr>:$costs,
                        OptionalAttr<I64Attr>:$step_rows);
@@ -62,6 +79,10 @@ def Sluice_StageOp : Sluice_Op<"stage", [
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
+    /// The device, or that of the group's first member.
+    ::sluice::ir::PlaceAttr getFirstPlace() {
+      return ::llvm::cast<::sluice::ir::PlaceAttr>(getPlaces()[0]);
+    }
     /// The rows of a step: a chunk or a batch.
     ::mlir::BlockArgument getBatch() { return getBody().getArgument(0); }
     /// The rows that come in; null in the first stage.
@@ -154,7 +175,7 @@ def Sluice_PipelineOp : Sluice_Op<"pipeline", [
   let summary = "a model as stages, one behind the other";
   let description = [{
     Stands for a `sluice.model` that was cut into stages, or into what became of
-    them, `sluice.worker`s. The attributes are the model's. `max_latency_us`,
+    them, `sluice.worker`s or `sluice.group`s of workers. The attributes are the model's. `max_latency_us`,
     where given, is the limit that was asked for: the longest that a stretch
     between two checkpoints may take by the cost model. An op that takes longer
     by itself and cannot be cut exceeds it, and `--sluice-insert-checkpoints`
@@ -168,8 +189,8 @@ def Sluice_PipelineOp : Sluice_Op<"pipeline", [
     ```
 
     Constraints:
-    - (C1) it has stages, each a `sluice.stage` or each a `sluice.worker`, none
-      of them twice.
+    - (C1) it has stages, each a `sluice.stage` or each a `sluice.worker` or
+      `sluice.group`, none of them twice.
     - (C2) `vocab_size` and `context_length` are positive; `max_latency_us`,
       where given, is 1 to 86400000000, a day.
     - (C3) every token of `eos_tokens` is in the vocabulary.

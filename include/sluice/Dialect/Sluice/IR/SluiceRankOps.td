@@ -42,12 +42,16 @@ def Sluice_ChannelOp : Sluice_Op<"channel", [
     full one waits, and who receives from an empty one waits. Both ends may be
     at one rank. Marks of new epochs and errors go past the channels.
 
+    An end can be a `sluice.group`. What is sent is then the same at all members,
+    and the first sends it; what is received as one step, all members receive,
+    and the first decides what that is.
+
     ```mlir
     sluice.channel @c0 from @rank0 to @rank1 capacity 256 : !sluice.frame<rows>
     ```
 
     Constraints:
-    - (C1) `from` and `to` name a `sluice.rank` each.
+    - (C1) `from` and `to` name a `sluice.rank` or a `sluice.group` each.
     - (C2) `capacity` is 1 to 65536.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$from,
@@ -70,7 +74,8 @@ def Sluice_WorkerOp : Sluice_Op<"worker", [
   let summary = "the program of a stage or draft";
   let description = [{
     What its rank does again and again: receives what is queued as one step,
-    computes it, sends on. `costs` and `step_rows` are as in `sluice.stage`.
+    computes it, sends on. `costs` and `step_rows` are as in `sluice.stage`. `of`
+    is the group of which it is a member.
 
     ```mlir
     sluice.worker @main.s1 at(@rank1) attributes {step_rows = 64 : i64} {
@@ -88,13 +93,16 @@ def Sluice_WorkerOp : Sluice_Op<"worker", [
     - (C4) `costs` are as many as the row counts, positive, and never fall.
     - (C5) `step_rows` is positive.
     - (C6) its region takes no arguments: rows come in by `sluice.receive`.
+    - (C7) `of`, where given, names a `sluice.group` that has the worker.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$rank,
+                       OptionalAttr<FlatSymbolRefAttr>:$group,
                        OptionalAttr<DenseI64ArrayAttr>:$costs,
                        OptionalAttr<I64Attr>:$step_rows);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `at` `(` $rank `)` attr-dict-with-keyword $body
+    $sym_name `at` `(` $rank `)` (`of` `(` $group^ `)`)? attr-dict-with-keyword
+    $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -103,6 +111,32 @@ def Sluice_WorkerOp : Sluice_Op<"worker", [
     ::sluice::ir::SendOp getSend();
     static ::llvm::StringRef getDefaultDialect() { return "sluice"; }
   }];
+}
+
+def Sluice_GroupOp : Sluice_Op<"group", [
+    Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the workers of a stage that a group of devices executes";
+  let description = [{
+    A tensor-parallel group, in the order of its members. They take the same
+    steps, and meet at what they receive and send, at checkpoints and at
+    collectives, each the same number of times in the same order: whoever comes
+    first waits.
+
+    ```mlir
+    sluice.group @main.s0 of [@main.s0.m0, @main.s0.m1]
+    ```
+
+    Constraints:
+    - (C1) it names 2 to 256 `sluice.worker`s that say they are `of` it, none of
+      them twice.
+    - (C2) they are at different ranks.
+    - (C3) op by op, they do the same with the same types: what differs is only
+      which weights and which heads are theirs.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypedArrayAttrBase<FlatSymbolRefAttr,
+                                          "names of workers">:$workers);
+  let assemblyFormat = "$sym_name `of` $workers attr-dict";
 }
 
 def Sluice_ReceiveOp : Sluice_StructureOp<"receive", [
@@ -128,7 +162,8 @@ def Sluice_ReceiveOp : Sluice_StructureOp<"receive", [
 
     Constraints:
     - (C1) it stands directly in a `sluice.worker`.
-    - (C2) the channel goes to the worker's rank.
+    - (C2) the channel goes to the worker's group or, where it is of none, to its
+      rank.
     - (C3) the channel's frames are rows, with activations of the result's type
       or, without one, with none.
   }];
@@ -156,7 +191,8 @@ def Sluice_SendOp : Sluice_StructureOp<"send", [
 
     Constraints:
     - (C1) it stands directly in a `sluice.worker`.
-    - (C2) the channel comes from the worker's rank.
+    - (C2) the channel comes from the worker's group or, where it is of none,
+      from its rank.
     - (C3) where the channel's frames are rows, their activations have the type
       of `rows`.
     - (C4) rows that `sluice.select_outputs` picked are not sent as rows.

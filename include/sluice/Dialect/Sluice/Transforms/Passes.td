@@ -344,9 +344,9 @@ def SplitRanks : Pass<"sluice-split-ranks", "::mlir::ModuleOp"> {
     what could wait for ever is found while compiling.
 
     Each stage becomes a `sluice.worker` that receives, computes and sends; the
-    draft becomes one as well. Without a draft, or with the draft at the head,
-    rank r has stage r and rank 0 also the head; with a draft on a rank of its
-    own that is rank 0, with the head, and rank r has stage r - 1. There is a
+    draft becomes one as well. Ranks are numbered in the order of the stages, and
+    rank 0 has the head; with a draft on a rank of its own that is rank 0, with
+    the head, and the stages' come after it. There is a
     `sluice.channel` from the head to the first stage, from each stage to the
     next, and from the last back to the head; and two between head and draft,
     which are at one rank.
@@ -372,6 +372,10 @@ def SplitRanks : Pass<"sluice-split-ranks", "::mlir::ModuleOp"> {
     }
     ```
 
+    A stage on several places becomes a `sluice.group` of its name: a worker for
+    each member at a rank of its own, with its parts of the weights. Channels
+    then lead to and from the group.
+
     Capacities with which the ranks would wait for each other in a cycle are an
     error that prints the cycle, as in `--sluice-verify-phase`.
   }];
@@ -382,7 +386,8 @@ def SplitRanks : Pass<"sluice-split-ranks", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"ranksMade", "ranks", "Ranks that were made">,
     Statistic<"channelsMade", "channels", "Channels between and in ranks">,
-    Statistic<"workersMade", "workers", "Stages and drafts made workers">
+    Statistic<"workersMade", "workers", "Workers of stages and drafts">,
+    Statistic<"groupsMade", "groups", "Stages made groups of workers">
   ];
   let dependentDialects = ["::sluice::ir::SluiceDialect"];
 }

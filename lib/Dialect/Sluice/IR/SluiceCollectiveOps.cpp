@@ -1,0 +1,121 @@
+//===- SluiceCollectiveOps.cpp - where the members of a group meet --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowFlow.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::ir;
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+Operation *ir::getFrame(Operation *op) {
+  while (op && !isa<ModelOp, StageOp, WorkerOp>(op))
+    op = op->getParentOp();
+  return op;
+}
+
+int64_t ir::getMembers(Operation *frame) {
+  if (auto model = dyn_cast<ModelOp>(frame))
+    return static_cast<int64_t>(model.getTensorParallel().value_or(1));
+  if (auto stage = dyn_cast<StageOp>(frame))
+    return static_cast<int64_t>(stage.getPlaces().size());
+  auto worker = cast<WorkerOp>(frame);
+  if (!worker.getGroupAttr())
+    return 1;
+  auto group = SymbolTable::lookupNearestSymbolFrom<GroupOp>(
+      worker, worker.getGroupAttr());
+  // The verifier of the worker says that there is none.
+  return group ? static_cast<int64_t>(group.getWorkers().size()) : 1;
+}
+
+/// Checks that members of a group can meet here.
+static LogicalResult verifyIsInGroup(Operation *op) {
+  // all_reduce_c1
+  // all_gather_c1
+  Operation *frame = getFrame(op);
+  auto worker = dyn_cast_or_null<WorkerOp>(frame);
+  if (frame && (worker ? bool(worker.getGroupAttr()) : getMembers(frame) > 1))
+    return success();
+  return op->emitOpError("stands in no frame of a tensor-parallel group, whose "
+                         "members could meet here");
+}
+
+/// The bytes of a row that each of `members` sends when the parts of all of
+/// them, `width` features together, go to everyone.
+static int64_t gatheredBytes(int64_t width, int64_t members) {
+  return width / members * (members - 1) * static_cast<int64_t>(sizeof(float));
+}
+
+static int64_t membersAround(Operation *op) {
+  Operation *frame = getFrame(op);
+  return frame ? getMembers(frame) : 1;
+}
+
+//===----------------------------------------------------------------------===//
+// AllReduceOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllReduceOp::verify() {
+  if (failed(verifyIsInGroup(*this)))
+    return failure();
+  // all_reduce_c3
+  int64_t width = getWidth(getInput().getType());
+  if (getBias() && getBias().getType().getDimSize(0) != width)
+    return emitOpError() << "bias has " << getBias().getType().getDimSize(0)
+                         << " elements, expected " << width;
+  return success();
+}
+
+int64_t AllReduceOp::getFlopsPerRow() {
+  int64_t width = getWidth(getInput().getType());
+  // Each member adds up its share of the features.
+  int64_t members = membersAround(*this);
+  return width / members * (members - 1) + (getBias() ? width : 0);
+}
+
+int64_t AllReduceOp::getWeightBytes() {
+  if (!getBias())
+    return 0;
+  RankedTensorType bias = getBias().getType();
+  return static_cast<int64_t>(
+      ir::getWeightBytes(bias, getElementFormat(bias)).value_or(0));
+}
+
+// Each member gets its share of the features from all, adds it up, and sends
+// the sums to all.
+int64_t AllReduceOp::getLinkRounds() { return 2; }
+
+int64_t AllReduceOp::getLinkBytesPerRow() {
+  return 2 *
+         gatheredBytes(getWidth(getInput().getType()), membersAround(*this));
+}
+
+//===----------------------------------------------------------------------===//
+// AllGatherOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &) {
+  if (failed(verifyIsInGroup(*this)))
+    return failure();
+  // all_gather_c2
+  int64_t members = getMembers(getFrame(*this));
+  int64_t part = getWidth(getInput().getType());
+  int64_t whole = getWidth(getResult().getType());
+  if (whole <= part * (members - 1) || whole > part * members)
+    return emitOpError() << "makes rows " << whole << " wide of parts " << part
+                         << " wide from " << members << " members";
+  return success();
+}
+
+int64_t AllGatherOp::getLinkRounds() { return 1; }
+
+int64_t AllGatherOp::getLinkBytesPerRow() {
+  return gatheredBytes(getWidth(getResult().getType()), membersAround(*this));
+}
