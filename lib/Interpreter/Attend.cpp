@@ -95,7 +95,8 @@ RowData sluice::interpreter::evalAttend(const RowData &query,
 
   int64_t headDim = cache.headDim();
   int64_t headsPerKey = params.heads / cache.kvHeads();
-  std::vector<double> slopes = alibiSlopes(params.heads);
+  std::vector<double> slopes =
+      alibiSlopes(params.allHeads ? params.allHeads : params.heads);
   for (double &slope : slopes)
     slope *= params.alibi.value_or(0);
   RowData result(query.rows(), query.width());
@@ -103,7 +104,8 @@ RowData sluice::interpreter::evalAttend(const RowData &query,
     const KVCache::Entries &cached = cache.entries(batch.sequences()[r]);
     for (int64_t h = 0; h < params.heads; ++h) {
       Query one{query.row(r).subspan(h * headDim, headDim),
-                batch.positions()[r], h / headsPerKey, slopes[h]};
+                batch.positions()[r], h / headsPerKey,
+                slopes[params.firstHead + h]};
       attendHead(one, cached, params,
                  result.row(r).subspan(h * headDim, headDim));
     }

@@ -1,4 +1,4 @@
-//===- Evaluator.cpp - executes the ops of a block ------------------------===//
+//===- Evaluator.cpp - executes one op ------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,105 +8,44 @@
 #include "Evaluator.h"
 
 #include "OpError.h"
-#include "runtime/core/RowMoves.h"
 #include "sluice/Interpreter/Ops.h"
 
 #include "llvm/ADT/TypeSwitch.h"
-
-#include <numeric>
 
 using namespace sluice;
 using namespace sluice::interpreter;
 
 using mlir::Operation;
-using Rows = std::shared_ptr<const RowData>;
 
 //===----------------------------------------------------------------------===//
 // Structure
 //===----------------------------------------------------------------------===//
 
-static Status evalParam(ir::ParamOp op, Scope &scope, Environment &env) {
-  Expected<const WeightData *> weight = env.weights.get(op.getWeight());
+static Status evalWeight(Operation *op, llvm::StringRef name, Scope &scope,
+                         Environment &env) {
+  Expected<const WeightData *> weight = env.weights.get(name);
   if (!weight)
     return weight.status();
-  scope.set(op.getValue(), *weight);
+  scope.set(op->getResult(0), *weight);
   return {};
 }
 
+/// The slice of the member.
+static Status evalShard(ir::ShardOp op, Scope &scope, Environment &env,
+                        int64_t member) {
+  auto slice = llvm::cast<mlir::FlatSymbolRefAttr>(op.getSlices()[member]);
+  return evalWeight(op, slice.getValue(), scope, env);
+}
+
 static Status evalLayerCache(ir::LayerCacheOp op, Scope &scope,
-                             Environment &env) {
+                             Environment &env, int64_t member) {
   auto layer = op->getParentOfType<ir::LayerOp>();
-  std::unique_ptr<KVCache> &cache = env.caches[layer];
+  std::unique_ptr<KVCache> &cache = env.caches[{layer, member}];
   if (!cache) {
     auto type = llvm::cast<ir::CacheType>(op.getCache().getType());
     cache = std::make_unique<KVCache>(type.getKvHeads(), type.getHeadDim());
   }
   scope.set(op.getCache(), cache.get());
-  return {};
-}
-
-static Status evalLayer(ir::LayerOp op, Scope &scope, Environment &env) {
-  Scope inner(&scope);
-  mlir::Block &body = op.getBody().front();
-  inner.set(body.getArgument(0), scope.get(op.getInput()));
-  Expected<Rows> result = evalBlock(body, inner, env);
-  if (!result)
-    return result.status();
-  scope.set(op.getResult(), *result);
-  // With checkpoints inside, what is left of the batch as well.
-  auto yield = llvm::cast<ir::YieldOp>(body.getTerminator());
-  if (op.getResultBatch())
-    scope.set(op.getResultBatch(), inner.get(yield.getBatch()));
-  return {};
-}
-
-/// Which records of a value that has one for each row, or one for each output,
-/// stay: the old record that each new one comes from.
-static std::vector<int64_t> keptRecords(const StepBatch &before,
-                                        const StepBatch &after,
-                                        const std::vector<int64_t> &keptRows,
-                                        bool isOfOutputs) {
-  if (!isOfOutputs)
-    return keptRows;
-  std::vector<int64_t> kept;
-  for (int32_t row : after.outputRows()) {
-    auto outputs = before.outputRows();
-    auto place = llvm::find(outputs, keptRows[row]);
-    kept.push_back(place - outputs.begin());
-  }
-  return kept;
-}
-
-static Status evalCheckpoint(ir::CheckpointOp op, Scope &scope,
-                             Environment &env) {
-  const StepBatch &before = scope.batch(op.getBatch());
-  std::vector<uint8_t> alive(before.rows(), 1);
-  if (env.alive)
-    alive = env.alive(before);
-  std::vector<RowMove> moves;
-  int64_t rows = planCompaction(alive, moves);
-  env.batches.push_back(std::make_unique<StepBatch>(before));
-  StepBatch &after = *env.batches.back();
-  after.keep(alive, moves, rows);
-
-  std::vector<int64_t> keptRows(before.rows());
-  std::iota(keptRows.begin(), keptRows.end(), 0);
-  for (RowMove move : moves)
-    keptRows[move.to] = move.from;
-  keptRows.resize(rows);
-  scope.set(op.getResultBatch(), &after);
-  for (auto [input, result] :
-       llvm::zip_equal(op.getInputs(), op.getResults())) {
-    const RowData &records = scope.rows(input);
-    // As many outputs as rows: all rows are outputs, in their order.
-    bool isOfOutputs = records.rows() != before.rows();
-    std::vector<int64_t> kept =
-        keptRecords(before, after, keptRows, isOfOutputs);
-    RowData left(kept.size(), records.width());
-    for (size_t r = 0; r < kept.size(); ++r)
-      llvm::copy(records.row(kept[r]), left.row(r).begin());
-    scope.set(result, std::move(left));
-  }
   return {};
 }
 
@@ -137,9 +76,13 @@ static Status evalSplitQKVOp(ir::SplitQKVOp op, Scope &scope) {
   return {};
 }
 
-static Status evalAttendOp(ir::AttendOp op, Scope &scope) {
+static Status evalAttendOp(ir::AttendOp op, Scope &scope, int64_t member) {
   AttendParams params;
   params.heads = op.getHeads();
+  params.allHeads = op.getAllHeads().value_or(op.getHeads());
+  // A worker has those of its one member.
+  if (auto first = op.getFirstHeads())
+    params.firstHead = first->size() > 1 ? (*first)[member] : first->front();
   params.scale = op.getScale().convertToDouble();
   params.window = op.getWindow();
   if (std::optional<llvm::APFloat> softcap = op.getSoftcap())
@@ -215,41 +158,30 @@ static bool isRowWise(Operation *op) {
 
 bool sluice::interpreter::isSupported(Operation *op) {
   return isRowWise(op) ||
-         llvm::isa<ir::ParamOp, ir::LayerCacheOp, ir::LayerOp, ir::RopeOp,
-                   ir::SplitQKVOp, ir::AttendOp, ir::CheckpointOp, ir::YieldOp,
-                   ir::ReturnOp, ir::ForwardOp, ir::ReceiveOp, ir::SendOp>(op);
+         llvm::isa<ir::ParamOp, ir::ShardOp, ir::LayerCacheOp, ir::LayerOp,
+                   ir::RopeOp, ir::SplitQKVOp, ir::AttendOp, ir::CheckpointOp,
+                   ir::AllReduceOp, ir::AllGatherOp, ir::YieldOp, ir::ReturnOp,
+                   ir::ForwardOp, ir::ReceiveOp, ir::SendOp>(op);
 }
 
-static Status evalOp(Operation *op, Scope &scope, Environment &env) {
+Status sluice::interpreter::evalOp(Operation *op, Scope &scope,
+                                   Environment &env, int64_t member) {
   if (isRowWise(op))
     return evalRowWise(op, scope);
   return llvm::TypeSwitch<Operation *, Status>(op)
-      .Case([&](ir::ParamOp op) { return evalParam(op, scope, env); })
-      .Case([&](ir::LayerCacheOp op) { return evalLayerCache(op, scope, env); })
-      .Case([&](ir::LayerOp op) { return evalLayer(op, scope, env); })
+      .Case([&](ir::ParamOp op) {
+        return evalWeight(op, op.getWeight(), scope, env);
+      })
+      .Case([&](ir::ShardOp op) { return evalShard(op, scope, env, member); })
+      .Case([&](ir::LayerCacheOp op) {
+        return evalLayerCache(op, scope, env, member);
+      })
       .Case([&](ir::RopeOp op) { return evalRopeOp(op, scope); })
       .Case([&](ir::SplitQKVOp op) { return evalSplitQKVOp(op, scope); })
-      .Case([&](ir::AttendOp op) { return evalAttendOp(op, scope); })
-      .Case([&](ir::CheckpointOp op) { return evalCheckpoint(op, scope, env); })
+      .Case([&](ir::AttendOp op) { return evalAttendOp(op, scope, member); })
       // Whoever executes the part has set what it receives.
       .Case([](ir::ReceiveOp) { return Status(); })
       .Default([](Operation *op) {
         return opError(op, "the interpreter has no definition of this op");
       });
-}
-
-Expected<Rows> sluice::interpreter::evalBlock(mlir::Block &block, Scope &scope,
-                                              Environment &environment) {
-  Operation *last = &block.back();
-  for (Operation &op : block) {
-    if (&op == last)
-      break;
-    if (Status status = evalOp(&op, scope, environment); !status.ok())
-      return status;
-  }
-  // A worker ends by sending its rows, everything else with a terminator.
-  mlir::Value passedOn = last->getOperand(0);
-  if (auto send = llvm::dyn_cast<ir::SendOp>(last))
-    passedOn = send.getRows();
-  return std::get<Rows>(scope.get(passedOn));
 }

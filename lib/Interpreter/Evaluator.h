@@ -1,4 +1,4 @@
-//===- Evaluator.h - executes the ops of a block --------------------------===//
+//===- Evaluator.h - executes one op --------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,16 +11,18 @@
 #include "Scope.h"
 #include "sluice/Interpreter/Interpreter.h"
 
-#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
 
 namespace sluice::interpreter {
 
-/// Executes the ops of `block`, regions inside it included, with the values in
-/// `scope`. Returns the rows that its terminator passes on. Errors name the op.
-Expected<std::shared_ptr<const RowData>>
-evalBlock(mlir::Block &block, Scope &scope, Environment &environment);
+/// Executes an op with the values in `scope`, as `member` of its group; ops
+/// with regions and those at which members meet are Execution's. Errors name
+/// the op.
+Status evalOp(mlir::Operation *op, Scope &scope, Environment &environment,
+              int64_t member);
 
-/// Whether evalBlock knows the op; for checking a module before it is run.
+/// Whether the interpreter knows the op; for checking a module before it is
+/// run.
 bool isSupported(mlir::Operation *op);
 
 } // namespace sluice::interpreter

@@ -27,9 +27,9 @@ static Status otherPhase(Operation *op) {
 
 /// Whether the op may stand in a module that is interpreted.
 static bool isKnown(Operation *op) {
-  return llvm::isa<ir::FileOp, ir::WeightOp, ir::TokenizerOp, ir::ModelOp,
-                   ir::StageOp, ir::PipelineOp, ir::GenerateOp, ir::RankOp,
-                   ir::ChannelOp, ir::WorkerOp>(op);
+  return llvm::isa<ir::FileOp, ir::WeightOp, ir::SliceOp, ir::TokenizerOp,
+                   ir::ModelOp, ir::StageOp, ir::PipelineOp, ir::GenerateOp,
+                   ir::RankOp, ir::ChannelOp, ir::WorkerOp, ir::GroupOp>(op);
 }
 
 /// What stands for the target: what `sluice.generate` names; else the one
@@ -84,7 +84,11 @@ Expected<Interpreter> Interpreter::open(mlir::ModuleOp module,
   std::vector<Operation *> parts = findParts(model);
   for (Operation *part : parts) {
     Operation *unknown = nullptr;
-    part->getRegion(0).walk([&](Operation *op) {
+    // The members of a group do the same.
+    Operation *frame = part;
+    if (ir::WorkerOp worker = ir::getFirstWorker(part))
+      frame = worker;
+    frame->getRegion(0).walk([&](Operation *op) {
       if (isSupported(op))
         return mlir::WalkResult::advance();
       unknown = op;
@@ -178,6 +182,6 @@ Expected<RowData> Interpreter::step(const StepBatch &batch) {
 
 void Interpreter::erase(SequenceId sequence) {
   lengths.erase(sequence);
-  for (auto &[layer, cache] : environment.caches)
+  for (auto &[key, cache] : environment.caches)
     cache->erase(sequence);
 }

@@ -7,7 +7,8 @@
 
 #include "Parts.h"
 
-#include "Evaluator.h"
+#include "Execution.h"
+#include "Meeting.h"
 #include "OpError.h"
 
 #include "mlir/IR/SymbolTable.h"
@@ -38,31 +39,71 @@ PartInputs inputsOf(Operation *part) {
   return {llvm::cast<ir::ModelOp>(part).getBatch(), {}};
 }
 
-Expected<PartResult> evalPart(Operation *part, const PartResult &input,
-                              Environment &environment) {
-  PartInputs inputs = inputsOf(part);
-  Scope scope;
-  scope.set(inputs.batch, input.batch);
-  if (inputs.rows)
-    scope.set(inputs.rows, input.rows);
-  size_t checkpoints = environment.batches.size();
-  Expected<std::shared_ptr<const RowData>> rows =
-      evalBlock(part->getRegion(0).front(), scope, environment);
-  if (!rows)
-    return rows.status();
-  bool shrunk = environment.batches.size() > checkpoints;
-  return PartResult{shrunk ? environment.batches.back().get() : input.batch,
-                    rows.take()};
+/// The members that execute a part together: those of a stage or model have one
+/// body, those of a group of workers one each.
+std::vector<Operation *> membersOf(Operation *part) {
+  if (auto group = llvm::dyn_cast<ir::GroupOp>(part)) {
+    llvm::SmallVector<ir::WorkerOp> workers = ir::getWorkers(group);
+    return {workers.begin(), workers.end()};
+  }
+  int64_t members = llvm::isa<ir::WorkerOp>(part) ? 1 : ir::getMembers(part);
+  return std::vector<Operation *>(members, part);
 }
 
-/// The ranks of a program in one process: workers, and the channels between
-/// them, each a queue of what one step sent.
+/// Lets all members execute up to where they meet, and meet; false once they
+/// are at their ends.
+Expected<bool> runToMeeting(std::deque<Execution> &members,
+                            Environment &environment) {
+  std::vector<Attendee> attendees;
+  bool isOver = true;
+  for (Execution &member : members) {
+    Expected<Operation *> op = member.advance();
+    if (!op)
+      return op.status();
+    attendees.push_back({*op, &member.scope()});
+    isOver &= !*op;
+  }
+  if (isOver)
+    return false;
+  if (Status status = meet(attendees, environment); !status.ok())
+    return status;
+  return true;
+}
+
+Expected<PartResult> evalPart(Operation *part, const PartResult &input,
+                              Environment &environment) {
+  std::deque<Execution> members;
+  for (Operation *member : membersOf(part)) {
+    members.emplace_back(member, int64_t(members.size()), environment);
+    PartInputs inputs = inputsOf(member);
+    Scope &scope = members.back().scope();
+    scope.set(inputs.batch, input.batch);
+    if (inputs.rows)
+      scope.set(inputs.rows, input.rows);
+  }
+  size_t checkpoints = environment.batches.size();
+  bool isRunning = true;
+  while (isRunning) {
+    Expected<bool> met = runToMeeting(members, environment);
+    if (!met)
+      return met.status();
+    isRunning = *met;
+  }
+  bool shrunk = environment.batches.size() > checkpoints;
+  // All members have the same rows.
+  return PartResult{shrunk ? environment.batches.back().get() : input.batch,
+                    members.front().result()};
+}
+
+/// The ranks of a program in one process: workers and groups of them, and the
+/// channels between them, each a queue of what one step sent.
 class Ranks {
 public:
-  Ranks(const std::vector<Operation *> &workers, Environment &environment)
-      : environment(environment) {
-    for (Operation *op : workers)
-      this->workers.push_back(llvm::cast<ir::WorkerOp>(op));
+  Ranks(const std::vector<Operation *> &parts, Environment &environment)
+      : parts(parts), environment(environment) {
+    // The members of a group have the same channels.
+    for (Operation *part : parts)
+      workers.push_back(ir::getFirstWorker(part));
   }
 
   /// The head's part: sends a step, and lets ranks work until it is answered.
@@ -94,13 +135,13 @@ private:
   /// Lets each worker that can compute one step; whether any could.
   Expected<bool> runOnce() {
     bool moved = false;
-    for (ir::WorkerOp worker : workers) {
+    for (auto [part, worker] : llvm::zip_equal(parts, workers)) {
       std::deque<PartResult> &queue = queueInto(worker);
       if (queue.empty() || !hasRoom(worker))
         continue;
       PartResult input = queue.front();
       queue.pop_front();
-      Expected<PartResult> output = evalPart(worker, input, environment);
+      Expected<PartResult> output = evalPart(part, input, environment);
       if (!output)
         return output.status();
       channels[worker.getSend().getChannel()].push_back(output.take());
@@ -109,7 +150,8 @@ private:
     return moved;
   }
 
-  std::vector<ir::WorkerOp> workers;
+  std::vector<Operation *> parts;
+  std::vector<ir::WorkerOp> workers; ///< of each part the first
   Environment &environment;
   std::map<llvm::StringRef, std::deque<PartResult>> channels;
 };
@@ -120,7 +162,7 @@ Expected<PartResult>
 sluice::interpreter::evalParts(const std::vector<Operation *> &parts,
                                const StepBatch &batch,
                                Environment &environment) {
-  if (llvm::isa<ir::WorkerOp>(parts.front()))
+  if (llvm::isa<ir::WorkerOp, ir::GroupOp>(parts.front()))
     return Ranks(parts, environment).run(batch);
   PartResult current{&batch, nullptr};
   for (Operation *part : parts) {

@@ -19,7 +19,8 @@ struct PartResult {
 };
 
 /// Executes one step of a model in whatever parts it is: one `sluice.model`,
-/// `sluice.stage`s in order, or the `sluice.worker`s of all ranks. Errors name
+/// `sluice.stage`s in order, or the `sluice.worker`s and `sluice.group`s of all
+/// ranks. Errors name
 /// the op; workers that wait for each other for ever are one.
 Expected<PartResult> evalParts(const std::vector<mlir::Operation *> &parts,
                                const StepBatch &batch,

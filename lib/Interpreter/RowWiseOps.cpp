@@ -187,3 +187,33 @@ sluice::interpreter::evalConcat(std::span<const RowData *const> inputs) {
   }
   return result;
 }
+
+RowData
+sluice::interpreter::evalAllReduce(std::span<const RowData *const> inputs,
+                                   const WeightData *bias) {
+  RowData result(inputs.front()->rows(), inputs.front()->width());
+  for (int64_t r = 0; r < result.rows(); ++r)
+    for (int64_t i = 0; i < result.width(); ++i) {
+      double sum = 0;
+      for (const RowData *input : inputs)
+        sum += input->row(r)[i];
+      result.row(r)[i] = static_cast<float>(sum + (bias ? bias->data[i] : 0));
+    }
+  return result;
+}
+
+RowData
+sluice::interpreter::evalAllGather(std::span<const RowData *const> inputs,
+                                   int64_t width) {
+  RowData result(inputs.front()->rows(), width);
+  for (int64_t r = 0; r < result.rows(); ++r) {
+    int64_t begin = 0;
+    for (const RowData *input : inputs) {
+      std::ranges::copy(input->row(r),
+                        result.row(r).begin() +
+                            std::min(begin, width - input->width()));
+      begin += input->width();
+    }
+  }
+  return result;
+}

@@ -46,57 +46,122 @@ Expected<WeightStore> WeightStore::open(mlir::ModuleOp module) {
       return file.status();
     store.files.try_emplace(name, file.take());
   }
+  for (auto slice : module.getOps<ir::SliceOp>())
+    store.slices[slice.getSymName()] = slice;
   return store;
 }
 
-/// Dequantises a weight row by row; quantises first where the op says so.
-static Expected<std::unique_ptr<WeightData>> load(ir::WeightOp op,
-                                                  const MappedFile &file) {
-  mlir::RankedTensorType type = op.getTensorType();
-  auto weight = std::make_unique<WeightData>();
-  weight->rows = type.getRank() == 2 ? type.getDimSize(0) : 1;
-  weight->cols = type.getDimSize(type.getRank() - 1);
+namespace {
 
-  Format stored = ir::toFormat(op.getStored());
-  Format computed = ir::toFormat(op.getElementFormat());
-  // The verifier has seen that the rows are whole blocks.
-  uint64_t bytes = op.getStoredBytes().value_or(0);
-  const uint8_t *source = file.range(op.getOffset(), bytes);
-  if (!source)
-    return opError(op, "@", op.getSymName().str(), " is not inside ",
-                   file.path());
-
-  uint64_t storedRow = bytes / weight->rows;
-  std::vector<uint8_t> quantized;
-  if (stored != computed)
-    quantized.resize(rowBytes(computed, weight->cols).value_or(0));
-  weight->data.resize(weight->rows * weight->cols);
-  for (int64_t r = 0; r < weight->rows; ++r) {
-    const uint8_t *from = source + r * storedRow;
-    float *to = weight->data.data() + r * weight->cols;
-    if (!rowIsFinite(stored, from, weight->cols))
-      return opError(op, "@", op.getSymName().str(), ", row ", r, " in ",
-                     file.path(), ": a value or scale is not finite");
-    dequantizeRow(stored, from, to, weight->cols);
-    if (quantized.empty())
-      continue;
-    quantizeRow(computed, to, quantized.data(), weight->cols);
-    dequantizeRow(computed, quantized.data(), to, weight->cols);
+/// Dequantises the rows of a weight; quantises first where the op says so.
+class RowReader {
+public:
+  static Expected<RowReader> open(ir::WeightOp op, const MappedFile &file) {
+    RowReader reader(op, file);
+    // The verifier has seen that the rows are whole blocks.
+    uint64_t bytes = op.getStoredBytes().value_or(0);
+    reader.source = file.range(op.getOffset(), bytes);
+    if (!reader.source)
+      return opError(op, "@", op.getSymName().str(), " is not inside ",
+                     file.path());
+    reader.storedRow = bytes / uint64_t(reader.rows());
+    if (reader.stored != reader.computed)
+      reader.quantized.resize(
+          rowBytes(reader.computed, reader.cols()).value_or(0));
+    return reader;
   }
+
+  int64_t rows() const { return type.getRank() == 2 ? type.getDimSize(0) : 1; }
+  int64_t cols() const { return type.getShape().back(); }
+
+  /// Row `r`, cols() long, into `to`. Error: values that are not finite.
+  Status read(int64_t r, float *to) {
+    const uint8_t *from = source + uint64_t(r) * storedRow;
+    if (!rowIsFinite(stored, from, cols()))
+      return opError(op, "@", op.getSymName().str(), ", row ", r, " in ",
+                     file->path(), ": a value or scale is not finite");
+    dequantizeRow(stored, from, to, cols());
+    if (quantized.empty())
+      return {};
+    quantizeRow(computed, to, quantized.data(), cols());
+    dequantizeRow(computed, quantized.data(), to, cols());
+    return {};
+  }
+
+private:
+  RowReader(ir::WeightOp op, const MappedFile &file)
+      : op(op), type(op.getTensorType()), file(&file),
+        stored(ir::toFormat(op.getStored())),
+        computed(ir::toFormat(op.getElementFormat())) {}
+
+  ir::WeightOp op;
+  mlir::RankedTensorType type;
+  const MappedFile *file;
+  Format stored, computed;
+  const uint8_t *source = nullptr;
+  uint64_t storedRow = 0;
+  std::vector<uint8_t> quantized;
+};
+
+} // namespace
+
+static Expected<std::unique_ptr<WeightData>> load(RowReader &reader) {
+  auto weight = std::make_unique<WeightData>();
+  weight->rows = reader.rows();
+  weight->cols = reader.cols();
+  weight->data.resize(weight->rows * weight->cols);
+  for (int64_t r = 0; r < weight->rows; ++r)
+    if (Status status = reader.read(r, weight->data.data() + r * weight->cols);
+        !status.ok())
+      return status;
+  return weight;
+}
+
+/// Rows, or of all rows columns, one range behind the other.
+static Expected<std::unique_ptr<WeightData>> loadSlice(RowReader &reader,
+                                                       ir::SliceOp slice) {
+  auto weight = std::make_unique<WeightData>();
+  mlir::RankedTensorType type = slice.getTensorType();
+  weight->rows = type.getRank() == 2 ? type.getDimSize(0) : 1;
+  weight->cols = type.getShape().back();
+  llvm::ArrayRef<int64_t> ranges = slice.getRanges();
+  std::vector<float> row(reader.cols());
+  auto append = [&](int64_t r) -> Status {
+    Status status = reader.read(r, row.data());
+    if (slice.getRows())
+      weight->data.insert(weight->data.end(), row.begin(), row.end());
+    for (size_t i = 0; !slice.getRows() && i < ranges.size(); i += 2)
+      weight->data.insert(weight->data.end(), row.begin() + ranges[i],
+                          row.begin() + ranges[i + 1]);
+    return status;
+  };
+  std::vector<int64_t> rows = {0, reader.rows()};
+  if (slice.getRows())
+    rows.assign(ranges.begin(), ranges.end());
+  for (size_t i = 0; i < rows.size(); i += 2)
+    for (int64_t r = rows[i]; r < rows[i + 1]; ++r)
+      if (Status status = append(r); !status.ok())
+        return status;
   return weight;
 }
 
 Expected<const WeightData *> WeightStore::get(llvm::StringRef name) {
   std::unique_ptr<WeightData> &slot = loaded[name];
-  if (!slot) {
-    auto op = ops.find(name);
-    if (op == ops.end())
-      return failure("@", name.str(), " is no weight of the module");
-    Expected<std::unique_ptr<WeightData>> weight =
-        load(op->second, files.find(op->second.getFile())->second);
-    if (!weight)
-      return weight.status();
-    slot = weight.take();
-  }
+  if (slot)
+    return slot.get();
+  auto slice = slices.find(name);
+  bool isSlice = slice != slices.end();
+  auto op = ops.find(isSlice ? slice->second.getWeight() : name);
+  if (op == ops.end())
+    return failure("@", name.str(), " is no weight of the module");
+  Expected<RowReader> reader =
+      RowReader::open(op->second, files.find(op->second.getFile())->second);
+  if (!reader)
+    return reader.status();
+  Expected<std::unique_ptr<WeightData>> weight =
+      isSlice ? loadSlice(*reader, slice->second) : load(*reader);
+  if (!weight)
+    return weight.status();
+  slot = weight.take();
   return slot.get();
 }

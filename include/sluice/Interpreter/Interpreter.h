@@ -40,8 +40,11 @@ struct Environment {
   explicit Environment(WeightStore weights) : weights(std::move(weights)) {}
 
   WeightStore weights;
-  /// Keyed by the `sluice.layer` that the cache belongs to.
-  llvm::DenseMap<mlir::Operation *, std::unique_ptr<KVCache>> caches;
+  /// Keyed by the `sluice.layer` that the cache belongs to, and by the number
+  /// of the group's member, 0 where there is no group.
+  llvm::DenseMap<std::pair<mlir::Operation *, int64_t>,
+                 std::unique_ptr<KVCache>>
+      caches;
 
   /// Asked at each `sluice.checkpoint` which rows of the batch are alive, one
   /// number for each; none: all are. For tests: here, nobody cancels.
@@ -62,7 +65,8 @@ struct ModelInfo {
 ///
 /// In the phase `model` it executes the model; in `pipeline` the stages, one
 /// after the other; in `program` the workers of all ranks in this process, each
-/// whenever its channel holds a frame and the next one has room.
+/// whenever its channel holds a frame and the next one has room. The members of
+/// a tensor-parallel group take turns, from one collective to the next.
 class Interpreter {
 public:
   /// Executes the module's target. The module must be verified and outlive the
@@ -79,7 +83,9 @@ public:
 
   /// Whether a step can have rows of several sequences: the module's steps take
   /// a `!sluice.batch`, not the `!sluice.chunk` of one.
-  bool isFused() const { return ir::isFused(parts.front()); }
+  bool isFused() const { // Only batches go between ranks.
+    return llvm::isa<ir::GroupOp>(parts.front()) || ir::isFused(parts.front());
+  }
 
   /// Executes one step; returns logits[output][vocab]. A row continues its
   /// sequence, or goes back: then what the sequence had from that position on
@@ -108,7 +114,8 @@ private:
                                     mlir::Operation *model);
   Status checkBatch(const StepBatch &batch) const;
 
-  /// In order: a `sluice.model`, `sluice.stage`s or `sluice.worker`s.
+  /// In order: a `sluice.model`, `sluice.stage`s, or `sluice.worker`s and
+  /// `sluice.group`s of them.
   std::vector<mlir::Operation *> parts;
   ModelInfo modelInfo;
   Environment environment;

@@ -88,6 +88,10 @@ struct AttendParams {
   std::optional<double> softcap = std::nullopt;
   /// Multiplies the slopes.
   std::optional<double> alibi = std::nullopt;
+  /// The slopes are those of `allHeads` heads from `firstHead` on; 0: of
+  /// `heads`.
+  int64_t allHeads = 0;
+  int64_t firstHead = 0;
 };
 
 /// Stores the rows' keys and values, then attends: result[row][heads][headDim].
@@ -97,6 +101,15 @@ RowData evalAttend(const RowData &query, const RowData &key,
 
 /// One slope for each of `heads` heads.
 std::vector<double> alibiSlopes(int64_t heads);
+
+/// The sum of all inputs, one for each member, and of `bias`, which may be
+/// null.
+RowData evalAllReduce(std::span<const RowData *const> inputs,
+                      const WeightData *bias);
+
+/// The rows of all inputs, one for each member, side by side, `width` wide: the
+/// last ones overlap where that is less than they have together.
+RowData evalAllGather(std::span<const RowData *const> inputs, int64_t width);
 
 /// The rows that the batch marks as outputs.
 RowData evalSelectOutputs(const RowData &input, const StepBatch &batch);

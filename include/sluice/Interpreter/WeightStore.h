@@ -44,14 +44,15 @@ public:
   /// store. Errors name the op and the file: missing, of another size, changed.
   static Expected<WeightStore> open(mlir::ModuleOp module);
 
-  /// The weight's values, valid for the life of the store. Errors name the
-  /// weight: values that are not finite.
+  /// The values of a weight or a slice, valid for the life of the store. Errors
+  /// name the weight: values that are not finite.
   Expected<const WeightData *> get(llvm::StringRef name);
 
 private:
   WeightStore() = default;
 
   llvm::StringMap<ir::WeightOp> ops;
+  llvm::StringMap<ir::SliceOp> slices;
   llvm::StringMap<MappedFile> files;
   llvm::StringMap<std::unique_ptr<WeightData>> loaded;
 };

@@ -1,0 +1,131 @@
+//===- Meeting.cpp - what the members of a group do together --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Meeting.h"
+
+#include "OpError.h"
+#include "runtime/core/RowMoves.h"
+#include "sluice/Interpreter/Ops.h"
+
+#include <numeric>
+
+using namespace sluice;
+using namespace sluice::interpreter;
+
+//===----------------------------------------------------------------------===//
+// Checkpoints
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What a checkpoint leaves of a step.
+struct Survivors {
+  const StepBatch *before;
+  const StepBatch *after;
+  std::vector<int64_t> rows; ///< the old row that each new one comes from
+};
+
+} // namespace
+
+static Survivors findSurvivors(const StepBatch &before, Environment &env) {
+  std::vector<uint8_t> alive(before.rows(), 1);
+  if (env.alive)
+    alive = env.alive(before);
+  std::vector<RowMove> moves;
+  int64_t rows = planCompaction(alive, moves);
+  env.batches.push_back(std::make_unique<StepBatch>(before));
+  env.batches.back()->keep(alive, moves, rows);
+
+  std::vector<int64_t> kept(before.rows());
+  std::iota(kept.begin(), kept.end(), 0);
+  for (RowMove move : moves)
+    kept[move.to] = move.from;
+  kept.resize(rows);
+  return {&before, env.batches.back().get(), std::move(kept)};
+}
+
+/// Which records of a value that has one for each row, or one for each output,
+/// stay: the old record that each new one comes from.
+static std::vector<int64_t> keptRecords(const Survivors &survivors,
+                                        bool isOfOutputs) {
+  if (!isOfOutputs)
+    return survivors.rows;
+  std::vector<int64_t> kept;
+  for (int32_t row : survivors.after->outputRows()) {
+    auto outputs = survivors.before->outputRows();
+    auto place = llvm::find(outputs, survivors.rows[row]);
+    kept.push_back(place - outputs.begin());
+  }
+  return kept;
+}
+
+static void keepRows(ir::CheckpointOp op, Scope &scope,
+                     const Survivors &survivors) {
+  scope.set(op.getResultBatch(), survivors.after);
+  for (auto [input, result] :
+       llvm::zip_equal(op.getInputs(), op.getResults())) {
+    const RowData &records = scope.rows(input);
+    // As many outputs as rows: all rows are outputs, in their order.
+    bool isOfOutputs = records.rows() != survivors.before->rows();
+    std::vector<int64_t> kept = keptRecords(survivors, isOfOutputs);
+    RowData left(kept.size(), records.width());
+    for (size_t r = 0; r < kept.size(); ++r)
+      llvm::copy(records.row(kept[r]), left.row(r).begin());
+    scope.set(result, std::move(left));
+  }
+}
+
+static void evalCheckpoint(std::span<const Attendee> members,
+                           Environment &env) {
+  auto first = llvm::cast<ir::CheckpointOp>(members.front().op);
+  Survivors survivors =
+      findSurvivors(members.front().scope->batch(first.getBatch()), env);
+  for (const Attendee &member : members)
+    keepRows(llvm::cast<ir::CheckpointOp>(member.op), *member.scope, survivors);
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// What each member brings, its first operand.
+static std::vector<const RowData *>
+inputsOf(std::span<const Attendee> members) {
+  std::vector<const RowData *> inputs;
+  for (const Attendee &member : members)
+    inputs.push_back(&member.scope->rows(member.op->getOperand(0)));
+  return inputs;
+}
+
+static void evalCollective(std::span<const Attendee> members) {
+  std::vector<const RowData *> inputs = inputsOf(members);
+  const Attendee &first = members.front();
+  RowData result;
+  if (auto sum = llvm::dyn_cast<ir::AllReduceOp>(first.op))
+    result = evalAllReduce(inputs, first.scope->optionalWeight(sum.getBias()));
+  else
+    result =
+        evalAllGather(inputs, ir::getWidth(first.op->getResult(0).getType()));
+  auto shared = std::make_shared<const RowData>(std::move(result));
+  for (const Attendee &member : members)
+    member.scope->set(member.op->getResult(0), Held(shared));
+}
+
+Status sluice::interpreter::meet(std::span<const Attendee> members,
+                                 Environment &environment) {
+  mlir::Operation *first = members.front().op;
+  for (const Attendee &member : members)
+    if (!first || !member.op || member.op->getName() != first->getName())
+      return opError(first ? first : member.op,
+                     "the members of its group do not meet here: another one "
+                     "is at another op");
+  if (llvm::isa<ir::CheckpointOp>(first))
+    evalCheckpoint(members, environment);
+  else
+    evalCollective(members);
+  return {};
+}
