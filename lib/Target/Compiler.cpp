@@ -139,9 +139,16 @@ static std::string nameTarget(ModuleOp module) {
   return draftModelName.str();
 }
 
-/// Cuts a model into stages, adds its draft, and fuses their steps.
+/// Splits a model over a group, cuts it into stages, adds its draft, and fuses
+/// their steps.
 static void addCuttingPasses(PassManager &passes, ModuleOp module,
                              const PipelineOptions &options) {
+  if (options.tensorParallel > 1) {
+    ShardTensorsOptions shards;
+    shards.tensorParallel = options.tensorParallel;
+    shards.target = nameTarget(module);
+    passes.addPass(createShardTensors(shards));
+  }
   PartitionStagesOptions partition;
   partition.clusterFile = options.clusterFile;
   partition.stages = options.stages;

@@ -63,6 +63,11 @@ static cl::opt<int64_t>
     stages("stages", cl::init(0), cl::cat(category), cl::value_desc("N"),
            cl::desc("Cut the model into N stages, each on a rank of its own "
                     "(default: one, or as many as are fastest on --cluster)"));
+static cl::opt<int64_t> tensorParallel(
+    "tensor-parallel", cl::init(1), cl::cat(category), cl::value_desc("N"),
+    cl::desc(
+        "Split each stage over a group of N devices, each on a rank of its "
+        "own (default: 1; up to phase program)"));
 static cl::opt<std::string>
     clusterFile("cluster", cl::cat(category), cl::value_desc("cluster.yaml"),
                 cl::desc("The machines to cut the model for"));
@@ -172,6 +177,9 @@ static Status checkPhaseOfOptions(Phase phase, const std::string &given) {
 static Status readPipelineOptions(CompileOptions &all) {
   if (stages.getNumOccurrences() > 0 && stages < 1)
     return failure("--stages: ", int64_t(stages), " is not at least 1");
+  if (tensorParallel < 1 || tensorParallel > ir::maxMembers)
+    return failure("--tensor-parallel: ", int64_t(tensorParallel),
+                   " is not 1 to ", ir::maxMembers);
   if (maxLatency < 0 || maxLatency > ir::maxLatencyMicros)
     return failure("--max-latency-us: ", int64_t(maxLatency), " is not 0 to ",
                    ir::maxLatencyMicros);
@@ -189,9 +197,10 @@ static Status readPipelineOptions(CompileOptions &all) {
   if (!placement)
     return failure("--draft-placement: '", std::string(draftPlacement),
                    "' is neither own nor head");
-  all.pipelineGiven = findGiven(
-      {&stages, &clusterFile, &maxLatency, &draftPlacement, &depth, &width});
-  all.pipeline = {.stages = stages,
+  all.pipelineGiven = findGiven({&tensorParallel, &stages, &clusterFile,
+                                 &maxLatency, &draftPlacement, &depth, &width});
+  all.pipeline = {.tensorParallel = tensorParallel,
+                  .stages = stages,
                   .clusterFile = clusterFile,
                   .maxLatencyMicros = {},
                   .placement = *placement,

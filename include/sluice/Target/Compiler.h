@@ -28,9 +28,11 @@ enum class Phase { Model, Pipeline, Program, Kernels, Object, Executable };
 std::string_view phaseName(Phase phase);
 std::optional<Phase> parsePhase(std::string_view name);
 
-/// How a model becomes a pipeline; see the passes partition-stages,
-/// insert-speculation and insert-checkpoints.
+/// How a model becomes a pipeline; see the passes shard-tensors,
+/// partition-stages, insert-speculation and insert-checkpoints.
 struct PipelineOptions {
+  /// Members of the group that each stage is on; 1: it is on one device.
+  int64_t tensorParallel = 1;
   /// Exactly so many stages; 0: as many as serve a request fastest on the
   /// cluster, and one without a cluster.
   int64_t stages = 0;

@@ -52,6 +52,74 @@ def VerifyPhase : Pass<"sluice-verify-phase", "::mlir::ModuleOp"> {
   ];
 }
 
+def ShardTensors : Pass<"sluice-shard-tensors", "::mlir::ModuleOp"> {
+  let summary = "splits a model over a group of devices";
+  let description = [{
+    Tensor parallelism: each step is computed by all members of a group of
+    devices at once, each with a part of the weights. For a model whose step
+    takes too long, or whose stage does not fit, on one device. Shoeybi et al.,
+    *Megatron-LM*, arXiv 1909.08053.
+
+    What is split: attention by heads, with the key heads that they read; what
+    stands between the two products of a feed-forward layer, by features; logits
+    by tokens. The products that make these rows are computed by columns, each
+    member having its rows of the weight and its part of the bias; a product that
+    takes them has its columns of the weight, and gives a part of a sum, which
+    `sluice.all_reduce` adds up, with the bias. `sluice.all_gather` puts the
+    logits together. Embedding, norms and residuals are whole at each member.
+
+    The model then says what each member does, in one body: members differ in
+    which part of a weight is theirs (`sluice.shard`), and with alibi in which
+    heads. Parts are `sluice.slice`s, references into the model's files as the
+    weights are. Fewer key heads than members are kept by several of them, and a
+    vocabulary that does not divide is split into parts that overlap; heads and
+    feed-forward columns have to divide. `docs/RationaleTensorParallel.md` says
+    why it is so.
+
+    It stands before `--sluice-partition-stages`, which puts each stage on a
+    group of devices. What was split is said in a remark (category
+    `sluice-shard-tensors`). With `tensor-parallel=1` nothing changes.
+
+    Errors, with the op: heads, key heads or feed-forward columns that cannot be
+    split; a cut inside a block of a quantised weight; rows that are split in an
+    op that needs whole ones. Then nothing is changed.
+
+    ```mlir
+    %g = sluice.linear %x, %w : tensor<?x256xf32>, tensor<768x256xf32>
+      -> tensor<?x768xf32>
+    %a = sluice.activation silu %g : tensor<?x768xf32>
+    %y = sluice.linear %a, %v : tensor<?x768xf32>, tensor<256x768xf32>
+      -> tensor<?x256xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %g = sluice.linear %x, %w : tensor<?x256xf32>, tensor<384x256xf32>
+      -> tensor<?x384xf32>
+    %a = sluice.activation silu %g : tensor<?x384xf32>
+    %p = sluice.linear %a, %v : tensor<?x384xf32>, tensor<256x384xf32>
+      -> tensor<?x256xf32>
+    %y = sluice.all_reduce %p : tensor<?x256xf32>
+    ```
+  }];
+  let options = [
+    Option<"tensorParallel", "tensor-parallel", "int64_t", "1",
+           "Members of the group, 256 at most">,
+    Option<"target", "target", "std::string", "\"main\"",
+           "The name of the sluice.model that is split">
+  ];
+  let statistics = [
+    Statistic<"productsSplit", "products-split",
+              "Matrix products of which each member computes a part">,
+    Statistic<"allReducesInserted", "all-reduces", "Sums over the members">,
+    Statistic<"allGathersInserted", "all-gathers",
+              "Rows put together from the members'">,
+    Statistic<"slicesMade", "slices", "Parts of weights">
+  ];
+  let dependentDialects = ["::sluice::ir::SluiceDialect"];
+}
+
 def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
   let summary = "cuts a model into stages on devices";
   let description = [{

@@ -1,0 +1,200 @@
+//===- ShardPlan.cpp - which rows of a model are split over a group -------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShardPlan.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::ir;
+
+//===----------------------------------------------------------------------===//
+// What splits
+//===----------------------------------------------------------------------===//
+
+LogicalResult ShardPlan::splitHeads(AttendOp op) {
+  CacheType cache = op.getCache().getType();
+  HeadCounts counts{static_cast<int64_t>(op.getHeads()), cache.getKvHeads(),
+                    cache.getHeadDim()};
+  std::optional<HeadSplit> split = HeadSplit::create(counts, members);
+  if (!split)
+    return op.emitError() << counts.heads << " heads and " << counts.kvHeads
+                          << " key heads cannot be split over " << members
+                          << " members of a group";
+  if (split->kvHeads() * members > counts.kvHeads)
+    missed.emplace_back(op, "each of " + std::to_string(counts.kvHeads) +
+                                " key heads is kept by " +
+                                std::to_string(members / counts.kvHeads) +
+                                " members");
+  heads.try_emplace(op, *split);
+  FeatureSplit queries = split->queries(), keys = split->keys();
+  splits[op.getResult()] = queries;
+  return success(succeeded(demand(op.getQuery(), queries, op)) &&
+                 succeeded(demand(op.getKey(), keys, op)) &&
+                 succeeded(demand(op.getValue(), keys, op)));
+}
+
+/// Of an activation or gate: what its operands are where products make them.
+LogicalResult ShardPlan::splitMiddle(Operation *op) {
+  auto isOfProduct = [](Value rows) { return rows.getDefiningOp<LinearOp>(); };
+  if (!llvm::all_of(op->getOperands(), isOfProduct))
+    return success();
+  int64_t width = getWidth(op->getResult(0).getType());
+  std::optional<FeatureSplit> split = splitEvenly(width, members);
+  if (!split)
+    return op->emitError() << width
+                           << " feed-forward columns cannot be split over "
+                           << members << " members of a group";
+  splits[op->getResult(0)] = *split;
+  for (Value operand : op->getOperands())
+    if (failed(demand(operand, *split, op)))
+      return failure();
+  return success();
+}
+
+void ShardPlan::splitLogits(ReturnOp op) {
+  auto linear = op.getLogits().getDefiningOp<LinearOp>();
+  // A sum over the members is whole.
+  if (linear && findInput(linear))
+    return;
+  int64_t width = getWidth(op.getLogits().getType());
+  std::optional<FeatureSplit> split = splitWithOverlap(width, members);
+  if (!linear || !split || !linear->hasOneUse()) {
+    missed.emplace_back(op, "each member computes all logits");
+    return;
+  }
+  logits = linear.getResult();
+  splits[logits] = *split;
+}
+
+/// The fused rows that queries, keys and values are taken out of.
+LogicalResult ShardPlan::splitFused(SplitQKVOp op) {
+  int64_t count =
+      llvm::count_if(op->getResults(), [&](Value rows) { return find(rows); });
+  if (count == 0)
+    return success();
+  HeadCounts counts{static_cast<int64_t>(op.getHeads()),
+                    static_cast<int64_t>(op.getKvHeads()),
+                    static_cast<int64_t>(op.getHeadDim())};
+  std::optional<HeadSplit> split = HeadSplit::create(counts, members);
+  if (count != 3 || !split || *find(op.getQuery()) != split->queries() ||
+      *find(op.getKey()) != split->keys() ||
+      *find(op.getValue()) != split->keys())
+    return op.emitError("takes queries, keys and values apart that are not "
+                        "those of one attention, and cannot be split");
+  return demand(op.getInput(), split->fused(op.getLayout()), op);
+}
+
+/// Has the rows split, by splitting what makes them.
+LogicalResult ShardPlan::demand(Value rows, const FeatureSplit &split,
+                                Operation *user) {
+  auto [entry, isNew] = splits.try_emplace(rows, split);
+  if (!isNew && entry->second != split)
+    return user->emitError("needs rows split in another way than an op before "
+                           "it does");
+  Operation *op = rows.getDefiningOp();
+  // What splitFused() and check() look at later.
+  if (isa_and_nonnull<LinearOp, SplitQKVOp>(op))
+    return success();
+  if (auto rope = dyn_cast_or_null<RopeOp>(op))
+    return demand(rope.getInput(), split, rope);
+  return user->emitError(
+      "takes rows that no product makes, and cannot be split "
+      "over a group");
+}
+
+//===----------------------------------------------------------------------===//
+// What can be split
+//===----------------------------------------------------------------------===//
+
+/// The weight that a value is the whole of; null: it is of none.
+static WeightOp findWeight(Value value) {
+  auto param = value.getDefiningOp<ParamOp>();
+  if (!param)
+    return {};
+  return SymbolTable::lookupNearestSymbolFrom<WeightOp>(param,
+                                                        param.getWeightAttr());
+}
+
+/// Checks that columns of a weight are cut between blocks.
+static LogicalResult checkBlocks(LinearOp op, WeightOp weight,
+                                 const FeatureSplit &split) {
+  for (ElementFormat format : {weight.getStored(), weight.getElementFormat()})
+    for (ArrayRef<int64_t> ranges : split.ranges)
+      for (int64_t bound : ranges)
+        if (!rowBytes(toFormat(format), bound))
+          return op.emitError("cannot split @")
+                 << weight.getSymName() << " over " << split.ranges.size()
+                 << " members of a group: column " << bound << " is inside a "
+                 << stringifyElementFormat(format) << " block of "
+                 << formatInfo(toFormat(format)).blockElements;
+  return success();
+}
+
+LogicalResult ShardPlan::checkLinear(LinearOp op) const {
+  const FeatureSplit *input = findInput(op);
+  if (input && find(op.getResult()))
+    return op.emitError("stands between two products that are split, and "
+                        "cannot be");
+  if (!input && !find(op.getResult()))
+    return success();
+  if (op.getColumnsBegin())
+    return op.emitError("is computed in columns already: a model is split "
+                        "before its checkpoints are inserted");
+  WeightOp weight = findWeight(op.getWeight());
+  if (!weight || (op.getBias() && !findWeight(op.getBias())))
+    return op.emitError("has a weight that is split already");
+  if (!input || op.getTransposed())
+    return success();
+  return checkBlocks(op, weight, *input);
+}
+
+LogicalResult ShardPlan::check(Operation *op) const {
+  if (auto linear = dyn_cast<LinearOp>(op))
+    return checkLinear(linear);
+  for (Value operand : op->getOperands()) {
+    // The logits are gathered; what these make is split as they take it.
+    bool isGathered = logits && operand == logits;
+    bool isSplitToo =
+        isa<AttendOp, RopeOp, SplitQKVOp, ActivationOp, GateOp>(op) &&
+        find(op->getResult(0));
+    if (find(operand) && !isGathered && !isSplitToo)
+      return op->emitOpError("takes rows that are split over a group, and "
+                             "needs whole ones");
+  }
+  return success();
+}
+
+FailureOr<ShardPlan> ShardPlan::create(ModelOp model, int64_t members) {
+  if (model.getTensorParallel())
+    return model.emitError("is tensor parallel already");
+  ShardPlan plan(members);
+  auto forAll = [&](auto visit) {
+    WalkResult result = model.getBody().walk<WalkOrder::PreOrder>(
+        [&](Operation *op) -> WalkResult { return visit(op); });
+    return failure(result.wasInterrupted());
+  };
+  auto split = [&](Operation *op) -> LogicalResult {
+    if (auto attend = dyn_cast<AttendOp>(op))
+      return plan.splitHeads(attend);
+    if (isa<ActivationOp, GateOp>(op))
+      return plan.splitMiddle(op);
+    if (auto end = dyn_cast<ReturnOp>(op))
+      plan.splitLogits(end);
+    return success();
+  };
+  auto splitFused = [&](Operation *op) -> LogicalResult {
+    auto fused = dyn_cast<SplitQKVOp>(op);
+    return fused ? plan.splitFused(fused) : success();
+  };
+  auto check = [&](Operation *op) { return plan.check(op); };
+  if (failed(forAll(split)) || failed(forAll(splitFused)) ||
+      failed(forAll(check)))
+    return failure();
+  return plan;
+}
