@@ -121,6 +121,18 @@ Expected<std::vector<Line>> rowsOf(ModuleOp module, PipelineOp pipeline) {
   return rows;
 }
 
+/// The place, or those of a group's members; they are in the cluster.
+std::string namePlaces(const Cluster &cluster, const Line &row) {
+  SmallVector<PlaceAttr> places = {row.place};
+  if (auto stage = dyn_cast<StageOp>(row.frame))
+    places = llvm::to_vector(stage.getPlaces().getAsRange<PlaceAttr>());
+  std::string names;
+  for (PlaceAttr place : places)
+    names += (names.empty() ? "" : ", ") +
+             cluster.placeName(*fromPlaceAttr(cluster, place));
+  return names;
+}
+
 /// Weights and cache of what is at a place.
 int64_t memoryAt(PlaceAttr place, ArrayRef<Line> rows) {
   int64_t sum = 0;
@@ -175,9 +187,9 @@ Expected<std::string> sluice::explainStages(ModuleOp module) {
     Expected<Place> place = fromPlaceAttr(*cluster, row.place);
     if (!place)
       return place.status();
-    auto stageOp = dyn_cast<StageOp>(row.frame);
+    auto stage = dyn_cast<StageOp>(row.frame);
     Expected<Device> found =
-        stageOp ? deviceOf(*cluster, stageOp) : cluster->device(*place);
+        stage ? deviceOf(*cluster, stage) : cluster->device(*place);
     if (!found)
       return found.status();
     const Device &device = *found;
@@ -185,7 +197,7 @@ Expected<std::string> sluice::explainStages(ModuleOp module) {
     int64_t context = std::min(row.contextLength, predictedContext);
     SmallVector<int64_t> costs =
         row.costs ? llvm::to_vector(*row.costs) : predictedCosts(cost, context);
-    if (auto stage = dyn_cast<StageOp>(row.frame)) {
+    if (stage) {
       slowest = std::max(slowest, secondsOf(costs, 1));
       sum += secondsOf(costs, 1);
       stages.push_back(*place);
@@ -194,7 +206,7 @@ Expected<std::string> sluice::explainStages(ModuleOp module) {
     } else {
       head = *place;
     }
-    table.add({row.name, cluster->placeName(*place), layersOf(row.frame),
+    table.add({row.name, namePlaces(*cluster, row), layersOf(row.frame),
                formatBytes(double(cost.memoryBytes())),
                formatSeconds(secondsOf(costs, 1)),
                formatSeconds(secondsOf(costs, 8)),

@@ -211,6 +211,33 @@ TEST(AttendTest, SequencesDoNotSeeEachOther) {
   EXPECT_EQ(elements(slice(together, 2, 4)), elements(expected));
 }
 
+TEST(AttendTest, MembersOfAGroupAttendAsTheWholeDoes) {
+  RowData query = scattered(6, 8, 1);
+  RowData key = scattered(6, 4, 2);
+  RowData value = scattered(6, 4, 3);
+  KVCache whole(2, 2);
+  RowData expected =
+      evalAttend(query, key, value, whole, rowsOf(0, 0, 6), everything());
+  auto part = [](const RowData &rows, int64_t first, int64_t width) {
+    RowData result(rows.rows(), width);
+    for (int64_t r = 0; r < rows.rows(); ++r)
+      std::ranges::copy(rows.row(r).subspan(first, width),
+                        result.row(r).begin());
+    return result;
+  };
+  for (int64_t member : {0, 1}) {
+    AttendParams params = everything();
+    params.heads = 2;
+    params.allHeads = 4;
+    params.firstHead = 2 * member;
+    KVCache cache(1, 2);
+    RowData result =
+        evalAttend(part(query, 4 * member, 4), part(key, 2 * member, 2),
+                   part(value, 2 * member, 2), cache, rowsOf(0, 0, 6), params);
+    EXPECT_EQ(elements(result), elements(part(expected, 4 * member, 4)));
+  }
+}
+
 TEST(AttendTest, GoingBackReplacesTheEnd) {
   RowData query = scattered(3, 2, 1);
   RowData key = scattered(3, 2, 2);

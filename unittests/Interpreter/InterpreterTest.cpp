@@ -194,6 +194,50 @@ TEST_F(InterpreterTest, RefusesRowsOutsideTheModel) {
               HasSubstr("sequence 0 has 0 tokens"));
 }
 
+TEST_F(InterpreterTest, MembersOfAGroupDropTheSameRows) {
+  writeFile(std::vector<float>{1, 0, 0, 1, 2, 2,   // table[3][2]
+                               1, 0, 0, 1,         // unit[2][2]
+                               1, 0, 0, 1, 1, 1}); // output[3][2]
+  Expected<Interpreter> model = Interpreter::create(parse(R"(
+    sluice.weight @table in @f0 at 0 stored f32 : tensor<3x2xf32>
+    sluice.weight @unit in @f0 at 24 stored f32 : tensor<2x2xf32>
+    sluice.slice @unit.m0 of @unit rows 0 to 1 : tensor<1x2xf32>
+    sluice.slice @unit.m1 of @unit rows 1 to 2 : tensor<1x2xf32>
+    sluice.weight @output in @f0 at 40 stored f32 : tensor<3x2xf32>
+    sluice.slice @output.m0 of @output columns 0 to 1 : tensor<3x1xf32>
+    sluice.slice @output.m1 of @output columns 1 to 2 : tensor<3x1xf32>
+    sluice.model @main(%rows: !sluice.batch) attributes {
+        architecture = "test", model_name = "tiny", vocab_size = 3 : i64,
+        context_length = 4 : i64, tensor_parallel = 2 : i64} {
+      %table = sluice.param @table : tensor<3x2xf32>
+      %h = sluice.embed %rows, %table by token
+        : tensor<3x2xf32> -> tensor<?x2xf32>
+      %unit = sluice.shard [@unit.m0, @unit.m1] : tensor<1x2xf32>
+      %own = sluice.linear %h, %unit
+        : tensor<?x2xf32>, tensor<1x2xf32> -> tensor<?x1xf32>
+      %b, %left = sluice.checkpoint %rows, %own : tensor<?x1xf32>
+      %output = sluice.shard [@output.m0, @output.m1] : tensor<3x1xf32>
+      %part = sluice.linear %left, %output
+        : tensor<?x1xf32>, tensor<3x1xf32> -> tensor<?x3xf32>
+      %logits = sluice.all_reduce %part : tensor<?x3xf32>
+      sluice.return %logits : tensor<?x3xf32>
+    })"));
+  ASSERT_TRUE(model) << model.status().message();
+  EXPECT_THAT(run(*model, rowsOf(0, 0, {2, 1})),
+              Pointwise(FloatNear(1e-6), {2, 2, 4, 0, 1, 1}));
+  // Asked of the first member alone.
+  int asked = 0;
+  model->setAlive([&](const StepBatch &batch) {
+    ++asked;
+    std::vector<uint8_t> alive(size_t(batch.rows()), 1);
+    alive.front() = 0;
+    return alive;
+  });
+  EXPECT_THAT(run(*model, rowsOf(1, 0, {2, 1})),
+              Pointwise(FloatNear(1e-6), {0, 1, 1}));
+  EXPECT_EQ(asked, 1);
+}
+
 TEST_F(InterpreterTest, RefusesModulesOfOtherPhases) {
   context.allowUnregisteredDialects();
   Expected<Interpreter> empty = Interpreter::create(parse(""));

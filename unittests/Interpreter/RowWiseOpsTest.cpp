@@ -194,6 +194,27 @@ TEST(AddTest, AddsElements) {
   EXPECT_ROWS(evalAdd(RowData(2, {1, 2}), RowData(2, {10, 20})), 11, 22);
 }
 
+TEST(AllReduceTest, AddsWhatMembersBringAndTheBiasOnce) {
+  RowData a(2, {1, 2, 3, 4}), b(2, {10, 20, 30, 40}), c(2, {0.5, 0.5, 0, 0});
+  const RowData *members[] = {&a, &b, &c};
+  EXPECT_ROWS(evalAllReduce(members, nullptr), 11.5, 22.5, 33, 44);
+  WeightData bias{1, 2, {100, 200}};
+  EXPECT_ROWS(evalAllReduce(members, &bias), 111.5, 222.5, 133, 244);
+}
+
+TEST(AllGatherTest, PutsMembersSideBySide) {
+  RowData a(2, {1, 2, 3, 4}), b(2, {5, 6, 7, 8});
+  const RowData *members[] = {&a, &b};
+  EXPECT_ROWS(evalAllGather(members, 4), 1, 2, 5, 6, 3, 4, 7, 8);
+}
+
+TEST(AllGatherTest, PartsOverlapWhereTheyHaveMoreThanThereIs) {
+  // Features 0 1, 2 3 and 3 4 of five.
+  RowData a(2, {10, 11}), b(2, {12, 13}), c(2, {13, 14});
+  const RowData *members[] = {&a, &b, &c};
+  EXPECT_ROWS(evalAllGather(members, 5), 10, 11, 12, 13, 14);
+}
+
 TEST(SelectOutputsTest, KeepsMarkedRowsInOrder) {
   StepBatch batch(3, 3);
   ASSERT_TRUE(batch.add(0, 0, 5, true).ok());

@@ -41,6 +41,42 @@ TEST_F(WeightStoreTest, ReadsVectorsAndMatricesAtTheirOffsets) {
   EXPECT_EQ(*store->get("m"), matrix) << "a weight is loaded once";
 }
 
+TEST_F(WeightStoreTest, ReadsSlicesRangeByRange) {
+  writeFile(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  mlir::ModuleOp op = parse(R"(
+    sluice.weight @m in @f0 at 0 stored f32 : tensor<4x3xf32>
+    sluice.weight @v in @f0 at 8 stored f32 : tensor<6xf32>
+    sluice.slice @rows of @m rows 0 to 1, 2 to 4 : tensor<3x3xf32>
+    sluice.slice @columns of @m columns 0 to 1, 2 to 3 : tensor<4x2xf32>
+    sluice.slice @vector of @v columns 1 to 3, 5 to 6 : tensor<3xf32>)");
+  Expected<WeightStore> store = WeightStore::open(op);
+  ASSERT_TRUE(store) << store.status().message();
+  const WeightData *rows = *store->get("rows");
+  EXPECT_EQ(rows->rows, 3);
+  EXPECT_THAT(rows->data, ElementsAre(1, 2, 3, 7, 8, 9, 10, 11, 12));
+  const WeightData *columns = *store->get("columns");
+  EXPECT_EQ(columns->cols, 2);
+  EXPECT_THAT(columns->data, ElementsAre(1, 3, 4, 6, 7, 9, 10, 12));
+  EXPECT_THAT((*store->get("vector"))->data, ElementsAre(4, 5, 8));
+}
+
+TEST_F(WeightStoreTest, SlicesOfWhatIsQuantizedAreThoseOfTheWhole) {
+  std::vector<float> values(3 * 64);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = std::sin(float(i));
+  writeFile(values);
+  mlir::ModuleOp op = parse(R"(
+    sluice.weight @w in @f0 at 0 stored f32 : tensor<3x64x!sluice.block<q8_0>>
+    sluice.slice @s of @w columns 32 to 64 : tensor<3x32x!sluice.block<q8_0>>)");
+  Expected<WeightStore> store = WeightStore::open(op);
+  ASSERT_TRUE(store) << store.status().message();
+  const WeightData *whole = *store->get("w");
+  const WeightData *slice = *store->get("s");
+  for (int64_t r = 0; r < 3; ++r)
+    for (int64_t c = 0; c < 32; ++c)
+      EXPECT_EQ(slice->row(r)[c], whole->row(r)[32 + c]);
+}
+
 TEST_F(WeightStoreTest, DequantizesWhatTheFileStores) {
   std::vector<float> values(64);
   for (int i = 0; i < 64; ++i)

@@ -55,18 +55,20 @@ static LogicalResult refuseGroups(ModuleOp module) {
   for (Operation &op : *module.getBody()) {
     auto model = dyn_cast<ModelOp>(op);
     if (isa<GroupOp>(op) || (model && model.getTensorParallel()))
-      return op.emitError("is computed by a tensor-parallel group, for which "
-                          "there is no code as yet: sluice-run executes it");
+      return op.emitOpError("is computed by a tensor-parallel group, for which "
+                            "there is no code as yet: sluice-run executes it");
   }
   for (SliceOp slice : module.getOps<SliceOp>())
-    return slice.emitError("is a part of a weight, for which there is no code "
-                           "as yet: sluice-run executes it");
+    return slice.emitOpError(
+        "is a part of a weight, for which there is no code "
+        "as yet: sluice-run executes it");
   // Without a slice as well.
   WalkResult result = module.walk([](AttendOp op) -> WalkResult {
     if (op.getFirstHeads())
-      return op.emitError("attends with heads of a tensor-parallel group, for "
-                          "which there is no code as yet: sluice-run executes "
-                          "it");
+      return op.emitOpError(
+          "attends with heads of a tensor-parallel group, for "
+          "which there is no code as yet: sluice-run executes "
+          "it");
     return success();
   });
   return failure(result.wasInterrupted());

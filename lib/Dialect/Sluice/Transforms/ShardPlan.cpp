@@ -85,8 +85,8 @@ LogicalResult ShardPlan::splitFused(SplitQKVOp op) {
   if (count != 3 || !split || *find(op.getQuery()) != split->queries() ||
       *find(op.getKey()) != split->keys() ||
       *find(op.getValue()) != split->keys())
-    return op.emitError("takes queries, keys and values apart that are not "
-                        "those of one attention, and cannot be split");
+    return op.emitOpError("takes queries, keys and values apart that are not "
+                          "those of one attention, and cannot be split");
   return demand(op.getInput(), split->fused(op.getLayout()), op);
 }
 
@@ -95,15 +95,16 @@ LogicalResult ShardPlan::demand(Value rows, const FeatureSplit &split,
                                 Operation *user) {
   auto [entry, isNew] = splits.try_emplace(rows, split);
   if (!isNew && entry->second != split)
-    return user->emitError("needs rows split in another way than an op before "
-                           "it does");
+    return user->emitOpError(
+        "needs rows split in another way than an op before "
+        "it does");
   Operation *op = rows.getDefiningOp();
   // What splitFused() and check() look at later.
   if (isa_and_nonnull<LinearOp, SplitQKVOp>(op))
     return success();
   if (auto rope = dyn_cast_or_null<RopeOp>(op))
     return demand(rope.getInput(), split, rope);
-  return user->emitError(
+  return user->emitOpError(
       "takes rows that no product makes, and cannot be split "
       "over a group");
 }
@@ -139,16 +140,16 @@ static LogicalResult checkBlocks(LinearOp op, WeightOp weight,
 LogicalResult ShardPlan::checkLinear(LinearOp op) const {
   const FeatureSplit *input = findInput(op);
   if (input && find(op.getResult()))
-    return op.emitError("stands between two products that are split, and "
-                        "cannot be");
+    return op.emitOpError("stands between two products that are split, and "
+                          "cannot be");
   if (!input && !find(op.getResult()))
     return success();
   if (op.getColumnsBegin())
-    return op.emitError("is computed in columns already: a model is split "
-                        "before its checkpoints are inserted");
+    return op.emitOpError("is computed in columns already: a model is split "
+                          "before its checkpoints are inserted");
   WeightOp weight = findWeight(op.getWeight());
   if (!weight || (op.getBias() && !findWeight(op.getBias())))
-    return op.emitError("has a weight that is split already");
+    return op.emitOpError("has a weight that is split already");
   if (!input || op.getTransposed())
     return success();
   return checkBlocks(op, weight, *input);
@@ -172,7 +173,7 @@ LogicalResult ShardPlan::check(Operation *op) const {
 
 FailureOr<ShardPlan> ShardPlan::create(ModelOp model, int64_t members) {
   if (model.getTensorParallel())
-    return model.emitError("is tensor parallel already");
+    return model.emitOpError("is tensor parallel already");
   ShardPlan plan(members);
   auto forAll = [&](auto visit) {
     WalkResult result = model.getBody().walk<WalkOrder::PreOrder>(
