@@ -105,11 +105,15 @@ static void evalCollective(std::span<const Attendee> members) {
   std::vector<const RowData *> inputs = inputsOf(members);
   const Attendee &first = members.front();
   RowData result;
-  if (auto sum = llvm::dyn_cast<ir::AllReduceOp>(first.op))
-    result = evalAllReduce(inputs, first.scope->optionalWeight(sum.getBias()));
-  else
-    result =
-        evalAllGather(inputs, ir::getWidth(first.op->getResult(0).getType()));
+  if (auto sum = llvm::dyn_cast<ir::AllReduceOp>(first.op)) {
+    std::vector<const WeightData *> biases;
+    for (mlir::Value bias : sum.getBiases())
+      biases.push_back(&first.scope->weight(bias));
+    result = evalAllReduce(inputs, biases);
+  } else {
+    int64_t width = ir::getWidth(first.op->getResult(0).getType());
+    result = evalAllGather(inputs, width);
+  }
   auto shared = std::make_shared<const RowData>(std::move(result));
   for (const Attendee &member : members)
     member.scope->set(member.op->getResult(0), Held(shared));

@@ -190,14 +190,16 @@ sluice::interpreter::evalConcat(std::span<const RowData *const> inputs) {
 
 RowData
 sluice::interpreter::evalAllReduce(std::span<const RowData *const> inputs,
-                                   const WeightData *bias) {
+                                   std::span<const WeightData *const> biases) {
   RowData result(inputs.front()->rows(), inputs.front()->width());
   for (int64_t r = 0; r < result.rows(); ++r)
     for (int64_t i = 0; i < result.width(); ++i) {
       double sum = 0;
       for (const RowData *input : inputs)
         sum += input->row(r)[i];
-      result.row(r)[i] = static_cast<float>(sum + (bias ? bias->data[i] : 0));
+      for (const WeightData *bias : biases)
+        sum += bias->data[i];
+      result.row(r)[i] = static_cast<float>(sum);
     }
   return result;
 }

@@ -8,6 +8,9 @@
 #include "sluice/Analysis/StepCost.h"
 
 #include "TestModels.h"
+#include "sluice/Dialect/Sluice/Transforms/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +49,36 @@ TEST(StepCostTest, AnImportedModelCostsWhatItsShapeDoes) {
       EXPECT_EQ(imported.output, described.output);
       EXPECT_EQ(imported.tiedBytes, described.tiedBytes);
     }
+}
+
+TEST(StepCostTest, AMemberOfAGroupHasItsPartAndTheCollectives) {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module = parse(&context, modelText(smallShape()));
+  ASSERT_TRUE(module);
+  ModelCost whole = costOfFrame(*module->getOps<ir::ModelOp>().begin());
+  PassManager passes(&context);
+  ShardTensorsOptions options;
+  options.tensorParallel = 2;
+  passes.addPass(createShardTensors(options));
+  ASSERT_TRUE(succeeded(passes.run(*module)));
+  ModelCost member = costOfFrame(*module->getOps<ir::ModelOp>().begin());
+
+  // The norms' weights are whole.
+  int64_t norms = 2 * 64 * int64_t(sizeof(float));
+  EXPECT_EQ(member.layers[0].weightBytes() - norms,
+            (whole.layers[0].weightBytes() - norms) / 2);
+  EXPECT_EQ(member.layers[0].cacheBytesPerPosition(),
+            whole.layers[0].cacheBytesPerPosition() / 2);
+  auto linkBytes = [](const PartCost &part) {
+    int64_t bytes = 0;
+    for (const OpCost &op : part.ops)
+      bytes += op.linkBytesPerRow;
+    return bytes;
+  };
+  EXPECT_EQ(linkBytes(whole.layers[0]), 0);
+  // Two sums of 64 features, half of which go each way; 48 of 96 logits.
+  EXPECT_EQ(linkBytes(member.layers[0]), 2 * 2 * 32 * 4);
+  EXPECT_EQ(linkBytes(member.output), 48 * 4);
 }
 
 TEST(StepCostTest, StretchesAreTheWholeStep) {

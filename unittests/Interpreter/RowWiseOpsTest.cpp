@@ -194,12 +194,13 @@ TEST(AddTest, AddsElements) {
   EXPECT_ROWS(evalAdd(RowData(2, {1, 2}), RowData(2, {10, 20})), 11, 22);
 }
 
-TEST(AllReduceTest, AddsWhatMembersBringAndTheBiasOnce) {
+TEST(AllReduceTest, AddsWhatMembersBringAndEachBiasOnce) {
   RowData a(2, {1, 2, 3, 4}), b(2, {10, 20, 30, 40}), c(2, {0.5, 0.5, 0, 0});
   const RowData *members[] = {&a, &b, &c};
-  EXPECT_ROWS(evalAllReduce(members, nullptr), 11.5, 22.5, 33, 44);
-  WeightData bias{1, 2, {100, 200}};
-  EXPECT_ROWS(evalAllReduce(members, &bias), 111.5, 222.5, 133, 244);
+  EXPECT_ROWS(evalAllReduce(members, {}), 11.5, 22.5, 33, 44);
+  WeightData bias{1, 2, {100, 200}}, other{1, 2, {1000, 0}};
+  const WeightData *biases[] = {&bias, &other};
+  EXPECT_ROWS(evalAllReduce(members, biases), 1111.5, 222.5, 1133, 244);
 }
 
 TEST(AllGatherTest, PutsMembersSideBySide) {

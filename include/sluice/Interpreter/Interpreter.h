@@ -83,7 +83,8 @@ public:
 
   /// Whether a step can have rows of several sequences: the module's steps take
   /// a `!sluice.batch`, not the `!sluice.chunk` of one.
-  bool isFused() const { // Only batches go between ranks.
+  bool isFused() const {
+    // Only batches go between ranks.
     return llvm::isa<ir::GroupOp>(parts.front()) || ir::isFused(parts.front());
   }
 

@@ -102,10 +102,9 @@ RowData evalAttend(const RowData &query, const RowData &key,
 /// One slope for each of `heads` heads.
 std::vector<double> alibiSlopes(int64_t heads);
 
-/// The sum of all inputs, one for each member, and of `bias`, which may be
-/// null.
+/// The sum of all inputs, one for each member, and of all biases.
 RowData evalAllReduce(std::span<const RowData *const> inputs,
-                      const WeightData *bias);
+                      std::span<const WeightData *const> biases);
 
 /// The rows of all inputs, one for each member, side by side, `width` wide: the
 /// last ones overlap where that is less than they have together.

@@ -67,9 +67,11 @@ LogicalResult AllReduceOp::verify() {
     return failure();
   // all_reduce_c3
   int64_t width = getWidth(getInput().getType());
-  if (getBias() && getBias().getType().getDimSize(0) != width)
-    return emitOpError() << "bias has " << getBias().getType().getDimSize(0)
-                         << " elements, expected " << width;
+  for (Value bias : getBiases())
+    if (int64_t length = cast<RankedTensorType>(bias.getType()).getDimSize(0);
+        length != width)
+      return emitOpError() << "bias has " << length << " elements, expected "
+                           << width;
   return success();
 }
 
@@ -77,15 +79,18 @@ int64_t AllReduceOp::getFlopsPerRow() {
   int64_t width = getWidth(getInput().getType());
   // Each member adds up its share of the features.
   int64_t members = membersAround(*this);
-  return width / members * (members - 1) + (getBias() ? width : 0);
+  return width / members * (members - 1) +
+         width * static_cast<int64_t>(getBiases().size());
 }
 
 int64_t AllReduceOp::getWeightBytes() {
-  if (!getBias())
-    return 0;
-  RankedTensorType bias = getBias().getType();
-  return static_cast<int64_t>(
-      ir::getWeightBytes(bias, getElementFormat(bias)).value_or(0));
+  int64_t bytes = 0;
+  for (Value bias : getBiases()) {
+    auto type = cast<RankedTensorType>(bias.getType());
+    bytes += static_cast<int64_t>(
+        ir::getWeightBytes(type, getElementFormat(type)).value_or(0));
+  }
+  return bytes;
 }
 
 // Each member gets its share of the features from all, adds it up, and sends

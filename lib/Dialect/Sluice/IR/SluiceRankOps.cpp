@@ -63,6 +63,17 @@ SmallVector<WorkerOp> ir::getWorkers(GroupOp group) {
   return workers;
 }
 
+/// What two members' ops have in common: all attributes but those that say
+/// which weights and which heads are a member's own.
+static DictionaryAttr commonAttributes(Operation *op) {
+  NamedAttrList attributes(op->getAttrDictionary());
+  if (auto param = dyn_cast<ParamOp>(op))
+    attributes.erase(param.getWeightAttrName());
+  if (auto attend = dyn_cast<AttendOp>(op))
+    attributes.erase(attend.getFirstHeadsAttrName());
+  return attributes.getDictionary(op->getContext());
+}
+
 /// Checks that two members do the same, op by op.
 static LogicalResult verifySameOps(WorkerOp first, WorkerOp other) {
   // group_c3
@@ -78,22 +89,18 @@ static LogicalResult verifySameOps(WorkerOp first, WorkerOp other) {
            << "has " << ops.size() << " ops, but @" << first.getSymName()
            << ", a member of the same "
            << "group, " << expected.size();
-  // Which weights and heads are a member's own.
-  auto isTheSame = [](Operation *a, Operation *b) {
-    return a->getName() == b->getName() &&
-           a->getResultTypes() == b->getResultTypes() &&
-           a->getOperandTypes() == b->getOperandTypes() &&
-           (isa<ParamOp, AttendOp>(a) ||
-            a->getAttrDictionary() == b->getAttrDictionary());
-  };
-  for (auto [a, b] : llvm::zip_equal(expected, ops))
-    if (!isTheSame(a, b)) {
-      InFlightDiagnostic error = b->emitOpError("is not what @")
-                                 << first.getSymName()
-                                 << ", a member of the same group, does here";
-      error.attachNote(a->getLoc()) << "which is this";
-      return error;
-    }
+  for (auto [a, b] : llvm::zip_equal(expected, ops)) {
+    if (a->getName() == b->getName() &&
+        a->getResultTypes() == b->getResultTypes() &&
+        a->getOperandTypes() == b->getOperandTypes() &&
+        commonAttributes(a) == commonAttributes(b))
+      continue;
+    InFlightDiagnostic error = b->emitOpError("is not what @")
+                               << first.getSymName()
+                               << ", a member of the same group, does here";
+    error.attachNote(a->getLoc()) << "which is this";
+    return error;
+  }
   return success();
 }
 

@@ -132,6 +132,7 @@ private:
   void splitInputs(LinearOp linear, const FeatureSplit &split);
   void gatherLogits(LinearOp linear, Type whole);
   void rewriteAttend(AttendOp op, const HeadSplit &heads);
+  void mergeSums(AddOp op);
 
   ModelOp model;
   const ShardPlan &plan;
@@ -181,7 +182,8 @@ void ModelSharder::splitInputs(LinearOp linear, const FeatureSplit &split) {
   OpBuilder b(linear->getContext());
   b.setInsertionPointAfter(linear);
   auto sum = AllReduceOp::create(b, linear.getLoc(), linear.getType(),
-                                 linear.getResult(), bias);
+                                 linear.getResult(),
+                                 bias ? ValueRange(bias) : ValueRange());
   linear.getResult().replaceAllUsesExcept(sum, sum);
   ++products;
   ++allReduces;
@@ -225,6 +227,40 @@ void ModelSharder::rewrite(Operation *op) {
   }
 }
 
+/// One of what is added, where that is a sum that nothing else uses, and the
+/// other rows; null for none.
+static std::pair<AllReduceOp, Value> takeSum(AddOp op) {
+  Value lhs = op.getLhs(), rhs = op.getRhs();
+  for (auto [rows, other] : {std::pair(rhs, lhs), std::pair(lhs, rhs)})
+    if (auto sum = rows.getDefiningOp<AllReduceOp>(); sum && sum->hasOneUse())
+      return {sum, other};
+  return {};
+}
+
+/// Where two sums are added to the same rows, as in a parallel residual, makes
+/// them one: x + sum(a) + sum(b) is x + sum(a + b).
+void ModelSharder::mergeSums(AddOp op) {
+  auto [second, rest] = takeSum(op);
+  auto inner = second ? rest.getDefiningOp<AddOp>() : AddOp();
+  if (!inner || !inner->hasOneUse())
+    return;
+  auto [first, rows] = takeSum(inner);
+  if (!first)
+    return;
+  OpBuilder b(op);
+  SmallVector<Value> biases(first.getBiases());
+  llvm::append_range(biases, second.getBiases());
+  Value parts =
+      AddOp::create(b, op.getLoc(), first.getInput(), second.getInput());
+  Value sum = AllReduceOp::create(b, op.getLoc(), op.getType(), parts, biases);
+  op.getLhsMutable().assign(rows);
+  op.getRhsMutable().assign(sum);
+  inner->erase();
+  first->erase();
+  second->erase();
+  --allReduces;
+}
+
 void ModelSharder::run() {
   SmallVector<Operation *> ops;
   model.getBody().walk<WalkOrder::PreOrder>(
@@ -234,6 +270,12 @@ void ModelSharder::run() {
   for (Operation *op : ops)
     if (isa<ParamOp>(op) && op->use_empty())
       op->erase();
+  for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
+    // A layer ends with its residual.
+    auto yield = cast<YieldOp>(layer.getBody().front().getTerminator());
+    if (auto residual = yield.getValue().getDefiningOp<AddOp>())
+      mergeSums(residual);
+  }
   model.setTensorParallel(plan.getMembers());
 }
 

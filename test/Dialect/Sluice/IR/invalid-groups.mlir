@@ -369,3 +369,43 @@ sluice.worker @w2 at(@r1) of(@g) {
   sluice.send @d %b, %h : tensor<?x8xf32>
 }
 sluice.group @g of [@w0, @w1]
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n0", device = 1>)
+sluice.channel @c from @r0 to @g capacity 1 : !sluice.frame<rows, tensor<?x8xf32>>
+sluice.channel @d from @g to @r0 capacity 1 : !sluice.frame<rows, tensor<?x8xf32>>
+sluice.worker @w0 at(@r0) of(@g) {
+  %b, %h = sluice.receive @c : tensor<?x8xf32>
+  // expected-note @+1 {{which is this}}
+  %y = sluice.activation relu %h : tensor<?x8xf32>
+  sluice.send @d %b, %y : tensor<?x8xf32>
+}
+sluice.worker @w1 at(@r1) of(@g) {
+  %b, %h = sluice.receive @c : tensor<?x8xf32>
+  // group_c3
+  // expected-error @+1 {{is not what @w0, a member of the same group, does here}}
+  %y = sluice.activation silu %h : tensor<?x8xf32>
+  sluice.send @d %b, %y : tensor<?x8xf32>
+}
+sluice.group @g of [@w0, @w1]
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n0", device = 1>)
+sluice.channel @c from @r0 to @g capacity 1 : !sluice.frame<rows, tensor<?x8xf32>>
+sluice.channel @e from @r0 to @r1 capacity 1 : !sluice.frame<rows, tensor<?x8xf32>>
+sluice.channel @d from @g to @r0 capacity 1 : !sluice.frame<rows, tensor<?x8xf32>>
+sluice.worker @w0 at(@r0) of(@g) {
+  %b, %h = sluice.receive @c : tensor<?x8xf32>
+  sluice.send @d %b, %h : tensor<?x8xf32>
+}
+sluice.worker @w1 at(@r1) of(@g) {
+  // receive_c2, of a group
+  // expected-error @+1 {{is at @g, but @e goes to @r1}}
+  %b, %h = sluice.receive @e : tensor<?x8xf32>
+  sluice.send @d %b, %h : tensor<?x8xf32>
+}
+sluice.group @g of [@w0, @w1]

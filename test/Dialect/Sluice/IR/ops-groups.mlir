@@ -68,10 +68,12 @@ sluice.stage @main.s1 on(#sluice.place<node = "n0", device = 0>,
     (%batch: !sluice.batch, %h: tensor<?x256xf32>) -> tensor<?x4096xf32> {
   %x = sluice.add %h, %h : tensor<?x256xf32>
   %b = sluice.param @bias : tensor<256xf32>
+  %c = sluice.param @bias : tensor<256xf32>
   // CHECK: all_reduce %[[X:.*]] : tensor<?x256xf32>
   %y = sluice.all_reduce %x : tensor<?x256xf32>
-  // CHECK: all_reduce %[[X]] bias %{{.*}} : tensor<?x256xf32>, tensor<256xf32>
-  %z = sluice.all_reduce %x bias %b : tensor<?x256xf32>, tensor<256xf32>
+  // CHECK: all_reduce %[[X]] bias %{{.*}}, %{{.*}} : tensor<?x256xf32>, tensor<256xf32>, tensor<256xf32>
+  %z = sluice.all_reduce %x bias %b, %c
+    : tensor<?x256xf32>, tensor<256xf32>, tensor<256xf32>
   %w = sluice.param @out : tensor<4096x256xf32>
   %logits = sluice.linear %z, %w
     : tensor<?x256xf32>, tensor<4096x256xf32> -> tensor<?x4096xf32>

@@ -73,3 +73,53 @@ sluice.model @main(%chunk: !sluice.chunk) attributes {architecture = "falcon",
   }
   sluice.return %h0 : tensor<?x32xf32>
 }
+
+// -----
+
+// Attention and feed-forward beside each other: their parts are added up at each
+// member, and then once over all of them, with both biases.
+
+// CHECK-LABEL: sluice.model @main
+// CHECK: layer 0 (%[[X:.*]] =
+// CHECK: %[[BO:.*]] = param @bias
+// CHECK: %[[O:.*]] = linear {{.*}} tensor<8x4xf32> -> tensor<?x8xf32>
+// CHECK: %[[BD:.*]] = param @bias
+// CHECK: %[[D:.*]] = linear {{.*}} tensor<8x8xf32> -> tensor<?x8xf32>
+// CHECK-NEXT: %[[P:.*]] = add %[[O]], %[[D]]
+// CHECK-NEXT: %[[S:.*]] = all_reduce %[[P]] bias %[[BO]], %[[BD]]
+// CHECK-NEXT: %[[Y:.*]] = add %[[X]], %[[S]]
+// CHECK-NEXT: yield %[[Y]]
+sluice.file @f0 path "model.gguf" size 1000000 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<8x8xf32>
+sluice.weight @up in @f0 at 0 stored f32 : tensor<16x8xf32>
+sluice.weight @down in @f0 at 0 stored f32 : tensor<8x16xf32>
+sluice.weight @bias in @f0 at 0 stored f32 : tensor<8xf32>
+sluice.model @main(%chunk: !sluice.chunk) attributes {architecture = "gptneox",
+    model_name = "m", vocab_size = 8, context_length = 8} {
+  %table = sluice.param @table : tensor<8x8xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  %h0 = sluice.layer 0 (%x = %h) : tensor<?x8xf32> {
+    %w = sluice.param @table : tensor<8x8xf32>
+    %q = sluice.linear %x, %w
+      : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+    %cache = sluice.layer_cache : !sluice.cache<kv_heads = 2, head_dim = 4>
+    %a = sluice.attend %q, %q, %q, %cache, chunk %chunk heads 2 scale 0.5
+      : tensor<?x8xf32>, tensor<?x8xf32>,
+        !sluice.cache<kv_heads = 2, head_dim = 4>
+    %bo = sluice.param @bias : tensor<8xf32>
+    %o = sluice.linear %a, %w bias %bo
+      : tensor<?x8xf32>, tensor<8x8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+    %up = sluice.param @up : tensor<16x8xf32>
+    %u = sluice.linear %x, %up
+      : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    %act = sluice.activation gelu %u : tensor<?x16xf32>
+    %down = sluice.param @down : tensor<8x16xf32>
+    %bd = sluice.param @bias : tensor<8xf32>
+    %d = sluice.linear %act, %down bias %bd
+      : tensor<?x16xf32>, tensor<8x16xf32>, tensor<8xf32> -> tensor<?x8xf32>
+    %s = sluice.add %x, %o : tensor<?x8xf32>
+    %y = sluice.add %s, %d : tensor<?x8xf32>
+    sluice.yield %y : tensor<?x8xf32>
+  }
+  sluice.return %h0 : tensor<?x8xf32>
+}

@@ -2,6 +2,7 @@
 // RUN: sluice-opt %s --sluice-shard-tensors=tensor-parallel=4 | FileCheck %s --check-prefix=FOUR
 // RUN: sluice-opt %s --sluice-shard-tensors=tensor-parallel=4 --remarks-filter="sluice-shard.*" 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: sluice-opt %s --sluice-shard-tensors | FileCheck %s --check-prefix=ONE
+// RUN: not sluice-opt %s --sluice-shard-tensors=tensor-parallel=257 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: sluice-opt %s --sluice-shard-tensors=tensor-parallel=2 --sluice-partition-stages --sluice-fuse-decode --sluice-verify-phase=phase=pipeline -o /dev/null
 
 // A layer with grouped heads and a gated feed-forward, as Llama's: heads, key
@@ -51,6 +52,8 @@
 
 // REMARK: [Passed] sharded | Category:sluice-shard-tensors | all-gathers=1, all-reduces=2, members=4, products-split=8, slices=28
 // REMARK: [Missed] whole | Category:sluice-shard-tensors | Remark="each of 2 key heads is kept by 2 members"
+
+// RANGE: error: tensor-parallel=257 is not 1 to 256
 
 // ONE-NOT: slice
 // ONE-NOT: tensor_parallel

@@ -87,3 +87,28 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "llama",
   %h = sluice.embed %batch, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %h : tensor<?x8xf32>
 }
+
+// -----
+
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+sluice.weight @t in @f0 at 0 stored f32 : tensor<8x8xf32>
+// expected-error @+1 {{is tensor parallel, but in phase model a model is on one device}}
+sluice.model @a(%chunk: !sluice.chunk) attributes {architecture = "llama",
+    model_name = "m", vocab_size = 8, context_length = 4, tensor_parallel = 2} {
+  %t = sluice.param @t : tensor<8x8xf32>
+  %h = sluice.embed chunk %chunk, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %h : tensor<?x8xf32>
+}
+
+// -----
+
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+sluice.weight @t in @f0 at 0 stored f32 : tensor<8x8xf32>
+// expected-error @+1 {{is not legal in phase model}}
+sluice.slice @t.m0 of @t rows 0 to 4 : tensor<4x8xf32>
+sluice.model @a(%chunk: !sluice.chunk) attributes {architecture = "llama",
+    model_name = "m", vocab_size = 8, context_length = 4} {
+  %t = sluice.param @t : tensor<8x8xf32>
+  %h = sluice.embed chunk %chunk, %t by token : tensor<8x8xf32> -> tensor<?x8xf32>
+  sluice.return %h : tensor<?x8xf32>
+}

@@ -31,14 +31,15 @@ def Sluice_AllReduceOp : Sluice_Op<"all_reduce",
     `result[r, i] = input_0[r, i] + input_1[r, i] + ... + bias[i]`, where
     `input_m` is what member m of the group brings; all members get it. Added up
     from the left, in the order of the members, so that its bits depend neither
-    on who comes first nor on the other rows. The bias of the product that was
-    split is added here, once, and is whole at each member.
+    on who comes first nor on the other rows. The biases of the products that
+    were split are added here, once, and are whole at each member.
 
-    Shapes: `input` and `result` are [rows, N], `bias` is [N].
+    Shapes: `input` and `result` are [rows, N], each of `biases` is [N].
 
     ```mlir
     %y = sluice.all_reduce %x : tensor<?x256xf32>
-    %z = sluice.all_reduce %x bias %b : tensor<?x256xf32>, tensor<256xf32>
+    %z = sluice.all_reduce %x bias %b, %c
+      : tensor<?x256xf32>, tensor<256xf32>, tensor<256xf32>
     ```
 
     Constraints:
@@ -46,12 +47,14 @@ def Sluice_AllReduceOp : Sluice_Op<"all_reduce",
       parallel, a `sluice.stage` on several places, or a `sluice.worker` of a
       group.
     - (C2) the result has the input's type.
-    - (C3) `bias`, where given, is as long as a row.
+    - (C3) each bias is as long as a row.
   }];
-  let arguments = (ins Sluice_Rows:$input, Optional<Sluice_VectorWeight>:$bias);
+  let arguments = (ins Sluice_Rows:$input,
+                       Variadic<Sluice_VectorWeight>:$biases);
   let results = (outs Sluice_Rows:$result);
   let assemblyFormat = [{
-    $input (`bias` $bias^)? attr-dict `:` type($input) (`,` type($bias)^)?
+    $input (`bias` $biases^)? attr-dict
+    `:` type($input) (`,` type($biases)^)?
   }];
   let hasVerifier = 1;
   let extraClassDefinition = [{
@@ -66,10 +69,10 @@ def Sluice_AllGatherOp : Sluice_Op<"all_gather",
                 Sluice_CollectiveTraits<[]>.traits)> {
   let summary = "all members' rows side by side";
   let description = [{
-    `result[r, b_m + i] = input_m[r, i]`, where `input_m`, W wide, is what member
-    m of the group brings; all members get it. Member m's features begin at
-    `b_m = min(m W, N - W)`: where the N features of the result do not divide by
-    the members, the last ones' overlap, and hold the same there.
+    `result[r, b_m + i] = input_m[r, i]`, where `input_m`, W wide, is what
+    member m of the group brings; all members get it. Member m's features begin
+    at `b_m = min(m W, N - W)`: where the N features of the result do not divide
+    by the members, the last ones' overlap, and hold the same there.
 
     Shapes: `input` is [rows, W], `result` [rows, N].
 

@@ -43,9 +43,9 @@ def Sluice_CostInterface : OpInterface<"CostInterface"> {
     getWeightBytes() once whatever R is, R * getBytesPerRow() of rows, and C *
     getCacheBytesPerPosition() of cache for each sequence among them. A
     collective takes getLinkRounds() messages one after the other, to all other
-    members at once, and each member sends R * getLinkBytesPerRow() over its link
-    to them. A multiply-add counts as two operations. The cost of a layer is the
-    sum over its body.
+    members at once, and each member sends R * getLinkBytesPerRow() over its
+    link to them. A multiply-add counts as two operations. The cost of a layer
+    is the sum over its body.
   }];
   let methods = [
     InterfaceMethod<"Operations per row, attention's part that grows with the "

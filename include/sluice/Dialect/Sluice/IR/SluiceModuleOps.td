@@ -89,8 +89,8 @@ def Sluice_SliceOp : Sluice_Op<"slice", [
     What a member of a tensor-parallel group has of a weight: the rows that are
     named, or of each row the columns that are named, ranges one behind the
     other. A reference like the weight: nothing is copied, and whoever loads it
-    reads no more than it. A fused weight of queries, keys and values has a range
-    for each of them. A vector is one row.
+    reads no more than it. A fused weight of queries, keys and values has a
+    range for each of them. A vector is one row.
 
     Shapes: [N] or [M, N], as the weight.
 
@@ -103,9 +103,10 @@ def Sluice_SliceOp : Sluice_Op<"slice", [
 
     Constraints:
     - (C1) `of` names a `sluice.weight` of the module.
-    - (C2) it has ranges of `rows` or of `columns`, not of both, and of rows only
-      where the weight is a matrix.
-    - (C3) ranges are not empty, in order, without overlap, and inside the weight.
+    - (C2) it has ranges of `rows` or of `columns`, not of both, and of rows
+      only where the weight is a matrix.
+    - (C3) ranges are not empty, in order, without overlap, and inside the
+      weight.
     - (C4) the type is the weight's, but for as many rows or columns as the
       ranges have.
     - (C5) ranges of columns begin and end with whole blocks, as stored and as

@@ -8,6 +8,7 @@
 #ifndef SLUICE_DIALECT_SLUICE_IR_SLUICEOPS_TD
 #define SLUICE_DIALECT_SLUICE_IR_SLUICEOPS_TD
 
+include "sluice/Dialect/Sluice/IR/SluiceAttendOp.td"
 include "sluice/Dialect/Sluice/IR/SluiceCollectiveOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceLayerOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceModelOps.td"

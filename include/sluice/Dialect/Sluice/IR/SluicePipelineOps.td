@@ -45,10 +45,10 @@ def Sluice_StageOp : Sluice_Op<"stage", [
     }
     ```
 
-    On several places it is what each member of a tensor-parallel group does,
-    in the order of the places: the same ops, with parts of the weights
-    (`sluice.shard`). All members have the same rows in a step, and drop the same
-    ones at a checkpoint: what the first decides.
+    On several places it is what each member of a tensor-parallel group does, in
+    the order of the places: the same ops, with parts of the weights
+    (`sluice.shard`). All members have the same rows in a step, and drop the
+    same ones at a checkpoint: what the first decides.
 
     ```mlir
     sluice.stage @main.s1 on(#sluice.place<node = "n0", device = 0>,
@@ -175,11 +175,11 @@ def Sluice_PipelineOp : Sluice_Op<"pipeline", [
   let summary = "a model as stages, one behind the other";
   let description = [{
     Stands for a `sluice.model` that was cut into stages, or into what became of
-    them, `sluice.worker`s or `sluice.group`s of workers. The attributes are the model's. `max_latency_us`,
-    where given, is the limit that was asked for: the longest that a stretch
-    between two checkpoints may take by the cost model. An op that takes longer
-    by itself and cannot be cut exceeds it, and `--sluice-insert-checkpoints`
-    warns of that.
+    them, `sluice.worker`s or `sluice.group`s of workers. The attributes are the
+    model's. `max_latency_us`, where given, is the limit that was asked for: the
+    longest that a stretch between two checkpoints may take by the cost model.
+    An op that takes longer by itself and cannot be cut exceeds it, and
+    `--sluice-insert-checkpoints` warns of that.
 
     ```mlir
     sluice.pipeline @main stages [@main.s0, @main.s1] attributes {

@@ -42,9 +42,9 @@ def Sluice_ChannelOp : Sluice_Op<"channel", [
     full one waits, and who receives from an empty one waits. Both ends may be
     at one rank. Marks of new epochs and errors go past the channels.
 
-    An end can be a `sluice.group`. What is sent is then the same at all members,
-    and the first sends it; what is received as one step, all members receive,
-    and the first decides what that is.
+    An end can be a `sluice.group`. What is sent is then the same at all
+    members, and the first sends it; what is received as one step, all members
+    receive, and the first decides what that is.
 
     ```mlir
     sluice.channel @c0 from @rank0 to @rank1 capacity 256 : !sluice.frame<rows>
@@ -74,8 +74,8 @@ def Sluice_WorkerOp : Sluice_Op<"worker", [
   let summary = "the program of a stage or draft";
   let description = [{
     What its rank does again and again: receives what is queued as one step,
-    computes it, sends on. `costs` and `step_rows` are as in `sluice.stage`. `of`
-    is the group of which it is a member.
+    computes it, sends on. `costs` and `step_rows` are as in `sluice.stage`.
+    `of` is the group of which it is a member.
 
     ```mlir
     sluice.worker @main.s1 at(@rank1) attributes {step_rows = 64 : i64} {
@@ -162,8 +162,8 @@ def Sluice_ReceiveOp : Sluice_StructureOp<"receive", [
 
     Constraints:
     - (C1) it stands directly in a `sluice.worker`.
-    - (C2) the channel goes to the worker's group or, where it is of none, to its
-      rank.
+    - (C2) the channel goes to the worker's group or, where it is of none, to
+      its rank.
     - (C3) the channel's frames are rows, with activations of the result's type
       or, without one, with none.
   }];

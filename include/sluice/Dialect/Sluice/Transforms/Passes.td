@@ -65,8 +65,8 @@ def ShardTensors : Pass<"sluice-shard-tensors", "::mlir::ModuleOp"> {
     by tokens. The products that make these rows are computed by columns, each
     member having its rows of the weight and its part of the bias; a product that
     takes them has its columns of the weight, and gives a part of a sum, which
-    `sluice.all_reduce` adds up, with the bias. `sluice.all_gather` puts the
-    logits together. Embedding, norms and residuals are whole at each member.
+    `sluice.all_reduce` adds up, with the bias; one for both parts of a parallel
+    residual. `sluice.all_gather` puts the logits together. Embedding, norms and residuals are whole at each member.
 
     The model then says what each member does, in one body: members differ in
     which part of a weight is theirs (`sluice.shard`), and with alibi in which
@@ -147,6 +147,10 @@ def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
     slowest), R = a / (1 - a), a the `acceptance` where the module has a draft
     and 0 where it has none: without guesses nothing follows the certain row
     through the pipeline, and every stage more is a hop more.
+
+    A model that `--sluice-shard-tensors` has split over N members is cut for
+    groups of N devices: each stage is on as many places, and a group counts as
+    one device (`runtime/cluster/DeviceGroups.h`).
 
     The cluster becomes the module's `dlti.target_system_spec`. Each stage gets
     its predicted `costs`. Why a cut is where it is, is said in a remark
