@@ -1,0 +1,236 @@
+//===- PrimitivesEmulated.h - Primitives.cuh in the emulator --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Included by kernels/Primitives.cuh, which says what each function does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_EMULATOR_PRIMITIVESEMULATED_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_EMULATOR_PRIMITIVESEMULATED_H
+
+#include "runtime/device/cuda/emulator/Emulator.h"
+#include "runtime/formats/BlockFormat.h"
+#include "runtime/formats/Float8.h"
+
+#include <cmath>
+
+#define SLUICE_DEVICE [[maybe_unused]] static inline
+#define SLUICE_KERNEL(threads) void
+
+namespace sluice::cuda {
+
+using Site = std::source_location;
+
+SLUICE_DEVICE uint32_t threadIndex() { return emulator::place().thread; }
+SLUICE_DEVICE uint32_t blockX() { return emulator::place().block.x; }
+SLUICE_DEVICE uint32_t blockY() { return emulator::place().block.y; }
+SLUICE_DEVICE uint32_t blockZ() { return emulator::place().block.z; }
+SLUICE_DEVICE uint32_t gridX() { return emulator::place().grid.x; }
+SLUICE_DEVICE uint32_t gridY() { return emulator::place().grid.y; }
+SLUICE_DEVICE uint32_t gridZ() { return emulator::place().grid.z; }
+SLUICE_DEVICE uint8_t *sharedMemory() { return emulator::sharedMemory(); }
+
+SLUICE_DEVICE void syncThreads(Site where = Site::current()) {
+  emulator::blockBarrier(where);
+}
+SLUICE_DEVICE void syncWarp(Site where = Site::current()) {
+  emulator::warpCollective(
+      emulator::Collective::Sync, nullptr, [](void *const *) {}, where);
+}
+
+SLUICE_DEVICE void checkAligned(const void *p, Site where) {
+  if (reinterpret_cast<uintptr_t>(p) % 16 != 0)
+    emulator::fail("an address that is not a multiple of 16", where);
+}
+
+/// The bits of `value` in lane `from`, which each lane names.
+SLUICE_DEVICE uint32_t exchange(uint32_t bits, uint32_t from, Site where) {
+  struct Lane {
+    uint32_t bits, from, result;
+  } mine = {bits, from % 32, 0};
+  emulator::warpCollective(
+      emulator::Collective::Shuffle, &mine,
+      [](void *const *lanes) {
+        for (int i = 0; i < 32; ++i) {
+          auto *lane = static_cast<Lane *>(lanes[i]);
+          lane->result = static_cast<Lane *>(lanes[lane->from])->bits;
+        }
+      },
+      where);
+  return mine.result;
+}
+
+template <typename T>
+SLUICE_DEVICE T shuffle(T value, uint32_t lane, Site where = Site::current()) {
+  static_assert(sizeof(T) == 4);
+  uint32_t bits;
+  __builtin_memcpy(&bits, &value, 4);
+  bits = exchange(bits, lane, where);
+  __builtin_memcpy(&value, &bits, 4);
+  return value;
+}
+template <typename T>
+SLUICE_DEVICE T shuffleXor(T value, uint32_t mask,
+                           Site where = Site::current()) {
+  return shuffle(value, threadIndex() % 32 ^ mask, where);
+}
+
+SLUICE_DEVICE uint32_t ballot(bool predicate, Site where = Site::current()) {
+  uint32_t mine = predicate;
+  emulator::warpCollective(
+      emulator::Collective::Vote, &mine,
+      [](void *const *lanes) {
+        uint32_t votes = 0;
+        for (int i = 0; i < 32; ++i)
+          votes |= *static_cast<uint32_t *>(lanes[i]) << i;
+        for (int i = 0; i < 32; ++i)
+          *static_cast<uint32_t *>(lanes[i]) = votes;
+      },
+      where);
+  return mine;
+}
+
+struct MatrixLoad {
+  const void *row;
+  uint32_t *result;
+};
+
+/// Element (row, column) of matrix `j`, of the 32 rows that the lanes name.
+SLUICE_DEVICE uint32_t matrixElement(void *const *lanes, int j, int row,
+                                     int column) {
+  const void *from = static_cast<MatrixLoad *>(lanes[8 * j + row])->row;
+  uint16_t bits;
+  __builtin_memcpy(&bits, static_cast<const uint8_t *>(from) + 2 * column, 2);
+  return bits;
+}
+
+template <bool transposed>
+SLUICE_DEVICE void loadMatrices(uint32_t (&r)[4], const void *row, Site where) {
+  checkAligned(row, where);
+  MatrixLoad mine = {row, r};
+  emulator::warpCollective(
+      emulator::Collective::MatrixLoad, &mine,
+      [](void *const *lanes) {
+        for (int lane = 0; lane < 32; ++lane)
+          for (int j = 0; j < 4; ++j) {
+            uint32_t pair = 0;
+            for (int i = 0; i < 2; ++i) {
+              int g = lane / 4, c = 2 * (lane % 4) + i;
+              pair |= (transposed ? matrixElement(lanes, j, c, g)
+                                  : matrixElement(lanes, j, g, c))
+                      << 16 * i;
+            }
+            static_cast<MatrixLoad *>(lanes[lane])->result[j] = pair;
+          }
+      },
+      where);
+}
+SLUICE_DEVICE void loadMatrix4(uint32_t (&r)[4], const void *row,
+                               Site where = Site::current()) {
+  loadMatrices<false>(r, row, where);
+}
+SLUICE_DEVICE void loadMatrix4Transposed(uint32_t (&r)[4], const void *row,
+                                         Site where = Site::current()) {
+  loadMatrices<true>(r, row, where);
+}
+
+struct Product {
+  float *d;
+  const uint32_t *a;
+  uint32_t b[2];
+};
+
+template <float convert(uint16_t)>
+SLUICE_DEVICE void multiplyLanes(void *const *lanes) {
+  float a[16][16], b[16][8];
+  for (int lane = 0; lane < 32; ++lane) {
+    auto *mine = static_cast<Product *>(lanes[lane]);
+    int g = lane / 4, t = lane % 4;
+    for (int i = 0; i < 8; ++i) {
+      uint32_t word = i < 4 ? mine->a[i] : mine->a[i - 4] >> 16;
+      int part = i % 4, column = 2 * t + 8 * (part / 2) + i / 4;
+      a[g + 8 * (part % 2)][column] = convert(uint16_t(word));
+    }
+    for (int i = 0; i < 4; ++i)
+      b[2 * t + 8 * (i / 2) + i % 2][g] =
+          convert(uint16_t(mine->b[i / 2] >> 16 * (i % 2)));
+  }
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; i < 4; ++i) {
+      int row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
+      float &d = static_cast<Product *>(lanes[lane])->d[i];
+      for (int k = 0; k < 16; ++k)
+        d += a[row][k] * b[k][column];
+    }
+}
+
+SLUICE_DEVICE void multiplyF16(float (&d)[4], const uint32_t (&a)[4],
+                               uint32_t b0, uint32_t b1,
+                               Site where = Site::current()) {
+  Product mine = {d, a, {b0, b1}};
+  emulator::warpCollective(emulator::Collective::Product, &mine,
+                           multiplyLanes<sluice::halfToFloat>, where);
+}
+SLUICE_DEVICE void multiplyBF16(float (&d)[4], const uint32_t (&a)[4],
+                                uint32_t b0, uint32_t b1,
+                                Site where = Site::current()) {
+  Product mine = {d, a, {b0, b1}};
+  emulator::warpCollective(emulator::Collective::Product, &mine,
+                           multiplyLanes<sluice::bfloatToFloat>, where);
+}
+
+SLUICE_DEVICE void copyAsync16(void *shared, const void *global,
+                               Site where = Site::current()) {
+  checkAligned(shared, where);
+  checkAligned(global, where);
+  emulator::copyAsync(shared, global, 16);
+}
+SLUICE_DEVICE void copyAsyncCommit() { emulator::copyAsyncCommit(); }
+template <int groupsLeft> SLUICE_DEVICE void copyAsyncWait() {
+  emulator::copyAsyncWait(groupsLeft);
+}
+
+SLUICE_DEVICE void launchDependents() {}
+SLUICE_DEVICE void waitForPrior() { emulator::waitForPrior(); }
+SLUICE_DEVICE void fence() {}
+SLUICE_DEVICE uint32_t atomicIncrement(uint32_t *counter) {
+  return (*counter)++;
+}
+SLUICE_DEVICE Vector4 loadL2(const void *p, Site where = Site::current()) {
+  checkAligned(p, where);
+  return *static_cast<const Vector4 *>(p);
+}
+SLUICE_DEVICE uint8_t loadHostByte(const uint8_t *p) { return *p; }
+
+SLUICE_DEVICE float multiplyAdd(float a, float b, float c) {
+  return std::fma(a, b, c);
+}
+using sluice::bfloatToFloat;
+using sluice::floatToBfloat;
+using sluice::floatToE4M3;
+using sluice::floatToHalf;
+using sluice::halfToFloat;
+
+SLUICE_DEVICE uint32_t permuteBytes(uint32_t a, uint32_t b, uint32_t selector) {
+  uint64_t bytes = a | uint64_t{b} << 32;
+  uint32_t result = 0;
+  for (int i = 0; i < 4; ++i)
+    result |= uint32_t(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+  return result;
+}
+SLUICE_DEVICE uint32_t subtractHalves(uint32_t a, uint32_t b) {
+  uint32_t result = 0;
+  for (int i = 0; i < 32; i += 16)
+    result |= uint32_t(floatToHalf(halfToFloat(uint16_t(a >> i)) -
+                                   halfToFloat(uint16_t(b >> i))))
+              << i;
+  return result;
+}
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_EMULATOR_PRIMITIVESEMULATED_H
