@@ -19,6 +19,7 @@
 #include <cmath>
 
 #define SLUICE_DEVICE [[maybe_unused]] static inline
+#define SLUICE_MEMBER inline
 #define SLUICE_KERNEL(threads) void
 
 namespace sluice::cuda {
@@ -65,7 +66,7 @@ SLUICE_DEVICE uint32_t exchange(uint32_t bits, uint32_t from, Site where) {
 }
 
 template <typename T>
-SLUICE_DEVICE T shuffle(T value, uint32_t lane, Site where = Site::current()) {
+SLUICE_DEVICE T shuffleFrom(T value, uint32_t lane, Site where = Site::current()) {
   static_assert(sizeof(T) == 4);
   uint32_t bits;
   __builtin_memcpy(&bits, &value, 4);
@@ -76,7 +77,7 @@ SLUICE_DEVICE T shuffle(T value, uint32_t lane, Site where = Site::current()) {
 template <typename T>
 SLUICE_DEVICE T shuffleXor(T value, uint32_t mask,
                            Site where = Site::current()) {
-  return shuffle(value, threadIndex() % 32 ^ mask, where);
+  return shuffleFrom(value, threadIndex() % 32 ^ mask, where);
 }
 
 SLUICE_DEVICE uint32_t ballot(bool predicate, Site where = Site::current()) {

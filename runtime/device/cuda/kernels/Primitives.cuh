@@ -10,13 +10,14 @@
 // host's compiler. Both halves declare the same things:
 //
 //   SLUICE_DEVICE                  before a function of kernels
+//   SLUICE_MEMBER                  before a member function
 //   SLUICE_KERNEL(threads)         before a kernel: its block has that many
 //
 //   threadIndex() blockX() blockY() blockZ() gridX() gridY() gridZ()
 //   sharedMemory()                 dynamic shared memory, aligned to 128 bytes
 //   syncThreads() syncWarp()
 //   shuffleXor(value, mask)        of a whole warp, for 32-bit types
-//   shuffle(value, lane)
+//   shuffleFrom(value, lane)
 //   ballot(predicate)              bit i: lane i's
 //
 //   loadMatrix4(r, row)            ldmatrix.x4: lane i's `row` is the address

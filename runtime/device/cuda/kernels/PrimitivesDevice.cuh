@@ -17,7 +17,8 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#define SLUICE_DEVICE static __device__ __forceinline__
+#define SLUICE_MEMBER __device__ __forceinline__
+#define SLUICE_DEVICE static SLUICE_MEMBER
 #define SLUICE_KERNEL(threads) __global__ void __launch_bounds__(threads)
 
 namespace sluice::cuda {
@@ -41,7 +42,7 @@ SLUICE_DEVICE void syncWarp() { __syncwarp(); }
 template <typename T> SLUICE_DEVICE T shuffleXor(T value, uint32_t mask) {
   return __shfl_xor_sync(0xffffffffu, value, mask);
 }
-template <typename T> SLUICE_DEVICE T shuffle(T value, uint32_t lane) {
+template <typename T> SLUICE_DEVICE T shuffleFrom(T value, uint32_t lane) {
   return __shfl_sync(0xffffffffu, value, lane);
 }
 SLUICE_DEVICE uint32_t ballot(bool predicate) {

@@ -111,7 +111,8 @@ TEST(EmulatorTest, ShufflesAndVotesGiveEachLaneItsNumber) {
       uint32_t lane = laneIndex();
       float mine = float(threadIndex());
       EXPECT_EQ(shuffleXor(mine, 5), float(threadIndex() ^ 5));
-      EXPECT_EQ(shuffle(threadIndex(), lane / 2), warpIndex() * 32 + lane / 2);
+      EXPECT_EQ(shuffleFrom(threadIndex(), lane / 2),
+                warpIndex() * 32 + lane / 2);
       EXPECT_EQ(ballot(lane % 3 == 0), 0x49249249u);
       syncWarp();
     });

@@ -1,0 +1,284 @@
+//===- Linear.cuh - matrix products of few rows ---------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With few rows, a product takes as long as reading its weights. A block has
+// four warps, each with a tile of 16 columns, and one part of the features. It
+// goes through its units with several of them on the way from memory: each
+// stage of shared memory holds a unit of the four tiles and of all rows.
+//
+// Weights are the first factor (16 columns by 16 features), rows the second (16
+// features by 8 rows), so one reading of the weights serves up to 64 rows, and
+// a single row wastes seven eighths of the products, not of the reading.
+//
+// Where features are split, each block writes its sums as they are and takes a
+// ticket; the one with the last ticket adds all of them in the order of the
+// features and finishes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEAR_CUH
+#define SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEAR_CUH
+
+#include "runtime/device/cuda/kernels/LinearSums.cuh"
+#include "runtime/device/cuda/kernels/Math.cuh"
+
+namespace sluice::cuda {
+
+template <WeightKind kind, int rows> class LinearBlock {
+  using Accumulators = Sums<kind, rows>;
+  static constexpr int stages = linearStages(rows);
+  static constexpr int weightBytes = linearWarps * tileBytes(kind);
+  static constexpr int operandBytes = rows * unitRowBytes;
+  static constexpr int vectors = Accumulators::floats / 4;
+
+public:
+  SLUICE_MEMBER static void run(const LinearArguments &arguments) {
+    LinearBlock block(arguments);
+    block.compute();
+  }
+
+private:
+  const LinearArguments &arg;
+  uint32_t lane, warp;
+  int32_t tile;      ///< this warp's, of the weight
+  bool hasTile;      ///< else it only helps to copy rows
+  int32_t firstUnit; ///< of the part
+  int32_t units;
+  int32_t firstRow;
+  int32_t rowsHere; ///< of the block's that exist
+  Accumulators own;
+
+  SLUICE_MEMBER explicit LinearBlock(const LinearArguments &arguments)
+      : arg(arguments), lane(laneIndex()), warp(warpIndex()) {
+    int32_t local = int32_t(blockX()) * linearWarps + int32_t(warp);
+    hasTile = local < arg.tiles;
+    tile = arg.firstTile + local;
+    int32_t all = unitsOf(kind, arg.inFeatures);
+    int32_t each = divideUp(all, arg.splits);
+    firstUnit = int32_t(blockY()) * each;
+    units = all - firstUnit < each ? all - firstUnit : each;
+    firstRow = int32_t(blockZ()) * rows;
+  }
+
+  SLUICE_MEMBER void compute() {
+    launchDependents();
+#pragma unroll
+    for (int stage = 0; stage < stages - 1; ++stage)
+      copyWeights(stage);
+    waitForPrior();
+    rowsHere = *arg.rowCount - firstRow;
+    if (rowsHere <= 0) {
+      copyAsyncCommit();
+      copyAsyncWait<0>();
+      return;
+    }
+    rowsHere = rowsHere < rows ? rowsHere : rows;
+#pragma unroll
+    for (int stage = 0; stage < stages - 1; ++stage) {
+      copyRows(stage);
+      copyAsyncCommit();
+    }
+#pragma unroll
+    for (int i = 0; i < Accumulators::floats; ++i)
+      own.sum[i] = 0;
+    for (int32_t unit = 0; unit < units; ++unit) {
+      copyAsyncWait<stages - 2>();
+      // Now the unit is there for all, and nobody reads the stage of the one
+      // before any more, which is filled again.
+      syncThreads();
+      copyWeights(unit + stages - 1);
+      copyRows(unit + stages - 1);
+      copyAsyncCommit();
+      if (hasTile)
+        addUnit(unit);
+    }
+    copyAsyncWait<0>();
+    if (arg.splits > 1 && !combine())
+      return;
+    if (hasTile)
+      finish();
+  }
+
+  SLUICE_MEMBER static uint8_t *stageOf(int32_t unit) {
+    return sharedMemory() + unit % stages * linearStageBytes(kind, rows);
+  }
+
+  SLUICE_MEMBER void addUnit(int32_t unit) {
+    const uint8_t *stage = stageOf(unit);
+    const uint8_t *x = stage + weightBytes;
+    own.add(stage + warp * tileBytes(kind), x,
+            reinterpret_cast<const float *>(x + operandBytes), lane);
+  }
+
+  /// Each warp copies its own tile: contiguous from unit to unit.
+  SLUICE_MEMBER void copyWeights(int32_t unit) {
+    if (!hasTile || unit >= units)
+      return;
+    int64_t index =
+        int64_t(tile) * unitsOf(kind, arg.inFeatures) + firstUnit + unit;
+    const uint8_t *from = arg.weight + index * tileBytes(kind);
+    uint8_t *to = stageOf(unit) + warp * tileBytes(kind);
+#pragma unroll
+    for (int at = 0; at < tileBytes(kind); at += 512)
+      if (at + 512 <= tileBytes(kind) || at + int(lane) * 16 < tileBytes(kind))
+        copyAsync16(to + at + lane * 16, from + at + lane * 16);
+  }
+
+  /// The block copies the unit of its rows, of those that exist.
+  SLUICE_MEMBER void copyRows(int32_t unit) {
+    if (unit >= units)
+      return;
+    constexpr int64_t rowUnit = 256;
+    constexpr int elementBytes = kind == WeightKind::F32 ? 4 : 2;
+    int64_t rowBytes = int64_t(operandFeatures(arg.inFeatures)) * elementBytes;
+    const uint8_t *from = static_cast<const uint8_t *>(arg.x) +
+                          firstRow * rowBytes + (firstUnit + unit) * rowUnit;
+    uint8_t *to = stageOf(unit) + weightBytes;
+    for (int32_t i = int32_t(threadIndex()); i < rowsHere * 16;
+         i += linearThreads)
+      copyAsync16(to + i / 16 * unitRowBytes + i % 16 * 16,
+                  from + i / 16 * rowBytes + i % 16 * 16);
+    if constexpr (kind == WeightKind::Q4_K)
+      copySums(unit, to + operandBytes);
+  }
+
+  /// Sums of the unit's four blocks, of all rows: the capacity has them.
+  SLUICE_MEMBER void copySums(int32_t unit, uint8_t *to) {
+    constexpr int pieces = rows / 4; // of 16 bytes, in a block
+    int32_t i = int32_t(threadIndex());
+    int32_t block = i / pieces, piece = i % pieces;
+    if (block < 4 && piece * 4 < rowsHere)
+      copyAsync16(to + i * 16, arg.blockSums +
+                                   int64_t((firstUnit + unit) * 4 + block) *
+                                       arg.rowCapacity +
+                                   firstRow + piece * 4);
+  }
+
+  /// Leaves the sums of all parts in the block with the last ticket, and says
+  /// whether this is it.
+  SLUICE_MEMBER bool combine() {
+    int64_t part = int64_t(linearThreads) * Accumulators::floats;
+    int64_t place = int64_t(blockZ()) * gridX() + blockX();
+    float *first = arg.partials + place * arg.splits * part;
+    float *mine = first + blockY() * part + threadIndex() * 4;
+#pragma unroll
+    for (int i = 0; i < vectors; ++i)
+      storeSums(mine + i * linearThreads * 4, own.sum + 4 * i);
+    fence();
+    syncThreads();
+    auto *ticket = reinterpret_cast<uint32_t *>(sharedMemory());
+    if (threadIndex() == 0) {
+      *ticket = atomicIncrement(arg.tickets + place);
+      // Ready for the next kernel.
+      if (*ticket == uint32_t(arg.splits) - 1)
+        arg.tickets[place] = 0;
+    }
+    syncThreads();
+    if (*ticket != uint32_t(arg.splits) - 1)
+      return false;
+    fence();
+#pragma unroll
+    for (int i = 0; i < vectors; ++i) {
+      const float *from = first + threadIndex() * 4 + i * linearThreads * 4;
+      Vector4 total = loadL2(from);
+      for (int32_t split = 1; split < arg.splits; ++split) {
+        Vector4 next = loadL2(from + split * part);
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          total.word[j] = bitsOfFloat(floatOfBits(total.word[j]) +
+                                      floatOfBits(next.word[j]));
+      }
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        own.sum[4 * i + j] = floatOfBits(total.word[j]);
+    }
+    return true;
+  }
+
+  SLUICE_MEMBER static void storeSums(float *to, const float *from) {
+    Vector4 four;
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+      four.word[j] = bitsOfFloat(from[j]);
+    store16(to, four);
+  }
+
+  SLUICE_MEMBER void finish() {
+    if constexpr (kind == WeightKind::F32)
+      finishColumns();
+    else
+      finishProducts();
+  }
+
+  /// f32: lanes 0-15 have the columns, and lane + 16 has the other features.
+  SLUICE_MEMBER void finishColumns() {
+#pragma unroll
+    for (int row = 0; row < rows; ++row) {
+      float sum = own.sum[row] + shuffleXor(own.sum[row], 16);
+      float value = shifted(sum, lane % 16);
+      float partner = shuffleXor(value, 8);
+      if (lane >= 16 || row >= rowsHere)
+        continue;
+      if (arg.gate == Gate::None)
+        store(row, 16 * (tile - arg.firstTile) + int32_t(lane), value);
+      else if (lane < 8)
+        store(row, 8 * (tile - arg.firstTile) + int32_t(lane),
+              gated(value) * partner);
+    }
+  }
+
+  /// A lane has the columns g and g + 8 of the rows 2t and 2t + 1 of each
+  /// eight.
+  SLUICE_MEMBER void finishProducts() {
+    int32_t g = int32_t(lane / 4), t = int32_t(lane % 4);
+#pragma unroll
+    for (int i = 0; i < Accumulators::floats; i += 4)
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        int32_t row = 2 * i + 2 * t + j;
+        if (row >= rowsHere)
+          continue;
+        float first = scaled(own.sum[i + j], row, g);
+        float second = scaled(own.sum[i + 2 + j], row, g + 8);
+        int32_t local = tile - arg.firstTile;
+        if (arg.gate == Gate::None) {
+          store(row, 16 * local + g, first);
+          store(row, 16 * local + g + 8, second);
+        } else {
+          store(row, 8 * local + g, gated(first) * second);
+        }
+      }
+  }
+
+  /// What the operand's and the column's scales have taken away, and the bias.
+  SLUICE_MEMBER float scaled(float sum, int32_t row, int32_t column) const {
+    if constexpr (kind == WeightKind::E4M3)
+      sum = sum * (arg.columnScales[tile * 16 + column] * e4m3Factor);
+    if constexpr (kind != WeightKind::BF16)
+      sum = sum * arg.rowScales[firstRow + row];
+    return shifted(sum, uint32_t(column));
+  }
+
+  SLUICE_MEMBER float shifted(float sum, uint32_t column) const {
+    return arg.bias ? sum + arg.bias[tile * 16 + int32_t(column)] : sum;
+  }
+
+  SLUICE_MEMBER float gated(float x) const {
+    return arg.gate == Gate::Silu ? silu(x) : geluTanh(x);
+  }
+
+  SLUICE_MEMBER void store(int32_t row, int32_t column, float value) const {
+    if (column >= arg.outColumns)
+      return;
+    int64_t place = int64_t(firstRow + row) * arg.outColumns + column;
+    arg.y[place] = arg.residual ? arg.residual[place] + value : value;
+  }
+};
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEAR_CUH

@@ -1,0 +1,134 @@
+//===- LinearSums.cuh - the products of one unit, by kind of weight -------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sums<kind, rows> holds what one warp adds up: 16 columns by `rows` rows. Its
+// add() takes one unit of features. Features ascend in every sum:
+//
+//   f16, bf16, e4m3   one product of 16 after the other onto the sum
+//   blocks            the exact integers of a block times the row, in f32 from
+//                     zero; then sum = fma(scale, that, sum), and with minima
+//                     sum = fma(-minimum, sum of the row's block, sum)
+//   f32               lanes 0-15: features 0-3, 8-11, ... of a column; lanes
+//                     16-31 the others; one fma for each; finish() adds the two
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEARSUMS_CUH
+#define SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEARSUMS_CUH
+
+#include "runtime/device/cuda/kernels/WeightTile.cuh"
+
+namespace sluice::cuda {
+
+template <WeightKind kind, int rows> struct Sums {
+  static constexpr int rowTiles = rows / 8;
+  static constexpr int floats = 4 * rowTiles;
+  /// As the product leaves them: [row tile][d].
+  float sum[floats];
+
+  /// Adds a unit: the tile, operand rows of unitRowBytes, and block sums of the
+  /// rows [block][rows], all in shared memory.
+  SLUICE_MEMBER void add(const uint8_t *tile, const uint8_t *x,
+                         const float *blockSums, uint32_t lane) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      HalfTile<kind> weights = HalfTile<kind>::load(tile, half, lane);
+#pragma unroll
+      for (int pair = 0; pair < 2; ++pair) {
+        uint32_t a[2][4];
+        HalfTile<kind>::factor(weights, 2 * pair, a[0]);
+        HalfTile<kind>::factor(weights, 2 * pair + 1, a[1]);
+        int block = 2 * half + pair;
+        // Eight features of eight rows are a matrix: lane i has row i % 8, and
+        // features 8 * (i / 8) of the block.
+        const uint8_t *own =
+            x + lane % 8 * unitRowBytes + block * 64 + lane / 8 * 16;
+        addBlock(tile, own, blockSums + block * rows, a, block, lane);
+      }
+    }
+  }
+
+private:
+  SLUICE_MEMBER void addBlock(const uint8_t *tile, const uint8_t *x,
+                              const float *blockSums, const uint32_t (&a)[2][4],
+                              int block, uint32_t lane) {
+    BlockScales scales[2] = {};
+    if constexpr (kind == WeightKind::Q6_K) {
+      scales[0] = blockScales<kind>(tile, 2 * block, lane);
+      scales[1] = blockScales<kind>(tile, 2 * block + 1, lane);
+    } else if constexpr (hasBlockScales(kind)) {
+      scales[0] = blockScales<kind>(tile, block, lane);
+    }
+#pragma unroll
+    for (int tileOfRows = 0; tileOfRows < rowTiles; ++tileOfRows) {
+      float *d = sum + 4 * tileOfRows;
+      uint32_t b[4];
+      loadMatrix4(b, x + tileOfRows * 8 * unitRowBytes);
+      if constexpr (!hasBlockScales(kind)) {
+        multiply(d, a[0], b[0], b[1]);
+        multiply(d, a[1], b[2], b[3]);
+      } else {
+        float part[4] = {};
+        multiply(part, a[0], b[0], b[1]);
+        if constexpr (kind == WeightKind::Q6_K) {
+          scaled(d, part, scales[0]);
+          part[0] = part[1] = part[2] = part[3] = 0;
+        }
+        multiply(part, a[1], b[2], b[3]);
+        scaled(d, part, scales[kind == WeightKind::Q6_K ? 1 : 0]);
+      }
+      if constexpr (kind == WeightKind::Q4_K) {
+        const float *rowSums = blockSums + tileOfRows * 8 + lane % 4 * 2;
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          d[i] = multiplyAdd(-scales[0].minimum[i / 2], rowSums[i % 2], d[i]);
+      }
+    }
+  }
+
+  SLUICE_MEMBER static void multiply(float *d, const uint32_t (&a)[4],
+                                     uint32_t b0, uint32_t b1) {
+    auto &four = *reinterpret_cast<float (*)[4]>(d);
+    if constexpr (kind == WeightKind::BF16)
+      multiplyBF16(four, a, b0, b1);
+    else
+      multiplyF16(four, a, b0, b1);
+  }
+
+  SLUICE_MEMBER static void scaled(float *d, const float (&part)[4],
+                                   const BlockScales &scales) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      d[i] = multiplyAdd(scales.scale[i / 2], part[i], d[i]);
+  }
+};
+
+template <int rows> struct Sums<WeightKind::F32, rows> {
+  static constexpr int floats = rows;
+  float sum[floats]; ///< [row] of column lane % 16
+
+  SLUICE_MEMBER void add(const uint8_t *tile, const uint8_t *x, const float *,
+                         uint32_t lane) {
+    uint32_t other = lane / 16 * 16;
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      Vector4 weights = load16(tile + j * 512 + lane * 16);
+#pragma unroll
+      for (int row = 0; row < rows; ++row) {
+        Vector4 values = load16(x + row * unitRowBytes + j * 32 + other);
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          sum[row] = multiplyAdd(floatOfBits(weights.word[i]),
+                                 floatOfBits(values.word[i]), sum[row]);
+      }
+    }
+  }
+};
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEARSUMS_CUH

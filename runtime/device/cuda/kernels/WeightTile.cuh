@@ -1,0 +1,151 @@
+//===- WeightTile.cuh - tiles of weights as factors of products -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A lane's part of half a tile (64 features, four products), read from shared
+// memory and turned into pairs of 16-bit numbers. Quants become small integers,
+// which f16 holds exactly: a quant's bits under those of 1024 are 1024 + quant,
+// and one subtraction takes the offset away.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_WEIGHTTILE_CUH
+#define SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_WEIGHTTILE_CUH
+
+#include "runtime/device/cuda/kernels/KernelABI.h"
+#include "runtime/device/cuda/kernels/Primitives.cuh"
+
+namespace sluice::cuda {
+
+constexpr bool hasNibbles(WeightKind kind) {
+  return kind == WeightKind::Q4_0 || kind == WeightKind::Q4_K ||
+         kind == WeightKind::Q6_K;
+}
+
+constexpr bool hasBlockScales(WeightKind kind) {
+  return kind == WeightKind::Q8_0 || hasNibbles(kind);
+}
+
+/// Bytes of a lane's weights in half a tile, without Q6_K's high bits.
+constexpr int laneBytes(WeightKind kind) {
+  return hasNibbles(kind)                                       ? 16
+         : kind == WeightKind::E4M3 || kind == WeightKind::Q8_0 ? 32
+                                                                : 64;
+}
+
+/// 1024 in both halves of a register, and so much that is to be taken off.
+constexpr uint32_t halves1024 = 0x64006400u;
+constexpr uint32_t offsetHalves(WeightKind kind) {
+  return kind == WeightKind::Q8_0   ? 0x64806480u // 1024 + 128
+         : kind == WeightKind::Q4_0 ? 0x64086408u // 1024 + 8
+         : kind == WeightKind::Q6_K ? 0x64206420u // 1024 + 32
+                                    : halves1024;
+}
+
+/// E4M3's bits, moved to those of an f16, are the number divided by this.
+constexpr float e4m3Factor = 256;
+
+template <WeightKind kind> struct HalfTile {
+  static constexpr int vectors = laneBytes(kind) / 16;
+  Vector4 plane[vectors];
+  uint32_t high[2]; ///< Q6_K's
+
+  /// Half `half` of the tile at `tile`.
+  SLUICE_MEMBER static HalfTile load(const uint8_t *tile, int half,
+                                     uint32_t lane) {
+    HalfTile part;
+#pragma unroll
+    for (int i = 0; i < vectors; ++i)
+      part.plane[i] = load16(tile + (half * vectors + i) * 512 + lane * 16);
+    if constexpr (kind == WeightKind::Q6_K) {
+      const auto *words = reinterpret_cast<const uint32_t *>(
+          tile + 1024 + lane * 16 + half * 8);
+      part.high[0] = words[0];
+      part.high[1] = words[1];
+    }
+    return part;
+  }
+
+  /// The first factor of product `p` of the half's four.
+  SLUICE_MEMBER static void factor(const HalfTile &part, int p,
+                                   uint32_t (&a)[4]) {
+    if constexpr (kind == WeightKind::E4M3 || kind == WeightKind::Q8_0) {
+      const Vector4 &bytes = part.plane[p / 2];
+      ofBytes(bytes.word[p % 2 * 2], a[0], a[1]);
+      ofBytes(bytes.word[p % 2 * 2 + 1], a[2], a[3]);
+    } else if constexpr (hasNibbles(kind)) {
+      uint32_t quants = part.plane[0].word[p];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        uint32_t pair = (quants >> (4 * i) & 0x000f000fu) | halves1024;
+        if constexpr (kind == WeightKind::Q6_K)
+          pair |= (part.high[p / 2] >> (2 * i + 8 * (p % 2)) & 0x00030003u)
+                  << 4;
+        a[i] = subtractHalves(pair, offsetHalves(kind));
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        a[i] = part.plane[p].word[i];
+    }
+  }
+
+private:
+  /// Two registers of two numbers from four bytes.
+  SLUICE_MEMBER static void ofBytes(uint32_t bytes, uint32_t &first,
+                                    uint32_t &second) {
+    if constexpr (kind == WeightKind::E4M3) {
+      first = ofE4M3(permuteBytes(bytes, 0, 0x1404));
+      second = ofE4M3(permuteBytes(bytes, 0, 0x3424));
+    } else {
+      first = subtractHalves(permuteBytes(bytes, halves1024, 0x5150),
+                             offsetHalves(kind));
+      second = subtractHalves(permuteBytes(bytes, halves1024, 0x5352),
+                              offsetHalves(kind));
+    }
+  }
+  /// Two numbers in the high bytes of halves: their exponent and mantissa go
+  /// below f16's fifth bit of exponent.
+  SLUICE_MEMBER static uint32_t ofE4M3(uint32_t pair) {
+    return (pair & 0x80008000u) | (pair & 0x7f007f00u) >> 1;
+  }
+};
+
+/// Scales of a lane's two columns, g and g + 8, in one block: of 32 features,
+/// or of 16 in Q6_K.
+struct BlockScales {
+  float scale[2];
+  float minimum[2]; ///< Q4_K's
+};
+
+template <WeightKind kind>
+SLUICE_DEVICE BlockScales blockScales(const uint8_t *tile, int block,
+                                      uint32_t lane) {
+  BlockScales scales = {};
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    uint32_t column = lane / 4 + 8 * i;
+    if constexpr (kind == WeightKind::Q6_K) {
+      auto d = *reinterpret_cast<const uint16_t *>(tile + 1664 + column * 2);
+      auto sc = static_cast<int8_t>(tile[1536 + column * 8 + block]);
+      scales.scale[i] = halfToFloat(d) * float(sc);
+    } else if constexpr (kind == WeightKind::Q4_K) {
+      const uint8_t *at = tile + 1024 + column * 12;
+      const auto *d = reinterpret_cast<const uint16_t *>(at);
+      scales.scale[i] = halfToFloat(d[0]) * float(at[4 + block]);
+      scales.minimum[i] = halfToFloat(d[1]) * float(at[8 + block]);
+    } else if constexpr (hasBlockScales(kind)) {
+      constexpr int place = kind == WeightKind::Q8_0 ? 2048 : 1024;
+      scales.scale[i] = halfToFloat(*reinterpret_cast<const uint16_t *>(
+          tile + place + column * 8 + block * 2));
+    }
+  }
+  return scales;
+}
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_WEIGHTTILE_CUH

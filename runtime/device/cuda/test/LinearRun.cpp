@@ -1,0 +1,140 @@
+//===- LinearRun.cpp - one linear layer in the emulator, for tests --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/test/LinearRun.h"
+#include "runtime/device/cuda/kernels/Kernels.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::cuda;
+
+namespace {
+
+using Kernel = void (*)(LinearArguments);
+
+Kernel kernelOf(WeightKind kind, int32_t rows) {
+#define SLUICE_PICK(pickedKind, name, pickedRows)                              \
+  if (kind == WeightKind::pickedKind && rows == pickedRows)                    \
+    return sluice_linear_##name##_##pickedRows;
+  SLUICE_FOR_EACH_LINEAR(SLUICE_PICK)
+#undef SLUICE_PICK
+  return nullptr;
+}
+
+/// Operand rows in device memory.
+struct Operand {
+  DeviceArray<uint8_t> rows;
+  DeviceArray<float> scales, sums;
+};
+
+Operand makeOperand(const LinearRun &run, const std::vector<float> &x,
+                    const DeviceArray<int32_t> &count) {
+  auto in = int32_t(run.weight->spec.inFeatures);
+  WeightKind kind = run.weight->spec.kind;
+  auto padded = size_t(operandFeatures(in)), capacity = size_t(run.capacity);
+  // Values of the capacity; those of rows that are not there stay NaNs.
+  DeviceArray<float> values(capacity * size_t(in));
+  std::copy(x.begin(), x.end(), values.data());
+  Operand operand = {DeviceArray<uint8_t>(capacity * padded *
+                                          (kind == WeightKind::F32 ? 4 : 2)),
+                     DeviceArray<float>(capacity),
+                     DeviceArray<float>(padded / 32 * capacity)};
+  OperandArguments arguments = {};
+  arguments.x = values.data();
+  arguments.operand = operand.rows.data();
+  arguments.scales = operand.scales.data();
+  arguments.sums = kind == WeightKind::Q4_K ? operand.sums.data() : nullptr;
+  arguments.rowCount = count.data();
+  arguments.rowCapacity = run.capacity;
+  arguments.features = in;
+  arguments.kind = operandKind(kind);
+  emulator::LaunchOptions options;
+  options.grid.x = uint32_t(run.capacity);
+  options.threads = operandThreads;
+  options.sharedBytes = operandSharedBytes;
+  options.order = run.order;
+  Status status =
+      emulator::launch(options, [&] { sluice_operand_rows(arguments); });
+  EXPECT_TRUE(status.ok()) << status.message();
+  return operand;
+}
+
+} // namespace
+
+std::vector<float> LinearRun::run(const std::vector<float> &x) const {
+  const WeightSpec &spec = weight->spec;
+  const auto allTiles = int32_t(columnTiles(spec));
+  const auto in = int32_t(spec.inFeatures);
+  DeviceArray<int32_t> count(std::vector<int32_t>{rows});
+  Operand operand = makeOperand(*this, x, count);
+
+  LinearArguments arguments = {};
+  arguments.tiles = tiles == 0 ? allTiles : tiles;
+  arguments.firstTile = firstTile;
+  int32_t columns = spec.gated ? 8 : 16;
+  arguments.outColumns =
+      std::min(arguments.tiles * columns,
+               int32_t(spec.outFeatures) - firstTile * columns);
+  arguments.splits = linearSplits(
+      spec.kind, int32_t(spec.outFeatures) * (spec.gated ? 2 : 1), in);
+  arguments.weight = weight->tiles.data();
+  arguments.columnScales = weight->columnScales.data();
+  arguments.x = operand.rows.data();
+  arguments.rowScales = operand.scales.data();
+  arguments.blockSums = operand.sums.data();
+  DeviceArray<float> biases(bias);
+  arguments.bias = bias.empty() ? nullptr : biases.data();
+  arguments.rowCount = count.data();
+  arguments.rowCapacity = capacity;
+  arguments.inFeatures = in;
+  arguments.gate = gate;
+
+  // y is the residual as well, where there is one.
+  DeviceArray<float> y(size_t(capacity) * size_t(arguments.outColumns));
+  const std::vector<float> before = y.values();
+  std::copy(residual.begin(), residual.end(), y.data());
+  arguments.y = y.data();
+  arguments.residual = residual.empty() ? nullptr : y.data();
+
+  emulator::LaunchOptions options;
+  options.grid = {uint32_t(divideUp(arguments.tiles, linearWarps)),
+                  uint32_t(arguments.splits),
+                  uint32_t(divideUp(capacity, kernelRows))};
+  options.threads = linearThreads;
+  options.sharedBytes = size_t(linearSharedBytes(spec.kind, kernelRows));
+  options.order = order;
+  DeviceArray<float> partials(linearPartialFloats(
+      spec.kind, arguments.tiles, capacity, kernelRows, arguments.splits));
+  DeviceArray<uint32_t> tickets(
+      std::vector<uint32_t>(options.grid.x * options.grid.z));
+  arguments.partials = partials.data();
+  arguments.tickets = tickets.data();
+  // Operand and count come with the kernel before.
+  const std::vector<uint8_t> ready = operand.rows.values();
+  options.prior = [&](bool isReady) {
+    if (!isReady)
+      operand.rows.poison();
+    else
+      std::copy(ready.begin(), ready.end(), operand.rows.data());
+    count[0] = isReady ? rows : -1;
+  };
+  Kernel kernel = kernelOf(spec.kind, kernelRows);
+  Status status = emulator::launch(options, [&] { kernel(arguments); });
+  EXPECT_TRUE(status.ok()) << status.message();
+  for (size_t i = 0; i < tickets.size(); ++i)
+    EXPECT_EQ(tickets[i], 0u);
+
+  auto used = size_t(rows) * size_t(arguments.outColumns);
+  EXPECT_TRUE(sameBits<float>(std::span(y.data(), y.size()).subspan(used),
+                              std::span(before).subspan(used)))
+      << "rows beyond the count were written";
+  std::vector<float> result = y.values();
+  result.resize(used);
+  return result;
+}

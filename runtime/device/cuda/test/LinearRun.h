@@ -1,0 +1,39 @@
+//===- LinearRun.h - one linear layer in the emulator, for tests ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_TEST_LINEARRUN_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_TEST_LINEARRUN_H
+
+#include "runtime/device/cuda/test/StoredWeight.h"
+
+namespace sluice::cuda {
+
+/// Makes operand rows and multiplies them, as the host would launch it. Fails
+/// the test where the emulator finds an error, or where anything but the rows
+/// in use was written.
+struct LinearRun {
+  LinearRun(const DeviceWeight &weight, int32_t rows)
+      : weight(&weight), rows(rows) {}
+
+  /// The rows of y, dense.
+  std::vector<float> run(const std::vector<float> &x) const;
+
+  const DeviceWeight *weight;
+  int32_t rows;
+  int32_t kernelRows = 8; ///< of a block: which kernel
+  int32_t capacity = 64;
+  emulator::Order order = emulator::Order::Ascending;
+  Gate gate = Gate::None;
+  std::vector<float> bias;     ///< of all tiles' columns
+  std::vector<float> residual; ///< [rows][columns]
+  int32_t firstTile = 0;
+  int32_t tiles = 0; ///< 0: all
+};
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_TEST_LINEARRUN_H

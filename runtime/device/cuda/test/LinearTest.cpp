@@ -1,0 +1,268 @@
+//===- LinearTest.cpp - linear layers of few rows, in the emulator --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every kind of weight against sums in double precision of what runtime/formats
+// says the weight is, and bit for bit against itself in other company.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/linear/Linear.h"
+#include "runtime/device/cuda/test/LinearRun.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::cuda;
+using emulator::Order;
+
+namespace {
+
+class LinearKernelTest : public testing::TestWithParam<int> {
+protected:
+  WeightKind kind() const { return WeightKind(GetParam()); }
+
+  std::vector<int64_t> inputSizes() const {
+    switch (kind()) {
+    case WeightKind::Q8_0:
+    case WeightKind::Q4_0:
+      return {32, 352, 1152};
+    case WeightKind::Q4_K:
+    case WeightKind::Q6_K:
+      return {256, 1280};
+    default:
+      return {1, 131, 1100};
+    }
+  }
+
+  /// How far a sum may be off, as a share of the sum of its terms' magnitudes:
+  /// half a last place of the row's numbers in 16 bits, and the rounding of
+  /// some hundred sums in f32.
+  double tolerance() const {
+    switch (operandKind(kind())) {
+    case OperandKind::F32:
+      return 1e-5;
+    case OperandKind::BF16:
+      return 0x1p-8 + 1e-5;
+    case OperandKind::F16:
+      break;
+    }
+    return 0x1p-11 + 1e-5;
+  }
+
+  void expectRight(const LinearRun &run, const StoredWeight &weight,
+                   const std::vector<float> &x,
+                   const std::vector<float> &y) const {
+    int64_t out = weight.outFeatures, in = weight.inFeatures;
+    for (int64_t row = 0; row < run.rows; ++row)
+      for (int64_t c = 0; c < out; ++c) {
+        double sum = 0, size = 1e-30;
+        for (int64_t k = 0; k < in; ++k) {
+          double term = double(x[size_t(row * in + k)]) *
+                        weight.values[size_t(c * in + k)];
+          sum += term;
+          size += std::fabs(term);
+        }
+        if (!run.bias.empty())
+          sum += run.bias[size_t(c)];
+        double value = y[size_t(row * out + c)];
+        // Q4_K's terms cancel: quants times a scale, less a minimum.
+        double room = kind() == WeightKind::Q4_K ? 4 : 1;
+        ASSERT_LE(std::fabs(value - sum),
+                  room * tolerance() * (size + std::fabs(sum)))
+            << "row " << row << " column " << c << " of " << out << "x" << in;
+      }
+  }
+
+  std::mt19937 random{unsigned(GetParam()) + 1};
+};
+
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Kinds, LinearKernelTest,
+                         testing::Range(0, weightKindCount), [](auto &info) {
+                           return kindName(WeightKind(info.param));
+                         });
+
+TEST_P(LinearKernelTest, SumsAreRightInEveryShape) {
+  for (int64_t in : inputSizes())
+    for (int64_t out : {5, 80}) {
+      StoredWeight weight = randomWeight(random, kind(), out, in);
+      DeviceWeight device = deviceWeight(weight);
+      for (int32_t rows : {1, 7, 20}) {
+        LinearRun run(device, rows);
+        if (rows == 7) {
+          run.order = Order::Shuffled;
+          run.bias =
+              randomFloats(random, size_t(columnTiles(device.spec)) * 16);
+        }
+        auto x = randomFloats(random, size_t(rows * in));
+        expectRight(run, weight, x, run.run(x));
+      }
+    }
+}
+
+TEST_P(LinearKernelTest, AgreesWithTheProcessor) {
+  if (kind() > WeightKind::BF16)
+    GTEST_SKIP() << "the processor rounds rows to 8 bits there";
+  constexpr int64_t out = 80, in = 512;
+  constexpr int32_t rows = 6;
+  constexpr Format formats[] = {Format::F32, Format::F16, Format::BF16};
+  StoredWeight weight = randomWeight(random, kind(), out, in);
+  cpu::LinearSpec spec = {out, in, formats[GetParam()], formats[GetParam()],
+                          false};
+  DeviceArray<uint8_t> packed(cpu::packedBytes(spec).value());
+  cpu::packPanels(spec, weight.bytes.data(), packed.data(), 0,
+                  cpu::panelCount(out));
+  auto x = randomFloats(random, size_t(rows * in));
+  std::vector<float> want(size_t(rows * out));
+  cpu::linear(*cpu::linearKernels("avx2"),
+              cpu::packedWeight(spec, packed.data()), x.data(), nullptr,
+              want.data(), rows, 0, 1);
+  DeviceWeight device = deviceWeight(weight);
+  std::vector<float> y = LinearRun(device, rows).run(x);
+  for (size_t i = 0; i < y.size(); ++i)
+    // Of sums of 512 terms of about 1.
+    ASSERT_NEAR(y[i], want[i], 512 * tolerance() * 0.1) << i;
+}
+
+TEST_P(LinearKernelTest, ARowIsTheSameInAnyCompany) {
+  constexpr int64_t out = 70;
+  int64_t in = inputSizes().back();
+  DeviceWeight device = deviceWeight(randomWeight(random, kind(), out, in));
+  auto x = randomFloats(random, size_t(64 * in));
+  LinearRun all(device, 64);
+  all.kernelRows = 64;
+  std::vector<float> together = all.run(x);
+  struct {
+    int32_t rows, kernelRows, capacity;
+    Order order;
+  } ways[] = {{1, 8, 8, Order::Ascending},     {3, 8, 16, Order::Descending},
+              {9, 8, 24, Order::Shuffled},     {16, 16, 16, Order::Shuffled},
+              {31, 32, 64, Order::Descending}, {33, 64, 64, Order::Shuffled},
+              {64, 32, 64, Order::Shuffled}};
+  for (auto &way : ways) {
+    LinearRun run(device, way.rows);
+    run.kernelRows = way.kernelRows;
+    run.capacity = way.capacity;
+    run.order = way.order;
+    std::vector<float> own =
+        run.run(std::vector<float>(x.begin(), x.begin() + way.rows * in));
+    ASSERT_TRUE(
+        sameBits<float>(own, std::span(together).first(size_t(way.rows * out))))
+        << way.rows << " rows, " << way.kernelRows << " in a block";
+  }
+}
+
+TEST_P(LinearKernelTest, ColumnRangesHaveTheBitsOfTheWhole) {
+  constexpr int64_t out = 150;
+  int64_t in = inputSizes().back();
+  DeviceWeight device = deviceWeight(randomWeight(random, kind(), out, in));
+  auto x = randomFloats(random, size_t(4 * in));
+  LinearRun whole(device, 4);
+  whole.bias = randomFloats(random, 160);
+  std::vector<float> want = whole.run(x);
+  for (auto [first, tiles] : {std::pair{0, 1}, {2, 5}, {3, 7}}) {
+    LinearRun range = whole;
+    range.firstTile = first;
+    range.tiles = tiles;
+    std::vector<float> y = range.run(x);
+    int64_t columns = std::min<int64_t>(16 * tiles, out - 16 * first);
+    for (int64_t row = 0; row < 4; ++row)
+      ASSERT_TRUE(sameBits<float>(
+          std::span(y).subspan(size_t(row * columns), size_t(columns)),
+          std::span(want).subspan(size_t(row * out + 16 * first),
+                                  size_t(columns))));
+  }
+}
+
+TEST_P(LinearKernelTest, GatesAndResidualsAreThoseOfTheParts) {
+  constexpr int64_t out = 21;
+  constexpr int32_t rows = 5;
+  int64_t in = inputSizes()[1];
+  StoredWeight gate = randomWeight(random, kind(), out, in);
+  StoredWeight up = randomWeight(random, kind(), out, in);
+  DeviceWeight both = deviceWeight(gate, &up);
+  DeviceWeight gateAlone = deviceWeight(gate), upAlone = deviceWeight(up);
+  auto x = randomFloats(random, size_t(rows * in), 0.1f);
+  std::vector<float> gates = LinearRun(gateAlone, rows).run(x);
+  std::vector<float> ups = LinearRun(upAlone, rows).run(x);
+  for (Gate function : {Gate::Silu, Gate::GeluTanh}) {
+    LinearRun run(both, rows);
+    run.gate = function;
+    run.residual = randomFloats(random, size_t(rows * out));
+    std::vector<float> y = run.run(x);
+    for (size_t i = 0; i < y.size(); ++i) {
+      double g = gates[i];
+      double inner = std::sqrt(2 / M_PI) * (g + 0.044715 * g * g * g);
+      double act = function == Gate::Silu ? g / (1 + std::exp(-g))
+                                          : g / 2 * (1 + std::tanh(inner));
+      double want = act * ups[i];
+      ASSERT_NEAR(y[i], want + run.residual[i],
+                  1e-5 * (std::fabs(want) + std::fabs(run.residual[i]) +
+                          std::fabs(g * ups[i])));
+    }
+  }
+}
+
+TEST_P(LinearKernelTest, WithoutRowsNothingIsReadOrWritten) {
+  int64_t in = inputSizes().back();
+  DeviceWeight device = deviceWeight(randomWeight(random, kind(), 80, in));
+  LinearRun run(device, 0);
+  EXPECT_TRUE(run.run({}).empty());
+}
+
+TEST_P(LinearKernelTest, RowsOfAnySizeAreScaled) {
+  // f16 has numbers up to 65504 and few bits below 2^-14: rows far beyond both.
+  int64_t in = inputSizes()[1];
+  StoredWeight weight = randomWeight(random, kind(), 16, in);
+  DeviceWeight device = deviceWeight(weight);
+  std::vector<float> x;
+  for (float size : {1e-30f, 1e-8f, 0.0f, 3e6f, 1e25f})
+    for (float value : randomFloats(random, size_t(in), size))
+      x.push_back(value);
+  LinearRun run(device, 5);
+  expectRight(run, weight, x, run.run(x));
+}
+
+TEST_P(LinearKernelTest, ABrokenRowBreaksNoOther) {
+  int64_t in = inputSizes()[1];
+  DeviceWeight device = deviceWeight(randomWeight(random, kind(), 16, in));
+  auto x = randomFloats(random, size_t(3 * in));
+  std::vector<float> want = LinearRun(device, 3).run(x);
+  x[size_t(in)] = NAN;
+  std::vector<float> y = LinearRun(device, 3).run(x);
+  for (size_t i = 0; i < y.size(); ++i) {
+    bool broken = i / 16 == 1;
+    EXPECT_EQ(std::isnan(y[i]), broken);
+    if (!broken)
+      EXPECT_EQ(y[i], want[i]);
+  }
+}
+
+TEST(LinearSplitsTest, PartsCoverTheFeaturesAndNoneIsEmpty) {
+  for (int kind = 0; kind < weightKindCount; ++kind)
+    for (int32_t out : {16, 1024, 4096, 14336, 128256})
+      for (int32_t in : {1, 64, 512, 2048, 4096, 5120, 14336, 28672}) {
+        int32_t splits = linearSplits(WeightKind(kind), out, in);
+        int32_t units = unitsOf(WeightKind(kind), in);
+        int32_t each = divideUp(units, splits);
+        EXPECT_GE(splits, 1);
+        EXPECT_LT(int64_t{splits - 1} * each, units) << out << "x" << in;
+        EXPECT_GE(int64_t{splits} * each, units);
+      }
+  // What is wide enough is not split.
+  EXPECT_EQ(linearSplits(WeightKind::BF16, 128256, 4096), 1);
+  EXPECT_EQ(linearSplits(WeightKind::BF16, 4096, 4096), 8);
+}
+
+TEST(LinearSharedTest, EveryKernelFitsIntoTheSmallestChip) {
+  for (int kind = 0; kind < weightKindCount; ++kind)
+    for (int32_t rows : {8, 16, 32, 64})
+      EXPECT_LE(linearSharedBytes(WeightKind(kind), rows), 99 << 10);
+}

@@ -1,0 +1,43 @@
+//===- StoredWeight.h - random weights of every kind, for tests -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_TEST_STOREDWEIGHT_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_TEST_STOREDWEIGHT_H
+
+#include "runtime/device/cuda/test/TestUtils.h"
+#include "runtime/device/cuda/weights/WeightLayout.h"
+
+namespace sluice::cuda {
+
+const char *kindName(WeightKind kind);
+
+/// A weight as a file has it, and what it stands for.
+struct StoredWeight {
+  WeightKind kind = WeightKind::F32;
+  int64_t outFeatures = 0, inFeatures = 0;
+  std::vector<uint8_t> bytes; ///< rows one after another
+  std::vector<float> scales;  ///< E4M3: of each output column
+  /// values[out][in], by runtime/formats; E4M3 with its scales.
+  std::vector<float> values;
+};
+
+/// Random bits in every field, with finite scales of sensible size.
+StoredWeight randomWeight(std::mt19937 &random, WeightKind kind,
+                          int64_t outFeatures, int64_t inFeatures);
+
+/// The weight (gated: with its partner) in device memory.
+struct DeviceWeight {
+  WeightSpec spec;
+  DeviceArray<uint8_t> tiles;
+  DeviceArray<float> columnScales;
+};
+DeviceWeight deviceWeight(const StoredWeight &weight,
+                          const StoredWeight *partner = nullptr);
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_TEST_STOREDWEIGHT_H
