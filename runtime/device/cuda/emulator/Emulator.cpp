@@ -14,6 +14,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,14 @@ constexpr uint32_t maxThreads = 1024;
 constexpr size_t guardBytes = 1024;
 constexpr uint8_t poison = 0xff, guard = 0xa5;
 
-enum class State : uint8_t { Ready, AtBarrier, AtCollective, AtPrior, Ended };
+enum class State : uint8_t {
+  New,
+  Ready,
+  AtBarrier,
+  AtCollective,
+  AtPrior,
+  Ended
+};
 
 struct Copy {
   void *to;
@@ -35,16 +43,71 @@ struct Copy {
   size_t bytes;
 };
 
+struct Block;
+
 struct Thread {
   uint32_t index = 0;
+  Block *block = nullptr;
   State state = State::Ready;
   Collective kind = Collective::Sync;
   std::source_location where;
   void *mine = nullptr;
   std::vector<Copy> open;                ///< copies of no group yet
   std::vector<std::vector<Copy>> groups; ///< committed, oldest first
-  Fiber fiber;
+  std::unique_ptr<Fiber> fiber;
 };
+
+/// Fibers that wait for the next launch of this thread.
+thread_local std::vector<std::unique_ptr<Fiber>> idleFibers;
+
+std::unique_ptr<Fiber> takeFiber() {
+  if (idleFibers.empty())
+    return std::make_unique<Fiber>();
+  std::unique_ptr<Fiber> fiber = std::move(idleFibers.back());
+  idleFibers.pop_back();
+  return fiber;
+}
+
+/// A block that runs, or will.
+struct Block {
+  Block(uint32_t threadCount, size_t sharedBytes)
+      : sharedBytes(sharedBytes),
+        memory(static_cast<uint8_t *>(std::aligned_alloc(
+                   128, (sharedBytes + guardBytes + 127) / 128 * 128)),
+               &std::free),
+        threads(threadCount), lanesWaiting(threadCount / warpLanes) {
+    for (uint32_t i = 0; i < threadCount; ++i) {
+      threads[i].index = i;
+      threads[i].block = this;
+      threads[i].fiber = takeFiber();
+    }
+  }
+
+  void begin(Dim3 newPlace);
+  bool ended() const {
+    return std::all_of(threads.begin(), threads.end(),
+                       [](const Thread &t) { return t.state == State::Ended; });
+  }
+
+  Dim3 place;
+  size_t sharedBytes;
+  std::unique_ptr<uint8_t, void (*)(void *)> memory;
+  std::vector<Thread> threads;
+  /// Of each warp: its lanes that wait in a collective. And of the block: its
+  /// threads that wait at the barrier.
+  std::vector<uint32_t> lanesWaiting;
+  uint32_t threadsWaiting = 0;
+};
+
+void Block::begin(Dim3 newPlace) {
+  place = newPlace;
+  std::memset(memory.get(), poison, sharedBytes);
+  std::memset(memory.get() + sharedBytes, guard, guardBytes);
+  for (Thread &thread : threads)
+    thread.state = State::New;
+  std::fill(lanesWaiting.begin(), lanesWaiting.end(), 0);
+  threadsWaiting = 0;
+}
 
 const char *nameOf(Collective kind) {
   switch (kind) {
@@ -70,53 +133,39 @@ std::string lineOf(const std::source_location &where) {
 class Launch {
 public:
   Launch(const LaunchOptions &options, const std::function<void()> &kernel)
-      : options(options), kernel(kernel), random(options.seed),
-        memory(static_cast<uint8_t *>(std::aligned_alloc(
-                   128, (options.sharedBytes + guardBytes + 127) / 128 * 128)),
-               &std::free),
-        lanesWaiting(options.threads / warpLanes) {
-    for (uint32_t i = 0; i < options.threads; ++i) {
-      threads.push_back(std::make_unique<Thread>());
-      threads.back()->index = i;
-    }
-  }
+      : options(options), kernel(kernel), random(options.seed) {}
 
   Status run();
+  void fail(const Thread &thread, const std::string &what);
 
   const LaunchOptions &options;
-  const std::function<void()> &kernel;
-  std::mt19937_64 random;
-  std::unique_ptr<uint8_t, void (*)(void *)> memory;
-  std::vector<std::unique_ptr<Thread>> threads;
-  /// Of each warp: its lanes that wait in a collective. And of the block: its
-  /// threads that wait at the barrier.
-  std::vector<uint32_t> lanesWaiting;
-  uint32_t threadsWaiting = 0;
   Thread *running = nullptr;
-  Dim3 block;
-  Status failure;
 
 private:
-  std::vector<uint32_t> orderOf(uint32_t count);
-  void runBlock();
+  std::vector<uint32_t> orderOf(size_t count);
+  void runTogether(std::span<const uint32_t> indices);
   bool runReady();
+  void runThread(Thread &thread);
   bool release();
-  void diagnose();
-  void endOf(const Thread &thread);
-  std::string placeText() const;
-  std::string text(const Thread &thread) const;
+  void checkEnd(const Block &block);
+  void diagnose(const Block &block);
 
-  friend void emulator::fail(const char *, std::source_location);
+  const std::function<void()> &kernel;
+  std::mt19937_64 random;
+  std::vector<std::unique_ptr<Block>> blocks; ///< resident ones
+  std::vector<Thread *> threads;              ///< of those that run
+  Status failure;
 };
 
 thread_local Launch *current = nullptr;
 
-std::string Launch::placeText() const {
-  return "block (" + std::to_string(block.x) + "," + std::to_string(block.y) +
-         "," + std::to_string(block.z) + "): ";
+std::string placeText(const Block &block) {
+  const Dim3 &at = block.place;
+  return "block (" + std::to_string(at.x) + "," + std::to_string(at.y) + "," +
+         std::to_string(at.z) + "): ";
 }
 
-std::string Launch::text(const Thread &thread) const {
+std::string text(const Thread &thread) {
   std::string name = "thread " + std::to_string(thread.index);
   switch (thread.state) {
   case State::AtBarrier:
@@ -131,7 +180,16 @@ std::string Launch::text(const Thread &thread) const {
   }
 }
 
-std::vector<uint32_t> Launch::orderOf(uint32_t count) {
+bool sameLine(const Thread &a, const Thread &b) {
+  return a.where.line() == b.where.line() &&
+         std::strcmp(a.where.file_name(), b.where.file_name()) == 0;
+}
+
+void Launch::fail(const Thread &thread, const std::string &what) {
+  failure = Status::error(placeText(*thread.block) + what);
+}
+
+std::vector<uint32_t> Launch::orderOf(size_t count) {
   std::vector<uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   if (options.order == Order::Descending)
@@ -143,126 +201,120 @@ std::vector<uint32_t> Launch::orderOf(uint32_t count) {
 
 Status Launch::run() {
   const Dim3 &grid = options.grid;
-  uint32_t blocks = grid.x * grid.y * grid.z;
-  for (uint32_t index : orderOf(blocks)) {
-    block = {index % grid.x, index / grid.x % grid.y, index / grid.x / grid.y};
-    runBlock();
+  std::vector<uint32_t> order = orderOf(size_t{grid.x} * grid.y * grid.z);
+  size_t together = std::clamp<size_t>(options.resident, 1, order.size());
+  for (size_t i = 0; i < together; ++i)
+    blocks.push_back(
+        std::make_unique<Block>(options.threads, options.sharedBytes));
+  for (size_t first = 0; first < order.size(); first += together) {
+    runTogether(std::span(order).subspan(
+        first, std::min(together, order.size() - first)));
     if (!failure.ok())
       return failure;
   }
+  // Fibers that have failed are given up with what is on their stacks.
+  for (auto &block : blocks)
+    for (Thread &thread : block->threads)
+      idleFibers.push_back(std::move(thread.fiber));
   return Status();
 }
 
-void Launch::runBlock() {
-  uint8_t *shared = memory.get();
-  std::memset(shared, poison, options.sharedBytes);
-  std::memset(shared + options.sharedBytes, guard, guardBytes);
+void Launch::runTogether(std::span<const uint32_t> indices) {
+  const Dim3 &grid = options.grid;
   if (options.prior)
     options.prior(false);
-  for (auto &thread : threads)
-    thread->state = State::Ready;
-  std::fill(lanesWaiting.begin(), lanesWaiting.end(), 0);
-  threadsWaiting = 0;
-  for (uint32_t index : orderOf(options.threads)) {
-    running = threads[index].get();
-    running->fiber.start(
-        [](void *launch) {
-          auto *self = static_cast<Launch *>(launch);
-          self->kernel();
-          self->endOf(*self->running);
-        },
-        this);
-    if (!failure.ok())
-      return;
+  threads.clear();
+  for (size_t i = 0; i < indices.size(); ++i) {
+    uint32_t index = indices[i];
+    blocks[i]->begin(
+        {index % grid.x, index / grid.x % grid.y, index / grid.x / grid.y});
+    for (Thread &thread : blocks[i]->threads)
+      threads.push_back(&thread);
   }
-  while (runReady() || release())
-    if (!failure.ok())
-      return;
-  if (!failure.ok())
-    return;
-  bool ended = std::all_of(threads.begin(), threads.end(), [](auto &thread) {
-    return thread->state == State::Ended;
-  });
-  if (!ended)
-    return diagnose();
-  for (size_t i = 0; i < guardBytes; ++i)
-    if (shared[options.sharedBytes + i] != guard) {
-      failure = Status::error(placeText() +
-                              "shared memory was written behind its end, at " +
-                              std::to_string(options.sharedBytes + i));
-      return;
-    }
-}
-
-void Launch::endOf(const Thread &thread) {
-  if (!thread.open.empty() || !thread.groups.empty())
-    failure =
-        Status::error(placeText() + "thread " + std::to_string(thread.index) +
-                      " has ended with copies that nobody waited for");
-  running->state = State::Ended;
+  while (runReady() || (failure.ok() && release())) {
+  }
+  for (size_t i = 0; failure.ok() && i < indices.size(); ++i)
+    checkEnd(*blocks[i]);
 }
 
 /// Runs each thread that can go on, once. Whether there was one.
 bool Launch::runReady() {
   bool any = false;
-  for (uint32_t index : orderOf(options.threads)) {
-    if (threads[index]->state != State::Ready)
+  for (uint32_t index : orderOf(threads.size())) {
+    Thread &thread = *threads[index];
+    if (thread.state != State::Ready && thread.state != State::New)
       continue;
     any = true;
-    running = threads[index].get();
-    running->fiber.resume();
+    runThread(thread);
     if (!failure.ok())
       return false;
   }
   return any;
 }
 
+void Launch::runThread(Thread &thread) {
+  running = &thread;
+  if (thread.state == State::Ready)
+    return thread.fiber->resume();
+  thread.state = State::Ready;
+  thread.fiber->start(
+      [](void *launch) {
+        auto *self = static_cast<Launch *>(launch);
+        self->kernel();
+        Thread &ended = *self->running;
+        if (!ended.open.empty() || !ended.groups.empty())
+          self->fail(ended, "thread " + std::to_string(ended.index) +
+                                " has ended with copies that nobody waited "
+                                "for");
+        ended.state = State::Ended;
+      },
+      this);
+}
+
 /// No thread can go on: those that wait for the kernel before now may.
 bool Launch::release() {
   bool any = false;
-  for (auto &thread : threads)
+  for (Thread *thread : threads)
     any |= thread->state == State::AtPrior;
   if (!any)
     return false;
   if (options.prior)
     options.prior(true);
-  for (auto &thread : threads)
+  for (Thread *thread : threads)
     if (thread->state == State::AtPrior)
       thread->state = State::Ready;
   return true;
 }
 
-/// Nothing moves any more: says of two threads that wait for each other where
-/// they are.
-void Launch::diagnose() {
-  for (auto &one : threads) {
-    if (one->state != State::AtCollective)
-      continue;
-    uint32_t first = one->index / warpLanes * warpLanes;
-    for (uint32_t i = first; i < first + warpLanes; ++i) {
-      const Thread &other = *threads[i];
-      if (other.state == one->state && other.kind == one->kind &&
-          other.where.line() == one->where.line())
-        continue;
-      failure =
-          Status::error(placeText() + text(*one) + ", but " + text(other));
-      return;
-    }
-  }
-  for (auto &one : threads)
-    for (auto &other : threads)
-      if (one->state == State::AtBarrier &&
-          (other->state != State::AtBarrier ||
-           other->where.line() != one->where.line())) {
-        failure =
-            Status::error(placeText() + text(*one) + ", but " + text(*other));
-        return;
-      }
+void Launch::checkEnd(const Block &block) {
+  if (!block.ended())
+    return diagnose(block);
+  for (size_t i = 0; i < guardBytes; ++i)
+    if (block.memory.get()[block.sharedBytes + i] != guard)
+      return fail(block.threads.front(),
+                  "shared memory was written behind its end, at " +
+                      std::to_string(block.sharedBytes + i));
 }
 
-bool sameLine(const Thread &a, const Thread &b) {
-  return a.where.line() == b.where.line() &&
-         std::strcmp(a.where.file_name(), b.where.file_name()) == 0;
+/// Nothing moves any more: says of two threads that wait for each other where
+/// they are.
+void Launch::diagnose(const Block &block) {
+  for (const Thread &one : block.threads) {
+    if (one.state != State::AtCollective)
+      continue;
+    uint32_t first = one.index / warpLanes * warpLanes;
+    for (uint32_t i = first; i < first + warpLanes; ++i) {
+      const Thread &other = block.threads[i];
+      if (other.state != one.state || other.kind != one.kind ||
+          !sameLine(other, one))
+        return fail(one, text(one) + ", but " + text(other));
+    }
+  }
+  for (const Thread &one : block.threads)
+    for (const Thread &other : block.threads)
+      if (one.state == State::AtBarrier &&
+          (other.state != State::AtBarrier || !sameLine(other, one)))
+        return fail(one, text(one) + ", but " + text(other));
 }
 
 } // namespace
@@ -281,56 +333,59 @@ Status launch(const LaunchOptions &options,
 }
 
 Place place() {
-  return {current->running->index, current->block, current->options.grid};
+  const Thread &self = *current->running;
+  return {self.index, self.block->place, current->options.grid};
 }
 
-uint8_t *sharedMemory() { return current->memory.get(); }
+uint8_t *sharedMemory() { return current->running->block->memory.get(); }
 
 void blockBarrier(std::source_location where) {
   Thread &self = *current->running;
+  Block &block = *self.block;
   self.state = State::AtBarrier;
   self.where = where;
-  bool all = ++current->threadsWaiting == current->threads.size();
-  for (size_t i = 0; all && i < current->threads.size(); ++i)
-    all = sameLine(*current->threads[i], self);
+  bool all = ++block.threadsWaiting == block.threads.size();
+  for (size_t i = 0; all && i < block.threads.size(); ++i)
+    all = sameLine(block.threads[i], self);
   if (all) {
-    for (auto &thread : current->threads)
-      thread->state = State::Ready;
-    current->threadsWaiting = 0;
+    for (Thread &thread : block.threads)
+      thread.state = State::Ready;
+    block.threadsWaiting = 0;
   }
   // The last one's turn, too, comes in the launch's order.
-  self.fiber.suspend();
+  self.fiber->suspend();
 }
 
 void warpCollective(Collective kind, void *mine,
                     void (*resolve)(void *const *lanes),
                     std::source_location where) {
   Thread &self = *current->running;
+  Block &block = *self.block;
   self.state = State::AtCollective;
   self.kind = kind;
   self.where = where;
   self.mine = mine;
   uint32_t warp = self.index / warpLanes;
-  auto *warpThreads = &current->threads[size_t{warp} * warpLanes];
-  bool all = ++current->lanesWaiting[warp] == warpLanes;
+  Thread *warpThreads = &block.threads[size_t{warp} * warpLanes];
+  bool all = ++block.lanesWaiting[warp] == warpLanes;
   void *lanes[warpLanes];
   for (uint32_t i = 0; all && i < warpLanes; ++i) {
-    const Thread &lane = *warpThreads[i];
+    const Thread &lane = warpThreads[i];
     all = lane.kind == kind && sameLine(lane, self);
     lanes[i] = lane.mine;
   }
   if (!all)
-    return self.fiber.suspend();
+    return self.fiber->suspend();
   resolve(lanes);
   for (uint32_t i = 0; i < warpLanes; ++i)
-    warpThreads[i]->state = State::Ready;
-  current->lanesWaiting[warp] = 0;
+    warpThreads[i].state = State::Ready;
+  block.lanesWaiting[warp] = 0;
 }
 
 void waitForPrior() {
   Thread &self = *current->running;
   self.state = State::AtPrior;
-  self.fiber.suspend();
+  self.fiber->suspend();
 }
 
 void copyAsync(void *shared, const void *global, size_t bytes) {
@@ -353,12 +408,13 @@ void copyAsyncWait(int groupsLeft) {
   }
 }
 
+void yield() { current->running->fiber->suspend(); }
+
 void fail(const char *what, std::source_location where) {
   Thread &self = *current->running;
-  current->failure = Status::error(current->placeText() + "thread " +
-                                   std::to_string(self.index) + " at " +
-                                   lineOf(where) + ": " + what);
-  self.fiber.suspend();
+  current->fail(self, "thread " + std::to_string(self.index) + " at " +
+                          lineOf(where) + ": " + what);
+  self.fiber->suspend();
   std::abort(); // A failed launch resumes nobody.
 }
 

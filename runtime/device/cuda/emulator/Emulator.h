@@ -19,7 +19,8 @@
 //   warp's shuffle, vote, matrix load or product, or for the kernel before. The
 //   order in which threads and blocks run is ascending, descending or shuffled,
 //   so what is missing between two threads shows in one order or the other.
-// - Blocks run one after another; nothing of a block's is left to the next.
+// - Blocks run one after another, or so many at a time that take turns, as
+//   `resident` says; nothing of a block's is left to the next.
 // - Shared memory is filled with bytes 0xff (NaNs in every floating-point
 //   format) at the start of a block. What lies behind its end is watched.
 // - An asynchronous copy destroys its target at once, reads its source and
@@ -60,9 +61,11 @@ struct LaunchOptions {
   size_t sharedBytes = 0;
   Order order = Order::Ascending; ///< of threads within a block, and of blocks
   uint64_t seed = 1;              ///< of Order::Shuffled
+  uint32_t resident = 1;          ///< blocks that run at a time
   /// For programmatic dependent launch. If set: called with false before each
-  /// block, to destroy what the kernel before has to write, and with true when
-  /// no thread of the block can go on without waitForPrior(), to put it there.
+  /// block (with several, before those that run together), to destroy what the
+  /// kernel before has to write, and with true when no thread of theirs can go
+  /// on without waitForPrior(), to put it there.
   std::function<void(bool ready)> prior;
 };
 
@@ -100,6 +103,9 @@ void waitForPrior();
 void copyAsync(void *shared, const void *global, size_t bytes);
 void copyAsyncCommit();
 void copyAsyncWait(int groupsLeft);
+
+/// Lets every other thread that can go on do so first.
+void yield();
 
 /// Ends the launch with an error; does not return.
 [[noreturn]] void fail(const char *what, std::source_location where);

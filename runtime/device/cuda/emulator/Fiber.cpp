@@ -79,9 +79,11 @@ void Fiber::enter(Fiber *fiber) {
   __sanitizer_finish_switch_fiber(nullptr, &fiber->callerStack,
                                   &fiber->callerStackBytes);
 #endif
-  fiber->body(fiber->argument);
-  fiber->ended = true;
-  fiber->suspend();
+  // It stays for the next start: sanitizers take long to begin and end one.
+  for (;;) {
+    fiber->body(fiber->argument);
+    fiber->suspend();
+  }
 }
 
 void Fiber::switchIn() {
@@ -101,11 +103,9 @@ void Fiber::switchIn() {
 void Fiber::start(void (*newBody)(void *), void *newArgument) {
   body = newBody;
   argument = newArgument;
-  ended = false;
-#ifdef SLUICE_FIBER_ASAN
-  // What a fiber that was given up has left.
-  __asan_unpoison_memory_region(stack.get(), stackBytes);
-#endif
+  if (begun)
+    return switchIn();
+  begun = true;
   // The stack as sluice_switch_stack leaves one, such that the stack pointer is
   // a multiple of 16 where sluice_begin_fiber calls.
   auto top =
@@ -126,9 +126,7 @@ void Fiber::resume() { switchIn(); }
 
 void Fiber::suspend() {
 #ifdef SLUICE_FIBER_ASAN
-  // Nothing is left of a stack that has ended.
-  __sanitizer_start_switch_fiber(ended ? nullptr : &ownFake, callerStack,
-                                 callerStackBytes);
+  __sanitizer_start_switch_fiber(&ownFake, callerStack, callerStackBytes);
 #endif
 #ifdef SLUICE_FIBER_TSAN
   __tsan_switch_to_fiber(callerThread, 0);

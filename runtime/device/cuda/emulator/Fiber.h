@@ -21,9 +21,9 @@
 namespace sluice::cuda::emulator {
 
 /// One stack and what runs on it. start() and resume() run it until it calls
-/// suspend() or its body returns. All calls come from one thread. A fiber that
-/// is suspended may be started anew: what was on its stack is forgotten, so a
-/// body owns nothing that must be released.
+/// suspend() or its body returns; then it can be started again. All calls come
+/// from one thread. A fiber that is suspended inside its body may be destroyed,
+/// not started: a body owns nothing that must be released.
 class Fiber {
 public:
   static constexpr size_t stackBytes = size_t{256} << 10;
@@ -49,7 +49,7 @@ private:
   void *callerPointer = nullptr; ///< and of who resumed it
   void (*body)(void *) = nullptr;
   void *argument = nullptr;
-  bool ended = true;
+  bool begun = false;
   // What the sanitizers need to know of both stacks.
   [[maybe_unused]] void *ownFake = nullptr;
   [[maybe_unused]] void *callerFake = nullptr;

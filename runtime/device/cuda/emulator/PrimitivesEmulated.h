@@ -66,7 +66,8 @@ SLUICE_DEVICE uint32_t exchange(uint32_t bits, uint32_t from, Site where) {
 }
 
 template <typename T>
-SLUICE_DEVICE T shuffleFrom(T value, uint32_t lane, Site where = Site::current()) {
+SLUICE_DEVICE T shuffleFrom(T value, uint32_t lane,
+                            Site where = Site::current()) {
   static_assert(sizeof(T) == 4);
   uint32_t bits;
   __builtin_memcpy(&bits, &value, 4);
@@ -198,8 +199,11 @@ template <int groupsLeft> SLUICE_DEVICE void copyAsyncWait() {
 SLUICE_DEVICE void launchDependents() {}
 SLUICE_DEVICE void waitForPrior() { emulator::waitForPrior(); }
 SLUICE_DEVICE void fence() {}
+/// Others run in between: what they must have done before is seen to be done.
 SLUICE_DEVICE uint32_t atomicIncrement(uint32_t *counter) {
-  return (*counter)++;
+  uint32_t before = (*counter)++;
+  emulator::yield();
+  return before;
 }
 SLUICE_DEVICE Vector4 loadL2(const void *p, Site where = Site::current()) {
   checkAligned(p, where);

@@ -103,6 +103,26 @@ TEST(EmulatorTest, BlocksRunInAnyOrder) {
   EXPECT_THAT(seen[2], testing::UnorderedElementsAreArray(seen[0]));
 }
 
+TEST(EmulatorTest, ResidentBlocksTakeTurns) {
+  for (uint32_t resident : {1u, 4u}) {
+    uint32_t counter = 0, most = 0;
+    LaunchOptions options = blockOf(32);
+    options.grid = {4, 1, 1};
+    options.resident = resident;
+    Status status = emulator::launch(options, [&] {
+      if (threadIndex() == 0)
+        atomicIncrement(&counter);
+      syncThreads();
+      most = counter > most ? counter : most;
+      syncThreads();
+      if (threadIndex() == 0)
+        --counter;
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(most, resident);
+  }
+}
+
 TEST(EmulatorTest, ShufflesAndVotesGiveEachLaneItsNumber) {
   for (Order order : orders) {
     LaunchOptions options = blockOf(64);
