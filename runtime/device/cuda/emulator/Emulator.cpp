@@ -145,6 +145,7 @@ private:
   std::vector<uint32_t> orderOf(size_t count);
   void runTogether(std::span<const uint32_t> indices);
   bool runReady();
+  bool stalled(size_t warp);
   void runThread(Thread &thread);
   bool release();
   void checkEnd(const Block &block);
@@ -154,6 +155,7 @@ private:
   std::mt19937_64 random;
   std::vector<std::unique_ptr<Block>> blocks; ///< resident ones
   std::vector<Thread *> threads;              ///< of those that run
+  std::vector<uint32_t> stalls; ///< [warp]: turns that it is to miss
   Status failure;
 };
 
@@ -231,6 +233,7 @@ void Launch::runTogether(std::span<const uint32_t> indices) {
     for (Thread &thread : blocks[i]->threads)
       threads.push_back(&thread);
   }
+  stalls.assign(threads.size() / warpLanes, 0);
   while (runReady() || (failure.ok() && release())) {
   }
   for (size_t i = 0; failure.ok() && i < indices.size(); ++i)
@@ -245,11 +248,26 @@ bool Launch::runReady() {
     if (thread.state != State::Ready && thread.state != State::New)
       continue;
     any = true;
+    if (stalled(index / warpLanes))
+      continue;
     runThread(thread);
     if (!failure.ok())
       return false;
   }
   return any;
+}
+
+/// In shuffled order, whether the warp is left behind for a while: others may
+/// then be far ahead of it.
+bool Launch::stalled(size_t warp) {
+  if (options.order != Order::Shuffled)
+    return false;
+  constexpr uint32_t chance = 2048, longest = 16384;
+  if (stalls[warp] > 0)
+    return --stalls[warp] > 0;
+  if (random() % chance == 0)
+    stalls[warp] = uint32_t(random() % longest);
+  return stalls[warp] > 0;
 }
 
 void Launch::runThread(Thread &thread) {

@@ -18,7 +18,8 @@
 // - A thread of a block is a fiber. It runs until it waits: at a barrier, a
 //   warp's shuffle, vote, matrix load or product, or for the kernel before. The
 //   order in which threads and blocks run is ascending, descending or shuffled,
-//   so what is missing between two threads shows in one order or the other.
+//   so what is missing between two threads shows in one order or the other. In
+//   shuffled order some warps are left behind now and then.
 // - Blocks run one after another, or so many at a time that take turns, as
 //   `resident` says; nothing of a block's is left to the next.
 // - Shared memory is filled with bytes 0xff (NaNs in every floating-point

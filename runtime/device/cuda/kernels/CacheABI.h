@@ -1,0 +1,154 @@
+//===- CacheABI.h - the cache in device memory, and attention over it -----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// As KernelABI.h, whose rules hold. Pages are CachePages': 32 positions of one
+// sequence; position p of a sequence lies in slot p % 32 of its page p / 32. A
+// layer's cache is page[page][kv head] of pageHeadBytes():
+//
+//   k[32][dim]        token by token; numbers of the cache's format
+//   v[32][dim]        the same
+//   kScales[32]       E4M3: f32, of each token's key
+//   vScales[32]       E4M3: the same of its value
+//
+// dim is headDim rounded up to 64, 128 or 256; the rest is zeros. In E4M3 a
+// token's key (and its value) of one head has a scale of its own, a power of two
+// by which its largest magnitude comes into [128, 256): what is stored follows
+// from the token alone, so it is the same in any step and any page.
+//
+// The memory is zeros before its first use, and values in it are always finite:
+// attention multiplies what a row does not see by a probability of zero, and
+// must not get a NaN of it. Therefore numbers beyond the format's largest become
+// the largest, and a NaN in a value makes a zero there and a NaN of the first
+// number of the token's key, so that whoever sees the token gets NaNs. Forks
+// (branches of guesses) are sequences of their own whose pages the host shares
+// or copies; kernels know nothing of them but sluice_append's mirrors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_CACHEABI_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_CACHEABI_H
+
+#include "runtime/device/cuda/kernels/KernelABI.h"
+
+namespace sluice::cuda {
+
+enum class CacheKind : uint8_t { F16, BF16, E4M3 };
+constexpr int cacheKindCount = 3;
+
+/// Tokens of a page: CachePages::pageTokens.
+constexpr int32_t pageTokens = 32;
+
+/// The dimensions that kernels are made for; 0: none is large enough.
+constexpr int32_t cacheDim(int32_t headDim) {
+  return headDim <= 64 ? 64 : headDim <= 128 ? 128 : headDim <= 256 ? 256 : 0;
+}
+
+constexpr int32_t cacheNumberBytes(CacheKind kind) {
+  return kind == CacheKind::E4M3 ? 1 : 2;
+}
+
+/// Bytes of keys, and of values, of one kv head in a page.
+constexpr int32_t pageHalfBytes(CacheKind kind, int32_t dim) {
+  return pageTokens * dim * cacheNumberBytes(kind);
+}
+
+constexpr int32_t pageHeadBytes(CacheKind kind, int32_t dim) {
+  return 2 * pageHalfBytes(kind, dim) +
+         (kind == CacheKind::E4M3 ? 2 * pageTokens * 4 : 0);
+}
+
+/// Which rows a step has, and where their sequences lie.
+struct RowTable {
+  const int32_t *rowCount;
+  const int32_t *positions; ///< [row]
+  const int32_t *sequences; ///< [row]
+  const int32_t *pages;     ///< [sequence][pagesPerSequence]
+  int32_t pagesPerSequence;
+};
+
+constexpr int32_t appendThreads = 128;
+
+/// sluice_append: grid (divideUp((rowCapacity + mirrorCapacity) * kvHeads, 4)),
+/// blocks of appendThreads threads, no shared memory: a warp stores the key and
+/// the value of one row and head. Mirrors store a row in another sequence, at
+/// the row's position, as well.
+struct AppendArguments {
+  const float *k; ///< [row][kvHeads][headDim]
+  const float *v; ///< the same
+  uint8_t *cache; ///< the layer's
+  RowTable rows;
+  const int32_t *mirrorCount;     ///< null: none
+  const int32_t *mirrorRows;      ///< [mirror]
+  const int32_t *mirrorSequences; ///< [mirror]
+  int32_t rowCapacity;
+  int32_t kvHeads;
+  int32_t headDim;
+  CacheKind kind;
+};
+
+/// A span of positions whose attention is summed from zero: four pages. Spans
+/// begin at multiples of it; a row's sums over spans are added in ascending
+/// order.
+constexpr int32_t spanTokens = 4 * pageTokens;
+
+/// Pairs of a row and a query head in a warp's products.
+constexpr int32_t warpPairs = 16;
+
+constexpr int32_t attendWarps = 4;
+constexpr int32_t attendThreads = 32 * attendWarps;
+
+/// Attention, as ProgramABI.h's SluiceAttention. Scores are in f32; queries and
+/// probabilities are rounded to f16 (in a BF16 cache to bf16), queries of f16
+/// after scaling by a power of two as operand rows are.
+///
+/// For each (row, query head), with spans and pages ascending:
+///   in a span, from m = -infinity, sum = acc = 0, for each page with a visible
+///   token: s[t] = score; m' = max(m, s); f = exp(m - m');
+///     p[t] = exp(s[t] - m'), 0 where t is not visible
+///     sum = sum * f + p, acc = acc * f + p * v
+///   over spans: (M, S, A) = the first span's; then for each
+///     M' = max(M, m); S = S * exp(M - M') + sum * exp(m - M'), A likewise
+///   out = A / S
+///
+/// sluice_attend_<kind>_<dim> does spans in parallel: grid (span lanes,
+/// rowCapacity * divideUp(group, 16), divideUp(kvHeads, 4)), any number >= 1 of
+/// span lanes; writes partial results, of which sluice_attend_combine, grid
+/// (rowCapacity, heads), threads cacheDim(headDim), makes the rows of out. For
+/// prompts sluice_attend_tile_<kind>_<dim> does tiles of tileRows() rows that
+/// share a sequence, grid (divideUp(rowCapacity, tileRows()), kvHeads), and
+/// writes out itself. Bit for bit the same. A tile is a chunk if it is whole,
+/// its rows are of one sequence and their positions consecutive; the tile kernel
+/// does chunks only, and with skipChunks the two others leave them out.
+struct AttendArguments {
+  const float *q; ///< [row][heads][headDim]
+  float *out;     ///< the same
+  const uint8_t *cache;
+  RowTable rows;
+  const float *alibiSlopes; ///< null, or [heads]
+  /// [row][head][span]: spanFloats() each, for spans of the longest sequence.
+  float *partials;
+  int32_t spansPerRow;
+  int32_t heads;
+  int32_t kvHeads;
+  int32_t headDim;
+  int32_t window; ///< 0: none
+  float scale;
+  float softcap; ///< 0: none
+  int32_t skipChunks;
+};
+
+/// Of a span: the maximum, the sum, and acc[dim].
+constexpr int32_t spanFloats(int32_t dim) { return dim + 4; }
+
+/// Rows of a tile of 64 pairs.
+constexpr int32_t tileRows(int32_t group) {
+  return attendWarps * warpPairs / group;
+}
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_CACHEABI_H
