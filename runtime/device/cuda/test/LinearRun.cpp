@@ -109,6 +109,7 @@ std::vector<float> LinearRun::run(const std::vector<float> &x) const {
   options.threads = linearThreads;
   options.sharedBytes = size_t(linearSharedBytes(spec.kind, kernelRows));
   options.order = order;
+  options.seed = seed;
   // In shuffled order, blocks of several parts take turns.
   options.resident = order == emulator::Order::Shuffled ? 5 : 1;
   DeviceArray<float> partials(linearPartialFloats(

@@ -27,6 +27,7 @@ struct LinearRun {
   int32_t kernelRows = 8; ///< of a block: which kernel
   int32_t capacity = 64;
   emulator::Order order = emulator::Order::Ascending;
+  uint64_t seed = 1; ///< of Order::Shuffled
   Gate gate = Gate::None;
   std::vector<float> bias;     ///< of all tiles' columns
   std::vector<float> residual; ///< [rows][columns]

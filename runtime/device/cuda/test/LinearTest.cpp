@@ -97,9 +97,7 @@ TEST_P(LinearKernelTest, SumsAreRightInEveryShape) {
       for (int32_t rows : {1, 7, 20}) {
         LinearRun run(device, rows);
         if (rows == 7) {
-          // All parts of a sum at a time.
           run.order = Order::Shuffled;
-          run.capacity = 8;
           run.bias =
               randomFloats(random, size_t(columnTiles(device.spec)) * 16);
         }
@@ -158,6 +156,21 @@ TEST_P(LinearKernelTest, ARowIsTheSameInAnyCompany) {
     ASSERT_TRUE(
         sameBits<float>(own, std::span(together).first(size_t(way.rows * out))))
         << way.rows << " rows, " << way.kernelRows << " in a block";
+  }
+}
+
+TEST_P(LinearKernelTest, PartsOfASumMayEndInAnyOrder) {
+  int64_t in = inputSizes().back();
+  DeviceWeight device = deviceWeight(randomWeight(random, kind(), 64, in));
+  ASSERT_GT(linearSplits(kind(), 64, int32_t(in)), 1);
+  auto x = randomFloats(random, size_t(in));
+  std::vector<float> want = LinearRun(device, 1).run(x);
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    LinearRun run(device, 1);
+    run.capacity = 8; // Only blocks that compute, all of them at a time.
+    run.order = Order::Shuffled;
+    run.seed = seed;
+    ASSERT_TRUE(sameBits<float>(run.run(x), want)) << "seed " << seed;
   }
 }
 
