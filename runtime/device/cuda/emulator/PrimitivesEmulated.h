@@ -81,7 +81,7 @@ SLUICE_DEVICE T shuffleXor(T value, uint32_t mask,
   return shuffleFrom(value, threadIndex() % 32 ^ mask, where);
 }
 
-SLUICE_DEVICE uint32_t ballot(bool predicate, Site where = Site::current()) {
+SLUICE_DEVICE uint32_t voteOf(bool predicate, Site where = Site::current()) {
   uint32_t mine = predicate;
   emulator::warpCollective(
       emulator::Collective::Vote, &mine,

@@ -15,17 +15,18 @@
 //   vScales[32]       E4M3: the same of its value
 //
 // dim is headDim rounded up to 64, 128 or 256; the rest is zeros. In E4M3 a
-// token's key (and its value) of one head has a scale of its own, a power of two
-// by which its largest magnitude comes into [128, 256): what is stored follows
-// from the token alone, so it is the same in any step and any page.
+// token's key (and its value) of one head has a scale of its own, a power of
+// two by which its largest magnitude comes into [128, 256): what is stored
+// follows from the token alone, so it is the same in any step and any page.
 //
 // The memory is zeros before its first use, and values in it are always finite:
 // attention multiplies what a row does not see by a probability of zero, and
-// must not get a NaN of it. Therefore numbers beyond the format's largest become
-// the largest, and a NaN in a value makes a zero there and a NaN of the first
-// number of the token's key, so that whoever sees the token gets NaNs. Forks
-// (branches of guesses) are sequences of their own whose pages the host shares
-// or copies; kernels know nothing of them but sluice_append's mirrors.
+// must not get a NaN of it. Therefore numbers beyond the format's largest
+// become the largest; infinities and NaNs become zeros, and the first number of
+// the token's key (in E4M3 the key's scale) a NaN, so that whoever sees the
+// token gets NaNs. Forks (branches of guesses) are sequences of their own whose
+// pages the host shares or copies; kernels know nothing of them but
+// sluice_append's mirrors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,10 +73,10 @@ struct RowTable {
 
 constexpr int32_t appendThreads = 128;
 
-/// sluice_append: grid (divideUp((rowCapacity + mirrorCapacity) * kvHeads, 4)),
-/// blocks of appendThreads threads, no shared memory: a warp stores the key and
-/// the value of one row and head. Mirrors store a row in another sequence, at
-/// the row's position, as well.
+/// sluice_append_cache: grid (divideUp((rowCapacity + mirrorCapacity) *
+/// kvHeads, 4)), blocks of appendThreads threads, no shared memory: a warp
+/// stores the key and the value of one row and head. Mirrors store a row in
+/// another sequence, at the row's position, as well.
 struct AppendArguments {
   const float *k; ///< [row][kvHeads][headDim]
   const float *v; ///< the same
@@ -98,8 +99,26 @@ constexpr int32_t spanTokens = 4 * pageTokens;
 /// Pairs of a row and a query head in a warp's products.
 constexpr int32_t warpPairs = 16;
 
-constexpr int32_t attendWarps = 4;
-constexpr int32_t attendThreads = 32 * attendWarps;
+/// Warps of a block; larger ones would not fit into every chip's shared memory.
+constexpr int32_t attendWarps(int32_t dim) { return dim <= 128 ? 4 : 2; }
+constexpr int32_t attendThreads(int32_t dim) { return 32 * attendWarps(dim); }
+
+/// Bytes of a row of keys, values or queries in shared memory: 16-bit numbers,
+/// and 16 bytes so that eight rows lie in different banks.
+constexpr int32_t sharedRowBytes(int32_t dim) { return 2 * dim + 16; }
+
+/// Of sluice_attend_<kind>_<dim>: each warp has a page's keys, its values, and
+/// queries.
+constexpr int32_t attendSharedBytes(int32_t dim) {
+  return attendWarps(dim) * (2 * pageTokens + warpPairs) * sharedRowBytes(dim);
+}
+
+/// Of sluice_attend_tile_<kind>_<dim>: all warps have one page, each has
+/// queries and sums.
+constexpr int32_t tileSharedBytes(int32_t dim) {
+  return (2 * pageTokens + attendWarps(dim) * warpPairs) * sharedRowBytes(dim) +
+         attendWarps(dim) * warpPairs * dim * 4;
+}
 
 /// Attention, as ProgramABI.h's SluiceAttention. Scores are in f32; queries and
 /// probabilities are rounded to f16 (in a BF16 cache to bf16), queries of f16
@@ -114,15 +133,16 @@ constexpr int32_t attendThreads = 32 * attendWarps;
 ///     M' = max(M, m); S = S * exp(M - M') + sum * exp(m - M'), A likewise
 ///   out = A / S
 ///
-/// sluice_attend_<kind>_<dim> does spans in parallel: grid (span lanes,
-/// rowCapacity * divideUp(group, 16), divideUp(kvHeads, 4)), any number >= 1 of
-/// span lanes; writes partial results, of which sluice_attend_combine, grid
-/// (rowCapacity, heads), threads cacheDim(headDim), makes the rows of out. For
-/// prompts sluice_attend_tile_<kind>_<dim> does tiles of tileRows() rows that
-/// share a sequence, grid (divideUp(rowCapacity, tileRows()), kvHeads), and
-/// writes out itself. Bit for bit the same. A tile is a chunk if it is whole,
-/// its rows are of one sequence and their positions consecutive; the tile kernel
-/// does chunks only, and with skipChunks the two others leave them out.
+/// sluice_attend_<kind>_<dim>, kind as f16 bf16 e4m3, does spans in parallel:
+/// blocks of attendThreads(dim), grid (x, rowCapacity * divideUp(group, 16),
+/// kvHeads) with any x >= 1, over which spans are shared; it writes partial
+/// results. Of these sluice_attend_combine makes out: blocks of combineThreads,
+/// grid (rowCapacity, heads), no shared memory. For prompts
+/// sluice_attend_tile_<kind>_<dim> takes tileRows() rows of one sequence at a
+/// time and writes out itself: blocks of attendThreads(dim), grid (divideUp(
+/// rowCapacity, tileRows()), kvHeads); groups of at most 32 heads. Bit for bit
+/// the same. It does tiles that are chunks: tileRows() rows of one sequence at
+/// consecutive positions. With skipChunks the two others leave these out.
 struct AttendArguments {
   const float *q; ///< [row][heads][headDim]
   float *out;     ///< the same
@@ -144,10 +164,12 @@ struct AttendArguments {
 /// Of a span: the maximum, the sum, and acc[dim].
 constexpr int32_t spanFloats(int32_t dim) { return dim + 4; }
 
-/// Rows of a tile of 64 pairs.
-constexpr int32_t tileRows(int32_t group) {
-  return attendWarps * warpPairs / group;
+/// Rows of a tile, whose pairs are those of a block.
+constexpr int32_t tileRows(int32_t dim, int32_t group) {
+  return attendWarps(dim) * warpPairs / group;
 }
+
+constexpr int32_t combineThreads = 64;
 
 } // namespace sluice::cuda
 

@@ -13,7 +13,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_KERNELS_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_KERNELS_H
 
-#include "runtime/device/cuda/kernels/KernelABI.h"
+#include "runtime/device/cuda/kernels/CacheABI.h"
 
 /// make(kind, name, rows) for each kernel sluice_linear_<name>_<rows>.
 #define SLUICE_FOR_EACH_LINEAR_ROWS(make, kind, name)                          \
@@ -29,6 +29,19 @@
   SLUICE_FOR_EACH_LINEAR_ROWS(make, Q4_K, q4_k)                                \
   SLUICE_FOR_EACH_LINEAR_ROWS(make, Q6_K, q6_k)
 
+/// make(kind, name, dim) for the kernels sluice_attend_<name>_<dim> and
+/// sluice_attend_tile_<name>_<dim>.
+#define SLUICE_FOR_EACH_ATTEND_DIM(make, kind, name)                           \
+  make(kind, name, 64) make(kind, name, 128) make(kind, name, 256)
+#define SLUICE_FOR_EACH_ATTEND(make)                                           \
+  SLUICE_FOR_EACH_ATTEND_DIM(make, F16, f16)                                   \
+  SLUICE_FOR_EACH_ATTEND_DIM(make, BF16, bf16)                                 \
+  SLUICE_FOR_EACH_ATTEND_DIM(make, E4M3, e4m3)
+
+/// The names of the others.
+#define SLUICE_OTHER_KERNELS                                                   \
+  "sluice_operand_rows", "sluice_append_cache", "sluice_attend_combine"
+
 #ifndef __CUDACC__
 extern "C" {
 void sluice_operand_rows(sluice::cuda::OperandArguments arguments);
@@ -36,6 +49,14 @@ void sluice_operand_rows(sluice::cuda::OperandArguments arguments);
   void sluice_linear_##name##_##rows(sluice::cuda::LinearArguments arguments);
 SLUICE_FOR_EACH_LINEAR(SLUICE_DECLARE_LINEAR)
 #undef SLUICE_DECLARE_LINEAR
+void sluice_append_cache(sluice::cuda::AppendArguments arguments);
+void sluice_attend_combine(sluice::cuda::AttendArguments arguments);
+#define SLUICE_DECLARE_ATTEND(kind, name, dim)                                 \
+  void sluice_attend_##name##_##dim(sluice::cuda::AttendArguments arguments);  \
+  void sluice_attend_tile_##name##_##dim(                                      \
+      sluice::cuda::AttendArguments arguments);
+SLUICE_FOR_EACH_ATTEND(SLUICE_DECLARE_ATTEND)
+#undef SLUICE_DECLARE_ATTEND
 }
 #endif
 

@@ -18,7 +18,7 @@
 //   syncThreads() syncWarp()
 //   shuffleXor(value, mask)        of a whole warp, for 32-bit types
 //   shuffleFrom(value, lane)
-//   ballot(predicate)              bit i: lane i's
+//   voteOf(predicate)              bit i: lane i's
 //
 //   loadMatrix4(r, row)            ldmatrix.x4: lane i's `row` is the address
 //                                  of row i % 8 of matrix i / 8, 8 x 16 bits;

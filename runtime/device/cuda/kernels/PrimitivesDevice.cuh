@@ -45,7 +45,7 @@ template <typename T> SLUICE_DEVICE T shuffleXor(T value, uint32_t mask) {
 template <typename T> SLUICE_DEVICE T shuffleFrom(T value, uint32_t lane) {
   return __shfl_sync(0xffffffffu, value, lane);
 }
-SLUICE_DEVICE uint32_t ballot(bool predicate) {
+SLUICE_DEVICE uint32_t voteOf(bool predicate) {
   return __ballot_sync(0xffffffffu, predicate);
 }
 

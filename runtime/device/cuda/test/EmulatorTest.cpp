@@ -133,7 +133,7 @@ TEST(EmulatorTest, ShufflesAndVotesGiveEachLaneItsNumber) {
       EXPECT_EQ(shuffleXor(mine, 5), float(threadIndex() ^ 5));
       EXPECT_EQ(shuffleFrom(threadIndex(), lane / 2),
                 warpIndex() * 32 + lane / 2);
-      EXPECT_EQ(ballot(lane % 3 == 0), 0x49249249u);
+      EXPECT_EQ(voteOf(lane % 3 == 0), 0x49249249u);
       syncWarp();
     });
     EXPECT_TRUE(status.ok()) << status.message();

@@ -1,0 +1,125 @@
+//===- Append.cu - keys and values into the cache -------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/kernels/Math.cuh"
+
+using namespace sluice::cuda;
+
+namespace {
+
+SLUICE_DEVICE bool isFinite(float x) {
+  return (bitsOfFloat(x) & 0x7f800000u) != 0x7f800000u;
+}
+
+SLUICE_DEVICE float clamped(float x, float largest) {
+  return x > largest ? largest : x < -largest ? -largest : x;
+}
+
+/// Whether all numbers of a token's key or value are finite; the same in every
+/// lane.
+SLUICE_DEVICE bool allFinite(const float *x, int32_t headDim) {
+  bool finite = true;
+  for (int32_t d = int32_t(laneIndex()); d < headDim; d += 32)
+    finite = finite && isFinite(x[d]);
+  return voteOf(finite) == 0xffffffffu;
+}
+
+/// The power of two of an e4m3 key or value.
+SLUICE_DEVICE float tokenScale(const float *x, int32_t headDim) {
+  uint32_t largest = 0;
+  for (int32_t d = int32_t(laneIndex()); d < headDim; d += 32) {
+    uint32_t size = isFinite(x[d]) ? bitsOfFloat(x[d]) & 0x7fffffffu : 0;
+    largest = size > largest ? size : largest;
+  }
+#pragma unroll
+  for (uint32_t mask = 16; mask > 0; mask /= 2) {
+    uint32_t other = shuffleXor(largest, mask);
+    largest = other > largest ? other : largest;
+  }
+  constexpr int32_t target = 7, least = -100;
+  int32_t exponent = int32_t(largest >> 23) - 127 - target;
+  return powerOfTwo(exponent > least ? exponent : least);
+}
+
+/// A token's numbers at `to`, those that are not finite as zeros.
+SLUICE_DEVICE void storeToken(CacheKind kind, const float *x, int32_t headDim,
+                              uint8_t *to, float scale) {
+  constexpr float largestHalf = 65504.0f, largestBfloat = 3.38953139e38f;
+  // Exact: both are powers of two.
+  float inverse = 1.0f / scale;
+  for (int32_t d = int32_t(laneIndex()); d < headDim; d += 32) {
+    float value = isFinite(x[d]) ? x[d] : 0.0f;
+    auto *halves = reinterpret_cast<uint16_t *>(to);
+    if (kind == CacheKind::F16)
+      halves[d] = floatToHalf(clamped(value, largestHalf));
+    else if (kind == CacheKind::BF16)
+      halves[d] = floatToBfloat(clamped(value, largestBfloat));
+    else
+      to[d] = floatToE4M3(value * inverse);
+  }
+}
+
+SLUICE_DEVICE void breakKey(CacheKind kind, uint8_t *key, float *keyScale) {
+  if (kind == CacheKind::E4M3)
+    *keyScale = floatOfBits(0x7fc00000u);
+  else
+    *reinterpret_cast<uint16_t *>(key) =
+        kind == CacheKind::F16 ? 0x7e00 : 0x7fc0;
+}
+
+SLUICE_DEVICE void append(const AppendArguments &arg, int32_t row,
+                          int32_t sequence, int32_t head) {
+  int32_t position = arg.rows.positions[row];
+  int32_t slot = position % pageTokens;
+  int32_t page = arg.rows.pages[int64_t(sequence) * arg.rows.pagesPerSequence +
+                                position / pageTokens];
+  int32_t dim = cacheDim(arg.headDim);
+  int32_t half = pageHalfBytes(arg.kind, dim);
+  int32_t tokenBytes = dim * cacheNumberBytes(arg.kind);
+  uint8_t *block = arg.cache + (int64_t(page) * arg.kvHeads + head) *
+                                   pageHeadBytes(arg.kind, dim);
+  int64_t from = (int64_t(row) * arg.kvHeads + head) * arg.headDim;
+  const float *k = arg.k + from, *v = arg.v + from;
+  float kScale = 1, vScale = 1;
+  auto *scales = reinterpret_cast<float *>(block + 2 * half);
+  if (arg.kind == CacheKind::E4M3) {
+    kScale = tokenScale(k, arg.headDim);
+    vScale = tokenScale(v, arg.headDim);
+    if (laneIndex() == 0) {
+      scales[slot] = kScale;
+      scales[pageTokens + slot] = vScale;
+    }
+  }
+  uint8_t *key = block + slot * tokenBytes;
+  storeToken(arg.kind, k, arg.headDim, key, kScale);
+  storeToken(arg.kind, v, arg.headDim, key + half, vScale);
+  bool finite = allFinite(k, arg.headDim) && allFinite(v, arg.headDim);
+  // Lane 0 has written that number itself.
+  if (!finite && laneIndex() == 0)
+    breakKey(arg.kind, key, scales + slot);
+}
+
+} // namespace
+
+extern "C" SLUICE_KERNEL(appendThreads)
+    sluice_append_cache(const AppendArguments arguments) {
+  launchDependents();
+  waitForPrior();
+  int32_t item = int32_t(blockX() * (appendThreads / 32) + warpIndex());
+  int32_t head = item % arguments.kvHeads;
+  int32_t entry = item / arguments.kvHeads;
+  if (entry < arguments.rowCapacity) {
+    if (entry < *arguments.rows.rowCount)
+      append(arguments, entry, arguments.rows.sequences[entry], head);
+    return;
+  }
+  entry -= arguments.rowCapacity;
+  if (arguments.mirrorCount && entry < *arguments.mirrorCount)
+    append(arguments, arguments.mirrorRows[entry],
+           arguments.mirrorSequences[entry], head);
+}

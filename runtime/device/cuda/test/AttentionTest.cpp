@@ -1,0 +1,230 @@
+//===- AttentionTest.cpp - cache and attention, in the emulator -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Against the definition in double precision that the CPU's kernels are tested
+// against as well, and bit for bit: by spans, by tiles, in any company.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/attention/test/AttentionReference.h"
+#include "runtime/device/cuda/test/CacheModel.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::cuda;
+using emulator::Order;
+
+namespace {
+
+constexpr float slopes[] = {0.5f, 0.25f, 0.125f, 0.0625f, 0.03125f, 0.01f};
+
+struct Shape {
+  int32_t heads, kvHeads, headDim, window;
+  float softcap;
+  bool alibi;
+};
+
+SluiceAttention paramsOf(const Shape &shape) {
+  return {shape.heads,
+          shape.kvHeads,
+          shape.headDim,
+          shape.window,
+          1 / std::sqrt(float(shape.headDim)),
+          shape.softcap,
+          shape.alibi ? slopes : nullptr};
+}
+
+class AttentionKernelTest : public testing::TestWithParam<int> {
+protected:
+  CacheKind kind() const { return CacheKind(GetParam()); }
+
+  /// The cache of sequences of these lengths.
+  CacheModel filled(const Shape &shape, const std::vector<int32_t> &lengths) {
+    int32_t longest = *std::max_element(lengths.begin(), lengths.end());
+    CacheModel cache(kind(), shape.kvHeads, shape.headDim,
+                     int32_t(lengths.size()), longest);
+    std::vector<StepRow> rows;
+    for (size_t i = 0; i < lengths.size(); ++i)
+      for (int32_t position = 0; position < lengths[i]; ++position)
+        rows.push_back({int32_t(i), position});
+    size_t numbers = rows.size() * size_t(shape.kvHeads * shape.headDim);
+    cache.append(rows, randomFloats(random, numbers),
+                 randomFloats(random, numbers));
+    return cache;
+  }
+
+  std::vector<float> queries(const Shape &shape, size_t rows) {
+    return randomFloats(random, rows * size_t(shape.heads * shape.headDim));
+  }
+
+  std::mt19937 random{unsigned(GetParam()) + 1};
+};
+
+} // namespace
+
+static std::string kindName(const testing::TestParamInfo<int> &info) {
+  constexpr const char *names[] = {"f16", "bf16", "e4m3"};
+  return names[info.param];
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, AttentionKernelTest,
+                         testing::Range(0, cacheKindCount), kindName);
+
+TEST_P(AttentionKernelTest, StoresEachNumberRounded) {
+  for (int32_t headDim : {64, 80, 256}) {
+    CacheModel cache(kind(), 2, headDim, 2, 40);
+    std::vector<StepRow> rows;
+    for (int32_t position = 0; position < 40; ++position)
+      rows.push_back({1, position});
+    auto k = randomFloats(random, rows.size() * size_t(2 * headDim), 1e-3f);
+    auto v = randomFloats(random, k.size(), 300);
+    cache.append(rows, k, v);
+    // Half a last place of the number; e4m3: or of the smallest, beside the
+    // token's largest.
+    float share = kind() == CacheKind::F16    ? 0x1p-11f
+                  : kind() == CacheKind::BF16 ? 0x1p-8f
+                                              : 0x1p-4f;
+    for (bool values : {false, true}) {
+      std::vector<float> stored = cache.stored(values, 1, 40);
+      const std::vector<float> &given = values ? v : k;
+      ASSERT_EQ(stored.size(), given.size());
+      for (size_t i = 0; i < given.size(); ++i)
+        ASSERT_NEAR(stored[i], given[i],
+                    std::fabs(given[i]) * share + (values ? 1e-2f : 1e-7f));
+    }
+  }
+}
+
+TEST_P(AttentionKernelTest, AgreesWithTheDefinition) {
+  const Shape shapes[] = {{4, 4, 64, 0, 0, false},    {6, 2, 80, 0, 0, true},
+                          {8, 2, 128, 40, 0, false},  {4, 1, 256, 0, 20, false},
+                          {20, 1, 64, 130, 5, false}, {6, 3, 96, 33, 3, true}};
+  const std::vector<int32_t> lengths = {1, 32, 33, 128, 129, 300};
+  for (const Shape &shape : shapes) {
+    CacheModel cache = filled(shape, lengths);
+    SluiceAttention params = paramsOf(shape);
+    std::vector<StepRow> rows;
+    for (size_t i = 0; i < lengths.size(); ++i)
+      rows.push_back({int32_t(i), lengths[i] - 1});
+    auto q = queries(shape, rows.size());
+    std::vector<float> out = cache.attend(params, rows, q);
+    // Queries and probabilities are rounded to the bits of the format.
+    double room = kind() == CacheKind::F16 ? 0x1p-10 : 0x1p-7;
+    size_t rowFloats = size_t(shape.heads * shape.headDim);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      auto sequence = int32_t(i);
+      std::vector<double> want = cpu::referenceAttention(
+          params, q.data() + i * rowFloats,
+          cache.stored(false, sequence, lengths[i]),
+          cache.stored(true, sequence, lengths[i]), rows[i].position);
+      for (size_t j = 0; j < rowFloats; ++j)
+        ASSERT_NEAR(out[i * rowFloats + j], want[j], 3 * room)
+            << "sequence " << i << " number " << j << " of head size "
+            << shape.headDim;
+    }
+  }
+}
+
+TEST_P(AttentionKernelTest, TilesHaveTheBitsOfSpans) {
+  const Shape shapes[] = {{4, 2, 64, 0, 0, false},
+                          {3, 1, 80, 40, 0, true},
+                          {8, 1, 128, 0, 10, false},
+                          {4, 2, 256, 130, 0, false},
+                          {20, 1, 64, 0, 0, false}};
+  for (const Shape &shape : shapes) {
+    CacheModel cache = filled(shape, {200, 37});
+    SluiceAttention params = paramsOf(shape);
+    int32_t tile =
+        tileRows(cacheDim(shape.headDim), shape.heads / shape.kvHeads);
+    // Two tiles of a prompt, some rows that are no tile, one row of another.
+    std::vector<StepRow> rows;
+    for (int32_t i = 0; i < 2 * tile + tile / 2; ++i)
+      rows.push_back({0, 120 + i});
+    rows.push_back({1, 36});
+    auto q = queries(shape, rows.size());
+    std::vector<float> spans = cache.attend(params, rows, q);
+    for (Order order : {Order::Descending, Order::Shuffled}) {
+      std::vector<float> tiles =
+          cache.attend(params, rows, q, {true, 2, 96, order});
+      ASSERT_TRUE(sameBits<float>(tiles, spans))
+          << "head size " << shape.headDim;
+    }
+  }
+}
+
+TEST_P(AttentionKernelTest, ARowIsTheSameInAnyCompany) {
+  Shape shape = {6, 2, 64, 0, 0, false};
+  CacheModel cache = filled(shape, {290, 5, 140});
+  SluiceAttention params = paramsOf(shape);
+  const std::vector<StepRow> rows = {{2, 139}, {0, 289}, {1, 4}, {0, 288}};
+  auto q = queries(shape, rows.size());
+  std::vector<float> together =
+      cache.attend(params, rows, q, {true, 3, 16, Order::Shuffled});
+  size_t rowFloats = size_t(shape.heads * shape.headDim);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    auto from = q.begin() + std::ptrdiff_t(i * rowFloats);
+    std::vector<float> alone = cache.attend(
+        params, {rows[i]}, {from, from + std::ptrdiff_t(rowFloats)});
+    ASSERT_TRUE(sameBits<float>(
+        alone, std::span(together).subspan(i * rowFloats, rowFloats)));
+  }
+}
+
+TEST_P(AttentionKernelTest, MirrorsStoreARowTwice) {
+  Shape shape = {2, 2, 64, 0, 0, false};
+  CacheModel cache = filled(shape, {40, 40, 40});
+  auto k = randomFloats(random, 2 * 128), v = randomFloats(random, 2 * 128);
+  cache.append({{0, 33}, {0, 34}}, k, v, {{1, 2}});
+  for (bool values : {false, true}) {
+    std::vector<float> own = cache.stored(values, 0, 40);
+    std::vector<float> copy = cache.stored(values, 2, 40);
+    for (size_t i = 34 * 128; i < 35 * 128; ++i)
+      ASSERT_EQ(own[i], copy[i]);
+    EXPECT_NE(own[33 * 128], copy[33 * 128]);
+  }
+}
+
+TEST_P(AttentionKernelTest, ABrokenTokenBreaksThoseWhoSeeIt) {
+  Shape shape = {4, 1, 64, 0, 0, false};
+  CacheModel cache = filled(shape, {48});
+  SluiceAttention params = paramsOf(shape);
+  std::vector<StepRow> rows;
+  for (int32_t i = 0; i < 16; ++i)
+    rows.push_back({0, 32 + i});
+  auto q = queries(shape, rows.size());
+  std::vector<float> before = cache.attend(params, rows, q);
+  for (float bad : {NAN, INFINITY}) {
+    auto k = randomFloats(random, 64), v = randomFloats(random, 64);
+    v[17] = bad;
+    cache.append({{0, 40}}, k, v);
+    for (bool tiles : {false, true}) {
+      std::vector<float> out = cache.attend(params, rows, q, {tiles});
+      for (size_t i = 0; i < out.size(); ++i) {
+        if (i / 256 >= 8)
+          ASSERT_TRUE(std::isnan(out[i]));
+        else
+          ASSERT_EQ(out[i], before[i]);
+      }
+    }
+  }
+}
+
+TEST_P(AttentionKernelTest, WithoutRowsNothingIsWritten) {
+  Shape shape = {2, 2, 64, 0, 0, false};
+  CacheModel cache = filled(shape, {8});
+  EXPECT_TRUE(
+      cache.attend(paramsOf(shape), {}, {}, {true, 1, 4, Order::Ascending})
+          .empty());
+}
+
+TEST(AttentionSharedTest, EveryKernelFitsIntoTheSmallestChip) {
+  for (int32_t dim : {64, 128, 256}) {
+    EXPECT_LE(attendSharedBytes(dim), 99 << 10);
+    EXPECT_LE(tileSharedBytes(dim), 99 << 10);
+  }
+}

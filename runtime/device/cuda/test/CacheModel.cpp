@@ -1,0 +1,188 @@
+//===- CacheModel.cpp - a layer's cache in the emulator, for tests --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/test/CacheModel.h"
+#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/formats/BlockFormat.h"
+#include "runtime/formats/Float8.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace sluice;
+using namespace sluice::cuda;
+
+namespace {
+
+/// Finite in every format.
+constexpr uint8_t leftover = 0x35;
+
+struct DeviceRows {
+  DeviceArray<int32_t> count, positions, sequences;
+
+  DeviceRows(const std::vector<StepRow> &rows, int32_t capacity)
+      : count(std::vector<int32_t>{int32_t(rows.size())}),
+        positions(size_t(capacity)), sequences(size_t(capacity)) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      positions[i] = rows[i].position;
+      sequences[i] = rows[i].sequence;
+    }
+  }
+  RowTable table(const DeviceArray<int32_t> &pages, int32_t perSequence) const {
+    return {count.data(), positions.data(), sequences.data(), pages.data(),
+            perSequence};
+  }
+};
+
+using Kernel = void (*)(AttendArguments);
+
+Kernel kernelOf(CacheKind kind, int32_t dim, bool tile) {
+#define SLUICE_PICK(pickedKind, name, pickedDim)                               \
+  if (kind == CacheKind::pickedKind && dim == pickedDim)                       \
+    return tile ? sluice_attend_tile_##name##_##pickedDim                      \
+                : sluice_attend_##name##_##pickedDim;
+  SLUICE_FOR_EACH_ATTEND(SLUICE_PICK)
+#undef SLUICE_PICK
+  return nullptr;
+}
+
+void expectLaunch(const emulator::LaunchOptions &options,
+                  const std::function<void()> &kernel) {
+  Status status = emulator::launch(options, kernel);
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+} // namespace
+
+CacheModel::CacheModel(CacheKind kind, int32_t kvHeads, int32_t headDim,
+                       int32_t sequences, int32_t tokens)
+    : kind(kind), kvHeads(kvHeads), headDim(headDim), dim(cacheDim(headDim)),
+      pagesPerSequence(divideUp(tokens, pageTokens)) {
+  int32_t count = sequences * pagesPerSequence;
+  bytes = DeviceArray<uint8_t>(size_t(count) * size_t(kvHeads) *
+                               size_t(pageHeadBytes(kind, dim)));
+  std::fill(bytes.data(), bytes.data() + bytes.size(), leftover);
+  std::vector<int32_t> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(7));
+  pages = DeviceArray<int32_t>(order);
+}
+
+void CacheModel::append(const std::vector<StepRow> &rows,
+                        const std::vector<float> &k,
+                        const std::vector<float> &v,
+                        const std::vector<Mirror> &mirrors) {
+  auto capacity = int32_t(rows.size()) + 3;
+  DeviceRows device(rows, capacity);
+  DeviceArray<float> keys(k), values(v);
+  DeviceArray<int32_t> mirrorCount(
+      std::vector<int32_t>{int32_t(mirrors.size())});
+  DeviceArray<int32_t> mirrorRows(mirrors.size() + 1);
+  DeviceArray<int32_t> mirrorSequences(mirrors.size() + 1);
+  for (size_t i = 0; i < mirrors.size(); ++i) {
+    mirrorRows[i] = mirrors[i].row;
+    mirrorSequences[i] = mirrors[i].sequence;
+  }
+  AppendArguments arguments = {};
+  arguments.k = keys.data();
+  arguments.v = values.data();
+  arguments.cache = bytes.data();
+  arguments.rows = device.table(pages, pagesPerSequence);
+  arguments.mirrorCount = mirrors.empty() ? nullptr : mirrorCount.data();
+  arguments.mirrorRows = mirrorRows.data();
+  arguments.mirrorSequences = mirrorSequences.data();
+  arguments.rowCapacity = capacity;
+  arguments.kvHeads = kvHeads;
+  arguments.headDim = headDim;
+  arguments.kind = kind;
+  emulator::LaunchOptions options;
+  options.threads = appendThreads;
+  options.grid.x =
+      uint32_t(divideUp((capacity + int32_t(mirrors.size()) + 1) * kvHeads, 4));
+  options.order = emulator::Order::Shuffled;
+  expectLaunch(options, [&] { sluice_append_cache(arguments); });
+}
+
+std::vector<float> CacheModel::attend(const SluiceAttention &params,
+                                      const std::vector<StepRow> &rows,
+                                      const std::vector<float> &q,
+                                      const AttendWay &way) const {
+  int32_t capacity = way.capacity == 0 ? int32_t(rows.size()) : way.capacity;
+  DeviceRows device(rows, capacity);
+  auto heads = int32_t(params.heads);
+  DeviceArray<float> queries(q);
+  DeviceArray<float> out(size_t(capacity * heads * headDim));
+  AttendArguments arguments = {};
+  arguments.q = queries.data();
+  arguments.out = out.data();
+  arguments.cache = bytes.data();
+  arguments.rows = device.table(pages, pagesPerSequence);
+  arguments.alibiSlopes = params.alibiSlopes;
+  arguments.spansPerRow = divideUp(pagesPerSequence * pageTokens, spanTokens);
+  DeviceArray<float> partials(size_t(capacity * heads * arguments.spansPerRow) *
+                              size_t(spanFloats(dim)));
+  arguments.partials = partials.data();
+  arguments.heads = heads;
+  arguments.kvHeads = kvHeads;
+  arguments.headDim = headDim;
+  arguments.window = int32_t(params.window);
+  arguments.scale = params.scale;
+  arguments.softcap = params.softcap;
+  arguments.skipChunks = way.tiles;
+
+  int32_t group = heads / kvHeads;
+  emulator::LaunchOptions options;
+  options.order = way.order;
+  options.resident = way.order == emulator::Order::Shuffled ? 3 : 1;
+  options.threads = uint32_t(attendThreads(dim));
+  if (way.tiles) {
+    options.grid = {uint32_t(divideUp(capacity, tileRows(dim, group))),
+                    uint32_t(kvHeads), 1};
+    options.sharedBytes = size_t(tileSharedBytes(dim));
+    expectLaunch(options, [&] { kernelOf(kind, dim, true)(arguments); });
+  }
+  options.grid = {way.spanBlocks,
+                  uint32_t(capacity * divideUp(group, warpPairs)),
+                  uint32_t(kvHeads)};
+  options.sharedBytes = size_t(attendSharedBytes(dim));
+  expectLaunch(options, [&] { kernelOf(kind, dim, false)(arguments); });
+  options.grid = {uint32_t(capacity), uint32_t(heads), 1};
+  options.threads = combineThreads;
+  options.sharedBytes = 0;
+  expectLaunch(options, [&] { sluice_attend_combine(arguments); });
+  std::vector<float> result = out.values();
+  result.resize(rows.size() * size_t(heads * headDim));
+  return result;
+}
+
+std::vector<float> CacheModel::stored(bool values, int32_t sequence,
+                                      int32_t tokens) const {
+  std::vector<float> result;
+  int32_t half = pageHalfBytes(kind, dim);
+  for (int32_t position = 0; position < tokens; ++position)
+    for (int32_t head = 0; head < kvHeads; ++head) {
+      const uint8_t *block =
+          bytes.data() + (size_t(pageOf(sequence, position)) * size_t(kvHeads) +
+                          size_t(head)) *
+                             size_t(pageHeadBytes(kind, dim));
+      int32_t slot = position % pageTokens;
+      const uint8_t *token =
+          block + (values ? half : 0) + slot * dim * cacheNumberBytes(kind);
+      float scale = 1;
+      if (kind == CacheKind::E4M3)
+        std::memcpy(&scale, block + 2 * half + (values ? 128 : 0) + slot * 4,
+                    4);
+      for (int32_t d = 0; d < headDim; ++d) {
+        uint16_t bits;
+        std::memcpy(&bits, token + 2 * d, 2);
+        result.push_back(kind == CacheKind::E4M3 ? e4m3ToFloat(token[d]) * scale
+                         : kind == CacheKind::F16 ? halfToFloat(bits)
+                                                  : bfloatToFloat(bits));
+      }
+    }
+  return result;
+}

@@ -1,0 +1,66 @@
+//===- CacheModel.h - a layer's cache in the emulator, for tests ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_TEST_CACHEMODEL_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_TEST_CACHEMODEL_H
+
+#include "runtime/core/StepBatch.h"
+#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cuda/kernels/CacheABI.h"
+#include "runtime/device/cuda/test/TestUtils.h"
+
+namespace sluice::cuda {
+
+/// The rows of a step: sequence and position of each.
+struct StepRow {
+  int32_t sequence, position;
+};
+
+/// How attention is launched.
+struct AttendWay {
+  bool tiles = false; ///< chunks by tiles, all others by spans; else by spans
+  uint32_t spanBlocks = 1;
+  int32_t capacity = 0; ///< 0: the rows
+  emulator::Order order = emulator::Order::Ascending;
+};
+
+/// One layer's cache of some sequences, whose pages lie in no order; at first
+/// filled with finite numbers that nobody has stored.
+class CacheModel {
+public:
+  CacheModel(CacheKind kind, int32_t kvHeads, int32_t headDim,
+             int32_t sequences, int32_t tokens);
+
+  /// k[row][kvHeads][headDim] and v of the rows, and of mirrors.
+  void append(const std::vector<StepRow> &rows, const std::vector<float> &k,
+              const std::vector<float> &v,
+              const std::vector<Mirror> &mirrors = {});
+
+  /// out[row][heads][headDim].
+  std::vector<float> attend(const SluiceAttention &params,
+                            const std::vector<StepRow> &rows,
+                            const std::vector<float> &q,
+                            const AttendWay &way = {}) const;
+
+  /// What is stored of a sequence, as [position][kvHeads][headDim].
+  std::vector<float> stored(bool values, int32_t sequence,
+                            int32_t tokens) const;
+
+  int32_t pageOf(int32_t sequence, int32_t position) const {
+    return pages[size_t(sequence * pagesPerSequence + position / pageTokens)];
+  }
+
+private:
+  CacheKind kind;
+  int32_t kvHeads, headDim, dim, pagesPerSequence;
+  DeviceArray<uint8_t> bytes;
+  DeviceArray<int32_t> pages;
+};
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_TEST_CACHEMODEL_H

@@ -1,0 +1,111 @@
+//===- KernelImagesTest.cpp - what ptxas says of the kernels --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every kernel is there for every chip, and keeps its numbers in registers:
+// what spills goes through memory, which is what kernels have least of.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/images/KernelImages.h"
+#include "runtime/device/cuda/kernels/Kernels.h"
+
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <regex>
+#include <set>
+#include <sstream>
+
+using namespace sluice::cuda;
+
+namespace {
+
+std::vector<std::string> partsOf(const std::string &list) {
+  std::vector<std::string> parts;
+  std::istringstream stream(list);
+  for (std::string part; std::getline(stream, part, ',');)
+    parts.push_back(part);
+  return parts;
+}
+
+struct Compiled {
+  std::string kernel, chip;
+  int stackBytes = -1, spilledBytes = -1, registers = -1;
+};
+
+/// The report's paragraphs: whose they are, then stack and spills, then
+/// registers.
+std::vector<Compiled> readReport(const std::string &path) {
+  static const std::regex whose(
+      "Compiling entry function '(\\w+)' for 'sm_(\\w+)'");
+  static const std::regex frame("(\\d+) bytes stack frame, (\\d+) bytes spill "
+                                "stores, (\\d+) bytes spill loads");
+  static const std::regex used("Used (\\d+) registers");
+  std::vector<Compiled> kernels;
+  std::ifstream file(path);
+  std::smatch match;
+  for (std::string line; std::getline(file, line);) {
+    if (std::regex_search(line, match, whose)) {
+      kernels.push_back({match[1], match[2]});
+    } else if (kernels.empty()) {
+      continue;
+    } else if (std::regex_search(line, match, frame)) {
+      kernels.back().stackBytes = std::stoi(match[1]);
+      kernels.back().spilledBytes = std::stoi(match[2]) + std::stoi(match[3]);
+    } else if (std::regex_search(line, match, used)) {
+      kernels.back().registers = std::stoi(match[1]);
+    }
+  }
+  return kernels;
+}
+
+std::set<std::string> kernelNames() {
+  std::set<std::string> names = {SLUICE_OTHER_KERNELS};
+#define SLUICE_NAME(kind, name, rows)                                          \
+  names.insert("sluice_linear_" #name "_" #rows);
+  SLUICE_FOR_EACH_LINEAR(SLUICE_NAME)
+#undef SLUICE_NAME
+#define SLUICE_NAME(kind, name, dim)                                           \
+  names.insert("sluice_attend_" #name "_" #dim);                               \
+  names.insert("sluice_attend_tile_" #name "_" #dim);
+  SLUICE_FOR_EACH_ATTEND(SLUICE_NAME)
+#undef SLUICE_NAME
+  return names;
+}
+
+} // namespace
+
+TEST(KernelImagesTest, EachKernelIsThereForEachChipAndSpillsNothing) {
+  std::vector<std::string> reports = partsOf(SLUICE_CUDA_REPORTS);
+  if (reports.empty())
+    GTEST_SKIP() << "built without nvcc";
+  std::set<std::string> missing;
+  for (const std::string &chip : partsOf(SLUICE_CUDA_CHIPS))
+    for (const std::string &name : kernelNames())
+      missing.insert(name + " for sm_" + chip);
+  for (const std::string &report : reports)
+    for (const Compiled &kernel : readReport(report)) {
+      std::string name = kernel.kernel + " for sm_" + kernel.chip;
+      EXPECT_EQ(missing.erase(name), 1u) << name << " is in no list";
+      EXPECT_EQ(kernel.spilledBytes, 0) << name;
+      EXPECT_EQ(kernel.stackBytes, 0) << name;
+      EXPECT_GT(kernel.registers, 0) << name;
+    }
+  EXPECT_TRUE(missing.empty()) << *missing.begin();
+}
+
+TEST(KernelImagesTest, ImagesAreFatBinaries) {
+  if (partsOf(SLUICE_CUDA_REPORTS).empty())
+    EXPECT_TRUE(kernelImages().empty());
+  for (const KernelImage &image : kernelImages()) {
+    ASSERT_GT(image.bytes.size(), 1000u) << image.source;
+    uint32_t magic;
+    std::memcpy(&magic, image.bytes.data(), 4);
+    EXPECT_EQ(magic, 0xba55ed50u) << image.source;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(image.bytes.data()) % 16, 0u);
+  }
+}
