@@ -14,6 +14,7 @@
 #define SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_KERNELS_H
 
 #include "runtime/device/cuda/kernels/CacheABI.h"
+#include "runtime/device/cuda/kernels/CompactABI.h"
 
 /// make(kind, name, rows) for each kernel sluice_linear_<name>_<rows>.
 #define SLUICE_FOR_EACH_LINEAR_ROWS(make, kind, name)                          \
@@ -40,7 +41,8 @@
 
 /// The names of the others.
 #define SLUICE_OTHER_KERNELS                                                   \
-  "sluice_operand_rows", "sluice_append_cache", "sluice_attend_combine"
+  "sluice_operand_rows", "sluice_append_cache", "sluice_attend_combine",       \
+      "sluice_compact", "sluice_move_values"
 
 #ifndef __CUDACC__
 extern "C" {
@@ -49,6 +51,8 @@ void sluice_operand_rows(sluice::cuda::OperandArguments arguments);
   void sluice_linear_##name##_##rows(sluice::cuda::LinearArguments arguments);
 SLUICE_FOR_EACH_LINEAR(SLUICE_DECLARE_LINEAR)
 #undef SLUICE_DECLARE_LINEAR
+void sluice_compact(sluice::cuda::CompactArguments arguments);
+void sluice_move_values(sluice::cuda::MoveArguments arguments);
 void sluice_append_cache(sluice::cuda::AppendArguments arguments);
 void sluice_attend_combine(sluice::cuda::AttendArguments arguments);
 #define SLUICE_DECLARE_ATTEND(kind, name, dim)                                 \

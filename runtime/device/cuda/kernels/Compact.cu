@@ -1,0 +1,187 @@
+//===- Compact.cu - living rows move together -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The plan is one block's: a step has few rows, and what one block knows, all
+// of its threads know after a barrier. Places in lists come from votes: a
+// thread's is the number of threads before it that have something to list.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/kernels/Primitives.cuh"
+
+using namespace sluice::cuda;
+
+namespace {
+
+constexpr int32_t threads = compactThreads;
+constexpr int32_t warps = threads / 32;
+
+SLUICE_DEVICE int32_t bitCount(uint32_t bits) {
+  bits = bits - (bits >> 1 & 0x55555555u);
+  bits = (bits & 0x33333333u) + (bits >> 2 & 0x33333333u);
+  return int32_t(((bits + (bits >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24);
+}
+
+/// Gives out places, in the order of threads, to those that ask for one.
+class Places {
+public:
+  int32_t given = 0; ///< by all calls; the same in every thread
+
+  /// `sums`: shared memory, one number for each warp and list. Called by all
+  /// threads; -1 for those that do not ask.
+  SLUICE_MEMBER int32_t next(bool asks, int32_t *sums) {
+    uint32_t votes = voteOf(asks);
+    syncThreads(); // The last call's sums have been read.
+    if (laneIndex() == 0)
+      sums[warpIndex()] = bitCount(votes);
+    syncThreads();
+    int32_t place = given + bitCount(votes & ((1u << laneIndex()) - 1));
+#pragma unroll
+    for (int32_t warp = 0; warp < warps; ++warp) {
+      place += warp < int32_t(warpIndex()) ? sums[warp] : 0;
+      given += sums[warp];
+    }
+    return asks ? place : -1;
+  }
+};
+
+class Compaction {
+public:
+  SLUICE_MEMBER explicit Compaction(const CompactArguments &arguments)
+      : arg(arguments), thread(int32_t(threadIndex())),
+        rows(*arguments.rowCount),
+        holeSums(reinterpret_cast<int32_t *>(sharedMemory())),
+        moverSums(holeSums + warps),
+        alive(reinterpret_cast<uint8_t *>(moverSums + warps)) {}
+
+  SLUICE_MEMBER void run() {
+    Places living;
+    for (int32_t first = 0; first < rows; first += threads) {
+      int32_t row = first + thread;
+      bool lives =
+          row < rows && loadHostByte(arg.alive + arg.origins[row]) != 0;
+      if (row < rows)
+        alive[row] = lives;
+      living.next(lives, holeSums);
+    }
+    syncThreads();
+    left = living.given;
+    int32_t moves = left == rows ? 0 : plan();
+    // Everybody has read the old count.
+    syncThreads();
+    if (thread == 0)
+      *arg.moveCount = moves;
+    if (left == rows)
+      return;
+    moveStates(moves);
+    listOutputs();
+    if (arg.mirrorCount)
+      keepMirrors();
+    if (thread == 0)
+      *arg.rowCount = left;
+  }
+
+private:
+  const CompactArguments &arg;
+  int32_t thread;
+  int32_t rows; ///< before
+  int32_t left = 0;
+  int32_t *holeSums, *moverSums;
+  uint8_t *alive; ///< [slot]
+
+  /// The i-th living row beyond the rows that are left goes to the i-th hole.
+  SLUICE_MEMBER int32_t plan() {
+    Places holes, movers;
+    for (int32_t first = 0; first < rows; first += threads) {
+      int32_t slot = first + thread;
+      bool lives = slot < rows && alive[slot];
+      int32_t hole = holes.next(slot < left && !lives, holeSums);
+      int32_t mover = movers.next(slot >= left && lives, moverSums);
+      if (hole >= 0)
+        arg.moves[2 * hole + 1] = slot;
+      if (mover >= 0)
+        arg.moves[2 * mover] = slot;
+      if (slot < rows)
+        arg.rowNow[slot] = slot;
+    }
+    syncThreads();
+    for (int32_t i = thread; i < movers.given; i += threads)
+      arg.rowNow[arg.moves[2 * i]] = arg.moves[2 * i + 1];
+    return movers.given;
+  }
+
+  SLUICE_MEMBER void moveStates(int32_t moves) {
+    for (int32_t i = thread; i < moves * arg.stateCount; i += threads) {
+      int32_t *state = arg.states[i / moves];
+      const int32_t *move = arg.moves + 2 * (i % moves);
+      state[move[1]] = state[move[0]];
+    }
+    syncThreads();
+  }
+
+  SLUICE_MEMBER void listOutputs() {
+    Places outputs;
+    for (int32_t first = 0; first < left; first += threads) {
+      int32_t row = first + thread;
+      int32_t place =
+          outputs.next(row < left && arg.wantsOutput[row] != 0, holeSums);
+      if (place >= 0)
+        arg.outputRows[place] = row;
+    }
+    if (thread == 0)
+      *arg.outputCount = outputs.given;
+  }
+
+  SLUICE_MEMBER void keepMirrors() {
+    int32_t count = *arg.mirrorCount;
+    Places kept;
+    for (int32_t first = 0; first < count; first += threads) {
+      int32_t mirror = first + thread;
+      int32_t row = mirror < count ? arg.mirrorRows[mirror] : 0;
+      int32_t sequence = mirror < count ? arg.mirrorSequences[mirror] : 0;
+      // Places are behind nobody's who has not been read: next() has barriers.
+      int32_t place = kept.next(mirror < count && alive[row], holeSums);
+      if (place >= 0) {
+        arg.mirrorRows[place] = arg.rowNow[row];
+        arg.mirrorSequences[place] = sequence;
+      }
+    }
+    syncThreads();
+    if (thread == 0)
+      *arg.mirrorCount = kept.given;
+  }
+};
+
+} // namespace
+
+extern "C" SLUICE_KERNEL(compactThreads)
+    sluice_compact(const CompactArguments arguments) {
+  launchDependents();
+  waitForPrior();
+  Compaction(arguments).run();
+}
+
+extern "C" SLUICE_KERNEL(moveThreads)
+    sluice_move_values(const MoveArguments arguments) {
+  launchDependents();
+  waitForPrior();
+  int32_t moves = *arguments.moveCount;
+  int64_t bytes = arguments.rowBytes[blockY()];
+  uint8_t *values = arguments.values[blockY()];
+  for (auto i = int32_t(blockX()); i < moves; i += int32_t(gridX())) {
+    const uint8_t *from = values + arguments.moves[2 * i] * bytes;
+    uint8_t *to = values + arguments.moves[2 * i + 1] * bytes;
+    if (bytes % 16 == 0)
+      for (int64_t at = threadIndex() * 16; at < bytes; at += moveThreads * 16)
+        store16(to + at, load16(from + at));
+    else
+      for (int64_t at = threadIndex() * 4; at < bytes; at += moveThreads * 4)
+        *reinterpret_cast<uint32_t *>(to + at) =
+            *reinterpret_cast<const uint32_t *>(from + at);
+  }
+}

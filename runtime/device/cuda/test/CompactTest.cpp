@@ -1,0 +1,188 @@
+//===- CompactTest.cpp - checkpoints on the device, in the emulator -------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The same steps go through the core's bookkeeping and through the kernels: the
+// same moves, tables, outputs and mirrors come out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/StepBatch.h"
+#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/test/TestUtils.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::cuda;
+using emulator::Order;
+
+namespace {
+
+/// A step on the device and in the core.
+class CompactTest : public testing::Test {
+protected:
+  static constexpr int32_t capacity = 700;
+
+  void begin(int32_t rows) {
+    batch.clear();
+    counts = DeviceArray<int32_t>(std::vector<int32_t>{rows, 0, 0, -1});
+    for (int32_t row = 0; row < rows; ++row) {
+      bool wants = random() % 3 == 0;
+      auto token = int32_t(random() % 1000);
+      ASSERT_TRUE(batch.add(row, row * 3, token, wants).ok());
+      states[0][size_t(row)] = row * 3;
+      states[1][size_t(row)] = row;
+      states[2][size_t(row)] = token;
+      states[3][size_t(row)] = row;
+      states[4][size_t(row)] = wants;
+      if (wants)
+        outputRows[size_t(counts[1]++)] = row;
+      if (random() % 5 == 0) {
+        ASSERT_TRUE(batch.addMirror(row, 1000 + row).ok());
+        mirrorRows[size_t(counts[2])] = row;
+        mirrorSequences[size_t(counts[2]++)] = 1000 + row;
+      }
+      for (int32_t i = 0; i < width; ++i)
+        values[size_t(row * width + i)] = row * 100 + i;
+    }
+    alive.assign(size_t(rows), 1);
+  }
+
+  void compact(Order order) {
+    CompactArguments arguments = {};
+    arguments.alive = alive.data();
+    arguments.rowCount = &counts[0];
+    for (int i = 0; i < 5; ++i)
+      arguments.states[i] = states[i].data();
+    arguments.stateCount = 5;
+    arguments.origins = states[3].data();
+    arguments.wantsOutput = states[4].data();
+    arguments.outputCount = &counts[1];
+    arguments.outputRows = outputRows.data();
+    arguments.mirrorCount = &counts[2];
+    arguments.mirrorRows = mirrorRows.data();
+    arguments.mirrorSequences = mirrorSequences.data();
+    arguments.moves = moves.data();
+    arguments.moveCount = &counts[3];
+    arguments.rowNow = rowNow.data();
+    arguments.rowCapacity = capacity;
+    emulator::LaunchOptions options;
+    options.threads = compactThreads;
+    options.sharedBytes = size_t(compactSharedBytes(capacity));
+    options.order = order;
+    Status status =
+        emulator::launch(options, [&] { sluice_compact(arguments); });
+    ASSERT_TRUE(status.ok()) << status.message();
+
+    MoveArguments move = {};
+    move.values[0] = reinterpret_cast<uint8_t *>(values.data());
+    move.rowBytes[0] = width * 4;
+    move.moves = moves.data();
+    move.moveCount = &counts[3];
+    options.threads = moveThreads;
+    options.grid = {3, 1, 1};
+    options.sharedBytes = 0;
+    status = emulator::launch(options, [&] { sluice_move_values(move); });
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+
+  /// Rows die; core and device go on, and must agree.
+  void kill(const std::vector<uint8_t> &livesBySlot, Order order) {
+    for (int32_t row = 0; row < counts[0]; ++row)
+      if (!livesBySlot[size_t(row)])
+        alive[size_t(states[3][size_t(row)])] = 0;
+    std::vector<RowMove> plan;
+    int64_t living = planCompaction(livesBySlot, plan);
+
+    batch.keep(livesBySlot, plan, living);
+    compact(order);
+
+    ASSERT_EQ(counts[0], living);
+    ASSERT_EQ(counts[3], int32_t(plan.size()));
+    for (size_t i = 0; i < plan.size(); ++i)
+      EXPECT_EQ((RowMove{moves[2 * i], moves[2 * i + 1]}), plan[i]);
+    for (int32_t row = 0; row < counts[0]; ++row) {
+      auto at = size_t(row);
+      EXPECT_EQ(states[0][at], batch.positions()[at]);
+      EXPECT_EQ(states[1][at], batch.sequences()[at]);
+      EXPECT_EQ(states[2][at], batch.tokens()[at]);
+      for (int32_t i = 0; i < width; ++i)
+        ASSERT_EQ(values[size_t(row * width + i)], states[3][at] * 100 + i);
+    }
+    std::vector<int32_t> outputs(outputRows.data(),
+                                 outputRows.data() + counts[1]);
+    EXPECT_THAT(outputs, testing::ElementsAreArray(batch.outputRows()));
+    std::vector<Mirror> mirrors;
+    for (int32_t i = 0; i < counts[2]; ++i)
+      mirrors.push_back({mirrorRows[size_t(i)], mirrorSequences[size_t(i)]});
+    EXPECT_THAT(mirrors, testing::UnorderedElementsAreArray(batch.mirrors()));
+  }
+
+  std::vector<uint8_t> randomLives(unsigned percent) {
+    std::vector<uint8_t> lives;
+    lives.resize(static_cast<size_t>(counts[0]));
+    for (uint8_t &each : lives)
+      each = random() % 100 < percent;
+    return lives;
+  }
+
+  int32_t width = 33;
+  std::mt19937 random{5};
+  StepBatch batch{capacity, capacity, capacity};
+  DeviceArray<int32_t> counts; ///< rows, outputs, mirrors, moves
+  DeviceArray<int32_t> states[5] = {
+      DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity),
+      DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity),
+      DeviceArray<int32_t>(capacity)};
+  DeviceArray<int32_t> outputRows{capacity}, mirrorRows{capacity},
+      mirrorSequences{capacity}, moves{capacity}, rowNow{capacity},
+      values{size_t{capacity} * 40};
+  std::vector<uint8_t> alive;
+};
+
+} // namespace
+
+TEST_F(CompactTest, MovesAreThoseOfTheCore) {
+  for (int32_t rows : {1, 2, 31, 64, 257, 700})
+    for (unsigned percent : {95u, 70u, 20u})
+      for (Order order : {Order::Ascending, Order::Shuffled}) {
+        // Rows that can be moved 16 bytes at a time, and others.
+        width = width == 33 ? 40 : 33;
+        begin(rows);
+        kill(randomLives(percent), order);
+      }
+}
+
+TEST_F(CompactTest, CheckpointsFollowOneAnother) {
+  begin(300);
+  for (int i = 0; i < 6 && !HasFatalFailure(); ++i)
+    kill(randomLives(80), Order::Descending);
+  EXPECT_LT(counts[0], 200);
+}
+
+TEST_F(CompactTest, NobodyDeadAndNobodyLeft) {
+  begin(70);
+  kill(std::vector<uint8_t>(70, 1), Order::Shuffled);
+  EXPECT_EQ(counts[3], 0);
+  kill(std::vector<uint8_t>(70, 0), Order::Shuffled);
+  EXPECT_EQ(counts[0], 0);
+  EXPECT_EQ(counts[1], 0);
+  // And without rows.
+  compact(Order::Ascending);
+  EXPECT_EQ(counts[0], 0);
+}
+
+TEST_F(CompactTest, ThirtyTwoSlotsWithEightHolesMoveAtMostEight) {
+  begin(32);
+  std::vector<uint8_t> lives(32, 1);
+  for (size_t i = 0; i < 32; i += 4)
+    lives[i] = 0;
+  kill(lives, Order::Ascending);
+  // Six of the holes are below 24, and as many living rows from there on.
+  EXPECT_EQ(counts[3], 6);
+}
