@@ -19,7 +19,7 @@
 
 #define SLUICE_MEMBER __device__ __forceinline__
 #define SLUICE_DEVICE static SLUICE_MEMBER
-#define SLUICE_KERNEL(threads) __global__ void __launch_bounds__(threads)
+#define SLUICE_KERNEL(threads) __global__ void __launch_bounds__(threads, 1)
 
 namespace sluice::cuda {
 
