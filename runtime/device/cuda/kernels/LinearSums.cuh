@@ -34,7 +34,8 @@ template <WeightKind kind, int rows> struct Sums {
   /// rows [block][rows], all in shared memory.
   SLUICE_MEMBER void add(const uint8_t *tile, const uint8_t *x,
                          const float *blockSums, uint32_t lane) {
-#pragma unroll
+    // Unrolled, ptxas brings all weights of a unit at once, and spills them.
+#pragma unroll 1
     for (int half = 0; half < 2; ++half) {
       HalfTile<kind> weights = HalfTile<kind>::load(tile, half, lane);
 #pragma unroll
