@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/SluiceToCPU/ArenaPlan.h"
+#include "lib/Conversion/StepPlanning/ArenaPlan.h"
 
 #include "gtest/gtest.h"
 
 #include <limits>
 #include <random>
 
-using namespace sluice::tocpu;
+using namespace sluice::planning;
 using llvm::SmallVector;
 
 namespace {

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/SluiceToCPU/BarrierPlacement.h"
+#include "lib/Conversion/StepPlanning/BarrierPlacement.h"
 
 #include "gmock/gmock.h"
 
-using namespace sluice::tocpu;
+using namespace sluice::planning;
 using testing::ElementsAre;
 
 namespace {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/SluiceToCPU/RopeTables.h"
+#include "lib/Conversion/StepPlanning/RopeTables.h"
 #include "unittests/Interpreter/ModuleFixture.h"
 
 #include <cmath>
@@ -38,7 +38,7 @@ protected:
           sluice.return %z : tensor<?x1xf32>
         })");
     mlir::FailureOr<RopeTableAttr> table = mlir::failure();
-    parsed.walk([&](RopeOp op) { table = tocpu::computeRopeTable(op); });
+    parsed.walk([&](RopeOp op) { table = planning::computeRopeTable(op); });
     return table;
   }
 

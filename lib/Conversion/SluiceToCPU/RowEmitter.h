@@ -9,10 +9,12 @@
 #define SLUICE_LIB_CONVERSION_SLUICETOCPU_ROWEMITTER_H
 
 #include "RuntimeCalls.h"
-#include "StepSchedule.h"
 #include "VectorCode.h"
+#include "lib/Conversion/StepPlanning/StepSchedule.h"
 
 namespace sluice::tocpu {
+
+using namespace planning;
 
 /// What the code of a row kernel refers to.
 struct RowOperands {

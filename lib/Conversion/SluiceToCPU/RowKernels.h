@@ -17,12 +17,14 @@
 #define SLUICE_LIB_CONVERSION_SLUICETOCPU_ROWKERNELS_H
 
 #include "RuntimeCalls.h"
-#include "StepSchedule.h"
-#include "WeightUses.h"
+#include "lib/Conversion/StepPlanning/StepSchedule.h"
+#include "lib/Conversion/StepPlanning/WeightUses.h"
 
 #include "llvm/ADT/StringMap.h"
 
 namespace sluice::tocpu {
+
+using namespace planning;
 
 /// What a row kernel is called with, before the range of rows.
 struct KernelArgument {

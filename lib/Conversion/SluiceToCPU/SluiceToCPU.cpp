@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The conversion runs in five stages, each in a file of its own:
+// The conversion runs in five stages, each in a file of its own; the first four
+// are those of every target (lib/Conversion/StepPlanning):
 //
 //   StepGraph        flattens the model to nodes over buffers
 //   StepSchedule     makes row loops and calls of the nodes
@@ -19,12 +20,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ArenaPlan.h"
-#include "BarrierPlacement.h"
-#include "Programs.h"
 #include "StepEmitter.h"
-#include "StepGraph.h"
-#include "StepSchedule.h"
+#include "lib/Conversion/StepPlanning/ArenaPlan.h"
+#include "lib/Conversion/StepPlanning/BarrierPlacement.h"
+#include "lib/Conversion/StepPlanning/Programs.h"
+#include "lib/Conversion/StepPlanning/StepGraph.h"
+#include "lib/Conversion/StepPlanning/StepSchedule.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -47,6 +48,7 @@ namespace sluice {
 
 using namespace mlir;
 using namespace sluice::ir;
+using namespace sluice::planning;
 using namespace sluice::tocpu;
 
 /// The intervals in which each buffer with memory in a domain is in use.

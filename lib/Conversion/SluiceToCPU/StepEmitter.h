@@ -8,11 +8,13 @@
 #ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPEMITTER_H
 #define SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPEMITTER_H
 
-#include "ArenaPlan.h"
 #include "AttentionParameters.h"
 #include "RowKernels.h"
+#include "lib/Conversion/StepPlanning/ArenaPlan.h"
 
 namespace sluice::tocpu {
+
+using namespace planning;
 
 /// Where everything lies: a plan for each domain.
 struct StepLayout {

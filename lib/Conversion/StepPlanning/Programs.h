@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_PROGRAMS_H
-#define SLUICE_LIB_CONVERSION_SLUICETOCPU_PROGRAMS_H
+#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_PROGRAMS_H
+#define SLUICE_LIB_CONVERSION_STEPPLANNING_PROGRAMS_H
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
-namespace sluice::tocpu {
+namespace sluice::planning {
 
 /// A `sluice.worker` or `sluice.model` and what `sluice.program` will say of
 /// it. Attributes that it has none of are null.
@@ -50,6 +50,6 @@ mlir::FailureOr<PlanSource> findPlan(mlir::ModuleOp module);
 /// rank, go.
 void lowerPlan(mlir::ModuleOp module, const PlanSource &source);
 
-} // namespace sluice::tocpu
+} // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_SLUICETOCPU_PROGRAMS_H
+#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_PROGRAMS_H

@@ -10,7 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
-using namespace sluice::tocpu;
+using namespace sluice::planning;
 
 /// Whether threads must meet between the two.
 static bool conflicts(const Access &earlier, const Access &later) {
@@ -20,8 +20,8 @@ static bool conflicts(const Access &earlier, const Access &later) {
 }
 
 SmallVector<unsigned>
-sluice::tocpu::placeBarriers(ArrayRef<SmallVector<Access>> tasks,
-                             const llvm::BitVector &checkpoints) {
+sluice::planning::placeBarriers(ArrayRef<SmallVector<Access>> tasks,
+                                const llvm::BitVector &checkpoints) {
   SmallVector<unsigned> intervals;
   SmallVector<Access> sinceBarrier;
   unsigned interval = 0;

@@ -24,8 +24,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPGRAPH_H
-#define SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPGRAPH_H
+#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_STEPGRAPH_H
+#define SLUICE_LIB_CONVERSION_STEPPLANNING_STEPGRAPH_H
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -33,7 +33,7 @@
 
 #include <optional>
 
-namespace sluice::tocpu {
+namespace sluice::planning {
 
 /// Which rows a value has: all of the step's, or those whose logits are asked
 /// for; in both cases those that have not left at a checkpoint.
@@ -106,6 +106,6 @@ struct StepGraph {
 /// that it cannot take.
 mlir::FailureOr<StepGraph> buildStepGraph(mlir::Operation *frame);
 
-} // namespace sluice::tocpu
+} // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPGRAPH_H
+#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_STEPGRAPH_H

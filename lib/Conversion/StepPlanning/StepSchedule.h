@@ -20,15 +20,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPSCHEDULE_H
-#define SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPSCHEDULE_H
+#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_STEPSCHEDULE_H
+#define SLUICE_LIB_CONVERSION_STEPPLANNING_STEPSCHEDULE_H
 
 #include "BarrierPlacement.h"
 #include "StepGraph.h"
 
 #include "llvm/ADT/BitVector.h"
 
-namespace sluice::tocpu {
+namespace sluice::planning {
 
 /// One pass of a node over the columns. All but a node's last pass reduce the
 /// row to a scalar that the next pass uses: `rms_norm` has two passes (the sum
@@ -71,6 +71,6 @@ struct StepSchedule {
 /// The graph must outlive the schedule.
 StepSchedule scheduleStep(const StepGraph &graph);
 
-} // namespace sluice::tocpu
+} // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPSCHEDULE_H
+#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_STEPSCHEDULE_H

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 using namespace sluice::ir;
-using namespace sluice::tocpu;
+using namespace sluice::planning;
 
 static unsigned countPasses(Operation *op) {
   if (isa<RmsNormOp>(op))
@@ -193,7 +193,7 @@ SmallVector<Access> StepSchedule::getAccesses(const Task &task) const {
   return accesses;
 }
 
-StepSchedule sluice::tocpu::scheduleStep(const StepGraph &graph) {
+StepSchedule sluice::planning::scheduleStep(const StepGraph &graph) {
   StepSchedule schedule;
   schedule.tasks = Scheduler(graph).run();
   for (Task &task : schedule.tasks)

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_ROPETABLES_H
-#define SLUICE_LIB_CONVERSION_SLUICETOCPU_ROPETABLES_H
+#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_ROPETABLES_H
+#define SLUICE_LIB_CONVERSION_STEPPLANNING_ROPETABLES_H
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
-namespace sluice::tocpu {
+namespace sluice::planning {
 
 /// The table of a rotation. Equal tables are equal attributes, so that a step
 /// computes each once. Reads the values of the op's factors, which change the
@@ -19,6 +19,6 @@ namespace sluice::tocpu {
 /// table.
 mlir::FailureOr<ir::RopeTableAttr> computeRopeTable(ir::RopeOp op);
 
-} // namespace sluice::tocpu
+} // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_SLUICETOCPU_ROPETABLES_H
+#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_ROPETABLES_H

@@ -16,7 +16,7 @@
 
 using namespace mlir;
 using namespace sluice::ir;
-using namespace sluice::tocpu;
+using namespace sluice::planning;
 
 int64_t Buffer::getFloatsPerRow() const {
   switch (kind) {
@@ -314,7 +314,7 @@ LogicalResult StepGraphBuilder::build(Operation *frame) {
   return success();
 }
 
-FailureOr<StepGraph> sluice::tocpu::buildStepGraph(Operation *frame) {
+FailureOr<StepGraph> sluice::planning::buildStepGraph(Operation *frame) {
   StepGraphBuilder builder;
   if (failed(builder.build(frame)))
     return failure();

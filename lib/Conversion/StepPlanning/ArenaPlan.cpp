@@ -11,7 +11,7 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
-using namespace sluice::tocpu;
+using namespace sluice::planning;
 
 /// 64 bytes: a cache line and the widest vector.
 static constexpr int64_t unitFloats = 16;
@@ -42,7 +42,7 @@ static int64_t findPlace(ArrayRef<Lifetime> buffers, unsigned buffer,
   return place;
 }
 
-FailureOr<ArenaPlan> sluice::tocpu::planArena(ArrayRef<Lifetime> buffers) {
+FailureOr<ArenaPlan> sluice::planning::planArena(ArrayRef<Lifetime> buffers) {
   int64_t sum = 0;
   SmallVector<unsigned> order;
   for (auto [index, buffer] : llvm::enumerate(buffers)) {

@@ -9,7 +9,7 @@
 
 using namespace mlir;
 using namespace sluice::ir;
-using namespace sluice::tocpu;
+using namespace sluice::planning;
 
 int64_t WeightUses::getIndex(Value param, WeightUseKind use, bool transposed) {
   auto op = param.getDefiningOp<ParamOp>();

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_WEIGHTUSES_H
-#define SLUICE_LIB_CONVERSION_SLUICETOCPU_WEIGHTUSES_H
+#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_WEIGHTUSES_H
+#define SLUICE_LIB_CONVERSION_STEPPLANNING_WEIGHTUSES_H
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "llvm/ADT/DenseMap.h"
 
-namespace sluice::tocpu {
+namespace sluice::planning {
 
 /// Numbers the uses of weights in the order in which code first needs them. A
 /// tied table has two: it is looked up by row and is packed as a matrix.
@@ -30,6 +30,6 @@ private:
   llvm::DenseMap<mlir::Attribute, int64_t> indices; // of `uses`
 };
 
-} // namespace sluice::tocpu
+} // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_SLUICETOCPU_WEIGHTUSES_H
+#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_WEIGHTUSES_H

@@ -38,7 +38,7 @@ static Expected<SmallVector<float>> readVector(WeightOp weight, FileOp file) {
   return values;
 }
 
-FailureOr<RopeTableAttr> sluice::tocpu::computeRopeTable(RopeOp op) {
+FailureOr<RopeTableAttr> sluice::planning::computeRopeTable(RopeOp op) {
   SmallVector<float> factors;
   if (Value operand = op.getFactors()) {
     auto param = operand.getDefiningOp<ParamOp>();

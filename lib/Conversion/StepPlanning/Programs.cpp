@@ -12,7 +12,7 @@
 
 using namespace mlir;
 using namespace sluice::ir;
-using namespace sluice::tocpu;
+using namespace sluice::planning;
 
 //===----------------------------------------------------------------------===//
 // Sources
@@ -75,7 +75,7 @@ static LogicalResult refuseGroups(ModuleOp module) {
 }
 
 FailureOr<SmallVector<ProgramSource>>
-sluice::tocpu::findPrograms(ModuleOp module) {
+sluice::planning::findPrograms(ModuleOp module) {
   if (failed(refuseGroups(module)))
     return failure();
   SmallVector<ProgramSource> sources;
@@ -132,7 +132,7 @@ static void eraseChannel(SpeculateOp user, FlatSymbolRefAttr name) {
     SymbolTable::lookupNearestSymbolFrom<ChannelOp>(user, name)->erase();
 }
 
-FailureOr<PlanSource> sluice::tocpu::findPlan(ModuleOp module) {
+FailureOr<PlanSource> sluice::planning::findPlan(ModuleOp module) {
   PlanSource source;
   auto generates = llvm::to_vector(module.getOps<GenerateOp>());
   if (generates.empty())
@@ -176,7 +176,7 @@ static void createPlan(const PlanSource &source) {
   generate.erase();
 }
 
-void sluice::tocpu::lowerPlan(ModuleOp module, const PlanSource &source) {
+void sluice::planning::lowerPlan(ModuleOp module, const PlanSource &source) {
   if (source.generate)
     createPlan(source);
   for (PipelineOp pipeline :

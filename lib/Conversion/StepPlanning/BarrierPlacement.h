@@ -21,15 +21,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_BARRIERPLACEMENT_H
-#define SLUICE_LIB_CONVERSION_SLUICETOCPU_BARRIERPLACEMENT_H
+#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_BARRIERPLACEMENT_H
+#define SLUICE_LIB_CONVERSION_STEPPLANNING_BARRIERPLACEMENT_H
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SmallVector.h"
 
-namespace sluice::tocpu {
+namespace sluice::planning {
 
 /// The part of a buffer that one thread touches.
 enum class Share {
@@ -53,6 +53,6 @@ llvm::SmallVector<unsigned>
 placeBarriers(llvm::ArrayRef<llvm::SmallVector<Access>> tasks,
               const llvm::BitVector &checkpoints = {});
 
-} // namespace sluice::tocpu
+} // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_SLUICETOCPU_BARRIERPLACEMENT_H
+#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_BARRIERPLACEMENT_H

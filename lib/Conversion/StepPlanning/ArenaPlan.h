@@ -10,14 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_ARENAPLAN_H
-#define SLUICE_LIB_CONVERSION_SLUICETOCPU_ARENAPLAN_H
+#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_ARENAPLAN_H
+#define SLUICE_LIB_CONVERSION_STEPPLANNING_ARENAPLAN_H
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
-namespace sluice::tocpu {
+namespace sluice::planning {
 
 /// A buffer to place: how much it takes for each row, and the first and last
 /// interval between barriers in which it is used.
@@ -41,6 +41,6 @@ struct ArenaPlan {
 /// the sizes does not fit 62 bits; a buffer of no floats takes no place.
 mlir::FailureOr<ArenaPlan> planArena(llvm::ArrayRef<Lifetime> buffers);
 
-} // namespace sluice::tocpu
+} // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_SLUICETOCPU_ARENAPLAN_H
+#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_ARENAPLAN_H
