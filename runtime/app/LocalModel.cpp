@@ -145,7 +145,7 @@ void LocalModel::unplace(const StepBatch &batch, int64_t rows) {
 }
 
 Status LocalModel::executeStages(const StepBatch &batch) {
-  cpu::StepInput input;
+  device::StepInput input;
   input.batch = &batch;
   input.pages = &pages;
   input.incomingFormat = input.outgoingFormat = bounds.activations;

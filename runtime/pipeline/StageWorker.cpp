@@ -14,7 +14,7 @@ using namespace sluice;
 using namespace sluice::pipeline;
 
 /// Answers the executor at its checkpoints.
-class StageWorker::Checkpoints final : public cpu::CheckpointHandler {
+class StageWorker::Checkpoints final : public device::CheckpointHandler {
 public:
   explicit Checkpoints(StageWorker &worker) : worker(worker) {}
   /// An emulated step has its own checkpoints, at the times of the described
@@ -148,7 +148,7 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
       incoming.push_back(arrivals[origin.frame - firstArrival].activations.row(
           origin.frameRow));
   Checkpoints checkpoints(*this);
-  cpu::StepInput input;
+  device::StepInput input;
   input.batch = &stage->batch();
   input.pages = &*pages;
   input.copies = pageCopies;

@@ -26,7 +26,7 @@ public:
   virtual ~StepCompute() = default;
   /// Whether the program takes rows in; else it looks tokens up.
   virtual bool receives() const = 0;
-  virtual Status execute(const cpu::StepInput &input) = 0;
+  virtual Status execute(const device::StepInput &input) = 0;
   /// Logits of output `output` of the last step, valid until the next.
   virtual std::span<const float> logits(int64_t output) const = 0;
 };
@@ -37,7 +37,7 @@ public:
   CpuStepCompute(std::unique_ptr<cpu::Executor> executor, bool receives)
       : executor(std::move(executor)), takesRows(receives) {}
   bool receives() const override { return takesRows; }
-  Status execute(const cpu::StepInput &input) override {
+  Status execute(const device::StepInput &input) override {
     return executor->execute(input);
   }
   std::span<const float> logits(int64_t output) const override {
@@ -53,7 +53,7 @@ private:
 class NoCompute final : public StepCompute {
 public:
   bool receives() const override { return false; }
-  Status execute(const cpu::StepInput &) override { return {}; }
+  Status execute(const device::StepInput &) override { return {}; }
   std::span<const float> logits(int64_t) const override { return {}; }
 };
 

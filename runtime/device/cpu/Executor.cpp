@@ -235,79 +235,16 @@ uint64_t Executor::arenaBytes() const { return state->arena.bytes(); }
 
 uint64_t Executor::cacheBytes() const { return state->cacheBytes(); }
 
-/// Checks the rows, and that each has a place in the cache.
-Status Executor::checkRows(const StepInput &input) const {
-  const StepBatch &batch = *input.batch;
-  const ExecutorLimits &limits = state->limits;
-  if (batch.rows() == 0)
-    return failure("step: no rows");
-  if (batch.rows() > limits.rows)
-    return failure("step: ", batch.rows(), " rows is more than the limit of ",
-                   limits.rows);
-  if (batch.outputs() > limits.outputs)
-    return failure("step: ", batch.outputs(),
-                   " rows ask for logits, more than the limit of ",
-                   limits.outputs);
-  auto checkPlace = [&](SequenceId sequence, int64_t position) -> Status {
-    if (!input.pages->isOpen(sequence))
-      return failure("step: sequence ", sequence, " is not open");
-    if (position >= input.pages->length(sequence))
-      return failure("step: sequence ", sequence, " has no page for position ",
-                     position);
-    return {};
-  };
-  for (int64_t row = 0; row < batch.rows(); ++row) {
-    int32_t token = batch.tokens()[row];
-    int64_t position = batch.positions()[row];
-    if (state->program.hasEmbedding && token >= state->program.vocabSize)
-      return failure("step: token ", token, " at position ", position,
-                     " is not in the vocabulary of ", state->program.vocabSize);
-    if (position >= limits.contextLength)
-      return failure("step: position ", position, " is beyond the context of ",
-                     limits.contextLength);
-    if (Status s = checkPlace(batch.sequences()[row], position); !s.ok())
-      return s;
-  }
-  for (Mirror mirror : batch.mirrors())
-    if (Status s = checkPlace(mirror.sequence, batch.positions()[mirror.row]);
-        !s.ok())
-      return s;
-  return {};
-}
-
-/// Checks what the step reads and writes beside its rows.
-Status Executor::checkMemory(const StepInput &input) const {
+device::StepBounds Executor::bounds() const {
   const Program &program = state->program;
-  int64_t pages = state->limits.pages;
-  if (input.pages->limits().pages > pages)
-    return failure("step: a table of ", input.pages->limits().pages,
-                   " pages for a cache of ", pages);
-  for (PageCopy copy : input.copies)
-    if (copy.from < 0 || copy.from >= pages || copy.to < 0 || copy.to >= pages)
-      return failure("step: page ", copy.from, " cannot be copied to ", copy.to,
-                     " in a cache of ", pages, " pages");
-  auto rows = static_cast<size_t>(input.batch->rows());
-  if (!program.hasEmbedding) {
-    if (input.incoming.size() != rows)
-      return failure("step: activations have come in for ",
-                     input.incoming.size(), " of ", rows, " rows");
-    if (std::find(input.incoming.begin(), input.incoming.end(), nullptr) !=
-        input.incoming.end())
-      return failure("step: a row's activations are missing");
-  }
-  size_t needed =
-      rows * static_cast<size_t>(program.hiddenSize *
-                                 activationBytes(input.outgoingFormat));
-  if (!program.hasOutput && input.outgoing.size() < needed)
-    return failure("step: ", input.outgoing.size(), " bytes for ", rows,
-                   " rows of activations, which take ", needed);
-  return {};
+  const ExecutorLimits &limits = state->limits;
+  return {program.hasEmbedding, program.hasOutput,   program.vocabSize,
+          program.hiddenSize,   limits.rows,         limits.outputs,
+          limits.pages,         limits.contextLength};
 }
 
-Status Executor::execute(const StepInput &input) {
-  if (Status s = checkRows(input); !s.ok())
-    return s;
-  if (Status s = checkMemory(input); !s.ok())
+Status Executor::execute(const device::StepInput &input) {
+  if (Status s = device::checkStep(input, bounds()); !s.ok())
     return s;
   // A checkpoint may change the batch before another thread has started.
   int64_t rows = input.batch->rows();

@@ -21,15 +21,12 @@
 #define SLUICE_RUNTIME_DEVICE_CPU_EXECUTOR_H
 
 #include "runtime/base/Status.h"
-#include "runtime/core/CachePages.h"
-#include "runtime/core/RowMoves.h"
-#include "runtime/core/StepBatch.h"
+#include "runtime/device/StepInput.h"
 #include "runtime/device/cpu/CpuFeatures.h"
 #include "runtime/device/cpu/KvCache.h"
 #include "runtime/device/cpu/ProgramABI.h"
 #include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/device/cpu/Weights.h"
-#include "runtime/formats/Activations.h"
 
 #include <cstdint>
 #include <memory>
@@ -77,42 +74,6 @@ struct ExecutorLimits {
   bool resident = false;
 };
 
-/// Decides at the checkpoints of a step which of its rows leave.
-class CheckpointHandler {
-public:
-  virtual ~CheckpointHandler() = default;
-
-  /// Called at each checkpoint, on the thread that called execute(), while all
-  /// others wait. Takes the rows that have died out of the step's batch
-  /// (StepBatch::keep) and returns the moves that it told the batch, as
-  /// planCompaction made them; they stay valid until the next call. No moves
-  /// and the batch as it was: nobody has died.
-  virtual std::span<const RowMove> checkpoint() = 0;
-};
-
-/// One step. Everything named here outlives execute(), and nothing but
-/// `checkpoints` changes it meanwhile.
-struct StepInput {
-  /// Rows of a sequence in any order; mirrors are stored as well.
-  const StepBatch *batch = nullptr;
-  /// Has a page for the position of every row and mirror.
-  const CachePages *pages = nullptr;
-  /// Made in this order before anything else, in every layer: also those of
-  /// earlier steps that came to nothing before they were executed.
-  std::span<const PageCopy> copies = {};
-  /// For each row of the batch the activations that have come in: hiddenSize
-  /// numbers at any alignment. Empty where the program has an embedding.
-  std::span<const uint8_t *const> incoming = {};
-  ActivationFormat incomingFormat = ActivationFormat::F32;
-  /// Room for the activations of all rows of the batch, one row after another;
-  /// those that live at the end are written, in the batch's order. Empty where
-  /// the program has an output.
-  std::span<uint8_t> outgoing = {};
-  ActivationFormat outgoingFormat = ActivationFormat::F32;
-  /// Null: no row dies.
-  CheckpointHandler *checkpoints = nullptr;
-};
-
 /// Owns the arena and the caches of one program, and the thread pool unless it
 /// is given one. Memory is reserved from the kernel and only takes room once it
 /// is used. Thread-compatible: one call at a time.
@@ -143,7 +104,7 @@ public:
   /// rows or outputs than the limits, a token id or position out of range, a
   /// row, a mirror or a copy without a page, activations that are missing or
   /// have no room. Allocates nothing but an error's message.
-  Status execute(const StepInput &input);
+  Status execute(const device::StepInput &input);
 
   /// Logits of output `output` of the last step, as the batch numbered them at
   /// the step's end. Valid until the next execute(). Programs with an output
@@ -153,8 +114,7 @@ public:
 private:
   struct State;
   explicit Executor(std::unique_ptr<State> state);
-  Status checkRows(const StepInput &input) const;
-  Status checkMemory(const StepInput &input) const;
+  device::StepBounds bounds() const;
 
   std::unique_ptr<State> state;
 };

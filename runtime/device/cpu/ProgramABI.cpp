@@ -67,7 +67,7 @@ void sluice_move_outputs(SluiceStep *step, float *x, int64_t floats,
 
 void sluice_receive_rows(SluiceStep *step, float *h, int64_t cols,
                          int64_t rowBegin, int64_t rowEnd) {
-  const StepInput &input = step->input;
+  const device::StepInput &input = step->input;
   for (int64_t row = rowBegin; row < rowEnd; ++row)
     decodeActivations(input.incomingFormat, input.incoming[row], h + row * cols,
                       cols);
@@ -75,7 +75,7 @@ void sluice_receive_rows(SluiceStep *step, float *h, int64_t cols,
 
 void sluice_send_rows(SluiceStep *step, const float *h, int64_t cols,
                       int64_t rowBegin, int64_t rowEnd) {
-  const StepInput &input = step->input;
+  const device::StepInput &input = step->input;
   int64_t bytes = cols * activationBytes(input.outgoingFormat);
   assert(static_cast<size_t>(rowEnd * bytes) <= input.outgoing.size());
   encodeActivations(input.outgoingFormat, h + rowBegin * cols,
@@ -168,7 +168,7 @@ void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
                    const float *k, const float *v, float *out,
                    const SluiceAttention *params, int64_t rows, int64_t thread,
                    int64_t threads) {
-  const StepInput &input = step->input;
+  const device::StepInput &input = step->input;
   const LayerCache &cache = step->caches[cacheLayer];
   assert(params->kvHeads == cache.layout().kvHeads &&
          params->headDim == cache.layout().headDim &&

@@ -21,7 +21,7 @@ void SluiceStep::reserve(int64_t rows) {
   outputMoves.reserve(count + count / 2);
 }
 
-void SluiceStep::begin(const StepInput &given) {
+void SluiceStep::begin(const device::StepInput &given) {
   input = given;
   rowMoves = {};
   outputMoves.clear();

@@ -31,7 +31,7 @@ struct SluiceStep {
   std::vector<sluice::cpu::LayerCache> caches; ///< one for each layer
 
   /// The step in progress.
-  sluice::cpu::StepInput input;
+  sluice::device::StepInput input;
   /// Rows that lie side by side in the batch and in their sequence.
   std::vector<sluice::cpu::RowRun> runs;
 
@@ -57,7 +57,7 @@ struct SluiceStep {
   void reserve(int64_t rows);
 
   /// Before the threads start.
-  void begin(const sluice::cpu::StepInput &given);
+  void begin(const sluice::device::StepInput &given);
 
   /// Thread `thread` of `threads`' share of the pages to copy.
   void copyPages(int64_t thread, int64_t threads);

@@ -49,7 +49,7 @@ public:
     answer.front() = 1;
   }
   bool receives() const override { return takesRows; }
-  Status execute(const cpu::StepInput &) override {
+  Status execute(const device::StepInput &) override {
     ++steps;
     std::this_thread::sleep_for(duration);
     return {};

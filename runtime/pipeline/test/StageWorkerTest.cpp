@@ -18,10 +18,10 @@ namespace {
 /// Calls a function for each step instead of computing.
 class StepHook final : public StepCompute {
 public:
-  StepHook(bool takesRows, std::function<void(const cpu::StepInput &)> hook)
+  StepHook(bool takesRows, std::function<void(const device::StepInput &)> hook)
       : takesRows(takesRows), hook(std::move(hook)) {}
   bool receives() const override { return takesRows; }
-  Status execute(const cpu::StepInput &input) override {
+  Status execute(const device::StepInput &input) override {
     hook(input);
     return {};
   }
@@ -34,7 +34,7 @@ public:
 
 private:
   bool takesRows;
-  std::function<void(const cpu::StepInput &)> hook;
+  std::function<void(const device::StepInput &)> hook;
 };
 
 /// Keeps what goes on.
@@ -64,7 +64,7 @@ protected:
     config.pages = 64;
   }
 
-  void make(std::function<void(const cpu::StepInput &)> hook,
+  void make(std::function<void(const device::StepInput &)> hook,
             std::unique_ptr<StepPacer> pacer = nullptr) {
     make(std::make_unique<StepHook>(receives, std::move(hook)),
          std::make_unique<KeptFrames>(sent), std::move(pacer));
@@ -121,7 +121,7 @@ protected:
 TEST_F(StageWorkerTest, TakesFromTheDoorWhatTheStageHasRoomFor) {
   config.limits.fuse = false;
   int64_t most = 0;
-  make([&](const cpu::StepInput &) {
+  make([&](const device::StepInput &) {
     most = std::max(most, worker->waiting());
   });
   arriveFirst(0);
@@ -144,7 +144,7 @@ TEST_F(StageWorkerTest, TakesFromTheDoorWhatTheStageHasRoomFor) {
 
 TEST_F(StageWorkerTest, CancelsCountFromTheirOwnDecisions) {
   Time decided = now() - milliseconds(400);
-  make([&](const cpu::StepInput &input) {
+  make([&](const device::StepInput &input) {
     // Long before these rows there was another cancel.
     board.publish({0, 0, 0, false}, decided - std::chrono::hours(1));
     input.checkpoints->checkpoint();
@@ -170,7 +170,7 @@ TEST_F(StageWorkerTest, CancelsCountFromTheirOwnDecisions) {
 
 /// The mark came with a frame, before its cancel: not measured from the last.
 TEST_F(StageWorkerTest, AMarkWithoutATimeIsNotMeasured) {
-  make([&](const cpu::StepInput &input) {
+  make([&](const device::StepInput &input) {
     board.publish({0, 0, 0, false}, now() - std::chrono::hours(1));
     board.publish({0, 0, 7, false});
     input.checkpoints->checkpoint();
@@ -199,7 +199,7 @@ std::unique_ptr<StepPacer> slowSteps() {
 TEST_F(StageWorkerTest, EmulatedStepsHaveTheirOwnCheckpoints) {
   std::vector<int64_t> computed;
   make(
-      [&](const cpu::StepInput &input) {
+      [&](const device::StepInput &input) {
         EXPECT_TRUE(input.checkpoints->checkpoint().empty());
         computed.push_back(input.batch->rows());
       },
@@ -221,7 +221,7 @@ TEST_F(StageWorkerTest, EmulatedStepsHaveTheirOwnCheckpoints) {
 }
 
 TEST_F(StageWorkerTest, AnEmulatedStepEndsWhereNoRowIsLeft) {
-  make([&](const cpu::StepInput &) { ADD_FAILURE() << "computed"; },
+  make([&](const device::StepInput &) { ADD_FAILURE() << "computed"; },
        slowSteps());
   arriveFirst(2);
   Time start = now();
@@ -247,7 +247,7 @@ TEST_F(StageWorkerTest, RowsAreReadInThePlansFormat) {
   comm::ActivationRows row{ActivationFormat::BF16, 2, data};
   std::vector<ActivationFormat> formats;
   bool first = true;
-  make([&](const cpu::StepInput &input) {
+  make([&](const device::StepInput &input) {
     formats.push_back(input.incomingFormat);
     EXPECT_EQ(input.incoming.size(), 1u);
     EXPECT_EQ(input.incoming[0], data.data());
@@ -304,7 +304,7 @@ TEST_F(StageWorkerTest, ARowWithoutATokenHasAnError) {
 }
 
 TEST_F(StageWorkerTest, ALackOfMemoryIsAnError) {
-  make([](const cpu::StepInput &) { throw std::bad_alloc(); });
+  make([](const device::StepInput &) { throw std::bad_alloc(); });
   arriveFirst(0);
   worker->run();
   EXPECT_EQ(failed.message(), "stage 0: not enough memory");

@@ -154,7 +154,7 @@ protected:
     StepBatch batch(3, 3, 3);
     std::vector<uint8_t> out(2 * TinyProgram::hiddenSize * sizeof(float));
     const uint8_t *row = out.data();
-    StepInput input;
+    device::StepInput input;
     input.batch = &batch;
     input.pages = &model.pages();
     input.incoming = {&row, 1};
@@ -206,9 +206,10 @@ TEST_F(ExecutorTest, TheCacheHasTheFormatThatWasAskedFor) {
 
 TEST_F(ExecutorTest, RowsAreCheckedBeforeTheStepStarts) {
   auto rowMessage = [&](SequenceId sequence, int64_t position, int32_t token) {
-    return message(TinyPart::Whole, [&](StepBatch &batch, StepInput &input) {
-      EXPECT_TRUE(batch.add(sequence, position, token, true).ok());
-    });
+    return message(
+        TinyPart::Whole, [&](StepBatch &batch, device::StepInput &input) {
+          EXPECT_TRUE(batch.add(sequence, position, token, true).ok());
+        });
   };
   EXPECT_EQ(rowMessage(0, 39, 49), "");
   EXPECT_EQ(rowMessage(0, 0, 50),
@@ -221,10 +222,11 @@ TEST_F(ExecutorTest, RowsAreCheckedBeforeTheStepStarts) {
   EXPECT_EQ(rowMessage(99, 0, 0), "step: sequence 99 is not open");
 
   auto rowsMessage = [&](int64_t rows, int64_t outputs) {
-    return message(TinyPart::Whole, [&](StepBatch &batch, StepInput &input) {
-      for (int64_t t = 0; t < rows; ++t)
-        EXPECT_TRUE(batch.add(0, t, 0, t < outputs).ok());
-    });
+    return message(TinyPart::Whole,
+                   [&](StepBatch &batch, device::StepInput &input) {
+                     for (int64_t t = 0; t < rows; ++t)
+                       EXPECT_TRUE(batch.add(0, t, 0, t < outputs).ok());
+                   });
   };
   EXPECT_EQ(rowsMessage(0, 0), "step: no rows");
   EXPECT_EQ(rowsMessage(2, 1), "");
@@ -232,7 +234,7 @@ TEST_F(ExecutorTest, RowsAreCheckedBeforeTheStepStarts) {
   EXPECT_EQ(rowsMessage(2, 2),
             "step: 2 rows ask for logits, more than the limit of 1");
   EXPECT_EQ(message(TinyPart::Whole,
-                    [](StepBatch &batch, StepInput &input) {
+                    [](StepBatch &batch, device::StepInput &input) {
                       EXPECT_TRUE(batch.add(0, 0, 0, true).ok());
                       EXPECT_TRUE(batch.addMirror(0, 1).ok());
                     }),
@@ -243,40 +245,45 @@ TEST_F(ExecutorTest, MemoryIsCheckedBeforeTheStepStarts) {
   constexpr TinyPart first = TinyPart::FirstStage;
   constexpr TinyPart second = TinyPart::SecondStage;
   auto oneRow = [&](TinyPart part, auto change) {
-    return message(part, [&](StepBatch &batch, StepInput &input) {
+    return message(part, [&](StepBatch &batch, device::StepInput &input) {
       EXPECT_TRUE(batch.add(0, 0, 49, true).ok());
       change(input);
     });
   };
-  EXPECT_EQ(oneRow(first, [](StepInput &) {}), "");
-  EXPECT_EQ(oneRow(second, [](StepInput &) {}), "");
+  EXPECT_EQ(oneRow(first, [](device::StepInput &) {}), "");
+  EXPECT_EQ(oneRow(second, [](device::StepInput &) {}), "");
+  EXPECT_EQ(oneRow(TinyPart::Whole,
+                   [](device::StepInput &input) { input.incoming = {}; }),
+            "");
   EXPECT_EQ(
-      oneRow(TinyPart::Whole, [](StepInput &input) { input.incoming = {}; }),
-      "");
-  EXPECT_EQ(oneRow(second, [](StepInput &input) { input.incoming = {}; }),
-            "step: activations have come in for 0 of 1 rows");
+      oneRow(second, [](device::StepInput &input) { input.incoming = {}; }),
+      "step: activations have come in for 0 of 1 rows");
   const uint8_t *none = nullptr;
   EXPECT_EQ(
-      oneRow(second, [&](StepInput &input) { input.incoming = {&none, 1}; }),
+      oneRow(second,
+             [&](device::StepInput &input) { input.incoming = {&none, 1}; }),
       "step: a row's activations are missing");
   EXPECT_EQ(oneRow(first,
-                   [](StepInput &input) {
+                   [](device::StepInput &input) {
                      input.outgoing = input.outgoing.first(255);
                    }),
             "step: 255 bytes for 1 rows of activations, which take 256");
   EXPECT_EQ(oneRow(first,
-                   [](StepInput &input) {
+                   [](device::StepInput &input) {
                      input.outgoing = input.outgoing.first(128);
                      input.outgoingFormat = ActivationFormat::F16;
                    }),
             "");
   PageCopy copy = {3, 4};
-  EXPECT_EQ(oneRow(first, [&](StepInput &input) { input.copies = {&copy, 1}; }),
-            "step: page 3 cannot be copied to 4 in a cache of 4 pages");
+  EXPECT_EQ(
+      oneRow(first,
+             [&](device::StepInput &input) { input.copies = {&copy, 1}; }),
+      "step: page 3 cannot be copied to 4 in a cache of 4 pages");
   CachePages large = CachePages::create({5, 1, 100}).take();
   EXPECT_TRUE(large.grow(*large.open(), 1).ok());
-  EXPECT_EQ(oneRow(first, [&](StepInput &input) { input.pages = &large; }),
-            "step: a table of 5 pages for a cache of 4");
+  EXPECT_EQ(
+      oneRow(first, [&](device::StepInput &input) { input.pages = &large; }),
+      "step: a table of 5 pages for a cache of 4");
 }
 
 #if COUNTS_ALLOCATIONS

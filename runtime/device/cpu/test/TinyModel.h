@@ -30,7 +30,7 @@ inline std::vector<int32_t> randomTokens(int64_t count, unsigned seed) {
 
 /// Lets rows leave a batch: at checkpoint number `count` those that dies(count,
 /// row) names.
-class Reaper : public CheckpointHandler {
+class Reaper : public device::CheckpointHandler {
 public:
   using Dies = std::function<bool(int64_t checkpoint, int64_t row)>;
 
@@ -120,11 +120,11 @@ public:
 
   /// Stage by stage, until one has no row left.
   Status execute(const StepBatch &batch,
-                 CheckpointHandler *checkpoints = nullptr) {
+                 device::CheckpointHandler *checkpoints = nullptr) {
     incoming.clear();
     for (size_t i = 0; i < stages.size() && (i == 0 || batch.rows() > 0); ++i) {
       std::vector<uint8_t> &out = activations[i % 2];
-      StepInput input;
+      device::StepInput input;
       input.batch = &batch;
       input.pages = &cache;
       input.copies = copies[i];
