@@ -188,6 +188,12 @@ enum class Gate : int32_t { None, Silu, GeluTanh };
 ///                          + residual
 /// The same bits as from all tiles at once, and from any of the kernels of a
 /// kind. Rows of y and residual lie outColumns(tiles...) apart.
+///
+/// sluice_linear_tile_<kind> is for prompts, of all kinds but f32: blocks of
+/// linearTileThreads, grid (divideUp(rowCapacity, linearTileRows),
+/// divideUp(tiles, linearTileColumnTiles)), linearTileStageBytes(kind) of
+/// shared memory for each of its `stages`. A block goes through all parts of
+/// the features; partials and tickets are not used.
 struct LinearArguments {
   const uint8_t *weight;     ///< tile 0, unit 0
   const float *columnScales; ///< E4M3: of all tiles' columns
@@ -208,6 +214,7 @@ struct LinearArguments {
   int32_t firstTile;
   int32_t tiles;
   int32_t splits; ///< linearSplits() of the whole weight
+  int32_t stages; ///< sluice_linear_tile_*: 2 to linearTileMostStages
   Gate gate;
 };
 
@@ -242,6 +249,27 @@ constexpr int32_t linearStageBytes(WeightKind kind, int32_t rows) {
 
 constexpr int32_t linearSharedBytes(WeightKind kind, int32_t rows) {
   return linearStages(rows) * linearStageBytes(kind, rows);
+}
+
+constexpr int32_t linearTileRows = 128;
+constexpr int32_t linearTileColumnTiles = 8;
+constexpr int32_t linearTileWarps = 8;
+constexpr int32_t linearTileThreads = 32 * linearTileWarps;
+constexpr int32_t linearTileMostStages = 4;
+
+constexpr int32_t linearTileStageBytes(WeightKind kind) {
+  int32_t sums = kind == WeightKind::Q4_K
+                     ? 4 * linearTileRows * int32_t(sizeof(float))
+                     : 0;
+  return linearTileColumnTiles * tileBytes(kind) +
+         linearTileRows * unitRowBytes + sums;
+}
+
+/// How many stages a chip has room for that gives a block `sharedBytes`. Below
+/// 2 it cannot run the kernel.
+constexpr int32_t linearTileStages(WeightKind kind, int32_t sharedBytes) {
+  int32_t stages = sharedBytes / linearTileStageBytes(kind);
+  return stages < linearTileMostStages ? stages : linearTileMostStages;
 }
 
 /// Floats of the partial sums of a launch with kernels of `rows` rows.

@@ -30,6 +30,11 @@
   SLUICE_FOR_EACH_LINEAR_ROWS(make, Q4_K, q4_k)                                \
   SLUICE_FOR_EACH_LINEAR_ROWS(make, Q6_K, q6_k)
 
+/// make(kind, name) for each kernel sluice_linear_tile_<name>.
+#define SLUICE_FOR_EACH_LINEAR_TILE(make)                                      \
+  make(F16, f16) make(BF16, bf16) make(E4M3, e4m3) make(Q8_0, q8_0)            \
+      make(Q4_0, q4_0) make(Q4_K, q4_k) make(Q6_K, q6_k)
+
 /// make(kind, name, dim) for the kernels sluice_attend_<name>_<dim> and
 /// sluice_attend_tile_<name>_<dim>.
 #define SLUICE_FOR_EACH_ATTEND_DIM(make, kind, name)                           \
@@ -51,6 +56,10 @@ void sluice_operand_rows(sluice::cuda::OperandArguments arguments);
   void sluice_linear_##name##_##rows(sluice::cuda::LinearArguments arguments);
 SLUICE_FOR_EACH_LINEAR(SLUICE_DECLARE_LINEAR)
 #undef SLUICE_DECLARE_LINEAR
+#define SLUICE_DECLARE_LINEAR_TILE(kind, name)                                 \
+  void sluice_linear_tile_##name(sluice::cuda::LinearArguments arguments);
+SLUICE_FOR_EACH_LINEAR_TILE(SLUICE_DECLARE_LINEAR_TILE)
+#undef SLUICE_DECLARE_LINEAR_TILE
 void sluice_compact(sluice::cuda::CompactArguments arguments);
 void sluice_move_values(sluice::cuda::MoveArguments arguments);
 void sluice_append_cache(sluice::cuda::AppendArguments arguments);

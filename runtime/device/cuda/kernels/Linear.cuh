@@ -23,8 +23,8 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEAR_CUH
 #define SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEAR_CUH
 
+#include "runtime/device/cuda/kernels/LinearEpilogue.cuh"
 #include "runtime/device/cuda/kernels/LinearSums.cuh"
-#include "runtime/device/cuda/kernels/Math.cuh"
 
 namespace sluice::cuda {
 
@@ -100,7 +100,8 @@ private:
     if (arg.splits > 1 && !combine())
       return;
     if (hasTile)
-      finish();
+      LinearEpilogue<kind>{arg, firstRow, rowsHere}.finish(own.sum, tile, 0,
+                                                           lane);
   }
 
   SLUICE_MEMBER static uint8_t *stageOf(int32_t unit) {
@@ -205,77 +206,6 @@ private:
     for (int j = 0; j < 4; ++j)
       four.word[j] = bitsOfFloat(from[j]);
     store16(to, four);
-  }
-
-  SLUICE_MEMBER void finish() {
-    if constexpr (kind == WeightKind::F32)
-      finishColumns();
-    else
-      finishProducts();
-  }
-
-  /// f32: lanes 0-15 have the columns, and lane + 16 has the other features.
-  SLUICE_MEMBER void finishColumns() {
-#pragma unroll
-    for (int row = 0; row < rows; ++row) {
-      float sum = own.sum[row] + shuffleXor(own.sum[row], 16);
-      float value = shifted(sum, lane % 16);
-      float partner = shuffleXor(value, 8);
-      if (lane >= 16 || row >= rowsHere)
-        continue;
-      if (arg.gate == Gate::None)
-        store(row, 16 * (tile - arg.firstTile) + int32_t(lane), value);
-      else if (lane < 8)
-        store(row, 8 * (tile - arg.firstTile) + int32_t(lane),
-              gated(value) * partner);
-    }
-  }
-
-  /// A lane has the columns g and g + 8 of the rows 2t and 2t + 1 of each
-  /// eight.
-  SLUICE_MEMBER void finishProducts() {
-    int32_t g = int32_t(lane / 4), t = int32_t(lane % 4);
-#pragma unroll
-    for (int i = 0; i < Accumulators::floats; i += 4)
-#pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        int32_t row = 2 * i + 2 * t + j;
-        if (row >= rowsHere)
-          continue;
-        float first = scaled(own.sum[i + j], row, g);
-        float second = scaled(own.sum[i + 2 + j], row, g + 8);
-        int32_t local = tile - arg.firstTile;
-        if (arg.gate == Gate::None) {
-          store(row, 16 * local + g, first);
-          store(row, 16 * local + g + 8, second);
-        } else {
-          store(row, 8 * local + g, gated(first) * second);
-        }
-      }
-  }
-
-  /// What the operand's and the column's scales have taken away, and the bias.
-  SLUICE_MEMBER float scaled(float sum, int32_t row, int32_t column) const {
-    if constexpr (kind == WeightKind::E4M3)
-      sum = sum * (arg.columnScales[tile * 16 + column] * e4m3Factor);
-    if constexpr (kind != WeightKind::BF16)
-      sum = sum * arg.rowScales[firstRow + row];
-    return shifted(sum, uint32_t(column));
-  }
-
-  SLUICE_MEMBER float shifted(float sum, uint32_t column) const {
-    return arg.bias ? sum + arg.bias[tile * 16 + int32_t(column)] : sum;
-  }
-
-  SLUICE_MEMBER float gated(float x) const {
-    return arg.gate == Gate::Silu ? silu(x) : geluTanh(x);
-  }
-
-  SLUICE_MEMBER void store(int32_t row, int32_t column, float value) const {
-    if (column >= arg.outColumns)
-      return;
-    int64_t place = int64_t(firstRow + row) * arg.outColumns + column;
-    arg.y[place] = arg.residual ? arg.residual[place] + value : value;
   }
 };
 

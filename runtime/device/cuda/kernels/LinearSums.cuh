@@ -24,6 +24,66 @@
 
 namespace sluice::cuda {
 
+template <WeightKind kind>
+SLUICE_DEVICE void multiply(float *d, const uint32_t (&a)[4], uint32_t b0,
+                            uint32_t b1) {
+  auto &four = *reinterpret_cast<float (*)[4]>(d);
+  if constexpr (kind == WeightKind::BF16)
+    multiplyBF16(four, a, b0, b1);
+  else
+    multiplyF16(four, a, b0, b1);
+}
+
+/// d += scale * part.
+SLUICE_DEVICE void addScaled(float *d, const float (&part)[4],
+                             const BlockScales &scales) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    d[i] = multiplyAdd(scales.scale[i / 2], part[i], d[i]);
+}
+
+/// The scales of a block of 32 features: one, or two of 16.
+template <WeightKind kind>
+SLUICE_DEVICE void loadScales(BlockScales (&scales)[2], const uint8_t *tile,
+                              int block, uint32_t lane) {
+  scales[0] = scales[1] = {};
+  if constexpr (kind == WeightKind::Q6_K) {
+    scales[0] = blockScales<kind>(tile, 2 * block, lane);
+    scales[1] = blockScales<kind>(tile, 2 * block + 1, lane);
+  } else if constexpr (hasBlockScales(kind)) {
+    scales[0] = blockScales<kind>(tile, block, lane);
+  }
+}
+
+/// Adds to the sums d of 16 columns and 8 rows the products of a block of 32
+/// features: a and b are its two factors of 16. `rowSums`: of the block, of
+/// the 8 rows.
+template <WeightKind kind>
+SLUICE_DEVICE void addProducts(float *d, const uint32_t (&a)[2][4],
+                               const uint32_t (&b)[4],
+                               const BlockScales (&scales)[2],
+                               const float *rowSums, uint32_t lane) {
+  if constexpr (!hasBlockScales(kind)) {
+    multiply<kind>(d, a[0], b[0], b[1]);
+    multiply<kind>(d, a[1], b[2], b[3]);
+  } else {
+    float part[4] = {};
+    multiply<kind>(part, a[0], b[0], b[1]);
+    if constexpr (kind == WeightKind::Q6_K) {
+      addScaled(d, part, scales[0]);
+      part[0] = part[1] = part[2] = part[3] = 0;
+    }
+    multiply<kind>(part, a[1], b[2], b[3]);
+    addScaled(d, part, scales[kind == WeightKind::Q6_K ? 1 : 0]);
+  }
+  if constexpr (kind == WeightKind::Q4_K) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      d[i] = multiplyAdd(-scales[0].minimum[i / 2],
+                         rowSums[lane % 4 * 2 + i % 2], d[i]);
+  }
+}
+
 template <WeightKind kind, int rows> struct Sums {
   static constexpr int rowTiles = rows / 8;
   static constexpr int floats = 4 * rowTiles;
@@ -57,54 +117,15 @@ private:
   SLUICE_MEMBER void addBlock(const uint8_t *tile, const uint8_t *x,
                               const float *blockSums, const uint32_t (&a)[2][4],
                               int block, uint32_t lane) {
-    BlockScales scales[2] = {};
-    if constexpr (kind == WeightKind::Q6_K) {
-      scales[0] = blockScales<kind>(tile, 2 * block, lane);
-      scales[1] = blockScales<kind>(tile, 2 * block + 1, lane);
-    } else if constexpr (hasBlockScales(kind)) {
-      scales[0] = blockScales<kind>(tile, block, lane);
-    }
+    BlockScales scales[2];
+    loadScales<kind>(scales, tile, block, lane);
 #pragma unroll
     for (int tileOfRows = 0; tileOfRows < rowTiles; ++tileOfRows) {
-      float *d = sum + 4 * tileOfRows;
       uint32_t b[4];
       loadMatrix4(b, x + tileOfRows * 8 * unitRowBytes);
-      if constexpr (!hasBlockScales(kind)) {
-        multiply(d, a[0], b[0], b[1]);
-        multiply(d, a[1], b[2], b[3]);
-      } else {
-        float part[4] = {};
-        multiply(part, a[0], b[0], b[1]);
-        if constexpr (kind == WeightKind::Q6_K) {
-          scaled(d, part, scales[0]);
-          part[0] = part[1] = part[2] = part[3] = 0;
-        }
-        multiply(part, a[1], b[2], b[3]);
-        scaled(d, part, scales[kind == WeightKind::Q6_K ? 1 : 0]);
-      }
-      if constexpr (kind == WeightKind::Q4_K) {
-        const float *rowSums = blockSums + tileOfRows * 8 + lane % 4 * 2;
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          d[i] = multiplyAdd(-scales[0].minimum[i / 2], rowSums[i % 2], d[i]);
-      }
+      addProducts<kind>(sum + 4 * tileOfRows, a, b, scales,
+                        blockSums + tileOfRows * 8, lane);
     }
-  }
-
-  SLUICE_MEMBER static void multiply(float *d, const uint32_t (&a)[4],
-                                     uint32_t b0, uint32_t b1) {
-    auto &four = *reinterpret_cast<float (*)[4]>(d);
-    if constexpr (kind == WeightKind::BF16)
-      multiplyBF16(four, a, b0, b1);
-    else
-      multiplyF16(four, a, b0, b1);
-  }
-
-  SLUICE_MEMBER static void scaled(float *d, const float (&part)[4],
-                                   const BlockScales &scales) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      d[i] = multiplyAdd(scales.scale[i / 2], part[i], d[i]);
   }
 };
 

@@ -69,6 +69,9 @@ std::set<std::string> kernelNames() {
   names.insert("sluice_linear_" #name "_" #rows);
   SLUICE_FOR_EACH_LINEAR(SLUICE_NAME)
 #undef SLUICE_NAME
+#define SLUICE_NAME(kind, name) names.insert("sluice_linear_tile_" #name);
+  SLUICE_FOR_EACH_LINEAR_TILE(SLUICE_NAME)
+#undef SLUICE_NAME
 #define SLUICE_NAME(kind, name, dim)                                           \
   names.insert("sluice_attend_" #name "_" #dim);                               \
   names.insert("sluice_attend_tile_" #name "_" #dim);

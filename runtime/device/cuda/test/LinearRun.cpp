@@ -24,6 +24,11 @@ Kernel kernelOf(WeightKind kind, int32_t rows) {
     return sluice_linear_##name##_##pickedRows;
   SLUICE_FOR_EACH_LINEAR(SLUICE_PICK)
 #undef SLUICE_PICK
+#define SLUICE_PICK(pickedKind, name)                                          \
+  if (kind == WeightKind::pickedKind && rows == linearTileRows)                \
+    return sluice_linear_tile_##name;
+  SLUICE_FOR_EACH_LINEAR_TILE(SLUICE_PICK)
+#undef SLUICE_PICK
   return nullptr;
 }
 
@@ -65,6 +70,27 @@ Operand makeOperand(const LinearRun &run, const std::vector<float> &x,
   return operand;
 }
 
+/// Grid, block and shared memory as KernelABI.h has them.
+emulator::LaunchOptions shapeOf(const LinearRun &run,
+                                const LinearArguments &arguments) {
+  WeightKind kind = run.weight->spec.kind;
+  emulator::LaunchOptions options;
+  if (run.kernelRows == linearTileRows) {
+    options.grid = {uint32_t(divideUp(run.capacity, linearTileRows)),
+                    uint32_t(divideUp(arguments.tiles, linearTileColumnTiles)),
+                    1};
+    options.threads = linearTileThreads;
+    options.sharedBytes = size_t(run.stages * linearTileStageBytes(kind));
+    return options;
+  }
+  options.grid = {uint32_t(divideUp(arguments.tiles, linearWarps)),
+                  uint32_t(arguments.splits),
+                  uint32_t(divideUp(run.capacity, run.kernelRows))};
+  options.threads = linearThreads;
+  options.sharedBytes = size_t(linearSharedBytes(kind, run.kernelRows));
+  return options;
+}
+
 } // namespace
 
 std::vector<float> LinearRun::run(const std::vector<float> &x) const {
@@ -93,6 +119,7 @@ std::vector<float> LinearRun::run(const std::vector<float> &x) const {
   arguments.rowCount = count.data();
   arguments.rowCapacity = capacity;
   arguments.inFeatures = in;
+  arguments.stages = stages;
   arguments.gate = gate;
 
   // y is the residual as well, where there is one.
@@ -102,12 +129,7 @@ std::vector<float> LinearRun::run(const std::vector<float> &x) const {
   arguments.y = y.data();
   arguments.residual = residual.empty() ? nullptr : y.data();
 
-  emulator::LaunchOptions options;
-  options.grid = {uint32_t(divideUp(arguments.tiles, linearWarps)),
-                  uint32_t(arguments.splits),
-                  uint32_t(divideUp(capacity, kernelRows))};
-  options.threads = linearThreads;
-  options.sharedBytes = size_t(linearSharedBytes(spec.kind, kernelRows));
+  emulator::LaunchOptions options = shapeOf(*this, arguments);
   options.order = order;
   options.seed = seed;
   // In shuffled order, blocks of several parts take turns.

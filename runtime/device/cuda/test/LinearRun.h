@@ -25,6 +25,7 @@ struct LinearRun {
   const DeviceWeight *weight;
   int32_t rows;
   int32_t kernelRows = 8; ///< of a block: which kernel
+  int32_t stages = 2;     ///< of the kernel of linearTileRows
   int32_t capacity = 64;
   emulator::Order order = emulator::Order::Ascending;
   uint64_t seed = 1; ///< of Order::Shuffled

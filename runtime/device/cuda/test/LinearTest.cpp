@@ -82,12 +82,24 @@ protected:
   std::mt19937 random{unsigned(GetParam()) + 1};
 };
 
+/// With other weights the processor rounds rows to 8 bits.
+class FloatLinearKernelTest : public LinearKernelTest {};
+
+/// Prompts of f32 weights are computed as few rows are.
+class LinearTileKernelTest : public LinearKernelTest {};
+
+std::string nameOf(const testing::TestParamInfo<int> &info) {
+  return kindName(WeightKind(info.param));
+}
+
 } // namespace
 
 INSTANTIATE_TEST_SUITE_P(Kinds, LinearKernelTest,
-                         testing::Range(0, weightKindCount), [](auto &info) {
-                           return kindName(WeightKind(info.param));
-                         });
+                         testing::Range(0, weightKindCount), nameOf);
+INSTANTIATE_TEST_SUITE_P(Kinds, FloatLinearKernelTest, testing::Range(0, 3),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Kinds, LinearTileKernelTest,
+                         testing::Range(1, weightKindCount), nameOf);
 
 TEST_P(LinearKernelTest, SumsAreRightInEveryShape) {
   for (int64_t in : inputSizes())
@@ -107,9 +119,7 @@ TEST_P(LinearKernelTest, SumsAreRightInEveryShape) {
     }
 }
 
-TEST_P(LinearKernelTest, AgreesWithTheProcessor) {
-  if (kind() > WeightKind::BF16)
-    GTEST_SKIP() << "the processor rounds rows to 8 bits there";
+TEST_P(FloatLinearKernelTest, AgreesWithTheProcessor) {
   constexpr int64_t out = 80, in = 512;
   constexpr int32_t rows = 6;
   constexpr Format formats[] = {Format::F32, Format::F16, Format::BF16};
@@ -157,6 +167,49 @@ TEST_P(LinearKernelTest, ARowIsTheSameInAnyCompany) {
         sameBits<float>(own, std::span(together).first(size_t(way.rows * out))))
         << way.rows << " rows, " << way.kernelRows << " in a block";
   }
+}
+
+TEST_P(LinearTileKernelTest, ARowIsTheSameInAPrompt) {
+  // Two blocks of columns, the second of one warp's tiles and a bit; two of
+  // rows.
+  constexpr int64_t out = 210;
+  constexpr int32_t rows = 150;
+  int64_t in = inputSizes().back();
+  DeviceWeight device = deviceWeight(randomWeight(random, kind(), out, in));
+  auto x = randomFloats(random, size_t(rows * in));
+  LinearRun few(device, rows);
+  few.kernelRows = 64;
+  few.capacity = 192;
+  few.bias = randomFloats(random, size_t(columnTiles(device.spec)) * 16);
+  std::vector<float> want = few.run(x);
+  for (auto [stages, order] : {std::pair{2, Order::Ascending},
+                               {3, Order::Shuffled},
+                               {4, Order::Descending}}) {
+    LinearRun prompt = few;
+    prompt.kernelRows = linearTileRows;
+    prompt.stages = stages;
+    prompt.order = order;
+    ASSERT_TRUE(sameBits<float>(prompt.run(x), want)) << stages << " stages";
+  }
+}
+
+TEST_P(LinearTileKernelTest, APromptsColumnsAndGatesAreTheSame) {
+  int64_t in = inputSizes()[1];
+  StoredWeight gate = randomWeight(random, kind(), 75, in);
+  StoredWeight up = randomWeight(random, kind(), 75, in);
+  DeviceWeight both = deviceWeight(gate, &up);
+  LinearRun few(both, 9);
+  few.gate = Gate::Silu;
+  few.firstTile = 1;
+  few.tiles = 6;
+  few.residual = randomFloats(random, size_t(9 * 48));
+  auto x = randomFloats(random, size_t(9 * in));
+  LinearRun prompt = few;
+  prompt.kernelRows = linearTileRows;
+  EXPECT_TRUE(sameBits<float>(prompt.run(x), few.run(x)));
+  LinearRun none(both, 0);
+  none.kernelRows = linearTileRows;
+  EXPECT_TRUE(none.run({}).empty());
 }
 
 TEST_P(LinearKernelTest, PartsOfASumMayEndInAnyOrder) {
@@ -280,4 +333,9 @@ TEST(LinearSharedTest, EveryKernelFitsIntoTheSmallestChip) {
   for (int kind = 0; kind < weightKindCount; ++kind)
     for (int32_t rows : {8, 16, 32, 64})
       EXPECT_LE(linearSharedBytes(WeightKind(kind), rows), 99 << 10);
+  // Prompts have a kernel of their own on sm_80 (163 KiB) and sm_90 (227 KiB).
+  for (int kind = 1; kind < weightKindCount; ++kind) {
+    EXPECT_GE(linearTileStages(WeightKind(kind), 163 << 10), 2);
+    EXPECT_GE(linearTileStages(WeightKind(kind), 227 << 10), 3);
+  }
 }

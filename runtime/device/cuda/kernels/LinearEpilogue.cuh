@@ -1,0 +1,112 @@
+//===- LinearEpilogue.cuh - from sums to results --------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is done with the sums of a tile: scales that stand beside operand and
+// columns, the bias, the gate, the residual. The same for all kernels, so that
+// a row's bits are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEAREPILOGUE_CUH
+#define SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEAREPILOGUE_CUH
+
+#include "runtime/device/cuda/kernels/Math.cuh"
+#include "runtime/device/cuda/kernels/WeightTile.cuh"
+
+namespace sluice::cuda {
+
+template <WeightKind kind> struct LinearEpilogue {
+  const LinearArguments &arg;
+  int32_t firstRow; ///< of the block
+  int32_t rowsHere; ///< of the block's that exist
+
+  /// Writes what becomes of a warp's sums of `tile`, as Sums has them, of the
+  /// block's rows from `row` on.
+  template <int floats>
+  SLUICE_MEMBER void finish(const float (&sum)[floats], int32_t tile,
+                            int32_t row, uint32_t lane) const {
+    if constexpr (kind == WeightKind::F32)
+      finishColumns(sum, tile, row, lane);
+    else
+      finishProducts(sum, tile, row, lane);
+  }
+
+private:
+  /// f32: lanes 0-15 have the columns, and lane + 16 has the other features.
+  template <int floats>
+  SLUICE_MEMBER void finishColumns(const float (&sums)[floats], int32_t tile,
+                                   int32_t begin, uint32_t lane) const {
+    int32_t local = tile - arg.firstTile;
+#pragma unroll
+    for (int i = 0; i < floats; ++i) {
+      int32_t row = begin + i;
+      float sum = sums[i] + shuffleXor(sums[i], 16);
+      float value = shifted(sum, tile, lane % 16);
+      float partner = shuffleXor(value, 8);
+      if (lane >= 16 || row >= rowsHere)
+        continue;
+      if (arg.gate == Gate::None)
+        store(row, 16 * local + int32_t(lane), value);
+      else if (lane < 8)
+        store(row, 8 * local + int32_t(lane), gated(value) * partner);
+    }
+  }
+
+  /// A lane has the columns g and g + 8 of the rows 2t and 2t + 1 of each
+  /// eight.
+  template <int floats>
+  SLUICE_MEMBER void finishProducts(const float (&sums)[floats], int32_t tile,
+                                    int32_t begin, uint32_t lane) const {
+    int32_t g = int32_t(lane / 4), t = int32_t(lane % 4);
+    int32_t local = tile - arg.firstTile;
+#pragma unroll
+    for (int i = 0; i < floats; i += 4)
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        int32_t row = begin + 2 * i + 2 * t + j;
+        if (row >= rowsHere)
+          continue;
+        float first = scaled(sums[i + j], row, tile, g);
+        float second = scaled(sums[i + 2 + j], row, tile, g + 8);
+        if (arg.gate == Gate::None) {
+          store(row, 16 * local + g, first);
+          store(row, 16 * local + g + 8, second);
+        } else {
+          store(row, 8 * local + g, gated(first) * second);
+        }
+      }
+  }
+
+  /// What the operand's and the column's scales have taken away, and the bias.
+  SLUICE_MEMBER float scaled(float sum, int32_t row, int32_t tile,
+                             int32_t column) const {
+    if constexpr (kind == WeightKind::E4M3)
+      sum = sum * (arg.columnScales[tile * 16 + column] * e4m3Factor);
+    if constexpr (kind != WeightKind::BF16)
+      sum = sum * arg.rowScales[firstRow + row];
+    return shifted(sum, tile, uint32_t(column));
+  }
+
+  SLUICE_MEMBER float shifted(float sum, int32_t tile, uint32_t column) const {
+    return arg.bias ? sum + arg.bias[tile * 16 + int32_t(column)] : sum;
+  }
+
+  SLUICE_MEMBER float gated(float x) const {
+    return arg.gate == Gate::Silu ? silu(x) : geluTanh(x);
+  }
+
+  SLUICE_MEMBER void store(int32_t row, int32_t column, float value) const {
+    if (column >= arg.outColumns)
+      return;
+    int64_t place = int64_t(firstRow + row) * arg.outColumns + column;
+    arg.y[place] = arg.residual ? arg.residual[place] + value : value;
+  }
+};
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEAREPILOGUE_CUH

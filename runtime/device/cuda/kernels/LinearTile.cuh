@@ -1,0 +1,229 @@
+//===- LinearTile.cuh - matrix products of prompts ------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With many rows a product takes as long as its multiplications, so a block
+// does more of them with what it has read: 128 rows by 128 columns, its eight
+// warps 32 rows by four tiles of 16 columns each. Weights and rows come through
+// stages of shared memory as in Linear.cuh.
+//
+// Every sum is added up as Linear.cuh has it, so that it may depend on the
+// step's company which of the two computes a row: within a part of the features
+// from zero in ascending order (addProducts is the same), then parts onto each
+// other in their order. There blocks share the parts; here a block does one
+// after the other, with sums of the part and of all parts in registers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEARTILE_CUH
+#define SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEARTILE_CUH
+
+#include "runtime/device/cuda/kernels/LinearEpilogue.cuh"
+#include "runtime/device/cuda/kernels/LinearSums.cuh"
+
+namespace sluice::cuda {
+
+template <WeightKind kind> class LinearTileBlock {
+  static constexpr int weightBytes = linearTileColumnTiles * tileBytes(kind);
+  static constexpr int operandBytes = linearTileRows * unitRowBytes;
+  static constexpr int warpTiles = 4;             ///< of columns, of a warp
+  static constexpr int warpRowTiles = 4;          ///< of 8 rows, of a warp
+  static constexpr int floats = 4 * warpRowTiles; ///< of a tile of columns
+
+public:
+  SLUICE_MEMBER static void run(const LinearArguments &arguments) {
+    LinearTileBlock block(arguments);
+    block.compute();
+  }
+
+private:
+  const LinearArguments &arg;
+  uint32_t lane, warp;
+  int32_t blockTile; ///< the first of the block, among those that are written
+  int32_t ownTile;   ///< the first of the warp within the block
+  int32_t ownRow;    ///< the same of its rows
+  int32_t units;
+  int32_t firstRow; ///< of the block
+  int32_t rowsHere; ///< of the block's that exist
+  float part[warpTiles][floats];
+  float total[warpTiles][floats];
+
+  SLUICE_MEMBER explicit LinearTileBlock(const LinearArguments &arguments)
+      : arg(arguments), lane(laneIndex()), warp(warpIndex()) {
+    blockTile = int32_t(blockY()) * linearTileColumnTiles;
+    ownTile = int32_t(warp / 4) * warpTiles;
+    ownRow = int32_t(warp % 4) * 8 * warpRowTiles;
+    units = unitsOf(kind, arg.inFeatures);
+    firstRow = int32_t(blockX()) * linearTileRows;
+  }
+
+  SLUICE_MEMBER void compute() {
+    launchDependents();
+    for (int32_t stage = 0; stage < arg.stages - 1; ++stage)
+      copyWeights(stage);
+    waitForPrior();
+    rowsHere = *arg.rowCount - firstRow;
+    if (rowsHere <= 0) {
+      copyAsyncCommit();
+      copyAsyncWait<0>();
+      return;
+    }
+    rowsHere = rowsHere < linearTileRows ? rowsHere : linearTileRows;
+    for (int32_t stage = 0; stage < arg.stages - 1; ++stage) {
+      copyRows(stage);
+      copyAsyncCommit();
+    }
+    clearPart();
+    const int32_t unitsOfPart = divideUp(units, arg.splits);
+    int32_t partEnd = unitsOfPart;
+    for (int32_t unit = 0; unit < units; ++unit) {
+      if (unit == partEnd) {
+        closePart(partEnd == unitsOfPart);
+        partEnd += unitsOfPart;
+      }
+      waitForStage();
+      // Now the unit is there for all, and nobody reads the stage of the one
+      // before any more, which is filled again.
+      syncThreads();
+      copyWeights(unit + arg.stages - 1);
+      copyRows(unit + arg.stages - 1);
+      copyAsyncCommit();
+      addUnit(unit);
+    }
+    copyAsyncWait<0>();
+    closePart(partEnd == unitsOfPart);
+    finish();
+  }
+
+  /// Until all but the last stages - 2 groups are there.
+  SLUICE_MEMBER void waitForStage() const {
+    if (arg.stages == 2)
+      copyAsyncWait<0>();
+    else if (arg.stages == 3)
+      copyAsyncWait<1>();
+    else
+      copyAsyncWait<2>();
+  }
+
+  SLUICE_MEMBER void clearPart() {
+#pragma unroll
+    for (int t = 0; t < warpTiles; ++t)
+#pragma unroll
+      for (int i = 0; i < floats; ++i)
+        part[t][i] = 0;
+  }
+
+  SLUICE_MEMBER void closePart(bool isFirst) {
+#pragma unroll
+    for (int t = 0; t < warpTiles; ++t)
+#pragma unroll
+      for (int i = 0; i < floats; ++i)
+        total[t][i] = isFirst ? part[t][i] : total[t][i] + part[t][i];
+    clearPart();
+  }
+
+  SLUICE_MEMBER uint8_t *stageOf(int32_t unit) const {
+    return sharedMemory() + unit % arg.stages * linearTileStageBytes(kind);
+  }
+
+  /// Warp w copies tile w of the block: contiguous from unit to unit.
+  SLUICE_MEMBER void copyWeights(int32_t unit) const {
+    int32_t local = blockTile + int32_t(warp);
+    if (local >= arg.tiles || unit >= units)
+      return;
+    int64_t index = int64_t(arg.firstTile + local) * units + unit;
+    const uint8_t *from = arg.weight + index * tileBytes(kind);
+    uint8_t *to = stageOf(unit) + warp * tileBytes(kind);
+#pragma unroll
+    for (int at = 0; at < tileBytes(kind); at += 512)
+      if (at + 512 <= tileBytes(kind) || at + int(lane) * 16 < tileBytes(kind))
+        copyAsync16(to + at + lane * 16, from + at + lane * 16);
+  }
+
+  /// The block copies the unit of its rows, of those that exist.
+  SLUICE_MEMBER void copyRows(int32_t unit) const {
+    if (unit >= units)
+      return;
+    constexpr int64_t rowUnit = 256;
+    int64_t rowBytes = int64_t(operandFeatures(arg.inFeatures)) * 2;
+    const uint8_t *from = static_cast<const uint8_t *>(arg.x) +
+                          firstRow * rowBytes + unit * rowUnit;
+    uint8_t *to = stageOf(unit) + weightBytes;
+    for (int32_t i = int32_t(threadIndex()); i < rowsHere * 16;
+         i += linearTileThreads)
+      copyAsync16(to + i / 16 * unitRowBytes + i % 16 * 16,
+                  from + i / 16 * rowBytes + i % 16 * 16);
+    if constexpr (kind == WeightKind::Q4_K)
+      copySums(unit, to + operandBytes);
+  }
+
+  /// Sums of the unit's four blocks, of all rows: the capacity has them.
+  SLUICE_MEMBER void copySums(int32_t unit, uint8_t *to) const {
+    constexpr int pieces = linearTileRows / 4; // of 16 bytes, in a block
+    int32_t i = int32_t(threadIndex());
+    int32_t block = i / pieces, piece = i % pieces;
+    if (block < 4 && piece * 4 < rowsHere)
+      copyAsync16(to + i * 16, arg.blockSums +
+                                   int64_t(unit * 4 + block) * arg.rowCapacity +
+                                   firstRow + piece * 4);
+  }
+
+  SLUICE_MEMBER void addUnit(int32_t unit) {
+    const uint8_t *stage = stageOf(unit);
+    const uint8_t *tiles = stage + ownTile * tileBytes(kind);
+    const uint8_t *x = stage + weightBytes + ownRow * unitRowBytes;
+    const auto *rowSums =
+        reinterpret_cast<const float *>(stage + weightBytes + operandBytes) +
+        ownRow;
+#pragma unroll 1
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int pair = 0; pair < 2; ++pair) {
+        int block = 2 * half + pair;
+        uint32_t b[warpRowTiles][4];
+#pragma unroll
+        for (int r = 0; r < warpRowTiles; ++r)
+          loadMatrix4(b[r], x + (8 * r + int(lane % 8)) * unitRowBytes +
+                                block * 64 + int(lane / 8) * 16);
+#pragma unroll
+        for (int t = 0; t < warpTiles; ++t) {
+          if (blockTile + ownTile + t >= arg.tiles)
+            continue;
+          addBlock(part[t], tiles + t * tileBytes(kind), b, half, pair,
+                   rowSums + block * linearTileRows);
+        }
+      }
+    }
+  }
+
+  SLUICE_MEMBER void addBlock(float (&sum)[floats], const uint8_t *tile,
+                              const uint32_t (&b)[warpRowTiles][4], int half,
+                              int pair, const float *rowSums) const {
+    HalfTile<kind> weights = HalfTile<kind>::load(tile, half, lane);
+    uint32_t a[2][4];
+    HalfTile<kind>::factor(weights, 2 * pair, a[0]);
+    HalfTile<kind>::factor(weights, 2 * pair + 1, a[1]);
+    BlockScales scales[2];
+    loadScales<kind>(scales, tile, 2 * half + pair, lane);
+#pragma unroll
+    for (int r = 0; r < warpRowTiles; ++r)
+      addProducts<kind>(sum + 4 * r, a, b[r], scales, rowSums + 8 * r, lane);
+  }
+
+  SLUICE_MEMBER void finish() const {
+    LinearEpilogue<kind> epilogue = {arg, firstRow, rowsHere};
+#pragma unroll
+    for (int t = 0; t < warpTiles; ++t) {
+      int32_t local = blockTile + ownTile + t;
+      if (local < arg.tiles)
+        epilogue.finish(total[t], arg.firstTile + local, ownRow, lane);
+    }
+  }
+};
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEARTILE_CUH
