@@ -52,8 +52,10 @@ TEST(StepCostTest, AnImportedModelCostsWhatItsShapeDoes) {
 }
 
 TEST(StepCostTest, AMemberOfAGroupHasItsPartAndTheCollectives) {
+  ModelShape shape = smallShape();
+  shape.feedForward = 192; // three blocks of q8_0 for each member
   MLIRContext context;
-  OwningOpRef<ModuleOp> module = parse(&context, modelText(smallShape()));
+  OwningOpRef<ModuleOp> module = parse(&context, modelText(shape));
   ASSERT_TRUE(module);
   ModelCost whole = costOfFrame(*module->getOps<ir::ModelOp>().begin());
   PassManager passes(&context);

@@ -399,11 +399,11 @@ sluice.channel @c from @r0 to @g capacity 1 : !sluice.frame<rows, tensor<?x8xf32
 sluice.channel @e from @r0 to @r1 capacity 1 : !sluice.frame<rows, tensor<?x8xf32>>
 sluice.channel @d from @g to @r0 capacity 1 : !sluice.frame<rows, tensor<?x8xf32>>
 sluice.worker @w0 at(@r0) of(@g) {
-  %b, %h = sluice.receive @c : tensor<?x8xf32>
+  %b, %h = sluice.receive @e : tensor<?x8xf32>
   sluice.send @d %b, %h : tensor<?x8xf32>
 }
 sluice.worker @w1 at(@r1) of(@g) {
-  // receive_c2, of a group
+  // receive_c2, of a group; both members, as they do the same
   // expected-error @+1 {{is at @g, but @e goes to @r1}}
   %b, %h = sluice.receive @e : tensor<?x8xf32>
   sluice.send @d %b, %h : tensor<?x8xf32>

@@ -47,6 +47,7 @@ sluice.model @main(%chunk: !sluice.chunk) attributes {architecture = "gpt2",
 
 // CHECK: sluice.slice @qkv.m0 of @qkv rows 0 to 16, 32 to 48 : tensor<32x32xf32>
 // CHECK-NEXT: sluice.slice @qkv.m1 of @qkv rows 16 to 48 : tensor<32x32xf32>
+// CHECK-LABEL: sluice.model @main
 // CHECK: split_qkv %{{.*}} grouped heads 2 kv_heads 1 head_dim 8
 sluice.file @f0 path "model.gguf" size 1000000 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored f32 : tensor<32x32xf32>
