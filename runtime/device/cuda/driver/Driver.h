@@ -1,0 +1,174 @@
+//===- Driver.h - what the runtime needs of a CUDA driver -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two things implement this: libcuda (LibCuda.cpp), which is opened at run
+// time, and in tests the emulator (emulator/EmulatedDriver.h).
+//
+//   Expected<std::unique_ptr<Driver>> driver = openDriver();
+//   Expected<std::unique_ptr<Device>> device = (*driver)->open(0);
+//   Expected<DeviceAddress> memory = (*device)->allocate(bytes);
+//   Expected<Graph> graph = (*device)->makeGraph(kernels);
+//   (*device)->launch(*graph, stream); (*device)->record(event, stream);
+//   while (Expected<bool> done = (*device)->isDone(event)) ...
+//
+// Handles are the driver's own pointers: a Stream is a CUstream, which is
+// NCCL's cudaStream_t. Who makes something destroys it, before the Device;
+// destroying reports nothing, since there is nothing that could be done.
+//
+// Order. Work in one stream runs in order; work in two streams where events say
+// so. Nothing waits for the device but synchronize() and what says so.
+//
+// Threads. Everything may be called from any thread, by one at a time for each
+// stream; enter() first, once in each thread.
+//
+// Errors are the driver's: the call's name and its own text, "cuMemAlloc: out
+// of memory". Once a kernel has failed, every call fails with that error, from
+// then on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_DRIVER_DRIVER_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_DRIVER_DRIVER_H
+
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::cuda {
+
+/// A CUdeviceptr. Memory of the host that is mapped has one, too.
+using DeviceAddress = uint64_t;
+
+using Stream = struct StreamHandle *;
+using Event = struct EventHandle *;
+using Module = struct ModuleHandle *;
+using Function = struct FunctionHandle *;
+using Graph = struct GraphHandle *; ///< instantiated
+
+struct DeviceProperties {
+  std::string name;
+  int32_t major = 0; ///< of the compute capability
+  int32_t minor = 0;
+  int32_t multiprocessors = 0;
+  int32_t sharedBytes = 0; ///< most that a block can have
+  uint64_t memoryBytes = 0;
+};
+
+struct MemoryState {
+  uint64_t freeBytes = 0;
+  uint64_t totalBytes = 0;
+};
+
+/// Page-locked memory of the host, for copies that do not wait; the device can
+/// read and write it at `device`, where it lies for all of the process.
+struct HostMemory {
+  uint8_t *host = nullptr;
+  DeviceAddress device = 0;
+  uint64_t bytes = 0;
+};
+
+struct Extent {
+  uint32_t x = 1, y = 1, z = 1;
+  bool operator==(const Extent &) const = default;
+};
+
+/// A kernel in a graph, and its arguments: parameters of `parameterWords` words
+/// each, one after the other (one structure, or words by themselves).
+struct KernelNode {
+  Function function = nullptr;
+  Extent grid;
+  uint32_t threads = 32; ///< of a block: (threads, 1, 1)
+  uint32_t sharedBytes = 0;
+  std::vector<uint64_t> words;
+  uint32_t parameterWords = 1;
+};
+
+/// One GPU, in its primary context.
+class Device {
+public:
+  virtual ~Device() = default;
+
+  virtual const DeviceProperties &properties() const = 0;
+  /// Makes the context the calling thread's.
+  virtual Status enter() = 0;
+
+  virtual Expected<MemoryState> memory() = 0;
+  /// Aligned to 256 bytes; contents are undefined.
+  virtual Expected<DeviceAddress> allocate(uint64_t bytes) = 0;
+  virtual void release(DeviceAddress memory) = 0;
+  virtual Expected<HostMemory> allocateHost(uint64_t bytes) = 0;
+  virtual void releaseHost(const HostMemory &memory) = 0;
+
+  /// Asynchronous where the host's memory is a HostMemory; it stays as it is
+  /// until the stream has come there.
+  virtual Status copyToDevice(DeviceAddress to, const void *from,
+                              uint64_t bytes, Stream stream) = 0;
+  virtual Status copyToHost(void *to, DeviceAddress from, uint64_t bytes,
+                            Stream stream) = 0;
+  virtual Status copyOnDevice(DeviceAddress to, DeviceAddress from,
+                              uint64_t bytes, Stream stream) = 0;
+  virtual Status fill(DeviceAddress to, uint8_t value, uint64_t bytes,
+                      Stream stream) = 0;
+
+  /// A stream that does not wait for the default one. Work of higher priority
+  /// comes first where the device has to choose.
+  virtual Expected<Stream> makeStream(bool highPriority = false) = 0;
+  virtual void destroy(Stream stream) = 0;
+  /// Waits until all work of the stream is done. Never inside a step.
+  virtual Status synchronize(Stream stream) = 0;
+
+  virtual Expected<Event> makeEvent() = 0;
+  virtual void destroy(Event event) = 0;
+  virtual Status record(Event event, Stream stream) = 0;
+  /// Whether all that was in the stream before record() is done; true for an
+  /// event that was never recorded. Does not wait.
+  virtual Expected<bool> isDone(Event event) = 0;
+  /// What comes behind in `stream` waits for the event.
+  virtual Status wait(Stream stream, Event event) = 0;
+
+  /// `image`: a cubin, a fat binary or PTX, which ends with a zero byte;
+  /// aligned to 8 bytes. Error: none of its code is for this device.
+  virtual Expected<Module> load(std::span<const uint8_t> image) = 0;
+  virtual void unload(Module module) = 0;
+  /// Nullptr: the module has no kernel of that name.
+  virtual Expected<Function> find(Module module, const std::string &name) = 0;
+  /// Lets blocks of the kernel have so much dynamic shared memory.
+  virtual Status allowSharedBytes(Function function, uint32_t bytes) = 0;
+
+  /// A graph of kernels, each behind the one before. A kernel may start once
+  /// all blocks of the one before have called launchDependents(), and waits for
+  /// its end by itself (Primitives.cuh's waitForPrior()); what is in the stream
+  /// before the graph is done before the first starts.
+  virtual Expected<Graph> makeGraph(std::span<const KernelNode> kernels) = 0;
+  virtual void destroy(Graph graph) = 0;
+  virtual Status launch(Graph graph, Stream stream) = 0;
+};
+
+class Driver {
+public:
+  virtual ~Driver() = default;
+
+  /// At least 1.
+  virtual int32_t deviceCount() const = 0;
+  /// 13000 is CUDA 13.0.
+  virtual int32_t version() const = 0;
+  virtual Expected<std::unique_ptr<Device>> open(int32_t number) = 0;
+};
+
+/// The driver that this program has been built with: libcuda, or the emulator.
+/// Errors, one line each: there is no driver, it is too old, there is no
+/// device.
+Expected<std::unique_ptr<Driver>> openDriver();
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_DRIVER_DRIVER_H
