@@ -15,6 +15,7 @@
 #define SLUICE_RUNTIME_APP_PROGRAM_H
 
 #include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cuda/ProgramABI.h"
 
 #include <cstdint>
 
@@ -29,9 +30,17 @@ extern const uint64_t sluice_program_descriptor_size;
 extern const char sluice_program_tokenizer[];
 extern const uint64_t sluice_program_tokenizer_size;
 
-/// The executable's programs, one entry each, in the descriptor's order.
+/// The executable's programs for the CPU, one entry each, in the descriptor's
+/// order.
 extern const SluiceProgramEntry sluice_program_table[];
 extern const uint64_t sluice_program_table_size; // entries
+
+/// The same for a GPU (runtime/device/cuda/ProgramABI.h), and the kernels that
+/// they launch: a fat binary, aligned to 16 bytes. Sizes 0: none.
+extern const SluiceGraphEntry sluice_program_graph_table[];
+extern const uint64_t sluice_program_graph_table_size; // entries
+extern const uint8_t sluice_program_cuda_image[];
+extern const uint64_t sluice_program_cuda_image_size; // bytes
 
 } // extern "C"
 

@@ -104,6 +104,11 @@ const int32_t *sluice_graph_count(SluiceGraph *graph, int32_t domain);
 /// int32[row]: the rows' positions.
 const int32_t *sluice_graph_positions(SluiceGraph *graph);
 
+/// The outputs get their numbers for good: later checkpoints leave them. In
+/// programs with an output, once, before the first work of the domain of
+/// outputs.
+void sluice_graph_select_outputs(SluiceGraph *graph);
+
 /// int32[output]: the row of each output.
 const int32_t *sluice_graph_output_rows(SluiceGraph *graph);
 
@@ -119,13 +124,13 @@ void sluice_graph_launch(SluiceGraph *graph, const char *kernel, int32_t domain,
                          int32_t threads, const uint64_t *words, int64_t count);
 
 /// out[row][cols] = the row of the table `weight` (use "rows") that the row's
-/// token, or with byPosition its position, names, as float32. Before the first
-/// checkpoint.
+/// token, or with byPosition its position, names, as float32. Before any other
+/// work: the host looks it up. Buffers of several do not overlap.
 void sluice_graph_embed(SluiceGraph *graph, int64_t weight, int32_t byPosition,
                         float *out, int64_t cols);
 
 /// out[row][cols] = the rows that the stage before has sent, as float32.
-/// Programs without an embedding only; before the first checkpoint.
+/// Programs without an embedding only; before any other work.
 void sluice_graph_receive(SluiceGraph *graph, float *out, int64_t cols);
 
 /// Gives the rows h[row][cols] to the stage behind. Programs without an output

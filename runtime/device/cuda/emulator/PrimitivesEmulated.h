@@ -209,7 +209,10 @@ SLUICE_DEVICE Vector4 loadL2(const void *p, Site where = Site::current()) {
   checkAligned(p, where);
   return *static_cast<const Vector4 *>(p);
 }
-SLUICE_DEVICE uint8_t loadHostByte(const uint8_t *p) { return *p; }
+/// The host may write it now.
+SLUICE_DEVICE uint8_t loadHostByte(const uint8_t *p) {
+  return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
 
 SLUICE_DEVICE float multiplyAdd(float a, float b, float c) {
   return std::fma(a, b, c);

@@ -1,4 +1,4 @@
-//===- Append.cu - keys and values into the cache -------------------------===//
+//===- Append.cu - keys and values into the cache, and its pages' copies --===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -105,6 +105,23 @@ SLUICE_DEVICE void append(const AppendArguments &arg, int32_t row,
 }
 
 } // namespace
+
+/// What a thread copies of one page, no other copies of any: so it can go on to
+/// the next copy without waiting.
+extern "C" SLUICE_KERNEL(copyThreads)
+    sluice_copy_pages(const PageCopyArguments arguments) {
+  launchDependents();
+  waitForPrior();
+  LayerPages layer = arguments.layers[blockY()];
+  int32_t count = *arguments.copyCount;
+  int64_t step = int64_t(gridX()) * copyThreads * 16;
+  for (int64_t at = (int64_t(blockX()) * copyThreads + threadIndex()) * 16;
+       at < layer.pageBytes; at += step)
+    for (int32_t i = 0; i < count; ++i)
+      store16(
+          layer.cache + arguments.copies[2 * i + 1] * layer.pageBytes + at,
+          load16(layer.cache + arguments.copies[2 * i] * layer.pageBytes + at));
+}
 
 extern "C" SLUICE_KERNEL(appendThreads)
     sluice_append_cache(const AppendArguments arguments) {

@@ -91,6 +91,23 @@ struct AppendArguments {
   CacheKind kind;
 };
 
+constexpr int32_t copyThreads = 256;
+
+/// One layer's cache.
+struct LayerPages {
+  uint8_t *cache;
+  int64_t pageBytes; ///< of all kv heads
+};
+
+/// sluice_copy_pages: grid (any x >= 1, layers), blocks of copyThreads, no
+/// shared memory. Pages are copied in order, in every layer: later ones may
+/// read or overwrite what earlier ones have written.
+struct PageCopyArguments {
+  const LayerPages *layers;
+  const int32_t *copies; ///< [copy][2]: from, to
+  const int32_t *copyCount;
+};
+
 /// A span of positions whose attention is summed from zero: four pages. Spans
 /// begin at multiples of it; a row's sums over spans are added in ascending
 /// order.

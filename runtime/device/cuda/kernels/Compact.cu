@@ -65,8 +65,11 @@ public:
       int32_t row = first + thread;
       bool lives =
           row < rows && loadHostByte(arg.alive + arg.origins[row]) != 0;
-      if (row < rows)
+      if (row < rows) {
         alive[row] = lives;
+        if (!lives)
+          arg.leftAt[arg.origins[row]] = arg.checkpoint;
+      }
       living.next(lives, holeSums);
     }
     syncThreads();
@@ -79,7 +82,10 @@ public:
     if (left == rows)
       return;
     moveStates(moves);
-    listOutputs();
+    if (arg.outputRows)
+      listOutputs();
+    else if (thread == 0 && left == 0)
+      *arg.outputCount = 0;
     if (arg.mirrorCount)
       keepMirrors();
     if (thread == 0)

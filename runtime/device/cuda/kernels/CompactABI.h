@@ -26,7 +26,7 @@
 namespace sluice::cuda {
 
 constexpr int32_t compactThreads = 256;
-constexpr int32_t mostStateArrays = 6;
+constexpr int32_t mostStateArrays = 4;
 
 /// Shared memory of sluice_compact: a byte for each row, and sums of warps.
 constexpr int32_t compactSharedBytes(int32_t rowCapacity) {
@@ -39,14 +39,20 @@ constexpr int32_t compactSharedBytes(int32_t rowCapacity) {
 struct CompactArguments {
   const uint8_t *alive; ///< host memory: [row at the step's begin], 0: dead
   int32_t *rowCount;
-  /// Of each row one number, which moves with it: positions, sequences, tokens,
-  /// and these two.
+  /// Of each row one number, which moves with it: positions, sequences, and
+  /// these two.
   int32_t *states[mostStateArrays];
   int32_t stateCount;
   const int32_t *origins;     ///< one of the states
   const int32_t *wantsOutput; ///< one of the states; not 0: has an output
   int32_t *outputCount;
-  int32_t *outputRows;  ///< [output]: ascending; made anew
+  /// [output]: ascending; made anew. Null: outputs have got their numbers for
+  /// good, and there are as many as there were until no row lives, then none.
+  int32_t *outputRows;
+  /// [row at the step's begin]: the number of the checkpoint that the row has
+  /// left at is written; of others nothing.
+  int32_t *leftAt;
+  int32_t checkpoint;   ///< this one's number
   int32_t *mirrorCount; ///< null: none. Mirrors stay in their order
   int32_t *mirrorRows;
   int32_t *mirrorSequences;

@@ -47,7 +47,7 @@
 /// The names of the others.
 #define SLUICE_OTHER_KERNELS                                                   \
   "sluice_operand_rows", "sluice_append_cache", "sluice_attend_combine",       \
-      "sluice_compact", "sluice_move_values"
+      "sluice_compact", "sluice_move_values", "sluice_copy_pages"
 
 #ifndef __CUDACC__
 extern "C" {
@@ -62,6 +62,7 @@ SLUICE_FOR_EACH_LINEAR_TILE(SLUICE_DECLARE_LINEAR_TILE)
 #undef SLUICE_DECLARE_LINEAR_TILE
 void sluice_compact(sluice::cuda::CompactArguments arguments);
 void sluice_move_values(sluice::cuda::MoveArguments arguments);
+void sluice_copy_pages(sluice::cuda::PageCopyArguments arguments);
 void sluice_append_cache(sluice::cuda::AppendArguments arguments);
 void sluice_attend_combine(sluice::cuda::AttendArguments arguments);
 #define SLUICE_DECLARE_ATTEND(kind, name, dim)                                 \

@@ -33,13 +33,12 @@ protected:
     counts = DeviceArray<int32_t>(std::vector<int32_t>{rows, 0, 0, -1});
     for (int32_t row = 0; row < rows; ++row) {
       bool wants = random() % 3 == 0;
-      auto token = int32_t(random() % 1000);
-      ASSERT_TRUE(batch.add(row, row * 3, token, wants).ok());
+      ASSERT_TRUE(batch.add(row, row * 3, 0, wants).ok());
       states[0][size_t(row)] = row * 3;
       states[1][size_t(row)] = row;
-      states[2][size_t(row)] = token;
-      states[3][size_t(row)] = row;
-      states[4][size_t(row)] = wants;
+      states[2][size_t(row)] = row;
+      states[3][size_t(row)] = wants;
+      leftAt[size_t(row)] = 0;
       if (wants)
         outputRows[size_t(counts[1]++)] = row;
       if (random() % 5 == 0) {
@@ -51,19 +50,23 @@ protected:
         values[size_t(row * width + i)] = row * 100 + i;
     }
     alive.assign(size_t(rows), 1);
+    expectedLeft.assign(size_t(rows), 0);
+    checkpoint = 0;
   }
 
   void compact(Order order) {
     CompactArguments arguments = {};
     arguments.alive = alive.data();
     arguments.rowCount = &counts[0];
-    for (int i = 0; i < 5; ++i)
+    for (int i = 0; i < 4; ++i)
       arguments.states[i] = states[i].data();
-    arguments.stateCount = 5;
-    arguments.origins = states[3].data();
-    arguments.wantsOutput = states[4].data();
+    arguments.stateCount = 4;
+    arguments.origins = states[2].data();
+    arguments.wantsOutput = states[3].data();
+    arguments.leftAt = leftAt.data();
+    arguments.checkpoint = ++checkpoint;
     arguments.outputCount = &counts[1];
-    arguments.outputRows = outputRows.data();
+    arguments.outputRows = numbered ? nullptr : outputRows.data();
     arguments.mirrorCount = &counts[2];
     arguments.mirrorRows = mirrorRows.data();
     arguments.mirrorSequences = mirrorSequences.data();
@@ -95,7 +98,11 @@ protected:
   void kill(const std::vector<uint8_t> &livesBySlot, Order order) {
     for (int32_t row = 0; row < counts[0]; ++row)
       if (!livesBySlot[size_t(row)])
-        alive[size_t(states[3][size_t(row)])] = 0;
+        alive[size_t(states[2][size_t(row)])] = 0;
+    for (size_t row = 0; row < alive.size(); ++row)
+      expectedLeft[row] = alive[row]          ? 0
+                          : expectedLeft[row] ? expectedLeft[row]
+                                              : checkpoint + 1;
     std::vector<RowMove> plan;
     int64_t living = planCompaction(livesBySlot, plan);
 
@@ -110,10 +117,11 @@ protected:
       auto at = size_t(row);
       EXPECT_EQ(states[0][at], batch.positions()[at]);
       EXPECT_EQ(states[1][at], batch.sequences()[at]);
-      EXPECT_EQ(states[2][at], batch.tokens()[at]);
       for (int32_t i = 0; i < width; ++i)
-        ASSERT_EQ(values[size_t(row * width + i)], states[3][at] * 100 + i);
+        ASSERT_EQ(values[size_t(row * width + i)], states[2][at] * 100 + i);
     }
+    for (size_t row = 0; row < alive.size(); ++row)
+      EXPECT_EQ(leftAt[row], expectedLeft[row]) << row;
     std::vector<int32_t> outputs(outputRows.data(),
                                  outputRows.data() + counts[1]);
     EXPECT_THAT(outputs, testing::ElementsAreArray(batch.outputRows()));
@@ -135,14 +143,16 @@ protected:
   std::mt19937 random{5};
   StepBatch batch{capacity, capacity, capacity};
   DeviceArray<int32_t> counts; ///< rows, outputs, mirrors, moves
-  DeviceArray<int32_t> states[5] = {
+  DeviceArray<int32_t> states[4] = {
       DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity),
-      DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity),
-      DeviceArray<int32_t>(capacity)};
+      DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity)};
   DeviceArray<int32_t> outputRows{capacity}, mirrorRows{capacity},
       mirrorSequences{capacity}, moves{capacity}, rowNow{capacity},
-      values{size_t{capacity} * 40};
+      leftAt{capacity}, values{size_t{capacity} * 40};
   std::vector<uint8_t> alive;
+  std::vector<int32_t> expectedLeft;
+  int32_t checkpoint = 0;
+  bool numbered = false; ///< outputs stay as they are
 };
 
 } // namespace
@@ -185,4 +195,23 @@ TEST_F(CompactTest, ThirtyTwoSlotsWithEightHolesMoveAtMostEight) {
   kill(lives, Order::Ascending);
   // Six of the holes are below 24, and as many living rows from there on.
   EXPECT_EQ(counts[3], 6);
+}
+
+TEST_F(CompactTest, NumberedOutputsStayUntilNobodyLives) {
+  begin(70);
+  int32_t outputs = counts[1];
+  std::vector<int32_t> rows = outputRows.values();
+  numbered = true;
+  for (int32_t row = 0; row < 69; ++row)
+    alive[size_t(row)] = 0;
+  compact(Order::Shuffled);
+  EXPECT_EQ(counts[0], 1);
+  EXPECT_EQ(counts[1], outputs);
+  EXPECT_EQ(outputRows.values(), rows);
+  alive[69] = 0;
+  compact(Order::Shuffled);
+  EXPECT_EQ(counts[0], 0);
+  EXPECT_EQ(counts[1], 0);
+  EXPECT_EQ(leftAt[0], 1);
+  EXPECT_EQ(leftAt[69], 2);
 }

@@ -1,0 +1,102 @@
+//===- LibCuda.cpp - opens NVIDIA's library -------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/driver/LibCuda.h"
+
+#include <dlfcn.h>
+
+namespace sluice::cuda {
+
+namespace {
+
+/// That of the toolkit which has made the kernels: a driver loads no code of a
+/// later major version.
+constexpr int32_t leastVersion = 13000;
+
+std::string versionText(int32_t version) {
+  return std::to_string(version / 1000) + "." +
+         std::to_string(version % 1000 / 10);
+}
+
+Expected<LibCuda> loadCalls(const std::string &library) {
+  // Kept open: its threads outlive whoever has opened it.
+  void *handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    return failure("no NVIDIA driver is here: ", ::dlerror());
+  LibCuda lib = {};
+  auto find = [&](auto &member, const char *symbol) -> Status {
+    void *address = ::dlsym(handle, symbol);
+    if (!address)
+      return failure(library, " has no ", symbol,
+                     ": the NVIDIA driver is too old");
+    member = reinterpret_cast<std::decay_t<decltype(member)>>(address);
+    return {};
+  };
+#define SLUICE_FIND_CALL(member, symbol, ...)                                  \
+  if (Status s = find(lib.member, #symbol); !s.ok())                           \
+    return s;
+  SLUICE_CUDA_CALLS(SLUICE_FIND_CALL)
+#undef SLUICE_FIND_CALL
+  return lib;
+}
+
+class LibCudaDriver final : public Driver {
+public:
+  LibCudaDriver(const LibCuda &lib, int32_t version, int32_t devices)
+      : lib(lib), versionNumber(version), devices(devices) {}
+
+  int32_t deviceCount() const override { return devices; }
+  int32_t version() const override { return versionNumber; }
+  Expected<std::unique_ptr<Device>> open(int32_t number) override {
+    if (number < 0 || number >= devices)
+      return failure("GPU ", number, " is not here: there are ", devices);
+    return openLibCudaDevice(lib, number);
+  }
+
+private:
+  LibCuda lib;
+  int32_t versionNumber;
+  int32_t devices;
+};
+
+} // namespace
+
+Status LibCuda::check(int result, const char *call) const {
+  if (result == lib::success)
+    return {};
+  const char *text = nullptr;
+  if (errorString(result, &text) != lib::success || !text)
+    return failure(call, ": error ", result);
+  return failure(call, ": ", text);
+}
+
+Expected<std::unique_ptr<Driver>> openLibCuda(const std::string &library) {
+  Expected<LibCuda> lib = loadCalls(library);
+  if (!lib)
+    return lib.status();
+  // Needs no initialisation, which an old driver may refuse for other reasons.
+  int version = 0;
+  if (Status s = lib->check(lib->driverVersion(&version), "cuDriverGetVersion");
+      !s.ok())
+    return s;
+  if (version < leastVersion)
+    return failure("the NVIDIA driver is too old: it is for CUDA ",
+                   versionText(version), ", and ", versionText(leastVersion),
+                   " is needed");
+  int result = lib->init(0);
+  int devices = 0;
+  if (result == lib::success)
+    result = lib->deviceCount(&devices);
+  if (result == lib::errorNoDevice || (result == lib::success && devices < 1))
+    return failure("no NVIDIA GPU is here");
+  if (Status s = lib->check(result, "cuInit"); !s.ok())
+    return s.withContext("the NVIDIA driver does not start");
+  return std::unique_ptr<Driver>(
+      std::make_unique<LibCudaDriver>(*lib, version, devices));
+}
+
+} // namespace sluice::cuda

@@ -1,0 +1,258 @@
+//===- LibCudaDevice.cpp - one GPU, by NVIDIA's library -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/driver/LibCuda.h"
+#include "runtime/device/cuda/images/KernelImages.h"
+
+namespace sluice::cuda {
+
+namespace {
+
+/// Calls a function of the library, and leaves with its error.
+#define SLUICE_CUDA_TRY(call, name)                                            \
+  if (Status s = lib.check(call, name); !s.ok())                               \
+  return s
+
+class LibCudaDevice final : public Device {
+public:
+  explicit LibCudaDevice(const LibCuda &lib) : lib(lib) {}
+  ~LibCudaDevice() override {
+    if (context)
+      lib.releaseContext(device);
+  }
+
+  Status open(int32_t number);
+
+  const DeviceProperties &properties() const override { return described; }
+  Status enter() override {
+    return lib.check(lib.setContext(context), "cuCtxSetCurrent");
+  }
+
+  Expected<MemoryState> memory() override {
+    size_t available = 0, total = 0;
+    SLUICE_CUDA_TRY(lib.memoryInfo(&available, &total), "cuMemGetInfo");
+    return MemoryState{available, total};
+  }
+  Expected<DeviceAddress> allocate(uint64_t bytes) override {
+    DeviceAddress address = 0;
+    SLUICE_CUDA_TRY(lib.allocate(&address, bytes), "cuMemAlloc");
+    return address;
+  }
+  void release(DeviceAddress memory) override { lib.release(memory); }
+  Expected<HostMemory> allocateHost(uint64_t bytes) override;
+  void releaseHost(const HostMemory &memory) override {
+    lib.releaseHost(memory.host);
+  }
+
+  Status copyToDevice(DeviceAddress to, const void *from, uint64_t bytes,
+                      Stream stream) override {
+    return lib.check(lib.copyToDevice(to, from, bytes, stream),
+                     "cuMemcpyHtoDAsync");
+  }
+  Status copyToHost(void *to, DeviceAddress from, uint64_t bytes,
+                    Stream stream) override {
+    return lib.check(lib.copyToHost(to, from, bytes, stream),
+                     "cuMemcpyDtoHAsync");
+  }
+  Status copyOnDevice(DeviceAddress to, DeviceAddress from, uint64_t bytes,
+                      Stream stream) override {
+    return lib.check(lib.copyOnDevice(to, from, bytes, stream),
+                     "cuMemcpyDtoDAsync");
+  }
+  Status fill(DeviceAddress to, uint8_t value, uint64_t bytes,
+              Stream stream) override {
+    return lib.check(lib.fill(to, value, bytes, stream), "cuMemsetD8Async");
+  }
+
+  Expected<Stream> makeStream(bool highPriority) override;
+  void destroy(Stream stream) override { lib.destroyStream(stream); }
+  Status synchronize(Stream stream) override {
+    return lib.check(lib.synchronize(stream), "cuStreamSynchronize");
+  }
+
+  Expected<Event> makeEvent() override {
+    lib::Handle event = nullptr;
+    SLUICE_CUDA_TRY(lib.makeEvent(&event, lib::eventDisableTiming),
+                    "cuEventCreate");
+    return static_cast<Event>(event);
+  }
+  void destroy(Event event) override { lib.destroyEvent(event); }
+  Status record(Event event, Stream stream) override {
+    return lib.check(lib.recordEvent(event, stream), "cuEventRecord");
+  }
+  Expected<bool> isDone(Event event) override {
+    int result = lib.queryEvent(event);
+    if (result == lib::errorNotReady)
+      return false;
+    SLUICE_CUDA_TRY(result, "cuEventQuery");
+    return true;
+  }
+  Status wait(Stream stream, Event event) override {
+    return lib.check(lib.waitEvent(stream, event, 0), "cuStreamWaitEvent");
+  }
+
+  Expected<std::vector<Module>> loadKernels() override;
+  Expected<Module> load(std::span<const uint8_t> image) override {
+    lib::Handle module = nullptr;
+    Status s =
+        lib.check(lib.loadModule(&module, image.data()), "cuModuleLoadData");
+    if (!s.ok())
+      return s.withContext(
+          described.name + " (sm_" +
+          std::to_string(10 * described.major + described.minor) + ")");
+    return static_cast<Module>(module);
+  }
+  void unload(Module module) override { lib.unloadModule(module); }
+  Expected<Function> find(Module module, const std::string &name) override {
+    lib::Handle function = nullptr;
+    int result = lib.findFunction(&function, module, name.c_str());
+    if (result == lib::errorNotFound)
+      return static_cast<Function>(nullptr);
+    SLUICE_CUDA_TRY(result, "cuModuleGetFunction");
+    return static_cast<Function>(function);
+  }
+  Status allowSharedBytes(Function function, uint32_t bytes) override {
+    return lib.check(lib.setFunction(function, lib::functionDynamicSharedBytes,
+                                     static_cast<int>(bytes)),
+                     "cuFuncSetAttribute");
+  }
+
+  Expected<Graph> makeGraph(std::span<const KernelNode> kernels) override;
+  void destroy(Graph graph) override { lib.destroyInstance(graph); }
+  Status launch(Graph graph, Stream stream) override {
+    return lib.check(lib.launchGraph(graph, stream), "cuGraphLaunch");
+  }
+
+private:
+  Status addKernels(lib::Handle graph, std::span<const KernelNode> kernels);
+
+  LibCuda lib;
+  int device = 0;
+  lib::Handle context = nullptr;
+  DeviceProperties described;
+};
+
+Status LibCudaDevice::open(int32_t number) {
+  SLUICE_CUDA_TRY(lib.deviceGet(&device, number), "cuDeviceGet");
+  char name[256] = {};
+  SLUICE_CUDA_TRY(lib.deviceName(name, sizeof(name) - 1, device),
+                  "cuDeviceGetName");
+  described.name = name;
+  for (auto [attribute, value] :
+       {std::pair{lib::attributeMajor, &described.major},
+        std::pair{lib::attributeMinor, &described.minor},
+        std::pair{lib::attributeMultiprocessors, &described.multiprocessors},
+        std::pair{lib::attributeSharedBytes, &described.sharedBytes}})
+    SLUICE_CUDA_TRY(lib.deviceAttribute(value, attribute, device),
+                    "cuDeviceGetAttribute");
+  size_t bytes = 0;
+  SLUICE_CUDA_TRY(lib.deviceMemory(&bytes, device), "cuDeviceTotalMem");
+  described.memoryBytes = bytes;
+  SLUICE_CUDA_TRY(lib.retainContext(&context, device),
+                  "cuDevicePrimaryCtxRetain");
+  return enter();
+}
+
+Expected<HostMemory> LibCudaDevice::allocateHost(uint64_t bytes) {
+  void *host = nullptr;
+  SLUICE_CUDA_TRY(
+      lib.allocateHost(&host, bytes, lib::hostPortable | lib::hostDeviceMap),
+      "cuMemHostAlloc");
+  HostMemory memory = {static_cast<uint8_t *>(host), 0, bytes};
+  if (Status s = lib.check(lib.hostPointer(&memory.device, host, 0),
+                           "cuMemHostGetDevicePointer");
+      !s.ok()) {
+    lib.releaseHost(host);
+    return s;
+  }
+  return memory;
+}
+
+Expected<Stream> LibCudaDevice::makeStream(bool highPriority) {
+  int least = 0, greatest = 0;
+  SLUICE_CUDA_TRY(lib.priorities(&least, &greatest),
+                  "cuCtxGetStreamPriorityRange");
+  lib::Handle stream = nullptr;
+  SLUICE_CUDA_TRY(lib.makeStream(&stream, lib::streamNonBlocking,
+                                 highPriority ? greatest : least),
+                  "cuStreamCreateWithPriority");
+  return static_cast<Stream>(stream);
+}
+
+Expected<std::vector<Module>> LibCudaDevice::loadKernels() {
+  if (kernelImages().empty())
+    return failure("this executable's runtime was built without CUDA kernels");
+  std::vector<Module> modules;
+  for (const KernelImage &image : kernelImages()) {
+    Expected<Module> module = load(image.bytes);
+    if (!module) {
+      for (Module each : modules)
+        unload(each);
+      return module.status();
+    }
+    modules.push_back(*module);
+  }
+  return modules;
+}
+
+Status LibCudaDevice::addKernels(lib::Handle graph,
+                                 std::span<const KernelNode> kernels) {
+  lib::Handle before = nullptr;
+  for (const KernelNode &node : kernels) {
+    // The library copies the arguments; it only takes them as not constant.
+    std::vector<uint64_t> words = node.words;
+    std::vector<void *> parameters;
+    for (size_t at = 0; at < words.size(); at += node.parameterWords)
+      parameters.push_back(&words[at]);
+    lib::KernelNodeParams params = {};
+    params.function = node.function;
+    params.gridX = node.grid.x;
+    params.gridY = node.grid.y;
+    params.gridZ = node.grid.z;
+    params.blockX = node.threads;
+    params.blockY = params.blockZ = 1;
+    params.sharedBytes = node.sharedBytes;
+    params.parameters = parameters.data();
+    lib::Handle added = nullptr;
+    SLUICE_CUDA_TRY(lib.addKernel(&added, graph, nullptr, 0, &params),
+                    "cuGraphAddKernelNode");
+    if (before) {
+      lib::EdgeData edge;
+      edge.fromPort = lib::programmaticPort;
+      edge.type = lib::programmaticType;
+      SLUICE_CUDA_TRY(lib.addDependencies(graph, &before, &added, &edge, 1),
+                      "cuGraphAddDependencies");
+    }
+    before = added;
+  }
+  return {};
+}
+
+Expected<Graph> LibCudaDevice::makeGraph(std::span<const KernelNode> kernels) {
+  lib::Handle graph = nullptr, instance = nullptr;
+  SLUICE_CUDA_TRY(lib.makeGraph(&graph, 0), "cuGraphCreate");
+  Status status = addKernels(graph, kernels);
+  if (status.ok())
+    status =
+        lib.check(lib.instantiate(&instance, graph, 0), "cuGraphInstantiate");
+  lib.destroyGraph(graph);
+  if (!status.ok())
+    return status;
+  return static_cast<Graph>(instance);
+}
+
+} // namespace
+
+Expected<std::unique_ptr<Device>> openLibCudaDevice(const LibCuda &lib,
+                                                    int32_t number) {
+  auto device = std::make_unique<LibCudaDevice>(lib);
+  if (Status s = device->open(number); !s.ok())
+    return s.withContext("GPU " + std::to_string(number));
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+} // namespace sluice::cuda

@@ -1,0 +1,161 @@
+//===- LibCudaTypes.h - the part of libcuda's interface that is used ------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The runtime is built where there is no cuda.h, too. These are its types and
+// numbers as CUDA 12.3 and later have them; LibCudaTypesTest compares them with
+// cuda.h where that is at hand.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_DRIVER_LIBCUDATYPES_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_DRIVER_LIBCUDATYPES_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sluice::cuda::lib {
+
+// CUresult
+constexpr int success = 0;
+constexpr int errorNoDevice = 100;
+constexpr int errorNotFound = 500;
+constexpr int errorNotReady = 600;
+
+// CUdevice_attribute
+constexpr int attributeMultiprocessors = 16;
+constexpr int attributeMajor = 75;
+constexpr int attributeMinor = 76;
+constexpr int attributeSharedBytes = 97; ///< per block, where allowed
+
+// CUfunction_attribute
+constexpr int functionDynamicSharedBytes = 8;
+
+constexpr unsigned hostPortable = 1, hostDeviceMap = 2; ///< cuMemHostAlloc
+constexpr unsigned streamNonBlocking = 1;
+constexpr unsigned eventDisableTiming = 2;
+
+using Handle = void *;
+
+/// CUDA_KERNEL_NODE_PARAMS_v2
+struct KernelNodeParams {
+  Handle function;
+  unsigned gridX, gridY, gridZ;
+  unsigned blockX, blockY, blockZ;
+  unsigned sharedBytes;
+  void **parameters;
+  void **extra;
+  Handle kernel;
+  Handle context;
+};
+
+/// CUgraphEdgeData
+struct EdgeData {
+  unsigned char fromPort = 0;
+  unsigned char toPort = 0;
+  unsigned char type = 0;
+  unsigned char reserved[5] = {};
+};
+constexpr unsigned char programmaticPort = 1, programmaticType = 1;
+
+/// call(member, symbol, parameters...) for every function of libcuda that is
+/// used. All return a CUresult.
+#define SLUICE_CUDA_CALLS(call)                                                     \
+  call(init, cuInit, unsigned) call(                                                \
+      driverVersion, cuDriverGetVersion,                                            \
+      int *) call(errorString, cuGetErrorString, int,                               \
+                  const char **) call(deviceCount, cuDeviceGetCount,                \
+                                      int *) call(deviceGet, cuDeviceGet,           \
+                                                  int *,                            \
+                                                  int) call(deviceName,             \
+                                                            cuDeviceGetName,        \
+                                                            char *, int, int)       \
+      call(deviceAttribute, cuDeviceGetAttribute, int *, int, int) call(            \
+          deviceMemory, cuDeviceTotalMem_v2, size_t *,                              \
+          int) call(retainContext, cuDevicePrimaryCtxRetain, Handle *,              \
+                    int) call(releaseContext, cuDevicePrimaryCtxRelease_v2,         \
+                              int) call(setContext, cuCtxSetCurrent,                \
+                                        Handle) call(memoryInfo,                    \
+                                                     cuMemGetInfo_v2,               \
+                                                     size_t *, size_t *)            \
+          call(allocate, cuMemAlloc_v2, uint64_t *, size_t) call(                   \
+              release, cuMemFree_v2,                                                \
+              uint64_t) call(allocateHost, cuMemHostAlloc, void **, size_t,         \
+                             unsigned) call(hostPointer,                            \
+                                            cuMemHostGetDevicePointer_v2,           \
+                                            uint64_t *, void *, unsigned)           \
+              call(releaseHost, cuMemFreeHost, void *) call(                        \
+                  copyToDevice, cuMemcpyHtoDAsync_v2, uint64_t, const void *,       \
+                  size_t,                                                           \
+                  Handle) call(copyToHost, cuMemcpyDtoHAsync_v2, void *,            \
+                               uint64_t, size_t,                                    \
+                               Handle) call(copyOnDevice,                           \
+                                            cuMemcpyDtoDAsync_v2, uint64_t,         \
+                                            uint64_t, size_t,                       \
+                                            Handle) call(fill,                      \
+                                                         cuMemsetD8Async,           \
+                                                         uint64_t,                  \
+                                                         unsigned char,             \
+                                                         size_t, Handle)            \
+                  call(priorities, cuCtxGetStreamPriorityRange, int *, int *) call( \
+                      makeStream,                                                   \
+                      cuStreamCreateWithPriority,                                   \
+                      Handle *, unsigned,                                           \
+                      int) call(destroyStream, cuStreamDestroy_v2, Handle)          \
+                      call(synchronize, cuStreamSynchronize, Handle) call(          \
+                          waitEvent,                                                \
+                          cuStreamWaitEvent, Handle, Handle,                        \
+                          unsigned) call(makeEvent, cuEventCreate, Handle *,        \
+                                         unsigned)                                  \
+                          call(destroyEvent, cuEventDestroy_v2, Handle) call(       \
+                              recordEvent,                                          \
+                              cuEventRecord, Handle, Handle)                        \
+                              call(queryEvent, cuEventQuery, Handle) call(          \
+                                  loadModule,                                       \
+                                  cuModuleLoadData,                                 \
+                                  Handle *,                                         \
+                                  const void *) call(unloadModule,                  \
+                                                     cuModuleUnload, Handle)        \
+                                  call(                                             \
+                                      findFunction,                                 \
+                                      cuModuleGetFunction,                          \
+                                      Handle *, Handle,                             \
+                                      const char *) call(setFunction,               \
+                                                         cuFuncSetAttribute,        \
+                                                         Handle, int, int)          \
+                                      call(                                         \
+                                          makeGraph, cuGraphCreate,                 \
+                                          Handle *,                                 \
+                                          unsigned) call(destroyGraph,              \
+                                                         cuGraphDestroy,            \
+                                                         Handle)                    \
+                                          call(addKernel,                           \
+                                               cuGraphAddKernelNode_v2,             \
+                                               Handle                               \
+                                                   *,                               \
+                                               Handle,                              \
+                                               const Handle *, size_t,              \
+                                               const KernelNodeParams *)            \
+                                              call(addDependencies,                 \
+                                                   cuGraphAddDependencies_v2,       \
+                                                   Handle, const Handle *,          \
+                                                   const Handle *,                  \
+                                                   const EdgeData *, size_t)        \
+                                                  call(                             \
+                                                      instantiate,                  \
+                                                      cuGraphInstantiateWithFlags,  \
+                                                      Handle *, Handle,             \
+                                                      unsigned long long)           \
+                                                      call(destroyInstance,         \
+                                                           cuGraphExecDestroy,      \
+                                                           Handle)                  \
+                                                          call(launchGraph,         \
+                                                               cuGraphLaunch,       \
+                                                               Handle, Handle)
+
+} // namespace sluice::cuda::lib
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_DRIVER_LIBCUDATYPES_H

@@ -1,0 +1,327 @@
+//===- EmulatedDriver.cpp - a driver whose GPU is the emulator ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/emulator/EmulatedDriver.h"
+#include "runtime/device/cuda/emulator/EmulatedStream.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+namespace sluice::cuda::emulator {
+
+namespace {
+
+constexpr size_t alignment = 256;
+constexpr size_t guardBytes = 256;
+constexpr uint8_t poison = 0xff, guard = 0xa5;
+
+/// Memory with guard bytes before and behind it.
+uint8_t *allocateGuarded(uint64_t bytes) {
+  size_t inner = (bytes + alignment - 1) / alignment * alignment;
+  auto *base = static_cast<uint8_t *>(
+      std::aligned_alloc(alignment, inner + 2 * guardBytes));
+  if (!base)
+    return nullptr;
+  std::memset(base, guard, guardBytes);
+  std::memset(base + guardBytes, poison, bytes);
+  std::memset(base + guardBytes + bytes, guard, inner - bytes + guardBytes);
+  return base + guardBytes;
+}
+
+void releaseGuarded(uint8_t *memory, uint64_t bytes) {
+  for (size_t i = 1; i <= guardBytes; ++i)
+    if (memory[-std::ptrdiff_t(i)] != guard || memory[bytes + i - 1] != guard)
+      std::abort(); // A kernel has written beyond its memory.
+  std::free(memory - guardBytes);
+}
+
+/// A kernel, or those of a module.
+struct EmulatedFunction {
+  std::string name;
+  void (*run)(const uint64_t *words);
+  bool generated;
+  uint32_t sharedBytes = generatedSharedBytes;
+};
+
+struct EmulatedGraph {
+  std::vector<KernelNode> kernels;
+};
+
+uint8_t *pointer(DeviceAddress address) {
+  return reinterpret_cast<uint8_t *>(address);
+}
+DeviceAddress addressOf(const void *memory) {
+  return reinterpret_cast<DeviceAddress>(memory);
+}
+
+class EmulatedDevice final : public Device {
+public:
+  explicit EmulatedDevice(const EmulatedOptions &options) : options(options) {
+    described.name = "emulator";
+    described.major = 9;
+    described.multiprocessors = 4;
+    described.sharedBytes = 99 << 10;
+    described.memoryBytes = options.memoryBytes;
+    for (const SluiceEmulatedKernel &kernel : runtimeKernels())
+      functions[kernel.name] = {kernel.name, kernel.run, false};
+    for (const SluiceEmulatedKernel &kernel : options.program)
+      functions[kernel.name] = {kernel.name, kernel.run, true};
+  }
+  ~EmulatedDevice() override {
+    if (!blocks.empty() || live != 0)
+      std::abort(); // Something was not given back.
+  }
+
+  const DeviceProperties &properties() const override { return described; }
+  Status enter() override { return health.status(); }
+
+  Expected<MemoryState> memory() override {
+    std::lock_guard lock(mutex);
+    return MemoryState{options.memoryBytes - used, options.memoryBytes};
+  }
+  Expected<DeviceAddress> allocate(uint64_t bytes) override;
+  void release(DeviceAddress memory) override;
+  Expected<HostMemory> allocateHost(uint64_t bytes) override;
+  void releaseHost(const HostMemory &memory) override {
+    releaseGuarded(memory.host, memory.bytes);
+    --live;
+  }
+
+  Status copyToDevice(DeviceAddress to, const void *from, uint64_t bytes,
+                      Stream stream) override {
+    return move(pointer(to), from, bytes, stream);
+  }
+  Status copyToHost(void *to, DeviceAddress from, uint64_t bytes,
+                    Stream stream) override {
+    return move(to, pointer(from), bytes, stream);
+  }
+  Status copyOnDevice(DeviceAddress to, DeviceAddress from, uint64_t bytes,
+                      Stream stream) override {
+    return move(pointer(to), pointer(from), bytes, stream);
+  }
+  Status fill(DeviceAddress to, uint8_t value, uint64_t bytes,
+              Stream stream) override {
+    return add(stream, [=] {
+      std::memset(pointer(to), value, bytes);
+      return Status();
+    });
+  }
+
+  Expected<Stream> makeStream(bool) override {
+    ++live;
+    return reinterpret_cast<Stream>(new EmulatedStream(health));
+  }
+  void destroy(Stream stream) override {
+    --live;
+    delete reinterpret_cast<EmulatedStream *>(stream);
+  }
+  Status synchronize(Stream stream) override {
+    reinterpret_cast<EmulatedStream *>(stream)->synchronize();
+    return health.status();
+  }
+
+  Expected<Event> makeEvent() override {
+    ++live;
+    return reinterpret_cast<Event>(new EmulatedEvent);
+  }
+  void destroy(Event event) override {
+    --live;
+    delete reinterpret_cast<EmulatedEvent *>(event);
+  }
+  Status record(Event event, Stream stream) override {
+    auto *held = reinterpret_cast<EmulatedEvent *>(event);
+    uint64_t number = held->record();
+    return add(
+        stream,
+        [=] {
+          held->finish(number);
+          return Status();
+        },
+        /*always=*/true);
+  }
+  Expected<bool> isDone(Event event) override {
+    bool done = reinterpret_cast<EmulatedEvent *>(event)->isDone();
+    if (Status s = health.status(); !s.ok())
+      return s;
+    return done;
+  }
+  Status wait(Stream stream, Event event) override {
+    auto *held = reinterpret_cast<EmulatedEvent *>(event);
+    return add(
+        stream,
+        [held, number = held->last()] {
+          held->wait(number);
+          return Status();
+        },
+        /*always=*/true);
+  }
+
+  /// One module has all kernels.
+  Expected<std::vector<Module>> loadKernels() override {
+    return std::vector<Module>{reinterpret_cast<Module>(this)};
+  }
+  Expected<Module> load(std::span<const uint8_t>) override {
+    return reinterpret_cast<Module>(this);
+  }
+  void unload(Module) override {}
+  Expected<Function> find(Module, const std::string &name) override {
+    auto found = functions.find(name);
+    if (found == functions.end())
+      return static_cast<Function>(nullptr);
+    return reinterpret_cast<Function>(&found->second);
+  }
+  Status allowSharedBytes(Function function, uint32_t bytes) override {
+    if (bytes > uint32_t(described.sharedBytes))
+      return failure("cuFuncSetAttribute: invalid argument");
+    reinterpret_cast<EmulatedFunction *>(function)->sharedBytes = bytes;
+    return {};
+  }
+
+  Expected<Graph> makeGraph(std::span<const KernelNode> kernels) override;
+  void destroy(Graph graph) override {
+    --live;
+    delete reinterpret_cast<EmulatedGraph *>(graph);
+  }
+  Status launch(Graph graph, Stream stream) override {
+    auto *held = reinterpret_cast<EmulatedGraph *>(graph);
+    return add(stream, [this, held] {
+      for (const KernelNode &node : held->kernels)
+        if (Status s = runKernel(node); !s.ok())
+          return s;
+      return Status();
+    });
+  }
+
+private:
+  Status add(Stream stream, EmulatedStream::Work work, bool always = false) {
+    if (Status s = health.status(); !s.ok())
+      return s;
+    auto *queue = reinterpret_cast<EmulatedStream *>(stream);
+    if (always)
+      queue->addAlways(std::move(work));
+    else
+      queue->add(std::move(work));
+    return {};
+  }
+  Status move(void *to, const void *from, uint64_t bytes, Stream stream) {
+    return add(stream, [=] {
+      std::memcpy(to, from, bytes);
+      return Status();
+    });
+  }
+  Status runKernel(const KernelNode &node);
+
+  EmulatedOptions options;
+  DeviceProperties described;
+  DeviceHealth health;
+  std::map<std::string, EmulatedFunction> functions;
+  std::mutex mutex;
+  std::map<DeviceAddress, uint64_t> blocks; ///< bytes of device memory
+  uint64_t used = 0;
+  int64_t allocations = 0, hostAllocations = 0;
+  std::atomic<int64_t> kernelsRun{0};
+  std::atomic<int64_t> live{0}; ///< everything else that is to be destroyed
+};
+
+Expected<DeviceAddress> EmulatedDevice::allocate(uint64_t bytes) {
+  if (Status s = health.status(); !s.ok())
+    return s;
+  std::lock_guard lock(mutex);
+  bool fails = ++allocations == options.failAllocation ||
+               bytes > options.memoryBytes - used;
+  uint8_t *memory = fails ? nullptr : allocateGuarded(bytes);
+  if (!memory)
+    return failure("cuMemAlloc: out of memory");
+  used += bytes;
+  blocks[addressOf(memory)] = bytes;
+  return addressOf(memory);
+}
+
+void EmulatedDevice::release(DeviceAddress memory) {
+  std::lock_guard lock(mutex);
+  auto found = blocks.find(memory);
+  if (found == blocks.end())
+    std::abort();
+  releaseGuarded(pointer(memory), found->second);
+  used -= found->second;
+  blocks.erase(found);
+}
+
+Expected<HostMemory> EmulatedDevice::allocateHost(uint64_t bytes) {
+  if (Status s = health.status(); !s.ok())
+    return s;
+  uint8_t *memory = ++hostAllocations == options.failHostAllocation
+                        ? nullptr
+                        : allocateGuarded(bytes);
+  if (!memory)
+    return failure("cuMemHostAlloc: out of memory");
+  ++live;
+  return HostMemory{memory, addressOf(memory), bytes};
+}
+
+Expected<Graph> EmulatedDevice::makeGraph(std::span<const KernelNode> kernels) {
+  for (const KernelNode &node : kernels) {
+    auto *function = reinterpret_cast<EmulatedFunction *>(node.function);
+    uint32_t most = std::max(function->sharedBytes, generatedSharedBytes);
+    if (node.sharedBytes > most || node.threads == 0 || node.threads > 1024 ||
+        node.grid.x == 0 || node.grid.y == 0 || node.grid.z == 0 ||
+        node.grid.y > 65535 || node.grid.z > 65535)
+      return failure("cuGraphAddKernelNode: invalid argument (", function->name,
+                     ")");
+  }
+  ++live;
+  return reinterpret_cast<Graph>(
+      new EmulatedGraph{{kernels.begin(), kernels.end()}});
+}
+
+Status EmulatedDevice::runKernel(const KernelNode &node) {
+  auto *function = reinterpret_cast<EmulatedFunction *>(node.function);
+  if (options.beforeKernel)
+    options.beforeKernel(function->name);
+  int64_t number = ++kernelsRun;
+  if (number == options.failKernel)
+    return failure("cuGraphLaunch: an illegal memory access was encountered");
+  LaunchOptions launching;
+  launching.grid = {node.grid.x, node.grid.y, node.grid.z};
+  launching.threads = node.threads;
+  launching.sharedBytes =
+      function->generated ? generatedSharedBytes : node.sharedBytes;
+  launching.order = options.order;
+  launching.seed = options.seed + uint64_t(number);
+  launching.resident = options.resident;
+  Status status =
+      emulator::launch(launching, [&] { function->run(node.words.data()); });
+  return status.withContext(function->name);
+}
+
+class EmulatedDriver final : public Driver {
+public:
+  explicit EmulatedDriver(const EmulatedOptions &options) : options(options) {}
+  int32_t deviceCount() const override { return options.devices; }
+  int32_t version() const override { return 13000; }
+  Expected<std::unique_ptr<Device>> open(int32_t number) override {
+    if (number < 0 || number >= options.devices)
+      return failure("GPU ", number, " is not here: there are ",
+                     options.devices);
+    return std::unique_ptr<Device>(std::make_unique<EmulatedDevice>(options));
+  }
+
+private:
+  EmulatedOptions options;
+};
+
+} // namespace
+
+Expected<std::unique_ptr<Driver>> openEmulated(const EmulatedOptions &options) {
+  if (options.devices < 1)
+    return failure("no NVIDIA GPU is here");
+  return std::unique_ptr<Driver>(std::make_unique<EmulatedDriver>(options));
+}
+
+} // namespace sluice::cuda::emulator

@@ -1,0 +1,50 @@
+//===- EmulatedDriver.h - a driver whose GPU is the emulator --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For tests. Each stream has a thread, which does what is in the stream in
+// order: so copies and graphs are as asynchronous as on a device, and what the
+// host may not touch meanwhile, ThreadSanitizer sees it touch. Device memory is
+// the host's, poisoned at first, with guard bytes around it that are looked at
+// when it is released.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_EMULATOR_EMULATEDDRIVER_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_EMULATOR_EMULATEDDRIVER_H
+
+#include "runtime/device/cuda/driver/Driver.h"
+#include "runtime/device/cuda/emulator/EmulatedKernels.h"
+#include "runtime/device/cuda/emulator/Emulator.h"
+
+#include <functional>
+
+namespace sluice::cuda::emulator {
+
+struct EmulatedOptions {
+  uint64_t memoryBytes = uint64_t{4} << 30;
+  int32_t devices = 1;
+  /// Of threads and blocks; see Emulator.h.
+  Order order = Order::Ascending;
+  uint64_t seed = 1;
+  uint32_t resident = 1;
+  /// The n-th (from 1) allocation of device memory, of memory of the host, and
+  /// kernel of all graphs fails; 0: none. A kernel that fails breaks the
+  /// device.
+  int64_t failAllocation = 0;
+  int64_t failHostAllocation = 0;
+  int64_t failKernel = 0;
+  /// Of the executable.
+  std::span<const SluiceEmulatedKernel> program = programKernels();
+  /// Called before each kernel of a graph, on the stream's thread.
+  std::function<void(const std::string &kernel)> beforeKernel;
+};
+
+Expected<std::unique_ptr<Driver>> openEmulated(const EmulatedOptions &options);
+
+} // namespace sluice::cuda::emulator
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_EMULATOR_EMULATEDDRIVER_H

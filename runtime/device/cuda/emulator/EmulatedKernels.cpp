@@ -1,0 +1,96 @@
+//===- EmulatedKernels.cpp - the kernels that the emulator has ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/emulator/EmulatedKernels.h"
+
+#include "runtime/device/cuda/emulator/Emulator.h"
+#include "runtime/device/cuda/kernels/Kernels.h"
+
+#include <cstring>
+
+using namespace sluice::cuda;
+
+namespace {
+
+/// Calls the kernel with its structure of arguments.
+template <typename Arguments, void kernel(Arguments)>
+void run(const uint64_t *words) {
+  Arguments arguments;
+  std::memcpy(&arguments, words, sizeof(arguments));
+  kernel(arguments);
+}
+
+constexpr auto here = std::source_location::current();
+
+} // namespace
+
+std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
+#define SLUICE_KERNEL_LINE(name, Arguments) {#name, run<Arguments, name>},
+#define SLUICE_LINEAR_LINE(kind, name, rows)                                   \
+  SLUICE_KERNEL_LINE(sluice_linear_##name##_##rows, LinearArguments)
+#define SLUICE_ATTEND_LINE(kind, name, dim)                                    \
+  SLUICE_KERNEL_LINE(sluice_attend_##name##_##dim, AttendArguments)            \
+  SLUICE_KERNEL_LINE(sluice_attend_tile_##name##_##dim, AttendArguments)
+  static const SluiceEmulatedKernel kernels[] = {
+      SLUICE_FOR_EACH_LINEAR(SLUICE_LINEAR_LINE)
+          SLUICE_FOR_EACH_ATTEND(SLUICE_ATTEND_LINE) SLUICE_KERNEL_LINE(
+              sluice_operand_rows, OperandArguments)
+              SLUICE_KERNEL_LINE(sluice_append_cache, AppendArguments)
+                  SLUICE_KERNEL_LINE(sluice_attend_combine, AttendArguments)
+                      SLUICE_KERNEL_LINE(sluice_compact, CompactArguments)
+                          SLUICE_KERNEL_LINE(sluice_move_values, MoveArguments)
+                              SLUICE_KERNEL_LINE(sluice_copy_pages,
+                                                 PageCopyArguments)};
+  return kernels;
+}
+
+std::span<const SluiceEmulatedKernel> emulator::programKernels() {
+  if (!&sluice_program_emulated_table_size)
+    return {};
+  return {sluice_program_emulated_table, sluice_program_emulated_table_size};
+}
+
+//===----------------------------------------------------------------------===//
+// What generated kernels call
+//===----------------------------------------------------------------------===//
+
+int32_t sluice_emulated_thread() {
+  return static_cast<int32_t>(emulator::place().thread);
+}
+
+int32_t sluice_emulated_block() {
+  return static_cast<int32_t>(emulator::place().block.x);
+}
+
+void sluice_emulated_barrier() { emulator::blockBarrier(here); }
+
+void sluice_emulated_wait() { emulator::waitForPrior(); }
+
+float sluice_emulated_shuffle_xor(float value, int32_t mask) {
+  struct Lane {
+    float value, result;
+    uint32_t from;
+  };
+  Lane mine = {value, value,
+               (emulator::place().thread ^ static_cast<uint32_t>(mask)) % 32};
+  emulator::warpCollective(
+      emulator::Collective::Shuffle, &mine,
+      [](void *const *lanes) {
+        for (int i = 0; i < 32; ++i) {
+          auto *lane = static_cast<Lane *>(lanes[i]);
+          std::memcpy(&lane->result,
+                      &static_cast<Lane *>(lanes[lane->from])->value,
+                      sizeof(float));
+        }
+      },
+      here);
+  return mine.result;
+}
+
+void *sluice_emulated_shared(int64_t offset) {
+  return emulator::sharedMemory() + offset;
+}

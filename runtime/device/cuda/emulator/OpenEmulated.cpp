@@ -1,0 +1,38 @@
+//===- OpenEmulated.cpp - the driver of executables for tests -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Stands in sluice_runtime_emulated where driver/OpenDriver.cpp does in
+// sluice_runtime. The environment says what tests want of it:
+//
+//   SLUICE_EMULATED_DEVICES=0       there is no device
+//   SLUICE_EMULATED_MEMORY=N        bytes of device memory
+//   SLUICE_EMULATED_FAIL_KERNEL=N   the N-th kernel breaks the device
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/emulator/EmulatedDriver.h"
+
+#include <cstdlib>
+
+using namespace sluice::cuda;
+
+/// The variable's number, or `otherwise`.
+static int64_t numberOf(const char *variable, int64_t otherwise) {
+  const char *text = std::getenv(variable);
+  return text ? std::strtoll(text, nullptr, 10) : otherwise;
+}
+
+sluice::Expected<std::unique_ptr<Driver>> sluice::cuda::openDriver() {
+  emulator::EmulatedOptions options;
+  options.devices =
+      int32_t(numberOf("SLUICE_EMULATED_DEVICES", options.devices));
+  options.memoryBytes = uint64_t(
+      numberOf("SLUICE_EMULATED_MEMORY", int64_t(options.memoryBytes)));
+  options.failKernel =
+      numberOf("SLUICE_EMULATED_FAIL_KERNEL", options.failKernel);
+  return emulator::openEmulated(options);
+}
