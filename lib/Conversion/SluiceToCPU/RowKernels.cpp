@@ -72,7 +72,7 @@ SmallVector<KernelArgument> RowKernels::getArguments(const Task &task) {
 
 static StringRef getMnemonic(const Node &node) {
   switch (node.kind) {
-  case Node::Kind::Quantize:
+  case Node::Kind::Operand:
     return "quantize";
   case Node::Kind::RopeTable:
     return "rope_table";
@@ -87,7 +87,7 @@ static StringRef getMnemonic(const Node &node) {
 /// the channel says nothing of the rows.
 static bool dependsOnAttributes(const Node &node) {
   switch (node.kind) {
-  case Node::Kind::Quantize:
+  case Node::Kind::Operand:
   case Node::Kind::RopeTable:
   case Node::Kind::Receive:
   case Node::Kind::Send:

@@ -65,7 +65,7 @@ void RowEmitter::emitCall(const Node &node) {
   case Node::Kind::RopeTable:
     return runtime.ropeTable(b, operands.step, operands.numbers.at(&node), out,
                              begin, end);
-  case Node::Kind::Quantize:
+  case Node::Kind::Operand:
     return runtime.quantizeRows(b, input(), out, width, begin, end);
   default:
     llvm_unreachable("not a call for a row");

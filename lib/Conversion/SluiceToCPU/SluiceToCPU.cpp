@@ -11,7 +11,7 @@
 //   StepGraph        flattens the model to nodes over buffers
 //   StepSchedule     makes row loops and calls of the nodes
 //   BarrierPlacement says between which of them threads must meet
-//   ArenaPlan        gives the buffers their places
+//   StepLayout       gives the buffers their places (ArenaPlan)
 //   StepEmitter      writes the code: RowKernels the row loops, RuntimeCalls
 //                    the calls
 //
@@ -21,11 +21,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepEmitter.h"
-#include "lib/Conversion/StepPlanning/ArenaPlan.h"
 #include "lib/Conversion/StepPlanning/BarrierPlacement.h"
 #include "lib/Conversion/StepPlanning/Programs.h"
 #include "lib/Conversion/StepPlanning/StepGraph.h"
+#include "lib/Conversion/StepPlanning/StepLayout.h"
 #include "lib/Conversion/StepPlanning/StepSchedule.h"
+#include "runtime/device/cpu/ProgramABI.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -51,27 +52,30 @@ using namespace sluice::ir;
 using namespace sluice::planning;
 using namespace sluice::tocpu;
 
-/// The intervals in which each buffer with memory in a domain is in use.
-static SmallVector<Lifetime>
-getLifetimes(const StepGraph &graph, ArrayRef<SmallVector<Access>> accesses,
-             ArrayRef<unsigned> intervals, Domain domain) {
-  SmallVector<Lifetime> lifetimes(graph.buffers.size());
-  for (auto [task, interval] : llvm::zip_equal(accesses, intervals))
-    for (const Access &access : task) {
-      const Buffer &buffer = graph.buffers[access.buffer];
-      Lifetime &lifetime = lifetimes[access.buffer];
-      if (buffer.domain != domain)
-        continue;
-      if (lifetime.floatsPerRow == 0)
-        lifetime.first = interval;
-      lifetime.floatsPerRow = buffer.getFloatsPerRow();
-      lifetime.last = interval;
-    }
-  // Read when the step is over.
-  if (graph.logits)
-    lifetimes[*graph.logits].last = intervals.back();
-  return lifetimes;
-}
+namespace {
+
+/// What the runtime for CPUs asks of a step (runtime/device/cpu/ProgramABI.h).
+struct CPURules : StepTarget {
+  StringRef getName() const override { return "a CPU"; }
+  FailureOr<std::optional<OperandRecord>>
+  getOperand(LinearOp op, int64_t features) const override {
+    auto weight = cast<RankedTensorType>(op.getWeight().getType());
+    if (!isa<BlockType>(weight.getElementType()))
+      return std::optional<OperandRecord>();
+    return std::optional<OperandRecord>(
+        {/*format=*/0, SLUICE_QUANTIZED_ROW_FLOATS(features)});
+  }
+  bool computesRopeTables() const override { return true; }
+  bool attendsToStep() const override { return true; }
+  bool isCarried(const Buffer &buffer) const override {
+    return buffer.kind != Buffer::Kind::Cache;
+  }
+  bool isInRowLoops(Node::Kind kind) const override {
+    return kind < Node::Kind::Linear;
+  }
+};
+
+} // namespace
 
 /// Puts the description of the emitted code where the model was.
 static ProgramOp createProgram(const ProgramSource &source, StringRef step,
@@ -140,10 +144,11 @@ private:
       return taken->emitError("takes the name of a step function");
     if (failed(requireFused(source.frame)))
       return failure();
-    FailureOr<StepGraph> graph = buildStepGraph(source.frame);
+    CPURules target;
+    FailureOr<StepGraph> graph = buildStepGraph(source.frame, target);
     if (failed(graph))
       return failure();
-    StepSchedule schedule = scheduleStep(*graph);
+    StepSchedule schedule = scheduleStep(*graph, target);
     SmallVector<SmallVector<Access>> accesses;
     llvm::BitVector checkpoints;
     for (const Task &task : schedule.tasks) {
@@ -152,22 +157,18 @@ private:
     }
     SmallVector<unsigned> intervals = placeBarriers(accesses, checkpoints);
 
-    FailureOr<ArenaPlan> rows =
-        planArena(getLifetimes(*graph, accesses, intervals, Domain::Rows));
-    FailureOr<ArenaPlan> outputs =
-        planArena(getLifetimes(*graph, accesses, intervals, Domain::Outputs));
-    if (failed(rows) || failed(outputs))
+    FailureOr<StepLayout> layout = planStep(*graph, accesses, intervals);
+    if (failed(layout))
       return source.frame->emitError("has rows too wide to be held in memory");
-    StepLayout layout{std::move(*rows), std::move(*outputs)};
 
     int64_t lanes = cpu == CpuLevel::Avx2 ? 8 : 16;
     unsigned kernels = shared.kernels.size();
-    StepEmitter emitter(shared, *graph, schedule, layout, lanes);
+    StepEmitter emitter(shared, *graph, schedule, *layout, lanes);
     unsigned barrierCount =
         emitter.emit(source.frame->getLoc(), step, intervals);
     count(source.frame->getLoc(), schedule, barrierCount,
           shared.kernels.size() - kernels);
-    createProgram(source, step, cpu, *graph, layout, emitter.getWeights());
+    createProgram(source, step, cpu, *graph, *layout, emitter.getWeights());
     return success();
   }
 

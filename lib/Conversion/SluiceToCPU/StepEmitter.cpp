@@ -117,7 +117,7 @@ std::pair<Value, Value> StepEmitter::getShare(ImplicitLocOpBuilder &b,
 void StepEmitter::moveRows(ImplicitLocOpBuilder &b, const Node &node) {
   for (unsigned index : node.inputs) {
     const Buffer &buffer = graph.buffers[index];
-    runtime.moveRows(b, step, getPointer(b, index), buffer.getFloatsPerRow(),
+    runtime.moveRows(b, step, getPointer(b, index), buffer.floatsPerRow,
                      buffer.domain == Domain::Outputs);
   }
   if (!node.inputs.empty())

@@ -10,21 +10,11 @@
 
 #include "AttentionParameters.h"
 #include "RowKernels.h"
-#include "lib/Conversion/StepPlanning/ArenaPlan.h"
+#include "lib/Conversion/StepPlanning/StepLayout.h"
 
 namespace sluice::tocpu {
 
 using namespace planning;
-
-/// Where everything lies: a plan for each domain.
-struct StepLayout {
-  ArenaPlan rows;
-  ArenaPlan outputs;
-
-  const ArenaPlan &operator[](Domain domain) const {
-    return domain == Domain::Rows ? rows : outputs;
-  }
-};
 
 /// What the programs of a module have in common.
 struct SharedCode {

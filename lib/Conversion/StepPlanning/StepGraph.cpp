@@ -8,7 +8,6 @@
 #include "StepGraph.h"
 
 #include "RopeTables.h"
-#include "runtime/device/cpu/ProgramABI.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
@@ -18,22 +17,11 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::planning;
 
-int64_t Buffer::getFloatsPerRow() const {
-  switch (kind) {
-  case Kind::Floats:
-    return width;
-  case Kind::Quantized:
-    return SLUICE_QUANTIZED_ROW_FLOATS(width);
-  case Kind::Cache:
-    return 0;
-  }
-  llvm_unreachable("covered switch");
-}
-
 namespace {
 
 class StepGraphBuilder {
 public:
+  explicit StepGraphBuilder(const StepTarget &target) : target(target) {}
   LogicalResult build(Operation *frame);
   StepGraph graph;
 
@@ -51,10 +39,11 @@ private:
   LogicalResult visitAttend(AttendOp op);
   LogicalResult visitRowWise(Operation *op, Node::Kind kind);
 
-  unsigned addBuffer(Buffer::Kind kind, Domain domain, int64_t width);
+  unsigned addFloats(Domain domain, int64_t width);
   unsigned addResult(Value value, Domain domain);
   Node &addNode(Node::Kind kind, Operation *op, Domain domain);
-  unsigned getQuantized(Operation *op, unsigned x);
+  unsigned getOperand(LinearOp op, unsigned x, const OperandRecord &record);
+  void forgetUncarried();
   void setLogits(Operation *op, Value logits);
   void carryAcrossCheckpoints();
 
@@ -62,9 +51,12 @@ private:
   /// Of rows that visit() found to be computed before.
   unsigned bufferOf(Value value) { return buffers.at(value); }
 
+  const StepTarget &target;
   DenseMap<Value, unsigned> buffers;
-  DenseMap<unsigned, unsigned> quantized; // of a buffer of floats
-  DenseMap<Attribute, unsigned> tables;   // buffer of a #sluice.rope_table
+  /// Of a buffer of floats and a format.
+  DenseMap<std::pair<unsigned, int64_t>, unsigned> operands;
+  DenseMap<Attribute, int64_t> tables; // number of a #sluice.rope_table
+  SmallVector<unsigned> tableBuffers;  // where the step computes them
 };
 
 } // namespace
@@ -73,15 +65,13 @@ private:
 // Buffers and nodes
 //===----------------------------------------------------------------------===//
 
-unsigned StepGraphBuilder::addBuffer(Buffer::Kind kind, Domain domain,
-                                     int64_t width) {
-  graph.buffers.push_back({kind, domain, width});
+unsigned StepGraphBuilder::addFloats(Domain domain, int64_t width) {
+  graph.buffers.push_back({Buffer::Kind::Floats, domain, width, width});
   return graph.buffers.size() - 1;
 }
 
 unsigned StepGraphBuilder::addResult(Value value, Domain domain) {
-  unsigned buffer =
-      addBuffer(Buffer::Kind::Floats, domain, getWidth(value.getType()));
+  unsigned buffer = addFloats(domain, getWidth(value.getType()));
   buffers[value] = buffer;
   return buffer;
 }
@@ -91,17 +81,26 @@ Node &StepGraphBuilder::addNode(Node::Kind kind, Operation *op, Domain domain) {
   return graph.nodes.back();
 }
 
-unsigned StepGraphBuilder::getQuantized(Operation *op, unsigned x) {
-  auto [entry, isNew] = quantized.try_emplace(x);
+unsigned StepGraphBuilder::getOperand(LinearOp op, unsigned x,
+                                      const OperandRecord &record) {
+  auto [entry, isNew] =
+      operands.try_emplace({x, record.format}, graph.buffers.size());
   if (!isNew)
     return entry->second;
   Buffer source = graph.buffers[x];
-  entry->second =
-      addBuffer(Buffer::Kind::Quantized, source.domain, source.width);
-  Node &node = addNode(Node::Kind::Quantize, op, source.domain);
+  graph.buffers.push_back({Buffer::Kind::Operand, source.domain, source.width,
+                           record.floatsPerRow, record.format});
+  Node &node = addNode(Node::Kind::Operand, op, source.domain);
   node.inputs = {x};
   node.outputs = {entry->second};
   return entry->second;
+}
+
+/// What a checkpoint does not carry is made anew behind it.
+void StepGraphBuilder::forgetUncarried() {
+  for (auto [key, buffer] : llvm::make_early_inc_range(operands))
+    if (!target.isCarried(graph.buffers[buffer]))
+      operands.erase(key);
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,9 +138,9 @@ LogicalResult StepGraphBuilder::visit(Operation *op) {
       .Case([&](ConcatOp) { return visitRowWise(op, Kind::Concat); })
       .Case<RmsNormOp, LayerNormOp, ActivationOp, GateOp, AddOp>(
           [&](auto) { return visitRowWise(op, Kind::Columns); })
-      .Default([](Operation *op) {
-        return op->emitError()
-               << "'" << op->getName() << "' has no lowering to a CPU";
+      .Default([&](Operation *op) {
+        return op->emitError() << "'" << op->getName()
+                               << "' has no lowering to " << target.getName();
       });
 }
 
@@ -163,8 +162,7 @@ void StepGraphBuilder::setLogits(Operation *op, Value logits) {
   if (domainOf(logits) == Domain::Outputs)
     return;
   // The runtime reads the logits of outputs, whoever computed more.
-  unsigned selected = addBuffer(Buffer::Kind::Floats, Domain::Outputs,
-                                graph.buffers[buffer].width);
+  unsigned selected = addFloats(Domain::Outputs, graph.buffers[buffer].width);
   Node &node = addNode(Node::Kind::SelectOutputs, op, Domain::Outputs);
   node.inputs = {buffer};
   node.outputs = {selected};
@@ -195,6 +193,7 @@ LogicalResult StepGraphBuilder::visitSend(SendOp op) {
 LogicalResult StepGraphBuilder::visitCheckpoint(CheckpointOp op) {
   ++graph.checkpoints;
   addNode(Node::Kind::Checkpoint, op, Domain::Rows);
+  forgetUncarried();
   for (auto [input, result] : llvm::zip_equal(op.getInputs(), op.getResults()))
     buffers[result] = bufferOf(input);
   return success();
@@ -220,26 +219,33 @@ LogicalResult StepGraphBuilder::visitRope(RopeOp op) {
   FailureOr<RopeTableAttr> table = computeRopeTable(op);
   if (failed(table))
     return failure();
-  auto [entry, isNew] = tables.try_emplace(*table);
+  auto [entry, isNew] = tables.try_emplace(*table, graph.ropeTables.size());
   if (isNew) {
-    entry->second =
-        addBuffer(Buffer::Kind::Floats, Domain::Rows, op.getRotaryDim());
-    Node &node = addNode(Node::Kind::RopeTable, op, Domain::Rows);
-    node.outputs = {entry->second};
-    node.index = graph.ropeTables.size();
     graph.ropeTables.push_back(*table);
+    if (target.computesRopeTables()) {
+      tableBuffers.push_back(addFloats(Domain::Rows, op.getRotaryDim()));
+      Node &node = addNode(Node::Kind::RopeTable, op, Domain::Rows);
+      node.outputs = {tableBuffers.back()};
+      node.index = entry->second;
+    }
   }
   Node &node = addNode(Node::Kind::Rope, op, Domain::Rows);
-  node.inputs = {bufferOf(op.getInput()), entry->second};
+  node.inputs = {bufferOf(op.getInput())};
+  if (target.computesRopeTables())
+    node.inputs.push_back(tableBuffers[entry->second]);
+  node.index = entry->second;
   node.outputs = {addResult(op.getResult(), Domain::Rows)};
   return success();
 }
 
 LogicalResult StepGraphBuilder::visitLinear(LinearOp op) {
   unsigned x = bufferOf(op.getInput());
-  auto weight = cast<RankedTensorType>(op.getWeight().getType());
-  if (isa<BlockType>(weight.getElementType()))
-    x = getQuantized(op, x);
+  FailureOr<std::optional<OperandRecord>> record =
+      target.getOperand(op, graph.buffers[x].width);
+  if (failed(record))
+    return failure();
+  if (*record)
+    x = getOperand(op, x, **record);
   Domain domain = domainOf(op.getInput());
   Node &node = addNode(Node::Kind::Linear, op, domain);
   node.inputs = {x};
@@ -251,7 +257,8 @@ LogicalResult StepGraphBuilder::visitAttend(AttendOp op) {
   // A layer has a cache of its own and attends once: layer_c4, layer_c6.
   int64_t index = graph.caches.size();
   graph.caches.push_back(op.getCache().getType());
-  unsigned cache = addBuffer(Buffer::Kind::Cache, Domain::Rows, 0);
+  unsigned cache = graph.buffers.size();
+  graph.buffers.push_back({Buffer::Kind::Cache, Domain::Rows, 0, 0});
   unsigned k = bufferOf(op.getKey());
   unsigned v = bufferOf(op.getValue());
 
@@ -261,7 +268,10 @@ LogicalResult StepGraphBuilder::visitAttend(AttendOp op) {
   append.index = index;
 
   Node &attend = addNode(Node::Kind::Attend, op, Domain::Rows);
-  attend.inputs = {bufferOf(op.getQuery()), k, v, cache};
+  attend.inputs = {bufferOf(op.getQuery())};
+  if (target.attendsToStep())
+    attend.inputs.append({k, v});
+  attend.inputs.push_back(cache);
   attend.outputs = {addResult(op.getResult(), Domain::Rows)};
   attend.index = index;
   return success();
@@ -295,7 +305,7 @@ void StepGraphBuilder::carryAcrossCheckpoints() {
   for (Node &node : llvm::reverse(graph.nodes)) {
     if (node.kind == Node::Kind::Checkpoint) {
       for (unsigned buffer : usedLater.set_bits())
-        if (graph.buffers[buffer].kind != Buffer::Kind::Cache)
+        if (target.isCarried(graph.buffers[buffer]))
           node.inputs.push_back(buffer);
       node.outputs.assign(node.inputs.begin(), node.inputs.end());
       continue;
@@ -314,8 +324,9 @@ LogicalResult StepGraphBuilder::build(Operation *frame) {
   return success();
 }
 
-FailureOr<StepGraph> sluice::planning::buildStepGraph(Operation *frame) {
-  StepGraphBuilder builder;
+FailureOr<StepGraph>
+sluice::planning::buildStepGraph(Operation *frame, const StepTarget &target) {
+  StepGraphBuilder builder(target);
   if (failed(builder.build(frame)))
     return failure();
   return std::move(builder.graph);

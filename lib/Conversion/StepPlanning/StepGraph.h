@@ -6,14 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // The first form a model takes on its way to code: layers are flattened, and
-// what the ops only imply is spelled out: activations are quantised for
-// quantised weights, rotations read tables of cosines, attention first appends
-// to the cache. Every tensor has become a buffer, one record for each row.
+// what the ops only imply is spelled out: activations become the operands that
+// products take, rotations read tables of cosines, attention first appends to
+// the cache. Every tensor has become a buffer, one record for each row. Where
+// targets differ in what is implied, a StepTarget says so.
 //
 // At a checkpoint rows leave, and what is used behind it is moved together in
-// place: its results are the buffers of its operands, with fewer rows. Copies
-// and tables that the graph added are carried along, so that a step from which
-// nothing leaves computes nothing twice.
+// place: its results are the buffers of its operands, with fewer rows. What the
+// graph added is carried along where the target says so, so that a step from
+// which nothing leaves computes nothing twice, and else made anew behind it.
 //
 // Why not linalg on tensors and one-shot bufferisation: a step has no control
 // flow but its early end, and each value is written once, so that liveness is a
@@ -42,37 +43,36 @@ enum class Domain { Rows, Outputs };
 /// Where a value of the step lives.
 struct Buffer {
   enum class Kind {
-    Floats,    // floats[row][width]
-    Quantized, // what sluice_quantize_rows writes for `width` features
-    Cache,     // a layer's cache: the runtime's memory, not the arena's
+    Floats,  // floats[row][width]
+    Operand, // what products take of `width` features
+    Cache,   // a layer's cache: the runtime's memory, not the arena's
   };
   Kind kind;
   Domain domain;
   int64_t width;
-
-  /// Floats of a row's record; 0 for a cache.
-  int64_t getFloatsPerRow() const;
+  int64_t floatsPerRow; // of a row's record; 0 for a cache
+  int64_t format = 0;   // of an operand: as its target numbers them
 };
 
 /// One thing to do. Inputs and outputs are indices of buffers; weights stay
 /// operands of `op`.
 struct Node {
   enum class Kind {
-    // By rows, in a row loop.
+    // Each row by itself.
     Receive,       // () -> x
     Embed,         // () -> x
     SelectOutputs, // (x) -> y
     RopeTable,     // () -> table; `index` is the table's
-    Quantize,      // (x) -> q
+    Operand,       // (x) -> operand; its format is the buffer's
     SplitQKV,      // (x) -> q, k, v
-    Rope,          // (x, table) -> y
+    Rope,          // (x, table?) -> y; `index` is the table's
     Concat,        // (x, ...) -> y
     Columns,       // norm, activation, gate, add: (x, ...) -> y
     Send,          // (x) -> ()
-    // Shared out by the runtime.
-    Linear, // (x or q) -> y
+    // The runtime's.
+    Linear, // (x or operand) -> y
     Append, // (k, v) -> cache; `index` is the cache's
-    Attend, // (q, k, v, cache) -> y; `index` is the cache's
+    Attend, // (q, k?, v?, cache) -> y; `index` is the cache's
     // A barrier by itself, at which the step may end.
     Checkpoint, // (x, ...) -> (x, ...): all that is used behind it
   };
@@ -82,8 +82,34 @@ struct Node {
   llvm::SmallVector<unsigned, 4> inputs;
   llvm::SmallVector<unsigned, 3> outputs;
   int64_t index = 0;
+};
 
-  bool isRowWise() const { return kind < Kind::Linear; }
+/// What a product takes instead of rows of floats.
+struct OperandRecord {
+  int64_t format;       // as the target numbers them
+  int64_t floatsPerRow; // of a record, for the features that were asked about
+};
+
+/// The rules of those who execute steps. Stateless.
+class StepTarget {
+public:
+  virtual ~StepTarget() = default;
+
+  /// As errors name it: "a CPU".
+  virtual llvm::StringRef getName() const = 0;
+  /// The records that a product of `features` features takes, nothing where
+  /// it takes rows of floats; or what is wrong with the product, on its op.
+  virtual mlir::FailureOr<std::optional<OperandRecord>>
+  getOperand(ir::LinearOp op, int64_t features) const = 0;
+  /// Whether a step computes a row's cosines and sines once, as a record of
+  /// its own. If not, rotations read a table of all positions.
+  virtual bool computesRopeTables() const = 0;
+  /// Whether attention reads the step's own keys and values beside the cache.
+  virtual bool attendsToStep() const = 0;
+  /// Whether checkpoints move this buffer, in its place, with its rows.
+  virtual bool isCarried(const Buffer &buffer) const = 0;
+  /// Whether such nodes are generated code, which row loops are made of.
+  virtual bool isInRowLoops(Node::Kind kind) const = 0;
 };
 
 /// The step of a model or worker. Nodes stand in an order in which they can be
@@ -104,7 +130,8 @@ struct StepGraph {
 
 /// Builds the graph of a `sluice.model` or `sluice.worker`; reports on the op
 /// that it cannot take.
-mlir::FailureOr<StepGraph> buildStepGraph(mlir::Operation *frame);
+mlir::FailureOr<StepGraph> buildStepGraph(mlir::Operation *frame,
+                                          const StepTarget &target);
 
 } // namespace sluice::planning
 

@@ -30,8 +30,8 @@ namespace {
 /// Takes nodes out of the graph's order as their inputs become ready.
 class Scheduler {
 public:
-  explicit Scheduler(const StepGraph &graph)
-      : graph(graph), written(graph.buffers.size()) {}
+  Scheduler(const StepGraph &graph, const StepTarget &target)
+      : graph(graph), target(target), written(graph.buffers.size()) {}
 
   std::vector<Task> run() {
     for (const Node &node : graph.nodes) {
@@ -70,7 +70,8 @@ private:
   void takeRowLoop(Domain domain) {
     Task task{domain, {}, {}};
     llvm::erase_if(pending, [&](const Node *node) {
-      if (!node->isRowWise() || node->domain != domain || !isReady(*node))
+      if (!target.isInRowLoops(node->kind) || node->domain != domain ||
+          !isReady(*node))
         return false;
       finish(*node);
       task.nodes.push_back(node);
@@ -85,7 +86,7 @@ private:
   void takeCalls() {
     SmallVector<const Node *> calls;
     llvm::erase_if(pending, [&](const Node *node) {
-      if (node->isRowWise() || !isReady(*node))
+      if (target.isInRowLoops(node->kind) || !isReady(*node))
         return false;
       calls.push_back(node);
       return true;
@@ -97,6 +98,7 @@ private:
   }
 
   const StepGraph &graph;
+  const StepTarget &target;
   llvm::BitVector written;
   std::vector<const Node *> pending; // up to the next checkpoint
   std::vector<Task> tasks;
@@ -193,11 +195,12 @@ SmallVector<Access> StepSchedule::getAccesses(const Task &task) const {
   return accesses;
 }
 
-StepSchedule sluice::planning::scheduleStep(const StepGraph &graph) {
+StepSchedule sluice::planning::scheduleStep(const StepGraph &graph,
+                                            const StepTarget &target) {
   StepSchedule schedule;
-  schedule.tasks = Scheduler(graph).run();
+  schedule.tasks = Scheduler(graph, target).run();
   for (Task &task : schedule.tasks)
-    if (task.isRowLoop())
+    if (target.isInRowLoops(task.nodes.front()->kind))
       formColumnLoops(task, graph);
   schedule.inRegisters = findRegisterValues(graph, schedule.tasks);
   return schedule;

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Threads share work in two ways (runtime/device/cpu/ProgramABI.h): by rows, or
-// as the runtime splits a matrix product or an attention. Going from one to the
-// other takes a barrier, so nodes are done as early as their inputs allow in
-// two turns: all row-wise nodes that are ready as one row loop, then all calls
-// that are ready, and so on. For a serial layer that is the order of its ops;
-// of parallel branches it overlaps the halves between the same barriers. No
-// node goes past a checkpoint: between two of them it is done where its op
-// stands.
+// Work is shared in two ways: by rows, or as the runtime splits a matrix
+// product or an attention. Going from one to the other takes a barrier of
+// threads on a CPU, a launch on a GPU, so nodes are done as early as their
+// inputs allow in two turns: all row-wise nodes that are ready as one row loop,
+// then all calls that are ready, and so on. For a serial layer that is the
+// order of its ops; of parallel branches it overlaps the halves between the
+// same barriers. No node goes past a checkpoint: between two of them it is done
+// where its op stands.
 //
 // Inside a row loop, nodes that go over the columns of rows of one width share
 // a loop over the columns. A value whose readers are all in the column loop
@@ -54,7 +54,7 @@ struct Task {
   llvm::SmallVector<const Node *> nodes; // in order; a call has one
   llvm::SmallVector<LoopItem> items;     // of a row loop
 
-  bool isRowLoop() const { return nodes.front()->isRowWise(); }
+  bool isRowLoop() const { return !items.empty(); }
   bool isCheckpoint() const {
     return nodes.front()->kind == Node::Kind::Checkpoint;
   }
@@ -69,7 +69,7 @@ struct StepSchedule {
 };
 
 /// The graph must outlive the schedule.
-StepSchedule scheduleStep(const StepGraph &graph);
+StepSchedule scheduleStep(const StepGraph &graph, const StepTarget &target);
 
 } // namespace sluice::planning
 
