@@ -46,10 +46,14 @@ public:
 
 Expected<int> run::runNatively(mlir::ModuleOp module,
                                std::span<const std::string> arguments) {
-  ir::ProgramOp program = *module.getOps<ir::ProgramOp>().begin();
+  auto programs = module.getOps<ir::ProgramOp>();
+  auto forCpu = llvm::find_if(
+      programs, [](ir::ProgramOp program) { return program.getCpu(); });
+  if (forCpu == programs.end())
+    return failure("the module has no program for a CPU");
   CompileOptions options;
   options.cpu = getCpuTarget(
-      *cpu::parseIsa(ir::stringifyCpuLevel(program.getCpu()).str()));
+      *cpu::parseIsa(ir::stringifyCpuLevel(*(*forCpu).getCpu()).str()));
   Expected<std::string> archive = findRuntimeArchive();
   if (!archive)
     return archive.status();

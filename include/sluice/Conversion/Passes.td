@@ -89,6 +89,79 @@ def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
   ];
 }
 
+def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
+  let summary = "Turn programs into graphs of work of a GPU";
+  let description = [{
+    As `--convert-sluice-to-cpu`, for a GPU: each `sluice.worker`, or the one
+    fused `sluice.model`, becomes a `sluice.graph`, named after it with `_step`
+    behind, and a `sluice.program` for `cuda`. A graph is a list of launches
+    which the runtime makes a CUDA graph of when it starts; a step is one launch
+    of it.
+
+    What works on one row at a time becomes kernels in one `gpu.module`, a block
+    for each row, with threads that share its columns; ops that follow each
+    other share a kernel, and equal kernels are one. Matrix products, attention,
+    table look-ups and checkpoints are calls of the runtime, which has kernels
+    for them. A product adds the sum behind it itself, where nothing else reads
+    its result. A kernel finds the token of greatest logit of each output.
+
+    How many rows there are, kernels read from memory: checkpoints lower it, and
+    blocks beyond it return at once. No sum depends on it, so a row's results
+    are the same bits in any company. Each launch waits for the one before, so
+    values share memory from launch to launch.
+
+    With `beside-cpu` the workers stay, for `--convert-sluice-to-cpu` to come
+    after this pass; programs are then named with `.cuda` behind and have the
+    CPU's as their counterparts.
+
+    Example:
+
+    ```mlir
+    %n = sluice.rms_norm %x, %w epsilon 1.0e-05
+      : tensor<?x256xf32>, tensor<256xf32>
+    %y = sluice.linear %n, %m
+      : tensor<?x256xf32>, tensor<512x256xf16> -> tensor<?x512xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %rows = sluice.graph_address row_count
+    %weight = sluice.graph_address vector 1
+    sluice.launch_kernel @kernels::@rows_rms_norm rows threads 64
+      (%rows, %weight, %x, %n) : !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr
+    sluice.graph_operand rows f16 %n into %q cols 256
+    sluice.graph_linear rows weight 2 columns 0 to 512 of %q into %y
+    ```
+  }];
+  let options = [
+    ListOption<"arch", "arch", "std::string",
+               "Chips to make kernels for, as sm_90a; or emulator, for tests "
+               "without a GPU.">,
+    Option<"besideCpu", "beside-cpu", "bool", "false",
+           "Leave the workers for --convert-sluice-to-cpu.">
+  ];
+  let statistics = [
+    Statistic<"programs", "programs", "Workers that became programs">,
+    Statistic<"launches", "launches", "Launches of generated kernels">,
+    Statistic<"generatedKernels", "generated-kernels",
+              "Distinct kernels that the launches share">,
+    Statistic<"fusedOps", "ops-fused-into-kernels",
+              "Row-wise ops in generated kernels">,
+    Statistic<"fusedResiduals", "residuals-fused-into-products",
+              "Sums that products add themselves">,
+    Statistic<"calls", "runtime-calls",
+              "Products, their operands, attention, look-ups and the like">,
+    Statistic<"checkpoints", "checkpoints", "Checkpoints in the steps">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
 def ApproximateMath : Pass<"sluice-approximate-math"> {
   let summary = "Replace exp, tanh and erf on vectors by polynomials";
   let description = [{

@@ -77,31 +77,6 @@ struct CPURules : StepTarget {
 
 } // namespace
 
-/// Puts the description of the emitted code where the model was.
-static ProgramOp createProgram(const ProgramSource &source, StringRef step,
-                               CpuLevel cpu, const StepGraph &graph,
-                               const StepLayout &layout,
-                               const WeightUses &weights) {
-  OpBuilder b(source.frame);
-  auto number = [&](int64_t value) { return b.getI64IntegerAttr(value); };
-  int64_t logits =
-      graph.logits ? layout.outputs.offsets[*graph.logits] : int64_t(0);
-  auto program = ProgramOp::create(
-      b, source.frame->getLoc(), SymbolTable::getSymbolName(source.frame),
-      FlatSymbolRefAttr::get(b.getContext(), step),
-      CpuLevelAttr::get(b.getContext(), cpu), source.architecture,
-      source.modelName, source.vocabSize, source.contextLength,
-      b.getDenseI64ArrayAttr(source.eosTokens), number(graph.hiddenSize),
-      number(graph.layers), number(layout.rows.floatsPerRow),
-      number(layout.outputs.floatsPerRow), number(logits),
-      b.getTypeArrayAttr(graph.caches), b.getArrayAttr(graph.ropeTables),
-      b.getArrayAttr(weights.getUses()), number(graph.firstLayer),
-      b.getBoolAttr(graph.hasEmbedding),
-      b.getBoolAttr(graph.logits.has_value()), number(graph.checkpoints),
-      source.stepRows, source.costs, source.rank);
-  return program;
-}
-
 namespace {
 
 struct ConvertSluiceToCPU
@@ -168,7 +143,11 @@ private:
         emitter.emit(source.frame->getLoc(), step, intervals);
     count(source.frame->getLoc(), schedule, barrierCount,
           shared.kernels.size() - kernels);
-    createProgram(source, step, cpu, *graph, *layout, emitter.getWeights());
+    createProgram(source,
+                  {.name = SymbolTable::getSymbolName(source.frame),
+                   .step = step,
+                   .cpu = cpu},
+                  *graph, *layout, emitter.getWeights().getUses());
     return success();
   }
 

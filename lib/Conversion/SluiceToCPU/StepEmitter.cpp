@@ -206,7 +206,8 @@ void StepEmitter::emitCall(ImplicitLocOpBuilder &b, const Node &node) {
     runtime.append(b, step, cache, inputs[0], inputs[1]);
     return;
   }
-  Value parameters = attention.getAddress(b, cast<AttendOp>(node.op));
+  Value parameters =
+      LLVM::AddressOfOp::create(b, attention.get(b, cast<AttendOp>(node.op)));
   runtime.attend(b, step, cache, inputs[0], inputs[1], inputs[2], output(),
                  parameters);
 }

@@ -8,8 +8,8 @@
 #ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPEMITTER_H
 #define SLUICE_LIB_CONVERSION_SLUICETOCPU_STEPEMITTER_H
 
-#include "AttentionParameters.h"
 #include "RowKernels.h"
+#include "lib/Conversion/StepPlanning/AttentionParameters.h"
 #include "lib/Conversion/StepPlanning/StepLayout.h"
 
 namespace sluice::tocpu {

@@ -7,12 +7,12 @@
 
 #include "VectorCode.h"
 
+#include "lib/Conversion/StepPlanning/ActivationCode.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-#include <numbers>
 #include <numeric>
 
 using namespace mlir;
@@ -40,13 +40,11 @@ Value VectorCode::scaleIndex(Value index, int64_t factor) {
 }
 
 Value VectorCode::constant(double value) {
-  auto splat = DenseElementsAttr::get(getType(), static_cast<float>(value));
-  return arith::ConstantOp::create(b, splat);
+  return planning::emitConstant(b, getType(), value);
 }
 
 Value VectorCode::scalarConstant(double value) {
-  return arith::ConstantOp::create(
-      b, b.getF32FloatAttr(static_cast<float>(value)));
+  return planning::emitConstant(b, b.getF32Type(), value);
 }
 
 Value VectorCode::broadcast(Value scalar) {
@@ -140,55 +138,5 @@ Value VectorCode::sumLanes(Value vector) {
 }
 
 Value VectorCode::activation(ActivationKind kind, Value x) {
-  switch (kind) {
-  case ActivationKind::Silu:
-    return silu(x);
-  case ActivationKind::Gelu:
-    return gelu(x);
-  case ActivationKind::GeluTanh:
-    return geluTanh(x);
-  case ActivationKind::Relu:
-    return relu(x);
-  }
-  llvm_unreachable("covered switch");
-}
-
-// x / (1 + exp(-x))
-Value VectorCode::silu(Value x) {
-  Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
-  Value divisor = arith::AddFOp::create(b, constant(1.0), exp);
-  return arith::DivFOp::create(b, x, divisor);
-}
-
-// x / 2 * (1 + erf(x / sqrt(2)))
-Value VectorCode::gelu(Value x) {
-  Value scaled =
-      arith::MulFOp::create(b, x, constant(1.0 / std::numbers::sqrt2));
-  Value factor =
-      arith::AddFOp::create(b, constant(1.0), math::ErfOp::create(b, scaled));
-  Value half = arith::MulFOp::create(b, x, constant(0.5));
-  return arith::MulFOp::create(b, half, factor);
-}
-
-// x / 2 * (1 + tanh(sqrt(2 / pi) * x * (1 + 0.044715 * x^2)))
-Value VectorCode::geluTanh(Value x) {
-  Value square = arith::MulFOp::create(b, x, x);
-  Value cubic =
-      math::FmaOp::create(b, square, constant(0.044715), constant(1.0));
-  constexpr double slope =
-      std::numbers::sqrt2 * std::numbers::inv_sqrtpi; // sqrt(2 / pi)
-  Value scaled = arith::MulFOp::create(b, x, constant(slope));
-  Value argument = arith::MulFOp::create(b, scaled, cubic);
-  Value factor = arith::AddFOp::create(b, constant(1.0),
-                                       math::TanhOp::create(b, argument));
-  Value half = arith::MulFOp::create(b, x, constant(0.5));
-  return arith::MulFOp::create(b, half, factor);
-}
-
-// Keeps what is not a number, unlike a maximum.
-Value VectorCode::relu(Value x) {
-  Value zero = constant(0.0);
-  Value isNegative =
-      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, zero);
-  return arith::SelectOp::create(b, isNegative, zero, x);
+  return planning::emitActivation(b, kind, x);
 }

@@ -72,11 +72,6 @@ public:
   mlir::Value activation(ir::ActivationKind kind, mlir::Value x);
 
 private:
-  mlir::Value silu(mlir::Value x);
-  mlir::Value gelu(mlir::Value x);
-  mlir::Value geluTanh(mlir::Value x);
-  mlir::Value relu(mlir::Value x);
-
   mlir::ImplicitLocOpBuilder &b;
   int64_t lanes;
 };

@@ -98,6 +98,30 @@ sluice::planning::findPrograms(ModuleOp module) {
   return sources;
 }
 
+ProgramOp sluice::planning::createProgram(const ProgramSource &source,
+                                          const ProgramCode &code,
+                                          const StepGraph &graph,
+                                          const StepLayout &layout,
+                                          ArrayRef<Attribute> weights) {
+  OpBuilder b(source.frame);
+  auto number = [&](int64_t value) { return b.getI64IntegerAttr(value); };
+  int64_t logits =
+      graph.logits ? layout.outputs.offsets[*graph.logits] : int64_t(0);
+  return ProgramOp::create(
+      b, source.frame->getLoc(), b.getStringAttr(code.name),
+      FlatSymbolRefAttr::get(b.getContext(), code.step),
+      code.cpu ? CpuLevelAttr::get(b.getContext(), *code.cpu) : CpuLevelAttr(),
+      source.architecture, source.modelName, source.vocabSize,
+      source.contextLength, b.getDenseI64ArrayAttr(source.eosTokens),
+      number(graph.hiddenSize), number(graph.layers),
+      number(layout.rows.floatsPerRow), number(layout.outputs.floatsPerRow),
+      number(logits), b.getTypeArrayAttr(graph.caches),
+      b.getArrayAttr(graph.ropeTables), b.getArrayAttr(weights),
+      number(graph.firstLayer), b.getBoolAttr(graph.hasEmbedding),
+      b.getBoolAttr(graph.logits.has_value()), number(graph.checkpoints),
+      source.stepRows, source.costs, source.rank, code.counterpart);
+}
+
 //===----------------------------------------------------------------------===//
 // Plan
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 #ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_PROGRAMS_H
 #define SLUICE_LIB_CONVERSION_STEPPLANNING_PROGRAMS_H
 
+#include "StepLayout.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -31,6 +32,20 @@ struct ProgramSource {
 /// not split into ranks, and workers of no pipeline.
 mlir::FailureOr<llvm::SmallVector<ProgramSource>>
 findPrograms(mlir::ModuleOp module);
+
+/// What a target's conversion knows of a program.
+struct ProgramCode {
+  llvm::StringRef name;
+  llvm::StringRef step;
+  std::optional<ir::CpuLevel> cpu;          // none: for cuda
+  mlir::FlatSymbolRefAttr counterpart = {}; // or null
+};
+
+/// Puts the description of emitted code before what it was made of.
+ir::ProgramOp createProgram(const ProgramSource &source,
+                            const ProgramCode &code, const StepGraph &graph,
+                            const StepLayout &layout,
+                            llvm::ArrayRef<mlir::Attribute> weights);
 
 /// What becomes the `sluice.plan`; null where the module was not split.
 struct PlanSource {

@@ -90,12 +90,34 @@ LogicalResult ProgramOp::verify() {
   return verifyPrediction(*this, getCosts(), getStepRows());
 }
 
+static LogicalResult verifyCounterpart(ProgramOp program,
+                                       SymbolTableCollection &symbols) {
+  // program_c10
+  FlatSymbolRefAttr name = program.getCounterpartAttr();
+  if (!name)
+    return success();
+  if (program.getCpu())
+    return program.emitOpError("is for a CPU and has a counterpart");
+  Operation *found = symbols.lookupNearestSymbolFrom(program, name);
+  if (isa_and_nonnull<WorkerOp, ModelOp>(found))
+    return success();
+  auto counterpart = dyn_cast_or_null<ProgramOp>(found);
+  if (!counterpart || !counterpart.getCpu() ||
+      counterpart.getRankAttr() != program.getRankAttr())
+    return program.emitOpError("has the counterpart ")
+           << name << ", which is no program for a CPU at its rank";
+  return success();
+}
+
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // program_c1
-  if (!symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this,
-                                                            getStepAttr()))
+  Operation *step = symbols.lookupNearestSymbolFrom(*this, getStepAttr());
+  if (getCpu() && !isa_and_nonnull<FunctionOpInterface>(step))
     return emitOpError("names a step function ")
            << getStepAttr() << " that the module does not have";
+  if (!getCpu() && !isa_and_nonnull<GraphOp>(step))
+    return emitOpError("is for cuda, but ")
+           << getStepAttr() << " is not a sluice.graph";
   // program_c2
   for (WeightUseAttr use : getWeights().getAsRange<WeightUseAttr>()) {
     auto weight =
@@ -113,9 +135,9 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
              << use.getWeight() << ", which is not used as linear";
   }
   // program_c9
-  if (getRankAttr())
-    return lookUp<RankOp>(*this, getRankAttr(), symbols);
-  return success();
+  if (getRankAttr() && failed(lookUp<RankOp>(*this, getRankAttr(), symbols)))
+    return failure();
+  return verifyCounterpart(*this, symbols);
 }
 
 //===----------------------------------------------------------------------===//

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -40,7 +41,9 @@ static bool isReference(Operation *op) {
 
 /// What describes emitted code.
 static bool isOfKernels(Operation *op) {
-  return isa<ProgramOp, PlanOp, ViewOp>(op);
+  return isa<ProgramOp, PlanOp, ViewOp, GraphOp, WaitForPriorOp,
+             StartDependentsOp>(op) ||
+         op->hasTrait<BelongsInGraph>();
 }
 
 /// What stands between ranks.
@@ -80,7 +83,7 @@ static bool isLegalInProgram(Operation *op) {
 static bool isLegalInKernels(Operation *op) {
   return isReference(op) || isOfKernels(op) || isa<RankOp, ChannelOp>(op) ||
          isa_and_nonnull<arith::ArithDialect, cf::ControlFlowDialect,
-                         func::FuncDialect, LLVM::LLVMDialect,
+                         func::FuncDialect, gpu::GPUDialect, LLVM::LLVMDialect,
                          math::MathDialect, memref::MemRefDialect,
                          scf::SCFDialect, vector::VectorDialect>(
              op->getDialect());
@@ -264,7 +267,12 @@ static LogicalResult verifyProgram(ModuleOp module) {
 }
 
 static LogicalResult verifyKernels(ModuleOp module) {
-  int64_t programs = count<ProgramOp>(module), plans = count<PlanOp>(module);
+  // One with a counterpart shares its place.
+  int64_t plans = count<PlanOp>(module);
+  int64_t programs =
+      llvm::count_if(module.getOps<ProgramOp>(), [](ProgramOp program) {
+        return !program.getCounterpart();
+      });
   if (programs == 0)
     return module.emitError("phase kernels has a 'sluice.program', found none");
   if (plans > 1 || (programs > 1 && plans == 0))
@@ -280,6 +288,8 @@ static LogicalResult verifyKernels(ModuleOp module) {
   for (auto plan : module.getOps<PlanOp>())
     for (auto program : module.getOps<ProgramOp>()) {
       auto name = FlatSymbolRefAttr::get(program.getSymNameAttr());
+      if (program.getCounterpart())
+        continue;
       if (!llvm::is_contained(plan.getStages(), name) &&
           plan.getDraftAttr() != name)
         return program.emitOpError("has no place in the sluice.plan");

@@ -12,6 +12,7 @@
 #include "sluice/Dialect/Sluice/IR/SluiceTypes.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
@@ -44,6 +45,12 @@ struct RunResource : mlir::SideEffects::Resource::Base<RunResource> {
 struct UserResource : mlir::SideEffects::Resource::Base<UserResource> {
   llvm::StringRef getName() final { return "User"; }
 };
+
+/// Of ops that stand in a `sluice.graph`: they append work of the device, or
+/// give the address of something there.
+template <typename ConcreteOp>
+class BelongsInGraph
+    : public mlir::OpTrait::TraitBase<ConcreteOp, BelongsInGraph> {};
 
 /// Most members of a tensor-parallel group.
 constexpr int64_t maxMembers = 256;

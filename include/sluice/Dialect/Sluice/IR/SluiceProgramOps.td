@@ -88,7 +88,10 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     converted to code. It holds what the runtime must know to run that code, all
     of which ends in the executable's descriptor:
 
-    - `step` is the emitted step function, `cpu` what it was built for.
+    - `step` is the emitted step function, and `cpu` what it was built for; or
+      the `sluice.graph`, where the program is for `cuda`.
+    - `counterpart` is the program of the same ops for a CPU, where a program
+      for `cuda` stands beside one; the two are one in the plan.
     - `architecture`, `model_name`, `vocab_size`, `context_length` and
       `eos_tokens` are the model's; `hidden_size` is the width of the rows that
       go through its layers, of which the code has `layers`, the first of them
@@ -121,8 +124,14 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
       costs = array<i64: 9, 9, 9, 9, 9, 9, 9, 10, 16, 30>, ...}
     ```
 
+    ```mlir
+    sluice.program @main.s1.cuda step @main.s1.cuda_step cuda {
+      counterpart = @main.s1, row_floats = 1040, ...}
+    ```
+
     Constraints:
-    - (C1) `step` names a function of the module.
+    - (C1) `step` names a function of the module, or for `cuda` a
+      `sluice.graph`.
     - (C2) every weight use names a `sluice.weight` of the module; a `vector`
       has rank 1, the others rank 2; only `linear` is transposed.
     - (C3) `vocab_size`, `context_length` and `hidden_size` are positive,
@@ -136,9 +145,11 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     - (C8) `costs` are as many as the row counts, positive, and never fall;
       `step_rows` is positive.
     - (C9) `rank`, where given, names a `sluice.rank`.
+    - (C10) `counterpart`, of a program for `cuda` only, names a program for a
+      CPU, or what will become one, and has the same rank.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$step,
-                       Sluice_CpuLevel:$cpu, StrAttr:$architecture,
+                       OptionalAttr<Sluice_CpuLevel>:$cpu, StrAttr:$architecture,
                        StrAttr:$model_name, I64Attr:$vocab_size,
                        I64Attr:$context_length,
                        DenseI64ArrayAttr:$eos_tokens, I64Attr:$hidden_size,
@@ -153,8 +164,10 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
                        DefaultValuedAttr<I64Attr, "0">:$checkpoints,
                        OptionalAttr<I64Attr>:$step_rows,
                        OptionalAttr<DenseI64ArrayAttr>:$costs,
-                       OptionalAttr<FlatSymbolRefAttr>:$rank);
-  let assemblyFormat = "$sym_name `step` $step `cpu` $cpu attr-dict";
+                       OptionalAttr<FlatSymbolRefAttr>:$rank,
+                       OptionalAttr<FlatSymbolRefAttr>:$counterpart);
+  let assemblyFormat =
+      "$sym_name `step` $step (`cpu` $cpu^) : (`cuda`)? attr-dict";
   let hasVerifier = 1;
 }
 

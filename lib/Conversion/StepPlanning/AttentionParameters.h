@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_SLUICETOCPU_ATTENTIONPARAMETERS_H
-#define SLUICE_LIB_CONVERSION_SLUICETOCPU_ATTENTIONPARAMETERS_H
+#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_ATTENTIONPARAMETERS_H
+#define SLUICE_LIB_CONVERSION_STEPPLANNING_ATTENTIONPARAMETERS_H
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -14,15 +14,15 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
 
-namespace sluice::tocpu {
+namespace sluice::planning {
 
 /// Emits the `SluiceAttention` constants of a module, equal ones once.
 class AttentionParameters {
 public:
   explicit AttentionParameters(mlir::SymbolTable &symbols) : symbols(symbols) {}
 
-  /// The address of an attention's parameters.
-  mlir::Value getAddress(mlir::ImplicitLocOpBuilder &b, ir::AttendOp op);
+  /// An attention's parameters.
+  mlir::LLVM::GlobalOp get(mlir::ImplicitLocOpBuilder &b, ir::AttendOp op);
 
 private:
   mlir::LLVM::GlobalOp getSlopes(mlir::ImplicitLocOpBuilder &b,
@@ -35,6 +35,6 @@ private:
   llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> slopes;
 };
 
-} // namespace sluice::tocpu
+} // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_SLUICETOCPU_ATTENTIONPARAMETERS_H
+#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_ATTENTIONPARAMETERS_H

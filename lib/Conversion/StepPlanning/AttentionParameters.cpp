@@ -12,7 +12,7 @@
 
 using namespace mlir;
 using namespace sluice::ir;
-using namespace sluice::tocpu;
+using namespace sluice::planning;
 
 /// Alibi's slopes, as the description of `sluice.attend` has them, times
 /// `factor`.
@@ -97,11 +97,11 @@ LLVM::GlobalOp AttentionParameters::create(ImplicitLocOpBuilder &b,
   return global;
 }
 
-Value AttentionParameters::getAddress(ImplicitLocOpBuilder &b, AttendOp op) {
+LLVM::GlobalOp AttentionParameters::get(ImplicitLocOpBuilder &b, AttendOp op) {
   Attribute key = b.getArrayAttr(
       {op->getAttrDictionary(), TypeAttr::get(op.getCache().getType())});
   LLVM::GlobalOp &global = parameters[key];
   if (!global)
     global = create(b, op);
-  return LLVM::AddressOfOp::create(b, global);
+  return global;
 }

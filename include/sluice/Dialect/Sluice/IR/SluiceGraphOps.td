@@ -1,0 +1,336 @@
+//===- SluiceGraphOps.td - a step as work of a GPU ------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_DIALECT_SLUICE_IR_SLUICEGRAPHOPS_TD
+#define SLUICE_DIALECT_SLUICE_IR_SLUICEGRAPHOPS_TD
+
+include "sluice/Dialect/Sluice/IR/SluiceOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Attributes and types
+//===----------------------------------------------------------------------===//
+
+def Sluice_ValueDomain : Sluice_Enum<"ValueDomain",
+    "what a value has one record for", [
+  I32EnumAttrCase<"Rows", 0, "rows">,
+  I32EnumAttrCase<"Outputs", 1, "outputs">
+]>;
+
+def Sluice_GraphMemory : Sluice_Enum<"GraphMemory",
+    "what the runtime keeps on the device beside the arena", [
+  I32EnumAttrCase<"Vector", 0, "vector">,
+  I32EnumAttrCase<"RopeTable", 1, "rope_table">,
+  I32EnumAttrCase<"Rows", 2, "row_count">,
+  I32EnumAttrCase<"Outputs", 3, "output_count">,
+  I32EnumAttrCase<"Positions", 4, "positions">,
+  I32EnumAttrCase<"OutputRows", 5, "output_rows">,
+  I32EnumAttrCase<"GreedyTokens", 6, "greedy_tokens">
+]>;
+
+def Sluice_OperandKind : Sluice_Enum<"OperandKind",
+    "the numbers of the rows that products take", [
+  I32EnumAttrCase<"F32", 0, "f32">,
+  I32EnumAttrCase<"BF16", 1, "bf16">,
+  I32EnumAttrCase<"F16", 2, "f16">
+]>;
+
+def Sluice_Address : Type<
+    CPred<"::llvm::isa<::mlir::LLVM::LLVMPointerType>($_self)">,
+    "an !llvm.ptr">,
+  BuildableType<"::mlir::LLVM::LLVMPointerType::get($_builder.getContext())">;
+
+def Sluice_Word : Type<
+    CPred<"::llvm::isa<::mlir::LLVM::LLVMPointerType>($_self) || "
+          "$_self.isInteger(64)">, "an !llvm.ptr or an i64">;
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+def Sluice_BelongsInGraph : NativeOpTrait<"BelongsInGraph"> {
+  let cppNamespace = "::sluice::ir";
+}
+
+let opDocGroup = Sluice_ProgramOps in {
+
+def Sluice_GraphOp : Sluice_Op<"graph", [
+    Symbol, IsolatedFromAbove, NoTerminator, SingleBlock,
+    NoRegionArguments]> {
+  let summary = "a step as a list of what a GPU does";
+  let description = [{
+    The code of a `sluice.program` for a GPU. The runtime turns the list into a
+    CUDA graph for each capacity of rows when it starts, and a step is a launch
+    of one: while it runs the host does nothing. So nothing here may need the
+    host. What appends work runs when all before it has run; the rest are
+    addresses and constants.
+
+    ```mlir
+    sluice.graph @main_step {
+      %x = sluice.graph_value rows 0
+      sluice.graph_embed 0 by token into %x cols 256
+      %rows = sluice.graph_address row_count
+      sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x)
+        : !llvm.ptr, !llvm.ptr
+    }
+    ```
+
+    Constraints:
+    - (C1) it holds only ops that append work of the device, addresses, and
+      constants.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+class Sluice_InGraphOp<string mnemonic, list<Trait> traits = []>
+    : Sluice_Op<mnemonic, !listconcat(traits, [
+        Sluice_BelongsInGraph, HasParent<"::sluice::ir::GraphOp">])>;
+
+def Sluice_GraphValueOp : Sluice_InGraphOp<"graph_value", [Pure]> {
+  let summary = "the address of a value in the arena";
+  let description = [{
+    Records of a value of the step, one for each row or output. `offset` counts
+    floats of a record among those of its domain, as the arena is laid out.
+
+    ```mlir
+    %x = sluice.graph_value rows 256
+    ```
+
+    Constraints:
+    - (C1) `offset` is a multiple of 16 and not negative.
+  }];
+  let arguments = (ins Sluice_ValueDomain:$domain, I64Attr:$offset);
+  let results = (outs Sluice_Address:$address);
+  let assemblyFormat = "$domain $offset attr-dict";
+  let hasVerifier = 1;
+}
+
+def Sluice_GraphAddressOp : Sluice_InGraphOp<"graph_address", [Pure]> {
+  let summary = "the address of what the runtime keeps on the device";
+  let description = [{
+    A vector weight or a rope table by its number in the program's list; how
+    many rows or outputs there are; the rows' positions; the row of each
+    output; or where the token of greatest logit of each output goes.
+
+    ```mlir
+    %weight = sluice.graph_address vector 3
+    %table = sluice.graph_address rope_table 0
+    %rows = sluice.graph_address row_count
+    ```
+
+    Constraints:
+    - (C1) only vectors and rope tables have an `index`, which is not negative.
+  }];
+  let arguments = (ins Sluice_GraphMemory:$memory, OptionalAttr<I64Attr>:$index);
+  let results = (outs Sluice_Address:$address);
+  let assemblyFormat = "$memory ($index^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Sluice_LaunchKernelOp : Sluice_InGraphOp<"launch_kernel", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "launches a generated kernel";
+  let description = [{
+    A block of `threads` threads for each row, or output, of capacity; one whose
+    number is not below the count in memory returns at once. The operands are
+    the kernel's parameters.
+
+    ```mlir
+    sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x, %y)
+      : !llvm.ptr, !llvm.ptr, !llvm.ptr
+    ```
+
+    Constraints:
+    - (C1) `kernel` names a kernel with parameters of the operands' types.
+    - (C2) `threads` is a power of two from 32 to 1024.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Sluice_ValueDomain:$domain,
+                       I32Attr:$threads, Variadic<Sluice_Word>:$words);
+  let assemblyFormat = [{
+    $kernel $domain `threads` $threads `(` $words `)` attr-dict `:` type($words)
+  }];
+  let hasVerifier = 1;
+}
+
+def Sluice_GraphEmbedOp : Sluice_InGraphOp<"graph_embed"> {
+  let summary = "looks up rows of a table";
+  let description = [{
+    Each row gets that row of the table, `cols` wide, which its token or its
+    position names.
+
+    ```mlir
+    sluice.graph_embed 0 by token into %x cols 256
+    ```
+  }];
+  let arguments = (ins I64Attr:$weight, Sluice_EmbedIndex:$by,
+                       Sluice_Address:$output, I64Attr:$cols);
+  let assemblyFormat =
+      "$weight `by` $by `into` $output `cols` $cols attr-dict";
+}
+
+def Sluice_GraphReceiveOp : Sluice_InGraphOp<"graph_receive"> {
+  let summary = "the rows that the stage before has sent";
+  let description = [{
+    ```mlir
+    sluice.graph_receive into %x cols 256
+    ```
+  }];
+  let arguments = (ins Sluice_Address:$output, I64Attr:$cols);
+  let assemblyFormat = "`into` $output `cols` $cols attr-dict";
+}
+
+def Sluice_GraphSendOp : Sluice_InGraphOp<"graph_send"> {
+  let summary = "gives rows to the stage behind";
+  let description = [{
+    ```mlir
+    sluice.graph_send %x cols 256
+    ```
+  }];
+  let arguments = (ins Sluice_Address:$input, I64Attr:$cols);
+  let assemblyFormat = "$input `cols` $cols attr-dict";
+}
+
+def Sluice_GraphSelectOutputsOp : Sluice_InGraphOp<"graph_select_outputs"> {
+  let summary = "numbers the outputs";
+  let description = [{
+    From here on there are values of outputs: `output_rows` says which row each
+    was when it was numbered. Checkpoints behind it leave them.
+
+    ```mlir
+    sluice.graph_select_outputs
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Sluice_GraphOperandOp : Sluice_InGraphOp<"graph_operand"> {
+  let summary = "rows as products take them";
+  let description = [{
+    ```mlir
+    sluice.graph_operand rows f16 %x into %q cols 256
+    ```
+  }];
+  let arguments = (ins Sluice_ValueDomain:$domain, Sluice_OperandKind:$kind,
+                       Sluice_Address:$input, Sluice_Address:$output,
+                       I64Attr:$cols);
+  let assemblyFormat =
+      "$domain $kind $input `into` $output `cols` $cols attr-dict";
+}
+
+def Sluice_GraphLinearOp : Sluice_InGraphOp<"graph_linear", [
+    AttrSizedOperandSegments]> {
+  let summary = "the product of operand rows and a weight";
+  let description = [{
+    `output[row] = operand[row] . weight + bias + residual`, of the weight's
+    columns from `begin` to `end`. The bias has all of the weight's columns, the
+    residual those of the output, which it may be.
+
+    ```mlir
+    sluice.graph_linear rows weight 4 columns 0 to 256 of %q bias %b
+      residual %x into %y
+    ```
+
+    Constraints:
+    - (C1) `begin` is a multiple of 16, not negative, and below `end`.
+  }];
+  let arguments = (ins Sluice_ValueDomain:$domain, I64Attr:$weight,
+                       I64Attr:$begin, I64Attr:$end,
+                       Sluice_Address:$operand,
+                       Optional<Sluice_Address>:$bias,
+                       Optional<Sluice_Address>:$residual,
+                       Sluice_Address:$output);
+  let assemblyFormat = [{
+    $domain `weight` $weight `columns` $begin `to` $end `of` $operand
+    (`bias` $bias^)? (`residual` $residual^)? `into` $output attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Sluice_GraphAppendOp : Sluice_InGraphOp<"graph_append"> {
+  let summary = "stores keys and values in a cache";
+  let description = [{
+    ```mlir
+    sluice.graph_append 0 %k, %v
+    ```
+  }];
+  let arguments = (ins I64Attr:$cache, Sluice_Address:$key,
+                       Sluice_Address:$value);
+  let assemblyFormat = "$cache $key `,` $value attr-dict";
+}
+
+def Sluice_GraphAttendOp : Sluice_InGraphOp<"graph_attend", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "attention over a cache";
+  let description = [{
+    ```mlir
+    sluice.graph_attend 0 %q into %y with @attention
+    ```
+
+    Constraints:
+    - (C1) `parameters` names an `llvm.mlir.global`, a `SluiceAttention`.
+  }];
+  let arguments = (ins I64Attr:$cache, Sluice_Address:$query,
+                       Sluice_Address:$output, FlatSymbolRefAttr:$parameters);
+  let assemblyFormat =
+      "$cache $query `into` $output `with` $parameters attr-dict";
+}
+
+def Sluice_GraphCheckpointOp : Sluice_InGraphOp<"graph_checkpoint"> {
+  let summary = "where dead rows leave the step";
+  let description = [{
+    The moves that close the gaps are made in the values, of `floats` floats a
+    row each. With no row left what is behind it does nothing.
+
+    ```mlir
+    sluice.graph_checkpoint (%x, %y) {floats = array<i64: 256, 64>}
+    ```
+
+    Constraints:
+    - (C1) there are as many `floats` as values, all positive.
+  }];
+  let arguments = (ins Variadic<Sluice_Address>:$values,
+                       DenseI64ArrayAttr:$floats);
+  let assemblyFormat = "`(` $values `)` attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// In kernels
+//===----------------------------------------------------------------------===//
+
+def Sluice_WaitForPriorOp : Sluice_Op<"wait_for_prior"> {
+  let summary = "waits for the kernel before";
+  let description = [{
+    In a generated kernel: what is read behind it was written by the kernels
+    before. Nothing on chips that start a kernel only when the one before has
+    ended.
+
+    ```mlir
+    sluice.wait_for_prior
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Sluice_StartDependentsOp : Sluice_Op<"start_dependents"> {
+  let summary = "lets the kernel behind start";
+  let description = [{
+    In a generated kernel: the next one may be brought onto the device, up to
+    where it waits for this one.
+
+    ```mlir
+    sluice.start_dependents
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+} // opDocGroup
+
+#endif // SLUICE_DIALECT_SLUICE_IR_SLUICEGRAPHOPS_TD

@@ -1,0 +1,69 @@
+//===- GraphEmitter.h - the list of a step ------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_LIB_CONVERSION_SLUICETOCUDA_GRAPHEMITTER_H
+#define SLUICE_LIB_CONVERSION_SLUICETOCUDA_GRAPHEMITTER_H
+
+#include "DeviceKernels.h"
+#include "lib/Conversion/StepPlanning/AttentionParameters.h"
+#include "lib/Conversion/StepPlanning/StepLayout.h"
+
+namespace sluice::tocuda {
+
+/// What the programs of a module have in common.
+struct SharedCode {
+  SharedCode(mlir::ModuleOp module, mlir::gpu::GPUModuleOp kernelModule)
+      : symbols(module), kernels(kernelModule), attention(symbols) {}
+
+  mlir::SymbolTable symbols;
+  KernelModule kernels;
+  AttentionParameters attention;
+};
+
+/// Emits a step's `sluice.graph`.
+class GraphEmitter {
+public:
+  GraphEmitter(SharedCode &shared, const StepGraph &graph,
+               const StepSchedule &schedule, const StepLayout &layout)
+      : shared(shared), graph(graph), schedule(schedule), layout(layout),
+        kernels(shared.kernels, graph, schedule, weights) {}
+
+  void emit(mlir::Location loc, llvm::StringRef name);
+
+  const WeightUses &getWeights() const { return weights; }
+  /// Launches of generated kernels.
+  unsigned getLaunches() const { return launches; }
+
+private:
+  void emitTask(mlir::ImplicitLocOpBuilder &b, const Task &task);
+  void emitRowLoop(mlir::ImplicitLocOpBuilder &b, const Task &task);
+  void emitCall(mlir::ImplicitLocOpBuilder &b, const Node &node);
+  void emitLinear(mlir::ImplicitLocOpBuilder &b, const Node &node);
+  void emitCheckpoint(mlir::ImplicitLocOpBuilder &b, const Node &node);
+  void emitGreedyTokens(mlir::ImplicitLocOpBuilder &b);
+  mlir::Value getBuffer(mlir::ImplicitLocOpBuilder &b, unsigned buffer);
+  mlir::Value getMemory(mlir::ImplicitLocOpBuilder &b, ir::GraphMemory memory,
+                        std::optional<int64_t> index = std::nullopt);
+  mlir::Value getCount(mlir::ImplicitLocOpBuilder &b, Domain domain);
+  mlir::Value getParameter(mlir::ImplicitLocOpBuilder &b,
+                           KernelParameter parameter, Domain domain);
+
+  SharedCode &shared;
+  const StepGraph &graph;
+  const StepSchedule &schedule;
+  const StepLayout &layout;
+  WeightUses weights;
+  DeviceKernels kernels;
+  unsigned launches = 0;
+  bool hasOutputs = false; // they have been numbered
+  llvm::DenseMap<unsigned, mlir::Value> buffers;
+  llvm::DenseMap<std::pair<unsigned, int64_t>, mlir::Value> memories;
+};
+
+} // namespace sluice::tocuda
+
+#endif // SLUICE_LIB_CONVERSION_SLUICETOCUDA_GRAPHEMITTER_H

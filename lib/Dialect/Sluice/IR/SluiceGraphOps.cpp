@@ -1,0 +1,105 @@
+//===- SluiceGraphOps.cpp - a step as work of a GPU ---------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace sluice::ir {
+
+/// All values of the arena are rows of whole cache lines.
+static constexpr int64_t arenaUnit = 16;
+
+LogicalResult GraphOp::verify() {
+  // graph_c1
+  for (Operation &op : getBody().front())
+    if (!op.hasTrait<BelongsInGraph>() && !matchPattern(&op, m_Constant()))
+      return op.emitError() << "'" << op.getName()
+                            << "' is work of the host: a sluice.graph holds "
+                               "work of the device, addresses and constants";
+  return success();
+}
+
+LogicalResult GraphValueOp::verify() {
+  // graph_value_c1
+  auto offset = static_cast<int64_t>(getOffset());
+  if (offset < 0 || offset % arenaUnit)
+    return emitOpError("has the offset ")
+           << offset << ", which is no multiple of " << arenaUnit;
+  return success();
+}
+
+LogicalResult GraphAddressOp::verify() {
+  // graph_address_c1
+  bool isNumbered = getMemory() == GraphMemory::Vector ||
+                    getMemory() == GraphMemory::RopeTable;
+  if (getIndex().has_value() != isNumbered)
+    return emitOpError("has ")
+           << (isNumbered ? "no index" : "an index") << ", but is of "
+           << stringifyGraphMemory(getMemory());
+  if (isNumbered && static_cast<int64_t>(*getIndex()) < 0)
+    return emitOpError("has a negative index");
+  return success();
+}
+
+LogicalResult LaunchKernelOp::verify() {
+  // launch_kernel_c2
+  uint32_t threads = getThreads();
+  if (threads < 32 || threads > 1024 || !llvm::isPowerOf2_32(threads))
+    return emitOpError("has ")
+           << threads << " threads, not a power of two from 32 to 1024";
+  return success();
+}
+
+LogicalResult LaunchKernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // launch_kernel_c1
+  auto kernel =
+      symbols.lookupNearestSymbolFrom<gpu::GPUFuncOp>(*this, getKernelAttr());
+  if (!kernel || !kernel.isKernel())
+    return emitOpError("launches ")
+           << getKernelAttr() << ", which is not a kernel";
+  if (!llvm::equal(kernel.getArgumentTypes(), getWords().getTypes()))
+    return emitOpError("launches ")
+           << getKernelAttr() << " with operands that are not its parameters";
+  return success();
+}
+
+LogicalResult GraphLinearOp::verify() {
+  // graph_linear_c1
+  auto begin = static_cast<int64_t>(getBegin());
+  auto end = static_cast<int64_t>(getEnd());
+  if (begin < 0 || begin % columnUnit || begin >= end)
+    return emitOpError("computes the columns from ")
+           << begin << " to " << end << ", which begin with no whole tile";
+  return success();
+}
+
+LogicalResult GraphAttendOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // graph_attend_c1
+  if (!symbols.lookupNearestSymbolFrom<LLVM::GlobalOp>(*this,
+                                                       getParametersAttr()))
+    return emitOpError("has parameters ")
+           << getParametersAttr() << ", which are not a global";
+  return success();
+}
+
+LogicalResult GraphCheckpointOp::verify() {
+  // graph_checkpoint_c1
+  if (getFloats().size() != getValues().size())
+    return emitOpError("has ") << getFloats().size() << " sizes for "
+                               << getValues().size() << " values";
+  if (llvm::any_of(getFloats(), [](int64_t floats) { return floats <= 0; }))
+    return emitOpError("has a value without floats");
+  return success();
+}
+
+} // namespace sluice::ir
