@@ -34,10 +34,20 @@ namespace sluice::comm {
 
 enum class Lane : uint8_t { Data, Control };
 
+/// Device memory that has come with a message; only nccl/NcclCommunicator.h
+/// brings some, and it goes back there.
+struct DevicePayload {
+  uint64_t address = 0; ///< a cuda::DeviceAddress
+  int64_t bytes = 0;    ///< 0: none
+  int64_t source = 0;   ///< whose it was, and which of theirs
+  uint64_t number = 0;
+};
+
 struct Message {
   int64_t source = 0;
   Lane lane = Lane::Data;
   Bytes bytes;
+  DevicePayload payload = {};
 };
 
 /// What has gone out on one directed pair of ranks, for `traffic`.

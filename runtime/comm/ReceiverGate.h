@@ -18,10 +18,14 @@ namespace sluice::comm {
 /// can promise that no callback runs any more. Thread-safe.
 class ReceiverGate {
 public:
-  /// A receiver that passes on to `given` until close(). Once.
-  Communicator::Receiver open(Communicator::Receiver given) {
+  /// A receiver that passes on to `given` until close(). Messages after that
+  /// go to `dropped`, where it is there. Once.
+  Communicator::Receiver
+  open(Communicator::Receiver given,
+       std::function<void(const Message &)> dropped = {}) {
     std::lock_guard lock(mutex);
     receiver = std::move(given);
+    drop = std::move(dropped);
     isOpen = true;
     return {[this](int64_t source) {
               std::lock_guard lock(mutex);
@@ -31,6 +35,8 @@ public:
               std::lock_guard lock(mutex);
               if (isOpen)
                 receiver.take(std::move(message));
+              else if (drop)
+                drop(message);
             },
             [this](Status status) {
               std::lock_guard lock(mutex);
@@ -49,6 +55,7 @@ public:
 private:
   std::mutex mutex;
   Communicator::Receiver receiver;
+  std::function<void(const Message &)> drop;
   bool isOpen = false;
 };
 

@@ -1,0 +1,319 @@
+//===- NcclCommunicator.cpp - rows from GPU to GPU ------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/nccl/NcclCommunicator.h"
+
+#include "runtime/base/Guarded.h"
+#include "runtime/comm/nccl/NcclRank.h"
+
+#include <cassert>
+#include <future>
+
+using namespace sluice;
+using namespace sluice::comm;
+
+using std::chrono::milliseconds;
+
+NcclRank::NcclRank(std::unique_ptr<Communicator> given,
+                   const NcclLibrary &library, cuda::Device &device,
+                   const NcclOptions &options)
+    : base(std::move(given)), library(library), device(device),
+      options(options), self(base->rank()) {
+  for (int64_t rank = 0; rank < base->size(); ++rank) {
+    peers.push_back(std::make_unique<Peer>(options.ringBytes));
+    peers.back()->sent.to = rank;
+  }
+  for (const NcclWay &way : options.ways)
+    if (way.to == self)
+      peers[static_cast<size_t>(way.from)]->isWay = true;
+}
+
+NcclRank::~NcclRank() {
+  {
+    Lock lock(mutex);
+    stopping = true;
+    signal();
+  }
+  if (thread.joinable())
+    thread.join();
+  // No more calls of arrive(); then breaks the job, unless it has ended.
+  base->detach();
+  base.reset();
+  for (std::unique_ptr<Peer> &peer : peers)
+    if (peer->copied)
+      device.destroy(peer->copied);
+}
+
+Status NcclRank::connect() {
+  base->start({[this](int64_t source) {
+                 Lock lock(mutex);
+                 return static_cast<int64_t>(peers[source]->data.size()) <
+                        options.capacity;
+               },
+               [this](Message message) { arrive(std::move(message)); },
+               [this](Status status) {
+                 Lock lock(mutex);
+                 if (broken.ok())
+                   broken = std::move(status);
+                 progress.notify_all();
+                 signal();
+               }});
+  std::promise<Status> made;
+  std::future<Status> result = made.get_future();
+  thread = std::thread([this, made = std::move(made)]() mutable {
+    Status status = guarded([this] { return setUp(); });
+    bool isUp = status.ok();
+    made.set_value(std::move(status));
+    if (!isUp)
+      return;
+    Status ended = guarded([this] {
+      run();
+      return Status();
+    });
+    if (!ended.ok())
+      fail(ended);
+  });
+  Status status = result.get();
+  if (!status.ok())
+    base->abort(status);
+  return status;
+}
+
+void NcclRank::start(Receiver given) {
+  Lock lock(mutex);
+  assert(!receiver && "start() is called once");
+  receiver = gate.open(std::move(given), [this](const Message &message) {
+    if (message.payload.bytes > 0)
+      giveBack(message.payload);
+  });
+  signal();
+}
+
+void NcclRank::detach() {
+  gate.close();
+  roomChanged(); // for what is dropped from now on
+}
+
+void NcclRank::roomChanged() {
+  Lock lock(mutex);
+  signal();
+}
+
+Status NcclRank::stateError() const {
+  if (!broken.ok())
+    return broken;
+  if (finishing)
+    return failure("rank ", self, ": sends after its end");
+  return {};
+}
+
+Status NcclRank::send(int64_t to, Lane lane, Bytes bytes,
+                      int64_t emulatedBytes) {
+  if (to < 0 || to >= size())
+    return failure("rank ", self, ": no rank ", to, " in a job of ", size());
+  Traffic &sent = peers[static_cast<size_t>(to)]->sent;
+  bool isData = lane == Lane::Data;
+  auto length = bytes.size();
+  {
+    Lock lock(mutex);
+    if (Status s = stateError(); !s.ok())
+      return s;
+    ++(isData ? sent.dataMessages : sent.controlMessages);
+    (isData ? sent.dataBytes : sent.controlBytes) += length;
+  }
+  NcclEnvelope().close(bytes);
+  Status status = base->send(to, lane, std::move(bytes), emulatedBytes);
+  if (!status.ok()) {
+    // It does not come: the count is what the other side waits for.
+    Lock lock(mutex);
+    --(isData ? sent.dataMessages : sent.controlMessages);
+    (isData ? sent.dataBytes : sent.controlBytes) -= length;
+  }
+  return status;
+}
+
+Status NcclRank::sendControl(int64_t to, Kind kind, uint64_t first,
+                             uint64_t second, std::span<const uint8_t> body) {
+  Bytes bytes = base->buffers().take();
+  bytes.assign(body.begin(), body.end());
+  NcclEnvelope{kind, first, second}.close(bytes);
+  return base->send(to, Lane::Control, std::move(bytes));
+}
+
+Status NcclRank::sendRows(int64_t to, Bytes bytes, cuda::DeviceAddress rows,
+                          int64_t rowBytes, cuda::Stream stream) {
+  if (to < 0 || to >= size() || !peers[static_cast<size_t>(to)]->to)
+    return failure("rank ", self, ": no way for rows to rank ", to);
+  if (rowBytes <= 0 || rowBytes > options.ringBytes)
+    return failure("rank ", self, ": ", rowBytes,
+                   " bytes of rows, the limit is ", options.ringBytes);
+  Peer &peer = *peers[static_cast<size_t>(to)];
+  // Messages leave in the order in which they have got their room.
+  std::lock_guard one(peer.sending);
+  std::optional<int64_t> offset;
+  auto length = bytes.size();
+  {
+    Lock lock(mutex);
+    progress.wait(lock, [&] {
+      return !stateError().ok() || (offset = peer.room.take(rowBytes));
+    });
+    if (!offset)
+      return stateError();
+    ++peer.rowsSent;
+    ++peer.sent.dataMessages;
+    peer.sent.dataBytes += length + static_cast<uint64_t>(rowBytes);
+  }
+  auto from = static_cast<uint64_t>(rowBytes);
+  Status status =
+      device.copyOnDevice(peer.to->out(*offset), rows, from, stream);
+  if (status.ok())
+    status = device.record(peer.copied, stream);
+  if (status.ok()) {
+    NcclEnvelope{Kind::Payload, static_cast<uint64_t>(*offset), from}.close(
+        bytes);
+    status = base->send(to, Lane::Data, std::move(bytes));
+  }
+  if (!status.ok()) {
+    // The way has lost its count: it cannot go on.
+    fail(status);
+    return status;
+  }
+  Lock lock(mutex);
+  peer.sendOrders.push({*offset, rowBytes});
+  signal();
+  return {};
+}
+
+void NcclRank::fail(const Status &status) {
+  {
+    Lock lock(mutex);
+    if (closed || !broken.ok())
+      return;
+    broken = failure("rank ", self, ": ", status.message());
+    progress.notify_all();
+    signal();
+  }
+  base->abort(status);
+}
+
+void NcclRank::abort(const Status &reason) {
+  {
+    Lock lock(mutex);
+    if (closed || aborted)
+      return;
+    aborted = true;
+    if (broken.ok())
+      broken = failure("rank ", self, ": ", reason.message());
+    progress.notify_all();
+    signal();
+  }
+  base->abort(reason);
+}
+
+bool NcclRank::allDrained() const {
+  for (const std::unique_ptr<Peer> &peer : peers)
+    if (!peer->drained() || !peer->sendOrders.empty())
+      return false;
+  return !isBusy;
+}
+
+/// What finish() still waits for.
+std::string NcclRank::unfinished() const {
+  std::ostringstream text;
+  const char *separator = "";
+  for (const std::unique_ptr<Peer> &peer : peers) {
+    if (peer->drained())
+      continue;
+    text << separator << "rank " << peer->sent.to;
+    if (!peer->done)
+      text << " still works";
+    else
+      text << " has sent what has not been taken";
+    separator = "; ";
+  }
+  return text.str();
+}
+
+/// The base may end only when nobody needs room any more, which is said over
+/// it: so all ranks drain their messages first.
+Status NcclRank::finish(milliseconds patience) {
+  Clock::time_point until = Clock::now() + patience;
+  std::vector<Traffic> counts;
+  {
+    Lock lock(mutex);
+    if (!broken.ok())
+      return broken;
+    if (finishing)
+      return failure("rank ", self, ": ends a second time");
+    finishing = true;
+    progress.notify_all(); // senders that wait
+  }
+  counts = traffic();
+  Status status;
+  for (const Traffic &each : counts)
+    if (status.ok())
+      status = sendControl(each.to, Kind::Done, each.dataMessages,
+                           each.controlMessages);
+  Lock lock(mutex);
+  if (status.ok() && !progress.wait_until(lock, until, [&] {
+        return !broken.ok() || allDrained();
+      }))
+    status = failure("no end within ", patience.count(), " ms: ", unfinished());
+  if (!status.ok()) {
+    aborted = true; // who asks is told here
+    lock.unlock();
+    fail(status);
+    lock.lock();
+  }
+  if (!broken.ok())
+    return broken;
+  drained = true;
+  lock.unlock();
+  status = base->finish(
+      std::max(milliseconds(1),
+               std::chrono::duration_cast<milliseconds>(until - Clock::now())));
+  lock.lock();
+  if (!status.ok() && broken.ok())
+    broken = status;
+  ended = broken.ok();
+  signal();
+  progress.wait(lock, [&] { return closed || !broken.ok(); });
+  return broken;
+}
+
+std::vector<Traffic> NcclRank::traffic() const {
+  std::vector<Traffic> sent;
+  Lock lock(mutex);
+  for (const std::unique_ptr<Peer> &peer : peers)
+    sent.push_back(peer->sent);
+  return sent;
+}
+
+static Status checkOptions(const Communicator &base,
+                           const NcclOptions &options) {
+  auto isRank = [&](int64_t rank) { return rank >= 0 && rank < base.size(); };
+  if (options.ringBytes <= 0 || options.ringBytes % MirrorRing::alignment != 0)
+    return failure("NCCL: a ring of ", options.ringBytes, " bytes");
+  for (const NcclWay &way : options.ways)
+    if (!isRank(way.from) || !isRank(way.to))
+      return failure("NCCL: no way from rank ", way.from, " to ", way.to,
+                     " in a job of ", base.size());
+  return {};
+}
+
+Expected<std::unique_ptr<NcclCommunicator>>
+comm::connectNccl(std::unique_ptr<Communicator> base,
+                  const NcclLibrary &library, cuda::Device &device,
+                  const NcclOptions &options) {
+  if (Status s = checkOptions(*base, options); !s.ok())
+    return s;
+  auto made =
+      std::make_unique<NcclRank>(std::move(base), library, device, options);
+  if (Status s = made->connect(); !s.ok())
+    return s;
+  return std::unique_ptr<NcclCommunicator>(std::move(made));
+}

@@ -1,0 +1,133 @@
+//===- NcclEdge.cpp - device memory that travels from rank to rank --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/nccl/NcclEdge.h"
+
+using namespace sluice;
+using namespace sluice::comm;
+
+// In a communicator of two the sender is rank 0.
+constexpr int senderRank = 0, receiverRank = 1;
+
+NcclEdge::~NcclEdge() {
+  // What is in the stream uses the memory.
+  link.breakOff();
+  if (finished)
+    device.destroy(finished);
+  if (stream)
+    device.destroy(stream);
+  if (receiveRing)
+    device.release(receiveRing);
+  if (sendRing)
+    device.release(sendRing);
+}
+
+Status NcclEdge::open(int64_t ringBytes) {
+  auto allocate = [&](cuda::DeviceAddress &ring) -> Status {
+    Expected<cuda::DeviceAddress> memory =
+        device.allocate(static_cast<uint64_t>(ringBytes));
+    if (!memory)
+      return failure(ringBytes, " bytes for rows between stages: ",
+                     memory.status().message());
+    ring = *memory;
+    return {};
+  };
+  if (role != Role::Receiver)
+    if (Status s = allocate(sendRing); !s.ok())
+      return s;
+  if (role != Role::Sender)
+    if (Status s = allocate(receiveRing); !s.ok())
+      return s;
+  // Before the computing of a step: another rank waits for these few blocks.
+  Expected<cuda::Stream> made = device.makeStream(/*highPriority=*/true);
+  if (!made)
+    return made.status();
+  stream = *made;
+  Expected<cuda::Event> event = device.makeEvent();
+  if (!event)
+    return event.status();
+  finished = *event;
+  return {};
+}
+
+Status NcclEdge::join(const NcclUniqueId &id) {
+  return role == Role::Both
+             ? link.join(id, 1, 0)
+             : link.join(id, 2,
+                         role == Role::Sender ? senderRank : receiverRank);
+}
+
+Status NcclEdge::post(const NcclTransfer &transfer) {
+  if (ready && role != Role::Receiver)
+    if (Status s = device.wait(stream, ready); !s.ok())
+      return s;
+  auto count = static_cast<size_t>(transfer.bytes);
+  bool isBoth = role == Role::Both;
+  const NcclFunctions &call = library.functions;
+  // To itself: one operation of both, or the send would wait for the receive.
+  if (isBoth)
+    if (Status s = link.check("ncclGroupStart", call.groupStart()); !s.ok())
+      return s;
+  Status status;
+  if (role != Role::Receiver)
+    status = link.check(
+        "ncclSend",
+        call.send(reinterpret_cast<const void *>(out(transfer.offset)), count,
+                  ncclBytes, isBoth ? 0 : receiverRank, link.comm(), stream));
+  if (role != Role::Sender && status.ok())
+    status = link.check("ncclRecv",
+                        call.recv(reinterpret_cast<void *>(in(transfer.offset)),
+                                  count, ncclBytes, senderRank, link.comm(),
+                                  stream));
+  // A group that has been begun is ended, whatever is in it.
+  if (isBoth)
+    if (Status s = link.check("ncclGroupEnd", call.groupEnd()); !s.ok())
+      return s;
+  return status;
+}
+
+Expected<bool> NcclEdge::advance(Clock::time_point now,
+                                 Clock::duration patience) {
+  bool moved = false;
+  if (state == State::Idle && !orders.empty()) {
+    begun = now;
+    if (Status s = post(orders.front()); !s.ok())
+      return s;
+    state = State::Posting;
+    moved = true;
+  }
+  // Also where nothing is under way: it may tell of the other rank's end.
+  Expected<bool> settled = link.settled();
+  if (!settled)
+    return settled.status();
+  if (state == State::Posting && *settled) {
+    if (Status s = device.record(finished, stream); !s.ok())
+      return s;
+    state = State::Running;
+    moved = true;
+  }
+  if (state == State::Running) {
+    Expected<bool> isDone = device.isDone(finished);
+    if (!isDone)
+      return isDone.status();
+    if (*isDone) {
+      orders.pop();
+      ++done;
+      state = State::Idle;
+      return true;
+    }
+  }
+  if (state != State::Idle && now - begun >= patience)
+    return failure(
+        "a transfer of ", orders.front().bytes, " bytes has not ",
+        state == State::Posting ? "begun" : "ended", " within ",
+        std::chrono::milliseconds(
+            std::chrono::duration_cast<std::chrono::milliseconds>(patience))
+            .count(),
+        " ms");
+  return moved;
+}

@@ -1,0 +1,73 @@
+//===- NcclEnvelope.h - what is written behind each message ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Behind the bytes of each message over the base communicator stand 17 more,
+// packed, little-endian:
+//
+//   u8 kind; u64 first; u64 second
+//
+//   kind      lane     bytes before it                first        second
+//   Message   both     the user's                     0            0
+//   Payload   data     the user's; rows come by NCCL  their        their
+//                                                     offset       bytes
+//   Join      control  128: an NCCL unique id         ring's bytes version
+//   Credit    control  none                           rows given   0
+//                                                     back so far
+//   Done      control  none                           data         control
+//                                                     messages     messages
+//                                                     sent         sent
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_COMM_NCCL_NCCLENVELOPE_H
+#define SLUICE_RUNTIME_COMM_NCCL_NCCLENVELOPE_H
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/comm/Wire.h"
+
+namespace sluice::comm {
+
+struct NcclEnvelope {
+  enum class Kind : uint8_t { Message, Payload, Join, Credit, Done };
+  static constexpr size_t size = 1 + 8 + 8;
+
+  Kind kind = Kind::Message;
+  uint64_t first = 0;
+  uint64_t second = 0;
+
+  void close(Bytes &bytes) const {
+    WireWriter writer(bytes);
+    writer.put(static_cast<uint8_t>(kind));
+    writer.put(first);
+    writer.put(second);
+  }
+
+  /// Takes the envelope off `bytes`. Errors: too short, an unknown kind, or
+  /// one that does not travel on `lane`.
+  static Expected<NcclEnvelope> open(Bytes &bytes, Lane lane) {
+    if (bytes.size() < size)
+      return failure("a message of ", bytes.size(), " bytes has no envelope");
+    WireReader reader(std::span<const uint8_t>(bytes).last(size));
+    NcclEnvelope read;
+    auto kind = reader.getInRange<uint8_t>("the kind of an envelope", 0,
+                                           int64_t(Kind::Done));
+    read.kind = static_cast<Kind>(kind);
+    read.first = reader.get<uint64_t>();
+    read.second = reader.get<uint64_t>();
+    if (Status s = reader.finish(); !s.ok())
+      return s;
+    if (read.kind != Kind::Message &&
+        (read.kind == Kind::Payload) != (lane == Lane::Data))
+      return failure("an envelope of kind ", int(kind), " on the wrong lane");
+    bytes.resize(bytes.size() - size);
+    return read;
+  }
+};
+
+} // namespace sluice::comm
+
+#endif // SLUICE_RUNTIME_COMM_NCCL_NCCLENVELOPE_H

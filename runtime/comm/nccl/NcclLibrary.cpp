@@ -1,0 +1,92 @@
+//===- NcclLibrary.cpp - opens libnccl ------------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/nccl/NcclLibrary.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <string_view>
+#include <type_traits>
+
+using namespace sluice;
+using namespace sluice::comm;
+
+std::string comm::ncclVersionText(int version) {
+  std::ostringstream text;
+  text << version / 10000 << '.' << version / 100 % 100 << '.' << version % 100;
+  return text.str();
+}
+
+Status NcclLibrary::check(const char *call, NcclResult result,
+                          NcclComm comm) const {
+  if (result == NcclResult::Success || result == NcclResult::InProgress)
+    return {};
+  const char *meaning = functions.getErrorString(result);
+  const char *last = functions.getLastError(comm);
+  std::string_view said = last ? last : "";
+  return failure("NCCL: ", call, ": ", meaning ? meaning : "unknown error",
+                 said.empty() ? "" : ": ", said);
+}
+
+namespace {
+
+Status load(void *library, NcclFunctions &functions) {
+  Status status;
+  auto find = [&](const char *name, auto &function, bool optional = false) {
+    void *found = dlsym(library, name);
+    if (!found && !optional && status.ok())
+      status = failure("has no ", name);
+    function =
+        reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
+  };
+  find("ncclGetVersion", functions.getVersion);
+  find("ncclGetUniqueId", functions.getUniqueId);
+  find("ncclCommInitRankConfig", functions.commInitRankConfig);
+  find("ncclCommFinalize", functions.commFinalize);
+  find("ncclCommDestroy", functions.commDestroy);
+  find("ncclCommRevoke", functions.commRevoke, /*optional=*/true);
+  find("ncclCommAbort", functions.commAbort);
+  find("ncclCommGetAsyncError", functions.commGetAsyncError);
+  find("ncclGetErrorString", functions.getErrorString);
+  find("ncclGetLastError", functions.getLastError);
+  find("ncclGroupStart", functions.groupStart);
+  find("ncclGroupEnd", functions.groupEnd);
+  find("ncclSend", functions.send);
+  find("ncclRecv", functions.recv);
+  find("ncclAllGather", functions.allGather);
+  return status;
+}
+
+} // namespace
+
+Expected<NcclLibrary> comm::makeNccl(const NcclFunctions &functions) {
+  NcclLibrary library;
+  library.functions = functions;
+  NcclResult result = functions.getVersion(&library.version);
+  if (Status s = library.check("ncclGetVersion", result); !s.ok())
+    return s;
+  if (library.version < ncclOldestVersion || library.version >= 30000)
+    return failure("NCCL: version ", ncclVersionText(library.version),
+                   "; needed is ", ncclVersionText(ncclOldestVersion),
+                   " or a later 2.x");
+  return library;
+}
+
+Expected<NcclLibrary> comm::openNccl(const std::string &path) {
+  const char *variable = std::getenv("SLUICE_NCCL_LIBRARY");
+  std::string name = !path.empty() ? path
+                     : variable    ? variable
+                                   : "libnccl.so.2";
+  // Its functions live as long as the process: it is never closed.
+  void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return failure("NCCL: cannot be opened: ", dlerror());
+  NcclFunctions functions;
+  if (Status s = load(library, functions); !s.ok())
+    return s.withContext("NCCL: " + name);
+  return makeNccl(functions);
+}

@@ -1,0 +1,81 @@
+//===- NcclLink.h - one nonblocking NCCL communicator ---------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   NcclLink link(library);
+//   Status s = link.join(id, 2, 0);             // starts to
+//   while (Expected<bool> joined = link.settled(); joined && !*joined) ...
+//   s = link.check("ncclSend", library.functions.send(..., link.comm(), ...));
+//   while (Expected<bool> posted = link.settled(); posted && !*posted) ...
+//
+// No call of a nonblocking communicator waits for another rank. What is under
+// way when a call returns is asked for by settled(), and until it says so
+// neither another call of the communicator nor other work for its stream may
+// follow.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_COMM_NCCL_NCCLLINK_H
+#define SLUICE_RUNTIME_COMM_NCCL_NCCLLINK_H
+
+#include "runtime/comm/nccl/NcclLibrary.h"
+
+#include <chrono>
+
+namespace sluice::comm {
+
+/// One NCCL communicator. One thread at a time. Keeps its first error, which is
+/// then the answer to everything. Destroying it breaks it off, for the other
+/// ranks as well, unless close() has succeeded.
+class NcclLink {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit NcclLink(const NcclLibrary &library) : library(library) {}
+  ~NcclLink() { breakOff(); }
+  NcclLink(const NcclLink &) = delete;
+  NcclLink &operator=(const NcclLink &) = delete;
+
+  /// Starts to join; all `ranks` must. The current device becomes the rank's.
+  /// `blocks`: multiprocessors that its kernels take at most.
+  Status join(const NcclUniqueId &id, int ranks, int rank, int blocks = 1);
+
+  NcclComm comm() const { return handle; }
+  int ranks() const { return size; }
+  int rank() const { return self; }
+
+  /// Whether all that has been called is done, as far as calls are: operations
+  /// are in their streams then. Errors: NCCL's, also one of another rank that
+  /// it has found.
+  Expected<bool> settled();
+  /// The same, asked until it is true, at most until `deadline`. `what` is
+  /// said where it is not: "rank 3: NCCL: joining".
+  Status settle(const char *what, Clock::time_point deadline);
+
+  /// The call's error, if it is one.
+  Status check(const char *call, NcclResult result);
+
+  /// Ends what is in its streams and frees it, without other ranks. Nothing
+  /// where there is nothing.
+  void breakOff();
+
+  /// The good end, when all ranks have done all: each starts it for all of its
+  /// communicators, since an end waits for the other ranks', then closes them.
+  Status startEnd();
+  /// Waits until `deadline`. Breaks off after an error.
+  Status close(Clock::time_point deadline);
+
+private:
+  NcclLibrary library;
+  NcclComm handle = nullptr;
+  int size = 0;
+  int self = 0;
+  Status broken;
+};
+
+} // namespace sluice::comm
+
+#endif // SLUICE_RUNTIME_COMM_NCCL_NCCLLINK_H

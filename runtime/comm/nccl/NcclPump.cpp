@@ -1,0 +1,308 @@
+//===- NcclPump.cpp - the thread that calls NCCL --------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/nccl/NcclRank.h"
+
+using namespace sluice;
+using namespace sluice::comm;
+
+/// How long the thread looks for the end of a transfer without sleeping, and
+/// then between two looks; and between looks for errors where there is none.
+constexpr std::chrono::microseconds attention{100};
+constexpr std::chrono::microseconds nap{50};
+constexpr std::chrono::milliseconds errorInterval{100};
+constexpr std::chrono::milliseconds closePatience{5000};
+
+template <typename Call> void NcclRank::forEachEdge(Call call) {
+  for (std::unique_ptr<Peer> &peer : peers)
+    for (NcclEdge *edge : {peer->to.get(), peer->from.get()})
+      if (edge)
+        call(*edge, peer->sent.to);
+}
+
+//===----------------------------------------------------------------------===//
+// The beginning
+//===----------------------------------------------------------------------===//
+
+Status NcclRank::setUp() {
+  Clock::time_point deadline = Clock::now() + options.setup;
+  if (Status s = device.enter(); !s.ok())
+    return s;
+  if (Status s = makeWaysOut(); !s.ok())
+    return s;
+  if (Status s = makeWaysIn(deadline); !s.ok())
+    return s;
+  return awaitLinks(deadline);
+}
+
+/// The sender of a way makes its id.
+Status NcclRank::makeWaysOut() {
+  for (const NcclWay &way : options.ways) {
+    if (way.from != self)
+      continue;
+    Peer &peer = *peers[static_cast<size_t>(way.to)];
+    auto edge = std::make_unique<NcclEdge>(
+        library, device,
+        way.to == self ? NcclEdge::Role::Both : NcclEdge::Role::Sender);
+    if (Status s = edge->open(options.ringBytes); !s.ok())
+      return s;
+    Expected<cuda::Event> copied = device.makeEvent();
+    if (!copied)
+      return copied.status();
+    peer.copied = *copied;
+    edge->waitFor(*copied);
+    NcclUniqueId id;
+    if (Status s = library.check("ncclGetUniqueId",
+                                 library.functions.getUniqueId(&id));
+        !s.ok())
+      return s;
+    if (way.to != self)
+      if (Status s = sendControl(
+              way.to, Kind::Join, static_cast<uint64_t>(options.ringBytes),
+              static_cast<uint64_t>(library.version),
+              {reinterpret_cast<const uint8_t *>(id.bytes), sizeof(id.bytes)});
+          !s.ok())
+        return s;
+    if (Status s = edge->join(id); !s.ok())
+      return s;
+    peer.to = std::move(edge);
+  }
+  return {};
+}
+
+Status NcclRank::makeWaysIn(Clock::time_point deadline) {
+  for (const NcclWay &way : options.ways) {
+    if (way.to != self || way.from == self)
+      continue;
+    Peer &peer = *peers[static_cast<size_t>(way.from)];
+    Lock lock(mutex);
+    bool came = progress.wait_until(lock, deadline,
+                                    [&] { return peer.id || !broken.ok(); });
+    if (!broken.ok())
+      return broken;
+    if (!came)
+      return failure("rank ", way.from, " does not begin to send rows");
+    NcclUniqueId id = *peer.id;
+    lock.unlock();
+    auto edge =
+        std::make_unique<NcclEdge>(library, device, NcclEdge::Role::Receiver);
+    if (Status s = edge->open(options.ringBytes); !s.ok())
+      return s;
+    if (Status s = edge->join(id); !s.ok())
+      return s;
+    peer.from = std::move(edge);
+  }
+  return {};
+}
+
+Status NcclRank::awaitLinks(Clock::time_point deadline) {
+  for (;;) {
+    Status status;
+    bool isUp = true;
+    int64_t missing = self;
+    forEachEdge([&](NcclEdge &edge, int64_t other) {
+      Expected<bool> settled = edge.nccl().settled();
+      if (!settled && status.ok())
+        status = settled.status();
+      if (settled && !*settled) {
+        isUp = false;
+        missing = other;
+      }
+    });
+    Lock lock(mutex);
+    if (!broken.ok())
+      return broken;
+    if (!status.ok() || isUp)
+      return status;
+    if (Clock::now() >= deadline)
+      return failure("NCCL: rank ", missing, " has not joined within ",
+                     options.setup.count(), " ms");
+    progress.wait_for(lock, std::chrono::milliseconds(1));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rounds
+//===----------------------------------------------------------------------===//
+
+/// With the lock. What is taken keeps finish() from its end.
+void NcclRank::takeOrders() {
+  auto take = [&](Ring<NcclTransfer> &orders, NcclEdge *edge) {
+    for (; !orders.empty(); isBusy = true)
+      edge->order(orders.pop());
+  };
+  for (std::unique_ptr<Peer> &peer : peers) {
+    take(peer->sendOrders, peer->to.get());
+    take(peer->receiveOrders, peer->from.get());
+  }
+}
+
+Expected<bool> NcclRank::advanceEdges() {
+  Clock::time_point now = Clock::now();
+  Status status;
+  bool moved = false;
+  forEachEdge([&](NcclEdge &edge, int64_t other) {
+    Expected<bool> advanced = edge.advance(now, options.patience);
+    if (!advanced && status.ok())
+      status = failure("rows between ranks ", self, " and ", other, ": ",
+                       advanced.status().message());
+    moved |= advanced && *advanced;
+  });
+  if (!status.ok())
+    return status;
+  return moved;
+}
+
+bool NcclRank::deliverControl(Lock &lock) {
+  if (!receiver)
+    return false;
+  for (std::unique_ptr<Peer> &peer : peers) {
+    if (peer->control.empty())
+      continue;
+    Message message = peer->control.pop();
+    lock.unlock();
+    receiver->take(std::move(message));
+    lock.lock();
+    ++peer->controlTaken;
+    return true;
+  }
+  return false;
+}
+
+bool NcclRank::hasCome(const Peer &peer, const DevicePayload &payload) const {
+  const NcclEdge &edge = peer.from ? *peer.from : *peer.to;
+  return payload.bytes == 0 || edge.completed() > payload.number;
+}
+
+/// Takes turns between the sources, so that a busy one does not starve others.
+bool NcclRank::deliverData(Lock &lock) {
+  if (!receiver)
+    return false;
+  for (size_t i = 0; i < peers.size(); ++i) {
+    size_t source = (nextSource + i) % peers.size();
+    Peer &peer = *peers[source];
+    if (peer.data.empty() || !hasCome(peer, peer.data.front().payload))
+      continue;
+    lock.unlock();
+    bool room = receiver->roomFor(static_cast<int64_t>(source));
+    lock.lock();
+    // Only this thread pops, so the queue still has its first message.
+    if (!room)
+      continue;
+    nextSource = source + 1;
+    Message message = peer.data.pop();
+    lock.unlock();
+    if (message.payload.bytes > 0) {
+      NcclEdge &edge = peer.from ? *peer.from : *peer.to;
+      message.payload.address =
+          edge.in(static_cast<int64_t>(message.payload.address));
+    }
+    receiver->take(std::move(message));
+    base->roomChanged();
+    lock.lock();
+    ++peer.dataTaken;
+    return true;
+  }
+  return false;
+}
+
+bool NcclRank::tellFailure(Lock &lock) {
+  if (!told && (receiver || aborted)) {
+    told = true;
+    if (aborted)
+      return true;
+    Status reason = broken;
+    lock.unlock();
+    receiver->failed(reason);
+    lock.lock();
+    return true;
+  }
+  if (brokenOff)
+    return false;
+  // Behind the telling, since it may take as long as NCCL likes.
+  brokenOff = true;
+  lock.unlock();
+  forEachEdge([](NcclEdge &edge, int64_t) { edge.nccl().breakOff(); });
+  lock.lock();
+  return true;
+}
+
+/// While a transfer is under way there is nothing to wait on: NCCL and the
+/// device have to be asked.
+void NcclRank::idle(Lock &lock) {
+  auto isAwaited = [&] { return changed || stopping; };
+  if (!isBusy || !broken.ok()) {
+    if (broken.ok())
+      wake.wait_for(lock, errorInterval, isAwaited);
+    else
+      wake.wait(lock, isAwaited);
+  } else if (Clock::now() - lastMoved < attention) {
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  } else {
+    wake.wait_for(lock, nap, isAwaited);
+  }
+}
+
+/// The edges' part of a round.
+bool NcclRank::advance(Lock &lock) {
+  takeOrders();
+  // The others may have gone once all is drained.
+  if (!broken.ok() || (drained && !isBusy))
+    return false;
+  lock.unlock();
+  Expected<bool> moved = advanceEdges();
+  bool isUnderWay = false;
+  forEachEdge([&](NcclEdge &edge, int64_t) { isUnderWay |= edge.busy(); });
+  if (!moved)
+    fail(moved.status());
+  lock.lock();
+  isBusy = isUnderWay;
+  if (!moved || !*moved)
+    return false;
+  lastMoved = Clock::now();
+  return true;
+}
+
+void NcclRank::closeEdges(Lock &lock) {
+  lock.unlock();
+  Clock::time_point deadline = Clock::now() + closePatience;
+  Status status;
+  // What starting finds, closing says.
+  forEachEdge([](NcclEdge &edge, int64_t) { (void)edge.nccl().startEnd(); });
+  forEachEdge([&](NcclEdge &edge, int64_t) {
+    Status closing = edge.nccl().close(deadline);
+    if (status.ok())
+      status = closing;
+  });
+  lock.lock();
+  if (broken.ok())
+    broken = status;
+  closed = true;
+  progress.notify_all();
+}
+
+void NcclRank::run() {
+  Lock lock(mutex);
+  while (!stopping && !ended) {
+    changed = false;
+    bool moved = advance(lock);
+    moved |= deliverControl(lock);
+    if (broken.ok())
+      moved |= deliverData(lock);
+    else
+      moved = moved || tellFailure(lock);
+    if (moved)
+      continue;
+    if (finishing)
+      progress.notify_all();
+    idle(lock);
+  }
+  if (ended)
+    closeEdges(lock);
+}

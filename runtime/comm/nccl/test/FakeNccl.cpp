@@ -1,0 +1,429 @@
+//===- FakeNccl.cpp - an NCCL between threads -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/nccl/test/FakeNccl.h"
+
+#include "runtime/comm/nccl/test/ThreadDevice.h"
+
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+using namespace sluice;
+using namespace sluice::comm;
+using namespace sluice::comm::test;
+
+namespace {
+
+/// How often a call says that it is in progress.
+constexpr int questionsOfACall = 2;
+
+struct Sent {
+  const void *from = nullptr;
+  size_t bytes = 0;
+  bool isTaken = false;
+};
+
+/// The ranks with one id.
+struct World {
+  int ranks = 0;
+  int joined = 0;
+  int finalized = 0;
+  /// By (from, to).
+  std::map<std::pair<int, int>, std::deque<std::shared_ptr<Sent>>> channels;
+};
+
+struct Comm {
+  std::shared_ptr<World> world;
+  int rank = 0;
+  bool isOver = false; ///< aborted or revoked: what is in streams ends
+  bool isJoining = true, isFinalizing = false;
+  int questions = 0; ///< still to be answered by "in progress"
+  int transfers = 0;
+  NcclResult error = NcclResult::Success;
+  const char *said = "";
+};
+
+struct Operation {
+  bool isSend = false;
+  void *memory = nullptr;
+  size_t bytes = 0;
+  int peer = 0;
+};
+
+/// Everything, under one lock.
+struct All {
+  std::mutex mutex;
+  std::condition_variable changed;
+  FakeNccl::Faults faults;
+  uint64_t ids = 0;
+  std::map<std::string, int> calls;
+  std::map<uint64_t, std::shared_ptr<World>> worlds;
+  std::map<NcclComm, std::shared_ptr<Comm>> comms;
+  uintptr_t handles = 0;
+};
+
+All &all() {
+  static All state;
+  return state;
+}
+
+/// Of the calling thread: operations between group calls.
+struct Group {
+  int depth = 0;
+  std::vector<Operation> operations;
+  NcclComm comm = nullptr;
+  cuda::Stream stream = nullptr;
+};
+thread_local Group group;
+
+using Lock = std::unique_lock<std::mutex>;
+
+/// Counts the call; whether it is to fail.
+bool fails(const std::string &name) {
+  All &state = all();
+  int before = state.calls[name]++;
+  return state.faults.failingCall == name && before >= state.faults.failAfter;
+}
+
+std::shared_ptr<Comm> find(NcclComm comm) {
+  auto found = all().comms.find(comm);
+  return found == all().comms.end() ? nullptr : found->second;
+}
+
+NcclResult failWith(Comm &comm, NcclResult result, const char *said) {
+  comm.error = result;
+  comm.said = said;
+  return result;
+}
+
+bool isInProgress(const Comm &comm) {
+  const World &world = *comm.world;
+  return comm.questions > 0 || (comm.isJoining && world.joined < world.ranks) ||
+         (comm.isFinalizing && world.finalized < world.ranks);
+}
+
+/// The beginning of each call that may not be made while one is in progress.
+NcclResult begin(const char *name, NcclComm handle,
+                 std::shared_ptr<Comm> &comm) {
+  bool isFailing = fails(name);
+  comm = find(handle);
+  if (!comm)
+    return NcclResult::InvalidArgument;
+  if (isFailing)
+    return failWith(*comm, NcclResult::UnhandledCudaError, "a planned fault");
+  if (comm->error != NcclResult::Success)
+    return comm->error;
+  if (isInProgress(*comm))
+    return failWith(*comm, NcclResult::InvalidUsage,
+                    "a call while another is in progress");
+  return NcclResult::Success;
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+void receive(Lock &lock, Comm &comm, const Operation &operation) {
+  auto &channel = comm.world->channels[{operation.peer, comm.rank}];
+  all().changed.wait(lock, [&] { return comm.isOver || !channel.empty(); });
+  if (comm.isOver)
+    return;
+  std::shared_ptr<Sent> sent = channel.front();
+  channel.pop_front();
+  if (sent->bytes != operation.bytes) {
+    failWith(comm, NcclResult::InvalidUsage, "lengths differ");
+    return;
+  }
+  std::memcpy(operation.memory, sent->from, sent->bytes);
+  sent->isTaken = true;
+  all().changed.notify_all();
+}
+
+/// In the stream: all sends of a group are offered before one is awaited.
+void transfer(const std::shared_ptr<Comm> &comm,
+              const std::vector<Operation> &operations) {
+  All &state = all();
+  Lock lock(state.mutex);
+  int number = comm->transfers++;
+  if (number == state.faults.lostTransfer)
+    failWith(*comm, NcclResult::RemoteError, "a lost rank");
+  if (number == state.faults.stuckTransfer ||
+      number == state.faults.lostTransfer) {
+    state.changed.wait(lock, [&] { return comm->isOver; });
+    return;
+  }
+  std::vector<std::shared_ptr<Sent>> offered;
+  for (const Operation &each : operations)
+    if (each.isSend) {
+      offered.push_back(std::make_shared<Sent>(Sent{each.memory, each.bytes}));
+      comm->world->channels[{comm->rank, each.peer}].push_back(offered.back());
+    }
+  state.changed.notify_all();
+  for (const Operation &each : operations)
+    if (!each.isSend)
+      receive(lock, *comm, each);
+  for (const std::shared_ptr<Sent> &sent : offered)
+    state.changed.wait(lock, [&] { return comm->isOver || sent->isTaken; });
+}
+
+NcclResult submit(Comm &comm, NcclComm handle, cuda::Stream stream,
+                  std::vector<Operation> operations) {
+  comm.questions = questionsOfACall;
+  std::shared_ptr<Comm> kept = find(handle);
+  ThreadDevice::enqueue(stream, [kept, operations = std::move(operations)] {
+    transfer(kept, operations);
+  });
+  return NcclResult::InProgress;
+}
+
+NcclResult operate(const char *name, NcclComm handle, cuda::Stream stream,
+                   std::vector<Operation> operations) {
+  Lock lock(all().mutex);
+  std::shared_ptr<Comm> comm;
+  if (NcclResult result = begin(name, handle, comm);
+      result != NcclResult::Success)
+    return result;
+  for (const Operation &each : operations)
+    if (each.peer < 0 || each.peer >= comm->world->ranks)
+      return failWith(*comm, NcclResult::InvalidArgument, "no such rank");
+  if (group.depth == 0)
+    return submit(*comm, handle, stream, std::move(operations));
+  group.comm = handle;
+  group.stream = stream;
+  group.operations.insert(group.operations.end(), operations.begin(),
+                          operations.end());
+  return NcclResult::Success;
+}
+
+NcclResult send(const void *from, size_t count, int type, int peer,
+                NcclComm comm, cuda::Stream stream) {
+  return type != ncclBytes
+             ? NcclResult::InvalidArgument
+             : operate("ncclSend", comm, stream,
+                       {{true, const_cast<void *>(from), count, peer}});
+}
+
+NcclResult recv(void *to, size_t count, int type, int peer, NcclComm comm,
+                cuda::Stream stream) {
+  return type != ncclBytes
+             ? NcclResult::InvalidArgument
+             : operate("ncclRecv", comm, stream, {{false, to, count, peer}});
+}
+
+NcclResult allGather(const void *from, void *to, size_t count, int type,
+                     NcclComm handle, cuda::Stream stream) {
+  std::vector<Operation> operations;
+  {
+    Lock lock(all().mutex);
+    std::shared_ptr<Comm> comm = find(handle);
+    if (!comm || type != ncclBytes)
+      return NcclResult::InvalidArgument;
+    for (int peer = 0; peer < comm->world->ranks; ++peer) {
+      operations.push_back({true, const_cast<void *>(from), count, peer});
+      operations.push_back(
+          {false, static_cast<char *>(to) + size_t(peer) * count, count, peer});
+    }
+  }
+  return operate("ncclAllGather", handle, stream, std::move(operations));
+}
+
+NcclResult groupStart() {
+  Lock lock(all().mutex);
+  if (fails("ncclGroupStart"))
+    return NcclResult::InternalError;
+  ++group.depth;
+  return NcclResult::Success;
+}
+
+NcclResult groupEnd() {
+  Lock lock(all().mutex);
+  if (group.depth == 0)
+    return NcclResult::InvalidUsage;
+  if (--group.depth > 0)
+    return NcclResult::Success;
+  std::vector<Operation> operations = std::exchange(group.operations, {});
+  if (fails("ncclGroupEnd"))
+    return NcclResult::InternalError;
+  std::shared_ptr<Comm> comm = find(group.comm);
+  return operations.empty() || !comm
+             ? NcclResult::Success
+             : submit(*comm, group.comm, group.stream, std::move(operations));
+}
+
+//===----------------------------------------------------------------------===//
+// Communicators
+//===----------------------------------------------------------------------===//
+
+NcclResult getVersion(int *version) {
+  Lock lock(all().mutex);
+  *version = all().faults.version;
+  return fails("ncclGetVersion") ? NcclResult::SystemError
+                                 : NcclResult::Success;
+}
+
+NcclResult getUniqueId(NcclUniqueId *id) {
+  Lock lock(all().mutex);
+  if (fails("ncclGetUniqueId"))
+    return NcclResult::SystemError;
+  uint64_t number = ++all().ids;
+  std::memcpy(id->bytes, &number, sizeof(number));
+  return NcclResult::Success;
+}
+
+NcclResult commInitRankConfig(NcclComm *comm, int ranks, NcclUniqueId id,
+                              int rank, NcclConfig *config) {
+  All &state = all();
+  Lock lock(state.mutex);
+  bool isFailing = fails("ncclCommInitRankConfig");
+  if (config->blocking != 0 || config->magic != NcclConfig().magic ||
+      rank < 0 || rank >= ranks)
+    return NcclResult::InvalidArgument;
+  if (isFailing)
+    return NcclResult::UnhandledCudaError;
+  uint64_t number = 0;
+  std::memcpy(&number, id.bytes, sizeof(number));
+  std::shared_ptr<World> &world = state.worlds[number];
+  if (!world)
+    world = std::make_shared<World>(World{ranks, 0, 0, {}});
+  *comm = reinterpret_cast<NcclComm>(++state.handles);
+  auto made = std::make_shared<Comm>();
+  made->world = world;
+  made->rank = rank;
+  made->questions = questionsOfACall;
+  state.comms[*comm] = made;
+  if (rank != state.faults.missingRank)
+    ++world->joined;
+  return NcclResult::InProgress;
+}
+
+NcclResult commFinalize(NcclComm handle) {
+  Lock lock(all().mutex);
+  std::shared_ptr<Comm> comm;
+  if (NcclResult result = begin("ncclCommFinalize", handle, comm);
+      result != NcclResult::Success)
+    return result;
+  comm->isFinalizing = true;
+  comm->questions = questionsOfACall;
+  ++comm->world->finalized;
+  return NcclResult::InProgress;
+}
+
+NcclResult commDestroy(NcclComm handle) {
+  Lock lock(all().mutex);
+  std::shared_ptr<Comm> comm;
+  if (NcclResult result = begin("ncclCommDestroy", handle, comm);
+      result != NcclResult::Success)
+    return result;
+  all().comms.erase(handle);
+  return NcclResult::Success;
+}
+
+NcclResult commRevoke(NcclComm handle, int flags) {
+  Lock lock(all().mutex);
+  bool isFailing = fails("ncclCommRevoke");
+  std::shared_ptr<Comm> comm = find(handle);
+  if (!comm || flags != 0 || isFailing)
+    return NcclResult::InvalidArgument;
+  comm->isOver = true;
+  all().changed.notify_all();
+  return NcclResult::Success;
+}
+
+NcclResult commAbort(NcclComm handle) {
+  Lock lock(all().mutex);
+  bool isFailing = fails("ncclCommAbort");
+  std::shared_ptr<Comm> comm = find(handle);
+  if (!comm)
+    return NcclResult::InvalidArgument;
+  comm->isOver = true;
+  all().comms.erase(handle);
+  all().changed.notify_all();
+  return isFailing ? NcclResult::InternalError : NcclResult::Success;
+}
+
+NcclResult commGetAsyncError(NcclComm handle, NcclResult *error) {
+  Lock lock(all().mutex);
+  bool isFailing = fails("ncclCommGetAsyncError");
+  std::shared_ptr<Comm> comm = find(handle);
+  if (!comm || isFailing)
+    return NcclResult::InvalidArgument;
+  *error = comm->error != NcclResult::Success ? comm->error
+           : isInProgress(*comm)              ? NcclResult::InProgress
+                                              : NcclResult::Success;
+  if (comm->questions > 0)
+    --comm->questions;
+  if (*error == NcclResult::Success)
+    comm->isJoining = false;
+  return NcclResult::Success;
+}
+
+const char *getErrorString(NcclResult result) {
+  switch (result) {
+  case NcclResult::UnhandledCudaError:
+    return "unhandled cuda error";
+  case NcclResult::RemoteError:
+    return "remote process exited or there was a network error";
+  case NcclResult::InvalidUsage:
+    return "invalid usage";
+  case NcclResult::InvalidArgument:
+    return "invalid argument";
+  default:
+    return "another error";
+  }
+}
+
+const char *getLastError(NcclComm handle) {
+  Lock lock(all().mutex);
+  std::shared_ptr<Comm> comm = find(handle);
+  return comm ? comm->said : "";
+}
+
+} // namespace
+
+void FakeNccl::reset(const Faults &faults) {
+  Lock lock(all().mutex);
+  all().faults = faults;
+  all().calls.clear();
+  all().worlds.clear();
+  all().comms.clear();
+}
+
+NcclFunctions FakeNccl::functions() {
+  Lock lock(all().mutex);
+  NcclFunctions table;
+  table.getVersion = getVersion;
+  table.getUniqueId = getUniqueId;
+  table.commInitRankConfig = commInitRankConfig;
+  table.commFinalize = commFinalize;
+  table.commDestroy = commDestroy;
+  table.commRevoke = all().faults.hasRevoke ? commRevoke : nullptr;
+  table.commAbort = commAbort;
+  table.commGetAsyncError = commGetAsyncError;
+  table.getErrorString = getErrorString;
+  table.getLastError = getLastError;
+  table.groupStart = groupStart;
+  table.groupEnd = groupEnd;
+  table.send = send;
+  table.recv = recv;
+  table.allGather = allGather;
+  return table;
+}
+
+int FakeNccl::calls(const std::string &name) {
+  Lock lock(all().mutex);
+  return all().calls[name];
+}
+
+int FakeNccl::open() {
+  Lock lock(all().mutex);
+  return static_cast<int>(all().comms.size());
+}

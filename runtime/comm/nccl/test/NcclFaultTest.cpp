@@ -1,0 +1,266 @@
+//===- NcclFaultTest.cpp - what NCCL and devices can do to a job ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two ranks, and rows from 0 to 1. Whatever fails, both end soon, with a reason
+// that says what it was.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/nccl/test/FakeNccl.h"
+#include "runtime/comm/nccl/test/NcclJob.h"
+#include "runtime/comm/nccl/test/ThreadDevice.h"
+#include "runtime/comm/test/Mailbox.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::comm;
+using namespace sluice::comm::test;
+using testing::AnyOf;
+using testing::Each;
+using testing::HasSubstr;
+using testing::Property;
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// What an end must be sooner than, all told.
+constexpr milliseconds soon{10000};
+
+NcclOptions oneWay() {
+  NcclOptions options;
+  options.ways = {{0, 1}};
+  options.ringBytes = 4096;
+  options.setup = milliseconds(500);
+  options.patience = milliseconds(500);
+  return options;
+}
+
+/// A rank with its device and what it has got.
+struct Rank {
+  int64_t number = 0;
+  ThreadDevice device;
+  std::unique_ptr<NcclCommunicator> comm;
+  cuda::DeviceAddress rows = 0;
+  cuda::Stream stream = nullptr;
+
+  Status send(int64_t bytes) {
+    return comm->sendRows(1, makeMessage(0), rows, bytes, stream);
+  }
+};
+
+/// Connects both ranks and runs `body` in each. What is left at the end, of
+/// NCCL or a device, is an error.
+template <typename Body>
+std::vector<Status> runPair(const FakeNccl::Faults &faults, Body body,
+                            const NcclOptions &options = oneWay()) {
+  auto start = std::chrono::steady_clock::now();
+  FakeNccl::reset(faults);
+  NcclLibrary nccl = *makeNccl(FakeNccl::functions());
+  std::vector<Status> results =
+      runJob(2, [&](int64_t number, std::unique_ptr<Communicator> base) {
+        Rank rank;
+        rank.number = number;
+        auto comm = connectNccl(std::move(base), nccl, rank.device, options);
+        if (!comm) {
+          EXPECT_EQ(rank.device.held(), 0u);
+          return comm.status();
+        }
+        rank.comm = comm.take();
+        rank.rows = *rank.device.allocate(4096);
+        rank.stream = *rank.device.makeStream(false);
+        Status status = body(rank);
+        rank.comm.reset();
+        rank.device.destroy(rank.stream);
+        rank.device.release(rank.rows);
+        EXPECT_EQ(rank.device.held(), 0u);
+        return status;
+      });
+  EXPECT_EQ(FakeNccl::open(), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, soon);
+  return results;
+}
+
+/// Sends rows until it fails, or waits for the failure.
+Status untilItFails(Rank &rank) {
+  Mailbox mailbox(*rank.comm);
+  if (rank.number == 0)
+    for (int i = 0; i < 8; ++i)
+      if (Status s = rank.send(100); !s.ok())
+        break;
+  Status reason = mailbox.waitForFailure(soon);
+  return reason.ok() ? failure("nothing has failed") : reason;
+}
+
+auto says(const char *text) {
+  return Property(&Status::message, HasSubstr(text));
+}
+
+TEST(NcclFault, ACallFails) {
+  for (const char *call : {"ncclSend", "ncclRecv", "ncclCommGetAsyncError"}) {
+    FakeNccl::Faults faults;
+    faults.failingCall = call;
+    faults.failAfter = std::string(call) == "ncclCommGetAsyncError" ? 50 : 2;
+    std::vector<Status> results = runPair(faults, untilItFails);
+    EXPECT_THAT(results, Each(says(call)));
+    EXPECT_EQ(FakeNccl::calls("ncclCommAbort"), 2);
+    EXPECT_EQ(FakeNccl::calls("ncclCommRevoke"), 2);
+  }
+}
+
+TEST(NcclFault, OlderLibrariesAbortWithoutRevoking) {
+  FakeNccl::Faults faults;
+  faults.hasRevoke = false;
+  faults.failingCall = "ncclSend";
+  EXPECT_THAT(runPair(faults, untilItFails), Each(says("a planned fault")));
+  EXPECT_EQ(FakeNccl::calls("ncclCommAbort"), 2);
+  EXPECT_EQ(FakeNccl::calls("ncclCommRevoke"), 0);
+}
+
+TEST(NcclFault, ARankIsLostWhileATransferIsUnderWay) {
+  FakeNccl::Faults faults;
+  faults.lostTransfer = 1;
+  EXPECT_THAT(runPair(faults, untilItFails),
+              Each(says("remote process exited or there was a network error: "
+                        "a lost rank")));
+}
+
+TEST(NcclFault, ATransferThatNeverEnds) {
+  FakeNccl::Faults faults;
+  faults.stuckTransfer = 1;
+  EXPECT_THAT(
+      runPair(faults, untilItFails),
+      Each(says("a transfer of 100 bytes has not ended within 500 ms")));
+}
+
+TEST(NcclFault, ARankThatNeverJoins) {
+  for (int missing : {0, 1}) {
+    FakeNccl::Faults faults;
+    faults.missingRank = missing;
+    std::vector<Status> results =
+        runPair(faults, [](Rank &) { return Status(); });
+    // Who has joined may see the other's end first.
+    EXPECT_THAT(results, Each(AnyOf(says("has not joined within 500 ms"),
+                                    says("has left before the end"))));
+  }
+}
+
+TEST(NcclFault, JoiningFails) {
+  for (const char *call : {"ncclGetUniqueId", "ncclCommInitRankConfig"}) {
+    FakeNccl::Faults faults;
+    faults.failingCall = call;
+    std::vector<Status> results =
+        runPair(faults, [](Rank &) { return Status(); });
+    EXPECT_THAT(results, Each(says(call)));
+  }
+}
+
+TEST(NcclFault, TooLittleMemory) {
+  NcclOptions options = oneWay();
+  options.ringBytes = int64_t{1} << 40;
+  EXPECT_THAT(runPair(
+                  {}, [](Rank &) { return Status(); }, options),
+              Each(says("1099511627776 bytes for rows between stages: "
+                        "cuMemAlloc: out of memory")));
+}
+
+TEST(NcclFault, OptionsAreThoseOfAll) {
+  FakeNccl::reset({});
+  NcclLibrary nccl = *makeNccl(FakeNccl::functions());
+  auto results =
+      runJob(2, [&](int64_t rank, std::unique_ptr<Communicator> base) {
+        ThreadDevice device;
+        NcclOptions options = oneWay();
+        options.ringBytes *= rank + 1;
+        return connectNccl(std::move(base), nccl, device, options).status();
+      });
+  EXPECT_THAT(results, Each(says("its ring has 4096 bytes, and that of rank 1 "
+                                 "8192")));
+}
+
+TEST(NcclFault, ADeviceFails) {
+  std::vector<Status> results = runPair({}, [](Rank &rank) {
+    rank.device.breakCopies(failure("cuMemcpyDtoDAsync: misaligned address"));
+    return untilItFails(rank);
+  });
+  EXPECT_THAT(results, Each(says("rank 0: cuMemcpyDtoDAsync: misaligned")));
+}
+
+/// A cancel is not behind rows that do not come.
+TEST(NcclFault, ControlOvertakesAStuckTransfer) {
+  FakeNccl::Faults faults;
+  faults.stuckTransfer = 0;
+  NcclOptions options = oneWay();
+  options.patience = milliseconds(3000);
+  runPair(
+      faults,
+      [](Rank &rank) {
+        Mailbox mailbox(*rank.comm);
+        if (rank.number == 0) {
+          EXPECT_TRUE(rank.send(100).ok());
+          EXPECT_TRUE(rank.comm->send(1, Lane::Control, makeMessage(5)).ok());
+        } else {
+          EXPECT_TRUE(
+              mailbox.waitFor([](const auto &all) { return all.size() == 1; },
+                              milliseconds(2000)));
+        }
+        return mailbox.waitForFailure(soon);
+      },
+      options);
+}
+
+/// Who holds what has come holds the sender up, and nobody else; room comes
+/// back in whatever order it is given.
+TEST(NcclCommunicator, WaitsForRoom) {
+  std::vector<Status> results = runPair({}, [](Rank &rank) -> Status {
+    Mailbox mailbox(*rank.comm);
+    if (rank.number == 0) {
+      for (int i = 0; i < 4; ++i)
+        EXPECT_TRUE(rank.send(1024).ok());
+      std::atomic<bool> isSent{false};
+      std::thread fifth([&] {
+        EXPECT_TRUE(rank.send(1024).ok());
+        isSent = true;
+      });
+      std::this_thread::sleep_for(milliseconds(100));
+      EXPECT_FALSE(isSent);
+      EXPECT_TRUE(rank.comm->send(1, Lane::Control, makeMessage(0)).ok());
+      fifth.join();
+    } else {
+      EXPECT_TRUE(mailbox.waitForCount(5));
+      std::vector<Message> all = mailbox.all();
+      for (size_t i : {1, 0})
+        rank.comm->giveBack(all[i].payload);
+      EXPECT_TRUE(mailbox.waitForCount(6));
+    }
+    return rank.comm->finish(soon);
+  });
+  EXPECT_THAT(results, Each(Property(&Status::ok, true)));
+}
+
+TEST(NcclCommunicator, RefusesWhatItCannotSend) {
+  std::vector<Status> results = runPair({}, [](Rank &rank) -> Status {
+    Mailbox mailbox(*rank.comm);
+    if (rank.number == 0) {
+      EXPECT_THAT(rank.send(4097),
+                  says("4097 bytes of rows, the limit is 4096"));
+      EXPECT_THAT(rank.send(0), says("0 bytes of rows"));
+      EXPECT_THAT(
+          rank.comm->sendRows(0, makeMessage(0), rank.rows, 1, rank.stream),
+          says("no way for rows to rank 0"));
+    }
+    Status ended = rank.comm->finish(soon);
+    if (rank.number == 0)
+      EXPECT_THAT(rank.send(1), says("sends after its end"));
+    return ended;
+  });
+  EXPECT_THAT(results, Each(Property(&Status::ok, true)));
+}
+
+} // namespace

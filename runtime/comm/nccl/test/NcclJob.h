@@ -1,0 +1,48 @@
+//===- NcclJob.h - ranks as threads, with a device each -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_COMM_NCCL_TEST_NCCLJOB_H
+#define SLUICE_RUNTIME_COMM_NCCL_TEST_NCCLJOB_H
+
+#include "runtime/comm/inproc/InprocCommunicator.h"
+#include "runtime/comm/nccl/NcclCommunicator.h"
+
+#include <functional>
+#include <thread>
+
+namespace sluice::comm::test {
+
+/// Every way between `size` ranks, and short patience.
+inline NcclOptions optionsForAll(int64_t size) {
+  NcclOptions options;
+  for (int64_t from = 0; from < size; ++from)
+    for (int64_t to = 0; to < size; ++to)
+      options.ways.push_back({from, to});
+  options.ringBytes = int64_t{9} << 20;
+  return options;
+}
+
+/// Runs `body(rank, base)` for each rank of an inproc job, one thread each, and
+/// gives what they return.
+inline std::vector<Status> runJob(
+    int64_t size,
+    const std::function<Status(int64_t, std::unique_ptr<Communicator>)> &body) {
+  std::vector<std::unique_ptr<Communicator>> job = makeInprocJob(size);
+  std::vector<Status> results(job.size());
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < job.size(); ++rank)
+    threads.emplace_back([&, rank] {
+      results[rank] = body(static_cast<int64_t>(rank), std::move(job[rank]));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return results;
+}
+
+} // namespace sluice::comm::test
+
+#endif // SLUICE_RUNTIME_COMM_NCCL_TEST_NCCLJOB_H

@@ -1,0 +1,92 @@
+//===- RowsInPayloads.cpp - messages of tests whose end is on a device ----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/nccl/test/RowsInPayloads.h"
+
+#include "runtime/comm/test/Mailbox.h"
+
+using namespace sluice;
+using namespace sluice::comm;
+using namespace sluice::comm::test;
+
+constexpr size_t headBytes = frameHeaderBytes + sizeof(uint64_t);
+
+Expected<std::unique_ptr<Communicator>>
+RowsInPayloads::make(std::unique_ptr<cuda::Device> device,
+                     std::unique_ptr<NcclCommunicator> inner) {
+  std::unique_ptr<RowsInPayloads> made(new RowsInPayloads);
+  made->device = std::move(device);
+  made->inner = std::move(inner);
+  Expected<cuda::DeviceAddress> rows = made->device->allocate(payloadLimit);
+  Expected<cuda::Stream> first = made->device->makeStream();
+  Expected<cuda::Stream> second = made->device->makeStream();
+  for (const Status &status : {rows.status(), first.status(), second.status()})
+    if (!status.ok())
+      return status;
+  made->rows = *rows;
+  made->sendStream = *first;
+  made->receiveStream = *second;
+  return std::unique_ptr<Communicator>(std::move(made));
+}
+
+RowsInPayloads::~RowsInPayloads() {
+  inner.reset(); // its thread uses what follows
+  device->destroy(receiveStream);
+  device->destroy(sendStream);
+  device->release(rows);
+}
+
+void RowsInPayloads::start(Receiver given) {
+  receiver = std::move(given);
+  inner->start({receiver.roomFor,
+                [this](Message message) { take(std::move(message)); },
+                receiver.failed});
+}
+
+void RowsInPayloads::take(Message message) {
+  DevicePayload payload = message.payload;
+  if (payload.bytes > 0) {
+    size_t head = message.bytes.size();
+    message.bytes.resize(head + static_cast<size_t>(payload.bytes));
+    Status copied =
+        device->copyToHost(message.bytes.data() + head, payload.address,
+                           static_cast<uint64_t>(payload.bytes), receiveStream);
+    if (copied.ok())
+      copied = device->synchronize(receiveStream);
+    if (!copied.ok())
+      inner->abort(copied);
+    // Nothing is left of it when it is somebody else's.
+    (void)device->fill(payload.address, 0xEE,
+                       static_cast<uint64_t>(payload.bytes), receiveStream);
+    (void)device->synchronize(receiveStream);
+    inner->giveBack(payload);
+    message.payload = {};
+  }
+  receiver.take(std::move(message));
+}
+
+Status RowsInPayloads::send(int64_t to, Lane lane, Bytes bytes,
+                            int64_t emulatedBytes) {
+  if (lane == Lane::Control || bytes.size() <= headBytes || to < 0 ||
+      to >= size())
+    return inner->send(to, lane, std::move(bytes), emulatedBytes);
+  std::lock_guard lock(sending);
+  if (Status s = device->enter(); !s.ok())
+    return s;
+  size_t length = bytes.size() - headBytes;
+  if (Status s = device->copyToDevice(rows, bytes.data() + headBytes, length,
+                                      sendStream);
+      !s.ok())
+    return s;
+  bytes.resize(headBytes);
+  Status sent = inner->sendRows(to, std::move(bytes), rows,
+                                static_cast<int64_t>(length), sendStream);
+  // As a step that computes into the same buffer.
+  if (sent.ok())
+    sent = device->fill(rows, 0xDD, length, sendStream);
+  return sent;
+}

@@ -1,0 +1,258 @@
+//===- ThreadDevice.cpp - a device whose streams are threads --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/nccl/test/ThreadDevice.h"
+
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <new>
+#include <thread>
+
+using namespace sluice;
+using namespace sluice::comm;
+using namespace sluice::comm::test;
+
+namespace {
+
+/// What a cuda::Stream points to here.
+class Worker {
+public:
+  Worker() : thread([this] { run(); }) {}
+  ~Worker() {
+    enqueue({});
+    thread.join();
+  }
+
+  /// An empty function ends the thread.
+  void enqueue(std::function<void()> work) {
+    std::lock_guard lock(mutex);
+    queue.push_back(std::move(work));
+    changed.notify_all();
+  }
+
+  void synchronize() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return queue.empty(); });
+  }
+
+private:
+  void run() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [&] { return !queue.empty(); });
+      std::function<void()> work = queue.front();
+      if (!work)
+        return;
+      lock.unlock();
+      work();
+      lock.lock();
+      queue.pop_front();
+      changed.notify_all();
+    }
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> queue; ///< the first is being done
+  std::thread thread;
+};
+
+/// What a cuda::Event points to.
+struct Signal {
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    uint64_t recorded = 0, done = 0;
+  };
+  /// Streams may still come to it when it has been destroyed.
+  std::shared_ptr<State> state = std::make_shared<State>();
+};
+
+Worker *workerOf(cuda::Stream stream) {
+  return reinterpret_cast<Worker *>(stream);
+}
+Signal *signalOf(cuda::Event event) {
+  return reinterpret_cast<Signal *>(event);
+}
+void *at(cuda::DeviceAddress address) {
+  return reinterpret_cast<void *>(address);
+}
+
+constexpr std::align_val_t alignment{256};
+
+} // namespace
+
+ThreadDevice::ThreadDevice(uint64_t memoryBytes) {
+  known.name = "threads";
+  known.memoryBytes = memoryBytes;
+}
+
+ThreadDevice::~ThreadDevice() = default;
+
+void ThreadDevice::enqueue(cuda::Stream stream, std::function<void()> work) {
+  workerOf(stream)->enqueue(std::move(work));
+}
+
+void ThreadDevice::breakCopies(const Status &error) {
+  std::lock_guard lock(mutex);
+  copyError = error;
+}
+
+size_t ThreadDevice::held() const {
+  std::lock_guard lock(mutex);
+  return holding.size();
+}
+
+void *ThreadDevice::hold(void *handle) {
+  std::lock_guard lock(mutex);
+  holding.insert(handle);
+  return handle;
+}
+
+bool ThreadDevice::drop(void *handle) {
+  std::lock_guard lock(mutex);
+  return holding.erase(handle) == 1;
+}
+
+Expected<cuda::MemoryState> ThreadDevice::memory() {
+  return cuda::MemoryState{known.memoryBytes, known.memoryBytes};
+}
+
+Expected<cuda::DeviceAddress> ThreadDevice::allocate(uint64_t bytes) {
+  if (bytes > known.memoryBytes)
+    return failure("cuMemAlloc: out of memory");
+  return reinterpret_cast<cuda::DeviceAddress>(
+      hold(::operator new(bytes, alignment)));
+}
+
+void ThreadDevice::release(cuda::DeviceAddress memory) {
+  if (drop(at(memory)))
+    ::operator delete(at(memory), alignment);
+}
+
+Expected<cuda::HostMemory> ThreadDevice::allocateHost(uint64_t bytes) {
+  Expected<cuda::DeviceAddress> memory = allocate(bytes);
+  if (!memory)
+    return memory.status();
+  return cuda::HostMemory{static_cast<uint8_t *>(at(*memory)), *memory, bytes};
+}
+
+void ThreadDevice::releaseHost(const cuda::HostMemory &memory) {
+  release(memory.device);
+}
+
+Status ThreadDevice::copy(void *to, const void *from, uint64_t bytes,
+                          cuda::Stream stream) {
+  {
+    std::lock_guard lock(mutex);
+    if (!copyError.ok())
+      return copyError;
+  }
+  enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  return {};
+}
+
+// The host's memory is taken for pageable: the call waits.
+Status ThreadDevice::copyToDevice(cuda::DeviceAddress to, const void *from,
+                                  uint64_t bytes, cuda::Stream stream) {
+  if (Status s = copy(at(to), from, bytes, stream); !s.ok())
+    return s;
+  return synchronize(stream);
+}
+
+Status ThreadDevice::copyToHost(void *to, cuda::DeviceAddress from,
+                                uint64_t bytes, cuda::Stream stream) {
+  if (Status s = copy(to, at(from), bytes, stream); !s.ok())
+    return s;
+  return synchronize(stream);
+}
+
+Status ThreadDevice::copyOnDevice(cuda::DeviceAddress to,
+                                  cuda::DeviceAddress from, uint64_t bytes,
+                                  cuda::Stream stream) {
+  return copy(at(to), at(from), bytes, stream);
+}
+
+Status ThreadDevice::fill(cuda::DeviceAddress to, uint8_t value, uint64_t bytes,
+                          cuda::Stream stream) {
+  enqueue(stream, [=] { std::memset(at(to), value, bytes); });
+  return {};
+}
+
+Expected<cuda::Stream> ThreadDevice::makeStream(bool) {
+  return static_cast<cuda::Stream>(hold(new Worker));
+}
+
+void ThreadDevice::destroy(cuda::Stream stream) {
+  if (drop(stream))
+    delete workerOf(stream);
+}
+
+Status ThreadDevice::synchronize(cuda::Stream stream) {
+  workerOf(stream)->synchronize();
+  return {};
+}
+
+Expected<cuda::Event> ThreadDevice::makeEvent() {
+  return static_cast<cuda::Event>(hold(new Signal));
+}
+
+void ThreadDevice::destroy(cuda::Event event) {
+  if (drop(event))
+    delete signalOf(event);
+}
+
+Status ThreadDevice::record(cuda::Event event, cuda::Stream stream) {
+  std::shared_ptr<Signal::State> state = signalOf(event)->state;
+  uint64_t number = 0;
+  {
+    std::lock_guard lock(state->mutex);
+    number = ++state->recorded;
+  }
+  enqueue(stream, [state, number] {
+    std::lock_guard lock(state->mutex);
+    state->done = std::max(state->done, number);
+    state->changed.notify_all();
+  });
+  return {};
+}
+
+Expected<bool> ThreadDevice::isDone(cuda::Event event) {
+  Signal::State &state = *signalOf(event)->state;
+  std::lock_guard lock(state.mutex);
+  return state.done == state.recorded;
+}
+
+Status ThreadDevice::wait(cuda::Stream stream, cuda::Event event) {
+  std::shared_ptr<Signal::State> state = signalOf(event)->state;
+  std::unique_lock lock(state->mutex);
+  uint64_t number = state->recorded;
+  lock.unlock();
+  enqueue(stream, [state, number] {
+    std::unique_lock lock(state->mutex);
+    state->changed.wait(lock, [&] { return state->done >= number; });
+  });
+  return {};
+}
+
+static Status noKernels() { return failure("this device has no kernels"); }
+
+Expected<cuda::Module> ThreadDevice::load(std::span<const uint8_t>) {
+  return noKernels();
+}
+Expected<cuda::Function> ThreadDevice::find(cuda::Module, const std::string &) {
+  return noKernels();
+}
+Status ThreadDevice::allowSharedBytes(cuda::Function, uint32_t) {
+  return noKernels();
+}
+Expected<cuda::Graph>
+ThreadDevice::makeGraph(std::span<const cuda::KernelNode>) {
+  return noKernels();
+}
+Status ThreadDevice::launch(cuda::Graph, cuda::Stream) { return noKernels(); }

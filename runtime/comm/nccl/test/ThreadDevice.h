@@ -1,0 +1,81 @@
+//===- ThreadDevice.h - a device whose streams are threads ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_COMM_NCCL_TEST_THREADDEVICE_H
+#define SLUICE_RUNTIME_COMM_NCCL_TEST_THREADDEVICE_H
+
+#include "runtime/device/cuda/driver/Driver.h"
+
+#include <functional>
+#include <mutex>
+#include <set>
+
+namespace sluice::comm::test {
+
+/// Memory, streams and events without kernels: device memory is the host's, and
+/// each stream is a thread, so that work is late and streams overtake each
+/// other. Counts what it has given out. Thread-safe.
+class ThreadDevice final : public cuda::Device {
+public:
+  explicit ThreadDevice(uint64_t memoryBytes = uint64_t{1} << 32);
+  ~ThreadDevice() override;
+
+  /// Lets `work` run in the stream's order.
+  static void enqueue(cuda::Stream stream, std::function<void()> work);
+
+  /// From now on copies fail with this.
+  void breakCopies(const Status &error);
+  /// Allocations, streams and events that have not been given back.
+  size_t held() const;
+
+  const cuda::DeviceProperties &properties() const override { return known; }
+  Status enter() override { return {}; }
+  Expected<cuda::MemoryState> memory() override;
+  Expected<cuda::DeviceAddress> allocate(uint64_t bytes) override;
+  void release(cuda::DeviceAddress memory) override;
+  Expected<cuda::HostMemory> allocateHost(uint64_t bytes) override;
+  void releaseHost(const cuda::HostMemory &memory) override;
+  Status copyToDevice(cuda::DeviceAddress to, const void *from, uint64_t bytes,
+                      cuda::Stream stream) override;
+  Status copyToHost(void *to, cuda::DeviceAddress from, uint64_t bytes,
+                    cuda::Stream stream) override;
+  Status copyOnDevice(cuda::DeviceAddress to, cuda::DeviceAddress from,
+                      uint64_t bytes, cuda::Stream stream) override;
+  Status fill(cuda::DeviceAddress to, uint8_t value, uint64_t bytes,
+              cuda::Stream stream) override;
+  Expected<cuda::Stream> makeStream(bool highPriority) override;
+  void destroy(cuda::Stream stream) override;
+  Status synchronize(cuda::Stream stream) override;
+  Expected<cuda::Event> makeEvent() override;
+  void destroy(cuda::Event event) override;
+  Status record(cuda::Event event, cuda::Stream stream) override;
+  Expected<bool> isDone(cuda::Event event) override;
+  Status wait(cuda::Stream stream, cuda::Event event) override;
+
+  // It has no kernels.
+  Expected<cuda::Module> load(std::span<const uint8_t> image) override;
+  void unload(cuda::Module) override {}
+  Expected<cuda::Function> find(cuda::Module, const std::string &) override;
+  Status allowSharedBytes(cuda::Function, uint32_t) override;
+  Expected<cuda::Graph> makeGraph(std::span<const cuda::KernelNode>) override;
+  void destroy(cuda::Graph) override {}
+  Status launch(cuda::Graph, cuda::Stream) override;
+
+private:
+  Status copy(void *to, const void *from, uint64_t bytes, cuda::Stream stream);
+  void *hold(void *handle);
+  bool drop(void *handle);
+
+  cuda::DeviceProperties known;
+  mutable std::mutex mutex;
+  std::set<void *> holding;
+  Status copyError;
+};
+
+} // namespace sluice::comm::test
+
+#endif // SLUICE_RUNTIME_COMM_NCCL_TEST_THREADDEVICE_H
