@@ -11,7 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cpu/attention/test/AttentionReference.h"
+#include "runtime/device/cuda/kernels/Kernels.h"
 #include "runtime/device/cuda/test/CacheModel.h"
+#include "runtime/device/cuda/test/LateInputs.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -220,6 +222,43 @@ TEST_P(AttentionKernelTest, WithoutRowsNothingIsWritten) {
   EXPECT_TRUE(
       cache.attend(paramsOf(shape), {}, {}, {true, 1, 4, Order::Ascending})
           .empty());
+}
+
+TEST(PageCopyTest, CopiesAreMadeInOrderInEveryLayer) {
+  constexpr int32_t pages = 6;
+  constexpr int64_t pageBytes[] = {16, 9216};
+  DeviceArray<uint8_t> caches[2];
+  DeviceArray<LayerPages> layers(2);
+  std::vector<uint8_t> want[2];
+  std::mt19937 random(3);
+  for (size_t i = 0; i < 2; ++i) {
+    caches[i] = DeviceArray<uint8_t>(size_t(pages * pageBytes[i]));
+    for (size_t at = 0; at < caches[i].size(); ++at)
+      caches[i][at] = uint8_t(random());
+    layers[i] = {caches[i].data(), pageBytes[i]};
+    want[i] = caches[i].values();
+  }
+  // The second reads what the first has written, the third overwrites it.
+  const std::vector<int32_t> list = {0, 3, 3, 4, 1, 3, 5, 0};
+  for (size_t copy = 0; copy < list.size(); copy += 2)
+    for (size_t i = 0; i < 2; ++i)
+      std::copy_n(want[i].begin() + list[copy] * pageBytes[i], pageBytes[i],
+                  want[i].begin() + list[copy + 1] * pageBytes[i]);
+  DeviceArray<int32_t> copies(list);
+  DeviceArray<int32_t> count(std::vector<int32_t>{4});
+  PageCopyArguments arguments = {layers.data(), copies.data(), count.data()};
+  LateInputs late;
+  late.hide(caches[0]);
+  late.hide(caches[1]);
+  late.hide(copies);
+  late.hide(count);
+  emulator::LaunchOptions options;
+  options.grid = {2, 2, 1};
+  options.threads = copyThreads;
+  options.order = Order::Shuffled;
+  late.expectLaunch(options, [&] { sluice_copy_pages(arguments); });
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(caches[i].values(), want[i]);
 }
 
 TEST(AttentionSharedTest, EveryKernelFitsIntoTheSmallestChip) {

@@ -7,6 +7,7 @@
 
 #include "runtime/device/cuda/test/CacheModel.h"
 #include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/test/LateInputs.h"
 #include "runtime/formats/BlockFormat.h"
 #include "runtime/formats/Float8.h"
 
@@ -32,6 +33,11 @@ struct DeviceRows {
       sequences[i] = rows[i].sequence;
     }
   }
+  void hideIn(LateInputs &late) {
+    late.hide(count);
+    late.hide(positions);
+    late.hide(sequences);
+  }
   RowTable table(const DeviceArray<int32_t> &pages, int32_t perSequence) const {
     return {count.data(), positions.data(), sequences.data(), pages.data(),
             perSequence};
@@ -48,12 +54,6 @@ Kernel kernelOf(CacheKind kind, int32_t dim, bool tile) {
   SLUICE_FOR_EACH_ATTEND(SLUICE_PICK)
 #undef SLUICE_PICK
   return nullptr;
-}
-
-void expectLaunch(const emulator::LaunchOptions &options,
-                  const std::function<void()> &kernel) {
-  Status status = emulator::launch(options, kernel);
-  EXPECT_TRUE(status.ok()) << status.message();
 }
 
 } // namespace
@@ -104,56 +104,109 @@ void CacheModel::append(const std::vector<StepRow> &rows,
   options.grid.x =
       uint32_t(divideUp((capacity + int32_t(mirrors.size()) + 1) * kvHeads, 4));
   options.order = emulator::Order::Shuffled;
-  expectLaunch(options, [&] { sluice_append_cache(arguments); });
+  LateInputs late;
+  device.hideIn(late);
+  late.hide(pages);
+  late.hide(keys);
+  late.hide(values);
+  late.hide(mirrorCount);
+  late.hide(mirrorRows);
+  late.hide(mirrorSequences);
+  late.hide(bytes);
+  late.expectLaunch(options, [&] { sluice_append_cache(arguments); });
 }
 
-std::vector<float> CacheModel::attend(const SluiceAttention &params,
-                                      const std::vector<StepRow> &rows,
-                                      const std::vector<float> &q,
-                                      const AttendWay &way) const {
-  int32_t capacity = way.capacity == 0 ? int32_t(rows.size()) : way.capacity;
-  DeviceRows device(rows, capacity);
-  auto heads = int32_t(params.heads);
-  DeviceArray<float> queries(q);
-  DeviceArray<float> out(size_t(capacity * heads * headDim));
+AttendArguments CacheModel::argumentsOf(const SluiceAttention &params) const {
   AttendArguments arguments = {};
-  arguments.q = queries.data();
-  arguments.out = out.data();
   arguments.cache = bytes.data();
-  arguments.rows = device.table(pages, pagesPerSequence);
   arguments.alibiSlopes = params.alibiSlopes;
   arguments.spansPerRow = divideUp(pagesPerSequence * pageTokens, spanTokens);
-  DeviceArray<float> partials(size_t(capacity * heads * arguments.spansPerRow) *
-                              size_t(spanFloats(dim)));
-  arguments.partials = partials.data();
-  arguments.heads = heads;
+  arguments.heads = int32_t(params.heads);
   arguments.kvHeads = kvHeads;
   arguments.headDim = headDim;
   arguments.window = int32_t(params.window);
   arguments.scale = params.scale;
   arguments.softcap = params.softcap;
-  arguments.skipChunks = way.tiles;
+  return arguments;
+}
 
-  int32_t group = heads / kvHeads;
+/// Which rows are in tiles: whole ones, of one sequence, at positions that
+/// follow one another.
+static std::vector<bool> rowsInTiles(const std::vector<StepRow> &rows,
+                                     size_t tile) {
+  std::vector<bool> result(rows.size());
+  for (size_t first = 0; first + tile <= rows.size(); first += tile) {
+    bool chunk = true;
+    for (size_t i = first + 1; i < first + tile; ++i)
+      chunk = chunk && rows[i].sequence == rows[first].sequence &&
+              rows[i].position == rows[i - 1].position + 1;
+    std::fill_n(result.begin() + std::ptrdiff_t(first), tile, chunk);
+  }
+  return result;
+}
+
+/// The tiles' rows, all of their numbers and no others are in `out` (which was
+/// NaNs of bits 1), whatever kernels are launched behind.
+static void expectRowsOfTiles(const std::vector<StepRow> &rows, int32_t tile,
+                              const DeviceArray<float> &out, size_t rowFloats) {
+  constexpr uint32_t untouched = 0xffffffff;
+  std::vector<bool> inTiles = rowsInTiles(rows, size_t(tile));
+  size_t wrong = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, &out[i], 4);
+    size_t row = i / rowFloats;
+    bool written = row < rows.size() && inTiles[row];
+    wrong += written != (bits != untouched);
+  }
+  EXPECT_EQ(wrong, 0u) << "of tiles of " << tile << " rows";
+}
+
+std::vector<float> CacheModel::attend(const SluiceAttention &params,
+                                      const std::vector<StepRow> &rows,
+                                      const std::vector<float> &q,
+                                      const AttendWay &way) {
+  int32_t capacity = way.capacity == 0 ? int32_t(rows.size()) : way.capacity;
+  AttendArguments arguments = argumentsOf(params);
+  int32_t heads = arguments.heads, group = heads / kvHeads;
+  DeviceRows device(rows, capacity);
+  DeviceArray<float> queries(q);
+  DeviceArray<float> out(size_t(capacity * heads * headDim));
+  DeviceArray<float> partials(size_t(capacity * heads * arguments.spansPerRow) *
+                              size_t(spanFloats(dim)));
+  arguments.q = queries.data();
+  arguments.out = out.data();
+  arguments.rows = device.table(pages, pagesPerSequence);
+  arguments.partials = partials.data();
+  arguments.skipChunks = way.tiles;
+  LateInputs late;
+  device.hideIn(late);
+  late.hide(pages);
+  late.hide(bytes);
+  late.hide(queries);
+  late.hide(partials);
+  late.hide(out);
+
   emulator::LaunchOptions options;
   options.order = way.order;
   options.resident = way.order == emulator::Order::Shuffled ? 3 : 1;
   options.threads = uint32_t(attendThreads(dim));
   if (way.tiles) {
-    options.grid = {uint32_t(divideUp(capacity, tileRows(dim, group))),
-                    uint32_t(kvHeads), 1};
+    int32_t tile = tileRows(dim, group);
+    options.grid = {uint32_t(divideUp(capacity, tile)), uint32_t(kvHeads), 1};
     options.sharedBytes = size_t(tileSharedBytes(dim));
-    expectLaunch(options, [&] { kernelOf(kind, dim, true)(arguments); });
+    late.expectLaunch(options, [&] { kernelOf(kind, dim, true)(arguments); });
+    expectRowsOfTiles(rows, tile, out, size_t(heads * headDim));
   }
   options.grid = {way.spanBlocks,
                   uint32_t(capacity * divideUp(group, warpPairs)),
                   uint32_t(kvHeads)};
   options.sharedBytes = size_t(attendSharedBytes(dim));
-  expectLaunch(options, [&] { kernelOf(kind, dim, false)(arguments); });
+  late.expectLaunch(options, [&] { kernelOf(kind, dim, false)(arguments); });
   options.grid = {uint32_t(capacity), uint32_t(heads), 1};
   options.threads = combineThreads;
   options.sharedBytes = 0;
-  expectLaunch(options, [&] { sluice_attend_combine(arguments); });
+  late.expectLaunch(options, [&] { sluice_attend_combine(arguments); });
   std::vector<float> result = out.values();
   result.resize(rows.size() * size_t(heads * headDim));
   return result;

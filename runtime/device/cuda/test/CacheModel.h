@@ -40,11 +40,12 @@ public:
               const std::vector<float> &v,
               const std::vector<Mirror> &mirrors = {});
 
-  /// out[row][heads][headDim].
+  /// out[row][heads][headDim]. By tiles: expects that their kernel writes the
+  /// rows that are in tiles, and no others.
   std::vector<float> attend(const SluiceAttention &params,
                             const std::vector<StepRow> &rows,
                             const std::vector<float> &q,
-                            const AttendWay &way = {}) const;
+                            const AttendWay &way = {});
 
   /// What is stored of a sequence, as [position][kvHeads][headDim].
   std::vector<float> stored(bool values, int32_t sequence,
@@ -55,6 +56,8 @@ public:
   }
 
 private:
+  AttendArguments argumentsOf(const SluiceAttention &params) const;
+
   CacheKind kind;
   int32_t kvHeads, headDim, dim, pagesPerSequence;
   DeviceArray<uint8_t> bytes;

@@ -12,7 +12,7 @@
 
 #include "runtime/core/StepBatch.h"
 #include "runtime/device/cuda/kernels/Kernels.h"
-#include "runtime/device/cuda/test/TestUtils.h"
+#include "runtime/device/cuda/test/LateInputs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -74,14 +74,24 @@ protected:
     arguments.moveCount = &counts[3];
     arguments.rowNow = rowNow.data();
     arguments.rowCapacity = capacity;
+    LateInputs late;
+    late.hide(alive.data(), alive.size());
+    late.hide(counts);
+    for (DeviceArray<int32_t> &state : states)
+      late.hide(state);
+    for (DeviceArray<int32_t> *list :
+         {&outputRows, &mirrorRows, &mirrorSequences, &moves, &rowNow, &leftAt,
+          &values})
+      late.hide(*list);
     emulator::LaunchOptions options;
     options.threads = compactThreads;
     options.sharedBytes = size_t(compactSharedBytes(capacity));
     options.order = order;
-    Status status =
-        emulator::launch(options, [&] { sluice_compact(arguments); });
-    ASSERT_TRUE(status.ok()) << status.message();
+    late.expectLaunch(options, [&] { sluice_compact(arguments); });
+    moveValues(late, options);
+  }
 
+  void moveValues(LateInputs &late, emulator::LaunchOptions options) {
     MoveArguments move = {};
     move.values[0] = reinterpret_cast<uint8_t *>(values.data());
     move.rowBytes[0] = width * 4;
@@ -90,8 +100,7 @@ protected:
     options.threads = moveThreads;
     options.grid = {3, 1, 1};
     options.sharedBytes = 0;
-    status = emulator::launch(options, [&] { sluice_move_values(move); });
-    ASSERT_TRUE(status.ok()) << status.message();
+    late.expectLaunch(options, [&] { sluice_move_values(move); });
   }
 
   /// Rows die; core and device go on, and must agree.
