@@ -110,20 +110,30 @@ std::span<const RowMove> Stage::checkpoint() {
   if (!s.judge())
     return {};
   s.keepAncestors();
-  s.findCancels();
-  for (int64_t row = 0; row < std::ssize(s.alive); ++row)
-    if (!s.alive[row]) {
-      const Row &dead = s.rows.rows()[row];
-      s.left.push_back(dead);
-      StageTree::leave(*s.treeOf(dead).find(dead.node));
-      ++s.counters.leftAtCheckpoint;
-    }
-  std::span<const RowMove> moves = s.rows.keep(s.alive);
-  for (RowMove move : moves) {
-    const Row &moved = s.rows.rows()[move.to];
-    s.treeOf(moved).find(moved.node)->row = move.to;
+  return s.takeOut();
+}
+
+bool Stage::findDead(std::span<uint8_t> alive) {
+  State &s = *state;
+  assert(s.inStep && std::ssize(alive) == s.rows.batch().rows());
+  if (!s.judge())
+    return false;
+  s.keepAncestors();
+  bool any = false;
+  for (size_t row = 0; row < alive.size(); ++row) {
+    any |= alive[row] != 0 && s.alive[row] == 0;
+    alive[row] &= s.alive[row];
   }
-  return moves;
+  return any;
+}
+
+std::span<const RowMove> Stage::leave(std::span<const uint8_t> alive) {
+  State &s = *state;
+  assert(s.inStep && std::ssize(alive) == s.rows.batch().rows());
+  ++s.counters.checkpoints;
+  s.cancelsOfLeft.clear();
+  s.alive.assign(alive.begin(), alive.end());
+  return s.takeOut();
 }
 
 std::span<const Time> Stage::cancelsOfLeft() const {
@@ -152,6 +162,7 @@ void Stage::finishStep(StepFrame &outgoing) {
   outgoing.timings.insert(outgoing.timings.end(), s.timings.begin(),
                           s.timings.end());
   s.counters.tombstones += outgoing.isTombstone();
+  s.dropOrphans();
   s.cutBack();
   for (RequestId request : s.closes) {
     s.branches.close(request);

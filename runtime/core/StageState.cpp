@@ -355,6 +355,44 @@ void Stage::State::findCancels() {
                       cancelsOfLeft.end());
 }
 
+/// Those leave that are 0 in `alive`.
+std::span<const RowMove> Stage::State::takeOut() {
+  findCancels();
+  for (int64_t row = 0; row < std::ssize(alive); ++row)
+    if (!alive[row]) {
+      const Row &dead = rows.rows()[row];
+      left.push_back(dead);
+      StageTree::leave(*treeOf(dead).find(dead.node));
+      ++counters.leftAtCheckpoint;
+    }
+  std::span<const RowMove> moves = rows.keep(alive);
+  for (RowMove move : moves) {
+    const Row &moved = rows.rows()[move.to];
+    treeOf(moved).find(moved.node)->row = move.to;
+  }
+  return moves;
+}
+
+/// A device reads who lives while it is told, and may have kept a dead row
+/// whose ancestor has left: what it has stored of that row is of no use.
+void Stage::State::dropOrphans() {
+  if (left.empty())
+    return;
+  for (const Row &row : rows.rows()) {
+    StageTree &tree = treeOf(row);
+    StageNode *node = tree.find(row.node);
+    if (!node || node->step != step)
+      continue;
+    for (StageNode *above = tree.findAny(row.parent);
+         above && above->step == step; above = tree.findAny(above->parent))
+      if (above->left) {
+        left.push_back(row);
+        StageTree::leave(*node);
+        break;
+      }
+  }
+}
+
 /// What has left its step is not in the cache: no branch may hold it.
 void Stage::State::cutBack() {
   for (const Row &row : left) {

@@ -89,6 +89,8 @@ struct Stage::State {
   bool stays(const Row &row);
   void keepAncestors();
   void findCancels();
+  std::span<const RowMove> takeOut();
+  void dropOrphans();
   void cutBack();
 
   StageTree &treeOf(const Row &row) { return trees[row.request]; }

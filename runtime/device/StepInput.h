@@ -23,7 +23,9 @@
 
 namespace sluice::device {
 
-/// Decides at the checkpoints of a step which of its rows leave.
+/// Decides at the checkpoints of a step which of its rows leave. Where the host
+/// passes the checkpoints, checkpoint() is called at each; where the device
+/// does, findDead() while it computes, and leave() when it has.
 class CheckpointHandler {
 public:
   virtual ~CheckpointHandler() = default;
@@ -34,6 +36,18 @@ public:
   /// planCompaction made them; they stay valid until the next call. No moves
   /// and the batch as it was: nobody has died.
   virtual std::span<const RowMove> checkpoint() = 0;
+
+  /// Sets alive[row] to 0 for the rows of the batch that have died, which stay
+  /// in it; a row that is 0 stays so. Whether it has set any. Called over and
+  /// over by the thread that called execute(), so it is cheap where nothing is
+  /// new.
+  virtual bool findDead(std::span<uint8_t> alive) = 0;
+
+  /// Takes the rows out of the batch that are 0 in alive[row]: the device has
+  /// let them leave, at one checkpoint. They are of those that findDead() has
+  /// named, though not all of them, in any order. Returns the moves as
+  /// checkpoint() does.
+  virtual std::span<const RowMove> leave(std::span<const uint8_t> alive) = 0;
 };
 
 /// One step. Everything named here outlives execute(), and nothing but

@@ -24,6 +24,13 @@ public:
       return {};
     return worker.checkpoint();
   }
+  bool findDead(std::span<uint8_t> alive) override {
+    return !worker.pacer && worker.stage->findDead(alive);
+  }
+  std::span<const RowMove> leave(std::span<const uint8_t> alive) override {
+    uint64_t before = worker.stage->counters().leftAtCheckpoint;
+    return worker.noteLeft(before, worker.stage->leave(alive));
+  }
 
 private:
   StageWorker &worker;
@@ -186,9 +193,14 @@ Time StageWorker::pace(Time start) {
 }
 
 std::span<const RowMove> StageWorker::checkpoint() {
-  uint64_t left = stage->counters().leftAtCheckpoint;
-  std::span<const RowMove> moves = stage->checkpoint();
-  left = stage->counters().leftAtCheckpoint - left;
+  uint64_t before = stage->counters().leftAtCheckpoint;
+  return noteLeft(before, stage->checkpoint());
+}
+
+/// Counts the rows that have left since there were `before` of them.
+std::span<const RowMove> StageWorker::noteLeft(uint64_t before,
+                                               std::span<const RowMove> moves) {
+  uint64_t left = stage->counters().leftAtCheckpoint - before;
   if (left == 0)
     return moves;
   Time at = now();

@@ -92,6 +92,8 @@ private:
   Status computeRows(std::span<const PageCopy> pageCopies);
   Time pace(Time start);
   std::span<const RowMove> checkpoint();
+  std::span<const RowMove> noteLeft(uint64_t before,
+                                    std::span<const RowMove> moves);
   void releaseArrivals();
   StageTiming account(Time start, int64_t rows, uint64_t leftBefore);
 

@@ -13,11 +13,15 @@
 
 static std::atomic<int64_t> count{0};
 
+static thread_local int64_t countOfThread = 0;
+
 int64_t sluice::test::allocations() { return count.load(); }
+int64_t sluice::test::allocationsOfThread() { return countOfThread; }
 
 #if COUNTS_ALLOCATIONS
 void *operator new(size_t bytes) {
   count.fetch_add(1, std::memory_order_relaxed);
+  ++countOfThread;
   if (void *memory = std::malloc(bytes))
     return memory;
   std::abort();

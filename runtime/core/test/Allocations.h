@@ -24,6 +24,8 @@ namespace sluice::test {
 
 /// How often the program has called operator new so far.
 int64_t allocations();
+/// And the calling thread.
+int64_t allocationsOfThread();
 
 } // namespace sluice::test
 

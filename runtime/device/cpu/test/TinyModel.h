@@ -50,6 +50,11 @@ public:
     return moves;
   }
 
+  bool findDead(std::span<uint8_t>) override { return false; }
+  std::span<const RowMove> leave(std::span<const uint8_t>) override {
+    return {};
+  }
+
   int64_t count = 0; ///< checkpoints passed
 
 private:

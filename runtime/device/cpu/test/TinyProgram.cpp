@@ -244,8 +244,8 @@ void TinyProgram::addTable(int64_t rows, int64_t cols, Format format) {
   for (int64_t row = 0; row < rows; ++row)
     quantizeRow(format, random(cols).data(), storage.back().get() + row * bytes,
                 cols);
-  description.weights.push_back(
-      RowTable{format, storage.back().get(), rows, cols});
+  this->rows.push_back({format, storage.back().get(), rows, cols});
+  description.weights.push_back(this->rows.back());
 }
 
 void TinyProgram::addLinear(int64_t out, int64_t in, Format format) {

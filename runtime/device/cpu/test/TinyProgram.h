@@ -44,6 +44,9 @@ public:
 
   Program program(TinyPart part = TinyPart::Whole) const;
 
+  /// The weights as a file would have them, in the same order.
+  const std::vector<RowTable> &stored() const { return rows; }
+
 private:
   std::vector<float> random(int64_t count);
   void addLinear(int64_t out, int64_t in, Format format);
@@ -51,6 +54,7 @@ private:
 
   uint32_t state = 1;
   Program description;
+  std::vector<RowTable> rows;
   std::vector<std::unique_ptr<uint8_t[]>> storage;
 };
 

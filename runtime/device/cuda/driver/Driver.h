@@ -135,6 +135,9 @@ public:
   /// What comes behind in `stream` waits for the event.
   virtual Status wait(Stream stream, Event event) = 0;
 
+  /// The runtime's own kernels (kernels/Kernels.h). Error: it was built without
+  /// them, or none of their code is for this device.
+  virtual Expected<std::vector<Module>> loadKernels() = 0;
   /// `image`: a cubin, a fat binary or PTX, which ends with a zero byte;
   /// aligned to 8 bytes. Error: none of its code is for this device.
   virtual Expected<Module> load(std::span<const uint8_t> image) = 0;

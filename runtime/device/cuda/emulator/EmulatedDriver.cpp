@@ -199,14 +199,11 @@ public:
   }
 
 private:
-  Status add(Stream stream, EmulatedStream::Work work, bool always = false) {
+  template <typename Work>
+  Status add(Stream stream, Work work, bool always = false) {
     if (Status s = health.status(); !s.ok())
       return s;
-    auto *queue = reinterpret_cast<EmulatedStream *>(stream);
-    if (always)
-      queue->addAlways(std::move(work));
-    else
-      queue->add(std::move(work));
+    reinterpret_cast<EmulatedStream *>(stream)->add(work, always);
     return {};
   }
   Status move(void *to, const void *from, uint64_t bytes, Stream stream) {

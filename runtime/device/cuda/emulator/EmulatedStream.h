@@ -12,10 +12,11 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
-#include <functional>
+#include <cstring>
 #include <mutex>
 #include <thread>
+#include <type_traits>
+#include <vector>
 
 namespace sluice::cuda::emulator {
 
@@ -71,66 +72,81 @@ private:
 };
 
 /// Work goes in from one thread, and is done by the stream's own; after an
-/// error of the device only events are.
+/// error of the device only events are. Adding allocates nothing, as with a
+/// driver, so that tests can count.
 class EmulatedStream {
 public:
-  using Work = std::function<Status()>;
-
   explicit EmulatedStream(DeviceHealth &health)
-      : health(health), thread([this] { run(); }) {}
+      : health(health), queue(room), thread([this] { run(); }) {}
   ~EmulatedStream() {
     push({}, false);
     thread.join();
   }
 
-  void add(Work work) { push(std::move(work), true); }
-  /// Done even if the device is broken.
-  void addAlways(Work work) { push(std::move(work), false); }
+  /// `work`: a small closure that can be copied as bytes, and returns a Status.
+  /// `always`: done even if the device is broken.
+  template <typename Work> void add(Work work, bool always) {
+    static_assert(std::is_trivially_copyable_v<Work> &&
+                  sizeof(Work) <= sizeof(Item::bytes));
+    Item item;
+    item.call = [](const uint8_t *bytes) {
+      Work copy = *reinterpret_cast<const Work *>(bytes);
+      return copy();
+    };
+    std::memcpy(item.bytes, &work, sizeof(work));
+    push(item, !always);
+  }
   void synchronize() {
     std::unique_lock lock(mutex);
-    idle.wait(lock, [&] { return queue.empty(); });
+    changed.wait(lock, [&] { return first == last; });
   }
 
 private:
+  static constexpr size_t room = 1024;
+
   struct Item {
-    Work work; ///< none: the end
-    bool needsHealth;
+    Status (*call)(const uint8_t *bytes) = nullptr; ///< null: the end
+    alignas(8) uint8_t bytes[64];
+    bool needsHealth = false;
   };
 
-  void push(Work work, bool needsHealth) {
+  void push(Item item, bool needsHealth) {
+    item.needsHealth = needsHealth;
     {
-      std::lock_guard lock(mutex);
-      queue.push_back({std::move(work), needsHealth});
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return last - first < room; });
+      queue[last++ % room] = item;
     }
-    more.notify_one();
+    changed.notify_all();
   }
 
   void run() {
     while (true) {
-      Item *item = nullptr;
+      const Item *item = nullptr;
       {
         std::unique_lock lock(mutex);
-        more.wait(lock, [&] { return !queue.empty(); });
-        item = &queue.front();
+        changed.wait(lock, [&] { return first != last; });
+        item = &queue[first % room];
       }
-      bool last = !item->work;
-      if (!last && (!item->needsHealth || health.status().ok()))
-        if (Status s = item->work(); !s.ok())
+      bool end = !item->call;
+      if (!end && (!item->needsHealth || health.status().ok()))
+        if (Status s = item->call(item->bytes); !s.ok())
           health.breakDown(s);
       {
         std::lock_guard lock(mutex);
-        queue.pop_front();
+        ++first;
       }
-      idle.notify_all();
-      if (last)
+      changed.notify_all();
+      if (end)
         return;
     }
   }
 
   DeviceHealth &health;
   std::mutex mutex;
-  std::condition_variable more, idle;
-  std::deque<Item> queue; ///< the first is being done
+  std::condition_variable changed;
+  std::vector<Item> queue; ///< items first .. last - 1; the first is being done
+  uint64_t first = 0, last = 0;
   std::thread thread;
 };
 

@@ -127,16 +127,14 @@ extern "C" SLUICE_KERNEL(appendThreads)
     sluice_append_cache(const AppendArguments arguments) {
   launchDependents();
   waitForPrior();
-  int32_t item = int32_t(blockX() * (appendThreads / 32) + warpIndex());
-  int32_t head = item % arguments.kvHeads;
-  int32_t entry = item / arguments.kvHeads;
-  if (entry < arguments.rowCapacity) {
-    if (entry < *arguments.rows.rowCount)
-      append(arguments, entry, arguments.rows.sequences[entry], head);
-    return;
-  }
-  entry -= arguments.rowCapacity;
-  if (arguments.mirrorCount && entry < *arguments.mirrorCount)
-    append(arguments, arguments.mirrorRows[entry],
-           arguments.mirrorSequences[entry], head);
+  constexpr int32_t warps = appendThreads / 32;
+  int32_t kvHeads = arguments.kvHeads;
+  int32_t first = int32_t(blockX()) * warps + int32_t(warpIndex());
+  int32_t row = first / kvHeads;
+  if (row < *arguments.rows.rowCount)
+    append(arguments, row, arguments.rows.sequences[row], first % kvHeads);
+  int32_t mirrors = arguments.mirrorCount ? *arguments.mirrorCount : 0;
+  for (int32_t i = first; i < mirrors * kvHeads; i += int32_t(gridX()) * warps)
+    append(arguments, arguments.mirrorRows[i / kvHeads],
+           arguments.mirrorSequences[i / kvHeads], i % kvHeads);
 }

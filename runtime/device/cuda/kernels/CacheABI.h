@@ -73,10 +73,10 @@ struct RowTable {
 
 constexpr int32_t appendThreads = 128;
 
-/// sluice_append_cache: grid (divideUp((rowCapacity + mirrorCapacity) *
-/// kvHeads, 4)), blocks of appendThreads threads, no shared memory: a warp
-/// stores the key and the value of one row and head. Mirrors store a row in
-/// another sequence, at the row's position, as well.
+/// sluice_append_cache: grid (divideUp(rowCapacity * kvHeads, 4)), blocks of
+/// appendThreads threads, no shared memory: a warp stores the key and the value
+/// of one row and head. Mirrors, which store a row in another sequence, at the
+/// row's position, as well, are shared out over all warps.
 struct AppendArguments {
   const float *k; ///< [row][kvHeads][headDim]
   const float *v; ///< the same
@@ -85,7 +85,6 @@ struct AppendArguments {
   const int32_t *mirrorCount;     ///< null: none
   const int32_t *mirrorRows;      ///< [mirror]
   const int32_t *mirrorSequences; ///< [mirror]
-  int32_t rowCapacity;
   int32_t kvHeads;
   int32_t headDim;
   CacheKind kind;

@@ -95,14 +95,12 @@ void CacheModel::append(const std::vector<StepRow> &rows,
   arguments.mirrorCount = mirrors.empty() ? nullptr : mirrorCount.data();
   arguments.mirrorRows = mirrorRows.data();
   arguments.mirrorSequences = mirrorSequences.data();
-  arguments.rowCapacity = capacity;
   arguments.kvHeads = kvHeads;
   arguments.headDim = headDim;
   arguments.kind = kind;
   emulator::LaunchOptions options;
   options.threads = appendThreads;
-  options.grid.x =
-      uint32_t(divideUp((capacity + int32_t(mirrors.size()) + 1) * kvHeads, 4));
+  options.grid.x = uint32_t(divideUp(capacity * kvHeads, 4));
   options.order = emulator::Order::Shuffled;
   LateInputs late;
   device.hideIn(late);

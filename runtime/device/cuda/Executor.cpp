@@ -1,0 +1,270 @@
+//===- Executor.cpp - runs the steps of a compiled program on a GPU -------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All copies lie in the stream around the graph, and are as large as the step
+// is; the graph itself is kernels alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/Executor.h"
+
+#include "runtime/device/cuda/ExecutorState.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <numeric>
+#include <thread>
+
+namespace sluice::cuda {
+
+Executor::Executor(std::unique_ptr<State> state) : state(std::move(state)) {}
+Executor::~Executor() = default;
+
+const ExecutorLimits &Executor::limits() const { return state->context.limits; }
+int64_t Executor::vocabSize() const { return state->program.vocabSize; }
+int64_t Executor::hiddenSize() const { return state->program.hiddenSize; }
+bool Executor::hasEmbedding() const { return state->program.hasEmbedding; }
+bool Executor::hasOutput() const { return state->program.hasOutput; }
+uint64_t Executor::arenaBytes() const { return state->arena.bytes(); }
+
+device::StepBounds Executor::State::bounds() const {
+  const ExecutorLimits &limits = context.limits;
+  return {program.hasEmbedding, program.hasOutput,   program.vocabSize,
+          program.hiddenSize,   limits.rows,         limits.outputs,
+          limits.pages,         limits.contextLength};
+}
+
+Status Executor::execute(const device::StepInput &input) {
+  if (!state->broken.ok())
+    return state->broken;
+  if (Status s = device::checkStep(input, state->bounds()); !s.ok())
+    return s;
+  if (Status s = state->tables->fill(input); !s.ok())
+    return s;
+  state->broken =
+      state->run(input).withContext(state->device->properties().name);
+  return state->broken;
+}
+
+std::span<const float> Executor::logits(int64_t output) const {
+  assert(state->program.hasOutput && output >= 0 &&
+         output < std::ssize(state->outputSlot));
+  int64_t size = state->program.vocabSize;
+  return {state->resultMemory.as<float>() +
+              state->outputSlot[size_t(output)] * size,
+          static_cast<size_t>(size)};
+}
+
+/// The tables are filled.
+Status Executor::State::run(const device::StepInput &input) {
+  const StepBatch &batch = *input.batch;
+  const auto rows = static_cast<size_t>(batch.rows());
+  if (Status s = device->enter(); !s.ok())
+    return s;
+  if (Status s = copyPages(input.copies); !s.ok())
+    return s;
+  alive.assign(rows, 1);
+  std::fill_n(aliveMemory.data(), rows, 1);
+  const Bucket &bucket =
+      *std::find_if(buckets.begin(), buckets.end(), [&](const Bucket &each) {
+        return each.rows >= batch.rows();
+      });
+  if (Status s = sendTables(); !s.ok())
+    return s;
+  if (Status s = sendLookups(bucket, input); !s.ok())
+    return s;
+  if (Status s = device->launch(bucket.graph, stream); !s.ok())
+    return s;
+  if (Status s = fetchResults(bucket, batch); !s.ok())
+    return s;
+  if (Status s =
+          await(bucket.description->checkpoints ? input.checkpoints : nullptr);
+      !s.ok())
+    return s;
+  replay(bucket, input);
+  writeSent(input);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// To the device
+//===----------------------------------------------------------------------===//
+
+Status Executor::State::sendTables() {
+  const MemoryPlan &plan = context.plan;
+  return device->copyToDevice(arena.address() + plan.tables, tableMemory.data(),
+                              uint64_t(tables->wordsUsed()) * sizeof(int32_t),
+                              stream);
+}
+
+/// As many at a time as there is room for; the last of them are on their way
+/// when it returns, and no longer in the tables.
+Status Executor::State::copyPages(std::span<const PageCopy> copies) {
+  const TableLayout layout(context.limits);
+  const auto room = static_cast<size_t>(layout.copies);
+  while (!copies.empty() && copyGraph) {
+    std::span<const PageCopy> some =
+        copies.first(std::min(copies.size(), room));
+    copies = copies.subspan(some.size());
+    tables->setCopies(some);
+    if (Status s = sendTables(); !s.ok())
+      return s;
+    if (Status s = device->launch(copyGraph, stream); !s.ok())
+      return s;
+    if (copies.empty())
+      break;
+    // The tables are written anew.
+    if (Status s = device->record(ended, stream); !s.ok())
+      return s;
+    if (Status s = await(nullptr); !s.ok())
+      return s;
+  }
+  return {};
+}
+
+void Executor::State::lookUp(const SluiceGraph::Lookup &lookup,
+                             const device::StepInput &input, float *to) {
+  const StepBatch &batch = *input.batch;
+  if (lookup.weight == SluiceGraph::receivedRows) {
+    for (int64_t row = 0; row < batch.rows(); ++row)
+      decodeActivations(input.incomingFormat, input.incoming[size_t(row)],
+                        to + row * lookup.cols, lookup.cols);
+    return;
+  }
+  const StoredMatrix &table =
+      std::get<TableWeight>(program.weights[size_t(lookup.weight)]).matrix;
+  std::span<const int32_t> index =
+      lookup.byPosition ? batch.positions() : batch.tokens();
+  uint64_t bytes = *rowBytes(table.stored, table.cols);
+  for (int64_t row = 0; row < batch.rows(); ++row, to += lookup.cols) {
+    dequantizeRow(table.stored,
+                  table.data + uint64_t(index[size_t(row)]) * bytes, to,
+                  table.cols);
+    if (table.stored == table.format)
+      continue;
+    quantizeRow(table.format, to, rounded.data(), table.cols);
+    dequantizeRow(table.format, rounded.data(), to, table.cols);
+  }
+}
+
+Status Executor::State::sendLookups(const Bucket &bucket,
+                                    const device::StepInput &input) {
+  auto *to = lookupMemory.as<float>();
+  for (const SluiceGraph::Lookup &lookup : bucket.description->lookups) {
+    lookUp(lookup, input, to);
+    int64_t floats = input.batch->rows() * lookup.cols;
+    if (Status s = device->copyToDevice(
+            lookup.to, to, static_cast<uint64_t>(floats) * sizeof(float),
+            stream);
+        !s.ok())
+      return s;
+    to += floats;
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// And back
+//===----------------------------------------------------------------------===//
+
+/// Asks for what the step comes to, and for a sign that all of it is there.
+Status Executor::State::fetchResults(const Bucket &bucket,
+                                     const StepBatch &batch) {
+  const SluiceGraph &graph = *bucket.description;
+  DeviceAddress from = graph.sent;
+  int64_t floats = batch.rows() * program.hiddenSize;
+  if (program.hasOutput) {
+    from = graph.valueAt(SLUICE_DOMAIN_OUTPUTS, program.logitsOffset);
+    floats = batch.outputs() * program.vocabSize;
+  }
+  if (floats > 0)
+    if (Status s = device->copyToHost(
+            resultMemory.data(), from,
+            static_cast<uint64_t>(floats) * sizeof(float), stream);
+        !s.ok())
+      return s;
+  if (graph.checkpoints > 0)
+    if (Status s = device->copyToHost(
+            leftMemory.data(), graph.table(graph.layout.leftAt),
+            static_cast<uint64_t>(batch.rows()) * sizeof(int32_t), stream);
+        !s.ok())
+      return s;
+  return device->record(ended, stream);
+}
+
+/// Until the stream has come to the last record(); meanwhile the device is told
+/// who has died.
+Status Executor::State::await(device::CheckpointHandler *checkpoints) {
+  while (true) {
+    Expected<bool> done = device->isDone(ended);
+    if (!done)
+      return done.status();
+    if (*done)
+      return {};
+    if (checkpoints && checkpoints->findDead(alive))
+      // Relaxed: nothing else is told by it. Children before their parents, so
+      // that the device seldom sees a parent alone.
+      for (size_t row = alive.size(); row-- > 0;)
+        std::atomic_ref(aliveMemory.data()[row])
+            .store(alive[row], std::memory_order_relaxed);
+    std::this_thread::yield();
+  }
+}
+
+/// Lets the rows leave that left on the device, checkpoint by checkpoint.
+void Executor::State::replay(const Bucket &bucket,
+                             const device::StepInput &input) {
+  const SluiceGraph &graph = *bucket.description;
+  const StepBatch &batch = *input.batch;
+  originOf.resize(static_cast<size_t>(batch.rows()));
+  std::iota(originOf.begin(), originOf.end(), 0);
+  outputOf.assign(originOf.size(), -1);
+  for (int32_t at = 1; at <= graph.checkpoints; ++at) {
+    if (at == graph.checkpointsBeforeOutputs + 1)
+      noteOutputs(batch);
+    leaveAt(at, input);
+  }
+  if (graph.checkpoints == graph.checkpointsBeforeOutputs)
+    noteOutputs(batch);
+  outputSlot.clear();
+  for (int32_t row : batch.outputRows())
+    outputSlot.push_back(outputOf[size_t(originOf[size_t(row)])]);
+}
+
+/// The device's outputs are those of the batch as it is now, for good.
+void Executor::State::noteOutputs(const StepBatch &batch) {
+  for (int64_t output = 0; output < batch.outputs(); ++output)
+    outputOf[size_t(originOf[size_t(batch.outputRows()[size_t(output)])])] =
+        static_cast<int32_t>(output);
+}
+
+void Executor::State::leaveAt(int32_t checkpoint,
+                              const device::StepInput &input) {
+  const auto *leftAt = leftMemory.as<int32_t>();
+  stays.clear();
+  bool all = true;
+  for (int32_t origin : originOf) {
+    stays.push_back(leftAt[origin] != checkpoint);
+    all &= stays.back() != 0;
+  }
+  if (all)
+    return;
+  for (RowMove move : input.checkpoints->leave(stays))
+    originOf[size_t(move.to)] = originOf[size_t(move.from)];
+  originOf.resize(static_cast<size_t>(input.batch->rows()));
+}
+
+void Executor::State::writeSent(const device::StepInput &input) const {
+  if (program.hasOutput)
+    return;
+  encodeActivations(input.outgoingFormat, resultMemory.as<float>(),
+                    input.outgoing.data(),
+                    input.batch->rows() * program.hiddenSize);
+}
+
+} // namespace sluice::cuda

@@ -1,0 +1,82 @@
+//===- Executor.h - runs the steps of a compiled program on a GPU ---------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   Expected<std::unique_ptr<Executor>> executor =
+//       Executor::create(device, program, limits, loading);
+//   ... the batch's rows are placed: pages->grow(sequence, position + 1) ...
+//   if (Status s = (*executor)->execute({&batch, &pages}); !s.ok()) return s;
+//   std::span<const float> logits = (*executor)->logits(0);
+//
+// As cpu/Executor.h. A step is: what the host says of its rows goes to the
+// device, a graph runs there, and the host looks now and then whether it has
+// ended, and marks rows that have died meanwhile.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_EXECUTOR_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_EXECUTOR_H
+
+#include "runtime/device/StepInput.h"
+#include "runtime/device/cpu/ThreadPool.h"
+#include "runtime/device/cuda/Program.h"
+#include "runtime/device/cuda/driver/Driver.h"
+
+#include <functional>
+#include <memory>
+
+namespace sluice::cuda {
+
+struct LoadOptions {
+  int64_t threads = 1; ///< that lay weights out
+  /// Told how many bytes of the weights have been laid out, of how many; an
+  /// error ends the loading with it. May be empty.
+  std::function<Status(uint64_t done, uint64_t total)> progress;
+};
+
+/// Owns the device memory, graphs and stream of one program. Thread-compatible:
+/// one call at a time.
+class Executor {
+public:
+  /// Plans and takes the memory, loads the weights and makes the graphs. What
+  /// the program's tables refer to must outlive the Executor, other weights
+  /// need not. Errors: a program or limits that do not fit together, too little
+  /// memory (before anything is loaded), weights that are not finite, the
+  /// device's.
+  static Expected<std::unique_ptr<Executor>>
+  create(std::shared_ptr<Device> device, Program program,
+         const ExecutorLimits &limits, const LoadOptions &loading);
+  ~Executor();
+
+  /// The limits in force: zeros replaced by what they stand for.
+  const ExecutorLimits &limits() const;
+  int64_t vocabSize() const;
+  int64_t hiddenSize() const;
+  bool hasEmbedding() const;
+  bool hasOutput() const;
+  /// Bytes of device memory.
+  uint64_t arenaBytes() const;
+
+  /// Runs one step, to its end. Errors of what the host says, as
+  /// cpu::Executor's: then nothing has been computed or copied. Errors of the
+  /// device: then no step works any more. Allocates nothing but an error's
+  /// message.
+  Status execute(const device::StepInput &input);
+
+  /// Logits of output `output` of the last step, as the batch numbered them at
+  /// the step's end. Valid until the next execute(). Programs with an output
+  /// only.
+  std::span<const float> logits(int64_t output) const;
+
+private:
+  struct State;
+  explicit Executor(std::unique_ptr<State> state);
+  std::unique_ptr<State> state;
+};
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_EXECUTOR_H

@@ -1,0 +1,261 @@
+//===- ExecutorLoad.cpp - makes an executor on a GPU ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/ExecutorState.h"
+#include "runtime/device/cuda/weights/WeightUpload.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice::cuda {
+
+namespace {
+
+/// [position][cosines, then sines], as sluice_rope_table computes them.
+std::vector<float> ropeValues(const RopeTable &rope, int64_t positions) {
+  auto pairs = static_cast<int64_t>(rope.inverseFrequencies.size());
+  std::vector<float> values(static_cast<size_t>(positions * 2 * pairs));
+  for (int64_t position = 0; position < positions; ++position) {
+    float *cosines = values.data() + position * 2 * pairs;
+    for (int64_t i = 0; i < pairs; ++i) {
+      float angle =
+          static_cast<float>(position) * rope.inverseFrequencies[size_t(i)];
+      cosines[i] = std::cos(angle) * rope.attentionFactor;
+      cosines[pairs + i] = std::sin(angle) * rope.attentionFactor;
+    }
+  }
+  return values;
+}
+
+Status assign(PinnedMemory &memory, Device &device, uint64_t bytes) {
+  Expected<PinnedMemory> made =
+      PinnedMemory::allocate(device, std::max<uint64_t>(bytes, 1));
+  if (!made)
+    return made.status();
+  memory = made.take();
+  return {};
+}
+
+} // namespace
+
+Executor::State::~State() {
+  if (stream)
+    (void)device->synchronize(stream);
+  for (Bucket &bucket : buckets)
+    if (bucket.graph)
+      device->destroy(bucket.graph);
+  if (copyGraph)
+    device->destroy(copyGraph);
+  if (ended)
+    device->destroy(ended);
+  if (stream)
+    device->destroy(stream);
+}
+
+Status Executor::State::load(const ExecutorLimits &limits,
+                             const LoadOptions &loading) {
+  if (Status s = device->enter(); !s.ok())
+    return s;
+  Expected<Stream> made = device->makeStream();
+  if (!made)
+    return made.status();
+  stream = *made;
+  Expected<Event> event = device->makeEvent();
+  if (!event)
+    return event.status();
+  ended = *event;
+  using Step = Status (State::*)();
+  if (Status s = plan(limits); !s.ok())
+    return s;
+  if (Status s = allocate(); !s.ok())
+    return s;
+  for (Step step : {&State::makeGraphs, &State::makeCopyGraph})
+    if (Status s = (this->*step)(); !s.ok())
+      return s;
+  return upload(loading);
+}
+
+/// How much memory is needed, and whether it is there.
+Status Executor::State::plan(const ExecutorLimits &limits) {
+  context.program = &program;
+  context.limits = limits;
+  context.multiprocessors = device->properties().multiprocessors;
+  // What attention needs, the program itself says.
+  Expected<MemoryPlan> first = MemoryPlan::make(program, limits, 0);
+  if (!first)
+    return first.status();
+  context.plan = first.take();
+  SluiceGraph counted(context, 1);
+  if (Status s = counted.build(); !s.ok())
+    return s;
+  context.slopes.clear();
+  Expected<MemoryPlan> planned =
+      MemoryPlan::make(program, limits, counted.spanFloats);
+  if (!planned)
+    return planned.status();
+  context.plan = planned.take();
+  Expected<MemoryState> memory = device->memory();
+  if (!memory)
+    return memory.status();
+  return checkRoom(context.plan, *memory, device->properties().name);
+}
+
+Status Executor::State::allocate() {
+  const ExecutorLimits &limits = context.limits;
+  Expected<Arena> made = Arena::allocate(*device, context.plan.bytes);
+  if (!made)
+    return made.status();
+  arena = made.take();
+  context.arena = arena.address();
+  const TableLayout layout(limits);
+  auto rows = static_cast<uint64_t>(limits.rows);
+  uint64_t results =
+      program.hasOutput ? uint64_t(limits.outputs) * uint64_t(program.vocabSize)
+                        : rows * uint64_t(program.hiddenSize);
+  if (Status s = assign(tableMemory, *device, uint64_t(layout.words) * 4);
+      !s.ok())
+    return s;
+  if (Status s = assign(aliveMemory, *device, rows); !s.ok())
+    return s;
+  if (Status s = assign(leftMemory, *device, rows * 4); !s.ok())
+    return s;
+  if (Status s = assign(resultMemory, *device, results * 4); !s.ok())
+    return s;
+  context.alive = aliveMemory.onDevice();
+  tables.emplace(layout, tableMemory.as<int32_t>());
+  alive.reserve(rows);
+  originOf.reserve(rows);
+  stays.reserve(rows);
+  outputOf.reserve(rows);
+  outputSlot.reserve(rows);
+  return {};
+}
+
+Status Executor::State::makeGraphs() {
+  Expected<std::unique_ptr<KernelLibrary>> loaded =
+      KernelLibrary::load(*device, program.image);
+  if (!loaded)
+    return loaded.status();
+  kernels = loaded.take();
+  context.kernels = kernels.get();
+  for (int64_t rows : bucketsOf(context.limits.rows)) {
+    Bucket bucket = {rows, std::make_unique<SluiceGraph>(context, rows),
+                     nullptr};
+    if (Status s = bucket.description->build(); !s.ok())
+      return s;
+    Expected<Graph> graph = device->makeGraph(bucket.description->nodes);
+    if (!graph)
+      return graph.status().withContext("a graph of " + std::to_string(rows) +
+                                        " rows");
+    bucket.graph = *graph;
+    // The device has its own.
+    bucket.description->nodes = {};
+    buckets.push_back(std::move(bucket));
+  }
+  uint64_t floats = 0;
+  for (const SluiceGraph::Lookup &lookup : buckets[0].description->lookups)
+    floats += uint64_t(lookup.cols) * uint64_t(context.limits.rows);
+  for (const Weight &weight : program.weights)
+    if (const auto *table = std::get_if<TableWeight>(&weight))
+      rounded.resize(std::max<size_t>(
+          rounded.size(), *rowBytes(table->matrix.format, table->matrix.cols)));
+  return assign(lookupMemory, *device, floats * sizeof(float));
+}
+
+Status Executor::State::makeCopyGraph() {
+  if (program.caches.empty())
+    return {};
+  SluiceGraph description(context, 1);
+  PageCopyArguments arguments = {};
+  arguments.layers =
+      description.pointer<LayerPages>(context.arena + context.plan.layerPages);
+  arguments.copies = description.pointer<int32_t>(
+      description.table(description.layout.copyPairs));
+  arguments.copyCount =
+      description.pointer<int32_t>(description.table(TableLayout::Copies));
+  constexpr uint32_t blocks = 8;
+  description.append("sluice_copy_pages",
+                     {blocks, static_cast<uint32_t>(program.caches.size()), 1},
+                     copyThreads, 0, arguments);
+  if (description.nodes.empty())
+    return failure("there is no kernel sluice_copy_pages");
+  Expected<Graph> made = device->makeGraph(description.nodes);
+  if (!made)
+    return made.status();
+  copyGraph = *made;
+  return {};
+}
+
+/// Everything that is in the arena at the start.
+Status Executor::State::upload(const LoadOptions &loading) {
+  const MemoryPlan &plan = context.plan;
+  const DeviceAddress base = context.arena;
+  uint64_t done = 0;
+  auto progress = [&](uint64_t bytes) {
+    done += bytes;
+    return loading.progress ? loading.progress(done, plan.weightBytes)
+                            : Status();
+  };
+  cpu::ThreadPool pool(loading.threads);
+  Expected<std::unique_ptr<WeightUpload>> made =
+      WeightUpload::create(*device, stream, pool, progress);
+  if (!made)
+    return made.status();
+  WeightUpload &to = **made;
+  // Zeros: caches, as CacheABI.h wants them, tickets, and tables.
+  if (Status s = device->fill(base + plan.weightBytes, 0,
+                              plan.bytes - plan.weightBytes, stream);
+      !s.ok())
+    return s;
+  for (size_t i = 0; i < program.weights.size(); ++i) {
+    Status sent;
+    if (const auto *linear = std::get_if<LinearWeight>(&program.weights[i]))
+      sent = to.linear(*linear, base + plan.weights[i]);
+    else if (const auto *vector =
+                 std::get_if<VectorWeight>(&program.weights[i]))
+      sent = to.vector(*vector, base + plan.weights[i]);
+    if (!sent.ok())
+      return sent;
+  }
+  for (size_t i = 0; i < program.ropeTables.size(); ++i) {
+    std::vector<float> values =
+        ropeValues(program.ropeTables[i], context.limits.contextLength);
+    if (Status s = to.bytes(values.data(), values.size() * sizeof(float),
+                            base + plan.ropes[i]);
+        !s.ok())
+      return s;
+  }
+  std::vector<LayerPages> layers;
+  for (size_t i = 0; i < program.caches.size(); ++i)
+    layers.push_back(
+        {reinterpret_cast<uint8_t *>(base + plan.caches[i]),
+         layerPageBytes(program.caches[i], context.limits.cacheKind)});
+  if (Status s = to.bytes(layers.data(), layers.size() * sizeof(LayerPages),
+                          base + plan.layerPages);
+      !s.ok())
+    return s;
+  if (Status s =
+          to.bytes(context.slopes.data(), context.slopes.size() * sizeof(float),
+                   base + plan.slopes);
+      !s.ok())
+    return s;
+  return to.finish();
+}
+
+Expected<std::unique_ptr<Executor>>
+Executor::create(std::shared_ptr<Device> device, Program program,
+                 const ExecutorLimits &wanted, const LoadOptions &loading) {
+  Expected<ExecutorLimits> limits = resolveLimits(program, wanted);
+  if (!limits)
+    return limits.status();
+  auto state = std::make_unique<State>(std::move(device), std::move(program));
+  if (Status s = state->load(*limits, loading); !s.ok())
+    return s;
+  return std::unique_ptr<Executor>(new Executor(std::move(state)));
+}
+
+} // namespace sluice::cuda

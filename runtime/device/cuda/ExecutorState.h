@@ -1,0 +1,90 @@
+//===- ExecutorState.h - what an executor on a GPU keeps ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loaded by ExecutorLoad.cpp, used by Executor.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_EXECUTORSTATE_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_EXECUTORSTATE_H
+
+#include "runtime/device/cuda/Arena.h"
+#include "runtime/device/cuda/Executor.h"
+#include "runtime/device/cuda/StepGraph.h"
+#include "runtime/device/cuda/StepTables.h"
+
+#include <vector>
+
+namespace sluice::cuda {
+
+struct Executor::State {
+  State(std::shared_ptr<Device> given, Program program)
+      : device(std::move(given)), program(std::move(program)) {}
+  ~State();
+
+  std::shared_ptr<Device> device;
+  Program program;
+  GraphContext context;
+  Stream stream = nullptr;
+  Event ended = nullptr;
+  Arena arena;
+  std::unique_ptr<KernelLibrary> kernels;
+
+  /// One for each capacity, ascending; each has the same lookups in other
+  /// places.
+  struct Bucket {
+    int64_t rows;
+    std::unique_ptr<SluiceGraph> description;
+    Graph graph;
+  };
+  std::vector<Bucket> buckets;
+  Graph copyGraph = nullptr; ///< copies pages
+
+  // Of the host, page-locked: what is sent before a step, who lives, and what
+  // comes back.
+  PinnedMemory tableMemory, aliveMemory, lookupMemory, resultMemory, leftMemory;
+  std::optional<StepTables> tables;
+
+  // The step in progress, or the last one.
+  std::vector<uint8_t> rounded;    ///< a row of a table, in its format
+  std::vector<uint8_t> alive;      ///< [row at the step's begin], as told
+  std::vector<int32_t> originOf;   ///< [row of the batch]: at the step's begin
+  std::vector<uint8_t> stays;      ///< [row of the batch], at a checkpoint
+  std::vector<int32_t> outputOf;   ///< [row at the step's begin]: on the device
+  std::vector<int32_t> outputSlot; ///< [output of the batch]: on the device
+  /// What the device is broken by.
+  Status broken;
+
+  Status load(const ExecutorLimits &limits, const LoadOptions &loading);
+  Status run(const device::StepInput &input);
+  device::StepBounds bounds() const;
+
+private:
+  // ExecutorLoad.cpp
+  Status plan(const ExecutorLimits &limits);
+  Status allocate();
+  Status upload(const LoadOptions &loading);
+  Status makeGraphs();
+  Status makeCopyGraph();
+
+  // Executor.cpp
+  Status copyPages(std::span<const PageCopy> copies);
+  Status sendTables();
+  Status sendLookups(const Bucket &bucket, const device::StepInput &input);
+  void lookUp(const SluiceGraph::Lookup &lookup, const device::StepInput &input,
+              float *to);
+  Status fetchResults(const Bucket &bucket, const StepBatch &batch);
+  Status await(device::CheckpointHandler *checkpoints);
+  void replay(const Bucket &bucket, const device::StepInput &input);
+  void leaveAt(int32_t checkpoint, const device::StepInput &input);
+  void noteOutputs(const StepBatch &batch);
+  void writeSent(const device::StepInput &input) const;
+};
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_EXECUTORSTATE_H

@@ -1,0 +1,44 @@
+//===- KernelLibrary.h - kernels by name ----------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_KERNELLIBRARY_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_KERNELLIBRARY_H
+
+#include "runtime/device/cuda/driver/Driver.h"
+
+#include <map>
+
+namespace sluice::cuda {
+
+/// The runtime's kernels and a program's own, on one device. For one thread.
+class KernelLibrary {
+public:
+  /// Errors: no kernels, or none for this device. `device` outlives it.
+  static Expected<std::unique_ptr<KernelLibrary>>
+  load(Device &device, std::span<const uint8_t> programImage);
+  ~KernelLibrary();
+
+  /// The kernel, whose blocks may have `sharedBytes` of dynamic shared memory.
+  /// Error: there is none.
+  Expected<Function> find(const std::string &name, uint32_t sharedBytes);
+
+private:
+  explicit KernelLibrary(Device &device) : device(device) {}
+
+  struct Entry {
+    Function function = nullptr;
+    uint32_t sharedBytes = 0; ///< allowed
+  };
+
+  Device &device;
+  std::vector<Module> modules;
+  std::map<std::string, Entry> known;
+};
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_KERNELLIBRARY_H

@@ -1,0 +1,178 @@
+//===- MemoryPlan.cpp - where everything lies in device memory ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/MemoryPlan.h"
+
+#include "runtime/device/cuda/weights/WeightUpload.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+
+namespace sluice::cuda {
+
+namespace {
+
+constexpr uint64_t alignment = 256;
+/// Slopes of some hundred layers that differ; equal ones are kept once.
+constexpr uint64_t slopeRoom = 16384;
+
+/// Gives out places, and notes whether sizes have overflowed.
+class Planner {
+public:
+  uint64_t take(uint64_t bytes) {
+    uint64_t begin = end;
+    uint64_t padded = 0;
+    overflowed |= __builtin_add_overflow(bytes, alignment - 1, &padded);
+    padded = padded / alignment * alignment;
+    overflowed |= __builtin_add_overflow(end, padded, &end);
+    return begin;
+  }
+  /// count * each bytes.
+  uint64_t take(uint64_t count, uint64_t each) {
+    uint64_t bytes = 0;
+    overflowed |= __builtin_mul_overflow(count, each, &bytes);
+    return take(bytes);
+  }
+  uint64_t end = 0;
+  bool overflowed = false;
+};
+
+/// What the linear kernels share: partial sums and tickets of the largest.
+struct LinearRoom {
+  uint64_t partialFloats = 0;
+  uint64_t tickets = 0;
+};
+
+LinearRoom linearRoom(const Program &program, const ExecutorLimits &limits) {
+  LinearRoom room;
+  for (const Weight &weight : program.weights) {
+    const auto *linear = std::get_if<LinearWeight>(&weight);
+    if (!linear)
+      continue;
+    WeightSpec spec = *weightSpec(*linear);
+    auto columns = static_cast<int32_t>(spec.outFeatures * (1 + spec.gated));
+    int32_t splits =
+        linearSplits(spec.kind, columns, static_cast<int32_t>(spec.inFeatures));
+    if (splits == 1)
+      continue;
+    auto tiles = static_cast<int32_t>(columnTiles(spec));
+    for (int64_t bucket : bucketsOf(limits.rows)) {
+      int32_t rows = linearRows(bucket);
+      auto capacity = static_cast<int32_t>(bucket);
+      room.partialFloats = std::max<uint64_t>(
+          room.partialFloats,
+          linearPartialFloats(spec.kind, tiles, capacity, rows, splits));
+      room.tickets =
+          std::max(room.tickets, uint64_t(divideUp(tiles, linearWarps)) *
+                                     uint64_t(divideUp(capacity, rows)));
+    }
+  }
+  return room;
+}
+
+void planWeights(const Program &program, const ExecutorLimits &limits,
+                 Planner &planner, MemoryPlan &plan) {
+  for (const Weight &weight : program.weights) {
+    uint64_t bytes = 0;
+    if (const auto *linear = std::get_if<LinearWeight>(&weight))
+      bytes = *layoutBytes(*weightSpec(*linear));
+    else if (const auto *vector = std::get_if<VectorWeight>(&weight))
+      bytes = uint64_t(vector->matrix.rows) * uint64_t(vector->matrix.cols) *
+              sizeof(float);
+    plan.weights.push_back(planner.take(bytes));
+  }
+  for (const RopeTable &table : program.ropeTables)
+    plan.ropes.push_back(
+        planner.take(uint64_t(limits.contextLength),
+                     2 * table.inverseFrequencies.size() * sizeof(float)));
+}
+
+void planStep(const Program &program, const ExecutorLimits &limits,
+              int64_t spanFloats, Planner &planner, MemoryPlan &plan) {
+  LinearRoom room = linearRoom(program, limits);
+  uint64_t before = planner.end;
+  plan.values = planner.take(uint64_t(paddedCapacity(limits.rows)),
+                             uint64_t(program.rowFloats) * sizeof(float));
+  // Behind the rows' values, as capacities of graphs differ.
+  planner.take(uint64_t(paddedCapacity(limits.outputs)),
+               uint64_t(program.outputFloats) * sizeof(float));
+  plan.partials = planner.take(room.partialFloats, sizeof(float));
+  plan.ticketBytes = room.tickets * sizeof(uint32_t);
+  plan.tickets = planner.take(plan.ticketBytes);
+  plan.spansPerRow = static_cast<int32_t>(
+      (limits.contextLength + spanTokens - 1) / spanTokens);
+  plan.spans = planner.take(uint64_t(limits.rows) * uint64_t(plan.spansPerRow),
+                            uint64_t(spanFloats) * sizeof(float));
+  plan.slopeFloats = slopeRoom;
+  plan.slopes = planner.take(slopeRoom, sizeof(float));
+  plan.tables = planner.take(uint64_t(TableLayout(limits).words), 4);
+  plan.moves = planner.take(uint64_t(limits.rows), 4);
+  plan.rowNow = planner.take(uint64_t(limits.rows), 4);
+  plan.greedy = planner.take(uint64_t(limits.outputs), 4);
+  plan.stepBytes = planner.end - before;
+}
+
+std::string gigabytes(uint64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f GB", double(bytes) / 1e9);
+  return text;
+}
+
+} // namespace
+
+int64_t bucketOf(int64_t rows, int64_t limit) {
+  return std::min(
+      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows))), limit);
+}
+
+std::vector<int64_t> bucketsOf(int64_t limit) {
+  std::vector<int64_t> buckets;
+  for (int64_t rows = 1; rows < limit; rows *= 2)
+    buckets.push_back(rows);
+  buckets.push_back(limit);
+  return buckets;
+}
+
+int64_t layerPageBytes(const CacheShape &shape, CacheKind kind) {
+  return shape.kvHeads *
+         pageHeadBytes(kind, cacheDim(static_cast<int32_t>(shape.headDim)));
+}
+
+Expected<MemoryPlan> MemoryPlan::make(const Program &program,
+                                      const ExecutorLimits &limits,
+                                      int64_t spanFloats) {
+  MemoryPlan plan;
+  Planner planner;
+  planWeights(program, limits, planner, plan);
+  plan.weightBytes = planner.end;
+  for (const CacheShape &shape : program.caches)
+    plan.caches.push_back(
+        planner.take(uint64_t(limits.pages),
+                     uint64_t(layerPageBytes(shape, limits.cacheKind))));
+  plan.layerPages = planner.take(program.caches.size(), sizeof(LayerPages));
+  plan.cacheBytes = planner.end - plan.weightBytes;
+  planStep(program, limits, spanFloats, planner, plan);
+  plan.bytes = planner.end;
+  if (planner.overflowed)
+    return failure("GPU memory: more is needed than can be addressed");
+  return plan;
+}
+
+Status checkRoom(const MemoryPlan &plan, const MemoryState &state,
+                 const std::string &name) {
+  if (plan.bytes <= state.freeBytes)
+    return {};
+  return failure(
+      name, ": too little memory: ", gigabytes(plan.bytes),
+      " is needed (weights ", gigabytes(plan.weightBytes), ", cache ",
+      gigabytes(plan.cacheBytes), ", a step ", gigabytes(plan.stepBytes), "), ",
+      gigabytes(state.freeBytes), " of ", gigabytes(state.totalBytes),
+      " is free: ", gigabytes(plan.bytes - state.freeBytes), " is missing");
+}
+
+} // namespace sluice::cuda

@@ -1,0 +1,79 @@
+//===- MemoryPlan.h - where everything lies in device memory --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One arena has all of a program's device memory. It is planned before anything
+// is loaded, so that too little memory shows at once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_MEMORYPLAN_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_MEMORYPLAN_H
+
+#include "runtime/device/cuda/Program.h"
+#include "runtime/device/cuda/StepTables.h"
+#include "runtime/device/cuda/driver/Driver.h"
+#include "runtime/device/cuda/kernels/CompactABI.h"
+
+#include <vector>
+
+namespace sluice::cuda {
+
+/// Graphs are made for these capacities of rows: powers of two up to the limit,
+/// and the limit. The least that has room for `rows`.
+int64_t bucketOf(int64_t rows, int64_t limit);
+/// All of them, ascending.
+std::vector<int64_t> bucketsOf(int64_t limit);
+
+/// Rows that values have room for in a graph of the capacity; see ProgramABI.h.
+constexpr int64_t paddedCapacity(int64_t rows) { return (rows + 63) / 64 * 64; }
+
+/// Rows that a block of the linear kernels takes in such a graph.
+constexpr int32_t linearRows(int64_t capacity) {
+  return capacity <= 8 ? 8 : capacity <= 16 ? 16 : capacity <= 32 ? 32 : 64;
+}
+
+/// Offsets from the arena's beginning, aligned to 256 bytes.
+struct MemoryPlan {
+  /// `spanFloats`: of a row's partial results of attention in one span, in any
+  /// layer (StepGraph::spanFloats). Errors: sizes that overflow, as
+  /// resolveLimits() has checked the rest.
+  static Expected<MemoryPlan> make(const Program &program,
+                                   const ExecutorLimits &limits,
+                                   int64_t spanFloats);
+
+  std::vector<uint64_t> weights; ///< of linear weights and vectors
+  std::vector<uint64_t> ropes;   ///< [contextLength][rotary] floats each
+  std::vector<uint64_t> caches;  ///< of layers
+  uint64_t layerPages = 0;       ///< LayerPages for each layer
+  uint64_t values = 0;           ///< of a step
+  uint64_t partials = 0;         ///< linear kernels'
+  uint64_t tickets = 0;
+  uint64_t spans = 0; ///< partial results of attention
+  uint64_t slopes = 0;
+  uint64_t tables = 0;                        ///< TableLayout
+  uint64_t moves = 0, rowNow = 0, greedy = 0; ///< int32 each
+
+  uint64_t ticketBytes = 0;
+  uint64_t slopeFloats = 0; ///< room
+  int32_t spansPerRow = 0;
+
+  // What the total is made of.
+  uint64_t weightBytes = 0, cacheBytes = 0, stepBytes = 0;
+  uint64_t bytes = 0;
+};
+
+/// Bytes of a page of a layer, all kv heads.
+int64_t layerPageBytes(const CacheShape &shape, CacheKind kind);
+
+/// An error, which says what is needed and what is missing, where `state` has
+/// no room for the plan. `name`: the device's.
+Status checkRoom(const MemoryPlan &plan, const MemoryState &state,
+                 const std::string &name);
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_MEMORYPLAN_H

@@ -1,0 +1,123 @@
+//===- Program.cpp - a compiled program for a GPU, and its weights --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/Program.h"
+
+#include "runtime/device/cuda/weights/WeightUpload.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace sluice::cuda {
+
+namespace {
+
+/// sluice_compact keeps a byte a row in shared memory.
+constexpr int64_t maxRows = 32768;
+constexpr int64_t maxSequences = 1 << 20;
+constexpr int64_t maxPages = 1 << 30;
+
+Status checkRange(const char *what, int64_t value, int64_t least,
+                  int64_t most) {
+  if (value < least || value > most)
+    return failure("executor: ", what, ": ", value, " is not between ", least,
+                   " and ", most);
+  return {};
+}
+
+Status checkMatrix(const std::string &name, const StoredMatrix &matrix) {
+  if (!matrix.data || matrix.rows < 1 || matrix.cols < 1 ||
+      !rowBytes(matrix.stored, matrix.cols))
+    return failure("executor: weight '", name, "' has no rows of ",
+                   formatInfo(matrix.stored).name);
+  return {};
+}
+
+Status checkWeight(const Program &program, const Weight &weight) {
+  if (const auto *table = std::get_if<TableWeight>(&weight)) {
+    // The graph says whether tokens or positions are looked up.
+    int64_t least = program.hasEmbedding
+                        ? std::min(program.vocabSize, program.contextLength)
+                        : program.contextLength;
+    if (table->matrix.rows < least)
+      return failure("executor: weight '", table->name, "': a table of ",
+                     table->matrix.rows,
+                     " rows has none for each token or position");
+    if (table->matrix.stored != table->matrix.format &&
+        !canQuantize(table->matrix.format))
+      return failure("executor: weight '", table->name, "' cannot be used as ",
+                     formatInfo(table->matrix.format).name);
+    return checkMatrix(table->name, table->matrix);
+  }
+  if (const auto *vector = std::get_if<VectorWeight>(&weight))
+    return checkMatrix(vector->name, vector->matrix);
+  const auto &linear = std::get<LinearWeight>(weight);
+  if (Status s = checkMatrix(linear.name, linear.matrix); !s.ok())
+    return s;
+  if (linear.partner)
+    if (Status s = checkMatrix(linear.name, *linear.partner); !s.ok())
+      return s;
+  return weightSpec(linear).status();
+}
+
+Status checkProgram(const Program &program) {
+  constexpr int64_t most = int64_t{1} << 40;
+  constexpr int64_t most32 = std::numeric_limits<int32_t>::max();
+  if (!program.build)
+    return failure("executor: the program has no function that builds it");
+  for (auto [what, value, least, limit] :
+       {std::tuple{"row floats", program.rowFloats, int64_t{1}, most},
+        std::tuple{"output floats", program.outputFloats,
+                   int64_t{program.hasOutput}, most},
+        std::tuple{"logits offset", program.logitsOffset, int64_t{0}, most},
+        std::tuple{"vocabulary", program.vocabSize,
+                   int64_t{program.hasOutput || program.hasEmbedding}, most32},
+        std::tuple{"context length", program.contextLength, int64_t{1}, most32},
+        std::tuple{"hidden size", program.hiddenSize,
+                   int64_t{!program.hasOutput || !program.hasEmbedding},
+                   most32}})
+    if (Status s = checkRange(what, value, least, limit); !s.ok())
+      return s;
+  if (program.hasOutput &&
+      program.logitsOffset + program.vocabSize > program.outputFloats)
+    return failure("executor: logits end at ",
+                   program.logitsOffset + program.vocabSize, " of ",
+                   program.outputFloats, " floats of an output");
+  for (const CacheShape &shape : program.caches)
+    if (shape.kvHeads < 1 || shape.kvHeads > 65535 || shape.headDim < 1 ||
+        cacheDim(static_cast<int32_t>(std::min(shape.headDim, most32))) == 0)
+      return failure("executor: a cache of ", shape.kvHeads, " heads of ",
+                     shape.headDim, " numbers; kernels have up to 256");
+  for (const Weight &weight : program.weights)
+    if (Status s = checkWeight(program, weight); !s.ok())
+      return s;
+  return {};
+}
+
+} // namespace
+
+Expected<ExecutorLimits> resolveLimits(const Program &program,
+                                       ExecutorLimits limits) {
+  if (Status s = checkProgram(program); !s.ok())
+    return s;
+  if (limits.contextLength == 0)
+    limits.contextLength = program.contextLength;
+  for (auto [what, value, most] :
+       {std::tuple{"context length", limits.contextLength,
+                   program.contextLength},
+        std::tuple{"rows", limits.rows, maxRows},
+        std::tuple{"outputs", limits.outputs, maxRows},
+        std::tuple{"sequences", limits.sequences, maxSequences},
+        std::tuple{"pages", limits.pages, maxPages}})
+    if (Status s = checkRange(what, value, 1, most); !s.ok())
+      return s;
+  limits.outputs = std::min(limits.outputs, limits.rows);
+  return limits;
+}
+
+} // namespace sluice::cuda

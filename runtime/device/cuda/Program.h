@@ -1,0 +1,104 @@
+//===- Program.h - a compiled program for a GPU, and its weights ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_PROGRAM_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_PROGRAM_H
+
+#include "runtime/base/Status.h"
+#include "runtime/device/cuda/ProgramABI.h"
+#include "runtime/device/cuda/kernels/CacheABI.h"
+#include "runtime/formats/BlockFormat.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace sluice::cuda {
+
+/// A matrix as a model's file has it: rows of rowBytes(stored, cols), one after
+/// the other, at any alignment. Not owned.
+struct StoredMatrix {
+  const uint8_t *data = nullptr;
+  Format stored = Format::F32;
+  Format format = Format::F32; ///< that the program computes in
+  int64_t rows = 0;
+  int64_t cols = 0;
+};
+
+/// Of matrix products (use "linear"): rows are output columns, or with
+/// `transposed` input features. Gated: `partner` has the same shape.
+struct LinearWeight {
+  std::string name; ///< for errors
+  StoredMatrix matrix;
+  bool transposed = false;
+  std::optional<StoredMatrix> partner;
+};
+
+/// A table whose rows are looked up (use "rows"): the host does so.
+struct TableWeight {
+  std::string name;
+  StoredMatrix matrix;
+};
+
+/// A vector (use "vector"): f32 on the device.
+struct VectorWeight {
+  std::string name;
+  StoredMatrix matrix; ///< all of its rows, one after the other
+};
+
+using Weight = std::variant<LinearWeight, TableWeight, VectorWeight>;
+
+struct CacheShape {
+  int64_t kvHeads = 0;
+  int64_t headDim = 0;
+};
+
+struct RopeTable {
+  std::vector<float> inverseFrequencies; ///< one for each pair of dimensions
+  float attentionFactor = 1;
+};
+
+/// What a compiled program says of itself (its descriptor), and its weights,
+/// in the descriptor's order.
+struct Program {
+  SluiceGraphFunction build = nullptr;
+  std::span<const uint8_t> image; ///< of its kernels; empty: it has none
+  bool hasEmbedding = true;
+  bool hasOutput = true;
+  int64_t hiddenSize = 0;
+  int64_t rowFloats = 0;    ///< arena floats for each row of capacity
+  int64_t outputFloats = 0; ///< arena floats for each output of capacity
+  int64_t logitsOffset = 0; ///< output offset of logits[output][vocabSize]
+  int64_t vocabSize = 0;
+  int64_t contextLength = 0;
+  std::vector<CacheShape> caches; ///< one for each layer
+  std::vector<RopeTable> ropeTables;
+  std::vector<Weight> weights;
+};
+
+/// Bounds of an Executor; all memory for them is taken at the start.
+struct ExecutorLimits {
+  int64_t rows = 512;        ///< rows of a step
+  int64_t outputs = 1;       ///< rows of a step that ask for logits
+  int64_t sequences = 1;     ///< that have rows in a step
+  int64_t pages = 0;         ///< of the cache, as CachePages has
+  int64_t contextLength = 0; ///< of one sequence; 0: the program's
+  CacheKind cacheKind = CacheKind::F16;
+};
+
+/// Fills in what zeros stand for, and checks the program and the limits against
+/// each other. Errors: a program that does not fit together, a weight that no
+/// kernel takes, heads too large, limits out of range.
+Expected<ExecutorLimits> resolveLimits(const Program &program,
+                                       ExecutorLimits limits);
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_PROGRAM_H

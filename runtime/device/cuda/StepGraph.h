@@ -1,0 +1,121 @@
+//===- StepGraph.h - a program's step as a list of kernels ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What ProgramABI.h's functions append to, for one capacity of rows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_STEPGRAPH_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_STEPGRAPH_H
+
+#include "runtime/device/cuda/KernelLibrary.h"
+#include "runtime/device/cuda/MemoryPlan.h"
+#include "runtime/device/cuda/weights/WeightLayout.h"
+
+#include <cstring>
+#include <optional>
+#include <vector>
+
+namespace sluice::cuda {
+
+/// What all graphs of a program refer to; outlives them.
+struct GraphContext {
+  const Program *program = nullptr;
+  ExecutorLimits limits;
+  MemoryPlan plan;
+  DeviceAddress arena = 0;
+  /// Who lives: a byte for each row of the step, of the host's memory.
+  DeviceAddress alive = 0;
+  /// Null: nothing is to be launched; only what the program needs is counted.
+  KernelLibrary *kernels = nullptr;
+  int32_t multiprocessors = 1;
+  /// Of all graphs: equal ones are kept once. They lie at plan.slopes.
+  std::vector<float> slopes;
+};
+
+} // namespace sluice::cuda
+
+/// The state behind ProgramABI.h's opaque pointer.
+struct SluiceGraph {
+  /// `rows`: one of bucketsOf(limits.rows).
+  SluiceGraph(sluice::cuda::GraphContext &context, int64_t rows);
+
+  /// Calls the program's function. Errors: what it asks for that is not there.
+  sluice::Status build();
+
+  // What came out of build().
+  std::vector<sluice::cuda::KernelNode> nodes;
+  /// Rows that the host writes before the graph runs, [row][cols].
+  struct Lookup {
+    int64_t weight; ///< receivedRows: what has come in
+    bool byPosition;
+    sluice::cuda::DeviceAddress to;
+    int64_t cols;
+  };
+  static constexpr int64_t receivedRows = -1;
+  std::vector<Lookup> lookups;
+  /// Rows to be sent on, [row][hiddenSize], when the graph has run.
+  sluice::cuda::DeviceAddress sent = 0;
+  int32_t checkpoints = 0;
+  /// Checkpoints before the outputs got their numbers.
+  int32_t checkpointsBeforeOutputs = 0;
+  bool givesGreedyTokens = false;
+  /// The most floats of a row's partial results in one span of attention.
+  int64_t spanFloats = 0;
+
+  // For the functions of ProgramABI.h.
+  using Address = sluice::cuda::DeviceAddress;
+
+  void fail(const sluice::Status &status);
+  template <typename... Parts> void failWith(const Parts &...parts) {
+    fail(sluice::failure(parts...));
+  }
+  bool failed() const { return !error.ok(); }
+
+  /// Appends a kernel whose parameter is the structure `arguments`.
+  template <typename Arguments>
+  void append(const std::string &kernel, sluice::cuda::Extent grid,
+              uint32_t threads, uint32_t sharedBytes,
+              const Arguments &arguments) {
+    static_assert(sizeof(Arguments) % 8 == 0);
+    std::vector<uint64_t> words(sizeof(Arguments) / 8);
+    std::memcpy(words.data(), &arguments, sizeof(Arguments));
+    uint32_t size = uint32_t(words.size());
+    add(kernel, grid, threads, sharedBytes, std::move(words), size);
+  }
+  void add(const std::string &kernel, sluice::cuda::Extent grid,
+           uint32_t threads, uint32_t sharedBytes, std::vector<uint64_t> words,
+           uint32_t parameterWords);
+
+  template <typename T> T *pointer(Address address) const {
+    return reinterpret_cast<T *>(address);
+  }
+  Address valueAt(int32_t domain, int64_t offset) const;
+  Address table(int64_t words) const;
+  const int32_t *count(int32_t domain) const;
+  /// Rows (outputs) that the graph is made for, and that values have room for.
+  int64_t capacity(int32_t domain) const;
+  int64_t padded(int32_t domain) const;
+  sluice::cuda::RowTable rowTable() const;
+  const float *slopesOf(const SluiceAttention &params);
+  /// Null, and the error is noted, where there is no such weight.
+  const sluice::cuda::LinearWeight *linearWeight(int64_t weight);
+  void addLookup(const Lookup &lookup);
+  void addCheckpoint(std::span<void *const> values,
+                     std::span<const int64_t> floats);
+
+  sluice::cuda::GraphContext &context;
+  const sluice::cuda::TableLayout layout;
+  int64_t rows;
+  int64_t outputs;
+  bool outputsNumbered = false;
+
+private:
+  sluice::Status error;
+};
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_STEPGRAPH_H

@@ -1,0 +1,212 @@
+//===- ExecutorTest.cpp - whole steps on an emulated GPU ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The tiny model's steps agree with the CPU's within what the formats round;
+// with each other, bit for bit: whatever rows share a step, whatever graph runs
+// it, and whoever dies meanwhile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/test/Allocations.h"
+#include "runtime/device/cpu/test/TinyModel.h"
+#include "runtime/device/cuda/test/GraphModel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::cuda;
+using cpu::randomTokens;
+using cpu::TinyPart;
+using cpu::TinyProgram;
+
+namespace {
+
+const TinyProgram &tiny() {
+  static const TinyProgram program(cpu::Isa::Avx2);
+  return program;
+}
+
+Logits alone(const std::vector<int32_t> &tokens, int64_t chunk = 32) {
+  GraphModel model(tiny(), {TinyPart::Whole}, {});
+  return graphLogitsAlone(model, tokens, chunk);
+}
+
+double largestDifference(const Logits &a, const Logits &b) {
+  double most = a.size() == b.size() ? 0 : 1e9;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    most = std::max(most, std::abs(double(a[i]) - double(b[i])));
+  return most;
+}
+
+} // namespace
+
+TEST(CudaExecutorTest, AgreesWithTheCpu) {
+  cpu::TinyModel reference(tiny(), {TinyPart::Whole}, {});
+  GraphModel model(tiny(), {TinyPart::Whole}, {});
+  for (int64_t length : {1, 5, 32, 70}) {
+    std::vector<int32_t> tokens = randomTokens(length, unsigned(length));
+    Logits expected = cpu::logitsAlone(reference, tokens);
+    // 4-bit weights meet operands of 8 bits on the CPU, of f16 here.
+    EXPECT_LT(largestDifference(graphLogitsAlone(model, tokens, 32), expected),
+              5e-3)
+        << length;
+  }
+}
+
+TEST(CudaExecutorTest, EveryGraphAndChunkGivesTheSameBits) {
+  std::vector<int32_t> tokens = randomTokens(40, 3);
+  const Logits whole = alone(tokens, 32);
+  for (int64_t chunk : {1, 2, 3, 8, 20})
+    EXPECT_EQ(alone(tokens, chunk), whole) << chunk;
+}
+
+TEST(CudaExecutorTest, ARowDoesNotSeeWhoSharesItsStep) {
+  std::vector<std::vector<int32_t>> prompts;
+  std::vector<Logits> expected;
+  for (unsigned i = 0; i < 5; ++i) {
+    prompts.push_back(randomTokens(3 + i, i));
+    expected.push_back(alone(prompts.back()));
+  }
+  emulator::EmulatedOptions options;
+  options.order = emulator::Order::Shuffled;
+  options.resident = 3;
+  GraphModel model(tiny(), {TinyPart::Whole}, {}, options);
+  StepBatch batch(32, 8);
+  for (const std::vector<int32_t> &prompt : prompts) {
+    SequenceId id = *model.pages().open();
+    for (size_t t = 0; t < prompt.size(); ++t)
+      ASSERT_TRUE(
+          batch.add(id, int64_t(t), prompt[t], t + 1 == prompt.size()).ok());
+  }
+  model.place(batch);
+  ASSERT_TRUE(model.execute(batch).ok());
+  for (size_t i = 0; i < prompts.size(); ++i)
+    EXPECT_EQ(model.logits(int64_t(i)), expected[i]) << i;
+}
+
+TEST(CudaExecutorTest, StagesGiveWhatTheWholeDoes) {
+  std::vector<int32_t> tokens = randomTokens(20, 8);
+  const Logits whole = alone(tokens);
+  GraphModel chain(tiny(), {TinyPart::FirstStage, TinyPart::SecondStage}, {});
+  EXPECT_EQ(graphLogitsAlone(chain, tokens, 20), whole);
+  EXPECT_EQ(graphLogitsAlone(chain, tokens, 7), whole);
+  GraphLimits narrow;
+  narrow.wire = ActivationFormat::BF16;
+  GraphModel rounded(tiny(), {TinyPart::FirstStage, TinyPart::SecondStage},
+                     narrow);
+  EXPECT_LT(largestDifference(graphLogitsAlone(rounded, tokens, 20), whole),
+            0.05);
+}
+
+TEST(CudaExecutorTest, CachesOfEachKind) {
+  std::vector<int32_t> tokens = randomTokens(33, 9);
+  const Logits halves = alone(tokens);
+  for (auto [kind, tolerance] :
+       {std::pair{CacheKind::BF16, 0.01}, std::pair{CacheKind::E4M3, 0.05}}) {
+    GraphLimits limits;
+    limits.cacheKind = kind;
+    GraphModel model(tiny(), {TinyPart::Whole}, limits);
+    Logits logits = graphLogitsAlone(model, tokens, 32);
+    EXPECT_LT(largestDifference(logits, halves), tolerance);
+    EXPECT_NE(logits, halves);
+  }
+}
+
+TEST(CudaExecutorTest, ForksShareAndCopyPages) {
+  GraphModel model(tiny(), {TinyPart::FirstStage, TinyPart::SecondStage}, {});
+  std::vector<int32_t> tokens = randomTokens(45, 12);
+  SequenceId parent = *model.pages().open();
+  StepBatch batch(32, 1, 31);
+  auto run = [&](SequenceId id, int64_t first, int64_t last) {
+    batch.clear();
+    for (int64_t t = first; t < last; ++t)
+      ASSERT_TRUE(batch.add(id, t, tokens[size_t(t)], t + 1 == last).ok());
+    model.place(batch);
+    ASSERT_TRUE(model.execute(batch).ok());
+  };
+  run(parent, 0, 30);
+  // A fork inside a page, behind a row of the very step that copies it.
+  batch.clear();
+  ASSERT_TRUE(batch.add(parent, 30, tokens[30], false).ok());
+  model.place(batch);
+  CachePages::Fork fork = *model.pages().fork(parent, 31);
+  ASSERT_TRUE(fork.copy.has_value());
+  model.addCopy(*fork.copy);
+  ASSERT_TRUE(batch.addMirror(0, fork.sequence).ok());
+  ASSERT_TRUE(model.execute(batch).ok());
+  run(fork.sequence, 31, 45);
+  EXPECT_EQ(model.logits(0), alone(tokens));
+}
+
+TEST(CudaExecutorTest, ManyCopiesAreMadeInOrder) {
+  GraphLimits limits;
+  limits.sequences = 8;
+  GraphModel model(tiny(), {TinyPart::Whole}, limits);
+  std::vector<int32_t> tokens = randomTokens(8, 2);
+  const Logits expected = alone(tokens);
+  SequenceId id = *model.pages().open();
+  StepBatch batch(32, 1);
+  for (int64_t t = 0; t < 7; ++t)
+    ASSERT_TRUE(batch.add(id, t, tokens[size_t(t)], false).ok());
+  model.place(batch);
+  ASSERT_TRUE(model.execute(batch).ok());
+  // The page goes round through the others, more often than one kernel copies,
+  // and comes back.
+  int32_t home = model.pages().pages(id)[0];
+  int32_t at = home;
+  for (int32_t i = 0; i < 1300; ++i) {
+    int32_t next = i == 1299               ? home
+                   : (at + 1) % 31 == home ? (at + 2) % 31
+                                           : (at + 1) % 31;
+    model.addCopy({at, next});
+    at = next;
+  }
+  batch.clear();
+  ASSERT_TRUE(batch.add(id, 7, tokens[7], true).ok());
+  model.place(batch);
+  ASSERT_TRUE(model.execute(batch).ok());
+  EXPECT_EQ(model.logits(0), expected);
+}
+
+TEST(CudaExecutorTest, WhatTheHostGetsWrongIsRefusedBeforeAnythingRuns) {
+  GraphModel model(tiny(), {TinyPart::Whole}, {});
+  SequenceId id = *model.pages().open();
+  StepBatch batch(64, 64);
+  auto message = [&] { return model.execute(batch).message(); };
+  EXPECT_THAT(message(), testing::HasSubstr("no rows"));
+  ASSERT_TRUE(batch.add(id, 0, 50, true).ok());
+  EXPECT_THAT(message(), testing::HasSubstr("no page for position 0"));
+  model.place(batch);
+  EXPECT_THAT(message(), testing::HasSubstr("token 50"));
+  batch.clear();
+  for (int64_t t = 0; t < 33; ++t)
+    ASSERT_TRUE(batch.add(id, t, 1, false).ok());
+  model.place(batch);
+  EXPECT_THAT(message(), testing::HasSubstr("33 rows"));
+  // And nothing is broken by it.
+  std::vector<int32_t> tokens = randomTokens(4, 1);
+  EXPECT_EQ(graphLogitsAlone(model, tokens, 4), alone(tokens));
+}
+
+TEST(CudaExecutorTest, StepsAllocateNothing) {
+  if (!COUNTS_ALLOCATIONS)
+    GTEST_SKIP() << "a sanitizer has its own operator new";
+  GraphModel model(tiny(), {TinyPart::WholeWithCheckpoints}, {});
+  SequenceId id = *model.pages().open();
+  StepBatch batch(32, 8);
+  for (int64_t t = 0; t < 9; ++t)
+    ASSERT_TRUE(batch.add(id, t, 1, t == 8).ok());
+  model.place(batch);
+  device::StepInput input = {&batch, &model.pages()};
+  DeviceReaper reaper(batch);
+  input.checkpoints = &reaper;
+  ASSERT_TRUE(model.stage(0).execute(input).ok());
+  int64_t before = test::allocationsOfThread();
+  ASSERT_TRUE(model.stage(0).execute(input).ok());
+  EXPECT_EQ(test::allocationsOfThread() - before, 0);
+}

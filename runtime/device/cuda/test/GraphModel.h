@@ -1,0 +1,190 @@
+//===- GraphModel.h - the tiny model's programs in a chain, on a GPU ------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_TEST_GRAPHMODEL_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_TEST_GRAPHMODEL_H
+
+#include "runtime/core/RowMoves.h"
+#include "runtime/device/cuda/Executor.h"
+#include "runtime/device/cuda/emulator/EmulatedDriver.h"
+#include "runtime/device/cuda/test/TinyGraph.h"
+
+#include <gtest/gtest.h>
+#include <mutex>
+#include <set>
+
+namespace sluice::cuda {
+
+using Logits = std::vector<float>;
+
+/// Lets rows die while the device computes, and leave as it says.
+class DeviceReaper : public device::CheckpointHandler {
+public:
+  explicit DeviceReaper(StepBatch &batch) : batch(batch) {
+    moves.reserve(size_t(batch.rowLimit()));
+    before.reserve(size_t(batch.rowLimit()));
+    dying.reserve(size_t(batch.rowLimit()));
+  }
+
+  /// From any thread: these rows of the step's begin are to die; returns once
+  /// the executor has been told.
+  void kill(const std::vector<int64_t> &rows) {
+    std::unique_lock lock(mutex);
+    dying.assign(rows.begin(), rows.end());
+    told.wait(lock, [&] { return dying.empty(); });
+  }
+
+  std::span<const RowMove> checkpoint() override { return {}; }
+  bool findDead(std::span<uint8_t> alive) override {
+    std::lock_guard lock(mutex);
+    // Told the call after: then the device has been.
+    if (marked) {
+      dying.clear();
+      marked = false;
+      told.notify_all();
+    }
+    for (int64_t row : dying)
+      alive[size_t(row)] = 0;
+    marked = !dying.empty();
+    return marked;
+  }
+  std::span<const RowMove> leave(std::span<const uint8_t> alive) override {
+    ++count;
+    int64_t left = planCompaction(alive, moves);
+    batch.keep(alive, moves, left);
+    return moves;
+  }
+
+  int64_t count = 0; ///< checkpoints at which rows have left
+
+private:
+  StepBatch &batch;
+  std::vector<RowMove> moves;
+  std::vector<int64_t> before;
+  std::mutex mutex;
+  std::condition_variable told;
+  std::vector<int64_t> dying;
+  bool marked = false;
+};
+
+struct GraphLimits {
+  int64_t rows = 32;
+  int64_t outputs = 8;
+  int64_t sequences = 8;
+  ActivationFormat wire = ActivationFormat::F32;
+  CacheKind cacheKind = CacheKind::F16;
+};
+
+/// The tiny model as a chain of programs over one table of pages.
+class GraphModel {
+public:
+  GraphModel(const cpu::TinyProgram &tiny,
+             const std::vector<cpu::TinyPart> &parts, const GraphLimits &limits,
+             emulator::EmulatedOptions options = {})
+      : wire(limits.wire),
+        cache(CachePages::create({limits.sequences * 4, limits.sequences,
+                                  cpu::TinyProgram::contextLength})
+                  .take()) {
+    options.program = tinyKernels();
+    Expected<std::unique_ptr<Driver>> driver = emulator::openEmulated(options);
+    std::shared_ptr<Device> device = (*driver)->open(0).take();
+    ExecutorLimits each;
+    each.rows = limits.rows;
+    each.outputs = limits.outputs;
+    each.sequences = limits.sequences;
+    each.pages = cache.limits().pages;
+    each.cacheKind = limits.cacheKind;
+    for (cpu::TinyPart part : parts) {
+      Expected<std::unique_ptr<Executor>> made =
+          Executor::create(device, tinyGraph(tiny, part), each, {});
+      EXPECT_TRUE(made) << made.status().message();
+      stages.push_back(made.take());
+      activations.emplace_back(size_t(limits.rows * rowBytes()));
+    }
+    copies.resize(parts.size());
+  }
+
+  CachePages &pages() { return cache; }
+  Executor &stage(size_t index) { return *stages[index]; }
+
+  void place(const StepBatch &batch) {
+    for (int64_t row = 0; row < batch.rows(); ++row) {
+      SequenceId sequence = batch.sequences()[row];
+      int64_t length = batch.positions()[row] + 1;
+      if (cache.length(sequence) < length)
+        ASSERT_TRUE(cache.grow(sequence, length).ok());
+    }
+  }
+
+  void addCopy(PageCopy copy) {
+    for (std::vector<PageCopy> &each : copies)
+      each.push_back(copy);
+  }
+
+  Status execute(const StepBatch &batch,
+                 device::CheckpointHandler *checkpoints = nullptr) {
+    incoming.clear();
+    for (size_t i = 0; i < stages.size() && (i == 0 || batch.rows() > 0); ++i) {
+      device::StepInput input;
+      input.batch = &batch;
+      input.pages = &cache;
+      input.copies = copies[i];
+      input.incoming = incoming;
+      input.incomingFormat = input.outgoingFormat = wire;
+      input.outgoing = activations[i];
+      input.checkpoints = checkpoints;
+      if (Status s = stages[i]->execute(input); !s.ok())
+        return s;
+      copies[i].clear();
+      incoming.clear();
+      for (int64_t row = 0; row < batch.rows(); ++row)
+        incoming.push_back(activations[i].data() + row * rowBytes());
+    }
+    return {};
+  }
+
+  Logits logits(int64_t output) const {
+    std::span<const float> values = stages.back()->logits(output);
+    return {values.begin(), values.end()};
+  }
+
+private:
+  int64_t rowBytes() const {
+    return cpu::TinyProgram::hiddenSize * activationBytes(wire);
+  }
+
+  ActivationFormat wire;
+  CachePages cache;
+  std::vector<std::unique_ptr<Executor>> stages;
+  std::vector<std::vector<PageCopy>> copies; ///< copies[stage]
+  std::vector<std::vector<uint8_t>> activations;
+  std::vector<const uint8_t *> incoming;
+};
+
+/// Logits of the last of `tokens`, in steps of `chunk` rows, of a sequence by
+/// itself; works with GraphModel and cpu::TinyModel.
+template <typename Model>
+Logits graphLogitsAlone(Model &model, const std::vector<int32_t> &tokens,
+                        int64_t chunk) {
+  SequenceId id = *model.pages().open();
+  auto count = static_cast<int64_t>(tokens.size());
+  for (int64_t first = 0; first < count; first += chunk) {
+    int64_t last = std::min(first + chunk, count);
+    StepBatch batch(chunk, 1);
+    for (int64_t t = first; t < last; ++t)
+      EXPECT_TRUE(batch.add(id, t, tokens[size_t(t)], t + 1 == last).ok());
+    model.place(batch);
+    Status status = model.execute(batch);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  model.pages().close(id);
+  return model.logits(0);
+}
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_TEST_GRAPHMODEL_H

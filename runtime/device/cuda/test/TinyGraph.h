@@ -1,0 +1,33 @@
+//===- TinyGraph.h - the tiny model as the compiler would emit it ---------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// device/cpu/test/TinyProgram.h's model for a GPU: written by hand against
+// ProgramABI.h, its generated kernels against emulator/EmulatedABI.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_TEST_TINYGRAPH_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_TEST_TINYGRAPH_H
+
+#include "runtime/device/cpu/test/TinyProgram.h"
+#include "runtime/device/cuda/Program.h"
+#include "runtime/device/cuda/emulator/EmulatedABI.h"
+
+#include <span>
+
+namespace sluice::cuda {
+
+/// A part of the model, which outlives the program.
+Program tinyGraph(const cpu::TinyProgram &tiny,
+                  cpu::TinyPart part = cpu::TinyPart::Whole);
+
+/// The kernels that its compiler would have made.
+std::span<const SluiceEmulatedKernel> tinyKernels();
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_TEST_TINYGRAPH_H

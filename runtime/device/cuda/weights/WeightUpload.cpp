@@ -1,0 +1,272 @@
+//===- WeightUpload.cpp - weights from mapped files to the device ---------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/weights/WeightUpload.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+namespace sluice::cuda {
+
+namespace {
+
+constexpr uint64_t bufferBytes = uint64_t{16} << 20;
+
+/// Reads output columns of a weight, in the format that it is computed in.
+class ColumnReader {
+public:
+  ColumnReader(const StoredMatrix &matrix, bool transposed)
+      : matrix(matrix), transposed(transposed),
+        features(transposed ? matrix.rows : matrix.cols),
+        storedBytes(*rowBytes(matrix.stored, matrix.cols)),
+        bytes(*rowBytes(matrix.format, features)) {}
+
+  /// Columns [first, last) at `to`; the number of the first that is not finite,
+  /// or `last`.
+  int64_t read(int64_t first, int64_t last, uint8_t *to) const {
+    std::vector<float> values(static_cast<size_t>(features));
+    for (int64_t column = first; column < last; ++column, to += bytes) {
+      if (transposed) {
+        gather(column, values.data());
+      } else {
+        const uint8_t *row = matrix.data + uint64_t(column) * storedBytes;
+        if (matrix.stored == matrix.format) {
+          std::memcpy(to, row, bytes);
+          if (!rowIsFinite(matrix.stored, row, features))
+            return column;
+          continue;
+        }
+        dequantizeRow(matrix.stored, row, values.data(), features);
+      }
+      quantizeRow(matrix.format, values.data(), to, features);
+      if (!rowIsFinite(matrix.format, to, features))
+        return column;
+    }
+    return last;
+  }
+
+private:
+  /// Of a plain format: column `column` of every row.
+  void gather(int64_t column, float *values) const {
+    uint64_t offset = *rowBytes(matrix.stored, column);
+    for (int64_t i = 0; i < features; ++i)
+      dequantizeRow(matrix.stored,
+                    matrix.data + uint64_t(i) * storedBytes + offset,
+                    values + i, 1);
+  }
+
+  const StoredMatrix &matrix;
+  bool transposed;
+  int64_t features;
+  uint64_t storedBytes;
+  uint64_t bytes;
+};
+
+/// Rows of f32, as the program computes with them.
+bool readVector(const StoredMatrix &matrix, int64_t row, float *to) {
+  uint64_t bytes = *rowBytes(matrix.stored, matrix.cols);
+  dequantizeRow(matrix.stored, matrix.data + uint64_t(row) * bytes, to,
+                matrix.cols);
+  if (matrix.stored != matrix.format) {
+    std::vector<uint8_t> rounded(*rowBytes(matrix.format, matrix.cols));
+    quantizeRow(matrix.format, to, rounded.data(), matrix.cols);
+    dequantizeRow(matrix.format, rounded.data(), to, matrix.cols);
+  }
+  return rowIsFinite(Format::F32, to, matrix.cols);
+}
+
+} // namespace
+
+Expected<WeightSpec> weightSpec(const LinearWeight &weight) {
+  const StoredMatrix &matrix = weight.matrix;
+  std::optional<WeightKind> kind = weightKind(matrix.format);
+  if (!kind)
+    return failure("weight '", weight.name, "': there are no CUDA kernels for ",
+                   formatInfo(matrix.format).name);
+  WeightSpec spec;
+  spec.kind = *kind;
+  spec.outFeatures = weight.transposed ? matrix.cols : matrix.rows;
+  spec.inFeatures = weight.transposed ? matrix.rows : matrix.cols;
+  spec.gated = weight.partner.has_value();
+  bool converts = matrix.stored != matrix.format || weight.transposed;
+  bool sameShape =
+      !weight.partner || (weight.partner->rows == matrix.rows &&
+                          weight.partner->cols == matrix.cols &&
+                          weight.partner->format == matrix.format &&
+                          weight.partner->stored == matrix.stored);
+  if (!layoutBytes(spec) || !rowBytes(matrix.format, spec.inFeatures) ||
+      !sameShape || (converts && !canQuantize(matrix.format)) ||
+      (weight.transposed && isQuantized(matrix.stored)))
+    return failure("weight '", weight.name, "': ", matrix.rows, " x ",
+                   matrix.cols, " of ", formatInfo(matrix.stored).name,
+                   " cannot be used as ", formatInfo(matrix.format).name,
+                   " on a GPU");
+  return spec;
+}
+
+WeightUpload::WeightUpload(Device &device, Stream stream, cpu::ThreadPool &pool,
+                           Progress progress)
+    : device(device), stream(stream), pool(pool),
+      progress(std::move(progress)) {}
+
+Expected<std::unique_ptr<WeightUpload>>
+WeightUpload::create(Device &device, Stream stream, cpu::ThreadPool &pool,
+                     Progress progress) {
+  std::unique_ptr<WeightUpload> upload(
+      new WeightUpload(device, stream, pool, std::move(progress)));
+  if (Status s = upload->makeBuffers(); !s.ok())
+    return s;
+  return upload;
+}
+
+Status WeightUpload::makeBuffers() {
+  for (Buffer &buffer : buffers) {
+    Expected<HostMemory> memory = device.allocateHost(bufferBytes);
+    if (!memory)
+      return memory.status();
+    buffer.memory = *memory;
+    Expected<Event> event = device.makeEvent();
+    if (!event)
+      return event.status();
+    buffer.sent = *event;
+  }
+  return {};
+}
+
+WeightUpload::~WeightUpload() {
+  // Nothing may be on its way when the buffers go, after an error either.
+  (void)device.synchronize(stream);
+  for (Buffer &buffer : buffers) {
+    if (buffer.sent)
+      device.destroy(buffer.sent);
+    if (buffer.memory.host)
+      device.releaseHost(buffer.memory);
+  }
+}
+
+Expected<WeightUpload::Buffer *> WeightUpload::nextBuffer() {
+  Buffer &buffer = buffers[turn];
+  turn = 1 - turn;
+  while (true) {
+    Expected<bool> sent = device.isDone(buffer.sent);
+    if (!sent)
+      return sent.status();
+    if (*sent)
+      return &buffer;
+    std::this_thread::yield();
+  }
+}
+
+Status WeightUpload::send(Buffer &buffer, DeviceAddress to, uint64_t bytes) {
+  if (Status s = device.copyToDevice(to, buffer.memory.host, bytes, stream);
+      !s.ok())
+    return s;
+  if (Status s = device.record(buffer.sent, stream); !s.ok())
+    return s;
+  return progress ? progress(bytes) : Status();
+}
+
+/// Tiles [firstTile, lastTile) of the weight to `to`, by all threads.
+Status WeightUpload::tiles(const LinearWeight &weight, const WeightSpec &spec,
+                           int64_t firstTile, int64_t lastTile, uint8_t *to) {
+  const ColumnReader reader(weight.matrix, weight.transposed);
+  const int64_t columns = spec.gated ? tileColumns / 2 : tileColumns;
+  const uint64_t rowBytes = *storedRowBytes(spec);
+  const uint64_t tileRowBytes =
+      *layoutBytes(spec) / static_cast<uint64_t>(columnTiles(spec));
+  std::atomic<int64_t> bad{spec.outFeatures};
+  auto body = [&](int64_t thread) {
+    int64_t count = lastTile - firstTile, threads = pool.threads();
+    int64_t begin = firstTile + count * thread / threads;
+    int64_t end = firstTile + count * (thread + 1) / threads;
+    std::vector<uint8_t> rows(uint64_t(columns) * rowBytes);
+    std::vector<uint8_t> others(spec.gated ? rows.size() : 0);
+    for (int64_t tile = begin; tile < end; ++tile) {
+      int64_t first = tile * columns;
+      int64_t last = std::min(first + columns, spec.outFeatures);
+      int64_t read = reader.read(first, last, rows.data());
+      if (spec.gated)
+        read = std::min(read, ColumnReader(*weight.partner, weight.transposed)
+                                  .read(first, last, others.data()));
+      int64_t seen = bad.load();
+      while (read < last && read < seen &&
+             !bad.compare_exchange_weak(seen, read)) {
+      }
+      // One tile as a weight of its own.
+      WeightSpec alone = spec;
+      alone.outFeatures = last - first;
+      layoutTiles(alone, rows.data(), spec.gated ? others.data() : nullptr,
+                  to + uint64_t(tile - firstTile) * tileRowBytes, 0, 1);
+    }
+  };
+  pool.run(body);
+  if (bad == spec.outFeatures)
+    return {};
+  return failure("weight '", weight.name, "': row ", bad.load(),
+                 " is not finite as ", formatInfo(weight.matrix.format).name);
+}
+
+Status WeightUpload::linear(const LinearWeight &weight, DeviceAddress to) {
+  Expected<WeightSpec> spec = weightSpec(weight);
+  if (!spec)
+    return spec.status();
+  const int64_t count = columnTiles(*spec);
+  const uint64_t each = *layoutBytes(*spec) / static_cast<uint64_t>(count);
+  if (each > bufferBytes)
+    return failure("weight '", weight.name, "': ", spec->inFeatures,
+                   " input features are too many");
+  const auto step = static_cast<int64_t>(bufferBytes / each);
+  for (int64_t first = 0; first < count; first += step) {
+    int64_t last = std::min(count, first + step);
+    Expected<Buffer *> buffer = nextBuffer();
+    if (!buffer)
+      return buffer.status();
+    if (Status s = tiles(weight, *spec, first, last, (*buffer)->memory.host);
+        !s.ok())
+      return s;
+    if (Status s = send(**buffer, to + uint64_t(first) * each,
+                        uint64_t(last - first) * each);
+        !s.ok())
+      return s;
+  }
+  return {};
+}
+
+Status WeightUpload::vector(const VectorWeight &weight, DeviceAddress to) {
+  const StoredMatrix &matrix = weight.matrix;
+  std::vector<float> row(static_cast<size_t>(matrix.cols));
+  uint64_t rowBytes = row.size() * sizeof(float);
+  for (int64_t i = 0; i < matrix.rows; ++i) {
+    if (!readVector(matrix, i, row.data()))
+      return failure("weight '", weight.name, "': row ", i,
+                     " is not finite as ", formatInfo(matrix.format).name);
+    if (Status s = bytes(row.data(), rowBytes, to + uint64_t(i) * rowBytes);
+        !s.ok())
+      return s;
+  }
+  return {};
+}
+
+Status WeightUpload::bytes(const void *from, uint64_t count, DeviceAddress to) {
+  for (uint64_t first = 0; first < count; first += bufferBytes) {
+    uint64_t piece = std::min(bufferBytes, count - first);
+    Expected<Buffer *> buffer = nextBuffer();
+    if (!buffer)
+      return buffer.status();
+    std::memcpy((*buffer)->memory.host,
+                static_cast<const uint8_t *>(from) + first, piece);
+    if (Status s = send(**buffer, to + first, piece); !s.ok())
+      return s;
+  }
+  return {};
+}
+
+Status WeightUpload::finish() { return device.synchronize(stream); }
+
+} // namespace sluice::cuda
