@@ -84,6 +84,7 @@ Status Executor::State::plan(const ExecutorLimits &limits) {
   context.program = &program;
   context.limits = limits;
   context.multiprocessors = device->properties().multiprocessors;
+  context.sharedBytes = device->properties().sharedBytes;
   // What attention needs, the program itself says.
   Expected<MemoryPlan> first = MemoryPlan::make(program, limits, 0);
   if (!first)

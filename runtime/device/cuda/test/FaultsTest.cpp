@@ -1,1 +1,145 @@
+//===- FaultsTest.cpp - a device that fails, or is too small --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
+#include "runtime/device/cpu/test/TinyModel.h"
+#include "runtime/device/cuda/test/GraphModel.h"
+
+#include <gmock/gmock.h>
+
+using namespace sluice;
+using namespace sluice::cuda;
+using cpu::TinyPart;
+using cpu::TinyProgram;
+using testing::HasSubstr;
+
+namespace {
+
+const TinyProgram &tiny() {
+  static const TinyProgram program(cpu::Isa::Avx2);
+  return program;
+}
+
+ExecutorLimits smallLimits() {
+  ExecutorLimits limits;
+  limits.rows = 8;
+  limits.pages = 4;
+  return limits;
+}
+
+/// The error of making an executor; empty where it can be made.
+std::string makeError(emulator::EmulatedOptions options, Program program,
+                      const ExecutorLimits &limits = smallLimits()) {
+  if (options.program.empty())
+    options.program = tinyKernels();
+  std::shared_ptr<Device> device =
+      (*emulator::openEmulated(options))->open(0).take();
+  return Executor::create(device, std::move(program), limits, {})
+      .status()
+      .message();
+}
+
+} // namespace
+
+TEST(CudaFaultsTest, TooLittleMemoryIsSaidBeforeAnythingIsLoaded) {
+  emulator::EmulatedOptions options;
+  options.memoryBytes = 100000;
+  options.failHostAllocation = 1; // Not reached.
+  ExecutorLimits limits = smallLimits();
+  limits.pages = 1000;
+  std::string message = makeError(options, tinyGraph(tiny()), limits);
+  EXPECT_THAT(
+      message,
+      testing::MatchesRegex(
+          "emulator: too little memory: [0-9.]+ GB is needed \\(weights "
+          "[0-9.]+ GB, cache 0.03 GB, a step [0-9.]+ GB\\), 0.00 GB of "
+          "0.00 GB is free: [0-9.]+ GB is missing"));
+}
+
+TEST(CudaFaultsTest, EachAllocationMayFail) {
+  emulator::EmulatedOptions options;
+  options.failAllocation = 1;
+  EXPECT_EQ(makeError(options, tinyGraph(tiny())), "cuMemAlloc: out of memory");
+  options.failAllocation = 0;
+  int64_t failures = 0;
+  for (options.failHostAllocation = 1;; ++options.failHostAllocation) {
+    std::string message = makeError(options, tinyGraph(tiny()));
+    if (message.empty())
+      break;
+    EXPECT_EQ(message, "cuMemHostAlloc: out of memory");
+    ++failures;
+  }
+  EXPECT_EQ(failures, 7);
+}
+
+TEST(CudaFaultsTest, AKernelThatFailsBreaksTheDeviceForGood) {
+  for (int64_t kernel : {1, 7, 30}) {
+    emulator::EmulatedOptions options;
+    options.failKernel = kernel;
+    GraphModel model(tiny(), {TinyPart::Whole}, {}, options);
+    SequenceId id = *model.pages().open();
+    StepBatch batch(8, 1);
+    ASSERT_TRUE(batch.add(id, 0, 1, true).ok());
+    model.place(batch);
+    std::string message;
+    for (int step = 0; step < 2 && message.empty(); ++step)
+      message = model.execute(batch).message();
+    EXPECT_THAT(message,
+                HasSubstr("emulator: cuGraphLaunch: an illegal memory access"));
+    EXPECT_EQ(model.execute(batch).message(), message);
+  }
+}
+
+TEST(CudaFaultsTest, ProgramsThatDoNotFit) {
+  Program program = tinyGraph(tiny());
+  program.build = [](SluiceGraph *graph) {
+    uint64_t word = 0;
+    sluice_graph_select_outputs(graph);
+    sluice_graph_launch(graph, "nobody", SLUICE_DOMAIN_ROWS, 32, &word, 1);
+  };
+  EXPECT_EQ(makeError({}, program), "the program: there is no kernel nobody");
+  program.build = [](SluiceGraph *graph) { sluice_graph_vector(graph, 99); };
+  EXPECT_EQ(makeError({}, program), "the program: there is no weight 99");
+  program.build = [](SluiceGraph *graph) { sluice_graph_vector(graph, 0); };
+  EXPECT_EQ(makeError({}, program), "the program: weight 0 is not a vector");
+  program.build = [](SluiceGraph *) {};
+  EXPECT_EQ(makeError({}, program),
+            "the program: its outputs have got no numbers");
+  program.build = [](SluiceGraph *graph) {
+    sluice_graph_checkpoint(graph, nullptr, nullptr, 0);
+    auto *out =
+        static_cast<float *>(sluice_graph_value(graph, SLUICE_DOMAIN_ROWS, 0));
+    sluice_graph_embed(graph, 0, 0, out, TinyProgram::hiddenSize);
+    sluice_graph_select_outputs(graph);
+  };
+  EXPECT_EQ(makeError({}, program),
+            "the program: rows are looked up behind other work");
+  program = tinyGraph(tiny());
+  program.caches[0].headDim = 257;
+  EXPECT_THAT(makeError({}, program), HasSubstr("up to 256"));
+  program = tinyGraph(tiny());
+  std::get<LinearWeight>(program.weights[4]).matrix.format = Format::Q5_0;
+  EXPECT_EQ(makeError({}, program),
+            "weight 'w4': there are no CUDA kernels for q5_0");
+  program = tinyGraph(tiny());
+  program.build = nullptr;
+  EXPECT_THAT(makeError({}, program), HasSubstr("no function"));
+}
+
+TEST(CudaFaultsTest, LimitsOutOfRange) {
+  for (auto change : std::vector<void (*)(ExecutorLimits &)>{
+           [](ExecutorLimits &l) { l.rows = 0; },
+           [](ExecutorLimits &l) { l.rows = 32769; },
+           [](ExecutorLimits &l) { l.outputs = 0; },
+           [](ExecutorLimits &l) { l.sequences = 0; },
+           [](ExecutorLimits &l) { l.pages = 0; },
+           [](ExecutorLimits &l) { l.contextLength = 101; }}) {
+    ExecutorLimits limits = smallLimits();
+    change(limits);
+    EXPECT_THAT(makeError({}, tinyGraph(tiny()), limits),
+                HasSubstr("is not between"));
+  }
+}

@@ -1,0 +1,200 @@
+//===- CheckpointStepTest.cpp - rows die while the device computes --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rows die at every place of a step: the host's batch ends with the rows that
+// the device says, and what these come to has the bits that it has alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/test/TinyModel.h"
+#include "runtime/device/cuda/test/GraphModel.h"
+
+#include <atomic>
+#include <gmock/gmock.h>
+
+using namespace sluice;
+using namespace sluice::cuda;
+using cpu::randomTokens;
+using cpu::TinyPart;
+using cpu::TinyProgram;
+
+namespace {
+
+constexpr int64_t requests = 6;
+
+const TinyProgram &tiny() {
+  static const TinyProgram program(cpu::Isa::Avx2);
+  return program;
+}
+
+/// Lets rows die before a kernel: the n-th that the device runs since it was
+/// armed.
+struct Killer {
+  std::atomic<int64_t> countdown{-1};
+  std::vector<int64_t> rows;
+  DeviceReaper *reaper = nullptr;
+  std::string kernel; ///< that was about to run
+
+  emulator::EmulatedOptions options() {
+    emulator::EmulatedOptions options;
+    options.beforeKernel = [this](const std::string &name) {
+      if (countdown < 0 || countdown-- != 0)
+        return;
+      kernel = name;
+      reaper->kill(rows);
+    };
+    return options;
+  }
+};
+
+/// A step of single rows, each behind a prompt of its own.
+class CheckpointStepTest : public testing::Test {
+protected:
+  /// Logits of each request, which nobody shares a step with.
+  static const std::vector<Logits> &expected() {
+    static const std::vector<Logits> logits = [] {
+      std::vector<Logits> all;
+      GraphModel model(tiny(), {TinyPart::Whole}, {});
+      for (int64_t i = 0; i < requests; ++i)
+        all.push_back(graphLogitsAlone(model, promptOf(i), 32));
+      return all;
+    }();
+    return logits;
+  }
+
+  static std::vector<int32_t> promptOf(int64_t request) {
+    return randomTokens(4 + request, unsigned(request));
+  }
+
+  /// Brings the prompts into the cache, all but their last tokens, of which the
+  /// batch is made: each with a row before it, so that rows move over holes.
+  void begin(GraphModel &model, StepBatch &batch) {
+    std::vector<SequenceId> ids;
+    for (int64_t i = 0; i < requests; ++i) {
+      ids.push_back(*model.pages().open());
+      std::vector<int32_t> tokens = promptOf(i);
+      StepBatch prompt(32, 1);
+      for (size_t t = 0; t + 2 < tokens.size(); ++t)
+        ASSERT_TRUE(prompt.add(ids.back(), int64_t(t), tokens[t], false).ok());
+      model.place(prompt);
+      ASSERT_TRUE(model.execute(prompt).ok());
+    }
+    for (int64_t i = 0; i < requests; ++i) {
+      std::vector<int32_t> tokens = promptOf(i);
+      for (size_t t = tokens.size() - 2; t < tokens.size(); ++t)
+        ASSERT_TRUE(batch
+                        .add(ids[size_t(i)], int64_t(t), tokens[t],
+                             t + 1 == tokens.size())
+                        .ok());
+    }
+    model.place(batch);
+    sequences = ids;
+  }
+
+  /// What lives has the bits that it has alone.
+  void check(GraphModel &model, const StepBatch &batch) {
+    for (int64_t output = 0; output < batch.outputs(); ++output) {
+      SequenceId id =
+          batch.sequences()[size_t(batch.outputRows()[size_t(output)])];
+      auto request =
+          std::find(sequences.begin(), sequences.end(), id) - sequences.begin();
+      EXPECT_EQ(model.logits(output), expected()[size_t(request)]) << request;
+    }
+  }
+
+  std::vector<SequenceId> sequences;
+};
+
+} // namespace
+
+TEST_F(CheckpointStepTest, RowsDieBeforeEachKernelOfAStep) {
+  Killer killer;
+  GraphModel model(tiny(), {TinyPart::WholeWithCheckpoints}, {},
+                   killer.options());
+  std::set<int64_t> leavings;
+  int64_t at = 0;
+  for (bool reached = true; reached && !HasFailure(); at += 1) {
+    StepBatch batch(32, 8);
+    begin(model, batch);
+    DeviceReaper reaper(batch);
+    killer.reaper = &reaper;
+    // The first, two in the middle and the fifth.
+    killer.rows = {0, 1, 4, 5, 6, 7, 8, 9};
+    killer.countdown = at;
+    ASSERT_TRUE(model.execute(batch, &reaper).ok());
+    reached = killer.countdown < 0;
+    killer.countdown = -1;
+    EXPECT_TRUE(batch.rows() == 12 || batch.rows() == 4) << batch.rows();
+    EXPECT_EQ(batch.outputs(), batch.rows() / 2);
+    leavings.insert(batch.rows());
+    check(model, batch);
+    for (SequenceId id : sequences)
+      model.pages().close(id);
+  }
+  // Died in time, and too late.
+  EXPECT_EQ(leavings, (std::set<int64_t>{4, 12}));
+  EXPECT_GT(at, 40);
+}
+
+TEST_F(CheckpointStepTest, RowsLeaveAtSeveralCheckpointsOfAStep) {
+  // Rows 2i and 2i+1 die before the i-th operand of a step.
+  StepBatch batch(32, 8);
+  DeviceReaper reaper(batch);
+  int64_t seen = 0;
+  std::atomic<bool> armed{false};
+  emulator::EmulatedOptions options;
+  options.beforeKernel = [&](const std::string &name) {
+    if (!armed || name != "sluice_operand_rows" || seen >= 5)
+      return;
+    reaper.kill({2 * seen, 2 * seen + 1});
+    ++seen;
+  };
+  GraphModel model(tiny(), {TinyPart::WholeWithCheckpoints}, {}, options);
+  begin(model, batch);
+  armed = true;
+  ASSERT_TRUE(model.execute(batch, &reaper).ok());
+  EXPECT_GE(reaper.count, 3);
+  ASSERT_EQ(batch.rows(), 2);
+  EXPECT_EQ(batch.sequences()[0], sequences[5]);
+  check(model, batch);
+}
+
+TEST_F(CheckpointStepTest, NobodyIsLeft) {
+  for (const std::vector<TinyPart> &parts :
+       {std::vector{TinyPart::WholeWithCheckpoints},
+        std::vector{TinyPart::FirstStage, TinyPart::SecondStage}}) {
+    StepBatch batch(32, 8);
+    DeviceReaper reaper(batch);
+    Killer killer;
+    killer.reaper = &reaper;
+    GraphModel model(tiny(), parts, {}, killer.options());
+    begin(model, batch);
+    for (int64_t row = 0; row < batch.rows(); ++row)
+      killer.rows.push_back(row);
+    killer.countdown = 3;
+    ASSERT_TRUE(model.execute(batch, &reaper).ok());
+    EXPECT_EQ(batch.rows(), 0);
+    EXPECT_EQ(batch.outputs(), 0);
+    // And the next step is as if nothing had been.
+    EXPECT_EQ(graphLogitsAlone(model, promptOf(0), 32), expected()[0]);
+  }
+}
+
+TEST_F(CheckpointStepTest, ActivationsOfThoseThatLiveGoOn) {
+  StepBatch batch(32, 8);
+  DeviceReaper reaper(batch);
+  Killer killer;
+  killer.reaper = &reaper;
+  killer.rows = {0, 1, 6, 7};
+  GraphModel model(tiny(), {TinyPart::FirstStage, TinyPart::SecondStage}, {},
+                   killer.options());
+  begin(model, batch);
+  killer.countdown = 5;
+  ASSERT_TRUE(model.execute(batch, &reaper).ok());
+  EXPECT_EQ(batch.rows(), 8);
+  check(model, batch);
+}
