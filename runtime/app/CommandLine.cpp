@@ -68,19 +68,38 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
       ->type_name("N")
       ->check(within<int64_t>(1, 65536))
       ->capture_default_str();
-  const std::map<std::string, cpu::CacheFormat> formats = {
-      {"f32", cpu::CacheFormat::F32}, {"q8_0", cpu::CacheFormat::Q8_0}};
+  const std::map<std::string, DeviceOption> devices = {
+      {"auto", DeviceOption::Auto},
+      {"cpu", DeviceOption::Cpu},
+      {"cuda", DeviceOption::Cuda}};
+  command
+      .add_option_function<std::string>(
+          "--device",
+          [&engine, devices](const std::string &name) {
+            engine.device = devices.at(name);
+          },
+          "Compute on cpu or cuda, a GPU; auto: on a GPU where the program has "
+          "code for it and there is one. Default: auto")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  const std::map<std::string, CacheType> types = {{"f32", CacheType::F32},
+                                                  {"q8_0", CacheType::Q8_0},
+                                                  {"f16", CacheType::F16},
+                                                  {"bf16", CacheType::BF16},
+                                                  {"fp8", CacheType::FP8}};
   command
       .add_option_function<std::string>(
           "--cache-type",
-          [&engine, formats](const std::string &name) {
-            engine.cacheFormat = formats.at(name);
+          [&engine, types](const std::string &name) {
+            engine.cacheType = types.at(name);
           },
-          "Keys and values in the cache as f32 or q8_0; 8-bit integers take "
-          "little more than a quarter of the memory and round, so tokens can "
-          "differ. Default: f32")
+          "Keys and values in the cache: on the CPU as f32 or q8_0, whose "
+          "8-bit "
+          "integers take little more than a quarter of the memory and round, "
+          "so "
+          "tokens can differ; on a GPU as f16, bf16 or fp8. Default: f32; f16")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"f32", "q8_0"}));
+      ->check(CLI::IsMember({"f32", "q8_0", "f16", "bf16", "fp8"}));
   command
       .add_option("--model-dir", engine.modelDir,
                   "The folder of the model's files; default: where they were "

@@ -8,11 +8,11 @@
 #ifndef SLUICE_RUNTIME_APP_COMMANDLINE_H
 #define SLUICE_RUNTIME_APP_COMMANDLINE_H
 
+#include "runtime/app/CacheStorage.h"
 #include "runtime/app/PipelineOptions.h"
 #include "runtime/app/ServingOptions.h"
 #include "runtime/bench/BenchOptions.h"
 #include "runtime/core/SamplingParams.h"
-#include "runtime/device/cpu/CacheFormat.h"
 #include "runtime/serve/ServeOptions.h"
 
 #include <optional>
@@ -22,13 +22,21 @@
 
 namespace sluice::app {
 
+/// Where the model is computed.
+enum class DeviceOption : uint8_t {
+  Auto, // a GPU, where the executable has code for it and there is one
+  Cpu,
+  Cuda
+};
+
 /// How to load and run the model.
 struct EngineOptions {
   int64_t threads = 0;        // 0: the CPU's cores
   int64_t contextLength = 0;  // 0: the model's
   int64_t prefillChunk = 512; // rows of a step while the prompt is read
   int64_t company = 0;        // stranger sequences in every step
-  cpu::CacheFormat cacheFormat = cpu::CacheFormat::F32;
+  DeviceOption device = DeviceOption::Auto;
+  CacheType cacheType = CacheType::Default;
   std::string modelDir;
 };
 

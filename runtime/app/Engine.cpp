@@ -85,7 +85,45 @@ Status Engine::checkOptions() const {
                  " tokens is more than the model's ", described.contextLength);
 }
 
-Expected<LoadedProgram> Engine::loadProgram(std::string_view name) const {
+Expected<bool> Engine::usesGpu() {
+  if (onGpu)
+    return *onGpu;
+  bool hasCode = !image.graphs.empty();
+  DeviceOption option = settings.device;
+  if (option == DeviceOption::Cuda && !hasCode)
+    return failure("--device cuda: this program has no code for a GPU: compile "
+                   "it with --target cpu,cuda");
+  bool found = false;
+  if (option != DeviceOption::Cpu && hasCode) {
+    Status opened = gpus.open();
+    if (!opened.ok() && option == DeviceOption::Cuda)
+      return opened.withContext("--device cuda");
+    if (!opened.ok())
+      writeNote(opened.message() + "; the CPU is used");
+    found = opened.ok();
+  }
+  bool forGpu = settings.cacheType >= CacheType::F16;
+  if (settings.cacheType != CacheType::Default && forGpu != found)
+    return failure("--cache-type: ", found
+                                         ? "on a GPU the cache is f16, bf16 or "
+                                           "fp8"
+                                         : "on the CPU the cache is f32 or "
+                                           "q8_0");
+  onGpu = found;
+  return found;
+}
+
+Expected<CacheStorage> Engine::cacheStorage() {
+  Expected<bool> gpu = usesGpu();
+  if (!gpu)
+    return gpu.status();
+  return *gpu ? CacheStorage(gpuCacheKind(settings.cacheType))
+              : CacheStorage(cpuCacheFormat(settings.cacheType));
+}
+
+Expected<LocalStage>
+Engine::loadCpuStage(std::string_view name, int64_t threads,
+                     std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool) {
   std::optional<int64_t> index = described.findProgram(name);
   if (!index)
     return failure("there is no program '", name, "'");
@@ -100,17 +138,41 @@ Expected<LoadedProgram> Engine::loadProgram(std::string_view name) const {
       described.programs[size_t(*index)], image.programs, store->weights());
   if (!program)
     return program.status();
-  return LoadedProgram{store.take(), program.take()};
+  weights.push_back(store.take());
+  return cpuStage(program.take(), cpuCacheFormat(settings.cacheType), threads,
+                  std::move(pool));
+}
+
+Expected<LocalStage> Engine::loadStage(std::string_view name, int64_t threads,
+                                       int64_t gpu) {
+  Expected<bool> onDevice = usesGpu();
+  if (!onDevice)
+    return onDevice.status();
+  if (!*onDevice)
+    return loadCpuStage(name, threads, nullptr);
+  GpuStageOptions options;
+  options.search = {image.executable, settings.modelDir};
+  options.graphs = image.graphs;
+  options.image = image.cudaImage;
+  options.cacheKind = gpuCacheKind(settings.cacheType);
+  options.threads = threads;
+  options.gpu = gpu;
+  return gpus.load(described, name, options, files);
 }
 
 Status Engine::load(const EngineNeeds &needs) {
-  std::vector<cpu::Program> programs;
+  Expected<bool> onDevice = usesGpu();
+  if (!onDevice)
+    return onDevice.status();
+  auto pool = std::make_shared<std::shared_ptr<cpu::ThreadPool>>();
+  std::vector<LocalStage> stages;
   for (const PlanStage &stage : described.plan.stages) {
-    Expected<LoadedProgram> loaded = loadProgram(stage.program);
+    Expected<LocalStage> loaded =
+        *onDevice ? loadStage(stage.program, settings.threads, /*gpu=*/0)
+                  : loadCpuStage(stage.program, settings.threads, pool);
     if (!loaded)
       return loaded.status();
-    weights.push_back(std::move(loaded->weights));
-    programs.push_back(std::move(loaded->program));
+    stages.push_back(loaded.take());
   }
   LocalModelLimits limits;
   limits.rows = needs.rows;
@@ -118,10 +180,9 @@ Status Engine::load(const EngineNeeds &needs) {
   limits.sequences = needs.sequences;
   limits.contextLength = settings.contextLength;
   limits.threads = settings.threads;
-  limits.cacheFormat = settings.cacheFormat;
   limits.activations = needs.activations;
   Expected<std::unique_ptr<LocalModel>> made =
-      LocalModel::create(std::move(programs), limits);
+      LocalModel::create(std::move(stages), limits);
   if (!made)
     return made.status();
   local = made.take();

@@ -16,11 +16,13 @@
 #define SLUICE_RUNTIME_APP_ENGINE_H
 
 #include "runtime/app/CommandLine.h"
+#include "runtime/app/GpuChoice.h"
 #include "runtime/app/LocalModel.h"
 #include "runtime/program/ExecutableDescriptor.h"
 #include "runtime/program/WeightStore.h"
 #include "runtime/text/Tokenizer.h"
 
+#include <list>
 #include <memory>
 #include <optional>
 
@@ -31,7 +33,9 @@ struct ProgramImage {
   std::string_view descriptor;
   std::span<const uint8_t> tokenizer; // empty: none
   std::span<const SluiceProgramEntry> programs;
-  std::string executable; // path of the running program
+  std::span<const SluiceGraphEntry> graphs; // empty: none for a GPU
+  std::span<const uint8_t> cudaImage;       // their kernels
+  std::string executable;                   // path of the running program
 };
 
 /// What a command asks of the model.
@@ -40,12 +44,6 @@ struct EngineNeeds {
   int64_t outputs = 1;   // of a step
   int64_t sequences = 1; // open at the same time
   ActivationFormat activations = ActivationFormat::F32; // between stages
-};
-
-/// A program that can be given to an Executor, as long as its weights live.
-struct LoadedProgram {
-  WeightStore weights;
-  cpu::Program program;
 };
 
 /// Thread-compatible.
@@ -64,10 +62,20 @@ public:
   /// may take long.
   Status load(const EngineNeeds &needs);
 
-  /// Loads the weights of one program, which may take long: for those who run
-  /// stages or the draft by themselves. Errors: no program of that name, those
-  /// of WeightStore::load().
-  Expected<LoadedProgram> loadProgram(std::string_view name) const;
+  /// A program on the device that was chosen, for those who run stages or the
+  /// draft by themselves. Loads its weights, now or when its executor is made,
+  /// which may take long; the engine outlives that. `threads`: of the CPU, 0:
+  /// all. `gpu`: the number of the GPU, where there are several. Errors: no
+  /// program of that name, no such device, those of WeightStore::load().
+  Expected<LocalStage> loadStage(std::string_view name, int64_t threads,
+                                 int64_t gpu);
+
+  /// Whether the model is computed on a GPU; settled by the first call. Error:
+  /// one is asked for that cannot be had, or a cache that the device has not.
+  Expected<bool> usesGpu();
+
+  /// How the cache is stored there. Errors: as usesGpu().
+  Expected<CacheStorage> cacheStorage();
 
   const ExecutableDescriptor &descriptor() const { return described; }
   const EngineOptions &options() const { return settings; }
@@ -87,7 +95,14 @@ private:
   EngineOptions settings; // contextLength is settled
   ExecutableDescriptor described;
   std::optional<text::Tokenizer> words;
-  std::vector<WeightStore> weights; // of the stages; outlive `local`
+  Expected<LocalStage>
+  loadCpuStage(std::string_view name, int64_t threads,
+               std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool);
+
+  std::list<WeightStore> weights; // of the stages; outlive `local`
+  std::list<ModelFiles> files;    // the same on a GPU
+  std::optional<bool> onGpu;      // nothing: not settled
+  GpuChoice gpus;
   std::unique_ptr<LocalModel> local;
 };
 

@@ -120,7 +120,7 @@ Expected<Info> gather(const ProgramImage &image, const InfoOptions &options) {
   info.contextLength = options.engine.contextLength > 0
                            ? options.engine.contextLength
                            : executable.contextLength;
-  info.cacheFormat = options.engine.cacheFormat;
+  info.cacheFormat = cpuCacheFormat(options.engine.cacheType);
   settleSteps(info, options.engine.prefillChunk);
 
   std::set<std::pair<int64_t, uint64_t>> seen;

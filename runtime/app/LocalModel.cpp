@@ -20,11 +20,11 @@ namespace {
 constexpr int64_t maxTokens = int64_t(1) << 40;
 constexpr int64_t maxThreads = 1024;
 
-Status checkChain(const std::vector<cpu::Program> &programs) {
+Status checkChain(const std::vector<LocalStage> &programs) {
   if (programs.empty())
     return failure("model: no program");
   for (size_t i = 0; i < programs.size(); ++i) {
-    const cpu::Program &program = programs[i];
+    const LocalStage &program = programs[i];
     if (program.hasEmbedding != (i == 0))
       return failure("model: stage ", i,
                      i == 0 ? " has no embedding" : " has an embedding");
@@ -70,13 +70,52 @@ Expected<LocalModelLimits> resolve(LocalModelLimits limits,
 
 } // namespace
 
+LocalStage
+app::cpuStage(cpu::Program program, cpu::CacheFormat format, int64_t threads,
+              std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool) {
+  LocalStage stage = {program.hasEmbedding, program.hasOutput,
+                      program.hiddenSize, program.contextLength, nullptr};
+  stage.make = [=,
+                program = std::move(program)](const device::StepLimits &needs)
+      -> Expected<std::unique_ptr<device::StepExecutor>> {
+    cpu::ExecutorLimits limits;
+    limits.rows = needs.rows;
+    limits.outputs = needs.outputs;
+    limits.pages = needs.pages;
+    limits.contextLength = needs.contextLength;
+    limits.resident = needs.resident;
+    limits.threads = threads;
+    limits.cacheFormat = format;
+    if (pool && !*pool)
+      *pool = std::make_shared<cpu::ThreadPool>(
+          threads > 0 ? threads
+                      : std::min(cpu::defaultThreadCount(), maxThreads));
+    Expected<std::unique_ptr<cpu::Executor>> made =
+        cpu::Executor::create(program, limits, pool ? *pool : nullptr);
+    if (!made)
+      return made.status();
+    return std::unique_ptr<device::StepExecutor>(made.take());
+  };
+  return stage;
+}
+
 Expected<std::unique_ptr<LocalModel>>
 LocalModel::create(std::vector<cpu::Program> programs,
                    const LocalModelLimits &wanted) {
-  if (Status s = checkChain(programs); !s.ok())
+  auto pool = std::make_shared<std::shared_ptr<cpu::ThreadPool>>();
+  std::vector<LocalStage> stages;
+  for (cpu::Program &program : programs)
+    stages.push_back(
+        cpuStage(std::move(program), wanted.cacheFormat, wanted.threads, pool));
+  return create(std::move(stages), wanted);
+}
+
+Expected<std::unique_ptr<LocalModel>>
+LocalModel::create(std::vector<LocalStage> stages,
+                   const LocalModelLimits &wanted) {
+  if (Status s = checkChain(stages); !s.ok())
     return s;
-  Expected<LocalModelLimits> limits =
-      resolve(wanted, programs[0].contextLength);
+  Expected<LocalModelLimits> limits = resolve(wanted, stages[0].contextLength);
   if (!limits)
     return limits.status();
   Expected<CachePages> pages =
@@ -85,30 +124,25 @@ LocalModel::create(std::vector<cpu::Program> programs,
   if (!pages)
     return pages.status();
   std::unique_ptr<LocalModel> model(new LocalModel(*limits, pages.take()));
-  auto pool = std::make_shared<cpu::ThreadPool>(limits->threads);
-  model->bounds.threads = pool->threads();
-  for (cpu::Program &program : programs)
-    if (Status s = model->addStage(std::move(program), pool); !s.ok())
+  for (const LocalStage &stage : stages)
+    if (Status s = model->addStage(stage); !s.ok())
       return s;
-  model->bounds.outputs = model->stages[0]->limits().outputs;
+  model->bounds.outputs = model->stages[0]->outputLimit();
   return model;
 }
 
-Status LocalModel::addStage(cpu::Program program,
-                            const std::shared_ptr<cpu::ThreadPool> &pool) {
-  cpu::ExecutorLimits limits;
+Status LocalModel::addStage(const LocalStage &stage) {
+  device::StepLimits limits;
   limits.rows = bounds.rows;
   limits.outputs = bounds.outputs;
+  limits.sequences = bounds.sequences;
   limits.pages = pages.limits().pages;
   limits.contextLength = bounds.contextLength;
-  limits.cacheFormat = bounds.cacheFormat;
-  bool sends = !program.hasOutput;
-  int64_t rowBytes = program.hiddenSize * activationBytes(bounds.activations);
-  Expected<std::unique_ptr<cpu::Executor>> made =
-      cpu::Executor::create(std::move(program), limits, pool);
+  int64_t rowBytes = stage.hiddenSize * activationBytes(bounds.activations);
+  Expected<std::unique_ptr<device::StepExecutor>> made = stage.make(limits);
   if (!made)
     return made.status();
-  if (sends) {
+  if (!stage.hasOutput) {
     activations[stages.size() % 2].resize(size_t(bounds.rows * rowBytes));
     incoming.reserve(size_t(bounds.rows));
   }

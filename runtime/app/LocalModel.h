@@ -20,6 +20,7 @@
 
 #include "runtime/device/cpu/Executor.h"
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -39,13 +40,33 @@ struct LocalModelLimits {
   ActivationFormat activations = ActivationFormat::F32;
 };
 
-/// All programs of one model, one after the other on the same threads: each
-/// step passes through every stage before the next one starts. Thread-
-/// compatible.
+/// A program that an executor can be made for, on some device.
+struct LocalStage {
+  bool hasEmbedding = true;
+  bool hasOutput = true;
+  int64_t hiddenSize = 0;
+  int64_t contextLength = 0;
+  std::function<Expected<std::unique_ptr<device::StepExecutor>>(
+      const device::StepLimits &)>
+      make;
+};
+
+/// A program for the CPU, with a cache of that format. `threads`, 0: all; those
+/// of several stages that run one after the other share `pool`, which the first
+/// one makes. `pool` may be null: threads of its own.
+LocalStage
+cpuStage(cpu::Program program, cpu::CacheFormat format, int64_t threads,
+         std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool = nullptr);
+
+/// All programs of one model, one after the other: each step passes through
+/// every stage before the next one starts. Thread- compatible.
 class LocalModel {
 public:
-  /// `programs` are the stages in order. Errors: stages that do not follow each
-  /// other, those of Executor::create(), limits out of range.
+  /// `stages` in order. Errors: stages that do not follow each other, those of
+  /// making their executors, limits out of range.
+  static Expected<std::unique_ptr<LocalModel>>
+  create(std::vector<LocalStage> stages, const LocalModelLimits &limits);
+  /// The same of programs for the CPU, on the same threads.
   static Expected<std::unique_ptr<LocalModel>>
   create(std::vector<cpu::Program> programs, const LocalModelLimits &limits);
 
@@ -82,15 +103,14 @@ private:
   LocalModel(const LocalModelLimits &limits, CachePages pages)
       : bounds(limits), pages(std::move(pages)) {}
 
-  Status addStage(cpu::Program program,
-                  const std::shared_ptr<cpu::ThreadPool> &pool);
+  Status addStage(const LocalStage &stage);
   Status place(const StepBatch &batch);
   void unplace(const StepBatch &batch, int64_t rows);
   Status executeStages(const StepBatch &batch);
 
   LocalModelLimits bounds;
   CachePages pages;
-  std::vector<std::unique_ptr<cpu::Executor>> stages;
+  std::vector<std::unique_ptr<device::StepExecutor>> stages;
   /// Rows between two stages: what stage i sends lies in activations[i % 2].
   std::vector<uint8_t> activations[2];
   std::vector<const uint8_t *> incoming;

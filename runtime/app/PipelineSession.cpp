@@ -213,9 +213,11 @@ Status PipelineSession::settleServing() {
   // Certain rows and ends of all requests can be on their way at once.
   settings.channelFrames = std::max(
       settings.channelFrames, 2 * serving.requests + defaultChannelFrames);
+  Expected<CacheStorage> storage = engine.cacheStorage();
+  if (!storage)
+    return storage.status();
   Expected<int64_t> pages =
-      pagesOf(serving, engine.descriptor(), engine.options().cacheFormat,
-              shape.contextLength);
+      pagesOf(serving, engine.descriptor(), *storage, shape.contextLength);
   if (!pages)
     return pages.status();
   settings.pages = *pages;
@@ -297,29 +299,27 @@ int64_t PipelineSession::threadsOfRank() const {
 }
 
 Expected<std::unique_ptr<pipeline::StepCompute>>
-PipelineSession::loadCompute(std::string_view program,
+PipelineSession::loadCompute(std::string_view program, int64_t rank,
                              const PipelineLimits &most) {
-  Expected<LoadedProgram> loaded = engine.loadProgram(program);
+  // Ranks of one machine share its GPUs.
+  int64_t gpu = severalProcesses ? here % localRanks : rank;
+  Expected<LocalStage> loaded = engine.loadStage(program, threadsOfRank(), gpu);
   if (!loaded)
     return loaded.status();
-  weights.push_back(std::move(loaded->weights));
   StageLimits stage = most.stage();
-  cpu::ExecutorLimits limits;
+  device::StepLimits limits;
   limits.rows = stage.rows;
   limits.outputs = stage.outputs;
+  limits.sequences = stage.branches;
   limits.pages = most.cachePages();
-  limits.contextLength =
-      std::min(shape.contextLength, loaded->program.contextLength);
-  limits.threads = threadsOfRank();
-  limits.cacheFormat = engine.options().cacheFormat;
+  limits.contextLength = std::min(shape.contextLength, loaded->contextLength);
   limits.resident = needs.serving.has_value();
-  bool receives = !loaded->program.hasEmbedding;
-  Expected<std::unique_ptr<cpu::Executor>> executor =
-      cpu::Executor::create(std::move(loaded->program), limits);
+  Expected<std::unique_ptr<device::StepExecutor>> executor =
+      loaded->make(limits);
   if (!executor)
     return executor.status();
   return std::unique_ptr<pipeline::StepCompute>(
-      std::make_unique<pipeline::CpuStepCompute>(executor.take(), receives));
+      std::make_unique<pipeline::DeviceStepCompute>(executor.take()));
 }
 
 std::unique_ptr<pipeline::Guesser> PipelineSession::makeGuesser() const {
@@ -365,7 +365,7 @@ Expected<RankSetup> PipelineSession::setUp(int64_t rank) {
   setup.makeTokenTrie = [this] { return makeTokenTrie(); };
   if (setup.stage >= 0) {
     Expected<std::unique_ptr<pipeline::StepCompute>> compute = loadCompute(
-        plan.stages[size_t(setup.stage)].program, settings.limits(shape));
+        plan.stages[size_t(setup.stage)].program, rank, settings.limits(shape));
     if (!compute)
       return compute.status();
     setup.stageSetup.compute = compute.take();
@@ -386,7 +386,7 @@ Expected<RankSetup> PipelineSession::setUp(int64_t rank) {
     return setup;
   }
   Expected<std::unique_ptr<pipeline::StepCompute>> compute =
-      loadCompute(plan.draft->program, settings.limits(shape).draft());
+      loadCompute(plan.draft->program, rank, settings.limits(shape).draft());
   if (!compute)
     return compute.status();
   setup.draftSetup.compute = compute.take();

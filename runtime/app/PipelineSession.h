@@ -87,7 +87,8 @@ private:
   Status makeRanks();
   Expected<pipeline::RankSetup> setUp(int64_t rank);
   Expected<std::unique_ptr<pipeline::StepCompute>>
-  loadCompute(std::string_view program, const PipelineLimits &most);
+  loadCompute(std::string_view program, int64_t rank,
+              const PipelineLimits &most);
   Expected<std::shared_ptr<const grammar::TokenTrie>> makeTokenTrie() const;
   std::unique_ptr<pipeline::Guesser> makeGuesser() const;
   PipelineTimes times() const;
@@ -104,7 +105,6 @@ private:
   int64_t here = 0;       // the rank of this process, or 0 for all
   int64_t localRanks = 1; // processes of the job on this machine
   bool severalProcesses = false;
-  std::list<WeightStore> weights; // outlive the ranks
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
   std::vector<std::unique_ptr<pipeline::RankRuntime>> ranks;
   std::vector<std::thread> servers; // of the other ranks in this process

@@ -20,7 +20,7 @@ using namespace sluice::app;
 
 namespace {
 
-openai::ModelOptions describeModel(const Engine &engine,
+openai::ModelOptions describeModel(Engine &engine,
                                    const ServingOptions &serving) {
   const ExecutableDescriptor &executable = engine.descriptor();
   openai::ModelOptions model{.names = {executable.name},
@@ -28,11 +28,11 @@ openai::ModelOptions describeModel(const Engine &engine,
   model.vocabularySize = executable.vocabSize;
   model.contextLength = engine.contextLength();
   // Where the cache is small, one request can have all of it.
-  if (Expected<int64_t> pages =
-          pagesOf(serving, executable, engine.options().cacheFormat,
-                  model.contextLength))
-    model.contextLength =
-        std::min(model.contextLength, *pages * CachePages::pageTokens);
+  if (Expected<CacheStorage> storage = engine.cacheStorage())
+    if (Expected<int64_t> pages =
+            pagesOf(serving, executable, *storage, model.contextLength))
+      model.contextLength =
+          std::min(model.contextLength, *pages * CachePages::pageTokens);
   model.fingerprint = "sluice_" + formatIdentity(executable.plan.identity);
   return model;
 }

@@ -9,7 +9,6 @@
 
 #include "runtime/base/OptionChecks.h"
 #include "runtime/core/CachePages.h"
-#include "runtime/device/cpu/KvCache.h"
 
 #include <CLI/CLI.hpp>
 
@@ -44,23 +43,14 @@ void app::addServingOptions(CLI::App &command, ServingOptions &options) {
       ->group("Requests");
 }
 
-/// Bytes of a page in all layers of a program.
-static int64_t pageBytes(const ProgramDescriptor &program,
-                         cpu::CacheFormat format) {
-  int64_t bytes = 0;
-  for (const CacheShape &shape : program.caches)
-    bytes +=
-        cpu::CacheLayout({shape.kvHeads, shape.headDim}, format).pageBytes();
-  return bytes;
-}
-
 Expected<int64_t> app::pagesOf(const ServingOptions &options,
                                const ExecutableDescriptor &executable,
-                               cpu::CacheFormat format, int64_t contextLength) {
+                               const CacheStorage &storage,
+                               int64_t contextLength) {
   int64_t largest = 1;
   for (int64_t stage = 0; stage < std::ssize(executable.plan.stages); ++stage)
-    largest =
-        std::max(largest, pageBytes(executable.stageProgram(stage), format));
+    largest = std::max(largest,
+                       cachePageBytes(executable.stageProgram(stage), storage));
   int64_t pages = options.cacheBytes / largest;
   if (pages < 1)
     return failure("--cache-bytes: ", options.cacheBytes,

@@ -8,8 +8,8 @@
 #ifndef SLUICE_RUNTIME_APP_SERVINGOPTIONS_H
 #define SLUICE_RUNTIME_APP_SERVINGOPTIONS_H
 
+#include "runtime/app/CacheStorage.h"
 #include "runtime/core/Scheduler.h"
-#include "runtime/device/cpu/CacheFormat.h"
 #include "runtime/program/ExecutableDescriptor.h"
 
 namespace CLI {
@@ -37,7 +37,7 @@ void addServingOptions(CLI::App &command, ServingOptions &options);
 /// page takes most. Error: not even one request of one page.
 Expected<int64_t> pagesOf(const ServingOptions &options,
                           const ExecutableDescriptor &executable,
-                          cpu::CacheFormat format, int64_t contextLength);
+                          const CacheStorage &storage, int64_t contextLength);
 
 } // namespace sluice::app
 

@@ -13,8 +13,9 @@
 #ifndef SLUICE_RUNTIME_PIPELINE_STEPCOMPUTE_H
 #define SLUICE_RUNTIME_PIPELINE_STEPCOMPUTE_H
 
-#include "runtime/device/cpu/Executor.h"
+#include "runtime/device/StepExecutor.h"
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -31,12 +32,12 @@ public:
   virtual std::span<const float> logits(int64_t output) const = 0;
 };
 
-/// A compiled program on the CPU.
-class CpuStepCompute final : public StepCompute {
+/// A compiled program on a device.
+class DeviceStepCompute final : public StepCompute {
 public:
-  CpuStepCompute(std::unique_ptr<cpu::Executor> executor, bool receives)
-      : executor(std::move(executor)), takesRows(receives) {}
-  bool receives() const override { return takesRows; }
+  explicit DeviceStepCompute(std::unique_ptr<device::StepExecutor> executor)
+      : executor(std::move(executor)) {}
+  bool receives() const override { return !executor->hasEmbedding(); }
   Status execute(const device::StepInput &input) override {
     return executor->execute(input);
   }
@@ -45,8 +46,7 @@ public:
   }
 
 private:
-  std::unique_ptr<cpu::Executor> executor;
-  bool takesRows;
+  std::unique_ptr<device::StepExecutor> executor;
 };
 
 /// Computes nothing: for an oracle, which knows the answers.

@@ -177,3 +177,9 @@ extern "C" const SluiceProgramEntry sluice_program_table[] = {
     {"draft", stepWhole}};
 extern "C" const uint64_t sluice_program_table_size =
     std::size(sluice_program_table);
+
+// No code for a GPU.
+extern "C" const SluiceGraphEntry sluice_program_graph_table[] = {{}};
+extern "C" const uint64_t sluice_program_graph_table_size = 0;
+extern "C" const uint8_t sluice_program_cuda_image[] = {0};
+extern "C" const uint64_t sluice_program_cuda_image_size = 0;

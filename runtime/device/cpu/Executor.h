@@ -21,7 +21,7 @@
 #define SLUICE_RUNTIME_DEVICE_CPU_EXECUTOR_H
 
 #include "runtime/base/Status.h"
-#include "runtime/device/StepInput.h"
+#include "runtime/device/StepExecutor.h"
 #include "runtime/device/cpu/CpuFeatures.h"
 #include "runtime/device/cpu/KvCache.h"
 #include "runtime/device/cpu/ProgramABI.h"
@@ -77,7 +77,7 @@ struct ExecutorLimits {
 /// Owns the arena and the caches of one program, and the thread pool unless it
 /// is given one. Memory is reserved from the kernel and only takes room once it
 /// is used. Thread-compatible: one call at a time.
-class Executor {
+class Executor final : public device::StepExecutor {
 public:
   /// With a `pool`, which runs one executor's step at a time, limits.threads is
   /// not asked. Errors: a program that does not fit together (sizes that
@@ -86,30 +86,22 @@ public:
   static Expected<std::unique_ptr<Executor>>
   create(Program program, const ExecutorLimits &limits,
          std::shared_ptr<ThreadPool> pool = nullptr);
-  ~Executor();
+  ~Executor() override;
 
   /// The limits in force: zeros replaced by what they stand for.
   const ExecutorLimits &limits() const;
-  int64_t vocabSize() const;
-  int64_t hiddenSize() const;
-  bool hasEmbedding() const;
-  bool hasOutput() const;
+  int64_t vocabSize() const override;
+  int64_t hiddenSize() const override;
+  bool hasEmbedding() const override;
+  bool hasOutput() const override;
+  int64_t outputLimit() const override { return limits().outputs; }
   int64_t threads() const;
   /// Bytes of address space reserved for the arena and for the caches.
   uint64_t arenaBytes() const;
   uint64_t cacheBytes() const;
 
-  /// Runs one step, to its end or until a checkpoint at which no row is left
-  /// alive. Errors, and then nothing has been computed or copied: no rows, more
-  /// rows or outputs than the limits, a token id or position out of range, a
-  /// row, a mirror or a copy without a page, activations that are missing or
-  /// have no room. Allocates nothing but an error's message.
-  Status execute(const device::StepInput &input);
-
-  /// Logits of output `output` of the last step, as the batch numbered them at
-  /// the step's end. Valid until the next execute(). Programs with an output
-  /// only.
-  std::span<const float> logits(int64_t output) const;
+  Status execute(const device::StepInput &input) override;
+  std::span<const float> logits(int64_t output) const override;
 
 private:
   struct State;

@@ -20,7 +20,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_EXECUTOR_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_EXECUTOR_H
 
-#include "runtime/device/StepInput.h"
+#include "runtime/device/StepExecutor.h"
 #include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/device/cuda/Program.h"
 #include "runtime/device/cuda/driver/Driver.h"
@@ -39,7 +39,7 @@ struct LoadOptions {
 
 /// Owns the device memory, graphs and stream of one program. Thread-compatible:
 /// one call at a time.
-class Executor {
+class Executor final : public device::StepExecutor {
 public:
   /// Plans and takes the memory, loads the weights and makes the graphs. What
   /// the program's tables refer to must outlive the Executor, other weights
@@ -49,27 +49,20 @@ public:
   static Expected<std::unique_ptr<Executor>>
   create(std::shared_ptr<Device> device, Program program,
          const ExecutorLimits &limits, const LoadOptions &loading);
-  ~Executor();
+  ~Executor() override;
 
   /// The limits in force: zeros replaced by what they stand for.
   const ExecutorLimits &limits() const;
-  int64_t vocabSize() const;
-  int64_t hiddenSize() const;
-  bool hasEmbedding() const;
-  bool hasOutput() const;
+  int64_t vocabSize() const override;
+  int64_t hiddenSize() const override;
+  bool hasEmbedding() const override;
+  bool hasOutput() const override;
+  int64_t outputLimit() const override { return limits().outputs; }
   /// Bytes of device memory.
   uint64_t arenaBytes() const;
 
-  /// Runs one step, to its end. Errors of what the host says, as
-  /// cpu::Executor's: then nothing has been computed or copied. Errors of the
-  /// device: then no step works any more. Allocates nothing but an error's
-  /// message.
-  Status execute(const device::StepInput &input);
-
-  /// Logits of output `output` of the last step, as the batch numbered them at
-  /// the step's end. Valid until the next execute(). Programs with an output
-  /// only.
-  std::span<const float> logits(int64_t output) const;
+  Status execute(const device::StepInput &input) override;
+  std::span<const float> logits(int64_t output) const override;
 
 private:
   struct State;

@@ -1,0 +1,38 @@
+//===- CacheStorage.cpp - how a cache is stored, wherever it is -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/CacheStorage.h"
+
+#include "runtime/device/cpu/KvCache.h"
+#include "runtime/device/cuda/MemoryPlan.h"
+
+using namespace sluice;
+using namespace sluice::app;
+
+cpu::CacheFormat app::cpuCacheFormat(CacheType type) {
+  return type == CacheType::Q8_0 ? cpu::CacheFormat::Q8_0
+                                 : cpu::CacheFormat::F32;
+}
+
+cuda::CacheKind app::gpuCacheKind(CacheType type) {
+  return type == CacheType::BF16  ? cuda::CacheKind::BF16
+         : type == CacheType::FP8 ? cuda::CacheKind::E4M3
+                                  : cuda::CacheKind::F16;
+}
+
+int64_t app::cachePageBytes(const ProgramDescriptor &program,
+                            const CacheStorage &storage) {
+  int64_t bytes = 0;
+  for (const CacheShape &shape : program.caches)
+    if (const auto *kind = std::get_if<cuda::CacheKind>(&storage))
+      bytes += cuda::layerPageBytes({shape.kvHeads, shape.headDim}, *kind);
+    else
+      bytes += cpu::CacheLayout({shape.kvHeads, shape.headDim},
+                                std::get<cpu::CacheFormat>(storage))
+                   .pageBytes();
+  return bytes;
+}

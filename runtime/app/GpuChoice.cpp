@@ -1,0 +1,152 @@
+//===- GpuChoice.cpp - programs on this machine's GPUs --------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/GpuChoice.h"
+
+#include "runtime/app/Interrupt.h"
+#include "runtime/device/cpu/ProcessorCount.h"
+#include "runtime/program/Progress.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::app;
+
+namespace {
+
+cuda::StoredMatrix matrixOf(const WeightDescriptor &weight,
+                            const ModelFiles &files) {
+  return {files.data(weight), weight.stored, weight.format, weight.rows,
+          weight.cols};
+}
+
+cuda::Weight weightOf(const WeightDescriptor &weight, const ModelFiles &files) {
+  cuda::StoredMatrix matrix = matrixOf(weight, files);
+  switch (weight.use) {
+  case WeightUse::Linear:
+    return cuda::LinearWeight{weight.name, matrix, weight.transposed, {}};
+  case WeightUse::Rows:
+    return cuda::TableWeight{weight.name, matrix};
+  case WeightUse::Vector:
+    break;
+  }
+  return cuda::VectorWeight{weight.name, matrix};
+}
+
+Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
+                                   const GpuStageOptions &options,
+                                   const ModelFiles &files) {
+  auto entry = std::find_if(options.graphs.begin(), options.graphs.end(),
+                            [&](const SluiceGraphEntry &each) {
+                              return each.name == descriptor.name;
+                            });
+  if (entry == options.graphs.end())
+    return failure("the executable has no GPU code of program '",
+                   descriptor.name, "'");
+  cuda::Program program;
+  program.build = entry->build;
+  program.image = options.image;
+  program.hasEmbedding = descriptor.hasEmbedding;
+  program.hasOutput = descriptor.hasOutput;
+  program.hiddenSize = descriptor.hiddenSize;
+  program.rowFloats = descriptor.rowFloats;
+  program.outputFloats = descriptor.outputFloats;
+  program.logitsOffset = descriptor.logitsOffset;
+  program.vocabSize = descriptor.vocabSize;
+  program.contextLength = descriptor.contextLength;
+  for (const CacheShape &cache : descriptor.caches)
+    program.caches.push_back({cache.kvHeads, cache.headDim});
+  for (const RopeTable &table : descriptor.ropeTables)
+    program.ropeTables.push_back(
+        {table.inverseFrequencies, table.attentionFactor});
+  for (const WeightDescriptor &weight : descriptor.weights)
+    program.weights.push_back(weightOf(weight, files));
+  return program;
+}
+
+Expected<std::unique_ptr<device::StepExecutor>>
+makeExecutor(const std::shared_ptr<cuda::Device> &device,
+             const cuda::Program &program, const GpuStageOptions &options,
+             const device::StepLimits &needs) {
+  cuda::ExecutorLimits limits;
+  limits.rows = needs.rows;
+  limits.outputs = needs.outputs;
+  limits.sequences = needs.sequences;
+  limits.pages = needs.pages;
+  limits.contextLength = needs.contextLength;
+  limits.cacheKind = options.cacheKind;
+  cuda::LoadOptions loading;
+  loading.threads =
+      options.threads > 0 ? options.threads : cpu::defaultThreadCount();
+  std::optional<Progress> line;
+  loading.progress = [&](uint64_t done, uint64_t total) -> Status {
+    if (!line)
+      line.emplace("loading weights", total);
+    line->update(done);
+    return interrupted() ? failure("interrupted") : Status();
+  };
+  Expected<std::unique_ptr<cuda::Executor>> made =
+      cuda::Executor::create(device, program, limits, loading);
+  if (!made)
+    return made.status();
+  return std::unique_ptr<device::StepExecutor>(made.take());
+}
+
+} // namespace
+
+Status GpuChoice::open() {
+  if (driver)
+    return {};
+  Expected<std::unique_ptr<cuda::Driver>> opened = cuda::openDriver();
+  if (!opened)
+    return opened.status();
+  driver = opened.take();
+  return {};
+}
+
+Expected<std::shared_ptr<cuda::Device>> GpuChoice::device(int64_t number) {
+  number %= driver->deviceCount();
+  std::shared_ptr<cuda::Device> &held = devices[number];
+  if (!held) {
+    Expected<std::unique_ptr<cuda::Device>> opened =
+        driver->open(static_cast<int32_t>(number));
+    if (!opened)
+      return opened.status();
+    held = opened.take();
+  }
+  return held;
+}
+
+Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
+                                     std::string_view name,
+                                     const GpuStageOptions &options,
+                                     std::list<ModelFiles> &files) {
+  std::optional<int64_t> index =
+      executable.findProgram(name, ProgramDescriptor::Target::Cuda);
+  if (!index)
+    return failure("there is no program '", name, "' for a GPU");
+  const ProgramDescriptor &descriptor = executable.programs[size_t(*index)];
+  Expected<ModelFiles> opened =
+      ModelFiles::open(executable.files, descriptor, options.search);
+  if (!opened)
+    return opened.status();
+  files.push_back(opened.take());
+  Expected<cuda::Program> program =
+      programFor(descriptor, options, files.back());
+  if (!program)
+    return program.status();
+  Expected<std::shared_ptr<cuda::Device>> on = device(options.gpu);
+  if (!on)
+    return on.status();
+  LocalStage stage = {program->hasEmbedding, program->hasOutput,
+                      program->hiddenSize, program->contextLength, nullptr};
+  stage.make = [device = *on, program = program.take(),
+                options](const device::StepLimits &needs) {
+    return makeExecutor(device, program, options, needs);
+  };
+  return stage;
+}

@@ -1,0 +1,54 @@
+//===- GpuChoice.h - programs on this machine's GPUs ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_GPUCHOICE_H
+#define SLUICE_RUNTIME_APP_GPUCHOICE_H
+
+#include "runtime/app/LocalModel.h"
+#include "runtime/device/cuda/Executor.h"
+#include "runtime/program/ModelFiles.h"
+
+#include <list>
+#include <map>
+
+namespace sluice::app {
+
+struct GpuStageOptions {
+  FileSearch search;
+  std::span<const SluiceGraphEntry> graphs;
+  std::span<const uint8_t> image;
+  cuda::CacheKind cacheKind = cuda::CacheKind::F16;
+  int64_t threads = 0; // that lay weights out; 0: all
+  int64_t gpu = 0;     // modulo how many there are
+};
+
+/// The driver, and the GPUs that are in use. For one thread.
+class GpuChoice {
+public:
+  /// Opens the driver, once. Errors: there is none, it is too old, there is no
+  /// GPU.
+  Status open();
+
+  /// The GPU program of that name; its weights are loaded, with a progress
+  /// line, when its executor is made. Its files are added to `files`, which
+  /// outlives the executor. After open(). Errors: no such program, files that
+  /// are missing.
+  Expected<LocalStage> load(const ExecutableDescriptor &executable,
+                            std::string_view name,
+                            const GpuStageOptions &options,
+                            std::list<ModelFiles> &files);
+
+private:
+  Expected<std::shared_ptr<cuda::Device>> device(int64_t number);
+
+  std::unique_ptr<cuda::Driver> driver;
+  std::map<int64_t, std::shared_ptr<cuda::Device>> devices; // in use
+};
+
+} // namespace sluice::app
+
+#endif // SLUICE_RUNTIME_APP_GPUCHOICE_H

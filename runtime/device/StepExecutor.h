@@ -1,0 +1,52 @@
+//===- StepExecutor.h - what runs steps, on whichever device --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_STEPEXECUTOR_H
+#define SLUICE_RUNTIME_DEVICE_STEPEXECUTOR_H
+
+#include "runtime/device/StepInput.h"
+
+namespace sluice::device {
+
+/// What an executor is made for.
+struct StepLimits {
+  int64_t rows = 512;        ///< of a step
+  int64_t outputs = 1;       ///< rows of a step that ask for logits
+  int64_t sequences = 1;     ///< open at the same time
+  int64_t pages = 0;         ///< of the cache
+  int64_t contextLength = 0; ///< of one sequence; 0: the program's
+  /// Steps cannot run out of memory: all of it is given out at the start.
+  bool resident = false;
+};
+
+/// Runs the steps of one program. Thread-compatible: one call at a time.
+class StepExecutor {
+public:
+  virtual ~StepExecutor() = default;
+
+  virtual bool hasEmbedding() const = 0;
+  virtual bool hasOutput() const = 0;
+  virtual int64_t vocabSize() const = 0;
+  virtual int64_t hiddenSize() const = 0;
+  /// Rows of a step that may ask for logits.
+  virtual int64_t outputLimit() const = 0;
+
+  /// Runs one step, to its end or until no row is left alive. Errors of
+  /// checkStep(), and then nothing has been computed or copied; those of a
+  /// device, which then is of no further use. Allocates nothing but an error's
+  /// message.
+  virtual Status execute(const StepInput &input) = 0;
+
+  /// Logits of output `output` of the last step, as the batch numbered them at
+  /// the step's end. Valid until the next execute(). Programs with an output
+  /// only.
+  virtual std::span<const float> logits(int64_t output) const = 0;
+};
+
+} // namespace sluice::device
+
+#endif // SLUICE_RUNTIME_DEVICE_STEPEXECUTOR_H
