@@ -63,8 +63,9 @@ Expected<std::unique_ptr<Engine>> Engine::create(const ProgramImage &image,
   engine->described = parsed.take();
   const ExecutableDescriptor &executable = engine->described;
   for (const ProgramDescriptor &program : executable.programs)
-    if (Status s = cpu::requireIsa(program.cpu); !s.ok())
-      return s;
+    if (program.target == ProgramTarget::Cpu)
+      if (Status s = cpu::requireIsa(program.cpu); !s.ok())
+        return s;
 
   if (engine->settings.contextLength == 0)
     engine->settings.contextLength = executable.contextLength;
@@ -88,16 +89,23 @@ Status Engine::checkOptions() const {
 Expected<bool> Engine::usesGpu() {
   if (onGpu)
     return *onGpu;
-  bool hasCode = !image.graphs.empty();
-  DeviceOption option = settings.device;
-  if (option == DeviceOption::Cuda && !hasCode)
+  const DeviceOption option = settings.device;
+  const bool forCpu = described.isFor(ProgramTarget::Cpu);
+  const bool forGpus =
+      described.isFor(ProgramTarget::Cuda) && !image.graphs.empty();
+  if (option == DeviceOption::Cuda && !forGpus)
     return failure("--device cuda: this program has no code for a GPU: compile "
                    "it with --target cpu,cuda");
+  if (option == DeviceOption::Cpu && !forCpu)
+    return failure("--device cpu: this program has no code for a CPU: compile "
+                   "it with --target cpu,cuda");
   bool found = false;
-  if (option != DeviceOption::Cpu && hasCode) {
+  if (option != DeviceOption::Cpu && forGpus) {
     Status opened = gpus.open();
     if (!opened.ok() && option == DeviceOption::Cuda)
       return opened.withContext("--device cuda");
+    if (!opened.ok() && !forCpu)
+      return opened.withContext("this program has no code for a CPU");
     if (!opened.ok())
       writeNote(opened.message() + "; the CPU is used");
     found = opened.ok();
@@ -124,9 +132,10 @@ Expected<CacheStorage> Engine::cacheStorage() {
 Expected<LocalStage>
 Engine::loadCpuStage(std::string_view name, int64_t threads,
                      std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool) {
-  std::optional<int64_t> index = described.findProgram(name);
+  std::optional<int64_t> index =
+      described.findProgram(name, ProgramTarget::Cpu);
   if (!index)
-    return failure("there is no program '", name, "'");
+    return failure("there is no program '", name, "' for a CPU");
   WeightLoadOptions loading;
   loading.search = {image.executable, settings.modelDir};
   loading.packing = {settings.threads, interrupted};

@@ -24,11 +24,18 @@ cuda::StoredMatrix matrixOf(const WeightDescriptor &weight,
           weight.cols};
 }
 
-cuda::Weight weightOf(const WeightDescriptor &weight, const ModelFiles &files) {
+/// `others`: the program's weights.
+cuda::Weight weightOf(const WeightDescriptor &weight,
+                      std::span<const WeightDescriptor> others,
+                      const ModelFiles &files) {
   cuda::StoredMatrix matrix = matrixOf(weight, files);
   switch (weight.use) {
-  case WeightUse::Linear:
-    return cuda::LinearWeight{weight.name, matrix, weight.transposed, {}};
+  case WeightUse::Linear: {
+    cuda::LinearWeight linear = {weight.name, matrix, weight.transposed, {}};
+    if (weight.partner >= 0)
+      linear.partner = matrixOf(others[size_t(weight.partner)], files);
+    return linear;
+  }
   case WeightUse::Rows:
     return cuda::TableWeight{weight.name, matrix};
   case WeightUse::Vector:
@@ -64,7 +71,7 @@ Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
     program.ropeTables.push_back(
         {table.inverseFrequencies, table.attentionFactor});
   for (const WeightDescriptor &weight : descriptor.weights)
-    program.weights.push_back(weightOf(weight, files));
+    program.weights.push_back(weightOf(weight, descriptor.weights, files));
   return program;
 }
 
@@ -126,7 +133,7 @@ Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
                                      const GpuStageOptions &options,
                                      std::list<ModelFiles> &files) {
   std::optional<int64_t> index =
-      executable.findProgram(name, ProgramDescriptor::Target::Cuda);
+      executable.findProgram(name, ProgramTarget::Cuda);
   if (!index)
     return failure("there is no program '", name, "' for a GPU");
   const ProgramDescriptor &descriptor = executable.programs[size_t(*index)];

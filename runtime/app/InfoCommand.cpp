@@ -125,6 +125,9 @@ Expected<Info> gather(const ProgramImage &image, const InfoOptions &options) {
 
   std::set<std::pair<int64_t, uint64_t>> seen;
   for (const ProgramDescriptor &program : executable.programs) {
+    // Another target's of the same programs come behind.
+    if (program.target != executable.programs.front().target)
+      break;
     Expected<ProgramInfo> gathered = gatherProgram(info, program);
     if (!gathered)
       return gathered.status();

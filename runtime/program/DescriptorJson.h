@@ -85,6 +85,19 @@ public:
       fail("'", key, "' names an unknown format '", name, "'");
   }
 
+  void read(const char *key, ProgramTarget &out) {
+    std::string name;
+    read(key, name);
+    if (!status.ok())
+      return;
+    for (ProgramTarget target : {ProgramTarget::Cpu, ProgramTarget::Cuda})
+      if (programTargetName(target) == name) {
+        out = target;
+        return;
+      }
+    fail("'", key, "' names the unknown target '", name, "'");
+  }
+
   void read(const char *key, WeightUse &out) {
     std::string name;
     read(key, name);

@@ -50,12 +50,49 @@ Status checkFile(const ModelFile &file) {
   return {};
 }
 
+/// What programs of one name have in common.
+auto shapeOf(const ProgramDescriptor &program) {
+  std::vector<std::pair<int64_t, int64_t>> caches;
+  for (const CacheShape &cache : program.caches)
+    caches.emplace_back(cache.kvHeads, cache.headDim);
+  return std::tuple(program.contextLength, program.vocabSize,
+                    program.hiddenSize, program.firstLayer, program.layers,
+                    program.hasEmbedding, program.hasOutput,
+                    program.checkpoints, program.stepRows, std::move(caches));
+}
+
+/// That each name has the same targets, once, and one shape.
+Status checkTargets(const ExecutableDescriptor &executable) {
+  std::set<std::pair<std::string_view, ProgramTarget>> seen;
+  std::set<std::string_view> names;
+  std::set<ProgramTarget> targets;
+  ProgramTarget last = ProgramTarget::Cpu;
+  for (const ProgramDescriptor &program : executable.programs) {
+    if (!seen.insert({program.name, program.target}).second)
+      return bad("two programs are named '", program.name, "'");
+    if (program.target < last)
+      return bad("program '", program.name, "' for a CPU comes too late");
+    last = program.target;
+    names.insert(program.name);
+    targets.insert(program.target);
+    const ProgramDescriptor &first =
+        executable.programs[size_t(*executable.findProgram(program.name))];
+    if (shapeOf(program) != shapeOf(first))
+      return bad("program '", program.name, "' for ",
+                 programTargetName(program.target),
+                 " has not the shape of that for ",
+                 programTargetName(first.target));
+  }
+  if (seen.size() != names.size() * targets.size())
+    return bad("a program is not there for all targets");
+  return {};
+}
+
 /// That each program has one place in the plan.
 Status checkPlaces(const ExecutableDescriptor &executable) {
   std::set<std::string_view> names, placed;
   for (const ProgramDescriptor &program : executable.programs)
-    if (!names.insert(program.name).second)
-      return bad("two programs are named '", program.name, "'");
+    names.insert(program.name);
   auto place = [&](const std::string &program) -> Status {
     if (!names.contains(program))
       return bad("there is no program '", program, "'");
@@ -129,6 +166,8 @@ Status ExecutableDescriptor::validate() const {
       return s;
   if (Status s = plan.validate(); !s.ok())
     return s;
+  if (Status s = checkTargets(*this); !s.ok())
+    return s;
   if (Status s = checkPlaces(*this); !s.ok())
     return s;
   if (Status s = checkStages(*this); !s.ok())
@@ -142,6 +181,22 @@ ExecutableDescriptor::findProgram(std::string_view program) const {
     if (programs[i].name == program)
       return int64_t(i);
   return std::nullopt;
+}
+
+std::optional<int64_t>
+ExecutableDescriptor::findProgram(std::string_view program,
+                                  ProgramTarget target) const {
+  for (size_t i = 0; i < programs.size(); ++i)
+    if (programs[i].name == program && programs[i].target == target)
+      return int64_t(i);
+  return std::nullopt;
+}
+
+bool ExecutableDescriptor::isFor(ProgramTarget target) const {
+  for (const ProgramDescriptor &program : programs)
+    if (program.target == target)
+      return true;
+  return false;
 }
 
 const ProgramDescriptor &

@@ -23,7 +23,7 @@ namespace sluice {
 struct ExecutableDescriptor {
   /// The version of the JSON form, and of the interface between emitted code
   /// and the runtime.
-  static constexpr int64_t formatVersion = 2;
+  static constexpr int64_t formatVersion = 3;
 
   // The target model's.
   std::string name;
@@ -39,7 +39,9 @@ struct ExecutableDescriptor {
   std::vector<std::string> phases; // that the compiler went through
   bool embedded = false;           // packed weights lie in the executable
 
-  std::vector<ProgramDescriptor> programs; // the stages and the draft
+  // The stages and the draft. Each name has one for each target that the
+  // executable is for; those for a CPU come first.
+  std::vector<ProgramDescriptor> programs;
   ExecutionPlan plan;
 
   /// Reads the JSON form. Errors: not JSON, a member that is missing, of the
@@ -56,9 +58,15 @@ struct ExecutableDescriptor {
   /// that users of a parsed descriptor need not.
   Status validate() const;
 
-  /// The index of a program; nullopt where none has the name.
+  /// The index of the first program of a name, whose shape all of them have;
+  /// nullopt where none has the name.
   std::optional<int64_t> findProgram(std::string_view program) const;
-  /// The program of a stage; of a valid descriptor.
+  /// The index of the program of a name for a target; nullopt: none.
+  std::optional<int64_t> findProgram(std::string_view program,
+                                     ProgramTarget target) const;
+  /// Whether every program is there for the target; of a valid descriptor.
+  bool isFor(ProgramTarget target) const;
+  /// The first program of a stage; of a valid descriptor.
   const ProgramDescriptor &stageProgram(int64_t stage) const;
 
   /// Elements of all weights of the target, a tied one counted once.

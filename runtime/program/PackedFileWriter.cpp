@@ -154,7 +154,10 @@ Status sluice::appendEmbeddedWeights(const ExecutableDescriptor &executable,
                                      const PackingOptions &options,
                                      AtomicFile &out) {
   std::vector<PackedSection> payloads;
+  // Those for a CPU come first; others' weights are laid out on their device.
   for (size_t i = 0; i < executable.programs.size(); ++i) {
+    if (executable.programs[i].target != ProgramTarget::Cpu)
+      break;
     Expected<ModelFiles> files =
         ModelFiles::open(executable.files, executable.programs[i], search);
     if (!files)

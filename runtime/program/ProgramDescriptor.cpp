@@ -98,6 +98,29 @@ Status checkWeight(const WeightDescriptor &weight,
   return {};
 }
 
+/// That what a gate is computed with is such a weight.
+Status checkPartner(const ProgramDescriptor &program,
+                    const WeightDescriptor &weight) {
+  if (weight.partner == -1)
+    return {};
+  auto bad = [&](const auto &...reason) {
+    return failure("program descriptor: weight '", weight.name,
+                   "': ", reason...);
+  };
+  if (program.target != ProgramTarget::Cuda || weight.use != WeightUse::Linear)
+    return bad("only a linear weight for cuda has a partner");
+  if (weight.partner < 0 || size_t(weight.partner) >= program.weights.size())
+    return bad("no weight ", weight.partner);
+  const WeightDescriptor &partner = program.weights[size_t(weight.partner)];
+  if (&partner == &weight || partner.partner != -1 ||
+      partner.use != WeightUse::Linear || partner.rows != weight.rows ||
+      partner.cols != weight.cols || partner.format != weight.format ||
+      partner.stored != weight.stored ||
+      partner.transposed != weight.transposed)
+    return bad("its partner '", partner.name, "' is not of its kind");
+  return {};
+}
+
 } // namespace
 
 std::string_view sluice::weightUseName(WeightUse use) {
@@ -112,6 +135,10 @@ std::string_view sluice::weightUseName(WeightUse use) {
   return "vector";
 }
 
+std::string_view sluice::programTargetName(ProgramTarget target) {
+  return target == ProgramTarget::Cpu ? "cpu" : "cuda";
+}
+
 Status sluice::checkRanges(std::span<const NumberRange> ranges) {
   for (const NumberRange &range : ranges)
     if (range.value < range.low || range.value > range.high)
@@ -124,13 +151,19 @@ Status ProgramDescriptor::validate(std::span<const ModelFile> files) const {
   if (!isUsableName(name))
     return failure("program descriptor: a program cannot be named '", name,
                    "'");
+  if (target == ProgramTarget::Cuda && !cpu.empty())
+    return failure("program descriptor: program '", name,
+                   "' is for cuda and for the CPU ", cpu);
   if (Status s = checkScalars(*this); !s.ok())
     return s;
   if (Status s = checkTables(*this); !s.ok())
     return s;
-  for (const WeightDescriptor &weight : weights)
+  for (const WeightDescriptor &weight : weights) {
     if (Status s = checkWeight(weight, files); !s.ok())
       return s;
+    if (Status s = checkPartner(*this, weight); !s.ok())
+      return s;
+  }
   return {};
 }
 

@@ -53,6 +53,11 @@ enum class WeightUse : uint8_t {
 
 std::string_view weightUseName(WeightUse use);
 
+/// What a program's code is for.
+enum class ProgramTarget : uint8_t { Cpu, Cuda };
+
+std::string_view programTargetName(ProgramTarget target);
+
 /// A weight's place in the model's files. A tied table appears twice, once for
 /// each of its uses.
 struct WeightDescriptor {
@@ -66,13 +71,21 @@ struct WeightDescriptor {
   Format format = Format::F32; // that the program computes in
   bool transposed = false;     // Linear only
   WeightUse use = WeightUse::Vector;
+  /// Linear of a Cuda program, computed with a gate: the number of the weight
+  /// of the same shape whose columns alternate with this one's, the gate's; -1:
+  /// none. The partner has no partner, and no place of its own.
+  int64_t partner = -1;
 };
 
 /// What the runtime needs to know of one emitted program: a stage of a model, a
-/// whole model, or a draft. One of ExecutableDescriptor::programs.
+/// whole model, or a draft, for one target. One of
+/// ExecutableDescriptor::programs, where programs of one name do the same.
 struct ProgramDescriptor {
-  std::string name; // that of sluice_program_table; part of a file's name
-  std::string cpu;  // ISA level: avx2, avx512, avx512vnni
+  // That of sluice_program_table, or of sluice_program_graph_table; part of a
+  // file's name.
+  std::string name;
+  ProgramTarget target = ProgramTarget::Cpu;
+  std::string cpu; // ISA level: avx2, avx512, avx512vnni; Cuda: empty
 
   // Of the model that the program is of or is a part of.
   int64_t contextLength = 0;

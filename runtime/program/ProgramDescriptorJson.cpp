@@ -25,6 +25,7 @@ void readWeight(const json &item, const std::string &place, Status &status,
   fields.read("format", weight.format);
   fields.read("transposed", weight.transposed);
   fields.read("use", weight.use);
+  fields.read("partner", weight.partner);
   program.weights.push_back(std::move(weight));
 }
 
@@ -55,7 +56,8 @@ json weightToJson(const WeightDescriptor &weight) {
           {"stored", formatInfo(weight.stored).name},
           {"format", formatInfo(weight.format).name},
           {"transposed", weight.transposed},
-          {"use", weightUseName(weight.use)}};
+          {"use", weightUseName(weight.use)},
+          {"partner", weight.partner}};
 }
 
 } // namespace
@@ -64,6 +66,7 @@ void sluice::readProgram(const json &item, const std::string &place,
                          Status &status, ProgramDescriptor &program) {
   Fields fields(item, place, status);
   fields.read("name", program.name);
+  fields.read("target", program.target);
   fields.read("cpu", program.cpu);
   fields.read("context_length", program.contextLength);
   fields.read("vocab_size", program.vocabSize);
@@ -95,6 +98,7 @@ void sluice::readProgram(const json &item, const std::string &place,
 
 json sluice::programToJson(const ProgramDescriptor &program) {
   json object = {{"name", program.name},
+                 {"target", programTargetName(program.target)},
                  {"cpu", program.cpu},
                  {"context_length", program.contextLength},
                  {"vocab_size", program.vocabSize},

@@ -41,7 +41,10 @@ Status populate(std::span<const uint8_t> bytes, const PackingOptions &options) {
 
 std::string sluice::packedCachePath(const ExecutableDescriptor &executable,
                                     int64_t program, const std::string &path) {
-  if (executable.programs.size() == 1)
+  auto isForCpu = [](const ProgramDescriptor &each) {
+    return each.target == ProgramTarget::Cpu;
+  };
+  if (std::ranges::count_if(executable.programs, isForCpu) == 1)
     return path + ".weights";
   return path + "." + executable.programs[size_t(program)].name + ".weights";
 }

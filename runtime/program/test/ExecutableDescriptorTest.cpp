@@ -230,6 +230,72 @@ TEST(ExecutableDescriptorTest, RefusesProgramsOutOfRange) {
               HasSubstr("only a linear weight"));
 }
 
+/// The example, with programs for cuda behind those for a CPU.
+ExecutableDescriptor forBoth() {
+  ExecutableDescriptor executable = example();
+  std::vector<ProgramDescriptor> cuda = executable.programs;
+  for (ProgramDescriptor &program : cuda) {
+    program.target = ProgramTarget::Cuda;
+    program.cpu.clear();
+    program.rowFloats = 256;
+    executable.programs.push_back(program);
+  }
+  return executable;
+}
+
+TEST(ExecutableDescriptorTest, HasProgramsOfOneNameForTwoTargets) {
+  Expected<ExecutableDescriptor> back =
+      ExecutableDescriptor::parse(*forBoth().toJson());
+  ASSERT_TRUE(back.hasValue()) << back.status().message();
+  EXPECT_EQ(back->findProgram("main.s1"), 1);
+  EXPECT_EQ(back->findProgram("main.s1", ProgramTarget::Cpu), 1);
+  EXPECT_EQ(back->findProgram("main.s1", ProgramTarget::Cuda), 4);
+  EXPECT_EQ(back->programs[4].rowFloats, 256);
+  EXPECT_EQ(back->findProgram("absent", ProgramTarget::Cuda), std::nullopt);
+  EXPECT_TRUE(back->isFor(ProgramTarget::Cuda));
+  EXPECT_FALSE(example().isFor(ProgramTarget::Cuda));
+}
+
+TEST(ExecutableDescriptorTest, RefusesTargetsThatDoNotFit) {
+  auto refuses = [](auto change) {
+    ExecutableDescriptor executable = forBoth();
+    change(executable.programs);
+    return std::string(executable.validate().message());
+  };
+  using Programs = std::vector<ProgramDescriptor>;
+  EXPECT_EQ(refuses([](Programs &) {}), "");
+  EXPECT_THAT(refuses([](Programs &p) { p.pop_back(); }),
+              HasSubstr("not there for all targets"));
+  EXPECT_THAT(refuses([](Programs &p) { p[3].layers = 1; }),
+              HasSubstr("has not the shape of that for cpu"));
+  EXPECT_THAT(refuses([](Programs &p) { p[3].cpu = "avx2"; }),
+              HasSubstr("is for cuda and for the CPU avx2"));
+  EXPECT_THAT(refuses([](Programs &p) { p[3].target = ProgramTarget::Cpu; }),
+              HasSubstr("two programs are named"));
+  EXPECT_THAT(refuses([](Programs &p) { std::swap(p[2], p[3]); }),
+              HasSubstr("comes too late"));
+}
+
+TEST(ExecutableDescriptorTest, RefusesPartnersThatDoNotFit) {
+  auto refuses = [](auto change) {
+    ExecutableDescriptor executable = forBoth();
+    ProgramDescriptor &program = executable.programs[4];
+    program.weights.push_back(program.weights[0]);
+    program.weights[0].partner = 2;
+    change(program);
+    return std::string(executable.validate().message());
+  };
+  EXPECT_EQ(refuses([](ProgramDescriptor &) {}), "");
+  EXPECT_THAT(refuses([](ProgramDescriptor &p) { p.weights[0].partner = 3; }),
+              HasSubstr("no weight 3"));
+  EXPECT_THAT(refuses([](ProgramDescriptor &p) { p.weights[0].partner = 1; }),
+              HasSubstr("'norm' is not of its kind"));
+  EXPECT_THAT(refuses([](ProgramDescriptor &p) { p.weights[2].partner = 0; }),
+              HasSubstr("is not of its kind"));
+  EXPECT_THAT(refuses([](ProgramDescriptor &p) { p.weights[1].partner = 2; }),
+              HasSubstr("only a linear weight"));
+}
+
 TEST(ExecutableDescriptorTest, RefusesStagesThatAreNotTheModel) {
   EXPECT_THAT(errorWith("/programs/1/first_layer", 1),
               HasSubstr("'main.s1' starts with layer 1, not 2"));
