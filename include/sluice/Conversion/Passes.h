@@ -18,7 +18,9 @@
 
 #include "sluice/Dialect/Sluice/IR/SluiceTypes.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
 
 namespace sluice {
 
@@ -26,11 +28,32 @@ namespace sluice {
 #include "sluice/Conversion/Passes.h.inc"
 
 /// Lowers a module of the phase `kernels` to the LLVM dialect. The module-level
-/// ops of the dialect sluice stay; what translates to LLVM IR must drop them.
+/// ops of the dialect sluice stay, and so do kernels for a GPU; what translates
+/// to LLVM IR must drop them. Kernels for the emulator become functions.
 void buildKernelsToLLVMPipeline(mlir::OpPassManager &pm);
 
-/// Registers the passes of this folder, and the pipeline above as
-/// `sluice-kernels-to-llvm`. Not thread-safe.
+/// The function that an emulated kernel has become.
+std::string getEmulatedName(llvm::StringRef kernel);
+
+struct DevicePipelineOptions
+    : mlir::PassPipelineOptions<DevicePipelineOptions> {
+  Option<std::string> format{
+      *this, "format", llvm::cl::init("isa"),
+      llvm::cl::desc("What to make: isa (PTX), or bin, with ptxas")};
+  Option<std::string> toolkit{
+      *this, "toolkit", llvm::cl::init(""),
+      llvm::cl::desc("The CUDA toolkit's folder, for bin")};
+};
+
+/// Lowers each `gpu.module`, whose chips agree on whether kernels may start
+/// before the one before has ended, and makes a `gpu.binary` of it. What
+/// launches kernels must be gone by then (--sluice-lower-graphs).
+void buildDevicePipeline(mlir::OpPassManager &pm,
+                         const DevicePipelineOptions &options);
+
+/// Registers the passes of this folder, and the pipelines above as
+/// `sluice-kernels-to-llvm` and `sluice-kernels-to-gpu-binary`. Not
+/// thread-safe.
 void registerSluiceConversionPasses();
 
 } // namespace sluice

@@ -163,12 +163,13 @@ def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
 }
 
 def ApproximateMath : Pass<"sluice-approximate-math"> {
-  let summary = "Replace exp, tanh and erf on vectors by polynomials";
+  let summary = "Replace exp, tanh and erf by polynomials";
   let description = [{
     A call of the C library for each lane would cost more than everything around
     it, and its results would depend on which C library runs. Upstream's
     polynomial approximations of `math.exp`, `math.tanh` and `math.erf` in
-    float32 take their place. Their errors, which this project's tests measure
+    float32, on vectors and on scalars, take their place; so a GPU computes the
+    same bits. Their errors, which this project's tests measure
     over [-20, 20]: `exp` at most 1 and `tanh` at most 5 units in the last
     place, `erf` at most 3e-7. Results of `exp` below the normal range are 0.
 
@@ -216,6 +217,99 @@ def LowerViews : Pass<"sluice-lower-views"> {
     Statistic<"lowered", "views-lowered", "Views that became descriptors">
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerGraphs : Pass<"sluice-lower-graphs", "::mlir::ModuleOp"> {
+  let summary = "Turn sluice.graph into the function that describes it";
+  let description = [{
+    The runtime calls an emitted function for each capacity of rows, when it
+    starts; the function says what the graph consists of, by calls of the
+    runtime (`runtime/device/cuda/ProgramABI.h`).
+
+    Example:
+
+    ```mlir
+    sluice.graph @main_step {
+      %x = sluice.graph_value rows 16
+      sluice.graph_embed 0 by token into %x cols 256
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @main_step(%graph: !llvm.ptr) {
+      %x = call @sluice_graph_value(%graph, %c0_i32, %c16_i64)
+        : (!llvm.ptr, i32, i64) -> !llvm.ptr
+      call @sluice_graph_embed(%graph, %c0_i64, %c0_i32, %x, %c256_i64)
+        : (!llvm.ptr, i64, i32, !llvm.ptr, i64) -> ()
+      return
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"lowered", "graphs-lowered", "Graphs that became functions">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect"
+  ];
+}
+
+def LowerDeviceOps : Pass<"sluice-lower-device-ops",
+                          "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Let kernels overlap on chips that can";
+  let description = [{
+    `sluice.start_dependents` and `sluice.wait_for_prior` become instructions
+    where all chips that the module is for have them (sm_90 and later). On
+    others a kernel starts when the one before has ended, and they go.
+
+    Example, on sm_90a:
+
+    ```mlir
+    sluice.wait_for_prior
+    ```
+
+    becomes
+
+    ```mlir
+    nvvm.griddepcontrol wait
+    ```
+  }];
+  let statistics = [
+    Statistic<"lowered", "ops-lowered", "Ops that are gone">
+  ];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
+def EmulateKernels : Pass<"sluice-emulate-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn kernels into functions of the host, for tests";
+  let description = [{
+    Kernels of a `gpu.module` without chips are for the runtime's emulator: each
+    becomes a function which every emulated thread calls with the words of the
+    launch, and asks the emulator who it is. So whole executables are tested
+    where there is no GPU.
+
+    Example:
+
+    ```mlir
+    %block = gpu.block_id x
+    ```
+
+    becomes
+
+    ```mlir
+    %0 = call @sluice_emulated_block() : () -> i32
+    %block = arith.index_castui %0 : i32 to index
+    ```
+  }];
+  let statistics = [
+    Statistic<"emulated", "kernels-emulated", "Kernels that became functions">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect"
+  ];
 }
 
 #endif // SLUICE_CONVERSION_PASSES_TD

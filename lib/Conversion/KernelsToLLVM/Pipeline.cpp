@@ -29,6 +29,10 @@ namespace sluice {
 } // namespace sluice
 
 void sluice::buildKernelsToLLVMPipeline(OpPassManager &pm) {
+  // What is for a GPU first: its functions are the host's from here on.
+  pm.addPass(createLowerGraphs());
+  pm.addPass(createEmulateKernels());
+
   // Loops of one iteration and the steps' repeated address computations go
   // before anything multiplies them.
   pm.addPass(createApproximateMath());
@@ -58,4 +62,8 @@ void sluice::registerSluiceConversionPasses() {
       "sluice-kernels-to-llvm",
       "Lowers the phase kernels to the LLVM dialect, row loops, calls and all",
       buildKernelsToLLVMPipeline);
+  PassPipelineRegistration<DevicePipelineOptions>(
+      "sluice-kernels-to-gpu-binary",
+      "Lowers each gpu.module for its chips and makes a gpu.binary of it",
+      buildDevicePipeline);
 }

@@ -7,6 +7,7 @@
 
 #include "RuntimeCalls.h"
 
+#include "lib/Conversion/KernelsToLLVM/RuntimeFunctions.h"
 #include "runtime/device/cpu/ProgramABI.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,15 +31,7 @@ FunctionType RuntimeCalls::getStepType(MLIRContext *context) {
 
 func::CallOp RuntimeCalls::call(ImplicitLocOpBuilder &b, StringRef name,
                                 TypeRange results, ValueRange operands) {
-  if (!symbols.lookup(name)) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(cast<ModuleOp>(symbols.getOp()).getBody());
-    auto type = b.getFunctionType(operands.getTypes(), results);
-    auto declaration = func::FuncOp::create(b, name, type);
-    declaration.setPrivate();
-    symbols.insert(declaration);
-  }
-  return func::CallOp::create(b, name, results, operands);
+  return callRuntime(b, symbols, name, results, operands);
 }
 
 void RuntimeCalls::barrier(ImplicitLocOpBuilder &b, const StepArguments &step) {

@@ -115,7 +115,7 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (getCpu() && !isa_and_nonnull<FunctionOpInterface>(step))
     return emitOpError("names a step function ")
            << getStepAttr() << " that the module does not have";
-  if (!getCpu() && !isa_and_nonnull<GraphOp>(step))
+  if (!getCpu() && !isa_and_nonnull<GraphOp, FunctionOpInterface>(step))
     return emitOpError("is for cuda, but ")
            << getStepAttr() << " is not a sluice.graph";
   // program_c2

@@ -131,7 +131,7 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
 
     Constraints:
     - (C1) `step` names a function of the module, or for `cuda` a
-      `sluice.graph`.
+      `sluice.graph` or the function that it became.
     - (C2) every weight use names a `sluice.weight` of the module; a `vector`
       has rank 1, the others rank 2; only `linear` is transposed.
     - (C3) `vocab_size`, `context_length` and `hidden_size` are positive,
