@@ -16,6 +16,7 @@
 #include "sluice/Dialect/Sluice/Transforms/Passes.h"
 #include "sluice/Import/Tokenizer.h"
 #include "sluice/Support/Diagnostics.h"
+#include "sluice/Target/CudaImage.h"
 #include "sluice/Target/DescriptorBuilder.h"
 #include "sluice/Target/Link.h"
 #include "sluice/Target/MergeDraft.h"
@@ -196,6 +197,20 @@ static Status lowerToPipeline(ModuleOp module, const CompileOptions &options) {
   });
 }
 
+static void addConversions(PassManager &passes, const CompileOptions &options) {
+  if (options.forCuda) {
+    ConvertSluiceToCUDAOptions device;
+    device.arch.assign(options.cudaChips.begin(), options.cudaChips.end());
+    device.besideCpu = options.forCpu;
+    passes.addPass(createConvertSluiceToCUDA(device));
+  }
+  if (options.forCpu) {
+    ConvertSluiceToCPUOptions level;
+    level.cpu = *ir::symbolizeCpuLevel(cpu::isaName(options.cpu.isa));
+    passes.addPass(createConvertSluiceToCPU(level));
+  }
+}
+
 /// Takes the module from `phase` to the next one.
 static Status lower(ModuleOp module, const CompileOptions &options,
                     Phase phase) {
@@ -213,10 +228,7 @@ static Status lower(ModuleOp module, const CompileOptions &options,
   }
   return run(module, options, "the lowering to kernels failed",
              [&](PassManager &passes) {
-               ConvertSluiceToCPUOptions level;
-               level.cpu =
-                   *ir::symbolizeCpuLevel(cpu::isaName(options.cpu.isa));
-               passes.addPass(createConvertSluiceToCPU(level));
+               addConversions(passes, options);
                addVerifier(passes, Phase::Kernels);
              });
 }
@@ -295,6 +307,16 @@ static Status lowerTo(ModuleOp module, const CompileOptions &options,
   return {};
 }
 
+static Expected<std::string> buildImage(ModuleOp module,
+                                        const CompileOptions &options) {
+  if (!hasCudaChips(module))
+    return std::string();
+  Expected<std::string> toolkit = findCudaToolkit(options.cudaToolkit);
+  if (!toolkit)
+    return toolkit.status();
+  return buildCudaImage(module, *toolkit);
+}
+
 /// From the phase kernels on.
 static Status writeNative(ModuleOp module, const CompileOptions &options,
                           const std::string &output) {
@@ -302,7 +324,8 @@ static Status writeNative(ModuleOp module, const CompileOptions &options,
   if (!descriptor)
     return descriptor.status();
   for (const ProgramDescriptor &program : descriptor->programs)
-    if (program.cpu != cpu::isaName(options.cpu.isa))
+    if (program.target == ProgramTarget::Cpu &&
+        program.cpu != cpu::isaName(options.cpu.isa))
       return failure("the kernels are for ", program.cpu, ", not for ",
                      cpu::isaName(options.cpu.isa), ": give --cpu to match");
   descriptor->embedded = options.embedWeights;
@@ -312,8 +335,11 @@ static Status writeNative(ModuleOp module, const CompileOptions &options,
   Expected<std::string> tokenizer = buildTokenizer(module);
   if (!tokenizer)
     return tokenizer.status();
-  Expected<llvm::SmallVector<char, 0>> object =
-      emitObject(module, {json.take(), tokenizer.take()}, options.cpu);
+  Expected<std::string> image = buildImage(module, options);
+  if (!image)
+    return image.status();
+  Expected<llvm::SmallVector<char, 0>> object = emitObject(
+      module, {json.take(), tokenizer.take(), image.take()}, options.cpu);
   if (!object)
     return object.status();
   if (options.target == Phase::Object)

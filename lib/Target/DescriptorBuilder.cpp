@@ -111,8 +111,12 @@ static ProgramDescriptor
 describeProgram(ProgramOp program, const SymbolTable &symbols,
                 const llvm::DenseMap<StringRef, int64_t> &files) {
   ProgramDescriptor result;
-  result.name = program.getSymName().str();
-  result.cpu = stringifyCpuLevel(program.getCpu()).str();
+  result.name = program.getCounterpart() ? program.getCounterpart()->str()
+                                         : program.getSymName().str();
+  if (program.getCpu())
+    result.cpu = stringifyCpuLevel(*program.getCpu()).str();
+  else
+    result.target = ProgramTarget::Cuda;
   result.contextLength = program.getContextLength();
   result.vocabSize = program.getVocabSize();
   result.hiddenSize = program.getHiddenSize();
@@ -273,10 +277,16 @@ Expected<ExecutableDescriptor> sluice::buildDescriptor(ModuleOp module) {
   llvm::DenseMap<StringRef, int64_t> files = addFiles(module, result);
   SymbolTable symbols(module);
   for (ProgramOp program : module.getOps<ProgramOp>()) {
+    if (!program.getCpu())
+      continue;
     if (Status status = checkStepFunction(module, program); !status.ok())
       return status;
     result.programs.push_back(describeProgram(program, symbols, files));
   }
+  // Those for a CPU come first.
+  for (ProgramOp program : module.getOps<ProgramOp>())
+    if (!program.getCpu())
+      result.programs.push_back(describeProgram(program, symbols, files));
   auto plans = module.getOps<PlanOp>();
   Expected<ExecutionPlan> plan =
       plans.empty() ? makeLocalPlan({result.programs.front().name})

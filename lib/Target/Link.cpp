@@ -112,11 +112,13 @@ Status sluice::linkExecutable(std::span<const char> object,
   return {};
 }
 
-Expected<std::string> sluice::findRuntimeArchive() {
+Expected<std::string> sluice::findRuntimeArchive(bool isEmulated) {
   std::string program = fs::getMainExecutable(
       "sluice-compile", reinterpret_cast<void *>(&findRuntimeArchive));
   llvm::SmallString<256> archive(path::parent_path(path::parent_path(program)));
-  path::append(archive, "lib", "libsluice_runtime.a");
+  path::append(archive, "lib",
+               isEmulated ? "libsluice_runtime_emulated.a"
+                          : "libsluice_runtime.a");
   if (!fs::exists(archive))
     return failure(archive.str().str(), ": the runtime's archive is missing");
   return archive.str().str();

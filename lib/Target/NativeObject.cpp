@@ -10,6 +10,7 @@
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Support/Diagnostics.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
@@ -54,7 +55,7 @@ static void addGlobal(llvm::Module &module, const llvm::Twine &symbol,
   auto *global = new llvm::GlobalVariable(
       module, value->getType(),
       /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, value, symbol);
-  global->setAlignment(llvm::Align(8));
+  global->setAlignment(llvm::Align(16));
 }
 
 /// Adds `extern const char name[]` and `extern const uint64_t name_size`.
@@ -69,31 +70,70 @@ static void addBytes(llvm::Module &module, llvm::StringRef name,
       llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()));
 }
 
-/// Adds `extern const SluiceProgramEntry sluice_program_table[]` and its size
-/// (runtime/app/Program.h), in the order of the programs in `kernels`.
-static Status addProgramTable(llvm::Module &module, ModuleOp kernels) {
+namespace {
+
+/// A name and the function that it stands for, in the object's tables.
+struct TableEntry {
+  std::string name;
+  std::string function;
+};
+
+} // namespace
+
+/// Adds `extern const struct { const char *name; void *function; } symbol[]`
+/// and its size in entries.
+static Status addTable(llvm::Module &module, llvm::StringRef symbol,
+                       llvm::ArrayRef<TableEntry> table) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *pointer = llvm::PointerType::getUnqual(context);
   llvm::StructType *entry = llvm::StructType::get(context, {pointer, pointer});
   llvm::SmallVector<llvm::Constant *> entries;
-  for (ir::ProgramOp program : kernels.getOps<ir::ProgramOp>()) {
-    llvm::Function *step = module.getFunction(program.getStep());
-    if (!step || step->isDeclaration())
-      return failure("@", program.getStep().str(), " is not a function");
+  for (const TableEntry &line : table) {
+    llvm::Function *function = module.getFunction(line.function);
+    if (!function || function->isDeclaration())
+      return failure("@", line.function, " is not a function");
     llvm::Constant *text =
-        llvm::ConstantDataArray::getString(context, program.getSymName());
+        llvm::ConstantDataArray::getString(context, line.name);
     auto *name = new llvm::GlobalVariable(
         module, text->getType(), /*isConstant=*/true,
         llvm::GlobalValue::PrivateLinkage, text, "program_name");
-    entries.push_back(llvm::ConstantStruct::get(entry, {name, step}));
+    entries.push_back(llvm::ConstantStruct::get(entry, {name, function}));
   }
   auto *type = llvm::ArrayType::get(entry, entries.size());
-  addGlobal(module, "sluice_program_table",
-            llvm::ConstantArray::get(type, entries));
+  addGlobal(module, symbol, llvm::ConstantArray::get(type, entries));
   addGlobal(
-      module, "sluice_program_table_size",
+      module, symbol + "_size",
       llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), entries.size()));
   return {};
+}
+
+/// Adds the tables of runtime/app/Program.h: the programs for a CPU, those for
+/// CUDA, and kernels for the emulator, each in the order of `kernels`.
+static Status addTables(llvm::Module &module, ModuleOp kernels) {
+  std::vector<TableEntry> steps, graphs, emulated;
+  bool isEmulated = false;
+  for (ir::ProgramOp program : kernels.getOps<ir::ProgramOp>()) {
+    std::string name = program.getCounterpart()
+                           ? program.getCounterpart()->str()
+                           : program.getSymName().str();
+    (program.getCpu() ? steps : graphs)
+        .push_back({name, program.getStep().str()});
+  }
+  for (gpu::GPUModuleOp of : kernels.getOps<gpu::GPUModuleOp>()) {
+    if (of.getTargetsAttr())
+      continue;
+    isEmulated = true;
+    for (auto kernel : of.getOps<gpu::GPUFuncOp>())
+      emulated.push_back(
+          {kernel.getName().str(), getEmulatedName(kernel.getName())});
+  }
+  if (Status status = addTable(module, "sluice_program_table", steps);
+      !status.ok())
+    return status;
+  if (Status status = addTable(module, "sluice_program_graph_table", graphs);
+      !status.ok() || !isEmulated)
+    return status;
+  return addTable(module, "sluice_program_emulated_table", emulated);
 }
 
 /// Limits generated code to the target; without it LLVM would use 256-bit
@@ -124,14 +164,27 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
+/// Lowers what the host runs. Kernels for chips are in the image.
+static LogicalResult lowerToLLVM(ModuleOp module) {
+  PassManager graphs(module.getContext());
+  graphs.addPass(createLowerGraphs());
+  if (failed(graphs.run(module)))
+    return mlir::failure();
+  for (auto kernels :
+       llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>()))
+    if (kernels.getTargetsAttr())
+      kernels.erase();
+  PassManager passes(module.getContext());
+  buildKernelsToLLVMPipeline(passes);
+  return passes.run(module);
+}
+
 Expected<llvm::SmallVector<char, 0>>
 sluice::emitObject(ModuleOp kernels, const ProgramData &data,
                    const CpuTarget &target) {
   OwningOpRef<ModuleOp> lowered = kernels.clone();
   FirstError firstError(kernels.getContext());
-  PassManager passes(kernels.getContext());
-  buildKernelsToLLVMPipeline(passes);
-  if (failed(passes.run(*lowered)))
+  if (failed(lowerToLLVM(*lowered)))
     return firstError.status("lowering to LLVM IR failed");
 
   // References to the model's files have gone into the descriptor.
@@ -151,7 +204,8 @@ sluice::emitObject(ModuleOp kernels, const ProgramData &data,
   setTargetAttributes(*module, target);
   addBytes(*module, "sluice_program_descriptor", data.descriptor);
   addBytes(*module, "sluice_program_tokenizer", data.tokenizer);
-  if (Status status = addProgramTable(*module, kernels); !status.ok())
+  addBytes(*module, "sluice_program_cuda_image", data.cudaImage);
+  if (Status status = addTables(*module, kernels); !status.ok())
     return status;
   optimise(*module, *machine);
 

@@ -10,6 +10,7 @@
 #include "sluice/InitAll.h"
 #include "sluice/Support/Diagnostics.h"
 #include "sluice/Target/Compiler.h"
+#include "sluice/Target/CudaImage.h"
 #include "sluice/Target/Link.h"
 #include "sluice/Target/MergeDraft.h"
 #include "tools/CommandLine.h"
@@ -40,6 +41,22 @@ static cl::opt<std::string>
     cpuName("cpu", cl::init("native"), cl::cat(category),
             cl::value_desc("name"),
             cl::desc("The CPU to build for: native, x86-64-v3 or x86-64-v4"));
+static cl::opt<std::string>
+    targetNames("target", cl::init("cpu"), cl::cat(category),
+                cl::value_desc("list"),
+                cl::desc("What to build for: cpu, cuda or cpu,cuda"));
+static cl::opt<std::string>
+    cudaArch("cuda-arch", cl::cat(category), cl::value_desc("list"),
+             cl::desc("The chips to build CUDA kernels for (default: "
+                      "sm_80,sm_90a,sm_100,sm_120, and PTX for later ones); or "
+                      "emulator, for tests"));
+static cl::opt<std::string>
+    cudaToolkit("cuda-toolkit", cl::cat(category), cl::value_desc("folder"),
+                cl::desc("The CUDA toolkit whose ptxas makes the kernels "
+                         "(default: that of CUDA_PATH, or PATH)"));
+static cl::opt<std::string> runtimeArchive(
+    "runtime-archive", cl::cat(category), cl::value_desc("path"),
+    cl::desc("The runtime to link with (default: the one beside this tool)"));
 static cl::opt<std::string> compileTo(
     "compile-to", cl::init("executable"), cl::cat(category),
     cl::value_desc("phase"),
@@ -172,6 +189,36 @@ static Status checkPhaseOfOptions(Phase phase, const std::string &given) {
   return {};
 }
 
+/// Reads what programs are made for.
+static Status readTargets(CompileOptions &all) {
+  all.forCpu = targetNames == "cpu" || targetNames == "cpu,cuda";
+  all.forCuda = targetNames == "cuda" || targetNames == "cpu,cuda";
+  if (!all.forCpu && !all.forCuda)
+    return failure("--target: '", std::string(targetNames),
+                   "' is not cpu, cuda or cpu,cuda");
+  std::string given = findGiven({&cudaArch, &cudaToolkit});
+  if (!given.empty() && !all.forCuda)
+    return failure(given, " needs --target cuda");
+  all.cudaToolkit = cudaToolkit;
+  all.cudaChips = defaultCudaChips;
+  if (cudaArch.empty())
+    return {};
+  Expected<std::vector<std::string>> chips =
+      parseCudaChips(std::string(cudaArch));
+  if (!chips)
+    return chips.status().withContext("--cuda-arch");
+  all.cudaChips = chips.take();
+  return {};
+}
+
+/// The runtime to link executables with.
+static Expected<std::string> chooseArchive(const CompileOptions &options) {
+  if (!runtimeArchive.empty())
+    return std::string(runtimeArchive);
+  return findRuntimeArchive(options.forCuda &&
+                            options.cudaChips.front() == cudaEmulator);
+}
+
 /// Reads what says how the model becomes a pipeline. Ranges are the passes'
 /// matter, but for what could not be told from a default.
 static Status readPipelineOptions(CompileOptions &all) {
@@ -239,6 +286,8 @@ int main(int argc, char **argv) {
                 exitUsage);
   if (Status status = readPipelineOptions(options); !status.ok())
     return fail(status, exitUsage);
+  if (Status status = readTargets(options); !status.ok())
+    return fail(status, exitUsage);
   if (Status status = checkPhaseOfOptions(*phase, options.pipelineGiven);
       !status.ok())
     return fail(status, exitUsage);
@@ -265,7 +314,7 @@ int main(int argc, char **argv) {
       return fail(failure("-o: an executable cannot be written to standard "
                           "output"),
                   exitUsage);
-    Expected<std::string> archive = findRuntimeArchive();
+    Expected<std::string> archive = chooseArchive(options);
     if (!archive)
       return fail(archive.status());
     options.runtimeArchive = archive.take();

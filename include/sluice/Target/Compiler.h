@@ -48,7 +48,13 @@ struct PipelineOptions {
 
 struct CompileOptions {
   Phase target = Phase::Executable;
+  /// What programs are made for, one or both.
+  bool forCpu = true, forCuda = false;
   CpuTarget cpu;
+  /// The chips of `forCuda`, or the emulator (CudaImage.h).
+  std::vector<std::string> cudaChips;
+  /// The CUDA toolkit's folder; empty: it is looked for where chips need it.
+  std::string cudaToolkit;
   PipelineOptions pipeline;
   /// Options of `pipeline` that somebody gave, to name where they cannot be
   /// obeyed: one of any, which only a module of phase model has use for, and

@@ -24,8 +24,9 @@ Status linkExecutable(std::span<const char> object,
                       const std::string &runtimeArchive,
                       const std::string &output);
 
-/// The archive that lies beside this program: ../lib/libsluice_runtime.a.
-Expected<std::string> findRuntimeArchive();
+/// The archive that lies beside this program: ../lib/libsluice_runtime.a, or
+/// for the CUDA emulator ../lib/libsluice_runtime_emulated.a.
+Expected<std::string> findRuntimeArchive(bool isEmulated = false);
 
 } // namespace sluice
 

@@ -22,11 +22,12 @@ namespace sluice {
 struct ProgramData {
   std::string descriptor; // ExecutableDescriptor as JSON
   std::string tokenizer;  // text::serializeTokenizer's bytes, or empty
+  std::string cudaImage;  // buildCudaImage's bytes, or empty
 };
 
 /// Lowers the code of `kernels` to LLVM IR, optimises it for `target` and
-/// returns an ELF object with the step functions, their table and `data`. The
-/// module itself stays as it is.
+/// returns an ELF object with the step functions, their tables and `data`; with
+/// kernels for the emulator, with these too. The module itself stays as it is.
 Expected<llvm::SmallVector<char, 0>> emitObject(mlir::ModuleOp kernels,
                                                 const ProgramData &data,
                                                 const CpuTarget &target);

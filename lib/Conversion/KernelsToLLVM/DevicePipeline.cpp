@@ -18,6 +18,14 @@
 
 using namespace mlir;
 
+std::optional<unsigned> sluice::parseCudaChip(StringRef name) {
+  unsigned chip = 0;
+  if (!name.consume_front("sm_") || name.consumeInteger(10, chip) ||
+      (!name.empty() && name != "a" && name != "f") || chip < 80)
+    return std::nullopt;
+  return chip;
+}
+
 void sluice::buildDevicePipeline(OpPassManager &pm,
                                  const DevicePipelineOptions &options) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();

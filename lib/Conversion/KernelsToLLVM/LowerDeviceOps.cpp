@@ -24,10 +24,10 @@ using namespace sluice::ir;
 /// Whether a chip can start a kernel before the one before it has ended.
 static bool hasDependentLaunch(Attribute target) {
   auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(target);
-  unsigned chip = 0;
-  StringRef name = nvvm ? nvvm.getChip() : StringRef();
-  return name.consume_front("sm_") && !name.consumeInteger(10, chip) &&
-         chip >= 90;
+  std::optional<unsigned> chip;
+  if (nvvm)
+    chip = sluice::parseCudaChip(nvvm.getChip());
+  return chip && *chip >= 90;
 }
 
 /// The instruction of a function that has one. Left to the conversion to NVVM,

@@ -54,10 +54,7 @@ getTargets(Operation *op, ArrayRef<std::string> names) {
   if (names.size() == 1 && names.front() == "emulator")
     return targets;
   for (StringRef name : names) {
-    StringRef number = name;
-    unsigned chip = 0;
-    if (!number.consume_front("sm_") || number.consumeInteger(10, chip) ||
-        (!number.empty() && number != "a" && number != "f") || chip < 80)
+    if (!sluice::parseCudaChip(name))
       return op->emitError() << "'" << name
                              << "' is no chip: expected sm_80 or later, as in "
                                 "sm_90a, or emulator alone";

@@ -246,7 +246,7 @@ ExecutableDescriptor forBoth() {
 TEST(ExecutableDescriptorTest, HasProgramsOfOneNameForTwoTargets) {
   Expected<ExecutableDescriptor> back =
       ExecutableDescriptor::parse(*forBoth().toJson());
-  ASSERT_TRUE(back.hasValue()) << back.status().message();
+  ASSERT_TRUE(back) << back.status().message();
   EXPECT_EQ(back->findProgram("main.s1"), 1);
   EXPECT_EQ(back->findProgram("main.s1", ProgramTarget::Cpu), 1);
   EXPECT_EQ(back->findProgram("main.s1", ProgramTarget::Cuda), 4);

@@ -1,0 +1,46 @@
+//===- CudaImage.h - what a GPU loads of an executable ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_TARGET_CUDAIMAGE_H
+#define SLUICE_TARGET_CUDAIMAGE_H
+
+#include "runtime/base/Status.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+/// The chips that kernels are made for where nobody says which.
+extern const std::vector<std::string> defaultCudaChips;
+
+/// What --cuda-arch says instead of chips, to test without a GPU.
+constexpr std::string_view cudaEmulator = "emulator";
+
+/// Reads a list as `sm_80,sm_90a`, or `emulator`. Errors: what is neither.
+Expected<std::vector<std::string>> parseCudaChips(std::string_view list);
+
+/// The folder of the CUDA toolkit whose bin has ptxas: `given` if it is not
+/// empty, else $CUDA_PATH, else where PATH has ptxas. Errors: none has.
+Expected<std::string> findCudaToolkit(const std::string &given);
+
+/// Compiles the kernels of a module of phase kernels for the chips that it
+/// names, with ptxas and fatbinary of the toolkit, and adds PTX of the latest
+/// chip that has successors. Nothing where there are no kernels for chips. The
+/// module stays as it is.
+Expected<std::string> buildCudaImage(mlir::ModuleOp kernels,
+                                     const std::string &toolkit);
+
+/// Whether a module of phase kernels has kernels for chips.
+bool hasCudaChips(mlir::ModuleOp kernels);
+
+} // namespace sluice
+
+#endif // SLUICE_TARGET_CUDAIMAGE_H

@@ -1,0 +1,240 @@
+//===- CudaImage.cpp - what a GPU loads of an executable ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Target/CudaImage.h"
+#include "sluice/Conversion/Passes.h"
+#include "sluice/Support/Diagnostics.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+
+using namespace mlir;
+using namespace sluice;
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+
+const std::vector<std::string> sluice::defaultCudaChips = {"sm_80", "sm_90a",
+                                                           "sm_100", "sm_120"};
+
+//===----------------------------------------------------------------------===//
+// Chips and tools
+//===----------------------------------------------------------------------===//
+
+Expected<std::vector<std::string>>
+sluice::parseCudaChips(std::string_view list) {
+  if (list == cudaEmulator)
+    return std::vector<std::string>{std::string(list)};
+  std::vector<std::string> chips;
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::StringRef(list).split(names, ',');
+  for (llvm::StringRef name : names) {
+    if (!parseCudaChip(name))
+      return failure("'", name.str(),
+                     "' is no chip: expected sm_80 or later, as in sm_90a, or "
+                     "emulator alone");
+    chips.push_back(name.str());
+  }
+  return chips;
+}
+
+static std::string inFolder(llvm::StringRef folder, llvm::StringRef tool) {
+  llvm::SmallString<256> file(folder);
+  path::append(file, "bin", tool);
+  return file.str().str();
+}
+
+Expected<std::string> sluice::findCudaToolkit(const std::string &given) {
+  if (!given.empty()) {
+    if (fs::can_execute(inFolder(given, "ptxas")))
+      return given;
+    return failure(given, ": has no bin/ptxas: is it a CUDA toolkit?");
+  }
+  if (const char *folder = std::getenv("CUDA_PATH");
+      folder && fs::can_execute(inFolder(folder, "ptxas")))
+    return std::string(folder);
+  if (llvm::ErrorOr<std::string> ptxas = llvm::sys::findProgramByName("ptxas"))
+    return path::parent_path(path::parent_path(*ptxas)).str();
+  return failure(
+      "no CUDA toolkit found: give --cuda-toolkit, or have CUDA_PATH "
+      "or PATH lead to ptxas");
+}
+
+//===----------------------------------------------------------------------===//
+// One chip
+//===----------------------------------------------------------------------===//
+
+/// The kernels of a module that are for chips; null: none.
+static gpu::GPUModuleOp findKernels(ModuleOp module) {
+  for (gpu::GPUModuleOp kernels : module.getOps<gpu::GPUModuleOp>())
+    if (kernels.getTargetsAttr())
+      return kernels;
+  return nullptr;
+}
+
+bool sluice::hasCudaChips(ModuleOp kernels) {
+  return findKernels(kernels) != nullptr;
+}
+
+/// Makes one object, `format` as DevicePipelineOptions has it.
+static Expected<std::string> buildObject(gpu::GPUModuleOp kernels,
+                                         Attribute target, StringRef format,
+                                         const std::string &toolkit) {
+  // Of a module of its own: chips differ in what their code says.
+  OwningOpRef<ModuleOp> module = ModuleOp::create(kernels.getLoc());
+  OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
+  auto clone = cast<gpu::GPUModuleOp>(b.clone(*kernels));
+  clone.setTargetsAttr(b.getArrayAttr({target}));
+
+  FirstError firstError(kernels.getContext());
+  PassManager passes(kernels.getContext());
+  DevicePipelineOptions options;
+  options.format = format.str();
+  options.toolkit = toolkit;
+  buildDevicePipeline(passes, options);
+  if (failed(passes.run(*module)))
+    return firstError.status("compiling the kernels failed");
+  auto binary = *module->getOps<gpu::BinaryOp>().begin();
+  auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
+  return object.getObject().getValue().str();
+}
+
+//===----------------------------------------------------------------------===//
+// All chips
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A temporary file that goes.
+class TemporaryFile {
+public:
+  static Expected<TemporaryFile> create(const char *suffix,
+                                        llvm::StringRef contents) {
+    TemporaryFile file;
+    int descriptor = -1;
+    if (std::error_code error =
+            fs::createTemporaryFile("sluice", suffix, descriptor, file.path))
+      return failure("cannot make a temporary file: ", error.message());
+    file.remover.setFile(file.path);
+    llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
+    stream << contents;
+    stream.close();
+    bool failed = stream.has_error();
+    std::string message = stream.error().message();
+    stream.clear_error();
+    if (failed)
+      return failure(file.path.str().str(), ": cannot write: ", message);
+    return file;
+  }
+
+  llvm::SmallString<128> path;
+
+private:
+  llvm::FileRemover remover;
+};
+
+/// Collects objects for the toolkit's fatbinary.
+class FatBinary {
+public:
+  /// `kind` is elf or ptx, `chip` as in sm_90a.
+  Status add(const char *kind, llvm::StringRef chip, llvm::StringRef contents) {
+    Expected<TemporaryFile> file = TemporaryFile::create(kind, contents);
+    if (!file)
+      return file.status();
+    images.push_back(("--image3=kind=" + llvm::Twine(kind) +
+                      ",sm=" + chip.drop_front(3) + ",file=" + file->path)
+                         .str());
+    files.push_back(file.take());
+    return {};
+  }
+
+  Expected<std::string> link(const std::string &toolkit);
+
+private:
+  std::vector<TemporaryFile> files;
+  std::vector<std::string> images;
+};
+
+} // namespace
+
+Expected<std::string> FatBinary::link(const std::string &toolkit) {
+  std::string tool = inFolder(toolkit, "fatbinary");
+  Expected<TemporaryFile> output = TemporaryFile::create("fatbin", "");
+  if (!output)
+    return output.status();
+  Expected<TemporaryFile> log = TemporaryFile::create("log", "");
+  if (!log)
+    return log.status();
+  std::string create = "--create=" + output->path.str().str();
+  std::vector<llvm::StringRef> arguments = {tool, "--64", create};
+  arguments.insert(arguments.end(), images.begin(), images.end());
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""),
+                                                llvm::StringRef(log->path),
+                                                llvm::StringRef(log->path)};
+  std::string message;
+  if (llvm::sys::ExecuteAndWait(tool, arguments, std::nullopt, redirects, 0, 0,
+                                &message) != 0) {
+    auto text = llvm::MemoryBuffer::getFile(log->path);
+    if (message.empty() && text)
+      message = (*text)->getBuffer().split('\n').first.str();
+    return failure(tool, " failed: ", message);
+  }
+  auto bytes = llvm::MemoryBuffer::getFile(output->path);
+  if (!bytes)
+    return failure(output->path.str().str(),
+                   ": cannot read: ", bytes.getError().message());
+  return (*bytes)->getBuffer().str();
+}
+
+/// The latest chip whose PTX later ones take: not one with a letter, whose
+/// features are its own.
+static Attribute findForward(ArrayRef<Attribute> targets) {
+  Attribute latest;
+  unsigned most = 0;
+  for (Attribute target : targets) {
+    auto nvvm = cast<NVVM::NVVMTargetAttr>(target);
+    unsigned number = 0;
+    if (nvvm.getChip().drop_front(3).getAsInteger(10, number) || number <= most)
+      continue;
+    most = number;
+    latest = target;
+  }
+  return latest;
+}
+
+Expected<std::string> sluice::buildCudaImage(ModuleOp module,
+                                             const std::string &toolkit) {
+  gpu::GPUModuleOp kernels = findKernels(module);
+  if (!kernels)
+    return std::string();
+  FatBinary binary;
+  auto add = [&](Attribute target, const char *format, const char *kind) {
+    llvm::StringRef chip = cast<NVVM::NVVMTargetAttr>(target).getChip();
+    Expected<std::string> object =
+        buildObject(kernels, target, format, toolkit);
+    if (!object)
+      return object.status().withContext(chip.str());
+    return binary.add(kind, chip, *object);
+  };
+  ArrayRef<Attribute> targets = kernels.getTargetsAttr().getValue();
+  for (Attribute target : targets)
+    if (Status status = add(target, "bin", "elf"); !status.ok())
+      return status;
+  if (Attribute target = findForward(targets))
+    if (Status status = add(target, "isa", "ptx"); !status.ok())
+      return status;
+  return binary.link(toolkit);
+}
