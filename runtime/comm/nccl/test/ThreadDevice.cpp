@@ -242,6 +242,9 @@ Status ThreadDevice::wait(cuda::Stream stream, cuda::Event event) {
 
 static Status noKernels() { return failure("this device has no kernels"); }
 
+Expected<std::vector<cuda::Module>> ThreadDevice::loadKernels() {
+  return noKernels();
+}
 Expected<cuda::Module> ThreadDevice::load(std::span<const uint8_t>) {
   return noKernels();
 }

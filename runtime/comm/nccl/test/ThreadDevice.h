@@ -57,6 +57,7 @@ public:
   Status wait(cuda::Stream stream, cuda::Event event) override;
 
   // It has no kernels.
+  Expected<std::vector<cuda::Module>> loadKernels() override;
   Expected<cuda::Module> load(std::span<const uint8_t> image) override;
   void unload(cuda::Module) override {}
   Expected<cuda::Function> find(cuda::Module, const std::string &) override;
