@@ -29,6 +29,9 @@ check_reference = os.path.join(
 config.substitutions += [
     ("%python", shlex.quote(sys.executable)),
     ("%check_reference", shlex.join([sys.executable, check_reference])),
+    ("%build_dir", config.sluice_binary_dir),
+    ("%check_device", shlex.join([sys.executable, os.path.join(
+        os.path.dirname(config.test_source_root), "utils", "check-device")])),
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%runtime_archive", config.sluice_runtime_archive),
 ]
