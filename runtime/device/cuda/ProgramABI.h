@@ -149,8 +149,9 @@ void sluice_graph_operand(SluiceGraph *graph, int32_t domain, const float *x,
 /// descriptor's paired weight. Bounds are multiples of 16 but for the end of
 /// the weight, of a gated one 0 and the end. `operand`: records of the kind of
 /// the weight, of rows as many features as the weight has. bias: null, or
-/// f32[out] of all columns. residual: null, or as y; may be y. The same bits as
-/// from the whole product.
+/// f32[out] of all columns; with a gate the gate's, then the partner's,
+/// [2][out]. residual: null, or as y; may be y. The same bits as from the whole
+/// product.
 void sluice_graph_linear(SluiceGraph *graph, int32_t domain, int64_t weight,
                          const void *operand, const float *bias,
                          const float *residual, float *y, int32_t gate,

@@ -29,7 +29,9 @@ SLUICE_DEVICE bool allFinite(const float *x, int32_t headDim) {
   return voteOf(finite) == 0xffffffffu;
 }
 
-/// The power of two of an e4m3 key or value.
+/// The power of two of an e4m3 key or value: the largest magnitude over it is
+/// in [2^7, 2^8). The largest one's numbers, times it, are finite: those of
+/// 2^127 and more are in [2^8, 2^9) and become 448.
 SLUICE_DEVICE float tokenScale(const float *x, int32_t headDim) {
   uint32_t largest = 0;
   for (int32_t d = int32_t(laneIndex()); d < headDim; d += 32) {
@@ -41,9 +43,10 @@ SLUICE_DEVICE float tokenScale(const float *x, int32_t headDim) {
     uint32_t other = shuffleXor(largest, mask);
     largest = other > largest ? other : largest;
   }
-  constexpr int32_t target = 7, least = -100;
+  constexpr int32_t target = 7, least = -100, most = 119;
   int32_t exponent = int32_t(largest >> 23) - 127 - target;
-  return powerOfTwo(exponent > least ? exponent : least);
+  exponent = exponent > least ? exponent : least;
+  return powerOfTwo(exponent < most ? exponent : most);
 }
 
 /// A token's numbers at `to`, those that are not finite as zeros.

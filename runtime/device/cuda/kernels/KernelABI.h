@@ -180,7 +180,7 @@ enum class Gate : int32_t { None, Silu, GeluTanh };
 ///   (divideUp(tiles, linearWarps), splits, divideUp(rowCapacity, rows)),
 /// linearSharedBytes(kind, rows) of shared memory. For the rows and columns c
 /// of the tiles [firstTile, firstTile + tiles)
-///   v[row][c] = x[row] . weight[c] + bias[c]
+///   v[row][c] = x[row] . weight[c] + bias of c
 ///   y[row][c - 16 * firstTile] = v[row][c] + residual[row][the same]
 /// or, gated, with half as many columns,
 ///   y[row][8 * tile + i] = act(v[row][16 * tile + i]) * v[row][16 * tile + 8 +
@@ -200,8 +200,11 @@ struct LinearArguments {
   const void *x;             ///< operand rows
   const float *rowScales; ///< F16 operands: as sluice_operand_rows wrote them
   const float *blockSums; ///< Q4_K: the same
-  const float *bias;      ///< null, or of all tiles' columns
-  const float *residual;  ///< null, or as y; may be y
+  /// Null, or f32[out]: by the number of the weight's (gated: gate's) column,
+  /// not of the tile's; and gated, null where bias is, the same of the partner.
+  const float *bias;
+  const float *partnerBias;
+  const float *residual; ///< null, or as y; may be y
   float *y;
   float *partials;   ///< splits > 1: linearPartialFloats()
   uint32_t *tickets; ///< splits > 1: one for each block (x, z) of the grid; 0
@@ -209,8 +212,8 @@ struct LinearArguments {
   const int32_t *rowCount;
   int32_t rowCapacity;
   int32_t inFeatures;
-  int32_t outColumns; ///< columns of the tiles that are written: of the whole
-                      ///< tiles' 16 (8) each all but the end of the weight
+  int32_t outColumns; ///< columns of the tiles that are written: of whole
+                      ///< tiles 16 (gated: 8) each, but at the weight's end
   int32_t firstTile;
   int32_t tiles;
   int32_t splits; ///< linearSplits() of the whole weight

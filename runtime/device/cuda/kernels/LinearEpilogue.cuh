@@ -45,7 +45,7 @@ private:
     for (int i = 0; i < floats; ++i) {
       int32_t row = begin + i;
       float sum = sums[i] + shuffleXor(sums[i], 16);
-      float value = shifted(sum, tile, lane % 16);
+      float value = shifted(sum, local, int32_t(lane % 16));
       float partner = shuffleXor(value, 8);
       if (lane >= 16 || row >= rowsHere)
         continue;
@@ -70,8 +70,9 @@ private:
         int32_t row = begin + 2 * i + 2 * t + j;
         if (row >= rowsHere)
           continue;
-        float first = scaled(sums[i + j], row, tile, g);
-        float second = scaled(sums[i + 2 + j], row, tile, g + 8);
+        float first = shifted(scaled(sums[i + j], row, tile, g), local, g);
+        float second =
+            shifted(scaled(sums[i + 2 + j], row, tile, g + 8), local, g + 8);
         if (arg.gate == Gate::None) {
           store(row, 16 * local + g, first);
           store(row, 16 * local + g + 8, second);
@@ -81,18 +82,25 @@ private:
       }
   }
 
-  /// What the operand's and the column's scales have taken away, and the bias.
+  /// What the operand's and the column's scales have taken away.
   SLUICE_MEMBER float scaled(float sum, int32_t row, int32_t tile,
                              int32_t column) const {
     if constexpr (kind == WeightKind::E4M3)
       sum = sum * (arg.columnScales[tile * 16 + column] * e4m3Factor);
     if constexpr (kind != WeightKind::BF16)
       sum = sum * arg.rowScales[firstRow + row];
-    return shifted(sum, tile, uint32_t(column));
+    return sum;
   }
 
-  SLUICE_MEMBER float shifted(float sum, int32_t tile, uint32_t column) const {
-    return arg.bias ? sum + arg.bias[tile * 16 + int32_t(column)] : sum;
+  /// With the bias of column `column` of tile `local` of those written.
+  SLUICE_MEMBER float shifted(float sum, int32_t local, int32_t column) const {
+    bool isGated = arg.gate != Gate::None;
+    const float *bias = isGated && column >= 8 ? arg.partnerBias : arg.bias;
+    int32_t each = isGated ? 8 : 16;
+    int32_t place = each * local + column % each;
+    if (!bias || place >= arg.outColumns)
+      return sum;
+    return sum + bias[each * arg.firstTile + place];
   }
 
   SLUICE_MEMBER float gated(float x) const {

@@ -102,6 +102,29 @@ TEST_P(AttentionKernelTest, StoresEachNumberRounded) {
   }
 }
 
+TEST_P(AttentionKernelTest, TheLargestNumbersAreStoredAsTheLargest) {
+  Shape shape = {2, 1, 64, 0, 0, false};
+  CacheModel cache = filled(shape, {32});
+  SluiceAttention params = paramsOf(shape);
+  const std::vector<StepRow> rows = {{0, 9}};
+  auto q = queries(shape, 1);
+  std::vector<float> before = cache.attend(params, rows, q);
+  std::vector<float> k(64, 1e38f), v(64, -3.4e38f);
+  k[5] = 3.4e38f;
+  k[6] = 2e38f;
+  cache.append({{0, 10}}, k, v);
+  float most = kind() == CacheKind::F16    ? 65504
+               : kind() == CacheKind::BF16 ? 3.38953139e38f
+                                           : 448 * 0x1p119f;
+  std::vector<float> keys = cache.stored(false, 0, 32);
+  EXPECT_EQ(keys[10 * 64 + 5], most);
+  EXPECT_GE(keys[10 * 64 + 6], std::min(most, 1.9e38f));
+  EXPECT_EQ(cache.stored(true, 0, 32)[10 * 64 + 63], -most);
+  // Who does not see the token multiplies it by a probability of 0.
+  std::vector<float> after = cache.attend(params, rows, q);
+  EXPECT_TRUE(sameBits<float>(after, before));
+}
+
 TEST_P(AttentionKernelTest, AgreesWithTheDefinition) {
   const Shape shapes[] = {{4, 4, 64, 0, 0, false},    {6, 2, 80, 0, 0, true},
                           {8, 2, 128, 40, 0, false},  {4, 1, 256, 0, 20, false},

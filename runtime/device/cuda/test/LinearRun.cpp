@@ -120,7 +120,11 @@ std::vector<float> LinearRun::run(const std::vector<float> &x) const {
   arguments.rowScales = operand.scales.data();
   arguments.blockSums = operand.sums.data();
   DeviceArray<float> biases(bias);
-  arguments.bias = bias.empty() ? nullptr : biases.data();
+  if (!bias.empty()) {
+    arguments.bias = biases.data();
+    arguments.partnerBias =
+        spec.gated ? biases.data() + spec.outFeatures : nullptr;
+  }
   arguments.rowCount = count.data();
   arguments.rowCapacity = capacity;
   arguments.inFeatures = in;

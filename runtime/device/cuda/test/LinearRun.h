@@ -30,7 +30,7 @@ struct LinearRun {
   emulator::Order order = emulator::Order::Ascending;
   uint64_t seed = 1; ///< of Order::Shuffled
   Gate gate = Gate::None;
-  std::vector<float> bias;     ///< of all tiles' columns
+  std::vector<float> bias;     ///< [out]; gated: [2][out]
   std::vector<float> residual; ///< [rows][columns]
   int32_t firstTile = 0;
   int32_t tiles = 0; ///< 0: all

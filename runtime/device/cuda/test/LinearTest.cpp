@@ -110,8 +110,7 @@ TEST_P(LinearKernelTest, SumsAreRightInEveryShape) {
         LinearRun run(device, rows);
         if (rows == 7) {
           run.order = Order::Shuffled;
-          run.bias =
-              randomFloats(random, size_t(columnTiles(device.spec)) * 16);
+          run.bias = randomFloats(random, size_t(out));
         }
         auto x = randomFloats(random, size_t(rows * in));
         expectRight(run, weight, x, run.run(x));
@@ -180,7 +179,7 @@ TEST_P(LinearTileKernelTest, ARowIsTheSameInAPrompt) {
   LinearRun few(device, rows);
   few.kernelRows = 64;
   few.capacity = 192;
-  few.bias = randomFloats(random, size_t(columnTiles(device.spec)) * 16);
+  few.bias = randomFloats(random, out);
   std::vector<float> want = few.run(x);
   for (auto [stages, order] : {std::pair{2, Order::Ascending},
                                {3, Order::Shuffled},
@@ -203,6 +202,7 @@ TEST_P(LinearTileKernelTest, APromptsColumnsAndGatesAreTheSame) {
   few.firstTile = 1;
   few.tiles = 6;
   few.residual = randomFloats(random, size_t(9 * 48));
+  few.bias = randomFloats(random, 2 * 75);
   auto x = randomFloats(random, size_t(9 * in));
   LinearRun prompt = few;
   prompt.kernelRows = linearTileRows;
@@ -233,7 +233,7 @@ TEST_P(LinearKernelTest, ColumnRangesHaveTheBitsOfTheWhole) {
   DeviceWeight device = deviceWeight(randomWeight(random, kind(), out, in));
   auto x = randomFloats(random, size_t(4 * in));
   LinearRun whole(device, 4);
-  whole.bias = randomFloats(random, 160);
+  whole.bias = randomFloats(random, out);
   std::vector<float> want = whole.run(x);
   for (auto [first, tiles] : {std::pair{0, 1}, {2, 5}, {3, 7}}) {
     LinearRun range = whole;
@@ -263,17 +263,21 @@ TEST_P(LinearKernelTest, GatesAndResidualsAreThoseOfTheParts) {
   for (Gate function : {Gate::Silu, Gate::GeluTanh}) {
     LinearRun run(both, rows);
     run.gate = function;
+    run.bias = randomFloats(random, 2 * out);
     run.residual = randomFloats(random, size_t(rows * out));
     std::vector<float> y = run.run(x);
     for (size_t i = 0; i < y.size(); ++i) {
-      double g = gates[i];
+      double g = double(gates[i]) + run.bias[i % out];
+      double partner = double(ups[i]) + run.bias[out + i % out];
+      // Of the terms of both sums.
+      double size = (std::fabs(gates[i]) + std::fabs(run.bias[i % out])) *
+                    (std::fabs(ups[i]) + std::fabs(run.bias[out + i % out]));
       double inner = std::sqrt(2 / M_PI) * (g + 0.044715 * g * g * g);
       double act = function == Gate::Silu ? g / (1 + std::exp(-g))
                                           : g / 2 * (1 + std::tanh(inner));
-      double want = act * ups[i];
+      double want = act * partner;
       ASSERT_NEAR(y[i], want + run.residual[i],
-                  1e-5 * (std::fabs(want) + std::fabs(run.residual[i]) +
-                          std::fabs(g * ups[i])));
+                  1e-5 * (std::fabs(want) + std::fabs(run.residual[i]) + size));
     }
   }
 }

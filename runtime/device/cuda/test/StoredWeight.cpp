@@ -9,7 +9,7 @@
 #include "runtime/formats/Blocks.h"
 #include "runtime/formats/Float8.h"
 
-#include <cassert>
+#include <gtest/gtest.h>
 
 using namespace sluice;
 using namespace sluice::cuda;
@@ -84,9 +84,10 @@ DeviceWeight cuda::deviceWeight(const StoredWeight &weight,
                  partner != nullptr};
   result.tiles = DeviceArray<uint8_t>(layoutBytes(result.spec).value());
   int64_t tiles = columnTiles(result.spec);
-  layoutTiles(result.spec, weight.bytes.data(),
-              partner ? partner->bytes.data() : nullptr, result.tiles.data(), 0,
-              tiles);
+  Status status = layoutTiles(result.spec, weight.bytes.data(),
+                              partner ? partner->bytes.data() : nullptr,
+                              result.tiles.data(), 0, tiles);
+  EXPECT_TRUE(status.ok()) << status.message();
   if (weight.kind != WeightKind::E4M3)
     return result;
   result.columnScales = DeviceArray<float>(size_t(tiles * tileColumns));

@@ -166,6 +166,24 @@ TEST_P(WeightLayoutTest, SizesThatCannotBeAreRefused) {
   EXPECT_EQ(layoutBytes({kind(), 16, 33, false}).has_value(), !blocks);
 }
 
+TEST(E4M3RowTest, ANaNAmongTheNumbersIsRefused) {
+  StoredWeight weight = {WeightKind::E4M3, 20, 40, {}, {}, {}};
+  weight.bytes.assign(20 * 40, 0x7e);
+  WeightSpec spec = {WeightKind::E4M3, 20, 40, false};
+  std::vector<uint8_t> tiles(layoutBytes(spec).value());
+  auto layOut = [&](int64_t begin, int64_t end) {
+    return layoutTiles(spec, weight.bytes.data(), nullptr, tiles.data(), begin,
+                       end);
+  };
+  EXPECT_TRUE(layOut(0, 2).ok());
+  for (uint8_t nan : {0x7f, 0xff}) {
+    weight.bytes[17 * 40 + 39] = nan;
+    EXPECT_EQ(layOut(0, 2).message(),
+              "an e4m3 weight has a NaN in column 17, feature 39");
+    EXPECT_TRUE(layOut(0, 1).ok());
+  }
+}
+
 TEST(E4M3RowTest, TheLargestBecomesTheLargest) {
   std::vector<float> row = {0.5f, -3.5f, 1e-9f, 0};
   uint8_t bytes[4];

@@ -209,9 +209,16 @@ TileColumn cuda::tileColumn(const WeightSpec &spec, int64_t tile, int column) {
   return {tile * half + column % half, column >= half};
 }
 
-void cuda::layoutTiles(const WeightSpec &spec, const void *src,
-                       const void *partner, uint8_t *dst, int64_t tileBegin,
-                       int64_t tileEnd) {
+/// The first of `count` e4m3 numbers that is a NaN; -1: none.
+static int64_t firstNaN(const uint8_t *row, int64_t count) {
+  auto isNaN = [](uint8_t byte) { return (byte & 0x7f) == 0x7f; };
+  const uint8_t *found = std::find_if(row, row + count, isNaN);
+  return found == row + count ? -1 : found - row;
+}
+
+Status cuda::layoutTiles(const WeightSpec &spec, const void *src,
+                         const void *partner, uint8_t *dst, int64_t tileBegin,
+                         int64_t tileEnd) {
   const uint64_t stored = storedRowBytes(spec).value_or(0);
   const int64_t units = unitsOf(spec.kind, int32_t(spec.inFeatures));
   const int64_t features = unitFeatures(spec.kind);
@@ -231,6 +238,10 @@ void cuda::layoutTiles(const WeightSpec &spec, const void *src,
       const auto *row =
           static_cast<const uint8_t *>(from.fromPartner ? partner : src) +
           uint64_t(from.column) * stored;
+      if (spec.kind == WeightKind::E4M3)
+        if (int64_t at = firstNaN(row, spec.inFeatures); at >= 0)
+          return failure("an e4m3 weight has a NaN in column ", from.column,
+                         ", feature ", at);
       for (int64_t unit = 0; unit < units; ++unit) {
         TileWriter writer(spec.kind, to + unit * bytes);
         if (spec.kind == WeightKind::Q4_K)
@@ -244,6 +255,7 @@ void cuda::layoutTiles(const WeightSpec &spec, const void *src,
       }
     }
   }
+  return {};
 }
 
 float cuda::quantizeE4M3Row(const float *src, uint8_t *dst, int64_t elements) {

@@ -13,6 +13,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_WEIGHTS_WEIGHTLAYOUT_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_WEIGHTS_WEIGHTLAYOUT_H
 
+#include "runtime/base/Status.h"
 #include "runtime/device/cuda/kernels/KernelABI.h"
 #include "runtime/formats/BlockFormat.h"
 
@@ -51,9 +52,10 @@ std::optional<uint64_t> layoutBytes(const WeightSpec &spec);
 /// at `src` (any alignment, outFeatures * storedRowBytes; gated: the gate's)
 /// into their places behind `dst`, where tile 0 is. `partner`: gated, the other
 /// rows; else null. Calls for disjoint ranges may run at once. The spec is one
-/// that layoutBytes accepts.
-void layoutTiles(const WeightSpec &spec, const void *src, const void *partner,
-                 uint8_t *dst, int64_t tileBegin, int64_t tileEnd);
+/// that layoutBytes accepts. An error: a NaN among e4m3 numbers, which kernels
+/// would take for 480 (a broken row has a NaN as its scale).
+Status layoutTiles(const WeightSpec &spec, const void *src, const void *partner,
+                   uint8_t *dst, int64_t tileBegin, int64_t tileEnd);
 
 /// The output column (of the gate or of its partner) that column `column` of
 /// tile `tile` has, which may be beyond the weight's end; `fromPartner`:
