@@ -21,7 +21,7 @@ using namespace sluice::cuda;
   }
 SLUICE_FOR_EACH_ATTEND(SLUICE_ATTEND)
 
-extern "C" SLUICE_KERNEL(combineThreads)
+extern "C" SLUICE_KERNEL(mostCombineThreads)
     sluice_attend_combine(const AttendArguments arguments) {
   attendCombine(arguments);
 }

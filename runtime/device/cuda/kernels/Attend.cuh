@@ -38,74 +38,215 @@ SLUICE_DEVICE bool isSkipped(const AttendArguments &arg, int32_t row) {
   return arg.skipChunks && rows > 0 && isChunk(arg, row, rows);
 }
 
-SLUICE_DEVICE float *partialOf(const AttendArguments &arg, const Pair &pair,
-                               int32_t span) {
-  int64_t place =
-      (int64_t(pair.row) * arg.heads + pair.head) * arg.spansPerRow + span;
+/// The place of the row's head: of its first span, or of all.
+SLUICE_DEVICE float *partialsOf(const AttendArguments &arg, int32_t row,
+                                int32_t head) {
+  int32_t split = row < arg.spanRows ? row : arg.spanRows;
+  int64_t place = int64_t(split) * arg.heads * arg.spansPerRow;
+  if (row < arg.spanRows)
+    place += int64_t(head) * arg.spansPerRow;
+  else
+    place += int64_t(row - split) * arg.heads + head;
   return arg.partials + place * spanFloats(cacheDim(arg.headDim));
 }
+
+/// The spans of one row and 16 heads of a group, for one warp.
+template <CacheKind kind, int dim> class SpanWarp {
+  static constexpr int32_t spanPages = spanTokens / pageTokens;
+  static constexpr int32_t warpBytes =
+      (2 * pageTokens + warpPairs) * sharedRowBytes(dim);
+
+public:
+  SLUICE_MEMBER SpanWarp(const AttendArguments &arguments, int32_t row,
+                         const Pair &any, uint8_t *shared)
+      : arg(arguments), row(row), any(any), isSplit(row < arguments.spanRows),
+        attention(arguments, int32_t(blockZ()), arguments.rows.sequences[row],
+                  shared, shared + 2 * pageTokens * sharedRowBytes(dim)) {}
+
+  SLUICE_MEMBER static uint8_t *shared() {
+    return sharedMemory() + int32_t(warpIndex()) * warpBytes;
+  }
+
+  /// Spans from `span` on, each `step`-th, of those that the row sees; there is
+  /// one. The keys are asked for before the queries are read.
+  SLUICE_MEMBER void run(int32_t span, int32_t step, int32_t firstHead) {
+    begin(span);
+    setPairs(firstHead);
+    for (;;) {
+      attention.beginSpan();
+      int32_t to = lastPage(span);
+      for (int32_t page = firstPage(span); page <= to; ++page)
+        attention.add(page);
+      attention.endSpan();
+      if (isSplit) {
+        attention.end();
+        syncWarp();
+      }
+      keep(span);
+      span += step;
+      if (span > any.last / spanTokens)
+        break;
+      if (isSplit)
+        begin(span);
+    }
+    attention.end();
+    if (!isSplit)
+      keepTotals();
+  }
+
+private:
+  const AttendArguments &arg;
+  int32_t row;
+  const Pair &any; ///< the row's, of any head
+  bool isSplit;    ///< each span has a place of its own
+  SpanAttention<kind, dim, 1> attention;
+  // Of a row that is not split, so far.
+  float maximum[2], sum[2];
+  bool isFirst = true;
+
+  SLUICE_MEMBER int32_t firstPage(int32_t span) const {
+    int32_t page = any.first / pageTokens;
+    return span * spanPages > page ? span * spanPages : page;
+  }
+  SLUICE_MEMBER int32_t lastPage(int32_t span) const {
+    int32_t page = any.last / pageTokens;
+    int32_t end = (span + 1) * spanPages - 1;
+    return end < page ? end : page;
+  }
+
+  /// A row that is not split has no gap between its spans.
+  SLUICE_MEMBER void begin(int32_t span) {
+    attention.begin(firstPage(span),
+                    isSplit ? lastPage(span) : any.last / pageTokens);
+  }
+
+  SLUICE_MEMBER void setPairs(int32_t firstHead) {
+    int32_t group = arg.heads / arg.kvHeads;
+    int32_t head = int32_t(blockZ()) * group + firstHead;
+#pragma unroll 4
+    for (int32_t i = 0; i < warpPairs; ++i)
+      attention.setPair(i, firstHead + i < group ? pairOf(arg, row, head + i)
+                                                 : Pair());
+  }
+
+  /// Stores what the span has given, or merges it into the row's place. There
+  /// each thread reads what it has written itself.
+  SLUICE_MEMBER void keep(int32_t span) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const Pair &pair = attention.pair(half);
+      if (pair.last < 0)
+        continue;
+      float *partial = partialsOf(arg, row, pair.head);
+      if (isSplit)
+        partial += span * spanFloats(dim);
+      Merge merge(isFirst ? minusInfinity() : maximum[half],
+                  attention.maximum[half]);
+      maximum[half] = merge.maximum;
+      sum[half] = merge.of(isFirst ? 0 : sum[half], attention.sum[half]);
+      if (isSplit)
+        storeHead(partial, half);
+#pragma unroll
+      for (int n = 0; n < dim / 8; ++n) {
+        float *two = partial + 4 + 8 * n + laneIndex() % 4 * 2;
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          float value = attention.acc[n][2 * half + i];
+          two[i] = isFirst ? value : merge.of(two[i], value);
+        }
+      }
+    }
+    isFirst = isSplit;
+  }
+
+  SLUICE_MEMBER void storeHead(float *partial, int half) const {
+    if (laneIndex() % 4 != 0)
+      return;
+    partial[0] = maximum[half];
+    partial[1] = sum[half];
+  }
+
+  SLUICE_MEMBER void keepTotals() const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      if (attention.pair(half).last >= 0)
+        storeHead(partialsOf(arg, row, attention.pair(half).head), half);
+  }
+};
 
 /// sluice_attend_<kind>_<dim>.
 template <CacheKind kind, int dim>
 SLUICE_DEVICE void attendSpans(const AttendArguments &arg) {
   launchDependents();
   waitForPrior();
-  int32_t group = arg.heads / arg.kvHeads;
-  int32_t tilesOfHeads = divideUp(group, warpPairs);
-  int32_t row = int32_t(blockY()) / tilesOfHeads;
-  if (row >= *arg.rows.rowCount || isSkipped(arg, row))
+  int32_t tilesOfHeads = divideUp(arg.heads / arg.kvHeads, warpPairs);
+  int32_t row = int32_t(blockX()) / tilesOfHeads;
+  if (row >= *arg.rows.rowCount)
     return;
-  int32_t firstHead = int32_t(blockY()) % tilesOfHeads * warpPairs;
-  uint8_t *shared = sharedMemory() + int32_t(warpIndex()) *
-                                         (2 * pageTokens + warpPairs) *
-                                         sharedRowBytes(dim);
-  SpanAttention<kind, dim, 1> attention(
-      arg, int32_t(blockZ()), arg.rows.sequences[row], shared,
-      shared + 2 * pageTokens * sharedRowBytes(dim));
-  for (int32_t i = 0; i < warpPairs; ++i) {
-    bool exists = firstHead + i < group;
-    attention.setPair(
-        i, exists ? pairOf(arg, row, int32_t(blockZ()) * group + firstHead + i)
-                  : Pair());
-  }
   Pair any = pairOf(arg, row, 0);
-  constexpr int32_t spanPages = spanTokens / pageTokens;
-  int32_t step = int32_t(gridX()) * attendWarps(dim);
-  int32_t span = any.first / spanTokens + int32_t(blockX()) * attendWarps(dim) +
-                 int32_t(warpIndex());
-  for (; span <= any.last / spanTokens; span += step) {
-    int32_t from = any.first / pageTokens, to = any.last / pageTokens;
-    from = span * spanPages > from ? span * spanPages : from;
-    to = (span + 1) * spanPages - 1 < to ? (span + 1) * spanPages - 1 : to;
-    attention.begin(from, to);
-    attention.beginSpan();
-    for (int32_t page = from; page <= to; ++page)
-      attention.add(page);
-    attention.endSpan();
-    attention.end();
-    syncWarp();
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const Pair &pair = attention.pair(half);
-      if (pair.last < 0)
-        continue;
-      float *partial = partialOf(arg, pair, span);
-      if (laneIndex() % 4 == 0) {
-        partial[0] = attention.maximum[half];
-        partial[1] = attention.sum[half];
-      }
-#pragma unroll
-      for (int n = 0; n < dim / 8; ++n) {
-        float *two = partial + 4 + 8 * n + laneIndex() % 4 * 2;
-        two[0] = attention.acc[n][2 * half];
-        two[1] = attention.acc[n][2 * half + 1];
-      }
-    }
-  }
+  bool isSplit = row < arg.spanRows;
+  int32_t part = int32_t(blockY()) * attendWarps(dim) + int32_t(warpIndex());
+  int32_t span = any.first / spanTokens + part;
+  // Of a row that is not split the first warp does all.
+  if (span > any.last / spanTokens || (!isSplit && part > 0) ||
+      isSkipped(arg, row))
+    return;
+  SpanWarp<kind, dim> warp(arg, row, any, SpanWarp<kind, dim>::shared());
+  warp.run(span, isSplit ? int32_t(gridY()) * attendWarps(dim) : 1,
+           int32_t(blockX()) % tilesOfHeads * warpPairs);
 }
 
 /// What is left of a zero's sign after merges depends on how many there were.
 SLUICE_DEVICE float outputOf(float acc, float sum) { return acc / sum + 0.0f; }
+
+/// How a row's spans are merged, as many of them at a time as the block has
+/// threads: what stays of the spans before at each of them, and what it adds.
+/// Each thread has one of them; all come together. A maximum is the same in any
+/// order, so what the merges one after another would find is known at once.
+class CombineWeights {
+public:
+  float *keep, *take, *sums; ///< [span]; in shared memory
+
+  SLUICE_MEMBER explicit CombineWeights(int32_t threads)
+      : keep(reinterpret_cast<float *>(sharedMemory())), take(keep + threads),
+        sums(take + threads), warpMaxima(sums + threads), warps(threads / 32) {}
+
+  /// `maximum` and `sum` of the thread's span, minus infinity and 0 where there
+  /// is none. The next ones come behind a barrier.
+  SLUICE_MEMBER void set(float maximum, float sum) {
+    float upTo = maximum; // of the warp's spans
+#pragma unroll
+    for (uint32_t distance = 1; distance < 32; distance *= 2) {
+      float other = shuffleFrom(upTo, laneIndex() - distance);
+      if (laneIndex() >= distance && other > upTo)
+        upTo = other;
+    }
+    if (laneIndex() == 31)
+      warpMaxima[warpIndex()] = upTo;
+    float before = shuffleFrom(upTo, laneIndex() - 1);
+    before = laneIndex() == 0 ? minusInfinity() : before;
+    syncThreads();
+    for (int32_t warp = 0; warp < warps; ++warp) {
+      float other = warpMaxima[warp];
+      if (warp < int32_t(warpIndex()) && other > before)
+        before = other;
+      total = other > total ? other : total;
+    }
+    before = last > before ? last : before;
+    last = total;
+    Merge merge(before, maximum);
+    keep[threadIndex()] = merge.keep;
+    take[threadIndex()] = merge.take;
+    sums[threadIndex()] = sum * merge.take;
+    syncThreads();
+  }
+
+private:
+  float *warpMaxima;
+  int32_t warps;
+  float last = minusInfinity();  ///< of the spans before these
+  float total = minusInfinity(); ///< of all so far
+};
 
 /// sluice_attend_combine.
 SLUICE_DEVICE void attendCombine(const AttendArguments &arg) {
@@ -115,20 +256,43 @@ SLUICE_DEVICE void attendCombine(const AttendArguments &arg) {
   if (row >= *arg.rows.rowCount || isSkipped(arg, row))
     return;
   Pair pair = pairOf(arg, row, int32_t(blockY()));
-  float *out = arg.out + (int64_t(row) * arg.heads + pair.head) * arg.headDim;
-  for (int32_t d = int32_t(threadIndex()); d < arg.headDim;
-       d += combineThreads) {
-    float maximum = minusInfinity(), sum = 0, acc = 0;
-    for (int32_t span = pair.first / spanTokens; span <= pair.last / spanTokens;
-         ++span) {
-      const float *partial = partialOf(arg, pair, span);
-      Merge merge(maximum, partial[0]);
-      maximum = merge.maximum;
-      sum = merge.of(sum, partial[1]);
-      acc = merge.of(acc, partial[4 + d]);
-    }
-    out[d] = outputOf(acc, sum);
+  const int32_t dim = cacheDim(arg.headDim), threads = combineThreads(dim);
+  const auto d = int32_t(threadIndex());
+  const int32_t floats = spanFloats(dim);
+  const float *partials = partialsOf(arg, row, pair.head);
+  int32_t count = 1;
+  if (row < arg.spanRows) {
+    int32_t first = pair.first / spanTokens;
+    partials += int64_t(first) * floats;
+    count = pair.last / spanTokens - first + 1;
   }
+  CombineWeights weights(threads);
+  float sum = 0, acc = 0;
+  for (int32_t begin = 0; begin < count; begin += threads) {
+    const int32_t here = count - begin < threads ? count - begin : threads;
+    const float *from = partials + int64_t(begin) * floats;
+    syncThreads(); // The last ones have been used.
+    const float *mine = from + int64_t(d) * floats;
+    weights.set(d < here ? mine[0] : minusInfinity(), d < here ? mine[1] : 0);
+    constexpr int32_t together = 8; // loads that are on their way
+    for (int32_t i = 0; i < here; i += together) {
+      float value[together];
+#pragma unroll
+      for (int32_t j = 0; j < together; ++j)
+        value[j] = i + j < here ? from[int64_t(i + j) * floats + 4 + d] : 0;
+#pragma unroll
+      for (int32_t j = 0; j < together; ++j) {
+        if (i + j >= here)
+          break;
+        sum = multiplyAdd(sum, weights.keep[i + j], weights.sums[i + j]);
+        acc = multiplyAdd(acc, weights.keep[i + j],
+                          value[j] * weights.take[i + j]);
+      }
+    }
+  }
+  if (d < arg.headDim)
+    arg.out[(int64_t(row) * arg.heads + pair.head) * arg.headDim + d] =
+        outputOf(acc, sum);
 }
 
 /// sluice_attend_tile_<kind>_<dim>.
@@ -148,6 +312,10 @@ SLUICE_DEVICE void attendTile(const AttendArguments &arg) {
   SpanAttention<kind, dim, warps> attention(
       arg, int32_t(blockY()), arg.rows.sequences[firstRow], shared,
       shared + pageBytes + warpIndex() * queryBytes);
+  int32_t page = pairOf(arg, firstRow, 0).first / pageTokens;
+  int32_t lastPage = arg.rows.positions[firstRow + rows - 1] / pageTokens;
+  attention.begin(page, lastPage);
+#pragma unroll 4
   for (int32_t i = 0; i < warpPairs; ++i) {
     int32_t index = int32_t(warpIndex()) * warpPairs + i;
     bool exists = index < rows * group;
@@ -164,9 +332,6 @@ SLUICE_DEVICE void attendTile(const AttendArguments &arg) {
   for (int i = 0; i < dim / 2; ++i)
     totals[i * stride] = 0;
   float maximum[2] = {minusInfinity(), minusInfinity()}, sum[2] = {};
-  int32_t page = pairOf(arg, firstRow, 0).first / pageTokens;
-  int32_t lastPage = arg.rows.positions[firstRow + rows - 1] / pageTokens;
-  attention.begin(page, lastPage);
   while (page <= lastPage) {
     attention.beginSpan();
     do

@@ -83,21 +83,27 @@ public:
     bool exists = pair.last >= 0;
     const float *q =
         arg.q + (int64_t(pair.row) * arg.heads + pair.head) * arg.headDim;
-    float factor = 1;
+    float value[dim / 32];
+#pragma unroll
+    for (int i = 0; i < dim / 32; ++i) {
+      int d = int(lane) + 32 * i;
+      value[i] = exists && d < arg.headDim ? q[d] : 0.0f;
+    }
+    int32_t exponent = 0;
     if constexpr (kind == CacheKind::F16)
-      factor = queryScale(q, exists);
+      exponent = queryExponent(value);
+    float inverse = powerOfTwo(-exponent);
     auto *to = reinterpret_cast<uint16_t *>(queries + index * rowBytes);
 #pragma unroll
-    for (int d = int(lane); d < dim; d += 32) {
-      float value = exists && d < arg.headDim ? q[d] / factor : 0.0f;
-      to[d] =
-          kind == CacheKind::F16 ? floatToHalf(value) : floatToBfloat(value);
-    }
+    for (int i = 0; i < dim / 32; ++i)
+      to[int(lane) + 32 * i] = kind == CacheKind::F16
+                                   ? floatToHalf(value[i] * inverse)
+                                   : floatToBfloat(value[i]);
 #pragma unroll
     for (int half = 0; half < 2; ++half)
       if (int(lane / 4) + 8 * half == index) {
         own[half] = pair;
-        scoreFactor[half] = factor * arg.scale;
+        scoreFactor[half] = powerOfTwo(exponent) * arg.scale;
         slope[half] =
             exists && arg.alibiSlopes ? arg.alibiSlopes[pair.head] : 0.0f;
       }
@@ -139,7 +145,7 @@ public:
     softmax(score, page * pageTokens, probability);
     copyAsyncWait<1>();
     sync();
-    multiplyValues(probability);
+    multiplyValues(probability, page * pageTokens);
     sync();
     fill(values, page + 1, 1);
     copyAsyncCommit();
@@ -178,13 +184,13 @@ private:
       syncThreads();
   }
 
-  /// The power of two by which a query is divided to fit f16, as operand rows.
-  SLUICE_MEMBER float queryScale(const float *q, bool exists) const {
+  /// The exponent of the power of two by which a query is divided to fit f16,
+  /// as operand rows are.
+  SLUICE_MEMBER static int32_t queryExponent(const float (&q)[dim / 32]) {
     uint32_t largest = 0;
 #pragma unroll
-    for (int d = int(lane); d < dim; d += 32) {
-      uint32_t size =
-          exists && d < arg.headDim ? bitsOfFloat(q[d]) & 0x7fffffffu : 0;
+    for (float value : q) {
+      uint32_t size = bitsOfFloat(value) & 0x7fffffffu;
       largest = size > largest ? size : largest;
     }
 #pragma unroll
@@ -194,8 +200,8 @@ private:
     }
     int32_t exponent = int32_t(largest >> 23) - 127 - 14;
     if (exponent == 128 - 14)
-      return 1;
-    return powerOfTwo(exponent > -100 ? exponent : -100);
+      return 0;
+    return exponent > -100 ? exponent : -100;
   }
 
   /// Brings the keys (half 0) or values (1) of a page to shared memory, as
@@ -322,21 +328,42 @@ private:
     }
   }
 
-  /// acc += probabilities times values.
-  SLUICE_MEMBER void multiplyValues(const uint32_t (&probability)[4][2]) {
+  /// acc += probabilities times values. Of warps that share pages, pairs that
+  /// see nothing of this one keep what they have: by spans nobody would have
+  /// multiplied, and whether a sum plus zeros is the sum is mma's secret.
+  SLUICE_MEMBER void multiplyValues(const uint32_t (&probability)[4][2],
+                                    int32_t firstToken) {
     const uint8_t *value = values + lane % 16 * rowBytes + lane / 16 * 16;
+    bool sees[2];
 #pragma unroll
-    for (int tokens = 0; tokens < 2; ++tokens) {
-      uint32_t a[4] = {probability[2 * tokens][0], probability[2 * tokens][1],
-                       probability[2 * tokens + 1][0],
-                       probability[2 * tokens + 1][1]};
+    for (int half = 0; half < 2; ++half)
+      sees[half] = sharing == 1 || (own[half].first < firstToken + pageTokens &&
+                                    own[half].last >= firstToken);
+    constexpr int together = sharing == 1 ? columns : 4;
 #pragma unroll
-      for (int n = 0; n < columns; n += 2) {
-        uint32_t b[4];
-        loadMatrix4Transposed(b, value + tokens * 16 * rowBytes + n * 16);
-        multiply(acc[n], a, b[0], b[1]);
-        multiply(acc[n + 1], a, b[2], b[3]);
+    for (int first = 0; first < columns; first += together) {
+      float part[together][4];
+#pragma unroll
+      for (int i = 0; i < 4 * together; ++i)
+        part[i / 4][i % 4] = acc[first + i / 4][i % 4];
+#pragma unroll
+      for (int tokens = 0; tokens < 2; ++tokens) {
+        uint32_t a[4] = {probability[2 * tokens][0], probability[2 * tokens][1],
+                         probability[2 * tokens + 1][0],
+                         probability[2 * tokens + 1][1]};
+#pragma unroll
+        for (int n = 0; n < together; n += 2) {
+          uint32_t b[4];
+          loadMatrix4Transposed(b, value + tokens * 16 * rowBytes +
+                                       (first + n) * 16);
+          multiply(part[n], a, b[0], b[1]);
+          multiply(part[n + 1], a, b[2], b[3]);
+        }
       }
+#pragma unroll
+      for (int i = 0; i < 4 * together; ++i)
+        if (sees[i % 4 / 2])
+          acc[first + i / 4][i % 4] = part[i / 4][i % 4];
     }
   }
 };

@@ -124,7 +124,8 @@ constexpr int32_t attendThreads(int32_t dim) { return 32 * attendWarps(dim); }
 constexpr int32_t sharedRowBytes(int32_t dim) { return 2 * dim + 16; }
 
 /// Of sluice_attend_<kind>_<dim>: each warp has a page's keys, its values, and
-/// queries.
+/// queries. More than 48 KiB for a dim above 64: the host allows it for the
+/// kernel.
 constexpr int32_t attendSharedBytes(int32_t dim) {
   return attendWarps(dim) * (2 * pageTokens + warpPairs) * sharedRowBytes(dim);
 }
@@ -150,24 +151,35 @@ constexpr int32_t tileSharedBytes(int32_t dim) {
 ///   out = A / S
 ///
 /// sluice_attend_<kind>_<dim>, kind as f16 bf16 e4m3, does spans in parallel:
-/// blocks of attendThreads(dim), grid (x, rowCapacity * divideUp(group, 16),
-/// kvHeads) with any x >= 1, over which spans are shared; it writes partial
-/// results. Of these sluice_attend_combine makes out: blocks of combineThreads,
-/// grid (rowCapacity, heads), no shared memory. For prompts
-/// sluice_attend_tile_<kind>_<dim> takes tileRows() rows of one sequence at a
-/// time and writes out itself: blocks of attendThreads(dim), grid (divideUp(
-/// rowCapacity, tileRows()), kvHeads); groups of at most 32 heads. Bit for bit
-/// the same. It does tiles that are chunks: tileRows() rows of one sequence at
-/// consecutive positions. With skipChunks the two others leave these out.
+/// blocks of attendThreads(dim), grid (rowCapacity * divideUp(group, 16), y,
+/// kvHeads) with any y >= 1, over which spans are shared; it writes partial
+/// results. Of these sluice_attend_combine makes out: blocks of
+/// combineThreads(dim), grid (rowCapacity, heads), combineSharedBytes(dim). For
+/// prompts sluice_attend_tile_<kind>_<dim> takes tileRows() rows of one
+/// sequence at a time and writes out itself: blocks of attendThreads(dim), grid
+/// (divideUp(rowCapacity, tileRows()), kvHeads), tileSharedBytes(dim); groups
+/// of at most mostTileGroup(dim) heads. Bit for bit the same. It does tiles
+/// that are chunks: tileRows() rows of one sequence at consecutive positions.
+/// With skipChunks the two others leave these out; it is 0 for wider groups.
+///
+/// Memory for partial results is bounded by the host, as it has it: of the rows
+/// below spanRows each span has a place; a row behind has one place, and one
+/// warp adds its spans up there. That is slower where the row's sequence is
+/// long, and the same bits.
+///
+/// The host checks: heads a multiple of kvHeads, at most mostAttendHeads;
+/// cacheDim(headDim) != 0; 0 <= spanRows <= rowCapacity.
 struct AttendArguments {
   const float *q; ///< [row][heads][headDim]
   float *out;     ///< the same
   const uint8_t *cache;
   RowTable rows;
   const float *alibiSlopes; ///< null, or [heads]
-  /// [row][head][span]: spanFloats() each, for spans of the longest sequence.
+  /// attendPartialFloats(): [row < spanRows][head][spansPerRow], then [the
+  /// other rows][head], spanFloats() each.
   float *partials;
-  int32_t spansPerRow;
+  int32_t spansPerRow; ///< of the longest sequence
+  int32_t spanRows;
   int32_t heads;
   int32_t kvHeads;
   int32_t headDim;
@@ -180,12 +192,37 @@ struct AttendArguments {
 /// Of a span: the maximum, the sum, and acc[dim].
 constexpr int32_t spanFloats(int32_t dim) { return dim + 4; }
 
-/// Rows of a tile, whose pairs are those of a block.
-constexpr int32_t tileRows(int32_t dim, int32_t group) {
-  return attendWarps(dim) * warpPairs / group;
+/// Floats of the partial results of a launch.
+constexpr size_t attendPartialFloats(int32_t dim, int32_t heads,
+                                     int32_t rowCapacity, int32_t spanRows,
+                                     int32_t spansPerRow) {
+  size_t places =
+      size_t(spanRows) * size_t(spansPerRow) + size_t(rowCapacity - spanRows);
+  return places * size_t(heads) * size_t(spanFloats(dim));
 }
 
-constexpr int32_t combineThreads = 64;
+/// The most query heads: a grid's y.
+constexpr int32_t mostAttendHeads = 65535;
+
+/// The widest group of query heads that tiles are made of.
+constexpr int32_t mostTileGroup(int32_t dim) {
+  return attendWarps(dim) * warpPairs;
+}
+
+/// Rows of a tile, whose pairs are those of a block; 0: the group is too wide.
+constexpr int32_t tileRows(int32_t dim, int32_t group) {
+  return mostTileGroup(dim) / group;
+}
+
+/// Of sluice_attend_combine: a thread for each number of a head.
+constexpr int32_t combineThreads(int32_t dim) { return dim; }
+constexpr int32_t mostCombineThreads = 256;
+
+/// Three numbers of each of as many spans as there are threads, and one of each
+/// warp.
+constexpr int32_t combineSharedBytes(int32_t dim) {
+  return combineThreads(dim) * 3 * 4 + combineThreads(dim) / 32 * 4;
+}
 
 } // namespace sluice::cuda
 

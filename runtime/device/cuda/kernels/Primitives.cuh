@@ -36,7 +36,10 @@
 //     each sum rounded to the nearest float. The hardware has an order and a
 //     rounding of its own, which NVIDIA does not document: results agree within
 //     a few units of the largest term's last place. On either, an element of d
-//     depends on one row of a and one column of b alone.
+//     depends on its row of a and its column of b alone: not on which row and
+//     column of the product these are, nor on the others. That a row's bits do
+//     not depend on its place in a step rests on this; that d + 0 * b is d,
+//     on the hardware, nothing rests on.
 //
 //   copyAsync16(shared, global)    16 bytes, both aligned to 16
 //   copyAsyncCommit()              closes a group of the thread's copies

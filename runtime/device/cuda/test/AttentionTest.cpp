@@ -182,6 +182,42 @@ TEST_P(AttentionKernelTest, TilesHaveTheBitsOfSpans) {
   }
 }
 
+TEST_P(AttentionKernelTest, RowsWithOnePlaceForAllSpansHaveTheSameBits) {
+  const Shape shapes[] = {{6, 2, 80, 0, 0, true},
+                          {20, 1, 64, 200, 0, false},
+                          {2, 1, 256, 0, 5, false}};
+  for (const Shape &shape : shapes) {
+    CacheModel cache = filled(shape, {700, 5, 129});
+    SluiceAttention params = paramsOf(shape);
+    const std::vector<StepRow> rows = {{2, 128}, {0, 699}, {1, 4}, {0, 511}};
+    auto q = queries(shape, rows.size());
+    std::vector<float> want = cache.attend(params, rows, q);
+    for (int32_t spanRows : {0, 1, 3}) {
+      AttendWay way = {false, 2, 6, Order::Shuffled, spanRows};
+      ASSERT_TRUE(sameBits<float>(cache.attend(params, rows, q, way), want))
+          << "head size " << shape.headDim << ", " << spanRows << " rows";
+    }
+  }
+}
+
+TEST_P(AttentionKernelTest, MoreSpansThanThreadsAreMergedInOrder) {
+  Shape shape = {2, 1, 16, 0, 0, false};
+  constexpr int32_t tokens = 66 * spanTokens + 1;
+  CacheModel cache = filled(shape, {tokens});
+  SluiceAttention params = paramsOf(shape);
+  auto q = queries(shape, 1);
+  std::vector<float> out = cache.attend(params, {{0, tokens - 1}}, q);
+  std::vector<double> want =
+      cpu::referenceAttention(params, q.data(), cache.stored(false, 0, tokens),
+                              cache.stored(true, 0, tokens), tokens - 1);
+  for (size_t i = 0; i < out.size(); ++i)
+    EXPECT_NEAR(out[i], want[i], 3 * 0x1p-10) << i;
+  // One merge after another.
+  std::vector<float> serial = cache.attend(params, {{0, tokens - 1}}, q,
+                                           {false, 1, 1, Order::Ascending, 0});
+  EXPECT_TRUE(sameBits<float>(serial, out));
+}
+
 TEST_P(AttentionKernelTest, ARowIsTheSameInAnyCompany) {
   Shape shape = {6, 2, 64, 0, 0, false};
   CacheModel cache = filled(shape, {290, 5, 140});
@@ -288,5 +324,9 @@ TEST(AttentionSharedTest, EveryKernelFitsIntoTheSmallestChip) {
   for (int32_t dim : {64, 128, 256}) {
     EXPECT_LE(attendSharedBytes(dim), 99 << 10);
     EXPECT_LE(tileSharedBytes(dim), 99 << 10);
+    EXPECT_LE(combineSharedBytes(dim), 48 << 10);
+    EXPECT_LE(combineThreads(dim), mostCombineThreads);
+    EXPECT_EQ(tileRows(dim, mostTileGroup(dim)), 1);
+    EXPECT_EQ(tileRows(dim, mostTileGroup(dim) + 1), 0);
   }
 }

@@ -170,8 +170,9 @@ std::vector<float> CacheModel::attend(const SluiceAttention &params,
   DeviceRows device(rows, capacity);
   DeviceArray<float> queries(q);
   DeviceArray<float> out(size_t(capacity * heads * headDim));
-  DeviceArray<float> partials(size_t(capacity * heads * arguments.spansPerRow) *
-                              size_t(spanFloats(dim)));
+  arguments.spanRows = std::min(way.spanRows, capacity);
+  DeviceArray<float> partials(attendPartialFloats(
+      dim, heads, capacity, arguments.spanRows, arguments.spansPerRow));
   arguments.q = queries.data();
   arguments.out = out.data();
   arguments.rows = device.table(pages, pagesPerSequence);
@@ -196,14 +197,13 @@ std::vector<float> CacheModel::attend(const SluiceAttention &params,
     late.expectLaunch(options, [&] { kernelOf(kind, dim, true)(arguments); });
     expectRowsOfTiles(rows, tile, out, size_t(heads * headDim));
   }
-  options.grid = {way.spanBlocks,
-                  uint32_t(capacity * divideUp(group, warpPairs)),
-                  uint32_t(kvHeads)};
+  options.grid = {uint32_t(capacity * divideUp(group, warpPairs)),
+                  way.spanBlocks, uint32_t(kvHeads)};
   options.sharedBytes = size_t(attendSharedBytes(dim));
   late.expectLaunch(options, [&] { kernelOf(kind, dim, false)(arguments); });
   options.grid = {uint32_t(capacity), uint32_t(heads), 1};
-  options.threads = combineThreads;
-  options.sharedBytes = 0;
+  options.threads = uint32_t(combineThreads(dim));
+  options.sharedBytes = size_t(combineSharedBytes(dim));
   late.expectLaunch(options, [&] { sluice_attend_combine(arguments); });
   std::vector<float> result = out.values();
   result.resize(rows.size() * size_t(heads * headDim));

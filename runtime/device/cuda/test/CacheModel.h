@@ -26,6 +26,7 @@ struct AttendWay {
   uint32_t spanBlocks = 1;
   int32_t capacity = 0; ///< 0: the rows
   emulator::Order order = emulator::Order::Ascending;
+  int32_t spanRows = 1 << 30; ///< at most the capacity
 };
 
 /// One layer's cache of some sequences, whose pages lie in no order; at first
