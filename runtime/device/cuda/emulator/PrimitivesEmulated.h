@@ -16,6 +16,7 @@
 #include "runtime/formats/BlockFormat.h"
 #include "runtime/formats/Float8.h"
 
+#include <algorithm>
 #include <cmath>
 
 #define SLUICE_DEVICE [[maybe_unused]] static inline
@@ -165,6 +166,11 @@ SLUICE_DEVICE void multiplyLanes(void *const *lanes) {
     for (int i = 0; i < 4; ++i) {
       int row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
       float &d = static_cast<Product *>(lanes[lane])->d[i];
+      // Nobody may count on d + 0 * b being d.
+      bool empty = std::all_of(a[row], a[row] + 16,
+                               [](float factor) { return factor == 0; });
+      if (empty && d != 0)
+        d = std::nextafter(d, 0.0f);
       for (int k = 0; k < 16; ++k)
         d += a[row][k] * b[k][column];
     }

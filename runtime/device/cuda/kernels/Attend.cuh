@@ -77,7 +77,6 @@ public:
       int32_t to = lastPage(span);
       for (int32_t page = firstPage(span); page <= to; ++page)
         attention.add(page);
-      attention.endSpan();
       if (isSplit) {
         attention.end();
         syncWarp();
@@ -135,6 +134,7 @@ private:
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const Pair &pair = attention.pair(half);
+      float spanSum = attention.wholeSum(half);
       if (pair.last < 0)
         continue;
       float *partial = partialsOf(arg, row, pair.head);
@@ -143,7 +143,7 @@ private:
       Merge merge(isFirst ? minusInfinity() : maximum[half],
                   attention.maximum[half]);
       maximum[half] = merge.maximum;
-      sum[half] = merge.of(isFirst ? 0 : sum[half], attention.sum[half]);
+      sum[half] = merge.of(isFirst ? 0 : sum[half], spanSum);
       if (isSplit)
         storeHead(partial, half);
 #pragma unroll
@@ -315,7 +315,6 @@ SLUICE_DEVICE void attendTile(const AttendArguments &arg) {
   int32_t page = pairOf(arg, firstRow, 0).first / pageTokens;
   int32_t lastPage = arg.rows.positions[firstRow + rows - 1] / pageTokens;
   attention.begin(page, lastPage);
-#pragma unroll 4
   for (int32_t i = 0; i < warpPairs; ++i) {
     int32_t index = int32_t(warpIndex()) * warpPairs + i;
     bool exists = index < rows * group;
@@ -329,27 +328,42 @@ SLUICE_DEVICE void attendTile(const AttendArguments &arg) {
       reinterpret_cast<float *>(shared + pageBytes + warps * queryBytes) +
       threadIndex();
   constexpr int stride = 32 * warps;
+  constexpr int32_t spanPages = spanTokens / pageTokens;
   for (int i = 0; i < dim / 2; ++i)
     totals[i * stride] = 0;
   float maximum[2] = {minusInfinity(), minusInfinity()}, sum[2] = {};
   while (page <= lastPage) {
     attention.beginSpan();
-    do
-      attention.add(page++);
-    while (page <= lastPage && page % (spanTokens / pageTokens) != 0);
-    attention.endSpan();
+    for (bool spanEnds = false; !spanEnds; ++page) {
+      attention.add(page);
+      spanEnds = page == lastPage || page % spanPages == spanPages - 1;
+      // A pair's sums end with the last page that it sees. What the pages
+      // behind do to them, all of whose probabilities are zeros, is nobody's:
+      // by spans there are no such pages.
+      bool ends[2];
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      Merge merge(maximum[half], attention.maximum[half]);
-      maximum[half] = merge.maximum;
-      sum[half] = merge.of(sum[half], attention.sum[half]);
+      for (int half = 0; half < 2; ++half) {
+        int32_t own = attention.pair(half).last / pageTokens;
+        ends[half] = own == page || (spanEnds && own > page);
+      }
+      if (voteOf(ends[0] || ends[1]) == 0)
+        continue;
 #pragma unroll
-      for (int n = 0; n < dim / 8; ++n)
+      for (int half = 0; half < 2; ++half) {
+        float spanSum = attention.wholeSum(half);
+        if (!ends[half])
+          continue;
+        Merge merge(maximum[half], attention.maximum[half]);
+        maximum[half] = merge.maximum;
+        sum[half] = merge.of(sum[half], spanSum);
 #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          float &total = totals[(4 * n + 2 * half + i) * stride];
-          total = merge.of(total, attention.acc[n][2 * half + i]);
-        }
+        for (int n = 0; n < dim / 8; ++n)
+#pragma unroll
+          for (int i = 0; i < 2; ++i) {
+            float &total = totals[(4 * n + 2 * half + i) * stride];
+            total = merge.of(total, attention.acc[n][2 * half + i]);
+          }
+      }
     }
   }
   attention.end();

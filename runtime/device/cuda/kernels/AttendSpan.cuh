@@ -62,7 +62,7 @@ template <CacheKind kind, int dim, int sharing> class SpanAttention {
 
 public:
   float maximum[2]; ///< of the pairs g and g + 8, in this span
-  float sum[2];     ///< this lane's part, until endSpan()
+  float sum[2];     ///< this lane's part
   float acc[columns][4];
 
   /// `page`: shared memory for keys and values, of the warps that share them;
@@ -145,19 +145,16 @@ public:
     softmax(score, page * pageTokens, probability);
     copyAsyncWait<1>();
     sync();
-    multiplyValues(probability, page * pageTokens);
+    multiplyValues(probability);
     sync();
     fill(values, page + 1, 1);
     copyAsyncCommit();
   }
 
-  /// Makes `sum` that of all lanes.
-  SLUICE_MEMBER void endSpan() {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      sum[half] = sum[half] + shuffleXor(sum[half], 1);
-      sum[half] = sum[half] + shuffleXor(sum[half], 2);
-    }
+  /// The sum of all lanes that have a part of it; called by the whole warp.
+  SLUICE_MEMBER float wholeSum(int half) const {
+    float whole = sum[half] + shuffleXor(sum[half], 1);
+    return whole + shuffleXor(whole, 2);
   }
 
   SLUICE_MEMBER void end() { copyAsyncWait<0>(); }
@@ -328,42 +325,21 @@ private:
     }
   }
 
-  /// acc += probabilities times values. Of warps that share pages, pairs that
-  /// see nothing of this one keep what they have: by spans nobody would have
-  /// multiplied, and whether a sum plus zeros is the sum is mma's secret.
-  SLUICE_MEMBER void multiplyValues(const uint32_t (&probability)[4][2],
-                                    int32_t firstToken) {
+  /// acc += probabilities times values.
+  SLUICE_MEMBER void multiplyValues(const uint32_t (&probability)[4][2]) {
     const uint8_t *value = values + lane % 16 * rowBytes + lane / 16 * 16;
-    bool sees[2];
 #pragma unroll
-    for (int half = 0; half < 2; ++half)
-      sees[half] = sharing == 1 || (own[half].first < firstToken + pageTokens &&
-                                    own[half].last >= firstToken);
-    constexpr int together = sharing == 1 ? columns : 4;
+    for (int tokens = 0; tokens < 2; ++tokens) {
+      uint32_t a[4] = {probability[2 * tokens][0], probability[2 * tokens][1],
+                       probability[2 * tokens + 1][0],
+                       probability[2 * tokens + 1][1]};
 #pragma unroll
-    for (int first = 0; first < columns; first += together) {
-      float part[together][4];
-#pragma unroll
-      for (int i = 0; i < 4 * together; ++i)
-        part[i / 4][i % 4] = acc[first + i / 4][i % 4];
-#pragma unroll
-      for (int tokens = 0; tokens < 2; ++tokens) {
-        uint32_t a[4] = {probability[2 * tokens][0], probability[2 * tokens][1],
-                         probability[2 * tokens + 1][0],
-                         probability[2 * tokens + 1][1]};
-#pragma unroll
-        for (int n = 0; n < together; n += 2) {
-          uint32_t b[4];
-          loadMatrix4Transposed(b, value + tokens * 16 * rowBytes +
-                                       (first + n) * 16);
-          multiply(part[n], a, b[0], b[1]);
-          multiply(part[n + 1], a, b[2], b[3]);
-        }
+      for (int n = 0; n < columns; n += 2) {
+        uint32_t b[4];
+        loadMatrix4Transposed(b, value + tokens * 16 * rowBytes + n * 16);
+        multiply(acc[n], a, b[0], b[1]);
+        multiply(acc[n + 1], a, b[2], b[3]);
       }
-#pragma unroll
-      for (int i = 0; i < 4 * together; ++i)
-        if (sees[i % 4 / 2])
-          acc[first + i / 4][i % 4] = part[i / 4][i % 4];
     }
   }
 };

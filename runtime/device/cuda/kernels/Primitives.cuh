@@ -33,13 +33,14 @@
 //       b0, b1   column g at rows 2t,2t+1 and 2t+8,2t+9
 //       d[0..3]  row g at columns 2t, 2t+1; then row g+8
 //     The emulator sums d + a[0]b[0] + ... + a[15]b[15] from left to right,
-//     each sum rounded to the nearest float. The hardware has an order and a
+//     each sum rounded to the nearest float, and takes the liberty to give
+//     another d back where all of a is zeros. The hardware has an order and a
 //     rounding of its own, which NVIDIA does not document: results agree within
 //     a few units of the largest term's last place. On either, an element of d
 //     depends on its row of a and its column of b alone: not on which row and
 //     column of the product these are, nor on the others. That a row's bits do
 //     not depend on its place in a step rests on this; that d + 0 * b is d,
-//     on the hardware, nothing rests on.
+//     but for a d of zero, nothing rests on.
 //
 //   copyAsync16(shared, global)    16 bytes, both aligned to 16
 //   copyAsyncCommit()              closes a group of the thread's copies
