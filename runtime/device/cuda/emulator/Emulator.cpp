@@ -420,8 +420,11 @@ void copyAsyncCommit() {
 void copyAsyncWait(int groupsLeft) {
   auto &groups = current->running->groups;
   while (static_cast<int>(groups.size()) > groupsLeft) {
-    for (const Copy &copy : groups.front())
+    for (const Copy &copy : groups.front()) {
       std::memcpy(copy.to, copy.from, copy.bytes);
+      if (uint64_t *sum = current->options.copiedBytes)
+        *sum += copy.bytes;
+    }
     groups.erase(groups.begin());
   }
 }

@@ -68,6 +68,8 @@ struct LaunchOptions {
   /// kernel before has to write, and with true when no thread of theirs can go
   /// on without waitForPrior(), to put it there.
   std::function<void(bool ready)> prior;
+  /// If set: of all asynchronous copies, which are counted as they come.
+  uint64_t *copiedBytes = nullptr;
 };
 
 /// Runs every block of the grid. `kernel` is called once by each thread.

@@ -204,9 +204,8 @@ template <int groupsLeft> SLUICE_DEVICE void copyAsyncWait() {
 
 SLUICE_DEVICE void launchDependents() {}
 SLUICE_DEVICE void waitForPrior() { emulator::waitForPrior(); }
-SLUICE_DEVICE void fence() {}
 /// Others run in between: what they must have done before is seen to be done.
-SLUICE_DEVICE uint32_t atomicIncrement(uint32_t *counter) {
+SLUICE_DEVICE uint32_t takeTicket(uint32_t *counter) {
   uint32_t before = (*counter)++;
   emulator::yield();
   return before;

@@ -66,9 +66,10 @@ private:
 
   SLUICE_MEMBER void compute() {
     launchDependents();
-#pragma unroll
-    for (int stage = 0; stage < stages - 1; ++stage)
-      copyWeights(stage);
+    // A block's first units of weights are on their way while it waits; not of
+    // one that may turn out to have no rows.
+    if (firstRow == 0)
+      copyFirstWeights();
     waitForPrior();
     rowsHere = *arg.rowCount - firstRow;
     if (rowsHere <= 0) {
@@ -77,6 +78,8 @@ private:
       return;
     }
     rowsHere = rowsHere < rows ? rowsHere : rows;
+    if (firstRow > 0)
+      copyFirstWeights();
 #pragma unroll
     for (int stage = 0; stage < stages - 1; ++stage) {
       copyRows(stage);
@@ -112,7 +115,13 @@ private:
     const uint8_t *stage = stageOf(unit);
     const uint8_t *x = stage + weightBytes;
     own.add(stage + warp * tileBytes(kind), x,
-            reinterpret_cast<const float *>(x + operandBytes), lane);
+            reinterpret_cast<const float *>(x + operandBytes), rowsHere, lane);
+  }
+
+  SLUICE_MEMBER void copyFirstWeights() {
+#pragma unroll
+    for (int stage = 0; stage < stages - 1; ++stage)
+      copyWeights(stage);
   }
 
   /// Each warp copies its own tile: contiguous from unit to unit.
@@ -169,11 +178,10 @@ private:
 #pragma unroll
     for (int i = 0; i < vectors; ++i)
       storeSums(mine + i * linearThreads * 4, own.sum + 4 * i);
-    fence();
     syncThreads();
     auto *ticket = reinterpret_cast<uint32_t *>(sharedMemory());
     if (threadIndex() == 0) {
-      *ticket = atomicIncrement(arg.tickets + place);
+      *ticket = takeTicket(arg.tickets + place);
       // Ready for the next kernel.
       if (*ticket == uint32_t(arg.splits) - 1)
         arg.tickets[place] = 0;
@@ -181,7 +189,6 @@ private:
     syncThreads();
     if (*ticket != uint32_t(arg.splits) - 1)
       return false;
-    fence();
 #pragma unroll
     for (int i = 0; i < vectors; ++i) {
       const float *from = first + threadIndex() * 4 + i * linearThreads * 4;

@@ -91,9 +91,11 @@ template <WeightKind kind, int rows> struct Sums {
   float sum[floats];
 
   /// Adds a unit: the tile, operand rows of unitRowBytes, and block sums of the
-  /// rows [block][rows], all in shared memory.
+  /// rows [block][rows], all in shared memory. Only of the eights of rows below
+  /// rowsHere.
   SLUICE_MEMBER void add(const uint8_t *tile, const uint8_t *x,
-                         const float *blockSums, uint32_t lane) {
+                         const float *blockSums, int32_t rowsHere,
+                         uint32_t lane) {
     // Unrolled, ptxas brings all weights of a unit at once, and spills them.
 #pragma unroll 1
     for (int half = 0; half < 2; ++half) {
@@ -108,7 +110,7 @@ template <WeightKind kind, int rows> struct Sums {
         // features 8 * (i / 8) of the block.
         const uint8_t *own =
             x + lane % 8 * unitRowBytes + block * 64 + lane / 8 * 16;
-        addBlock(tile, own, blockSums + block * rows, a, block, lane);
+        addBlock(tile, own, blockSums + block * rows, a, block, rowsHere, lane);
       }
     }
   }
@@ -116,11 +118,13 @@ template <WeightKind kind, int rows> struct Sums {
 private:
   SLUICE_MEMBER void addBlock(const uint8_t *tile, const uint8_t *x,
                               const float *blockSums, const uint32_t (&a)[2][4],
-                              int block, uint32_t lane) {
+                              int block, int32_t rowsHere, uint32_t lane) {
     BlockScales scales[2];
     loadScales<kind>(scales, tile, block, lane);
 #pragma unroll
     for (int tileOfRows = 0; tileOfRows < rowTiles; ++tileOfRows) {
+      if (tileOfRows > 0 && 8 * tileOfRows >= rowsHere)
+        break;
       uint32_t b[4];
       loadMatrix4(b, x + tileOfRows * 8 * unitRowBytes);
       addProducts<kind>(sum + 4 * tileOfRows, a, b, scales,
@@ -134,13 +138,15 @@ template <int rows> struct Sums<WeightKind::F32, rows> {
   float sum[floats]; ///< [row] of column lane % 16
 
   SLUICE_MEMBER void add(const uint8_t *tile, const uint8_t *x, const float *,
-                         uint32_t lane) {
+                         int32_t rowsHere, uint32_t lane) {
     uint32_t other = lane / 16 * 16;
 #pragma unroll
     for (int j = 0; j < 8; ++j) {
       Vector4 weights = load16(tile + j * 512 + lane * 16);
 #pragma unroll
       for (int row = 0; row < rows; ++row) {
+        if (row % 8 == 0 && row > 0 && row >= rowsHere)
+          break;
         Vector4 values = load16(x + row * unitRowBytes + j * 32 + other);
 #pragma unroll
         for (int i = 0; i < 4; ++i)

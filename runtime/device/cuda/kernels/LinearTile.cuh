@@ -62,8 +62,9 @@ private:
 
   SLUICE_MEMBER void compute() {
     launchDependents();
-    for (int32_t stage = 0; stage < arg.stages - 1; ++stage)
-      copyWeights(stage);
+    // As in Linear.cuh.
+    if (firstRow == 0)
+      copyFirstWeights();
     waitForPrior();
     rowsHere = *arg.rowCount - firstRow;
     if (rowsHere <= 0) {
@@ -72,6 +73,8 @@ private:
       return;
     }
     rowsHere = rowsHere < linearTileRows ? rowsHere : linearTileRows;
+    if (firstRow > 0)
+      copyFirstWeights();
     for (int32_t stage = 0; stage < arg.stages - 1; ++stage) {
       copyRows(stage);
       copyAsyncCommit();
@@ -127,6 +130,11 @@ private:
 
   SLUICE_MEMBER uint8_t *stageOf(int32_t unit) const {
     return sharedMemory() + unit % arg.stages * linearTileStageBytes(kind);
+  }
+
+  SLUICE_MEMBER void copyFirstWeights() const {
+    for (int32_t stage = 0; stage < arg.stages - 1; ++stage)
+      copyWeights(stage);
   }
 
   /// Warp w copies tile w of the block: contiguous from unit to unit.

@@ -48,12 +48,12 @@
 //                                  other threads see them after a barrier
 //
 //   launchDependents()             the next kernel may start
-//   waitForPrior()                 until the kernel before is over, and all
-//   that
+//   waitForPrior()                 until the kernel before is over, and what
 //                                  it wrote is visible
-//   fence()                        what was written is visible to the device
-//                                  before what is written after it
-//   atomicIncrement(counter)       the number before it
+//   takeTicket(counter)            adds 1; the number before it. Of one thread
+//                                  between two barriers: what the block wrote
+//                                  before is visible to the blocks that take
+//                                  later tickets
 //   loadL2(p)                      a Vector4 that another block wrote
 //   loadHostByte(p)                a byte of the host's memory, as it is now
 //

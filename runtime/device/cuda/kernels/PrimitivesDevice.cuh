@@ -106,9 +106,13 @@ SLUICE_DEVICE void waitForPrior() {
 #endif
 }
 
-SLUICE_DEVICE void fence() { __threadfence(); }
-SLUICE_DEVICE uint32_t atomicIncrement(uint32_t *counter) {
-  return atomicAdd(counter, 1u);
+SLUICE_DEVICE uint32_t takeTicket(uint32_t *counter) {
+  uint32_t before;
+  asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;"
+               : "=r"(before)
+               : "l"(counter)
+               : "memory");
+  return before;
 }
 SLUICE_DEVICE Vector4 loadL2(const void *p) {
   Vector4 v;

@@ -111,7 +111,7 @@ TEST(EmulatorTest, ResidentBlocksTakeTurns) {
     options.resident = resident;
     Status status = emulator::launch(options, [&] {
       if (threadIndex() == 0)
-        atomicIncrement(&counter);
+        takeTicket(&counter);
       syncThreads();
       most = counter > most ? counter : most;
       syncThreads();

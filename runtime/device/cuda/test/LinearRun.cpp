@@ -141,6 +141,7 @@ std::vector<float> LinearRun::run(const std::vector<float> &x) const {
   emulator::LaunchOptions options = shapeOf(*this, arguments);
   options.order = order;
   options.seed = seed;
+  options.copiedBytes = copiedBytes;
   // In shuffled order, blocks of several parts take turns.
   options.resident = order == emulator::Order::Shuffled ? 5 : 1;
   DeviceArray<float> partials(linearPartialFloats(

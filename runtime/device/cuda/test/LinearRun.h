@@ -33,7 +33,8 @@ struct LinearRun {
   std::vector<float> bias;     ///< [out]; gated: [2][out]
   std::vector<float> residual; ///< [rows][columns]
   int32_t firstTile = 0;
-  int32_t tiles = 0; ///< 0: all
+  int32_t tiles = 0;               ///< 0: all
+  uint64_t *copiedBytes = nullptr; ///< if set: what the product copies
 };
 
 } // namespace sluice::cuda

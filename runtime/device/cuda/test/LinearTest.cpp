@@ -289,6 +289,29 @@ TEST_P(LinearKernelTest, WithoutRowsNothingIsReadOrWritten) {
   EXPECT_TRUE(run.run({}).empty());
 }
 
+TEST_P(LinearKernelTest, AWeightIsReadOnceWhateverTheCapacity) {
+  constexpr int64_t out = 80;
+  int64_t in = inputSizes().back();
+  DeviceWeight device = deviceWeight(randomWeight(random, kind(), out, in));
+  auto x = randomFloats(random, size_t(in));
+  auto rowBytes = uint64_t(operandFeatures(int32_t(in))) *
+                  (kind() == WeightKind::F32 ? 4 : 2);
+  uint64_t copied = 0;
+  LinearRun run(device, 1);
+  run.copiedBytes = &copied;
+  (void)run.run(x);
+  // Two blocks of four tiles; sums of four rows' blocks of 32 features.
+  uint64_t sums = kind() == WeightKind::Q4_K ? uint64_t(in / 32 * 16) : 0;
+  EXPECT_EQ(copied, device.tiles.bytes() + 2 * (rowBytes + sums));
+  if (kind() == WeightKind::F32)
+    return;
+  copied = 0;
+  run.kernelRows = linearTileRows;
+  run.capacity = 512;
+  (void)run.run(x);
+  EXPECT_EQ(copied, device.tiles.bytes() + rowBytes + sums);
+}
+
 TEST_P(LinearKernelTest, RowsOfAnySizeAreScaled) {
   // f16 has numbers up to 65504 and few bits below 2^-14: rows far beyond both.
   int64_t in = inputSizes()[1];
