@@ -34,6 +34,9 @@ cuda::Weight weightOf(const WeightDescriptor &weight,
     cuda::LinearWeight linear = {weight.name, matrix, weight.transposed, {}};
     if (weight.partner >= 0)
       linear.partner = matrixOf(others[size_t(weight.partner)], files);
+    for (const WeightDescriptor &other : others)
+      linear.isPartner |=
+          other.partner >= 0 && &others[size_t(other.partner)] == &weight;
     return linear;
   }
   case WeightUse::Rows:

@@ -215,7 +215,8 @@ Status Executor::State::upload(const LoadOptions &loading) {
   for (size_t i = 0; i < program.weights.size(); ++i) {
     Status sent;
     if (const auto *linear = std::get_if<LinearWeight>(&program.weights[i]))
-      sent = to.linear(*linear, base + plan.weights[i]);
+      sent = linear->isPartner ? Status()
+                               : to.linear(*linear, base + plan.weights[i]);
     else if (const auto *vector =
                  std::get_if<VectorWeight>(&program.weights[i]))
       sent = to.vector(*vector, base + plan.weights[i]);

@@ -80,7 +80,7 @@ void planWeights(const Program &program, const ExecutorLimits &limits,
   for (const Weight &weight : program.weights) {
     uint64_t bytes = 0;
     if (const auto *linear = std::get_if<LinearWeight>(&weight))
-      bytes = *layoutBytes(*weightSpec(*linear));
+      bytes = linear->isPartner ? 0 : *layoutBytes(*weightSpec(*linear));
     else if (const auto *vector = std::get_if<VectorWeight>(&weight))
       bytes = uint64_t(vector->matrix.rows) * uint64_t(vector->matrix.cols) *
               sizeof(float);

@@ -39,6 +39,8 @@ struct LinearWeight {
   StoredMatrix matrix;
   bool transposed = false;
   std::optional<StoredMatrix> partner;
+  /// Another weight's partner: it has no place of its own.
+  bool isPartner = false;
 };
 
 /// A table whose rows are looked up (use "rows"): the host does so.

@@ -106,9 +106,10 @@ const LinearWeight *SluiceGraph::linearWeight(int64_t weight) {
       weight >= 0 && weight < std::ssize(weights)
           ? std::get_if<LinearWeight>(&weights[static_cast<size_t>(weight)])
           : nullptr;
-  if (!linear)
-    failWith("weight ", weight, " is not one of products");
-  return linear;
+  if (linear && !linear->isPartner)
+    return linear;
+  failWith("weight ", weight, " is not one of products");
+  return nullptr;
 }
 
 void SluiceGraph::addLookup(const Lookup &lookup) {

@@ -1,1 +1,216 @@
+//===- DriverTest.cpp - NVIDIA's library, opened at run time --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Against a library that computes nothing (FakeCuda.cpp): which calls are made,
+// and what is said where one fails. The types are compared with cuda.h where it
+// is at hand.
+//
+//===----------------------------------------------------------------------===//
 
+#include "runtime/device/cuda/driver/LibCuda.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+
+#if __has_include("/usr/local/cuda/include/cuda.h")
+#include "/usr/local/cuda/include/cuda.h"
+#define HAS_CUDA_H 1
+#endif
+
+using namespace sluice;
+using namespace sluice::cuda;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+namespace {
+
+class DriverTest : public testing::Test {
+protected:
+  void TearDown() override {
+    for (const char *variable : {"FAKE_CUDA_VERSION", "FAKE_CUDA_INIT",
+                                 "FAKE_CUDA_FAIL", "FAKE_CUDA_QUERY"})
+      ::unsetenv(variable);
+  }
+
+  static std::string openError(const char *library = SLUICE_FAKE_CUDA) {
+    return openLibCuda(library).status().message();
+  }
+
+  std::unique_ptr<Device> openDevice() {
+    Expected<std::unique_ptr<Driver>> driver = openLibCuda(SLUICE_FAKE_CUDA);
+    EXPECT_TRUE(driver) << driver.status().message();
+    Expected<std::unique_ptr<Device>> device = (*driver)->open(0);
+    EXPECT_TRUE(device) << device.status().message();
+    fake<void (*)()>("fake_cuda_forget")();
+    return device.take();
+  }
+
+  std::string calls() { return fake<const char *(*)()>("fake_cuda_calls")(); }
+
+private:
+  template <typename F> F fake(const char *name) {
+    void *handle = ::dlopen(SLUICE_FAKE_CUDA, RTLD_NOW | RTLD_NOLOAD);
+    return reinterpret_cast<F>(::dlsym(handle, name));
+  }
+};
+
+} // namespace
+
+TEST_F(DriverTest, NoDriverIsOneLine) {
+  EXPECT_THAT(openError("libcuda-that-is-not-here.so"),
+              StartsWith("no NVIDIA driver is here: "
+                         "libcuda-that-is-not-here.so: "));
+}
+
+TEST_F(DriverTest, AnOldDriverSaysWhatIsNeeded) {
+  ::setenv("FAKE_CUDA_VERSION", "12040", 1);
+  EXPECT_EQ(openError(), "the NVIDIA driver is too old: it is for CUDA 12.4, "
+                         "and 13.0 is needed");
+  EXPECT_THAT(openError(SLUICE_FAKE_OLD_CUDA),
+              HasSubstr("has no cuGraphLaunch: the NVIDIA driver is too old"));
+}
+
+TEST_F(DriverTest, NoDeviceAndAnotherFault) {
+  ::setenv("FAKE_CUDA_INIT", "100", 1);
+  EXPECT_EQ(openError(), "no NVIDIA GPU is here");
+  ::setenv("FAKE_CUDA_INIT", "2", 1);
+  EXPECT_EQ(openError(),
+            "the NVIDIA driver does not start: cuInit: out of memory");
+  ::setenv("FAKE_CUDA_INIT", "999", 1);
+  EXPECT_EQ(openError(), "the NVIDIA driver does not start: cuInit: error 999");
+}
+
+TEST_F(DriverTest, ADeviceDescribesItself) {
+  Expected<std::unique_ptr<Driver>> driver = openLibCuda(SLUICE_FAKE_CUDA);
+  ASSERT_TRUE(driver) << driver.status().message();
+  EXPECT_EQ((*driver)->version(), 13000);
+  EXPECT_EQ((*driver)->open(1).status().message(),
+            "GPU 1 is not here: there are 1");
+  std::unique_ptr<Device> device = (*driver)->open(0).take();
+  const DeviceProperties &properties = device->properties();
+  EXPECT_EQ(properties.name, "Fake");
+  EXPECT_EQ(properties.major, 75);
+  EXPECT_EQ(properties.minor, 76);
+  EXPECT_EQ(properties.multiprocessors, 16);
+  EXPECT_EQ(properties.sharedBytes, 97);
+  EXPECT_EQ(properties.memoryBytes, 1000u);
+  EXPECT_EQ(device->memory()->freeBytes, 600u);
+  ::setenv("FAKE_CUDA_FAIL", "cuDevicePrimaryCtxRetain", 1);
+  EXPECT_EQ((*driver)->open(0).status().message(),
+            "GPU 0: cuDevicePrimaryCtxRetain: out of memory");
+}
+
+TEST_F(DriverTest, AGraphIsAChainOfDependentLaunches) {
+  std::unique_ptr<Device> device = openDevice();
+  auto function = reinterpret_cast<Function>(uintptr_t{16});
+  std::vector<KernelNode> nodes = {
+      {function, {3, 4, 5}, 64, 1024, {7, 8, 9, 10}, 2},
+      {function, {1, 1, 1}, 32, 0, {11, 12}, 1}};
+  Expected<Graph> graph = device->makeGraph(nodes);
+  ASSERT_TRUE(graph) << graph.status().message();
+  EXPECT_EQ(calls(),
+            "cuGraphCreate (3,4,5)x64:1024,7,9 cuGraphAddKernelNode "
+            "(1,1,1)x32:0,11,12 cuGraphAddKernelNode edge 101x1 "
+            "cuGraphAddDependencies cuGraphInstantiate cuGraphDestroy ");
+  for (const char *call : {"cuGraphCreate", "cuGraphAddKernelNode",
+                           "cuGraphAddDependencies", "cuGraphInstantiate"}) {
+    ::setenv("FAKE_CUDA_FAIL", call, 1);
+    EXPECT_EQ(device->makeGraph(nodes).status().message(),
+              std::string(call) + ": out of memory");
+  }
+}
+
+TEST_F(DriverTest, EachCallSaysWhichItWas) {
+  std::unique_ptr<Device> device = openDevice();
+  Stream stream = *device->makeStream();
+  Event event = *device->makeEvent();
+  auto function = reinterpret_cast<Function>(uintptr_t{16});
+  auto graph = reinterpret_cast<Graph>(uintptr_t{16});
+  uint8_t byte = 0;
+  const std::pair<const char *, std::function<Status()>> cases[] = {
+      {"cuCtxSetCurrent", [&] { return device->enter(); }},
+      {"cuMemGetInfo", [&] { return device->memory().status(); }},
+      {"cuMemAlloc", [&] { return device->allocate(1).status(); }},
+      {"cuMemHostAlloc", [&] { return device->allocateHost(1).status(); }},
+      {"cuMemHostGetDevicePointer",
+       [&] { return device->allocateHost(1).status(); }},
+      {"cuMemcpyHtoDAsync",
+       [&] { return device->copyToDevice(1, &byte, 1, stream); }},
+      {"cuMemcpyDtoHAsync",
+       [&] { return device->copyToHost(&byte, 1, 1, stream); }},
+      {"cuMemcpyDtoDAsync",
+       [&] { return device->copyOnDevice(1, 2, 1, stream); }},
+      {"cuMemsetD8Async", [&] { return device->fill(1, 0, 1, stream); }},
+      {"cuStreamCreateWithPriority",
+       [&] { return device->makeStream().status(); }},
+      {"cuStreamSynchronize", [&] { return device->synchronize(stream); }},
+      {"cuEventCreate", [&] { return device->makeEvent().status(); }},
+      {"cuEventRecord", [&] { return device->record(event, stream); }},
+      {"cuEventQuery", [&] { return device->isDone(event).status(); }},
+      {"cuStreamWaitEvent", [&] { return device->wait(stream, event); }},
+      {"cuModuleGetFunction",
+       [&] { return device->find(nullptr, "x").status(); }},
+      {"cuFuncSetAttribute",
+       [&] { return device->allowSharedBytes(function, 1); }},
+      {"cuGraphLaunch", [&] { return device->launch(graph, stream); }}};
+  for (const auto &[name, call] : cases) {
+    EXPECT_TRUE(call().ok()) << name;
+    ::setenv("FAKE_CUDA_FAIL", name, 1);
+    EXPECT_EQ(call().message(), std::string(name) + ": out of memory");
+    ::unsetenv("FAKE_CUDA_FAIL");
+  }
+  ::setenv("FAKE_CUDA_FAIL", "cuModuleLoadData", 1);
+  EXPECT_EQ(device->load({&byte, 1}).status().message(),
+            "Fake (sm_826): cuModuleLoadData: out of memory");
+}
+
+TEST_F(DriverTest, WhatIsNoError) {
+  std::unique_ptr<Device> device = openDevice();
+  ::setenv("FAKE_CUDA_QUERY", "600", 1);
+  EXPECT_FALSE(*device->isDone(nullptr));
+  ::unsetenv("FAKE_CUDA_QUERY");
+  EXPECT_TRUE(*device->isDone(nullptr));
+  EXPECT_EQ(*device->find(nullptr, "nobody"), nullptr);
+  (void)device->makeStream(true);
+  EXPECT_THAT(calls(), HasSubstr("priority -5 "));
+  HostMemory memory = *device->allocateHost(8);
+  EXPECT_EQ(memory.device, reinterpret_cast<uint64_t>(memory.host) + 1);
+  device->releaseHost(memory);
+}
+
+#ifdef HAS_CUDA_H
+TEST(LibCudaTypesTest, AreThoseOfCudaH) {
+  EXPECT_EQ(lib::errorNoDevice, CUDA_ERROR_NO_DEVICE);
+  EXPECT_EQ(lib::errorNotFound, CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(lib::errorNotReady, CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(lib::attributeMultiprocessors,
+            CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  EXPECT_EQ(lib::attributeMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  EXPECT_EQ(lib::attributeMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  EXPECT_EQ(lib::attributeSharedBytes,
+            CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  EXPECT_EQ(lib::functionDynamicSharedBytes,
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  EXPECT_EQ(lib::hostPortable, unsigned(CU_MEMHOSTALLOC_PORTABLE));
+  EXPECT_EQ(lib::hostDeviceMap, unsigned(CU_MEMHOSTALLOC_DEVICEMAP));
+  EXPECT_EQ(lib::streamNonBlocking, unsigned(CU_STREAM_NON_BLOCKING));
+  EXPECT_EQ(lib::eventDisableTiming, unsigned(CU_EVENT_DISABLE_TIMING));
+  EXPECT_EQ(lib::programmaticPort, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC);
+  EXPECT_EQ(int(lib::programmaticType),
+            int(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC));
+  static_assert(sizeof(lib::KernelNodeParams) ==
+                sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
+  static_assert(offsetof(lib::KernelNodeParams, sharedBytes) ==
+                offsetof(CUDA_KERNEL_NODE_PARAMS_v2, sharedMemBytes));
+  static_assert(offsetof(lib::KernelNodeParams, parameters) ==
+                offsetof(CUDA_KERNEL_NODE_PARAMS_v2, kernelParams));
+  static_assert(sizeof(lib::EdgeData) == sizeof(CUgraphEdgeData));
+  static_assert(offsetof(lib::EdgeData, type) ==
+                offsetof(CUgraphEdgeData, type));
+}
+#endif

@@ -1,1 +1,134 @@
+//===- EmulatedDriverTest.cpp - the driver that other tests rely on -------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
+#include "runtime/device/cuda/emulator/EmulatedDriver.h"
+
+#include <atomic>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <thread>
+
+using namespace sluice;
+using namespace sluice::cuda;
+using namespace sluice::cuda::emulator;
+
+namespace {
+
+/// (pointer): adds one to a number.
+void bump(const uint64_t *words) {
+  sluice_emulated_wait();
+  if (sluice_emulated_thread() == 0)
+    ++*reinterpret_cast<int32_t *>(words[0]);
+}
+
+constexpr SluiceEmulatedKernel kernels[] = {{"bump", bump}};
+
+class EmulatedDriverTest : public testing::Test {
+protected:
+  void open(EmulatedOptions options = {}) {
+    options.program = kernels;
+    device = (*openEmulated(options))->open(0).take();
+    stream = *device->makeStream();
+    event = *device->makeEvent();
+    module = *device->load({});
+    memory = *device->allocate(64);
+  }
+  ~EmulatedDriverTest() override {
+    device->release(memory);
+    device->destroy(event);
+    device->destroy(stream);
+  }
+
+  Graph bumps(size_t count) {
+    KernelNode node;
+    node.function = *device->find(module, "bump");
+    node.words = {memory};
+    std::vector<KernelNode> nodes(count, node);
+    return *device->makeGraph(nodes);
+  }
+
+  std::unique_ptr<Device> device;
+  Stream stream = nullptr;
+  Event event = nullptr;
+  Module module = nullptr;
+  DeviceAddress memory = 0;
+};
+
+} // namespace
+
+TEST_F(EmulatedDriverTest, WorkOfAStreamRunsInOrderBesideTheHost) {
+  std::atomic<bool> go{false};
+  EmulatedOptions options;
+  options.beforeKernel = [&](const std::string &) {
+    while (!go)
+      std::this_thread::yield();
+  };
+  open(options);
+  Graph graph = bumps(3);
+  int32_t number = 39, result = 0;
+  ASSERT_TRUE(device->copyToDevice(memory, &number, 4, stream).ok());
+  ASSERT_TRUE(device->launch(graph, stream).ok());
+  ASSERT_TRUE(device->copyToHost(&result, memory, 4, stream).ok());
+  EXPECT_TRUE(*device->isDone(event));
+  ASSERT_TRUE(device->record(event, stream).ok());
+  EXPECT_FALSE(*device->isDone(event));
+  go = true;
+  ASSERT_TRUE(device->synchronize(stream).ok());
+  EXPECT_TRUE(*device->isDone(event));
+  EXPECT_EQ(result, 42);
+  device->destroy(graph);
+}
+
+TEST_F(EmulatedDriverTest, AStreamWaitsForAnothersEvent) {
+  open();
+  Stream other = *device->makeStream();
+  Graph graph = bumps(50);
+  int32_t zero = 0, result = 0;
+  ASSERT_TRUE(device->copyToDevice(memory, &zero, 4, stream).ok());
+  ASSERT_TRUE(device->launch(graph, stream).ok());
+  ASSERT_TRUE(device->record(event, stream).ok());
+  ASSERT_TRUE(device->wait(other, event).ok());
+  ASSERT_TRUE(device->copyToHost(&result, memory, 4, other).ok());
+  ASSERT_TRUE(device->synchronize(other).ok());
+  EXPECT_EQ(result, 50);
+  device->destroy(graph);
+  device->destroy(other);
+}
+
+TEST_F(EmulatedDriverTest, AFailedKernelBreaksEverythingAfterIt) {
+  EmulatedOptions options;
+  options.failKernel = 2;
+  open(options);
+  Graph graph = bumps(3);
+  ASSERT_TRUE(device->launch(graph, stream).ok());
+  EXPECT_THAT(device->synchronize(stream).message(),
+              testing::HasSubstr("illegal memory access"));
+  EXPECT_FALSE(device->launch(graph, stream).ok());
+  EXPECT_FALSE(device->isDone(event).ok());
+  EXPECT_FALSE(device->allocate(1).ok());
+  device->destroy(graph);
+}
+
+TEST_F(EmulatedDriverTest, MemoryIsCountedAndWatched) {
+  EmulatedOptions options;
+  options.memoryBytes = 1000;
+  open(options);
+  EXPECT_EQ(device->memory()->freeBytes, 936u);
+  EXPECT_EQ(device->allocate(937).status().message(),
+            "cuMemAlloc: out of memory");
+  DeviceAddress all = *device->allocate(936);
+  EXPECT_EQ(all % 256, 0u);
+  EXPECT_EQ(*reinterpret_cast<uint8_t *>(all), 0xff);
+  device->release(all);
+  EXPECT_DEATH(
+      {
+        DeviceAddress some = *device->allocate(10);
+        reinterpret_cast<uint8_t *>(some)[10] = 0;
+        device->release(some);
+      },
+      "");
+}

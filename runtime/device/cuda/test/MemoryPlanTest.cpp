@@ -1,1 +1,106 @@
+//===- MemoryPlanTest.cpp - where everything lies in device memory --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
+#include "runtime/device/cuda/MemoryPlan.h"
+#include "runtime/device/cuda/test/TinyGraph.h"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+
+using namespace sluice;
+using namespace sluice::cuda;
+using testing::ElementsAre;
+
+namespace {
+
+const cpu::TinyProgram &tiny() {
+  static const cpu::TinyProgram program(cpu::Isa::Avx2);
+  return program;
+}
+
+ExecutorLimits someLimits() {
+  ExecutorLimits limits;
+  limits.rows = 100;
+  limits.outputs = 10;
+  limits.sequences = 5;
+  limits.pages = 20;
+  limits.contextLength = 100;
+  return limits;
+}
+
+} // namespace
+
+TEST(MemoryPlanTest, GraphsAreForPowersOfTwoAndTheLimit) {
+  EXPECT_THAT(bucketsOf(1), ElementsAre(1));
+  EXPECT_THAT(bucketsOf(8), ElementsAre(1, 2, 4, 8));
+  EXPECT_THAT(bucketsOf(100), ElementsAre(1, 2, 4, 8, 16, 32, 64, 100));
+  for (int64_t limit : {1, 8, 100})
+    for (int64_t rows = 1; rows <= limit; ++rows) {
+      std::vector<int64_t> all = bucketsOf(limit);
+      EXPECT_EQ(bucketOf(rows, limit),
+                *std::lower_bound(all.begin(), all.end(), rows));
+    }
+}
+
+TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
+  Program program = tinyGraph(tiny());
+  MemoryPlan plan = MemoryPlan::make(program, someLimits(), 320).take();
+  std::vector<uint64_t> places = plan.weights;
+  places.insert(places.end(), plan.ropes.begin(), plan.ropes.end());
+  places.insert(places.end(), plan.caches.begin(), plan.caches.end());
+  for (uint64_t place :
+       {plan.layerPages, plan.values, plan.partials, plan.tickets, plan.spans,
+        plan.slopes, plan.tables, plan.moves, plan.rowNow, plan.greedy})
+    places.push_back(place);
+  EXPECT_TRUE(std::is_sorted(places.begin(), places.end()));
+  for (uint64_t place : places)
+    EXPECT_EQ(place % 256, 0u);
+  EXPECT_GT(plan.bytes, places.back());
+  EXPECT_EQ(plan.weightBytes + plan.cacheBytes + plan.stepBytes, plan.bytes);
+  // 20 pages of 2 heads, keys and values of 32 tokens of 64 halves.
+  EXPECT_EQ(plan.caches[1] - plan.caches[0], 20u * 2 * 2 * 32 * 64 * 2);
+  // Values for whole 64s of rows, and of outputs behind them.
+  EXPECT_EQ(plan.partials - plan.values,
+            uint64_t(128 * program.rowFloats + 64 * program.outputFloats) * 4);
+  // One span of 128 tokens.
+  EXPECT_EQ(plan.spansPerRow, 1);
+  EXPECT_EQ(plan.slopes - plan.spans, 100u * 320 * 4);
+}
+
+TEST(MemoryPlanTest, APartnerHasNoPlaceOfItsOwn) {
+  Program program = tinyGraph(tiny());
+  MemoryPlan before = MemoryPlan::make(program, someLimits(), 0).take();
+  std::get<LinearWeight>(program.weights[5]).isPartner = true;
+  MemoryPlan after = MemoryPlan::make(program, someLimits(), 0).take();
+  EXPECT_EQ(after.weights[6], after.weights[5]);
+  EXPECT_LT(after.bytes, before.bytes);
+}
+
+TEST(MemoryPlanTest, SizesThatOverflow) {
+  Program program = tinyGraph(tiny());
+  program.rowFloats = int64_t{1} << 40;
+  ExecutorLimits limits = someLimits();
+  limits.rows = 32768;
+  limits.pages = int64_t{1} << 30;
+  program.caches.assign(1 << 20, {65535, 256});
+  EXPECT_THAT(MemoryPlan::make(program, limits, 0).status().message(),
+              testing::HasSubstr("more is needed than can be addressed"));
+}
+
+TEST(MemoryPlanTest, WhatIsMissingIsSaid) {
+  MemoryPlan plan;
+  plan.weightBytes = 16'000'000'000;
+  plan.cacheBytes = 4'000'000'000;
+  plan.stepBytes = 1'500'000'000;
+  plan.bytes = 21'500'000'000;
+  EXPECT_TRUE(checkRoom(plan, {21'500'000'000, 24'000'000'000}, "G").ok());
+  EXPECT_EQ(
+      checkRoom(plan, {20'000'000'000, 24'000'000'000}, "G").message(),
+      "G: too little memory: 21.50 GB is needed (weights 16.00 GB, cache "
+      "4.00 GB, a step 1.50 GB), 20.00 GB of 24.00 GB is free: 1.50 GB is "
+      "missing");
+}

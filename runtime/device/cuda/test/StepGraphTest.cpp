@@ -1,1 +1,134 @@
+//===- StepGraphTest.cpp - which kernels a step consists of ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
+#include "runtime/device/cuda/StepGraph.h"
+#include "runtime/device/cuda/emulator/EmulatedDriver.h"
+#include "runtime/device/cuda/test/TinyGraph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::cuda;
+
+namespace {
+
+/// A device that gives each kernel a number, by which its name is known.
+class StepGraphTest : public testing::Test {
+protected:
+  StepGraphTest() : tiny(cpu::Isa::Avx2) {
+    emulator::EmulatedOptions options;
+    options.program = tinyKernels();
+    device = (*emulator::openEmulated(options))->open(0).take();
+    kernels = KernelLibrary::load(*device, {}).take();
+  }
+
+  /// The kernels of a step of `rows` rows: name, grid, threads.
+  std::vector<std::string> build(cpu::TinyPart part, int64_t rows,
+                                 int32_t sharedBytes = 227 << 10) {
+    program = tinyGraph(tiny, part);
+    context.program = &program;
+    context.limits = ExecutorLimits();
+    context.limits.rows = 256;
+    context.limits.outputs = 8;
+    context.limits.pages = 8;
+    context.limits.contextLength = 100;
+    context.plan = MemoryPlan::make(program, context.limits, 320).take();
+    context.arena = 1 << 20;
+    context.kernels = kernels.get();
+    context.multiprocessors = 16;
+    context.sharedBytes = sharedBytes;
+    graph = std::make_unique<SluiceGraph>(context, rows);
+    Status status = graph->build();
+    EXPECT_TRUE(status.ok()) << status.message();
+    std::vector<std::string> lines;
+    for (const KernelNode &node : graph->nodes)
+      lines.push_back(
+          nameOf(node.function) + " " + std::to_string(node.grid.x) + "," +
+          std::to_string(node.grid.y) + "," + std::to_string(node.grid.z));
+    return lines;
+  }
+
+  std::string nameOf(Function function) {
+    for (auto list : {emulator::runtimeKernels(), tinyKernels()})
+      for (const SluiceEmulatedKernel &kernel : list)
+        if (*kernels->find(kernel.name, 0) == function)
+          return kernel.name;
+    return "?";
+  }
+
+  cpu::TinyProgram tiny;
+  Program program;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<KernelLibrary> kernels;
+  GraphContext context;
+  std::unique_ptr<SluiceGraph> graph;
+};
+
+} // namespace
+
+TEST_F(StepGraphTest, OneRow) {
+  std::vector<std::string> lines = build(cpu::TinyPart::Whole, 1);
+  // Embedding; one layer; the scores.
+  EXPECT_THAT(std::vector(lines.begin(), lines.begin() + 12),
+              testing::ElementsAre(
+                  "tiny_add 1,1,1", "sluice_operand_rows 1,1,1",
+                  "sluice_operand_rows 1,1,1", "sluice_linear_f32_8 1,1,1",
+                  "sluice_linear_bf16_8 1,1,1", "sluice_linear_f32_8 1,1,1",
+                  "tiny_rotate 1,1,1", "tiny_rotate 1,1,1",
+                  "sluice_append_cache 1,1,1", "sluice_attend_f16_64 1,1,2",
+                  "sluice_attend_combine 1,4,1", "sluice_operand_rows 1,1,1"));
+  EXPECT_THAT(
+      std::vector(lines.end() - 4, lines.end()),
+      testing::ElementsAre("tiny_select 1,1,1", "sluice_operand_rows 1,1,1",
+                           "sluice_linear_f16_8 1,1,1", "tiny_argmax 1,1,1"));
+  EXPECT_EQ(graph->lookups.size(), 2u);
+  EXPECT_EQ(graph->checkpoints, 0);
+  EXPECT_TRUE(graph->givesGreedyTokens);
+  EXPECT_EQ(graph->spanFloats, 4 * 68);
+}
+
+TEST_F(StepGraphTest, RowsChooseTheKernels) {
+  using testing::Contains;
+  EXPECT_THAT(build(cpu::TinyPart::Whole, 16),
+              Contains("sluice_linear_bf16_16 1,1,1"));
+  // 32 rows of a group of two heads are a tile.
+  EXPECT_THAT(build(cpu::TinyPart::Whole, 32),
+              testing::AllOf(Contains("sluice_linear_bf16_32 1,1,1"),
+                             Contains("sluice_attend_tile_f16_64 1,2,1"),
+                             Contains("sluice_attend_f16_64 1,32,2")));
+  EXPECT_THAT(build(cpu::TinyPart::Whole, 64),
+              Contains("sluice_linear_bf16_64 1,1,1"));
+  EXPECT_THAT(build(cpu::TinyPart::Whole, 256),
+              testing::AllOf(Contains("sluice_linear_tile_bf16 2,1,1"),
+                             Contains("sluice_linear_f32_64 1,1,4"),
+                             Contains("sluice_linear_f16_8 1,1,1")));
+  // A chip with less shared memory has no room for the tiles' stages.
+  EXPECT_THAT(build(cpu::TinyPart::Whole, 256, 99 << 10),
+              Contains("sluice_linear_bf16_64 1,1,4"));
+}
+
+TEST_F(StepGraphTest, CheckpointsMoveAsManyValuesAsThereAre) {
+  std::vector<std::string> lines =
+      build(cpu::TinyPart::WholeWithCheckpoints, 8);
+  EXPECT_EQ(graph->checkpoints, 11);
+  EXPECT_EQ(graph->checkpointsBeforeOutputs, 9);
+  // Nine values in two kernels.
+  auto at = std::find(lines.begin(), lines.end(), "sluice_move_values 4,8,1");
+  ASSERT_NE(at, lines.end());
+  EXPECT_EQ(at[1], "sluice_move_values 4,1,1");
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), "sluice_compact 1,1,1"), 11);
+}
+
+TEST_F(StepGraphTest, StagesReceiveAndSend) {
+  build(cpu::TinyPart::FirstStage, 4);
+  EXPECT_NE(graph->sent, 0u);
+  build(cpu::TinyPart::SecondStage, 4);
+  EXPECT_EQ(graph->sent, 0u);
+  ASSERT_EQ(graph->lookups.size(), 1u);
+  EXPECT_EQ(graph->lookups[0].weight, SluiceGraph::receivedRows);
+}

@@ -1,1 +1,170 @@
+//===- WeightUploadTest.cpp - weights from files to the device ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
+#include "runtime/device/cuda/weights/WeightUpload.h"
+#include "runtime/device/cuda/emulator/EmulatedDriver.h"
+#include "runtime/device/cuda/test/TestUtils.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::cuda;
+using testing::HasSubstr;
+
+namespace {
+
+/// A weight in a format, and the memory that it refers to.
+struct Stored {
+  Stored(Format format, int64_t rows, int64_t cols, unsigned seed)
+      : rowBytes(*sluice::rowBytes(format, cols)),
+        bytes(uint64_t(rows) * rowBytes + 1) {
+    std::mt19937 random(seed);
+    for (int64_t row = 0; row < rows; ++row)
+      quantizeRow(format, randomFloats(random, size_t(cols)).data(),
+                  data() + uint64_t(row) * rowBytes, cols);
+    matrix = {data(), format, format, rows, cols};
+  }
+  /// Not aligned to anything.
+  uint8_t *data() { return bytes.data() + 1; }
+
+  uint64_t rowBytes;
+  std::vector<uint8_t> bytes;
+  StoredMatrix matrix;
+};
+
+class WeightUploadTest : public testing::Test {
+protected:
+  WeightUploadTest() {
+    device = (*emulator::openEmulated({}))->open(0).take();
+    stream = *device->makeStream();
+  }
+  ~WeightUploadTest() override { device->destroy(stream); }
+
+  /// The tiles that arrive, or an error.
+  Status upload(const LinearWeight &weight, std::vector<uint8_t> &tiles,
+                WeightUpload::Progress progress = nullptr) {
+    Expected<WeightSpec> spec = weightSpec(weight);
+    if (!spec)
+      return spec.status();
+    uint64_t bytes = *layoutBytes(*spec);
+    DeviceAddress to = *device->allocate(bytes);
+    Status status;
+    {
+      auto upload =
+          WeightUpload::create(*device, stream, pool, progress).take();
+      status = upload->linear(weight, to);
+      if (status.ok())
+        status = upload->finish();
+    }
+    const auto *arrived = reinterpret_cast<const uint8_t *>(to);
+    tiles.assign(arrived, arrived + bytes);
+    device->release(to);
+    return status;
+  }
+
+  /// What the layout makes of the rows at once.
+  static std::vector<uint8_t> expected(const WeightSpec &spec,
+                                       const StoredMatrix &matrix,
+                                       const uint8_t *partner = nullptr) {
+    std::vector<uint8_t> tiles(*layoutBytes(spec));
+    (void)layoutTiles(spec, matrix.data, partner, tiles.data(), 0,
+                      columnTiles(spec));
+    return tiles;
+  }
+
+  std::unique_ptr<Device> device;
+  Stream stream;
+  cpu::ThreadPool pool{2};
+};
+
+} // namespace
+
+TEST_F(WeightUploadTest, TilesArriveAsTheLayoutHasThem) {
+  for (Format format :
+       {Format::F32, Format::F16, Format::BF16, Format::Q8_0, Format::Q4_0}) {
+    Stored stored(format, 37, 160, 1);
+    LinearWeight weight = {"w", stored.matrix, false, {}, false};
+    std::vector<uint8_t> tiles;
+    ASSERT_TRUE(upload(weight, tiles).ok());
+    EXPECT_EQ(tiles, expected(*weightSpec(weight), stored.matrix));
+  }
+}
+
+TEST_F(WeightUploadTest, MoreThanOneBuffer) {
+  // 40 MB in pieces of 16 MB, and all of them are told.
+  Stored stored(Format::F32, 1000, 10048, 2);
+  LinearWeight weight = {"w", stored.matrix, false, {}, false};
+  std::vector<uint8_t> tiles;
+  uint64_t told = 0, times = 0;
+  ASSERT_TRUE(upload(weight, tiles, [&](uint64_t bytes) {
+                told += bytes;
+                ++times;
+                return Status();
+              }).ok());
+  EXPECT_EQ(tiles, expected(*weightSpec(weight), stored.matrix));
+  EXPECT_EQ(told, tiles.size());
+  EXPECT_EQ(times, 3u);
+  Status stopped = upload(
+      weight, tiles, [](uint64_t) { return failure("stopped by the user"); });
+  EXPECT_EQ(stopped.message(), "stopped by the user");
+}
+
+TEST_F(WeightUploadTest, GatedAndTransposedAndConverted) {
+  Stored gate(Format::BF16, 20, 128, 3), partner(Format::BF16, 20, 128, 4);
+  LinearWeight weight = {"w", gate.matrix, false, partner.matrix, false};
+  std::vector<uint8_t> tiles;
+  ASSERT_TRUE(upload(weight, tiles).ok());
+  EXPECT_EQ(tiles, expected(*weightSpec(weight), gate.matrix, partner.data()));
+
+  // [in][out] in f32, used as f16.
+  Stored turned(Format::F32, 70, 20, 5);
+  std::vector<uint8_t> rows(20 * 70 * 2);
+  for (int64_t out = 0; out < 20; ++out)
+    for (int64_t in = 0; in < 70; ++in) {
+      float value;
+      std::memcpy(&value, turned.data() + 4 * (in * 20 + out), 4);
+      uint16_t half = floatToHalf(value);
+      std::memcpy(rows.data() + 2 * (out * 70 + in), &half, 2);
+    }
+  turned.matrix.format = Format::F16;
+  weight = {"w", turned.matrix, true, {}, false};
+  ASSERT_TRUE(upload(weight, tiles).ok());
+  StoredMatrix halves = {rows.data(), Format::F16, Format::F16, 20, 70};
+  EXPECT_EQ(tiles, expected(*weightSpec(weight), halves));
+}
+
+TEST_F(WeightUploadTest, WhatIsNotFiniteIsNamed) {
+  Stored stored(Format::F16, 40, 64, 6);
+  uint16_t infinity = 0x7c00;
+  std::memcpy(stored.data() + 23 * 128 + 10, &infinity, 2);
+  std::vector<uint8_t> tiles;
+  EXPECT_EQ(upload({"blk.0", stored.matrix, false, {}, false}, tiles).message(),
+            "weight 'blk.0': row 23 is not finite as f16");
+  // Finite in the file, and not in the format of the program.
+  Stored large(Format::F32, 4, 32, 7);
+  float value = 1e6f;
+  std::memcpy(large.data() + 2 * 128, &value, 4);
+  large.matrix.format = Format::F16;
+  EXPECT_EQ(upload({"w", large.matrix, false, {}, false}, tiles).message(),
+            "weight 'w': row 2 is not finite as f16");
+}
+
+TEST_F(WeightUploadTest, WeightsWithoutKernels) {
+  Stored stored(Format::Q8_0, 32, 64, 8);
+  LinearWeight weight = {"w", stored.matrix, true, {}, false};
+  EXPECT_THAT(weightSpec(weight).status().message(),
+              HasSubstr("cannot be used as q8_0 on a GPU"));
+  weight.transposed = false;
+  weight.partner = stored.matrix;
+  weight.partner->rows = 16;
+  EXPECT_FALSE(weightSpec(weight).ok());
+  weight.partner.reset();
+  weight.matrix.format = Format::Q5_K;
+  EXPECT_EQ(weightSpec(weight).status().message(),
+            "weight 'w': there are no CUDA kernels for q5_k");
+}
