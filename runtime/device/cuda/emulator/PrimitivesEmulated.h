@@ -214,6 +214,11 @@ SLUICE_DEVICE Vector4 loadL2(const void *p, Site where = Site::current()) {
   checkAligned(p, where);
   return *static_cast<const Vector4 *>(p);
 }
+SLUICE_DEVICE void storeGlobal16(void *p, const Vector4 &value,
+                                 Site where = Site::current()) {
+  checkAligned(p, where);
+  *static_cast<Vector4 *>(p) = value;
+}
 /// The host may write it now.
 SLUICE_DEVICE uint8_t loadHostByte(const uint8_t *p) {
   return __atomic_load_n(p, __ATOMIC_RELAXED);

@@ -148,10 +148,16 @@ constexpr OperandKind operandKind(WeightKind kind) {
                                     : OperandKind::F16;
 }
 
-constexpr int32_t operandThreads = 128;
-constexpr int32_t operandSharedBytes = operandThreads / 32 * 4;
+/// Threads for a row: each has eight numbers at a time, and up to four times
+/// eight in registers.
+constexpr int32_t mostOperandThreads = 512;
+constexpr int32_t operandThreads(int32_t features) {
+  int32_t threads = divideUp(operandFeatures(features) / 8, 32) * 32;
+  return threads < mostOperandThreads ? threads : mostOperandThreads;
+}
+constexpr int32_t operandSharedBytes = mostOperandThreads / 32 * 4;
 
-/// sluice_operand_rows: blocks of operandThreads threads, grid (rowCapacity),
+/// sluice_operand_rows: blocks of operandThreads(features), grid (rowCapacity),
 /// operandSharedBytes of shared memory. Reads x; writes operand rows and, for
 /// F16, what stands beside them.
 struct OperandArguments {

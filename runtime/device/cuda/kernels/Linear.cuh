@@ -212,7 +212,7 @@ private:
 #pragma unroll
     for (int j = 0; j < 4; ++j)
       four.word[j] = bitsOfFloat(from[j]);
-    store16(to, four);
+    storeGlobal16(to, four);
   }
 };
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One block makes one row, which is small beside any weight: it is read twice,
-// first for its largest magnitude.
+// One block makes one row. A thread has eight numbers, of each `stride` of the
+// row, and keeps them in registers from the search for the largest magnitude to
+// the rounding; rows that are too wide for that are read twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,85 +18,169 @@ using namespace sluice::cuda;
 
 namespace {
 
-constexpr int32_t threads = operandThreads;
+class OperandRow {
+  static constexpr int width = 8; ///< numbers that stand together
+  static constexpr int mostHeld = 4;
 
-/// The exponent e of the row's scale. Magnitudes compare as their bits do; rows
-/// with an infinity or a NaN are not scaled, and stay broken.
-SLUICE_DEVICE int32_t scaleExponent(const float *x, int32_t features) {
-  uint32_t largest = 0;
-  for (int32_t i = int32_t(threadIndex()); i < features; i += threads) {
-    uint32_t size = bitsOfFloat(x[i]) & 0x7fffffffu;
-    largest = size > largest ? size : largest;
-  }
-#pragma unroll
-  for (uint32_t mask = 16; mask > 0; mask /= 2) {
-    uint32_t other = shuffleXor(largest, mask);
-    largest = other > largest ? other : largest;
-  }
-  auto *warps = reinterpret_cast<uint32_t *>(sharedMemory());
-  if (laneIndex() == 0)
-    warps[warpIndex()] = largest;
-  syncThreads();
-#pragma unroll
-  for (int i = 0; i < threads / 32; ++i)
-    largest = warps[i] > largest ? warps[i] : largest;
-  int32_t exponent = int32_t(largest >> 23) - 127;
-  if (exponent == 128)
-    return 0;
-  constexpr int32_t target = 14, least = -100;
-  return exponent - target > least ? exponent - target : least;
-}
+public:
+  SLUICE_MEMBER OperandRow(const OperandArguments &arguments, int64_t row)
+      : arg(arguments), row(row), x(arguments.x + row * arguments.features),
+        padded(operandFeatures(arguments.features)),
+        stride(operandThreads(arguments.features) * width) {}
 
-SLUICE_DEVICE void makeHalves(const OperandArguments &arg, const float *x,
-                              int64_t row) {
-  int32_t exponent = scaleExponent(x, arg.features);
-  float factor = powerOfTwo(-exponent);
-  if (threadIndex() == 0)
-    arg.scales[row] = powerOfTwo(exponent);
-  int32_t padded = operandFeatures(arg.features);
-  auto *to = static_cast<uint16_t *>(arg.operand) + row * padded;
-  // A warp has a block of 32 features; 128 is a multiple of the threads, so
-  // whole warps go on together.
-  for (int32_t i = int32_t(threadIndex()); i < padded; i += threads) {
-    uint16_t half = i < arg.features ? floatToHalf(x[i] * factor) : uint16_t(0);
-    to[i] = half;
-    if (!arg.sums)
-      continue;
-    float sum = halfToFloat(half);
+  SLUICE_MEMBER void make() {
+    float factor = 1;
+    const bool isHalf = arg.kind == OperandKind::F16;
+    const int32_t most = stride * mostHeld;
+    if (isHalf) {
+      uint32_t largest = 0;
+      for (int32_t begin = 0; begin < padded; begin += most) {
+        load(begin);
+        largest = largestOf(largest);
+      }
+      int32_t exponent = scaleExponent(largest);
+      factor = powerOfTwo(-exponent);
+      if (threadIndex() == 0)
+        arg.scales[row] = powerOfTwo(exponent);
+    }
+    for (int32_t begin = 0; begin < padded; begin += most) {
+      if (!isHalf || padded > most)
+        load(begin);
 #pragma unroll
-    for (uint32_t mask = 16; mask > 0; mask /= 2)
-      sum = sum + shuffleXor(sum, mask);
+      for (int i = 0; i < mostHeld; ++i)
+        store(held[i], placeOf(begin, i), factor);
+    }
+  }
+
+private:
+  const OperandArguments &arg;
+  int64_t row;
+  const float *x;
+  int32_t padded, stride;
+  float held[mostHeld][width];
+
+  /// Of the thread's i-th eight from `begin` on.
+  SLUICE_MEMBER int32_t placeOf(int32_t begin, int i) const {
+    return begin + i * stride + int32_t(threadIndex()) * width;
+  }
+
+  /// All loads are on their way before the first number is used.
+  SLUICE_MEMBER void load(int32_t begin) {
+#pragma unroll
+    for (int i = 0; i < mostHeld; ++i) {
+      int32_t at = placeOf(begin, i);
+      // Rows of whole fours are aligned.
+      if (arg.features % 4 == 0) {
+        loadFour(held[i], at);
+        loadFour(held[i] + 4, at + 4);
+      } else {
+#pragma unroll
+        for (int j = 0; j < width; ++j)
+          held[i][j] = at + j < arg.features ? x[at + j] : 0.0f;
+      }
+    }
+  }
+  SLUICE_MEMBER void loadFour(float *to, int32_t at) const {
+    Vector4 four = {};
+    if (at < arg.features)
+      four = load16(x + at);
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+      to[j] = floatOfBits(four.word[j]);
+  }
+
+  SLUICE_MEMBER uint32_t largestOf(uint32_t largest) const {
+#pragma unroll
+    for (int i = 0; i < mostHeld * width; ++i) {
+      uint32_t size = bitsOfFloat(held[i / width][i % width]) & 0x7fffffffu;
+      largest = size > largest ? size : largest;
+    }
+    return largest;
+  }
+
+  /// The exponent e of the row's scale, from the threads' largest. Magnitudes
+  /// compare as their bits do; rows with an infinity or a NaN are not scaled,
+  /// and stay broken.
+  SLUICE_MEMBER static int32_t scaleExponent(uint32_t largest) {
+    auto *warps = reinterpret_cast<uint32_t *>(sharedMemory());
+    constexpr uint32_t mostWarps = mostOperandThreads / 32;
+    if (threadIndex() < mostWarps)
+      warps[threadIndex()] = 0;
+#pragma unroll
+    for (uint32_t mask = 16; mask > 0; mask /= 2) {
+      uint32_t other = shuffleXor(largest, mask);
+      largest = other > largest ? other : largest;
+    }
+    syncThreads();
     if (laneIndex() == 0)
-      arg.sums[int64_t(i / 32) * arg.rowCapacity + row] = sum;
+      warps[warpIndex()] = largest;
+    syncThreads();
+#pragma unroll
+    for (uint32_t i = 0; i < mostWarps; ++i)
+      largest = warps[i] > largest ? warps[i] : largest;
+    int32_t exponent = int32_t(largest >> 23) - 127;
+    if (exponent == 128)
+      return 0;
+    constexpr int32_t target = 14, least = -100;
+    return exponent - target > least ? exponent - target : least;
   }
-}
 
-SLUICE_DEVICE void makePlain(const OperandArguments &arg, const float *x,
-                             int64_t row) {
-  int32_t padded = operandFeatures(arg.features);
-  auto *floats = static_cast<float *>(arg.operand) + row * padded;
-  auto *bfloats = static_cast<uint16_t *>(arg.operand) + row * padded;
-  for (int32_t i = int32_t(threadIndex()); i < padded; i += threads) {
-    float value = i < arg.features ? x[i] : 0.0f;
+  /// Eight numbers of the operand. Whole warps come here.
+  SLUICE_MEMBER void store(const float (&numbers)[width], int32_t at,
+                           float factor) const {
     if (arg.kind == OperandKind::F32)
-      floats[i] = value;
-    else
-      bfloats[i] = floatToBfloat(value);
+      return storeFloats(numbers, at);
+    Vector4 pairs;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      float low = numbers[2 * j], high = numbers[2 * j + 1];
+      pairs.word[j] = arg.kind == OperandKind::F16
+                          ? packHalves(low * factor, high * factor)
+                          : packBfloats(low, high);
+    }
+    if (at < padded)
+      storeGlobal16(static_cast<uint16_t *>(arg.operand) + row * padded + at,
+                    pairs);
+    if (arg.kind == OperandKind::F16 && arg.sums)
+      storeSum(pairs, at);
   }
-}
+
+  SLUICE_MEMBER void storeFloats(const float (&numbers)[width],
+                                 int32_t at) const {
+    if (at >= padded)
+      return;
+    float *to = static_cast<float *>(arg.operand) + row * padded + at;
+#pragma unroll
+    for (int i = 0; i < width; i += 4) {
+      Vector4 four;
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        four.word[j] = bitsOfFloat(numbers[i + j]);
+      storeGlobal16(to + i, four);
+    }
+  }
+
+  /// Of a block of 32 features, which four lanes have.
+  SLUICE_MEMBER void storeSum(const Vector4 &pairs, int32_t at) const {
+    float sum = 0;
+#pragma unroll
+    for (uint32_t pair : pairs.word)
+      sum = sum +
+            (halfToFloat(uint16_t(pair)) + halfToFloat(uint16_t(pair >> 16)));
+    sum = sum + shuffleXor(sum, 1);
+    sum = sum + shuffleXor(sum, 2);
+    if (laneIndex() % 4 == 0 && at < padded)
+      arg.sums[int64_t(at / 32) * arg.rowCapacity + row] = sum;
+  }
+};
 
 } // namespace
 
-extern "C" SLUICE_KERNEL(threads)
+extern "C" SLUICE_KERNEL(mostOperandThreads)
     sluice_operand_rows(const OperandArguments arguments) {
   launchDependents();
   waitForPrior();
   int64_t row = blockX();
-  if (row >= *arguments.rowCount)
-    return;
-  const float *x = arguments.x + row * arguments.features;
-  if (arguments.kind == OperandKind::F16)
-    makeHalves(arguments, x, row);
-  else
-    makePlain(arguments, x, row);
+  if (row < *arguments.rowCount)
+    OperandRow(arguments, row).make();
 }

@@ -55,6 +55,8 @@
 //                                  before is visible to the blocks that take
 //                                  later tickets
 //   loadL2(p)                      a Vector4 that another block wrote
+//   storeGlobal16(p, value)        a Vector4 to global memory, in one piece
+//                                  wherever its words come from
 //   loadHostByte(p)                a byte of the host's memory, as it is now
 //
 //   multiplyAdd(a, b, c)           a * b + c, rounded once
@@ -98,6 +100,7 @@ SLUICE_DEVICE uint32_t warpIndex() { return threadIndex() / 32; }
 SLUICE_DEVICE Vector4 load16(const void *p) {
   return *static_cast<const Vector4 *>(p);
 }
+
 SLUICE_DEVICE void store16(void *p, const Vector4 &value) {
   *static_cast<Vector4 *>(p) = value;
 }

@@ -123,6 +123,11 @@ SLUICE_DEVICE Vector4 loadL2(const void *p) {
                : "memory");
   return v;
 }
+SLUICE_DEVICE void storeGlobal16(void *p, const Vector4 &v) {
+  asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(p), "r"(v.word[0]),
+               "r"(v.word[1]), "r"(v.word[2]), "r"(v.word[3])
+               : "memory");
+}
 SLUICE_DEVICE uint8_t loadHostByte(const uint8_t *p) {
   return *static_cast<const volatile uint8_t *>(p);
 }

@@ -62,7 +62,7 @@ Operand makeOperand(const LinearRun &run, const std::vector<float> &x,
   arguments.kind = operandKind(kind);
   emulator::LaunchOptions options;
   options.grid.x = uint32_t(run.capacity);
-  options.threads = operandThreads;
+  options.threads = uint32_t(operandThreads(in));
   options.sharedBytes = operandSharedBytes;
   options.order = run.order;
   LateInputs late;
