@@ -72,5 +72,12 @@ if shutil.which("curl"):
 if any(map(shutil.which, ("chromium-headless-shell", "chromium",
                           "chromium-browser", "google-chrome"))):
     config.available_features.add("chromium")
+# ptxas, of PATH or of where toolkits lie: without one generated kernels are not
+# assembled. lit counts those tests as unsupported.
+ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+if ptxas:
+    config.available_features.add("ptxas")
+    toolkit = os.path.dirname(os.path.dirname(ptxas))
+    config.substitutions.append(("%cuda_toolkit", shlex.quote(toolkit)))
 if config.sluice_sanitizer:
     config.available_features.add("sanitizer")

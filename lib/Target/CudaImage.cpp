@@ -27,9 +27,6 @@ using namespace sluice;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
-const std::vector<std::string> sluice::defaultCudaChips = {"sm_80", "sm_90a",
-                                                           "sm_100", "sm_120"};
-
 //===----------------------------------------------------------------------===//
 // Chips and tools
 //===----------------------------------------------------------------------===//
@@ -128,7 +125,7 @@ public:
     if (std::error_code error =
             fs::createTemporaryFile("sluice", suffix, descriptor, file.path))
       return failure("cannot make a temporary file: ", error.message());
-    file.remover.setFile(file.path);
+    file.remover = std::make_unique<llvm::FileRemover>(file.path);
     llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
     stream << contents;
     stream.close();
@@ -143,7 +140,7 @@ public:
   llvm::SmallString<128> path;
 
 private:
-  llvm::FileRemover remover;
+  std::unique_ptr<llvm::FileRemover> remover;
 };
 
 /// Collects objects for the toolkit's fatbinary.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Import/Import.h"
 #include "sluice/InitAll.h"
@@ -200,7 +201,7 @@ static Status readTargets(CompileOptions &all) {
   if (!given.empty() && !all.forCuda)
     return failure(given, " needs --target cuda");
   all.cudaToolkit = cudaToolkit;
-  all.cudaChips = defaultCudaChips;
+  all.cudaChips = getDefaultCudaChips().vec();
   if (cudaArch.empty())
     return {};
   Expected<std::vector<std::string>> chips =

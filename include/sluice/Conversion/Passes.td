@@ -136,8 +136,8 @@ def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
   }];
   let options = [
     ListOption<"arch", "arch", "std::string",
-               "Chips to make kernels for, as sm_90a; or emulator, for tests "
-               "without a GPU.">,
+               "Chips to make kernels for, as sm_90a (default: sm_80, sm_90a, "
+               "sm_100 and sm_120); or emulator, for tests without a GPU.">,
     Option<"besideCpu", "beside-cpu", "bool", "false",
            "Leave the workers for --convert-sluice-to-cpu.">
   ];

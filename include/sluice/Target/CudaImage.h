@@ -18,9 +18,6 @@
 
 namespace sluice {
 
-/// The chips that kernels are made for where nobody says which.
-extern const std::vector<std::string> defaultCudaChips;
-
 /// What --cuda-arch says instead of chips, to test without a GPU.
 constexpr std::string_view cudaEmulator = "emulator";
 

@@ -18,6 +18,11 @@
 
 using namespace mlir;
 
+ArrayRef<std::string> sluice::getDefaultCudaChips() {
+  static const std::string chips[] = {"sm_80", "sm_90a", "sm_100", "sm_120"};
+  return chips;
+}
+
 std::optional<unsigned> sluice::parseCudaChip(StringRef name) {
   unsigned chip = 0;
   if (!name.consume_front("sm_") || name.consumeInteger(10, chip) ||

@@ -90,7 +90,8 @@ struct ConvertSluiceToCUDA
 
 private:
   LogicalResult convertModule(ModuleOp module) {
-    FailureOr<SmallVector<Attribute>> targets = getTargets(module, arch);
+    FailureOr<SmallVector<Attribute>> targets = getTargets(
+        module, arch.empty() ? sluice::getDefaultCudaChips() : *arch);
     if (failed(targets))
       return failure();
     FailureOr<SmallVector<ProgramSource>> sources = findPrograms(module);

@@ -133,3 +133,38 @@ func.func @f(%pointer: !llvm.ptr, %n: index) {
 
 // expected-error @+1 {{expected linear, rows or vector}}
 func.func private @step() attributes {use = #sluice.weight_use<@w, packed>}
+
+// -----
+
+gpu.module @step {
+}
+// program_c1: for cuda it is a graph
+// expected-error @+1 {{is for cuda, but @step is not a sluice.graph}}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+
+// -----
+
+func.func private @step()
+// program_c10: programs for a CPU have none
+// expected-error @+1 {{is for a CPU and has a counterpart}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], counterpart = @main}
+
+// -----
+
+sluice.graph @step {
+}
+// program_c10: it is no program for a CPU
+// expected-error @+1 {{has the counterpart @main, which is no program for a CPU at its rank}}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], counterpart = @main}

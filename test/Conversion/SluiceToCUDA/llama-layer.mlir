@@ -1,0 +1,110 @@
+// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a,sm_100 --remarks-filter="convert-sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a,sm_100 --verify-roundtrip | FileCheck %s
+
+// One layer of a llama with quantised weights, whole: what becomes a kernel,
+// what a call of the runtime. Rows become operands once for all products that
+// take them; the products before the sums add the residual themselves; the two
+// norms share a kernel.
+
+// REMARK: [Analysis] step | Category:convert-sluice-to-cuda
+// REMARK-SAME: checkpoints=0, generated-kernels=5, launches=6, ops-fused-into-kernels=7, residuals-fused-into-products=2, runtime-calls=16
+
+// CHECK:       sluice.program @main step @main_step cuda {
+// CHECK-SAME:    caches = [!sluice.cache<kv_heads = 2, head_dim = 16>]
+// CHECK-SAME:    rope_tables = [#sluice.rope_table<inverse = [1.000000e+00,
+// CHECK-SAME:    weights = [#sluice.weight_use<@embd, rows>, #sluice.weight_use<@n1, vector>, #sluice.weight_use<@q, linear>, {{.*}}, #sluice.weight_use<@embd, linear>]
+// CHECK-NOT:   sluice.model
+
+// CHECK:       gpu.module @kernels [#nvvm.target<chip = "sm_90a", {{.*}}>, #nvvm.target<chip = "sm_100", {{.*}}>] {
+// CHECK:         gpu.func @rows_rms_norm(
+// CHECK:         gpu.func @rows_rope_rope(
+// CHECK:         gpu.func @rows_gate(
+// CHECK:         gpu.func @rows_select_outputs_rms_norm(
+// CHECK:         gpu.func @greedy_tokens(
+
+// CHECK-LABEL: sluice.graph @main_step {
+// CHECK:         %[[H:.*]] = sluice.graph_value rows
+// CHECK-NEXT:    sluice.graph_embed 0 by token into %[[H]] cols 64
+// CHECK:         sluice.launch_kernel @kernels::@rows_rms_norm rows threads 32
+// CHECK:         sluice.graph_operand rows f16 %{{.*}} into %[[X:.*]] cols 64
+// CHECK:         sluice.graph_linear rows weight 2 columns 0 to 64 of %[[X]] into %[[Q:.*]]{{$}}
+// CHECK:         sluice.graph_linear rows weight 3 columns 0 to 32 of %[[X]] into %[[K:.*]]{{$}}
+// CHECK:         sluice.graph_linear rows weight 4 columns 0 to 32 of %[[X]] into %[[V:.*]]{{$}}
+// CHECK:         sluice.launch_kernel @kernels::@rows_rope_rope rows threads 32(%{{.*}}, %{{.*}}, %{{.*}}, %[[Q]], %[[RQ:.*]], %[[K]], %[[RK:.*]])
+// CHECK-NEXT:    sluice.graph_append 0 %[[RK]], %[[V]]
+// CHECK:         sluice.graph_attend 0 %[[RQ]] into %{{.*}} with @attention
+// CHECK:         sluice.graph_operand rows f16
+// CHECK:         sluice.graph_linear rows weight 5 columns 0 to 64 of %{{.*}} residual %[[H]] into %[[H2:.*]]{{$}}
+// CHECK:         sluice.launch_kernel @kernels::@rows_rms_norm rows threads 32
+// CHECK:         sluice.graph_operand rows f16
+// CHECK:         sluice.graph_linear rows weight 7
+// CHECK:         sluice.graph_linear rows weight 8
+// CHECK:         sluice.launch_kernel @kernels::@rows_gate
+// CHECK:         sluice.graph_operand rows f16
+// CHECK:         sluice.graph_linear rows weight 9 columns 0 to 64 of %{{.*}} residual %[[H2]] into
+// CHECK:         sluice.graph_select_outputs
+// CHECK:         sluice.launch_kernel @kernels::@rows_select_outputs_rms_norm outputs threads 32
+// CHECK:         sluice.graph_operand outputs f32
+// CHECK:         sluice.graph_linear outputs weight 11 columns 0 to 100 of %{{.*}} into %[[LOGITS:.*]]{{$}}
+// CHECK:         %[[TOKENS:.*]] = sluice.graph_address greedy_tokens
+// CHECK-NEXT:    sluice.launch_kernel @kernels::@greedy_tokens outputs threads 32(%{{.*}}, %[[LOGITS]], %[[TOKENS]])
+// CHECK-NEXT:  }
+!square = tensor<64x64x!sluice.block<q8_0>>
+!narrow = tensor<32x64x!sluice.block<q8_0>>
+!up = tensor<96x64x!sluice.block<q8_0>>
+!down = tensor<64x96x!sluice.block<q8_0>>
+!cache = !sluice.cache<kv_heads = 2, head_dim = 16>
+
+sluice.file @f path "model.gguf" size 1000000 identity "0123456789abcdef"
+sluice.weight @embd in @f at 0 stored f32 : tensor<100x64xf32>
+sluice.weight @n1 in @f at 0 stored f32 : tensor<64xf32>
+sluice.weight @q in @f at 0 stored q8_0 : !square
+sluice.weight @k in @f at 0 stored q8_0 : !narrow
+sluice.weight @v in @f at 0 stored q8_0 : !narrow
+sluice.weight @o in @f at 0 stored q8_0 : !square
+sluice.weight @n2 in @f at 0 stored f32 : tensor<64xf32>
+sluice.weight @gate in @f at 0 stored q8_0 : !up
+sluice.weight @up in @f at 0 stored q8_0 : !up
+sluice.weight @down in @f at 0 stored q8_0 : !down
+sluice.weight @nf in @f at 0 stored f32 : tensor<64xf32>
+
+
+sluice.model @main(%batch: !sluice.batch) attributes {
+    architecture = "llama", model_name = "tiny", vocab_size = 100,
+    context_length = 128, eos_tokens = array<i64: 2>} {
+  %embd = sluice.param @embd : tensor<100x64xf32>
+  %h = sluice.embed %batch, %embd by token : tensor<100x64xf32> -> tensor<?x64xf32>
+  %h1 = sluice.layer 0 (%x = %h) : tensor<?x64xf32> {
+    %n1 = sluice.param @n1 : tensor<64xf32>
+    %wq = sluice.param @q : !square
+    %wk = sluice.param @k : !narrow
+    %wv = sluice.param @v : !narrow
+    %wo = sluice.param @o : !square
+    %n2 = sluice.param @n2 : tensor<64xf32>
+    %wg = sluice.param @gate : !up
+    %wu = sluice.param @up : !up
+    %wd = sluice.param @down : !down
+    %c = sluice.layer_cache : !cache
+    %a = sluice.rms_norm %x, %n1 epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
+    %q = sluice.linear %a, %wq : tensor<?x64xf32>, !square -> tensor<?x64xf32>
+    %k = sluice.linear %a, %wk : tensor<?x64xf32>, !narrow -> tensor<?x32xf32>
+    %v = sluice.linear %a, %wv : tensor<?x64xf32>, !narrow -> tensor<?x32xf32>
+    %qr = sluice.rope %q, %batch interleaved heads 4 head_dim 16 rotary_dim 16 base 10000.0 : tensor<?x64xf32>
+    %kr = sluice.rope %k, %batch interleaved heads 2 head_dim 16 rotary_dim 16 base 10000.0 : tensor<?x32xf32>
+    %t = sluice.attend %qr, %kr, %v, %c, %batch heads 4 scale 0.25 : tensor<?x64xf32>, tensor<?x32xf32>, !cache
+    %o = sluice.linear %t, %wo : tensor<?x64xf32>, !square -> tensor<?x64xf32>
+    %x2 = sluice.add %x, %o : tensor<?x64xf32>
+    %m = sluice.rms_norm %x2, %n2 epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
+    %g = sluice.linear %m, %wg : tensor<?x64xf32>, !up -> tensor<?x96xf32>
+    %u = sluice.linear %m, %wu : tensor<?x64xf32>, !up -> tensor<?x96xf32>
+    %f = sluice.gate silu %g, %u : tensor<?x96xf32>
+    %d = sluice.linear %f, %wd : tensor<?x96xf32>, !down -> tensor<?x64xf32>
+    %x3 = sluice.add %x2, %d : tensor<?x64xf32>
+    sluice.yield %x3 : tensor<?x64xf32>
+  }
+  %s = sluice.select_outputs %h1, %batch : tensor<?x64xf32>
+  %nf = sluice.param @nf : tensor<64xf32>
+  %e = sluice.rms_norm %s, %nf epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
+  %logits = sluice.linear %e, %embd : tensor<?x64xf32>, tensor<100x64xf32> -> tensor<?x100xf32>
+  sluice.return %logits : tensor<?x100xf32>
+}

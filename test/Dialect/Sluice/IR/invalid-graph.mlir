@@ -1,0 +1,155 @@
+// RUN: sluice-opt %s --split-input-file --verify-diagnostics
+
+// Graphs that are not a GPU's work alone, or contradict what they refer to.
+
+func.func private @host()
+sluice.graph @g {
+  // graph_c1: a call is the host's
+  // expected-error @+1 {{'func.call' is work of the host: a sluice.graph holds work of the device, addresses and constants}}
+  func.call @host() : () -> ()
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_c1: so is a loop
+  %c = arith.constant 1 : index
+  // expected-error @+1 {{'arith.addi' is work of the host}}
+  %d = arith.addi %c, %c : index
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_value_c1
+  // expected-error @+1 {{has the offset 8, which is no multiple of 16}}
+  %x = sluice.graph_value rows 8
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_value_c1
+  // expected-error @+1 {{has the offset -16}}
+  %x = sluice.graph_value rows -16
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_address_c1
+  // expected-error @+1 {{has no index, but is of vector}}
+  %x = sluice.graph_address vector
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_address_c1
+  // expected-error @+1 {{has an index, but is of positions}}
+  %x = sluice.graph_address positions 1
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_address_c1
+  // expected-error @+1 {{has a negative index}}
+  %x = sluice.graph_address rope_table -1
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%x: !llvm.ptr) kernel {
+    gpu.return
+  }
+  gpu.func @f(%x: !llvm.ptr) {
+    gpu.return
+  }
+}
+sluice.graph @g {
+  // launch_kernel_c1: a function is no kernel
+  %x = sluice.graph_address row_count
+  // expected-error @+1 {{launches @kernels::@f, which is not a kernel}}
+  sluice.launch_kernel @kernels::@f rows threads 32 (%x) : !llvm.ptr
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%x: !llvm.ptr) kernel {
+    gpu.return
+  }
+  gpu.func @f(%x: !llvm.ptr) {
+    gpu.return
+  }
+}
+sluice.graph @g {
+  // launch_kernel_c1: its parameters are others
+  %x = sluice.graph_address row_count
+  // expected-error @+1 {{launches @kernels::@k with operands that are not its parameters}}
+  sluice.launch_kernel @kernels::@k rows threads 32 (%x, %x) : !llvm.ptr, !llvm.ptr
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%x: !llvm.ptr) kernel {
+    gpu.return
+  }
+  gpu.func @f(%x: !llvm.ptr) {
+    gpu.return
+  }
+}
+sluice.graph @g {
+  // launch_kernel_c2
+  %x = sluice.graph_address row_count
+  // expected-error @+1 {{has 96 threads, not a power of two from 32 to 1024}}
+  sluice.launch_kernel @kernels::@k rows threads 96 (%x) : !llvm.ptr
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_linear_c1
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{computes the columns from 8 to 32, which begin with no whole tile}}
+  sluice.graph_linear rows weight 0 columns 8 to 32 of %x into %x
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_linear_c1
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{computes the columns from 32 to 32}}
+  sluice.graph_linear rows weight 0 columns 32 to 32 of %x into %x
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_attend_c1
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{has parameters @nothing, which are not a global}}
+  sluice.graph_attend 0 %x into %x with @nothing
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_checkpoint_c1
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{has 2 sizes for 1 values}}
+  sluice.graph_checkpoint (%x) {floats = array<i64: 16, 16>}
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_checkpoint_c1
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{has a value without floats}}
+  sluice.graph_checkpoint (%x) {floats = array<i64: 0>}
+}
