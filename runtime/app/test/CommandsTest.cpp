@@ -172,6 +172,25 @@ TEST_F(CommandsTest, HelpAndVersion) {
   EXPECT_EQ(run({"--version"}).code, 0);
 }
 
+TEST_F(CommandsTest, ADeviceThatTheProgramHasNoCodeFor) {
+  const Arguments generate = {"generate", "--tokens", "5,6,7",
+                              "-n",       "3",        "--json"};
+  auto with = [&](const Arguments &more) {
+    Arguments all = generate;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  EXPECT_THAT(runFailing(with({"--device", "cuda"}), 1),
+              HasSubstr("--device cuda: this program has no code for a GPU"));
+  EXPECT_THAT(runFailing(with({"--cache-type", "f16"}), 1),
+              HasSubstr("on the CPU the cache is f32 or q8_0"));
+  EXPECT_EQ(run(with({"--device", "cpu"})).code, 0);
+  // Nobody is told of GPUs by a program that knows none.
+  Finished automatic = run(with({"--device", "auto"}));
+  EXPECT_EQ(automatic.code, 0);
+  EXPECT_EQ(automatic.err, "");
+}
+
 TEST_F(CommandsTest, WrongUsageExitsWithTwo) {
   const std::vector<std::vector<std::string>> wrong = {
       {},
@@ -189,6 +208,7 @@ TEST_F(CommandsTest, WrongUsageExitsWithTwo) {
       {"generate", "--tokens", "1", "-b", "0"},
       {"generate", "--tokens", "1", "--cache-type", "q4_0"},
       {"generate", "--tokens", "1", "--cache-type"},
+      {"generate", "--tokens", "1", "--device", "tpu"},
       {"generate", "--tokens", "1", "--temperature", "-1"},
       {"generate", "--tokens", "1", "--temperature", "nan"},
       {"generate", "--tokens", "1", "--top-p", "1.5"},

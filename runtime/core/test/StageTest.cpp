@@ -225,6 +225,59 @@ TEST_F(StageTest, RowsLeaveAtTheCheckpointAfterTheMark) {
   end();
 }
 
+/// The device passes checkpoints by itself: rows are named, and leave as it
+/// says.
+TEST_F(StageTest, RowsLeaveAsADeviceSays) {
+  send(opening(2));
+  harness.enqueue(frameOf({guess(2, 1, 2), guess(3, 2, 3)}));
+  harness.enqueue(frameOf({guess(4, 1, 2), guess(5, 4, 3), guess(6, 4, 3)}));
+  ASSERT_TRUE(*stage().formStep());
+  std::vector<uint8_t> alive(5, 1);
+  EXPECT_FALSE(stage().findDead(alive));
+  harness.board.publish(confirm(4));
+  EXPECT_TRUE(stage().findDead(alive));
+  Nodes dead;
+  for (size_t row = 0; row < alive.size(); ++row)
+    if (!alive[row])
+      dead.push_back(stage().rows()[row].node);
+  EXPECT_EQ(dead, (Nodes{2, 3}));
+  // Named, and still here; nothing is new.
+  EXPECT_EQ(stage().batch().rows(), 5);
+  EXPECT_FALSE(stage().findDead(alive));
+  // One of them was too late to leave.
+  std::vector<uint8_t> stays(5, 1);
+  for (size_t row = 0; row < 5; ++row)
+    stays[row] = stage().rows()[row].node != 3;
+  EXPECT_EQ(stage().leave(stays).size(), 1u);
+  EXPECT_EQ(stage().batch().rows(), 4);
+  StepFrame outgoing;
+  stage().finishStep(outgoing);
+  EXPECT_EQ(stage().counters().leftAtCheckpoint, 1u);
+  end();
+}
+
+/// The device may take a parent out and keep its child, which died as well.
+TEST_F(StageTest, ARowWhoseParentADeviceTookOutIsNotInTheCache) {
+  send(opening(2));
+  harness.enqueue(frameOf({guess(2, 1, 2), guess(3, 2, 3)}));
+  harness.enqueue(frameOf({guess(4, 1, 2)}));
+  ASSERT_TRUE(*stage().formStep());
+  harness.board.publish(confirm(4));
+  std::vector<uint8_t> alive(3, 1);
+  ASSERT_TRUE(stage().findDead(alive));
+  std::vector<uint8_t> stays(3, 1);
+  for (size_t row = 0; row < 3; ++row)
+    stays[row] = stage().rows()[row].node != 2;
+  stage().leave(stays);
+  EXPECT_EQ(stage().batch().rows(), 2);
+  StepFrame outgoing;
+  stage().finishStep(outgoing);
+  // The path of 4 alone is left.
+  EXPECT_EQ(branches(), 1);
+  EXPECT_EQ(send(frameOf({guess(5, 4, 3), guess(6, 3, 4)})), (Nodes{5}));
+  end();
+}
+
 /// Two cancels between two checkpoints: each counts from its own decision, and
 /// an older one, which these rows outlived, not at all.
 TEST_F(StageTest, RowsThatLeaveAreOfTheCancelThatKilledThem) {

@@ -197,7 +197,8 @@ void sluice_graph_operand(SluiceGraph *graph, int32_t domain, const float *x,
   arguments.features = static_cast<int32_t>(cols);
   graph->append("sluice_operand_rows",
                 {static_cast<uint32_t>(graph->capacity(domain)), 1, 1},
-                operandThreads, operandSharedBytes, arguments);
+                uint32_t(operandThreads(arguments.features)),
+                operandSharedBytes, arguments);
 }
 
 void sluice_graph_linear(SluiceGraph *graph, int32_t domain, int64_t weight,
@@ -226,6 +227,8 @@ void sluice_graph_linear(SluiceGraph *graph, int32_t domain, int64_t weight,
   arguments.rowScales = parts.scales;
   arguments.blockSums = parts.sums;
   arguments.bias = bias;
+  if (bias && spec.gated)
+    arguments.partnerBias = bias + spec.outFeatures;
   arguments.residual = residual;
   arguments.y = y;
   arguments.partials =
@@ -308,7 +311,7 @@ void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
     return;
   const CacheShape &shape = caches[size_t(cacheLayer)];
   if (params->kvHeads != shape.kvHeads || params->headDim != shape.headDim ||
-      params->heads < 1 || params->heads > 65535 ||
+      params->heads < 1 || params->heads > mostAttendHeads ||
       params->heads % params->kvHeads != 0)
     return graph->failWith("attention of ", params->heads, " heads of ",
                            params->headDim, " over a cache of ", shape.kvHeads,
@@ -327,6 +330,7 @@ void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
   arguments.partials =
       graph->pointer<float>(graph->context.arena + graph->context.plan.spans);
   arguments.spansPerRow = graph->context.plan.spansPerRow;
+  arguments.spanRows = std::min(rows, graph->context.plan.spanRows);
   arguments.heads = static_cast<int32_t>(params->heads);
   arguments.kvHeads = static_cast<int32_t>(params->kvHeads);
   arguments.headDim = static_cast<int32_t>(params->headDim);
@@ -335,8 +339,8 @@ void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
   arguments.scale = params->scale;
   arguments.softcap = params->softcap;
   // Chunks of prompts by tiles, where a tile of them can be in the step.
-  constexpr int32_t widestGroup = 32;
-  arguments.skipChunks = group <= widestGroup && rows >= tileRows(dim, group);
+  arguments.skipChunks =
+      group <= mostTileGroup(dim) && rows >= tileRows(dim, group);
   const std::string suffix =
       std::string(nameOf(graph->context.limits.cacheKind)) + "_" +
       std::to_string(dim);
@@ -350,12 +354,13 @@ void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
                   arguments);
   const int32_t parts = rows * divideUp(group, warpPairs);
   graph->append("sluice_attend_" + suffix,
-                {spanBlocks(graph, int64_t{parts} * kvHeads, dim),
-                 static_cast<uint32_t>(parts), kvHeads},
+                {static_cast<uint32_t>(parts),
+                 spanBlocks(graph, int64_t{parts} * kvHeads, dim), kvHeads},
                 threads, static_cast<uint32_t>(attendSharedBytes(dim)),
                 arguments);
   graph->append(
       "sluice_attend_combine",
       {static_cast<uint32_t>(rows), static_cast<uint32_t>(params->heads), 1},
-      combineThreads, 0, arguments);
+      static_cast<uint32_t>(combineThreads(dim)),
+      static_cast<uint32_t>(combineSharedBytes(dim)), arguments);
 }

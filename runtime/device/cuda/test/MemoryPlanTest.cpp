@@ -71,6 +71,18 @@ TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
   EXPECT_EQ(plan.slopes - plan.spans, 100u * 320 * 4);
 }
 
+TEST(MemoryPlanTest, PartialResultsOfAttentionAreBounded) {
+  Program program = tinyGraph(tiny());
+  program.contextLength = 131072;
+  ExecutorLimits limits = someLimits();
+  limits.contextLength = 131072;
+  // 32 heads of 128: 17 KB a span, 17 MB for the 1024 spans of a row.
+  MemoryPlan plan = MemoryPlan::make(program, limits, 32 * 132).take();
+  EXPECT_EQ(plan.spansPerRow, 1024);
+  EXPECT_EQ(plan.spanRows, 15);
+  EXPECT_EQ(plan.slopes - plan.spans, (15u * 1024 + 85) * 32 * 132 * 4);
+}
+
 TEST(MemoryPlanTest, APartnerHasNoPlaceOfItsOwn) {
   Program program = tinyGraph(tiny());
   MemoryPlan before = MemoryPlan::make(program, someLimits(), 0).take();

@@ -194,15 +194,17 @@ Status WeightUpload::tiles(const LinearWeight &weight, const WeightSpec &spec,
       if (spec.gated)
         read = std::min(read, ColumnReader(*weight.partner, weight.transposed)
                                   .read(first, last, others.data()));
+      // One tile as a weight of its own.
+      WeightSpec alone = spec;
+      alone.outFeatures = last - first;
+      if (!layoutTiles(alone, rows.data(), spec.gated ? others.data() : nullptr,
+                       to + uint64_t(tile - firstTile) * tileRowBytes, 0, 1)
+               .ok())
+        read = std::min(read, first);
       int64_t seen = bad.load();
       while (read < last && read < seen &&
              !bad.compare_exchange_weak(seen, read)) {
       }
-      // One tile as a weight of its own.
-      WeightSpec alone = spec;
-      alone.outFeatures = last - first;
-      layoutTiles(alone, rows.data(), spec.gated ? others.data() : nullptr,
-                  to + uint64_t(tile - firstTile) * tileRowBytes, 0, 1);
     }
   };
   pool.run(body);
