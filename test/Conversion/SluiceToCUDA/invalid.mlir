@@ -35,14 +35,14 @@ module {
 // -----
 
 sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<8x320xf32>
+sluice.weight @w in @f at 0 stored f32 : tensor<320x320xf32>
 sluice.model @main(%batch: !sluice.batch) attributes {architecture = "t", model_name = "t", vocab_size = 320, context_length = 8} {
-  %w = sluice.param @w : tensor<8x320xf32>
-  %x = sluice.embed %batch, %w by token : tensor<8x320xf32> -> tensor<?x320xf32>
+  %w = sluice.param @w : tensor<320x320xf32>
+  %x = sluice.embed %batch, %w by token : tensor<320x320xf32> -> tensor<?x320xf32>
   %y = sluice.layer 0 (%h = %x) : tensor<?x320xf32> {
-    %c = sluice.layer_cache 0 : !sluice.cache<kv_heads = 1, head_dim = 320>
+    %c = sluice.layer_cache : !sluice.cache<kv_heads = 1, head_dim = 320>
     // expected-error @+1 {{has heads of 320 features, for which there is no kernel on CUDA}}
-    %a = sluice.attend %h, %h, %h, %c, %batch heads 1 scale 1.0 : tensor<?x320xf32>, tensor<?x320xf32>, tensor<?x320xf32>, !sluice.cache<kv_heads = 1, head_dim = 320>
+    %a = sluice.attend %h, %h, %h, %c, %batch heads 1 scale 1.0 : tensor<?x320xf32>, tensor<?x320xf32>, !sluice.cache<kv_heads = 1, head_dim = 320>
     sluice.yield %a : tensor<?x320xf32>
   }
   sluice.return %y : tensor<?x320xf32>

@@ -8,7 +8,7 @@
 // their own for each of the layer norm's two reductions.
 
 sluice.file @f path "model.gguf" size 1000000 identity "0123456789abcdef"
-sluice.weight @tokens in @f at 0 stored f32 : tensor<20x300xf32>
+sluice.weight @tokens in @f at 0 stored f32 : tensor<300x300xf32>
 sluice.weight @positions in @f at 0 stored f32 : tensor<64x300xf32>
 sluice.weight @norm in @f at 0 stored f32 : tensor<300xf32>
 
@@ -56,10 +56,10 @@ sluice.weight @norm in @f at 0 stored f32 : tensor<300xf32>
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "test", model_name = "test", vocab_size = 300,
     context_length = 64} {
-  %tokens = sluice.param @tokens : tensor<20x300xf32>
+  %tokens = sluice.param @tokens : tensor<300x300xf32>
   %positions = sluice.param @positions : tensor<64x300xf32>
   %norm = sluice.param @norm : tensor<300xf32>
-  %x = sluice.embed %batch, %tokens by token : tensor<20x300xf32> -> tensor<?x300xf32>
+  %x = sluice.embed %batch, %tokens by token : tensor<300x300xf32> -> tensor<?x300xf32>
   %p = sluice.embed %batch, %positions by position : tensor<64x300xf32> -> tensor<?x300xf32>
   %s = sluice.add %x, %p : tensor<?x300xf32>
   %n = sluice.layer_norm %s, %norm epsilon 1.0e-05 : tensor<?x300xf32>, tensor<300xf32>

@@ -9,6 +9,7 @@
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Dialect/Sluice/IR/SluiceTypes.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 

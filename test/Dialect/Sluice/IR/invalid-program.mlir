@@ -160,6 +160,7 @@ sluice.program @main step @step cpu avx2 {
 // -----
 
 sluice.graph @step {
+  %x = sluice.graph_value rows 0
 }
 // program_c10: it is no program for a CPU
 // expected-error @+1 {{has the counterpart @main, which is no program for a CPU at its rank}}

@@ -4,7 +4,7 @@
 
 llvm.mlir.global internal constant @attention(0 : i64) : i64
 gpu.module @kernels {
-  gpu.func @rows_add(%count: !llvm.ptr, %x: !llvm.ptr, %n: i64) kernel {
+  gpu.func @rows_add(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr) kernel {
     // CHECK: sluice.start_dependents
     sluice.start_dependents
     // CHECK: sluice.wait_for_prior
@@ -14,39 +14,49 @@ gpu.module @kernels {
 }
 
 // CHECK-LABEL: sluice.graph @main_step {
-// CHECK:         sluice.graph_value rows 16
-// CHECK:         sluice.graph_address rope_table 0
-// CHECK:         sluice.launch_kernel @kernels::@rows_add rows threads 64(
-// CHECK:         sluice.graph_linear rows weight 4 columns 0 to 64 of %{{.*}} bias %{{.*}} residual %{{.*}} into %{{.*}}
-// CHECK:         sluice.graph_checkpoint(%{{.*}}, %{{.*}}) {floats = array<i64: 64, 16>}
 sluice.graph @main_step {
-  %x = sluice.graph_value rows 16
-  %o = sluice.graph_value outputs 32
-  sluice.graph_receive into %x cols 64
-  %bias = sluice.graph_address vector 3
+  %x = sluice.graph_value rows 0
+  sluice.graph_embed 0 by token into %x cols 256
+  %rows = sluice.graph_address row_count
+  sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x, %x)
+    : !llvm.ptr, !llvm.ptr, !llvm.ptr
+}
+
+// CHECK-LABEL: sluice.graph @all {
+// CHECK:         sluice.graph_value rows 256
+// CHECK:         sluice.graph_address rope_table 0
+// CHECK:         sluice.graph_address greedy_tokens
+// CHECK:         sluice.launch_kernel @kernels::@rows_add rows threads 64(
+// CHECK:         sluice.graph_linear rows weight 4 columns 0 to 256 of %{{.*}} bias %{{.*}} residual %{{.*}} into %{{.*}}
+// CHECK:         sluice.graph_linear outputs weight 4 columns 16 to 32 of %{{.*}} into %{{.*}}
+// CHECK:         sluice.graph_checkpoint(%{{.*}}, %{{.*}}) {floats = array<i64: 256, 64>}
+sluice.graph @all {
+  %x = sluice.graph_value rows 256
+  %y = sluice.graph_value rows 512
+  %q = sluice.graph_value rows 768
+  %k = sluice.graph_value rows 1024
+  %v = sluice.graph_value rows 1280
+  %o = sluice.graph_value outputs 16
+  %b = sluice.graph_address vector 1
+  %weight = sluice.graph_address vector 3
   %table = sluice.graph_address rope_table 0
   %rows = sluice.graph_address row_count
   %outputs = sluice.graph_address output_count
   %positions = sluice.graph_address positions
   %output_rows = sluice.graph_address output_rows
   %tokens = sluice.graph_address greedy_tokens
-  %seven = arith.constant 7 : i64
-  sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x, %seven) : !llvm.ptr, !llvm.ptr, i64
-  sluice.graph_embed 0 by position into %x cols 64
-  sluice.graph_operand rows f16 %x into %x cols 64
-  sluice.graph_linear rows weight 4 columns 16 to 48 of %x into %x
-  sluice.graph_linear rows weight 4 columns 0 to 64 of %x bias %bias residual %x into %o
-  sluice.graph_append 1 %x, %o
-  sluice.graph_attend 1 %x into %o with @attention
-  sluice.graph_checkpoint (%x, %o) {floats = array<i64: 64, 16>}
+  %word = arith.constant 7 : i64
+  sluice.graph_receive into %x cols 256
+  sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x, %y)
+    : !llvm.ptr, !llvm.ptr, !llvm.ptr
+  sluice.graph_embed 0 by token into %x cols 256
+  sluice.graph_operand rows f16 %x into %q cols 256
+  sluice.graph_linear rows weight 4 columns 0 to 256 of %q bias %b
+    residual %x into %y
+  sluice.graph_append 0 %k, %v
+  sluice.graph_attend 0 %q into %y with @attention
+  sluice.graph_checkpoint (%x, %y) {floats = array<i64: 256, 64>}
+  sluice.graph_send %x cols 256
   sluice.graph_select_outputs
-  sluice.graph_send %x cols 64
+  sluice.graph_linear outputs weight 4 columns 16 to 32 of %q into %o
 }
-
-sluice.program @main step @main_step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
-  rope_tables = [], weights = []}
-
-// CHECK: sluice.program @main step @main_step cuda {

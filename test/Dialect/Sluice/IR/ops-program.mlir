@@ -76,3 +76,17 @@ sluice.plan head(@rank0) stages [@main.s0, @main.s1] {
 // CHECK: sluice.plan head(@rank0) stages [@main.s0, @main.s1] draft(@draft.s0) placement(own) depth 32 width 4
 sluice.plan head(@rank0) stages [@main.s0, @main.s1]
   draft(@draft.s0) placement(own) depth 32 width 4
+
+// The same as the second, for a GPU.
+// CHECK: sluice.program @main.s1.cuda step @main.s1.cuda_step cuda
+// CHECK-SAME: counterpart = @main.s1
+sluice.graph @main.s1.cuda_step {
+  %x = sluice.graph_value rows 16
+  sluice.graph_receive into %x cols 256
+}
+sluice.program @main.s1.cuda step @main.s1.cuda_step cuda {
+  counterpart = @main.s1, row_floats = 1040, rank = @rank1, first_layer = 4,
+  layers = 4, has_embedding = false, checkpoints = 3, architecture = "llama",
+  model_name = "m", vocab_size = 32, context_length = 8, eos_tokens = array<i64>,
+  hidden_size = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}

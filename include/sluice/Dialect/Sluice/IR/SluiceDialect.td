@@ -28,6 +28,8 @@ def Sluice_Dialect : Dialect {
     one token of one sequence at one position. A `!sluice.chunk` says which of
     one request's rows they are, a `!sluice.batch` of any requests'.
   }];
+  // Addresses are its pointers.
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }

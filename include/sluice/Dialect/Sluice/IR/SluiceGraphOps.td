@@ -73,8 +73,8 @@ def Sluice_GraphOp : Sluice_Op<"graph", [
       %x = sluice.graph_value rows 0
       sluice.graph_embed 0 by token into %x cols 256
       %rows = sluice.graph_address row_count
-      sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x)
-        : !llvm.ptr, !llvm.ptr
+      sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x, %x)
+        : !llvm.ptr, !llvm.ptr, !llvm.ptr
     }
     ```
 
