@@ -28,8 +28,8 @@ sluice.graph @main_step {
 // CHECK:         sluice.graph_address greedy_tokens
 // CHECK:         sluice.launch_kernel @kernels::@rows_add rows threads 64(
 // CHECK:         sluice.graph_linear rows weight 4 columns 0 to 256 of %{{.*}} bias %{{.*}} residual %{{.*}} into %{{.*}}
-// CHECK:         sluice.graph_linear outputs weight 4 columns 16 to 32 of %{{.*}} into %{{.*}}
 // CHECK:         sluice.graph_checkpoint(%{{.*}}, %{{.*}}) {floats = array<i64: 256, 64>}
+// CHECK:         sluice.graph_linear outputs weight 4 columns 16 to 32 of %{{.*}} into %{{.*}}
 sluice.graph @all {
   %x = sluice.graph_value rows 256
   %y = sluice.graph_value rows 512
