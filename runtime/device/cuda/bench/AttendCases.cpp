@@ -86,15 +86,16 @@ void addNodes(Lab &lab, const AttendShape &shape, const AttendArguments &attend,
     nodes.push_back(lab.node("sluice_attend_tile_" + tail, {tiles, kvHeads},
                              attendThreads(dim), tileSharedBytes(dim), attend));
   }
+  nodes.push_back(
+      lab.node("sluice_attend_" + tail,
+               {rows * static_cast<uint32_t>(divideUp(group, warpPairs)),
+                std::min<uint32_t>(spanBlocks,
+                                   static_cast<uint32_t>(attend.spansPerRow)),
+                kvHeads},
+               attendThreads(dim), attendSharedBytes(dim), attend));
   nodes.push_back(lab.node(
-      "sluice_attend_" + tail,
-      {std::min<uint32_t>(spanBlocks,
-                          static_cast<uint32_t>(attend.spansPerRow)),
-       rows * static_cast<uint32_t>(divideUp(group, warpPairs)), kvHeads},
-      attendThreads(dim), attendSharedBytes(dim), attend));
-  nodes.push_back(lab.node("sluice_attend_combine",
-                           {rows, static_cast<uint32_t>(shape.heads)},
-                           combineThreads, 0, attend));
+      "sluice_attend_combine", {rows, static_cast<uint32_t>(shape.heads)},
+      combineThreads(dim), combineSharedBytes(dim), attend));
 }
 
 } // namespace
@@ -121,10 +122,11 @@ KernelCase bench::makeAttend(Lab &lab, const AttendShape &shape,
   attend.out = pointer<float>(out);
   attend.rows = makeTable(lab, shape, perSequence);
   attend.spansPerRow = divideUp(shape.context, spanTokens);
-  attend.partials = pointer<float>(
-      lab.allocate(4 * static_cast<uint64_t>(shape.rows) *
-                   static_cast<uint64_t>(shape.heads * attend.spansPerRow) *
-                   static_cast<uint64_t>(spanFloats(dim))));
+  // Rows of prompts are few there, those that are no part of a tile.
+  attend.spanRows = shape.isPrompt ? 0 : shape.rows;
+  attend.partials = pointer<float>(lab.allocate(
+      4 * attendPartialFloats(dim, shape.heads, shape.rows, attend.spanRows,
+                              attend.spansPerRow)));
   attend.heads = shape.heads;
   attend.kvHeads = shape.kvHeads;
   attend.headDim = shape.headDim;

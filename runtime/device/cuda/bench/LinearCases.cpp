@@ -134,7 +134,7 @@ void makeOperand(Lab &lab, const LinearShape &shape, int32_t capacity,
   operand.features = shape.in;
   KernelNode node =
       lab.node("sluice_operand_rows", {static_cast<uint32_t>(capacity)},
-               operandThreads, operandSharedBytes, operand);
+               operandThreads(shape.in), operandSharedBytes, operand);
   lab.run({&node, 1});
   linear.x = operand.operand;
   linear.rowScales = operand.scales;
