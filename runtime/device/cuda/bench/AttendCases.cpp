@@ -30,6 +30,15 @@ template <typename T> T *pointer(DeviceAddress address) {
   return reinterpret_cast<T *>(address);
 }
 
+float *randomNumbers(Lab &lab, size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> numbers(count);
+  for (float &each : numbers)
+    each = normal(random);
+  return pointer<float>(lab.upload(std::span<const float>(numbers)));
+}
+
 /// Keys and values of about 1 of one kv head's page.
 std::vector<uint8_t> pagePattern(CacheKind kind, int32_t dim) {
   std::mt19937 random(3);
@@ -110,14 +119,8 @@ KernelCase bench::makeAttend(Lab &lab, const AttendShape &shape,
                         static_cast<uint64_t>(pageHeadBytes(shape.kind, dim));
   size_t numbers = static_cast<size_t>(shape.rows) *
                    static_cast<size_t>(shape.heads * shape.headDim);
-  std::mt19937 random(9);
-  std::normal_distribution<float> normal;
-  std::vector<float> queries(numbers);
-  for (float &each : queries)
-    each = normal(random);
-
   AttendArguments attend = {};
-  attend.q = pointer<float>(lab.upload(std::span<const float>(queries)));
+  attend.q = randomNumbers(lab, numbers, 9);
   DeviceAddress out = lab.zeros(numbers * 4);
   attend.out = pointer<float>(out);
   attend.rows = makeTable(lab, shape, perSequence);
@@ -146,6 +149,33 @@ KernelCase bench::makeAttend(Lab &lab, const AttendShape &shape,
   made.flops = 4.0 * seen * shape.heads * shape.headDim * shape.rows;
   made.output = out;
   made.outputFloats = numbers;
+  return made;
+}
+
+KernelCase bench::makeAppend(Lab &lab, const AttendShape &shape) {
+  int32_t dim = cacheDim(shape.headDim);
+  int32_t perSequence = divideUp(shape.context, pageTokens);
+  int32_t pairs = shape.rows * shape.kvHeads;
+  auto pages = static_cast<uint64_t>(shape.isPrompt ? 1 : shape.rows) *
+               static_cast<uint64_t>(perSequence);
+  uint64_t cacheBytes = pages * static_cast<uint64_t>(shape.kvHeads) *
+                        static_cast<uint64_t>(pageHeadBytes(shape.kind, dim));
+  auto numbers = static_cast<size_t>(pairs * shape.headDim);
+  KernelCase made;
+  made.output = lab.zeros(cacheBytes);
+  made.outputFloats = cacheBytes / sizeof(float);
+  AppendArguments append = {};
+  append.k = randomNumbers(lab, numbers, 11);
+  append.v = randomNumbers(lab, numbers, 12);
+  append.cache = pointer<uint8_t>(made.output);
+  append.rows = makeTable(lab, shape, perSequence);
+  append.kvHeads = shape.kvHeads;
+  append.headDim = shape.headDim;
+  append.kind = shape.kind;
+  made.nodes.push_back(
+      lab.node("sluice_append_cache",
+               {static_cast<uint32_t>(divideUp(pairs, appendThreads / 32))},
+               appendThreads, 0, append));
   return made;
 }
 

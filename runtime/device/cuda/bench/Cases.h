@@ -63,6 +63,10 @@ std::string_view kindName(CacheKind kind);
 /// sluice_attend_tile_* before them.
 KernelCase makeAttend(Lab &lab, const AttendShape &shape, Footprint footprint);
 
+/// sluice_append_cache: the keys and values of the rows. The output is the
+/// cache's bytes.
+KernelCase makeAppend(Lab &lab, const AttendShape &shape);
+
 struct CompactShape {
   int32_t rows = 32, dead = 8, features = 4096, values = 1;
 };

@@ -20,8 +20,10 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Of the largest magnitude.
-constexpr double mostDifference = 2e-5;
+/// Of the largest magnitude: 0, the same bits; a product's sums, which the
+/// tensor units round in their own way at each 16 features; probabilities, of
+/// which some then round to another number of 16 bits.
+constexpr double exact = 0, sums = 1e-4, probabilities = 2e-3;
 
 using Make = std::function<KernelCase(Lab &)>;
 using Values = std::vector<float>;
@@ -90,10 +92,12 @@ public:
     }
     double difference = differenceOf(*once, *expected);
     bool isRepeated = sameBits(*once, *again);
-    bool holds = isRepeated && isInvariant && difference <= allowed;
+    bool isEqual = sameBits(*once, *expected);
+    bool holds = isRepeated && isInvariant &&
+                 (allowed == exact ? isEqual : difference <= allowed);
     print({{"part", "check"},
            {"case", name},
-           {"isEqual", sameBits(*once, *expected)},
+           {"isEqual", isEqual},
            {"difference", difference},
            {"isRepeated", isRepeated},
            {"isInvariant", isInvariant},
@@ -131,8 +135,8 @@ void checkLinear(Checker &checker, WeightKind kind, bool isGated,
   if (kind != WeightKind::F32 && linearTileStages(kind, sharedBytes) >= 2)
     others.push_back(maker(130, linearTileRows));
   std::string name = "linear " + std::string(kindName(kind));
-  checker.check(name + (isGated ? " gated" : ""), maker(7, 8), mostDifference,
-                others);
+  checker.check(name + (isGated ? " gated" : ""), maker(7, 8),
+                kind == WeightKind::F32 ? exact : sums, others);
 }
 
 void checkAttend(Checker &checker, CacheKind kind, int32_t headDim) {
@@ -143,16 +147,20 @@ void checkAttend(Checker &checker, CacheKind kind, int32_t headDim) {
   shape.headDim = headDim;
   shape.rows = 3;
   shape.context = 300;
+  checker.check(
+      "append " + std::string(kindName(kind)) + " of " +
+          std::to_string(headDim),
+      [=](Lab &lab) { return makeAppend(lab, shape); }, exact);
   std::string name = "attend " + std::string(kindName(kind)) + " of " +
                      std::to_string(headDim);
   checker.check(
       name, [=](Lab &lab) { return makeAttend(lab, shape, {}); },
-      mostDifference);
+      probabilities);
   shape.isPrompt = true;
   shape.rows = 37;
   checker.check(
       name + ", prompt", [=](Lab &lab) { return makeAttend(lab, shape, {}); },
-      mostDifference);
+      probabilities);
 }
 
 } // namespace
@@ -181,7 +189,8 @@ Status bench::checkKernels(Device &device, KernelLibrary &kernels,
   CompactShape compact;
   compact.features = 64;
   checker.check(
-      "rows leave", [=](Lab &lab) { return makeCompact(lab, compact, 1); }, 0);
+      "rows leave", [=](Lab &lab) { return makeCompact(lab, compact, 1); },
+      exact);
   if (checker.failed > 0)
     return failure(checker.failed, " checks do not hold");
   return {};

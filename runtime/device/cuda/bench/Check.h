@@ -23,9 +23,10 @@ namespace sluice::cuda::bench {
 ///   {"part": "check", "case": ..., "isEqual": bits, "difference": of the
 ///    largest magnitude, "isRepeated": bits, "isInvariant": bits, "holds": all}
 ///
-/// A product's sums are rounded inside the tensor units in an order that the
-/// emulator does not know: `difference` may be 2e-5 of the largest. Rows that
-/// leave are compared bit for bit. Errors: a case does not hold, a device's.
+/// Products in f32, what goes into the cache and rows that leave are the same
+/// bits. The tensor units round a product's sums in an order that the emulator
+/// does not know: there `difference` has a limit. Errors: a case does not hold,
+/// the emulator's.
 Status
 checkKernels(Device &device, KernelLibrary &kernels,
              const std::function<void(const nlohmann::ordered_json &)> &print);
