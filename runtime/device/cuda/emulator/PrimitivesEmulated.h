@@ -248,6 +248,23 @@ SLUICE_DEVICE uint32_t subtractHalves(uint32_t a, uint32_t b) {
               << i;
   return result;
 }
+/// In double, where products are exact.
+SLUICE_DEVICE uint32_t multiplyAddHalves(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t result = 0;
+  for (int i = 0; i < 32; i += 16) {
+    double sum =
+        double(halfToFloat(uint16_t(a >> i))) * halfToFloat(uint16_t(b >> i)) +
+        halfToFloat(uint16_t(c >> i));
+    result |= uint32_t(floatToHalf(float(sum))) << i;
+  }
+  return result;
+}
+SLUICE_DEVICE uint32_t maskInto(uint32_t bits, uint32_t mask, uint32_t into) {
+  return (bits & mask) | into;
+}
+template <uint32_t bits> SLUICE_DEVICE uint32_t constantRegister() {
+  return bits;
+}
 
 } // namespace sluice::cuda
 

@@ -91,8 +91,8 @@ template <WeightKind kind, int rows> struct Sums {
   float sum[floats];
 
   /// Adds a unit: the tile, operand rows of unitRowBytes, and block sums of the
-  /// rows [block][rows], all in shared memory. Only of the eights of rows below
-  /// rowsHere.
+  /// rows [block][rows], all in shared memory. Halves of more than eight rows
+  /// that begin at rowsHere or behind it are left out.
   SLUICE_MEMBER void add(const uint8_t *tile, const uint8_t *x,
                          const float *blockSums, int32_t rowsHere,
                          uint32_t lane) {
@@ -123,7 +123,9 @@ private:
     loadScales<kind>(scales, tile, block, lane);
 #pragma unroll
     for (int tileOfRows = 0; tileOfRows < rowTiles; ++tileOfRows) {
-      if (tileOfRows > 0 && 8 * tileOfRows >= rowsHere)
+      // Between these, products of several eights are on their way at a time.
+      if (rowTiles > 2 && tileOfRows == rowTiles / 2 &&
+          8 * tileOfRows >= rowsHere)
         break;
       uint32_t b[4];
       loadMatrix4(b, x + tileOfRows * 8 * unitRowBytes);

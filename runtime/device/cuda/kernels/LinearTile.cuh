@@ -94,7 +94,8 @@ private:
       copyWeights(unit + arg.stages - 1);
       copyRows(unit + arg.stages - 1);
       copyAsyncCommit();
-      addUnit(unit);
+      if (ownRow < rowsHere)
+        addUnit(unit);
     }
     copyAsyncWait<0>();
     closePart(partEnd == unitsOfPart);

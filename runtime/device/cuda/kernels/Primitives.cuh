@@ -64,6 +64,10 @@
 //   floatToE4M3                    the same, to the largest where beyond it
 //   permuteBytes(a, b, selector)   PRMT: of the eight bytes of (b, a)
 //   subtractHalves(a, b)           two f16 differences
+//   multiplyAddHalves(a, b, c)     two of a * b + c, each rounded once
+//   maskInto(bits, mask, into)     (bits & mask) | into, as one LOP3 if `into`
+//                                  is in a register, which a constant is as
+//   constantRegister<bits>()
 //
 // Everything else is plain C++: no intrinsic, no inline assembly, no warp- or
 // block-wide function from elsewhere. Floating-point expressions are compiled

@@ -158,6 +158,21 @@ SLUICE_DEVICE uint32_t subtractHalves(uint32_t a, uint32_t b) {
   asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
   return d;
 }
+SLUICE_DEVICE uint32_t multiplyAddHalves(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t d;
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+SLUICE_DEVICE uint32_t maskInto(uint32_t bits, uint32_t mask, uint32_t into) {
+  uint32_t d;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;"
+      : "=r"(d)
+      : "r"(bits), "r"(mask), "r"(into));
+  return d;
+}
+template <uint32_t bits> SLUICE_DEVICE uint32_t constantRegister() {
+  return bits;
+}
 
 } // namespace sluice::cuda
 

@@ -8,7 +8,8 @@
 // A lane's part of half a tile (64 features, four products), read from shared
 // memory and turned into pairs of 16-bit numbers. Quants become small integers,
 // which f16 holds exactly: a quant's bits under those of 1024 are 1024 + quant,
-// and one subtraction takes the offset away.
+// and one subtraction (or, four bits higher, one fused multiplication) takes
+// the offset away.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +46,15 @@ constexpr uint32_t offsetHalves(WeightKind kind) {
                                     : halves1024;
 }
 
+/// Quants that stand 4 bits higher are 1024 + 16 * quant; a sixteenth of that
+/// is exact, and then 64 and the offset are to be taken off.
+constexpr uint32_t sixteenthHalves = 0x2c002c00u;
+constexpr uint32_t negatedSixteenthOffset(WeightKind kind) {
+  return kind == WeightKind::Q4_0   ? 0xd480d480u // -(64 + 8)
+         : kind == WeightKind::Q6_K ? 0xd600d600u // -(64 + 32)
+                                    : 0xd400d400u;
+}
+
 /// E4M3's bits, moved to those of an f16, are the number divided by this.
 constexpr float e4m3Factor = 256;
 
@@ -79,12 +89,14 @@ template <WeightKind kind> struct HalfTile {
     } else if constexpr (hasNibbles(kind)) {
       uint32_t quants = part.plane[0].word[p];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        uint32_t pair = (quants >> (4 * i) & 0x000f000fu) | halves1024;
-        if constexpr (kind == WeightKind::Q6_K)
-          pair |= (part.high[p / 2] >> (2 * i + 8 * (p % 2)) & 0x00030003u)
-                  << 4;
-        a[i] = subtractHalves(pair, offsetHalves(kind));
+      for (int i = 0; i < 4; i += 2) {
+        // The word's third and fourth pair, moved to the first two.
+        uint32_t two = i == 0 ? quants : quants >> 8;
+        uint32_t even = maskInto(two, 0x000f000fu, highBits(part, p, i));
+        uint32_t odd = maskInto(two, 0x00f000f0u, highBits(part, p, i + 1));
+        a[i] = subtractHalves(even, offsetHalves(kind));
+        a[i + 1] = multiplyAddHalves(odd, sixteenthHalves,
+                                     negatedSixteenthOffset(kind));
       }
     } else {
 #pragma unroll
@@ -94,6 +106,18 @@ template <WeightKind kind> struct HalfTile {
   }
 
 private:
+  /// 1024 and Q6_K's two high bits of pair `i` above the place of the low four,
+  /// which is bits 0-3 of even pairs and 4-7 of odd ones.
+  SLUICE_MEMBER static uint32_t highBits(const HalfTile &part, int p, int i) {
+    if constexpr (kind != WeightKind::Q6_K)
+      return constantRegister<halves1024>();
+    int from = 2 * i + 8 * (p % 2), to = i % 2 == 0 ? 4 : 8;
+    uint32_t bits = part.high[p / 2];
+    bits = from > to ? bits >> (from - to) : bits << (to - from);
+    return maskInto(bits, i % 2 == 0 ? 0x00300030u : 0x03000300u,
+                    constantRegister<halves1024>());
+  }
+
   /// Two registers of two numbers from four bytes.
   SLUICE_MEMBER static void ofBytes(uint32_t bytes, uint32_t &first,
                                     uint32_t &second) {

@@ -293,6 +293,10 @@ TEST(EmulatorTest, BytesAndHalvesAsTheDeviceHasThem) {
   EXPECT_EQ(permuteBytes(0x33221100, 0x77665544, 0x7250), 0x77225500u);
   EXPECT_EQ(subtractHalves(packHalves(1032, 1), packHalves(1024, 3)),
             packHalves(8, -2));
+  EXPECT_EQ(multiplyAddHalves(packHalves(1024 + 16 * 7, 3),
+                              packHalves(0.0625f, 2), packHalves(-64, 1)),
+            packHalves(7, 7));
+  EXPECT_EQ(maskInto(0x12345678, 0x000f000f, 0x64006400), 0x64046408u);
   EXPECT_EQ(packBfloats(1, 2), 0x40003f80u);
 }
 

@@ -80,6 +80,22 @@ std::set<std::string> kernelNames() {
   return names;
 }
 
+/// Threads of the largest block that the kernel is launched with.
+int threadsOf(const std::string &name) {
+  auto has = [&](const char *part) {
+    return name.find(part) != std::string::npos;
+  };
+  if (has("_linear_tile_"))
+    return linearTileThreads;
+  if (has("_linear_"))
+    return linearThreads;
+  if (has("_attend_combine"))
+    return mostCombineThreads;
+  if (has("_attend_"))
+    return attendThreads(std::stoi(name.substr(name.rfind('_') + 1)));
+  return mostOperandThreads; // No other has more.
+}
+
 } // namespace
 
 TEST(KernelImagesTest, EachKernelIsThereForEachChipAndSpillsNothing) {
@@ -97,6 +113,10 @@ TEST(KernelImagesTest, EachKernelIsThereForEachChipAndSpillsNothing) {
       EXPECT_EQ(kernel.spilledBytes, 0) << name;
       EXPECT_EQ(kernel.stackBytes, 0) << name;
       EXPECT_GT(kernel.registers, 0) << name;
+      // What a multiprocessor has; a warp's are given in pieces of 256.
+      EXPECT_LE((kernel.registers + 7) / 8 * 8 * threadsOf(kernel.kernel),
+                65536)
+          << name;
     }
   EXPECT_TRUE(missing.empty()) << *missing.begin();
 }

@@ -325,6 +325,16 @@ TEST_P(LinearKernelTest, RowsOfAnySizeAreScaled) {
   expectRight(run, weight, x, run.run(x));
 }
 
+TEST_P(LinearKernelTest, RowsThatAreTooWideForRegistersAreReadTwice) {
+  int64_t in = int64_t{mostOperandThreads} * 32 + 512;
+  StoredWeight weight = randomWeight(random, kind(), 5, in);
+  DeviceWeight device = deviceWeight(weight);
+  auto x = randomFloats(random, size_t(2 * in), 1e6f);
+  LinearRun run(device, 2);
+  run.capacity = 8;
+  expectRight(run, weight, x, run.run(x));
+}
+
 TEST_P(LinearKernelTest, ABrokenRowBreaksNoOther) {
   int64_t in = inputSizes()[1];
   DeviceWeight device = deviceWeight(randomWeight(random, kind(), 16, in));
