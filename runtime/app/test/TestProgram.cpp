@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/test/TestStages.h"
+#include "runtime/device/cuda/ProgramABI.h"
 
 #include <climits>
 #include <cstdio>
