@@ -127,9 +127,12 @@ void planStep(const Program &program, const ExecutorLimits &limits,
   plan.stepBytes = planner.end - before;
 }
 
-std::string gigabytes(uint64_t bytes) {
+/// In GB, or in MB where that is little.
+std::string sizeText(uint64_t bytes) {
   char text[32];
-  std::snprintf(text, sizeof(text), "%.2f GB", double(bytes) / 1e9);
+  bool large = bytes >= 1000000000;
+  std::snprintf(text, sizeof(text), "%.2f %s",
+                double(bytes) / (large ? 1e9 : 1e6), large ? "GB" : "MB");
   return text;
 }
 
@@ -178,11 +181,11 @@ Status checkRoom(const MemoryPlan &plan, const MemoryState &state,
   if (plan.bytes <= state.freeBytes)
     return {};
   return failure(
-      name, ": too little memory: ", gigabytes(plan.bytes),
-      " is needed (weights ", gigabytes(plan.weightBytes), ", cache ",
-      gigabytes(plan.cacheBytes), ", a step ", gigabytes(plan.stepBytes), "), ",
-      gigabytes(state.freeBytes), " of ", gigabytes(state.totalBytes),
-      " is free: ", gigabytes(plan.bytes - state.freeBytes), " is missing");
+      name, ": too little memory: ", sizeText(plan.bytes),
+      " is needed (weights ", sizeText(plan.weightBytes), ", cache ",
+      sizeText(plan.cacheBytes), ", a step ", sizeText(plan.stepBytes), "), ",
+      sizeText(state.freeBytes), " of ", sizeText(state.totalBytes),
+      " is free: ", sizeText(plan.bytes - state.freeBytes), " is missing");
 }
 
 } // namespace sluice::cuda

@@ -54,9 +54,9 @@ TEST(CudaFaultsTest, TooLittleMemoryIsSaidBeforeAnythingIsLoaded) {
   EXPECT_THAT(
       message,
       testing::MatchesRegex(
-          "emulator: too little memory: [0-9.]+ GB is needed \\(weights "
-          "[0-9.]+ GB, cache 0.03 GB, a step [0-9.]+ GB\\), 0.00 GB of "
-          "0.00 GB is free: [0-9.]+ GB is missing"));
+          "emulator: too little memory: [0-9.]+ MB is needed \\(weights "
+          "[0-9.]+ MB, cache 32.77 MB, a step [0-9.]+ MB\\), 0.10 MB of "
+          "0.10 MB is free: [0-9.]+ MB is missing"));
 }
 
 TEST(CudaFaultsTest, EachAllocationMayFail) {

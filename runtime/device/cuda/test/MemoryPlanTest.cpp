@@ -107,12 +107,12 @@ TEST(MemoryPlanTest, WhatIsMissingIsSaid) {
   MemoryPlan plan;
   plan.weightBytes = 16'000'000'000;
   plan.cacheBytes = 4'000'000'000;
-  plan.stepBytes = 1'500'000'000;
-  plan.bytes = 21'500'000'000;
-  EXPECT_TRUE(checkRoom(plan, {21'500'000'000, 24'000'000'000}, "G").ok());
+  plan.stepBytes = 500'000'000;
+  plan.bytes = 20'500'000'000;
+  EXPECT_TRUE(checkRoom(plan, {20'500'000'000, 24'000'000'000}, "G").ok());
   EXPECT_EQ(
-      checkRoom(plan, {20'000'000'000, 24'000'000'000}, "G").message(),
-      "G: too little memory: 21.50 GB is needed (weights 16.00 GB, cache "
-      "4.00 GB, a step 1.50 GB), 20.00 GB of 24.00 GB is free: 1.50 GB is "
+      checkRoom(plan, {20'490'000'000, 24'000'000'000}, "G").message(),
+      "G: too little memory: 20.50 GB is needed (weights 16.00 GB, cache "
+      "4.00 GB, a step 500.00 MB), 20.49 GB of 24.00 GB is free: 10.00 MB is "
       "missing");
 }
