@@ -140,7 +140,7 @@ TEST(NcclFault, ATransferThatNeverEnds) {
   FakeNccl::Faults faults;
   faults.stuckTransfer = 1;
   EXPECT_THAT(
-      runPair(faults, untilItFails),
+      runPair(faults, untilItFails, impatient()),
       Each(says("a transfer of 100 bytes has not ended within 500 ms")));
 }
 
