@@ -84,12 +84,14 @@ Status NcclRank::connect() {
 }
 
 void NcclRank::start(Receiver given) {
-  Lock lock(mutex);
-  assert(!receiver && "start() is called once");
-  receiver = gate.open(std::move(given), [this](const Message &message) {
+  // Before the lock: callbacks take it under the gate's.
+  Receiver gated = gate.open(std::move(given), [this](const Message &message) {
     if (message.payload.bytes > 0)
       giveBack(message.payload);
   });
+  Lock lock(mutex);
+  assert(!receiver && "start() is called once");
+  receiver = std::move(gated);
   signal();
 }
 
