@@ -47,8 +47,9 @@ public:
     return receiveRing + static_cast<uint64_t>(offset);
   }
 
-  /// Behind what `event` was last recorded behind; null: behind nothing.
+  /// To be made behind those that were ordered before.
   void order(const NcclTransfer &transfer) { orders.push(transfer); }
+  /// A sender's transfers wait for what `event` was last recorded behind.
   void waitFor(cuda::Event event) { ready = event; }
 
   /// Goes on as far as it can without waiting. True: something has been done.

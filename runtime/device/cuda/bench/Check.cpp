@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace sluice;
 using namespace sluice::cuda;
@@ -28,7 +29,7 @@ constexpr double exact = 0, sums = 1e-4, probabilities = 2e-3;
 using Make = std::function<KernelCase(Lab &)>;
 using Values = std::vector<float>;
 
-/// What a kernel has made, each of `times` times from the start.
+/// What a case makes, with memory of its own.
 Expected<Values> outputOf(Device &device, KernelLibrary &kernels,
                           const Make &make) {
   Lab lab(device, kernels);

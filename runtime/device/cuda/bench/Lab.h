@@ -19,9 +19,9 @@
 #include "runtime/device/cuda/KernelLibrary.h"
 
 #include <cstring>
-#include <deque>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace sluice::cuda::bench {
 

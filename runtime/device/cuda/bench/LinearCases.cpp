@@ -139,7 +139,6 @@ void makeOperand(Lab &lab, const LinearShape &shape, int32_t capacity,
   linear.x = operand.operand;
   linear.rowScales = operand.scales;
   linear.blockSums = operand.sums;
-  // The device's own copy of x is of no more use, but stays with the others.
 }
 
 KernelNode productNode(Lab &lab, const LinearShape &shape,
