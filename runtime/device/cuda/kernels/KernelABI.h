@@ -12,7 +12,8 @@
 // Counts. A step is launched as a graph made for a capacity of rows. How many
 // rows and outputs there are lies in device memory (`rowCount`, an int32 that a
 // checkpoint may lower) and is read there: blocks beyond it return at once, and
-// with 0 all do. Nothing waits for the host. 0 <= rows <= capacity.
+// with 0 all do (a linear layer's first ones have asked for weights by then).
+// Nothing waits for the host. 0 <= rows <= capacity.
 //
 // Invariance. What a kernel computes for a row depends on that row, on its
 // sequence's cache and on shapes; never on other rows, on their number, on the
@@ -26,15 +27,22 @@
 //   f32                 f32
 //   bf16                bf16
 //   all others          f16, of x[row] * 2^-e: the largest magnitude is in
-//                       [2^14, 2^15). 2^e stands beside the row and is
-//                       multiplied back onto the sums, which is exact
+//                       [2^14, 2^15), or below for e = -100, the least. 2^e
+//                       stands beside the row and is multiplied back onto the
+//                       sums: exact, but where that overflows or is subnormal
 // An operand row has operandFeatures(N) elements; those from N on are zeros.
 //
 // Memory. All pointers are to device memory but where it says host; all arrays
 // are aligned to 256 bytes, and all structures of pages and tiles are multiples
-// of 16 bytes: kernels load 16 bytes at a time. The caller owns everything, and
-// keeps it until the graph has run. Outputs do not overlap inputs but where it
-// says so. Rows beyond the count are neither read nor written.
+// of 16 bytes: most kernels load 16 bytes at a time. The caller owns
+// everything, and keeps it until the graph has run. Outputs do not overlap
+// inputs but where it says so. Rows beyond the count are neither read nor
+// written.
+//
+// Shared memory is dynamic, and may be more than the 48 KiB that a kernel has
+// unasked: the host allows it (cuFuncSetAttribute) to each kernel for which the
+// function that says its bytes says more. linear_<kind>_<rows> and attend_...
+// take at most the 99 KiB that every chip from sm_80 on has.
 //
 // Dependent launch. Before waitForPrior() a kernel reads nothing but weights
 // (and its arguments), and writes no global memory; so buffers may be used

@@ -8,7 +8,9 @@
 // With many rows a product takes as long as its multiplications, so a block
 // does more of them with what it has read: 128 rows by 128 columns, its eight
 // warps 32 rows by four tiles of 16 columns each. Weights and rows come through
-// stages of shared memory as in Linear.cuh.
+// stages of shared memory as in Linear.cuh. Each of the four warps that have
+// the same columns unpacks their weights for itself: to hand them on would take
+// as many instructions.
 //
 // Every sum is added up as Linear.cuh has it, so that it may depend on the
 // step's company which of the two computes a row: within a part of the features
@@ -76,12 +78,13 @@ private:
     if (firstRow > 0)
       copyFirstWeights();
     for (int32_t stage = 0; stage < arg.stages - 1; ++stage) {
-      copyRows(stage);
+      copyRows(stage, stage);
       copyAsyncCommit();
     }
     clearPart();
     const int32_t unitsOfPart = divideUp(units, arg.splits);
     int32_t partEnd = unitsOfPart;
+    int32_t stage = 0; // of the unit
     for (int32_t unit = 0; unit < units; ++unit) {
       if (unit == partEnd) {
         closePart(partEnd == unitsOfPart);
@@ -91,11 +94,14 @@ private:
       // Now the unit is there for all, and nobody reads the stage of the one
       // before any more, which is filled again.
       syncThreads();
-      copyWeights(unit + arg.stages - 1);
-      copyRows(unit + arg.stages - 1);
+      const int32_t next = unit + arg.stages - 1;
+      const int32_t freed = stage == 0 ? arg.stages - 1 : stage - 1;
+      copyWeights(next, freed);
+      copyRows(next, freed);
       copyAsyncCommit();
       if (ownRow < rowsHere)
-        addUnit(unit);
+        addUnit(stageAt(stage));
+      stage = stage == arg.stages - 1 ? 0 : stage + 1;
     }
     copyAsyncWait<0>();
     closePart(partEnd == unitsOfPart);
@@ -129,23 +135,23 @@ private:
     clearPart();
   }
 
-  SLUICE_MEMBER uint8_t *stageOf(int32_t unit) const {
-    return sharedMemory() + unit % arg.stages * linearTileStageBytes(kind);
+  SLUICE_MEMBER static uint8_t *stageAt(int32_t stage) {
+    return sharedMemory() + stage * linearTileStageBytes(kind);
   }
 
   SLUICE_MEMBER void copyFirstWeights() const {
     for (int32_t stage = 0; stage < arg.stages - 1; ++stage)
-      copyWeights(stage);
+      copyWeights(stage, stage);
   }
 
   /// Warp w copies tile w of the block: contiguous from unit to unit.
-  SLUICE_MEMBER void copyWeights(int32_t unit) const {
+  SLUICE_MEMBER void copyWeights(int32_t unit, int32_t stage) const {
     int32_t local = blockTile + int32_t(warp);
     if (local >= arg.tiles || unit >= units)
       return;
     int64_t index = int64_t(arg.firstTile + local) * units + unit;
     const uint8_t *from = arg.weight + index * tileBytes(kind);
-    uint8_t *to = stageOf(unit) + warp * tileBytes(kind);
+    uint8_t *to = stageAt(stage) + warp * tileBytes(kind);
 #pragma unroll
     for (int at = 0; at < tileBytes(kind); at += 512)
       if (at + 512 <= tileBytes(kind) || at + int(lane) * 16 < tileBytes(kind))
@@ -153,14 +159,14 @@ private:
   }
 
   /// The block copies the unit of its rows, of those that exist.
-  SLUICE_MEMBER void copyRows(int32_t unit) const {
+  SLUICE_MEMBER void copyRows(int32_t unit, int32_t stage) const {
     if (unit >= units)
       return;
     constexpr int64_t rowUnit = 256;
     int64_t rowBytes = int64_t(operandFeatures(arg.inFeatures)) * 2;
     const uint8_t *from = static_cast<const uint8_t *>(arg.x) +
                           firstRow * rowBytes + unit * rowUnit;
-    uint8_t *to = stageOf(unit) + weightBytes;
+    uint8_t *to = stageAt(stage) + weightBytes;
     for (int32_t i = int32_t(threadIndex()); i < rowsHere * 16;
          i += linearTileThreads)
       copyAsync16(to + i / 16 * unitRowBytes + i % 16 * 16,
@@ -180,8 +186,7 @@ private:
                                    firstRow + piece * 4);
   }
 
-  SLUICE_MEMBER void addUnit(int32_t unit) {
-    const uint8_t *stage = stageOf(unit);
+  SLUICE_MEMBER void addUnit(const uint8_t *stage) {
     const uint8_t *tiles = stage + ownTile * tileBytes(kind);
     const uint8_t *x = stage + weightBytes + ownRow * unitRowBytes;
     const auto *rowSums =
