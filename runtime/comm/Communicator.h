@@ -5,13 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Carries messages between the ranks of a job. Two lanes lead from each rank to
-// each rank, itself included:
+// Carries messages between the ranks of a job. Three lanes lead from each rank
+// to each rank, itself included:
 //
 //   data     steps and results: in order, bounded. Who sends faster than
 //            the other side takes waits (back-pressure).
 //   control  cancels, errors, reports, the end: in order among themselves, and
 //            overtake data. Mostly small.
+//   group    what ranks that compute a stage together tell each other in the
+//            midst of a step: in order, bounded, past the other lanes. No
+//            callback gets it: who expects a message waits in receive().
 //
 //   Expected<std::unique_ptr<Communicator>> made = ...;
 //   comm->start(receiver);                    // from here on messages arrive
@@ -32,7 +35,7 @@
 
 namespace sluice::comm {
 
-enum class Lane : uint8_t { Data, Control };
+enum class Lane : uint8_t { Data, Control, Group };
 
 /// Device memory that has come with a message; only nccl/NcclCommunicator.h
 /// brings some, and it goes back there.
@@ -55,6 +58,7 @@ struct Traffic {
   int64_t to = 0;
   uint64_t dataMessages = 0, dataBytes = 0;
   uint64_t controlMessages = 0, controlBytes = 0;
+  uint64_t groupMessages = 0, groupBytes = 0;
 };
 
 /// Data messages on their way to one rank before a sender waits.
@@ -62,7 +66,8 @@ constexpr int64_t defaultCapacity = 32;
 
 struct CommunicatorOptions {
   /// Data messages from one rank to another that have not been taken before
-  /// their sender waits. An implementation may hold a few more than that.
+  /// their sender waits, and as many of a group. An implementation may hold a
+  /// few more than that.
   int64_t capacity = defaultCapacity;
   /// Control messages from one rank to another that have not left or been taken
   /// before send() refuses more.
@@ -117,16 +122,27 @@ public:
   /// roomFor() may answer otherwise now. Cheap; may be called from callbacks.
   virtual void roomChanged() = 0;
 
-  /// Queues a message for `to`. Data: blocks while `capacity` data messages to
-  /// that rank are on their way. Control: never blocks. `emulatedBytes`: where
-  /// links are emulated, the message counts as that long; 0: as long as it is.
-  /// Errors: the communication has failed or ended (with the reason), no such
-  /// rank, a message over a limit.
+  /// Queues a message for `to`. Data and group: blocks while `capacity`
+  /// messages of that lane to that rank are on their way. Control: never
+  /// blocks. `emulatedBytes`: where links are emulated, the message counts as
+  /// that long; 0: as long as it is. Errors: the communication has failed or
+  /// ended (with the reason), no such rank, a message over a limit.
   virtual Status send(int64_t to, Lane lane, Bytes bytes,
                       int64_t emulatedBytes = 0) = 0;
 
+  /// Takes the next message of the group lane that `source` sends, into
+  /// `bytes`; what was there is lost. Waits for it: first a moment in the
+  /// processor, as the members of a group come at about the same time. One
+  /// thread at a time. Errors: the communication has failed (with the reason)
+  /// or ended, or stopReceiving(); `bytes` is then empty.
+  virtual Status receive(int64_t source, Bytes &bytes) = 0;
+  /// receive() fails from now on, also where it waits. Cheap; may be called
+  /// again.
+  virtual void stopReceiving() = 0;
+
   /// All ranks: returns once every rank has called it and the receivers have
-  /// taken every message; emulated links: once this rank's receiver has.
+  /// taken every message; emulated links: once this rank's receiver has. What
+  /// was sent on the group lane has been received before.
   /// Errors: it failed, or `patience` is over: then the job is broken.
   virtual Status finish(std::chrono::milliseconds patience) = 0;
 

@@ -32,7 +32,7 @@ constexpr int64_t maxRank = 1 << 20;
 constexpr int64_t maxStages = 1 << 10;
 constexpr int64_t maxName = 128;
 constexpr size_t stageBytes = sizeof(uint32_t) + 13 * sizeof(uint64_t);
-constexpr size_t trafficBytes = 5 * sizeof(uint64_t);
+constexpr size_t trafficBytes = 7 * sizeof(uint64_t);
 
 //===----------------------------------------------------------------------===//
 // Writing
@@ -54,8 +54,8 @@ void write(WireWriter &out, const StageReport &stage) {
 
 void write(WireWriter &out, const comm::Traffic &hop) {
   out.put(hop.to);
-  for (uint64_t count :
-       {hop.dataMessages, hop.dataBytes, hop.controlMessages, hop.controlBytes})
+  for (uint64_t count : {hop.dataMessages, hop.dataBytes, hop.controlMessages,
+                         hop.controlBytes, hop.groupMessages, hop.groupBytes})
     out.put(count);
 }
 
@@ -103,6 +103,8 @@ comm::Traffic readTraffic(WireReader &in) {
   hop.dataBytes = readCount(in, "bytes");
   hop.controlMessages = readCount(in, "control messages");
   hop.controlBytes = readCount(in, "control bytes");
+  hop.groupMessages = readCount(in, "messages of a group");
+  hop.groupBytes = readCount(in, "bytes of a group");
   return hop;
 }
 

@@ -73,16 +73,18 @@ static ordered_json trafficJson(const std::vector<RankReport> &ranks) {
   ordered_json hops = ordered_json::array();
   for (const RankReport &rank : ranks)
     for (const comm::Traffic &hop : rank.traffic) {
-      if (hop.dataMessages == 0 && hop.controlMessages == 0)
+      if (hop.dataMessages + hop.controlMessages + hop.groupMessages == 0)
         continue;
-      messages += hop.dataMessages + hop.controlMessages;
-      bytes += hop.dataBytes + hop.controlBytes;
+      messages += hop.dataMessages + hop.controlMessages + hop.groupMessages;
+      bytes += hop.dataBytes + hop.controlBytes + hop.groupBytes;
       hops.push_back({{"from", rank.rank},
                       {"to", hop.to},
                       {"messages", hop.dataMessages},
                       {"bytes", hop.dataBytes},
                       {"control_messages", hop.controlMessages},
-                      {"control_bytes", hop.controlBytes}});
+                      {"control_bytes", hop.controlBytes},
+                      {"group_messages", hop.groupMessages},
+                      {"group_bytes", hop.groupBytes}});
     }
   return {{"messages", messages}, {"bytes", bytes}, {"hops", hops}};
 }

@@ -60,6 +60,12 @@ public:
     return hub->send(self, to, lane, std::move(bytes));
   }
 
+  Status receive(int64_t source, Bytes &bytes) override {
+    return hub->receive(self, source, bytes);
+  }
+
+  void stopReceiving() override { hub->stopReceiving(self); }
+
   Status finish(std::chrono::milliseconds patience) override {
     return hub->finish(self, patience);
   }

@@ -7,6 +7,8 @@
 
 #include "runtime/comm/inproc/InprocHub.h"
 
+#include "runtime/base/BriefWait.h"
+
 #include <cassert>
 
 using namespace sluice;
@@ -18,6 +20,8 @@ InprocHub::InprocHub(int64_t size, const CommunicatorOptions &options)
   for (Inbox &inbox : inboxes) {
     inbox.data.resize(inboxes.size());
     inbox.control.resize(inboxes.size());
+    inbox.group.resize(inboxes.size());
+    inbox.groupWaiting = std::vector<std::atomic<size_t>>(inboxes.size());
     inbox.sent.resize(inboxes.size());
     for (size_t to = 0; to < inboxes.size(); ++to)
       inbox.sent[to].to = static_cast<int64_t>(to);
@@ -47,6 +51,19 @@ Status InprocHub::sendError(int64_t from, int64_t to,
   return {};
 }
 
+/// Waits for room in the queue.
+Status InprocHub::pushBounded(Lock &lock, Inbox &inbox, Ring<Message> &queue,
+                              Message message) {
+  inbox.room.wait(lock, [&] {
+    return static_cast<int64_t>(queue.size()) < options.capacity ||
+           !broken.ok();
+  });
+  if (!broken.ok())
+    return broken;
+  queue.push(std::move(message));
+  return {};
+}
+
 Status InprocHub::send(int64_t from, int64_t to, Lane lane, Bytes bytes) {
   Lock lock(mutex);
   if (Status status = sendError(from, to, bytes); !status.ok())
@@ -54,6 +71,17 @@ Status InprocHub::send(int64_t from, int64_t to, Lane lane, Bytes bytes) {
   Inbox &inbox = inboxes[to];
   Traffic &sent = inboxes[from].sent[to];
   auto length = bytes.size();
+  if (lane == Lane::Group) {
+    if (Status status = pushBounded(lock, inbox, inbox.group[from],
+                                    {from, lane, std::move(bytes)});
+        !status.ok())
+      return status;
+    ++sent.groupMessages;
+    sent.groupBytes += length;
+    inbox.groupWaiting[from].fetch_add(1, std::memory_order_release);
+    inbox.groupCame.notify_one();
+    return {};
+  }
   if (lane == Lane::Control) {
     Ring<Message> &queue = inbox.control[from];
     if (static_cast<int64_t>(queue.size()) >= options.controlLimit)
@@ -64,14 +92,10 @@ Status InprocHub::send(int64_t from, int64_t to, Lane lane, Bytes bytes) {
     ++sent.controlMessages;
     sent.controlBytes += length;
   } else {
-    Ring<Message> &queue = inbox.data[from];
-    inbox.room.wait(lock, [&] {
-      return static_cast<int64_t>(queue.size()) < options.capacity ||
-             !broken.ok();
-    });
-    if (!broken.ok())
-      return broken;
-    queue.push({from, lane, std::move(bytes)});
+    if (Status status = pushBounded(lock, inbox, inbox.data[from],
+                                    {from, lane, std::move(bytes)});
+        !status.ok())
+      return status;
     ++sent.dataMessages;
     sent.dataBytes += length;
   }
@@ -120,6 +144,35 @@ InprocHub::popData(Lock &lock, Inbox &inbox,
     return inbox.data[source].pop();
   }
   return std::nullopt;
+}
+
+Status InprocHub::receive(int64_t rank, int64_t source, Bytes &bytes) {
+  bytes.clear();
+  if (source < 0 || source >= size())
+    return failure("rank ", rank, ": no rank ", source, " in a job of ",
+                   size());
+  Inbox &inbox = inboxes[rank];
+  Ring<Message> &queue = inbox.group[source];
+  std::atomic<size_t> &waiting = inbox.groupWaiting[source];
+  (void)waitBriefly(
+      [&] { return waiting.load(std::memory_order_acquire) > 0; });
+  Lock lock(mutex);
+  inbox.groupCame.wait(
+      lock, [&] { return !queue.empty() || !inbox.receives || !broken.ok(); });
+  if (!broken.ok())
+    return broken;
+  if (!inbox.receives)
+    return failure("rank ", rank, ": receives no more");
+  bytes = std::move(queue.pop().bytes);
+  waiting.fetch_sub(1, std::memory_order_relaxed);
+  inbox.room.notify_all();
+  return {};
+}
+
+void InprocHub::stopReceiving(int64_t rank) {
+  Lock lock(mutex);
+  inboxes[rank].receives = false;
+  inboxes[rank].groupCame.notify_all();
 }
 
 void InprocHub::taken() {
@@ -171,6 +224,7 @@ void InprocHub::breakJob(int64_t rank, const Status &reason) {
   finished.notify_all();
   for (Inbox &inbox : inboxes) {
     inbox.room.notify_all();
+    inbox.groupCame.notify_all();
     signal(inbox);
   }
 }

@@ -11,6 +11,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Ring.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -27,6 +28,8 @@ public:
   int64_t size() const { return static_cast<int64_t>(inboxes.size()); }
 
   Status send(int64_t from, int64_t to, Lane lane, Bytes bytes);
+  Status receive(int64_t rank, int64_t source, Bytes &bytes);
+  void stopReceiving(int64_t rank);
   Status finish(int64_t rank, std::chrono::milliseconds patience);
   void abort(int64_t rank, const Status &reason);
   /// `rank` goes away: the job is broken unless it has ended.
@@ -42,19 +45,25 @@ public:
 
 private:
   struct Inbox {
-    std::vector<Ring<Message>> data, control; ///< by source
-    std::vector<Traffic> sent;                ///< by the rank it was sent to
+    std::vector<Ring<Message>> data, control, group; ///< by source
+    /// How many are in `group`, by source: who waits for one looks at these
+    /// before it sleeps. Changed under the lock, which orders what it takes.
+    std::vector<std::atomic<size_t>> groupWaiting;
+    std::vector<Traffic> sent; ///< by the rank it was sent to
     /// Something may have to be done: the delivering thread looks again.
     bool changed = false;
     bool stopping = false;
+    bool receives = true; ///< of the group lane
     bool finishing = false;
     bool toldFailure = false;
     int64_t nextSource = 0; ///< whose data is looked at first
-    std::condition_variable wake, room;
+    std::condition_variable wake, room, groupCame;
   };
 
   using Lock = std::unique_lock<std::mutex>;
 
+  Status pushBounded(Lock &lock, Inbox &inbox, Ring<Message> &queue,
+                     Message message);
   Status sendError(int64_t from, int64_t to, const Bytes &bytes) const;
   void breakJob(int64_t rank, const Status &reason);
   void signal(Inbox &inbox);

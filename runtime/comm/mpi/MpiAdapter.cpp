@@ -145,7 +145,7 @@ private:
   }
 
   Symbols mpi;
-  std::array<MPI_Comm, 2> spaces{}; ///< by MpiSpace
+  std::array<MPI_Comm, mpiSpaces> spaces{}; ///< by MpiSpace
   int self = 0;
   int ranks = 1;
 };

@@ -7,6 +7,7 @@
 
 #include "runtime/comm/mpi/MpiCommunicator.h"
 
+#include "runtime/base/BriefWait.h"
 #include "runtime/base/Guarded.h"
 #include "runtime/comm/ReceiverGate.h"
 #include "runtime/comm/mpi/MpiPump.h"
@@ -35,7 +36,10 @@ class MpiCommunicator final : public Communicator {
 public:
   MpiCommunicator(const MpiLaunch &launch, const CommunicatorOptions &options)
       : launch(launch), options(options) {
-    shared.out.resize(static_cast<size_t>(launch.size));
+    auto ranks = static_cast<size_t>(launch.size);
+    shared.out.resize(ranks);
+    shared.group.resize(ranks);
+    shared.groupWaiting = std::vector<std::atomic<size_t>>(ranks);
     for (size_t to = 0; to < shared.out.size(); ++to)
       shared.out[to].sent.to = static_cast<int64_t>(to);
   }
@@ -56,6 +60,8 @@ public:
   void roomChanged() override;
   Status send(int64_t to, Lane lane, Bytes bytes,
               int64_t emulatedBytes) override;
+  Status receive(int64_t source, Bytes &bytes) override;
+  void stopReceiving() override;
   Status finish(milliseconds patience) override;
   void abort(const Status &reason) override;
   std::vector<Traffic> traffic() const override;
@@ -129,9 +135,10 @@ Status MpiCommunicator::send(int64_t to, Lane lane, Bytes bytes,
                    " bytes, the limit is ", options.messageBytes);
   std::unique_lock lock(shared.mutex);
   MpiShared::Outbox &box = shared.out[to];
-  if (lane == Lane::Data)
+  if (lane != Lane::Control)
     shared.progress.wait(lock, [&] {
-      return box.dataOnWay < options.capacity || !shared.broken.ok() ||
+      int64_t onWay = lane == Lane::Data ? box.dataOnWay : box.groupOnWay;
+      return onWay < options.capacity || !shared.broken.ok() ||
              shared.finishing;
     });
   if (!shared.broken.ok())
@@ -147,6 +154,11 @@ Status MpiCommunicator::send(int64_t to, Lane lane, Bytes bytes,
     ++box.sent.controlMessages;
     box.sent.controlBytes += bytes.size();
     box.control.push(std::move(bytes));
+  } else if (lane == Lane::Group) {
+    ++box.groupOnWay;
+    ++box.sent.groupMessages;
+    box.sent.groupBytes += bytes.size();
+    box.group.push(std::move(bytes));
   } else {
     ++box.dataOnWay;
     ++box.sent.dataMessages;
@@ -155,6 +167,42 @@ Status MpiCommunicator::send(int64_t to, Lane lane, Bytes bytes,
   }
   signal();
   return {};
+}
+
+Status MpiCommunicator::receive(int64_t source, Bytes &bytes) {
+  bytes.clear();
+  if (source < 0 || source >= launch.size)
+    return failure("rank ", launch.rank, ": no rank ", source, " in a job of ",
+                   launch.size);
+  std::unique_lock lock(shared.mutex);
+  Ring<Bytes> &queue = shared.group[source];
+  std::atomic<size_t> &waiting = shared.groupWaiting[source];
+  auto isOver = [&] {
+    return !queue.empty() || !shared.receives || !shared.broken.ok();
+  };
+  if (!isOver()) {
+    ++shared.groupAwaited;
+    signal();
+    lock.unlock();
+    (void)waitBriefly(
+        [&] { return waiting.load(std::memory_order_acquire) > 0; });
+    lock.lock();
+    shared.progress.wait(lock, isOver);
+    --shared.groupAwaited;
+  }
+  if (!shared.broken.ok())
+    return shared.broken;
+  if (!shared.receives)
+    return failure("rank ", launch.rank, ": receives no more");
+  bytes = queue.pop();
+  waiting.fetch_sub(1, std::memory_order_relaxed);
+  return {};
+}
+
+void MpiCommunicator::stopReceiving() {
+  std::lock_guard lock(shared.mutex);
+  shared.receives = false;
+  shared.progress.notify_all();
 }
 
 Status MpiCommunicator::finish(milliseconds patience) {

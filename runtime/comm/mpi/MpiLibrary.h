@@ -17,9 +17,11 @@
 
 namespace sluice::comm {
 
-/// Two communicators over all ranks, so that looking for a control message
-/// never finds data.
-enum class MpiSpace : uint8_t { Data, Control };
+/// A communicator over all ranks for each, so that looking for a control
+/// message never finds data, and the members of a group never wait behind
+/// either.
+enum class MpiSpace : uint8_t { Data, Control, Group };
+constexpr size_t mpiSpaces = 3;
 
 /// An MPI_Request or MPI_Message of either library.
 using MpiHandle = uint64_t;

@@ -11,6 +11,7 @@
 #include "runtime/base/TimerSlack.h"
 
 #include <cstring>
+#include <thread>
 
 using namespace sluice;
 using namespace sluice::comm;
@@ -28,6 +29,9 @@ constexpr microseconds shortestNap{20};
 constexpr microseconds receivingNap{50};
 /// After this without a message, naps are five times as long.
 constexpr milliseconds quietTime{200};
+/// While a member of the group waits for others, which come at about the same
+/// time, there is no nap for so long.
+constexpr milliseconds groupTime{1};
 /// An own pause of this length is not held against the others.
 constexpr milliseconds pauseTime{1000};
 
@@ -75,7 +79,7 @@ Status MpiPump::runRound() {
   if (due.finishing && !broken)
     advanceEnd(now);
   if (!over)
-    idle(moved, now);
+    idle(moved, due.groupAwaited, now);
   return {};
 }
 
@@ -84,7 +88,7 @@ MpiPump::Orders MpiPump::takeOrders() {
   std::unique_lock lock(shared.mutex);
   shared.changed = false;
   Orders due{shared.abortReason.has_value(), !shared.broken.ok(),
-             shared.finishing};
+             shared.finishing, shared.groupAwaited > 0};
   if (!receiver && shared.receiver)
     receiver = &*shared.receiver;
   if (due.broken && !due.abort)
@@ -97,6 +101,7 @@ MpiPump::Orders MpiPump::takeOrders() {
             {static_cast<int>(to), space, queue.pop(), /*counted=*/true});
     };
     order(MpiSpace::Control, box.control);
+    order(MpiSpace::Group, box.group);
     order(MpiSpace::Data, box.data);
   }
   return due;
@@ -115,6 +120,8 @@ bool MpiPump::pump(Clock::time_point now) {
   match(MpiSpace::Control, now);
   moved |= completeReceives(MpiSpace::Control);
   moved |= deliverControl();
+  match(MpiSpace::Group, now);
+  moved |= completeReceives(MpiSpace::Group);
   if (receiver && !broken) {
     match(MpiSpace::Data, now);
     completeReceives(MpiSpace::Data);
@@ -132,7 +139,7 @@ bool MpiPump::pump(Clock::time_point now) {
 void MpiPump::post(Sending order, Tag tag) {
   if (Status status = library->send(
           order.space, order.to, static_cast<int>(tag), order.bytes,
-          /*synchronous=*/order.space == MpiSpace::Data, order.request);
+          /*synchronous=*/order.space != MpiSpace::Control, order.request);
       !status.ok())
     return fail(status);
   ++sending;
@@ -176,7 +183,9 @@ bool MpiPump::completeSends(Ring<Sending> &queue) {
       continue;
     std::lock_guard lock(shared.mutex);
     MpiShared::Outbox &box = shared.out[sent.to];
-    --(sent.space == MpiSpace::Data ? box.dataOnWay : box.controlOnWay);
+    --(sent.space == MpiSpace::Data    ? box.dataOnWay
+       : sent.space == MpiSpace::Group ? box.groupOnWay
+                                       : box.controlOnWay);
     shared.progress.notify_all();
   }
   return done > 0;
@@ -246,11 +255,24 @@ bool MpiPump::completeReceives(MpiSpace space) {
       incoming.complete = true;
       continue;
     }
-    moved |= handleControl(source, incoming);
+    if (space == MpiSpace::Group) {
+      keepForGroup(source, incoming);
+      moved = true;
+    } else {
+      moved |= handleControl(source, incoming);
+    }
     incoming.active = false;
     --busy[which];
   }
   return moved;
+}
+
+/// Until receive() takes it.
+void MpiPump::keepForGroup(int source, Incoming &incoming) {
+  std::lock_guard lock(shared.mutex);
+  shared.group[source].push(std::move(incoming.bytes));
+  shared.groupWaiting[source].fetch_add(1, std::memory_order_release);
+  shared.progress.notify_all();
 }
 
 /// Whether it was more than a heartbeat.
@@ -348,7 +370,7 @@ void MpiPump::checkSilence(Clock::time_point now) {
   }
 }
 
-void MpiPump::idle(bool moved, Clock::time_point now) {
+void MpiPump::idle(bool moved, bool groupAwaited, Clock::time_point now) {
   if (moved) {
     lastMoved = now;
     nap = shortestNap;
@@ -357,7 +379,11 @@ void MpiPump::idle(bool moved, Clock::time_point now) {
   auto quiet = now - lastMoved;
   if (quiet < spinTime)
     return;
-  bool receiving = false;
+  if (groupAwaited && quiet < groupTime) {
+    std::this_thread::yield();
+    return;
+  }
+  bool receiving = groupAwaited;
   for (const Peer &peer : peers)
     for (const Incoming &incoming : peer.incoming)
       receiving |= incoming.active && !incoming.complete;

@@ -13,6 +13,7 @@
 #include "runtime/comm/mpi/MpiLibrary.h"
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -24,9 +25,10 @@ namespace sluice::comm {
 struct MpiShared {
   /// To one rank.
   struct Outbox {
-    Ring<Bytes> control, data; ///< not yet given to MPI
-    int64_t controlOnWay = 0;  ///< queued, or not done by MPI
+    Ring<Bytes> control, data, group; ///< not yet given to MPI
+    int64_t controlOnWay = 0;         ///< queued, or not done by MPI
     int64_t dataOnWay = 0;
+    int64_t groupOnWay = 0;
     Traffic sent;
   };
 
@@ -38,6 +40,15 @@ struct MpiShared {
   std::condition_variable progress;
 
   std::vector<Outbox> out; ///< by rank
+
+  /// What has come on the group lane.
+  std::vector<Ring<Bytes>> group; ///< by source
+  /// How many are in `group`, by source: who waits for one looks at these
+  /// before it sleeps.
+  std::vector<std::atomic<size_t>> groupWaiting;
+  int64_t groupAwaited = 0; ///< threads in receive()
+  bool receives = true;
+
   std::optional<Communicator::Receiver> receiver;
   bool finishing = false;
   std::chrono::steady_clock::time_point finishBy;
@@ -70,7 +81,7 @@ private:
     int to = 0;
     MpiSpace space = MpiSpace::Control;
     Bytes bytes;
-    bool counted = false; ///< in the Outbox's controlOnWay or dataOnWay
+    bool counted = false; ///< in the Outbox's messages on their way
     MpiHandle request = 0;
   };
 
@@ -84,9 +95,10 @@ private:
   };
 
   struct Peer {
-    std::array<Incoming, 2> incoming;   ///< by MpiSpace
-    std::array<Ring<Sending>, 2> sends; ///< to it, not done; by MpiSpace
-    Ring<Bytes> control;                ///< arrived before start()
+    std::array<Incoming, mpiSpaces> incoming; ///< by MpiSpace
+    std::array<Ring<Sending>, mpiSpaces>
+        sends;           ///< to it, not done; by MpiSpace
+    Ring<Bytes> control; ///< arrived before start()
     Clock::time_point heard;
     uint64_t dataTaken = 0, controlTaken = 0;
     bool done = false; ///< sends no more; the counts are what it has sent
@@ -98,6 +110,7 @@ private:
 
   struct Orders {
     bool abort = false, broken = false, finishing = false;
+    bool groupAwaited = false;
   };
 
   Status runRound();
@@ -110,6 +123,7 @@ private:
   bool match(MpiSpace space, Clock::time_point now);
   bool matchFrom(MpiSpace space, int source, Clock::time_point now);
   bool completeReceives(MpiSpace space);
+  void keepForGroup(int source, Incoming &incoming);
   bool handleControl(int source, Incoming &incoming);
   bool deliverControl();
   bool deliverData();
@@ -121,7 +135,7 @@ private:
   void sayDone();
   void finalize();
   std::string unfinished() const;
-  void idle(bool moved, Clock::time_point now);
+  void idle(bool moved, bool groupAwaited, Clock::time_point now);
   void fail(const Status &status);
   void tellFailure();
   [[noreturn]] void abortJob();
@@ -137,7 +151,7 @@ private:
   std::vector<Peer> peers;     ///< by rank
   int64_t sending = 0;         ///< given to MPI, not done; to all peers
   /// Sources with an active Incoming, by MpiSpace.
-  std::array<int64_t, 2> busy{};
+  std::array<int64_t, mpiSpaces> busy{};
   const Communicator::Receiver *receiver = nullptr; ///< once started
   bool broken = false;
   bool toldFailure = false;

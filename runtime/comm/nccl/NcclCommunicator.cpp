@@ -118,6 +118,14 @@ Status NcclRank::send(int64_t to, Lane lane, Bytes bytes,
   if (to < 0 || to >= size())
     return failure("rank ", self, ": no rank ", to, " in a job of ", size());
   Traffic &sent = peers[static_cast<size_t>(to)]->sent;
+  if (lane == Lane::Group) {
+    {
+      Lock lock(mutex);
+      ++sent.groupMessages;
+      sent.groupBytes += bytes.size();
+    }
+    return base->send(to, lane, std::move(bytes));
+  }
   bool isData = lane == Lane::Data;
   auto length = bytes.size();
   {

@@ -272,6 +272,41 @@ Status detachesQuietly(Communicator &comm) {
   return comm.finish(patience);
 }
 
+/// Messages of a group come in order from each source, past data that nobody
+/// has room for, also to who has not started.
+Status groupsMeet(Communicator &comm) {
+  constexpr uint64_t rounds = 200;
+  auto meet = [&](size_t bytes) -> Status {
+    for (uint64_t i = 0; i < rounds; ++i) {
+      for (int64_t to = 0; to < comm.size(); ++to)
+        if (to != comm.rank())
+          CHECK(comm.send(to, Lane::Group, makeMessage(i, bytes)));
+      Bytes came;
+      for (int64_t from = 0; from < comm.size(); ++from) {
+        if (from == comm.rank())
+          continue;
+        CHECK(comm.receive(from, came));
+        CHECK(require(isIntact(came) && numberOf(came) == i, "round ", i,
+                      ": rank ", from, " says ", numberOf(came)));
+      }
+    }
+    return {};
+  };
+  CHECK(meet(0));
+  Mailbox mailbox(comm);
+  if (comm.rank() == 1)
+    mailbox.setRoom(0, false);
+  if (comm.rank() == 0)
+    CHECK(sendNumbers(comm, 1, Lane::Data, defaultCapacity / 2, 1000));
+  CHECK(meet(20000));
+  mailbox.setRoom(0, true);
+  CHECK(comm.finish(patience));
+  Traffic sent = comm.traffic()[(comm.rank() + 1) % comm.size()];
+  return require(sent.groupMessages == 2 * rounds &&
+                     sent.groupBytes > rounds * 20000,
+                 sent.groupMessages, " messages of a group were counted");
+}
+
 constexpr ConformanceCase cases[] = {
     {"all-pairs-in-order", 4, allPairsInOrder},
     {"control-overtakes-data", 2, controlOvertakesData},
@@ -281,6 +316,7 @@ constexpr ConformanceCase cases[] = {
     {"room-is-per-source", 3, roomIsPerSource},
     {"finish-loses-nothing", 5, finishLosesNothing},
     {"answers-from-callbacks", 2, answersFromCallbacks},
+    {"groups-meet", 3, groupsMeet},
     {"detaches-quietly", 2, detachesQuietly},
     {"refuses-bad-messages", 1, refusesBadMessages},
 };

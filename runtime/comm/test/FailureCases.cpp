@@ -99,6 +99,22 @@ Status leaves(Communicator &comm) {
   return awaitFailure(mailbox);
 }
 
+/// Members of a group that wait for one that is lost.
+Status lostInGroup(Communicator &comm, bool isKilled) {
+  Mailbox mailbox(comm);
+  if (Status s = meet(comm, mailbox); !s.ok())
+    return s;
+  if (comm.rank() == culprit && isKilled)
+    std::raise(SIGKILL);
+  if (comm.rank() == culprit)
+    return failure("leaves");
+  Bytes bytes;
+  Status reason = comm.receive(culprit, bytes);
+  return reason.ok() ? failure("a message of nobody") : reason;
+}
+Status leavesGroup(Communicator &comm) { return lostInGroup(comm, false); }
+Status killedInGroup(Communicator &comm) { return lostInGroup(comm, true); }
+
 Status neverEnds(Communicator &comm) {
   Mailbox mailbox(comm);
   if (Status s = meet(comm, mailbox); !s.ok())
@@ -123,9 +139,11 @@ constexpr FailureCase cases[] = {
     {"aborts", 3, aborts, "rank 1: the disk is on fire", true},
     {"aborts-under-pressure", 3, abortsUnderPressure, "rank 1: too much", true},
     {"leaves", 3, leaves, "rank 1: has left before the end", true},
+    {"leaves-group", 3, leavesGroup, "rank 1: has left before the end", true},
     {"never-ends", 3, neverEnds, "rank 1 still works", true},
     {"stopped", 3, stopped, "rank 1 does not answer", false},
     {"killed", 3, killed, "", false},
+    {"killed-in-group", 3, killedInGroup, "", false},
 };
 
 } // namespace

@@ -7,39 +7,12 @@
 
 #include "runtime/device/cpu/ThreadPool.h"
 
+#include "runtime/base/BriefWait.h"
+
 #include <cassert>
-#include <immintrin.h>
-#include <sched.h>
 #include <system_error>
 
 namespace sluice::cpu {
-
-namespace {
-
-/// Waiting: first in the processor, for some ten microseconds (a pause is some
-/// 40 to 140 cycles), then by giving the processor away again and again, which
-/// costs next to nothing where nobody else wants it and helps where this team's
-/// own threads do, and only then asleep. The second part is about as long as
-/// what happens between two steps, as waking up takes long.
-constexpr int spinPauses = 200;
-constexpr int yields = 400;
-
-/// Waits for ready() for a bounded time; whether it came true.
-template <typename Ready> bool waitBriefly(Ready ready) {
-  for (int i = 0; i < spinPauses; ++i) {
-    if (ready())
-      return true;
-    _mm_pause();
-  }
-  for (int i = 0; i < yields; ++i) {
-    if (ready())
-      return true;
-    ::sched_yield();
-  }
-  return ready();
-}
-
-} // namespace
 
 ThreadPool::ThreadPool(int64_t threads) : count(threads) {
   assert(threads >= 1);

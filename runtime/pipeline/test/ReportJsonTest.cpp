@@ -57,7 +57,7 @@ TEST(ReportJsonTest, HasOneSchema) {
   ASSERT_EQ(json["traffic"]["hops"].size(), 2u);
   EXPECT_EQ(namesOf(json["traffic"]["hops"][0]),
             (Names{"from", "to", "messages", "bytes", "control_messages",
-                   "control_bytes"}));
+                   "control_bytes", "group_messages", "group_bytes"}));
 }
 
 TEST(ReportJsonTest, WithoutADraftThereIsNone) {

@@ -71,8 +71,7 @@ void RowsInPayloads::take(Message message) {
 
 Status RowsInPayloads::send(int64_t to, Lane lane, Bytes bytes,
                             int64_t emulatedBytes) {
-  if (lane == Lane::Control || bytes.size() <= headBytes || to < 0 ||
-      to >= size())
+  if (lane != Lane::Data || bytes.size() <= headBytes || to < 0 || to >= size())
     return inner->send(to, lane, std::move(bytes), emulatedBytes);
   std::lock_guard lock(sending);
   if (Status s = device->enter(); !s.ok())

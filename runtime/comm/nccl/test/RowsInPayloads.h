@@ -37,6 +37,10 @@ public:
   void roomChanged() override { inner->roomChanged(); }
   Status send(int64_t to, Lane lane, Bytes bytes,
               int64_t emulatedBytes) override;
+  Status receive(int64_t source, Bytes &bytes) override {
+    return inner->receive(source, bytes);
+  }
+  void stopReceiving() override { inner->stopReceiving(); }
   Status finish(std::chrono::milliseconds patience) override {
     return inner->finish(patience);
   }
