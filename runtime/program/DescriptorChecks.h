@@ -25,6 +25,7 @@ namespace sluice {
 constexpr int64_t maxTokens = (int64_t(1) << 31) - 1;
 constexpr int64_t maxDimension = int64_t(1) << 31;
 constexpr int64_t maxLayers = 1 << 16;
+constexpr int64_t maxGroupMembers = 256;
 constexpr int64_t maxCheckpoints = 1 << 20;
 constexpr int64_t maxStepRows = 1 << 20;
 constexpr size_t maxProgramName = 128;

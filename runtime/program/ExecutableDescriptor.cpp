@@ -101,8 +101,9 @@ Status checkPlaces(const ExecutableDescriptor &executable) {
     return {};
   };
   for (const PlanStage &stage : executable.plan.stages)
-    if (Status s = place(stage.program); !s.ok())
-      return s;
+    for (int64_t member = 0; member < stage.members(); ++member)
+      if (Status s = place(stage.programOf(member)); !s.ok())
+        return s;
   if (executable.plan.draft)
     if (Status s = place(executable.plan.draft->program); !s.ok())
       return s;
@@ -140,6 +141,29 @@ Status checkStages(const ExecutableDescriptor &executable) {
   return {};
 }
 
+/// That members of a group have programs that can meet.
+Status checkMembers(const ExecutableDescriptor &executable) {
+  const ExecutionPlan &plan = executable.plan;
+  for (size_t stage = 0; stage < plan.stages.size(); ++stage) {
+    const ProgramDescriptor &first = executable.stageProgram(int64_t(stage));
+    int64_t members = plan.stages[stage].members();
+    auto shape = [](const ProgramDescriptor &of) {
+      return std::tuple(of.members, of.firstLayer, of.layers, of.hasEmbedding,
+                        of.hasOutput, of.vocabSize, of.contextLength,
+                        of.hiddenSize, of.checkpoints, of.stepRows,
+                        of.caches.size());
+    };
+    for (int64_t member = 0; member < members; ++member) {
+      const ProgramDescriptor &program =
+          executable.stageProgram(int64_t(stage), member);
+      if (program.members != members || shape(program) != shape(first))
+        return bad("program '", program.name, "' is not of a group of ",
+                   members, " with '", first.name, "'");
+    }
+  }
+  return {};
+}
+
 Status checkDraft(const ExecutableDescriptor &executable) {
   if (!executable.plan.draft)
     return {};
@@ -147,6 +171,8 @@ Status checkDraft(const ExecutableDescriptor &executable) {
       *executable.findProgram(executable.plan.draft->program))];
   if (!draft.hasEmbedding || !draft.hasOutput || draft.firstLayer != 0)
     return bad("the draft '", draft.name, "' is not a whole model");
+  if (draft.members != 1)
+    return bad("the draft '", draft.name, "' is of a group");
   if (draft.vocabSize != executable.vocabSize)
     return bad("the draft '", draft.name, "' has a vocabulary of ",
                draft.vocabSize, ", not ", executable.vocabSize);
@@ -171,6 +197,8 @@ Status ExecutableDescriptor::validate() const {
   if (Status s = checkPlaces(*this); !s.ok())
     return s;
   if (Status s = checkStages(*this); !s.ok())
+    return s;
+  if (Status s = checkMembers(*this); !s.ok())
     return s;
   return checkDraft(*this);
 }
@@ -200,8 +228,9 @@ bool ExecutableDescriptor::isFor(ProgramTarget target) const {
 }
 
 const ProgramDescriptor &
-ExecutableDescriptor::stageProgram(int64_t stage) const {
-  return programs[size_t(*findProgram(plan.stages[size_t(stage)].program))];
+ExecutableDescriptor::stageProgram(int64_t stage, int64_t member) const {
+  return programs[size_t(
+      *findProgram(plan.stages[size_t(stage)].programOf(member)))];
 }
 
 int64_t ExecutableDescriptor::parameterCount() const {

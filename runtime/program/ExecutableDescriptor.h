@@ -66,8 +66,10 @@ struct ExecutableDescriptor {
                                      ProgramTarget target) const;
   /// Whether every program is there for the target; of a valid descriptor.
   bool isFor(ProgramTarget target) const;
-  /// The first program of a stage; of a valid descriptor.
-  const ProgramDescriptor &stageProgram(int64_t stage) const;
+  /// The first program of a stage, or of a member of the group that computes it;
+  /// of a valid descriptor.
+  const ProgramDescriptor &stageProgram(int64_t stage,
+                                        int64_t member = 0) const;
 
   /// Elements of all weights of the target, a tied one counted once.
   int64_t parameterCount() const;

@@ -41,7 +41,8 @@ Status checkRoles(const ExecutionPlan &plan) {
   if (plan.draft)
     wanted.push_back({RankRole::Kind::Draft, 0});
   for (size_t stage = 0; stage < plan.stages.size(); ++stage)
-    wanted.push_back({RankRole::Kind::Stage, int64_t(stage)});
+    for (int64_t member = 0; member < plan.stages[stage].members(); ++member)
+      wanted.push_back({RankRole::Kind::Stage, int64_t(stage), member});
   size_t given = 0;
   for (size_t rank = 0; rank < plan.ranks.size(); ++rank) {
     if (plan.ranks[rank].roles.empty())
@@ -115,6 +116,34 @@ Status checkDraft(const ExecutionPlan &plan) {
   return checkCosts("the draft", plan.draft->costs);
 }
 
+/// A whole number that is not negative, and nothing else.
+std::optional<int64_t> parseNumber(std::string_view text) {
+  int64_t number = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0)
+    return std::nullopt;
+  return number;
+}
+
+/// That a group's members are on different ranks: they wait for each other.
+Status checkGroups(const ExecutionPlan &plan) {
+  for (size_t rank = 0; rank < plan.ranks.size(); ++rank) {
+    std::set<int64_t> stages;
+    for (const RankRole &role : plan.ranks[rank].roles)
+      if (role.kind == RankRole::Kind::Stage &&
+          !stages.insert(role.stage).second)
+        return bad("rank ", rank, " has two members of stage ", role.stage);
+  }
+  for (const PlanStage &stage : plan.stages) {
+    const NumberRange range{"members of a stage", stage.members(), 1,
+                            maxGroupMembers};
+    if (Status s = checkRanges({&range, 1}); !s.ok())
+      return s;
+  }
+  return {};
+}
+
 } // namespace
 
 std::string RankRole::name() const {
@@ -126,7 +155,8 @@ std::string RankRole::name() const {
   case Kind::Stage:
     break;
   }
-  return "stage " + std::to_string(stage);
+  std::string name = "stage " + std::to_string(stage);
+  return member == 0 ? name : name + " member " + std::to_string(member);
 }
 
 std::optional<RankRole> RankRole::parse(std::string_view name) {
@@ -138,12 +168,16 @@ std::optional<RankRole> RankRole::parse(std::string_view name) {
   if (!name.starts_with(prefix))
     return std::nullopt;
   name.remove_prefix(prefix.size());
-  int64_t stage = 0;
-  auto [end, error] =
-      std::from_chars(name.data(), name.data() + name.size(), stage);
-  if (error != std::errc() || end != name.data() + name.size() || stage < 0)
+  constexpr std::string_view infix = " member ";
+  std::optional<int64_t> stage, member = 0;
+  if (size_t at = name.find(infix); at != name.npos) {
+    member = parseNumber(name.substr(at + infix.size()));
+    name = name.substr(0, at);
+  }
+  stage = parseNumber(name);
+  if (!stage || !member)
     return std::nullopt;
-  return RankRole{Kind::Stage, stage};
+  return RankRole{Kind::Stage, *stage, *member};
 }
 
 std::string_view sluice::draftPlacementName(DraftPlacement placement) {
@@ -173,6 +207,8 @@ Status ExecutionPlan::validate() const {
     return s;
   if (Status s = checkRoles(*this); !s.ok())
     return s;
+  if (Status s = checkGroups(*this); !s.ok())
+    return s;
   if (Status s = checkChannels(*this); !s.ok())
     return s;
   for (const PlanStage &stage : stages)
@@ -187,6 +223,13 @@ int64_t ExecutionPlan::rankOf(const RankRole &role) const {
       if (each == role)
         return int64_t(rank);
   return -1;
+}
+
+std::vector<int64_t> ExecutionPlan::ranksOf(int64_t stage) const {
+  std::vector<int64_t> found;
+  for (int64_t member = 0; member < stages[size_t(stage)].members(); ++member)
+    found.push_back(rankOf({RankRole::Kind::Stage, stage, member}));
+  return found;
 }
 
 ExecutionPlan sluice::makeLocalPlan(const std::vector<std::string> &programs) {

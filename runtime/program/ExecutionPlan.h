@@ -34,10 +34,11 @@ using StepCosts = std::array<Time, StepTimes::rowCounts.size()>;
 struct RankRole {
   enum class Kind : uint8_t { Head, Draft, Stage };
   Kind kind = Kind::Head;
-  int64_t stage = 0; // of a Stage: index into ExecutionPlan::stages
+  int64_t stage = 0;  // of a Stage: index into ExecutionPlan::stages
+  int64_t member = 0; // of a Stage: which of the group that computes it
 
   bool operator==(const RankRole &) const = default;
-  /// "head", "draft", "stage 0".
+  /// "head", "draft", "stage 0", "stage 0 member 1".
   std::string name() const;
   static std::optional<RankRole> parse(std::string_view name);
 };
@@ -52,6 +53,14 @@ struct PlanRank {
 struct PlanStage {
   std::string program; // names one of ExecutableDescriptor::programs
   StepCosts costs{};
+  // The programs of the other members of its group, in order behind `program`,
+  // which is the first one's; empty: one rank computes the stage.
+  std::vector<std::string> others = {};
+
+  int64_t members() const { return 1 + int64_t(others.size()); }
+  const std::string &programOf(int64_t member) const {
+    return member == 0 ? program : others[size_t(member) - 1];
+  }
 };
 
 enum class DraftPlacement : uint8_t {
@@ -105,8 +114,11 @@ struct ExecutionPlan {
   /// number against its range. Part of ExecutableDescriptor::validate().
   Status validate() const;
 
-  /// The rank that has the role; of a valid plan, and a role that it has.
+  /// The rank that has the role; of a valid plan, and a role that it has. The
+  /// first member's is the one that channels lead to and from.
   int64_t rankOf(const RankRole &role) const;
+  /// The ranks of the members that compute a stage, in order.
+  std::vector<int64_t> ranksOf(int64_t stage) const;
 };
 
 /// A plan of one rank without a draft: the head and one stage after the other.

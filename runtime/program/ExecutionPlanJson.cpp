@@ -117,6 +117,12 @@ void sluice::readPlan(const json &item, const std::string &place,
     Fields members(each, where, status);
     members.read("program", stage.program);
     readCosts(members, status, stage.costs);
+    members.readArray("others", [&](const json &item, const std::string &at) {
+      if (const auto *name = item.get_ptr<const std::string *>())
+        stage.others.push_back(*name);
+      else if (status.ok())
+        status = failure(at, ": is not a string");
+    });
   });
   fields.readMember("draft", [&](const json &each, const std::string &where) {
     readDraft(each, where, status, plan.draft);
@@ -140,8 +146,9 @@ json sluice::planToJson(const ExecutionPlan &plan) {
         {{"roles", std::move(roles)}, {"place", rank.place}});
   }
   for (const PlanStage &stage : plan.stages)
-    object["stages"].push_back(
-        {{"program", stage.program}, {"step_ns", costsToJson(stage.costs)}});
+    object["stages"].push_back({{"program", stage.program},
+                                {"step_ns", costsToJson(stage.costs)},
+                                {"others", stage.others}});
   for (const PlanChannel &channel : plan.channels)
     object["channels"].push_back({{"name", channel.name},
                                   {"from", channel.from},

@@ -40,6 +40,7 @@ Status checkScalars(const ProgramDescriptor &program) {
       {"vocab_size", program.vocabSize, 1, maxTokens},
       {"hidden_size", program.hiddenSize, 1, maxDimension},
       {"first_layer", program.firstLayer, 0, maxLayers},
+      {"members", program.members, 1, maxGroupMembers},
       {"layers", program.layers, 0, maxLayers},
       {"number of caches", int64_t(program.caches.size()), 0, maxLayers},
       {"row_floats", program.rowFloats, 0, maxArenaFloats},
@@ -95,6 +96,12 @@ Status checkWeight(const WeightDescriptor &weight,
     return bad("only a linear weight can be transposed");
   if (weight.use == WeightUse::Vector && weight.rows != 1)
     return bad("a vector has ", weight.rows, " rows");
+  if (!weight.slice.isWhole() && weight.use == WeightUse::Rows)
+    return bad("a table is looked up whole");
+  if (Status s = checkSlice(weight.slice, weight.rows, weight.cols,
+                            weight.stored, weight.format);
+      !s.ok())
+    return bad(s.message());
   return {};
 }
 
@@ -190,6 +197,12 @@ ProgramDescriptor::packingHash(std::span<const ModelFile> files) const {
                            uint64_t(weight.format), uint64_t(weight.transposed),
                            uint64_t(weight.use)})
       mixNumber(value);
+    if (weight.slice.isWhole())
+      continue;
+    mixNumber(weight.slice.ofColumns);
+    mixNumber(weight.slice.bounds.size());
+    for (int64_t bound : weight.slice.bounds)
+      mixNumber(uint64_t(bound));
   }
   return hash;
 }

@@ -16,6 +16,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/formats/BlockFormat.h"
+#include "runtime/program/WeightSlice.h"
 
 #include <cstdint>
 #include <span>
@@ -75,6 +76,15 @@ struct WeightDescriptor {
   /// of the same shape whose columns alternate with this one's, the gate's; -1:
   /// none. The partner has no partner, and no place of its own.
   int64_t partner = -1;
+  WeightSlice slice = {}; // what the program has of it; Linear and Vector only
+
+  /// As stored, of what the program has.
+  int64_t usedRows() const { return matrix(nullptr).usedRows(); }
+  int64_t usedCols() const { return matrix(nullptr).usedCols(); }
+  /// The weight whose bytes begin at `data`; refers to this.
+  SlicedMatrix matrix(const uint8_t *data) const {
+    return {data, rows, cols, stored, slice};
+  }
 };
 
 /// What the runtime needs to know of one emitted program: a stage of a model, a
@@ -91,6 +101,10 @@ struct ProgramDescriptor {
   int64_t contextLength = 0;
   int64_t vocabSize = 0;
   int64_t hiddenSize = 0;
+
+  // How many programs compute the stage together, each on a rank of its own; it
+  // meets the others in collectives.
+  int64_t members = 1;
 
   int64_t firstLayer = 0;
   int64_t layers = 0;

@@ -11,6 +11,23 @@ using namespace sluice;
 
 namespace {
 
+/// {"rows": [0, 128]} or {"columns": [...]}; null where a weight is whole.
+void readSlice(const json &item, const std::string &place, Status &status,
+               WeightSlice &slice) {
+  if (item.is_null())
+    return;
+  slice.ofColumns = item.is_object() && item.contains("columns");
+  Fields fields(item, place, status);
+  fields.readArray(slice.ofColumns ? "columns" : "rows",
+                   [&](const json &value, const std::string &where) {
+                     int64_t &bound = slice.bounds.emplace_back();
+                     if (!Fields::integer(value, bound) && status.ok())
+                       status = failure(where, ": is not a whole number");
+                   });
+  if (status.ok() && slice.bounds.empty())
+    fields.fail("has no ranges");
+}
+
 void readWeight(const json &item, const std::string &place, Status &status,
                 ProgramDescriptor &program) {
   WeightDescriptor weight;
@@ -26,6 +43,9 @@ void readWeight(const json &item, const std::string &place, Status &status,
   fields.read("transposed", weight.transposed);
   fields.read("use", weight.use);
   fields.read("partner", weight.partner);
+  fields.readMember("slice", [&](const json &each, const std::string &where) {
+    readSlice(each, where, status, weight.slice);
+  });
   program.weights.push_back(std::move(weight));
 }
 
@@ -46,6 +66,12 @@ void readRopeTable(const json &item, const std::string &place, Status &status,
   program.ropeTables.push_back(std::move(table));
 }
 
+json sliceToJson(const WeightSlice &slice) {
+  if (slice.isWhole())
+    return nullptr;
+  return {{slice.ofColumns ? "columns" : "rows", slice.bounds}};
+}
+
 json weightToJson(const WeightDescriptor &weight) {
   return {{"name", weight.name},
           {"file", weight.file},
@@ -57,7 +83,8 @@ json weightToJson(const WeightDescriptor &weight) {
           {"format", formatInfo(weight.format).name},
           {"transposed", weight.transposed},
           {"use", weightUseName(weight.use)},
-          {"partner", weight.partner}};
+          {"partner", weight.partner},
+          {"slice", sliceToJson(weight.slice)}};
 }
 
 } // namespace
@@ -71,6 +98,7 @@ void sluice::readProgram(const json &item, const std::string &place,
   fields.read("context_length", program.contextLength);
   fields.read("vocab_size", program.vocabSize);
   fields.read("hidden_size", program.hiddenSize);
+  fields.read("members", program.members);
   fields.read("first_layer", program.firstLayer);
   fields.read("layers", program.layers);
   fields.read("has_embedding", program.hasEmbedding);
@@ -103,6 +131,7 @@ json sluice::programToJson(const ProgramDescriptor &program) {
                  {"context_length", program.contextLength},
                  {"vocab_size", program.vocabSize},
                  {"hidden_size", program.hiddenSize},
+                 {"members", program.members},
                  {"first_layer", program.firstLayer},
                  {"layers", program.layers},
                  {"has_embedding", program.hasEmbedding},

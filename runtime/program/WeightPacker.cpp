@@ -25,9 +25,9 @@ constexpr uint64_t pieceBytes = uint64_t(8) << 20;
 std::optional<uint64_t> unpackedBytes(const WeightDescriptor &weight) {
   if (weight.stored != weight.format && !canQuantize(weight.format))
     return std::nullopt;
-  std::optional<uint64_t> row = rowBytes(weight.format, weight.cols);
+  std::optional<uint64_t> row = rowBytes(weight.format, weight.usedCols());
   if (row && weight.use == WeightUse::Vector)
-    row = rowBytes(Format::F32, weight.cols);
+    row = rowBytes(Format::F32, weight.usedCols());
   uint64_t total = 0;
   if (!row || __builtin_mul_overflow(*row, uint64_t(weight.rows), &total))
     return std::nullopt;
@@ -73,21 +73,26 @@ bool fits(Format format, const float *row, int64_t cols,
   return rowIsFinite(format, block.data(), info.blockElements);
 }
 
-/// The number of the first row that is not finite, or `end`.
+/// The number of the first row of what is used that is not finite, or `end`.
 int64_t firstBadRow(const WeightDescriptor &weight, const uint8_t *data,
                     int64_t begin, int64_t end) {
   uint64_t stride = *rowBytes(weight.stored, weight.cols);
   bool converts = weight.stored != weight.format;
-  std::vector<float> values(converts ? size_t(weight.cols) : 0);
-  std::vector<uint8_t> block;
+  int64_t cols = weight.usedCols();
+  std::vector<float> values(converts ? size_t(cols) : 0);
+  std::vector<uint8_t> block, part;
   for (int64_t row = begin; row < end; ++row) {
     const uint8_t *from = data + uint64_t(row) * stride;
-    if (!rowIsFinite(weight.stored, from, weight.cols))
+    if (!weight.slice.isWhole()) {
+      weight.matrix(data).copy(row, row + 1, 0, cols, part);
+      from = part.data();
+    }
+    if (!rowIsFinite(weight.stored, from, cols))
       return row;
     if (!converts)
       continue;
-    dequantizeRow(weight.stored, from, values.data(), weight.cols);
-    if (!fits(weight.format, values.data(), weight.cols, block))
+    dequantizeRow(weight.stored, from, values.data(), cols);
+    if (!fits(weight.format, values.data(), cols, block))
       return row;
   }
   return end;
@@ -124,12 +129,41 @@ void convertRows(const WeightDescriptor &weight, const uint8_t *data,
   }
 }
 
+/// Packs units [begin, end) of a part of a weight: what they need of it is
+/// brought together, and packed as if it were all there is.
+void packPart(const WeightDescriptor &weight, const uint8_t *data,
+              uint8_t *section, uint64_t unitBytes, int64_t begin,
+              int64_t end) {
+  SlicedMatrix matrix = weight.matrix(data);
+  std::vector<uint8_t> part;
+  WeightDescriptor whole = weight;
+  whole.slice = {};
+  whole.rows = matrix.usedRows();
+  whole.cols = matrix.usedCols();
+  if (weight.use == WeightUse::Vector) {
+    matrix.copy(begin, end, 0, whole.cols, part);
+    return convertRows(whole, part.data(), section, 0, end - begin);
+  }
+  // Output columns, which lie in columns where the weight is transposed.
+  int64_t first = begin * cpu::panelColumns;
+  int64_t &outputs = weight.transposed ? whole.cols : whole.rows;
+  int64_t last = std::min(outputs, end * cpu::panelColumns);
+  outputs = last - first;
+  if (weight.transposed)
+    matrix.copy(0, whole.rows, first, last, part);
+  else
+    matrix.copy(first, last, 0, whole.cols, part);
+  cpu::packPanels(linearSpec(whole), part.data(),
+                  section + uint64_t(begin) * unitBytes, 0, end - begin);
+}
+
 } // namespace
 
 cpu::LinearSpec sluice::linearSpec(const WeightDescriptor &weight) {
   cpu::LinearSpec spec;
-  spec.outFeatures = weight.transposed ? weight.cols : weight.rows;
-  spec.inFeatures = weight.transposed ? weight.rows : weight.cols;
+  int64_t rows = weight.usedRows(), cols = weight.usedCols();
+  spec.outFeatures = weight.transposed ? cols : rows;
+  spec.inFeatures = weight.transposed ? rows : cols;
   spec.stored = weight.stored;
   spec.format = weight.format;
   spec.transposed = weight.transposed;
@@ -144,7 +178,7 @@ Expected<PackedLayout> sluice::planPackedFile(std::span<const ModelFile> files,
     std::optional<uint64_t> bytes = sectionBytes(weight, contents);
     if (!bytes)
       return failure(files[weight.file].path, ": weight '", weight.name,
-                     "': ", weight.rows, " x ", weight.cols, " of ",
+                     "': ", weight.usedRows(), " x ", weight.usedCols(), " of ",
                      formatInfo(weight.stored).name, " cannot be used as ",
                      formatInfo(weight.format).name);
     sizes.push_back(*bytes);
@@ -154,10 +188,11 @@ Expected<PackedLayout> sluice::planPackedFile(std::span<const ModelFile> files,
 
 Status WeightPacker::check(const WeightDescriptor &weight) {
   const uint8_t *data = files.data(weight);
-  if (!checked.insert({data, weight.format}).second)
+  if (!checked.insert({data, weight.format, weight.slice.bounds}).second)
     return {};
-  std::atomic<int64_t> bad = weight.rows;
-  shareOut(pool, 0, weight.rows, [&](int64_t begin, int64_t end) {
+  int64_t rows = weight.usedRows();
+  std::atomic<int64_t> bad = rows;
+  shareOut(pool, 0, rows, [&](int64_t begin, int64_t end) {
     int64_t row = firstBadRow(weight, data, begin, end);
     if (row == end)
       return;
@@ -165,7 +200,7 @@ Status WeightPacker::check(const WeightDescriptor &weight) {
     while (row < seen && !bad.compare_exchange_weak(seen, row)) {
     }
   });
-  if (bad == weight.rows)
+  if (bad == rows)
     return {};
   return failure(files.path(weight), ": weight '", weight.name, "': row ",
                  bad.load(), " is not finite as ",
@@ -185,7 +220,9 @@ Status WeightPacker::pack(const WeightDescriptor &weight, uint8_t *section,
   for (int64_t first = 0; first < units; first += step) {
     int64_t last = std::min(units, first + step);
     shareOut(pool, first, last, [&](int64_t begin, int64_t end) {
-      if (linear)
+      if (!weight.slice.isWhole())
+        packPart(weight, data, section, unitBytes, begin, end);
+      else if (linear)
         cpu::packPanels(spec, data, section, begin, end);
       else
         convertRows(weight, data, section, begin, end);

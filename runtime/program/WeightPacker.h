@@ -15,6 +15,8 @@
 
 #include <functional>
 #include <set>
+#include <tuple>
+#include <vector>
 
 namespace sluice {
 
@@ -57,7 +59,8 @@ public:
 private:
   const ModelFiles &files;
   cpu::ThreadPool &pool;
-  std::set<std::pair<const uint8_t *, Format>> checked;
+  /// With the bounds of their slices.
+  std::set<std::tuple<const uint8_t *, Format, std::vector<int64_t>>> checked;
 };
 
 } // namespace sluice

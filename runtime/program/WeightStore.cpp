@@ -238,7 +238,7 @@ Status WeightStore::Loader::bind(const PackedLayout &layout,
       break;
     case WeightUse::Vector:
       store.views.emplace_back(std::span<const float>(
-          reinterpret_cast<const float *>(data), size_t(weight.cols)));
+          reinterpret_cast<const float *>(data), size_t(weight.usedCols())));
       break;
     }
   }

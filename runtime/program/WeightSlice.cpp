@@ -1,0 +1,93 @@
+//===- WeightSlice.cpp - a member's part of a weight ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/WeightSlice.h"
+
+#include <algorithm>
+
+using namespace sluice;
+
+namespace {
+
+/// Calls body(begin, end) for what places [first, last) of the ranges laid side
+/// by side are in the whole.
+template <typename Body>
+void forEachRange(const WeightSlice &slice, int64_t first, int64_t last,
+                  Body body) {
+  int64_t place = 0;
+  for (size_t i = 0; i < slice.bounds.size(); i += 2) {
+    int64_t begin = slice.bounds[i], end = slice.bounds[i + 1];
+    int64_t from = std::max(first, place);
+    int64_t to = std::min(last, place + end - begin);
+    if (from < to)
+      body(begin + from - place, begin + to - place);
+    place += end - begin;
+  }
+}
+
+} // namespace
+
+int64_t WeightSlice::count() const {
+  int64_t sum = 0;
+  for (size_t i = 0; i < bounds.size(); i += 2)
+    sum += bounds[i + 1] - bounds[i];
+  return sum;
+}
+
+int64_t SlicedMatrix::usedRows() const {
+  return slice.isWhole() || slice.ofColumns ? rows : slice.count();
+}
+
+int64_t SlicedMatrix::usedCols() const {
+  return !slice.isWhole() && slice.ofColumns ? slice.count() : cols;
+}
+
+void SlicedMatrix::copy(int64_t rowBegin, int64_t rowEnd, int64_t colBegin,
+                        int64_t colEnd, std::vector<uint8_t> &into) const {
+  into.clear();
+  uint64_t stride = *rowBytes(format, cols);
+  auto copyColumns = [&](const uint8_t *row, int64_t begin, int64_t end) {
+    into.insert(into.end(), row + *rowBytes(format, begin),
+                row + *rowBytes(format, end));
+  };
+  auto copyRow = [&](int64_t row) {
+    const uint8_t *from = data + uint64_t(row) * stride;
+    if (slice.isWhole() || !slice.ofColumns)
+      return copyColumns(from, colBegin, colEnd);
+    forEachRange(slice, colBegin, colEnd, [&](int64_t begin, int64_t end) {
+      copyColumns(from, begin, end);
+    });
+  };
+  auto copyRows = [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      copyRow(row);
+  };
+  if (slice.isWhole() || slice.ofColumns)
+    copyRows(rowBegin, rowEnd);
+  else
+    forEachRange(slice, rowBegin, rowEnd, copyRows);
+}
+
+Status sluice::checkSlice(const WeightSlice &slice, int64_t rows, int64_t cols,
+                          Format stored, Format computed) {
+  int64_t limit = slice.ofColumns ? cols : rows, end = 0;
+  if (slice.bounds.size() % 2 != 0)
+    return failure("a range has no end");
+  for (size_t i = 0; i < slice.bounds.size(); i += 2) {
+    if (slice.bounds[i] < end || slice.bounds[i + 1] <= slice.bounds[i] ||
+        slice.bounds[i + 1] > limit)
+      return failure("the range ", slice.bounds[i], " to ", slice.bounds[i + 1],
+                     " is empty, out of order or not in ", limit);
+    end = slice.bounds[i + 1];
+  }
+  for (int64_t bound : slice.bounds)
+    for (Format format : {stored, computed})
+      if (slice.ofColumns && !rowBytes(format, bound))
+        return failure("column ", bound, " is inside a block of ",
+                       formatInfo(format).name);
+  return {};
+}

@@ -1,0 +1,182 @@
+//===- WeightSliceTest.cpp - a member's part of a weight ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/WeightPacker.h"
+#include "runtime/program/test/TestModel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr int64_t rows = 40, cols = 96;
+
+/// A byte for each block of a matrix, which says where it lies.
+std::vector<uint8_t> makeMatrix(Format format) {
+  std::vector<uint8_t> bytes;
+  const FormatInfo &info = formatInfo(format);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t block = 0; block < cols / info.blockElements; ++block)
+      bytes.insert(bytes.end(), size_t(info.blockBytes),
+                   uint8_t(row * 4 + block));
+  return bytes;
+}
+
+TEST(WeightSliceTest, CopiesRowsOfSeveralRanges) {
+  std::vector<uint8_t> matrix = makeMatrix(Format::Q8_0), part;
+  WeightSlice slice{false, {3, 5, 20, 24}};
+  SlicedMatrix sliced{matrix.data(), rows, cols, Format::Q8_0, slice};
+  EXPECT_EQ(sliced.usedRows(), 6);
+  EXPECT_EQ(sliced.usedCols(), cols);
+  uint64_t block = *rowBytes(Format::Q8_0, 32);
+  sliced.copy(1, 4, 0, cols, part);
+  ASSERT_EQ(part.size(), 3 * 3 * block);
+  std::vector<int> places;
+  for (size_t at = 0; at < part.size(); at += block)
+    places.push_back(part[at]);
+  EXPECT_THAT(places, ElementsAre(16, 17, 18, 80, 81, 82, 84, 85, 86));
+}
+
+TEST(WeightSliceTest, CopiesColumnsOfSeveralRanges) {
+  std::vector<uint8_t> matrix = makeMatrix(Format::Q8_0), part;
+  WeightSlice slice{true, {0, 32, 64, 96}};
+  SlicedMatrix sliced{matrix.data(), rows, cols, Format::Q8_0, slice};
+  EXPECT_EQ(sliced.usedRows(), rows);
+  EXPECT_EQ(sliced.usedCols(), 64);
+  uint64_t block = *rowBytes(Format::Q8_0, 32);
+  sliced.copy(7, 9, 32, 64, part);
+  ASSERT_EQ(part.size(), 2 * block);
+  EXPECT_EQ(part[0], 7 * 4 + 2);
+  EXPECT_EQ(part[block], 8 * 4 + 2);
+}
+
+TEST(WeightSliceTest, RefusesWhatIsNoPart) {
+  auto check = [](WeightSlice slice) {
+    return checkSlice(slice, rows, cols, Format::F32, Format::Q8_0).message();
+  };
+  EXPECT_EQ(check({}), "");
+  EXPECT_EQ(check({true, {0, 32, 32, 96}}), "");
+  EXPECT_THAT(check({false, {0}}), HasSubstr("no end"));
+  EXPECT_THAT(check({false, {0, 41}}), HasSubstr("not in 40"));
+  EXPECT_THAT(check({false, {4, 4}}), HasSubstr("is empty"));
+  EXPECT_THAT(check({false, {4, 8, 6, 9}}), HasSubstr("out of order"));
+  EXPECT_THAT(check({false, {-1, 8}}), HasSubstr("out of order"));
+  EXPECT_THAT(check({true, {0, 16}}), HasSubstr("inside a block of q8_0"));
+}
+
+/// Packs a weight of a file that is written for it.
+class PackedParts : public testing::Test {
+protected:
+  void SetUp() override {
+    path = testing::TempDir() + "parts.bin";
+    values.resize(size_t(rows * cols));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = test::noise(i);
+  }
+  void TearDown() override { std::remove(path.c_str()); }
+
+  std::vector<uint8_t> pack(const WeightDescriptor &weight,
+                            std::span<const float> file) {
+    std::span<const uint8_t> bytes{
+        reinterpret_cast<const uint8_t *>(file.data()), file.size_bytes()};
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char *>(bytes.data()),
+               std::streamsize(bytes.size()));
+    ProgramDescriptor program;
+    program.name = "main";
+    program.weights = {weight};
+    std::vector<ModelFile> files = {{path, bytes.size(), fileIdentity(bytes)}};
+    EXPECT_EQ(program.validate(files).message().find("weight"),
+              std::string::npos);
+    Expected<ModelFiles> opened = ModelFiles::open(files, program, {});
+    EXPECT_TRUE(bool(opened)) << opened.status().message();
+    Expected<PackedLayout> layout =
+        planPackedFile(files, program, PackedContents::Everything);
+    EXPECT_TRUE(bool(layout)) << layout.status().message();
+    cpu::ThreadPool pool(2);
+    WeightPacker packer(*opened, pool);
+    EXPECT_TRUE(packer.check(weight).ok());
+    std::vector<uint8_t> packed(layout->sections[0].bytes);
+    EXPECT_TRUE(packer
+                    .pack(weight, packed.data(),
+                          [](uint64_t, uint64_t) { return Status(); })
+                    .ok());
+    return packed;
+  }
+
+  WeightDescriptor describe(int64_t rows, int64_t cols) const {
+    WeightDescriptor weight;
+    weight.name = "w";
+    weight.rows = rows;
+    weight.cols = cols;
+    weight.bytes = uint64_t(rows * cols) * sizeof(float);
+    weight.use = WeightUse::Linear;
+    return weight;
+  }
+
+  /// The part itself, as a file of its own.
+  std::vector<float> cut(const WeightSlice &slice) const {
+    std::vector<uint8_t> part;
+    SlicedMatrix sliced{reinterpret_cast<const uint8_t *>(values.data()), rows,
+                        cols, Format::F32, slice};
+    sliced.copy(0, sliced.usedRows(), 0, sliced.usedCols(), part);
+    std::vector<float> floats(part.size() / sizeof(float));
+    std::memcpy(floats.data(), part.data(), part.size());
+    return floats;
+  }
+
+  std::string path;
+  std::vector<float> values; // [rows][cols]
+};
+
+TEST_F(PackedParts, ArePackedAsAWeightOfTheirOwn) {
+  for (bool transposed : {false, true})
+    for (const WeightSlice &slice :
+         {WeightSlice{false, {3, 20, 25, 40}}, WeightSlice{true, {0, 40}},
+          WeightSlice{true, {32, 64, 65, 90}}, WeightSlice{false, {39, 40}}}) {
+      WeightDescriptor part = describe(rows, cols);
+      part.transposed = transposed;
+      part.slice = slice;
+      WeightDescriptor own = describe(part.usedRows(), part.usedCols());
+      own.transposed = transposed;
+      EXPECT_EQ(pack(part, values), pack(own, cut(slice)));
+    }
+}
+
+TEST_F(PackedParts, OfVectorsAreTheirElements) {
+  WeightDescriptor part = describe(1, 12);
+  part.use = WeightUse::Vector;
+  part.slice = {true, {0, 2, 9, 12}};
+  std::vector<float> file(values.begin(), values.begin() + 12);
+  std::vector<uint8_t> packed = pack(part, file);
+  ASSERT_EQ(packed.size(), 5 * sizeof(float));
+  const auto *floats = reinterpret_cast<const float *>(packed.data());
+  for (int64_t i : {0, 1, 2, 3, 4})
+    EXPECT_EQ(floats[i], file[size_t(i < 2 ? i : i + 7)]);
+}
+
+TEST_F(PackedParts, HaveAHashOfTheirOwn) {
+  ProgramDescriptor program;
+  program.cpu = "avx2";
+  std::vector<ModelFile> files = {{"f", 1, "0123456789abcdef"}};
+  std::vector<uint64_t> hashes;
+  for (const WeightSlice &slice :
+       {WeightSlice{}, WeightSlice{false, {0, 20}}, WeightSlice{true, {0, 20}},
+        WeightSlice{false, {20, 40}}}) {
+    program.weights = {describe(rows, cols)};
+    program.weights[0].slice = slice;
+    hashes.push_back(program.packingHash(files));
+  }
+  std::sort(hashes.begin(), hashes.end());
+  EXPECT_EQ(std::unique(hashes.begin(), hashes.end()), hashes.end());
+}
+
+} // namespace
