@@ -205,7 +205,11 @@ uint64_t Executor::State::cacheBytes() const {
 
 Expected<std::unique_ptr<Executor>>
 Executor::create(Program program, const ExecutorLimits &wanted,
-                 std::shared_ptr<ThreadPool> pool) {
+                 std::shared_ptr<ThreadPool> pool, comm::Collectives *group) {
+  if (int64_t members = group ? group->members() : 1;
+      members != program.members)
+    return failure("executor: a program for ", program.members,
+                   " members in a group of ", members);
   if (Status s = checkProgram(program); !s.ok())
     return s;
   Expected<ExecutorLimits> limits = resolve(program, wanted, pool.get());
@@ -217,6 +221,7 @@ Executor::create(Program program, const ExecutorLimits &wanted,
     pool = std::make_shared<ThreadPool>(limits->threads);
   auto state =
       std::make_unique<State>(std::move(program), *limits, std::move(pool));
+  state->step.group = group;
   if (Status s = state->allocate(); !s.ok())
     return s;
   return std::unique_ptr<Executor>(new Executor(std::move(state)));
@@ -262,7 +267,7 @@ Status Executor::execute(const device::StepInput &input) {
   };
   state->pool->run(body);
   state->outputs = input.batch->outputs();
-  return {};
+  return state->step.broken;
 }
 
 std::span<const float> Executor::logits(int64_t output) const {

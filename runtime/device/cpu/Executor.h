@@ -21,6 +21,7 @@
 #define SLUICE_RUNTIME_DEVICE_CPU_EXECUTOR_H
 
 #include "runtime/base/Status.h"
+#include "runtime/comm/Collectives.h"
 #include "runtime/device/StepExecutor.h"
 #include "runtime/device/cpu/CpuFeatures.h"
 #include "runtime/device/cpu/KvCache.h"
@@ -53,6 +54,7 @@ struct Program {
   int64_t outputFloats = 0; ///< arena floats for each output of capacity
   int64_t logitsOffset = 0; ///< output offset of logits[output][vocabSize]
   int64_t vocabSize = 0;
+  int64_t members = 1;            ///< of the group that it is computed by
   int64_t contextLength = 0;      ///< positions are below it
   std::vector<CacheShape> caches; ///< one for each layer
   std::vector<RopeTable> ropeTables;
@@ -80,12 +82,14 @@ struct ExecutorLimits {
 class Executor final : public device::StepExecutor {
 public:
   /// With a `pool`, which runs one executor's step at a time, limits.threads is
-  /// not asked. Errors: a program that does not fit together (sizes that
-  /// overflow, a weight missing its data), limits below one, or not enough
-  /// memory.
+  /// not asked. `group`, for a program of several members, outlives the
+  /// executor, which uses it in execute(). Errors: a program that does not fit
+  /// together (sizes that overflow, a weight missing its data) or is of another
+  /// group, limits below one, or not enough memory.
   static Expected<std::unique_ptr<Executor>>
   create(Program program, const ExecutorLimits &limits,
-         std::shared_ptr<ThreadPool> pool = nullptr);
+         std::shared_ptr<ThreadPool> pool = nullptr,
+         comm::Collectives *group = nullptr);
   ~Executor() override;
 
   /// The limits in force: zeros replaced by what they stand for.
@@ -100,6 +104,9 @@ public:
   uint64_t arenaBytes() const;
   uint64_t cacheBytes() const;
 
+  /// Of a member of a group, which executes the same steps as the others, the
+  /// errors are also what has broken the group; then nothing is computed any
+  /// more.
   Status execute(const device::StepInput &input) override;
   std::span<const float> logits(int64_t output) const override;
 

@@ -43,6 +43,8 @@ void sluice_barrier(SluiceStep *step, int64_t thread) { step->pool->barrier(); }
 
 int64_t sluice_checkpoint(SluiceStep *step, int64_t thread) {
   step->pool->barrier();
+  if (!step->broken.ok())
+    return 0;
   if (!step->input.checkpoints)
     return step->input.batch->rows();
   if (thread == 0)
@@ -202,4 +204,34 @@ void sluice_select_outputs(SluiceStep *step, const float *h, float *out,
     std::memcpy(out + output * cols,
                 h + step->input.batch->outputRows()[output] * cols,
                 static_cast<size_t>(cols) * sizeof(float));
+}
+
+/// Thread 0's part of a meeting, unless an earlier one has failed.
+template <typename Meeting>
+static void meet(SluiceStep *step, int64_t thread, Meeting meeting) {
+  assert(step->group && "the executor of a member knows its group");
+  if (thread == 0 && step->broken.ok())
+    step->broken = meeting(*step->group);
+}
+
+void sluice_all_reduce(SluiceStep *step, const float *x, float *sum,
+                       float *scratch, int64_t cols, int64_t rows,
+                       int64_t thread) {
+  meet(step, thread, [&](comm::Collectives &group) {
+    auto count = static_cast<size_t>(rows * cols);
+    return group.allReduce(
+        {x, count}, {sum, count},
+        {scratch, count * static_cast<size_t>(group.members())});
+  });
+}
+
+void sluice_all_gather(SluiceStep *step, const float *x, float *all,
+                       float *scratch, int64_t partCols, int64_t cols,
+                       int64_t rows, int64_t thread) {
+  meet(step, thread, [&](comm::Collectives &group) {
+    auto count = static_cast<size_t>(rows * partCols);
+    return group.allGather(
+        {x, count}, partCols, {all, static_cast<size_t>(rows * cols)}, cols,
+        {scratch, count * static_cast<size_t>(group.members())});
+  });
 }

@@ -17,6 +17,11 @@
 // sluice_checkpoint. What one thread wrote is visible to the others after the
 // next of these two, and before none.
 //
+// The program of a member of a tensor-parallel group meets the other members in
+// sluice_all_reduce and sluice_all_gather: all members call them in the same
+// order with the same sizes, and pass the same checkpoints. Thread 0 waits for
+// the other members there, the other threads at their next barrier.
+//
 // Rows leave at checkpoints. A step starts with the rows and outputs of the
 // step function's arguments. After a checkpoint it has as many rows as
 // sluice_checkpoint returned and as many outputs as sluice_outputs tells, in
@@ -54,7 +59,8 @@
 // sequence's cache and on shapes; never on the other rows of the step, on how
 // many there are, or on `threads`. Bit for bit.
 //
-// Nothing here reports errors: the Executor checks a step before it starts it.
+// Nothing here reports errors: the Executor checks a step before it starts it,
+// and says after it whether the members of a group have met.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +69,7 @@
 
 #include <stdint.h>
 
-#define SLUICE_ABI_VERSION 2
+#define SLUICE_ABI_VERSION 3
 
 /// Floats of one quantised row of `cols` activations, a multiple of 32: 48
 /// bytes for each block of 32 (linear/ActivationRows.h says which).
@@ -219,6 +225,25 @@ void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
 /// output rows. A barrier must lie between the writing of h and this.
 void sluice_select_outputs(SluiceStep *step, const float *h, float *out,
                            int64_t cols, int64_t outBegin, int64_t outEnd);
+
+/// sum[row][cols] = x_0[row][cols] + x_1[row][cols] + ... from the left, where
+/// x_m is what member m of the group gives, for all `rows`, which may be none
+/// and are those of the step or its outputs. `scratch` has room for as many
+/// rows of cols floats for each member. The three do not overlap. All threads
+/// call it, and thread 0 does it: a barrier must lie between the writing of x
+/// and this, and between this and the reading of sum. Where the group is broken
+/// `sum` has any values, the step ends at its next checkpoint, and the Executor
+/// says what is wrong.
+void sluice_all_reduce(SluiceStep *step, const float *x, float *sum,
+                       float *scratch, int64_t cols, int64_t rows,
+                       int64_t thread);
+
+/// all[row][min(m * partCols, cols - partCols) + i] = x_m[row][i], where
+/// x_m[row][partCols] is what member m of the group gives. Otherwise as
+/// sluice_all_reduce; `scratch` has room for rows of partCols floats.
+void sluice_all_gather(SluiceStep *step, const float *x, float *all,
+                       float *scratch, int64_t partCols, int64_t cols,
+                       int64_t rows, int64_t thread);
 
 #ifdef __cplusplus
 } // extern "C"

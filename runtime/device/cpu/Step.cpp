@@ -23,6 +23,7 @@ void SluiceStep::reserve(int64_t rows) {
 
 void SluiceStep::begin(const device::StepInput &given) {
   input = given;
+  broken = {};
   rowMoves = {};
   outputMoves.clear();
   for (size_t layer = 0; layer < caches.size(); ++layer)

@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_STEP_H
 #define SLUICE_RUNTIME_DEVICE_CPU_STEP_H
 
+#include "runtime/comm/Collectives.h"
 #include "runtime/device/cpu/Executor.h"
 #include "runtime/device/cpu/attention/Attention.h"
 #include "runtime/device/cpu/attention/AttentionUnits.h"
@@ -23,6 +24,11 @@
 /// between two barriers.
 struct SluiceStep {
   sluice::cpu::ThreadPool *pool = nullptr;
+  /// Of the program of a member of a group; thread 0's.
+  sluice::comm::Collectives *group = nullptr;
+  /// Why the members have not met. Thread 0 writes it, others read it behind
+  /// the next barrier.
+  sluice::Status broken;
   const sluice::cpu::LinearKernels *linear = nullptr;
   const sluice::cpu::AttentionKernels *attention = nullptr;
 
