@@ -7,6 +7,7 @@
 
 #include "runtime/app/Engine.h"
 
+#include "runtime/app/GroupExecutor.h"
 #include "runtime/app/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
 
@@ -34,6 +35,7 @@ Expected<cpu::Program> programFor(const ProgramDescriptor &descriptor,
   cpu::Program program;
   program.step = entry->step;
   program.isa = *isa;
+  program.members = descriptor.members;
   program.hasEmbedding = descriptor.hasEmbedding;
   program.hasOutput = descriptor.hasOutput;
   program.hiddenSize = descriptor.hiddenSize;
@@ -129,9 +131,7 @@ Expected<CacheStorage> Engine::cacheStorage() {
               : CacheStorage(cpuCacheFormat(settings.cacheType));
 }
 
-Expected<LocalStage>
-Engine::loadCpuStage(std::string_view name, int64_t threads,
-                     std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool) {
+Expected<cpu::Program> Engine::loadCpuProgram(std::string_view name) {
   std::optional<int64_t> index =
       described.findProgram(name, ProgramTarget::Cpu);
   if (!index)
@@ -148,17 +148,40 @@ Engine::loadCpuStage(std::string_view name, int64_t threads,
   if (!program)
     return program.status();
   weights.push_back(store.take());
+  return program;
+}
+
+Expected<LocalStage>
+Engine::loadCpuStage(std::string_view name, int64_t threads,
+                     std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool,
+                     comm::Collectives *group) {
+  Expected<cpu::Program> program = loadCpuProgram(name);
+  if (!program)
+    return program.status();
   return cpuStage(program.take(), cpuCacheFormat(settings.cacheType), threads,
-                  std::move(pool));
+                  std::move(pool), group);
+}
+
+/// All members of the group that computes a stage.
+Expected<LocalStage> Engine::loadCpuGroup(const PlanStage &stage) {
+  std::vector<cpu::Program> members;
+  for (int64_t member = 0; member < stage.members(); ++member) {
+    Expected<cpu::Program> program = loadCpuProgram(stage.programOf(member));
+    if (!program)
+      return program.status();
+    members.push_back(program.take());
+  }
+  return cpuGroup(std::move(members), cpuCacheFormat(settings.cacheType),
+                  settings.threads);
 }
 
 Expected<LocalStage> Engine::loadStage(std::string_view name, int64_t threads,
-                                       int64_t gpu) {
+                                       int64_t gpu, comm::Collectives *group) {
   Expected<bool> onDevice = usesGpu();
   if (!onDevice)
     return onDevice.status();
   if (!*onDevice)
-    return loadCpuStage(name, threads, nullptr);
+    return loadCpuStage(name, threads, nullptr, group);
   GpuStageOptions options;
   options.search = {image.executable, settings.modelDir};
   options.graphs = image.graphs;
@@ -178,7 +201,9 @@ Status Engine::load(const EngineNeeds &needs) {
   for (const PlanStage &stage : described.plan.stages) {
     Expected<LocalStage> loaded =
         *onDevice ? loadStage(stage.program, settings.threads, /*gpu=*/0)
-                  : loadCpuStage(stage.program, settings.threads, pool);
+        : stage.members() > 1
+            ? loadCpuGroup(stage)
+            : loadCpuStage(stage.program, settings.threads, pool, nullptr);
     if (!loaded)
       return loaded.status();
     stages.push_back(loaded.take());

@@ -65,10 +65,12 @@ public:
   /// A program on the device that was chosen, for those who run stages or the
   /// draft by themselves. Loads its weights, now or when its executor is made,
   /// which may take long; the engine outlives that. `threads`: of the CPU, 0:
-  /// all. `gpu`: the number of the GPU, where there are several. Errors: no
+  /// all. `gpu`: the number of the GPU, where there are several. `group`: of a
+  /// member, which meets the others by it; it outlives the executor. Errors: no
   /// program of that name, no such device, those of WeightStore::load().
   Expected<LocalStage> loadStage(std::string_view name, int64_t threads,
-                                 int64_t gpu);
+                                 int64_t gpu,
+                                 comm::Collectives *group = nullptr);
 
   /// Whether the model is computed on a GPU; settled by the first call. Error:
   /// one is asked for that cannot be had, or a cache that the device has not.
@@ -97,7 +99,10 @@ private:
   std::optional<text::Tokenizer> words;
   Expected<LocalStage>
   loadCpuStage(std::string_view name, int64_t threads,
-               std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool);
+               std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool,
+               comm::Collectives *group);
+  Expected<LocalStage> loadCpuGroup(const PlanStage &stage);
+  Expected<cpu::Program> loadCpuProgram(std::string_view name);
 
   std::list<WeightStore> weights; // of the stages; outlive `local`
   std::list<ModelFiles> files;    // the same on a GPU

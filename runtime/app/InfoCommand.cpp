@@ -157,10 +157,19 @@ void writeCosts(JsonWriter &json, const StepCosts &costs) {
   json.endObject();
 }
 
+/// How many ranks compute a stage together, at most.
+int64_t groupSize(const ExecutionPlan &plan) {
+  int64_t most = 1;
+  for (const PlanStage &stage : plan.stages)
+    most = std::max(most, stage.members());
+  return most;
+}
+
 void writePlan(JsonWriter &json, const ExecutionPlan &plan) {
   json.key("plan").beginObject();
   json.key("identity").string(formatIdentity(plan.identity));
   json.key("stages").number(int64_t(plan.stages.size()));
+  json.key("tensor_parallel").number(groupSize(plan));
   json.key("max_latency_us").number(double(plan.maxLatency.count()) / 1e3);
   json.key("step_rows").number(plan.stepRows);
   json.key("ranks").beginArray();
@@ -205,10 +214,11 @@ void writePrograms(JsonWriter &json, const Info &info) {
     RankRole role{RankRole::Kind::Draft, 0};
     const StepCosts *costs = plan.draft ? &plan.draft->costs : nullptr;
     for (size_t stage = 0; stage < plan.stages.size(); ++stage)
-      if (plan.stages[stage].program == program.name) {
-        role = {RankRole::Kind::Stage, int64_t(stage)};
-        costs = &plan.stages[stage].costs;
-      }
+      for (int64_t member = 0; member < plan.stages[stage].members(); ++member)
+        if (plan.stages[stage].programOf(member) == program.name) {
+          role = {RankRole::Kind::Stage, int64_t(stage), member};
+          costs = &plan.stages[stage].costs;
+        }
     json.beginObject();
     json.key("name").string(program.name);
     json.key("role").string(role.name());
@@ -300,6 +310,8 @@ std::string counted(int64_t number, const char *word) {
 
 std::string planSummary(const ExecutionPlan &plan) {
   std::string text = counted(int64_t(plan.stages.size()), "stage");
+  if (int64_t members = groupSize(plan); members > 1)
+    text += " by groups of " + std::to_string(members);
   if (plan.draft)
     text += " and a draft";
   return text + " on " + counted(int64_t(plan.ranks.size()), "rank");
@@ -312,9 +324,10 @@ std::string describeRank(const Info &info, int64_t rank) {
   for (const RankRole &role : plan.ranks[size_t(rank)].roles) {
     std::string text = role.name();
     if (role.kind != RankRole::Kind::Head) {
-      const std::string &name = role.kind == RankRole::Kind::Draft
-                                    ? plan.draft->program
-                                    : plan.stages[size_t(role.stage)].program;
+      const std::string &name =
+          role.kind == RankRole::Kind::Draft
+              ? plan.draft->program
+              : plan.stages[size_t(role.stage)].programOf(role.member);
       auto index = size_t(*info.executable.findProgram(name));
       const ProgramDescriptor &program = info.executable.programs[index];
       text += " (" + name + ": " + counted(program.layers, "layer") + " from " +

@@ -72,7 +72,8 @@ Expected<LocalModelLimits> resolve(LocalModelLimits limits,
 
 LocalStage
 app::cpuStage(cpu::Program program, cpu::CacheFormat format, int64_t threads,
-              std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool) {
+              std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool,
+              comm::Collectives *group) {
   LocalStage stage = {program.hasEmbedding, program.hasOutput,
                       program.hiddenSize, program.contextLength, nullptr};
   stage.make = [=,
@@ -91,7 +92,7 @@ app::cpuStage(cpu::Program program, cpu::CacheFormat format, int64_t threads,
           threads > 0 ? threads
                       : std::min(cpu::defaultThreadCount(), maxThreads));
     Expected<std::unique_ptr<cpu::Executor>> made =
-        cpu::Executor::create(program, limits, pool ? *pool : nullptr);
+        cpu::Executor::create(program, limits, pool ? *pool : nullptr, group);
     if (!made)
       return made.status();
     return std::unique_ptr<device::StepExecutor>(made.take());

@@ -53,10 +53,12 @@ struct LocalStage {
 
 /// A program for the CPU, with a cache of that format. `threads`, 0: all; those
 /// of several stages that run one after the other share `pool`, which the first
-/// one makes. `pool` may be null: threads of its own.
+/// one makes. `pool` may be null: threads of its own. `group`: of a member, as
+/// Executor::create() wants it.
 LocalStage
 cpuStage(cpu::Program program, cpu::CacheFormat format, int64_t threads,
-         std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool = nullptr);
+         std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool = nullptr,
+         comm::Collectives *group = nullptr);
 
 /// All programs of one model, one after the other: each step passes through
 /// every stage before the next one starts. Thread- compatible.

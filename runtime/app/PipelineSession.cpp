@@ -32,12 +32,12 @@ bool hasRole(const PlanRank &rank, RankRole::Kind kind) {
       [kind](const RankRole &role) { return role.kind == kind; });
 }
 
-/// The number of the rank's stage, or -1.
-int64_t stageOf(const PlanRank &rank) {
+/// What the rank is of a stage, if it has one.
+std::optional<RankRole> stageOf(const PlanRank &rank) {
   for (const RankRole &role : rank.roles)
     if (role.kind == RankRole::Kind::Stage)
-      return role.stage;
-  return -1;
+      return role;
+  return std::nullopt;
 }
 
 StepTimes toTimes(const StepCosts &costs) { return StepTimes(costs); }
@@ -181,6 +181,10 @@ void PipelineSession::settleShape() {
 Status PipelineSession::emulate() {
   if (options.emulate.empty())
     return {};
+  for (const PlanStage &stage : plan.stages)
+    if (stage.members() > 1)
+      return failure("--emulate: this program's stages are on groups of "
+                     "devices, whose times are not emulated");
   pipeline::EmulationOptions wanted;
   wanted.clusterFile = options.emulate;
   wanted.target = options.emulateTarget;
@@ -300,10 +304,12 @@ int64_t PipelineSession::threadsOfRank() const {
 
 Expected<std::unique_ptr<pipeline::StepCompute>>
 PipelineSession::loadCompute(std::string_view program, int64_t rank,
-                             const PipelineLimits &most) {
+                             const PipelineLimits &most,
+                             comm::Collectives *group) {
   // Ranks of one machine share its GPUs.
   int64_t gpu = severalProcesses ? here % localRanks : rank;
-  Expected<LocalStage> loaded = engine.loadStage(program, threadsOfRank(), gpu);
+  Expected<LocalStage> loaded =
+      engine.loadStage(program, threadsOfRank(), gpu, group);
   if (!loaded)
     return loaded.status();
   StageLimits stage = most.stage();
@@ -354,18 +360,30 @@ PipelineSession::makeTokenTrie() const {
       std::make_shared<const grammar::TokenTrie>(made.take()));
 }
 
-Expected<RankSetup> PipelineSession::setUp(int64_t rank) {
+/// Null where the stage is one rank's.
+comm::Collectives *PipelineSession::joinGroup(comm::Communicator &communicator,
+                                              const RankRole &stage) {
+  if (plan.stages[size_t(stage.stage)].members() == 1)
+    return nullptr;
+  return &groups.emplace_back(communicator, plan.ranksOf(stage.stage))
+              .collectives;
+}
+
+Expected<RankSetup> PipelineSession::setUp(comm::Communicator &communicator) {
+  int64_t rank = communicator.rank();
   const PlanRank &planned = plan.ranks[size_t(rank)];
   RankSetup setup;
   setup.shape = shape;
   setup.settings = settings;
   setup.isHead = rank == 0;
-  setup.stage = stageOf(planned);
   setup.times = times();
   setup.makeTokenTrie = [this] { return makeTokenTrie(); };
-  if (setup.stage >= 0) {
-    Expected<std::unique_ptr<pipeline::StepCompute>> compute = loadCompute(
-        plan.stages[size_t(setup.stage)].program, rank, settings.limits(shape));
+  if (std::optional<RankRole> stage = stageOf(planned)) {
+    setup.stage = stage->stage;
+    setup.group = joinGroup(communicator, *stage);
+    Expected<std::unique_ptr<pipeline::StepCompute>> compute =
+        loadCompute(plan.stages[size_t(stage->stage)].programOf(stage->member),
+                    rank, settings.limits(shape), setup.group);
     if (!compute)
       return compute.status();
     setup.stageSetup.compute = compute.take();
@@ -395,7 +413,7 @@ Expected<RankSetup> PipelineSession::setUp(int64_t rank) {
 
 Status PipelineSession::makeRanks() {
   for (std::unique_ptr<comm::Communicator> &each : communicators) {
-    Expected<RankSetup> setup = setUp(each->rank());
+    Expected<RankSetup> setup = setUp(*each);
     if (!setup)
       return setup.status();
     if (severalProcesses)

@@ -85,10 +85,12 @@ private:
   Status openTrace();
   Status connect(const std::optional<comm::MpiLaunch> &launch);
   Status makeRanks();
-  Expected<pipeline::RankSetup> setUp(int64_t rank);
+  Expected<pipeline::RankSetup> setUp(comm::Communicator &communicator);
   Expected<std::unique_ptr<pipeline::StepCompute>>
   loadCompute(std::string_view program, int64_t rank,
-              const PipelineLimits &most);
+              const PipelineLimits &most, comm::Collectives *group = nullptr);
+  comm::Collectives *joinGroup(comm::Communicator &communicator,
+                               const RankRole &stage);
   Expected<std::shared_ptr<const grammar::TokenTrie>> makeTokenTrie() const;
   std::unique_ptr<pipeline::Guesser> makeGuesser() const;
   PipelineTimes times() const;
@@ -106,6 +108,14 @@ private:
   int64_t localRanks = 1; // processes of the job on this machine
   bool severalProcesses = false;
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
+  /// The ends of groups that ranks here are members of.
+  struct GroupEnd {
+    GroupEnd(comm::Communicator &communicator, std::vector<int64_t> ranks)
+        : group(communicator, std::move(ranks)), collectives(group) {}
+    comm::RankGroup group;
+    comm::Collectives collectives;
+  };
+  std::list<GroupEnd> groups; // outlive the ranks
   std::vector<std::unique_ptr<pipeline::RankRuntime>> ranks;
   std::vector<std::thread> servers; // of the other ranks in this process
 };

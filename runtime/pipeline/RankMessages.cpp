@@ -59,13 +59,11 @@ Status RankRuntime::read(comm::Message &message) {
 }
 
 Status RankRuntime::readStep(comm::Message &message) {
-  if (!stageWorker)
+  if (!stageWorker || followsGroup())
     return failure("a step, but no stage is here");
   Arrival arrival;
   arrival.bytes = std::move(message.bytes);
-  if (Status s =
-          codec.decodeStep(arrival.bytes, arrival.frame, arrival.activations);
-      !s.ok())
+  if (Status s = decodeStep(arrival); !s.ok())
     return s;
   uint64_t step = arrival.frame.step;
   stageWorker->arrive(std::move(arrival));
@@ -73,6 +71,10 @@ Status RankRuntime::readStep(comm::Message &message) {
     commTrace.messageArrived(message.source, step);
   commTrace.add(trace::Kind::Door, now(), Time(0), {stageWorker->waiting()});
   return {};
+}
+
+Status RankRuntime::decodeStep(Arrival &arrival) {
+  return codec.decodeStep(arrival.bytes, arrival.frame, arrival.activations);
 }
 
 Status RankRuntime::readResults(const comm::Message &message) {

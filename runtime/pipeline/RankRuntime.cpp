@@ -108,14 +108,21 @@ RankRuntime::create(RankSetup setup, comm::Communicator &communicator) {
 }
 
 std::string RankRuntime::stageName() const {
-  return "stage " + std::to_string(setup.stage);
+  std::string name = "stage " + std::to_string(setup.stage);
+  return followsGroup()
+             ? name + " member " + std::to_string(stageGroup->member())
+             : name;
 }
 
 /// What the stage's rows become: rows for the next stage, or answers.
 std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
   const PipelineShape &shape = setup.shape;
   int64_t rows = setup.settings.limits(shape).stage().rows;
-  if (setup.stage + 1 == int64_t(shape.stageRanks.size()))
+  bool isLast = setup.stage + 1 == int64_t(shape.stageRanks.size());
+  if (followsGroup())
+    return std::make_unique<DiscardedOutput>(isLast ? 0 : shape.hiddenSize,
+                                             setup.settings.activations, rows);
+  if (isLast)
     return std::make_unique<ResultOutput>(
         "rank " + std::to_string(comm.rank()) + ": " + stageName(),
         shape.vocabSize, rows, setup.settings.requests, setup.makeTokenTrie,
@@ -143,8 +150,12 @@ std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
 }
 
 Status RankRuntime::createStage() {
+  if (setup.group)
+    stageGroup = std::make_unique<StageGroup>(*setup.group, board);
   StageWorkerConfig config;
   config.name = stageName();
+  config.group = stageGroup.get();
+  config.readFrame = [this](Arrival &arrival) { return decodeStep(arrival); };
   config.rank = comm.rank();
   config.incomingFormat = setup.settings.activations;
   config.limits = setup.settings.limits(setup.shape).stage();
@@ -233,7 +244,8 @@ void RankRuntime::start() {
 /// The end follows the last frame down the stages, so that every frame is still
 /// seen by all of them. Called on the stage's thread.
 void RankRuntime::passEndOn() {
-  if (setup.stage + 1 < int64_t(setup.shape.stageRanks.size())) {
+  if (!followsGroup() &&
+      setup.stage + 1 < int64_t(setup.shape.stageRanks.size())) {
     Bytes bytes = comm.buffers().take();
     codec.encodeShutdown(bytes);
     Status sent = comm.send(setup.shape.stageRanks[size_t(setup.stage) + 1],
@@ -272,6 +284,7 @@ void RankRuntime::stopWorkers() {
     stageWorker->close();
   if (draftWorker)
     draftWorker->close();
+  comm.stopReceiving(); // a member that waits for the others of its group
   for (std::thread &thread : threads)
     thread.join();
   threads.clear();

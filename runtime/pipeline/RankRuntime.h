@@ -69,6 +69,8 @@ private:
   Status createDraft();
   Status createHead();
   std::string stageName() const;
+  bool followsGroup() const { return stageGroup && !stageGroup->isFirst(); }
+  Status decodeStep(Arrival &arrival);
   std::unique_ptr<StepOutput> stageOutput();
   LaneTrace traceFor(trace::Lane lane);
   comm::FrameLimits frameLimits() const;
@@ -106,6 +108,7 @@ private:
   /// down the stages, and cancel nothing there.
   EpochBoard draftBoard;
 
+  std::unique_ptr<StageGroup> stageGroup; ///< null: the stage is this rank's
   std::unique_ptr<HeadLoop> headLoop;
   std::unique_ptr<StageWorker> stageWorker;
   std::unique_ptr<StageWorker> draftWorker;

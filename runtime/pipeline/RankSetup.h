@@ -12,6 +12,7 @@
 #ifndef SLUICE_RUNTIME_PIPELINE_RANKSETUP_H
 #define SLUICE_RUNTIME_PIPELINE_RANKSETUP_H
 
+#include "runtime/comm/Collectives.h"
 #include "runtime/core/PipelineLimits.h"
 #include "runtime/core/Scheduler.h"
 #include "runtime/pipeline/StageWorker.h"
@@ -22,7 +23,7 @@ namespace sluice::pipeline {
 /// one, are on rank 0.
 struct PipelineShape {
   uint64_t identity = 0;           ///< of the plan; frames carry it
-  std::vector<int64_t> stageRanks; ///< by stage
+  std::vector<int64_t> stageRanks; ///< by stage; of a group the first member's
   int64_t ranks = 1;
   bool hasDraft = false;
   int64_t draftContextLength = 0; ///< positions the draft takes; 0: all
@@ -59,6 +60,9 @@ struct RankSetup {
   PipelineShape shape;
   PipelineSettings settings;
   int64_t stage = -1; ///< the number of this rank's stage, or none
+  /// Where several ranks compute the stage: this one's end, which outlives the
+  /// rank; the stage's program meets the other members by it as well.
+  comm::Collectives *group = nullptr;
   /// Where tokens are chosen: for requests with a grammar.
   MakeTokenTrie makeTokenTrie;
   StageSetup stageSetup;

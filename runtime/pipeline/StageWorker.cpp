@@ -50,7 +50,8 @@ Expected<std::unique_ptr<StageWorker>> StageWorker::create(
   if (!pages)
     return pages.status().withContext(config.name);
   worker->pages.emplace(pages.take());
-  Expected<Stage> stage = Stage::create(limits, *worker->pages, board);
+  Expected<Stage> stage = Stage::create(
+      limits, *worker->pages, config.group ? config.group->board() : board);
   if (!stage)
     return stage.status().withContext(config.name);
   worker->stage.emplace(stage.take());
@@ -64,7 +65,9 @@ Expected<std::unique_ptr<StageWorker>> StageWorker::create(
 }
 
 void StageWorker::run() {
-  if (Status s = guarded([this] { return runSteps(); }); !s.ok())
+  if (Status s =
+          guarded([this] { return follows() ? followSteps() : runSteps(); });
+      !s.ok())
     events.failed(s.withContext(config.name));
   else if (atEnd)
     events.ended();
@@ -81,7 +84,52 @@ Status StageWorker::runSteps() {
       if (Status s = runStep(); !s.ok())
         return s;
   }
+  return config.group && atEnd ? config.group->tellEnd() : Status();
+}
+
+/// As another member of the group, which takes the steps that the first one
+/// does.
+Status StageWorker::followSteps() {
+  while (open) {
+    Expected<bool> more = config.group->hearStep(heard);
+    if (!more)
+      return more.status();
+    if (!*more) {
+      atEnd = true;
+      open = false;
+      break;
+    }
+    for (comm::Bytes &bytes : heard) {
+      Arrival arrival;
+      arrival.bytes = std::move(bytes);
+      if (Status s = config.readFrame(arrival); !s.ok())
+        return s;
+      if (Status s = admit(std::move(arrival)); !s.ok())
+        return s;
+    }
+    config.group->takeMarks();
+    if (Status s = runStep(); !s.ok())
+      return s;
+  }
   return {};
+}
+
+Status StageWorker::admit(Arrival arrival) {
+  Expected<uint64_t> number = stage->enqueue(std::move(arrival.frame));
+  if (!number)
+    return number.status();
+  if (arrivals.empty())
+    firstArrival = *number;
+  arrivals.push_back(std::move(arrival));
+  return {};
+}
+
+/// Tells the other members which frames have come since the last step.
+Status StageWorker::tellStep() {
+  std::vector<std::span<const uint8_t>> frames;
+  for (; firstUntold < firstArrival + arrivals.size(); ++firstUntold)
+    frames.push_back(arrivals[firstUntold - firstArrival].bytes);
+  return config.group->tellStep(frames);
 }
 
 /// Takes what is at the door to the stage, as far as that has room.
@@ -93,12 +141,8 @@ Status StageWorker::admitArrivals(bool wait) {
       open = false;
       break;
     }
-    Expected<uint64_t> number = stage->enqueue(std::move(arrival.frame));
-    if (!number)
-      return number.status();
-    if (arrivals.empty())
-      firstArrival = *number;
-    arrivals.push_back(std::move(arrival));
+    if (Status s = admit(std::move(arrival)); !s.ok())
+      return s;
   }
   atStage = stage->queued();
   if (!taken.empty() && events.roomChanged)
@@ -109,6 +153,9 @@ Status StageWorker::admitArrivals(bool wait) {
 
 Status StageWorker::runStep() {
   Time start = now();
+  if (config.group && !follows())
+    if (Status s = tellStep(); !s.ok())
+      return s;
   Expected<bool> formed = stage->formStep();
   if (!formed)
     return formed.status();
@@ -165,8 +212,11 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
   input.outgoingFormat = output->format();
   input.checkpoints = &checkpoints;
   output->begin(*stage);
-  if (Status s = compute->execute(input); !s.ok())
-    return s;
+  Status executed = compute->execute(input);
+  if (!groupFailed.ok())
+    return groupFailed;
+  if (!executed.ok())
+    return executed;
   if (stage->batch().rows() == 0)
     return {};
   return output->collect(*stage, *compute);
@@ -193,6 +243,11 @@ Time StageWorker::pace(Time start) {
 }
 
 std::span<const RowMove> StageWorker::checkpoint() {
+  if (config.group && groupFailed.ok())
+    groupFailed = config.group->checkpoint();
+  // The step goes on to its end with the rows that it has, for nothing.
+  if (!groupFailed.ok())
+    return {};
   uint64_t before = stage->counters().leftAtCheckpoint;
   return noteLeft(before, stage->checkpoint());
 }

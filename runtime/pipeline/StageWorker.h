@@ -19,6 +19,7 @@
 #include "runtime/pipeline/Door.h"
 #include "runtime/pipeline/LaneTrace.h"
 #include "runtime/pipeline/Report.h"
+#include "runtime/pipeline/StageGroup.h"
 #include "runtime/pipeline/StepCompute.h"
 #include "runtime/pipeline/StepOutput.h"
 #include "runtime/pipeline/StepPacer.h"
@@ -45,6 +46,11 @@ struct StageWorkerConfig {
   /// says nothing of it.
   ActivationFormat incomingFormat = ActivationFormat::F32;
   int64_t pages = 0; ///< of the cache
+  /// Where the stage is computed by several ranks: this one's end, which
+  /// outlives the worker. Frames arrive at the first member alone.
+  StageGroup *group = nullptr;
+  /// Of a member that is not the first: reads Arrival::bytes.
+  std::function<Status(Arrival &)> readFrame;
 };
 
 /// The thread around the pure Stage: takes all that is queued at its door,
@@ -86,7 +92,10 @@ private:
   explicit StageWorker(StageWorkerConfig config);
 
   Status runSteps();
+  Status followSteps();
   Status admitArrivals(bool wait);
+  Status admit(Arrival arrival);
+  Status tellStep();
   Status runStep();
   Status computeStep(Time start);
   Status computeRows(std::span<const PageCopy> pageCopies);
@@ -94,6 +103,7 @@ private:
   std::span<const RowMove> checkpoint();
   std::span<const RowMove> noteLeft(uint64_t before,
                                     std::span<const RowMove> moves);
+  bool follows() const { return config.group && !config.group->isFirst(); }
   void releaseArrivals();
   StageTiming account(Time start, int64_t rows, uint64_t leftBefore);
 
@@ -117,6 +127,9 @@ private:
   /// has the number firstArrival.
   std::deque<Arrival> arrivals;
   uint64_t firstArrival = 0;
+  uint64_t firstUntold = 0; ///< of the frames that the group does not know
+  std::vector<comm::Bytes> heard;
+  Status groupFailed;                    ///< at a checkpoint of the step
   std::vector<const uint8_t *> incoming; ///< one for each row of the step
   /// Emulation: those of steps that no row was left of are made by the next.
   std::vector<PageCopy> copies;

@@ -44,6 +44,24 @@ public:
   virtual Status send(StepFrame &frame) = 0;
 };
 
+/// Of a member of a group that is not the first, which sends for all.
+class DiscardedOutput final : public StepOutput {
+public:
+  /// Rows of `width` numbers, 0 for a program that ends in logits.
+  DiscardedOutput(int64_t width, ActivationFormat format, int64_t rowLimit)
+      : rowFormat(format),
+        buffer(size_t(rowLimit * width * activationBytes(format))) {}
+  std::span<uint8_t> rowBuffer(int64_t) override { return buffer; }
+  ActivationFormat format() const override { return rowFormat; }
+  Status collect(Stage &, const StepCompute &) override { return {}; }
+  void move(std::span<const RowMove>) override {}
+  Status send(StepFrame &) override { return {}; }
+
+private:
+  ActivationFormat rowFormat;
+  std::vector<uint8_t> buffer;
+};
+
 /// Sends a message of this rank.
 using SendStep =
     std::function<Status(const StepFrame &, const comm::ActivationRows &)>;

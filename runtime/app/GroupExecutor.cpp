@@ -1,0 +1,121 @@
+//===- GroupExecutor.cpp - the members of a group in this process ---------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/GroupExecutor.h"
+
+#include "runtime/comm/Collectives.h"
+#include "runtime/comm/inproc/InprocCommunicator.h"
+#include "runtime/device/cpu/ProcessorCount.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace sluice;
+using namespace sluice::app;
+
+namespace {
+
+class GroupExecutor final : public device::StepExecutor {
+public:
+  explicit GroupExecutor(int64_t count)
+      : job(comm::makeInprocJob(count)), team(count) {
+    std::vector<int64_t> ranks(job.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    for (std::unique_ptr<comm::Communicator> &each : job)
+      members.push_back(std::make_unique<Member>(*each, ranks));
+  }
+
+  Status make(const std::vector<cpu::Program> &programs,
+              cpu::CacheFormat format, int64_t threads,
+              const device::StepLimits &limits);
+
+  bool hasEmbedding() const override { return first().hasEmbedding(); }
+  bool hasOutput() const override { return first().hasOutput(); }
+  int64_t vocabSize() const override { return first().vocabSize(); }
+  int64_t hiddenSize() const override { return first().hiddenSize(); }
+  int64_t outputLimit() const override { return first().outputLimit(); }
+  Status execute(const device::StepInput &input) override;
+  std::span<const float> logits(int64_t output) const override {
+    return first().logits(output);
+  }
+
+private:
+  struct Member {
+    Member(comm::Communicator &communicator, const std::vector<int64_t> &ranks)
+        : group(communicator, ranks), collectives(group) {}
+    comm::RankGroup group;
+    comm::Collectives collectives;
+    std::unique_ptr<device::StepExecutor> executor;
+    std::vector<uint8_t> unsent; // what a member but the first would send
+    Status status;               // of the step
+  };
+
+  const device::StepExecutor &first() const {
+    return *members.front()->executor;
+  }
+
+  std::vector<std::unique_ptr<comm::Communicator>> job;
+  std::vector<std::unique_ptr<Member>> members;
+  cpu::ThreadPool team; // a thread for each member
+};
+
+Status GroupExecutor::make(const std::vector<cpu::Program> &programs,
+                           cpu::CacheFormat format, int64_t threads,
+                           const device::StepLimits &limits) {
+  auto count = int64_t(members.size());
+  if (team.threads() != count)
+    return failure("model: the system gives ", team.threads(), " threads to ",
+                   count, " members of a group");
+  if (threads == 0)
+    threads = cpu::defaultThreadCount();
+  for (size_t i = 0; i < members.size(); ++i) {
+    Member &member = *members[i];
+    Expected<std::unique_ptr<device::StepExecutor>> made =
+        cpuStage(programs[i], format, std::max<int64_t>(1, threads / count),
+                 /*pool=*/nullptr, &member.collectives)
+            .make(limits);
+    if (!made)
+      return made.status();
+    member.executor = made.take();
+  }
+  return {};
+}
+
+Status GroupExecutor::execute(const device::StepInput &input) {
+  for (std::unique_ptr<Member> &member : members)
+    member->unsent.resize(input.outgoing.size());
+  auto body = [&](int64_t index) {
+    Member &member = *members[size_t(index)];
+    device::StepInput own = input;
+    if (index > 0)
+      own.outgoing = member.unsent;
+    member.status = member.executor->execute(own);
+  };
+  team.run(body);
+  for (const std::unique_ptr<Member> &member : members)
+    if (!member->status.ok())
+      return member->status;
+  return {};
+}
+
+} // namespace
+
+LocalStage app::cpuGroup(std::vector<cpu::Program> members,
+                         cpu::CacheFormat format, int64_t threads) {
+  const cpu::Program &first = members.front();
+  LocalStage stage = {first.hasEmbedding, first.hasOutput, first.hiddenSize,
+                      first.contextLength, nullptr};
+  stage.make = [=, members =
+                       std::move(members)](const device::StepLimits &limits)
+      -> Expected<std::unique_ptr<device::StepExecutor>> {
+    auto group = std::make_unique<GroupExecutor>(int64_t(members.size()));
+    if (Status s = group->make(members, format, threads, limits); !s.ok())
+      return s;
+    return std::unique_ptr<device::StepExecutor>(std::move(group));
+  };
+  return stage;
+}

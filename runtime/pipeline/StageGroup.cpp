@@ -1,0 +1,156 @@
+//===- StageGroup.cpp - the same steps at all members of a group ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/pipeline/StageGroup.h"
+
+#include "runtime/comm/Wire.h"
+
+#include <limits>
+
+using namespace sluice;
+using namespace sluice::pipeline;
+
+namespace {
+
+constexpr int64_t maxFrames = 1 << 16;
+constexpr size_t markBytes = sizeof(int32_t) + sizeof(int64_t) + 1;
+
+} // namespace
+
+StageGroup::StageGroup(comm::Collectives &members, const EpochBoard &rankBoard)
+    : members(members), rankBoard(rankBoard), stageBoard(rankBoard.requests()) {
+  marks.reserve(size_t(rankBoard.requests()));
+}
+
+//===----------------------------------------------------------------------===//
+// The first member
+//===----------------------------------------------------------------------===//
+
+void StageGroup::begin(Kind kind,
+                       std::span<const std::span<const uint8_t>> frames) {
+  message.clear();
+  comm::WireWriter out(message);
+  out.put(static_cast<uint8_t>(kind));
+  out.putCount(frames);
+  for (std::span<const uint8_t> frame : frames) {
+    out.putCount(frame);
+    out.put(frame);
+  }
+  putMarks();
+}
+
+/// Finds what is new on the rank's board since the last look.
+void StageGroup::putMarks() {
+  // Before any mark is read: one that comes meanwhile is news later.
+  uint64_t changes = rankBoard.changes();
+  marks.clear();
+  for (RequestId request = 0;
+       changes != seenChanges && request < rankBoard.requests(); ++request) {
+    EpochBoard::State state = rankBoard.get(request);
+    EpochBoard::State known = stageBoard.get(request);
+    bool isNewer =
+        state.confirmed > known.confirmed ||
+        (state.confirmed == known.confirmed && state.ended && !known.ended);
+    if (!isNewer)
+      continue;
+    EpochMark mark{request, 0, state.confirmed, state.ended};
+    marks.push_back({mark, rankBoard.decidedWhen(request, [&](auto cancel) {
+                       return cancel == state;
+                     })});
+  }
+  seenChanges = changes;
+  comm::WireWriter out(message);
+  out.putCount(marks);
+  for (const TimedMark &each : marks) {
+    out.put(int32_t{each.mark.request});
+    out.put(int64_t{each.mark.confirmed});
+    out.put(uint8_t{each.mark.ended});
+  }
+}
+
+Status StageGroup::tellStep(std::span<const std::span<const uint8_t>> frames) {
+  begin(Kind::Step, frames);
+  if (Status s = members.fromFirst(message); !s.ok())
+    return s;
+  takeMarks();
+  return {};
+}
+
+Status StageGroup::tellEnd() {
+  begin(Kind::End, {});
+  return members.fromFirst(message);
+}
+
+//===----------------------------------------------------------------------===//
+// The others
+//===----------------------------------------------------------------------===//
+
+Status StageGroup::read(Kind &kind, std::vector<comm::Bytes> &frames) {
+  if (Status s = members.fromFirst(message); !s.ok())
+    return s;
+  comm::WireReader in(message);
+  kind = static_cast<Kind>(
+      in.getInRange<uint8_t>("kind", 0, static_cast<int64_t>(Kind::End)));
+  size_t count = in.getCount("frames", maxFrames, sizeof(uint32_t));
+  for (size_t i = 0; i < count && in.ok(); ++i) {
+    size_t length = in.getCount("bytes of a frame",
+                                std::numeric_limits<uint32_t>::max(), 1);
+    std::span<const uint8_t> bytes = in.take(length);
+    frames.emplace_back(bytes.begin(), bytes.end());
+  }
+  count = in.getCount("marks", stageBoard.requests(), markBytes);
+  marks.clear();
+  for (size_t i = 0; i < count && in.ok(); ++i) {
+    EpochMark mark;
+    mark.request =
+        in.getInRange<int32_t>("request", 0, stageBoard.requests() - 1);
+    mark.confirmed = in.getInRange<int64_t>(
+        "node", noNode, std::numeric_limits<int64_t>::max() / 2);
+    mark.ended = in.getFlag("end");
+    marks.push_back({mark, {}});
+  }
+  return in.finish().withContext("the first of the group");
+}
+
+Expected<bool> StageGroup::hearStep(std::vector<comm::Bytes> &frames) {
+  frames.clear();
+  Kind kind = Kind::Step;
+  if (Status s = read(kind, frames); !s.ok())
+    return s;
+  if (kind == Kind::Checkpoint)
+    return failure("the first of the group is at a checkpoint, this member "
+                   "between two steps");
+  return kind == Kind::Step;
+}
+
+//===----------------------------------------------------------------------===//
+// All
+//===----------------------------------------------------------------------===//
+
+void StageGroup::takeMarks() {
+  for (const TimedMark &each : marks)
+    stageBoard.publish(each.mark, each.decided);
+  marks.clear();
+}
+
+Status StageGroup::checkpoint() {
+  if (isFirst()) {
+    begin(Kind::Checkpoint, {});
+    if (Status s = members.fromFirst(message); !s.ok())
+      return s;
+  } else {
+    Kind kind = Kind::Checkpoint;
+    std::vector<comm::Bytes> none;
+    if (Status s = read(kind, none); !s.ok())
+      return s;
+    if (kind != Kind::Checkpoint)
+      return failure("the first of the group has ended the step at which this "
+                     "member is");
+  }
+  takeMarks();
+  return {};
+}

@@ -1,0 +1,90 @@
+//===- StageGroup.h - the same steps at all members of a group ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The first member of a tensor-parallel group decides, for all of them, which
+// frames make a step and who is dead. A Stage follows from the frames that come
+// to its door and from the marks on its board, and from nothing else; so each
+// member has one, and is told before each step which frames have come since the
+// last, and there and at each checkpoint which marks are new. Then all have the
+// same rows in the same places, with the same pages.
+//
+//   first member                          other members
+//   frames arrive, by the channel
+//   group.tellStep(frames)        ----->  group.hearStep(frames)
+//   stage.formStep()                      stage.formStep()
+//   ... group.checkpoint()        ----->  ... group.checkpoint()
+//   sends on
+//   group.tellEnd()               ----->  group.hearStep(): no more
+//
+// For that the stage has a board of its own, which changes nowhere else. What
+// the head publishes on the rank's board meanwhile waits for the next of these.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PIPELINE_STAGEGROUP_H
+#define SLUICE_RUNTIME_PIPELINE_STAGEGROUP_H
+
+#include "runtime/comm/Collectives.h"
+#include "runtime/core/EpochBoard.h"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace sluice::pipeline {
+
+/// One member's end. Used by the stage's thread. The errors of all: those of
+/// Collectives::fromFirst(), and a message that cannot be right; after one the
+/// members have lost step.
+class StageGroup {
+public:
+  /// `members` and `rankBoard` outlive it; both boards have as many requests.
+  StageGroup(comm::Collectives &members, const EpochBoard &rankBoard);
+
+  bool isFirst() const { return members.member() == 0; }
+  int64_t member() const { return members.member(); }
+
+  /// The stage's.
+  EpochBoard &board() { return stageBoard; }
+
+  /// The first member, before Stage::formStep(): the frames, as they came, that
+  /// have been put at the stage's door since the last call.
+  Status tellStep(std::span<const std::span<const uint8_t>> frames);
+  /// The first member: no step comes any more.
+  Status tellEnd();
+
+  /// The others: waits for the first member's next step. The frames are to be
+  /// put at the door, and then the marks onto the board by takeMarks(). False:
+  /// it is the end.
+  Expected<bool> hearStep(std::vector<comm::Bytes> &frames);
+  void takeMarks();
+
+  /// All, at each checkpoint, before Stage::checkpoint().
+  Status checkpoint();
+
+private:
+  enum class Kind : uint8_t { Step, Checkpoint, End };
+
+  void begin(Kind kind, std::span<const std::span<const uint8_t>> frames);
+  void putMarks();
+  Status read(Kind &kind, std::vector<comm::Bytes> &frames);
+
+  comm::Collectives &members;
+  const EpochBoard &rankBoard;
+  EpochBoard stageBoard;
+  uint64_t seenChanges = 0; ///< of rankBoard
+  comm::Bytes message;
+  struct TimedMark {
+    EpochMark mark;
+    std::optional<Time> decided; ///< by this machine's clock: first member only
+  };
+  std::vector<TimedMark> marks; ///< heard or found, not on the board yet
+};
+
+} // namespace sluice::pipeline
+
+#endif // SLUICE_RUNTIME_PIPELINE_STAGEGROUP_H
