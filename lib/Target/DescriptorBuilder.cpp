@@ -52,8 +52,9 @@ static sluice::WeightUse toWeightUse(WeightUseKind use) {
   llvm_unreachable("unknown use");
 }
 
-static WeightDescriptor describeWeight(WeightOp weight, WeightUseAttr use,
-                                       int64_t file) {
+/// `slice` is null where the program has all of the weight.
+static WeightDescriptor describeWeight(WeightOp weight, SliceOp slice,
+                                       WeightUseAttr use, int64_t file) {
   RankedTensorType type = weight.getTensorType();
   WeightDescriptor result;
   result.name = weight.getSymName().str();
@@ -66,6 +67,10 @@ static WeightDescriptor describeWeight(WeightOp weight, WeightUseAttr use,
   result.format = toFormat(weight.getElementFormat());
   result.transposed = use.getTransposed();
   result.use = toWeightUse(use.getUse());
+  if (slice) {
+    result.slice.ofColumns = !slice.getRows();
+    llvm::append_range(result.slice.bounds, slice.getRanges());
+  }
   return result;
 }
 
@@ -120,6 +125,7 @@ describeProgram(ProgramOp program, const SymbolTable &symbols,
   result.contextLength = program.getContextLength();
   result.vocabSize = program.getVocabSize();
   result.hiddenSize = program.getHiddenSize();
+  result.members = program.getMembers();
   result.firstLayer = program.getFirstLayer();
   result.layers = program.getLayers();
   result.hasEmbedding = program.getHasEmbedding();
@@ -138,9 +144,11 @@ describeProgram(ProgramOp program, const SymbolTable &symbols,
         {table.getInverse().asArrayRef().vec(),
          static_cast<float>(table.getFactor().convertToDouble())});
   for (auto use : program.getWeights().getAsRange<WeightUseAttr>()) {
-    auto weight = symbols.lookup<WeightOp>(use.getWeight().getValue());
+    auto slice = symbols.lookup<SliceOp>(use.getWeight().getValue());
+    auto weight = symbols.lookup<WeightOp>(slice ? slice.getWeight()
+                                                 : use.getWeight().getValue());
     result.weights.push_back(
-        describeWeight(weight, use, files.lookup(weight.getFile())));
+        describeWeight(weight, slice, use, files.lookup(weight.getFile())));
   }
   return result;
 }
@@ -222,6 +230,24 @@ static PlanDraft describeDraft(PlanOp op, ProgramOp program) {
   return draft;
 }
 
+/// The members behind the first of the group that computes a stage.
+static void addOthers(PlanOp op, int64_t stage, const SymbolTable &symbols,
+                      const llvm::StringMap<int64_t> &ranks,
+                      ExecutionPlan &plan) {
+  if (!op.getGroups())
+    return;
+  std::vector<std::string> &others = plan.stages[stage].others;
+  auto members = cast<ArrayAttr>((*op.getGroups())[stage]);
+  for (auto name : members.getAsRange<FlatSymbolRefAttr>()) {
+    if (name == op.getStages()[stage])
+      continue;
+    auto program = symbols.lookup<ProgramOp>(name.getValue());
+    others.push_back(name.getValue().str());
+    plan.ranks[ranks.lookup(*program.getRank())].roles.push_back(
+        {RankRole::Kind::Stage, stage, static_cast<int64_t>(others.size())});
+  }
+}
+
 static Expected<ExecutionPlan> describePlan(ModuleOp module, PlanOp op,
                                             const SymbolTable &symbols) {
   ExecutionPlan plan;
@@ -242,6 +268,7 @@ static Expected<ExecutionPlan> describePlan(ModuleOp module, PlanOp op,
     plan.ranks[ranks.lookup(*program.getRank())].roles.push_back(
         {RankRole::Kind::Stage, stage});
     plan.stages.push_back({name.getValue().str(), toCosts(program)});
+    addOthers(op, stage, symbols, ranks, plan);
   }
   addChannels(module, ranks, plan);
   return plan;

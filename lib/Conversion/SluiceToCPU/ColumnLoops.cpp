@@ -86,6 +86,12 @@ Value RowEmitter::emitMap(const ColumnPass &pass, Registers &registers,
     return read(node.inputs[i], registers, column, mask);
   };
   return llvm::TypeSwitch<Operation *, Value>(node.op)
+      .Case([&](AllReduceOp op) {
+        Value sum = input(0);
+        for (Value bias : op.getBiases())
+          sum = arith::AddFOp::create(b, sum, readWeight(bias, column, mask));
+        return sum;
+      })
       .Case([&](AddOp) { return arith::AddFOp::create(b, input(0), input(1)); })
       .Case([&](ActivationOp op) {
         return code.activation(op.getKind(), input(0));

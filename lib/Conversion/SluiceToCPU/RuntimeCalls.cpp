@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace sluice::tocpu;
 
-static_assert(SLUICE_ABI_VERSION == 2, "read ProgramABI.h again");
+static_assert(SLUICE_ABI_VERSION == 3, "read ProgramABI.h again");
 
 Value sluice::tocpu::makeNumber(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIntOp::create(b, value, /*width=*/64);
@@ -114,4 +114,14 @@ void RuntimeCalls::attend(ImplicitLocOpBuilder &b, const StepArguments &step,
   call(b, "sluice_attend", {},
        {step.step, cache, q, k, v, out, parameters, step.rows, step.thread,
         step.threads});
+}
+
+void RuntimeCalls::meet(ImplicitLocOpBuilder &b, const StepArguments &step,
+                        bool gathers, Value x, Value y, Value scratch,
+                        int64_t partCols, int64_t cols, Value rows) {
+  SmallVector<Value> operands = {step.step, x, y, scratch};
+  if (gathers)
+    operands.push_back(makeNumber(b, partCols));
+  operands.append({makeNumber(b, cols), rows, step.thread});
+  call(b, gathers ? "sluice_all_gather" : "sluice_all_reduce", {}, operands);
 }

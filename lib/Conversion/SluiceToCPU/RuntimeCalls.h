@@ -72,6 +72,11 @@ public:
               mlir::Value cache, mlir::Value q, mlir::Value k, mlir::Value v,
               mlir::Value out, mlir::Value parameters);
 
+  /// `gathers`: side by side, of parts `partCols` wide; else their sum.
+  void meet(mlir::ImplicitLocOpBuilder &b, const StepArguments &step,
+            bool gathers, mlir::Value x, mlir::Value y, mlir::Value scratch,
+            int64_t partCols, int64_t cols, mlir::Value rows);
+
 private:
   mlir::func::CallOp call(mlir::ImplicitLocOpBuilder &b, llvm::StringRef name,
                           mlir::TypeRange results, mlir::ValueRange operands);

@@ -187,7 +187,13 @@ void StepEmitter::emitCall(ImplicitLocOpBuilder &b, const Node &node) {
     if (graph.buffers[input].kind != Buffer::Kind::Cache)
       inputs.push_back(getPointer(b, input));
   auto output = [&] { return getPointer(b, node.outputs.front()); };
+  Value rows = node.domain == Domain::Rows ? step.rows : step.outputs;
 
+  if (node.kind == Node::Kind::AllReduce || node.kind == Node::Kind::AllGather)
+    return runtime.meet(b, step, node.kind == Node::Kind::AllGather, inputs[0],
+                        output(), getPointer(b, node.outputs[1]),
+                        graph.buffers[node.inputs.front()].width,
+                        graph.buffers[node.outputs.front()].width, rows);
   if (auto linear = dyn_cast<LinearOp>(node.op)) {
     int64_t weight = weights.getIndex(linear.getWeight(), WeightUseKind::Linear,
                                       linear.getTransposed());
@@ -196,7 +202,6 @@ void StepEmitter::emitCall(ImplicitLocOpBuilder &b, const Node &node) {
       bias = getVector(b, weights.getIndex(vector, WeightUseKind::Vector));
     else
       bias = LLVM::ZeroOp::create(b, step.arena.getType());
-    Value rows = node.domain == Domain::Rows ? step.rows : step.outputs;
     runtime.linear(b, step, makeNumber(b, weight), inputs[0], bias, output(),
                    linear.getFirstColumn(), linear.getEndColumn(), rows);
     return;

@@ -44,18 +44,24 @@ static LLVM::GlobalOp createConstant(ImplicitLocOpBuilder &b,
 
 LLVM::GlobalOp AttentionParameters::getSlopes(ImplicitLocOpBuilder &b,
                                               AttendOp op) {
-  Attribute key = b.getArrayAttr({op.getHeadsAttr(), op.getAlibiAttr()});
+  // A member of a group has some of the heads.
+  int64_t first = op.getFirstHeads() ? op.getFirstHeads()->front() : 0;
+  auto all = static_cast<int64_t>(op.getAllHeads().value_or(op.getHeads()));
+  Attribute key =
+      b.getArrayAttr({op.getHeadsAttr(), op.getAlibiAttr(),
+                      b.getI64IntegerAttr(all), b.getI64IntegerAttr(first)});
   LLVM::GlobalOp &global = slopes[key];
   if (!global) {
-    SmallVector<float> values =
-        computeSlopes(op.getHeads(), op.getAlibi()->convertToDouble());
+    SmallVector<float> slopesOfAll =
+        computeSlopes(all, op.getAlibi()->convertToDouble());
+    ArrayRef<float> values =
+        ArrayRef<float>(slopesOfAll).slice(first, op.getHeads());
     auto type = LLVM::LLVMArrayType::get(b.getF32Type(), values.size());
     auto tensor = RankedTensorType::get({static_cast<int64_t>(values.size())},
                                         b.getF32Type());
-    global =
-        createConstant(b, symbols, "alibi_slopes", type,
-                       DenseElementsAttr::get(tensor, ArrayRef<float>(values)),
-                       /*alignment=*/64);
+    global = createConstant(b, symbols, "alibi_slopes", type,
+                            DenseElementsAttr::get(tensor, values),
+                            /*alignment=*/64);
   }
   return global;
 }

@@ -31,53 +31,41 @@ static ProgramSource makeSource(Operation *frame, Op model) {
   return source;
 }
 
+/// The workers that compute the stage of that name; none where it is not split
+/// into ranks.
+static SmallVector<WorkerOp> findWorkers(Operation *from,
+                                         FlatSymbolRefAttr name) {
+  Operation *stage = SymbolTable::lookupNearestSymbolFrom(from, name);
+  if (auto group = dyn_cast_or_null<GroupOp>(stage))
+    return getWorkers(group);
+  if (auto worker = dyn_cast_or_null<WorkerOp>(stage))
+    return {worker};
+  return {};
+}
+
 static LogicalResult addWorkers(PipelineOp pipeline,
                                 SmallVectorImpl<ProgramSource> &sources) {
   for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>()) {
-    auto worker =
-        SymbolTable::lookupNearestSymbolFrom<WorkerOp>(pipeline, name);
-    if (!worker)
+    SmallVector<WorkerOp> workers = findWorkers(pipeline, name);
+    if (workers.empty())
       return pipeline.emitError("has the stage ")
              << name
              << ", which is not a sluice.worker: split the stages into ranks "
                 "first";
-    ProgramSource source = makeSource(worker, pipeline);
-    source.stepRows = worker.getStepRowsAttr();
-    source.costs = worker.getCostsAttr();
-    source.rank = worker.getRankAttr();
-    sources.push_back(std::move(source));
+    for (WorkerOp worker : workers) {
+      ProgramSource source = makeSource(worker, pipeline);
+      source.stepRows = worker.getStepRowsAttr();
+      source.costs = worker.getCostsAttr();
+      source.rank = worker.getRankAttr();
+      source.members = getMembers(worker);
+      sources.push_back(std::move(source));
+    }
   }
   return success();
 }
 
-/// There is no code as yet for what several devices do together.
-static LogicalResult refuseGroups(ModuleOp module) {
-  for (Operation &op : *module.getBody()) {
-    auto model = dyn_cast<ModelOp>(op);
-    if (isa<GroupOp>(op) || (model && model.getTensorParallel()))
-      return op.emitOpError("is computed by a tensor-parallel group, for which "
-                            "there is no code as yet: sluice-run executes it");
-  }
-  for (SliceOp slice : module.getOps<SliceOp>())
-    return slice.emitOpError(
-        "is a part of a weight, for which there is no code "
-        "as yet: sluice-run executes it");
-  // Without a slice as well.
-  WalkResult result = module.walk([](AttendOp op) -> WalkResult {
-    if (op.getFirstHeads())
-      return op.emitOpError(
-          "attends with heads of a tensor-parallel group, for "
-          "which there is no code as yet: sluice-run executes "
-          "it");
-    return success();
-  });
-  return failure(result.wasInterrupted());
-}
-
 FailureOr<SmallVector<ProgramSource>>
 sluice::planning::findPrograms(ModuleOp module) {
-  if (failed(refuseGroups(module)))
-    return failure();
   SmallVector<ProgramSource> sources;
   for (PipelineOp pipeline : module.getOps<PipelineOp>())
     if (failed(addWorkers(pipeline, sources)))
@@ -94,6 +82,10 @@ sluice::planning::findPrograms(ModuleOp module) {
   if (models.size() != 1)
     return module.emitError("expected one sluice.model, found ")
            << models.size();
+  if (models.front().getTensorParallel())
+    return models.front().emitError(
+        "is computed by a group of devices: cut it into stages and split them "
+        "into ranks first");
   sources.push_back(makeSource(models.front(), models.front()));
   return sources;
 }
@@ -119,7 +111,8 @@ ProgramOp sluice::planning::createProgram(const ProgramSource &source,
       b.getArrayAttr(graph.ropeTables), b.getArrayAttr(weights),
       number(graph.firstLayer), b.getBoolAttr(graph.hasEmbedding),
       b.getBoolAttr(graph.logits.has_value()), number(graph.checkpoints),
-      source.stepRows, source.costs, source.rank, code.counterpart);
+      source.stepRows, source.costs, source.rank, code.counterpart,
+      number(source.members));
 }
 
 //===----------------------------------------------------------------------===//
@@ -144,7 +137,7 @@ static SmallVector<ChannelOp> findChannels(GenerateOp generate,
         SymbolTable::lookupNearestSymbolFrom<ChannelOp>(generate, name));
   };
   for (auto name : target.getStages().getAsRange<FlatSymbolRefAttr>()) {
-    auto worker = SymbolTable::lookupNearestSymbolFrom<WorkerOp>(target, name);
+    WorkerOp worker = findWorkers(target, name).front();
     add(worker.getReceive().getChannelAttr());
   }
   add(generate.getLaunch().getResultsAttr());
@@ -154,6 +147,25 @@ static SmallVector<ChannelOp> findChannels(GenerateOp generate,
 static void eraseChannel(SpeculateOp user, FlatSymbolRefAttr name) {
   if (name)
     SymbolTable::lookupNearestSymbolFrom<ChannelOp>(user, name)->erase();
+}
+
+static void findMembers(PlanSource &source) {
+  PipelineOp target = source.target;
+  Builder b(target.getContext());
+  SmallVector<Attribute> firsts, groups;
+  for (auto name : target.getStages().getAsRange<FlatSymbolRefAttr>()) {
+    SmallVector<Attribute> members;
+    for (WorkerOp worker : findWorkers(target, name))
+      members.push_back(FlatSymbolRefAttr::get(worker.getSymNameAttr()));
+    firsts.push_back(members.front());
+    groups.push_back(b.getArrayAttr(members));
+    if (auto group =
+            SymbolTable::lookupNearestSymbolFrom<GroupOp>(target, name))
+      source.groupRanks.push_back({group, getFirstWorker(group).getRankAttr()});
+  }
+  source.stages = b.getArrayAttr(firsts);
+  if (!source.groupRanks.empty())
+    source.groups = b.getArrayAttr(groups);
 }
 
 FailureOr<PlanSource> sluice::planning::findPlan(ModuleOp module) {
@@ -171,6 +183,7 @@ FailureOr<PlanSource> sluice::planning::findPlan(ModuleOp module) {
   source.target = SymbolTable::lookupNearestSymbolFrom<PipelineOp>(
       source.generate, source.generate.getTargetAttr());
   source.channels = findChannels(source.generate, source.target);
+  findMembers(source);
   if (SpeculateOp speculate = source.generate.getSpeculate()) {
     FailureOr<FlatSymbolRefAttr> draft = findDraft(speculate);
     if (failed(draft))
@@ -180,17 +193,32 @@ FailureOr<PlanSource> sluice::planning::findPlan(ModuleOp module) {
   return source;
 }
 
+/// Lets channels that end at groups end at their first members.
+static void eraseGroups(ModuleOp module, const PlanSource &source) {
+  DenseMap<Attribute, FlatSymbolRefAttr> ranks;
+  for (auto [group, rank] : source.groupRanks) {
+    ranks[FlatSymbolRefAttr::get(group.getSymNameAttr())] = rank;
+    GroupOp(group).erase();
+  }
+  for (ChannelOp channel : module.getOps<ChannelOp>()) {
+    if (FlatSymbolRefAttr rank = ranks.lookup(channel.getFromAttr()))
+      channel.setFromAttr(rank);
+    if (FlatSymbolRefAttr rank = ranks.lookup(channel.getToAttr()))
+      channel.setToAttr(rank);
+  }
+}
+
 static void createPlan(const PlanSource &source) {
   GenerateOp generate = source.generate;
   OpBuilder b(generate);
   SpeculateOp speculate = generate.getSpeculate();
   PipelineOp target = source.target;
   auto plan = PlanOp::create(
-      b, generate.getLoc(), generate.getRankAttr(), target.getStagesAttr(),
-      source.draft, speculate ? speculate.getPlacementAttr() : PlacementAttr(),
+      b, generate.getLoc(), generate.getRankAttr(), source.stages, source.draft,
+      speculate ? speculate.getPlacementAttr() : PlacementAttr(),
       speculate ? speculate.getDepthAttr() : IntegerAttr(),
       speculate ? speculate.getWidthAttr() : IntegerAttr(),
-      target.getMaxLatencyUsAttr());
+      target.getMaxLatencyUsAttr(), source.groups);
   for (ChannelOp channel : source.channels)
     channel->moveBefore(plan);
   if (speculate) {
@@ -206,4 +234,5 @@ void sluice::planning::lowerPlan(ModuleOp module, const PlanSource &source) {
   for (PipelineOp pipeline :
        llvm::make_early_inc_range(module.getOps<PipelineOp>()))
     pipeline.erase();
+  eraseGroups(module, source);
 }

@@ -25,11 +25,12 @@ struct ProgramSource {
   mlir::IntegerAttr stepRows;
   mlir::DenseI64ArrayAttr costs;
   mlir::FlatSymbolRefAttr rank;
+  int64_t members = 1; // of the group that it computes the stage with
 };
 
-/// The workers of all pipelines in order; or the one model of a module that was
-/// not split. Reports a module that has neither, pipelines of stages that were
-/// not split into ranks, and workers of no pipeline.
+/// The workers of all pipelines in order, those of groups too; or the one model
+/// of a module that was not split. Reports a module that has neither, pipelines
+/// of stages that were not split into ranks, and workers of no pipeline.
 mlir::FailureOr<llvm::SmallVector<ProgramSource>>
 findPrograms(mlir::ModuleOp module);
 
@@ -54,14 +55,20 @@ struct PlanSource {
   /// From the head through the stages and back.
   llvm::SmallVector<ir::ChannelOp> channels;
   mlir::FlatSymbolRefAttr draft; // the draft's worker, or null
+  /// The first members of the stages; and where there are groups all members of
+  /// each stage, else null.
+  mlir::ArrayAttr stages, groups;
+  /// Each group with its first member's rank.
+  llvm::SmallVector<std::pair<ir::GroupOp, mlir::FlatSymbolRefAttr>> groupRanks;
 };
 
 /// Finds it while the workers are there. Reports a second head, one that is at
 /// no rank, and a draft of several stages.
 mlir::FailureOr<PlanSource> findPlan(mlir::ModuleOp module);
 
-/// Turns `sluice.generate` and the pipelines into `sluice.plan`, and puts its
-/// channels in order. Those between head and draft, which do not leave the
+/// Turns `sluice.generate`, the pipelines and groups into `sluice.plan`, and
+/// puts its channels in order: those of a group lead to and from its first
+/// member. Those between head and draft, which do not leave the
 /// rank, go.
 void lowerPlan(mlir::ModuleOp module, const PlanSource &source);
 

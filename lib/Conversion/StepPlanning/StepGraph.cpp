@@ -28,6 +28,7 @@ public:
 private:
   LogicalResult visitBlock(Block &block);
   LogicalResult visit(Operation *op);
+  LogicalResult refuse(Operation *op);
   LogicalResult visitLayer(LayerOp op);
   LogicalResult visitReceive(ReceiveOp op);
   LogicalResult visitSend(SendOp op);
@@ -37,6 +38,9 @@ private:
   LogicalResult visitRope(RopeOp op);
   LogicalResult visitLinear(LinearOp op);
   LogicalResult visitAttend(AttendOp op);
+  LogicalResult visitMeeting(Operation *op);
+  void visitAllReduce(AllReduceOp op);
+  void visitAllGather(AllGatherOp op);
   LogicalResult visitRowWise(Operation *op, Node::Kind kind);
 
   unsigned addFloats(Domain domain, int64_t width);
@@ -52,6 +56,7 @@ private:
   unsigned bufferOf(Value value) { return buffers.at(value); }
 
   const StepTarget &target;
+  int64_t members = 1; // of the frame's group
   DenseMap<Value, unsigned> buffers;
   /// Of a buffer of floats and a format.
   DenseMap<std::pair<unsigned, int64_t>, unsigned> operands;
@@ -138,10 +143,13 @@ LogicalResult StepGraphBuilder::visit(Operation *op) {
       .Case([&](ConcatOp) { return visitRowWise(op, Kind::Concat); })
       .Case<RmsNormOp, LayerNormOp, ActivationOp, GateOp, AddOp>(
           [&](auto) { return visitRowWise(op, Kind::Columns); })
-      .Default([&](Operation *op) {
-        return op->emitError() << "'" << op->getName()
-                               << "' has no lowering to " << target.getName();
-      });
+      .Case<AllReduceOp, AllGatherOp>([&](auto) { return visitMeeting(op); })
+      .Default([&](Operation *op) { return refuse(op); });
+}
+
+LogicalResult StepGraphBuilder::refuse(Operation *op) {
+  return op->emitError() << "'" << op->getName() << "' has no lowering to "
+                         << target.getName();
 }
 
 LogicalResult StepGraphBuilder::visitLayer(LayerOp op) {
@@ -277,6 +285,46 @@ LogicalResult StepGraphBuilder::visitAttend(AttendOp op) {
   return success();
 }
 
+LogicalResult StepGraphBuilder::visitMeeting(Operation *op) {
+  if (!target.hasCollectives())
+    return refuse(op);
+  if (auto reduce = dyn_cast<AllReduceOp>(op))
+    visitAllReduce(reduce);
+  else
+    visitAllGather(cast<AllGatherOp>(op));
+  return success();
+}
+
+void StepGraphBuilder::visitAllReduce(AllReduceOp op) {
+  unsigned x = bufferOf(op.getInput());
+  Domain domain = domainOf(op.getInput());
+  int64_t width = graph.buffers[x].width;
+  bool hasBiases = !op.getBiases().empty();
+  unsigned sum =
+      hasBiases ? addFloats(domain, width) : addResult(op.getResult(), domain);
+  unsigned scratch = addFloats(domain, members * width);
+  Node &meeting = addNode(Node::Kind::AllReduce, op, domain);
+  meeting.inputs = {x};
+  meeting.outputs = {sum, scratch};
+  if (!hasBiases)
+    return;
+  // Each member adds them by itself, in a loop with what follows.
+  unsigned result = addResult(op.getResult(), domain);
+  Node &biases = addNode(Node::Kind::Columns, op, domain);
+  biases.inputs = {sum};
+  biases.outputs = {result};
+}
+
+void StepGraphBuilder::visitAllGather(AllGatherOp op) {
+  unsigned x = bufferOf(op.getInput());
+  Domain domain = domainOf(op.getInput());
+  unsigned all = addResult(op.getResult(), domain);
+  unsigned scratch = addFloats(domain, members * graph.buffers[x].width);
+  Node &meeting = addNode(Node::Kind::AllGather, op, domain);
+  meeting.inputs = {x};
+  meeting.outputs = {all, scratch};
+}
+
 LogicalResult StepGraphBuilder::visitRowWise(Operation *op, Node::Kind kind) {
   SmallVector<unsigned, 4> inputs;
   // That of all inputs: select_outputs_c2.
@@ -318,6 +366,7 @@ void StepGraphBuilder::carryAcrossCheckpoints() {
 }
 
 LogicalResult StepGraphBuilder::build(Operation *frame) {
+  members = getMembers(frame);
   if (failed(visitBlock(frame->getRegion(0).front())))
     return failure();
   carryAcrossCheckpoints();

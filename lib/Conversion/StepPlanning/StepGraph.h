@@ -67,12 +67,16 @@ struct Node {
     SplitQKV,      // (x) -> q, k, v
     Rope,          // (x, table?) -> y; `index` is the table's
     Concat,        // (x, ...) -> y
-    Columns,       // norm, activation, gate, add: (x, ...) -> y
+    Columns,       // norm, activation, gate, add, biases: (x, ...) -> y
     Send,          // (x) -> ()
     // The runtime's.
     Linear, // (x or operand) -> y
     Append, // (k, v) -> cache; `index` is the cache's
     Attend, // (q, k?, v?, cache) -> y; `index` is the cache's
+    // Where the members of a group meet; `scratch` is as wide as what all of
+    // them bring.
+    AllReduce, // (x) -> (y, scratch)
+    AllGather, // (x) -> (y, scratch)
     // A barrier by itself, at which the step may end.
     Checkpoint, // (x, ...) -> (x, ...): all that is used behind it
   };
@@ -108,6 +112,8 @@ public:
   virtual bool attendsToStep() const = 0;
   /// Whether checkpoints move this buffer, in its place, with its rows.
   virtual bool isCarried(const Buffer &buffer) const = 0;
+  /// Whether the members of a group can meet in a step.
+  virtual bool hasCollectives() const = 0;
   /// Whether such nodes are generated code, which row loops are made of.
   virtual bool isInRowLoops(Node::Kind kind) const = 0;
 };

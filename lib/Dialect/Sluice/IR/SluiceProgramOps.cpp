@@ -87,6 +87,11 @@ LogicalResult ProgramOp::verify() {
   if (getHasEmbedding() && firstLayer != 0)
     return emitOpError() << "has the embedding, but starts with layer "
                          << firstLayer;
+  // program_c11
+  if (auto members = static_cast<int64_t>(getMembers());
+      members < 1 || members > maxMembers)
+    return emitOpError() << "is of a group of " << members
+                         << " members, expected 1 to " << maxMembers;
   return verifyPrediction(*this, getCosts(), getStepRows());
 }
 
@@ -120,16 +125,23 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
            << getStepAttr() << " is not a sluice.graph";
   // program_c2
   for (WeightUseAttr use : getWeights().getAsRange<WeightUseAttr>()) {
-    auto weight =
-        symbols.lookupNearestSymbolFrom<WeightOp>(*this, use.getWeight());
-    if (!weight)
+    Operation *named = symbols.lookupNearestSymbolFrom(*this, use.getWeight());
+    auto weight = dyn_cast_or_null<WeightOp>(named);
+    auto slice = dyn_cast_or_null<SliceOp>(named);
+    if (!weight && !slice)
       return emitOpError("uses ")
-             << use.getWeight() << ", which is not a sluice.weight";
+             << use.getWeight()
+             << ", which is not a sluice.weight or sluice.slice";
+    if (slice && use.getUse() == WeightUseKind::Rows)
+      return emitOpError("looks rows up in ")
+             << use.getWeight() << ", which is a part of a weight";
+    RankedTensorType type =
+        slice ? slice.getTensorType() : weight.getTensorType();
     bool isVector = use.getUse() == WeightUseKind::Vector;
-    if (weight.getTensorType().getRank() != (isVector ? 1 : 2))
+    if (type.getRank() != (isVector ? 1 : 2))
       return emitOpError("uses ")
-             << use.getWeight() << " of type " << weight.getTensorType()
-             << " as " << stringifyWeightUseKind(use.getUse());
+             << use.getWeight() << " of type " << type << " as "
+             << stringifyWeightUseKind(use.getUse());
     if (use.getTransposed() && use.getUse() != WeightUseKind::Linear)
       return emitOpError("transposes ")
              << use.getWeight() << ", which is not used as linear";
@@ -182,6 +194,59 @@ static LogicalResult verifyStage(PlanOp plan, ProgramOp program, bool isFirst,
   return success();
 }
 
+/// Checks that `member` can compute a stage together with `first` and those
+/// before it.
+static LogicalResult verifyMember(PlanOp plan, ProgramOp member,
+                                  ProgramOp first, size_t count,
+                                  ArrayRef<ProgramOp> before) {
+  auto shape = [](ProgramOp program) {
+    return std::tuple(program.getHasEmbedding(), program.getHasOutput(),
+                      program.getFirstLayer(), program.getLayers(),
+                      program.getHiddenSize(), program.getVocabSize(),
+                      program.getCheckpoints());
+  };
+  if (member.getMembers() != count || shape(member) != shape(first))
+    return plan.emitOpError()
+           << "the program " << member.getSymNameAttr() << " is not one of "
+           << count << " that compute a stage with " << first.getSymNameAttr();
+  for (ProgramOp other : before)
+    if (other.getRankAttr() == member.getRankAttr())
+      return plan.emitOpError()
+             << "has two members of a group at " << member.getRankAttr();
+  return success();
+}
+
+static LogicalResult verifyGroups(PlanOp plan, ArrayRef<ProgramOp> stages,
+                                  SymbolTableCollection &symbols) {
+  // plan_c6
+  if (!plan.getGroups()) {
+    for (ProgramOp stage : stages)
+      if (stage.getMembers() != 1)
+        return plan.emitOpError()
+               << "needs the group of " << stage.getSymNameAttr();
+    return success();
+  }
+  if (plan.getGroups()->size() != stages.size())
+    return plan.emitOpError() << "has " << plan.getGroups()->size()
+                              << " groups for " << stages.size() << " stages";
+  for (auto [stage, group] :
+       llvm::zip_equal(SmallVector<ProgramOp>(stages),
+                       plan.getGroups()->getAsRange<ArrayAttr>())) {
+    SmallVector<ProgramOp> members;
+    for (auto name : group.getAsRange<FlatSymbolRefAttr>()) {
+      FailureOr<ProgramOp> member = lookUp<ProgramOp>(plan, name, symbols);
+      if (failed(member) ||
+          failed(verifyMember(plan, *member, stage, group.size(), members)))
+        return failure();
+      members.push_back(*member);
+    }
+    if (members.empty() || members.front() != stage)
+      return plan.emitOpError() << "has a group that does not begin with "
+                                << stage.getSymNameAttr();
+  }
+  return success();
+}
+
 LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // plan_c1
   if (failed(lookUp<RankOp>(*this, getHeadAttr(), symbols)))
@@ -206,6 +271,8 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &symbols) {
       return failure();
     nextLayer += static_cast<int64_t>(program.getLayers());
   }
+  if (failed(verifyGroups(*this, stages, symbols)))
+    return failure();
   if (!getDraft())
     return success();
   // plan_c4

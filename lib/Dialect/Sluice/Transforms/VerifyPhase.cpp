@@ -81,7 +81,8 @@ static bool isLegalInProgram(Operation *op) {
 }
 
 static bool isLegalInKernels(Operation *op) {
-  return isReference(op) || isOfKernels(op) || isa<RankOp, ChannelOp>(op) ||
+  return isReference(op) || isOfKernels(op) ||
+         isa<RankOp, ChannelOp, SliceOp>(op) ||
          isa_and_nonnull<arith::ArithDialect, cf::ControlFlowDialect,
                          func::FuncDialect, gpu::GPUDialect, LLVM::LLVMDialect,
                          math::MathDialect, memref::MemRefDialect,
@@ -290,7 +291,12 @@ static LogicalResult verifyKernels(ModuleOp module) {
       auto name = FlatSymbolRefAttr::get(program.getSymNameAttr());
       if (program.getCounterpart())
         continue;
-      if (!llvm::is_contained(plan.getStages(), name) &&
+      bool isMember = plan.getGroups() &&
+                      llvm::any_of(plan.getGroups()->getAsRange<ArrayAttr>(),
+                                   [&](ArrayAttr group) {
+                                     return llvm::is_contained(group, name);
+                                   });
+      if (!llvm::is_contained(plan.getStages(), name) && !isMember &&
           plan.getDraftAttr() != name)
         return program.emitOpError("has no place in the sluice.plan");
     }

@@ -417,3 +417,103 @@ sluice.program @d step @d_step cpu avx2 {
 // plan_c5: latency
 // expected-error @+1 {{max_latency_us must be 1 to 86400000000, got 0}}
 sluice.plan head(@r0) stages [@a, @b] {max_latency_us = 0 : i64}
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0, members = 2}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1, members = 2}
+// plan_c6
+// expected-error @+1 {{needs the group of @a}}
+sluice.plan head(@r0) stages [@a]
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0, members = 2}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1, members = 2}
+// plan_c6
+// expected-error @+1 {{has 2 groups for 1 stages}}
+sluice.plan head(@r0) stages [@a] {groups = [[@a, @b], [@b]]}
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0, members = 2}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 3,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1, members = 2}
+// plan_c6
+// expected-error @+1 {{the program @b is not one of 2 that compute a stage with @a}}
+sluice.plan head(@r0) stages [@a] {groups = [[@a, @b]]}
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0, members = 2}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0, members = 2}
+// plan_c6
+// expected-error @+1 {{has two members of a group at @r0}}
+sluice.plan head(@r0) stages [@a] {groups = [[@a, @b]]}
+
+// -----
+
+sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
+sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
+func.func private @a_step()
+func.func private @b_step()
+sluice.program @a step @a_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r0, members = 2}
+sluice.program @b step @b_step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], rank = @r1, members = 2}
+// plan_c6
+// expected-error @+1 {{has a group that does not begin with @a}}
+sluice.plan head(@r0) stages [@a] {groups = [[@b, @a]]}

@@ -169,3 +169,28 @@ sluice.program @main step @step cuda {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], counterpart = @main}
+
+// -----
+
+func.func private @step()
+// program_c11
+// expected-error @+1 {{is of a group of 0 members, expected 1 to 256}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "a", model_name = "m", vocab_size = 32, context_length = 8,
+  eos_tokens = array<i64>, hidden_size = 16, layers = 0, row_floats = 16,
+  output_floats = 32, logits_offset = 0, caches = [], rope_tables = [],
+  weights = [], members = 0}
+
+// -----
+
+sluice.file @f0 path "m" size 4096 identity "0123456789abcdef"
+sluice.weight @w in @f0 at 0 stored f32 : tensor<16x8xf32>
+sluice.slice @s of @w rows 0 to 8 : tensor<8x8xf32>
+func.func private @step()
+// program_c2: of a slice
+// expected-error @+1 {{looks rows up in @s, which is a part of a weight}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "a", model_name = "m", vocab_size = 32, context_length = 8,
+  eos_tokens = array<i64>, hidden_size = 16, layers = 0, row_floats = 16,
+  output_floats = 32, logits_offset = 0, caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@s, rows>]}

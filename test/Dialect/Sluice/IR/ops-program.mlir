@@ -90,3 +90,22 @@ sluice.program @main.s1.cuda step @main.s1.cuda_step cuda {
   model_name = "m", vocab_size = 32, context_length = 8, eos_tokens = array<i64>,
   hidden_size = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = []}
+
+sluice.slice @s.m1 of @h.0.attn.c_attn.weight rows 0 to 128 : tensor<128x768xf32>
+func.func private @main.s0.m0_step()
+func.func private @main.s0.m1_step()
+sluice.program @main.s0.m0 step @main.s0.m0_step cpu avx2 {
+  rank = @rank0, members = 2, architecture = "llama", model_name = "m",
+  vocab_size = 32, context_length = 8, eos_tokens = array<i64>,
+  hidden_size = 16, layers = 0, row_floats = 16, output_floats = 32,
+  logits_offset = 0, caches = [], rope_tables = [], weights = []}
+// CHECK: sluice.program @main.s0.m1 {{.*}}members = 2{{.*}}weights = [#sluice.weight_use<@s.m1, linear>]
+sluice.program @main.s0.m1 step @main.s0.m1_step cpu avx2 {
+  rank = @rank1, members = 2, architecture = "llama", model_name = "m",
+  vocab_size = 32, context_length = 8, eos_tokens = array<i64>,
+  hidden_size = 16, layers = 0, row_floats = 16, output_floats = 32,
+  logits_offset = 0, caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@s.m1, linear>]}
+// CHECK: sluice.plan head(@rank0) stages [@main.s0.m0] {groups = {{\[\[}}@main.s0.m0, @main.s0.m1]]}
+sluice.plan head(@rank0) stages [@main.s0.m0] {
+  groups = [[@main.s0.m0, @main.s0.m1]]}

@@ -103,6 +103,8 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
       at `logits_offset` among the latter.
     - `caches`, `rope_tables` and `weights` are numbered as emitted code names
       them to the runtime.
+    - `members` is how many programs compute the stage together, of which this
+      is one.
     - `checkpoints` is how many of them a step passes; `costs` and `step_rows`
       are as in `sluice.stage`; `rank` is where it runs, where there is a
       `sluice.plan`.
@@ -132,8 +134,9 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     Constraints:
     - (C1) `step` names a function of the module, or for `cuda` a
       `sluice.graph` or the function that it became.
-    - (C2) every weight use names a `sluice.weight` of the module; a `vector`
-      has rank 1, the others rank 2; only `linear` is transposed.
+    - (C2) every weight use names a `sluice.weight` or `sluice.slice` of the
+      module; a `vector` has rank 1, the others rank 2; only `linear` is
+      transposed, and `rows` are those of a weight.
     - (C3) `vocab_size`, `context_length` and `hidden_size` are positive,
       `layers` and the sizes of the arena are not negative.
     - (C4) the logits lie inside the output part of the arena; without
@@ -147,6 +150,7 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     - (C9) `rank`, where given, names a `sluice.rank`.
     - (C10) `counterpart`, of a program for `cuda` only, names a program for a
       CPU, or what will become one, and has the same rank.
+    - (C11) `members` is 1 to 256.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$step,
                        OptionalAttr<Sluice_CpuLevel>:$cpu, StrAttr:$architecture,
@@ -165,7 +169,8 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
                        OptionalAttr<I64Attr>:$step_rows,
                        OptionalAttr<DenseI64ArrayAttr>:$costs,
                        OptionalAttr<FlatSymbolRefAttr>:$rank,
-                       OptionalAttr<FlatSymbolRefAttr>:$counterpart);
+                       OptionalAttr<FlatSymbolRefAttr>:$counterpart,
+                       DefaultValuedAttr<I64Attr, "1">:$members);
   let assemblyFormat =
       "$sym_name `step` $step (`cpu` $cpu^) : (`cuda`)? attr-dict";
   let hasVerifier = 1;
@@ -190,6 +195,14 @@ def Sluice_PlanOp : Sluice_Op<"plan", [
       draft(@draft.s0) placement(own) depth 32 width 4
     ```
 
+    Where stages are computed by groups, `stages` are the first members, which
+    channels lead to and from, and `groups` has all members of each stage.
+
+    ```mlir
+    sluice.plan head(@rank0) stages [@main.s0.m0] {
+      groups = [[@main.s0.m0, @main.s0.m1]]}
+    ```
+
     Constraints:
     - (C1) `head` names a `sluice.rank`.
     - (C2) there are stages, each a `sluice.program` with a rank, none twice.
@@ -200,6 +213,9 @@ def Sluice_PlanOp : Sluice_Op<"plan", [
       with embedding and output and the stages' vocabulary.
     - (C5) `depth` and `width` are as in `sluice.speculate`, `max_latency_us`
       as in `sluice.pipeline`.
+    - (C6) `groups`, where given, has a list for each stage that begins with
+      it; its programs have as many `members` as the list, other ranks each, and
+      the stage's ends and layers.
   }];
   let arguments = (ins FlatSymbolRefAttr:$head,
                        TypedArrayAttrBase<FlatSymbolRefAttr,
@@ -208,7 +224,11 @@ def Sluice_PlanOp : Sluice_Op<"plan", [
                        OptionalAttr<Sluice_Placement>:$placement,
                        OptionalAttr<I64Attr>:$depth,
                        OptionalAttr<I64Attr>:$width,
-                       OptionalAttr<I64Attr>:$max_latency_us);
+                       OptionalAttr<I64Attr>:$max_latency_us,
+                       OptionalAttr<TypedArrayAttrBase<
+                         TypedArrayAttrBase<FlatSymbolRefAttr,
+                                            "names of programs">,
+                         "groups of programs">>:$groups);
   let assemblyFormat = [{
     `head` `(` $head `)` `stages` $stages
     (`draft` `(` $draft^ `)` `placement` `(` $placement `)` `depth` $depth
