@@ -4,6 +4,7 @@
 """Runs a program's ranks as processes under an mpirun, and disturbs them.
 
   check_mpi.py openmpi|mpich MPIRUN ./model ./other --slow CLUSTER.yaml
+  check_mpi.py openmpi|mpich MPIRUN ./model --ranks N --modes MODE,MODE
 
 ./model has 5 ranks, and so has ./other, of another plan. Checked are: the tokens
 of each mode of speculation against those of one process; jobs of too few and too
@@ -12,6 +13,9 @@ that is killed, one that is terminated, one that is stopped, and one of another
 plan, in the middle of a run that --emulate makes slow. Each of these must end
 with status other than 0, say why, leave no process behind and take no longer than
 the limit.
+Without --slow, as for groups of ranks, which are not emulated, a long run is as
+fast as it is, and there is no interruption. Without ./other only the tokens are
+checked.
 Exit status: 0 when all is as it should be, 1 when not.
 """
 
@@ -101,7 +105,7 @@ class Job:
 
     def end(self):
         """Whatever happened, nothing is left of it."""
-        for program in (self.args.program, self.args.other):
+        for program in filter(None, (self.args.program, self.args.other)):
             for pid in ranks_of(program):
                 os.kill(pid, signal.SIGKILL)
         if self.process.poll() is None:
@@ -132,7 +136,7 @@ def check_tokens(args, start):
                            check=True)
     tokens = json.loads(alone.stdout)["tokens"]
     assert len(tokens) == 48
-    for mode in ("off", "sync", "async"):
+    for mode in args.modes.split(","):
         job = start(["-n", RANKS, *generate(args, "--json", "--speculate",
                                             mode)])
         check(job.wait(60) == 0, f"--speculate {mode} fails", job)
@@ -157,8 +161,8 @@ def check_count(args, start):
 
 def disturb(args, start, number):
     """The job after rank 2 has got a signal, and how long it then took."""
-    job = start(["-n", RANKS, *generate(args, "--emulate", args.slow,
-                                        tokens=2000)])
+    emulation = ["--emulate", args.slow] if args.slow else []
+    job = start(["-n", RANKS, *generate(args, *emulation, tokens=2000)])
     job.wait_for_text()
     victim = job.find_rank(2)
     begin = time.monotonic()
@@ -173,6 +177,8 @@ def disturb(args, start, number):
 def check_interrupted(args, start):
     """Ctrl-C reaches all ranks. The text ends in order, however long the steps
     are that are being computed."""
+    if not args.slow:
+        return
     path = pathlib.Path(args.folder, "sleepy.yaml")
     path.write_text(pathlib.Path(args.slow).read_text().replace(
         "overhead: 50 ms", "overhead: 3 s"))
@@ -248,12 +254,15 @@ def main():
     parser.add_argument("mpi", choices=OPTIONS)
     parser.add_argument("mpirun")
     parser.add_argument("program")
-    parser.add_argument("other")
-    parser.add_argument("--slow", required=True)
+    parser.add_argument("other", nargs="?")
+    parser.add_argument("--slow")
+    parser.add_argument("--ranks", type=int, default=RANKS)
+    parser.add_argument("--modes", default="off,sync,async")
     args = parser.parse_args()
+    globals()["RANKS"] = args.ranks
     with tempfile.TemporaryDirectory() as folder:
         args.folder = folder
-        for case in CASES:
+        for case in CASES if args.other else [check_tokens]:
             jobs = []
 
             def start(command):
