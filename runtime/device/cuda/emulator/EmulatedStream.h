@@ -46,10 +46,9 @@ public:
     return ++recorded;
   }
   void finish(uint64_t number) {
-    {
-      std::lock_guard lock(mutex);
-      finished = std::max(finished, number);
-    }
+    // Under the lock: who sees the event done may destroy it.
+    std::lock_guard lock(mutex);
+    finished = std::max(finished, number);
     changed.notify_all();
   }
   bool isDone() const {
