@@ -63,123 +63,59 @@ constexpr unsigned char programmaticPort = 1, programmaticType = 1;
 
 /// call(member, symbol, parameters...) for every function of libcuda that is
 /// used. All return a CUresult.
-#define SLUICE_CUDA_CALLS(call)                                                        \
-  call(init, cuInit, unsigned) call(                                                   \
-      driverVersion, cuDriverGetVersion,                                               \
-      int *) call(errorString, cuGetErrorString, int,                                  \
-                  const char **) call(deviceCount, cuDeviceGetCount,                   \
-                                      int *) call(deviceGet, cuDeviceGet,              \
-                                                  int *,                               \
-                                                  int) call(deviceName,                \
-                                                            cuDeviceGetName,           \
-                                                            char *, int, int)          \
-      call(deviceAttribute, cuDeviceGetAttribute, int *, int, int) call(               \
-          deviceMemory, cuDeviceTotalMem_v2, size_t *,                                 \
-          int) call(retainContext, cuDevicePrimaryCtxRetain, lib::Handle *,            \
-                    int) call(releaseContext, cuDevicePrimaryCtxRelease_v2,            \
-                              int) call(setContext, cuCtxSetCurrent,                   \
-                                        lib::Handle) call(memoryInfo,                  \
-                                                          cuMemGetInfo_v2,             \
-                                                          size_t *, size_t *)          \
-          call(allocate, cuMemAlloc_v2, uint64_t *, size_t) call(                      \
-              release, cuMemFree_v2,                                                   \
-              uint64_t) call(allocateHost, cuMemHostAlloc, void **, size_t,            \
-                             unsigned) call(hostPointer,                               \
-                                            cuMemHostGetDevicePointer_v2,              \
-                                            uint64_t *, void *, unsigned)              \
-              call(releaseHost, cuMemFreeHost, void *) call(                           \
-                  copyToDevice, cuMemcpyHtoDAsync_v2, uint64_t, const void *,          \
-                  size_t,                                                              \
-                  lib::Handle) call(copyToHost, cuMemcpyDtoHAsync_v2, void *,          \
-                                    uint64_t, size_t,                                  \
-                                    lib::Handle) call(copyOnDevice,                    \
-                                                      cuMemcpyDtoDAsync_v2,            \
-                                                      uint64_t, uint64_t,              \
-                                                      size_t, lib::Handle)             \
-                  call(                                                                \
-                      fill, cuMemsetD8Async, uint64_t, unsigned char, size_t,          \
-                      lib::Handle) call(priorities,                                    \
-                                        cuCtxGetStreamPriorityRange, int *,            \
-                                        int *) call(makeStream,                        \
-                                                    cuStreamCreateWithPriority,        \
-                                                    lib::Handle *,                     \
-                                                    unsigned, int)                     \
-                      call(destroyStream, cuStreamDestroy_v2,                          \
-                           lib::Handle) call(synchronize,                              \
-                                             cuStreamSynchronize, lib::Handle)         \
-                          call(                                                        \
-                              waitEvent, cuStreamWaitEvent,                            \
-                              lib::Handle,                                             \
-                              lib::Handle,                                             \
-                              unsigned) call(makeEvent, cuEventCreate,                 \
-                                             lib::                                     \
-                                                 Handle *,                             \
-                                             unsigned)                                 \
-                              call(                                                    \
-                                  destroyEvent, cuEventDestroy_v2,                     \
-                                  lib::Handle) call(recordEvent,                       \
-                                                    cuEventRecord,                     \
-                                                    lib::Handle, lib::Handle)          \
-                                  call(queryEvent, cuEventQuery, lib::Handle) call(    \
-                                      loadModule,                                      \
-                                      cuModuleLoadData,                                \
-                                      lib::Handle                                      \
-                                          *,                                           \
-                                      const void *) call(unloadModule,                 \
-                                                         cuModuleUnload,               \
-                                                         lib::                         \
-                                                             Handle)                   \
-                                      call(                                            \
-                                          findFunction, cuModuleGetFunction,           \
-                                          lib::Handle                                  \
-                                              *,                                       \
-                                          lib::Handle,                                 \
-                                          const char *) call(setFunction,              \
-                                                             cuFuncSetAttribute,       \
-                                                             lib::                     \
-                                                                 Handle,               \
-                                                             int, int)                 \
-                                          call(                                        \
-                                              makeGraph,                               \
-                                              cuGraphCreate,                           \
-                                              lib::Handle                              \
-                                                  *,                                   \
-                                              unsigned) call(destroyGraph,             \
-                                                             cuGraphDestroy,           \
-                                                             lib::                     \
-                                                                 Handle)               \
-                                              call(                                    \
-                                                  addKernel,                           \
-                                                  cuGraphAddKernelNode_v2,             \
-                                                  lib::Handle                          \
-                                                      *,                               \
-                                                  lib::Handle,                         \
-                                                  const lib::Handle *, size_t,         \
-                                                  const lib::KernelNodeParams          \
-                                                      *)                               \
-                                                  call(                                \
-                                                      addDependencies,                 \
-                                                      cuGraphAddDependencies_v2,       \
-                                                      lib::Handle,                     \
-                                                      const lib::Handle *,             \
-                                                      const lib::Handle *,             \
-                                                      const lib::EdgeData *,           \
-                                                      size_t)                          \
-                                                      call(                            \
-                                                          instantiate,                 \
-                                                          cuGraphInstantiateWithFlags, \
-                                                          lib::Handle *,               \
-                                                          lib::Handle,                 \
-                                                          unsigned long long)          \
-                                                          call(                        \
-                                                              destroyInstance,         \
-                                                              cuGraphExecDestroy,      \
-                                                              lib::Handle)             \
-                                                              call(                    \
-                                                                  launchGraph,         \
-                                                                  cuGraphLaunch,       \
-                                                                  lib::Handle,         \
-                                                                  lib::Handle)
+// clang-format off
+#define SLUICE_CUDA_CALLS(call)                                                \
+  call(init, cuInit, unsigned)                                                 \
+  call(driverVersion, cuDriverGetVersion, int *)                               \
+  call(errorString, cuGetErrorString, int, const char **)                      \
+  call(deviceCount, cuDeviceGetCount, int *)                                   \
+  call(deviceGet, cuDeviceGet, int *, int)                                     \
+  call(deviceName, cuDeviceGetName, char *, int, int)                          \
+  call(deviceAttribute, cuDeviceGetAttribute, int *, int, int)                 \
+  call(deviceMemory, cuDeviceTotalMem_v2, size_t *, int)                       \
+  call(retainContext, cuDevicePrimaryCtxRetain, lib::Handle *, int)            \
+  call(releaseContext, cuDevicePrimaryCtxRelease_v2, int)                      \
+  call(setContext, cuCtxSetCurrent, lib::Handle)                               \
+  call(memoryInfo, cuMemGetInfo_v2, size_t *, size_t *)                        \
+  call(allocate, cuMemAlloc_v2, uint64_t *, size_t)                            \
+  call(release, cuMemFree_v2, uint64_t)                                        \
+  call(allocateHost, cuMemHostAlloc, void **, size_t, unsigned)                \
+  call(hostPointer, cuMemHostGetDevicePointer_v2, uint64_t *, void *,          \
+       unsigned)                                                               \
+  call(releaseHost, cuMemFreeHost, void *)                                     \
+  call(copyToDevice, cuMemcpyHtoDAsync_v2, uint64_t, const void *, size_t,     \
+       lib::Handle)                                                            \
+  call(copyToHost, cuMemcpyDtoHAsync_v2, void *, uint64_t, size_t,             \
+       lib::Handle)                                                            \
+  call(copyOnDevice, cuMemcpyDtoDAsync_v2, uint64_t, uint64_t, size_t,         \
+       lib::Handle)                                                            \
+  call(fill, cuMemsetD8Async, uint64_t, unsigned char, size_t, lib::Handle)    \
+  call(priorities, cuCtxGetStreamPriorityRange, int *, int *)                  \
+  call(makeStream, cuStreamCreateWithPriority, lib::Handle *, unsigned, int)   \
+  call(destroyStream, cuStreamDestroy_v2, lib::Handle)                         \
+  call(synchronize, cuStreamSynchronize, lib::Handle)                          \
+  call(waitEvent, cuStreamWaitEvent, lib::Handle, lib::Handle, unsigned)       \
+  call(makeEvent, cuEventCreate, lib:: Handle *, unsigned)                     \
+  call(destroyEvent, cuEventDestroy_v2, lib::Handle)                           \
+  call(recordEvent, cuEventRecord, lib::Handle, lib::Handle)                   \
+  call(queryEvent, cuEventQuery, lib::Handle)                                  \
+  call(loadModule, cuModuleLoadData, lib::Handle *, const void *)              \
+  call(unloadModule, cuModuleUnload, lib:: Handle)                             \
+  call(findFunction, cuModuleGetFunction, lib::Handle *, lib::Handle,          \
+       const char *)                                                           \
+  call(setFunction, cuFuncSetAttribute, lib:: Handle, int, int)                \
+  call(makeGraph, cuGraphCreate, lib::Handle *, unsigned)                      \
+  call(destroyGraph, cuGraphDestroy, lib:: Handle)                             \
+  call(addKernel, cuGraphAddKernelNode_v2, lib::Handle *, lib::Handle,         \
+       const lib::Handle *, size_t, const lib::KernelNodeParams *)             \
+  call(addDependencies, cuGraphAddDependencies_v2, lib::Handle,                \
+       const lib::Handle *, const lib::Handle *, const lib::EdgeData *,        \
+       size_t)                                                                 \
+  call(instantiate, cuGraphInstantiateWithFlags, lib::Handle *, lib::Handle,   \
+       unsigned long long)                                                     \
+  call(destroyInstance, cuGraphExecDestroy, lib::Handle)                       \
+  call(launchGraph, cuGraphLaunch, lib::Handle, lib::Handle)
+// clang-format on
 
 } // namespace sluice::cuda::lib
 
