@@ -140,6 +140,11 @@ Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
   if (!index)
     return failure("there is no program '", name, "' for a GPU");
   const ProgramDescriptor &descriptor = executable.programs[size_t(*index)];
+  for (const WeightDescriptor &weight : descriptor.weights)
+    if (!weight.slice.isWhole())
+      return failure("program '", name,
+                     "' is for a group of devices, and "
+                     "groups compute on CPUs alone: use --device cpu");
   Expected<ModelFiles> opened =
       ModelFiles::open(executable.files, descriptor, options.search);
   if (!opened)
