@@ -109,8 +109,8 @@ LocalStage app::cpuGroup(std::vector<cpu::Program> members,
   const cpu::Program &first = members.front();
   LocalStage stage = {first.hasEmbedding, first.hasOutput, first.hiddenSize,
                       first.contextLength, nullptr};
-  stage.make = [=, members =
-                       std::move(members)](const device::StepLimits &limits)
+  stage.make = [=,
+                members = std::move(members)](const device::StepLimits &limits)
       -> Expected<std::unique_ptr<device::StepExecutor>> {
     auto group = std::make_unique<GroupExecutor>(int64_t(members.size()));
     if (Status s = group->make(members, format, threads, limits); !s.ok())

@@ -70,10 +70,10 @@ Expected<LocalModelLimits> resolve(LocalModelLimits limits,
 
 } // namespace
 
-LocalStage
-app::cpuStage(cpu::Program program, cpu::CacheFormat format, int64_t threads,
-              std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool,
-              comm::Collectives *group) {
+LocalStage app::cpuStage(cpu::Program program, cpu::CacheFormat format,
+                         int64_t threads,
+                         std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool,
+                         comm::Collectives *group) {
   LocalStage stage = {program.hasEmbedding, program.hasOutput,
                       program.hiddenSize, program.contextLength, nullptr};
   stage.make = [=,

@@ -1,0 +1,124 @@
+//===- StageGroupTest.cpp - the same steps at all members of a group ------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/pipeline/StageGroup.h"
+
+#include "runtime/comm/inproc/InprocCommunicator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::pipeline;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+/// Two members. What the first tells waits for the second, so that one thread
+/// can be both, one after the other.
+class StageGroupTest : public testing::Test {
+protected:
+  struct Member {
+    explicit Member(comm::Communicator &communicator)
+        : ranks(communicator, {0, 1}), collectives(ranks),
+          group(collectives, rankBoard) {}
+    EpochBoard rankBoard{4};
+    comm::RankGroup ranks;
+    comm::Collectives collectives;
+    StageGroup group;
+  };
+
+  Status tell(std::vector<comm::Bytes> frames) {
+    std::vector<std::span<const uint8_t>> views(frames.begin(), frames.end());
+    return first.group.tellStep(views);
+  }
+
+  void expectEqualBoards() {
+    for (RequestId request = 0; request < 4; ++request)
+      EXPECT_EQ(first.group.board().get(request),
+                second.group.board().get(request));
+  }
+
+  std::vector<std::unique_ptr<comm::Communicator>> job = comm::makeInprocJob(2);
+  Member first{*job[0]}, second{*job[1]};
+  std::vector<comm::Bytes> heard;
+};
+
+TEST_F(StageGroupTest, AllHearTheFramesAndMarksOfTheFirst) {
+  first.rankBoard.publish({1, 0, 7, false});
+  // What the second one's rank knows before the first is not its stage's.
+  second.rankBoard.publish({2, 0, 9, true});
+  comm::Bytes big(5000, 3);
+  ASSERT_TRUE(tell({{1, 2, 3}, {}, big}).ok());
+  Expected<bool> more = second.group.hearStep(heard);
+  ASSERT_TRUE(more && *more) << more.status().message();
+  EXPECT_THAT(heard, ElementsAre(comm::Bytes{1, 2, 3}, comm::Bytes{}, big));
+  // Frames come to the door first: only then the marks.
+  EXPECT_EQ(second.group.board().get(1).confirmed, noNode);
+  second.group.takeMarks();
+  EXPECT_EQ(second.group.board().get(1).confirmed, 7);
+  EXPECT_EQ(second.group.board().get(2).confirmed, noNode);
+  expectEqualBoards();
+}
+
+TEST_F(StageGroupTest, CheckpointsBringWhatIsNew) {
+  ASSERT_TRUE(tell({}).ok());
+  ASSERT_TRUE(*second.group.hearStep(heard));
+  second.group.takeMarks();
+  ASSERT_TRUE(first.group.checkpoint().ok());
+  ASSERT_TRUE(second.group.checkpoint().ok());
+  EXPECT_EQ(second.group.board().changes(), 0u);
+  // Comes between two checkpoints, and is seen by all at the second.
+  first.rankBoard.publish({3, 0, 5, true});
+  EXPECT_FALSE(first.group.board().get(3).ended);
+  ASSERT_TRUE(first.group.checkpoint().ok());
+  EXPECT_TRUE(first.group.board().get(3).ended);
+  EXPECT_FALSE(second.group.board().get(3).ended);
+  ASSERT_TRUE(second.group.checkpoint().ok());
+  EXPECT_TRUE(second.group.board().get(3).ended);
+  expectEqualBoards();
+}
+
+TEST_F(StageGroupTest, TheFirstKnowsWhenACancelWasDecided) {
+  first.rankBoard.publish({1, 0, 7, false}, Time(1000));
+  ASSERT_TRUE(first.group.checkpoint().ok());
+  EXPECT_EQ(first.group.board().decidedWhen(
+                1, [](EpochBoard::State) { return true; }),
+            Time(1000));
+}
+
+TEST_F(StageGroupTest, TheEndIsHeard) {
+  ASSERT_TRUE(first.group.tellEnd().ok());
+  Expected<bool> more = second.group.hearStep(heard);
+  ASSERT_TRUE(bool(more));
+  EXPECT_FALSE(*more);
+}
+
+TEST_F(StageGroupTest, MembersThatLoseStepAreFoundOut) {
+  ASSERT_TRUE(tell({}).ok());
+  EXPECT_THAT(second.group.checkpoint().message(),
+              HasSubstr("has ended the step"));
+  ASSERT_TRUE(first.group.checkpoint().ok());
+  EXPECT_THAT(second.group.hearStep(heard).status().message(),
+              HasSubstr("is at a checkpoint"));
+}
+
+TEST_F(StageGroupTest, AMessageThatCannotBeRightIsRefused) {
+  comm::Bytes message = {0, 200, 0, 0, 0};
+  ASSERT_TRUE(first.collectives.fromFirst(message).ok());
+  EXPECT_THAT(second.group.hearStep(heard).status().message(),
+              HasSubstr("the first of the group: 200 frames take"));
+}
+
+TEST_F(StageGroupTest, ALostFirstMemberIsNoticed) {
+  job[0].reset();
+  EXPECT_THAT(second.group.hearStep(heard).status().message(),
+              HasSubstr("rank 0: has left before the end"));
+}
+
+} // namespace
