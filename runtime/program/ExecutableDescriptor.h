@@ -66,8 +66,8 @@ struct ExecutableDescriptor {
                                      ProgramTarget target) const;
   /// Whether every program is there for the target; of a valid descriptor.
   bool isFor(ProgramTarget target) const;
-  /// The first program of a stage, or of a member of the group that computes it;
-  /// of a valid descriptor.
+  /// The first program of a stage, or of a member of the group that computes
+  /// it; of a valid descriptor.
   const ProgramDescriptor &stageProgram(int64_t stage,
                                         int64_t member = 0) const;
 
