@@ -207,8 +207,8 @@ static LogicalResult verifyMember(PlanOp plan, ProgramOp member,
   };
   if (member.getMembers() != count || shape(member) != shape(first))
     return plan.emitOpError()
-           << "the program " << member.getSymNameAttr() << " is not one of "
-           << count << " that compute a stage with " << first.getSymNameAttr();
+           << "the program @" << member.getSymName() << " is not one of "
+           << count << " that compute a stage with @" << first.getSymName();
   for (ProgramOp other : before)
     if (other.getRankAttr() == member.getRankAttr())
       return plan.emitOpError()
@@ -223,7 +223,7 @@ static LogicalResult verifyGroups(PlanOp plan, ArrayRef<ProgramOp> stages,
     for (ProgramOp stage : stages)
       if (stage.getMembers() != 1)
         return plan.emitOpError()
-               << "needs the group of " << stage.getSymNameAttr();
+               << "needs the group of @" << stage.getSymName();
     return success();
   }
   if (plan.getGroups()->size() != stages.size())
@@ -241,8 +241,8 @@ static LogicalResult verifyGroups(PlanOp plan, ArrayRef<ProgramOp> stages,
       members.push_back(*member);
     }
     if (members.empty() || members.front() != stage)
-      return plan.emitOpError() << "has a group that does not begin with "
-                                << stage.getSymNameAttr();
+      return plan.emitOpError()
+             << "has a group that does not begin with @" << stage.getSymName();
   }
   return success();
 }
