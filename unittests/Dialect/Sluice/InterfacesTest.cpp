@@ -167,6 +167,8 @@ const char *const opsOutsideSteps[] = {"sluice.channel",
                                        "sluice.tokenizer",
                                        "sluice.verify",
                                        "sluice.view",
+                                       "sluice.start_dependents",
+                                       "sluice.wait_for_prior",
                                        "sluice.weight",
                                        "sluice.worker"};
 
