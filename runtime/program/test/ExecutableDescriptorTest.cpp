@@ -394,13 +394,40 @@ void expectEveryMemberNeeded(const char *pointer) {
     auto object = json::json_pointer(pointer);
     EXPECT_THAT(errorAfter([&](json &root) { root[object].erase(key); }),
                 HasSubstr("'" + key + "' is missing"));
-    if (key == "draft") // null where there is none
+    if (key == "draft" || key == "slice") // null where there is none
       continue;
     std::string error =
         errorAfter([&](json &root) { root[object][key] = nullptr; });
     EXPECT_THAT(error, HasSubstr(key));
     EXPECT_THAT(error, HasSubstr(" is not "));
   }
+}
+
+TEST(ExecutableDescriptorTest, RefusesSlicesThatAreNone) {
+  constexpr const char *table = "/programs/0/weights/0/slice";
+  constexpr const char *matrix = "/programs/1/weights/0/slice";
+  EXPECT_THAT(errorWith(matrix, 5), HasSubstr("slice: is not an object"));
+  EXPECT_THAT(errorWith(matrix, json::object()),
+              HasSubstr("'rows' is missing"));
+  EXPECT_THAT(errorWith(matrix, {{"rows", json::array()}}),
+              HasSubstr("slice: has no ranges"));
+  EXPECT_THAT(errorWith(matrix, {{"rows", {0, "x"}}}),
+              HasSubstr("rows[1]: is not a whole number"));
+  EXPECT_THAT(errorWith(matrix, {{"columns", {0, 33}}}),
+              HasSubstr("not in 32"));
+  EXPECT_THAT(errorWith(table, {{"rows", {0, 20}}}),
+              HasSubstr("a table is looked up whole"));
+}
+
+TEST(ExecutableDescriptorTest, RefusesGroupsThatAreNone) {
+  EXPECT_THAT(errorWith("/programs/0/members", 2),
+              HasSubstr("is not of a group of 1"));
+  EXPECT_THAT(errorWith("/programs/0/members", 257),
+              HasSubstr("members is 257, not within 1 to 256"));
+  EXPECT_THAT(errorWith("/plan/stages/0/others", {"main.s9"}),
+              HasSubstr("no rank is stage 0 member 1"));
+  EXPECT_THAT(errorWith("/plan/ranks/0/roles/0", "stage 0 member x"),
+              HasSubstr("is not a role"));
 }
 
 TEST(ExecutableDescriptorTest, RefusesEveryMissingOrMistypedMember) {
