@@ -435,7 +435,7 @@ sluice.program @b step @b_step cpu avx2 {
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1, members = 2}
 // plan_c6
-// expected-error @+1 {{needs the group of "a"}}
+// expected-error @+1 {{needs the group of @a}}
 sluice.plan head(@r0) stages [@a]
 
 // -----
@@ -475,7 +475,7 @@ sluice.program @b step @b_step cpu avx2 {
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1, members = 2}
 // plan_c6
-// expected-error @+1 {{the program "b" is not one of 2 that compute a stage with "a"}}
+// expected-error @+1 {{the program @b is not one of 2 that compute a stage with @a}}
 sluice.plan head(@r0) stages [@a] {groups = [[@a, @b]]}
 
 // -----
@@ -515,5 +515,5 @@ sluice.program @b step @b_step cpu avx2 {
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1, members = 2}
 // plan_c6
-// expected-error @+1 {{has a group that does not begin with "a"}}
+// expected-error @+1 {{has a group that does not begin with @a}}
 sluice.plan head(@r0) stages [@a] {groups = [[@b, @a]]}
