@@ -133,6 +133,7 @@ std::span<const RowMove> Stage::leave(std::span<const uint8_t> alive) {
   ++s.counters.checkpoints;
   s.cancelsOfLeft.clear();
   s.alive.assign(alive.begin(), alive.end());
+  s.deviceChose = true;
   return s.takeOut();
 }
 

@@ -45,6 +45,7 @@ void Stage::State::clearStep() {
   rows.clear();
   touched.clear();
   left.clear();
+  deviceChose = false;
   drops.clear();
   opens.clear();
   keeps.clear();
@@ -374,9 +375,10 @@ std::span<const RowMove> Stage::State::takeOut() {
 }
 
 /// A device reads who lives while it is told, and may have kept a dead row
-/// whose ancestor has left: what it has stored of that row is of no use.
+/// whose ancestor has left: what it has stored of that row is of no use. Where
+/// the Stage chooses itself, keepAncestors() leaves none.
 void Stage::State::dropOrphans() {
-  if (left.empty())
+  if (!deviceChose || left.empty())
     return;
   for (const Row &row : rows.rows()) {
     StageTree &tree = treeOf(row);
