@@ -8,6 +8,7 @@
 #include "RowKernels.h"
 
 #include "RowEmitter.h"
+#include "lib/Conversion/StepPlanning/TaskSignature.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -66,70 +67,14 @@ SmallVector<KernelArgument> RowKernels::getArguments(const Task &task) {
   return arguments;
 }
 
-//===----------------------------------------------------------------------===//
-// Signatures
-//===----------------------------------------------------------------------===//
-
-static StringRef getMnemonic(const Node &node) {
-  switch (node.kind) {
-  case Node::Kind::Operand:
-    return "quantize";
-  case Node::Kind::RopeTable:
-    return "rope_table";
-  case Node::Kind::SelectOutputs:
-    return "select_outputs";
-  default:
-    return node.op->getName().stripDialect();
-  }
-}
-
-/// What needs a quantised value or a table says nothing of how it is made, and
-/// the channel says nothing of the rows.
-static bool dependsOnAttributes(const Node &node) {
-  switch (node.kind) {
-  case Node::Kind::Operand:
-  case Node::Kind::RopeTable:
-  case Node::Kind::Receive:
-  case Node::Kind::Send:
-  case Node::Kind::SelectOutputs:
-    return false;
-  default:
-    return true;
-  }
-}
-
-/// A text that is equal for row loops that the same function does: their nodes
-/// with attributes and widths, and which argument each node uses for what.
-/// Values in registers go by the order in which they come up.
-std::string RowKernels::getSignature(const Task &task,
-                                     ArrayRef<KernelArgument> arguments) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  DenseMap<unsigned, unsigned> registers;
-  for (const Node *node : task.nodes) {
-    stream << getMnemonic(*node);
-    if (dependsOnAttributes(*node))
-      stream << node->op->getAttrDictionary();
-    for (KernelArgument argument : getArguments(*node))
-      stream << " " << llvm::find(arguments, argument) - arguments.begin();
-    for (ArrayRef<unsigned> buffers :
-         {ArrayRef<unsigned>(node->inputs), ArrayRef<unsigned>(node->outputs)})
-      for (unsigned buffer : buffers) {
-        stream << " x" << graph.buffers[buffer].width;
-        if (schedule.inRegisters[buffer])
-          stream
-              << "r"
-              << registers.try_emplace(buffer, registers.size()).first->second;
-      }
-    stream << "\n";
-  }
-  return text;
-}
-
 KernelCall RowKernels::getCall(const Task &task) {
   KernelCall call;
   call.arguments = getArguments(task);
-  func::FuncOp &function = kernels[getSignature(task, call.arguments)];
+  auto getPlaces = [&](const Node &node) {
+    return findPlaces<KernelArgument>(getArguments(node), call.arguments);
+  };
+  func::FuncOp &function =
+      kernels[getSignature(task, graph, schedule, getPlaces)];
   if (!function)
     function = create(task, call.arguments);
   call.function = function;

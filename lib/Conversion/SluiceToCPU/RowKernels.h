@@ -65,8 +65,6 @@ public:
 private:
   llvm::SmallVector<KernelArgument> getArguments(const Node &node);
   llvm::SmallVector<KernelArgument> getArguments(const Task &task);
-  std::string getSignature(const Task &task,
-                           llvm::ArrayRef<KernelArgument> arguments);
   mlir::func::FuncOp create(const Task &task,
                             llvm::ArrayRef<KernelArgument> arguments);
 

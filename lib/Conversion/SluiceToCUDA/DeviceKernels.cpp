@@ -8,6 +8,7 @@
 #include "DeviceKernels.h"
 
 #include "BlockEmitter.h"
+#include "lib/Conversion/StepPlanning/TaskSignature.h"
 
 using namespace mlir;
 using namespace sluice::ir;
@@ -54,38 +55,6 @@ SmallVector<KernelParameter> DeviceKernels::getParameters(const Task &task) {
 // Sharing
 //===----------------------------------------------------------------------===//
 
-static StringRef getMnemonic(const Node &node) {
-  if (node.kind == Node::Kind::SelectOutputs)
-    return "select_outputs"; // the op may be another
-  return node.op->getName().stripDialect();
-}
-
-/// All that decides a kernel's code, as text.
-std::string DeviceKernels::getSignature(const Task &task,
-                                        ArrayRef<KernelParameter> parameters) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  DenseMap<unsigned, unsigned> registers;
-  for (const Node *node : task.nodes) {
-    stream << getMnemonic(*node);
-    if (node->kind != Node::Kind::SelectOutputs)
-      stream << node->op->getAttrDictionary();
-    for (KernelParameter parameter : getParameters(*node))
-      stream << " " << llvm::find(parameters, parameter) - parameters.begin();
-    for (ArrayRef<unsigned> buffers :
-         {ArrayRef<unsigned>(node->inputs), ArrayRef<unsigned>(node->outputs)})
-      for (unsigned buffer : buffers) {
-        stream << " x" << graph.buffers[buffer].width;
-        if (schedule.inRegisters[buffer])
-          stream
-              << "r"
-              << registers.try_emplace(buffer, registers.size()).first->second;
-      }
-    stream << "\n";
-  }
-  return text;
-}
-
 /// The columns of a task's widest item.
 static int64_t getWidth(const Task &task, const StepGraph &graph) {
   int64_t width = 1;
@@ -102,7 +71,11 @@ KernelLaunch DeviceKernels::getLaunch(const Task &task) {
   KernelLaunch launch;
   launch.parameters = getParameters(task);
   launch.threads = getThreads(getWidth(task, graph), mostThreads);
-  gpu::GPUFuncOp &kernel = kernels[getSignature(task, launch.parameters)];
+  auto getPlaces = [&](const Node &node) {
+    return findPlaces<KernelParameter>(getParameters(node), launch.parameters);
+  };
+  gpu::GPUFuncOp &kernel =
+      kernels[getSignature(task, graph, schedule, getPlaces)];
   if (!kernel)
     kernel = create(task, launch.threads, launch.parameters);
   launch.kernel = kernel;

@@ -91,8 +91,6 @@ public:
 private:
   llvm::SmallVector<KernelParameter> getParameters(const Node &node);
   llvm::SmallVector<KernelParameter> getParameters(const Task &task);
-  std::string getSignature(const Task &task,
-                           llvm::ArrayRef<KernelParameter> parameters);
   mlir::gpu::GPUFuncOp create(const Task &task, int64_t threads,
                               llvm::ArrayRef<KernelParameter> parameters);
 
