@@ -27,12 +27,11 @@ cuda::CacheKind app::gpuCacheKind(CacheType type) {
 int64_t app::cachePageBytes(const ProgramDescriptor &program,
                             const CacheStorage &storage) {
   int64_t bytes = 0;
-  for (const CacheShape &shape : program.caches)
+  for (const device::CacheShape &shape : program.caches)
     if (const auto *kind = std::get_if<cuda::CacheKind>(&storage))
-      bytes += cuda::layerPageBytes({shape.kvHeads, shape.headDim}, *kind);
+      bytes += cuda::layerPageBytes(shape, *kind);
     else
-      bytes += cpu::CacheLayout({shape.kvHeads, shape.headDim},
-                                std::get<cpu::CacheFormat>(storage))
+      bytes += cpu::CacheLayout(shape, std::get<cpu::CacheFormat>(storage))
                    .pageBytes();
   return bytes;
 }

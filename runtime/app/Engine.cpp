@@ -32,25 +32,8 @@ Expected<cpu::Program> programFor(const ProgramDescriptor &descriptor,
   if (entry == table.end())
     return failure("the executable has no code of program '", descriptor.name,
                    "'");
-  cpu::Program program;
-  program.step = entry->step;
-  program.isa = *isa;
-  program.members = descriptor.members;
-  program.hasEmbedding = descriptor.hasEmbedding;
-  program.hasOutput = descriptor.hasOutput;
-  program.hiddenSize = descriptor.hiddenSize;
-  program.rowFloats = descriptor.rowFloats;
-  program.outputFloats = descriptor.outputFloats;
-  program.logitsOffset = descriptor.logitsOffset;
-  program.vocabSize = descriptor.vocabSize;
-  program.contextLength = descriptor.contextLength;
-  for (const CacheShape &cache : descriptor.caches)
-    program.caches.push_back({cache.kvHeads, cache.headDim});
-  for (const RopeTable &table : descriptor.ropeTables)
-    program.ropeTables.push_back(
-        {table.inverseFrequencies, table.attentionFactor});
-  program.weights = weights;
-  return program;
+  return cpu::Program{descriptor, entry->step, *isa, descriptor.members,
+                      weights};
 }
 
 } // namespace

@@ -57,22 +57,7 @@ Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
   if (entry == options.graphs.end())
     return failure("the executable has no GPU code of program '",
                    descriptor.name, "'");
-  cuda::Program program;
-  program.build = entry->build;
-  program.image = options.image;
-  program.hasEmbedding = descriptor.hasEmbedding;
-  program.hasOutput = descriptor.hasOutput;
-  program.hiddenSize = descriptor.hiddenSize;
-  program.rowFloats = descriptor.rowFloats;
-  program.outputFloats = descriptor.outputFloats;
-  program.logitsOffset = descriptor.logitsOffset;
-  program.vocabSize = descriptor.vocabSize;
-  program.contextLength = descriptor.contextLength;
-  for (const CacheShape &cache : descriptor.caches)
-    program.caches.push_back({cache.kvHeads, cache.headDim});
-  for (const RopeTable &table : descriptor.ropeTables)
-    program.ropeTables.push_back(
-        {table.inverseFrequencies, table.attentionFactor});
+  cuda::Program program = {descriptor, entry->build, options.image, {}};
   for (const WeightDescriptor &weight : descriptor.weights)
     program.weights.push_back(weightOf(weight, descriptor.weights, files));
   return program;

@@ -62,8 +62,8 @@ struct Info {
 uint64_t cacheBytesPerToken(const ProgramDescriptor &program,
                             cpu::CacheFormat format) {
   uint64_t bytes = 0;
-  for (const CacheShape &shape : program.caches) {
-    cpu::CacheLayout layout({shape.kvHeads, shape.headDim}, format);
+  for (const device::CacheShape &shape : program.caches) {
+    cpu::CacheLayout layout(shape, format);
     bytes += uint64_t(layout.pageBytes()) / CachePages::pageTokens;
   }
   return bytes;

@@ -53,7 +53,7 @@ Status checkFile(const ModelFile &file) {
 /// What programs of one name have in common.
 auto shapeOf(const ProgramDescriptor &program) {
   std::vector<std::pair<int64_t, int64_t>> caches;
-  for (const CacheShape &cache : program.caches)
+  for (const device::CacheShape &cache : program.caches)
     caches.emplace_back(cache.kvHeads, cache.headDim);
   return std::tuple(program.contextLength, program.vocabSize,
                     program.hiddenSize, program.firstLayer, program.layers,

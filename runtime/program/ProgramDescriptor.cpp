@@ -53,13 +53,13 @@ Status checkScalars(const ProgramDescriptor &program) {
 }
 
 Status checkTables(const ProgramDescriptor &program) {
-  for (const CacheShape &cache : program.caches) {
+  for (const device::CacheShape &cache : program.caches) {
     const NumberRange ranges[] = {{"kv_heads", cache.kvHeads, 1, maxHeads},
                                   {"head_dim", cache.headDim, 1, maxHeadDim}};
     if (Status s = checkRanges(ranges); !s.ok())
       return s;
   }
-  for (const RopeTable &table : program.ropeTables) {
+  for (const device::RopeTable &table : program.ropeTables) {
     if (table.inverseFrequencies.size() > maxRotaryPairs)
       return failure("program descriptor: a rope table has ",
                      table.inverseFrequencies.size(), " frequencies");
@@ -209,7 +209,7 @@ ProgramDescriptor::packingHash(std::span<const ModelFile> files) const {
 
 int64_t ProgramDescriptor::cacheBytesPerToken(int64_t elementBytes) const {
   int64_t elements = 0;
-  for (const CacheShape &cache : caches)
+  for (const device::CacheShape &cache : caches)
     elements += 2 * cache.kvHeads * cache.headDim; // keys and values
   return elements * elementBytes;
 }

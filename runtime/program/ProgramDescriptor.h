@@ -15,6 +15,7 @@
 #define SLUICE_RUNTIME_PROGRAM_PROGRAMDESCRIPTOR_H
 
 #include "runtime/base/Status.h"
+#include "runtime/device/ProgramShape.h"
 #include "runtime/formats/BlockFormat.h"
 #include "runtime/program/WeightSlice.h"
 
@@ -25,18 +26,6 @@
 #include <vector>
 
 namespace sluice {
-
-/// The shape of one layer's cached keys and values.
-struct CacheShape {
-  int64_t kvHeads = 0;
-  int64_t headDim = 0;
-};
-
-/// One table of rotary frequencies; layers that rotate alike share it.
-struct RopeTable {
-  std::vector<float> inverseFrequencies; // [rotaryDim / 2]
-  float attentionFactor = 1.0f;          // multiplies every cosine and sine
-};
 
 /// A model's file as it was when the program was compiled.
 struct ModelFile {
@@ -90,17 +79,12 @@ struct WeightDescriptor {
 /// What the runtime needs to know of one emitted program: a stage of a model, a
 /// whole model, or a draft, for one target. One of
 /// ExecutableDescriptor::programs, where programs of one name do the same.
-struct ProgramDescriptor {
+struct ProgramDescriptor : device::ProgramShape {
   // That of sluice_program_table, or of sluice_program_graph_table; part of a
   // file's name.
   std::string name;
   ProgramTarget target = ProgramTarget::Cpu;
   std::string cpu; // ISA level: avx2, avx512, avx512vnni; Cuda: empty
-
-  // Of the model that the program is of or is a part of.
-  int64_t contextLength = 0;
-  int64_t vocabSize = 0;
-  int64_t hiddenSize = 0;
 
   // How many programs compute the stage together, each on a rank of its own; it
   // meets the others in collectives.
@@ -108,22 +92,12 @@ struct ProgramDescriptor {
 
   int64_t firstLayer = 0;
   int64_t layers = 0;
-  bool hasEmbedding = false; // its rows come as tokens, not as activations
-  bool hasOutput = false;    // it ends in logits, and sends no rows on
-
-  // The arena holds rowFloats floats for each row of a step's capacity, then
-  // outputFloats for each row whose logits are asked for.
-  int64_t rowFloats = 0;
-  int64_t outputFloats = 0;
-  int64_t logitsOffset = 0; // in floats per output row: logits[output][vocab]
 
   int64_t checkpoints = 0; // that a step of it passes
   // The most rows of a step with which no stretch between checkpoints takes
   // longer than ExecutionPlan::maxLatency, as predicted.
   int64_t stepRows = 512;
 
-  std::vector<CacheShape> caches;        // one per attending layer
-  std::vector<RopeTable> ropeTables;     // numbered as the program names them
   std::vector<WeightDescriptor> weights; // numbered as the program names them
 
   /// Checks every number against its range and every index against what it

@@ -51,7 +51,7 @@ void readWeight(const json &item, const std::string &place, Status &status,
 
 void readRopeTable(const json &item, const std::string &place, Status &status,
                    ProgramDescriptor &program) {
-  RopeTable table;
+  device::RopeTable table;
   Fields fields(item, place, status);
   fields.readArray("inverse_frequencies", [&](const json &value,
                                               const std::string &where) {
@@ -109,7 +109,7 @@ void sluice::readProgram(const json &item, const std::string &place,
   fields.read("checkpoints", program.checkpoints);
   fields.read("step_rows", program.stepRows);
   fields.readArray("caches", [&](const json &each, const std::string &where) {
-    CacheShape shape;
+    device::CacheShape shape;
     Fields cache(each, where, status);
     cache.read("kv_heads", shape.kvHeads);
     cache.read("head_dim", shape.headDim);
@@ -143,10 +143,10 @@ json sluice::programToJson(const ProgramDescriptor &program) {
                  {"step_rows", program.stepRows}};
   for (const char *key : {"caches", "rope_tables", "weights"})
     object[key] = json::array();
-  for (const CacheShape &cache : program.caches)
+  for (const device::CacheShape &cache : program.caches)
     object["caches"].push_back(
         {{"kv_heads", cache.kvHeads}, {"head_dim", cache.headDim}});
-  for (const RopeTable &table : program.ropeTables)
+  for (const device::RopeTable &table : program.ropeTables)
     object["rope_tables"].push_back(
         {{"inverse_frequencies", table.inverseFrequencies},
          {"attention_factor", table.attentionFactor}});

@@ -12,7 +12,6 @@
 #include "runtime/device/cpu/Step.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace sluice::cpu {
 
@@ -27,14 +26,6 @@ constexpr int64_t capacityMultiple = 16;
 int64_t roundedCapacity(int64_t capacity) {
   return (capacity + capacityMultiple - 1) / capacityMultiple *
          capacityMultiple;
-}
-
-Status checkRange(const char *what, int64_t value, int64_t least,
-                  int64_t most) {
-  if (value < least || value > most)
-    return failure("executor: ", what, ": ", value, " is not between ", least,
-                   " and ", most);
-  return {};
 }
 
 Status checkWeights(const Program &program) {
@@ -65,27 +56,10 @@ Status checkWeights(const Program &program) {
 }
 
 Status checkProgram(const Program &program) {
-  constexpr int64_t most = int64_t{1} << 40;
   if (!program.step)
     return failure("executor: the program has no step function");
-  constexpr int64_t most32 = std::numeric_limits<int32_t>::max();
-  int64_t leastOutput = program.hasOutput ? 1 : 0;
-  int64_t leastVocab = program.hasOutput || program.hasEmbedding ? 1 : 0;
-  int64_t leastHidden = program.hasOutput && program.hasEmbedding ? 0 : 1;
-  for (auto [what, value, least, limit] :
-       {std::tuple{"row floats", program.rowFloats, int64_t{1}, most},
-        std::tuple{"output floats", program.outputFloats, leastOutput, most},
-        std::tuple{"logits offset", program.logitsOffset, int64_t{0}, most},
-        std::tuple{"vocabulary", program.vocabSize, leastVocab, most32},
-        std::tuple{"context length", program.contextLength, int64_t{1}, most32},
-        std::tuple{"hidden size", program.hiddenSize, leastHidden, most32}})
-    if (Status s = checkRange(what, value, least, limit); !s.ok())
-      return s;
-  if (program.hasOutput &&
-      program.logitsOffset + program.vocabSize > program.outputFloats)
-    return failure("executor: logits end at ",
-                   program.logitsOffset + program.vocabSize, " of ",
-                   program.outputFloats, " floats of an output");
+  if (Status s = program.checkSizes(); !s.ok())
+    return s;
   return checkWeights(program);
 }
 
@@ -105,7 +79,7 @@ Expected<ExecutorLimits> resolve(const Program &program, ExecutorLimits limits,
         std::tuple{"rows", limits.rows, maxRows},
         std::tuple{"outputs", limits.outputs, maxRows},
         std::tuple{"pages", limits.pages, maxPages}})
-    if (Status s = checkRange(what, value, 1, most); !s.ok())
+    if (Status s = device::checkRange(what, value, 1, most); !s.ok())
       return s;
   limits.outputs = std::min(limits.outputs, limits.rows);
   return limits;
@@ -149,7 +123,7 @@ struct Executor::State {
 };
 
 Status Executor::State::allocate() {
-  for (CacheShape shape : program.caches) {
+  for (device::CacheShape shape : program.caches) {
     Expected<LayerCache> cache =
         LayerCache::create(shape, limits.cacheFormat, limits.pages);
     if (!cache)

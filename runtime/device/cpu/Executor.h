@@ -22,6 +22,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/comm/Collectives.h"
+#include "runtime/device/ProgramShape.h"
 #include "runtime/device/StepExecutor.h"
 #include "runtime/device/cpu/CpuFeatures.h"
 #include "runtime/device/cpu/KvCache.h"
@@ -36,28 +37,11 @@
 
 namespace sluice::cpu {
 
-struct RopeTable {
-  std::vector<float> inverseFrequencies; ///< one for each pair of dimensions
-  float attentionFactor = 1;
-};
-
-/// What a compiled program says of itself (its descriptor), and its weights.
-struct Program {
+/// A compiled program and its weights.
+struct Program : device::ProgramShape {
   SluiceStepFunction step = nullptr;
   Isa isa = Isa::Avx2;
-  /// Whether rows come in as tokens, and go out as logits; otherwise as rows of
-  /// hiddenSize activations, from the stage before and to the one behind.
-  bool hasEmbedding = true;
-  bool hasOutput = true;
-  int64_t hiddenSize = 0;
-  int64_t rowFloats = 0;    ///< arena floats for each row of capacity
-  int64_t outputFloats = 0; ///< arena floats for each output of capacity
-  int64_t logitsOffset = 0; ///< output offset of logits[output][vocabSize]
-  int64_t vocabSize = 0;
-  int64_t members = 1;            ///< of the group that it is computed by
-  int64_t contextLength = 0;      ///< positions are below it
-  std::vector<CacheShape> caches; ///< one for each layer
-  std::vector<RopeTable> ropeTables;
+  int64_t members = 1; ///< of the group that it is computed by
   /// Weights in the descriptor's order. What they refer to (packed weights,
   /// mapped files) must outlive the Executor.
   std::vector<Weight> weights;

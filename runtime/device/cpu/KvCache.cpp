@@ -18,8 +18,8 @@ std::string_view cacheFormatName(CacheFormat format) {
   return format == CacheFormat::F32 ? "f32" : "q8_0";
 }
 
-Expected<LayerCache> LayerCache::create(CacheShape shape, CacheFormat format,
-                                        int64_t pages) {
+Expected<LayerCache> LayerCache::create(device::CacheShape shape,
+                                        CacheFormat format, int64_t pages) {
   if (shape.kvHeads < 1 || shape.kvHeads > maxKvHeads)
     return failure("cache: ", shape.kvHeads, " kv heads is not between 1 and ",
                    maxKvHeads);

@@ -31,18 +31,13 @@
 #define SLUICE_RUNTIME_DEVICE_CPU_KVCACHE_H
 
 #include "runtime/core/CachePages.h"
+#include "runtime/device/ProgramShape.h"
 #include "runtime/device/cpu/CacheFormat.h"
 #include "runtime/device/cpu/ZeroedMemory.h"
 
 #include <cstdint>
 
 namespace sluice::cpu {
-
-/// A layer's cache, as the descriptor has it.
-struct CacheShape {
-  int64_t kvHeads = 0;
-  int64_t headDim = 0;
-};
 
 /// Tokens of a group of transposed keys.
 constexpr int64_t groupTokens = 16;
@@ -56,7 +51,7 @@ struct CacheLayout {
   int64_t numberBytes; ///< of one number of a key or value
   int64_t scales;      ///< of one token's key, and of its value; f32: none
 
-  CacheLayout(CacheShape shape, CacheFormat format)
+  CacheLayout(device::CacheShape shape, CacheFormat format)
       : format(format), kvHeads(shape.kvHeads), headDim(shape.headDim),
         paddedDim((shape.headDim + 15) / 16 * 16),
         numberBytes(format == CacheFormat::F32 ? sizeof(float) : 1),
@@ -89,8 +84,8 @@ public:
   static constexpr int64_t maxHeadDim = 1024;
 
   /// Memory for `pages` pages. Errors: sizes out of range, or no memory.
-  static Expected<LayerCache> create(CacheShape shape, CacheFormat format,
-                                     int64_t pages);
+  static Expected<LayerCache> create(device::CacheShape shape,
+                                     CacheFormat format, int64_t pages);
 
   const CacheLayout &layout() const { return places; }
   uint64_t bytes() const { return memory.bytes(); }

@@ -123,7 +123,7 @@ void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
 
 void sluice_rope_table(SluiceStep *step, int64_t table, float *cosSin,
                        int64_t rowBegin, int64_t rowEnd) {
-  const RopeTable &rope = step->ropeTables[table];
+  const device::RopeTable &rope = step->ropeTables[table];
   int64_t pairs = static_cast<int64_t>(rope.inverseFrequencies.size());
   for (int64_t row = rowBegin; row < rowEnd; ++row) {
     float position = static_cast<float>(step->input.batch->positions()[row]);

@@ -33,7 +33,7 @@ struct SluiceStep {
   const sluice::cpu::AttentionKernels *attention = nullptr;
 
   std::vector<sluice::cpu::Weight> weights;
-  std::vector<sluice::cpu::RopeTable> ropeTables;
+  std::vector<sluice::device::RopeTable> ropeTables;
   std::vector<sluice::cpu::LayerCache> caches; ///< one for each layer
 
   /// The step in progress.

@@ -16,7 +16,8 @@ namespace sluice::cuda {
 namespace {
 
 /// [position][cosines, then sines], as sluice_rope_table computes them.
-std::vector<float> ropeValues(const RopeTable &rope, int64_t positions) {
+std::vector<float> ropeValues(const device::RopeTable &rope,
+                              int64_t positions) {
   auto pairs = static_cast<int64_t>(rope.inverseFrequencies.size());
   std::vector<float> values(static_cast<size_t>(positions * 2 * pairs));
   for (int64_t position = 0; position < positions; ++position) {

@@ -89,7 +89,7 @@ void planWeights(const Program &program, const ExecutorLimits &limits,
               sizeof(float);
     plan.weights.push_back(planner.take(bytes));
   }
-  for (const RopeTable &table : program.ropeTables)
+  for (const device::RopeTable &table : program.ropeTables)
     plan.ropes.push_back(
         planner.take(uint64_t(limits.contextLength),
                      2 * table.inverseFrequencies.size() * sizeof(float)));
@@ -151,7 +151,7 @@ std::vector<int64_t> bucketsOf(int64_t limit) {
   return buckets;
 }
 
-int64_t layerPageBytes(const CacheShape &shape, CacheKind kind) {
+int64_t layerPageBytes(const device::CacheShape &shape, CacheKind kind) {
   return shape.kvHeads *
          pageHeadBytes(kind, cacheDim(static_cast<int32_t>(shape.headDim)));
 }
@@ -163,7 +163,7 @@ Expected<MemoryPlan> MemoryPlan::make(const Program &program,
   Planner planner;
   planWeights(program, limits, planner, plan);
   plan.weightBytes = planner.end;
-  for (const CacheShape &shape : program.caches)
+  for (const device::CacheShape &shape : program.caches)
     plan.caches.push_back(
         planner.take(uint64_t(limits.pages),
                      uint64_t(layerPageBytes(shape, limits.cacheKind))));

@@ -68,7 +68,7 @@ struct MemoryPlan {
 };
 
 /// Bytes of a page of a layer, all kv heads.
-int64_t layerPageBytes(const CacheShape &shape, CacheKind kind);
+int64_t layerPageBytes(const device::CacheShape &shape, CacheKind kind);
 
 /// An error, which says what is needed and what is missing, where `state` has
 /// no room for the plan. `name`: the device's.

@@ -22,14 +22,6 @@ constexpr int64_t maxRows = 32768;
 constexpr int64_t maxSequences = 1 << 20;
 constexpr int64_t maxPages = 1 << 30;
 
-Status checkRange(const char *what, int64_t value, int64_t least,
-                  int64_t most) {
-  if (value < least || value > most)
-    return failure("executor: ", what, ": ", value, " is not between ", least,
-                   " and ", most);
-  return {};
-}
-
 Status checkMatrix(const std::string &name, const StoredMatrix &matrix) {
   if (!matrix.data || matrix.rows < 1 || matrix.cols < 1 ||
       !rowBytes(matrix.stored, matrix.cols))
@@ -66,29 +58,12 @@ Status checkWeight(const Program &program, const Weight &weight) {
 }
 
 Status checkProgram(const Program &program) {
-  constexpr int64_t most = int64_t{1} << 40;
-  constexpr int64_t most32 = std::numeric_limits<int32_t>::max();
   if (!program.build)
     return failure("executor: the program has no function that builds it");
-  for (auto [what, value, least, limit] :
-       {std::tuple{"row floats", program.rowFloats, int64_t{1}, most},
-        std::tuple{"output floats", program.outputFloats,
-                   int64_t{program.hasOutput}, most},
-        std::tuple{"logits offset", program.logitsOffset, int64_t{0}, most},
-        std::tuple{"vocabulary", program.vocabSize,
-                   int64_t{program.hasOutput || program.hasEmbedding}, most32},
-        std::tuple{"context length", program.contextLength, int64_t{1}, most32},
-        std::tuple{"hidden size", program.hiddenSize,
-                   int64_t{!program.hasOutput || !program.hasEmbedding},
-                   most32}})
-    if (Status s = checkRange(what, value, least, limit); !s.ok())
-      return s;
-  if (program.hasOutput &&
-      program.logitsOffset + program.vocabSize > program.outputFloats)
-    return failure("executor: logits end at ",
-                   program.logitsOffset + program.vocabSize, " of ",
-                   program.outputFloats, " floats of an output");
-  for (const CacheShape &shape : program.caches)
+  if (Status s = program.checkSizes(); !s.ok())
+    return s;
+  constexpr int64_t most32 = std::numeric_limits<int32_t>::max();
+  for (const device::CacheShape &shape : program.caches)
     if (shape.kvHeads < 1 || shape.kvHeads > 65535 || shape.headDim < 1 ||
         cacheDim(static_cast<int32_t>(std::min(shape.headDim, most32))) == 0)
       return failure("executor: a cache of ", shape.kvHeads, " heads of ",
@@ -114,7 +89,7 @@ Expected<ExecutorLimits> resolveLimits(const Program &program,
         std::tuple{"outputs", limits.outputs, maxRows},
         std::tuple{"sequences", limits.sequences, maxSequences},
         std::tuple{"pages", limits.pages, maxPages}})
-    if (Status s = checkRange(what, value, 1, most); !s.ok())
+    if (Status s = device::checkRange(what, value, 1, most); !s.ok())
       return s;
   limits.outputs = std::min(limits.outputs, limits.rows);
   return limits;

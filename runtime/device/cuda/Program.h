@@ -9,6 +9,7 @@
 #define SLUICE_RUNTIME_DEVICE_CUDA_PROGRAM_H
 
 #include "runtime/base/Status.h"
+#include "runtime/device/ProgramShape.h"
 #include "runtime/device/cuda/ProgramABI.h"
 #include "runtime/device/cuda/kernels/CacheABI.h"
 #include "runtime/formats/BlockFormat.h"
@@ -57,31 +58,10 @@ struct VectorWeight {
 
 using Weight = std::variant<LinearWeight, TableWeight, VectorWeight>;
 
-struct CacheShape {
-  int64_t kvHeads = 0;
-  int64_t headDim = 0;
-};
-
-struct RopeTable {
-  std::vector<float> inverseFrequencies; ///< one for each pair of dimensions
-  float attentionFactor = 1;
-};
-
-/// What a compiled program says of itself (its descriptor), and its weights,
-/// in the descriptor's order.
-struct Program {
+/// A compiled program and its weights, in the descriptor's order.
+struct Program : device::ProgramShape {
   SluiceGraphFunction build = nullptr;
   std::span<const uint8_t> image; ///< of its kernels; empty: it has none
-  bool hasEmbedding = true;
-  bool hasOutput = true;
-  int64_t hiddenSize = 0;
-  int64_t rowFloats = 0;    ///< arena floats for each row of capacity
-  int64_t outputFloats = 0; ///< arena floats for each output of capacity
-  int64_t logitsOffset = 0; ///< output offset of logits[output][vocabSize]
-  int64_t vocabSize = 0;
-  int64_t contextLength = 0;
-  std::vector<CacheShape> caches; ///< one for each layer
-  std::vector<RopeTable> ropeTables;
   std::vector<Weight> weights;
 };
 

@@ -278,10 +278,11 @@ uint32_t spanBlocks(const SluiceGraph *graph, int64_t pairs, int32_t dim) {
 
 void sluice_graph_append(SluiceGraph *graph, int64_t cacheLayer, const float *k,
                          const float *v) {
-  const std::vector<CacheShape> &caches = graph->context.program->caches;
+  const std::vector<device::CacheShape> &caches =
+      graph->context.program->caches;
   if (!isOne(graph, "cache", cacheLayer, caches.size()))
     return;
-  const CacheShape &shape = caches[size_t(cacheLayer)];
+  const device::CacheShape &shape = caches[size_t(cacheLayer)];
   AppendArguments arguments = {};
   arguments.k = k;
   arguments.v = v;
@@ -306,10 +307,11 @@ void sluice_graph_append(SluiceGraph *graph, int64_t cacheLayer, const float *k,
 
 void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
                          float *out, const SluiceAttention *params) {
-  const std::vector<CacheShape> &caches = graph->context.program->caches;
+  const std::vector<device::CacheShape> &caches =
+      graph->context.program->caches;
   if (!isOne(graph, "cache", cacheLayer, caches.size()))
     return;
-  const CacheShape &shape = caches[size_t(cacheLayer)];
+  const device::CacheShape &shape = caches[size_t(cacheLayer)];
   if (params->kvHeads != shape.kvHeads || params->headDim != shape.headDim ||
       params->heads < 1 || params->heads > mostAttendHeads ||
       params->heads % params->kvHeads != 0)

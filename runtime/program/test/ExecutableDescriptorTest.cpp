@@ -62,18 +62,17 @@ ExecutableDescriptor example() {
   WeightDescriptor norm{"norm", 0, 8192, 128, 1, 32};
   ProgramDescriptor first = program("main.s0"), last = program("main.s1");
   first.layers = 2;
-  first.hasEmbedding = true;
+  first.hasOutput = false;
   first.checkpoints = 4;
   first.stepRows = 48;
   first.weights = {table, norm};
   last.firstLayer = 2;
   last.layers = 1;
-  last.hasOutput = true;
+  last.hasEmbedding = false;
   last.weights = {output, norm};
   ProgramDescriptor draft = program("draft");
   draft.contextLength = 64;
   draft.hiddenSize = 16;
-  draft.hasEmbedding = draft.hasOutput = true;
   executable.programs = {first, last, draft};
 
   using Kind = RankRole::Kind;

@@ -100,7 +100,6 @@ inline ExecutableDescriptor testDescriptor(const std::string &path,
   program.outputFloats = outputFloats;
   program.logitsOffset = logitsOffset;
   program.caches = {{1, hidden}};
-  program.hasEmbedding = program.hasOutput = true;
   uint64_t tableBytes = uint64_t(vocab * hidden * 2);
   uint64_t placeBytes = uint64_t(context * hidden * 4);
   WeightDescriptor embedding{

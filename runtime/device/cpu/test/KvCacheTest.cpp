@@ -20,7 +20,8 @@ using namespace sluice::cpu;
 
 namespace {
 
-LayerCache makeCache(CacheShape shape, CacheFormat format, int64_t pages) {
+LayerCache makeCache(device::CacheShape shape, CacheFormat format,
+                     int64_t pages) {
   Expected<LayerCache> made = LayerCache::create(shape, format, pages);
   EXPECT_TRUE(made) << made.status().message();
   return made.take();
@@ -161,7 +162,7 @@ TEST(KvCacheTest, PagesAreCopiedHeadByHead) {
 }
 
 TEST(KvCacheTest, ShapesOutOfRangeAreRefused) {
-  auto makes = [](CacheShape shape, int64_t pages) {
+  auto makes = [](device::CacheShape shape, int64_t pages) {
     return bool(LayerCache::create(shape, CacheFormat::F32, pages));
   };
   EXPECT_FALSE(makes({0, 64}, 1));

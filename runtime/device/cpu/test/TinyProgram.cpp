@@ -276,7 +276,7 @@ TinyProgram::TinyProgram(Isa isa) {
     addLinear(hidden, hidden, Format::Q4_0);
     description.caches.push_back({kvHeads, headDim});
   }
-  RopeTable table;
+  device::RopeTable table;
   for (int64_t i = 0; i < headDim / 2; ++i)
     table.inverseFrequencies.push_back(1.0f / static_cast<float>(1 << i));
   description.ropeTables.push_back(table);

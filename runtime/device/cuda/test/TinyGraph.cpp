@@ -268,7 +268,13 @@ std::span<const SluiceEmulatedKernel> tinyKernels() {
 }
 
 Program tinyGraph(const TinyProgram &tiny, TinyPart part) {
-  Program program;
+  Program program = {tiny.program(part), nullptr, {}, {}};
+  // What its kernels need: other buffers than a CPU's.
+  program.rowFloats = rowFloats;
+  if (program.hasOutput) {
+    program.outputFloats = outputFloats;
+    program.logitsOffset = Scores.offset;
+  }
   const std::vector<cpu::RowTable> &stored = tiny.stored();
   for (size_t i = 0; i < stored.size(); ++i) {
     StoredMatrix matrix = {stored[i].data, stored[i].format, stored[i].format,
@@ -281,35 +287,18 @@ Program tinyGraph(const TinyProgram &tiny, TinyPart part) {
     else
       program.weights.push_back(LinearWeight{name, matrix, false, {}});
   }
-  const cpu::Program whole = tiny.program();
-  for (int64_t layer = 0; layer < layers; ++layer)
-    program.caches.push_back({kvHeads, headDim});
-  for (const cpu::RopeTable &table : whole.ropeTables)
-    program.ropeTables.push_back(
-        {table.inverseFrequencies, table.attentionFactor});
-  program.build = buildTiny<0, layers, false>;
-  program.hiddenSize = hidden;
-  program.rowFloats = rowFloats;
-  program.outputFloats = outputFloats;
-  program.logitsOffset = Scores.offset;
-  program.vocabSize = vocabSize;
-  program.contextLength = TinyProgram::contextLength;
   switch (part) {
   case TinyPart::Whole:
+    program.build = buildTiny<0, layers, false>;
     break;
   case TinyPart::WholeWithCheckpoints:
     program.build = buildTiny<0, layers, true>;
     break;
   case TinyPart::FirstStage:
     program.build = buildTiny<0, 1, true>;
-    program.caches.pop_back();
-    program.hasOutput = false;
-    program.outputFloats = program.logitsOffset = 0;
     break;
   case TinyPart::SecondStage:
     program.build = buildTiny<1, layers, true>;
-    program.caches.pop_back();
-    program.hasEmbedding = false;
     program.weights[TokenTable] = program.weights[PositionTable];
     break;
   }
