@@ -10,6 +10,7 @@
 #include "runtime/base/MappedFile.h"
 #include "runtime/program/PackedFileWriter.h"
 #include "runtime/text/TokenizerBlob.h"
+#include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Analysis/Explain.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
@@ -211,6 +212,28 @@ static void addConversions(PassManager &passes, const CompileOptions &options) {
   }
 }
 
+/// Warns of stages that were planned with a GPU's times and get no code for it.
+static Status checkKinds(ModuleOp module, const CompileOptions &options) {
+  if (options.forCuda || !hasCluster(module))
+    return {};
+  Expected<cluster::Cluster> machines = getCluster(module);
+  if (!machines)
+    return machines.status();
+  for (ir::StageOp stage : module.getOps<ir::StageOp>())
+    for (auto name : stage.getPlaces().getAsRange<ir::PlaceAttr>()) {
+      Expected<cluster::Place> place = fromPlaceAttr(*machines, name);
+      if (!place)
+        return place.status();
+      if (machines->device(*place).kind == cluster::DeviceKind::Cuda)
+        stage.emitWarning()
+            << "stage '" << stage.getSymName() << "' is planned on '"
+            << machines->placeName(*place)
+            << "', a GPU, and its code is for CPUs alone; --target cpu,cuda "
+               "emits both";
+    }
+  return {};
+}
+
 /// Takes the module from `phase` to the next one.
 static Status lower(ModuleOp module, const CompileOptions &options,
                     Phase phase) {
@@ -218,6 +241,8 @@ static Status lower(ModuleOp module, const CompileOptions &options,
   case Phase::Model:
     return lowerToPipeline(module, options);
   case Phase::Pipeline:
+    if (Status status = checkKinds(module, options); !status.ok())
+      return status;
     return run(module, options, "the lowering to programs failed",
                [&](PassManager &passes) {
                  passes.addPass(createSplitRanks());

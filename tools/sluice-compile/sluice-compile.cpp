@@ -324,6 +324,13 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   sluice::registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  // MLIR itself prints errors alone.
+  ScopedDiagnosticHandler warnings(&context, [](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
+      return failure();
+    llvm::errs() << "sluice-compile: warning: " << toLine(diagnostic) << '\n';
+    return success();
+  });
   Expected<OwningOpRef<ModuleOp>> module = loadAll(&context);
   if (!module)
     return fail(module.status());

@@ -16,6 +16,22 @@
 
 namespace sluice {
 
+/// A diagnostic in one line, with its place in a file where it has one.
+inline std::string toLine(mlir::Diagnostic &diagnostic) {
+  std::string line;
+  llvm::raw_string_ostream stream(line);
+  if (auto file =
+          diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>()) {
+    stream << file.getFilename().getValue() << ":";
+    // A module that the file does not spell out has no line.
+    if (file.getLine() != 0)
+      stream << file.getLine() << ":" << file.getColumn() << ":";
+    stream << " ";
+  }
+  stream << diagnostic;
+  return line;
+}
+
 /// While it lives, keeps the first error that MLIR reports in a context, so
 /// that whoever called MLIR can return it as a Status. Warnings and remarks go
 /// on to the handlers below.
@@ -25,18 +41,8 @@ public:
       : handler(context, [this](mlir::Diagnostic &diagnostic) {
           if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
             return mlir::failure();
-          if (message.empty()) {
-            llvm::raw_string_ostream stream(message);
-            if (auto file = diagnostic.getLocation()
-                                ->findInstanceOf<mlir::FileLineColLoc>()) {
-              stream << file.getFilename().getValue() << ":";
-              // A module that the file does not spell out has no line.
-              if (file.getLine() != 0)
-                stream << file.getLine() << ":" << file.getColumn() << ":";
-              stream << " ";
-            }
-            stream << diagnostic;
-          }
+          if (message.empty())
+            message = toLine(diagnostic);
           return mlir::success();
         }) {}
 

@@ -179,7 +179,6 @@ public:
     if (failed(checkNames(module, model, plan->partition.stages.size())) ||
         failed(rewrite(model, *machines, *groups, *plan)))
       return signalPassFailure();
-    warnOfKinds(*machines, *groups, *plan);
     setCluster(module, *machines);
   }
 
@@ -192,9 +191,6 @@ private:
   LogicalResult rewrite(ModelOp model, const cluster::Cluster &machines,
                         const cluster::GroupedCluster &groups,
                         const cluster::PipelinePlan &plan);
-  void warnOfKinds(const cluster::Cluster &machines,
-                   const cluster::GroupedCluster &groups,
-                   const cluster::PipelinePlan &plan);
   void explain(ModelOp model, const cluster::Partition &cut);
 
   int64_t contextOf(ModelOp model) const {
@@ -326,21 +322,6 @@ PartitionStagesPass::rewrite(ModelOp model, const cluster::Cluster &machines,
   stagesCut += plan.partition.stages.size();
   model.erase();
   return success();
-}
-
-/// There is no code for GPUs as yet.
-void PartitionStagesPass::warnOfKinds(const cluster::Cluster &machines,
-                                      const cluster::GroupedCluster &groups,
-                                      const cluster::PipelinePlan &plan) {
-  std::vector<cluster::Place> places;
-  for (cluster::Place rank : plan.ranks())
-    llvm::append_range(places, groups.placesOf(rank));
-  for (cluster::Place place : places)
-    if (machines.device(place).kind == cluster::DeviceKind::Cuda)
-      getOperation().emitWarning()
-          << "'" << machines.placeName(place)
-          << "' is of kind cuda: its times are a GPU's, but the code that is "
-             "emitted for it runs on its CPU";
 }
 
 void PartitionStagesPass::explain(ModelOp model,

@@ -156,8 +156,8 @@ def PartitionStages : Pass<"sluice-partition-stages", "::mlir::ModuleOp"> {
     its predicted `costs`. Why a cut is where it is, is said in a remark
     (category `sluice-partition-stages`).
 
-    Devices of kind `cuda` are planned with, but there is no code for GPUs as
-    yet, which is a warning.
+    Where a stage lies does not decide what its code is for: see
+    `--convert-sluice-to-cuda`.
 
     Errors: too little memory, with what is missing; fewer layers or devices
     than stages; no node for the draft; a third model; symbols that have the
