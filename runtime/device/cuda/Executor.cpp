@@ -102,8 +102,9 @@ Status Executor::State::sendTables() {
                               stream);
 }
 
-/// As many at a time as there is room for; the last of them are on their way
-/// when it returns, and no longer in the tables.
+/// As many at a time as there is room for. The last of them are on their way
+/// when it returns, and stay in the tables, which nobody writes before the step
+/// has ended.
 Status Executor::State::copyPages(std::span<const PageCopy> copies) {
   const TableLayout layout(context.limits);
   const auto room = static_cast<size_t>(layout.copies);
