@@ -26,7 +26,7 @@ constexpr size_t shortBytes = 256;
 constexpr size_t lengthBytes = sizeof(uint64_t);
 
 /// So that a member that has lost step asks for no absurd memory.
-constexpr uint64_t mostBytes = uint64_t{1} << 30;
+constexpr uint64_t mostBytes = uint64_t{16} << 20;
 
 std::span<const uint8_t> bytesOf(std::span<const float> floats) {
   return {reinterpret_cast<const uint8_t *>(floats.data()),
@@ -136,12 +136,20 @@ Status Collectives::allGather(std::span<const float> part, int64_t partCols,
   return {};
 }
 
-Status Collectives::swapFromFirst(std::span<uint8_t> bytes) {
-  if (member() == 0)
-    std::fill(out.begin(), out.end(), bytes);
-  else
-    in.front() = bytes;
+Status Collectives::tell(std::span<const uint8_t> bytes) {
+  assert(member() == 0);
+  std::fill(out.begin(), out.end(), bytes);
   return swap();
+}
+
+Status Collectives::hear(std::span<uint8_t> bytes) {
+  assert(member() != 0);
+  in.front() = bytes;
+  return swap();
+}
+
+Status Collectives::tellOrHear(std::span<uint8_t> bytes) {
+  return member() == 0 ? tell(bytes) : hear(bytes);
 }
 
 Status Collectives::fromFirst(Bytes &message) {
@@ -153,7 +161,7 @@ Status Collectives::fromFirst(Bytes &message) {
     std::copy_n(message.begin(), std::min(message.size(), body.size()),
                 body.begin());
   }
-  if (Status s = swapFromFirst(first); !s.ok())
+  if (Status s = tellOrHear(first); !s.ok())
     return s;
   if (member() != 0) {
     std::memcpy(&length, first.data(), lengthBytes);
@@ -165,5 +173,5 @@ Status Collectives::fromFirst(Bytes &message) {
   }
   if (length <= body.size())
     return {};
-  return swapFromFirst(std::span(message).subspan(body.size()));
+  return tellOrHear(std::span(message).subspan(body.size()));
 }

@@ -46,9 +46,14 @@ public:
                    std::span<float> all, int64_t cols,
                    std::span<float> scratch);
 
-  /// Gives the first member's message to all others, in whose `message` it is
-  /// afterwards. The first does not wait for them. One swap where it is short,
-  /// else two.
+  /// Gives the first member's bytes to all others: it tells them, and they
+  /// hear as many. The first does not wait for them.
+  Status tell(std::span<const uint8_t> bytes);
+  Status hear(std::span<uint8_t> bytes);
+
+  /// The same for a message whose length only the first one knows: of at most
+  /// 16 MiB, and afterwards in everybody's `message`. One swap where it is
+  /// short, else two.
   Status fromFirst(Bytes &message);
 
 private:
@@ -57,7 +62,7 @@ private:
   Status reduceInShares(std::span<const float> part, std::span<float> sum,
                         std::span<float> scratch);
   Status swap();
-  Status swapFromFirst(std::span<uint8_t> bytes);
+  Status tellOrHear(std::span<uint8_t> bytes);
 
   GroupCommunicator &group;
   // For one swap, by member.

@@ -64,6 +64,9 @@ struct Traffic {
 /// Data messages on their way to one rank before a sender waits.
 constexpr int64_t defaultCapacity = 32;
 
+/// The longest message.
+constexpr int64_t defaultMessageBytes = int64_t{256} << 20;
+
 struct CommunicatorOptions {
   /// Data messages from one rank to another that have not been taken before
   /// their sender waits, and as many of a group. An implementation may hold a
@@ -73,7 +76,7 @@ struct CommunicatorOptions {
   /// before send() refuses more.
   int64_t controlLimit = 16384;
   /// The longest message.
-  int64_t messageBytes = int64_t{256} << 20;
+  int64_t messageBytes = defaultMessageBytes;
   /// MPI: how often a rank says that it is alive, and after what silence it is
   /// taken for lost.
   std::chrono::milliseconds heartbeat{500};

@@ -46,6 +46,11 @@ public:
     NodeId confirmed = noNode;
     bool ended = false;
     bool operator==(const State &) const = default;
+    /// Whether it is news where `known` is known.
+    bool isNewerThan(const State &known) const {
+      return confirmed > known.confirmed ||
+             (confirmed == known.confirmed && ended && !known.ended);
+    }
   };
   /// The newest mark. Acquire.
   State get(RequestId request) const;

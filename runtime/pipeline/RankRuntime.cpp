@@ -151,7 +151,8 @@ std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
 
 Status RankRuntime::createStage() {
   if (setup.group)
-    stageGroup = std::make_unique<StageGroup>(*setup.group, board);
+    stageGroup =
+        std::make_unique<StageGroup>(*setup.group, board, comm.buffers());
   StageWorkerConfig config;
   config.name = stageName();
   config.group = stageGroup.get();

@@ -21,8 +21,10 @@ constexpr size_t markBytes = sizeof(int32_t) + sizeof(int64_t) + 1;
 
 } // namespace
 
-StageGroup::StageGroup(comm::Collectives &members, const EpochBoard &rankBoard)
-    : members(members), rankBoard(rankBoard), stageBoard(rankBoard.requests()) {
+StageGroup::StageGroup(comm::Collectives &members, const EpochBoard &rankBoard,
+                       comm::BufferPool &buffers)
+    : members(members), rankBoard(rankBoard), stageBoard(rankBoard.requests()),
+      buffers(buffers) {
   marks.reserve(size_t(rankBoard.requests()));
 }
 
@@ -36,10 +38,8 @@ void StageGroup::begin(Kind kind,
   comm::WireWriter out(message);
   out.put(static_cast<uint8_t>(kind));
   out.putCount(frames);
-  for (std::span<const uint8_t> frame : frames) {
+  for (std::span<const uint8_t> frame : frames)
     out.putCount(frame);
-    out.put(frame);
-  }
   putMarks();
 }
 
@@ -51,11 +51,7 @@ void StageGroup::putMarks() {
   for (RequestId request = 0;
        changes != seenChanges && request < rankBoard.requests(); ++request) {
     EpochBoard::State state = rankBoard.get(request);
-    EpochBoard::State known = stageBoard.get(request);
-    bool isNewer =
-        state.confirmed > known.confirmed ||
-        (state.confirmed == known.confirmed && state.ended && !known.ended);
-    if (!isNewer)
+    if (!state.isNewerThan(stageBoard.get(request)))
       continue;
     EpochMark mark{request, 0, state.confirmed, state.ended};
     marks.push_back({mark, rankBoard.decidedWhen(request, [&](auto cancel) {
@@ -76,6 +72,9 @@ Status StageGroup::tellStep(std::span<const std::span<const uint8_t>> frames) {
   begin(Kind::Step, frames);
   if (Status s = members.fromFirst(message); !s.ok())
     return s;
+  for (std::span<const uint8_t> frame : frames)
+    if (Status s = members.tell(frame); !s.ok())
+      return s;
   takeMarks();
   return {};
 }
@@ -89,19 +88,18 @@ Status StageGroup::tellEnd() {
 // The others
 //===----------------------------------------------------------------------===//
 
-Status StageGroup::read(Kind &kind, std::vector<comm::Bytes> &frames) {
+/// What the first member says next, but for the frames behind it.
+Expected<StageGroup::Kind> StageGroup::read() {
   if (Status s = members.fromFirst(message); !s.ok())
     return s;
   comm::WireReader in(message);
-  kind = static_cast<Kind>(
+  auto kind = static_cast<Kind>(
       in.getInRange<uint8_t>("kind", 0, static_cast<int64_t>(Kind::End)));
   size_t count = in.getCount("frames", maxFrames, sizeof(uint32_t));
-  for (size_t i = 0; i < count && in.ok(); ++i) {
-    size_t length = in.getCount("bytes of a frame",
-                                std::numeric_limits<uint32_t>::max(), 1);
-    std::span<const uint8_t> bytes = in.take(length);
-    frames.emplace_back(bytes.begin(), bytes.end());
-  }
+  lengths.clear();
+  for (size_t i = 0; i < count && in.ok(); ++i)
+    lengths.push_back(in.getInRange<uint32_t>("bytes of a frame", 0,
+                                              comm::defaultMessageBytes));
   count = in.getCount("marks", stageBoard.requests(), markBytes);
   marks.clear();
   for (size_t i = 0; i < count && in.ok(); ++i) {
@@ -113,18 +111,26 @@ Status StageGroup::read(Kind &kind, std::vector<comm::Bytes> &frames) {
     mark.ended = in.getFlag("end");
     marks.push_back({mark, {}});
   }
-  return in.finish().withContext("the first of the group");
+  if (Status s = in.finish(); !s.ok())
+    return s.withContext("the first of the group");
+  return kind;
 }
 
 Expected<bool> StageGroup::hearStep(std::vector<comm::Bytes> &frames) {
   frames.clear();
-  Kind kind = Kind::Step;
-  if (Status s = read(kind, frames); !s.ok())
-    return s;
-  if (kind == Kind::Checkpoint)
+  Expected<Kind> kind = read();
+  if (!kind)
+    return kind.status();
+  if (*kind == Kind::Checkpoint)
     return failure("the first of the group is at a checkpoint, this member "
                    "between two steps");
-  return kind == Kind::Step;
+  for (uint32_t length : lengths) {
+    comm::Bytes &frame = frames.emplace_back(buffers.take());
+    frame.resize(length);
+    if (Status s = members.hear(frame); !s.ok())
+      return s;
+  }
+  return *kind == Kind::Step;
 }
 
 //===----------------------------------------------------------------------===//
@@ -143,11 +149,10 @@ Status StageGroup::checkpoint() {
     if (Status s = members.fromFirst(message); !s.ok())
       return s;
   } else {
-    Kind kind = Kind::Checkpoint;
-    std::vector<comm::Bytes> none;
-    if (Status s = read(kind, none); !s.ok())
-      return s;
-    if (kind != Kind::Checkpoint)
+    Expected<Kind> kind = read();
+    if (!kind)
+      return kind.status();
+    if (*kind != Kind::Checkpoint)
       return failure("the first of the group has ended the step at which this "
                      "member is");
   }

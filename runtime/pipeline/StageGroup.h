@@ -15,6 +15,8 @@
 //   first member                          other members
 //   frames arrive, by the channel
 //   group.tellStep(frames)        ----->  group.hearStep(frames)
+//     how long they are, new marks
+//     each frame by itself
 //   stage.formStep()                      stage.formStep()
 //   ... group.checkpoint()        ----->  ... group.checkpoint()
 //   sends on
@@ -42,8 +44,10 @@ namespace sluice::pipeline {
 /// members have lost step.
 class StageGroup {
 public:
-  /// `members` and `rankBoard` outlive it; both boards have as many requests.
-  StageGroup(comm::Collectives &members, const EpochBoard &rankBoard);
+  /// `members`, `rankBoard` and `buffers` outlive it; both boards have as many
+  /// requests.
+  StageGroup(comm::Collectives &members, const EpochBoard &rankBoard,
+             comm::BufferPool &buffers);
 
   bool isFirst() const { return members.member() == 0; }
   int64_t member() const { return members.member(); }
@@ -58,8 +62,9 @@ public:
   Status tellEnd();
 
   /// The others: waits for the first member's next step. The frames are to be
-  /// put at the door, and then the marks onto the board by takeMarks(). False:
-  /// it is the end.
+  /// put at the door, and then the marks onto the board by takeMarks(). Their
+  /// buffers are from `buffers`, and should go back there. False: it is the
+  /// end.
   Expected<bool> hearStep(std::vector<comm::Bytes> &frames);
   void takeMarks();
 
@@ -71,13 +76,15 @@ private:
 
   void begin(Kind kind, std::span<const std::span<const uint8_t>> frames);
   void putMarks();
-  Status read(Kind &kind, std::vector<comm::Bytes> &frames);
+  Expected<Kind> read();
 
   comm::Collectives &members;
   const EpochBoard &rankBoard;
   EpochBoard stageBoard;
   uint64_t seenChanges = 0; ///< of rankBoard
+  comm::BufferPool &buffers;
   comm::Bytes message;
+  std::vector<uint32_t> lengths; ///< of the frames behind `message`
   struct TimedMark {
     EpochMark mark;
     std::optional<Time> decided; ///< by this machine's clock: first member only

@@ -126,10 +126,10 @@ Status StageWorker::admit(Arrival arrival) {
 
 /// Tells the other members which frames have come since the last step.
 Status StageWorker::tellStep() {
-  std::vector<std::span<const uint8_t>> frames;
+  untold.clear();
   for (; firstUntold < firstArrival + arrivals.size(); ++firstUntold)
-    frames.push_back(arrivals[firstUntold - firstArrival].bytes);
-  return config.group->tellStep(frames);
+    untold.push_back(arrivals[firstUntold - firstArrival].bytes);
+  return config.group->tellStep(untold);
 }
 
 /// Takes what is at the door to the stage, as far as that has room.

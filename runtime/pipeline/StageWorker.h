@@ -128,6 +128,7 @@ private:
   std::deque<Arrival> arrivals;
   uint64_t firstArrival = 0;
   uint64_t firstUntold = 0; ///< of the frames that the group does not know
+  std::vector<std::span<const uint8_t>> untold;
   std::vector<comm::Bytes> heard;
   Status groupFailed;                    ///< at a checkpoint of the step
   std::vector<const uint8_t *> incoming; ///< one for each row of the step

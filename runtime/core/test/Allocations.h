@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_CORE_TEST_ALLOCATIONS_H
 #define SLUICE_RUNTIME_CORE_TEST_ALLOCATIONS_H
 
+#include <cstddef>
 #include <cstdint>
 
 // A sanitizer has an operator new of its own.
@@ -26,6 +27,10 @@ namespace sluice::test {
 int64_t allocations();
 /// And the calling thread.
 int64_t allocationsOfThread();
+
+/// From now on there is no more memory than so many bytes in one piece, however
+/// much the machine would promise. 0: as much as there is.
+void lackMemoryAbove(size_t bytes);
 
 } // namespace sluice::test
 

@@ -7,6 +7,7 @@
 
 #include "runtime/pipeline/HeadLoop.h"
 
+#include "runtime/core/test/Allocations.h"
 #include "runtime/pipeline/TokenQueue.h"
 
 #include <cstdlib>
@@ -18,27 +19,6 @@
 
 using namespace sluice;
 using namespace sluice::pipeline;
-
-// A sanitizer has an operator new of its own.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define LACKS_MEMORY 0
-#endif
-#endif
-#ifndef LACKS_MEMORY
-#define LACKS_MEMORY 1
-#endif
-
-#if LACKS_MEMORY
-// More than this there is not, however much the machine would promise.
-void *operator new(size_t bytes) {
-  if (void *memory = bytes <= size_t{1} << 30 ? std::malloc(bytes) : nullptr)
-    return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-#endif
 
 namespace {
 
@@ -221,14 +201,16 @@ TEST_F(FailingHeadTest, AHeadThatHasFailedSleeps) {
   EXPECT_LT(used() - before, std::chrono::milliseconds(5));
 }
 
-#if LACKS_MEMORY
+#if COUNTS_ALLOCATIONS
 TEST_F(FailingHeadTest, ARequestWithoutMemoryForItIsTold) {
   limits.contextLength = 300'000'000;
   make();
   run();
   auto queue = std::make_shared<TokenQueue>();
+  sluice::test::lackMemoryAbove(size_t{1} << 30);
   loop->submit(request({5}), queue);
   EXPECT_EQ(reasonOf(*queue), "head: not enough memory");
+  sluice::test::lackMemoryAbove(0);
 }
 #endif
 

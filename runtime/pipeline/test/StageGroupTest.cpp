@@ -8,6 +8,7 @@
 #include "runtime/pipeline/StageGroup.h"
 
 #include "runtime/comm/inproc/InprocCommunicator.h"
+#include "runtime/core/test/Allocations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ protected:
   struct Member {
     explicit Member(comm::Communicator &communicator)
         : ranks(communicator, {0, 1}), collectives(ranks),
-          group(collectives, rankBoard) {}
+          group(collectives, rankBoard, communicator.buffers()) {}
     EpochBoard rankBoard{4};
     comm::RankGroup ranks;
     comm::Collectives collectives;
@@ -44,9 +45,17 @@ protected:
                 second.group.board().get(request));
   }
 
-  std::vector<std::unique_ptr<comm::Communicator>> job = comm::makeInprocJob(2);
+  static constexpr int64_t longestMessage = 60000;
+  static comm::CommunicatorOptions options() {
+    comm::CommunicatorOptions options;
+    options.messageBytes = longestMessage;
+    return options;
+  }
+  std::vector<std::unique_ptr<comm::Communicator>> job =
+      comm::makeInprocJob(2, options());
   Member first{*job[0]}, second{*job[1]};
   std::vector<comm::Bytes> heard;
+  NodeId confirmed = 0;
 };
 
 TEST_F(StageGroupTest, AllHearTheFramesAndMarksOfTheFirst) {
@@ -113,6 +122,42 @@ TEST_F(StageGroupTest, AMessageThatCannotBeRightIsRefused) {
   ASSERT_TRUE(first.collectives.fromFirst(message).ok());
   EXPECT_THAT(second.group.hearStep(heard).status().message(),
               HasSubstr("the first of the group: 200 frames take"));
+}
+
+/// Together they are more than a message may be.
+TEST_F(StageGroupTest, ManyLargeFramesAreNoProblem) {
+  std::vector<comm::Bytes> frames(5, comm::Bytes(longestMessage, 1));
+  std::vector<std::span<const uint8_t>> views(frames.begin(), frames.end());
+  ASSERT_TRUE(first.group.tellStep(views).ok());
+  Expected<bool> more = second.group.hearStep(heard);
+  ASSERT_TRUE(more && *more) << more.status().message();
+  ASSERT_EQ(heard.size(), frames.size());
+  for (const comm::Bytes &bytes : heard)
+    EXPECT_EQ(bytes, frames.front());
+}
+
+/// What carries frames is used again, and does not become more and more.
+TEST_F(StageGroupTest, StepsAllocateNothing) {
+  comm::Bytes small(100, 3), big(50000, 4);
+  std::vector<std::span<const uint8_t>> frames = {small, big, small};
+  bool ok = true;
+  auto step = [&] {
+    first.rankBoard.publish({1, 0, ++confirmed, false});
+    ok &= first.group.tellStep(frames).ok();
+    ok &= *second.group.hearStep(heard);
+    ok &= heard.size() == 3 && heard[1] == big;
+    second.group.takeMarks();
+    ok &= first.group.checkpoint().ok() && second.group.checkpoint().ok();
+    for (comm::Bytes &bytes : heard)
+      job[1]->buffers().give(std::move(bytes));
+  };
+  for (int i = 0; i < 50; ++i)
+    step();
+  int64_t before = sluice::test::allocations();
+  for (int i = 0; i < 50; ++i)
+    step();
+  EXPECT_EQ(sluice::test::allocations(), before);
+  EXPECT_TRUE(ok);
 }
 
 TEST_F(StageGroupTest, ALostFirstMemberIsNoticed) {
