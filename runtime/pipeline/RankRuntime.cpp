@@ -311,11 +311,16 @@ RankReport RankRuntime::report() const {
 
 /// Whether the head has ended all requests that this rank knows of, and so is
 /// about to end the ranks: the marks say so at once, before the steps under way
-/// are computed, which can take long.
+/// are computed, which can take long. In a group, those that come with frames
+/// are on the stage's board, and those that overtake it on the rank's.
 bool RankRuntime::requestsEnded() const {
   bool any = false;
   for (RequestId request = 0; request < board.requests(); ++request) {
     EpochBoard::State state = board.get(request);
+    if (stageGroup)
+      if (EpochBoard::State other = stageGroup->board().get(request);
+          other.isNewerThan(state))
+        state = other;
     if (state.confirmed != noNode && !state.ended)
       return false;
     any |= state.ended;

@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <gtest/gtest.h>
+#include <list>
 
 using namespace sluice;
 using namespace sluice::pipeline;
@@ -63,22 +64,26 @@ private:
   std::vector<float> answer = std::vector<float>(vocab);
 };
 
-/// A head and two stages, each a rank of this process; the first stage's steps
-/// take their time.
+/// A head and two stages, or one stage that is on a group of two, each a rank
+/// of this process; the steps of rank 1 take their time.
 class SlowPipeline {
 public:
-  explicit SlowPipeline(std::chrono::milliseconds duration)
+  explicit SlowPipeline(std::chrono::milliseconds duration,
+                        bool isGroup = false)
       : job(comm::makeInprocJob(3)) {
     for (int64_t rank = 0; rank < 3; ++rank) {
       RankSetup setup;
-      setup.shape = shapeOf(2);
+      setup.shape = shapeOf(isGroup ? 1 : 2);
+      setup.shape.ranks = 3;
       setup.settings.speculation.mode = SpeculationMode::Off;
       setup.settings.prefillRows = 8;
       setup.isHead = rank == 0;
-      setup.stage = rank - 1;
+      setup.stage = isGroup ? std::min<int64_t>(rank, 1) - 1 : rank - 1;
+      if (isGroup && rank > 0)
+        setup.group = &groups.emplace_back(*job[size_t(rank)]).collectives;
       if (rank > 0)
         setup.stageSetup.compute = std::make_unique<SlowCompute>(
-            rank == 2, rank == 1 ? duration : 0ms, steps);
+            setup.stage == 1, rank == 1 ? duration : 0ms, steps);
       Expected<std::unique_ptr<RankRuntime>> made =
           RankRuntime::create(std::move(setup), *job[size_t(rank)]);
       EXPECT_TRUE(made) << made.status().message();
@@ -88,11 +93,10 @@ public:
       rank->start();
     for (size_t rank : {1, 2})
       servers.emplace_back([this, rank] {
-        served[rank] = ranks[rank]->serve([this] { return told.load(); });
+        served[rank] = ranks[rank]->serve(
+            [this, rank] { return told && (!onlyTold || onlyTold == rank); });
       });
-    ScheduledRequest request;
-    request.spec.prompt = {5};
-    ranks[0]->head().submit(request, queue);
+    submit();
     while (steps == 0)
       std::this_thread::sleep_for(1ms);
   }
@@ -101,15 +105,39 @@ public:
     join();
   }
 
+  void submit() {
+    ScheduledRequest request;
+    request.spec.prompt = {5};
+    ranks[0]->head().submit(request, queue);
+  }
+
   void join() {
     for (std::thread &server : servers)
       server.join();
     servers.clear();
   }
 
+  /// The next of the request that is not a token; nothing: none comes.
+  std::optional<TokenItem> nextEnd() const {
+    std::optional<TokenItem> item;
+    do
+      item = queue->next(now() + 5s);
+    while (item && item->kind == TokenItem::Kind::Token);
+    return item;
+  }
+
+  struct GroupEnd {
+    explicit GroupEnd(comm::Communicator &comm)
+        : group(comm, {1, 2}), collectives(group) {}
+    comm::RankGroup group;
+    comm::Collectives collectives;
+  };
+
   std::vector<std::unique_ptr<comm::Communicator>> job;
+  std::list<GroupEnd> groups;
   std::atomic<int> steps{0};
   std::atomic<bool> told{false}; ///< the stages' ranks, to terminate
+  size_t onlyTold = 0;           ///< or this one alone
   std::shared_ptr<TokenQueue> queue = std::make_shared<TokenQueue>();
   std::vector<std::unique_ptr<RankRuntime>> ranks;
   std::vector<std::thread> servers;
@@ -141,13 +169,30 @@ TEST(RankRuntimeTest, ASignalForSomeBreaksTheJob) {
     pipeline.join();
     EXPECT_LT(now() - start, 5s);
     EXPECT_EQ(pipeline.served[1].message(), "terminated by a signal");
-    std::optional<TokenItem> item;
-    do
-      item = pipeline.queue->next(now() + 5s);
-    while (item && item->kind == TokenItem::Kind::Token);
+    std::optional<TokenItem> item = pipeline.nextEnd();
     ASSERT_TRUE(item);
     EXPECT_EQ(item->kind, TokenItem::Kind::Failed);
   }
+}
+
+/// The second request of a slot is as good as the first: a member that is not
+/// the group's first, and knows of ends before it does of frames, breaks the
+/// job all the same.
+TEST(RankRuntimeTest, ASignalForAMemberOfAGroupBreaksTheJob) {
+  SlowPipeline pipeline(5ms, /*isGroup=*/true);
+  pipeline.onlyTold = 2;
+  pipeline.ranks[0]->head().finish(*pipeline.queue, FinishReason::Stop);
+  std::optional<TokenItem> item = pipeline.nextEnd();
+  ASSERT_TRUE(item);
+  EXPECT_EQ(item->kind, TokenItem::Kind::Finished);
+  pipeline.queue = std::make_shared<TokenQueue>();
+  pipeline.submit();
+  ASSERT_TRUE(pipeline.queue->next(now() + 5s));
+  Time start = now();
+  pipeline.told = true;
+  pipeline.join();
+  EXPECT_LT(now() - start, 5s);
+  EXPECT_EQ(pipeline.served[2].message(), "terminated by a signal");
 }
 
 /// The other end of a rank: a rank that the test is itself.
