@@ -194,6 +194,8 @@ Status MpiCommunicator::receive(int64_t source, Bytes &bytes) {
     return shared.broken;
   if (!shared.receives)
     return failure("rank ", launch.rank, ": receives no more");
+  if (int64_t(queue.size()) == options.capacity)
+    signal(); // the next may come
   bytes = queue.pop();
   waiting.fetch_sub(1, std::memory_order_relaxed);
   return {};

@@ -29,8 +29,8 @@ constexpr microseconds shortestNap{20};
 constexpr microseconds receivingNap{50};
 /// After this without a message, naps are five times as long.
 constexpr milliseconds quietTime{200};
-/// While a member of the group waits for others, which come at about the same
-/// time, there is no nap for so long.
+/// While a member of the group waits for others, which in a step come at about
+/// the same time, there is no nap for so long, and until quietTime a short one.
 constexpr milliseconds groupTime{1};
 /// An own pause of this length is not held against the others.
 constexpr milliseconds pauseTime{1000};
@@ -178,9 +178,9 @@ bool MpiPump::completeSends(Ring<Sending> &queue) {
     Sending sent = queue.pop();
     buffers.give(std::move(sent.bytes));
     --sending;
-    ++done;
-    if (!sent.counted)
+    if (!sent.counted) // a heartbeat is no reason to be awake
       continue;
+    ++done;
     std::lock_guard lock(shared.mutex);
     MpiShared::Outbox &box = shared.out[sent.to];
     --(sent.space == MpiSpace::Data    ? box.dataOnWay
@@ -199,13 +199,28 @@ bool MpiPump::match(MpiSpace space, Clock::time_point now) {
   if (broken)
     return false;
   auto which = static_cast<size_t>(space);
-  if (busy[which] == 0)
+  bool isFull = space == MpiSpace::Group && anyGroupFull();
+  if (busy[which] == 0 && !isFull)
     return matchFrom(space, anySource, now);
   bool found = false;
   for (int source = 0; source < ranks && !broken; ++source)
-    if (!peers[source].incoming[which].active)
+    if (!peers[source].incoming[which].active && !(isFull && groupFull(source)))
       found |= matchFrom(space, source, now);
   return found;
+}
+
+/// Whether receive() has to take a message from `source` first. Without its
+/// matching, the sender's are not done either, and it waits.
+bool MpiPump::groupFull(int source) const {
+  return int64_t(shared.groupWaiting[source].load(std::memory_order_relaxed)) >=
+         options.capacity;
+}
+
+bool MpiPump::anyGroupFull() const {
+  for (int source = 0; source < ranks; ++source)
+    if (groupFull(source))
+      return true;
+  return false;
 }
 
 bool MpiPump::matchFrom(MpiSpace space, int source, Clock::time_point now) {
@@ -383,7 +398,8 @@ void MpiPump::idle(bool moved, bool groupAwaited, Clock::time_point now) {
     std::this_thread::yield();
     return;
   }
-  bool receiving = groupAwaited;
+  // Between two requests a member waits for the next step, for hours.
+  bool receiving = groupAwaited && quiet < quietTime;
   for (const Peer &peer : peers)
     for (const Incoming &incoming : peer.incoming)
       receiving |= incoming.active && !incoming.complete;

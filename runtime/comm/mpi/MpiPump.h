@@ -123,6 +123,8 @@ private:
   bool match(MpiSpace space, Clock::time_point now);
   bool matchFrom(MpiSpace space, int source, Clock::time_point now);
   bool completeReceives(MpiSpace space);
+  bool groupFull(int source) const;
+  bool anyGroupFull() const;
   void keepForGroup(int source, Incoming &incoming);
   bool handleControl(int source, Incoming &incoming);
   bool deliverControl();

@@ -141,6 +141,30 @@ Status manySmallMessages(Communicator &comm) {
   return checkNumbers(all, 1, count, 0);
 }
 
+/// Sends messages to rank 1 until it has to wait, and then the rest; says by a
+/// control message when it stands still. `onWay`: how many had gone out by
+/// then.
+Status sendUntilStill(Communicator &comm, Lane lane, uint64_t count,
+                      uint64_t &onWay) {
+  std::atomic<uint64_t> sent{0};
+  Status status;
+  std::thread sender([&] {
+    for (uint64_t i = 0; i < count && status.ok(); ++i) {
+      status = comm.send(1, lane, makeMessage(i, 5000));
+      ++sent;
+    }
+  });
+  // Its count does not change for a while.
+  onWay = ~uint64_t{0};
+  while (sent != onWay) {
+    onWay = sent;
+    std::this_thread::sleep_for(milliseconds(300));
+  }
+  Status told = comm.send(1, Lane::Control, makeMessage(0));
+  sender.join();
+  return status.ok() ? told : status;
+}
+
 /// Who sends faster than the other side takes waits, so that what is on its way
 /// is bounded.
 Status backPressure(Communicator &comm) {
@@ -160,24 +184,8 @@ Status backPressure(Communicator &comm) {
     return {};
   }
   CHECK(require(mailbox.waitForCount(1), "nothing came to begin with"));
-  std::atomic<uint64_t> sent{0};
-  Status status;
-  std::thread sender([&] {
-    for (uint64_t i = 0; i < count && status.ok(); ++i) {
-      status = comm.send(1, Lane::Data, makeMessage(i, 5000));
-      ++sent;
-    }
-  });
-  // The sender stands still once its count does not change for a while.
-  uint64_t last = ~uint64_t{0};
-  while (sent != last) {
-    last = sent;
-    std::this_thread::sleep_for(milliseconds(300));
-  }
-  Status told = comm.send(1, Lane::Control, makeMessage(0));
-  sender.join();
-  CHECK(told);
-  CHECK(status);
+  uint64_t last = 0;
+  CHECK(sendUntilStill(comm, Lane::Data, count, last));
   CHECK(require(last >= defaultCapacity && last <= mostOnWay, last,
                 " messages went out before the sender waited"));
   return comm.finish(patience);
@@ -307,6 +315,34 @@ Status groupsMeet(Communicator &comm) {
                  sent.groupMessages, " messages of a group were counted");
 }
 
+/// Who sends to a group faster than the other side receives waits, too, and
+/// holds up nobody else.
+Status groupBackPressure(Communicator &comm) {
+  constexpr uint64_t count = 20 * defaultCapacity;
+  // Of both ends, and one that MPI has matched.
+  constexpr uint64_t mostOnWay = 2 * defaultCapacity + 1;
+  Mailbox mailbox(comm);
+  Bytes came;
+  if (comm.rank() == 0) {
+    uint64_t onWay = 0;
+    CHECK(sendUntilStill(comm, Lane::Group, count, onWay));
+    CHECK(require(onWay >= defaultCapacity && onWay <= mostOnWay, onWay,
+                  " messages went out before the sender waited"));
+  } else if (comm.rank() == 2) {
+    CHECK(comm.send(1, Lane::Group, makeMessage(7)));
+  } else {
+    CHECK(require(mailbox.waitForCount(1), "the sender does not say it waits"));
+    CHECK(comm.receive(2, came));
+    CHECK(require(numberOf(came) == 7, "rank 2 says ", numberOf(came)));
+    for (uint64_t i = 0; i < count; ++i) {
+      CHECK(comm.receive(0, came));
+      CHECK(require(isIntact(came) && numberOf(came) == i, "message ", i,
+                    ": rank 0 says ", numberOf(came)));
+    }
+  }
+  return comm.finish(patience);
+}
+
 constexpr ConformanceCase cases[] = {
     {"all-pairs-in-order", 4, allPairsInOrder},
     {"control-overtakes-data", 2, controlOvertakesData},
@@ -317,6 +353,7 @@ constexpr ConformanceCase cases[] = {
     {"finish-loses-nothing", 5, finishLosesNothing},
     {"answers-from-callbacks", 2, answersFromCallbacks},
     {"groups-meet", 3, groupsMeet},
+    {"group-back-pressure", 3, groupBackPressure},
     {"detaches-quietly", 2, detachesQuietly},
     {"refuses-bad-messages", 1, refusesBadMessages},
 };
