@@ -270,11 +270,13 @@ Status PipelineSession::connect(const std::optional<comm::MpiLaunch> &launch) {
   severalProcesses = launch && launch->size > 1;
   if (severalProcesses) {
     here = launch->rank;
-    localRanks = launch->localSize.value_or(1);
+    comm::MpiLaunch placed = *launch;
     Expected<std::unique_ptr<comm::Communicator>> made =
-        comm::connectMpi(*launch, limits);
+        comm::connectMpi(placed, limits);
     if (!made)
       return made.status();
+    localRank = placed.localRank.value();
+    localRanks = placed.localSize.value();
     communicators.push_back(made.take());
   } else {
     communicators = comm::makeInprocJob(shape.ranks, limits);
@@ -306,8 +308,8 @@ Expected<std::unique_ptr<pipeline::StepCompute>>
 PipelineSession::loadCompute(std::string_view program, int64_t rank,
                              const PipelineLimits &most,
                              comm::Collectives *group) {
-  // Ranks of one machine share its GPUs.
-  int64_t gpu = severalProcesses ? here % localRanks : rank;
+  // Ranks of one machine share its GPUs, in whatever order they fill it.
+  int64_t gpu = severalProcesses ? localRank : rank;
   Expected<LocalStage> loaded =
       engine.loadStage(program, threadsOfRank(), gpu, group);
   if (!loaded)

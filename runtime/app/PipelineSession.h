@@ -106,6 +106,7 @@ private:
   std::optional<trace::TraceWriter> trace;
   int64_t here = 0;       // the rank of this process, or 0 for all
   int64_t localRanks = 1; // processes of the job on this machine
+  int64_t localRank = 0;  // which of them this is
   bool severalProcesses = false;
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
   /// The ends of groups that ranks here are members of.

@@ -55,6 +55,8 @@ struct Symbols {
   decltype(&MPI_Comm_rank) commRank = nullptr;
   decltype(&MPI_Comm_size) commSize = nullptr;
   decltype(&MPI_Comm_dup) commDup = nullptr;
+  decltype(&MPI_Comm_split_type) commSplitType = nullptr;
+  decltype(&MPI_Comm_free) commFree = nullptr;
   decltype(&MPI_Isend) isend = nullptr;
   decltype(&MPI_Issend) issend = nullptr;
   decltype(&MPI_Improbe) improbe = nullptr;
@@ -66,6 +68,7 @@ struct Symbols {
   MPI_Comm world{};
   MPI_Datatype byte{};
   MPI_Errhandler errorsReturn{};
+  MPI_Info noInfo{};
 
   Status load(void *library);
 };
@@ -85,6 +88,8 @@ Status Symbols::load(void *library) {
   find("MPI_Comm_rank", commRank);
   find("MPI_Comm_size", commSize);
   find("MPI_Comm_dup", commDup);
+  find("MPI_Comm_split_type", commSplitType);
+  find("MPI_Comm_free", commFree);
   find("MPI_Isend", isend);
   find("MPI_Issend", issend);
   find("MPI_Improbe", improbe);
@@ -97,10 +102,12 @@ Status Symbols::load(void *library) {
   find("ompi_mpi_comm_world", world);
   find("ompi_mpi_byte", byte);
   find("ompi_mpi_errors_return", errorsReturn);
+  find("ompi_mpi_info_null", noInfo);
 #else
   world = MPI_COMM_WORLD;
   byte = MPI_BYTE;
   errorsReturn = MPI_ERRORS_RETURN;
+  noInfo = MPI_INFO_NULL;
 #endif
   return status;
 }
@@ -127,6 +134,8 @@ public:
   Status initialize() override;
   int rank() const override { return self; }
   int size() const override { return ranks; }
+  int localRank() const override { return selfHere; }
+  int localSize() const override { return ranksHere; }
   Status send(MpiSpace space, int to, int tag, std::span<const uint8_t> bytes,
               bool synchronous, MpiHandle &request) override;
   Status probe(MpiSpace space, int source, bool &found,
@@ -138,6 +147,7 @@ public:
   void abort(int status) override { mpi.abort(mpi.world, status); }
 
 private:
+  Status findNeighbours();
   /// Success, or what MPI says about `code`.
   Status check(int code, const char *call) const;
   MPI_Comm space(MpiSpace which) const {
@@ -148,6 +158,8 @@ private:
   std::array<MPI_Comm, mpiSpaces> spaces{}; ///< by MpiSpace
   int self = 0;
   int ranks = 1;
+  int selfHere = 0; ///< among those on this machine
+  int ranksHere = 1;
 };
 
 Status Adapter::check(int code, const char *call) const {
@@ -186,7 +198,24 @@ Status Adapter::initialize() {
     if (Status status = check(mpi.commDup(mpi.world, &each), "MPI_Comm_dup");
         !status.ok())
       return status;
-  return {};
+  return findNeighbours();
+}
+
+/// All ranks take part, also those whose launcher has told them.
+Status Adapter::findNeighbours() {
+  MPI_Comm here{};
+  if (Status status = check(mpi.commSplitType(mpi.world, MPI_COMM_TYPE_SHARED,
+                                              self, mpi.noInfo, &here),
+                            "MPI_Comm_split_type");
+      !status.ok())
+    return status;
+  if (Status status = check(mpi.commRank(here, &selfHere), "MPI_Comm_rank");
+      !status.ok())
+    return status;
+  if (Status status = check(mpi.commSize(here, &ranksHere), "MPI_Comm_size");
+      !status.ok())
+    return status;
+  return check(mpi.commFree(&here), "MPI_Comm_free");
 }
 
 Status Adapter::send(MpiSpace which, int to, int tag,

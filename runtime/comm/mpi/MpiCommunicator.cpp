@@ -52,6 +52,8 @@ public:
   }
 
   Status connect(std::unique_ptr<MpiLibrary> library);
+  /// With all that is known of it, after connect().
+  const MpiLaunch &launched() const { return launch; }
 
   int64_t rank() const override { return launch.rank; }
   int64_t size() const override { return launch.size; }
@@ -96,8 +98,7 @@ Status MpiCommunicator::connect(std::unique_ptr<MpiLibrary> library) {
   thread = std::thread([this, initialized = std::move(initialized),
                         library = std::move(library)]() mutable {
     MpiPump pump(std::move(library), shared, pool, options);
-    Status status =
-        guarded([&] { return pump.initialize(launch.rank, launch.size); });
+    Status status = guarded([&] { return pump.initialize(launch); });
     bool ok = status.ok();
     initialized.set_value(std::move(status));
     if (ok)
@@ -253,7 +254,7 @@ std::vector<Traffic> MpiCommunicator::traffic() const {
 } // namespace
 
 Expected<std::unique_ptr<Communicator>>
-comm::connectMpi(const MpiLaunch &launch, const CommunicatorOptions &options) {
+comm::connectMpi(MpiLaunch &launch, const CommunicatorOptions &options) {
   CommunicatorOptions checked = options;
   checked.messageBytes =
       std::min<int64_t>(options.messageBytes, std::numeric_limits<int>::max());
@@ -264,5 +265,6 @@ comm::connectMpi(const MpiLaunch &launch, const CommunicatorOptions &options) {
   auto made = std::make_unique<MpiCommunicator>(launch, checked);
   if (Status status = made->connect(library.take()); !status.ok())
     return status;
+  launch = made->launched();
   return std::unique_ptr<Communicator>(std::move(made));
 }

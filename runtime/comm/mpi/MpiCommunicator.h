@@ -37,10 +37,13 @@ namespace sluice::comm {
 /// processes with status 1: after the others have been told and had a moment to
 /// say so, this process is ended within MPI_Abort, also from the destructor.
 ///
+/// Fills in `launch`'s place among the ranks on this machine where the launcher
+/// has not said it.
+///
 /// Errors: the library is missing or another MPI, MPI's own, or ranks and size
 /// that are not those of the launch.
 Expected<std::unique_ptr<Communicator>>
-connectMpi(const MpiLaunch &launch, const CommunicatorOptions &options = {});
+connectMpi(MpiLaunch &launch, const CommunicatorOptions &options = {});
 
 } // namespace sluice::comm
 

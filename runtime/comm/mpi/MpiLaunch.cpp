@@ -26,15 +26,24 @@ using Environment = std::function<const char *(const char *)>;
 struct Launcher {
   MpiFlavour flavour;
   const char *rank, *size; ///< names of variables
-  const char *localSize;   ///< null: not said
+  /// Of the ranks on this machine; null: not said.
+  const char *localRank, *localSize;
 };
 
 constexpr Launcher launchers[] = {
     {MpiFlavour::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {MpiFlavour::Mpich, "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
-    {MpiFlavour::OpenMpi, "PMIX_RANK", "SLURM_NTASKS", nullptr},
+     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {MpiFlavour::Mpich, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID",
+     "MPI_LOCALNRANKS"},
+    {MpiFlavour::OpenMpi, "PMIX_RANK", "SLURM_NTASKS", nullptr, nullptr},
 };
+
+/// Whether srun has started this rank itself, be it by PMIx or PMI-2, and not a
+/// daemon of a launcher that has: then its variables are the rank's.
+bool isSlurmTask(const Environment &environment, int64_t rank) {
+  const char *task = environment("SLURM_PROCID");
+  return task && environment("SLURM_LOCALID") && task == std::to_string(rank);
+}
 
 /// A whole number in [low, high] from a variable that is set.
 Expected<int64_t> readNumber(const Environment &environment, const char *name,
@@ -50,6 +59,31 @@ Expected<int64_t> readNumber(const Environment &environment, const char *name,
   return number;
 }
 
+/// Which of the ranks on its machine it is, and of how many.
+Status readPlace(const Environment &environment, const Launcher &launcher,
+                 MpiLaunch &launch) {
+  if (launcher.localSize && environment(launcher.localSize)) {
+    Expected<int64_t> size =
+        readNumber(environment, launcher.localSize, 1, launch.size);
+    if (!size)
+      return size.status();
+    launch.localSize = *size;
+  }
+  const char *name = nullptr;
+  if (launcher.localRank && environment(launcher.localRank))
+    name = launcher.localRank;
+  else if (isSlurmTask(environment, launch.rank))
+    name = "SLURM_LOCALID";
+  if (!name)
+    return {};
+  Expected<int64_t> rank = readNumber(
+      environment, name, 0, launch.localSize.value_or(launch.size) - 1);
+  if (!rank)
+    return rank.status();
+  launch.localRank = *rank;
+  return {};
+}
+
 Expected<MpiLaunch> readLaunch(const Environment &environment,
                                const Launcher &launcher) {
   Expected<int64_t> size = readNumber(environment, launcher.size, 1,
@@ -59,14 +93,9 @@ Expected<MpiLaunch> readLaunch(const Environment &environment,
   Expected<int64_t> rank = readNumber(environment, launcher.rank, 0, *size - 1);
   if (!rank)
     return rank.status();
-  MpiLaunch launch{launcher.flavour, *rank, *size, {}, {}};
-  if (!launcher.localSize || !environment(launcher.localSize))
-    return launch;
-  Expected<int64_t> local =
-      readNumber(environment, launcher.localSize, 1, *size);
-  if (!local)
-    return local.status();
-  launch.localSize = *local;
+  MpiLaunch launch{launcher.flavour, *rank, *size, {}, {}, {}};
+  if (Status s = readPlace(environment, launcher, launch); !s.ok())
+    return s;
   return launch;
 }
 

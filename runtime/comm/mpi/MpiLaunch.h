@@ -7,7 +7,7 @@
 //
 //   Expected<std::optional<MpiLaunch>> launch = detectMpiLaunch();
 //   if (launch && *launch)
-//     ... = connectMpi(**launch);
+//     ... = connectMpi(**launch); // which also says what the launcher has not
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +33,9 @@ struct MpiLaunch {
   MpiFlavour flavour = MpiFlavour::OpenMpi;
   int64_t rank = 0;
   int64_t size = 1;
-  /// Ranks on this machine, where the launcher says how many.
-  std::optional<int64_t> localSize;
+  /// Ranks of the job on this machine, and which of them this one is, counted
+  /// from 0 in the order of their ranks; where the launcher has said so.
+  std::optional<int64_t> localSize, localRank;
   /// The shared library to open, a path or a name that the loader searches.
   std::string library;
 };
@@ -43,10 +44,14 @@ struct MpiLaunch {
 /// without opening anything. Nothing where it was started by hand, or by Slurm
 /// without MPI.
 ///
-///   OMPI_COMM_WORLD_SIZE, _RANK, _LOCAL_SIZE     mpirun of Open MPI
-///   PMI_SIZE, PMI_RANK, MPI_LOCALNRANKS          mpirun of MPICH
+///   OMPI_COMM_WORLD_SIZE, _RANK                  mpirun of Open MPI
+///     _LOCAL_SIZE, _LOCAL_RANK
+///   PMI_SIZE, PMI_RANK                           mpirun of MPICH; srun
+///     MPI_LOCALNRANKS, MPI_LOCALRANKID           --mpi=pmi2
 ///   PMIX_RANK with SLURM_NTASKS                  srun --mpi=pmix: Open MPI,
 ///                                                binds as Slurm is told to
+///     SLURM_LOCALID, if SLURM_PROCID is the      either srun
+///     rank
 ///   SLUICE_MPI=openmpi|mpich|none                overrides the guess
 ///   SLUICE_MPI_LIBRARY=PATH                      overrides the library
 ///

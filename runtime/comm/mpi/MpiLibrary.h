@@ -47,6 +47,9 @@ public:
   virtual Status initialize() = 0;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// This rank's number among those that share its machine, and theirs.
+  virtual int localRank() const = 0;
+  virtual int localSize() const = 0;
 
   /// Starts to send. `bytes` must stay until test() says that it is done. A
   /// synchronous send is done only once the receiver has matched it.

@@ -42,14 +42,16 @@ MpiPump::MpiPump(std::unique_ptr<MpiLibrary> library, MpiShared &shared,
     : library(std::move(library)), shared(shared), buffers(buffers),
       options(options), nap(shortestNap) {}
 
-Status MpiPump::initialize(int64_t expectedRank, int64_t expectedSize) {
+Status MpiPump::initialize(MpiLaunch &launch) {
   if (Status status = library->initialize(); !status.ok())
     return status;
   self = library->rank();
   ranks = library->size();
-  if (self != expectedRank || ranks != expectedSize)
+  if (self != launch.rank || ranks != launch.size)
     return failure("MPI: the library says rank ", self, " of ", ranks,
-                   ", the launcher says ", expectedRank, " of ", expectedSize);
+                   ", the launcher says ", launch.rank, " of ", launch.size);
+  launch.localRank = launch.localRank.value_or(library->localRank());
+  launch.localSize = launch.localSize.value_or(library->localSize());
   waitPrecisely(); // naps of 20 us would otherwise take 70
   peers.resize(static_cast<size_t>(ranks));
   lastRound = lastMoved = Clock::now();

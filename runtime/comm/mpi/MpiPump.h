@@ -65,8 +65,9 @@ public:
   MpiPump(std::unique_ptr<MpiLibrary> library, MpiShared &shared,
           BufferPool &buffers, const CommunicatorOptions &options);
 
-  /// Waits for all ranks. Errors: MPI's, or another rank or size than expected.
-  Status initialize(int64_t expectedRank, int64_t expectedSize);
+  /// Waits for all ranks, and fills in what the launcher has not said. Errors:
+  /// MPI's, or another rank or size than the launcher's.
+  Status initialize(MpiLaunch &launch);
 
   /// Until the job has ended. Does not return from an abort.
   void run();

@@ -52,12 +52,38 @@ TEST(MpiLaunch, OpenMpi) {
   MpiLaunch launch = detected({{"OMPI_COMM_WORLD_SIZE", "5"},
                                {"OMPI_COMM_WORLD_RANK", "3"},
                                {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                               {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
                                {"PMIX_RANK", "3"}});
   EXPECT_EQ(launch.flavour, MpiFlavour::OpenMpi);
   EXPECT_EQ(launch.rank, 3);
   EXPECT_EQ(launch.size, 5);
   EXPECT_EQ(launch.localSize, 2);
+  EXPECT_EQ(launch.localRank, 1);
   EXPECT_EQ(launch.library, "libmpi.so.40");
+}
+
+/// A place on a machine is the launcher's to say: where ranks go round (`mpirun
+/// --map-by node` over two machines of two), 0 and 2 are on one.
+TEST(MpiLaunch, PlacesOfACyclicMapping) {
+  const char *places[] = {"0", "0", "1", "1"};
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string number = std::to_string(rank);
+    const std::string place = places[rank];
+    for (const Variables &variables :
+         {Variables{{"OMPI_COMM_WORLD_SIZE", "4"},
+                    {"OMPI_COMM_WORLD_RANK", number},
+                    {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                    {"OMPI_COMM_WORLD_LOCAL_RANK", place}},
+          Variables{{"PMI_SIZE", "4"},
+                    {"PMI_RANK", number},
+                    {"MPI_LOCALNRANKS", "2"},
+                    {"MPI_LOCALRANKID", place}},
+          Variables{{"PMIX_RANK", number},
+                    {"SLURM_NTASKS", "4"},
+                    {"SLURM_PROCID", number},
+                    {"SLURM_LOCALID", place}}})
+      EXPECT_EQ(detected(variables).localRank, rank / 2);
+  }
 }
 
 TEST(MpiLaunch, Mpich) {
@@ -67,6 +93,7 @@ TEST(MpiLaunch, Mpich) {
   EXPECT_EQ(launch.rank, 1);
   EXPECT_EQ(launch.size, 2);
   EXPECT_EQ(launch.localSize, 2);
+  EXPECT_FALSE(launch.localRank);
   EXPECT_EQ(launch.library, "libmpich.so.12");
 }
 
@@ -77,6 +104,31 @@ TEST(MpiLaunch, SlurmWithPmix) {
   EXPECT_EQ(launch.rank, 2);
   EXPECT_EQ(launch.size, 4);
   EXPECT_FALSE(launch.localSize);
+  EXPECT_FALSE(launch.localRank);
+}
+
+TEST(MpiLaunch, PlacesThatSlurmSays) {
+  for (Variables variables :
+       {Variables{{"PMIX_RANK", "5"}, {"SLURM_NTASKS", "8"}},
+        // srun --mpi=pmi2
+        Variables{{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}}}) {
+    variables["SLURM_PROCID"] = "5";
+    variables["SLURM_LOCALID"] = "1";
+    MpiLaunch launch = detected(variables);
+    EXPECT_EQ(launch.localRank, 1);
+    EXPECT_FALSE(launch.localSize);
+    // Of the daemon that has started the rank: MPI's own word counts.
+    variables["SLURM_PROCID"] = "1";
+    EXPECT_FALSE(detected(variables).localRank);
+  }
+  // Hydra's word comes first: its daemons are Slurm's tasks.
+  EXPECT_EQ(detected({{"PMI_RANK", "0"},
+                      {"PMI_SIZE", "8"},
+                      {"MPI_LOCALRANKID", "3"},
+                      {"SLURM_PROCID", "0"},
+                      {"SLURM_LOCALID", "0"}})
+                .localRank,
+            3);
 }
 
 TEST(MpiLaunch, Overrides) {
@@ -104,6 +156,20 @@ TEST(MpiLaunch, Refusals) {
           .status()
           .message(),
       HasSubstr("MPI_LOCALNRANKS is '3', not a number in 1..2"));
+  EXPECT_THAT(detect({{"PMI_SIZE", "4"},
+                      {"PMI_RANK", "1"},
+                      {"MPI_LOCALNRANKS", "2"},
+                      {"MPI_LOCALRANKID", "2"}})
+                  .status()
+                  .message(),
+              HasSubstr("MPI_LOCALRANKID is '2', not a number in 0..1"));
+  EXPECT_THAT(detect({{"PMIX_RANK", "1"},
+                      {"SLURM_NTASKS", "4"},
+                      {"SLURM_PROCID", "1"},
+                      {"SLURM_LOCALID", "-1"}})
+                  .status()
+                  .message(),
+              HasSubstr("SLURM_LOCALID is '-1', not a number in 0..3"));
   EXPECT_THAT(detect({{"SLUICE_MPI", "lam"}}).status().message(),
               HasSubstr("SLUICE_MPI is 'lam'"));
   EXPECT_THAT(detect({{"SLUICE_MPI", "mpich"}}).status().message(),
@@ -112,8 +178,8 @@ TEST(MpiLaunch, Refusals) {
 
 TEST(MpiLaunch, LibraryThatIsNotThere) {
   for (MpiFlavour flavour : {MpiFlavour::OpenMpi, MpiFlavour::Mpich}) {
-    Expected<std::unique_ptr<Communicator>> made =
-        connectMpi({flavour, 0, 1, 1, "/nowhere/libmpi.so"});
+    MpiLaunch launch{flavour, 0, 1, 1, 0, "/nowhere/libmpi.so"};
+    Expected<std::unique_ptr<Communicator>> made = connectMpi(launch);
     ASSERT_FALSE(made.ok());
     EXPECT_THAT(made.status().message(),
                 HasSubstr(std::string(mpiFlavourName(flavour))));
@@ -122,8 +188,8 @@ TEST(MpiLaunch, LibraryThatIsNotThere) {
 
 TEST(MpiLaunch, LibraryThatIsNoMpi) {
   for (MpiFlavour flavour : {MpiFlavour::OpenMpi, MpiFlavour::Mpich}) {
-    Expected<std::unique_ptr<Communicator>> made =
-        connectMpi({flavour, 0, 1, 1, "libm.so.6"});
+    MpiLaunch launch{flavour, 0, 1, 1, 0, "libm.so.6"};
+    Expected<std::unique_ptr<Communicator>> made = connectMpi(launch);
     ASSERT_FALSE(made.ok());
     EXPECT_THAT(
         made.status().message(),

@@ -44,6 +44,16 @@ int say(int64_t rank, const char *name, const Status &status) {
   return status.ok() ? 0 : 1;
 }
 
+/// MPI finds the place among this machine's ranks that the launcher names;
+/// where that is silent, all ranks are on this machine.
+Status checkPlace(const MpiLaunch &said, const MpiLaunch &found) {
+  if (found.localRank == said.localRank.value_or(said.rank) &&
+      found.localSize == said.localSize.value_or(said.size))
+    return {};
+  return failure("MPI says rank ", found.localRank.value_or(-1), " of ",
+                 found.localSize.value_or(-1), " on this machine");
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -56,9 +66,15 @@ int main(int argc, char **argv) {
   if (!*launch)
     return say(-1, argv[1], failure("not launched by MPI"));
   int64_t rank = (*launch)->rank;
+  const MpiLaunch said = **launch;
+  // MPI is asked for what the launcher has said.
+  (*launch)->localRank.reset();
+  (*launch)->localSize.reset();
   Expected<std::unique_ptr<Communicator>> made = connectMpi(**launch);
   if (!made)
     return say(rank, argv[1], made.status());
+  if (Status s = checkPlace(said, **launch); !s.ok())
+    return say(rank, argv[1], s);
   std::unique_ptr<Communicator> comm = made.take();
   if (argc >= 3 && std::strcmp(argv[2], "emulated") == 0) {
     EmulatedLink link{std::chrono::microseconds(200), 1e9};
