@@ -24,6 +24,20 @@ cuda::CacheKind app::gpuCacheKind(CacheType type) {
                                   : cuda::CacheKind::F16;
 }
 
+std::string_view app::cacheStorageName(const CacheStorage &storage) {
+  if (const auto *format = std::get_if<cpu::CacheFormat>(&storage))
+    return cpu::cacheFormatName(*format);
+  switch (std::get<cuda::CacheKind>(storage)) {
+  case cuda::CacheKind::BF16:
+    return "bf16";
+  case cuda::CacheKind::E4M3:
+    return "fp8";
+  case cuda::CacheKind::F16:
+    break;
+  }
+  return "f16";
+}
+
 int64_t app::cachePageBytes(const ProgramDescriptor &program,
                             const CacheStorage &storage) {
   int64_t bytes = 0;

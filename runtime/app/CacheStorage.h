@@ -12,6 +12,7 @@
 #include "runtime/device/cuda/kernels/CacheABI.h"
 #include "runtime/program/ProgramDescriptor.h"
 
+#include <string_view>
 #include <variant>
 
 namespace sluice::app {
@@ -26,6 +27,9 @@ using CacheStorage = std::variant<cpu::CacheFormat, cuda::CacheKind>;
 /// What the type, which is not another device's, is there.
 cpu::CacheFormat cpuCacheFormat(CacheType type);
 cuda::CacheKind gpuCacheKind(CacheType type);
+
+/// As --cache-type names it.
+std::string_view cacheStorageName(const CacheStorage &storage);
 
 /// Bytes of a page in all layers of a program.
 int64_t cachePageBytes(const ProgramDescriptor &program,

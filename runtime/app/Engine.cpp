@@ -71,9 +71,7 @@ Status Engine::checkOptions() const {
                  " tokens is more than the model's ", described.contextLength);
 }
 
-Expected<bool> Engine::usesGpu() {
-  if (onGpu)
-    return *onGpu;
+Expected<DeviceFinding> Engine::findDevice(int64_t gpu) {
   const DeviceOption option = settings.device;
   const bool forCpu = described.isFor(ProgramTarget::Cpu);
   const bool forGpus =
@@ -84,26 +82,44 @@ Expected<bool> Engine::usesGpu() {
   if (option == DeviceOption::Cpu && !forCpu)
     return failure("--device cpu: this program has no code for a CPU: compile "
                    "it with --target cpu,cuda");
-  bool found = false;
-  if (option != DeviceOption::Cpu && forGpus) {
-    Status opened = gpus.open();
-    if (!opened.ok() && option == DeviceOption::Cuda)
-      return opened.withContext("--device cuda");
-    if (!opened.ok() && !forCpu)
-      return opened.withContext("this program has no code for a CPU");
-    if (!opened.ok())
-      writeNote(opened.message() + "; the CPU is used");
-    found = opened.ok();
-  }
-  bool forGpu = settings.cacheType >= CacheType::F16;
-  if (settings.cacheType != CacheType::Default && forGpu != found)
-    return failure("--cache-type: ", found
-                                         ? "on a GPU the cache is f16, bf16 or "
-                                           "fp8"
-                                         : "on the CPU the cache is f32 or "
-                                           "q8_0");
-  onGpu = found;
-  return found;
+  if (option == DeviceOption::Cpu || !forGpus)
+    return DeviceFinding{};
+  Status usable = gpus.open();
+  if (!usable.ok() && option == DeviceOption::Cuda)
+    return usable.withContext("--device cuda");
+  if (!usable.ok() && !forCpu)
+    return usable.withContext("this program has no code for a CPU");
+  // Where it must be a GPU, loading says what is wrong with its chip.
+  if (usable.ok() && option == DeviceOption::Auto && forCpu)
+    usable = gpus.checkChip(gpu, image.cudaImage);
+  return DeviceFinding{usable.ok(), usable.message()};
+}
+
+Status Engine::useDevice(bool gpu) {
+  if (settings.device == DeviceOption::Cuda && !gpu)
+    return failure("--device cuda, but other ranks use the CPU");
+  if (!gpu && !described.isFor(ProgramTarget::Cpu))
+    return failure("this program has no code for a CPU");
+  const bool cacheForGpu = settings.cacheType >= CacheType::F16;
+  if (settings.cacheType != CacheType::Default && cacheForGpu != gpu)
+    return failure("--cache-type: ",
+                   gpu ? "on a GPU the cache is f16, bf16 or fp8"
+                       : "on the CPU the cache is f32 or q8_0");
+  onGpu = gpu;
+  return {};
+}
+
+Expected<bool> Engine::usesGpu() {
+  if (onGpu)
+    return *onGpu;
+  Expected<DeviceFinding> found = findDevice(/*gpu=*/0);
+  if (!found)
+    return found.status();
+  if (!found->why.empty())
+    writeNote(found->why + "; the CPU is used");
+  if (Status s = useDevice(found->gpu); !s.ok())
+    return s;
+  return *onGpu;
 }
 
 Expected<CacheStorage> Engine::cacheStorage() {

@@ -18,6 +18,7 @@
 #include "runtime/app/CommandLine.h"
 #include "runtime/app/GpuChoice.h"
 #include "runtime/app/LocalModel.h"
+#include "runtime/app/RankMeeting.h"
 #include "runtime/program/ExecutableDescriptor.h"
 #include "runtime/program/WeightStore.h"
 #include "runtime/text/Tokenizer.h"
@@ -72,8 +73,18 @@ public:
                                  int64_t gpu,
                                  comm::Collectives *group = nullptr);
 
-  /// Whether the model is computed on a GPU; settled by the first call. Error:
-  /// one is asked for that cannot be had, or a cache that the device has not.
+  /// Where the model can be computed: on GPU `gpu` of this machine, modulo how
+  /// many there are, or on the CPU. Error: --device asks for what cannot be
+  /// had, or there is code for neither.
+  Expected<DeviceFinding> findDevice(int64_t gpu);
+
+  /// Settles where it is computed, as all ranks have agreed. Errors: --device
+  /// or
+  /// --cache-type is another device's, or there is no code for it.
+  Status useDevice(bool gpu);
+
+  /// Whether the model is computed on a GPU. Where useDevice() has not settled
+  /// it, this process decides alone, and says so. Errors: theirs.
   Expected<bool> usesGpu();
 
   /// How the cache is stored there. Errors: as usesGpu().

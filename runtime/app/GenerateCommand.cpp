@@ -242,7 +242,9 @@ GenerateRun::runPipeline(PipelineSession &session,
       return truth.status();
     needs.truth = truth.take();
   }
-  if (Status s = session.open(launch, needs); !s.ok())
+  if (Status s = session.meet(launch, needs); !s.ok())
+    return s;
+  if (Status s = session.open(); !s.ok())
     return s;
   if (!session.isHead()) {
     Status served = session.serve();

@@ -9,6 +9,7 @@
 
 #include "runtime/app/Interrupt.h"
 #include "runtime/device/cpu/ProcessorCount.h"
+#include "runtime/device/cuda/KernelLibrary.h"
 #include "runtime/program/Progress.h"
 
 #include <algorithm>
@@ -114,6 +115,15 @@ Expected<std::shared_ptr<cuda::Device>> GpuChoice::device(int64_t number) {
     held = opened.take();
   }
   return held;
+}
+
+Status GpuChoice::checkChip(int64_t number, std::span<const uint8_t> image) {
+  Expected<std::shared_ptr<cuda::Device>> on = device(number);
+  if (!on)
+    return on.status();
+  if (Status s = (*on)->enter(); !s.ok())
+    return s;
+  return cuda::KernelLibrary::load(**on, image).status();
 }
 
 Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,

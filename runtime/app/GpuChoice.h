@@ -33,6 +33,10 @@ public:
   /// GPU.
   Status open();
 
+  /// Whether kernels can be loaded on GPU `number`, modulo how many there are.
+  /// After open(). Errors: none of the code is for its chip; the device's.
+  Status checkChip(int64_t number, std::span<const uint8_t> image);
+
   /// The GPU program of that name; its weights are loaded, with a progress
   /// line, when its executor is made. Its files are added to `files`, which
   /// outlives the executor. After open(). Errors: no such program, files that

@@ -44,7 +44,7 @@ static int breakOff(PipelineSession &session, const Status &failed,
     code = explainFailure(reason);
   else
     complain(reason.message()); // also where it is a signal: not the user's
-  session.abort(reason);
+  session.abort(failed);        // which names this rank
   return code;
 }
 

@@ -71,18 +71,27 @@ PipelineSession::~PipelineSession() {
     server.join();
 }
 
-Status PipelineSession::open(const std::optional<comm::MpiLaunch> &launch,
+Status PipelineSession::meet(const std::optional<comm::MpiLaunch> &launch,
                              const PipelineNeeds &wanted) {
   needs = wanted;
-  if (Status s = settleServing(); !s.ok())
-    return s;
+  settleServing();
   if (!launch || launch->rank == 0)
     if (Status s = openTrace(); !s.ok())
       return s;
   if (Status s = connect(launch); !s.ok())
     return s;
-  return makeRanks();
+  if (Status s = settleDevice(); !s.ok())
+    return s;
+  if (Status s = settlePages(); !s.ok())
+    return s;
+  if (severalProcesses)
+    if (Status s = compareTerms(*communicators.front(), terms()); !s.ok())
+      return s;
+  emulateLinks();
+  return {};
 }
+
+Status PipelineSession::open() { return makeRanks(); }
 
 //===----------------------------------------------------------------------===//
 // What was asked for
@@ -205,10 +214,10 @@ Status PipelineSession::emulate() {
   return {};
 }
 
-/// How many requests share the ranks, and with what cache.
-Status PipelineSession::settleServing() {
+/// How many requests share the ranks.
+void PipelineSession::settleServing() {
   if (!needs.serving)
-    return {};
+    return;
   const ServingOptions &serving = *needs.serving;
   settings.requests = serving.requests;
   settings.sharesPrefixes = serving.sharesPrefixes;
@@ -217,6 +226,24 @@ Status PipelineSession::settleServing() {
   // Certain rows and ends of all requests can be on their way at once.
   settings.channelFrames = std::max(
       settings.channelFrames, 2 * serving.requests + defaultChannelFrames);
+}
+
+/// Ranks of one process have one engine.
+Status PipelineSession::settleDevice() {
+  if (!severalProcesses)
+    return engine.usesGpu().status();
+  Expected<DeviceFinding> found = engine.findDevice(localRank);
+  if (!found)
+    return found.status();
+  Expected<bool> gpus = agreeOnGpus(*communicators.front(), *found, writeNote);
+  return gpus ? engine.useDevice(*gpus) : gpus.status();
+}
+
+/// With what cache.
+Status PipelineSession::settlePages() {
+  if (!needs.serving)
+    return {};
+  const ServingOptions &serving = *needs.serving;
   Expected<CacheStorage> storage = engine.cacheStorage();
   if (!storage)
     return storage.status();
@@ -226,6 +253,18 @@ Status PipelineSession::settleServing() {
     return pages.status();
   settings.pages = *pages;
   return {};
+}
+
+/// What the head's ledger takes for granted of every rank's cache.
+RankTerms PipelineSession::terms() {
+  const PipelineLimits limits = settings.limits(shape);
+  Expected<CacheStorage> storage = engine.cacheStorage();
+  return {{"plan", formatIdentity(shape.identity)},
+          {"device", *engine.usesGpu() ? "a GPU" : "the CPU"},
+          {"cache type", std::string(cacheStorageName(*storage))},
+          {"cache's number of pages", std::to_string(limits.cachePages())},
+          {"number of rows in a step", std::to_string(limits.stage().rows)},
+          {"context length", std::to_string(shape.contextLength)}};
 }
 
 /// Before anything is computed, so that a path that cannot be written is not
@@ -281,8 +320,12 @@ Status PipelineSession::connect(const std::optional<comm::MpiLaunch> &launch) {
   } else {
     communicators = comm::makeInprocJob(shape.ranks, limits);
   }
+  return {};
+}
+
+void PipelineSession::emulateLinks() {
   if (!emulation)
-    return {};
+    return;
   std::vector<comm::EmulatedLink> links;
   for (int64_t from = 0; from < shape.ranks; ++from)
     for (int64_t to = 0; to < shape.ranks; ++to) {
@@ -292,7 +335,6 @@ Status PipelineSession::connect(const std::optional<comm::MpiLaunch> &launch) {
     }
   for (std::unique_ptr<comm::Communicator> &each : communicators)
     each = comm::emulateLinks(std::move(each), links, settings.channelFrames);
-  return {};
 }
 
 /// Ranks in one process share its cores, and processes those of a machine.

@@ -51,11 +51,17 @@ public:
   /// ranks, so that one of them may say it for all.
   Status settle();
 
-  /// Connects the ranks, loads the programs of those that are here, and starts
-  /// them; once. Errors: those of loading and of MPI; an MPI job of another
-  /// size than the plan's. After an error only abort() is left.
-  Status open(const std::optional<comm::MpiLaunch> &launch,
+  /// Connects the ranks, and settles with them on what device all compute and
+  /// what caches they have; once. Waits for the other ranks. Errors: MPI's; an
+  /// MPI job of another size than the plan's; a device that is asked for and
+  /// not there; a rank that differs from the head. After an error only abort()
+  /// is left.
+  Status meet(const std::optional<comm::MpiLaunch> &launch,
               const PipelineNeeds &needs);
+
+  /// Loads the programs of the ranks that are here, and starts them; once,
+  /// after meet(). Errors: those of loading. After one only abort() is left.
+  Status open();
 
   /// Whether this process has rank 0; otherwise all it does is serve().
   bool isHead() const { return here == 0; }
@@ -81,9 +87,13 @@ private:
   Status settleSpeculation();
   void settleShape();
   Status emulate();
-  Status settleServing();
+  Status settleDevice();
+  void settleServing();
+  Status settlePages();
+  RankTerms terms();
   Status openTrace();
   Status connect(const std::optional<comm::MpiLaunch> &launch);
+  void emulateLinks();
   Status makeRanks();
   Expected<pipeline::RankSetup> setUp(comm::Communicator &communicator);
   Expected<std::unique_ptr<pipeline::StepCompute>>

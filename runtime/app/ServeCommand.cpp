@@ -39,9 +39,7 @@ openai::ModelOptions describeModel(Engine &engine,
 
 /// The process of rank 0: listens, loads, serves until it is told to end.
 Expected<int> serveApi(PipelineSession &session, Engine &engine,
-                       const ServeCommandOptions &options,
-                       const PipelineNeeds &needs,
-                       const std::optional<comm::MpiLaunch> &launch) {
+                       const ServeCommandOptions &options) {
   serve::HeadEngine served(failure("the model is being loaded"));
   Expected<std::unique_ptr<serve::ApiServer>> made = serve::ApiServer::create(
       options.server, describeModel(engine, options.serving), versionText(),
@@ -53,7 +51,7 @@ Expected<int> serveApi(PipelineSession &session, Engine &engine,
     writeNote("warning: " + warning);
   if (Status s = server.start(); !s.ok())
     return s;
-  if (Status s = session.open(launch, needs); !s.ok())
+  if (Status s = session.open(); !s.ok())
     return s;
   served.ready(session.head());
   writeNote("serving " + engine.descriptor().name + " at " + server.url());
@@ -80,9 +78,11 @@ Expected<int> serveRank(PipelineSession &session, Engine &engine,
                         const std::optional<comm::MpiLaunch> &launch) {
   PipelineNeeds needs;
   needs.serving = options.serving;
-  if (!launch || launch->rank == 0)
-    return serveApi(session, engine, options, needs, launch);
-  if (Status s = session.open(launch, needs); !s.ok())
+  if (Status s = session.meet(launch, needs); !s.ok())
+    return s;
+  if (session.isHead())
+    return serveApi(session, engine, options);
+  if (Status s = session.open(); !s.ok())
     return s;
   Status served = session.serve(/*drains=*/true);
   return served.ok() ? Expected<int>(0) : served;

@@ -240,8 +240,8 @@ def check_other_plan(args, start):
     other = [args.other, *generate(args)[1:]]
     job = start(["-n", RANKS - 1, *generate(args), ":", "-n", 1, *other])
     check(job.wait(30) == 1, "status is not 1", job)
-    check(any("from another plan" in line for line in job.complaints()),
-          "no word of another plan", job)
+    check(any(f"rank {RANKS - 1}: its plan is" in line
+              for line in job.complaints()), "no word of another plan", job)
     check_gone(job)
 
 

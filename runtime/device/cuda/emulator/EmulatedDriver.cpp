@@ -164,6 +164,10 @@ public:
 
   /// One module has all kernels.
   Expected<std::vector<Module>> loadKernels() override {
+    if (options.foreignChip)
+      return failure(described.name,
+                     ": cuModuleLoadData: no kernel image is available for "
+                     "execution on the device");
     return std::vector<Module>{reinterpret_cast<Module>(this)};
   }
   Expected<Module> load(std::span<const uint8_t>) override {

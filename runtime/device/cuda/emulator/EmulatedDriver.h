@@ -37,6 +37,8 @@ struct EmulatedOptions {
   int64_t failAllocation = 0;
   int64_t failHostAllocation = 0;
   int64_t failKernel = 0;
+  /// None of the kernels' code is for the chip.
+  bool foreignChip = false;
   /// Of the executable.
   std::span<const SluiceEmulatedKernel> program = programKernels();
   /// Called before each kernel of a graph, on the stream's thread.

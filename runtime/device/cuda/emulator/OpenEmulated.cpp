@@ -11,6 +11,7 @@
 //   SLUICE_EMULATED_DEVICES=0       there is no device
 //   SLUICE_EMULATED_MEMORY=N        bytes of device memory
 //   SLUICE_EMULATED_FAIL_KERNEL=N   the N-th kernel breaks the device
+//   SLUICE_EMULATED_FOREIGN=1       no code is for its chip
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,5 +35,6 @@ sluice::Expected<std::unique_ptr<Driver>> sluice::cuda::openDriver() {
       numberOf("SLUICE_EMULATED_MEMORY", int64_t(options.memoryBytes)));
   options.failKernel =
       numberOf("SLUICE_EMULATED_FAIL_KERNEL", options.failKernel);
+  options.foreignChip = numberOf("SLUICE_EMULATED_FOREIGN", 0) != 0;
   return emulator::openEmulated(options);
 }

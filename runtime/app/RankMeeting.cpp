@@ -1,0 +1,138 @@
+//===- RankMeeting.cpp - ranks agree before they load anything ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/RankMeeting.h"
+
+#include "runtime/comm/Wire.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::app;
+
+using comm::Bytes;
+using comm::Lane;
+using comm::WireReader;
+using comm::WireWriter;
+
+namespace {
+
+/// "sluice", and the version of what follows.
+constexpr uint64_t meetingMark = 0x0001'6563'6975'6c73;
+constexpr size_t maxText = 4096;
+constexpr size_t maxTerms = 64;
+
+void putText(WireWriter &out, std::string_view text) {
+  text = text.substr(0, maxText);
+  out.putCount(text);
+  out.put(text);
+}
+
+std::string getText(WireReader &in) {
+  std::span<const uint8_t> bytes =
+      in.take(in.getCount("characters", maxText, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
+Status send(comm::Communicator &comm, int64_t to,
+            const std::function<void(WireWriter &)> &write) {
+  Bytes bytes = comm.buffers().take();
+  WireWriter out(bytes);
+  out.put(meetingMark);
+  write(out);
+  return comm.send(to, Lane::Group, std::move(bytes));
+}
+
+Status tellOthers(comm::Communicator &comm,
+                  const std::function<void(WireWriter &)> &write) {
+  for (int64_t rank = 1; rank < comm.size(); ++rank)
+    if (Status s = send(comm, rank, write); !s.ok())
+      return s;
+  return {};
+}
+
+Status receive(comm::Communicator &comm, int64_t source,
+               const std::function<void(WireReader &)> &read) {
+  Bytes bytes;
+  if (Status s = comm.receive(source, bytes); !s.ok())
+    return s;
+  WireReader in(bytes);
+  if (in.get<uint64_t>() != meetingMark)
+    return failure("rank ", source, " is of another version of the program");
+  read(in);
+  Status status = in.finish();
+  comm.buffers().give(std::move(bytes));
+  return status.withContext("the meeting with rank " + std::to_string(source));
+}
+
+} // namespace
+
+Expected<bool>
+app::agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
+                 const std::function<void(const std::string &)> &note) {
+  bool gpus = own.gpu;
+  if (comm.rank() > 0) {
+    if (Status s = send(comm, 0,
+                        [&](WireWriter &out) {
+                          out.put(uint8_t(own.gpu));
+                          putText(out, own.why);
+                        });
+        !s.ok())
+      return s;
+    Status s = receive(comm, 0,
+                       [&](WireReader &in) { gpus = in.getFlag("decision"); });
+    return s.ok() ? Expected<bool>(gpus) : s;
+  }
+  std::string why = own.why.empty() ? "" : "rank 0: " + own.why;
+  for (int64_t rank = 1; rank < comm.size(); ++rank) {
+    DeviceFinding found;
+    if (Status s = receive(comm, rank,
+                           [&](WireReader &in) {
+                             found.gpu = in.getFlag("finding");
+                             found.why = getText(in);
+                           });
+        !s.ok())
+      return s;
+    gpus &= found.gpu;
+    if (why.empty() && !found.why.empty())
+      why = "rank " + std::to_string(rank) + ": " + found.why;
+  }
+  if (!gpus && !why.empty())
+    note(why + "; all ranks use the CPU");
+  Status told =
+      tellOthers(comm, [&](WireWriter &out) { out.put(uint8_t(gpus)); });
+  return told.ok() ? Expected<bool>(gpus) : told;
+}
+
+Status app::compareTerms(comm::Communicator &comm, const RankTerms &own) {
+  if (comm.rank() == 0)
+    return tellOthers(comm, [&](WireWriter &out) {
+      out.putCount(own);
+      for (const auto &[name, value] : own) {
+        putText(out, name);
+        putText(out, value);
+      }
+    });
+  RankTerms heads;
+  if (Status s = receive(comm, 0,
+                         [&](WireReader &in) {
+                           size_t count = in.getCount("terms", maxTerms, 8);
+                           for (size_t i = 0; i < count; ++i) {
+                             std::string name = getText(in);
+                             heads.emplace_back(std::move(name), getText(in));
+                           }
+                         });
+      !s.ok())
+    return s;
+  for (size_t i = 0; i < std::min(own.size(), heads.size()); ++i)
+    if (own[i] != heads[i])
+      return failure("its ", own[i].first, " is ", own[i].second,
+                     ", the head's is ", heads[i].second);
+  if (own.size() != heads.size())
+    return failure("is of another version of the program than the head");
+  return {};
+}

@@ -1,0 +1,54 @@
+//===- RankMeeting.h - ranks agree before they load anything --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ranks that are processes find out by themselves what device they have and how
+// much memory that gives. The head's ledger of pages stands for all caches, and
+// a token may not depend on which machines have a driver: so they compute all
+// on GPUs or all on CPUs, and one whose cache differs ends.
+//
+// Each function is called by all ranks of the job, in the same order, before
+// anything else is on the group lane. They wait for each other. Errors: the
+// communication's; a message that is none of these, which is a rank of another
+// version.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_RANKMEETING_H
+#define SLUICE_RUNTIME_APP_RANKMEETING_H
+
+#include "runtime/comm/Communicator.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::app {
+
+/// Where a rank can compute.
+struct DeviceFinding {
+  bool gpu = false;
+  /// Without a GPU, though the program has code for one: why; one line.
+  std::string why;
+};
+
+/// Whether all ranks compute on GPUs: they do if all have found one. `note` is
+/// given, on rank 0, the line that says which has not; it may be empty.
+Expected<bool>
+agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
+            const std::function<void(const std::string &)> &note);
+
+/// What ranks must have in common: names, fit to follow "its", and values.
+using RankTerms = std::vector<std::pair<std::string, std::string>>;
+
+/// Rank 0 tells its terms; error on each other rank that has others: which, and
+/// what the head has.
+Status compareTerms(comm::Communicator &comm, const RankTerms &own);
+
+} // namespace sluice::app
+
+#endif // SLUICE_RUNTIME_APP_RANKMEETING_H

@@ -1,0 +1,118 @@
+//===- RankMeetingTest.cpp - tests of ranks that agree --------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/RankMeeting.h"
+
+#include "runtime/comm/inproc/InprocCommunicator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <thread>
+
+using namespace sluice;
+using namespace sluice::app;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+/// What each rank of a job comes to, each on a thread of its own.
+template <typename T, typename Fn>
+std::vector<T> onRanks(int64_t ranks, Fn body) {
+  auto job = comm::makeInprocJob(ranks);
+  std::vector<std::optional<T>> results(static_cast<size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < job.size(); ++rank)
+    threads.emplace_back(
+        [&, rank] { results[rank].emplace(body(*job[rank])); });
+  for (std::thread &thread : threads)
+    thread.join();
+  std::vector<T> all;
+  for (std::optional<T> &each : results)
+    all.push_back(std::move(*each));
+  return all;
+}
+
+/// The decision of all ranks, and what rank 0 says of it.
+std::pair<bool, std::vector<std::string>>
+agree(const std::vector<DeviceFinding> &found) {
+  std::vector<std::string> notes;
+  auto results =
+      onRanks<Expected<bool>>(std::ssize(found), [&](comm::Communicator &comm) {
+        return agreeOnGpus(comm, found[size_t(comm.rank())],
+                           [&](const std::string &n) { notes.push_back(n); });
+      });
+  for (Expected<bool> &each : results) {
+    EXPECT_TRUE(each.ok()) << each.status().message();
+    if (each.ok() && results[0].ok())
+      EXPECT_EQ(*each, *results[0]);
+  }
+  return {results[0].ok() && *results[0], notes};
+}
+
+TEST(RankMeeting, AllComputeOnGpusOrNone) {
+  const DeviceFinding gpu = {true, ""}, none = {false, "no driver"};
+  auto [all, quiet] = agree({gpu, gpu, gpu});
+  EXPECT_TRUE(all);
+  EXPECT_TRUE(quiet.empty());
+
+  auto [most, said] = agree({gpu, gpu, none});
+  EXPECT_FALSE(most);
+  EXPECT_THAT(said, ElementsAre("rank 2: no driver; all ranks use the CPU"));
+
+  auto [others, first] = agree({none, gpu, none});
+  EXPECT_FALSE(others);
+  EXPECT_THAT(first, ElementsAre("rank 0: no driver; all ranks use the CPU"));
+}
+
+TEST(RankMeeting, SaysNothingOfProgramsForCpus) {
+  auto [gpus, notes] = agree({{}, {}});
+  EXPECT_FALSE(gpus);
+  EXPECT_TRUE(notes.empty());
+}
+
+TEST(RankMeeting, EndsARankThatDiffers) {
+  const RankTerms terms = {{"cache type", "f16"}, {"context length", "512"}};
+  auto compare = [&](RankTerms second) {
+    auto results = onRanks<Status>(3, [&](comm::Communicator &comm) {
+      return compareTerms(comm, comm.rank() == 1 ? second : terms);
+    });
+    EXPECT_TRUE(results[0].ok()) << results[0].message();
+    EXPECT_TRUE(results[2].ok()) << results[2].message();
+    return results[1].message();
+  };
+  EXPECT_EQ(compare(terms), "");
+  EXPECT_EQ(compare({{"cache type", "f32"}, {"context length", "64"}}),
+            "its cache type is f32, the head's is f16");
+  EXPECT_EQ(compare({{"cache type", "f16"}, {"context length", "64"}}),
+            "its context length is 64, the head's is 512");
+  EXPECT_THAT(compare({{"cache type", "f16"}}), HasSubstr("another version"));
+}
+
+TEST(RankMeeting, RefusesOtherMessages) {
+  for (size_t length : {size_t(0), size_t(3), size_t(200)}) {
+    auto results = onRanks<Status>(2, [&](comm::Communicator &comm) {
+      if (comm.rank() == 0)
+        return comm.send(1, comm::Lane::Group, comm::Bytes(length, 7));
+      return compareTerms(comm, {});
+    });
+    EXPECT_THAT(results[1].message(), HasSubstr("another version"));
+  }
+}
+
+TEST(RankMeeting, EndsWithARankThatIsLost) {
+  auto results = onRanks<Status>(2, [&](comm::Communicator &comm) {
+    if (comm.rank() == 1) {
+      comm.abort(failure("--device cuda: no driver"));
+      return Status();
+    }
+    return agreeOnGpus(comm, {true, ""}, [](const std::string &) {}).status();
+  });
+  EXPECT_THAT(results[0].message(), HasSubstr("rank 1: --device cuda"));
+}
+
+} // namespace
