@@ -3,6 +3,7 @@
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -79,5 +80,9 @@ if ptxas:
     config.available_features.add("ptxas")
     toolkit = os.path.dirname(os.path.dirname(ptxas))
     config.substitutions.append(("%cuda_toolkit", shlex.quote(toolkit)))
+    # CUDA 13.0's chips, by the last of them.
+    options = subprocess.run([ptxas, "--help"], capture_output=True, text=True)
+    if "'sm_121a'" in options.stdout:
+        config.available_features.add("ptxas-13")
 if config.sluice_sanitizer:
     config.available_features.add("sanitizer")

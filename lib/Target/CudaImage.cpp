@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Target/CudaImage.h"
+#include "sluice/Conversion/CudaChips.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Support/Diagnostics.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -28,25 +28,8 @@ namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
 //===----------------------------------------------------------------------===//
-// Chips and tools
+// Tools
 //===----------------------------------------------------------------------===//
-
-Expected<std::vector<std::string>>
-sluice::parseCudaChips(std::string_view list) {
-  if (list == cudaEmulator)
-    return std::vector<std::string>{std::string(list)};
-  std::vector<std::string> chips;
-  llvm::SmallVector<llvm::StringRef> names;
-  llvm::StringRef(list).split(names, ',');
-  for (llvm::StringRef name : names) {
-    if (!parseCudaChip(name))
-      return failure("'", name.str(),
-                     "' is no chip: expected sm_80 or later, as in sm_90a, or "
-                     "emulator alone");
-    chips.push_back(name.str());
-  }
-  return chips;
-}
 
 static std::string inFolder(llvm::StringRef folder, llvm::StringRef tool) {
   llvm::SmallString<256> file(folder);
@@ -196,22 +179,6 @@ Expected<std::string> FatBinary::link(const std::string &toolkit) {
   return (*bytes)->getBuffer().str();
 }
 
-/// The latest chip whose PTX later ones take: not one with a letter, whose
-/// features are its own.
-static Attribute findForward(ArrayRef<Attribute> targets) {
-  Attribute latest;
-  unsigned most = 0;
-  for (Attribute target : targets) {
-    auto nvvm = cast<NVVM::NVVMTargetAttr>(target);
-    unsigned number = 0;
-    if (nvvm.getChip().drop_front(3).getAsInteger(10, number) || number <= most)
-      continue;
-    most = number;
-    latest = target;
-  }
-  return latest;
-}
-
 Expected<std::string> sluice::buildCudaImage(ModuleOp module,
                                              const std::string &toolkit) {
   gpu::GPUModuleOp kernels = findKernels(module);
@@ -219,19 +186,18 @@ Expected<std::string> sluice::buildCudaImage(ModuleOp module,
     return std::string();
   FatBinary binary;
   auto add = [&](Attribute target, const char *format, const char *kind) {
-    llvm::StringRef chip = cast<NVVM::NVVMTargetAttr>(target).getChip();
+    llvm::StringRef chip = getCudaChip(target);
     Expected<std::string> object =
         buildObject(kernels, target, format, toolkit);
     if (!object)
       return object.status().withContext(chip.str());
     return binary.add(kind, chip, *object);
   };
-  ArrayRef<Attribute> targets = kernels.getTargetsAttr().getValue();
-  for (Attribute target : targets)
+  for (Attribute target : kernels.getTargetsAttr())
     if (Status status = add(target, "bin", "elf"); !status.ok())
       return status;
-  if (Attribute target = findForward(targets))
-    if (Status status = add(target, "isa", "ptx"); !status.ok())
-      return status;
+  Attribute forward = getCudaTarget(module.getContext(), getForwardCudaChip());
+  if (Status status = add(forward, "isa", "ptx"); !status.ok())
+    return status;
   return binary.link(toolkit);
 }

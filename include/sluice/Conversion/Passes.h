@@ -35,13 +35,6 @@ void buildKernelsToLLVMPipeline(mlir::OpPassManager &pm);
 /// The function that an emulated kernel has become.
 std::string getEmulatedName(llvm::StringRef kernel);
 
-/// The chips that kernels are made for where nobody says which.
-llvm::ArrayRef<std::string> getDefaultCudaChips();
-
-/// The number in a chip's name, which may have a letter behind it as in sm_90a;
-/// nothing where it is none that there are kernels for, sm_80 or later.
-std::optional<unsigned> parseCudaChip(llvm::StringRef name);
-
 struct DevicePipelineOptions
     : mlir::PassPipelineOptions<DevicePipelineOptions> {
   Option<std::string> format{

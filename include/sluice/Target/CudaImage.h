@@ -13,25 +13,17 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace sluice {
-
-/// What --cuda-arch says instead of chips, to test without a GPU.
-constexpr std::string_view cudaEmulator = "emulator";
-
-/// Reads a list as `sm_80,sm_90a`, or `emulator`. Errors: what is neither.
-Expected<std::vector<std::string>> parseCudaChips(std::string_view list);
 
 /// The folder of the CUDA toolkit whose bin has ptxas: `given` if it is not
 /// empty, else $CUDA_PATH, else where PATH has ptxas. Errors: none has.
 Expected<std::string> findCudaToolkit(const std::string &given);
 
 /// Compiles the kernels of a module of phase kernels for the chips that it
-/// names, with ptxas and fatbinary of the toolkit, and adds PTX of the latest
-/// chip that has successors. Nothing where there are no kernels for chips. The
-/// module stays as it is.
+/// names, with ptxas and fatbinary of the toolkit, and adds the PTX of
+/// getForwardCudaChip() for others. Nothing where there are no kernels for
+/// chips. The module stays as it is.
 Expected<std::string> buildCudaImage(mlir::ModuleOp kernels,
                                      const std::string &toolkit);
 

@@ -18,19 +18,6 @@
 
 using namespace mlir;
 
-ArrayRef<std::string> sluice::getDefaultCudaChips() {
-  static const std::string chips[] = {"sm_80", "sm_90a", "sm_100", "sm_120"};
-  return chips;
-}
-
-std::optional<unsigned> sluice::parseCudaChip(StringRef name) {
-  unsigned chip = 0;
-  if (!name.consume_front("sm_") || name.consumeInteger(10, chip) ||
-      (!name.empty() && name != "a" && name != "f") || chip < 80)
-    return std::nullopt;
-  return chip;
-}
-
 void sluice::buildDevicePipeline(OpPassManager &pm,
                                  const DevicePipelineOptions &options) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();

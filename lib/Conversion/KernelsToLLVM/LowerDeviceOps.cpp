@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sluice/Conversion/CudaChips.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -20,15 +21,6 @@ namespace sluice {
 
 using namespace mlir;
 using namespace sluice::ir;
-
-/// Whether a chip can start a kernel before the one before it has ended.
-static bool hasDependentLaunch(Attribute target) {
-  auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(target);
-  std::optional<unsigned> chip;
-  if (nvvm)
-    chip = sluice::parseCudaChip(nvvm.getChip());
-  return chip && *chip >= 90;
-}
 
 /// The instruction of a function that has one. Left to the conversion to NVVM,
 /// it would become a call of CUDA's library.
@@ -49,7 +41,7 @@ struct LowerDeviceOps : sluice::impl::LowerDeviceOpsBase<LowerDeviceOps> {
     auto module = cast<gpu::GPUModuleOp>(getOperation());
     bool isDependent =
         module.getTargetsAttr() &&
-        llvm::all_of(module.getTargetsAttr(), hasDependentLaunch);
+        llvm::all_of(module.getTargetsAttr(), sluice::hasDependentLaunch);
     IRRewriter rewriter(&getContext());
     module.walk([&](Operation *op) {
       if (StringRef intrinsic = getIntrinsic(op); !intrinsic.empty()) {

@@ -21,6 +21,7 @@
 #include "GraphEmitter.h"
 #include "lib/Conversion/StepPlanning/Programs.h"
 #include "runtime/device/cuda/kernels/CacheABI.h"
+#include "sluice/Conversion/CudaChips.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -50,18 +51,12 @@ using namespace sluice::tocuda;
 /// The chips' names as targets; nothing for the emulator.
 static FailureOr<SmallVector<Attribute>>
 getTargets(Operation *op, ArrayRef<std::string> names) {
+  if (sluice::Status status = sluice::checkCudaChips(names); !status.ok())
+    return op->emitError() << status.message();
   SmallVector<Attribute> targets;
-  if (names.size() == 1 && names.front() == "emulator")
-    return targets;
-  for (StringRef name : names) {
-    if (!sluice::parseCudaChip(name))
-      return op->emitError() << "'" << name
-                             << "' is no chip: expected sm_80 or later, as in "
-                                "sm_90a, or emulator alone";
-    targets.push_back(NVVM::NVVMTargetAttr::get(
-        op->getContext(), /*optLevel=*/2, "nvptx64-nvidia-cuda", name,
-        /*features=*/"+ptx87"));
-  }
+  for (const std::string &name : names)
+    if (name != sluice::cudaEmulator)
+      targets.push_back(sluice::getCudaTarget(op->getContext(), name));
   return targets;
 }
 

@@ -15,7 +15,7 @@
 // CHECK-SAME:    weights = [#sluice.weight_use<@embd, rows>, #sluice.weight_use<@n1, vector>, #sluice.weight_use<@q, linear>, {{.*}}, #sluice.weight_use<@embd, linear>]
 // CHECK-NOT:   sluice.model
 
-// CHECK:       gpu.module @kernels [#nvvm.target<chip = "sm_90a", {{.*}}>, #nvvm.target<chip = "sm_100", {{.*}}>] {
+// CHECK:       gpu.module @kernels [#nvvm.target<chip = "sm_90a">, #nvvm.target<chip = "sm_100">] {
 // CHECK:         gpu.func @rows_rms_norm(
 // CHECK:         gpu.func @rows_rope_rope(
 // CHECK:         gpu.func @rows_gate(
