@@ -133,7 +133,16 @@ std::span<const RowMove> Stage::leave(std::span<const uint8_t> alive) {
   ++s.counters.checkpoints;
   s.cancelsOfLeft.clear();
   s.alive.assign(alive.begin(), alive.end());
-  s.deviceChose = true;
+  s.mayHaveOrphans = true;
+  return s.takeOut();
+}
+
+std::span<const RowMove> Stage::dropOrphans() {
+  State &s = *state;
+  assert(s.inStep);
+  s.cancelsOfLeft.clear();
+  if (!s.findOrphans())
+    return {};
   return s.takeOut();
 }
 
@@ -144,6 +153,7 @@ std::span<const Time> Stage::cancelsOfLeft() const {
 void Stage::finishStep(StepFrame &outgoing) {
   State &s = *state;
   assert(s.inStep);
+  assert(!s.mayHaveOrphans && "dropOrphans() comes behind the last leave()");
   s.inStep = false;
   outgoing.step = s.step - 1;
   outgoing.launched = s.launched;
@@ -163,7 +173,6 @@ void Stage::finishStep(StepFrame &outgoing) {
   outgoing.timings.insert(outgoing.timings.end(), s.timings.begin(),
                           s.timings.end());
   s.counters.tombstones += outgoing.isTombstone();
-  s.dropOrphans();
   s.cutBack();
   for (RequestId request : s.closes) {
     s.branches.close(request);

@@ -139,15 +139,18 @@ public:
   /// next checkpoint() or formStep().
   std::span<const RowMove> checkpoint();
 
-  /// The same in two halves, for a device that passes its checkpoints by
-  /// itself: sets alive[row] of batch() to 0 for rows that would leave now, and
-  /// says whether there are any that it has not named before. Nobody leaves.
+  /// The same in parts, for a device that passes its checkpoints by itself:
+  /// sets alive[row] of batch() to 0 for rows that would leave now, and says
+  /// whether there are any that it has not named before. Nobody leaves.
   bool findDead(std::span<uint8_t> alive);
   /// Lets the rows leave that are 0 in alive[row], of those that findDead() has
-  /// named: the device has left them out since. It may have kept a row whose
-  /// ancestor has left; that is dead, and not in the cache after the step.
-  /// Valid as checkpoint()'s.
+  /// named: the device has left them out since. Valid as checkpoint()'s.
   std::span<const RowMove> leave(std::span<const uint8_t> alive);
+  /// Behind the last leave() of a step. The device reads who lives while it is
+  /// told, and may have kept a dead row whose ancestor has left: what it has
+  /// computed of that row means nothing. Such rows leave now. O(rows). Valid as
+  /// checkpoint()'s.
+  std::span<const RowMove> dropOrphans();
 
   /// Of the cancels that took rows out at the last checkpoint: when the head
   /// decided each. A row counts for the first cancel that it is dead by; one

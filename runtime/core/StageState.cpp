@@ -45,7 +45,7 @@ void Stage::State::clearStep() {
   rows.clear();
   touched.clear();
   left.clear();
-  deviceChose = false;
+  mayHaveOrphans = false;
   drops.clear();
   opens.clear();
   keeps.clear();
@@ -374,25 +374,19 @@ std::span<const RowMove> Stage::State::takeOut() {
   return moves;
 }
 
-/// A device reads who lives while it is told, and may have kept a dead row
-/// whose ancestor has left: what it has stored of that row is of no use. Where
-/// the Stage chooses itself, keepAncestors() leaves none.
-void Stage::State::dropOrphans() {
-  if (!deviceChose || left.empty())
-    return;
+/// Fills `alive`; whether an ancestor of a row has left without it. Where the
+/// Stage chooses itself who leaves, keepAncestors() sees that none has.
+bool Stage::State::findOrphans() {
+  if (!std::exchange(mayHaveOrphans, false))
+    return false;
+  alive.clear();
+  bool any = false;
   for (const Row &row : rows.rows()) {
     StageTree &tree = treeOf(row);
-    StageNode *node = tree.find(row.node);
-    if (!node || node->step != step)
-      continue;
-    for (StageNode *above = tree.findAny(row.parent);
-         above && above->step == step; above = tree.findAny(above->parent))
-      if (above->left) {
-        left.push_back(row);
-        StageTree::leave(*node);
-        break;
-      }
+    alive.push_back(!tree.isOrphan(*tree.find(row.node), step));
+    any |= alive.back() == 0;
   }
+  return any;
 }
 
 /// What has left its step is not in the cache: no branch may hold it.

@@ -54,7 +54,7 @@ struct Stage::State {
   uint64_t seenChanges = 0;        ///< of the board, as of the last look
   std::vector<uint8_t> alive;      ///< [row]
   std::vector<Row> left;           ///< rows that left the step
-  bool deviceChose = false;        ///< who left: see dropOrphans()
+  bool mayHaveOrphans = false;     ///< a device has chosen who left
   std::vector<Time> cancelsOfLeft; ///< at the last checkpoint
   int64_t promptRows = 0;          ///< of the step
   uint64_t promptFrame = 0;        ///< that brought the last of them
@@ -91,7 +91,7 @@ struct Stage::State {
   void keepAncestors();
   void findCancels();
   std::span<const RowMove> takeOut();
-  void dropOrphans();
+  bool findOrphans();
   void cutBack();
 
   StageTree &treeOf(const Row &row) { return trees[row.request]; }

@@ -121,7 +121,8 @@ bool StageTree::livedBy(const EpochBoard::State &then, const Row &row) {
     return true;
   NodeId at = row.node < then.confirmed ? noNode : row.parent;
   while (at > then.confirmed) {
-    const StageNode *node = find(at);
+    // On a device it may have left before this row.
+    const StageNode *node = findAny(at);
     if (!node || node->certain)
       return node != nullptr;
     at = node->parent;
@@ -174,6 +175,28 @@ void StageTree::makeCertain(StageNode &node) {
 StageNode *StageTree::findAny(NodeId node) {
   StageNode &found = ring[static_cast<uint64_t>(node) & mask];
   return found.node == node && node >= firstNode ? &found : nullptr;
+}
+
+bool StageTree::isOrphan(const StageNode &node, uint64_t step) {
+  bool verdict = false;
+  NodeId at = node.parent;
+  while (true) {
+    const StageNode *above = findAny(at);
+    if (!above || above->step != step)
+      break;
+    if (above->left || above->orphanJudged == step) {
+      verdict = above->left || above->isOrphan;
+      break;
+    }
+    at = above->parent;
+  }
+  for (NodeId passed = node.node; passed != at;) {
+    StageNode *each = findAny(passed);
+    each->isOrphan = verdict;
+    each->orphanJudged = step;
+    passed = each->parent;
+  }
+  return verdict;
 }
 
 void StageTree::keepPath(const StageNode &node) {

@@ -57,6 +57,8 @@ private:
   friend class StageTree;
   bool lives = false; ///< as of mark `judged`
   uint64_t judged = 0;
+  bool isOrphan = false; ///< as of step `orphanJudged`
+  uint64_t orphanJudged = 0;
 };
 
 /// One slot for requests. Memory is taken by the constructor; no later call
@@ -122,6 +124,9 @@ public:
   static void leave(StageNode &node) { node.left = true; }
   /// A node that is known or has left.
   StageNode *findAny(NodeId node);
+  /// Whether an ancestor of the node, which is of step `step`, has left that
+  /// step; asked once nobody leaves any more. Each node is passed once a step.
+  bool isOrphan(const StageNode &node, uint64_t step);
 
   /// The tokens from the request's first up to and including the node's; its
   /// ancestors are known or were asked for, or shown to keepPath(), before. O(1

@@ -25,7 +25,8 @@ namespace sluice::device {
 
 /// Decides at the checkpoints of a step which of its rows leave. Where the host
 /// passes the checkpoints, checkpoint() is called at each; where the device
-/// does, findDead() while it computes, and leave() when it has.
+/// does, findDead() while it computes, leave() when it has, and dropOrphans()
+/// in the end.
 class CheckpointHandler {
 public:
   virtual ~CheckpointHandler() = default;
@@ -48,6 +49,11 @@ public:
   /// named, though not all of them, in any order. Returns the moves as
   /// checkpoint() does.
   virtual std::span<const RowMove> leave(std::span<const uint8_t> alive) = 0;
+
+  /// Once, behind the last leave() of a step: takes the rows out of the batch
+  /// that the device has kept though an ancestor of theirs in this step has
+  /// left. Returns the moves as checkpoint() does.
+  virtual std::span<const RowMove> dropOrphans() = 0;
 };
 
 /// One step. Everything named here outlives execute(), and nothing but

@@ -31,6 +31,10 @@ public:
     uint64_t before = worker.stage->counters().leftAtCheckpoint;
     return worker.noteLeft(before, worker.stage->leave(alive));
   }
+  std::span<const RowMove> dropOrphans() override {
+    uint64_t before = worker.stage->counters().leftAtCheckpoint;
+    return worker.noteLeft(before, worker.stage->dropOrphans());
+  }
 
 private:
   StageWorker &worker;

@@ -32,6 +32,7 @@ struct PipelineSetup {
   int64_t stages = 2;
   StageLimits limits;
   bool cancels = true;  ///< marks also go out of band
+  bool device = false;  ///< passes the checkpoints by itself
   int64_t actions = 60; ///< before everything is left to finish
 };
 
@@ -45,6 +46,8 @@ public:
         limits.sharedPages;
     for (int64_t i = 0; i < setup.stages; ++i) {
       stages.push_back(std::make_unique<StageHarness>(limits, pages));
+      if (setup.device)
+        stages.back()->device.emplace(setup.seed * 7919u + uint32_t(i));
       stages.back()->beforeCheckpoint = [this, i](int) {
         deliverMarks(i);
         if (!ending && chance(20))

@@ -11,7 +11,8 @@
 // its own, the row that is its ancestor there; or, where the request has begun
 // with shared pages, another's row with the same tokens up to it. Copies, rows
 // and mirrors are carried out as an executor would, and rows leave between the
-// layers.
+// layers: as the stage says there, or on a device that passes its checkpoints
+// by itself and reads who lives while it is told.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +24,8 @@
 #include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
+#include <numeric>
+#include <random>
 #include <set>
 #include <utility>
 
@@ -154,6 +157,9 @@ public:
   std::function<void(int)> beforeCheckpoint = [](int) {};
   /// Called when a step was formed, and before it is finished.
   std::function<void()> onFormed = [] {}, onComputed = [] {};
+  /// Has a device pass the checkpoints: which of the dead it sees in time.
+  std::optional<std::mt19937> device;
+  int64_t orphans = 0; ///< that the device has kept
 
   void enqueue(StepFrame frame) {
     for (const OpenRequest &open : frame.opens)
@@ -177,12 +183,10 @@ public:
         std::copy_n(layer.begin() + copy.from * CachePages::pageTokens,
                     CachePages::pageTokens,
                     layer.begin() + copy.to * CachePages::pageTokens);
-    for (int layer = 0; layer < layers; ++layer) {
-      store(memory[layer]);
-      attend(memory[layer]);
-      beforeCheckpoint(layer);
-      checkpoint();
-    }
+    if (device)
+      computeOnDevice();
+    else
+      compute();
     checkTokens();
     onComputed();
     outgoing.clear();
@@ -215,7 +219,7 @@ private:
   struct Name {
     RequestId request = -1;
     NodeId node = -1;
-    bool operator==(const Name &) const = default;
+    auto operator<=>(const Name &) const = default;
   };
 
   Name &at(std::vector<Name> &layer, SequenceId sequence, int32_t position) {
@@ -238,21 +242,90 @@ private:
     }
   }
 
+  Name nameOf(int64_t row) const {
+    return {stage.rows()[row].request, stage.rows()[row].node};
+  }
+
+  void compute() {
+    for (int layer = 0; layer < layers; ++layer) {
+      present.assign(static_cast<size_t>(stage.batch().rows()), 1);
+      store(memory[layer]);
+      attend(memory[layer]);
+      beforeCheckpoint(layer);
+      checkpoint();
+    }
+  }
+
+  /// The stage hears of what left when the step has been computed.
+  void computeOnDevice() {
+    const auto rows = static_cast<size_t>(stage.batch().rows());
+    present.assign(rows, 1);
+    gone.clear();
+    std::vector<uint8_t> told(rows, 1);
+    std::vector<int> leftAt(rows, layers);
+    for (int layer = 0; layer < layers; ++layer) {
+      store(memory[layer]);
+      attend(memory[layer]);
+      beforeCheckpoint(layer);
+      stage.findDead(told);
+      for (size_t row = 0; row < rows; ++row)
+        if (present[row] && !told[row] && (*device)() % 2 == 0) {
+          present[row] = 0;
+          leftAt[row] = layer;
+          gone.insert(nameOf(static_cast<int64_t>(row)));
+        }
+    }
+    replay(leftAt);
+  }
+
+  void replay(const std::vector<int> &leftAt) {
+    std::vector<int64_t> origins(leftAt.size());
+    std::iota(origins.begin(), origins.end(), 0);
+    auto follow = [&](std::span<const RowMove> moves) {
+      for (RowMove move : moves)
+        origins[move.to] = origins[move.from];
+      origins.resize(static_cast<size_t>(stage.batch().rows()));
+    };
+    for (int layer = 0; layer < layers; ++layer) {
+      std::vector<uint8_t> stays;
+      for (int64_t origin : origins)
+        stays.push_back(leftAt[origin] != layer);
+      if (std::ranges::count(stays, 0) > 0)
+        follow(stage.leave(stays));
+    }
+    int64_t wanted = 0;
+    for (int64_t row = 0; row < std::ssize(origins); ++row)
+      wanted += !isOrphan(nameOf(row));
+    orphans += std::ssize(origins) - wanted;
+    follow(stage.dropOrphans());
+    ASSERT_EQ(stage.batch().rows(), wanted);
+    for (int64_t row = 0; row < wanted; ++row)
+      ASSERT_FALSE(isOrphan(nameOf(row)));
+  }
+
+  /// Whether an ancestor has left this step on the device.
+  bool isOrphan(Name name) const {
+    while (name.node != noNode && !gone.contains(name))
+      name.node = known.at(name.request, name.node).parent;
+    return name.node != noNode;
+  }
+
   void store(std::vector<Name> &layer) {
     const StepBatch &batch = stage.batch();
-    auto name = [&](int64_t row) {
-      return Name{stage.rows()[row].request, stage.rows()[row].node};
-    };
     for (int64_t row = 0; row < batch.rows(); ++row)
-      at(layer, batch.sequences()[row], batch.positions()[row]) = name(row);
+      if (present[row])
+        at(layer, batch.sequences()[row], batch.positions()[row]) = nameOf(row);
     for (Mirror mirror : batch.mirrors())
-      at(layer, mirror.sequence, batch.positions()[mirror.row]) =
-          name(mirror.row);
+      if (present[mirror.row])
+        at(layer, mirror.sequence, batch.positions()[mirror.row]) =
+            nameOf(mirror.row);
   }
 
   void attend(std::vector<Name> &layer) {
     const StepBatch &batch = stage.batch();
     for (int64_t row = 0; row < batch.rows(); ++row) {
+      if (!present[row] || isOrphan(nameOf(row)))
+        continue;
       const Row *ancestor =
           &known.at(stage.rows()[row].request, stage.rows()[row].node);
       for (int32_t position = ancestor->position;; --position) {
@@ -325,6 +398,8 @@ private:
   }
 
   std::vector<std::vector<Name>> memory; ///< [layer][page slot]
+  std::vector<uint8_t> present; ///< [row at the step's begin]: on the device
+  std::set<Name> gone;          ///< that have left this step on the device
 };
 
 } // namespace sluice::test

@@ -53,6 +53,28 @@ TEST(StagePipelineTest, EveryRowFindsItsAncestorsWhateverHappens) {
   RecordProperty("left", std::to_string(left));
 }
 
+/// The same on devices that see deaths late, and some of a chain alone: what
+/// has lost an ancestor is not answered, and the rest is as it was.
+TEST(StagePipelineTest, EveryRowFindsItsAncestorsWhateverADeviceSees) {
+  int64_t answers = 0, left = 0, orphans = 0;
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    PipelineSetup setup = setupOf(seed);
+    setup.device = true;
+    RandomPipeline pipeline(setup);
+    pipeline.run();
+    ASSERT_FALSE(HasFailure());
+    answers += pipeline.answers;
+    left += pipeline.left;
+    for (int64_t i = 0; i < setup.stages; ++i)
+      orphans += pipeline.stage(i).orphans;
+  }
+  EXPECT_GT(answers, 10'000);
+  EXPECT_GT(left, 1'000);
+  EXPECT_GT(orphans, 100);
+  RecordProperty("orphans", std::to_string(orphans));
+}
+
 PipelineSetup sharingSetupOf(uint32_t seed) {
   std::mt19937 random(seed * 2654435761u + 7);
   PipelineSetup setup;

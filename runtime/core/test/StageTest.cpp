@@ -250,31 +250,47 @@ TEST_F(StageTest, RowsLeaveAsADeviceSays) {
     stays[row] = stage().rows()[row].node != 3;
   EXPECT_EQ(stage().leave(stays).size(), 1u);
   EXPECT_EQ(stage().batch().rows(), 4);
+  EXPECT_TRUE(stage().dropOrphans().empty());
+  EXPECT_EQ(stage().batch().rows(), 4);
   StepFrame outgoing;
   stage().finishStep(outgoing);
   EXPECT_EQ(stage().counters().leftAtCheckpoint, 1u);
   end();
 }
 
-/// The device may take a parent out and keep its child, which died as well.
-TEST_F(StageTest, ARowWhoseParentADeviceTookOutIsNotInTheCache) {
+/// The device may take a parent out and keep its children, which died as well.
+TEST_F(StageTest, ARowWhoseParentADeviceTookOutLeavesBehindTheStep) {
   send(opening(2));
-  harness.enqueue(frameOf({guess(2, 1, 2), guess(3, 2, 3)}));
+  harness.enqueue(frameOf({guess(2, 1, 2), guess(3, 2, 3), guess(5, 3, 4)}));
   harness.enqueue(frameOf({guess(4, 1, 2)}));
   ASSERT_TRUE(*stage().formStep());
-  harness.board.publish(confirm(4));
-  std::vector<uint8_t> alive(3, 1);
+  harness.board.publish(confirm(4), Time(100));
+  std::vector<uint8_t> alive(4, 1);
   ASSERT_TRUE(stage().findDead(alive));
-  std::vector<uint8_t> stays(3, 1);
-  for (size_t row = 0; row < 3; ++row)
+  std::vector<uint8_t> stays(4, 1);
+  for (size_t row = 0; row < 4; ++row)
     stays[row] = stage().rows()[row].node != 2;
   SequenceId sequence = stage().batch().sequences()[0];
-  EXPECT_EQ(harness.pages.length(sequence), 4);
+  EXPECT_EQ(harness.pages.length(sequence), 5);
   stage().leave(stays);
-  EXPECT_EQ(stage().batch().rows(), 2);
+  EXPECT_EQ(stage().batch().rows(), 3);
+  std::span<const RowMove> moves = stage().dropOrphans();
+  EXPECT_EQ(std::vector(stage().cancelsOfLeft().begin(),
+                        stage().cancelsOfLeft().end()),
+            std::vector<Time>{Time(100)});
+  ASSERT_EQ(nodesOf(stage().rows()), (Nodes{4}));
+  EXPECT_LE(moves.size(), 1u);
+  // What would be sampled is the living row's.
+  std::span<const int32_t> tokens = stage().outputOf(0);
+  EXPECT_EQ(std::vector(tokens.begin(), tokens.end()),
+            (std::vector<int32_t>{28}));
+  EXPECT_EQ(stage().batch().outputs(), 1);
   StepFrame outgoing;
   stage().finishStep(outgoing);
-  // The row that stayed is not in its branch, nor is the one that left.
+  EXPECT_EQ(nodesOf(outgoing.rows), (Nodes{4}));
+  EXPECT_EQ(stage().counters().leftAtCheckpoint, 3u);
+  EXPECT_EQ(stage().counters().checkpoints, 2u + 1u);
+  // The rows that stayed are not in their branch, nor is the one that left.
   EXPECT_EQ(harness.pages.length(sequence), 2);
   end();
 }

@@ -225,13 +225,18 @@ void Executor::State::replay(const Bucket &bucket,
   originOf.resize(static_cast<size_t>(batch.rows()));
   std::iota(originOf.begin(), originOf.end(), 0);
   outputOf.assign(originOf.size(), -1);
+  bool anyLeft = false;
   for (int32_t at = 1; at <= graph.checkpoints; ++at) {
     if (at == graph.checkpointsBeforeOutputs + 1)
       noteOutputs(batch);
-    leaveAt(at, input);
+    anyLeft |= leaveAt(at, input);
   }
   if (graph.checkpoints == graph.checkpointsBeforeOutputs)
     noteOutputs(batch);
+  rowOf.resize(originOf.size());
+  std::iota(rowOf.begin(), rowOf.end(), 0);
+  if (anyLeft)
+    dropOrphans(input);
   outputSlot.clear();
   for (int32_t row : batch.outputRows())
     outputSlot.push_back(outputOf[size_t(originOf[size_t(row)])]);
@@ -244,7 +249,8 @@ void Executor::State::noteOutputs(const StepBatch &batch) {
         static_cast<int32_t>(output);
 }
 
-void Executor::State::leaveAt(int32_t checkpoint,
+/// Whether any have.
+bool Executor::State::leaveAt(int32_t checkpoint,
                               const device::StepInput &input) {
   const auto *leftAt = leftMemory.as<int32_t>();
   stays.clear();
@@ -254,18 +260,32 @@ void Executor::State::leaveAt(int32_t checkpoint,
     all &= stays.back() != 0;
   }
   if (all)
-    return;
+    return false;
   for (RowMove move : input.checkpoints->leave(stays))
     originOf[size_t(move.to)] = originOf[size_t(move.from)];
   originOf.resize(static_cast<size_t>(input.batch->rows()));
+  return true;
+}
+
+/// Of these the device knows nothing: its rows stay where they are.
+void Executor::State::dropOrphans(const device::StepInput &input) {
+  for (RowMove move : input.checkpoints->dropOrphans()) {
+    originOf[size_t(move.to)] = originOf[size_t(move.from)];
+    rowOf[size_t(move.to)] = rowOf[size_t(move.from)];
+  }
+  originOf.resize(static_cast<size_t>(input.batch->rows()));
+  rowOf.resize(originOf.size());
 }
 
 void Executor::State::writeSent(const device::StepInput &input) const {
   if (program.hasOutput)
     return;
-  encodeActivations(input.outgoingFormat, resultMemory.as<float>(),
-                    input.outgoing.data(),
-                    input.batch->rows() * program.hiddenSize);
+  const int64_t width = program.hiddenSize;
+  const int64_t bytes = width * activationBytes(input.outgoingFormat);
+  for (int64_t row = 0; row < input.batch->rows(); ++row)
+    encodeActivations(input.outgoingFormat,
+                      resultMemory.as<float>() + rowOf[size_t(row)] * width,
+                      input.outgoing.data() + row * bytes, width);
 }
 
 } // namespace sluice::cuda

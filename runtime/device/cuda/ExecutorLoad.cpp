@@ -132,6 +132,7 @@ Status Executor::State::allocate() {
   alive.reserve(rows);
   originOf.reserve(rows);
   stays.reserve(rows);
+  rowOf.reserve(rows);
   outputOf.reserve(rows);
   outputSlot.reserve(rows);
   return {};

@@ -54,6 +54,7 @@ struct Executor::State {
   std::vector<uint8_t> alive;      ///< [row at the step's begin], as told
   std::vector<int32_t> originOf;   ///< [row of the batch]: at the step's begin
   std::vector<uint8_t> stays;      ///< [row of the batch], at a checkpoint
+  std::vector<int32_t> rowOf;      ///< [row of the batch]: on the device
   std::vector<int32_t> outputOf;   ///< [row at the step's begin]: on the device
   std::vector<int32_t> outputSlot; ///< [output of the batch]: on the device
   /// What the device is broken by.
@@ -80,7 +81,8 @@ private:
   Status fetchResults(const Bucket &bucket, const StepBatch &batch);
   Status await(device::CheckpointHandler *checkpoints);
   void replay(const Bucket &bucket, const device::StepInput &input);
-  void leaveAt(int32_t checkpoint, const device::StepInput &input);
+  bool leaveAt(int32_t checkpoint, const device::StepInput &input);
+  void dropOrphans(const device::StepInput &input);
   void noteOutputs(const StepBatch &batch);
   void writeSent(const device::StepInput &input) const;
 };

@@ -303,6 +303,46 @@ TEST_F(StageWorkerTest, ARowWithoutATokenHasAnError) {
   EXPECT_EQ(results[1].token, 1);
 }
 
+/// A device sees a parent's death in time, and its child's too late: neither is
+/// answered.
+TEST_F(StageWorkerTest, AnOrphanIsNotAnswered) {
+  auto compute =
+      std::make_unique<StepHook>(false, [&](const device::StepInput &input) {
+        board.publish({0, 0, 3, false}, now());
+        std::vector<uint8_t> alive(4, 1);
+        EXPECT_TRUE(input.checkpoints->findDead(alive));
+        std::vector<uint8_t> stays(4, 1);
+        for (size_t row = 0; row < 4; ++row)
+          stays[row] = input.batch->tokens()[row] != 1;
+        input.checkpoints->leave(stays);
+        EXPECT_EQ(input.batch->rows(), 3);
+        input.checkpoints->dropOrphans();
+        EXPECT_EQ(input.batch->rows(), 2);
+      });
+  compute->outputs = {{0, 0, 1}, {0, 1, 0}};
+  std::vector<ResultRow> results;
+  make(std::move(compute),
+       std::make_unique<ResultOutput>("stage", 3, 16, 4, MakeTokenTrie(),
+                                      [&](const ResultFrame &frame) {
+                                        results = frame.results;
+                                        return Status();
+                                      }));
+  StepFrame frame = firstFrame(2);
+  frame.rows.push_back({.node = 3, .parent = 0, .position = 1});
+  for (Row &row : frame.rows) {
+    row.wantsOutput = true;
+    row.token = int32_t(row.node);
+  }
+  worker->arrive({std::move(frame), {}, {}});
+  run();
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].node, 0);
+  EXPECT_EQ(results[1].node, 3);
+  EXPECT_EQ(results[0].token + results[1].token, 3);
+  EXPECT_EQ(worker->report().leftAtCheckpoint, 2u);
+  EXPECT_EQ(worker->report().cancelLatency.count, 2);
+}
+
 TEST_F(StageWorkerTest, ALackOfMemoryIsAnError) {
   make([](const device::StepInput &) { throw std::bad_alloc(); });
   arriveFirst(0);

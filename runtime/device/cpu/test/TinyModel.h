@@ -54,6 +54,7 @@ public:
   std::span<const RowMove> leave(std::span<const uint8_t>) override {
     return {};
   }
+  std::span<const RowMove> dropOrphans() override { return {}; }
 
   int64_t count = 0; ///< checkpoints passed
 

@@ -184,6 +184,33 @@ TEST_F(CheckpointStepTest, NobodyIsLeft) {
   }
 }
 
+/// A row whose ancestor has left is taken out behind the step: of the others,
+/// outputs and rows that go on are still their own.
+TEST_F(CheckpointStepTest, OrphansAreTakenOutBehindTheStep) {
+  for (const std::vector<TinyPart> &parts :
+       {std::vector{TinyPart::WholeWithCheckpoints},
+        std::vector{TinyPart::FirstStage, TinyPart::SecondStage}}) {
+    StepBatch batch(32, 8);
+    DeviceReaper reaper(batch);
+    Killer killer;
+    killer.reaper = &reaper;
+    killer.rows = {0, 4, 5};
+    reaper.orphans = {1};
+    GraphModel model(tiny(), parts, {}, killer.options());
+    begin(model, batch);
+    killer.countdown = 3;
+    ASSERT_TRUE(model.execute(batch, &reaper).ok());
+    EXPECT_EQ(reaper.endings, 1);
+    EXPECT_EQ(batch.rows(), 8);
+    ASSERT_EQ(batch.outputs(), 4);
+    for (int64_t output = 0; output < 4; ++output) {
+      int32_t row = batch.outputRows()[size_t(output)];
+      EXPECT_NE(batch.sequences()[size_t(row)], sequences[0]);
+    }
+    check(model, batch);
+  }
+}
+
 TEST_F(CheckpointStepTest, ActivationsOfThoseThatLiveGoOn) {
   StepBatch batch(32, 8);
   DeviceReaper reaper(batch);

@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 #include <mutex>
+#include <numeric>
 #include <set>
 
 namespace sluice::cuda {
@@ -26,8 +27,9 @@ class DeviceReaper : public device::CheckpointHandler {
 public:
   explicit DeviceReaper(StepBatch &batch) : batch(batch) {
     moves.reserve(size_t(batch.rowLimit()));
-    before.reserve(size_t(batch.rowLimit()));
     dying.reserve(size_t(batch.rowLimit()));
+    originOf.resize(size_t(batch.rowLimit()));
+    std::iota(originOf.begin(), originOf.end(), 0);
   }
 
   /// From any thread: these rows of the step's begin are to die; returns once
@@ -56,15 +58,28 @@ public:
     ++count;
     int64_t left = planCompaction(alive, moves);
     batch.keep(alive, moves, left);
+    for (RowMove move : moves)
+      originOf[size_t(move.to)] = originOf[size_t(move.from)];
+    return moves;
+  }
+  std::span<const RowMove> dropOrphans() override {
+    ++endings;
+    std::vector<uint8_t> stays;
+    for (int64_t row = 0; row < batch.rows(); ++row)
+      stays.push_back(!orphans.contains(originOf[size_t(row)]));
+    int64_t left = planCompaction(stays, moves);
+    batch.keep(stays, moves, left);
     return moves;
   }
 
-  int64_t count = 0; ///< checkpoints at which rows have left
+  int64_t count = 0;         ///< checkpoints at which rows have left
+  int64_t endings = 0;       ///< calls of dropOrphans()
+  std::set<int64_t> orphans; ///< rows of the step's begin
 
 private:
   StepBatch &batch;
   std::vector<RowMove> moves;
-  std::vector<int64_t> before;
+  std::vector<int64_t> originOf; ///< [row]: at the step's begin
   std::mutex mutex;
   std::condition_variable told;
   std::vector<int64_t> dying;
