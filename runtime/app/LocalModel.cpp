@@ -179,8 +179,10 @@ void LocalModel::unplace(const StepBatch &batch, int64_t rows) {
     pages.truncate(batch.sequences()[rows], batch.positions()[rows]);
 }
 
-Status LocalModel::executeStages(const StepBatch &batch) {
+Status LocalModel::executeStages(const StepBatch &batch,
+                                 std::span<const uint8_t> wantsLogits) {
   device::StepInput input;
+  input.wantsLogits = wantsLogits;
   input.batch = &batch;
   input.pages = &pages;
   input.incomingFormat = input.outgoingFormat = bounds.activations;
@@ -202,10 +204,11 @@ Status LocalModel::executeStages(const StepBatch &batch) {
   return {};
 }
 
-Status LocalModel::execute(const StepBatch &batch) {
+Status LocalModel::execute(const StepBatch &batch,
+                           std::span<const uint8_t> wantsLogits) {
   if (Status s = place(batch); !s.ok())
     return s;
-  Status executed = executeStages(batch);
+  Status executed = executeStages(batch, wantsLogits);
   if (!executed.ok())
     unplace(batch, batch.rows());
   return executed;

@@ -93,12 +93,16 @@ public:
   /// position sequenceLength(). Errors, and then nothing has changed: an
   /// unknown sequence, a gap, a cache without room, those of
   /// Executor::execute(). Allocates nothing but an error's message.
-  Status execute(const StepBatch &batch);
+  /// `wantsLogits` is StepInput's.
+  Status execute(const StepBatch &batch,
+                 std::span<const uint8_t> wantsLogits = {});
 
-  /// Logits of output `output` of the last step. Valid until the next
-  /// execute().
+  /// Of output `output` of the last step, as StepExecutor has them.
   std::span<const float> logits(int64_t output) const {
     return stages.back()->logits(output);
+  }
+  std::optional<int32_t> greedyToken(int64_t output) const {
+    return stages.back()->greedyToken(output);
   }
 
 private:
@@ -108,7 +112,8 @@ private:
   Status addStage(const LocalStage &stage);
   Status place(const StepBatch &batch);
   void unplace(const StepBatch &batch, int64_t rows);
-  Status executeStages(const StepBatch &batch);
+  Status executeStages(const StepBatch &batch,
+                       std::span<const uint8_t> wantsLogits);
 
   LocalModelLimits bounds;
   CachePages pages;

@@ -50,6 +50,12 @@ Expected<bool> LocalStream::start(std::span<const int32_t> tokens) {
   return compute();
 }
 
+/// The prompt's may be asked for.
+bool LocalStream::readsLogits() const {
+  return output.empty() || !spec.sampling.takesLargest() ||
+         spec.logProbabilities >= 0;
+}
+
 /// One step with some of the sequence's pending tokens and all strangers.
 Status LocalStream::step() {
   LocalModel &model = engine.model();
@@ -61,10 +67,17 @@ Status LocalStream::step() {
   bool hasLogits = batch.outputs() > before;
   if (Status s = company->addBehind(batch); !s.ok())
     return s;
-  if (Status s = model.execute(batch); !s.ok())
+  // Nobody reads those of strangers.
+  wantsLogits.assign(size_t(batch.outputs()), 0);
+  if (hasLogits)
+    wantsLogits[size_t(before)] = readsLogits();
+  if (Status s = model.execute(batch, wantsLogits); !s.ok())
     return s;
   sequence->commit(rows);
-  if (hasLogits)
+  if (!hasLogits)
+    return {};
+  greedy = model.greedyToken(before);
+  if (!greedy)
     logits = model.logits(before);
   return {};
 }
@@ -113,8 +126,10 @@ Expected<std::optional<StreamedToken>> LocalStream::next() {
     return more.status();
   if (!*more)
     return none;
-  Expected<int32_t> token =
-      sampler.sample(logits, spec.sampling, prompt, output, sequence->length());
+  Expected<int32_t> token = greedy
+                                ? Expected<int32_t>(*greedy)
+                                : sampler.sample(logits, spec.sampling, prompt,
+                                                 output, sequence->length());
   if (!token)
     return token.status();
   if (std::find(spec.stopTokens.begin(), spec.stopTokens.end(), *token) !=

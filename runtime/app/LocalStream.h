@@ -38,6 +38,7 @@ public:
 
 private:
   Expected<bool> compute();
+  bool readsLogits() const;
   Status step();
   Expected<bool> advance();
   Expected<std::optional<TokenReport>> report(int32_t token) const;
@@ -50,7 +51,11 @@ private:
   std::optional<Company> company;
   std::span<const int32_t> prompt;
   std::vector<int32_t> output;
-  std::span<const float> logits; // of the last token computed
+  // Of the last token computed: the next one, if the device has found it, or
+  // its logits.
+  std::optional<int32_t> greedy;
+  std::span<const float> logits;
+  std::vector<uint8_t> wantsLogits; // of the step's outputs
   FinishReason reason = FinishReason::Length;
 };
 

@@ -74,8 +74,7 @@ Expected<int32_t> Sampler::sample(std::span<const float> logits,
                                   std::span<const int32_t> output,
                                   int64_t position,
                                   std::span<const uint64_t> allowed) {
-  if (params.greedy() && params.logitBias.empty() && !params.hasPenalties() &&
-      allowed.empty())
+  if (params.takesLargest() && allowed.empty())
     return largestOf(logits);
   Expected<int32_t> best = prepare(logits, params, prompt, output, allowed);
   if (!best || params.greedy())

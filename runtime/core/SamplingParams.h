@@ -46,6 +46,11 @@ struct SamplingParams {
     return repetitionPenalty != 1 || presencePenalty != 0 ||
            frequencyPenalty != 0;
   }
+  /// Whether the token is that of the largest logit, whatever came before; but
+  /// for what a grammar allows.
+  bool takesLargest() const {
+    return greedy() && logitBias.empty() && !hasPenalties();
+  }
 
   /// Errors: a number that is not finite or out of its range, a biased token
   /// that the vocabulary of `vocabSize` tokens does not have. The message says

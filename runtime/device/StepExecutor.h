@@ -10,6 +10,8 @@
 
 #include "runtime/device/StepInput.h"
 
+#include <optional>
+
 namespace sluice::device {
 
 /// What an executor is made for.
@@ -42,9 +44,16 @@ public:
   virtual Status execute(const StepInput &input) = 0;
 
   /// Logits of output `output` of the last step, as the batch numbered them at
-  /// the step's end. Valid until the next execute(). Programs with an output
-  /// only.
+  /// the step's end, where greedyToken() has none. Valid until the next
+  /// execute(). Programs with an output only.
   virtual std::span<const float> logits(int64_t output) const = 0;
+
+  /// The token of greatest logit of the same output, the least of several,
+  /// where its logits were not wanted (StepInput::wantsLogits) and a device has
+  /// found it; none where it is no finite number.
+  virtual std::optional<int32_t> greedyToken(int64_t output) const {
+    return std::nullopt;
+  }
 };
 
 } // namespace sluice::device

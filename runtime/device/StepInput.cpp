@@ -24,6 +24,10 @@ static Status checkRows(const StepInput &input, const StepBounds &bounds) {
     return failure("step: ", batch.outputs(),
                    " rows ask for logits, more than the limit of ",
                    bounds.outputs);
+  if (!input.wantsLogits.empty() &&
+      std::ssize(input.wantsLogits) != batch.outputs())
+    return failure("step: of ", batch.outputs(), " outputs, it is said for ",
+                   input.wantsLogits.size(), " whether logits are wanted");
   auto checkPlace = [&](SequenceId sequence, int64_t position) -> Status {
     if (!input.pages->isOpen(sequence))
       return failure("step: sequence ", sequence, " is not open");

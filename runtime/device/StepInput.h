@@ -75,6 +75,9 @@ struct StepInput {
   /// the program has an output.
   std::span<uint8_t> outgoing = {};
   ActivationFormat outgoingFormat = ActivationFormat::F32;
+  /// For each output of the batch as it begins, not 0: its logits are wanted;
+  /// else the token of the greatest will do. Empty: all are.
+  std::span<const uint8_t> wantsLogits = {};
   /// Null: no row dies.
   CheckpointHandler *checkpoints = nullptr;
 };

@@ -65,6 +65,7 @@ Expected<std::unique_ptr<StageWorker>> StageWorker::create(
   worker->trace = std::move(trace);
   worker->events = std::move(events);
   worker->incoming.reserve(size_t(limits.rows));
+  worker->wantsLogits.reserve(size_t(limits.outputs));
   return worker;
 }
 
@@ -205,6 +206,9 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
     for (const RowOrigin &origin : stage->origins())
       incoming.push_back(arrivals[origin.frame - firstArrival].activations.row(
           origin.frameRow));
+  wantsLogits.clear();
+  for (int32_t row : stage->batch().outputRows())
+    wantsLogits.push_back(output->wantsLogits(*stage, row));
   Checkpoints checkpoints(*this);
   device::StepInput input;
   input.batch = &stage->batch();
@@ -214,6 +218,7 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
   input.incomingFormat = config.incomingFormat;
   input.outgoing = output->rowBuffer(stage->batch().rows());
   input.outgoingFormat = output->format();
+  input.wantsLogits = wantsLogits;
   input.checkpoints = &checkpoints;
   output->begin(*stage);
   Status executed = compute->execute(input);

@@ -132,6 +132,7 @@ private:
   std::vector<comm::Bytes> heard;
   Status groupFailed;                    ///< at a checkpoint of the step
   std::vector<const uint8_t *> incoming; ///< one for each row of the step
+  std::vector<uint8_t> wantsLogits;      ///< one for each output of the step
   /// Emulation: those of steps that no row was left of are made by the next.
   std::vector<PageCopy> copies;
   StepFrame outgoing;

@@ -28,8 +28,13 @@ public:
   /// Whether the program takes rows in; else it looks tokens up.
   virtual bool receives() const = 0;
   virtual Status execute(const device::StepInput &input) = 0;
-  /// Logits of output `output` of the last step, valid until the next.
+  /// Logits of output `output` of the last step, valid until the next; where
+  /// greedyToken() has none.
   virtual std::span<const float> logits(int64_t output) const = 0;
+  /// As StepExecutor's.
+  virtual std::optional<int32_t> greedyToken(int64_t output) const {
+    return std::nullopt;
+  }
 };
 
 /// A compiled program on a device.
@@ -43,6 +48,9 @@ public:
   }
   std::span<const float> logits(int64_t output) const override {
     return executor->logits(output);
+  }
+  std::optional<int32_t> greedyToken(int64_t output) const override {
+    return executor->greedyToken(output);
   }
 
 private:

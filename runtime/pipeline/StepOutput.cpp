@@ -124,12 +124,22 @@ Status ResultOutput::answer(Stage &stage, int64_t row,
                              answer.report);
 }
 
+bool ResultOutput::wantsLogits(const Stage &stage, int64_t row) const {
+  const OpenRequest &request = stage.requestOf(row);
+  return !request.sampling.takesLargest() || request.logProbabilities >= 0 ||
+         request.grammar.kind != GrammarSource::Kind::None;
+}
+
 Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {
   collectAnswers(
       stage, answers, [&](int64_t row, int64_t output, ResultRow &result) {
         result.token = 0;
         result.report.clear();
         result.error.clear();
+        if (std::optional<int32_t> token = compute.greedyToken(output)) {
+          result.token = *token;
+          return;
+        }
         // One request's error is its own.
         if (Status s = answer(stage, row, compute.logits(output), result);
             !s.ok())

@@ -36,6 +36,11 @@ public:
 
   /// The step is formed, and about to be computed.
   virtual void begin(Stage &stage) {}
+  /// Whether collect() will read the logits of the row, which wants an output;
+  /// else StepCompute::greedyToken() is enough.
+  virtual bool wantsLogits(const Stage &stage, int64_t row) const {
+    return true;
+  }
   /// The step is computed: makes the records of its rows.
   virtual Status collect(Stage &stage, const StepCompute &compute) = 0;
   /// Rows have left since.
@@ -53,6 +58,7 @@ public:
         buffer(size_t(rowLimit * width * activationBytes(format))) {}
   std::span<uint8_t> rowBuffer(int64_t) override { return buffer; }
   ActivationFormat format() const override { return rowFormat; }
+  bool wantsLogits(const Stage &, int64_t) const override { return false; }
   Status collect(Stage &, const StepCompute &) override { return {}; }
   void move(std::span<const RowMove>) override {}
   Status send(StepFrame &) override { return {}; }
@@ -95,6 +101,7 @@ public:
                int64_t requests, MakeTokenTrie makeTrie,
                SendResults sendResults);
   void begin(Stage &stage) override { masks.begin(stage); }
+  bool wantsLogits(const Stage &stage, int64_t row) const override;
   Status collect(Stage &stage, const StepCompute &compute) override;
   void move(std::span<const RowMove> moves) override;
   Status send(StepFrame &frame) override;

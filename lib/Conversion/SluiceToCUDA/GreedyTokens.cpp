@@ -61,6 +61,19 @@ static SmallVector<Value> chooseGreater(ImplicitLocOpBuilder &b, ValueRange lhs,
           arith::SelectOp::create(b, takesRight, rhs[1], lhs[1])};
 }
 
+/// The best token where its key is a finite number's, as a Sampler demands it,
+/// else the complement: the host looks then at the logits itself.
+static Value markUnusable(ImplicitLocOpBuilder &b, ValueRange best) {
+  constexpr int64_t infinity = 0x7f800000;
+  Value isAbove = compare(b, arith::CmpIPredicate::sgt, best[0],
+                          makeInteger(b, -infinity - 1));
+  Value isBelow =
+      compare(b, arith::CmpIPredicate::slt, best[0], makeInteger(b, infinity));
+  Value isFinite = arith::AndIOp::create(b, isAbove, isBelow);
+  Value complement = arith::XOrIOp::create(b, best[1], makeInteger(b, -1));
+  return arith::SelectOp::create(b, isFinite, best[1], complement);
+}
+
 static void emitGreedy(ImplicitLocOpBuilder &b, BlockCode &code, Value logits,
                        Value tokens, Value row, int64_t vocabulary) {
   // Below all keys: a thread without columns wins nothing.
@@ -76,7 +89,7 @@ static void emitGreedy(ImplicitLocOpBuilder &b, BlockCode &code, Value logits,
     return chooseGreater(b, lhs, rhs);
   });
   // All threads have the same token, and store it.
-  code.store(best[1], tokens, row);
+  code.store(markUnusable(b, best), tokens, row);
 }
 
 std::pair<gpu::GPUFuncOp, int64_t>

@@ -53,11 +53,20 @@ Status Executor::execute(const device::StepInput &input) {
 
 std::span<const float> Executor::logits(int64_t output) const {
   assert(state->program.hasOutput && output >= 0 &&
-         output < std::ssize(state->outputSlot));
+         output < std::ssize(state->outputSlot) &&
+         state->fetched[size_t(state->outputSlot[size_t(output)])]);
   int64_t size = state->program.vocabSize;
   return {state->resultMemory.as<float>() +
               state->outputSlot[size_t(output)] * size,
           static_cast<size_t>(size)};
+}
+
+std::optional<int32_t> Executor::greedyToken(int64_t output) const {
+  assert(output >= 0 && output < std::ssize(state->outputSlot));
+  const auto slot = size_t(state->outputSlot[size_t(output)]);
+  if (state->fetched[slot])
+    return std::nullopt;
+  return state->tokenMemory.as<int32_t>()[slot];
 }
 
 /// The tables are filled.
@@ -80,13 +89,15 @@ Status Executor::State::run(const device::StepInput &input) {
     return s;
   if (Status s = device->launch(bucket.graph, stream); !s.ok())
     return s;
-  if (Status s = fetchResults(bucket, batch); !s.ok())
+  if (Status s = fetchResults(bucket, input); !s.ok())
     return s;
   if (Status s =
           await(bucket.description->checkpoints ? input.checkpoints : nullptr);
       !s.ok())
     return s;
   replay(bucket, input);
+  if (program.hasOutput)
+    return fetchMissing(*bucket.description, batch);
   writeSent(input);
   return {};
 }
@@ -175,20 +186,19 @@ Status Executor::State::sendLookups(const Bucket &bucket,
 
 /// Asks for what the step comes to, and for a sign that all of it is there.
 Status Executor::State::fetchResults(const Bucket &bucket,
-                                     const StepBatch &batch) {
+                                     const device::StepInput &input) {
   const SluiceGraph &graph = *bucket.description;
-  DeviceAddress from = graph.sent;
-  int64_t floats = batch.rows() * program.hiddenSize;
+  const StepBatch &batch = *input.batch;
   if (program.hasOutput) {
-    from = graph.valueAt(SLUICE_DOMAIN_OUTPUTS, program.logitsOffset);
-    floats = batch.outputs() * program.vocabSize;
-  }
-  if (floats > 0)
-    if (Status s = device->copyToHost(
-            resultMemory.data(), from,
-            static_cast<uint64_t>(floats) * sizeof(float), stream);
-        !s.ok())
+    if (Status s = fetchOutputs(graph, input); !s.ok())
       return s;
+  } else if (Status s = device->copyToHost(
+                 resultMemory.data(), graph.sent,
+                 uint64_t(batch.rows() * program.hiddenSize) * sizeof(float),
+                 stream);
+             !s.ok()) {
+    return s;
+  }
   if (graph.checkpoints > 0)
     if (Status s = device->copyToHost(
             leftMemory.data(), graph.table(graph.layout.leftAt),
@@ -196,6 +206,75 @@ Status Executor::State::fetchResults(const Bucket &bucket,
         !s.ok())
       return s;
   return device->record(ended, stream);
+}
+
+/// Asks for the tokens of all outputs, and for the logits of those of which
+/// they are wanted, with the numbers that they have if nobody leaves.
+Status Executor::State::fetchOutputs(const SluiceGraph &graph,
+                                     const device::StepInput &input) {
+  const StepBatch &batch = *input.batch;
+  const int64_t outputs = batch.outputs();
+  const bool all = input.wantsLogits.empty() || !graph.givesGreedyTokens;
+  wanted.assign(static_cast<size_t>(batch.rows()), 0);
+  fetched.assign(static_cast<size_t>(outputs), 0);
+  int64_t tokens = 0;
+  for (int64_t output = 0; output < outputs; ++output)
+    if (all || input.wantsLogits[size_t(output)])
+      wanted[size_t(batch.outputRows()[size_t(output)])] =
+          fetched[size_t(output)] = 1;
+    else
+      ++tokens;
+  if (tokens > 0)
+    if (Status s = device->copyToHost(
+            tokenMemory.data(), context.arena + context.plan.greedy,
+            static_cast<uint64_t>(outputs) * sizeof(int32_t), stream);
+        !s.ok())
+      return s;
+  for (int64_t first = 0; first < outputs; ++first) {
+    int64_t end = first;
+    while (end < outputs && fetched[size_t(end)])
+      ++end;
+    if (Status s = fetchLogits(graph, first, end - first); !s.ok())
+      return s;
+    first = end;
+  }
+  return {};
+}
+
+/// Of outputs as the device numbers them.
+Status Executor::State::fetchLogits(const SluiceGraph &graph, int64_t first,
+                                    int64_t count) {
+  if (count == 0)
+    return {};
+  const uint64_t bytes = uint64_t(program.vocabSize) * sizeof(float);
+  return device->copyToHost(
+      resultMemory.data() + uint64_t(first) * bytes,
+      graph.valueAt(SLUICE_DOMAIN_OUTPUTS, program.logitsOffset) +
+          uint64_t(first) * bytes,
+      uint64_t(count) * bytes, stream);
+}
+
+/// Logits that are wanted, of outputs that rows in front of them have left; and
+/// those without a usable token, which the host says more about.
+Status Executor::State::fetchMissing(const SluiceGraph &graph,
+                                     const StepBatch &batch) {
+  bool any = false;
+  for (int64_t output = 0; output < batch.outputs(); ++output) {
+    const int32_t slot = outputSlot[size_t(output)];
+    const int32_t origin = originOf[size_t(batch.outputRows()[size_t(output)])];
+    if (fetched[size_t(slot)] ||
+        (!wanted[size_t(origin)] && tokenMemory.as<int32_t>()[slot] >= 0))
+      continue;
+    if (Status s = fetchLogits(graph, slot, 1); !s.ok())
+      return s;
+    fetched[size_t(slot)] = 1;
+    any = true;
+  }
+  if (!any)
+    return {};
+  if (Status s = device->record(ended, stream); !s.ok())
+    return s;
+  return await(nullptr);
 }
 
 /// Until the stream has come to the last record(); meanwhile the device is told
@@ -278,8 +357,6 @@ void Executor::State::dropOrphans(const device::StepInput &input) {
 }
 
 void Executor::State::writeSent(const device::StepInput &input) const {
-  if (program.hasOutput)
-    return;
   const int64_t width = program.hiddenSize;
   const int64_t bytes = width * activationBytes(input.outgoingFormat);
   for (int64_t row = 0; row < input.batch->rows(); ++row)

@@ -127,6 +127,9 @@ Status Executor::State::allocate() {
     return s;
   if (Status s = assign(resultMemory, *device, results * 4); !s.ok())
     return s;
+  if (Status s = assign(tokenMemory, *device, uint64_t(limits.outputs) * 4);
+      !s.ok())
+    return s;
   context.alive = aliveMemory.onDevice();
   tables.emplace(layout, tableMemory.as<int32_t>());
   alive.reserve(rows);
@@ -135,6 +138,8 @@ Status Executor::State::allocate() {
   rowOf.reserve(rows);
   outputOf.reserve(rows);
   outputSlot.reserve(rows);
+  wanted.reserve(rows);
+  fetched.reserve(rows);
   return {};
 }
 

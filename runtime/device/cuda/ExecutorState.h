@@ -46,7 +46,8 @@ struct Executor::State {
 
   // Of the host, page-locked: what is sent before a step, who lives, and what
   // comes back.
-  PinnedMemory tableMemory, aliveMemory, lookupMemory, resultMemory, leftMemory;
+  PinnedMemory tableMemory, aliveMemory, lookupMemory, resultMemory, leftMemory,
+      tokenMemory;
   std::optional<StepTables> tables;
 
   // The step in progress, or the last one.
@@ -57,6 +58,8 @@ struct Executor::State {
   std::vector<int32_t> rowOf;      ///< [row of the batch]: on the device
   std::vector<int32_t> outputOf;   ///< [row at the step's begin]: on the device
   std::vector<int32_t> outputSlot; ///< [output of the batch]: on the device
+  std::vector<uint8_t> wanted;     ///< [row at the step's begin]: its logits
+  std::vector<uint8_t> fetched;    ///< [output on the device]: its logits
   /// What the device is broken by.
   Status broken;
 
@@ -78,7 +81,10 @@ private:
   Status sendLookups(const Bucket &bucket, const device::StepInput &input);
   void lookUp(const SluiceGraph::Lookup &lookup, const device::StepInput &input,
               float *to);
-  Status fetchResults(const Bucket &bucket, const StepBatch &batch);
+  Status fetchResults(const Bucket &bucket, const device::StepInput &input);
+  Status fetchOutputs(const SluiceGraph &graph, const device::StepInput &input);
+  Status fetchLogits(const SluiceGraph &graph, int64_t first, int64_t count);
+  Status fetchMissing(const SluiceGraph &graph, const StepBatch &batch);
   Status await(device::CheckpointHandler *checkpoints);
   void replay(const Bucket &bucket, const device::StepInput &input);
   bool leaveAt(int32_t checkpoint, const device::StepInput &input);

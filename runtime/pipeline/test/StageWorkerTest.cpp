@@ -28,9 +28,13 @@ public:
   std::span<const float> logits(int64_t output) const override {
     return outputs.at(size_t(output));
   }
+  std::optional<int32_t> greedyToken(int64_t output) const override {
+    return greedy;
+  }
 
   /// What every step computes for the rows that want an output.
   std::vector<std::vector<float>> outputs;
+  std::optional<int32_t> greedy; ///< of all outputs, instead
 
 private:
   bool takesRows;
@@ -341,6 +345,44 @@ TEST_F(StageWorkerTest, AnOrphanIsNotAnswered) {
   EXPECT_EQ(results[0].token + results[1].token, 3);
   EXPECT_EQ(worker->report().leftAtCheckpoint, 2u);
   EXPECT_EQ(worker->report().cancelLatency.count, 2);
+}
+
+/// The device is asked for logits where something reads them, and only there.
+TEST_F(StageWorkerTest, LogitsAreWantedWhereATokenIsNotEnough) {
+  std::vector<std::function<void(OpenRequest &)>> requests = {
+      [](OpenRequest &) {},
+      [](OpenRequest &open) { open.sampling.temperature = 1; },
+      [](OpenRequest &open) { open.sampling.repetitionPenalty = 2; },
+      [](OpenRequest &open) { open.sampling.logitBias[1] = -1; },
+      [](OpenRequest &open) { open.logProbabilities = 0; }};
+  for (size_t i = 0; i < requests.size(); ++i) {
+    std::vector<uint8_t> wants;
+    auto compute =
+        std::make_unique<StepHook>(false, [&](const device::StepInput &input) {
+          wants.assign(input.wantsLogits.begin(), input.wantsLogits.end());
+        });
+    compute->outputs = {{0, 1, 0}};
+    if (i == 0)
+      compute->greedy = 2;
+    std::vector<ResultRow> results;
+    make(std::move(compute),
+         std::make_unique<ResultOutput>("stage", 3, 16, 4, MakeTokenTrie(),
+                                        [&](const ResultFrame &frame) {
+                                          results = frame.results;
+                                          return Status();
+                                        }));
+    StepFrame frame = firstFrame(1);
+    frame.opens[0].sampling.temperature = 0;
+    requests[i](frame.opens[0]);
+    frame.rows[1].wantsOutput = true;
+    worker->arrive({std::move(frame), {}, {}});
+    run();
+    EXPECT_EQ(wants, std::vector<uint8_t>{uint8_t(i > 0)}) << i;
+    ASSERT_EQ(results.size(), 1u) << i;
+    EXPECT_EQ(results[0].error, "");
+    if (i == 0)
+      EXPECT_EQ(results[0].token, 2);
+  }
 }
 
 TEST_F(StageWorkerTest, ALackOfMemoryIsAnError) {

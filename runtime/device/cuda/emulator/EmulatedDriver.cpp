@@ -95,15 +95,15 @@ public:
 
   Status copyToDevice(DeviceAddress to, const void *from, uint64_t bytes,
                       Stream stream) override {
-    return move(pointer(to), from, bytes, stream);
+    return move(CopyKind::ToDevice, pointer(to), from, bytes, stream);
   }
   Status copyToHost(void *to, DeviceAddress from, uint64_t bytes,
                     Stream stream) override {
-    return move(to, pointer(from), bytes, stream);
+    return move(CopyKind::ToHost, to, pointer(from), bytes, stream);
   }
   Status copyOnDevice(DeviceAddress to, DeviceAddress from, uint64_t bytes,
                       Stream stream) override {
-    return move(pointer(to), pointer(from), bytes, stream);
+    return move(CopyKind::OnDevice, pointer(to), pointer(from), bytes, stream);
   }
   Status fill(DeviceAddress to, uint8_t value, uint64_t bytes,
               Stream stream) override {
@@ -210,7 +210,10 @@ private:
     reinterpret_cast<EmulatedStream *>(stream)->add(work, always);
     return {};
   }
-  Status move(void *to, const void *from, uint64_t bytes, Stream stream) {
+  Status move(CopyKind kind, void *to, const void *from, uint64_t bytes,
+              Stream stream) {
+    if (options.onCopy)
+      options.onCopy(kind, bytes);
     return add(stream, [=] {
       std::memcpy(to, from, bytes);
       return Status();

@@ -24,6 +24,8 @@
 
 namespace sluice::cuda::emulator {
 
+enum class CopyKind : uint8_t { ToDevice, ToHost, OnDevice };
+
 struct EmulatedOptions {
   uint64_t memoryBytes = uint64_t{4} << 30;
   int32_t devices = 1;
@@ -43,6 +45,8 @@ struct EmulatedOptions {
   std::span<const SluiceEmulatedKernel> program = programKernels();
   /// Called before each kernel of a graph, on the stream's thread.
   std::function<void(const std::string &kernel)> beforeKernel;
+  /// Called for each copy that is asked for, on the caller's thread.
+  std::function<void(CopyKind kind, uint64_t bytes)> onCopy;
 };
 
 Expected<std::unique_ptr<Driver>> openEmulated(const EmulatedOptions &options);

@@ -12,11 +12,15 @@
 //   SLUICE_EMULATED_MEMORY=N        bytes of device memory
 //   SLUICE_EMULATED_FAIL_KERNEL=N   the N-th kernel breaks the device
 //   SLUICE_EMULATED_FOREIGN=1       no code is for its chip
+//   SLUICE_EMULATED_COUNT=1         the process ends by saying how many bytes
+//                                   were copied to the host
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 
 using namespace sluice::cuda;
@@ -25,6 +29,19 @@ using namespace sluice::cuda;
 static int64_t numberOf(const char *variable, int64_t otherwise) {
   const char *text = std::getenv(variable);
   return text ? std::strtoll(text, nullptr, 10) : otherwise;
+}
+
+static std::atomic<uint64_t> bytesToHost{0};
+
+static void countCopies(emulator::EmulatedOptions &options) {
+  options.onCopy = [](emulator::CopyKind kind, uint64_t bytes) {
+    if (kind == emulator::CopyKind::ToHost)
+      bytesToHost += bytes;
+  };
+  std::atexit([] {
+    std::fprintf(stderr, "emulator: %llu bytes were copied to the host\n",
+                 static_cast<unsigned long long>(bytesToHost.load()));
+  });
 }
 
 sluice::Expected<std::unique_ptr<Driver>> sluice::cuda::openDriver() {
@@ -36,5 +53,7 @@ sluice::Expected<std::unique_ptr<Driver>> sluice::cuda::openDriver() {
   options.failKernel =
       numberOf("SLUICE_EMULATED_FAIL_KERNEL", options.failKernel);
   options.foreignChip = numberOf("SLUICE_EMULATED_FOREIGN", 0) != 0;
+  if (numberOf("SLUICE_EMULATED_COUNT", 0) != 0)
+    countCopies(options);
   return emulator::openEmulated(options);
 }

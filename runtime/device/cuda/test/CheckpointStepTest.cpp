@@ -184,6 +184,40 @@ TEST_F(CheckpointStepTest, NobodyIsLeft) {
   }
 }
 
+/// Logits that are wanted are there though rows in front of theirs have left,
+/// and tokens are those of the outputs that are left.
+TEST_F(CheckpointStepTest, WantedLogitsAreFoundWhereTheirRowsCameTo) {
+  StepBatch batch(32, 8);
+  DeviceReaper reaper(batch);
+  Killer killer;
+  killer.reaper = &reaper;
+  killer.rows = {0, 1, 4, 5};
+  GraphModel model(tiny(), {TinyPart::WholeWithCheckpoints}, {},
+                   killer.options());
+  begin(model, batch);
+  killer.countdown = 3;
+  // The last one's comes to be the third.
+  model.wantsLogits = {0, 0, 0, 0, 0, 1};
+  ASSERT_TRUE(model.execute(batch, &reaper).ok());
+  ASSERT_EQ(batch.outputs(), 4);
+  for (int64_t output = 0; output < 4; ++output) {
+    SequenceId id =
+        batch.sequences()[size_t(batch.outputRows()[size_t(output)])];
+    auto request = size_t(std::find(sequences.begin(), sequences.end(), id) -
+                          sequences.begin());
+    const Logits &right = expected()[request];
+    std::optional<int32_t> token = model.stage(0).greedyToken(output);
+    if (request == 5) {
+      EXPECT_EQ(output, 2);
+      EXPECT_EQ(token, std::nullopt);
+      EXPECT_EQ(model.logits(output), right);
+    } else {
+      EXPECT_EQ(token,
+                std::max_element(right.begin(), right.end()) - right.begin());
+    }
+  }
+}
+
 /// A row whose ancestor has left is taken out behind the step: of the others,
 /// outputs and rows that go on are still their own.
 TEST_F(CheckpointStepTest, OrphansAreTakenOutBehindTheStep) {

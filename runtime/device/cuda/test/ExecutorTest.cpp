@@ -178,6 +178,96 @@ TEST(CudaExecutorTest, ManyCopiesAreMadeInOrder) {
   EXPECT_EQ(model.logits(0), expected);
 }
 
+namespace {
+
+/// Five sequences of three to seven tokens, each of which wants an output.
+void addPrompts(GraphModel &model, StepBatch &batch) {
+  for (unsigned i = 0; i < 5; ++i) {
+    std::vector<int32_t> prompt = randomTokens(3 + i, i);
+    SequenceId id = *model.pages().open();
+    for (size_t t = 0; t < prompt.size(); ++t)
+      ASSERT_TRUE(
+          batch.add(id, int64_t(t), prompt[t], t + 1 == prompt.size()).ok());
+  }
+  model.place(batch);
+}
+
+int32_t largestOf(const Logits &logits) {
+  return int32_t(std::max_element(logits.begin(), logits.end()) -
+                 logits.begin());
+}
+
+} // namespace
+
+TEST(CudaExecutorTest, TokensComeBackWhereLogitsAreNotWanted) {
+  uint64_t bytes = 0;
+  emulator::EmulatedOptions options;
+  options.onCopy = [&](emulator::CopyKind kind, uint64_t copied) {
+    if (kind == emulator::CopyKind::ToHost)
+      bytes += copied;
+  };
+  GraphModel model(tiny(), {TinyPart::Whole}, {}, options);
+  StepBatch batch(32, 8);
+  addPrompts(model, batch);
+  ASSERT_TRUE(model.execute(batch).ok());
+  constexpr uint64_t each = TinyProgram::vocabSize * sizeof(float);
+  EXPECT_EQ(bytes, 5 * each);
+  std::vector<Logits> expected;
+  for (int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(model.stage(0).greedyToken(i), std::nullopt);
+    expected.push_back(model.logits(i));
+  }
+  for (std::vector<uint8_t> wants :
+       {std::vector<uint8_t>{0, 0, 0, 0, 0}, {0, 1, 1, 0, 1}}) {
+    model.wantsLogits = wants;
+    bytes = 0;
+    ASSERT_TRUE(model.execute(batch).ok());
+    EXPECT_EQ(bytes, 5 * sizeof(int32_t) +
+                         each * uint64_t(std::ranges::count(wants, 1)));
+    for (int64_t i = 0; i < 5; ++i) {
+      if (!wants[size_t(i)]) {
+        EXPECT_EQ(model.stage(0).greedyToken(i),
+                  largestOf(expected[size_t(i)]));
+        continue;
+      }
+      EXPECT_EQ(model.stage(0).greedyToken(i), std::nullopt);
+      EXPECT_EQ(model.logits(i), expected[size_t(i)]);
+    }
+  }
+  model.wantsLogits = {1};
+  EXPECT_THAT(model.execute(batch).message(),
+              testing::HasSubstr("of 5 outputs, it is said for 1"));
+}
+
+/// Where the greatest logit is no finite number the host sees the logits, and
+/// says what is wrong.
+TEST(CudaExecutorTest, ATokenThatIsNoneBringsItsLogits) {
+  static const std::vector<SluiceEmulatedKernel> kernels = [] {
+    std::span<const SluiceEmulatedKernel> all = tinyKernels();
+    std::vector<SluiceEmulatedKernel> changed(all.begin(), all.end());
+    for (SluiceEmulatedKernel &each : changed)
+      if (std::string(each.name) == "tiny_argmax")
+        each.run = [](const uint64_t *words) {
+          sluice_emulated_wait();
+          int32_t output = sluice_emulated_block();
+          if (output < *reinterpret_cast<const int32_t *>(words[0]))
+            reinterpret_cast<int32_t *>(words[1])[output] =
+                output == 1 ? ~3 : 4;
+        };
+    return changed;
+  }();
+  emulator::EmulatedOptions options;
+  options.program = kernels;
+  GraphModel model(tiny(), {TinyPart::Whole}, {}, options);
+  StepBatch batch(32, 8);
+  addPrompts(model, batch);
+  model.wantsLogits.assign(5, 0);
+  ASSERT_TRUE(model.execute(batch).ok());
+  EXPECT_EQ(model.stage(0).greedyToken(0), 4);
+  EXPECT_EQ(model.stage(0).greedyToken(1), std::nullopt);
+  EXPECT_EQ(model.logits(1), alone(randomTokens(4, 1)));
+}
+
 TEST(CudaExecutorTest, WhatTheHostGetsWrongIsRefusedBeforeAnythingRuns) {
   GraphModel model(tiny(), {TinyPart::Whole}, {});
   SequenceId id = *model.pages().open();

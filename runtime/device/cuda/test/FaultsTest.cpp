@@ -72,7 +72,7 @@ TEST(CudaFaultsTest, EachAllocationMayFail) {
     EXPECT_EQ(message, "cuMemHostAlloc: out of memory");
     ++failures;
   }
-  EXPECT_EQ(failures, 7);
+  EXPECT_EQ(failures, 8);
 }
 
 TEST(CudaFaultsTest, AKernelThatFailsBreaksTheDeviceForGood) {

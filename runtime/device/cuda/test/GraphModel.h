@@ -104,7 +104,8 @@ public:
         cache(CachePages::create({limits.sequences * 4, limits.sequences,
                                   cpu::TinyProgram::contextLength})
                   .take()) {
-    options.program = tinyKernels();
+    if (options.program.empty())
+      options.program = tinyKernels();
     Expected<std::unique_ptr<Driver>> driver = emulator::openEmulated(options);
     std::shared_ptr<Device> device = (*driver)->open(0).take();
     ExecutorLimits each;
@@ -122,6 +123,9 @@ public:
     }
     copies.resize(parts.size());
   }
+
+  /// Of the outputs of the next steps.
+  std::vector<uint8_t> wantsLogits;
 
   CachePages &pages() { return cache; }
   Executor &stage(size_t index) { return *stages[index]; }
@@ -151,6 +155,8 @@ public:
       input.incoming = incoming;
       input.incomingFormat = input.outgoingFormat = wire;
       input.outgoing = activations[i];
+      if (i + 1 == stages.size())
+        input.wantsLogits = wantsLogits;
       input.checkpoints = checkpoints;
       if (Status s = stages[i]->execute(input); !s.ok())
         return s;

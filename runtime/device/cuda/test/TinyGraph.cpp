@@ -7,6 +7,7 @@
 
 #include "runtime/device/cuda/test/TinyGraph.h"
 
+#include <cmath>
 #include <initializer_list>
 #include <vector>
 
@@ -111,6 +112,14 @@ void tinySelect(const uint64_t *words) {
         word<const float>(words, 2)[row * width + i];
 }
 
+/// Whether x at place i is chosen before y at place j.
+bool wins(float x, int32_t i, float y, int32_t j) {
+  bool isNaN = std::isnan(x);
+  if (isNaN != std::isnan(y))
+    return isNaN;
+  return isNaN || x == y ? i < j : x > y;
+}
+
 /// (count, tokens, logits, width): the place of the greatest, by a tree of
 /// shared memory and a warp's shuffles.
 void tinyArgmax(const uint64_t *words) {
@@ -123,22 +132,22 @@ void tinyArgmax(const uint64_t *words) {
   auto *places = static_cast<int32_t *>(sluice_emulated_shared(4 * threads));
   int32_t best = thread < width ? thread : 0;
   for (int32_t i = thread; i < width; i += threads)
-    best = logits[i] > logits[best] ? i : best;
+    best = wins(logits[i], i, logits[best], best) ? i : best;
   values[thread] = logits[best];
   places[thread] = best;
   sluice_emulated_barrier();
   int32_t other = thread ^ 32;
-  if (values[other] > values[thread] ||
-      (values[other] == values[thread] && places[other] < best))
+  if (wins(values[other], places[other], values[thread], best))
     best = places[other];
   for (int32_t mask = 16; mask > 0; mask /= 2) {
     float value = sluice_emulated_shuffle_xor(logits[best], mask);
     float place = sluice_emulated_shuffle_xor(float(best), mask);
-    if (value > logits[best] || (value == logits[best] && place < float(best)))
+    if (wins(value, int32_t(place), logits[best], best))
       best = int32_t(place);
   }
   if (thread == 0)
-    word<int32_t>(words, 1)[output] = best;
+    word<int32_t>(words, 1)[output] =
+        std::isfinite(logits[best]) ? best : ~best;
 }
 
 //===----------------------------------------------------------------------===//
