@@ -147,10 +147,11 @@ public:
   /// Lets blocks of the kernel have so much dynamic shared memory.
   virtual Status allowSharedBytes(Function function, uint32_t bytes) = 0;
 
-  /// A graph of kernels, each behind the one before. A kernel may start once
-  /// all blocks of the one before have called launchDependents(), and waits for
-  /// its end by itself (Primitives.cuh's waitForPrior()); what is in the stream
-  /// before the graph is done before the first starts.
+  /// A graph of kernels, each behind the one before. Where the chip and the
+  /// kernel's code have dependent launches (9.0), it may start once all blocks
+  /// of the one before have called launchDependents(), and waits for its end by
+  /// itself (Primitives.cuh's waitForPrior()); else it starts behind that end.
+  /// What is in the stream before the graph is done before the first starts.
   virtual Expected<Graph> makeGraph(std::span<const KernelNode> kernels) = 0;
   virtual void destroy(Graph graph) = 0;
   virtual Status launch(Graph graph, Stream stream) = 0;

@@ -129,6 +129,8 @@ public:
 
 private:
   Status addKernels(lib::Handle graph, std::span<const KernelNode> kernels);
+  Status addEdge(lib::Handle graph, lib::Handle before, lib::Handle node,
+                 Function function);
 
   LibCuda lib;
   int device = 0;
@@ -220,16 +222,32 @@ Status LibCudaDevice::addKernels(lib::Handle graph,
     lib::Handle added = nullptr;
     SLUICE_CUDA_TRY(lib.addKernel(&added, graph, nullptr, 0, &params),
                     "cuGraphAddKernelNode");
-    if (before) {
-      lib::EdgeData edge;
-      edge.fromPort = lib::programmaticPort;
-      edge.type = lib::programmaticType;
-      SLUICE_CUDA_TRY(lib.addDependencies(graph, &before, &added, &edge, 1),
-                      "cuGraphAddDependencies");
-    }
+    if (before)
+      if (Status s = addEdge(graph, before, added, node.function); !s.ok())
+        return s;
     before = added;
   }
   return {};
+}
+
+/// Programmatic where the kernel waits by itself: on a chip that has dependent
+/// launches, and compiled for one. The code of an older chip has no such
+/// instruction, not even where the driver has translated it; it starts when the
+/// kernel before has ended, and all of that is visible.
+Status LibCudaDevice::addEdge(lib::Handle graph, lib::Handle before,
+                              lib::Handle node, Function function) {
+  constexpr int leastMajor = 9;
+  int version = 0;
+  SLUICE_CUDA_TRY(
+      lib.functionAttribute(&version, lib::functionPtxVersion, function),
+      "cuFuncGetAttribute");
+  lib::EdgeData edge;
+  if (described.major >= leastMajor && version >= 10 * leastMajor) {
+    edge.fromPort = lib::programmaticPort;
+    edge.type = lib::programmaticType;
+  }
+  return lib.check(lib.addDependencies(graph, &before, &node, &edge, 1),
+                   "cuGraphAddDependencies");
 }
 
 Expected<Graph> LibCudaDevice::makeGraph(std::span<const KernelNode> kernels) {

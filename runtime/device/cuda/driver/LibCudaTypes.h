@@ -32,6 +32,7 @@ constexpr int attributeMinor = 76;
 constexpr int attributeSharedBytes = 97; ///< per block, where allowed
 
 // CUfunction_attribute
+constexpr int functionPtxVersion = 5; ///< 90: compiled for 9.0
 constexpr int functionDynamicSharedBytes = 8;
 
 constexpr unsigned hostPortable = 1, hostDeviceMap = 2; ///< cuMemHostAlloc
@@ -104,6 +105,7 @@ constexpr unsigned char programmaticPort = 1, programmaticType = 1;
   call(findFunction, cuModuleGetFunction, lib::Handle *, lib::Handle,          \
        const char *)                                                           \
   call(setFunction, cuFuncSetAttribute, lib:: Handle, int, int)                \
+  call(functionAttribute, cuFuncGetAttribute, int *, int, lib::Handle)         \
   call(makeGraph, cuGraphCreate, lib::Handle *, unsigned)                      \
   call(destroyGraph, cuGraphDestroy, lib:: Handle)                             \
   call(addKernel, cuGraphAddKernelNode_v2, lib::Handle *, lib::Handle,         \

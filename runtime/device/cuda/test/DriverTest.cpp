@@ -32,8 +32,9 @@ namespace {
 class DriverTest : public testing::Test {
 protected:
   void TearDown() override {
-    for (const char *variable : {"FAKE_CUDA_VERSION", "FAKE_CUDA_INIT",
-                                 "FAKE_CUDA_FAIL", "FAKE_CUDA_QUERY"})
+    for (const char *variable :
+         {"FAKE_CUDA_VERSION", "FAKE_CUDA_INIT", "FAKE_CUDA_FAIL",
+          "FAKE_CUDA_QUERY", "FAKE_CUDA_MAJOR"})
       ::unsetenv(variable);
   }
 
@@ -115,14 +116,40 @@ TEST_F(DriverTest, AGraphIsAChainOfDependentLaunches) {
   ASSERT_TRUE(graph) << graph.status().message();
   EXPECT_EQ(calls(),
             "cuGraphCreate (3,4,5)x64:1024,7,9 cuGraphAddKernelNode "
-            "(1,1,1)x32:0,11,12 cuGraphAddKernelNode edge 101x1 "
-            "cuGraphAddDependencies cuGraphInstantiate cuGraphDestroy ");
-  for (const char *call : {"cuGraphCreate", "cuGraphAddKernelNode",
-                           "cuGraphAddDependencies", "cuGraphInstantiate"}) {
+            "(1,1,1)x32:0,11,12 cuGraphAddKernelNode cuFuncGetAttribute "
+            "edge 101x1 cuGraphAddDependencies cuGraphInstantiate "
+            "cuGraphDestroy ");
+  for (const char *call :
+       {"cuGraphCreate", "cuGraphAddKernelNode", "cuFuncGetAttribute",
+        "cuGraphAddDependencies", "cuGraphInstantiate"}) {
     ::setenv("FAKE_CUDA_FAIL", call, 1);
     EXPECT_EQ(device->makeGraph(nodes).status().message(),
               std::string(call) + ": out of memory");
   }
+}
+
+/// Code without dependent launches cannot wait for the kernel before: its edge
+/// does.
+TEST_F(DriverTest, WhatCannotWaitByItselfStartsBehindTheKernelBefore) {
+  auto edgesOf = [&](const std::vector<uintptr_t> &functions) {
+    std::unique_ptr<Device> device = openDevice();
+    std::vector<KernelNode> nodes;
+    for (uintptr_t function : functions)
+      nodes.push_back(
+          {reinterpret_cast<Function>(function), {1, 1, 1}, 32, 0, {1, 2}, 1});
+    EXPECT_TRUE(device->makeGraph(nodes));
+    std::string made = calls(), edges;
+    for (size_t at = made.find("edge "); at != std::string::npos;
+         at = made.find("edge ", at + 1))
+      edges += made.substr(at + 5, 6);
+    return edges;
+  };
+  // The second is old; what stands behind it is not.
+  EXPECT_EQ(edgesOf({16, 32, 16, 16}), "000x1 101x1 101x1 ");
+  ::setenv("FAKE_CUDA_MAJOR", "8", 1);
+  EXPECT_EQ(edgesOf({16, 16, 32}), "000x1 000x1 ");
+  ::setenv("FAKE_CUDA_MAJOR", "9", 1);
+  EXPECT_EQ(edgesOf({16, 16}), "101x1 ");
 }
 
 TEST_F(DriverTest, EachCallSaysWhichItWas) {
@@ -194,6 +221,7 @@ TEST(LibCudaTypesTest, AreThoseOfCudaH) {
   EXPECT_EQ(lib::attributeMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   EXPECT_EQ(lib::attributeSharedBytes,
             CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  EXPECT_EQ(lib::functionPtxVersion, CU_FUNC_ATTRIBUTE_PTX_VERSION);
   EXPECT_EQ(lib::functionDynamicSharedBytes,
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   EXPECT_EQ(lib::hostPortable, unsigned(CU_MEMHOSTALLOC_PORTABLE));

@@ -11,6 +11,9 @@
 //   FAKE_CUDA_VERSION=12040   the driver's version; default 13000
 //   FAKE_CUDA_INIT=100        what cuInit returns
 //   FAKE_CUDA_FAIL=cuX        the function that returns error 2
+//   FAKE_CUDA_MAJOR=8         the device's compute capability; default 75
+//
+// The function 32 was compiled for 8.0, all others for 9.0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,7 +74,9 @@ int cuDeviceGetName(char *name, int bytes, int) {
   return result("cuDeviceGetName");
 }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
-  *value = attribute;
+  *value = attribute == lib::attributeMajor
+               ? numberOf("FAKE_CUDA_MAJOR", attribute)
+               : attribute;
   return result("cuDeviceGetAttribute");
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int) {
@@ -158,6 +163,10 @@ int cuModuleGetFunction(lib::Handle *function, lib::Handle, const char *name) {
 }
 int cuFuncSetAttribute(lib::Handle, int attribute, int) {
   return attribute == 8 ? result("cuFuncSetAttribute") : 1;
+}
+int cuFuncGetAttribute(int *value, int attribute, lib::Handle function) {
+  *value = reinterpret_cast<uintptr_t>(function) == 32 ? 80 : 90;
+  return attribute == 5 ? result("cuFuncGetAttribute") : 1;
 }
 int cuGraphCreate(lib::Handle *graph, unsigned) {
   *graph = nextHandle();
