@@ -21,6 +21,14 @@
 // CHECK:         gpu.func @rows_gate(
 // CHECK:         gpu.func @rows_select_outputs_rms_norm(
 // CHECK:         gpu.func @greedy_tokens(
+// The key of an infinity or a NaN: the complement of its token.
+// CHECK:           %[[LEAST:.*]] = arith.constant -2139095041 : i32
+// CHECK:           %[[ABOVE:.*]] = arith.cmpi sgt, %[[KEY:.*]], %[[LEAST]] : i32
+// CHECK:           %[[MOST:.*]] = arith.constant 2139095040 : i32
+// CHECK:           %[[BELOW:.*]] = arith.cmpi slt, %[[KEY]], %[[MOST]] : i32
+// CHECK:           %[[FINITE:.*]] = arith.andi %[[ABOVE]], %[[BELOW]] : i1
+// CHECK:           %[[NONE:.*]] = arith.xori %[[TOKEN:.*]], %{{.*}} : i32
+// CHECK:           arith.select %[[FINITE]], %[[TOKEN]], %[[NONE]] : i32
 
 // CHECK-LABEL: sluice.graph @main_step {
 // CHECK:         %[[H:.*]] = sluice.graph_value rows
