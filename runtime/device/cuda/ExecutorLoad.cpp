@@ -69,15 +69,27 @@ Status Executor::State::load(const ExecutorLimits &limits,
   if (!event)
     return event.status();
   ended = *event;
-  using Step = Status (State::*)();
+  // Kernels take memory of the device, too: before it is looked how much there
+  // is.
+  if (Status s = loadKernels(); !s.ok())
+    return s;
   if (Status s = plan(limits); !s.ok())
     return s;
-  if (Status s = allocate(); !s.ok())
-    return s;
-  for (Step step : {&State::makeGraphs, &State::makeCopyGraph})
+  using Step = Status (State::*)();
+  for (Step step : {&State::allocate, &State::makeGraphs, &State::makeCopyGraph,
+                    &State::uploadGraphs})
     if (Status s = (this->*step)(); !s.ok())
       return s;
   return upload(loading);
+}
+
+Status Executor::State::loadKernels() {
+  Expected<std::unique_ptr<KernelLibrary>> loaded =
+      KernelLibrary::load(*device, program.image);
+  if (!loaded)
+    return loaded.status();
+  kernels = loaded.take();
+  return {};
 }
 
 /// How much memory is needed, and whether it is there.
@@ -100,6 +112,7 @@ Status Executor::State::plan(const ExecutorLimits &limits) {
   if (!planned)
     return planned.status();
   context.plan = planned.take();
+  context.plan.graphBytes = graphReserve(counted.nodeCount, limits.rows);
   Expected<MemoryState> memory = device->memory();
   if (!memory)
     return memory.status();
@@ -144,11 +157,6 @@ Status Executor::State::allocate() {
 }
 
 Status Executor::State::makeGraphs() {
-  Expected<std::unique_ptr<KernelLibrary>> loaded =
-      KernelLibrary::load(*device, program.image);
-  if (!loaded)
-    return loaded.status();
-  kernels = loaded.take();
   context.kernels = kernels.get();
   for (int64_t rows : bucketsOf(context.limits.rows)) {
     Bucket bucket = {rows, std::make_unique<SluiceGraph>(context, rows),
@@ -196,6 +204,15 @@ Status Executor::State::makeCopyGraph() {
     return made.status();
   copyGraph = *made;
   return {};
+}
+
+/// Else the first step of each capacity would, while a request waits, and could
+/// find no memory for it.
+Status Executor::State::uploadGraphs() {
+  for (const Bucket &bucket : buckets)
+    if (Status s = device->upload(bucket.graph, stream); !s.ok())
+      return s;
+  return copyGraph ? device->upload(copyGraph, stream) : Status();
 }
 
 /// Everything that is in the arena at the start.

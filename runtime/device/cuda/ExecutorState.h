@@ -69,11 +69,13 @@ struct Executor::State {
 
 private:
   // ExecutorLoad.cpp
+  Status loadKernels();
   Status plan(const ExecutorLimits &limits);
   Status allocate();
   Status upload(const LoadOptions &loading);
   Status makeGraphs();
   Status makeCopyGraph();
+  Status uploadGraphs();
 
   // Executor.cpp
   Status copyPages(std::span<const PageCopy> copies);

@@ -176,16 +176,23 @@ Expected<MemoryPlan> MemoryPlan::make(const Program &program,
   return plan;
 }
 
+uint64_t graphReserve(int64_t nodes, int64_t rowLimit) {
+  constexpr uint64_t nodeBytes = 4096;
+  return uint64_t(nodes) * bucketsOf(rowLimit).size() * nodeBytes;
+}
+
 Status checkRoom(const MemoryPlan &plan, const MemoryState &state,
                  const std::string &name) {
-  if (plan.bytes <= state.freeBytes)
+  const uint64_t needed = plan.bytes + plan.graphBytes;
+  if (needed <= state.freeBytes)
     return {};
   return failure(
-      name, ": too little memory: ", sizeText(plan.bytes),
-      " is needed (weights ", sizeText(plan.weightBytes), ", cache ",
-      sizeText(plan.cacheBytes), ", a step ", sizeText(plan.stepBytes), "), ",
-      sizeText(state.freeBytes), " of ", sizeText(state.totalBytes),
-      " is free: ", sizeText(plan.bytes - state.freeBytes), " is missing");
+      name, ": too little memory: ", sizeText(needed), " is needed (weights ",
+      sizeText(plan.weightBytes), ", cache ", sizeText(plan.cacheBytes),
+      ", a step ", sizeText(plan.stepBytes), ", reserved for graphs ",
+      sizeText(plan.graphBytes), "), ", sizeText(state.freeBytes), " of ",
+      sizeText(state.totalBytes),
+      " is free: ", sizeText(needed - state.freeBytes), " is missing");
 }
 
 } // namespace sluice::cuda

@@ -65,7 +65,14 @@ struct MemoryPlan {
   // What the total is made of.
   uint64_t weightBytes = 0, cacheBytes = 0, stepBytes = 0;
   uint64_t bytes = 0;
+  /// Beside the arena: what the driver takes for graphs.
+  uint64_t graphBytes = 0;
 };
+
+/// What is kept free for the driver's graphs of `nodes` kernels each, one for
+/// each bucket. A reserve: drivers do not say what they take, a node's
+/// arguments alone may be 4 KiB.
+uint64_t graphReserve(int64_t nodes, int64_t rowLimit);
 
 /// Bytes of a page of a layer, all kv heads.
 int64_t layerPageBytes(const device::CacheShape &shape, CacheKind kind);

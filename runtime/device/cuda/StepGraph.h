@@ -67,6 +67,8 @@ struct SluiceGraph {
   bool givesGreedyTokens = false;
   /// The most floats of a row's partial results in one span of attention.
   int64_t spanFloats = 0;
+  /// Also where none are launched.
+  int64_t nodeCount = 0;
 
   // For the functions of ProgramABI.h.
   using Address = sluice::cuda::DeviceAddress;

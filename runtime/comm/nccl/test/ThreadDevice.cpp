@@ -258,4 +258,6 @@ Expected<cuda::Graph>
 ThreadDevice::makeGraph(std::span<const cuda::KernelNode>) {
   return noKernels();
 }
+Status ThreadDevice::upload(cuda::Graph, cuda::Stream) { return noKernels(); }
+
 Status ThreadDevice::launch(cuda::Graph, cuda::Stream) { return noKernels(); }

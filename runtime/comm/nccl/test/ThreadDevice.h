@@ -64,6 +64,7 @@ public:
   Status allowSharedBytes(cuda::Function, uint32_t) override;
   Expected<cuda::Graph> makeGraph(std::span<const cuda::KernelNode>) override;
   void destroy(cuda::Graph) override {}
+  Status upload(cuda::Graph, cuda::Stream) override;
   Status launch(cuda::Graph, cuda::Stream) override;
 
 private:

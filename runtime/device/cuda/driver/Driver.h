@@ -12,6 +12,7 @@
 //   Expected<std::unique_ptr<Device>> device = (*driver)->open(0);
 //   Expected<DeviceAddress> memory = (*device)->allocate(bytes);
 //   Expected<Graph> graph = (*device)->makeGraph(kernels);
+//   (*device)->upload(*graph, stream);
 //   (*device)->launch(*graph, stream); (*device)->record(event, stream);
 //   while (Expected<bool> done = (*device)->isDone(event)) ...
 //
@@ -154,6 +155,9 @@ public:
   /// What is in the stream before the graph is done before the first starts.
   virtual Expected<Graph> makeGraph(std::span<const KernelNode> kernels) = 0;
   virtual void destroy(Graph graph) = 0;
+  /// Brings the graph to the device, in the stream's order. It takes memory of
+  /// the device's own there, and would do so at its first launch.
+  virtual Status upload(Graph graph, Stream stream) = 0;
   virtual Status launch(Graph graph, Stream stream) = 0;
 };
 

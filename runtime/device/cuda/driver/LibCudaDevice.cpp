@@ -123,6 +123,9 @@ public:
 
   Expected<Graph> makeGraph(std::span<const KernelNode> kernels) override;
   void destroy(Graph graph) override { lib.destroyInstance(graph); }
+  Status upload(Graph graph, Stream stream) override {
+    return lib.check(lib.uploadGraph(graph, stream), "cuGraphUpload");
+  }
   Status launch(Graph graph, Stream stream) override {
     return lib.check(lib.launchGraph(graph, stream), "cuGraphLaunch");
   }

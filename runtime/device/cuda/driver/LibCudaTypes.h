@@ -116,6 +116,7 @@ constexpr unsigned char programmaticPort = 1, programmaticType = 1;
   call(instantiate, cuGraphInstantiateWithFlags, lib::Handle *, lib::Handle,   \
        unsigned long long)                                                     \
   call(destroyInstance, cuGraphExecDestroy, lib::Handle)                       \
+  call(uploadGraph, cuGraphUpload, lib::Handle, lib::Handle)                   \
   call(launchGraph, cuGraphLaunch, lib::Handle, lib::Handle)
 // clang-format on
 

@@ -51,6 +51,7 @@ struct EmulatedFunction {
 
 struct EmulatedGraph {
   std::vector<KernelNode> kernels;
+  bool isUploaded = false;
 };
 
 uint8_t *pointer(DeviceAddress address) {
@@ -188,12 +189,14 @@ public:
   }
 
   Expected<Graph> makeGraph(std::span<const KernelNode> kernels) override;
-  void destroy(Graph graph) override {
-    --live;
-    delete reinterpret_cast<EmulatedGraph *>(graph);
+  void destroy(Graph graph) override;
+  Status upload(Graph graph, Stream) override {
+    return charge(*reinterpret_cast<EmulatedGraph *>(graph), "cuGraphUpload");
   }
   Status launch(Graph graph, Stream stream) override {
     auto *held = reinterpret_cast<EmulatedGraph *>(graph);
+    if (Status s = charge(*held, "cuGraphLaunch"); !s.ok())
+      return s;
     return add(stream, [this, held] {
       for (const KernelNode &node : held->kernels)
         if (Status s = runKernel(node); !s.ok())
@@ -220,6 +223,7 @@ private:
     });
   }
   Status runKernel(const KernelNode &node);
+  Status charge(EmulatedGraph &graph, const char *call);
 
   EmulatedOptions options;
   DeviceProperties described;
@@ -282,6 +286,28 @@ Expected<Graph> EmulatedDevice::makeGraph(std::span<const KernelNode> kernels) {
   ++live;
   return reinterpret_cast<Graph>(
       new EmulatedGraph{{kernels.begin(), kernels.end()}});
+}
+
+void EmulatedDevice::destroy(Graph graph) {
+  auto *held = reinterpret_cast<EmulatedGraph *>(graph);
+  std::lock_guard lock(mutex);
+  if (held->isUploaded)
+    used -= held->kernels.size() * graphNodeBytes;
+  --live;
+  delete held;
+}
+
+/// Takes the graph's memory, if it has none yet.
+Status EmulatedDevice::charge(EmulatedGraph &graph, const char *call) {
+  std::lock_guard lock(mutex);
+  if (graph.isUploaded)
+    return {};
+  uint64_t bytes = graph.kernels.size() * graphNodeBytes;
+  if (bytes > options.memoryBytes - used)
+    return failure(call, ": out of memory");
+  used += bytes;
+  graph.isUploaded = true;
+  return {};
 }
 
 Status EmulatedDevice::runKernel(const KernelNode &node) {

@@ -24,6 +24,10 @@
 
 namespace sluice::cuda::emulator {
 
+/// Of device memory for each kernel of a graph, from its upload or first launch
+/// on; a real device's figure is unknown.
+constexpr uint64_t graphNodeBytes = 1024;
+
 enum class CopyKind : uint8_t { ToDevice, ToHost, OnDevice };
 
 struct EmulatedOptions {

@@ -184,6 +184,7 @@ TEST_F(DriverTest, EachCallSaysWhichItWas) {
        [&] { return device->find(nullptr, "x").status(); }},
       {"cuFuncSetAttribute",
        [&] { return device->allowSharedBytes(function, 1); }},
+      {"cuGraphUpload", [&] { return device->upload(graph, stream); }},
       {"cuGraphLaunch", [&] { return device->launch(graph, stream); }}};
   for (const auto &[name, call] : cases) {
     EXPECT_TRUE(call().ok()) << name;

@@ -113,6 +113,25 @@ TEST_F(EmulatedDriverTest, AFailedKernelBreaksEverythingAfterIt) {
   device->destroy(graph);
 }
 
+TEST_F(EmulatedDriverTest, AGraphTakesMemoryOnceItIsThere) {
+  EmulatedOptions options;
+  options.memoryBytes = 64 + 3 * graphNodeBytes;
+  open(options);
+  Graph first = bumps(2), second = bumps(2);
+  ASSERT_TRUE(device->upload(first, stream).ok());
+  ASSERT_TRUE(device->launch(first, stream).ok());
+  EXPECT_EQ(device->memory()->freeBytes, graphNodeBytes);
+  EXPECT_EQ(device->launch(second, stream).message(),
+            "cuGraphLaunch: out of memory");
+  EXPECT_EQ(device->upload(second, stream).message(),
+            "cuGraphUpload: out of memory");
+  ASSERT_TRUE(device->synchronize(stream).ok());
+  device->destroy(first);
+  EXPECT_TRUE(device->launch(second, stream).ok());
+  ASSERT_TRUE(device->synchronize(stream).ok());
+  device->destroy(second);
+}
+
 TEST_F(EmulatedDriverTest, MemoryIsCountedAndWatched) {
   EmulatedOptions options;
   options.memoryBytes = 1000;

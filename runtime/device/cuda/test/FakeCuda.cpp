@@ -201,6 +201,7 @@ int cuGraphInstantiateWithFlags(lib::Handle *instance, lib::Handle,
   return result("cuGraphInstantiate");
 }
 int cuGraphExecDestroy(lib::Handle) { return result("cuGraphExecDestroy"); }
+int cuGraphUpload(lib::Handle, lib::Handle) { return result("cuGraphUpload"); }
 #ifndef FAKE_CUDA_LACKS_LAUNCH
 int cuGraphLaunch(lib::Handle, lib::Handle) { return result("cuGraphLaunch"); }
 #endif

@@ -55,8 +55,55 @@ TEST(CudaFaultsTest, TooLittleMemoryIsSaidBeforeAnythingIsLoaded) {
       message,
       testing::MatchesRegex(
           "emulator: too little memory: [0-9.]+ MB is needed \\(weights "
-          "[0-9.]+ MB, cache 32.77 MB, a step [0-9.]+ MB\\), 0.10 MB of "
-          "0.10 MB is free: [0-9.]+ MB is missing"));
+          "[0-9.]+ MB, cache 32.77 MB, a step [0-9.]+ MB, reserved for graphs "
+          "[0-9.]+ MB\\), 0.10 MB of 0.10 MB is free: [0-9.]+ MB is missing"));
+}
+
+/// Graphs have their memory when an executor is made: what others take later
+/// does not break a step.
+TEST(CudaFaultsTest, ADeviceThatIsFullStillLaunchesEveryGraph) {
+  emulator::EmulatedOptions options;
+  options.program = tinyKernels();
+  std::shared_ptr<Device> device =
+      (*emulator::openEmulated(options))->open(0).take();
+  ExecutorLimits limits = smallLimits();
+  std::unique_ptr<Executor> executor =
+      Executor::create(device, tinyGraph(tiny()), limits, {}).take();
+  DeviceAddress rest = *device->allocate(device->memory()->freeBytes);
+  CachePages pages =
+      CachePages::create({4, 1, TinyProgram::contextLength}).take();
+  SequenceId id = *pages.open();
+  ASSERT_TRUE(pages.grow(id, 8).ok());
+  for (int64_t rows : {1, 2, 4, 8}) {
+    StepBatch batch(8, 1);
+    for (int64_t row = 0; row < rows; ++row)
+      ASSERT_TRUE(batch.add(id, row, 1, row + 1 == rows).ok());
+    device::StepInput input = {&batch, &pages};
+    PageCopy copy = {0, 1};
+    input.copies = {&copy, 1};
+    Status status = executor->execute(input);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  device->release(rest);
+}
+
+/// Memory for the arena alone is too little, before anything is loaded.
+TEST(CudaFaultsTest, GraphsAreReservedFor) {
+  emulator::EmulatedOptions options;
+  options.program = tinyKernels();
+  uint64_t arena = 0;
+  {
+    std::shared_ptr<Device> device =
+        (*emulator::openEmulated(options))->open(0).take();
+    arena = Executor::create(device, tinyGraph(tiny()), smallLimits(), {})
+                .take()
+                ->arenaBytes();
+  }
+  options.memoryBytes = arena + 1000;
+  EXPECT_THAT(makeError(options, tinyGraph(tiny())),
+              HasSubstr("reserved for graphs"));
+  options.memoryBytes = arena + 1000000;
+  EXPECT_EQ(makeError(options, tinyGraph(tiny())), "");
 }
 
 TEST(CudaFaultsTest, EachAllocationMayFail) {

@@ -109,10 +109,13 @@ TEST(MemoryPlanTest, WhatIsMissingIsSaid) {
   plan.cacheBytes = 4'000'000'000;
   plan.stepBytes = 500'000'000;
   plan.bytes = 20'500'000'000;
-  EXPECT_TRUE(checkRoom(plan, {20'500'000'000, 24'000'000'000}, "G").ok());
+  plan.graphBytes = 100'000'000;
+  EXPECT_TRUE(checkRoom(plan, {20'600'000'000, 24'000'000'000}, "G").ok());
   EXPECT_EQ(
-      checkRoom(plan, {20'490'000'000, 24'000'000'000}, "G").message(),
-      "G: too little memory: 20.50 GB is needed (weights 16.00 GB, cache "
-      "4.00 GB, a step 500.00 MB), 20.49 GB of 24.00 GB is free: 10.00 MB is "
-      "missing");
+      checkRoom(plan, {20'590'000'000, 24'000'000'000}, "G").message(),
+      "G: too little memory: 20.60 GB is needed (weights 16.00 GB, cache "
+      "4.00 GB, a step 500.00 MB, reserved for graphs 100.00 MB), 20.59 GB of "
+      "24.00 GB is free: 10.00 MB is missing");
+  // 400 kernels in 4 graphs, 4 KiB each.
+  EXPECT_EQ(graphReserve(400, 8), 400u * 4 * 4096);
 }
