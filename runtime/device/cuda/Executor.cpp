@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All copies lie in the stream around the graph, and are as large as the step
-// is; the graph itself is kernels alone.
+// All copies lie in the stream around the graph, and are as large as what the
+// step has; the graph itself is kernels alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ Status Executor::execute(const device::StepInput &input) {
     return state->broken;
   if (Status s = device::checkStep(input, state->bounds()); !s.ok())
     return s;
-  if (Status s = state->tables->fill(input); !s.ok())
+  if (Status s = state->fillTables(input); !s.ok())
     return s;
   state->broken =
       state->run(input).withContext(state->device->properties().name);
@@ -69,6 +69,16 @@ std::optional<int32_t> Executor::greedyToken(int64_t output) const {
   return state->tokenMemory.as<int32_t>()[slot];
 }
 
+const Executor::State::Bucket &Executor::State::bucketFor(int64_t rows) const {
+  return *std::find_if(buckets.begin(), buckets.end(),
+                       [&](const Bucket &each) { return each.rows >= rows; });
+}
+
+Status Executor::State::fillTables(const device::StepInput &input) {
+  return tables->fill(input,
+                      bucketFor(input.batch->rows()).description->layout);
+}
+
 /// The tables are filled.
 Status Executor::State::run(const device::StepInput &input) {
   const StepBatch &batch = *input.batch;
@@ -79,12 +89,10 @@ Status Executor::State::run(const device::StepInput &input) {
     return s;
   alive.assign(rows, 1);
   std::fill_n(aliveMemory.data(), rows, 1);
-  const Bucket &bucket =
-      *std::find_if(buckets.begin(), buckets.end(), [&](const Bucket &each) {
-        return each.rows >= batch.rows();
-      });
-  if (Status s = sendTables(); !s.ok())
-    return s;
+  const Bucket &bucket = bucketFor(batch.rows());
+  for (StepTables::Part part : tables->stepParts())
+    if (Status s = sendTables(part); !s.ok())
+      return s;
   if (Status s = sendLookups(bucket, input); !s.ok())
     return s;
   if (Status s = device->launch(bucket.graph, stream); !s.ok())
@@ -106,31 +114,32 @@ Status Executor::State::run(const device::StepInput &input) {
 // To the device
 //===----------------------------------------------------------------------===//
 
-Status Executor::State::sendTables() {
-  const MemoryPlan &plan = context.plan;
-  return device->copyToDevice(arena.address() + plan.tables, tableMemory.data(),
-                              uint64_t(tables->wordsUsed()) * sizeof(int32_t),
-                              stream);
+Status Executor::State::sendTables(StepTables::Part part) {
+  if (part.count == 0)
+    return {};
+  const uint64_t offset = uint64_t(part.first) * sizeof(int32_t);
+  return device->copyToDevice(arena.address() + context.plan.tables + offset,
+                              tableMemory.data() + offset,
+                              uint64_t(part.count) * sizeof(int32_t), stream);
 }
 
-/// As many at a time as there is room for. The last of them are on their way
-/// when it returns, and stay in the tables, which nobody writes before the step
-/// has ended.
+/// As many at a time as there is room for; the last of them are on their way
+/// when it returns. They have a place of their own in the tables, which nobody
+/// writes again before the step has ended.
 Status Executor::State::copyPages(std::span<const PageCopy> copies) {
-  const TableLayout layout(context.limits);
-  const auto room = static_cast<size_t>(layout.copies);
+  const auto room = static_cast<size_t>(TableLayout::copies);
   while (!copies.empty() && copyGraph) {
     std::span<const PageCopy> some =
         copies.first(std::min(copies.size(), room));
     copies = copies.subspan(some.size());
     tables->setCopies(some);
-    if (Status s = sendTables(); !s.ok())
+    if (Status s = sendTables(tables->copyPart()); !s.ok())
       return s;
     if (Status s = device->launch(copyGraph, stream); !s.ok())
       return s;
     if (copies.empty())
       break;
-    // The tables are written anew.
+    // Their place is written anew.
     if (Status s = device->record(ended, stream); !s.ok())
       return s;
     if (Status s = await(nullptr); !s.ok())

@@ -126,7 +126,7 @@ Status Executor::State::allocate() {
     return made.status();
   arena = made.take();
   context.arena = arena.address();
-  const TableLayout layout(limits);
+  const TableLayout layout(limits, limits.rows);
   auto rows = static_cast<uint64_t>(limits.rows);
   uint64_t results =
       program.hasOutput ? uint64_t(limits.outputs) * uint64_t(program.vocabSize)
@@ -144,7 +144,7 @@ Status Executor::State::allocate() {
       !s.ok())
     return s;
   context.alive = aliveMemory.onDevice();
-  tables.emplace(layout, tableMemory.as<int32_t>());
+  tables.emplace(limits, tableMemory.as<int32_t>());
   alive.reserve(rows);
   originOf.reserve(rows);
   stays.reserve(rows);
@@ -189,8 +189,8 @@ Status Executor::State::makeCopyGraph() {
   PageCopyArguments arguments = {};
   arguments.layers =
       description.pointer<LayerPages>(context.arena + context.plan.layerPages);
-  arguments.copies = description.pointer<int32_t>(
-      description.table(description.layout.copyPairs));
+  arguments.copies =
+      description.pointer<int32_t>(description.table(TableLayout::CopyPairs));
   arguments.copyCount =
       description.pointer<int32_t>(description.table(TableLayout::Copies));
   constexpr uint32_t blocks = 8;

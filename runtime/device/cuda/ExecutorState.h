@@ -64,6 +64,7 @@ struct Executor::State {
   Status broken;
 
   Status load(const ExecutorLimits &limits, const LoadOptions &loading);
+  Status fillTables(const device::StepInput &input);
   Status run(const device::StepInput &input);
   device::StepBounds bounds() const;
 
@@ -79,7 +80,8 @@ private:
 
   // Executor.cpp
   Status copyPages(std::span<const PageCopy> copies);
-  Status sendTables();
+  Status sendTables(StepTables::Part part);
+  const Bucket &bucketFor(int64_t rows) const;
   Status sendLookups(const Bucket &bucket, const device::StepInput &input);
   void lookUp(const SluiceGraph::Lookup &lookup, const device::StepInput &input,
               float *to);

@@ -120,7 +120,8 @@ void planStep(const Program &program, const ExecutorLimits &limits,
                    spanBytes);
   plan.slopeFloats = slopeRoom;
   plan.slopes = planner.take(slopeRoom, sizeof(float));
-  plan.tables = planner.take(uint64_t(TableLayout(limits).words), 4);
+  plan.tables =
+      planner.take(uint64_t(TableLayout(limits, limits.rows).words), 4);
   plan.moves = planner.take(uint64_t(limits.rows), 4);
   plan.rowNow = planner.take(uint64_t(limits.rows), 4);
   plan.greedy = planner.take(uint64_t(limits.outputs), 4);

@@ -13,7 +13,7 @@ using namespace sluice;
 using namespace sluice::cuda;
 
 SluiceGraph::SluiceGraph(GraphContext &context, int64_t rows)
-    : context(context), layout(context.limits), rows(rows),
+    : context(context), layout(context.limits, rows), rows(rows),
       outputs(std::min(rows, context.limits.outputs)) {}
 
 Status SluiceGraph::build() {
@@ -78,7 +78,8 @@ RowTable SluiceGraph::rowTable() const {
   result.positions = pointer<int32_t>(table(layout.positions));
   result.sequences = pointer<int32_t>(table(layout.sequenceOf));
   result.pages = pointer<int32_t>(table(layout.pages));
-  result.pagesPerSequence = static_cast<int32_t>(layout.pagesPerSequence);
+  // Sequences' numbers are places in the table; see StepTables.h.
+  result.pagesPerSequence = 1;
   return result;
 }
 

@@ -9,20 +9,18 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace sluice::cuda {
 
-namespace {
-constexpr int64_t alignedWords = 64;
-constexpr int64_t copiesAtATime = 512;
-} // namespace
+static constexpr int64_t alignedWords = 64;
 
-TableLayout::TableLayout(const ExecutorLimits &limits)
-    : rows(limits.rows), mirrors(limits.rows * (CachePages::pageTokens - 1)),
-      copies(copiesAtATime), sequences(limits.sequences),
+TableLayout::TableLayout(const ExecutorLimits &limits, int64_t rows)
+    : rows(rows), mirrors(rows * (CachePages::pageTokens - 1)),
+      sequences(limits.sequences),
       pagesPerSequence(CachePages::pagesFor(limits.contextLength)) {
+  static_assert(Rows % alignedWords == 0);
   int64_t at = CountsEnd;
   auto take = [&](int64_t count) {
     int64_t begin = at;
@@ -34,24 +32,24 @@ TableLayout::TableLayout(const ExecutorLimits &limits)
   origins = take(rows);
   wantsOutput = take(rows);
   leftAt = take(rows);
-  outputRows = take(limits.outputs);
+  outputRows = take(std::min(rows, limits.outputs));
+  pages = take(sequences * pagesPerSequence);
   mirrorRows = take(mirrors);
   mirrorSequences = take(mirrors);
-  copyPairs = take(2 * copies);
-  pages = take(sequences * pagesPerSequence);
   words = at;
 }
 
-StepTables::StepTables(const TableLayout &layout, int32_t *block)
-    : layout(layout), block(block),
-      places(std::bit_ceil(static_cast<size_t>(2 * layout.sequences))) {
-  std::fill(block, block + layout.words, 0);
+StepTables::StepTables(const ExecutorLimits &limits, int32_t *block)
+    : block(block),
+      places(std::bit_ceil(static_cast<size_t>(2 * limits.sequences))) {
+  std::fill(block, block + TableLayout(limits, limits.rows).words, 0);
 }
 
 /// The number of the sequence in this step; its pages are entered when it is
 /// new.
 Expected<int32_t> StepTables::numberOf(SequenceId sequence,
-                                       const device::StepInput &input) {
+                                       const device::StepInput &input,
+                                       const TableLayout &layout) {
   constexpr uint64_t spread = 0x9E3779B97F4A7C15; // 2^64 by the golden ratio
   size_t mask = places.size() - 1;
   size_t at =
@@ -63,28 +61,46 @@ Expected<int32_t> StepTables::numberOf(SequenceId sequence,
     return places[at].number;
   if (sequencesUsed == layout.sequences)
     return failure("step: rows of more than ", layout.sequences, " sequences");
+  ++sequencesUsed;
   std::span<const int32_t> pages = input.pages->pages(sequence);
-  auto count = std::min(std::ssize(pages),
-                        static_cast<std::ptrdiff_t>(layout.pagesPerSequence));
-  std::copy_n(pages.data(), count,
-              block + layout.pages + sequencesUsed * layout.pagesPerSequence);
-  places[at] = {step, sequence, sequencesUsed};
-  return sequencesUsed++;
+  // No two sequences have the same number: each has a page.
+  auto count =
+      std::clamp<int64_t>(std::ssize(pages), 1, layout.pagesPerSequence);
+  std::copy_n(pages.data(), std::min(count, std::ssize(pages)),
+              block + layout.pages + pagesUsed);
+  auto number =
+      static_cast<int32_t>(std::exchange(pagesUsed, pagesUsed + count));
+  places[at] = {step, sequence, number};
+  return number;
 }
 
-Status StepTables::fill(const device::StepInput &input) {
+Status StepTables::fill(const device::StepInput &input,
+                        const TableLayout &layout) {
   const StepBatch &batch = *input.batch;
-  std::span<const Mirror> mirrors = batch.mirrors();
-  if (std::ssize(mirrors) > layout.mirrors)
-    return failure("step: ", mirrors.size(), " mirrors of ", batch.rows(),
-                   " rows");
+  if (std::ssize(batch.mirrors()) > layout.mirrors)
+    return failure("step: ", batch.mirrors().size(), " mirrors of ",
+                   batch.rows(), " rows");
   ++step;
-  sequencesUsed = 0;
-  const int64_t rows = batch.rows();
-  block[TableLayout::Rows] = static_cast<int32_t>(rows);
+  sequencesUsed = pagesUsed = 0;
+  block[TableLayout::Rows] = static_cast<int32_t>(batch.rows());
   block[TableLayout::Outputs] = static_cast<int32_t>(batch.outputs());
-  block[TableLayout::Mirrors] = static_cast<int32_t>(mirrors.size());
-  block[TableLayout::Copies] = block[TableLayout::Moves] = 0;
+  block[TableLayout::Mirrors] = static_cast<int32_t>(batch.mirrors().size());
+  block[TableLayout::Moves] = 0;
+  if (Status s = fillRows(input, layout); !s.ok())
+    return s;
+  if (Status s = fillMirrors(input, layout); !s.ok())
+    return s;
+  const auto mirrors = std::ssize(batch.mirrors());
+  parts = {
+      Part{TableLayout::Rows, layout.pages + pagesUsed - TableLayout::Rows},
+      Part{layout.mirrorRows, mirrors}, Part{layout.mirrorSequences, mirrors}};
+  return {};
+}
+
+Status StepTables::fillRows(const device::StepInput &input,
+                            const TableLayout &layout) {
+  const StepBatch &batch = *input.batch;
+  const int64_t rows = batch.rows();
   std::copy_n(batch.positions().data(), rows, block + layout.positions);
   std::iota(block + layout.origins, block + layout.origins + rows, 0);
   std::fill_n(block + layout.wantsOutput, rows, 0);
@@ -95,25 +111,31 @@ Status StepTables::fill(const device::StepInput &input) {
     block[layout.wantsOutput + row] = 1;
   }
   for (int64_t row = 0; row < rows; ++row) {
-    Expected<int32_t> number = numberOf(batch.sequences()[row], input);
+    Expected<int32_t> number = numberOf(batch.sequences()[row], input, layout);
     if (!number)
       return number.status();
     block[layout.sequenceOf + row] = *number;
   }
+  return {};
+}
+
+Status StepTables::fillMirrors(const device::StepInput &input,
+                               const TableLayout &layout) {
+  std::span<const Mirror> mirrors = input.batch->mirrors();
   for (size_t i = 0; i < mirrors.size(); ++i) {
-    Expected<int32_t> number = numberOf(mirrors[i].sequence, input);
+    Expected<int32_t> number = numberOf(mirrors[i].sequence, input, layout);
     if (!number)
       return number.status();
     block[layout.mirrorRows + int64_t(i)] = mirrors[i].row;
     block[layout.mirrorSequences + int64_t(i)] = *number;
   }
-  pagesUsed = sequencesUsed * layout.pagesPerSequence;
   return {};
 }
 
 void StepTables::setCopies(std::span<const PageCopy> copies) {
-  block[TableLayout::Copies] = static_cast<int32_t>(copies.size());
-  int32_t *to = block + layout.copyPairs;
+  copyCount = std::ssize(copies);
+  block[TableLayout::Copies] = static_cast<int32_t>(copyCount);
+  int32_t *to = block + TableLayout::CopyPairs;
   for (PageCopy copy : copies) {
     *to++ = copy.from;
     *to++ = copy.to;

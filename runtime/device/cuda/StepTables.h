@@ -6,18 +6,23 @@
 //===----------------------------------------------------------------------===//
 //
 // One block of int32 numbers that the host fills and sends before a step, at
-// the same offsets there and on the device:
+// the same offsets there and on the device. First what comes before the steps:
 //
-//   counts[16]                       rows, outputs, mirrors, copies, moves
+//   copies, pairs[copies][2]         pages to copy
+//
+// and then what a step is told, by the capacity of its graph:
+//
+//   counts                           rows, outputs, mirrors, moves
 //   positions[rows] sequences[rows] origins[rows] wantsOutput[rows]
 //   leftAt[rows]                     0; kernels/CompactABI.h
 //   outputRows[outputs]
+//   pages[...]                       of the sequences that have rows
 //   mirrorRows[mirrors] mirrorSequences[mirrors]
-//   copies[copies][2]
-//   pages[sequences][pagesPerSequence]
 //
-// Sequences are numbered within the step, so that the tables of those alone are
-// sent that have rows.
+// A sequence's number in a step is where its pages begin; so they lie behind
+// each other, whatever a sequence could have, and what is sent of the tables is
+// what the step has: some kilobytes. Mirrors are seldom, and sent by
+// themselves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +32,7 @@
 #include "runtime/device/StepInput.h"
 #include "runtime/device/cuda/Program.h"
 
+#include <array>
 #include <vector>
 
 namespace sluice::cuda {
@@ -34,50 +40,63 @@ namespace sluice::cuda {
 /// Offsets in numbers from the block's beginning; parts are aligned to 256
 /// bytes.
 struct TableLayout {
-  enum Count : int64_t {
-    Rows,
+  /// Pairs that are sent at a time.
+  static constexpr int64_t copies = 512;
+  enum Place : int64_t {
+    Copies = 0,
+    CopyPairs = 64,
+    Rows = CopyPairs + 2 * copies,
     Outputs,
     Mirrors,
-    Copies,
     Moves,
-    CountsEnd = 64
+    CountsEnd = Rows + 64
   };
 
-  explicit TableLayout(const ExecutorLimits &limits);
+  /// For graphs of `rows` rows. With more rows nothing lies further ahead.
+  TableLayout(const ExecutorLimits &limits, int64_t rows);
 
   int64_t rows;      ///< capacity
   int64_t mirrors;   ///< capacity: what a step of `rows` rows can have
-  int64_t copies;    ///< capacity: those sent at a time
   int64_t sequences; ///< capacity
   int64_t pagesPerSequence;
 
   int64_t positions, sequenceOf, origins, wantsOutput, leftAt;
-  int64_t outputRows, mirrorRows, mirrorSequences, copyPairs, pages;
+  int64_t outputRows, pages, mirrorRows, mirrorSequences;
   int64_t words; ///< of all
 };
 
 /// Fills a block. Allocates nothing after it is made. Thread-compatible.
 class StepTables {
 public:
-  /// `block` has layout.words numbers, and outlives the tables.
-  StepTables(const TableLayout &layout, int32_t *block);
+  /// `block` has room for any layout of the limits, and outlives the tables.
+  StepTables(const ExecutorLimits &limits, int32_t *block);
 
-  /// The step's rows, outputs, mirrors and page tables; no copies. Error: more
-  /// mirrors or sequences than there is room for.
-  Status fill(const device::StepInput &input);
+  /// The step's rows, outputs, mirrors and page tables, for the graph with that
+  /// layout. Error: more mirrors or sequences than there is room for.
+  Status fill(const device::StepInput &input, const TableLayout &layout);
 
-  /// `copies`, at most layout.copies.
+  /// `copies`, at most TableLayout::copies.
   void setCopies(std::span<const PageCopy> copies);
 
-  /// Numbers of the block that fill() has used: they are to be sent.
-  int64_t wordsUsed() const { return layout.pages + pagesUsed; }
+  /// Numbers of the block: from `first` on, `count` of them.
+  struct Part {
+    int64_t first = 0, count = 0;
+  };
+  /// What setCopies() has written.
+  Part copyPart() const { return {0, TableLayout::CopyPairs + 2 * copyCount}; }
+  /// What fill() has, to be sent before the step; empty ones need not be.
+  std::array<Part, 3> stepParts() const { return parts; }
 
 private:
   Expected<int32_t> numberOf(SequenceId sequence,
-                             const device::StepInput &input);
+                             const device::StepInput &input,
+                             const TableLayout &layout);
+  Status fillRows(const device::StepInput &input, const TableLayout &layout);
+  Status fillMirrors(const device::StepInput &input, const TableLayout &layout);
 
-  TableLayout layout;
   int32_t *block;
+  std::array<Part, 3> parts;
+  int64_t copyCount = 0;
   int64_t pagesUsed = 0;
   /// A sequence of the cache that has rows, by its hash: its number in the step
   /// so counted.
@@ -88,7 +107,7 @@ private:
   };
   std::vector<Place> places;
   uint64_t step = 0;
-  int32_t sequencesUsed = 0;
+  int64_t sequencesUsed = 0;
 };
 
 } // namespace sluice::cuda

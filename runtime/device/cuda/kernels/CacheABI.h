@@ -67,7 +67,9 @@ struct RowTable {
   const int32_t *rowCount;
   const int32_t *positions; ///< [row]
   const int32_t *sequences; ///< [row]
-  const int32_t *pages;     ///< [sequence][pagesPerSequence]
+  /// Those of a sequence from sequence * pagesPerSequence on; with 1, a
+  /// sequence's number is the place of its first page.
+  const int32_t *pages;
   int32_t pagesPerSequence;
 };
 

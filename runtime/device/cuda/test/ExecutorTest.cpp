@@ -199,6 +199,43 @@ int32_t largestOf(const Logits &logits) {
 
 } // namespace
 
+/// What a step is told is as much as it has, not as much as it could have.
+TEST(CudaExecutorTest, TablesAreSentByWhatAStepHas) {
+  std::vector<uint64_t> sent;
+  emulator::EmulatedOptions options;
+  options.onCopy = [&](emulator::CopyKind kind, uint64_t bytes) {
+    if (kind == emulator::CopyKind::ToDevice)
+      sent.push_back(bytes);
+  };
+  GraphLimits limits;
+  limits.rows = 512;
+  limits.sequences = 64;
+  GraphModel model(tiny(), {TinyPart::Whole}, limits, options);
+  SequenceId id = *model.pages().open();
+  StepBatch batch(512, 8, 31);
+  ASSERT_TRUE(batch.add(id, 0, 1, true).ok());
+  model.place(batch);
+  sent.clear();
+  ASSERT_TRUE(model.execute(batch).ok());
+  // Counts, six arrays of 64 numbers and a page; then the embeddings, a row
+  // each.
+  constexpr uint64_t row = TinyProgram::hiddenSize * sizeof(float);
+  EXPECT_EQ(sent, (std::vector<uint64_t>{7 * 256 + 4, row, row}));
+
+  // A copy, and a mirror, are sent by themselves.
+  CachePages::Fork fork = *model.pages().fork(id, 1);
+  batch.clear();
+  ASSERT_TRUE(batch.add(id, 1, 2, true).ok());
+  model.place(batch);
+  ASSERT_TRUE(batch.addMirror(0, fork.sequence).ok());
+  ASSERT_TRUE(model.pages().grow(fork.sequence, 2).ok());
+  model.addCopy(*fork.copy);
+  sent.clear();
+  ASSERT_TRUE(model.execute(batch).ok());
+  EXPECT_EQ(sent,
+            (std::vector<uint64_t>{256 + 8, 7 * 256 + 8, 4, 4, row, row}));
+}
+
 TEST(CudaExecutorTest, TokensComeBackWhereLogitsAreNotWanted) {
   uint64_t bytes = 0;
   emulator::EmulatedOptions options;
