@@ -75,8 +75,8 @@ const Executor::State::Bucket &Executor::State::bucketFor(int64_t rows) const {
 }
 
 Status Executor::State::fillTables(const device::StepInput &input) {
-  return tables->fill(input,
-                      bucketFor(input.batch->rows()).description->layout);
+  const SluiceGraph &graph = *bucketFor(input.batch->rows()).description;
+  return tables->fill(input, graph.layout, graph.attention());
 }
 
 /// The tables are filled.

@@ -60,7 +60,7 @@ struct MemoryPlan {
   uint64_t ticketBytes = 0;
   uint64_t slopeFloats = 0; ///< room
   int32_t spansPerRow = 0;
-  int32_t spanRows = 0; ///< that have a place for each span; CacheABI.h
+  int32_t spanPlaces = 0; ///< for spans of rows, as CacheABI.h counts them
 
   // What the total is made of.
   uint64_t weightBytes = 0, cacheBytes = 0, stepBytes = 0;

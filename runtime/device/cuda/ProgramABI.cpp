@@ -331,8 +331,9 @@ void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
   arguments.alibiSlopes = graph->slopesOf(*params);
   arguments.partials =
       graph->pointer<float>(graph->context.arena + graph->context.plan.spans);
-  arguments.spansPerRow = graph->context.plan.spansPerRow;
-  arguments.spanRows = std::min(rows, graph->context.plan.spanRows);
+  arguments.spanPlaces =
+      graph->pointer<int32_t>(graph->table(graph->layout.spanPlaces));
+  arguments.placeCount = graph->context.plan.spanPlaces;
   arguments.heads = static_cast<int32_t>(params->heads);
   arguments.kvHeads = static_cast<int32_t>(params->kvHeads);
   arguments.headDim = static_cast<int32_t>(params->headDim);
@@ -343,6 +344,7 @@ void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
   // Chunks of prompts by tiles, where a tile of them can be in the step.
   arguments.skipChunks =
       group <= mostTileGroup(dim) && rows >= tileRows(dim, group);
+  graph->noteTiles(arguments.skipChunks ? tileRows(dim, group) : 0);
   const std::string suffix =
       std::string(nameOf(graph->context.limits.cacheKind)) + "_" +
       std::to_string(dim);

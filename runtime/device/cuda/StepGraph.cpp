@@ -83,6 +83,14 @@ RowTable SluiceGraph::rowTable() const {
   return result;
 }
 
+StepTables::Attention SluiceGraph::attention() const {
+  StepTables::Attention result;
+  result.places = context.plan.spanPlaces;
+  if (!hasLayersWithoutTiles)
+    result.tileRows = tileRows;
+  return result;
+}
+
 const float *SluiceGraph::slopesOf(const SluiceAttention &params) {
   if (!params.alibiSlopes)
     return nullptr;
@@ -120,6 +128,13 @@ void SluiceGraph::addLookup(const Lookup &lookup) {
   lookups.push_back(lookup);
 }
 
+void SluiceGraph::noteTiles(int32_t rowsOfTile) {
+  if (rowsOfTile == 0)
+    hasLayersWithoutTiles = true;
+  else if (std::ranges::find(tileRows, rowsOfTile) == tileRows.end())
+    tileRows.push_back(rowsOfTile);
+}
+
 void SluiceGraph::addCheckpoint(std::span<void *const> values,
                                 std::span<const int64_t> floats) {
   ++checkpoints;
@@ -128,7 +143,7 @@ void SluiceGraph::addCheckpoint(std::span<void *const> values,
   compact.alive = pointer<uint8_t>(context.alive);
   compact.rowCount = pointer<int32_t>(table(TableLayout::Rows));
   for (int64_t state : {layout.positions, layout.sequenceOf, layout.origins,
-                        layout.wantsOutput})
+                        layout.wantsOutput, layout.spanPlaces})
     compact.states[compact.stateCount++] = pointer<int32_t>(table(state));
   compact.origins = pointer<int32_t>(table(layout.origins));
   compact.wantsOutput = pointer<int32_t>(table(layout.wantsOutput));

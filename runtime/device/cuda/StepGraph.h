@@ -67,6 +67,9 @@ struct SluiceGraph {
   bool givesGreedyTokens = false;
   /// The most floats of a row's partial results in one span of attention.
   int64_t spanFloats = 0;
+  /// Of attention in tiles, if all layers compute chunks so: each size once.
+  std::vector<int32_t> tileRows;
+  bool hasLayersWithoutTiles = false;
   /// Also where none are launched.
   int64_t nodeCount = 0;
 
@@ -104,10 +107,13 @@ struct SluiceGraph {
   int64_t capacity(int32_t domain) const;
   int64_t padded(int32_t domain) const;
   sluice::cuda::RowTable rowTable() const;
+  sluice::cuda::StepTables::Attention attention() const;
   const float *slopesOf(const SluiceAttention &params);
   /// Null, and the error is noted, where there is no such weight.
   const sluice::cuda::LinearWeight *linearWeight(int64_t weight);
   void addLookup(const Lookup &lookup);
+  /// A layer's attention computes chunks of so many rows in tiles; 0: none.
+  void noteTiles(int32_t rowsOfTile);
   void addCheckpoint(std::span<void *const> values,
                      std::span<const int64_t> floats);
 

@@ -31,6 +31,7 @@ TableLayout::TableLayout(const ExecutorLimits &limits, int64_t rows)
   sequenceOf = take(rows);
   origins = take(rows);
   wantsOutput = take(rows);
+  spanPlaces = take(rows);
   leftAt = take(rows);
   outputRows = take(std::min(rows, limits.outputs));
   pages = take(sequences * pagesPerSequence);
@@ -43,6 +44,8 @@ StepTables::StepTables(const ExecutorLimits &limits, int32_t *block)
     : block(block),
       places(std::bit_ceil(static_cast<size_t>(2 * limits.sequences))) {
   std::fill(block, block + TableLayout(limits, limits.rows).words, 0);
+  longRows.reserve(static_cast<size_t>(limits.rows));
+  runs.reserve(static_cast<size_t>(limits.rows));
 }
 
 /// The number of the sequence in this step; its pages are entered when it is
@@ -75,7 +78,7 @@ Expected<int32_t> StepTables::numberOf(SequenceId sequence,
 }
 
 Status StepTables::fill(const device::StepInput &input,
-                        const TableLayout &layout) {
+                        const TableLayout &layout, const Attention &attention) {
   const StepBatch &batch = *input.batch;
   if (std::ssize(batch.mirrors()) > layout.mirrors)
     return failure("step: ", batch.mirrors().size(), " mirrors of ",
@@ -88,6 +91,7 @@ Status StepTables::fill(const device::StepInput &input,
   block[TableLayout::Moves] = 0;
   if (Status s = fillRows(input, layout); !s.ok())
     return s;
+  placeSpans(batch, layout, attention);
   if (Status s = fillMirrors(input, layout); !s.ok())
     return s;
   const auto mirrors = std::ssize(batch.mirrors());
@@ -117,6 +121,51 @@ Status StepTables::fillRows(const device::StepInput &input,
     block[layout.sequenceOf + row] = *number;
   }
   return {};
+}
+
+void StepTables::placeSpans(const StepBatch &batch, const TableLayout &layout,
+                            const Attention &attention) {
+  std::span<const int32_t> positions = batch.positions();
+  runs.clear();
+  longRows.clear();
+  int64_t wanted = 0;
+  for (int64_t row = 0; row < batch.rows(); ++row) {
+    bool goesOn = row > 0 &&
+                  batch.sequences()[row] == batch.sequences()[row - 1] &&
+                  positions[row] == positions[row - 1] + 1;
+    runs.push_back(goesOn ? runs.back() : static_cast<int32_t>(row));
+  }
+  for (int64_t row = 0; row < batch.rows(); ++row) {
+    block[layout.spanPlaces + row] = -1;
+    if (spansOf(positions[row]) == 1 ||
+        isInTiles(batch, row, attention.tileRows))
+      continue;
+    longRows.push_back(static_cast<int32_t>(row));
+    wanted += spansOf(positions[row]);
+  }
+  if (wanted > attention.places)
+    std::sort(longRows.begin(), longRows.end(), [&](int32_t a, int32_t b) {
+      return std::pair(-positions[a], a) < std::pair(-positions[b], b);
+    });
+  int64_t next = 0;
+  for (int32_t row : longRows) {
+    if (next + spansOf(positions[row]) > attention.places)
+      continue;
+    block[layout.spanPlaces + row] = static_cast<int32_t>(next);
+    next += spansOf(positions[row]);
+  }
+}
+
+/// Whether the row is in a whole tile of its run (Attend.cuh's isChunk), of
+/// each of these sizes; there are some.
+bool StepTables::isInTiles(const StepBatch &batch, int64_t row,
+                           std::span<const int32_t> tileRows) const {
+  for (int64_t size : tileRows) {
+    int64_t first = row / size * size;
+    if (first + size > batch.rows() || runs[size_t(first + size - 1)] > first)
+      return false;
+  }
+  return !tileRows.empty();
 }
 
 Status StepTables::fillMirrors(const device::StepInput &input,

@@ -14,6 +14,7 @@
 //
 //   counts                           rows, outputs, mirrors, moves
 //   positions[rows] sequences[rows] origins[rows] wantsOutput[rows]
+//   spanPlaces[rows]                 kernels/CacheABI.h
 //   leftAt[rows]                     0; kernels/CompactABI.h
 //   outputRows[outputs]
 //   pages[...]                       of the sequences that have rows
@@ -31,6 +32,7 @@
 
 #include "runtime/device/StepInput.h"
 #include "runtime/device/cuda/Program.h"
+#include "runtime/device/cuda/kernels/CacheABI.h"
 
 #include <array>
 #include <vector>
@@ -60,7 +62,7 @@ struct TableLayout {
   int64_t sequences; ///< capacity
   int64_t pagesPerSequence;
 
-  int64_t positions, sequenceOf, origins, wantsOutput, leftAt;
+  int64_t positions, sequenceOf, origins, wantsOutput, spanPlaces, leftAt;
   int64_t outputRows, pages, mirrorRows, mirrorSequences;
   int64_t words; ///< of all
 };
@@ -71,9 +73,19 @@ public:
   /// `block` has room for any layout of the limits, and outlives the tables.
   StepTables(const ExecutorLimits &limits, int32_t *block);
 
+  /// How a graph computes attention.
+  struct Attention {
+    int64_t places = 0; ///< for spans of rows
+    /// Chunks of so many rows are computed without; by the layers' shapes.
+    std::span<const int32_t> tileRows = {};
+  };
+
   /// The step's rows, outputs, mirrors and page tables, for the graph with that
-  /// layout. Error: more mirrors or sequences than there is room for.
-  Status fill(const device::StepInput &input, const TableLayout &layout);
+  /// layout. Rows of several spans get places, as long as there are some, the
+  /// longest first; those that every layer computes in tiles need none. Error:
+  /// more mirrors or sequences than there is room for.
+  Status fill(const device::StepInput &input, const TableLayout &layout,
+              const Attention &attention);
 
   /// `copies`, at most TableLayout::copies.
   void setCopies(std::span<const PageCopy> copies);
@@ -92,11 +104,17 @@ private:
                              const device::StepInput &input,
                              const TableLayout &layout);
   Status fillRows(const device::StepInput &input, const TableLayout &layout);
+  void placeSpans(const StepBatch &batch, const TableLayout &layout,
+                  const Attention &attention);
+  bool isInTiles(const StepBatch &batch, int64_t row,
+                 std::span<const int32_t> tileRows) const;
   Status fillMirrors(const device::StepInput &input, const TableLayout &layout);
 
   int32_t *block;
   std::array<Part, 3> parts;
   int64_t copyCount = 0;
+  std::vector<int32_t> longRows;
+  std::vector<int32_t> runs; ///< [row]: where its run of positions begins
   int64_t pagesUsed = 0;
   /// A sequence of the cache that has rows, by its hash: its number in the step
   /// so counted.

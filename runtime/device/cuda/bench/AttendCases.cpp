@@ -95,13 +95,13 @@ void addNodes(Lab &lab, const AttendShape &shape, const AttendArguments &attend,
     nodes.push_back(lab.node("sluice_attend_tile_" + tail, {tiles, kvHeads},
                              attendThreads(dim), tileSharedBytes(dim), attend));
   }
-  nodes.push_back(
-      lab.node("sluice_attend_" + tail,
-               {rows * static_cast<uint32_t>(divideUp(group, warpPairs)),
-                std::min<uint32_t>(spanBlocks,
-                                   static_cast<uint32_t>(attend.spansPerRow)),
-                kvHeads},
-               attendThreads(dim), attendSharedBytes(dim), attend));
+  nodes.push_back(lab.node(
+      "sluice_attend_" + tail,
+      {rows * static_cast<uint32_t>(divideUp(group, warpPairs)),
+       std::min<uint32_t>(spanBlocks,
+                          static_cast<uint32_t>(spansOf(shape.context - 1))),
+       kvHeads},
+      attendThreads(dim), attendSharedBytes(dim), attend));
   nodes.push_back(lab.node(
       "sluice_attend_combine", {rows, static_cast<uint32_t>(shape.heads)},
       combineThreads(dim), combineSharedBytes(dim), attend));
@@ -124,12 +124,17 @@ KernelCase bench::makeAttend(Lab &lab, const AttendShape &shape,
   DeviceAddress out = lab.zeros(numbers * 4);
   attend.out = pointer<float>(out);
   attend.rows = makeTable(lab, shape, perSequence);
-  attend.spansPerRow = divideUp(shape.context, spanTokens);
-  // Rows of prompts are few there, those that are no part of a tile.
-  attend.spanRows = shape.isPrompt ? 0 : shape.rows;
-  attend.partials = pointer<float>(lab.allocate(
-      4 * attendPartialFloats(dim, shape.heads, shape.rows, attend.spanRows,
-                              attend.spansPerRow)));
+  // Those of a prompt are in tiles.
+  const int32_t spans = spansOf(shape.context - 1);
+  std::vector<int32_t> places(static_cast<size_t>(shape.rows), -1);
+  for (int32_t row = 0; row < shape.rows && !shape.isPrompt; ++row)
+    places[static_cast<size_t>(row)] = row * spans;
+  attend.spanPlaces =
+      pointer<int32_t>(lab.upload(std::span<const int32_t>(places)));
+  attend.placeCount = shape.isPrompt ? 0 : shape.rows * spans;
+  attend.partials = pointer<float>(
+      lab.allocate(4 * attendPartialFloats(dim, shape.heads, shape.rows,
+                                           attend.placeCount)));
   attend.heads = shape.heads;
   attend.kvHeads = shape.kvHeads;
   attend.headDim = shape.headDim;

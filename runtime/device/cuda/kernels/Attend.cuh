@@ -38,16 +38,15 @@ SLUICE_DEVICE bool isSkipped(const AttendArguments &arg, int32_t row) {
   return arg.skipChunks && rows > 0 && isChunk(arg, row, rows);
 }
 
-/// The place of the row's head: of its first span, or of all.
-SLUICE_DEVICE float *partialsOf(const AttendArguments &arg, int32_t row,
-                                int32_t head) {
-  int32_t split = row < arg.spanRows ? row : arg.spanRows;
-  int64_t place = int64_t(split) * arg.heads * arg.spansPerRow;
-  if (row < arg.spanRows)
-    place += int64_t(head) * arg.spansPerRow;
-  else
-    place += int64_t(row - split) * arg.heads + head;
-  return arg.partials + place * spanFloats(cacheDim(arg.headDim));
+/// Where the sums of the pair lie: those of span 0, or of all spans. `place` is
+/// the row's.
+SLUICE_DEVICE float *partialsOf(const AttendArguments &arg, const Pair &pair,
+                                int32_t place) {
+  int64_t at = place < 0
+                   ? int64_t(arg.placeCount + pair.row) * arg.heads + pair.head
+                   : int64_t(place) * arg.heads +
+                         int64_t(pair.head) * spansOf(pair.last);
+  return arg.partials + at * spanFloats(cacheDim(arg.headDim));
 }
 
 /// The spans of one row and 16 heads of a group, for one warp.
@@ -59,7 +58,8 @@ template <CacheKind kind, int dim> class SpanWarp {
 public:
   SLUICE_MEMBER SpanWarp(const AttendArguments &arguments, int32_t row,
                          const Pair &any, uint8_t *shared)
-      : arg(arguments), row(row), any(any), isSplit(row < arguments.spanRows),
+      : arg(arguments), row(row), any(any), place(arguments.spanPlaces[row]),
+        isSplit(place >= 0),
         attention(arguments, int32_t(blockZ()), arguments.rows.sequences[row],
                   shared, shared + 2 * pageTokens * sharedRowBytes(dim)) {}
 
@@ -97,7 +97,8 @@ private:
   const AttendArguments &arg;
   int32_t row;
   const Pair &any; ///< the row's, of any head
-  bool isSplit;    ///< each span has a place of its own
+  int32_t place;
+  bool isSplit; ///< each span has a place of its own
   SpanAttention<kind, dim, 1> attention;
   // Of a row that is not split, so far.
   float maximum[2], sum[2];
@@ -137,7 +138,7 @@ private:
       float spanSum = attention.wholeSum(half);
       if (pair.last < 0)
         continue;
-      float *partial = partialsOf(arg, row, pair.head);
+      float *partial = partialsOf(arg, pair, place);
       if (isSplit)
         partial += span * spanFloats(dim);
       Merge merge(isFirst ? minusInfinity() : maximum[half],
@@ -170,7 +171,7 @@ private:
 #pragma unroll
     for (int half = 0; half < 2; ++half)
       if (attention.pair(half).last >= 0)
-        storeHead(partialsOf(arg, row, attention.pair(half).head), half);
+        storeHead(partialsOf(arg, attention.pair(half), place), half);
   }
 };
 
@@ -184,7 +185,7 @@ SLUICE_DEVICE void attendSpans(const AttendArguments &arg) {
   if (row >= *arg.rows.rowCount)
     return;
   Pair any = pairOf(arg, row, 0);
-  bool isSplit = row < arg.spanRows;
+  bool isSplit = arg.spanPlaces[row] >= 0;
   int32_t part = int32_t(blockY()) * attendWarps(dim) + int32_t(warpIndex());
   int32_t span = any.first / spanTokens + part;
   // Of a row that is not split the first warp does all.
@@ -259,9 +260,10 @@ SLUICE_DEVICE void attendCombine(const AttendArguments &arg) {
   const int32_t dim = cacheDim(arg.headDim), threads = combineThreads(dim);
   const auto d = int32_t(threadIndex());
   const int32_t floats = spanFloats(dim);
-  const float *partials = partialsOf(arg, row, pair.head);
+  const int32_t place = arg.spanPlaces[row];
+  const float *partials = partialsOf(arg, pair, place);
   int32_t count = 1;
-  if (row < arg.spanRows) {
+  if (place >= 0) {
     int32_t first = pair.first / spanTokens;
     partials += int64_t(first) * floats;
     count = pair.last / spanTokens - first + 1;

@@ -164,24 +164,29 @@ constexpr int32_t tileSharedBytes(int32_t dim) {
 /// that are chunks: tileRows() rows of one sequence at consecutive positions.
 /// With skipChunks the two others leave these out; it is 0 for wider groups.
 ///
-/// Memory for partial results is bounded by the host, as it has it: of the rows
-/// below spanRows each span has a place; a row behind has one place, and one
-/// warp adds its spans up there. That is slower where the row's sequence is
-/// long, and the same bits.
+/// Memory for partial results is bounded by the host, which says of each row
+/// where the places of its spans begin. A row without has one place, and one
+/// warp adds its spans up there: slower where the row's sequence is long, and
+/// the same bits.
 ///
 /// The host checks: heads a multiple of kvHeads, at most mostAttendHeads;
-/// cacheDim(headDim) != 0; 0 <= spanRows <= rowCapacity.
+/// cacheDim(headDim) != 0; places of different rows do not overlap, and end at
+/// placeCount.
 struct AttendArguments {
   const float *q; ///< [row][heads][headDim]
   float *out;     ///< the same
   const uint8_t *cache;
   RowTable rows;
   const float *alibiSlopes; ///< null, or [heads]
-  /// attendPartialFloats(): [row < spanRows][head][spansPerRow], then [the
-  /// other rows][head], spanFloats() each.
+  /// attendPartialFloats(): of rows with places for their spans, from place
+  /// spanPlaces[row] on, [head][span of the row's positions]; then, of the
+  /// others, [row][head] from place `placeCount` on; spanFloats() each, and as
+  /// many to a place as there are heads.
   float *partials;
-  int32_t spansPerRow; ///< of the longest sequence
-  int32_t spanRows;
+  /// [row]: a warp for each span, or, below 0, one for all: then nothing is
+  /// read of other warps, and it takes longer. The same bits.
+  const int32_t *spanPlaces;
+  int32_t placeCount;
   int32_t heads;
   int32_t kvHeads;
   int32_t headDim;
@@ -194,12 +199,16 @@ struct AttendArguments {
 /// Of a span: the maximum, the sum, and acc[dim].
 constexpr int32_t spanFloats(int32_t dim) { return dim + 4; }
 
+/// Places that a row takes which sees positions up to `position`: one for each
+/// span from the sequence's first on, as layers differ in what they see.
+constexpr int32_t spansOf(int32_t position) {
+  return position / spanTokens + 1;
+}
+
 /// Floats of the partial results of a launch.
 constexpr size_t attendPartialFloats(int32_t dim, int32_t heads,
-                                     int32_t rowCapacity, int32_t spanRows,
-                                     int32_t spansPerRow) {
-  size_t places =
-      size_t(spanRows) * size_t(spansPerRow) + size_t(rowCapacity - spanRows);
+                                     int32_t rowCapacity, int32_t placeCount) {
+  size_t places = size_t(placeCount) + size_t(rowCapacity);
   return places * size_t(heads) * size_t(spanFloats(dim));
 }
 

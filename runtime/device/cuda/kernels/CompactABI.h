@@ -26,7 +26,7 @@
 namespace sluice::cuda {
 
 constexpr int32_t compactThreads = 256;
-constexpr int32_t mostStateArrays = 4;
+constexpr int32_t mostStateArrays = 5;
 
 /// Shared memory of sluice_compact: a byte for each row, and sums of warps.
 constexpr int32_t compactSharedBytes(int32_t rowCapacity) {
@@ -39,8 +39,8 @@ constexpr int32_t compactSharedBytes(int32_t rowCapacity) {
 struct CompactArguments {
   const uint8_t *alive; ///< host memory: [row at the step's begin], 0: dead
   int32_t *rowCount;
-  /// Of each row one number, which moves with it: positions, sequences, and
-  /// these two.
+  /// Of each row one number, which moves with it: positions, sequences, places
+  /// of spans, and these two.
   int32_t *states[mostStateArrays];
   int32_t stateCount;
   const int32_t *origins;     ///< one of the states

@@ -118,7 +118,6 @@ AttendArguments CacheModel::argumentsOf(const SluiceAttention &params) const {
   AttendArguments arguments = {};
   arguments.cache = bytes.data();
   arguments.alibiSlopes = params.alibiSlopes;
-  arguments.spansPerRow = divideUp(pagesPerSequence * pageTokens, spanTokens);
   arguments.heads = int32_t(params.heads);
   arguments.kvHeads = kvHeads;
   arguments.headDim = headDim;
@@ -160,6 +159,20 @@ static void expectRowsOfTiles(const std::vector<StepRow> &rows, int32_t tile,
   EXPECT_EQ(wrong, 0u) << "of tiles of " << tile << " rows";
 }
 
+/// The rows' places, which lie in no order.
+static DeviceArray<int32_t> placesOf(const std::vector<StepRow> &rows,
+                                     int32_t capacity, int32_t places) {
+  DeviceArray<int32_t> result{size_t(capacity)};
+  int32_t next = 0;
+  for (size_t row = rows.size(); row-- > 0;) {
+    int32_t spans = spansOf(rows[row].position);
+    bool fits = next + spans <= places;
+    result[row] = fits ? next : -1;
+    next += fits ? spans : 0;
+  }
+  return result;
+}
+
 std::vector<float> CacheModel::attend(const SluiceAttention &params,
                                       const std::vector<StepRow> &rows,
                                       const std::vector<float> &q,
@@ -170,9 +183,14 @@ std::vector<float> CacheModel::attend(const SluiceAttention &params,
   DeviceRows device(rows, capacity);
   DeviceArray<float> queries(q);
   DeviceArray<float> out(size_t(capacity * heads * headDim));
-  arguments.spanRows = std::min(way.spanRows, capacity);
-  DeviceArray<float> partials(attendPartialFloats(
-      dim, heads, capacity, arguments.spanRows, arguments.spansPerRow));
+  DeviceArray<int32_t> spanPlaces = placesOf(rows, capacity, way.places);
+  for (size_t row = 0; row < rows.size(); ++row)
+    if (spanPlaces[row] >= 0)
+      arguments.placeCount = std::max(
+          arguments.placeCount, spanPlaces[row] + spansOf(rows[row].position));
+  arguments.spanPlaces = spanPlaces.data();
+  DeviceArray<float> partials(
+      attendPartialFloats(dim, heads, capacity, arguments.placeCount));
   arguments.q = queries.data();
   arguments.out = out.data();
   arguments.rows = device.table(pages, pagesPerSequence);
@@ -184,6 +202,7 @@ std::vector<float> CacheModel::attend(const SluiceAttention &params,
   late.hide(bytes);
   late.hide(queries);
   late.hide(partials);
+  late.hide(spanPlaces);
   late.hide(out);
 
   emulator::LaunchOptions options;

@@ -26,7 +26,8 @@ struct AttendWay {
   uint32_t spanBlocks = 1;
   int32_t capacity = 0; ///< 0: the rows
   emulator::Order order = emulator::Order::Ascending;
-  int32_t spanRows = 1 << 30; ///< at most the capacity
+  /// For spans; given to rows from the last one on, while there are enough.
+  int32_t places = 1 << 20;
 };
 
 /// One layer's cache of some sequences, whose pages lie in no order; at first

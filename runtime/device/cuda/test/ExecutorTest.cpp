@@ -217,10 +217,10 @@ TEST(CudaExecutorTest, TablesAreSentByWhatAStepHas) {
   model.place(batch);
   sent.clear();
   ASSERT_TRUE(model.execute(batch).ok());
-  // Counts, six arrays of 64 numbers and a page; then the embeddings, a row
+  // Counts, seven arrays of 64 numbers and a page; then the embeddings, a row
   // each.
   constexpr uint64_t row = TinyProgram::hiddenSize * sizeof(float);
-  EXPECT_EQ(sent, (std::vector<uint64_t>{7 * 256 + 4, row, row}));
+  EXPECT_EQ(sent, (std::vector<uint64_t>{8 * 256 + 4, row, row}));
 
   // A copy, and a mirror, are sent by themselves.
   CachePages::Fork fork = *model.pages().fork(id, 1);
@@ -233,7 +233,7 @@ TEST(CudaExecutorTest, TablesAreSentByWhatAStepHas) {
   sent.clear();
   ASSERT_TRUE(model.execute(batch).ok());
   EXPECT_EQ(sent,
-            (std::vector<uint64_t>{256 + 8, 7 * 256 + 8, 4, 4, row, row}));
+            (std::vector<uint64_t>{256 + 8, 8 * 256 + 8, 4, 4, row, row}));
 }
 
 TEST(CudaExecutorTest, TokensComeBackWhereLogitsAreNotWanted) {

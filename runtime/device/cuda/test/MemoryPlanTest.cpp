@@ -68,7 +68,7 @@ TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
             uint64_t(128 * program.rowFloats + 64 * program.outputFloats) * 4);
   // One span of 128 tokens.
   EXPECT_EQ(plan.spansPerRow, 1);
-  EXPECT_EQ(plan.slopes - plan.spans, 100u * 320 * 4);
+  EXPECT_EQ(plan.slopes - plan.spans, (100u + 100) * 320 * 4);
 }
 
 TEST(MemoryPlanTest, PartialResultsOfAttentionAreBounded) {
@@ -76,11 +76,11 @@ TEST(MemoryPlanTest, PartialResultsOfAttentionAreBounded) {
   program.contextLength = 131072;
   ExecutorLimits limits = someLimits();
   limits.contextLength = 131072;
-  // 32 heads of 128: 17 KB a span, 17 MB for the 1024 spans of a row.
+  // 32 heads of 128: 17 KB a span, of which 256 MiB have room for 15887.
   MemoryPlan plan = MemoryPlan::make(program, limits, 32 * 132).take();
   EXPECT_EQ(plan.spansPerRow, 1024);
-  EXPECT_EQ(plan.spanRows, 15);
-  EXPECT_EQ(plan.slopes - plan.spans, (15u * 1024 + 85) * 32 * 132 * 4);
+  EXPECT_EQ(plan.spanPlaces, 15887);
+  EXPECT_EQ(plan.slopes - plan.spans, (15887u + 100) * 32 * 132 * 4);
 }
 
 TEST(MemoryPlanTest, APartnerHasNoPlaceOfItsOwn) {

@@ -112,6 +112,41 @@ TEST_F(StepGraphTest, RowsChooseTheKernels) {
               Contains("sluice_linear_bf16_64 1,1,4"));
 }
 
+/// What attention reads of the tables is what the host writes there.
+TEST_F(StepGraphTest, AttentionFindsItsPlaces) {
+  build(cpu::TinyPart::WholeWithCheckpoints, 32);
+  int64_t found = 0;
+  for (const KernelNode &node : graph->nodes) {
+    if (!nameOf(node.function).starts_with("sluice_attend"))
+      continue;
+    AttendArguments arguments;
+    ASSERT_EQ(node.words.size() * 8, sizeof(arguments));
+    std::memcpy(&arguments, node.words.data(), sizeof(arguments));
+    EXPECT_EQ(arguments.spanPlaces,
+              graph->pointer<int32_t>(graph->table(graph->layout.spanPlaces)));
+    EXPECT_EQ(arguments.placeCount, context.plan.spanPlaces);
+    EXPECT_EQ(arguments.rows.pagesPerSequence, 1);
+    ++found;
+  }
+  EXPECT_EQ(found, 2 * 3);
+  // A tile is 32 rows of groups of two heads.
+  ASSERT_EQ(graph->attention().tileRows.size(), 1u);
+  EXPECT_EQ(graph->attention().tileRows[0], 32);
+  // They go where their row goes.
+  for (const KernelNode &node : graph->nodes)
+    if (nameOf(node.function) == "sluice_compact") {
+      CompactArguments arguments;
+      std::memcpy(&arguments, node.words.data(), sizeof(arguments));
+      EXPECT_NE(
+          std::find(
+              arguments.states, arguments.states + arguments.stateCount,
+              graph->pointer<int32_t>(graph->table(graph->layout.spanPlaces))),
+          arguments.states + arguments.stateCount);
+    }
+  build(cpu::TinyPart::Whole, 16);
+  EXPECT_TRUE(graph->attention().tileRows.empty());
+}
+
 TEST_F(StepGraphTest, CheckpointsMoveAsManyValuesAsThereAre) {
   std::vector<std::string> lines =
       build(cpu::TinyPart::WholeWithCheckpoints, 8);
