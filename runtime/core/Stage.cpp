@@ -121,17 +121,26 @@ bool Stage::findDead(std::span<uint8_t> alive) {
   s.keepAncestors();
   bool any = false;
   for (size_t row = 0; row < alive.size(); ++row) {
-    any |= alive[row] != 0 && s.alive[row] == 0;
-    alive[row] &= s.alive[row];
+    if (alive[row] == 0 || s.alive[row] != 0)
+      continue;
+    const Row &dead = s.rows.rows()[row];
+    StageNode &node = *s.treeOf(dead).find(dead.node);
+    node.named = true;
+    node.cancel = s.cancelOf(dead);
+    alive[row] = 0;
+    any = true;
   }
   return any;
 }
 
 std::span<const RowMove> Stage::leave(std::span<const uint8_t> alive) {
   State &s = *state;
-  assert(s.inStep && std::ssize(alive) == s.rows.batch().rows());
+  assert(s.inStep &&
+         (alive.empty() || std::ssize(alive) == s.rows.batch().rows()));
   ++s.counters.checkpoints;
   s.cancelsOfLeft.clear();
+  if (alive.empty())
+    return {};
   s.alive.assign(alive.begin(), alive.end());
   s.mayHaveOrphans = true;
   return s.takeOut();

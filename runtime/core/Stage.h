@@ -143,8 +143,9 @@ public:
   /// sets alive[row] of batch() to 0 for rows that would leave now, and says
   /// whether there are any that it has not named before. Nobody leaves.
   bool findDead(std::span<uint8_t> alive);
-  /// Lets the rows leave that are 0 in alive[row], of those that findDead() has
-  /// named: the device has left them out since. Valid as checkpoint()'s.
+  /// For each checkpoint that the device has passed: lets the rows leave that
+  /// are 0 in alive[row], of those that findDead() has named: the device has
+  /// left them out there. Empty: nobody has left. Valid as checkpoint()'s.
   std::span<const RowMove> leave(std::span<const uint8_t> alive);
   /// Behind the last leave() of a step. The device reads who lives while it is
   /// told, and may have kept a dead row whose ancestor has left: what it has

@@ -337,18 +337,23 @@ void Stage::State::keepAncestors() {
   }
 }
 
-/// Since when the rows are dead that are about to leave.
+/// When the cancel was decided that the row is dead by since the last news.
+std::optional<Time> Stage::State::cancelOf(const Row &dead) {
+  StageTree &tree = treeOf(dead);
+  return board.decidedWhen(dead.request, [&](const EpochBoard::State &cancel) {
+    return !tree.livedBy(cancel, dead);
+  });
+}
+
+/// Since when the rows are dead that are about to leave. Where a device was
+/// told of it, there has been other news since.
 void Stage::State::findCancels() {
   for (int64_t row = 0; row < std::ssize(alive); ++row) {
     if (alive[row])
       continue;
     const Row &dead = rows.rows()[row];
-    StageTree &tree = treeOf(dead);
-    std::optional<Time> decided =
-        board.decidedWhen(dead.request, [&](const EpochBoard::State &cancel) {
-          return !tree.livedBy(cancel, dead);
-        });
-    if (decided)
+    const StageNode &node = *treeOf(dead).find(dead.node);
+    if (std::optional<Time> decided = node.named ? node.cancel : cancelOf(dead))
       cancelsOfLeft.push_back(*decided);
   }
   std::sort(cancelsOfLeft.begin(), cancelsOfLeft.end());

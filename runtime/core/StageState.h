@@ -89,6 +89,7 @@ struct Stage::State {
   bool judge();
   bool stays(const Row &row);
   void keepAncestors();
+  std::optional<Time> cancelOf(const Row &dead);
   void findCancels();
   std::span<const RowMove> takeOut();
   bool findOrphans();

@@ -52,6 +52,9 @@ struct StageNode {
   bool left = false;
   /// Was in the cache before its step as well.
   bool again = false;
+  /// A device has been told that it is dead, of this cancel, if of any.
+  bool named = false;
+  std::optional<Time> cancel;
 
 private:
   friend class StageTree;

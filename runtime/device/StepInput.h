@@ -15,6 +15,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/core/CachePages.h"
 #include "runtime/core/RowMoves.h"
+#include "runtime/core/Rows.h"
 #include "runtime/core/StepBatch.h"
 #include "runtime/formats/Activations.h"
 
@@ -44,11 +45,14 @@ public:
   /// new.
   virtual bool findDead(std::span<uint8_t> alive) = 0;
 
-  /// Takes the rows out of the batch that are 0 in alive[row]: the device has
-  /// let them leave, at one checkpoint. They are of those that findDead() has
-  /// named, though not all of them, in any order. Returns the moves as
+  /// For each checkpoint that the device has passed while rows lived, in order:
+  /// takes the rows out of the batch that are 0 in alive[row], which the device
+  /// has let leave there; empty: nobody has left. They are of those that
+  /// findDead() has named, though not all of them, in any order. `seen`: when
+  /// the host saw that they had left, on the steady clock. Returns the moves as
   /// checkpoint() does.
-  virtual std::span<const RowMove> leave(std::span<const uint8_t> alive) = 0;
+  virtual std::span<const RowMove> leave(std::span<const uint8_t> alive,
+                                         Time seen) = 0;
 
   /// Once, behind the last leave() of a step: takes the rows out of the batch
   /// that the device has kept though an ancestor of theirs in this step has

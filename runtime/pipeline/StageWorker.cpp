@@ -27,13 +27,16 @@ public:
   bool findDead(std::span<uint8_t> alive) override {
     return !worker.pacer && worker.stage->findDead(alive);
   }
-  std::span<const RowMove> leave(std::span<const uint8_t> alive) override {
+  std::span<const RowMove> leave(std::span<const uint8_t> alive,
+                                 Time seen) override {
+    if (worker.pacer)
+      return {};
     uint64_t before = worker.stage->counters().leftAtCheckpoint;
-    return worker.noteLeft(before, worker.stage->leave(alive));
+    return worker.noteLeft(before, seen, worker.stage->leave(alive));
   }
   std::span<const RowMove> dropOrphans() override {
     uint64_t before = worker.stage->counters().leftAtCheckpoint;
-    return worker.noteLeft(before, worker.stage->dropOrphans());
+    return worker.noteLeft(before, now(), worker.stage->dropOrphans());
   }
 
 private:
@@ -258,16 +261,16 @@ std::span<const RowMove> StageWorker::checkpoint() {
   if (!groupFailed.ok())
     return {};
   uint64_t before = stage->counters().leftAtCheckpoint;
-  return noteLeft(before, stage->checkpoint());
+  std::span<const RowMove> moves = stage->checkpoint();
+  return noteLeft(before, now(), moves);
 }
 
-/// Counts the rows that have left since there were `before` of them.
-std::span<const RowMove> StageWorker::noteLeft(uint64_t before,
+/// Counts the rows that have left since there were `before` of them, at `at`.
+std::span<const RowMove> StageWorker::noteLeft(uint64_t before, Time at,
                                                std::span<const RowMove> moves) {
   uint64_t left = stage->counters().leftAtCheckpoint - before;
   if (left == 0)
     return moves;
-  Time at = now();
   for (Time decided : stage->cancelsOfLeft())
     cancelLatency.add(at - decided);
   trace.checkpoint(at, int64_t(left), stage->batch().rows());

@@ -101,7 +101,7 @@ private:
   Status computeRows(std::span<const PageCopy> pageCopies);
   Time pace(Time start);
   std::span<const RowMove> checkpoint();
-  std::span<const RowMove> noteLeft(uint64_t before,
+  std::span<const RowMove> noteLeft(uint64_t before, Time at,
                                     std::span<const RowMove> moves);
   bool follows() const { return config.group && !config.group->isFirst(); }
   void releaseArrivals();

@@ -290,8 +290,9 @@ private:
       std::vector<uint8_t> stays;
       for (int64_t origin : origins)
         stays.push_back(leftAt[origin] != layer);
-      if (std::ranges::count(stays, 0) > 0)
-        follow(stage.leave(stays));
+      if (std::ranges::count(stays, 0) == 0)
+        stays.clear();
+      follow(stage.leave(stays));
     }
     int64_t wanted = 0;
     for (int64_t row = 0; row < std::ssize(origins); ++row)

@@ -295,6 +295,42 @@ TEST_F(StageTest, ARowWhoseParentADeviceTookOutLeavesBehindTheStep) {
   end();
 }
 
+/// On a device rows are told to be dead long before it is known that they have
+/// left; other news comes in between.
+TEST_F(StageTest, ADevicesRowsAreOfTheCancelThatNamedThem) {
+  send(opening(2));
+  harness.enqueue(frameOf({guess(2, 1, 2), guess(3, 2, 3)}));
+  harness.enqueue(frameOf({guess(4, 1, 2), guess(5, 4, 3), guess(6, 4, 3)}));
+  ASSERT_TRUE(*stage().formStep());
+  std::vector<uint8_t> alive(5, 1);
+  harness.board.publish(confirm(4), Time(100));
+  ASSERT_TRUE(stage().findDead(alive));
+  harness.board.publish(confirm(6), Time(200));
+  ASSERT_TRUE(stage().findDead(alive));
+  std::vector<uint8_t> stays;
+  for (const Row &row : stage().rows())
+    stays.push_back(row.node != 2 && row.node != 3);
+  uint64_t before = stage().counters().checkpoints;
+  EXPECT_TRUE(stage().leave({}).empty());
+  stage().leave(stays);
+  EXPECT_EQ(std::vector(stage().cancelsOfLeft().begin(),
+                        stage().cancelsOfLeft().end()),
+            std::vector<Time>{Time(100)});
+  stays.clear();
+  for (const Row &row : stage().rows())
+    stays.push_back(row.node != 5);
+  stage().leave(stays);
+  EXPECT_EQ(std::vector(stage().cancelsOfLeft().begin(),
+                        stage().cancelsOfLeft().end()),
+            std::vector<Time>{Time(200)});
+  // Also those at which nobody has left, as where the host passes them.
+  EXPECT_EQ(stage().counters().checkpoints, before + 3);
+  stage().dropOrphans();
+  StepFrame outgoing;
+  stage().finishStep(outgoing);
+  end();
+}
+
 /// Two cancels between two checkpoints: each counts from its own decision, and
 /// an older one, which these rows outlived, not at all.
 TEST_F(StageTest, RowsThatLeaveAreOfTheCancelThatKilledThem) {

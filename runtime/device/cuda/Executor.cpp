@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <chrono>
 #include <numeric>
 #include <thread>
 
@@ -89,6 +90,8 @@ Status Executor::State::run(const device::StepInput &input) {
     return s;
   alive.assign(rows, 1);
   std::fill_n(aliveMemory.data(), rows, 1);
+  *passed = 0;
+  seenAt.clear();
   const Bucket &bucket = bucketFor(batch.rows());
   for (StepTables::Part part : tables->stepParts())
     if (Status s = sendTables(part); !s.ok())
@@ -293,6 +296,7 @@ Status Executor::State::await(device::CheckpointHandler *checkpoints) {
     Expected<bool> done = device->isDone(ended);
     if (!done)
       return done.status();
+    lookAtCheckpoints();
     if (*done)
       return {};
     if (checkpoints && checkpoints->findDead(alive))
@@ -305,6 +309,18 @@ Status Executor::State::await(device::CheckpointHandler *checkpoints) {
   }
 }
 
+/// Notes when rows have left at checkpoints that it has not seen before.
+void Executor::State::lookAtCheckpoints() {
+  // Relaxed: who has left is read when the step has ended.
+  noteSeen(std::atomic_ref(*passed).load(std::memory_order_relaxed));
+}
+
+void Executor::State::noteSeen(int32_t last) {
+  if (last > std::ssize(seenAt))
+    seenAt.resize(static_cast<size_t>(last),
+                  std::chrono::steady_clock::now().time_since_epoch());
+}
+
 /// Lets the rows leave that left on the device, checkpoint by checkpoint.
 void Executor::State::replay(const Bucket &bucket,
                              const device::StepInput &input) {
@@ -314,7 +330,8 @@ void Executor::State::replay(const Bucket &bucket,
   std::iota(originOf.begin(), originOf.end(), 0);
   outputOf.assign(originOf.size(), -1);
   bool anyLeft = false;
-  for (int32_t at = 1; at <= graph.checkpoints; ++at) {
+  // Of a step that nobody is left in the rest is not computed.
+  for (int32_t at = 1; at <= graph.checkpoints && batch.rows() > 0; ++at) {
     if (at == graph.checkpointsBeforeOutputs + 1)
       noteOutputs(batch);
     anyLeft |= leaveAt(at, input);
@@ -337,7 +354,7 @@ void Executor::State::noteOutputs(const StepBatch &batch) {
         static_cast<int32_t>(output);
 }
 
-/// Whether any have.
+/// Tells the batch of the checkpoint. Whether any have left at it.
 bool Executor::State::leaveAt(int32_t checkpoint,
                               const device::StepInput &input) {
   const auto *leftAt = leftMemory.as<int32_t>();
@@ -347,9 +364,15 @@ bool Executor::State::leaveAt(int32_t checkpoint,
     stays.push_back(leftAt[origin] != checkpoint);
     all &= stays.back() != 0;
   }
-  if (all)
+  if (!input.checkpoints)
     return false;
-  for (RowMove move : input.checkpoints->leave(stays))
+  if (all) {
+    input.checkpoints->leave({}, {});
+    return false;
+  }
+  noteSeen(checkpoint);
+  for (RowMove move :
+       input.checkpoints->leave(stays, seenAt[size_t(checkpoint - 1)]))
     originOf[size_t(move.to)] = originOf[size_t(move.from)];
   originOf.resize(static_cast<size_t>(input.batch->rows()));
   return true;

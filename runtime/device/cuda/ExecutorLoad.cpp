@@ -134,7 +134,9 @@ Status Executor::State::allocate() {
   if (Status s = assign(tableMemory, *device, uint64_t(layout.words) * 4);
       !s.ok())
     return s;
-  if (Status s = assign(aliveMemory, *device, rows); !s.ok())
+  const uint64_t passedAt = (rows + 63) / 64 * 64;
+  if (Status s = assign(aliveMemory, *device, passedAt + sizeof(int32_t));
+      !s.ok())
     return s;
   if (Status s = assign(leftMemory, *device, rows * 4); !s.ok())
     return s;
@@ -144,6 +146,8 @@ Status Executor::State::allocate() {
       !s.ok())
     return s;
   context.alive = aliveMemory.onDevice();
+  context.passed = context.alive + passedAt;
+  passed = reinterpret_cast<int32_t *>(aliveMemory.data() + passedAt);
   tables.emplace(limits, tableMemory.as<int32_t>());
   alive.reserve(rows);
   originOf.reserve(rows);
@@ -172,6 +176,7 @@ Status Executor::State::makeGraphs() {
     bucket.description->nodes = {};
     buckets.push_back(std::move(bucket));
   }
+  seenAt.reserve(static_cast<size_t>(buckets[0].description->checkpoints));
   uint64_t floats = 0;
   for (const SluiceGraph::Lookup &lookup : buckets[0].description->lookups)
     floats += uint64_t(lookup.cols) * uint64_t(context.limits.rows);

@@ -48,11 +48,14 @@ struct Executor::State {
   // comes back.
   PinnedMemory tableMemory, aliveMemory, lookupMemory, resultMemory, leftMemory,
       tokenMemory;
+  /// In aliveMemory: the last checkpoint at which the device has let rows go.
+  int32_t *passed = nullptr;
   std::optional<StepTables> tables;
 
   // The step in progress, or the last one.
   std::vector<uint8_t> rounded;    ///< a row of a table, in its format
   std::vector<uint8_t> alive;      ///< [row at the step's begin], as told
+  std::vector<Time> seenAt;        ///< [checkpoint - 1]: that rows had left
   std::vector<int32_t> originOf;   ///< [row of the batch]: at the step's begin
   std::vector<uint8_t> stays;      ///< [row of the batch], at a checkpoint
   std::vector<int32_t> rowOf;      ///< [row of the batch]: on the device
@@ -91,6 +94,8 @@ private:
   Status fetchMissing(const SluiceGraph &graph, const StepBatch &batch);
   Status await(device::CheckpointHandler *checkpoints);
   void replay(const Bucket &bucket, const device::StepInput &input);
+  void lookAtCheckpoints();
+  void noteSeen(int32_t checkpoint);
   bool leaveAt(int32_t checkpoint, const device::StepInput &input);
   void dropOrphans(const device::StepInput &input);
   void noteOutputs(const StepBatch &batch);

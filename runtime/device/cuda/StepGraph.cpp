@@ -152,6 +152,7 @@ void SluiceGraph::addCheckpoint(std::span<void *const> values,
     compact.outputRows = pointer<int32_t>(table(layout.outputRows));
   compact.leftAt = pointer<int32_t>(table(layout.leftAt));
   compact.checkpoint = checkpoints;
+  compact.passed = pointer<int32_t>(context.passed);
   compact.mirrorCount = pointer<int32_t>(table(TableLayout::Mirrors));
   compact.mirrorRows = pointer<int32_t>(table(layout.mirrorRows));
   compact.mirrorSequences = pointer<int32_t>(table(layout.mirrorSequences));

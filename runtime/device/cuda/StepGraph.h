@@ -30,6 +30,8 @@ struct GraphContext {
   DeviceAddress arena = 0;
   /// Who lives: a byte for each row of the step, of the host's memory.
   DeviceAddress alive = 0;
+  /// The last checkpoint at which rows have left: an int32 there, too.
+  DeviceAddress passed = 0;
   /// Null: nothing is to be launched; only what the program needs is counted.
   KernelLibrary *kernels = nullptr;
   int32_t multiprocessors = 1;

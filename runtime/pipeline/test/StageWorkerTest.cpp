@@ -172,6 +172,28 @@ TEST_F(StageWorkerTest, CancelsCountFromTheirOwnDecisions) {
   EXPECT_EQ(report.guesses, 0u);
 }
 
+/// On a device rows have left before the step has ended: that is when it
+/// counts.
+TEST_F(StageWorkerTest, CancelsOnADeviceCountUntilTheHostSawThem) {
+  Time decided = now() - milliseconds(400);
+  make([&](const device::StepInput &input) {
+    board.publish({0, 0, 1, true}, decided);
+    std::vector<uint8_t> alive(2, 1);
+    EXPECT_TRUE(input.checkpoints->findDead(alive));
+    input.checkpoints->leave({}, {});
+    input.checkpoints->leave(std::vector<uint8_t>{0, 0},
+                             decided + std::chrono::microseconds(50));
+    input.checkpoints->dropOrphans();
+  });
+  arriveFirst(1);
+  run();
+  StageReport report = worker->report();
+  EXPECT_EQ(report.cancelLatency.count, 1);
+  EXPECT_LT(report.cancelLatency.maxMicros, 100);
+  EXPECT_EQ(report.leftAtCheckpoint, 2u);
+  EXPECT_EQ(report.checkpoints, 2u);
+}
+
 /// The mark came with a frame, before its cancel: not measured from the last.
 TEST_F(StageWorkerTest, AMarkWithoutATimeIsNotMeasured) {
   make([&](const device::StepInput &input) {
@@ -318,7 +340,7 @@ TEST_F(StageWorkerTest, AnOrphanIsNotAnswered) {
         std::vector<uint8_t> stays(4, 1);
         for (size_t row = 0; row < 4; ++row)
           stays[row] = input.batch->tokens()[row] != 1;
-        input.checkpoints->leave(stays);
+        input.checkpoints->leave(stays, now());
         EXPECT_EQ(input.batch->rows(), 3);
         input.checkpoints->dropOrphans();
         EXPECT_EQ(input.batch->rows(), 2);

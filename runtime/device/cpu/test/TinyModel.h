@@ -51,7 +51,7 @@ public:
   }
 
   bool findDead(std::span<uint8_t>) override { return false; }
-  std::span<const RowMove> leave(std::span<const uint8_t>) override {
+  std::span<const RowMove> leave(std::span<const uint8_t>, Time) override {
     return {};
   }
   std::span<const RowMove> dropOrphans() override { return {}; }

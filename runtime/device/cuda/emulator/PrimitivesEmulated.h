@@ -223,6 +223,10 @@ SLUICE_DEVICE void storeGlobal16(void *p, const Vector4 &value,
 SLUICE_DEVICE uint8_t loadHostByte(const uint8_t *p) {
   return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
+/// The host may read it now.
+SLUICE_DEVICE void storeHostWord(int32_t *p, int32_t value) {
+  __atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
 
 SLUICE_DEVICE float multiplyAdd(float a, float b, float c) {
   return std::fma(a, b, c);

@@ -88,8 +88,11 @@ public:
       *arg.outputCount = 0;
     if (arg.mirrorCount)
       keepMirrors();
-    if (thread == 0)
-      *arg.rowCount = left;
+    if (thread != 0)
+      return;
+    *arg.rowCount = left;
+    if (arg.passed)
+      storeHostWord(arg.passed, arg.checkpoint);
   }
 
 private:

@@ -52,7 +52,10 @@ struct CompactArguments {
   /// [row at the step's begin]: the number of the checkpoint that the row has
   /// left at is written; of others nothing.
   int32_t *leftAt;
-  int32_t checkpoint;   ///< this one's number
+  int32_t checkpoint; ///< this one's number
+  /// Host memory, or null: checkpoint is written where rows have left, once
+  /// they have. The host looks at it to know when.
+  int32_t *passed;
   int32_t *mirrorCount; ///< null: none. Mirrors stay in their order
   int32_t *mirrorRows;
   int32_t *mirrorSequences;

@@ -58,6 +58,7 @@
 //   storeGlobal16(p, value)        a Vector4 to global memory, in one piece
 //                                  wherever its words come from
 //   loadHostByte(p)                a byte of the host's memory, as it is now
+//   storeHostWord(p, value)        there, where the host looks meanwhile
 //
 //   multiplyAdd(a, b, c)           a * b + c, rounded once
 //   floatToHalf halfToFloat floatToBfloat bfloatToFloat   bits, nearest even

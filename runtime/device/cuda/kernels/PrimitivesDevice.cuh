@@ -131,6 +131,9 @@ SLUICE_DEVICE void storeGlobal16(void *p, const Vector4 &v) {
 SLUICE_DEVICE uint8_t loadHostByte(const uint8_t *p) {
   return *static_cast<const volatile uint8_t *>(p);
 }
+SLUICE_DEVICE void storeHostWord(int32_t *p, int32_t value) {
+  *static_cast<volatile int32_t *>(p) = value;
+}
 
 SLUICE_DEVICE float multiplyAdd(float a, float b, float c) {
   return __fmaf_rn(a, b, c);

@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <gmock/gmock.h>
+#include <thread>
 
 using namespace sluice;
 using namespace sluice::cuda;
@@ -163,6 +164,36 @@ TEST_F(CheckpointStepTest, RowsLeaveAtSeveralCheckpointsOfAStep) {
   check(model, batch);
 }
 
+/// That rows have left is seen while the step goes on, and not at its end.
+TEST_F(CheckpointStepTest, TheHostSeesWhenRowsLeave) {
+  StepBatch batch(32, 8);
+  DeviceReaper reaper(batch);
+  Killer killer;
+  killer.reaper = &reaper;
+  killer.rows = {0, 1};
+  emulator::EmulatedOptions options = killer.options();
+  auto kill = options.beforeKernel;
+  std::atomic<bool> armed{false};
+  Time late{0};
+  options.beforeKernel = [&](const std::string &name) {
+    kill(name);
+    // Long behind the checkpoint, and before the end.
+    if (!armed || name != "tiny_argmax")
+      return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    late = std::chrono::steady_clock::now().time_since_epoch();
+  };
+  GraphModel model(tiny(), {TinyPart::WholeWithCheckpoints}, {}, options);
+  begin(model, batch);
+  armed = true;
+  killer.countdown = 3;
+  ASSERT_TRUE(model.execute(batch, &reaper).ok());
+  ASSERT_EQ(reaper.seenAt.size(), 1u);
+  EXPECT_LT(reaper.seenAt[0], late - std::chrono::milliseconds(100));
+  // All checkpoints of the graph; see StepGraphTest.
+  EXPECT_EQ(reaper.passed, 11);
+}
+
 TEST_F(CheckpointStepTest, NobodyIsLeft) {
   for (const std::vector<TinyPart> &parts :
        {std::vector{TinyPart::WholeWithCheckpoints},
@@ -179,6 +210,8 @@ TEST_F(CheckpointStepTest, NobodyIsLeft) {
     ASSERT_TRUE(model.execute(batch, &reaper).ok());
     EXPECT_EQ(batch.rows(), 0);
     EXPECT_EQ(batch.outputs(), 0);
+    EXPECT_EQ(reaper.count, 1);
+    EXPECT_LE(reaper.passed, 2);
     // And the next step is as if nothing had been.
     EXPECT_EQ(graphLogitsAlone(model, promptOf(0), 32), expected()[0]);
   }

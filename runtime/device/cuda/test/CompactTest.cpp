@@ -51,7 +51,7 @@ protected:
     }
     alive.assign(size_t(rows), 1);
     expectedLeft.assign(size_t(rows), 0);
-    checkpoint = 0;
+    checkpoint = passed[0] = 0;
   }
 
   void compact(Order order) {
@@ -65,6 +65,7 @@ protected:
     arguments.wantsOutput = states[3].data();
     arguments.leftAt = leftAt.data();
     arguments.checkpoint = ++checkpoint;
+    arguments.passed = &passed[0];
     arguments.outputCount = &counts[1];
     arguments.outputRows = numbered ? nullptr : outputRows.data();
     arguments.mirrorCount = &counts[2];
@@ -77,6 +78,7 @@ protected:
     LateInputs late;
     late.hide(alive.data(), alive.size());
     late.hide(counts);
+    late.hide(passed);
     for (DeviceArray<int32_t> &state : states)
       late.hide(state);
     for (DeviceArray<int32_t> *list :
@@ -112,12 +114,14 @@ protected:
       expectedLeft[row] = alive[row]          ? 0
                           : expectedLeft[row] ? expectedLeft[row]
                                               : checkpoint + 1;
+    const int32_t before = passed[0], rows = counts[0];
     std::vector<RowMove> plan;
     int64_t living = planCompaction(livesBySlot, plan);
 
     batch.keep(livesBySlot, plan, living);
     compact(order);
 
+    EXPECT_EQ(passed[0], plan.empty() && living == rows ? before : checkpoint);
     ASSERT_EQ(counts[0], living);
     ASSERT_EQ(counts[3], int32_t(plan.size()));
     for (size_t i = 0; i < plan.size(); ++i)
@@ -152,6 +156,7 @@ protected:
   std::mt19937 random{5};
   StepBatch batch{capacity, capacity, capacity};
   DeviceArray<int32_t> counts; ///< rows, outputs, mirrors, moves
+  DeviceArray<int32_t> passed{1};
   DeviceArray<int32_t> states[4] = {
       DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity),
       DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity)};

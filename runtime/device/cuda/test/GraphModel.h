@@ -29,6 +29,7 @@ public:
     moves.reserve(size_t(batch.rowLimit()));
     dying.reserve(size_t(batch.rowLimit()));
     originOf.resize(size_t(batch.rowLimit()));
+    seenAt.reserve(64);
     std::iota(originOf.begin(), originOf.end(), 0);
   }
 
@@ -54,8 +55,13 @@ public:
     marked = !dying.empty();
     return marked;
   }
-  std::span<const RowMove> leave(std::span<const uint8_t> alive) override {
+  std::span<const RowMove> leave(std::span<const uint8_t> alive,
+                                 Time seen) override {
+    ++passed;
+    if (alive.empty())
+      return {};
     ++count;
+    seenAt.push_back(seen);
     int64_t left = planCompaction(alive, moves);
     batch.keep(alive, moves, left);
     for (RowMove move : moves)
@@ -72,7 +78,9 @@ public:
     return moves;
   }
 
-  int64_t count = 0;         ///< checkpoints at which rows have left
+  int64_t passed = 0;        ///< checkpoints
+  int64_t count = 0;         ///< of them, those at which rows have left
+  std::vector<Time> seenAt;  ///< of each of these
   int64_t endings = 0;       ///< calls of dropOrphans()
   std::set<int64_t> orphans; ///< rows of the step's begin
 
