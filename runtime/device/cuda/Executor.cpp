@@ -18,13 +18,22 @@
 #include <atomic>
 #include <cassert>
 #include <chrono>
+#include <mutex>
 #include <numeric>
 #include <thread>
 
 namespace sluice::cuda {
 
 Executor::Executor(std::unique_ptr<State> state) : state(std::move(state)) {}
-Executor::~Executor() = default;
+
+Executor::~Executor() {
+  if (!state->mayRun)
+    return;
+  static std::mutex mutex;
+  static auto *kept = new std::vector<std::unique_ptr<State>>;
+  std::lock_guard lock(mutex);
+  kept->push_back(std::move(state));
+}
 
 const ExecutorLimits &Executor::limits() const { return state->context.limits; }
 int64_t Executor::vocabSize() const { return state->program.vocabSize; }
@@ -292,6 +301,8 @@ Status Executor::State::fetchMissing(const SluiceGraph &graph,
 /// Until the stream has come to the last record(); meanwhile the device is told
 /// who has died.
 Status Executor::State::await(device::CheckpointHandler *checkpoints) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
   while (true) {
     Expected<bool> done = device->isDone(ended);
     if (!done)
@@ -305,6 +316,11 @@ Status Executor::State::await(device::CheckpointHandler *checkpoints) {
       for (size_t row = alive.size(); row-- > 0;)
         std::atomic_ref(aliveMemory.data()[row])
             .store(alive[row], std::memory_order_relaxed);
+    if (Clock::now() - begin > patience) {
+      mayRun = true;
+      return failure("a step has not ended within ",
+                     std::chrono::duration<double>(patience).count(), " s");
+    }
     std::this_thread::yield();
   }
 }

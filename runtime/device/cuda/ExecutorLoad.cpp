@@ -44,6 +44,8 @@ Status assign(PinnedMemory &memory, Device &device, uint64_t bytes) {
 } // namespace
 
 Executor::State::~State() {
+  // Whichever device the thread was at. Members give back behind this.
+  (void)device->enter();
   if (stream)
     (void)device->synchronize(stream);
   for (Bucket &bucket : buckets)
@@ -284,6 +286,7 @@ Executor::create(std::shared_ptr<Device> device, Program program,
   if (!limits)
     return limits.status();
   auto state = std::make_unique<State>(std::move(device), std::move(program));
+  state->patience = loading.patience;
   if (Status s = state->load(*limits, loading); !s.ok())
     return s;
   return std::unique_ptr<Executor>(new Executor(std::move(state)));

@@ -65,6 +65,8 @@ struct Executor::State {
   std::vector<uint8_t> fetched;    ///< [output on the device]: its logits
   /// What the device is broken by.
   Status broken;
+  std::chrono::nanoseconds patience{0};
+  bool mayRun = false; ///< a step that was waited for too long
 
   Status load(const ExecutorLimits &limits, const LoadOptions &loading);
   Status fillTables(const device::StepInput &input);

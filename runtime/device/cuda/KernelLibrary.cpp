@@ -29,6 +29,7 @@ KernelLibrary::load(Device &device, std::span<const uint8_t> programImage) {
 }
 
 KernelLibrary::~KernelLibrary() {
+  (void)device.enter();
   for (Module module : modules)
     device.unload(module);
 }

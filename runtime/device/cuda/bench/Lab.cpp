@@ -33,6 +33,7 @@ double secondsSince(Clock::time_point start) {
 
 Lab::Lab(Device &device, KernelLibrary &kernels)
     : device(device), kernels(kernels) {
+  holds(device.enter());
   Expected<Stream> made = device.makeStream();
   if (holds(made.status()))
     stream = *made;

@@ -25,8 +25,9 @@
 
 namespace sluice::cuda::bench {
 
-/// Memory, launches and times on one device. After an error nothing is done any
-/// more, and results are zeros; the first error stays. One thread.
+/// Memory, launches and times on one device, which the thread enters: one Lab
+/// at a time. After an error nothing is done any more, and results are zeros;
+/// the first error stays. One thread.
 class Lab {
 public:
   Lab(Device &device, KernelLibrary &kernels);

@@ -24,7 +24,7 @@
 // so. Nothing waits for the device but synchronize() and what says so.
 //
 // Threads. Everything may be called from any thread, by one at a time for each
-// stream; enter() first, once in each thread.
+// stream, which has entered the device and no other since. open() enters it.
 //
 // Errors are the driver's: the call's name and its own text, "cuMemAlloc: out
 // of memory". Once a kernel has failed, every call fails with that error, from

@@ -80,9 +80,14 @@ public:
   }
 
   const DeviceProperties &properties() const override { return described; }
-  Status enter() override { return health.status(); }
+  Status enter() override {
+    current = this;
+    return health.status();
+  }
 
   Expected<MemoryState> memory() override {
+    if (Status s = here(); !s.ok())
+      return s;
     std::lock_guard lock(mutex);
     return MemoryState{options.memoryBytes - used, options.memoryBytes};
   }
@@ -90,6 +95,7 @@ public:
   void release(DeviceAddress memory) override;
   Expected<HostMemory> allocateHost(uint64_t bytes) override;
   void releaseHost(const HostMemory &memory) override {
+    expectHere();
     releaseGuarded(memory.host, memory.bytes);
     --live;
   }
@@ -115,23 +121,31 @@ public:
   }
 
   Expected<Stream> makeStream(bool) override {
+    if (Status s = here(); !s.ok())
+      return s;
     ++live;
     return reinterpret_cast<Stream>(new EmulatedStream(health));
   }
   void destroy(Stream stream) override {
+    expectHere();
     --live;
     delete reinterpret_cast<EmulatedStream *>(stream);
   }
   Status synchronize(Stream stream) override {
+    if (Status s = here(); !s.ok())
+      return s;
     reinterpret_cast<EmulatedStream *>(stream)->synchronize();
     return health.status();
   }
 
   Expected<Event> makeEvent() override {
+    if (Status s = here(); !s.ok())
+      return s;
     ++live;
     return reinterpret_cast<Event>(new EmulatedEvent);
   }
   void destroy(Event event) override {
+    expectHere();
     --live;
     delete reinterpret_cast<EmulatedEvent *>(event);
   }
@@ -147,6 +161,8 @@ public:
         /*always=*/true);
   }
   Expected<bool> isDone(Event event) override {
+    if (Status s = here(); !s.ok())
+      return s;
     bool done = reinterpret_cast<EmulatedEvent *>(event)->isDone();
     if (Status s = health.status(); !s.ok())
       return s;
@@ -165,6 +181,8 @@ public:
 
   /// One module has all kernels.
   Expected<std::vector<Module>> loadKernels() override {
+    if (Status s = here(); !s.ok())
+      return s;
     if (options.foreignChip)
       return failure(described.name,
                      ": cuModuleLoadData: no kernel image is available for "
@@ -174,7 +192,7 @@ public:
   Expected<Module> load(std::span<const uint8_t>) override {
     return reinterpret_cast<Module>(this);
   }
-  void unload(Module) override {}
+  void unload(Module) override { expectHere(); }
   Expected<Function> find(Module, const std::string &name) override {
     auto found = functions.find(name);
     if (found == functions.end())
@@ -208,6 +226,8 @@ public:
 private:
   template <typename Work>
   Status add(Stream stream, Work work, bool always = false) {
+    if (Status s = here(); !s.ok())
+      return s;
     if (Status s = health.status(); !s.ok())
       return s;
     reinterpret_cast<EmulatedStream *>(stream)->add(work, always);
@@ -222,8 +242,21 @@ private:
       return Status();
     });
   }
+  /// The thread has entered the device, and no other since.
+  Status here() const {
+    return current == this ? Status()
+                           : failure("the thread has not entered the device: "
+                                     "invalid device context");
+  }
+  void expectHere() const {
+    if (current != this)
+      std::abort(); // Given back from nowhere.
+  }
+
   Status runKernel(const KernelNode &node);
   Status charge(EmulatedGraph &graph, const char *call);
+
+  static thread_local const EmulatedDevice *current;
 
   EmulatedOptions options;
   DeviceProperties described;
@@ -237,7 +270,11 @@ private:
   std::atomic<int64_t> live{0}; ///< everything else that is to be destroyed
 };
 
+thread_local const EmulatedDevice *EmulatedDevice::current = nullptr;
+
 Expected<DeviceAddress> EmulatedDevice::allocate(uint64_t bytes) {
+  if (Status s = here(); !s.ok())
+    return s;
   if (Status s = health.status(); !s.ok())
     return s;
   std::lock_guard lock(mutex);
@@ -252,6 +289,7 @@ Expected<DeviceAddress> EmulatedDevice::allocate(uint64_t bytes) {
 }
 
 void EmulatedDevice::release(DeviceAddress memory) {
+  expectHere();
   std::lock_guard lock(mutex);
   auto found = blocks.find(memory);
   if (found == blocks.end())
@@ -262,6 +300,8 @@ void EmulatedDevice::release(DeviceAddress memory) {
 }
 
 Expected<HostMemory> EmulatedDevice::allocateHost(uint64_t bytes) {
+  if (Status s = here(); !s.ok())
+    return s;
   if (Status s = health.status(); !s.ok())
     return s;
   uint8_t *memory = ++hostAllocations == options.failHostAllocation
@@ -274,6 +314,8 @@ Expected<HostMemory> EmulatedDevice::allocateHost(uint64_t bytes) {
 }
 
 Expected<Graph> EmulatedDevice::makeGraph(std::span<const KernelNode> kernels) {
+  if (Status s = here(); !s.ok())
+    return s;
   for (const KernelNode &node : kernels) {
     auto *function = reinterpret_cast<EmulatedFunction *>(node.function);
     uint32_t most = std::max(function->sharedBytes, generatedSharedBytes);
@@ -289,6 +331,7 @@ Expected<Graph> EmulatedDevice::makeGraph(std::span<const KernelNode> kernels) {
 }
 
 void EmulatedDevice::destroy(Graph graph) {
+  expectHere();
   auto *held = reinterpret_cast<EmulatedGraph *>(graph);
   std::lock_guard lock(mutex);
   if (held->isUploaded)
@@ -339,7 +382,10 @@ public:
     if (number < 0 || number >= options.devices)
       return failure("GPU ", number, " is not here: there are ",
                      options.devices);
-    return std::unique_ptr<Device>(std::make_unique<EmulatedDevice>(options));
+    auto device = std::make_unique<EmulatedDevice>(options);
+    if (Status s = device->enter(); !s.ok())
+      return s;
+    return std::unique_ptr<Device>(std::move(device));
   }
 
 private:

@@ -9,7 +9,8 @@
 // order: so copies and graphs are as asynchronous as on a device, and what the
 // host may not touch meanwhile, ThreadSanitizer sees it touch. Device memory is
 // the host's, poisoned at first, with guard bytes around it that are looked at
-// when it is released.
+// when it is released. A thread that has not entered the device, or another one
+// since, gets errors, and must not give anything back.
 //
 //===----------------------------------------------------------------------===//
 

@@ -113,6 +113,24 @@ TEST_F(EmulatedDriverTest, AFailedKernelBreaksEverythingAfterIt) {
   device->destroy(graph);
 }
 
+TEST_F(EmulatedDriverTest, AThreadEntersTheDeviceFirst) {
+  open();
+  std::thread([&] {
+    EXPECT_THAT(device->allocate(1).status().message(),
+                testing::HasSubstr("invalid device context"));
+    EXPECT_FALSE(device->record(event, stream).ok());
+    EXPECT_FALSE(device->synchronize(stream).ok());
+    ASSERT_TRUE(device->enter().ok());
+    EXPECT_TRUE(device->record(event, stream).ok());
+    EXPECT_TRUE(device->synchronize(stream).ok());
+  }).join();
+  std::unique_ptr<Device> other = (*openEmulated({}))->open(0).take();
+  EXPECT_FALSE(device->synchronize(stream).ok());
+  EXPECT_DEATH(device->release(memory), "");
+  ASSERT_TRUE(device->enter().ok());
+  EXPECT_TRUE(device->synchronize(stream).ok());
+}
+
 TEST_F(EmulatedDriverTest, AGraphTakesMemoryOnceItIsThere) {
   EmulatedOptions options;
   options.memoryBytes = 64 + 3 * graphNodeBytes;

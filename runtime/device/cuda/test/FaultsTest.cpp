@@ -8,7 +8,9 @@
 #include "runtime/device/cpu/test/TinyModel.h"
 #include "runtime/device/cuda/test/GraphModel.h"
 
+#include <atomic>
 #include <gmock/gmock.h>
+#include <thread>
 
 using namespace sluice;
 using namespace sluice::cuda;
@@ -57,6 +59,60 @@ TEST(CudaFaultsTest, TooLittleMemoryIsSaidBeforeAnythingIsLoaded) {
           "emulator: too little memory: [0-9.]+ MB is needed \\(weights "
           "[0-9.]+ MB, cache 32.77 MB, a step [0-9.]+ MB, reserved for graphs "
           "[0-9.]+ MB\\), 0.10 MB of 0.10 MB is free: [0-9.]+ MB is missing"));
+}
+
+/// A kernel that does not end is an error, for good, and nobody waits for it.
+TEST(CudaFaultsTest, AStepThatDoesNotEndBreaksTheDevice) {
+  struct Watch {
+    std::atomic<bool> stuck{true}, atEnd{false};
+  };
+  // The device goes on when the test is over.
+  auto watch = std::make_shared<Watch>();
+  {
+    emulator::EmulatedOptions options;
+    options.program = tinyKernels();
+    options.beforeKernel = [watch](const std::string &name) {
+      while (watch->stuck)
+        std::this_thread::yield();
+      if (name == "tiny_argmax")
+        watch->atEnd = true;
+    };
+    std::shared_ptr<Device> device =
+        (*emulator::openEmulated(options))->open(0).take();
+    LoadOptions loading;
+    loading.patience = std::chrono::milliseconds(100);
+    std::unique_ptr<Executor> executor =
+        Executor::create(std::move(device), tinyGraph(tiny()), smallLimits(),
+                         loading)
+            .take();
+    CachePages pages =
+        CachePages::create({4, 1, TinyProgram::contextLength}).take();
+    SequenceId id = *pages.open();
+    ASSERT_TRUE(pages.grow(id, 1).ok());
+    StepBatch batch(8, 1);
+    ASSERT_TRUE(batch.add(id, 0, 1, true).ok());
+    for (int step = 0; step < 2; ++step)
+      EXPECT_EQ(executor->execute({&batch, &pages}).message(),
+                "emulator: a step has not ended within 0.1 s");
+  }
+  // The executor is gone, and what its kernels write to is not.
+  watch->stuck = false;
+  while (!watch->atEnd)
+    std::this_thread::yield();
+}
+
+/// Two devices in a process: each executor finds its own, whichever its thread
+/// was at last.
+TEST(CudaFaultsTest, ExecutorsOfTwoDevicesOnOneThread) {
+  std::vector<std::unique_ptr<GraphModel>> models;
+  for (int i = 0; i < 2; ++i)
+    models.push_back(std::make_unique<GraphModel>(
+        tiny(), std::vector{TinyPart::Whole}, GraphLimits()));
+  std::vector<int32_t> tokens = {1, 2, 3};
+  EXPECT_EQ(graphLogitsAlone(*models[0], tokens, 8),
+            graphLogitsAlone(*models[1], tokens, 8));
+  // The first goes while the thread is at the second.
+  models.erase(models.begin());
 }
 
 /// Graphs have their memory when an executor is made: what others take later

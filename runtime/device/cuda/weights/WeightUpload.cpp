@@ -141,6 +141,7 @@ Status WeightUpload::makeBuffers() {
 
 WeightUpload::~WeightUpload() {
   // Nothing may be on its way when the buffers go, after an error either.
+  (void)device.enter();
   (void)device.synchronize(stream);
   for (Buffer &buffer : buffers) {
     if (buffer.sent)
