@@ -20,7 +20,10 @@ namespace {
 /// forks, copies and mirrors, half of which leaves at a checkpoint.
 class Rounds {
 public:
-  Rounds(Stage &stage, EpochBoard &board) : stage(stage), board(board) {}
+  Rounds(Stage &stage, EpochBoard &board, bool onDevice)
+      : stage(stage), board(board), onDevice(onDevice) {
+    alive.reserve(16);
+  }
 
   void open() {
     OpenRequest open;
@@ -69,7 +72,10 @@ private:
     ASSERT_TRUE(*stage.formStep());
     board.publish({0, 0, confirmed, false});
     int64_t rows = stage.batch().rows();
-    stage.checkpoint();
+    if (onDevice)
+      leaveOnDevice();
+    else
+      stage.checkpoint();
     if (confirmed != noNode)
       ASSERT_LT(stage.batch().rows(), rows);
     ASSERT_GT(stage.outputOf(0).size() + stage.promptOf(0).size(), 0u);
@@ -77,8 +83,19 @@ private:
     stage.finishStep(outgoing);
   }
 
+  /// Which sees the deaths of all but the first, and so keeps no orphan.
+  void leaveOnDevice() {
+    alive.assign(size_t(stage.batch().rows()), 1);
+    stage.findDead(alive);
+    stage.leave({});
+    stage.leave(alive);
+    stage.dropOrphans();
+  }
+
   Stage &stage;
   EpochBoard &board;
+  bool onDevice;
+  std::vector<uint8_t> alive;
   StepFrame frame, outgoing;
   NodeId next = 0;
   NodeId last = 0;
@@ -89,24 +106,26 @@ TEST(StageAllocationTest, StepsAllocateNothing) {
 #if !COUNTS_ALLOCATIONS
   GTEST_SKIP() << "allocations are not counted under this sanitizer";
 #else
-  CachePages pages = CachePages::create({64, 16, 1024}).take();
-  EpochBoard board(1);
-  StageLimits limits;
-  limits.branches = 16;
-  limits.nodes = 16;
-  limits.contextLength = 1024;
-  limits.frames = 2;
-  Stage stage = Stage::create(limits, pages, board).take();
-  Rounds rounds(stage, board);
-  rounds.open();
-  // Until every frame of the door has room.
-  for (int i = 0; i < 8; ++i)
-    rounds.round();
-  int64_t before = allocations();
-  for (int i = 0; i < 200; ++i)
-    rounds.round();
-  EXPECT_EQ(allocations(), before);
-  EXPECT_GT(stage.counters().leftAtCheckpoint, 200u);
+  for (bool onDevice : {false, true}) {
+    CachePages pages = CachePages::create({64, 16, 1024}).take();
+    EpochBoard board(1);
+    StageLimits limits;
+    limits.branches = 16;
+    limits.nodes = 16;
+    limits.contextLength = 1024;
+    limits.frames = 2;
+    Stage stage = Stage::create(limits, pages, board).take();
+    Rounds rounds(stage, board, onDevice);
+    rounds.open();
+    // Until every frame of the door has room.
+    for (int i = 0; i < 8; ++i)
+      rounds.round();
+    int64_t before = allocations();
+    for (int i = 0; i < 200; ++i)
+      rounds.round();
+    EXPECT_EQ(allocations(), before);
+    EXPECT_GT(stage.counters().leftAtCheckpoint, 200u);
+  }
 #endif
 }
 

@@ -7,11 +7,13 @@
 
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 #include "runtime/device/cuda/emulator/EmulatedStream.h"
+#include "runtime/device/cuda/emulator/MappedMemory.h"
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <sys/mman.h>
 
 namespace sluice::cuda::emulator {
 
@@ -75,7 +77,7 @@ public:
       functions[kernel.name] = {kernel.name, kernel.run, true};
   }
   ~EmulatedDevice() override {
-    if (!blocks.empty() || live != 0)
+    if (!blocks.empty() || !mapped.empty() || live != 0)
       std::abort(); // Something was not given back.
   }
 
@@ -96,8 +98,9 @@ public:
   Expected<HostMemory> allocateHost(uint64_t bytes) override;
   void releaseHost(const HostMemory &memory) override {
     expectHere();
-    releaseGuarded(memory.host, memory.bytes);
-    --live;
+    std::lock_guard lock(mutex);
+    if (mapped.erase(memory.host) == 0)
+      std::abort();
   }
 
   Status copyToDevice(DeviceAddress to, const void *from, uint64_t bytes,
@@ -255,6 +258,8 @@ private:
 
   Status runKernel(const KernelNode &node);
   Status charge(EmulatedGraph &graph, const char *call);
+  bool isForeign(uint64_t word);
+  Status checkNode(const KernelNode &node);
 
   static thread_local const EmulatedDevice *current;
 
@@ -263,7 +268,8 @@ private:
   DeviceHealth health;
   std::map<std::string, EmulatedFunction> functions;
   std::mutex mutex;
-  std::map<DeviceAddress, uint64_t> blocks; ///< bytes of device memory
+  std::map<DeviceAddress, uint64_t> blocks;       ///< bytes of device memory
+  std::map<const uint8_t *, MappedMemory> mapped; ///< by the host's address
   uint64_t used = 0;
   int64_t allocations = 0, hostAllocations = 0;
   std::atomic<int64_t> kernelsRun{0};
@@ -304,27 +310,59 @@ Expected<HostMemory> EmulatedDevice::allocateHost(uint64_t bytes) {
     return s;
   if (Status s = health.status(); !s.ok())
     return s;
-  uint8_t *memory = ++hostAllocations == options.failHostAllocation
-                        ? nullptr
-                        : allocateGuarded(bytes);
-  if (!memory)
+  std::lock_guard lock(mutex);
+  MappedMemory memory(bytes);
+  uint8_t *host = memory.host(), *device = memory.device();
+  if (++hostAllocations == options.failHostAllocation || !host)
     return failure("cuMemHostAlloc: out of memory");
-  ++live;
-  return HostMemory{memory, addressOf(memory), bytes};
+  mapped.emplace(host, std::move(memory));
+  return HostMemory{host, addressOf(device), bytes};
+}
+
+/// Whether the word looks like an address of the process that a device does not
+/// know: the host's of memory that is mapped, or of any other.
+bool EmulatedDevice::isForeign(uint64_t word) {
+  // Programs, heaps, maps and stacks lie here; small numbers and pairs of them
+  // do not.
+  constexpr uint64_t first = uint64_t{0x5000} << 32, end = uint64_t{1} << 47;
+  if (word < first || word >= end)
+    return false;
+  auto next = blocks.upper_bound(word);
+  if (next != blocks.begin()) {
+    const auto &[begin, bytes] = *std::prev(next);
+    if (word <= begin + bytes)
+      return false;
+  }
+  for (const auto &[host, memory] : mapped)
+    if (memory.isDevices(pointer(word)))
+      return false;
+  constexpr uint64_t page = 4096;
+  unsigned char present = 0;
+  return ::mincore(pointer(word / page * page), page, &present) == 0;
+}
+
+Status EmulatedDevice::checkNode(const KernelNode &node) {
+  auto *function = reinterpret_cast<EmulatedFunction *>(node.function);
+  uint32_t most = std::max(function->sharedBytes, generatedSharedBytes);
+  if (node.sharedBytes > most || node.threads == 0 || node.threads > 1024 ||
+      node.grid.x == 0 || node.grid.y == 0 || node.grid.z == 0 ||
+      node.grid.y > 65535 || node.grid.z > 65535)
+    return failure("cuGraphAddKernelNode: invalid argument (", function->name,
+                   ")");
+  std::lock_guard lock(mutex);
+  for (uint64_t word : node.words)
+    if (isForeign(word))
+      return failure("cuGraphAddKernelNode: ", function->name,
+                     " is given an address of the host's");
+  return {};
 }
 
 Expected<Graph> EmulatedDevice::makeGraph(std::span<const KernelNode> kernels) {
   if (Status s = here(); !s.ok())
     return s;
-  for (const KernelNode &node : kernels) {
-    auto *function = reinterpret_cast<EmulatedFunction *>(node.function);
-    uint32_t most = std::max(function->sharedBytes, generatedSharedBytes);
-    if (node.sharedBytes > most || node.threads == 0 || node.threads > 1024 ||
-        node.grid.x == 0 || node.grid.y == 0 || node.grid.z == 0 ||
-        node.grid.y > 65535 || node.grid.z > 65535)
-      return failure("cuGraphAddKernelNode: invalid argument (", function->name,
-                     ")");
-  }
+  for (const KernelNode &node : kernels)
+    if (Status s = checkNode(node); !s.ok())
+      return s;
   ++live;
   return reinterpret_cast<Graph>(
       new EmulatedGraph{{kernels.begin(), kernels.end()}});

@@ -9,8 +9,10 @@
 // order: so copies and graphs are as asynchronous as on a device, and what the
 // host may not touch meanwhile, ThreadSanitizer sees it touch. Device memory is
 // the host's, poisoned at first, with guard bytes around it that are looked at
-// when it is released. A thread that has not entered the device, or another one
-// since, gets errors, and must not give anything back.
+// when it is released. The host's memory that a device has mapped has another
+// address there, and a kernel may be given no address of the host's. A thread
+// that has not entered the device, or another one since, gets errors, and must
+// not give anything back.
 //
 //===----------------------------------------------------------------------===//
 

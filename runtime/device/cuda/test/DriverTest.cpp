@@ -212,6 +212,53 @@ TEST_F(DriverTest, WhatIsNoError) {
 }
 
 #ifdef HAS_CUDA_H
+namespace {
+
+/// Whether a call of the library may be made with one type for the other: the
+/// same, an enumeration's number, a handle for a pointer to what nobody knows,
+/// a structure of ours of the same size; and pointers to such.
+template <typename Theirs, typename Ours> constexpr bool fits() {
+  if constexpr (std::is_same_v<Theirs, Ours>) {
+    return true;
+  } else if constexpr (std::is_pointer_v<Theirs> && std::is_pointer_v<Ours>) {
+    using Their = std::remove_pointer_t<Theirs>;
+    using Our = std::remove_pointer_t<Ours>;
+    if constexpr (std::is_void_v<Our>)
+      return std::is_class_v<Their>;
+    else
+      return std::is_const_v<Their> == std::is_const_v<Our> &&
+             fits<std::remove_const_t<Their>, std::remove_const_t<Our>>();
+  } else if constexpr (std::is_enum_v<Theirs> || std::is_integral_v<Theirs>) {
+    return std::is_integral_v<Ours> && sizeof(Theirs) == sizeof(Ours) &&
+           (std::is_enum_v<Theirs> ||
+            std::is_signed_v<Theirs> == std::is_signed_v<Ours>);
+  } else if constexpr (std::is_class_v<Theirs> && std::is_class_v<Ours>) {
+    return sizeof(Theirs) == sizeof(Ours);
+  } else {
+    return false;
+  }
+}
+
+template <typename... Ours> struct Call {
+  template <typename Result, typename... Theirs>
+  static constexpr bool is(Result (*)(Theirs...)) {
+    if constexpr (sizeof...(Theirs) == sizeof...(Ours))
+      return fits<Result, int>() && (fits<Theirs, Ours>() && ...);
+    else
+      return false;
+  }
+};
+
+#define CHECK_CALL(member, symbol, ...)                                        \
+  static_assert(Call<__VA_ARGS__>::is(decltype(&symbol){}), #symbol);
+SLUICE_CUDA_CALLS(CHECK_CALL)
+#undef CHECK_CALL
+
+static_assert(!fits<const int *, int *>() && !fits<unsigned, int>() &&
+              !fits<CUstream, int *>() && !fits<size_t, unsigned>());
+
+} // namespace
+
 TEST(LibCudaTypesTest, AreThoseOfCudaH) {
   EXPECT_EQ(lib::errorNoDevice, CUDA_ERROR_NO_DEVICE);
   EXPECT_EQ(lib::errorNotFound, CUDA_ERROR_NOT_FOUND);

@@ -113,6 +113,40 @@ TEST_F(EmulatedDriverTest, AFailedKernelBreaksEverythingAfterIt) {
   device->destroy(graph);
 }
 
+/// A kernel reads mapped memory by the device's address, and no other.
+TEST_F(EmulatedDriverTest, TheHostsAddressesAreNotTheDevices) {
+  open();
+  HostMemory shared = *device->allocateHost(8);
+  auto *number = reinterpret_cast<int32_t *>(shared.host);
+  *number = 41;
+  KernelNode node;
+  node.function = *device->find(module, "bump");
+  node.words = {shared.device};
+  Graph graph = *device->makeGraph({&node, 1});
+  ASSERT_TRUE(device->launch(graph, stream).ok());
+  ASSERT_TRUE(device->synchronize(stream).ok());
+  EXPECT_EQ(*number, 42);
+  device->destroy(graph);
+  int32_t own = 0;
+  auto heap = std::make_unique<int32_t>(0);
+  for (void *address :
+       {static_cast<void *>(shared.host), static_cast<void *>(&own),
+        static_cast<void *>(heap.get())}) {
+    node.words = {reinterpret_cast<uint64_t>(address)};
+    EXPECT_EQ(device->makeGraph({&node, 1}).status().message(),
+              "cuGraphAddKernelNode: bump is given an address of the host's");
+  }
+  EXPECT_DEATH(
+      {
+        // Its own: what is mapped is shared with the process that looks on.
+        HostMemory other = *device->allocateHost(8);
+        other.host[8] = 0;
+        device->releaseHost(other);
+      },
+      "");
+  device->releaseHost(shared);
+}
+
 TEST_F(EmulatedDriverTest, AThreadEntersTheDeviceFirst) {
   open();
   std::thread([&] {

@@ -15,6 +15,7 @@
 #include "runtime/device/cpu/test/TinyModel.h"
 #include "runtime/device/cuda/test/GraphModel.h"
 
+#include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -329,17 +330,33 @@ TEST(CudaExecutorTest, WhatTheHostGetsWrongIsRefusedBeforeAnythingRuns) {
 TEST(CudaExecutorTest, StepsAllocateNothing) {
   if (!COUNTS_ALLOCATIONS)
     GTEST_SKIP() << "a sanitizer has its own operator new";
-  GraphModel model(tiny(), {TinyPart::WholeWithCheckpoints}, {});
-  SequenceId id = *model.pages().open();
+  // In each step two rows die, and one comes to be an orphan.
   StepBatch batch(32, 8);
-  for (int64_t t = 0; t < 9; ++t)
-    ASSERT_TRUE(batch.add(id, t, 1, t == 8).ok());
+  DeviceReaper reaper(batch);
+  std::atomic<bool> armed{false};
+  emulator::EmulatedOptions options;
+  options.beforeKernel = [&](const std::string &name) {
+    if (name == "sluice_operand_rows" && armed.exchange(false))
+      reaper.kill({2, 3});
+  };
+  GraphModel model(tiny(), {TinyPart::WholeWithCheckpoints}, {}, options);
+  SequenceId id = *model.pages().open();
+  for (int64_t t = 0; t < 12; ++t)
+    ASSERT_TRUE(batch.add(id, t, 1, t == 0).ok());
   model.place(batch);
   device::StepInput input = {&batch, &model.pages()};
-  DeviceReaper reaper(batch);
   input.checkpoints = &reaper;
-  ASSERT_TRUE(model.stage(0).execute(input).ok());
-  int64_t before = test::allocationsOfThread();
-  ASSERT_TRUE(model.stage(0).execute(input).ok());
+  reaper.orphans = {4};
+  const uint8_t none = 0;
+  input.wantsLogits = {&none, 1};
+  int64_t before = 0;
+  for (int step = 0; step < 2; ++step) {
+    reaper.begin();
+    armed = true;
+    before = test::allocationsOfThread();
+    ASSERT_TRUE(model.stage(0).execute(input).ok());
+    EXPECT_EQ(batch.rows(), 12 - 3 * (step + 1));
+  }
+  EXPECT_EQ(reaper.count, 2);
   EXPECT_EQ(test::allocationsOfThread() - before, 0);
 }

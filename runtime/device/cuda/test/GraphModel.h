@@ -30,6 +30,7 @@ public:
     dying.reserve(size_t(batch.rowLimit()));
     originOf.resize(size_t(batch.rowLimit()));
     seenAt.reserve(64);
+    stays.reserve(size_t(batch.rowLimit()));
     std::iota(originOf.begin(), originOf.end(), 0);
   }
 
@@ -40,6 +41,9 @@ public:
     dying.assign(rows.begin(), rows.end());
     told.wait(lock, [&] { return dying.empty(); });
   }
+
+  /// Another step of the same batch.
+  void begin() { std::iota(originOf.begin(), originOf.end(), 0); }
 
   std::span<const RowMove> checkpoint() override { return {}; }
   bool findDead(std::span<uint8_t> alive) override {
@@ -70,7 +74,7 @@ public:
   }
   std::span<const RowMove> dropOrphans() override {
     ++endings;
-    std::vector<uint8_t> stays;
+    stays.clear();
     for (int64_t row = 0; row < batch.rows(); ++row)
       stays.push_back(!orphans.contains(originOf[size_t(row)]));
     int64_t left = planCompaction(stays, moves);
@@ -88,6 +92,7 @@ private:
   StepBatch &batch;
   std::vector<RowMove> moves;
   std::vector<int64_t> originOf; ///< [row]: at the step's begin
+  std::vector<uint8_t> stays;
   std::mutex mutex;
   std::condition_variable told;
   std::vector<int64_t> dying;
