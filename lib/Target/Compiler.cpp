@@ -12,6 +12,7 @@
 #include "runtime/text/TokenizerBlob.h"
 #include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Analysis/Explain.h"
+#include "sluice/Conversion/CudaChips.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Dialect/Sluice/Transforms/Passes.h"
@@ -24,6 +25,7 @@
 #include "sluice/Target/NativeObject.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
@@ -274,6 +276,7 @@ static Expected<std::string> buildTokenizer(ModuleOp module) {
 /// Links and, where asked, appends the packed weights.
 static Status writeExecutable(llvm::ArrayRef<char> object,
                               const ExecutableDescriptor &descriptor,
+                              const std::string &archive,
                               const CompileOptions &options,
                               const std::string &output) {
   if (output == "-")
@@ -288,9 +291,8 @@ static Status writeExecutable(llvm::ArrayRef<char> object,
     return failure("cannot make a temporary file: ", error.message());
   llvm::sys::RemoveFileOnSignal(linked);
   llvm::FileRemover removeLinked(linked);
-  if (Status status =
-          linkExecutable({object.data(), object.size()}, options.runtimeArchive,
-                         linked.str().str());
+  if (Status status = linkExecutable({object.data(), object.size()}, archive,
+                                     linked.str().str());
       !status.ok())
     return status;
 
@@ -332,6 +334,12 @@ static Status lowerTo(ModuleOp module, const CompileOptions &options,
   return {};
 }
 
+static const char *nameTargets(bool forCpu, bool forCuda) {
+  if (!forCuda)
+    return "cpu";
+  return forCpu ? "cpu,cuda" : "cuda";
+}
+
 static Expected<std::string> buildImage(ModuleOp module,
                                         const CompileOptions &options) {
   if (!hasCudaChips(module))
@@ -342,17 +350,48 @@ static Expected<std::string> buildImage(ModuleOp module,
   return buildCudaImage(module, *toolkit);
 }
 
+/// The runtime to link executables of a module with.
+static Expected<std::string> chooseArchive(ModuleOp module,
+                                           const CompileOptions &options) {
+  if (!options.runtimeArchive.empty())
+    return options.runtimeArchive;
+  std::vector<std::string> chips = getCudaChips(module);
+  return findRuntimeArchive(!chips.empty() && chips.front() == cudaEmulator);
+}
+
+/// Checks that a module of phase kernels is for what was asked for.
+static Status checkTargets(ModuleOp module,
+                           const ExecutableDescriptor &descriptor,
+                           const CompileOptions &options) {
+  bool forCpu = false, forCuda = false;
+  for (const ProgramDescriptor &program : descriptor.programs) {
+    bool isForCpu = program.target == ProgramTarget::Cpu;
+    (isForCpu ? forCpu : forCuda) = true;
+    if (isForCpu && program.cpu != cpu::isaName(options.cpu.isa))
+      return failure("the kernels are for ", program.cpu, ", not for ",
+                     cpu::isaName(options.cpu.isa), ": give --cpu to match");
+  }
+  if (options.targetGiven &&
+      (forCpu != options.forCpu || forCuda != options.forCuda))
+    return failure("the kernels are for ", nameTargets(forCpu, forCuda),
+                   ", not for ", nameTargets(options.forCpu, options.forCuda),
+                   ": give --target to match");
+  std::vector<std::string> chips = getCudaChips(module);
+  if (!options.cudaChips.empty() && options.cudaChips != chips)
+    return failure("the kernels are for ", llvm::join(chips, ","), ", not for ",
+                   llvm::join(options.cudaChips, ","),
+                   ": give --cuda-arch to match");
+  return {};
+}
+
 /// From the phase kernels on.
 static Status writeNative(ModuleOp module, const CompileOptions &options,
                           const std::string &output) {
   Expected<ExecutableDescriptor> descriptor = buildDescriptor(module);
   if (!descriptor)
     return descriptor.status();
-  for (const ProgramDescriptor &program : descriptor->programs)
-    if (program.target == ProgramTarget::Cpu &&
-        program.cpu != cpu::isaName(options.cpu.isa))
-      return failure("the kernels are for ", program.cpu, ", not for ",
-                     cpu::isaName(options.cpu.isa), ": give --cpu to match");
+  if (Status status = checkTargets(module, *descriptor, options); !status.ok())
+    return status;
   descriptor->embedded = options.embedWeights;
   Expected<std::string> json = descriptor->toJson();
   if (!json)
@@ -374,7 +413,10 @@ static Status writeNative(ModuleOp module, const CompileOptions &options,
                [&] { return std::string(object->begin(), object->end()); });
       !status.ok())
     return status;
-  return writeExecutable(*object, *descriptor, options, output);
+  Expected<std::string> archive = chooseArchive(module, options);
+  if (!archive)
+    return archive.status();
+  return writeExecutable(*object, *descriptor, *archive, options, output);
 }
 
 Status sluice::compile(ModuleOp module, const CompileOptions &options,

@@ -18,6 +18,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
@@ -37,17 +38,23 @@ static std::string inFolder(llvm::StringRef folder, llvm::StringRef tool) {
   return file.str().str();
 }
 
+/// The folder, if it has what images are made with.
+static Expected<std::string> checkToolkit(const std::string &folder) {
+  for (const char *tool : {"ptxas", "fatbinary"})
+    if (!fs::can_execute(inFolder(folder, tool)))
+      return failure(folder, ": has no bin/", tool, ": is it a CUDA toolkit?");
+  return folder;
+}
+
 Expected<std::string> sluice::findCudaToolkit(const std::string &given) {
-  if (!given.empty()) {
-    if (fs::can_execute(inFolder(given, "ptxas")))
-      return given;
-    return failure(given, ": has no bin/ptxas: is it a CUDA toolkit?");
+  if (!given.empty())
+    return checkToolkit(given);
+  if (const char *folder = std::getenv("CUDA_PATH"); folder && *folder) {
+    Expected<std::string> found = checkToolkit(folder);
+    return found ? found : found.status().withContext("CUDA_PATH");
   }
-  if (const char *folder = std::getenv("CUDA_PATH");
-      folder && fs::can_execute(inFolder(folder, "ptxas")))
-    return std::string(folder);
   if (llvm::ErrorOr<std::string> ptxas = llvm::sys::findProgramByName("ptxas"))
-    return path::parent_path(path::parent_path(*ptxas)).str();
+    return checkToolkit(path::parent_path(path::parent_path(*ptxas)).str());
   return failure(
       "no CUDA toolkit found: give --cuda-toolkit, or have CUDA_PATH "
       "or PATH lead to ptxas");
@@ -67,6 +74,16 @@ static gpu::GPUModuleOp findKernels(ModuleOp module) {
 
 bool sluice::hasCudaChips(ModuleOp kernels) {
   return findKernels(kernels) != nullptr;
+}
+
+std::vector<std::string> sluice::getCudaChips(ModuleOp module) {
+  std::vector<std::string> chips;
+  if (gpu::GPUModuleOp kernels = findKernels(module))
+    for (Attribute target : kernels.getTargetsAttr())
+      chips.push_back(getCudaChip(target).str());
+  else if (!module.getOps<gpu::GPUModuleOp>().empty())
+    chips.emplace_back(cudaEmulator);
+  return chips;
 }
 
 /// Makes one object, `format` as DevicePipelineOptions has it.
@@ -108,6 +125,7 @@ public:
     if (std::error_code error =
             fs::createTemporaryFile("sluice", suffix, descriptor, file.path))
       return failure("cannot make a temporary file: ", error.message());
+    llvm::sys::RemoveFileOnSignal(file.path);
     file.remover = std::make_unique<llvm::FileRemover>(file.path);
     llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
     stream << contents;
@@ -134,6 +152,10 @@ public:
     Expected<TemporaryFile> file = TemporaryFile::create(kind, contents);
     if (!file)
       return file.status();
+    if (file->path.str().contains(','))
+      return failure(file->path.str().str(),
+                     ": fatbinary takes no names with "
+                     "commas: let TMPDIR be another folder");
     images.push_back(("--image3=kind=" + llvm::Twine(kind) +
                       ",sm=" + chip.drop_front(3) + ",file=" + file->path)
                          .str());

@@ -166,10 +166,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
 
 /// Lowers what the host runs. Kernels for chips are in the image.
 static LogicalResult lowerToLLVM(ModuleOp module) {
-  PassManager graphs(module.getContext());
-  graphs.addPass(createLowerGraphs());
-  if (failed(graphs.run(module)))
-    return mlir::failure();
+  // Of these, graphs only say the names.
   for (auto kernels :
        llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>()))
     if (kernels.getTargetsAttr())

@@ -12,8 +12,6 @@
 #include "sluice/InitAll.h"
 #include "sluice/Support/Diagnostics.h"
 #include "sluice/Target/Compiler.h"
-#include "sluice/Target/CudaImage.h"
-#include "sluice/Target/Link.h"
 #include "sluice/Target/MergeDraft.h"
 #include "tools/CommandLine.h"
 
@@ -202,7 +200,7 @@ static Status readTargets(CompileOptions &all) {
   if (!given.empty() && !all.forCuda)
     return failure(given, " needs --target cuda");
   all.cudaToolkit = cudaToolkit;
-  all.cudaChips = getDefaultCudaChips().vec();
+  all.targetGiven = targetNames.getNumOccurrences() > 0;
   if (cudaArch.empty())
     return {};
   Expected<std::vector<std::string>> chips =
@@ -211,14 +209,6 @@ static Status readTargets(CompileOptions &all) {
     return chips.status().withContext("--cuda-arch");
   all.cudaChips = chips.take();
   return {};
-}
-
-/// The runtime to link executables with.
-static Expected<std::string> chooseArchive(const CompileOptions &options) {
-  if (!runtimeArchive.empty())
-    return std::string(runtimeArchive);
-  return findRuntimeArchive(options.forCuda &&
-                            options.cudaChips.front() == cudaEmulator);
 }
 
 /// Reads what says how the model becomes a pipeline. Ranges are the passes'
@@ -311,16 +301,11 @@ int main(int argc, char **argv) {
   if (!cpu)
     return fail(cpu.status().withContext("--cpu"), exitUsage);
   options.cpu = cpu.take();
-  if (options.target == Phase::Executable) {
-    if (output == "-")
-      return fail(failure("-o: an executable cannot be written to standard "
-                          "output"),
-                  exitUsage);
-    Expected<std::string> archive = chooseArchive(options);
-    if (!archive)
-      return fail(archive.status());
-    options.runtimeArchive = archive.take();
-  }
+  if (options.target == Phase::Executable && output == "-")
+    return fail(failure("-o: an executable cannot be written to standard "
+                        "output"),
+                exitUsage);
+  options.runtimeArchive = runtimeArchive;
 
   DialectRegistry registry;
   sluice::registerAllDialects(registry);

@@ -9,7 +9,6 @@
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Target/Compiler.h"
-#include "sluice/Target/Link.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -54,10 +53,6 @@ Expected<int> run::runNatively(mlir::ModuleOp module,
   CompileOptions options;
   options.cpu = getCpuTarget(
       *cpu::parseIsa(ir::stringifyCpuLevel(*(*forCpu).getCpu()).str()));
-  Expected<std::string> archive = findRuntimeArchive();
-  if (!archive)
-    return archive.status();
-  options.runtimeArchive = archive.take();
 
   TemporaryFolder folder;
   if (folder.failed)

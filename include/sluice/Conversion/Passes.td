@@ -129,7 +129,7 @@ def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
     %rows = sluice.graph_address row_count
     %weight = sluice.graph_address vector 1
     sluice.launch_kernel @kernels::@rows_rms_norm rows threads 64
-      (%rows, %weight, %x, %n) : !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr
+      (%rows, %weight, %x, %n)
     sluice.graph_operand rows f16 %n into %q cols 256
     sluice.graph_linear rows weight 2 columns 0 to 512 of %q into %y
     ```

@@ -11,6 +11,8 @@
 #include "runtime/base/Status.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <string>
 
@@ -28,7 +30,11 @@ inline std::string toLine(mlir::Diagnostic &diagnostic) {
       stream << file.getLine() << ":" << file.getColumn() << ":";
     stream << " ";
   }
-  stream << diagnostic;
+  // A tool's log has lines of its own.
+  std::string text = diagnostic.str();
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(text).split(lines, '\n', -1, /*KeepEmpty=*/false);
+  llvm::interleave(lines, stream, " ");
   return line;
 }
 

@@ -50,8 +50,12 @@ struct CompileOptions {
   Phase target = Phase::Executable;
   /// What programs are made for, one or both.
   bool forCpu = true, forCuda = false;
+  /// Somebody said so: a module of phase kernels has to be for the same.
+  bool targetGiven = false;
   CpuTarget cpu;
-  /// The chips of `forCuda`, or the emulator (CudaImage.h).
+  /// The chips of `forCuda`, or the emulator (CudaChips.h), where somebody said
+  /// which: a module of phase kernels has to be for the same. Empty: the
+  /// default.
   std::vector<std::string> cudaChips;
   /// The CUDA toolkit's folder; empty: it is looked for where chips need it.
   std::string cudaToolkit;
@@ -67,7 +71,8 @@ struct CompileOptions {
   /// Where to also write each phase that is passed through, as 1-model.mlir and
   /// so on; the folder is made. Empty: nowhere.
   std::string dumpPhasesTo;
-  /// Executable only: the path of libsluice_runtime.a.
+  /// Executable only: the path of libsluice_runtime.a. Empty: the one beside
+  /// this program that serves the module (Link.h).
   std::string runtimeArchive;
   /// Sets every pass manager up (printing, timing); may be empty.
   std::function<mlir::LogicalResult(mlir::PassManager &)> configurePasses;

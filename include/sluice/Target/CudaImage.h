@@ -13,11 +13,13 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <string>
+#include <vector>
 
 namespace sluice {
 
-/// The folder of the CUDA toolkit whose bin has ptxas: `given` if it is not
-/// empty, else $CUDA_PATH, else where PATH has ptxas. Errors: none has.
+/// The folder of the CUDA toolkit whose bin has ptxas and fatbinary: `given` if
+/// it is not empty, else $CUDA_PATH if it is set, else where PATH has ptxas.
+/// Errors: it has not both.
 Expected<std::string> findCudaToolkit(const std::string &given);
 
 /// Compiles the kernels of a module of phase kernels for the chips that it
@@ -29,6 +31,10 @@ Expected<std::string> buildCudaImage(mlir::ModuleOp kernels,
 
 /// Whether a module of phase kernels has kernels for chips.
 bool hasCudaChips(mlir::ModuleOp kernels);
+
+/// The chips that the kernels of such a module are for, or the emulator; empty
+/// where there are no kernels.
+std::vector<std::string> getCudaChips(mlir::ModuleOp kernels);
 
 } // namespace sluice
 

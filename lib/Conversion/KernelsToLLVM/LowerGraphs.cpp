@@ -28,12 +28,13 @@ static_assert(int(ValueDomain::Rows) == SLUICE_DOMAIN_ROWS &&
 
 namespace {
 
-/// Turns one `sluice.graph` into a function of
+/// Turns each `sluice.graph` of a module into a function of
 /// runtime/device/cuda/ProgramABI.h.
 class GraphLowering {
 public:
-  GraphLowering(SymbolTable &symbols, Location loc)
-      : symbols(symbols), b(loc, symbols.getOp()->getContext()),
+  explicit GraphLowering(SymbolTable &symbols)
+      : symbols(symbols),
+        b(symbols.getOp()->getLoc(), symbols.getOp()->getContext()),
         pointer(LLVM::LLVMPointerType::get(b.getContext())) {}
 
   void lower(GraphOp op);
@@ -83,6 +84,7 @@ void GraphLowering::lower(GraphOp op) {
   for (Operation &each : op.getBody().front())
     most = std::max<int64_t>(most, each.getNumOperands());
   std::string name = op.getSymName().str();
+  b.setLoc(op.getLoc());
   b.setInsertionPoint(op);
   auto function = func::FuncOp::create(b, name, b.getFunctionType(pointer, {}));
   Block *entry = function.addEntryBlock();
@@ -202,7 +204,8 @@ void GraphLowering::lowerLaunch(LaunchKernelOp op) {
   Value name = getText(op.getKernel().getLeafReference().getValue());
   Value array = makeArray(words, op.getWords());
   call("sluice_graph_launch",
-       {name, choice(op.getDomain()), choice(op.getThreads()), array,
+       {name, choice(op.getDomain()), choice(op.getThreads()),
+        choice(op.getBlocks()), array,
         number(static_cast<int64_t>(op.getWords().size()))});
 }
 
@@ -230,9 +233,10 @@ namespace {
 struct LowerGraphs : sluice::impl::LowerGraphsBase<LowerGraphs> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    GraphLowering lowering(symbols);
     for (GraphOp graph :
          llvm::make_early_inc_range(getOperation().getOps<GraphOp>())) {
-      GraphLowering(symbols, graph.getLoc()).lower(graph);
+      lowering.lower(graph);
       ++lowered;
     }
   }

@@ -22,11 +22,18 @@ void GraphEmitter::emit(Location loc, StringRef name) {
   auto op = GraphOp::create(b, name);
   shared.symbols.insert(op);
   b.setInsertionPointToStart(&op.getBody().emplaceBlock());
+  const Node *send = nullptr;
   for (const Task &task : schedule.tasks) {
     b.setLoc(task.nodes.front()->op->getLoc());
-    emitTask(b, task);
+    if (task.nodes.front()->kind == Node::Kind::Send)
+      send = task.nodes.front();
+    else
+      emitTask(b, task);
   }
   b.setLoc(loc);
+  // The runtime takes the rows when all else has ended.
+  if (send)
+    emitCall(b, *send);
   if (graph.logits)
     emitGreedyTokens(b);
 }
@@ -102,9 +109,9 @@ void GraphEmitter::emitRowLoop(ImplicitLocOpBuilder &b, const Task &task) {
   SmallVector<Value> words;
   for (KernelParameter parameter : launch.parameters)
     words.push_back(getParameter(b, parameter, task.domain));
-  LaunchKernelOp::create(b, shared.kernels.getName(launch.kernel),
-                         toValueDomain(task.domain),
-                         static_cast<int32_t>(launch.threads), words);
+  LaunchKernelOp::create(
+      b, shared.kernels.getName(launch.kernel), toValueDomain(task.domain),
+      static_cast<int32_t>(launch.threads), /*blocks=*/1, words);
   ++launches;
 }
 
@@ -191,6 +198,6 @@ void GraphEmitter::emitGreedyTokens(ImplicitLocOpBuilder &b) {
   Value tokens = getMemory(b, GraphMemory::GreedyTokens);
   LaunchKernelOp::create(b, shared.kernels.getName(kernel),
                          ValueDomain::Outputs, static_cast<int32_t>(threads),
-                         ValueRange{count, logits, tokens});
+                         /*blocks=*/1, ValueRange{count, logits, tokens});
   ++launches;
 }

@@ -72,6 +72,23 @@ static LogicalResult checkAttention(Operation *frame) {
   return failure(result.wasInterrupted());
 }
 
+/// On a GPU outputs are numbered once: which row each of them is, is known up
+/// to the next checkpoint.
+static LogicalResult checkOutputs(const StepGraph &graph) {
+  bool isNumbered = false, isOver = false;
+  for (const Node &node : graph.nodes) {
+    isOver |= isNumbered && node.kind == Node::Kind::Checkpoint;
+    if (node.kind != Node::Kind::SelectOutputs)
+      continue;
+    if (isOver)
+      return node.op->emitError(
+          "selects outputs behind a checkpoint, and so do ops before it: there "
+          "is no code for that on CUDA");
+    isNumbered = true;
+  }
+  return success();
+}
+
 namespace {
 
 struct ConvertSluiceToCUDA
@@ -133,7 +150,7 @@ private:
       return failure();
     DeviceRules target;
     FailureOr<StepGraph> graph = buildStepGraph(source.frame, target);
-    if (failed(graph))
+    if (failed(graph) || failed(checkOutputs(*graph)))
       return failure();
     unsigned residuals = fuseResiduals(*graph);
     StepSchedule schedule = scheduleStep(*graph, target);

@@ -31,6 +31,9 @@ getLifetimes(const StepGraph &graph, ArrayRef<SmallVector<Access>> accesses,
   // Read when the step is over.
   if (graph.logits)
     lifetimes[*graph.logits].last = intervals.back();
+  for (const Node &node : graph.nodes)
+    if (node.kind == Node::Kind::Send)
+      lifetimes[node.inputs.front()].last = intervals.back();
   return lifetimes;
 }
 

@@ -26,7 +26,8 @@ struct StepLayout {
 
 /// Places the buffers of a step whose tasks touch `accesses` in memory, each in
 /// its interval: two buffers share memory where no interval uses both. The
-/// logits are kept to the end. Fails where rows are too wide.
+/// logits, and rows that are sent, are kept to the end. Fails where rows are
+/// too wide.
 mlir::FailureOr<StepLayout>
 planStep(const StepGraph &graph,
          llvm::ArrayRef<llvm::SmallVector<Access>> accesses,

@@ -81,10 +81,11 @@ void sluice_graph_select_outputs(SluiceGraph *graph) {
 }
 
 void sluice_graph_launch(SluiceGraph *graph, const char *kernel, int32_t domain,
-                         int32_t threads, const uint64_t *words,
+                         int32_t threads, int32_t blocks, const uint64_t *words,
                          int64_t count) {
-  graph->add(kernel, {static_cast<uint32_t>(graph->capacity(domain)), 1, 1},
-             static_cast<uint32_t>(threads), 0, {words, words + count}, 1);
+  auto grid = static_cast<uint32_t>(graph->capacity(domain) * blocks);
+  graph->add(kernel, {grid, 1, 1}, static_cast<uint32_t>(threads), 0,
+             {words, words + count}, 1);
 }
 
 void sluice_graph_embed(SluiceGraph *graph, int64_t weight, int32_t byPosition,

@@ -29,12 +29,11 @@
 // aligned to 256 bytes, and so every buffer is. Buffers for rows come first.
 //
 // Generated kernels lie in the executable's image (runtime/app/Program.h). One
-// is launched with a block for each row (output) of capacity; a block whose
-// number is not below the count returns at once, and so does a kernel's every
-// other effect depend on the count in memory alone. Its parameters are the
-// 64-bit words that sluice_graph_launch is given: addresses and numbers. It
-// follows the rules of kernels/KernelABI.h: invariance, dependent launch,
-// ownership.
+// is launched with a block, or some, for each row (output) of capacity; a block
+// whose row is not below the count returns at once, and so does a kernel's
+// every other effect depend on the count in memory alone. Its parameters are
+// the 64-bit words that sluice_graph_launch is given. It follows the rules of
+// kernels/KernelABI.h: invariance, dependent launch, ownership.
 //
 // Nothing here reports errors: the Executor collects the first one and reports
 // it when the function has returned. After an error addresses are null.
@@ -118,11 +117,13 @@ const int32_t *sluice_graph_output_rows(SluiceGraph *graph);
 /// error of the Sampler's, the token's complement, below 0.
 int32_t *sluice_graph_greedy_tokens(SluiceGraph *graph);
 
-/// Launches the generated kernel `kernel`: a block of `threads` threads for
-/// each row (output) of capacity, with the `count` words as its parameters.
-/// Shared memory is its own, of fixed size. The words are copied.
+/// Launches the generated kernel `kernel`, with the `count` words as its
+/// parameters: `blocks` blocks of `threads` threads for each row (output) of
+/// capacity, row r's from the number r * blocks on. Shared memory is its own,
+/// of fixed size. The words are copied.
 void sluice_graph_launch(SluiceGraph *graph, const char *kernel, int32_t domain,
-                         int32_t threads, const uint64_t *words, int64_t count);
+                         int32_t threads, int32_t blocks, const uint64_t *words,
+                         int64_t count);
 
 /// out[row][cols] = the row of the table `weight` (use "rows") that the row's
 /// token, or with byPosition its position, names, as float32. Before any other

@@ -2,16 +2,17 @@
 
 // A graph becomes a function whose calls say what it consists of, in order, as
 // runtime/device/cuda/ProgramABI.h has them. The words of launches and the
-// lists of checkpoints lie on the stack; a kernel's name is there once.
+// lists of checkpoints lie on the stack; a kernel's name is there once in a module.
 
 llvm.mlir.global internal constant @attention(0 : i64) : i64
 gpu.module @kernels {
-  gpu.func @rows_add(%count: !llvm.ptr, %x: !llvm.ptr, %n: i64) kernel {
+  gpu.func @rows_add(%count: !llvm.ptr, %x: !llvm.ptr, %n: !llvm.ptr) kernel {
     gpu.return
   }
 }
 
-// CHECK-DAG:   llvm.mlir.global internal constant @kernel_name("rows_add\00")
+// CHECK:       llvm.mlir.global internal constant @kernel_name("rows_add\00")
+// CHECK-NOT:   llvm.mlir.global internal constant @kernel_name
 // CHECK-LABEL: func.func @main_step(
 // CHECK-SAME:    %[[GRAPH:.*]]: !llvm.ptr)
 // CHECK-DAG:     %[[ROWS:.*]] = arith.constant 0 : i32
@@ -27,13 +28,13 @@ gpu.module @kernels {
 // CHECK:         call @sluice_graph_positions(%[[GRAPH]])
 // CHECK:         call @sluice_graph_output_rows(%[[GRAPH]])
 // CHECK:         call @sluice_graph_greedy_tokens(%[[GRAPH]])
+// CHECK:         call @sluice_graph_embed(%[[GRAPH]], %c0_i64, %{{.*}}, %[[X]], %c64_i64)
 // CHECK:         llvm.store %[[COUNT]], %[[WORDS:.*]] :
 // CHECK:         %[[WORD1:.*]] = llvm.getelementptr %[[WORDS]][1]
 // CHECK:         llvm.store %[[X]], %[[WORD1]]
 // CHECK:         %[[WORD2:.*]] = llvm.getelementptr %[[WORDS]][2]
-// CHECK:         llvm.store %c7_i64, %[[WORD2]]
-// CHECK:         call @sluice_graph_launch(%[[GRAPH]], %{{.*}}, %[[ROWS]], %c64_i32, %[[WORDS]], %c3_i64)
-// CHECK:         call @sluice_graph_embed(%[[GRAPH]], %c0_i64, %{{.*}}, %[[X]], %c64_i64)
+// CHECK:         llvm.store %[[BIAS]], %[[WORD2]]
+// CHECK:         call @sluice_graph_launch(%[[GRAPH]], %{{.*}}, %[[ROWS]], %c64_i32, %c4_i32, %[[WORDS]], %c3_i64)
 // CHECK:         call @sluice_graph_operand(%[[GRAPH]], %[[ROWS]], %[[X]], %[[X]], %c64_i64, %c2_i32)
 // CHECK:         call @sluice_graph_linear(%[[GRAPH]], %[[ROWS]], %c4_i64, %[[X]], %[[NULL]], %[[NULL]], %[[X]], %{{.*}}, %c16_i64, %c48_i64)
 // CHECK:         call @sluice_graph_linear(%[[GRAPH]], %[[ROWS]], %c4_i64, %[[X]], %[[BIAS]], %[[X]], %[[O]], %{{.*}}, %c0_i64, %c64_i64)
@@ -55,9 +56,8 @@ sluice.graph @main_step {
   %positions = sluice.graph_address positions
   %output_rows = sluice.graph_address output_rows
   %tokens = sluice.graph_address greedy_tokens
-  %seven = arith.constant 7 : i64
-  sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x, %seven) : !llvm.ptr, !llvm.ptr, i64
   sluice.graph_embed 0 by position into %x cols 64
+  sluice.launch_kernel @kernels::@rows_add rows threads 64 blocks 4 (%rows, %x, %bias)
   sluice.graph_operand rows f16 %x into %x cols 64
   sluice.graph_linear rows weight 4 columns 16 to 48 of %x into %x
   sluice.graph_linear rows weight 4 columns 0 to 64 of %x bias %bias residual %x into %o
@@ -66,4 +66,12 @@ sluice.graph @main_step {
   sluice.graph_checkpoint (%x, %o) {floats = array<i64: 64, 16>}
   sluice.graph_select_outputs
   sluice.graph_send %x cols 64
+}
+
+// CHECK-LABEL: func.func @again_step(
+// CHECK:         llvm.mlir.addressof @kernel_name
+// CHECK:         call @sluice_graph_launch(%{{.*}}, %{{.*}}, %{{.*}}, %c64_i32, %c1_i32,
+sluice.graph @again_step {
+  %x = sluice.graph_value rows 16
+  sluice.launch_kernel @kernels::@rows_add rows threads 64 (%x, %x, %x)
 }

@@ -47,3 +47,19 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "t", model_
   }
   sluice.return %y : tensor<?x320xf32>
 }
+
+// -----
+
+// Outputs are numbered once: behind a checkpoint rows have other places.
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<64x64xf32>
+sluice.model @main(%batch: !sluice.batch) attributes {architecture = "t", model_name = "t", vocab_size = 64, context_length = 8} {
+  %w = sluice.param @w : tensor<64x64xf32>
+  %x = sluice.embed %batch, %w by token : tensor<64x64xf32> -> tensor<?x64xf32>
+  %s = sluice.select_outputs %x, %batch : tensor<?x64xf32>
+  %b, %x1, %s1 = sluice.checkpoint %batch, %x, %s : tensor<?x64xf32>, tensor<?x64xf32>
+  // expected-error @+1 {{selects outputs behind a checkpoint, and so do ops before it: there is no code for that on CUDA}}
+  %y = sluice.select_outputs %x1, %b : tensor<?x64xf32>
+  %z = sluice.add %s1, %y : tensor<?x64xf32>
+  sluice.return %z : tensor<?x64xf32>
+}

@@ -19,6 +19,45 @@ namespace sluice::ir {
 /// All values of the arena are rows of whole cache lines.
 static constexpr int64_t arenaUnit = 16;
 
+/// Whether an op in a graph is work, for a domain or for rows.
+static std::optional<ValueDomain> getWork(Operation &op) {
+  if (isa<GraphValueOp, GraphAddressOp, GraphSelectOutputsOp>(op) ||
+      !op.hasTrait<BelongsInGraph>())
+    return std::nullopt;
+  auto domain = op.getAttrOfType<ValueDomainAttr>("domain");
+  return domain ? domain.getValue() : ValueDomain::Rows;
+}
+
+/// Checks that work stands in an order in which it can be done.
+static LogicalResult verifyOrder(GraphOp graph) {
+  bool hasWork = false, hasOutputs = false, hasSent = false;
+  for (Operation &op : graph.getBody().front()) {
+    // graph_c3
+    if (isa<GraphSelectOutputsOp>(op)) {
+      if (hasOutputs)
+        return op.emitOpError("numbers outputs that have their numbers");
+      hasOutputs = true;
+    }
+    std::optional<ValueDomain> work = getWork(op);
+    if (!work)
+      continue;
+    if (*work == ValueDomain::Outputs && !hasOutputs)
+      return op.emitOpError("is for outputs, which have no numbers yet");
+    // graph_c2
+    bool isLookup = isa<GraphEmbedOp, GraphReceiveOp>(op);
+    if (isLookup && hasWork)
+      return op.emitOpError("stands behind work, but its rows are there when "
+                            "the graph starts");
+    // graph_c4
+    if (hasSent)
+      return op.emitOpError("stands behind what is sent when the graph has "
+                            "ended");
+    hasWork |= !isLookup;
+    hasSent |= isa<GraphSendOp>(op);
+  }
+  return success();
+}
+
 LogicalResult GraphOp::verify() {
   // graph_c1
   for (Operation &op : getBody().front())
@@ -26,7 +65,7 @@ LogicalResult GraphOp::verify() {
       return op.emitError() << "'" << op.getName()
                             << "' is work of the host: a sluice.graph holds "
                                "work of the device, addresses and constants";
-  return success();
+  return verifyOrder(*this);
 }
 
 LogicalResult GraphValueOp::verify() {
@@ -70,6 +109,12 @@ LogicalResult LaunchKernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!llvm::equal(kernel.getArgumentTypes(), getWords().getTypes()))
     return emitOpError("launches ")
            << getKernelAttr() << " with operands that are not its parameters";
+  // launch_kernel_c2
+  DenseI32ArrayAttr known = kernel.getKnownBlockSizeAttr();
+  if (known && known[0] != static_cast<int32_t>(getThreads()))
+    return emitOpError("launches ")
+           << getKernelAttr() << " with " << getThreads()
+           << " threads, not its " << known[0];
   return success();
 }
 

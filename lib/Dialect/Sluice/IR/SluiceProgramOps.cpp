@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -114,6 +115,90 @@ static LogicalResult verifyCounterpart(ProgramOp program,
   return success();
 }
 
+/// Finds a weight of the program's list that has this use.
+static FailureOr<WeightUseAttr> findUse(ProgramOp program, Operation &op,
+                                        int64_t index, WeightUseKind kind) {
+  ArrayAttr uses = program.getWeights();
+  if (index < static_cast<int64_t>(uses.size()))
+    if (auto use = cast<WeightUseAttr>(uses[index]); use.getUse() == kind)
+      return use;
+  return op.emitOpError("names the weight ")
+         << index << " of " << program.getSymNameAttr()
+         << ", which is not one of " << stringifyWeightUseKind(kind);
+}
+
+/// Checks that a product computes columns that its weight has.
+static LogicalResult verifyColumns(ProgramOp program, GraphLinearOp op,
+                                   SymbolTableCollection &symbols) {
+  FailureOr<WeightUseAttr> use =
+      findUse(program, *op, static_cast<int64_t>(op.getWeight()),
+              WeightUseKind::Linear);
+  if (failed(use))
+    return failure();
+  Operation *named = symbols.lookupNearestSymbolFrom(program, use->getWeight());
+  auto slice = dyn_cast<SliceOp>(named);
+  ArrayRef<int64_t> shape =
+      slice ? slice.getTensorType().getShape()
+            : cast<WeightOp>(named).getTensorType().getShape();
+  int64_t columns = shape[use->getTransposed() ? 1 : 0];
+  auto end = static_cast<int64_t>(op.getEnd());
+  if (end <= columns && (end == columns || end % columnUnit == 0))
+    return success();
+  return op.emitOpError("computes columns to ")
+         << end << " of " << use->getWeight() << ", which has " << columns;
+}
+
+/// Checks what a graph refers to by number.
+static LogicalResult verifyGraph(ProgramOp program, GraphOp graph,
+                                 SymbolTableCollection &symbols) {
+  auto isIn = [](uint64_t index, auto bound) {
+    return index < static_cast<uint64_t>(bound);
+  };
+  auto verifyCache = [&](auto op) -> LogicalResult {
+    if (isIn(op.getCache(), program.getCaches().size()))
+      return success();
+    return op.emitOpError("names the cache ")
+           << op.getCache() << ", which the program does not have";
+  };
+  auto verifyAddress = [&](GraphAddressOp op) -> LogicalResult {
+    if (op.getMemory() == GraphMemory::Vector)
+      return findUse(program, *op, static_cast<int64_t>(*op.getIndex()),
+                     WeightUseKind::Vector);
+    if (op.getMemory() != GraphMemory::RopeTable ||
+        isIn(*op.getIndex(), program.getRopeTables().size()))
+      return success();
+    return op.emitOpError("names the rope table ")
+           << *op.getIndex() << ", which the program does not have";
+  };
+  auto verifyValue = [&](GraphValueOp op) -> LogicalResult {
+    bool isOfRows = op.getDomain() == ValueDomain::Rows;
+    if (isIn(op.getOffset(),
+             isOfRows ? program.getRowFloats() : program.getOutputFloats()))
+      return success();
+    return op.emitOpError("is at ")
+           << op.getOffset() << ", outside of the arena";
+  };
+  for (Operation &op : graph.getBody().front()) {
+    LogicalResult result =
+        llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+            .Case([&](GraphEmbedOp embed) {
+              return LogicalResult(
+                  findUse(program, op, static_cast<int64_t>(embed.getWeight()),
+                          WeightUseKind::Rows));
+            })
+            .Case([&](GraphLinearOp linear) {
+              return verifyColumns(program, linear, symbols);
+            })
+            .Case<GraphAppendOp, GraphAttendOp>(verifyCache)
+            .Case(verifyAddress)
+            .Case(verifyValue)
+            .Default([](Operation *) { return success(); });
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // program_c1
   Operation *step = symbols.lookupNearestSymbolFrom(*this, getStepAttr());
@@ -146,6 +231,10 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
       return emitOpError("transposes ")
              << use.getWeight() << ", which is not used as linear";
   }
+  // program_c12
+  if (auto graph = dyn_cast<GraphOp>(step);
+      graph && failed(verifyGraph(*this, graph, symbols)))
+    return failure();
   // program_c9
   if (getRankAttr() && failed(lookUp<RankOp>(*this, getRankAttr(), symbols)))
     return failure();

@@ -201,7 +201,7 @@ TEST(CudaFaultsTest, ProgramsThatDoNotFit) {
   program.build = [](SluiceGraph *graph) {
     uint64_t word = 0;
     sluice_graph_select_outputs(graph);
-    sluice_graph_launch(graph, "nobody", SLUICE_DOMAIN_ROWS, 32, &word, 1);
+    sluice_graph_launch(graph, "nobody", SLUICE_DOMAIN_ROWS, 32, 1, &word, 1);
   };
   EXPECT_EQ(makeError({}, program), "the program: there is no kernel nobody");
   program.build = [](SluiceGraph *graph) { sluice_graph_vector(graph, 99); };

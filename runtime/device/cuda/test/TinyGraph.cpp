@@ -173,7 +173,7 @@ struct TinyBuilder {
               std::initializer_list<uint64_t> words) {
     std::vector<uint64_t> all = {wordOf(sluice_graph_count(graph, domain))};
     all.insert(all.end(), words);
-    sluice_graph_launch(graph, kernel, domain, threads, all.data(),
+    sluice_graph_launch(graph, kernel, domain, threads, 1, all.data(),
                         std::ssize(all));
   }
   void add(Buffer x, Buffer y) {

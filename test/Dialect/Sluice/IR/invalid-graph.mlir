@@ -72,7 +72,7 @@ sluice.graph @g {
   // launch_kernel_c1: a function is no kernel
   %x = sluice.graph_address row_count
   // expected-error @+1 {{launches @kernels::@f, which is not a kernel}}
-  sluice.launch_kernel @kernels::@f rows threads 32 (%x) : !llvm.ptr
+  sluice.launch_kernel @kernels::@f rows threads 32 (%x)
 }
 
 // -----
@@ -89,7 +89,7 @@ sluice.graph @g {
   // launch_kernel_c1: its parameters are others
   %x = sluice.graph_address row_count
   // expected-error @+1 {{launches @kernels::@k with operands that are not its parameters}}
-  sluice.launch_kernel @kernels::@k rows threads 32 (%x, %x) : !llvm.ptr, !llvm.ptr
+  sluice.launch_kernel @kernels::@k rows threads 32 (%x, %x)
 }
 
 // -----
@@ -103,10 +103,10 @@ gpu.module @kernels {
   }
 }
 sluice.graph @g {
-  // launch_kernel_c2
+  // launch_kernel_c2: a power of two
   %x = sluice.graph_address row_count
   // expected-error @+1 {{has 96 threads, not a power of two from 32 to 1024}}
-  sluice.launch_kernel @kernels::@k rows threads 96 (%x) : !llvm.ptr
+  sluice.launch_kernel @kernels::@k rows threads 96 (%x)
 }
 
 // -----
@@ -152,4 +152,94 @@ sluice.graph @g {
   %x = sluice.graph_value rows 0
   // expected-error @+1 {{has a value without floats}}
   sluice.graph_checkpoint (%x) {floats = array<i64: 0>}
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%x: !llvm.ptr) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    gpu.return
+  }
+}
+sluice.graph @g {
+  // launch_kernel_c2: the kernel was made for others
+  %x = sluice.graph_address row_count
+  // expected-error @+1 {{launches @kernels::@k with 32 threads, not its 256}}
+  sluice.launch_kernel @kernels::@k rows threads 32 (%x)
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%x: !llvm.ptr) kernel {
+    gpu.return
+  }
+}
+sluice.graph @g {
+  %x = sluice.graph_address row_count
+  // expected-error @+1 {{attribute 'blocks' failed to satisfy constraint}}
+  sluice.launch_kernel @kernels::@k rows threads 32 blocks 0 (%x)
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_c2: rows are there when the graph starts
+  %x = sluice.graph_value rows 0
+  sluice.graph_operand rows f16 %x into %x cols 16
+  // expected-error @+1 {{stands behind work, but its rows are there when the graph starts}}
+  sluice.graph_receive into %x cols 16
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_c3: twice
+  sluice.graph_select_outputs
+  // expected-error @+1 {{numbers outputs that have their numbers}}
+  sluice.graph_select_outputs
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_c3: too late
+  %x = sluice.graph_value outputs 0
+  // expected-error @+1 {{is for outputs, which have no numbers yet}}
+  sluice.graph_operand outputs f16 %x into %x cols 16
+  sluice.graph_select_outputs
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_c4
+  %x = sluice.graph_value rows 0
+  sluice.graph_send %x cols 16
+  // expected-error @+1 {{stands behind what is sent when the graph has ended}}
+  sluice.graph_operand rows f16 %x into %x cols 16
+}
+
+// -----
+
+sluice.graph @g {
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{attribute 'weight' failed to satisfy constraint}}
+  sluice.graph_embed -5 by token into %x cols 16
+}
+
+// -----
+
+sluice.graph @g {
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{attribute 'cols' failed to satisfy constraint}}
+  sluice.graph_embed 0 by token into %x cols -1
+}
+
+// -----
+
+sluice.graph @g {
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{attribute 'cache' failed to satisfy constraint}}
+  sluice.graph_append -1 %x, %x
 }

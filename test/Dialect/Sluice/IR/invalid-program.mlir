@@ -194,3 +194,119 @@ sluice.program @main step @step cpu avx2 {
   eos_tokens = array<i64>, hidden_size = 16, layers = 0, row_floats = 16,
   output_floats = 32, logits_offset = 0, caches = [], rope_tables = [],
   weights = [#sluice.weight_use<@s, rows>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  // program_c12: the weight is looked up by rows only
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{names the weight 0 of "main", which is not one of linear}}
+  sluice.graph_linear rows weight 0 columns 0 to 16 of %x into %x
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
+  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  // program_c12: there is no such weight
+  // expected-error @+1 {{names the weight 7 of "main", which is not one of vector}}
+  %x = sluice.graph_address vector 7
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
+  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  // program_c12: the table has no such columns
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{computes columns to 33 of @w, which has 32}}
+  sluice.graph_linear rows weight 1 columns 0 to 33 of %x into %x
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
+  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  // program_c12: columns end with a tile, or with the weight
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{computes columns to 17 of @w, which has 32}}
+  sluice.graph_linear rows weight 1 columns 0 to 17 of %x into %x
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
+  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  // program_c12: there is no such cache
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{names the cache 1, which the program does not have}}
+  sluice.graph_append 1 %x, %x
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
+  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  // program_c12: there is no such table
+  // expected-error @+1 {{names the rope table 0, which the program does not have}}
+  %x = sluice.graph_address rope_table 0
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
+  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  // program_c12: the arena ends before
+  // expected-error @+1 {{is at 16, outside of the arena}}
+  %x = sluice.graph_value rows 16
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
+  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}

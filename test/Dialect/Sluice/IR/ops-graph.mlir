@@ -4,7 +4,8 @@
 
 llvm.mlir.global internal constant @attention(0 : i64) : i64
 gpu.module @kernels {
-  gpu.func @rows_add(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr) kernel {
+  gpu.func @rows_add(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr)
+      kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     // CHECK: sluice.start_dependents
     sluice.start_dependents
     // CHECK: sluice.wait_for_prior
@@ -19,14 +20,16 @@ sluice.graph @main_step {
   sluice.graph_embed 0 by token into %x cols 256
   %rows = sluice.graph_address row_count
   sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x, %x)
-    : !llvm.ptr, !llvm.ptr, !llvm.ptr
 }
 
 // CHECK-LABEL: sluice.graph @all {
 // CHECK:         sluice.graph_value rows 256
 // CHECK:         sluice.graph_address rope_table 0
 // CHECK:         sluice.graph_address greedy_tokens
-// CHECK:         sluice.launch_kernel @kernels::@rows_add rows threads 64(
+// CHECK:         sluice.graph_receive into
+// CHECK-NEXT:    sluice.graph_embed 0 by position into
+// CHECK-NEXT:    sluice.launch_kernel @kernels::@rows_add rows threads 64(%{{.*}}, %{{.*}}, %{{.*}}){{$}}
+// CHECK-NEXT:    sluice.launch_kernel @kernels::@rows_add rows threads 64 blocks 4(
 // CHECK:         sluice.graph_linear rows weight 4 columns 0 to 256 of %{{.*}} bias %{{.*}} residual %{{.*}} into %{{.*}}
 // CHECK:         sluice.graph_checkpoint(%{{.*}}, %{{.*}}) {floats = array<i64: 256, 64>}
 // CHECK:         sluice.graph_linear outputs weight 4 columns 16 to 32 of %{{.*}} into %{{.*}}
@@ -45,18 +48,19 @@ sluice.graph @all {
   %positions = sluice.graph_address positions
   %output_rows = sluice.graph_address output_rows
   %tokens = sluice.graph_address greedy_tokens
-  %word = arith.constant 7 : i64
+  %seven = arith.constant 7 : i64
   sluice.graph_receive into %x cols 256
+  sluice.graph_embed 0 by position into %y cols 256
   sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x, %y)
-    : !llvm.ptr, !llvm.ptr, !llvm.ptr
-  sluice.graph_embed 0 by token into %x cols 256
+  sluice.launch_kernel @kernels::@rows_add rows threads 64 blocks 4
+    (%rows, %x, %y)
   sluice.graph_operand rows f16 %x into %q cols 256
   sluice.graph_linear rows weight 4 columns 0 to 256 of %q bias %b
     residual %x into %y
   sluice.graph_append 0 %k, %v
   sluice.graph_attend 0 %q into %y with @attention
   sluice.graph_checkpoint (%x, %y) {floats = array<i64: 256, 64>}
-  sluice.graph_send %x cols 256
   sluice.graph_select_outputs
   sluice.graph_linear outputs weight 4 columns 16 to 32 of %q into %o
+  sluice.graph_send %x cols 256
 }

@@ -43,9 +43,9 @@ def Sluice_Address : Type<
     "an !llvm.ptr">,
   BuildableType<"::mlir::LLVM::LLVMPointerType::get($_builder.getContext())">;
 
-def Sluice_Word : Type<
-    CPred<"::llvm::isa<::mlir::LLVM::LLVMPointerType>($_self) || "
-          "$_self.isInteger(64)">, "an !llvm.ptr or an i64">;
+/// A place in one of the program's lists, and a number of columns.
+def Sluice_ListIndex : ConfinedAttr<I64Attr, [IntNonNegative]>;
+def Sluice_Columns : ConfinedAttr<I64Attr, [IntPositive]>;
 
 //===----------------------------------------------------------------------===//
 // Graphs
@@ -74,13 +74,16 @@ def Sluice_GraphOp : Sluice_Op<"graph", [
       sluice.graph_embed 0 by token into %x cols 256
       %rows = sluice.graph_address row_count
       sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x, %x)
-        : !llvm.ptr, !llvm.ptr, !llvm.ptr
     }
     ```
 
     Constraints:
     - (C1) it holds only ops that append work of the device, addresses, and
       constants.
+    - (C2) rows are looked up or received before all other work: they are there
+      when the graph starts.
+    - (C3) outputs are numbered once at most, before any work for them.
+    - (C4) rows are sent last: they go when the graph has ended.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -137,23 +140,29 @@ def Sluice_LaunchKernelOp : Sluice_InGraphOp<"launch_kernel", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "launches a generated kernel";
   let description = [{
-    A block of `threads` threads for each row, or output, of capacity; one whose
-    number is not below the count in memory returns at once. The operands are
-    the kernel's parameters.
+    One block of `threads` threads for each row, or output, of capacity, or
+    `blocks` of them one after another; those whose row is not below the count
+    in memory return at once. The operands are the kernel's parameters.
 
     ```mlir
     sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x, %y)
-      : !llvm.ptr, !llvm.ptr, !llvm.ptr
+    sluice.launch_kernel @kernels::@rows_add rows threads 64 blocks 4
+      (%rows, %x, %y)
     ```
 
     Constraints:
     - (C1) `kernel` names a kernel with parameters of the operands' types.
-    - (C2) `threads` is a power of two from 32 to 1024.
+    - (C2) `threads` is a power of two from 32 to 1024, and the kernel's
+      `known_block_size` where it has one.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Sluice_ValueDomain:$domain,
-                       I32Attr:$threads, Variadic<Sluice_Word>:$words);
+                       I32Attr:$threads,
+                       ConfinedAttr<DefaultValuedAttr<I32Attr, "1">,
+                                    [IntPositive]>:$blocks,
+                       Variadic<Sluice_Address>:$words);
   let assemblyFormat = [{
-    $kernel $domain `threads` $threads `(` $words `)` attr-dict `:` type($words)
+    $kernel $domain `threads` $threads (`blocks` $blocks^)? `(` $words `)`
+    attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -168,8 +177,8 @@ def Sluice_GraphEmbedOp : Sluice_InGraphOp<"graph_embed"> {
     sluice.graph_embed 0 by token into %x cols 256
     ```
   }];
-  let arguments = (ins I64Attr:$weight, Sluice_EmbedIndex:$by,
-                       Sluice_Address:$output, I64Attr:$cols);
+  let arguments = (ins Sluice_ListIndex:$weight, Sluice_EmbedIndex:$by,
+                       Sluice_Address:$output, Sluice_Columns:$cols);
   let assemblyFormat =
       "$weight `by` $by `into` $output `cols` $cols attr-dict";
 }
@@ -181,7 +190,7 @@ def Sluice_GraphReceiveOp : Sluice_InGraphOp<"graph_receive"> {
     sluice.graph_receive into %x cols 256
     ```
   }];
-  let arguments = (ins Sluice_Address:$output, I64Attr:$cols);
+  let arguments = (ins Sluice_Address:$output, Sluice_Columns:$cols);
   let assemblyFormat = "`into` $output `cols` $cols attr-dict";
 }
 
@@ -192,7 +201,7 @@ def Sluice_GraphSendOp : Sluice_InGraphOp<"graph_send"> {
     sluice.graph_send %x cols 256
     ```
   }];
-  let arguments = (ins Sluice_Address:$input, I64Attr:$cols);
+  let arguments = (ins Sluice_Address:$input, Sluice_Columns:$cols);
   let assemblyFormat = "$input `cols` $cols attr-dict";
 }
 
@@ -218,7 +227,7 @@ def Sluice_GraphOperandOp : Sluice_InGraphOp<"graph_operand"> {
   }];
   let arguments = (ins Sluice_ValueDomain:$domain, Sluice_OperandKind:$kind,
                        Sluice_Address:$input, Sluice_Address:$output,
-                       I64Attr:$cols);
+                       Sluice_Columns:$cols);
   let assemblyFormat =
       "$domain $kind $input `into` $output `cols` $cols attr-dict";
 }
@@ -239,7 +248,7 @@ def Sluice_GraphLinearOp : Sluice_InGraphOp<"graph_linear", [
     Constraints:
     - (C1) `begin` is a multiple of 16, not negative, and below `end`.
   }];
-  let arguments = (ins Sluice_ValueDomain:$domain, I64Attr:$weight,
+  let arguments = (ins Sluice_ValueDomain:$domain, Sluice_ListIndex:$weight,
                        I64Attr:$begin, I64Attr:$end,
                        Sluice_Address:$operand,
                        Optional<Sluice_Address>:$bias,
@@ -259,7 +268,7 @@ def Sluice_GraphAppendOp : Sluice_InGraphOp<"graph_append"> {
     sluice.graph_append 0 %k, %v
     ```
   }];
-  let arguments = (ins I64Attr:$cache, Sluice_Address:$key,
+  let arguments = (ins Sluice_ListIndex:$cache, Sluice_Address:$key,
                        Sluice_Address:$value);
   let assemblyFormat = "$cache $key `,` $value attr-dict";
 }
@@ -275,7 +284,7 @@ def Sluice_GraphAttendOp : Sluice_InGraphOp<"graph_attend", [
     Constraints:
     - (C1) `parameters` names an `llvm.mlir.global`, a `SluiceAttention`.
   }];
-  let arguments = (ins I64Attr:$cache, Sluice_Address:$query,
+  let arguments = (ins Sluice_ListIndex:$cache, Sluice_Address:$query,
                        Sluice_Address:$output, FlatSymbolRefAttr:$parameters);
   let assemblyFormat =
       "$cache $query `into` $output `with` $parameters attr-dict";

@@ -151,6 +151,9 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     - (C10) `counterpart`, of a program for `cuda` only, names a program for a
       CPU, or what will become one, and has the same rank.
     - (C11) `members` is 1 to 256.
+    - (C12) a `sluice.graph` that is its step names weights by the use that they
+      have, columns that a weight has, and caches, tables and values that the
+      program has.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$step,
                        OptionalAttr<Sluice_CpuLevel>:$cpu, StrAttr:$architecture,
