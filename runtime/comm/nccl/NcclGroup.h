@@ -8,11 +8,12 @@
 // A tensor-parallel group computes a stage together, a GPU to a member. All of
 // them call the same, in the same order:
 //
-//   auto group = NcclGroup::join(*nccl, id, member, members, options);
+//   auto group = NcclGroup::join(*nccl, device, id, member, members, options);
 //   group->allReduce(x, floats, scratch, sum, stream);
 //   group->allGather(mine, all, bytes, stream);
 //   ...                         // while waiting for what is in the stream:
 //   if (Status s = group->check(); !s.ok()) ...
+//   group->end();
 //
 // The sum is over members in their order, from the left, on every chip and for
 // any size: a token must not depend on how NCCL has arranged its ring. So
@@ -24,6 +25,7 @@
 #ifndef SLUICE_RUNTIME_COMM_NCCL_NCCLGROUP_H
 #define SLUICE_RUNTIME_COMM_NCCL_NCCLGROUP_H
 
+#include "runtime/comm/Ring.h"
 #include "runtime/comm/nccl/NcclLink.h"
 
 #include <functional>
@@ -44,22 +46,30 @@ using SumParts = std::function<Status(
 Expected<NcclUniqueId> makeNcclId(const NcclLibrary &library);
 
 struct NcclGroupOptions {
-  /// For all members to meet, and for one call to be in the stream.
+  /// For all members to meet.
   std::chrono::milliseconds setup{30000};
+  /// For what is in the stream to come from the end of one call to the end of
+  /// the next: the others are lost where it takes longer. NCCL itself does not
+  /// always notice: a kernel that waits for a dead rank over NVLink goes on.
   std::chrono::milliseconds patience{5000};
   /// Multiprocessors for the transfers: nothing is computed beside them.
   int blocks = 16;
 };
 
-/// One member's end. Used by one thread. After an error nothing works any more,
-/// and what is in streams has been ended.
+/// One member's end. Used by one thread, but for giveUp(). After an error
+/// nothing works any more, and what is in streams has been ended.
 class NcclGroup {
 public:
-  /// All members; waits for them. The current device is the member's. Errors:
-  /// NCCL's, a member that does not come.
+  using Clock = NcclLink::Clock;
+
+  /// All members; waits for them, and for the first bytes between any two,
+  /// since it is those that connect them. The thread has entered `device`,
+  /// which is the member's and outlives the group. Errors: NCCL's, the
+  /// driver's, a member that does not come.
   static Expected<std::unique_ptr<NcclGroup>>
-  join(const NcclLibrary &library, const NcclUniqueId &id, int member,
-       int members, const NcclGroupOptions &options = {});
+  join(const NcclLibrary &library, cuda::Device &device, const NcclUniqueId &id,
+       int member, int members, const NcclGroupOptions &options = {});
+  ~NcclGroup();
 
   int member() const { return link.rank(); }
   int members() const { return link.ranks(); }
@@ -70,20 +80,30 @@ public:
   }
 
   /// x[i] = the sum over members of their x[i], f32, the same bits at all.
-  /// Enqueues; waits for nobody.
+  /// Enqueues, and waits until NCCL's own thread has done so, some
+  /// microseconds; not for other members.
   Status allReduce(cuda::DeviceAddress x, uint64_t floats,
                    cuda::DeviceAddress scratch, const SumParts &sum,
                    cuda::Stream stream);
 
-  /// to[member][bytes] = what each member has at `from`. Enqueues.
+  /// to[member][bytes] = what each member has at `from`. Enqueues, as
+  /// allReduce().
   Status allGather(cuda::DeviceAddress from, cuda::DeviceAddress to,
                    uint64_t bytes, cuda::Stream stream);
 
   /// Whether all is well; to be asked while the stream is waited for, which may
-  /// never end otherwise. Errors: NCCL's, which may be another member's end.
+  /// never end otherwise. Errors: NCCL's, which may be another member's end;
+  /// a call that has not ended within `patience`; giveUp()'s.
   Status check();
-  /// Ends what is in streams: somebody has been lost.
-  void breakOff() { link.breakOff(); }
+
+  /// Thread-safe: a member is lost, as the communicator says that connects them
+  /// besides. The next check() ends with `reason`, and what is in streams with
+  /// it.
+  void giveUp(const Status &reason) { link.giveUp(reason); }
+
+  /// All members, when what they have called is done: the good end. Errors: a
+  /// member that does not come to it within `setup`, NCCL's.
+  Status end();
 
 private:
   struct Piece {
@@ -91,20 +111,30 @@ private:
     uint64_t bytes = 0; ///< 0: nothing travels
   };
 
-  NcclGroup(const NcclLibrary &library, const NcclGroupOptions &options)
-      : library(library), options(options), link(library) {}
+  NcclGroup(const NcclLibrary &library, cuda::Device &device,
+            const NcclGroupOptions &options)
+      : library(library), device(device), options(options), link(library) {}
 
+  Status meet(Clock::time_point deadline);
+  Status greet(cuda::DeviceAddress room, cuda::Stream stream,
+               Clock::time_point deadline);
   uint64_t shareFloats(uint64_t floats) const;
   Piece share(cuda::DeviceAddress x, uint64_t floats, int member) const;
   Status exchange(std::span<const Piece> out, std::span<const Piece> in,
-                  cuda::Stream stream);
+                  cuda::Stream stream, Clock::time_point deadline);
+  Status noteCall(cuda::Stream stream);
+  Status lookAtCalls();
   Status broken(Status status);
 
   NcclLibrary library;
+  cuda::Device &device;
   NcclGroupOptions options;
   NcclLink link;
   std::vector<Piece> out, in; ///< by member
   std::vector<cuda::DeviceAddress> parts;
+  Ring<cuda::Event> underWay;     ///< behind each call, the oldest first
+  std::vector<cuda::Event> spare; ///< of calls that have ended
+  Clock::time_point lastEnd;      ///< of a call; or when the first was made
 };
 
 } // namespace sluice::comm

@@ -13,6 +13,14 @@
 using namespace sluice;
 using namespace sluice::comm;
 
+/// How long settle() asks without sleeping, and then between two questions.
+/// Most calls are done within microseconds, and steps have many.
+constexpr std::chrono::microseconds attention{500};
+constexpr std::chrono::microseconds nap{50};
+
+/// How long revoked operations are waited for before they are aborted.
+constexpr std::chrono::milliseconds revokePatience{200};
+
 Status NcclLink::check(const char *call, NcclResult result) {
   if (broken.ok())
     broken = library.check(call, result, handle);
@@ -35,6 +43,8 @@ Status NcclLink::join(const NcclUniqueId &id, int ranks, int rank, int blocks) {
 }
 
 Expected<bool> NcclLink::settled() {
+  if (broken.ok() && givenUp.load(std::memory_order_acquire))
+    broken = reason;
   if (!broken.ok())
     return broken;
   NcclResult state = NcclResult::Success;
@@ -47,14 +57,27 @@ Expected<bool> NcclLink::settled() {
 }
 
 Status NcclLink::settle(const char *what, Clock::time_point deadline) {
+  Clock::time_point begun = Clock::now();
   for (;;) {
     Expected<bool> done = settled();
     if (!done || *done)
       return done.status();
-    if (Clock::now() >= deadline)
+    Clock::time_point now = Clock::now();
+    if (now >= deadline)
       return broken = failure("NCCL: ", what, " takes too long");
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    if (now - begun < attention)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(nap);
   }
+}
+
+void NcclLink::giveUp(const Status &given) {
+  std::lock_guard lock(mutex);
+  if (givenUp.load(std::memory_order_relaxed))
+    return;
+  reason = given;
+  givenUp.store(true, std::memory_order_release);
 }
 
 void NcclLink::breakOff() {
@@ -64,8 +87,15 @@ void NcclLink::breakOff() {
   if (broken.ok())
     broken = failure("NCCL: broken off");
   // Whatever they say: there is nothing left to be done.
-  if (library.functions.commRevoke)
+  if (library.functions.commRevoke) {
     (void)library.functions.commRevoke(gone, 0);
+    NcclResult state = NcclResult::InProgress;
+    for (Clock::time_point until = Clock::now() + revokePatience;
+         library.functions.commGetAsyncError(gone, &state) ==
+             NcclResult::Success &&
+         state == NcclResult::InProgress && Clock::now() < until;)
+      std::this_thread::sleep_for(nap);
+  }
   (void)library.functions.commAbort(gone);
 }
 

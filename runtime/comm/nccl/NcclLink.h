@@ -23,13 +23,15 @@
 
 #include "runtime/comm/nccl/NcclLibrary.h"
 
+#include <atomic>
 #include <chrono>
+#include <mutex>
 
 namespace sluice::comm {
 
-/// One NCCL communicator. One thread at a time. Keeps its first error, which is
-/// then the answer to everything. Destroying it breaks it off, for the other
-/// ranks as well, unless close() has succeeded.
+/// One NCCL communicator. One thread at a time, but for giveUp(). Keeps its
+/// first error, which is then the answer to everything. Destroying it breaks it
+/// off, unless close() has succeeded: the other ranks may or may not notice.
 class NcclLink {
 public:
   using Clock = std::chrono::steady_clock;
@@ -51,9 +53,14 @@ public:
   /// are in their streams then. Errors: NCCL's, also one of another rank that
   /// it has found.
   Expected<bool> settled();
-  /// The same, asked until it is true, at most until `deadline`. `what` is
-  /// said where it is not: "rank 3: NCCL: joining".
+  /// The same, asked until it is true, at most until `deadline`: first in the
+  /// processor, then with naps. `what` is said where it is not: "NCCL: the end
+  /// takes too long".
   Status settle(const char *what, Clock::time_point deadline);
+
+  /// Thread-safe: somebody has heard that a rank is lost. From now on the
+  /// answer is `reason`, also for who waits in settle().
+  void giveUp(const Status &reason);
 
   /// The call's error, if it is one.
   Status check(const char *call, NcclResult result);
@@ -74,6 +81,10 @@ private:
   int size = 0;
   int self = 0;
   Status broken;
+
+  std::atomic<bool> givenUp{false}; ///< set, with release, behind `reason`
+  std::mutex mutex;                 ///< guards the first giveUp()
+  Status reason;
 };
 
 } // namespace sluice::comm

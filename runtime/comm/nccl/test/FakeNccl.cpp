@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 using namespace sluice;
@@ -41,22 +42,30 @@ struct World {
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Sent>>> channels;
 };
 
-struct Comm {
-  std::shared_ptr<World> world;
-  int rank = 0;
-  bool isOver = false; ///< aborted or revoked: what is in streams ends
-  bool isJoining = true, isFinalizing = false;
-  int questions = 0; ///< still to be answered by "in progress"
-  int transfers = 0;
-  NcclResult error = NcclResult::Success;
-  const char *said = "";
-};
-
 struct Operation {
   bool isSend = false;
   void *memory = nullptr;
   size_t bytes = 0;
   int peer = 0;
+};
+
+/// What a call has been given, and its stream has not.
+struct Launch {
+  cuda::Stream stream = nullptr;
+  std::vector<Operation> operations;
+  uint64_t enteredBefore = 0; ///< work that the stream had got
+};
+
+struct Comm {
+  std::shared_ptr<World> world;
+  int rank = 0;
+  bool isOver = false; ///< aborted or revoked: what is in streams ends
+  bool isJoining = true, isFinalizing = false, isRevoking = false;
+  int questions = 0; ///< still to be answered by "in progress"
+  int transfers = 0;
+  std::optional<Launch> launch;
+  NcclResult error = NcclResult::Success;
+  const char *said = "";
 };
 
 /// Everything, under one lock.
@@ -87,11 +96,12 @@ thread_local Group group;
 
 using Lock = std::unique_lock<std::mutex>;
 
-/// Counts the call; whether it is to fail.
+/// Counts the call; whether it is the one that is to fail. No other does: what
+/// else fails then has been told of it.
 bool fails(const std::string &name) {
   All &state = all();
   int before = state.calls[name]++;
-  return state.faults.failingCall == name && before >= state.faults.failAfter;
+  return state.faults.failingCall == name && before == state.faults.failAfter;
 }
 
 std::shared_ptr<Comm> find(NcclComm comm) {
@@ -122,6 +132,9 @@ NcclResult begin(const char *name, NcclComm handle,
     return failWith(*comm, NcclResult::UnhandledCudaError, "a planned fault");
   if (comm->error != NcclResult::Success)
     return comm->error;
+  if (comm->isOver || comm->isRevoking)
+    return failWith(*comm, NcclResult::InvalidUsage,
+                    "a call of a revoked communicator");
   if (isInProgress(*comm))
     return failWith(*comm, NcclResult::InvalidUsage,
                     "a call while another is in progress");
@@ -153,11 +166,14 @@ void transfer(const std::shared_ptr<Comm> &comm,
               const std::vector<Operation> &operations) {
   All &state = all();
   Lock lock(state.mutex);
+  if (comm->isOver)
+    return;
   int number = comm->transfers++;
-  if (number == state.faults.lostTransfer)
+  bool isFaulty = comm->rank == state.faults.faultyRank;
+  if (isFaulty && number == state.faults.lostTransfer)
     failWith(*comm, NcclResult::RemoteError, "a lost rank");
-  if (number == state.faults.stuckTransfer ||
-      number == state.faults.lostTransfer) {
+  if (isFaulty && (number == state.faults.stuckTransfer ||
+                   number == state.faults.lostTransfer)) {
     state.changed.wait(lock, [&] { return comm->isOver; });
     return;
   }
@@ -173,16 +189,35 @@ void transfer(const std::shared_ptr<Comm> &comm,
       receive(lock, *comm, each);
   for (const std::shared_ptr<Sent> &sent : offered)
     state.changed.wait(lock, [&] { return comm->isOver || sent->isTaken; });
+  // The memory of what has not been taken may go.
+  for (const std::shared_ptr<Sent> &sent : offered)
+    if (!sent->isTaken)
+      for (auto &[ranks, channel] : comm->world->channels)
+        std::erase(channel, sent);
 }
 
-NcclResult submit(Comm &comm, NcclComm handle, cuda::Stream stream,
+/// A nonblocking communicator gives its work to the stream later than the call
+/// returns, from a thread of its own.
+NcclResult submit(Comm &comm, cuda::Stream stream,
                   std::vector<Operation> operations) {
   comm.questions = questionsOfACall;
-  std::shared_ptr<Comm> kept = find(handle);
-  ThreadDevice::enqueue(stream, [kept, operations = std::move(operations)] {
-    transfer(kept, operations);
-  });
+  comm.launch = {stream, std::move(operations), ThreadDevice::entered(stream)};
   return NcclResult::InProgress;
+}
+
+/// The call that was in progress is over.
+void launch(const std::shared_ptr<Comm> &comm) {
+  Launch given = std::move(*comm->launch);
+  comm->launch.reset();
+  if (ThreadDevice::entered(given.stream) != given.enteredBefore) {
+    failWith(*comm, NcclResult::InvalidUsage,
+             "other work has come into the stream of a call in progress");
+    return;
+  }
+  ThreadDevice::enqueue(given.stream,
+                        [comm, operations = std::move(given.operations)] {
+                          transfer(comm, operations);
+                        });
 }
 
 NcclResult operate(const char *name, NcclComm handle, cuda::Stream stream,
@@ -196,7 +231,7 @@ NcclResult operate(const char *name, NcclComm handle, cuda::Stream stream,
     if (each.peer < 0 || each.peer >= comm->world->ranks)
       return failWith(*comm, NcclResult::InvalidArgument, "no such rank");
   if (group.depth == 0)
-    return submit(*comm, handle, stream, std::move(operations));
+    return submit(*comm, stream, std::move(operations));
   group.comm = handle;
   group.stream = stream;
   group.operations.insert(group.operations.end(), operations.begin(),
@@ -256,7 +291,7 @@ NcclResult groupEnd() {
   std::shared_ptr<Comm> comm = find(group.comm);
   return operations.empty() || !comm
              ? NcclResult::Success
-             : submit(*comm, group.comm, group.stream, std::move(operations));
+             : submit(*comm, group.stream, std::move(operations));
 }
 
 //===----------------------------------------------------------------------===//
@@ -333,9 +368,11 @@ NcclResult commRevoke(NcclComm handle, int flags) {
   std::shared_ptr<Comm> comm = find(handle);
   if (!comm || flags != 0 || isFailing)
     return NcclResult::InvalidArgument;
-  comm->isOver = true;
-  all().changed.notify_all();
-  return NcclResult::Success;
+  // Until it has been asked for often enough, what is in streams goes on.
+  comm->isRevoking = true;
+  comm->questions = questionsOfACall;
+  comm->launch.reset();
+  return NcclResult::InProgress;
 }
 
 NcclResult commAbort(NcclComm handle) {
@@ -347,7 +384,7 @@ NcclResult commAbort(NcclComm handle) {
   comm->isOver = true;
   all().comms.erase(handle);
   all().changed.notify_all();
-  return isFailing ? NcclResult::InternalError : NcclResult::Success;
+  return isFailing ? NcclResult::InternalError : NcclResult::InProgress;
 }
 
 NcclResult commGetAsyncError(NcclComm handle, NcclResult *error) {
@@ -356,13 +393,20 @@ NcclResult commGetAsyncError(NcclComm handle, NcclResult *error) {
   std::shared_ptr<Comm> comm = find(handle);
   if (!comm || isFailing)
     return NcclResult::InvalidArgument;
+  bool isOver = !isInProgress(*comm);
+  if (isOver && comm->launch)
+    launch(comm);
   *error = comm->error != NcclResult::Success ? comm->error
-           : isInProgress(*comm)              ? NcclResult::InProgress
-                                              : NcclResult::Success;
+           : isOver                           ? NcclResult::Success
+                                              : NcclResult::InProgress;
   if (comm->questions > 0)
     --comm->questions;
   if (*error == NcclResult::Success)
     comm->isJoining = false;
+  if (isOver && comm->isRevoking) {
+    comm->isOver = true;
+    all().changed.notify_all();
+  }
   return NcclResult::Success;
 }
 

@@ -10,9 +10,13 @@
 //
 // NCCL's functions for ranks that are threads with a ThreadDevice each. Takes
 // the freedoms of a nonblocking communicator: each call is in progress for
-// some questions, a transfer lasts until both sides are there, and whoever does
-// not keep the rules (a call while another is in progress, a blocking
-// communicator, sends and receives of different lengths) gets an error.
+// some questions and its work is in the stream only then, a transfer lasts
+// until both sides are there, revoking is done when it has been asked for.
+// Whoever does not keep the rules gets an error: a call while another is in
+// progress, other work in its stream meanwhile, a blocking communicator, sends
+// and receives of different lengths.
+//
+// A fault is at one rank. Others hear of it only from who has seen it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +34,14 @@ public:
   struct Faults {
     int version = 22809;
     bool hasRevoke = true;
-    /// The call of this name fails from the `failAfter`-th on, from 0.
+    /// The `failAfter`-th call of this name fails, from 0.
     std::string failingCall;
     int failAfter = 0;
     /// This rank of a communicator never joins, as far as others see.
     int missingRank = -1;
-    /// The n-th transfer of a communicator, from 0, never ends; or its
-    /// communicator is told of a lost rank while it is under way.
+    /// The n-th transfer of this rank of a communicator, from 0, never begins;
+    /// or the rank is told there that another is lost.
+    int faultyRank = 0;
     int stuckTransfer = -1;
     int lostTransfer = -1;
   };

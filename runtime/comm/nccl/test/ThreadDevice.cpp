@@ -32,7 +32,13 @@ public:
   void enqueue(std::function<void()> work) {
     std::lock_guard lock(mutex);
     queue.push_back(std::move(work));
+    ++all;
     changed.notify_all();
+  }
+
+  uint64_t entered() {
+    std::lock_guard lock(mutex);
+    return all;
   }
 
   void synchronize() {
@@ -59,6 +65,7 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> queue; ///< the first is being done
+  uint64_t all = 0;
   std::thread thread;
 };
 
@@ -96,6 +103,10 @@ ThreadDevice::~ThreadDevice() = default;
 
 void ThreadDevice::enqueue(cuda::Stream stream, std::function<void()> work) {
   workerOf(stream)->enqueue(std::move(work));
+}
+
+uint64_t ThreadDevice::entered(cuda::Stream stream) {
+  return workerOf(stream)->entered();
 }
 
 void ThreadDevice::breakCopies(const Status &error) {
