@@ -43,9 +43,6 @@ NcclRank::~NcclRank() {
   // No more calls of arrive(); then breaks the job, unless it has ended.
   base->detach();
   base.reset();
-  for (std::unique_ptr<Peer> &peer : peers)
-    if (peer->copied)
-      device.destroy(peer->copied);
 }
 
 Status NcclRank::connect() {
@@ -68,14 +65,15 @@ Status NcclRank::connect() {
     Status status = guarded([this] { return setUp(); });
     bool isUp = status.ok();
     made.set_value(std::move(status));
-    if (!isUp)
-      return;
-    Status ended = guarded([this] {
-      run();
-      return Status();
-    });
-    if (!ended.ok())
-      fail(ended);
+    if (isUp) {
+      Status ended = guarded([this] {
+        run();
+        return Status();
+      });
+      if (!ended.ok())
+        fail(ended);
+    }
+    dropEdges();
   });
   Status status = result.get();
   if (!status.ok())
@@ -154,6 +152,27 @@ Status NcclRank::sendControl(int64_t to, Kind kind, uint64_t first,
   return base->send(to, Lane::Control, std::move(bytes));
 }
 
+/// Returns when the rows are in the ring. Whoever is told of them starts to
+/// receive at once, and its kernel would wait for what is before them in the
+/// stream.
+Status NcclRank::copyRows(Peer &peer, cuda::DeviceAddress to,
+                          cuda::DeviceAddress rows, uint64_t bytes,
+                          cuda::Stream stream) {
+  if (Status s = device.copyOnDevice(to, rows, bytes, stream); !s.ok())
+    return s;
+  if (Status s = device.record(peer.copied, stream); !s.ok())
+    return s;
+  for (Clock::time_point begun = Clock::now();;) {
+    Expected<bool> isDone = device.isDone(peer.copied);
+    if (!isDone || *isDone)
+      return isDone.status();
+    if (Clock::now() - begun < attention)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(nap);
+  }
+}
+
 Status NcclRank::sendRows(int64_t to, Bytes bytes, cuda::DeviceAddress rows,
                           int64_t rowBytes, cuda::Stream stream) {
   if (to < 0 || to >= size() || !peers[static_cast<size_t>(to)]->to)
@@ -178,10 +197,7 @@ Status NcclRank::sendRows(int64_t to, Bytes bytes, cuda::DeviceAddress rows,
     peer.sent.dataBytes += length + static_cast<uint64_t>(rowBytes);
   }
   auto from = static_cast<uint64_t>(rowBytes);
-  Status status =
-      device.copyOnDevice(peer.to->out(*offset), rows, from, stream);
-  if (status.ok())
-    status = device.record(peer.copied, stream);
+  Status status = copyRows(peer, peer.to->out(*offset), rows, from, stream);
   if (status.ok()) {
     NcclEnvelope{Kind::Payload, static_cast<uint64_t>(*offset), from}.close(
         bytes);

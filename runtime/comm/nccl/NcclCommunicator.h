@@ -22,8 +22,9 @@
 // where they wait for their turn while the next step is computed. The sender
 // knows what the receiver has given back (a credit of a few bytes), and starts
 // nothing that the receiver has no room for; the receiver starts to receive as
-// soon as the message is here. So no kernel of NCCL waits for a rank that is
-// merely busy, and one that waits for long has lost its rank.
+// soon as the message is here, which is sent when the rows are in the ring. So
+// no kernel of NCCL waits for a rank that is merely busy, and one that waits
+// for long has lost its rank.
 //
 // A thread makes NCCL's calls, asks whether they are done, and calls the
 // receiver. Rows that have not arrived hold their message up, and those behind
@@ -64,10 +65,10 @@ struct NcclOptions {
 class NcclCommunicator : public Communicator {
 public:
   /// As send() with Lane::Data, and with it `rowBytes` of this rank's device,
-  /// which the message brings as its payload. They are read in `stream`'s
-  /// order: what comes behind in it may write over them. Waits while the way
-  /// has no room. The calling thread has entered the device. Errors: also no
-  /// such way, more than the ring, the driver's.
+  /// which the message brings as its payload. Waits while the way has no room,
+  /// and until what is in `stream` is done and the rows are copied: call it
+  /// behind a step, not with one under way. The calling thread has entered the
+  /// device. Errors: also no such way, more than the ring, the driver's.
   virtual Status sendRows(int64_t to, Bytes bytes, cuda::DeviceAddress rows,
                           int64_t rowBytes, cuda::Stream stream) = 0;
 

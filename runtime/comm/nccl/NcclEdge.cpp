@@ -14,8 +14,10 @@ using namespace sluice::comm;
 constexpr int senderRank = 0, receiverRank = 1;
 
 NcclEdge::~NcclEdge() {
-  // What is in the stream uses the memory.
+  // What is in the stream uses the memory, until the aborting has reached it.
   link.breakOff();
+  if (stream)
+    (void)device.synchronize(stream);
   if (finished)
     device.destroy(finished);
   if (stream)
@@ -62,9 +64,6 @@ Status NcclEdge::join(const NcclUniqueId &id) {
 }
 
 Status NcclEdge::post(const NcclTransfer &transfer) {
-  if (ready && role != Role::Receiver)
-    if (Status s = device.wait(stream, ready); !s.ok())
-      return s;
   auto count = static_cast<size_t>(transfer.bytes);
   bool isBoth = role == Role::Both;
   const NcclFunctions &call = library.functions;

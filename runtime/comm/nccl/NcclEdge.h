@@ -25,7 +25,7 @@ struct NcclTransfer {
 /// other: two ranks that send to each other would.
 ///
 /// Transfers are made one after the other, in the order of the orders. One
-/// thread.
+/// thread, which has entered the device; it also destroys this.
 class NcclEdge {
 public:
   using Clock = std::chrono::steady_clock;
@@ -47,10 +47,9 @@ public:
     return receiveRing + static_cast<uint64_t>(offset);
   }
 
-  /// To be made behind those that were ordered before.
+  /// To be made behind those that were ordered before. A sender's bytes are in
+  /// the ring.
   void order(const NcclTransfer &transfer) { orders.push(transfer); }
-  /// A sender's transfers wait for what `event` was last recorded behind.
-  void waitFor(cuda::Event event) { ready = event; }
 
   /// Goes on as far as it can without waiting. True: something has been done.
   /// Errors: NCCL's, the driver's, or a transfer that has taken `patience`.
@@ -74,7 +73,6 @@ private:
   cuda::DeviceAddress sendRing = 0, receiveRing = 0;
   cuda::Stream stream = nullptr;
   cuda::Event finished = nullptr; ///< of the transfer under way
-  cuda::Event ready = nullptr;
   Ring<NcclTransfer> orders;
   State state = State::Idle;
   Clock::time_point begun;

@@ -10,10 +10,7 @@
 using namespace sluice;
 using namespace sluice::comm;
 
-/// How long the thread looks for the end of a transfer without sleeping, and
-/// then between two looks; and between looks for errors where there is none.
-constexpr std::chrono::microseconds attention{100};
-constexpr std::chrono::microseconds nap{50};
+/// Between looks for errors where there is no transfer.
 constexpr std::chrono::milliseconds errorInterval{100};
 constexpr std::chrono::milliseconds closePatience{5000};
 
@@ -54,7 +51,6 @@ Status NcclRank::makeWaysOut() {
     if (!copied)
       return copied.status();
     peer.copied = *copied;
-    edge->waitFor(*copied);
     NcclUniqueId id;
     if (Status s = library.check("ncclGetUniqueId",
                                  library.functions.getUniqueId(&id));
@@ -305,4 +301,15 @@ void NcclRank::run() {
   }
   if (ended)
     closeEdges(lock);
+  wake.wait(lock, [this] { return stopping; });
+}
+
+/// On the thread that has entered the device, when nobody sends any more.
+void NcclRank::dropEdges() {
+  for (std::unique_ptr<Peer> &peer : peers) {
+    peer->to.reset();
+    peer->from.reset();
+    if (peer->copied)
+      device.destroy(peer->copied);
+  }
 }

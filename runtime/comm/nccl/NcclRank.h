@@ -20,6 +20,11 @@
 
 namespace sluice::comm {
 
+/// How long is looked for the end of what takes microseconds without sleeping,
+/// and then between two looks.
+constexpr std::chrono::microseconds attention{100};
+constexpr std::chrono::microseconds nap{50};
+
 /// What is for users is in NcclCommunicator.cpp, what the thread does in
 /// NcclPump.cpp, what the base communicator brings in NcclArrivals.cpp.
 class NcclRank final : public NcclCommunicator {
@@ -65,7 +70,7 @@ private:
 
     // What is sent to it.
     std::mutex sending;           ///< one sendRows() at a time; before `mutex`
-    cuda::Event copied = nullptr; ///< the rows are in the ring
+    cuda::Event copied = nullptr; ///< the rows are in the ring; the thread's
     MirrorRing room;
     Ring<NcclTransfer> sendOrders;
     uint64_t rowsSent = 0, rowsBack = 0; ///< messages with rows
@@ -90,6 +95,8 @@ private:
 
   // From the base communicator.
   void arrive(Message message);
+  Status copyRows(Peer &peer, cuda::DeviceAddress to, cuda::DeviceAddress rows,
+                  uint64_t bytes, cuda::Stream stream);
   Status read(Message &message);
   Status readPayload(Message &message, const NcclEnvelope &envelope);
   Status readJoin(const Message &message, const NcclEnvelope &envelope);
@@ -110,6 +117,7 @@ private:
   bool tellFailure(Lock &lock);
   void idle(Lock &lock);
   void closeEdges(Lock &lock);
+  void dropEdges();
   template <typename Call> void forEachEdge(Call call);
 
   Status sendControl(int64_t to, Kind kind, uint64_t first, uint64_t second,

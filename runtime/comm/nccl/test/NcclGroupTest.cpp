@@ -140,6 +140,7 @@ std::vector<Status> runGroup(int members, const FakeNccl::Faults &faults,
   for (int number = 0; number < members; ++number)
     threads.emplace_back([&, number] {
       Member member;
+      ASSERT_TRUE(member.device.enter().ok());
       auto group =
           NcclGroup::join(nccl, member.device, id, number, members, options);
       Status &result = results[static_cast<size_t>(number)];

@@ -21,6 +21,8 @@ RowsInPayloads::make(std::unique_ptr<cuda::Device> device,
   std::unique_ptr<RowsInPayloads> made(new RowsInPayloads);
   made->device = std::move(device);
   made->inner = std::move(inner);
+  if (Status s = made->device->enter(); !s.ok())
+    return s;
   Expected<cuda::DeviceAddress> rows = made->device->allocate(payloadLimit);
   Expected<cuda::Stream> first = made->device->makeStream();
   Expected<cuda::Stream> second = made->device->makeStream();

@@ -7,6 +7,7 @@
 
 #include "runtime/comm/nccl/test/ThreadDevice.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -39,6 +40,11 @@ public:
   uint64_t entered() {
     std::lock_guard lock(mutex);
     return all;
+  }
+
+  bool isIdle() {
+    std::lock_guard lock(mutex);
+    return queue.empty();
   }
 
   void synchronize() {
@@ -92,14 +98,28 @@ void *at(cuda::DeviceAddress address) {
 
 constexpr std::align_val_t alignment{256};
 
+std::atomic<uint64_t> devices{0};
+thread_local std::set<uint64_t> enteredDevices;
+
 } // namespace
 
-ThreadDevice::ThreadDevice(uint64_t memoryBytes) {
+ThreadDevice::ThreadDevice(uint64_t memoryBytes) : number(++devices) {
   known.name = "threads";
   known.memoryBytes = memoryBytes;
 }
 
 ThreadDevice::~ThreadDevice() = default;
+
+Status ThreadDevice::enter() {
+  enteredDevices.insert(number);
+  return {};
+}
+
+Status ThreadDevice::checkThread() const {
+  return enteredDevices.contains(number)
+             ? Status()
+             : failure("invalid device context: the thread has not entered it");
+}
 
 void ThreadDevice::enqueue(cuda::Stream stream, std::function<void()> work) {
   workerOf(stream)->enqueue(std::move(work));
@@ -126,15 +146,21 @@ void *ThreadDevice::hold(void *handle) {
 }
 
 bool ThreadDevice::drop(void *handle) {
+  if (!checkThread().ok())
+    return false;
   std::lock_guard lock(mutex);
   return holding.erase(handle) == 1;
 }
 
 Expected<cuda::MemoryState> ThreadDevice::memory() {
+  if (Status s = checkThread(); !s.ok())
+    return s;
   return cuda::MemoryState{known.memoryBytes, known.memoryBytes};
 }
 
 Expected<cuda::DeviceAddress> ThreadDevice::allocate(uint64_t bytes) {
+  if (Status s = checkThread(); !s.ok())
+    return s;
   if (bytes > known.memoryBytes)
     return failure("cuMemAlloc: out of memory");
   return reinterpret_cast<cuda::DeviceAddress>(
@@ -159,6 +185,8 @@ void ThreadDevice::releaseHost(const cuda::HostMemory &memory) {
 
 Status ThreadDevice::copy(void *to, const void *from, uint64_t bytes,
                           cuda::Stream stream) {
+  if (Status s = checkThread(); !s.ok())
+    return s;
   {
     std::lock_guard lock(mutex);
     if (!copyError.ok())
@@ -191,25 +219,33 @@ Status ThreadDevice::copyOnDevice(cuda::DeviceAddress to,
 
 Status ThreadDevice::fill(cuda::DeviceAddress to, uint8_t value, uint64_t bytes,
                           cuda::Stream stream) {
+  if (Status s = checkThread(); !s.ok())
+    return s;
   enqueue(stream, [=] { std::memset(at(to), value, bytes); });
   return {};
 }
 
 Expected<cuda::Stream> ThreadDevice::makeStream(bool) {
+  if (Status s = checkThread(); !s.ok())
+    return s;
   return static_cast<cuda::Stream>(hold(new Worker));
 }
 
 void ThreadDevice::destroy(cuda::Stream stream) {
-  if (drop(stream))
+  if (workerOf(stream)->isIdle() && drop(stream))
     delete workerOf(stream);
 }
 
 Status ThreadDevice::synchronize(cuda::Stream stream) {
+  if (Status s = checkThread(); !s.ok())
+    return s;
   workerOf(stream)->synchronize();
   return {};
 }
 
 Expected<cuda::Event> ThreadDevice::makeEvent() {
+  if (Status s = checkThread(); !s.ok())
+    return s;
   return static_cast<cuda::Event>(hold(new Signal));
 }
 
@@ -219,6 +255,8 @@ void ThreadDevice::destroy(cuda::Event event) {
 }
 
 Status ThreadDevice::record(cuda::Event event, cuda::Stream stream) {
+  if (Status s = checkThread(); !s.ok())
+    return s;
   std::shared_ptr<Signal::State> state = signalOf(event)->state;
   uint64_t number = 0;
   {
@@ -234,12 +272,16 @@ Status ThreadDevice::record(cuda::Event event, cuda::Stream stream) {
 }
 
 Expected<bool> ThreadDevice::isDone(cuda::Event event) {
+  if (Status s = checkThread(); !s.ok())
+    return s;
   Signal::State &state = *signalOf(event)->state;
   std::lock_guard lock(state.mutex);
   return state.done == state.recorded;
 }
 
 Status ThreadDevice::wait(cuda::Stream stream, cuda::Event event) {
+  if (Status s = checkThread(); !s.ok())
+    return s;
   std::shared_ptr<Signal::State> state = signalOf(event)->state;
   std::unique_lock lock(state->mutex);
   uint64_t number = state->recorded;

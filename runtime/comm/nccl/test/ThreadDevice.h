@@ -18,7 +18,9 @@ namespace sluice::comm::test {
 
 /// Memory, streams and events without kernels: device memory is the host's, and
 /// each stream is a thread, so that work is late and streams overtake each
-/// other. Counts what it has given out. Thread-safe.
+/// other. Counts what it has given out. As a driver, it refuses threads that
+/// have not entered it, which give nothing back either, and drops no stream
+/// that has work. Thread-safe.
 class ThreadDevice final : public cuda::Device {
 public:
   explicit ThreadDevice(uint64_t memoryBytes = uint64_t{1} << 32);
@@ -35,7 +37,7 @@ public:
   size_t held() const;
 
   const cuda::DeviceProperties &properties() const override { return known; }
-  Status enter() override { return {}; }
+  Status enter() override;
   Expected<cuda::MemoryState> memory() override;
   Expected<cuda::DeviceAddress> allocate(uint64_t bytes) override;
   void release(cuda::DeviceAddress memory) override;
@@ -70,10 +72,12 @@ public:
   Status launch(cuda::Graph, cuda::Stream) override;
 
 private:
+  Status checkThread() const;
   Status copy(void *to, const void *from, uint64_t bytes, cuda::Stream stream);
   void *hold(void *handle);
   bool drop(void *handle);
 
+  const uint64_t number; ///< of this device among all
   cuda::DeviceProperties known;
   mutable std::mutex mutex;
   std::set<void *> holding;
