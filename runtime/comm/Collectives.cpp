@@ -51,10 +51,17 @@ Collectives::Collectives(GroupCommunicator &group)
       addends(out.size()) {}
 
 Status Collectives::swap() {
-  Status swapped = group.swap(out, in);
+  if (broken.ok())
+    broken = group.swap(out, in);
   std::fill(out.begin(), out.end(), std::span<const uint8_t>());
   std::fill(in.begin(), in.end(), std::span<uint8_t>());
-  return swapped;
+  return broken;
+}
+
+Status Collectives::fail(Status reason) {
+  if (broken.ok())
+    broken = std::move(reason);
+  return broken;
 }
 
 Status Collectives::allReduce(std::span<const float> part, std::span<float> sum,
@@ -166,7 +173,8 @@ Status Collectives::fromFirst(Bytes &message) {
   if (member() != 0) {
     std::memcpy(&length, first.data(), lengthBytes);
     if (length > mostBytes)
-      return failure("the first of the group announces ", length, " bytes");
+      return fail(
+          failure("the first of the group announces ", length, " bytes"));
     message.resize(length);
     std::copy_n(body.begin(), std::min(message.size(), body.size()),
                 message.begin());

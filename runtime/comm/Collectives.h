@@ -22,7 +22,9 @@ namespace sluice::comm {
 
 /// All members call the same with the same sizes, in the same order. Used by
 /// one thread at a time. The errors are those of GroupCommunicator::swap(),
-/// after which nothing works any more. Allocates nothing but in fromFirst().
+/// and after the first one it is the answer to everything: the members have
+/// lost step, and would add up what does not belong together. Allocates nothing
+/// but in fromFirst().
 class Collectives {
 public:
   /// `group` outlives it.
@@ -56,6 +58,11 @@ public:
   /// short, else two.
   Status fromFirst(Bytes &message);
 
+  /// Somebody has found out that the members have lost step: from now on
+  /// nothing travels. Returns the first error, which is `reason` if there was
+  /// none.
+  Status fail(Status reason);
+
 private:
   Status reduceAtOnce(std::span<const float> part, std::span<float> sum,
                       std::span<float> scratch);
@@ -65,6 +72,7 @@ private:
   Status tellOrHear(std::span<uint8_t> bytes);
 
   GroupCommunicator &group;
+  Status broken; ///< the first error
   // For one swap, by member.
   std::vector<std::span<const uint8_t>> out;
   std::vector<std::span<uint8_t>> in;

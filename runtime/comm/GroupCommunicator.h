@@ -40,7 +40,7 @@ public:
   /// gives to this, which is as long. Nothing travels where both are empty; the
   /// entries of this member are not looked at. Waits until `in` is full; `out`
   /// is free again. Errors: the communication is broken, or another length than
-  /// expected: the members have lost step. After one, nothing works any more.
+  /// expected: the members have lost step. After one it is not called again.
   virtual Status swap(std::span<const std::span<const uint8_t>> out,
                       std::span<const std::span<uint8_t>> in) = 0;
 };

@@ -9,6 +9,7 @@
 
 #include "runtime/comm/Wire.h"
 
+#include <initializer_list>
 #include <limits>
 
 using namespace sluice;
@@ -18,6 +19,15 @@ namespace {
 
 constexpr int64_t maxFrames = 1 << 16;
 constexpr size_t markBytes = sizeof(int32_t) + sizeof(int64_t) + 1;
+
+/// Mixes numbers into a hash; not for adversaries.
+uint64_t mix(uint64_t hash, std::initializer_list<int64_t> numbers) {
+  for (int64_t number : numbers) {
+    hash = (hash ^ static_cast<uint64_t>(number)) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
 
 } // namespace
 
@@ -29,6 +39,47 @@ StageGroup::StageGroup(comm::Collectives &members, const EpochBoard &rankBoard,
 }
 
 //===----------------------------------------------------------------------===//
+// What members must have in common
+//===----------------------------------------------------------------------===//
+
+void StageGroup::start(const StageLimits &limits, int64_t pages) {
+  steps.hash =
+      mix(0, {limits.rows, limits.outputs, limits.promptRows, limits.requests,
+              limits.branches, limits.nodes, limits.contextLength,
+              limits.sharedPages, limits.fuse, pages});
+}
+
+void StageGroup::formed(const Stage &stage, const CachePages &pages) {
+  const StepBatch &batch = stage.batch();
+  ++steps.count;
+  steps.rows = batch.rows();
+  for (int64_t r = 0; r < batch.rows(); ++r) {
+    const Row &row = stage.rows()[r];
+    SequenceId sequence = batch.sequences()[r];
+    int32_t page =
+        pages.pages(sequence)[size_t(row.position / CachePages::pageTokens)];
+    steps.hash = mix(steps.hash, {row.request, row.node, row.position,
+                                  row.token, row.wantsOutput, sequence, page});
+  }
+  for (const PageCopy &copy : stage.pageCopies())
+    steps.hash = mix(steps.hash, {copy.from, copy.to});
+}
+
+Status StageGroup::compare(const Steps &first) const {
+  if (first.count != steps.count || first.rows != steps.rows)
+    return failure("the first of the group is at step ", first.count, " of ",
+                   first.rows, " rows, this member at step ", steps.count,
+                   " of ", steps.rows);
+  if (first.hash == steps.hash)
+    return {};
+  if (steps.count == 0)
+    return failure("the first of the group has other limits than this member: "
+                   "start all with the same options");
+  return failure("the ", steps.rows, " rows of step ", steps.count,
+                 " are not those of the first of the group");
+}
+
+//===----------------------------------------------------------------------===//
 // The first member
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +88,9 @@ void StageGroup::begin(Kind kind,
   message.clear();
   comm::WireWriter out(message);
   out.put(static_cast<uint8_t>(kind));
+  out.put(steps.count);
+  out.put(steps.rows);
+  out.put(steps.hash);
   out.putCount(frames);
   for (std::span<const uint8_t> frame : frames)
     out.putCount(frame);
@@ -95,6 +149,10 @@ Expected<StageGroup::Kind> StageGroup::read() {
   comm::WireReader in(message);
   auto kind = static_cast<Kind>(
       in.getInRange<uint8_t>("kind", 0, static_cast<int64_t>(Kind::End)));
+  Steps of;
+  of.count = in.get<uint64_t>();
+  of.rows = in.get<int64_t>();
+  of.hash = in.get<uint64_t>();
   size_t count = in.getCount("frames", maxFrames, sizeof(uint32_t));
   lengths.clear();
   for (size_t i = 0; i < count && in.ok(); ++i)
@@ -112,7 +170,9 @@ Expected<StageGroup::Kind> StageGroup::read() {
     marks.push_back({mark, {}});
   }
   if (Status s = in.finish(); !s.ok())
-    return s.withContext("the first of the group");
+    return members.fail(s.withContext("the first of the group"));
+  if (Status s = compare(of); !s.ok())
+    return members.fail(s);
   return kind;
 }
 
@@ -122,8 +182,8 @@ Expected<bool> StageGroup::hearStep(std::vector<comm::Bytes> &frames) {
   if (!kind)
     return kind.status();
   if (*kind == Kind::Checkpoint)
-    return failure("the first of the group is at a checkpoint, this member "
-                   "between two steps");
+    return members.fail(failure("the first of the group is at a checkpoint, "
+                                "this member between two steps"));
   for (uint32_t length : lengths) {
     comm::Bytes &frame = frames.emplace_back(buffers.take());
     frame.resize(length);
@@ -153,8 +213,8 @@ Status StageGroup::checkpoint() {
     if (!kind)
       return kind.status();
     if (*kind != Kind::Checkpoint)
-      return failure("the first of the group has ended the step at which this "
-                     "member is");
+      return members.fail(failure("the first of the group has ended the step "
+                                  "at which this member is"));
   }
   takeMarks();
   return {};

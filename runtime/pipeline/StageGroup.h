@@ -18,6 +18,7 @@
 //     how long they are, new marks
 //     each frame by itself
 //   stage.formStep()                      stage.formStep()
+//   group.formed(stage)                   group.formed(stage)
 //   ... group.checkpoint()        ----->  ... group.checkpoint()
 //   sends on
 //   group.tellEnd()               ----->  group.hearStep(): no more
@@ -25,13 +26,18 @@
 // For that the stage has a board of its own, which changes nowhere else. What
 // the head publishes on the rank's board meanwhile waits for the next of these.
 //
+// Members whose steps are not the same would add up numbers that do not belong
+// together, and nobody would see it in the result. So each message says what
+// the first member's steps have been, as a number that all steps so far go
+// into, and the others compare it with their own.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_PIPELINE_STAGEGROUP_H
 #define SLUICE_RUNTIME_PIPELINE_STAGEGROUP_H
 
 #include "runtime/comm/Collectives.h"
-#include "runtime/core/EpochBoard.h"
+#include "runtime/core/Stage.h"
 
 #include <optional>
 #include <span>
@@ -40,8 +46,8 @@
 namespace sluice::pipeline {
 
 /// One member's end. Used by the stage's thread. The errors of all: those of
-/// Collectives::fromFirst(), and a message that cannot be right; after one the
-/// members have lost step.
+/// Collectives::fromFirst(), a message that cannot be right, and steps that are
+/// not those of the first member; after one, `members` has failed.
 class StageGroup {
 public:
   /// `members`, `rankBoard` and `buffers` outlive it; both boards have as many
@@ -54,6 +60,11 @@ public:
 
   /// The stage's.
   EpochBoard &board() { return stageBoard; }
+
+  /// All, once, before the first step: what the stage is made with.
+  void start(const StageLimits &limits, int64_t pages);
+  /// All, after each Stage::formStep() that has formed one. O(rows).
+  void formed(const Stage &stage, const CachePages &pages);
 
   /// The first member, before Stage::formStep(): the frames, as they came, that
   /// have been put at the stage's door since the last call.
@@ -74,15 +85,24 @@ public:
 private:
   enum class Kind : uint8_t { Step, Checkpoint, End };
 
+  /// What a member has computed.
+  struct Steps {
+    uint64_t count = 0; ///< formed so far
+    int64_t rows = 0;   ///< that the last one began with
+    uint64_t hash = 0;  ///< of the limits and of all rows of all steps
+  };
+
   void begin(Kind kind, std::span<const std::span<const uint8_t>> frames);
   void putMarks();
   Expected<Kind> read();
+  Status compare(const Steps &first) const;
 
   comm::Collectives &members;
   const EpochBoard &rankBoard;
   EpochBoard stageBoard;
   uint64_t seenChanges = 0; ///< of rankBoard
   comm::BufferPool &buffers;
+  Steps steps;
   comm::Bytes message;
   std::vector<uint32_t> lengths; ///< of the frames behind `message`
   struct TimedMark {

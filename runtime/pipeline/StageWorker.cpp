@@ -62,6 +62,8 @@ Expected<std::unique_ptr<StageWorker>> StageWorker::create(
   if (!stage)
     return stage.status().withContext(config.name);
   worker->stage.emplace(stage.take());
+  if (config.group)
+    config.group->start(limits, worker->config.pages);
   worker->compute = std::move(compute);
   worker->output = std::move(output);
   worker->pacer = std::move(pacer);
@@ -169,6 +171,8 @@ Status StageWorker::runStep() {
     return formed.status();
   if (!*formed)
     return {};
+  if (config.group)
+    config.group->formed(*stage, *pages);
   atStage = stage->queued();
   int64_t rows = stage->batch().rows();
   uint64_t leftBefore = stage->counters().leftAtCheckpoint;
@@ -257,7 +261,8 @@ Time StageWorker::pace(Time start) {
 std::span<const RowMove> StageWorker::checkpoint() {
   if (config.group && groupFailed.ok())
     groupFailed = config.group->checkpoint();
-  // The step goes on to its end with the rows that it has, for nothing.
+  // The step goes on with the rows that it has, for nothing, and meets nobody:
+  // the group has failed.
   if (!groupFailed.ok())
     return {};
   uint64_t before = stage->counters().leftAtCheckpoint;

@@ -112,13 +112,23 @@ TEST_F(StageGroupTest, MembersThatLoseStepAreFoundOut) {
   ASSERT_TRUE(tell({}).ok());
   EXPECT_THAT(second.group.checkpoint().message(),
               HasSubstr("has ended the step"));
+}
+
+TEST_F(StageGroupTest, MembersThatLoseStepMeetNoMore) {
   ASSERT_TRUE(first.group.checkpoint().ok());
   EXPECT_THAT(second.group.hearStep(heard).status().message(),
+              HasSubstr("is at a checkpoint"));
+  ASSERT_TRUE(tell({}).ok());
+  EXPECT_THAT(second.group.hearStep(heard).status().message(),
+              HasSubstr("is at a checkpoint"));
+  std::vector<float> part(2), sum(2), scratch(4);
+  EXPECT_THAT(second.collectives.allReduce(part, sum, scratch).message(),
               HasSubstr("is at a checkpoint"));
 }
 
 TEST_F(StageGroupTest, AMessageThatCannotBeRightIsRefused) {
-  comm::Bytes message = {0, 200, 0, 0, 0};
+  comm::Bytes message(1 + 3 * sizeof(uint64_t)); // a step behind none
+  message.insert(message.end(), {200, 0, 0, 0});
   ASSERT_TRUE(first.collectives.fromFirst(message).ok());
   EXPECT_THAT(second.group.hearStep(heard).status().message(),
               HasSubstr("the first of the group: 200 frames take"));
