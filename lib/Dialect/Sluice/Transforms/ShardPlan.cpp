@@ -39,11 +39,8 @@ LogicalResult ShardPlan::splitHeads(AttendOp op) {
                  succeeded(demand(op.getValue(), keys, op)));
 }
 
-/// Of an activation or gate: what its operands are where products make them.
+/// An activation or gate, with the products that make its operands.
 LogicalResult ShardPlan::splitMiddle(Operation *op) {
-  auto isOfProduct = [](Value rows) { return rows.getDefiningOp<LinearOp>(); };
-  if (!llvm::all_of(op->getOperands(), isOfProduct))
-    return success();
   int64_t width = getWidth(op->getResult(0).getType());
   std::optional<FeatureSplit> split = splitEvenly(width, members);
   if (!split)
@@ -150,6 +147,7 @@ LogicalResult ShardPlan::checkLinear(LinearOp op) const {
   WeightOp weight = findWeight(op.getWeight());
   if (!weight || (op.getBias() && !findWeight(op.getBias())))
     return op.emitOpError("has a weight that is split already");
+  // A weight that is transposed has no blocks.
   if (!input || op.getTransposed())
     return success();
   return checkBlocks(op, weight, *input);

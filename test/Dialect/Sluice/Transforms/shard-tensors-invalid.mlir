@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s --split-input-file --verify-diagnostics --sluice-shard-tensors=tensor-parallel=4
 
 // Models that cannot be split over four members, each for another reason: heads,
-// columns, blocks, and rows that an op needs whole.
+// columns, blocks, rows that no product makes, and rows that an op needs whole.
 
 // expected-error @+1 {{there is no sluice.model @main}}
 module {}
@@ -111,6 +111,26 @@ sluice.model @main(%chunk: !sluice.chunk) attributes {architecture = "a",
   %d = sluice.linear %a, %down
     : tensor<?x64xf32>, tensor<64x64x!sluice.block<q4_0>> -> tensor<?x64xf32>
   sluice.return %d : tensor<?x64xf32>
+}
+
+// -----
+
+sluice.file @f0 path "model.gguf" size 1000000 identity "0123456789abcdef"
+sluice.weight @table in @f0 at 0 stored f32 : tensor<64x64xf32>
+sluice.weight @up in @f0 at 0 stored f32 : tensor<64x64xf32>
+sluice.weight @norm in @f0 at 0 stored f32 : tensor<64xf32>
+sluice.model @main(%chunk: !sluice.chunk) attributes {architecture = "a",
+    model_name = "m", vocab_size = 64, context_length = 8} {
+  %table = sluice.param @table : tensor<64x64xf32>
+  %h = sluice.embed chunk %chunk, %table by token : tensor<64x64xf32> -> tensor<?x64xf32>
+  %up = sluice.param @up : tensor<64x64xf32>
+  %u = sluice.linear %h, %up
+    : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %norm = sluice.param @norm : tensor<64xf32>
+  %n = sluice.rms_norm %u, %norm epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
+  // expected-error @+1 {{takes rows that no product makes, and cannot be split over a group}}
+  %a = sluice.activation relu %n : tensor<?x64xf32>
+  sluice.return %a : tensor<?x64xf32>
 }
 
 // -----
