@@ -99,7 +99,7 @@ Status checkWeight(const WeightDescriptor &weight,
   if (!weight.slice.isWhole() && weight.use == WeightUse::Rows)
     return bad("a table is looked up whole");
   if (Status s = checkSlice(weight.slice, weight.rows, weight.cols,
-                            weight.stored, weight.format);
+                            weight.stored, weight.format, weight.transposed);
       !s.ok())
     return bad(s.message());
   return {};

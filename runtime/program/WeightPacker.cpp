@@ -188,7 +188,9 @@ Expected<PackedLayout> sluice::planPackedFile(std::span<const ModelFile> files,
 
 Status WeightPacker::check(const WeightDescriptor &weight) {
   const uint8_t *data = files.data(weight);
-  if (!checked.insert({data, weight.format, weight.slice.bounds}).second)
+  const WeightSlice &slice = weight.slice;
+  if (!checked.insert({data, weight.format, slice.ofColumns, slice.bounds})
+           .second)
     return {};
   int64_t rows = weight.usedRows();
   std::atomic<int64_t> bad = rows;

@@ -59,8 +59,9 @@ public:
 private:
   const ModelFiles &files;
   cpu::ThreadPool &pool;
-  /// With the bounds of their slices.
-  std::set<std::tuple<const uint8_t *, Format, std::vector<int64_t>>> checked;
+  /// With their slices: whether of columns, and the bounds.
+  std::set<std::tuple<const uint8_t *, Format, bool, std::vector<int64_t>>>
+      checked;
 };
 
 } // namespace sluice

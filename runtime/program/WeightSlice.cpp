@@ -73,7 +73,7 @@ void SlicedMatrix::copy(int64_t rowBegin, int64_t rowEnd, int64_t colBegin,
 }
 
 Status sluice::checkSlice(const WeightSlice &slice, int64_t rows, int64_t cols,
-                          Format stored, Format computed) {
+                          Format stored, Format computed, bool transposed) {
   int64_t limit = slice.ofColumns ? cols : rows, end = 0;
   if (slice.bounds.size() % 2 != 0)
     return failure("a range has no end");
@@ -84,10 +84,14 @@ Status sluice::checkSlice(const WeightSlice &slice, int64_t rows, int64_t cols,
                      " is empty, out of order or not in ", limit);
     end = slice.bounds[i + 1];
   }
-  for (int64_t bound : slice.bounds)
-    for (Format format : {stored, computed})
-      if (slice.ofColumns && !rowBytes(format, bound))
-        return failure("column ", bound, " is inside a block of ",
-                       formatInfo(format).name);
+  const char *name = slice.ofColumns ? "column " : "row ";
+  for (int64_t bound : slice.bounds) {
+    if (slice.ofColumns && !rowBytes(stored, bound))
+      return failure(name, bound, " is inside a block of ",
+                     formatInfo(stored).name);
+    if (slice.ofColumns != transposed && !rowBytes(computed, bound))
+      return failure(name, bound, " is inside a block of ",
+                     formatInfo(computed).name);
+  }
   return {};
 }

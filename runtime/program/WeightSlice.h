@@ -48,10 +48,12 @@ struct SlicedMatrix {
 };
 
 /// Errors, each fit to follow the weight's name: ranges that are empty, out of
-/// order or out of the weight, and columns inside a block of `stored` or of
-/// `computed`.
+/// order or out of the weight, or that begin or end inside a block: of
+/// `stored`, whose blocks lie in rows, or of `computed`, whose blocks lie along
+/// a product's inputs, which are the rows' columns, or the rows where the
+/// weight is `transposed`.
 Status checkSlice(const WeightSlice &slice, int64_t rows, int64_t cols,
-                  Format stored, Format computed);
+                  Format stored, Format computed, bool transposed);
 
 } // namespace sluice
 

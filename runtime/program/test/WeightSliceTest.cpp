@@ -59,8 +59,10 @@ TEST(WeightSliceTest, CopiesColumnsOfSeveralRanges) {
 }
 
 TEST(WeightSliceTest, RefusesWhatIsNoPart) {
-  auto check = [](WeightSlice slice) {
-    return checkSlice(slice, rows, cols, Format::F32, Format::Q8_0).message();
+  auto check = [](WeightSlice slice, bool transposed = false,
+                  Format stored = Format::F32) {
+    return checkSlice(slice, rows, cols, stored, Format::Q8_0, transposed)
+        .message();
   };
   EXPECT_EQ(check({}), "");
   EXPECT_EQ(check({true, {0, 32, 32, 96}}), "");
@@ -70,6 +72,13 @@ TEST(WeightSliceTest, RefusesWhatIsNoPart) {
   EXPECT_THAT(check({false, {4, 8, 6, 9}}), HasSubstr("out of order"));
   EXPECT_THAT(check({false, {-1, 8}}), HasSubstr("out of order"));
   EXPECT_THAT(check({true, {0, 16}}), HasSubstr("inside a block of q8_0"));
+  // The inputs of a transposed weight are its rows.
+  EXPECT_EQ(check({true, {0, 16}}, true), "");
+  EXPECT_EQ(check({false, {0, 32}}, true), "");
+  EXPECT_THAT(check({false, {0, 16}}, true),
+              HasSubstr("row 16 is inside a block of q8_0"));
+  EXPECT_THAT(check({true, {0, 16}}, true, Format::Q4_0),
+              HasSubstr("column 16 is inside a block of q4_0"));
 }
 
 /// Packs a weight of a file that is written for it.
@@ -83,17 +92,22 @@ protected:
   }
   void TearDown() override { std::remove(path.c_str()); }
 
-  std::vector<uint8_t> pack(const WeightDescriptor &weight,
-                            std::span<const float> file) {
+  /// Writes the file that programs are of.
+  std::vector<ModelFile> write(std::span<const float> file) {
     std::span<const uint8_t> bytes{
         reinterpret_cast<const uint8_t *>(file.data()), file.size_bytes()};
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char *>(bytes.data()),
                std::streamsize(bytes.size()));
+    return {{path, bytes.size(), fileIdentity(bytes)}};
+  }
+
+  std::vector<uint8_t> pack(const WeightDescriptor &weight,
+                            std::span<const float> file) {
+    std::vector<ModelFile> files = write(file);
     ProgramDescriptor program;
     program.name = "main";
     program.weights = {weight};
-    std::vector<ModelFile> files = {{path, bytes.size(), fileIdentity(bytes)}};
     EXPECT_EQ(program.validate(files).message().find("weight"),
               std::string::npos);
     Expected<ModelFiles> opened = ModelFiles::open(files, program, {});
@@ -136,6 +150,24 @@ protected:
   std::string path;
   std::vector<float> values; // [rows][cols]
 };
+
+/// Also where both parts have the same bounds.
+TEST_F(PackedParts, RowsAndColumnsAreCheckedEach) {
+  WeightDescriptor ofRows = describe(rows, cols), ofColumns = ofRows;
+  ofRows.slice = {false, {0, 32}};
+  ofColumns.slice = {true, {0, 32}};
+  values[size_t(35 * cols)] = NAN; // in the columns alone
+  std::vector<ModelFile> files = write(values);
+  ProgramDescriptor program;
+  program.name = "main";
+  program.weights = {ofRows, ofColumns};
+  Expected<ModelFiles> opened = ModelFiles::open(files, program, {});
+  ASSERT_TRUE(bool(opened)) << opened.status().message();
+  cpu::ThreadPool pool(1);
+  WeightPacker packer(*opened, pool);
+  EXPECT_TRUE(packer.check(ofRows).ok());
+  EXPECT_THAT(packer.check(ofColumns).message(), HasSubstr("row 35 is not"));
+}
 
 TEST_F(PackedParts, ArePackedAsAWeightOfTheirOwn) {
   for (bool transposed : {false, true})
