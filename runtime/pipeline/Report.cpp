@@ -31,7 +31,7 @@ constexpr int64_t maxTime = most / 2;
 constexpr int64_t maxRank = 1 << 20;
 constexpr int64_t maxStages = 1 << 10;
 constexpr int64_t maxName = 128;
-constexpr size_t stageBytes = sizeof(uint32_t) + 13 * sizeof(uint64_t);
+constexpr size_t stageBytes = sizeof(uint32_t) + 14 * sizeof(uint64_t);
 constexpr size_t trafficBytes = 7 * sizeof(uint64_t);
 
 //===----------------------------------------------------------------------===//
@@ -41,6 +41,7 @@ constexpr size_t trafficBytes = 7 * sizeof(uint64_t);
 void write(WireWriter &out, const StageReport &stage) {
   out.put(static_cast<uint32_t>(stage.name.size()));
   out.put(std::string_view(stage.name));
+  out.put(stage.member);
   for (uint64_t count :
        {stage.steps, stage.rows, stage.leftAtCheckpoint, stage.guesses,
         stage.droppedAtDoor, stage.checkpoints, stage.tombstones})
@@ -80,6 +81,7 @@ StageReport readStage(WireReader &in, int64_t rank) {
   size_t length = in.getCount("letters of a name", maxName, 1);
   std::span<const uint8_t> name = in.take(length);
   stage.name.assign(name.begin(), name.end());
+  stage.member = in.getInRange<int64_t>("member", 0, maxRank);
   stage.steps = readCount(in, "steps");
   stage.rows = readCount(in, "rows");
   stage.leftAtCheckpoint = readCount(in, "rows that left");

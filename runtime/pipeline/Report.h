@@ -28,6 +28,7 @@ namespace sluice::pipeline {
 struct StageReport {
   std::string name; ///< "stage 0", "draft"
   int64_t rank = 0;
+  int64_t member = 0;            ///< of the group that computes the stage
   uint64_t steps = 0;            ///< with at least one row
   uint64_t rows = 0;             ///< that steps began with
   uint64_t leftAtCheckpoint = 0; ///< of them

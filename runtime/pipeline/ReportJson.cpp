@@ -60,6 +60,23 @@ static ordered_json workerJson(const StageReport &worker) {
             {"max", latency.maxMicros}}}};
 }
 
+/// Whether `worker` is another member of the group whose first is `stage`.
+static bool isMemberOf(const StageReport &worker, const StageReport &stage) {
+  return worker.member > 0 && stage.member == 0 &&
+         worker.name == stage.name + " member " + std::to_string(worker.member);
+}
+
+/// The other members of a stage's group, which compute the same steps.
+static ordered_json membersJson(const PipelineOutcome &outcome,
+                                const StageReport &stage) {
+  ordered_json members = ordered_json::array();
+  for (const RankReport &rank : outcome.ranks)
+    for (const StageReport &worker : rank.stages)
+      if (isMemberOf(worker, stage))
+        members.push_back(workerJson(worker));
+  return members;
+}
+
 /// `accepted`: guesses that came true, which every stage has computed.
 static ordered_json stageJson(const StageReport &stage, int64_t accepted) {
   ordered_json json = workerJson(stage);
@@ -98,8 +115,13 @@ ordered_json pipeline::toJson(const PipelineOutcome &outcome) {
       // true: what it has computed in vain is not known.
       if (worker.name == "draft")
         json["draft"] = workerJson(worker);
-      else
-        stages.push_back(stageJson(worker, outcome.speculation.accepted));
+      else if (worker.member == 0) {
+        ordered_json stage = stageJson(worker, outcome.speculation.accepted);
+        if (ordered_json members = membersJson(outcome, worker);
+            !members.empty())
+          stage["members"] = members;
+        stages.push_back(stage);
+      }
     }
   json["stages"] = stages;
   json["traffic"] = trafficJson(outcome.ranks);

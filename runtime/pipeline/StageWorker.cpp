@@ -316,6 +316,7 @@ StageReport StageWorker::report() const {
   StageReport report;
   report.name = config.name;
   report.rank = config.rank;
+  report.member = config.group ? config.group->member() : 0;
   report.steps = counters.steps;
   report.rows = counters.rows;
   report.guesses = counters.guesses;

@@ -48,6 +48,7 @@ TEST(ReportJsonTest, HasOneSchema) {
   ASSERT_EQ(json["stages"].size(), 1u);
   EXPECT_EQ(json["stages"][0]["rank"], 1);
   EXPECT_EQ(json["stages"][0]["computed_dead"], 7);
+  EXPECT_FALSE(json["stages"][0].contains("members"));
   EXPECT_EQ(
       json["stages"][0]["cancel_latency_us"],
       (ordered_json{{"count", 4}, {"p50", 1.}, {"p99", 2.}, {"max", 2.5}}));
@@ -58,6 +59,28 @@ TEST(ReportJsonTest, HasOneSchema) {
   EXPECT_EQ(namesOf(json["traffic"]["hops"][0]),
             (Names{"from", "to", "messages", "bytes", "control_messages",
                    "control_bytes", "group_messages", "group_bytes"}));
+}
+
+/// Who counts stages, or adds up their rows, counts each once.
+TEST(ReportJsonTest, MembersOfAGroupAreOneStage) {
+  PipelineOutcome outcome;
+  outcome.ranks.resize(4);
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    StageReport &stage = outcome.ranks[size_t(rank)].stages.emplace_back();
+    stage.rank = rank;
+    stage.member = rank % 2;
+    stage.name = "stage " + std::to_string(rank / 2);
+    if (stage.member > 0)
+      stage.name += " member 1";
+  }
+  ordered_json stages = toJson(outcome)["stages"];
+  ASSERT_EQ(stages.size(), 2u);
+  for (int64_t stage : {0, 1}) {
+    EXPECT_EQ(stages[size_t(stage)]["rank"], 2 * stage);
+    const ordered_json &members = stages[size_t(stage)]["members"];
+    ASSERT_EQ(members.size(), 1u);
+    EXPECT_EQ(members[0]["rank"], 2 * stage + 1);
+  }
 }
 
 TEST(ReportJsonTest, WithoutADraftThereIsNone) {

@@ -22,6 +22,7 @@ RankReport report() {
   StageReport stage;
   stage.name = "stage 1";
   stage.rank = 2;
+  stage.member = 3;
   stage.steps = 7;
   stage.rows = 20;
   stage.leftAtCheckpoint = 4;
@@ -56,6 +57,7 @@ TEST(ReportTest, WithoutATraceComesBack) {
   ASSERT_EQ(again->stages.size(), 1u);
   EXPECT_EQ(again->stages[0].name, "stage 1");
   EXPECT_EQ(again->stages[0].rank, 2);
+  EXPECT_EQ(again->stages[0].member, 3);
   EXPECT_EQ(again->stages[0].rows, 20u);
   EXPECT_EQ(again->stages[0].leftAtCheckpoint, 4u);
   EXPECT_EQ(again->stages[0].guesses, 9u);
