@@ -106,6 +106,13 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
                   "at compile time, then the program's folder")
       ->type_name("DIR")
       ->envname("SLUICE_MODEL_DIR");
+  command
+      .add_option("--random-weights", engine.randomWeights,
+                  "Weights made of this seed, in memory, instead of the "
+                  "model's files: for speed tests of a shape")
+      ->type_name("SEED")
+      ->check(seed())
+      ->group("Testing");
 }
 
 /// An option that may be given several times, each time with one value that

@@ -38,6 +38,7 @@ struct EngineOptions {
   DeviceOption device = DeviceOption::Auto;
   CacheType cacheType = CacheType::Default;
   std::string modelDir;
+  std::optional<uint64_t> randomWeights; // a seed: no model's files
 };
 
 /// Where the prompt comes from.

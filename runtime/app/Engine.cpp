@@ -139,6 +139,7 @@ Expected<cpu::Program> Engine::loadCpuProgram(std::string_view name) {
   loading.search = {image.executable, settings.modelDir};
   loading.packing = {settings.threads, interrupted};
   loading.note = writeNote;
+  loading.randomSeed = settings.randomWeights;
   Expected<WeightStore> store = WeightStore::load(described, *index, loading);
   if (!store)
     return store.status();
@@ -188,6 +189,7 @@ Expected<LocalStage> Engine::loadStage(std::string_view name, int64_t threads,
   options.cacheKind = gpuCacheKind(settings.cacheType);
   options.threads = threads;
   options.gpu = gpu;
+  options.randomSeed = settings.randomWeights;
   return gpus.load(described, name, options, files);
 }
 

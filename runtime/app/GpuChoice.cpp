@@ -48,6 +48,28 @@ cuda::Weight weightOf(const WeightDescriptor &weight,
   return cuda::VectorWeight{weight.name, matrix};
 }
 
+Expected<ModelFiles> openFiles(const ExecutableDescriptor &executable,
+                               const ProgramDescriptor &program,
+                               const GpuStageOptions &options) {
+  if (!options.randomSeed)
+    return ModelFiles::open(executable.files, program, options.search);
+  Expected<RandomWeights> reserved = RandomWeights::reserve(program);
+  if (!reserved)
+    return reserved.status();
+  return ModelFiles::random(reserved.take());
+}
+
+/// Threads that lay weights out.
+int64_t threadsOf(const GpuStageOptions &options) {
+  return options.threads > 0 ? options.threads : cpu::defaultThreadCount();
+}
+
+Status makeWeights(RandomWeights &weights, const ProgramDescriptor &program,
+                   const GpuStageOptions &options) {
+  cpu::ThreadPool pool(threadsOf(options));
+  return weights.fill(program, *options.randomSeed, pool, interrupted);
+}
+
 Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
                                    const GpuStageOptions &options,
                                    const ModelFiles &files) {
@@ -76,8 +98,7 @@ makeExecutor(const std::shared_ptr<cuda::Device> &device,
   limits.contextLength = needs.contextLength;
   limits.cacheKind = options.cacheKind;
   cuda::LoadOptions loading;
-  loading.threads =
-      options.threads > 0 ? options.threads : cpu::defaultThreadCount();
+  loading.threads = threadsOf(options);
   std::optional<Progress> line;
   loading.progress = [&](uint64_t done, uint64_t total) -> Status {
     if (!line)
@@ -140,8 +161,7 @@ Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
       return failure("program '", name,
                      "' is for a group of devices, and "
                      "groups compute on CPUs alone: use --device cpu");
-  Expected<ModelFiles> opened =
-      ModelFiles::open(executable.files, descriptor, options.search);
+  Expected<ModelFiles> opened = openFiles(executable, descriptor, options);
   if (!opened)
     return opened.status();
   files.push_back(opened.take());
@@ -154,8 +174,13 @@ Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
     return on.status();
   LocalStage stage = {program->hasEmbedding, program->hasOutput,
                       program->hiddenSize, program->contextLength, nullptr};
-  stage.make = [device = *on, program = program.take(),
-                options](const device::StepLimits &needs) {
+  stage.make =
+      [device = *on, program = program.take(), options, &descriptor,
+       random = files.back().randomWeights()](const device::StepLimits &needs)
+      -> Expected<std::unique_ptr<device::StepExecutor>> {
+    if (random)
+      if (Status s = makeWeights(*random, descriptor, options); !s.ok())
+        return s;
     return makeExecutor(device, program, options, needs);
   };
   return stage;

@@ -22,8 +22,9 @@ struct GpuStageOptions {
   std::span<const SluiceGraphEntry> graphs;
   std::span<const uint8_t> image;
   cuda::CacheKind cacheKind = cuda::CacheKind::F16;
-  int64_t threads = 0; // that lay weights out; 0: all
-  int64_t gpu = 0;     // modulo how many there are
+  int64_t threads = 0;                // that lay weights out; 0: all
+  int64_t gpu = 0;                    // modulo how many there are
+  std::optional<uint64_t> randomSeed; // of weights that no file has
 };
 
 /// The driver, and the GPUs that are in use. For one thread.

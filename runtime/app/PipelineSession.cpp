@@ -258,13 +258,15 @@ Status PipelineSession::settlePages() {
 /// What the head's ledger takes for granted of every rank's cache.
 RankTerms PipelineSession::terms() {
   const PipelineLimits limits = settings.limits(shape);
+  const std::optional<uint64_t> &seed = engine.options().randomWeights;
   Expected<CacheStorage> storage = engine.cacheStorage();
   return {{"plan", formatIdentity(shape.identity)},
           {"device", *engine.usesGpu() ? "a GPU" : "the CPU"},
           {"cache type", std::string(cacheStorageName(*storage))},
           {"cache's number of pages", std::to_string(limits.cachePages())},
           {"number of rows in a step", std::to_string(limits.stage().rows)},
-          {"context length", std::to_string(shape.contextLength)}};
+          {"context length", std::to_string(shape.contextLength)},
+          {"seed of weights", seed ? std::to_string(*seed) : "none"}};
 }
 
 /// Before anything is computed, so that a path that cannot be written is not

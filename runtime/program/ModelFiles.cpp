@@ -56,6 +56,12 @@ std::string sluice::folderOf(const std::string &path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+ModelFiles ModelFiles::random(RandomWeights weights) {
+  ModelFiles all;
+  all.made = std::move(weights);
+  return all;
+}
+
 Expected<ModelFiles> ModelFiles::open(std::span<const ModelFile> files,
                                       const ProgramDescriptor &program,
                                       const FileSearch &search) {

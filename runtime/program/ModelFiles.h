@@ -10,6 +10,7 @@
 
 #include "runtime/base/MappedFile.h"
 #include "runtime/program/ExecutableDescriptor.h"
+#include "runtime/program/RandomWeights.h"
 
 #include <optional>
 #include <vector>
@@ -35,18 +36,26 @@ public:
                                    const ProgramDescriptor &program,
                                    const FileSearch &search);
 
+  /// No files: `weights` stand for what lies in them.
+  static ModelFiles random(RandomWeights weights);
+
   /// A weight's bytes as stored. The program must be the one given to open.
   const uint8_t *data(const WeightDescriptor &weight) const {
-    return files[weight.file]->bytes().data() + weight.offset;
+    return made ? made->data(weight)
+                : files[weight.file]->bytes().data() + weight.offset;
   }
 
   /// Where the weight's file was found.
-  const std::string &path(const WeightDescriptor &weight) const {
-    return files[weight.file]->path();
+  std::string path(const WeightDescriptor &weight) const {
+    return made ? "random weights" : files[weight.file]->path();
   }
+
+  /// Null: they come from files.
+  RandomWeights *randomWeights() { return made ? &*made : nullptr; }
 
 private:
   std::vector<std::optional<MappedFile>> files; // as in the descriptor
+  std::optional<RandomWeights> made;            // instead of all of them
 };
 
 /// The folder part of a path; "." when it has none.

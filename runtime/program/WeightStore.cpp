@@ -7,6 +7,7 @@
 
 #include "runtime/program/WeightStore.h"
 
+#include "runtime/device/cpu/ProcessorCount.h"
 #include "runtime/program/Progress.h"
 
 #include <algorithm>
@@ -64,6 +65,7 @@ public:
 private:
   Status loadEmbedded();
   Status loadFromFiles();
+  Status loadRandom();
   bool loadCached(std::string &reason);
   Status packToFile(bool &fileFailed);
   Status packToMemory();
@@ -95,6 +97,8 @@ Expected<WeightStore> WeightStore::load(const ExecutableDescriptor &executable,
 }
 
 Status WeightStore::Loader::load() {
+  if (options.randomSeed)
+    return loadRandom();
   if (executable.embedded)
     return loadEmbedded();
   Expected<ModelFiles> files =
@@ -122,6 +126,21 @@ Status WeightStore::Loader::loadFromFiles() {
     return packToMemory();
   }
   return status;
+}
+
+Status WeightStore::Loader::loadRandom() {
+  Expected<RandomWeights> reserved = RandomWeights::reserve(program);
+  if (!reserved)
+    return reserved.status();
+  store.files = ModelFiles::random(reserved.take());
+  const PackingOptions &packing = options.packing;
+  cpu::ThreadPool pool(packing.threads > 0 ? packing.threads
+                                           : cpu::defaultThreadCount());
+  if (Status s = store.files->randomWeights()->fill(
+          program, *options.randomSeed, pool, packing.cancelled);
+      !s.ok())
+    return s;
+  return packToMemory();
 }
 
 Status WeightStore::Loader::loadEmbedded() {

@@ -16,6 +16,8 @@
 // Where an executable has several programs, each has a file of its own,
 // <executable>.<program>.weights, so that a rank packs and maps its own part.
 //
+// Where they are made of a seed instead, they are packed in memory.
+//
 // All but the last are mapped: several processes share them, and the kernel can
 // drop and reread their pages.
 //
@@ -38,6 +40,8 @@ namespace sluice {
 struct WeightLoadOptions {
   FileSearch search;
   PackingOptions packing;
+  /// Makes the weights of this seed, in memory; no file is read or written.
+  std::optional<uint64_t> randomSeed;
   /// Given lines that the user should see: why a cache is not used. May be
   /// empty.
   std::function<void(std::string_view)> note;

@@ -1,0 +1,53 @@
+//===- RandomWeights.h - a program's weights, made of a seed --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How fast a model is depends on its shape alone. For speed tests its weights
+// can be made in memory, as its files would have them: then no files are
+// needed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_PROGRAM_RANDOMWEIGHTS_H
+#define SLUICE_RUNTIME_PROGRAM_RANDOMWEIGHTS_H
+
+#include "runtime/device/cpu/ThreadPool.h"
+#include "runtime/device/cpu/ZeroedMemory.h"
+#include "runtime/program/ProgramDescriptor.h"
+
+#include <functional>
+#include <map>
+
+namespace sluice {
+
+/// A weight's numbers depend on the seed and on its place in the files, not on
+/// the program: those of a stage, of a member of a group and of another target
+/// are the whole model's. Reading from several threads is safe.
+class RandomWeights {
+public:
+  /// Addresses for all weights of the program; no memory is taken yet. Error:
+  /// the system has not so many.
+  static Expected<RandomWeights> reserve(const ProgramDescriptor &program);
+
+  /// Writes them: with a standard deviation of one over the root of a product's
+  /// inputs; norms about 1, biases about 0. Asks `cancelled`, which may be
+  /// empty, now and then. Error: interrupted.
+  Status fill(const ProgramDescriptor &program, uint64_t seed,
+              cpu::ThreadPool &pool, const std::function<bool()> &cancelled);
+
+  /// Of a weight of the program.
+  const uint8_t *data(const WeightDescriptor &weight) const;
+
+private:
+  using Place = std::pair<int64_t, uint64_t>; // file and offset
+
+  cpu::ZeroedMemory memory;
+  std::map<Place, uint64_t> offsets; // tied weights have one
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PROGRAM_RANDOMWEIGHTS_H

@@ -1,0 +1,116 @@
+//===- RandomWeightsTest.cpp - tests of weights made of a seed ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/RandomWeights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+
+namespace {
+
+WeightDescriptor weight(std::string name, uint64_t offset, Format format,
+                        int64_t rows, int64_t cols, WeightUse use) {
+  WeightDescriptor made;
+  made.name = std::move(name);
+  made.offset = offset;
+  made.rows = rows;
+  made.cols = cols;
+  made.stored = made.format = format;
+  made.use = use;
+  made.bytes = uint64_t(rows) * *rowBytes(format, cols);
+  return made;
+}
+
+ProgramDescriptor program() {
+  ProgramDescriptor made;
+  made.weights = {
+      weight("table", 1000, Format::Q8_0, 40, 64, WeightUse::Rows),
+      weight("norm.weight", 10, Format::F32, 1, 64, WeightUse::Vector),
+      weight("fc.bias", 300, Format::F16, 1, 64, WeightUse::Vector),
+      // Tied.
+      weight("table", 1000, Format::Q8_0, 40, 64, WeightUse::Linear),
+      weight("wide", 9001, Format::BF16, 7, 1024, WeightUse::Linear)};
+  return made;
+}
+
+RandomWeights filled(const ProgramDescriptor &program, uint64_t seed,
+                     int64_t threads) {
+  Expected<RandomWeights> made = RandomWeights::reserve(program);
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  cpu::ThreadPool pool(threads);
+  Status s = made->fill(program, seed, pool, nullptr);
+  EXPECT_TRUE(s.ok()) << s.message();
+  return made.take();
+}
+
+std::vector<uint8_t> bytesOf(const RandomWeights &made,
+                             const WeightDescriptor &weight) {
+  const uint8_t *data = made.data(weight);
+  return {data, data + weight.bytes};
+}
+
+TEST(RandomWeights, AreOfTheSeedAlone) {
+  const ProgramDescriptor whole = program();
+  const RandomWeights one = filled(whole, 1, 1), again = filled(whole, 1, 3);
+  const RandomWeights other = filled(whole, 2, 1);
+  // A stage of it, in another order.
+  ProgramDescriptor stage = whole;
+  stage.weights = {whole.weights[4], whole.weights[1]};
+  const RandomWeights part = filled(stage, 1, 2);
+  for (const WeightDescriptor &each : whole.weights) {
+    EXPECT_EQ(bytesOf(one, each), bytesOf(again, each)) << each.name;
+    EXPECT_NE(bytesOf(one, each), bytesOf(other, each)) << each.name;
+  }
+  for (const WeightDescriptor &each : stage.weights)
+    EXPECT_EQ(bytesOf(one, each), bytesOf(part, each)) << each.name;
+  EXPECT_EQ(one.data(whole.weights[0]), one.data(whole.weights[3]));
+}
+
+TEST(RandomWeights, HaveSensibleMagnitudes) {
+  const ProgramDescriptor whole = program();
+  const RandomWeights made = filled(whole, 5, 2);
+  const double means[] = {0, 1, 0, 0, 0};
+  const double deviations[] = {1 / 8.0, 0.02, 0.02, 1 / 8.0, 1 / 32.0};
+  for (size_t i = 0; i < whole.weights.size(); ++i) {
+    const WeightDescriptor &each = whole.weights[i];
+    SCOPED_TRACE(each.name);
+    std::vector<float> values(size_t(each.rows * each.cols));
+    ASSERT_TRUE(rowIsFinite(each.stored, made.data(each), values.size()));
+    dequantizeRow(each.stored, made.data(each), values.data(), values.size());
+    double squares = 0;
+    for (float value : values)
+      squares += (value - means[i]) * (value - means[i]);
+    EXPECT_NEAR(std::sqrt(squares / values.size()), deviations[i],
+                0.2 * deviations[i]);
+  }
+  // No two rows are the same.
+  const WeightDescriptor &wide = whole.weights[4];
+  EXPECT_NE(std::memcmp(made.data(wide), made.data(wide) + 2048, 2048), 0);
+}
+
+TEST(RandomWeights, CanBeInterrupted) {
+  const ProgramDescriptor whole = program();
+  Expected<RandomWeights> made = RandomWeights::reserve(whole);
+  ASSERT_TRUE(made.ok());
+  cpu::ThreadPool pool(1);
+  EXPECT_EQ(made->fill(whole, 1, pool, [] { return true; }).message(),
+            "interrupted");
+}
+
+TEST(RandomWeights, RefuseWhatNoMachineHas) {
+  ProgramDescriptor huge = program();
+  huge.weights[0].bytes = ~uint64_t(0) - 3;
+  EXPECT_FALSE(RandomWeights::reserve(huge).ok());
+  huge.weights[0].bytes = uint64_t(1) << 62;
+  EXPECT_FALSE(RandomWeights::reserve(huge).ok());
+}
+
+} // namespace
