@@ -42,14 +42,15 @@ function(sluice_cuda_image out_image out_report source)
   # Contraction would make other numbers of the kernels than the emulator does.
   set(flags -std=c++20 -O3 --fmad=false --expt-relaxed-constexpr
             -I${CMAKE_SOURCE_DIR} -Werror all-warnings -Xptxas -v)
-  file(GLOB headers CONFIGURE_DEPENDS kernels/*.h kernels/*.cuh)
+  set(headers ${CMAKE_CURRENT_BINARY_DIR}/${name}.d)
   string(JOIN " " command ${SLUICE_NVCC} ${flags} ${chips} -fatbin -o ${image}
-         ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+         -MD -MF ${headers} -MT ${image} ${CMAKE_CURRENT_SOURCE_DIR}/${source})
   add_custom_command(
     OUTPUT ${image} ${report}
     COMMAND sh -c
             "${command} > ${report} 2>&1 || { cat ${report}; rm -f ${report}; exit 1; }"
-    DEPENDS ${source} ${headers}
+    DEPENDS ${source}
+    DEPFILE ${headers}
     COMMENT "Building CUDA kernels of ${source}"
     VERBATIM)
   set(${out_image} ${image} PARENT_SCOPE)

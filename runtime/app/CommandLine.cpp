@@ -100,6 +100,10 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
           "tokens can differ; on a GPU as f16, bf16 or fp8. Default: f32; f16")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"f32", "q8_0", "f16", "bf16", "fp8"}));
+  command.add_flag(
+      "--fast-math-batch", engine.fastMathBatch,
+      "On a GPU: products of prompts' rows by cuBLASLt. Tokens may then depend "
+      "on what shares a step");
   command
       .add_option("--model-dir", engine.modelDir,
                   "The folder of the model's files; default: where they were "

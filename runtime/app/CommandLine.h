@@ -37,6 +37,7 @@ struct EngineOptions {
   int64_t company = 0;        // stranger sequences in every step
   DeviceOption device = DeviceOption::Auto;
   CacheType cacheType = CacheType::Default;
+  bool fastMathBatch = false; // cuda::ExecutorLimits has it
   std::string modelDir;
   std::optional<uint64_t> randomWeights; // a seed: no model's files
 };

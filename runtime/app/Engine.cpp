@@ -187,6 +187,7 @@ Expected<LocalStage> Engine::loadStage(std::string_view name, int64_t threads,
   options.graphs = image.graphs;
   options.image = image.cudaImage;
   options.cacheKind = gpuCacheKind(settings.cacheType);
+  options.fastMathBatch = settings.fastMathBatch;
   options.threads = threads;
   options.gpu = gpu;
   options.randomSeed = settings.randomWeights;

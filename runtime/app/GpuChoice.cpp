@@ -97,6 +97,7 @@ makeExecutor(const std::shared_ptr<cuda::Device> &device,
   limits.pages = needs.pages;
   limits.contextLength = needs.contextLength;
   limits.cacheKind = options.cacheKind;
+  limits.fastMathBatch = options.fastMathBatch;
   cuda::LoadOptions loading;
   loading.threads = threadsOf(options);
   std::optional<Progress> line;

@@ -75,6 +75,9 @@ Status Executor::State::load(const ExecutorLimits &limits,
   // is.
   if (Status s = loadKernels(); !s.ok())
     return s;
+  if (limits.fastMathBatch)
+    if (Status s = device->openProducts(); !s.ok())
+      return s.withContext("--fast-math-batch");
   if (Status s = plan(limits); !s.ok())
     return s;
   using Step = Status (State::*)();

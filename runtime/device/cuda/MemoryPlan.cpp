@@ -7,6 +7,7 @@
 
 #include "runtime/device/cuda/MemoryPlan.h"
 
+#include "runtime/device/cuda/DenseLinear.h"
 #include "runtime/device/cuda/weights/WeightUpload.h"
 
 #include <algorithm>
@@ -107,6 +108,10 @@ void planStep(const Program &program, const ExecutorLimits &limits,
   plan.partials = planner.take(room.partialFloats, sizeof(float));
   plan.ticketBytes = room.tickets * sizeof(uint32_t);
   plan.tickets = planner.take(plan.ticketBytes);
+  plan.denseRoom = denseRoom(program, limits);
+  plan.dense = planner.take(plan.denseRoom.weightBytes);
+  plan.sums = planner.take(plan.denseRoom.sumBytes);
+  plan.workspace = planner.take(plan.denseRoom.workspaceBytes);
   plan.spansPerRow = static_cast<int32_t>(
       (limits.contextLength + spanTokens - 1) / spanTokens);
   uint64_t spanBytes = uint64_t(spanFloats) * sizeof(float);

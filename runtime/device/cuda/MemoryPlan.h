@@ -36,6 +36,13 @@ constexpr int32_t linearRows(int64_t capacity) {
   return capacity <= 8 ? 8 : capacity <= 16 ? 16 : capacity <= 32 ? 32 : 64;
 }
 
+/// What products by the library need (DenseLinear.h), one at a time.
+struct DenseRoom {
+  uint64_t weightBytes = 0; ///< unpacked columns
+  uint64_t sumBytes = 0;
+  uint64_t workspaceBytes = 0; ///< the library's own
+};
+
 /// Offsets from the arena's beginning, aligned to 256 bytes.
 struct MemoryPlan {
   /// `spanFloats`: of a row's partial results of attention in one span, in any
@@ -52,11 +59,13 @@ struct MemoryPlan {
   uint64_t values = 0;           ///< of a step
   uint64_t partials = 0;         ///< linear kernels'
   uint64_t tickets = 0;
+  uint64_t dense = 0, sums = 0, workspace = 0; ///< denseRoom
   uint64_t spans = 0; ///< partial results of attention
   uint64_t slopes = 0;
   uint64_t tables = 0;                        ///< TableLayout
   uint64_t moves = 0, rowNow = 0, greedy = 0; ///< int32 each
 
+  DenseRoom denseRoom;
   uint64_t ticketBytes = 0;
   uint64_t slopeFloats = 0; ///< room
   int32_t spansPerRow = 0;

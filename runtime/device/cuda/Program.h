@@ -73,6 +73,9 @@ struct ExecutorLimits {
   int64_t pages = 0;         ///< of the cache, as CachePages has
   int64_t contextLength = 0; ///< of one sequence; 0: the program's
   CacheKind cacheKind = CacheKind::F16;
+  /// Products of many rows by cuBLASLt: a row's bits then depend on the size of
+  /// its step, and how fast they are on the library.
+  bool fastMathBatch = false;
 };
 
 /// Fills in what zeros stand for, and checks the program and the limits against

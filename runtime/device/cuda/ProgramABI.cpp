@@ -7,6 +7,7 @@
 
 #include "runtime/device/cuda/ProgramABI.h"
 
+#include "runtime/device/cuda/DenseLinear.h"
 #include "runtime/device/cuda/StepGraph.h"
 #include "runtime/device/cuda/weights/WeightUpload.h"
 
@@ -164,6 +165,8 @@ bool takesTiles(WeightKind kind, int32_t rows, int32_t sharedBytes) {
 void addLinear(SluiceGraph *graph, WeightKind kind, int32_t rows,
                LinearArguments &arguments) {
   const int32_t sharedBytes = graph->context.sharedBytes;
+  if (isDense(graph->context.limits, kind, rows))
+    return addDenseLinear(graph, kind, nameOf(kind), rows, arguments);
   if (takesTiles(kind, rows, sharedBytes)) {
     arguments.stages = linearTileStages(kind, sharedBytes);
     graph->append(

@@ -39,8 +39,13 @@ void SluiceGraph::add(const std::string &kernel, Extent grid, uint32_t threads,
   Expected<Function> function = context.kernels->find(kernel, sharedBytes);
   if (!function)
     return fail(function.status());
-  nodes.push_back({*function, grid, threads, sharedBytes, std::move(words),
-                   parameterWords});
+  nodes.push_back(KernelNode{*function, grid, threads, sharedBytes,
+                             std::move(words), parameterWords});
+}
+
+void SluiceGraph::addProduct(const ProductNode &product) {
+  if (!failed() && context.kernels)
+    nodes.push_back(product);
 }
 
 SluiceGraph::Address SluiceGraph::valueAt(int32_t domain,

@@ -51,7 +51,7 @@ struct SluiceGraph {
   sluice::Status build();
 
   // What came out of build().
-  std::vector<sluice::cuda::KernelNode> nodes;
+  std::vector<sluice::cuda::GraphNode> nodes;
   /// Rows that the host writes before the graph runs, [row][cols].
   struct Lookup {
     int64_t weight; ///< receivedRows: what has come in
@@ -98,6 +98,8 @@ struct SluiceGraph {
   void add(const std::string &kernel, sluice::cuda::Extent grid,
            uint32_t threads, uint32_t sharedBytes, std::vector<uint64_t> words,
            uint32_t parameterWords);
+
+  void addProduct(const sluice::cuda::ProductNode &product);
 
   template <typename T> T *pointer(Address address) const {
     return reinterpret_cast<T *>(address);

@@ -307,8 +307,9 @@ Expected<cuda::Function> ThreadDevice::find(cuda::Module, const std::string &) {
 Status ThreadDevice::allowSharedBytes(cuda::Function, uint32_t) {
   return noKernels();
 }
+Status ThreadDevice::openProducts() { return noKernels(); }
 Expected<cuda::Graph>
-ThreadDevice::makeGraph(std::span<const cuda::KernelNode>) {
+ThreadDevice::makeGraph(std::span<const cuda::GraphNode>) {
   return noKernels();
 }
 Status ThreadDevice::upload(cuda::Graph, cuda::Stream) { return noKernels(); }

@@ -66,7 +66,8 @@ public:
   void unload(cuda::Module) override {}
   Expected<cuda::Function> find(cuda::Module, const std::string &) override;
   Status allowSharedBytes(cuda::Function, uint32_t) override;
-  Expected<cuda::Graph> makeGraph(std::span<const cuda::KernelNode>) override;
+  Status openProducts() override;
+  Expected<cuda::Graph> makeGraph(std::span<const cuda::GraphNode>) override;
   void destroy(cuda::Graph) override {}
   Status upload(cuda::Graph, cuda::Stream) override;
   Status launch(cuda::Graph, cuda::Stream) override;

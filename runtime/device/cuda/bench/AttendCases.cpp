@@ -83,7 +83,7 @@ RowTable makeTable(Lab &lab, const AttendShape &shape, int32_t perSequence) {
 }
 
 void addNodes(Lab &lab, const AttendShape &shape, const AttendArguments &attend,
-              std::vector<KernelNode> &nodes) {
+              std::vector<GraphNode> &nodes) {
   int32_t dim = cacheDim(shape.headDim), group = shape.heads / shape.kvHeads;
   std::string tail(kindName(shape.kind));
   tail += "_" + std::to_string(dim);

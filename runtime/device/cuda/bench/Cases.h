@@ -18,7 +18,7 @@ namespace sluice::cuda::bench {
 struct KernelCase {
   /// One round. Where it is to be timed it goes through several pieces of
   /// memory of the same kind, more than a cache holds: `pieces` times the work.
-  std::vector<KernelNode> nodes;
+  std::vector<GraphNode> nodes;
   int32_t pieces = 1;
   uint64_t bytes = 0; ///< that one piece must move to and from memory
   double flops = 0;   ///< of one piece

@@ -124,7 +124,7 @@ Function Lab::find(const std::string &name, uint32_t sharedBytes) {
   return holds(found.status()) ? *found : nullptr;
 }
 
-void Lab::run(std::span<const KernelNode> nodes) {
+void Lab::run(std::span<const GraphNode> nodes) {
   if (!first.ok())
     return;
   Expected<Graph> graph = device.makeGraph(nodes);
@@ -143,7 +143,7 @@ double Lab::timeGraph(Graph graph) {
   return secondsSince(start);
 }
 
-double Lab::time(std::span<const KernelNode> nodes) {
+double Lab::time(std::span<const GraphNode> nodes) {
   if (!first.ok())
     return 0;
   Expected<Graph> once = device.makeGraph(nodes);
@@ -155,7 +155,7 @@ double Lab::time(std::span<const KernelNode> nodes) {
   auto rounds =
       static_cast<size_t>(std::clamp(leastSeconds / estimate, 1.0, 1e4));
   rounds = std::clamp<size_t>(rounds, 1, mostNodes / nodes.size() + 1);
-  std::vector<KernelNode> many;
+  std::vector<GraphNode> many;
   for (size_t i = 0; i < rounds; ++i)
     many.insert(many.end(), nodes.begin(), nodes.end());
   Expected<Graph> graph = device.makeGraph(many);
@@ -170,7 +170,7 @@ double Lab::time(std::span<const KernelNode> nodes) {
   return times[measurements / 2] / static_cast<double>(rounds);
 }
 
-double Lab::timeOnce(std::span<const KernelNode> nodes) {
+double Lab::timeOnce(std::span<const GraphNode> nodes) {
   if (!first.ok())
     return 0;
   Expected<Graph> graph = device.makeGraph(nodes);

@@ -69,12 +69,12 @@ public:
   }
 
   /// Runs the kernels one behind the other, and waits.
-  void run(std::span<const KernelNode> nodes);
+  void run(std::span<const GraphNode> nodes);
   /// Seconds that one round of the kernels takes among many, launched as a
   /// graph: the median of some measurements. The first is left out.
-  double time(std::span<const KernelNode> nodes);
+  double time(std::span<const GraphNode> nodes);
   /// The same of the one time that they run.
-  double timeOnce(std::span<const KernelNode> nodes);
+  double timeOnce(std::span<const GraphNode> nodes);
   /// Seconds that a copy of `bytes` on the device takes.
   double timeCopy(DeviceAddress to, DeviceAddress from, uint64_t bytes);
 

@@ -132,7 +132,7 @@ void makeOperand(Lab &lab, const LinearShape &shape, int32_t capacity,
   operand.rowCount = linear.rowCount;
   operand.rowCapacity = capacity;
   operand.features = shape.in;
-  KernelNode node =
+  GraphNode node =
       lab.node("sluice_operand_rows", {static_cast<uint32_t>(capacity)},
                operandThreads(shape.in), operandSharedBytes, operand);
   lab.run({&node, 1});

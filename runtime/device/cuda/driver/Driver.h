@@ -11,7 +11,7 @@
 //   Expected<std::unique_ptr<Driver>> driver = openDriver();
 //   Expected<std::unique_ptr<Device>> device = (*driver)->open(0);
 //   Expected<DeviceAddress> memory = (*device)->allocate(bytes);
-//   Expected<Graph> graph = (*device)->makeGraph(kernels);
+//   Expected<Graph> graph = (*device)->makeGraph(nodes);
 //   (*device)->upload(*graph, stream);
 //   (*device)->launch(*graph, stream); (*device)->record(event, stream);
 //   while (Expected<bool> done = (*device)->isDone(event)) ...
@@ -42,6 +42,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace sluice::cuda {
@@ -92,6 +93,25 @@ struct KernelNode {
   std::vector<uint64_t> words;
   uint32_t parameterWords = 1;
 };
+
+/// A product of matrices in a graph, by NVIDIA's library (cuBLASLt): of 16-bit
+/// numbers with f32 sums, in an order that the library chooses by the shape.
+///   result[row][column] = addend[row][column] + rows[row] . weight[column]
+struct ProductNode {
+  DeviceAddress weight = 0; ///< [columns][features], f16 or bf16
+  DeviceAddress rows = 0;   ///< [rowCount][features], the same
+  DeviceAddress addend = 0; ///< 0, or f32 as result; may be result
+  DeviceAddress result = 0; ///< f32, rows resultStride numbers apart
+  int64_t rowCount = 0;
+  int64_t columns = 0;
+  int64_t features = 0;
+  int64_t resultStride = 0;
+  bool isBfloat = false;
+  DeviceAddress workspace = 0; ///< of this product alone while it runs
+  uint64_t workspaceBytes = 0;
+};
+
+using GraphNode = std::variant<KernelNode, ProductNode>;
 
 /// One GPU, in its primary context.
 class Device {
@@ -148,12 +168,17 @@ public:
   /// Lets blocks of the kernel have so much dynamic shared memory.
   virtual Status allowSharedBytes(Function function, uint32_t bytes) = 0;
 
-  /// A graph of kernels, each behind the one before. Where the chip and the
+  /// Makes graphs with products possible. Error: the library is not here, or
+  /// does not start. What it takes of memory it takes now.
+  virtual Status openProducts() = 0;
+
+  /// A graph of kernels and products, each behind the one before. Products
+  /// start and end as a whole. Kernels behind kernels: where the chip and the
   /// kernel's code have dependent launches (9.0), it may start once all blocks
   /// of the one before have called launchDependents(), and waits for its end by
   /// itself (Primitives.cuh's waitForPrior()); else it starts behind that end.
   /// What is in the stream before the graph is done before the first starts.
-  virtual Expected<Graph> makeGraph(std::span<const KernelNode> kernels) = 0;
+  virtual Expected<Graph> makeGraph(std::span<const GraphNode> nodes) = 0;
   virtual void destroy(Graph graph) = 0;
   /// Brings the graph to the device, in the stream's order. It takes memory of
   /// the device's own there, and would do so at its first launch.

@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/cuda/driver/CublasLt.h"
 #include "runtime/device/cuda/driver/LibCuda.h"
 #include "runtime/device/cuda/images/KernelImages.h"
+
+#include <cstdlib>
 
 namespace sluice::cuda {
 
@@ -21,6 +24,8 @@ class LibCudaDevice final : public Device {
 public:
   explicit LibCudaDevice(const LibCuda &lib) : lib(lib) {}
   ~LibCudaDevice() override {
+    if (products && enter().ok())
+      products.reset();
     if (context)
       lib.releaseContext(device);
   }
@@ -121,7 +126,8 @@ public:
                      "cuFuncSetAttribute");
   }
 
-  Expected<Graph> makeGraph(std::span<const KernelNode> kernels) override;
+  Status openProducts() override;
+  Expected<Graph> makeGraph(std::span<const GraphNode> nodes) override;
   void destroy(Graph graph) override { lib.destroyInstance(graph); }
   Status upload(Graph graph, Stream stream) override {
     return lib.check(lib.uploadGraph(graph, stream), "cuGraphUpload");
@@ -131,14 +137,18 @@ public:
   }
 
 private:
-  Status addKernels(lib::Handle graph, std::span<const KernelNode> kernels);
+  Status addNodes(lib::Handle graph, std::span<const GraphNode> nodes);
+  Expected<lib::Handle> addKernel(lib::Handle graph, const KernelNode &node);
+  Expected<lib::Handle> addProduct(lib::Handle graph, const ProductNode &node);
+  Expected<lib::Handle> captureProduct(const ProductNode &node, Stream stream);
   Status addEdge(lib::Handle graph, lib::Handle before, lib::Handle node,
-                 Function function);
+                 Function waits);
 
   LibCuda lib;
   int device = 0;
   lib::Handle context = nullptr;
   DeviceProperties described;
+  std::unique_ptr<CublasLt> products; ///< null: not opened
 };
 
 Status LibCudaDevice::open(int32_t number) {
@@ -204,46 +214,110 @@ Expected<std::vector<Module>> LibCudaDevice::loadKernels() {
   return modules;
 }
 
-Status LibCudaDevice::addKernels(lib::Handle graph,
-                                 std::span<const KernelNode> kernels) {
+Status LibCudaDevice::openProducts() {
+  if (products)
+    return {};
+  const char *named = std::getenv("SLUICE_CUBLASLT_LIBRARY");
+  Expected<std::unique_ptr<CublasLt>> opened =
+      CublasLt::open(named ? named : "libcublasLt.so.13");
+  if (!opened)
+    return opened.status();
+  products = opened.take();
+  return {};
+}
+
+Status LibCudaDevice::addNodes(lib::Handle graph,
+                               std::span<const GraphNode> nodes) {
   lib::Handle before = nullptr;
-  for (const KernelNode &node : kernels) {
-    // The library copies the arguments; it only takes them as not constant.
-    std::vector<uint64_t> words = node.words;
-    std::vector<void *> parameters;
-    for (size_t at = 0; at < words.size(); at += node.parameterWords)
-      parameters.push_back(&words[at]);
-    lib::KernelNodeParams params = {};
-    params.function = node.function;
-    params.gridX = node.grid.x;
-    params.gridY = node.grid.y;
-    params.gridZ = node.grid.z;
-    params.blockX = node.threads;
-    params.blockY = params.blockZ = 1;
-    params.sharedBytes = node.sharedBytes;
-    params.parameters = parameters.data();
-    lib::Handle added = nullptr;
-    SLUICE_CUDA_TRY(lib.addKernel(&added, graph, nullptr, 0, &params),
-                    "cuGraphAddKernelNode");
+  Function waits = nullptr; // the kernel, if what is before is one as well
+  for (const GraphNode &node : nodes) {
+    const auto *kernel = std::get_if<KernelNode>(&node);
+    Expected<lib::Handle> added =
+        kernel ? addKernel(graph, *kernel)
+               : addProduct(graph, std::get<ProductNode>(node));
+    if (!added)
+      return added.status();
     if (before)
-      if (Status s = addEdge(graph, before, added, node.function); !s.ok())
+      if (Status s = addEdge(graph, before, *added,
+                             waits && kernel ? kernel->function : nullptr);
+          !s.ok())
         return s;
-    before = added;
+    before = *added;
+    waits = kernel ? kernel->function : nullptr;
   }
   return {};
 }
 
-/// Programmatic where the kernel waits by itself: on a chip that has dependent
-/// launches, and compiled for one. The code of an older chip has no such
-/// instruction, not even where the driver has translated it; it starts when the
-/// kernel before has ended, and all of that is visible.
+Expected<lib::Handle> LibCudaDevice::addKernel(lib::Handle graph,
+                                               const KernelNode &node) {
+  // The library copies the arguments; it only takes them as not constant.
+  std::vector<uint64_t> words = node.words;
+  std::vector<void *> parameters;
+  for (size_t at = 0; at < words.size(); at += node.parameterWords)
+    parameters.push_back(&words[at]);
+  lib::KernelNodeParams params = {};
+  params.function = node.function;
+  params.gridX = node.grid.x;
+  params.gridY = node.grid.y;
+  params.gridZ = node.grid.z;
+  params.blockX = node.threads;
+  params.blockY = params.blockZ = 1;
+  params.sharedBytes = node.sharedBytes;
+  params.parameters = parameters.data();
+  lib::Handle added = nullptr;
+  SLUICE_CUDA_TRY(lib.addKernel(&added, graph, nullptr, 0, &params),
+                  "cuGraphAddKernelNode");
+  return added;
+}
+
+/// cuBLASLt only puts products into streams: what it has put there becomes a
+/// graph within the graph.
+Expected<lib::Handle> LibCudaDevice::addProduct(lib::Handle graph,
+                                                const ProductNode &node) {
+  Expected<Stream> stream = makeStream(false);
+  if (!stream)
+    return stream.status();
+  Expected<lib::Handle> captured = captureProduct(node, *stream);
+  destroy(*stream);
+  if (!captured)
+    return captured.status();
+  lib::Handle added = nullptr;
+  Status s = lib.check(lib.addGraph(&added, graph, nullptr, 0, *captured),
+                       "cuGraphAddChildGraphNode");
+  lib.destroyGraph(*captured); // It was copied.
+  if (!s.ok())
+    return s;
+  return added;
+}
+
+/// Capturing is relaxed, since the library may load code in its first call.
+Expected<lib::Handle> LibCudaDevice::captureProduct(const ProductNode &node,
+                                                    Stream stream) {
+  SLUICE_CUDA_TRY(lib.beginCapture(stream, lib::captureRelaxed),
+                  "cuStreamBeginCapture");
+  Status status = products->enqueue(node, stream);
+  lib::Handle captured = nullptr;
+  Status ended =
+      lib.check(lib.endCapture(stream, &captured), "cuStreamEndCapture");
+  if (status.ok() && ended.ok())
+    return captured;
+  if (captured)
+    lib.destroyGraph(captured);
+  return status.ok() ? ended : status;
+}
+
+/// Programmatic where `waits`, a kernel behind a kernel, waits by itself: on a
+/// chip that has dependent launches, and compiled for one. The code of an older
+/// chip has no such instruction, not even where the driver has translated it;
+/// it starts when the kernel before has ended, and all of that is visible.
 Status LibCudaDevice::addEdge(lib::Handle graph, lib::Handle before,
-                              lib::Handle node, Function function) {
+                              lib::Handle node, Function waits) {
   constexpr int leastMajor = 9;
   int version = 0;
-  SLUICE_CUDA_TRY(
-      lib.functionAttribute(&version, lib::functionPtxVersion, function),
-      "cuFuncGetAttribute");
+  if (waits)
+    SLUICE_CUDA_TRY(
+        lib.functionAttribute(&version, lib::functionPtxVersion, waits),
+        "cuFuncGetAttribute");
   lib::EdgeData edge;
   if (described.major >= leastMajor && version >= 10 * leastMajor) {
     edge.fromPort = lib::programmaticPort;
@@ -253,10 +327,10 @@ Status LibCudaDevice::addEdge(lib::Handle graph, lib::Handle before,
                    "cuGraphAddDependencies");
 }
 
-Expected<Graph> LibCudaDevice::makeGraph(std::span<const KernelNode> kernels) {
+Expected<Graph> LibCudaDevice::makeGraph(std::span<const GraphNode> nodes) {
   lib::Handle graph = nullptr, instance = nullptr;
   SLUICE_CUDA_TRY(lib.makeGraph(&graph, 0), "cuGraphCreate");
-  Status status = addKernels(graph, kernels);
+  Status status = addNodes(graph, nodes);
   if (status.ok())
     status =
         lib.check(lib.instantiate(&instance, graph, 0), "cuGraphInstantiate");

@@ -38,6 +38,7 @@ constexpr int functionDynamicSharedBytes = 8;
 constexpr unsigned hostPortable = 1, hostDeviceMap = 2; ///< cuMemHostAlloc
 constexpr unsigned streamNonBlocking = 1;
 constexpr unsigned eventDisableTiming = 2;
+constexpr int captureRelaxed = 2; ///< CUstreamCaptureMode
 
 using Handle = void *;
 
@@ -113,6 +114,10 @@ constexpr unsigned char programmaticPort = 1, programmaticType = 1;
   call(addDependencies, cuGraphAddDependencies_v2, lib::Handle,                \
        const lib::Handle *, const lib::Handle *, const lib::EdgeData *,        \
        size_t)                                                                 \
+  call(addGraph, cuGraphAddChildGraphNode, lib::Handle *, lib::Handle,         \
+       const lib::Handle *, size_t, lib::Handle)                               \
+  call(beginCapture, cuStreamBeginCapture_v2, lib::Handle, int)                \
+  call(endCapture, cuStreamEndCapture, lib::Handle, lib::Handle *)             \
   call(instantiate, cuGraphInstantiateWithFlags, lib::Handle *, lib::Handle,   \
        unsigned long long)                                                     \
   call(destroyInstance, cuGraphExecDestroy, lib::Handle)                       \

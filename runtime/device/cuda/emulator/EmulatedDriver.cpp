@@ -8,8 +8,10 @@
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 #include "runtime/device/cuda/emulator/EmulatedStream.h"
 #include "runtime/device/cuda/emulator/MappedMemory.h"
+#include "runtime/formats/BlockFormat.h"
 
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -52,7 +54,7 @@ struct EmulatedFunction {
 };
 
 struct EmulatedGraph {
-  std::vector<KernelNode> kernels;
+  std::vector<GraphNode> nodes;
   bool isUploaded = false;
 };
 
@@ -61,6 +63,27 @@ uint8_t *pointer(DeviceAddress address) {
 }
 DeviceAddress addressOf(const void *memory) {
   return reinterpret_cast<DeviceAddress>(memory);
+}
+
+/// As Driver.h has it; features in ascending order.
+void multiply(const ProductNode &product) {
+  auto number = [&](DeviceAddress matrix, int64_t row, int64_t feature) {
+    uint16_t bits = reinterpret_cast<const uint16_t *>(
+        matrix)[row * product.features + feature];
+    return product.isBfloat ? std::bit_cast<float>(uint32_t{bits} << 16)
+                            : halfToFloat(bits);
+  };
+  auto *addend = reinterpret_cast<const float *>(product.addend);
+  auto *result = reinterpret_cast<float *>(product.result);
+  for (int64_t row = 0; row < product.rowCount; ++row)
+    for (int64_t column = 0; column < product.columns; ++column) {
+      float sum = 0;
+      for (int64_t feature = 0; feature < product.features; ++feature)
+        sum += number(product.rows, row, feature) *
+               number(product.weight, column, feature);
+      const int64_t place = row * product.resultStride + column;
+      result[place] = addend ? addend[place] + sum : sum;
+    }
 }
 
 class EmulatedDevice final : public Device {
@@ -209,7 +232,8 @@ public:
     return {};
   }
 
-  Expected<Graph> makeGraph(std::span<const KernelNode> kernels) override;
+  Status openProducts() override { return {}; }
+  Expected<Graph> makeGraph(std::span<const GraphNode> nodes) override;
   void destroy(Graph graph) override;
   Status upload(Graph graph, Stream) override {
     return charge(*reinterpret_cast<EmulatedGraph *>(graph), "cuGraphUpload");
@@ -219,9 +243,12 @@ public:
     if (Status s = charge(*held, "cuGraphLaunch"); !s.ok())
       return s;
     return add(stream, [this, held] {
-      for (const KernelNode &node : held->kernels)
-        if (Status s = runKernel(node); !s.ok())
+      for (const GraphNode &node : held->nodes) {
+        if (const auto *product = std::get_if<ProductNode>(&node))
+          multiply(*product);
+        else if (Status s = runKernel(std::get<KernelNode>(node)); !s.ok())
           return s;
+      }
       return Status();
     });
   }
@@ -325,7 +352,7 @@ bool EmulatedDevice::isForeign(uint64_t word) {
   // Programs, heaps, maps and stacks lie here; small numbers and pairs of them
   // do not.
   constexpr uint64_t first = uint64_t{0x5000} << 32, end = uint64_t{1} << 47;
-  if (word < first || word >= end)
+  if (!options.checksAddresses || word < first || word >= end)
     return false;
   auto next = blocks.upper_bound(word);
   if (next != blocks.begin()) {
@@ -357,15 +384,16 @@ Status EmulatedDevice::checkNode(const KernelNode &node) {
   return {};
 }
 
-Expected<Graph> EmulatedDevice::makeGraph(std::span<const KernelNode> kernels) {
+Expected<Graph> EmulatedDevice::makeGraph(std::span<const GraphNode> nodes) {
   if (Status s = here(); !s.ok())
     return s;
-  for (const KernelNode &node : kernels)
-    if (Status s = checkNode(node); !s.ok())
-      return s;
+  for (const GraphNode &node : nodes)
+    if (const auto *kernel = std::get_if<KernelNode>(&node))
+      if (Status s = checkNode(*kernel); !s.ok())
+        return s;
   ++live;
   return reinterpret_cast<Graph>(
-      new EmulatedGraph{{kernels.begin(), kernels.end()}});
+      new EmulatedGraph{{nodes.begin(), nodes.end()}});
 }
 
 void EmulatedDevice::destroy(Graph graph) {
@@ -373,7 +401,7 @@ void EmulatedDevice::destroy(Graph graph) {
   auto *held = reinterpret_cast<EmulatedGraph *>(graph);
   std::lock_guard lock(mutex);
   if (held->isUploaded)
-    used -= held->kernels.size() * graphNodeBytes;
+    used -= held->nodes.size() * graphNodeBytes;
   --live;
   delete held;
 }
@@ -383,7 +411,7 @@ Status EmulatedDevice::charge(EmulatedGraph &graph, const char *call) {
   std::lock_guard lock(mutex);
   if (graph.isUploaded)
     return {};
-  uint64_t bytes = graph.kernels.size() * graphNodeBytes;
+  uint64_t bytes = graph.nodes.size() * graphNodeBytes;
   if (bytes > options.memoryBytes - used)
     return failure(call, ": out of memory");
   used += bytes;

@@ -48,6 +48,9 @@ struct EmulatedOptions {
   int64_t failKernel = 0;
   /// None of the kernels' code is for the chip.
   bool foreignChip = false;
+  /// A graph's kernels are given no address of the host's; tests that pass
+  /// arrays of their own turn it off.
+  bool checksAddresses = true;
   /// Of the executable.
   std::span<const SluiceEmulatedKernel> program = programKernels();
   /// Called before each kernel of a graph, on the stream's thread.

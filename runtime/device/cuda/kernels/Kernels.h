@@ -15,6 +15,7 @@
 
 #include "runtime/device/cuda/kernels/CacheABI.h"
 #include "runtime/device/cuda/kernels/CompactABI.h"
+#include "runtime/device/cuda/kernels/DenseABI.h"
 
 /// make(kind, name, rows) for each kernel sluice_linear_<name>_<rows>.
 #define SLUICE_FOR_EACH_LINEAR_ROWS(make, kind, name)                          \
@@ -34,6 +35,11 @@
 #define SLUICE_FOR_EACH_LINEAR_TILE(make)                                      \
   make(F16, f16) make(BF16, bf16) make(E4M3, e4m3) make(Q8_0, q8_0)            \
       make(Q4_0, q4_0) make(Q4_K, q4_k) make(Q6_K, q6_k)
+
+/// make(kind, name) for each kernel sluice_dense_weight_<name>, and for each
+/// sluice_dense_results_<name>.
+#define SLUICE_FOR_EACH_DENSE_WEIGHT(make) SLUICE_FOR_EACH_LINEAR_TILE(make)
+#define SLUICE_FOR_EACH_DENSE_RESULTS(make) make(F16, f16) make(BF16, bf16)
 
 /// make(kind, name, dim) for the kernels sluice_attend_<name>_<dim> and
 /// sluice_attend_tile_<name>_<dim>.
@@ -60,6 +66,15 @@ SLUICE_FOR_EACH_LINEAR(SLUICE_DECLARE_LINEAR)
   void sluice_linear_tile_##name(sluice::cuda::LinearArguments arguments);
 SLUICE_FOR_EACH_LINEAR_TILE(SLUICE_DECLARE_LINEAR_TILE)
 #undef SLUICE_DECLARE_LINEAR_TILE
+#define SLUICE_DECLARE_DENSE_WEIGHT(kind, name)                                \
+  void sluice_dense_weight_##name(sluice::cuda::DenseWeightArguments arguments);
+SLUICE_FOR_EACH_DENSE_WEIGHT(SLUICE_DECLARE_DENSE_WEIGHT)
+#undef SLUICE_DECLARE_DENSE_WEIGHT
+#define SLUICE_DECLARE_DENSE_RESULTS(kind, name)                               \
+  void sluice_dense_results_##name(                                            \
+      sluice::cuda::DenseResultArguments arguments);
+SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_DECLARE_DENSE_RESULTS)
+#undef SLUICE_DECLARE_DENSE_RESULTS
 void sluice_compact(sluice::cuda::CompactArguments arguments);
 void sluice_move_values(sluice::cuda::MoveArguments arguments);
 void sluice_copy_pages(sluice::cuda::PageCopyArguments arguments);

@@ -109,9 +109,9 @@ TEST_F(DriverTest, ADeviceDescribesItself) {
 TEST_F(DriverTest, AGraphIsAChainOfDependentLaunches) {
   std::unique_ptr<Device> device = openDevice();
   auto function = reinterpret_cast<Function>(uintptr_t{16});
-  std::vector<KernelNode> nodes = {
-      {function, {3, 4, 5}, 64, 1024, {7, 8, 9, 10}, 2},
-      {function, {1, 1, 1}, 32, 0, {11, 12}, 1}};
+  std::vector<GraphNode> nodes = {
+      KernelNode{function, {3, 4, 5}, 64, 1024, {7, 8, 9, 10}, 2},
+      KernelNode{function, {1, 1, 1}, 32, 0, {11, 12}, 1}};
   Expected<Graph> graph = device->makeGraph(nodes);
   ASSERT_TRUE(graph) << graph.status().message();
   EXPECT_EQ(calls(),
@@ -128,15 +128,63 @@ TEST_F(DriverTest, AGraphIsAChainOfDependentLaunches) {
   }
 }
 
+/// What the library puts into a stream becomes a graph in the graph, between
+/// edges on which all of a node waits for all of the one before.
+TEST_F(DriverTest, ProductsAreGraphsInTheGraph) {
+  ::setenv("SLUICE_CUBLASLT_LIBRARY", SLUICE_FAKE_CUBLASLT, 1);
+  std::unique_ptr<Device> device = openDevice();
+  ASSERT_TRUE(device->openProducts().ok());
+  auto function = reinterpret_cast<Function>(uintptr_t{16});
+  std::vector<uint16_t> numbers(8);
+  float result = 1;
+  ProductNode product;
+  product.weight = product.rows =
+      reinterpret_cast<DeviceAddress>(numbers.data());
+  product.result = reinterpret_cast<DeviceAddress>(&result);
+  product.rowCount = product.columns = product.resultStride = 1;
+  product.features = 8;
+  KernelNode kernel = {function, {1, 1, 1}, 32, 0, {1, 2}, 1};
+  std::vector<GraphNode> nodes = {kernel, product, kernel, kernel};
+  Expected<Graph> graph = device->makeGraph(nodes);
+  ASSERT_TRUE(graph) << graph.status().message();
+  EXPECT_EQ(calls(),
+            "cuGraphCreate (1,1,1)x32:0,1,2 cuGraphAddKernelNode "
+            "cuCtxGetStreamPriorityRange priority 0 "
+            "cuStreamCreateWithPriority mode 2 cuStreamBeginCapture "
+            "cuStreamEndCapture cuStreamDestroy cuGraphAddChildGraphNode "
+            "cuGraphDestroy edge 000x1 cuGraphAddDependencies "
+            "(1,1,1)x32:0,1,2 cuGraphAddKernelNode edge 000x1 "
+            "cuGraphAddDependencies "
+            "(1,1,1)x32:0,1,2 cuGraphAddKernelNode cuFuncGetAttribute "
+            "edge 101x1 cuGraphAddDependencies cuGraphInstantiate "
+            "cuGraphDestroy ");
+  EXPECT_EQ(result, 0); // The fake multiplies at once.
+  for (const char *call : {"cuStreamBeginCapture", "cuStreamEndCapture",
+                           "cuGraphAddChildGraphNode"}) {
+    ::setenv("FAKE_CUDA_FAIL", call, 1);
+    EXPECT_EQ(device->makeGraph(nodes).status().message(),
+              std::string(call) + ": out of memory");
+  }
+  ::unsetenv("FAKE_CUDA_FAIL");
+  ::setenv("SLUICE_FAKE_CUBLASLT_FAIL", "cublasLtMatmul", 1);
+  EXPECT_EQ(device->makeGraph(nodes).status().message(),
+            "cublasLtMatmul: cuBLAS status 13");
+  ::unsetenv("SLUICE_FAKE_CUBLASLT_FAIL");
+  ::setenv("SLUICE_CUBLASLT_LIBRARY", "/nowhere/lib.so", 1);
+  EXPECT_THAT(openDevice()->openProducts().message(),
+              StartsWith("no cuBLASLt is here: /nowhere/lib.so: "));
+  ::unsetenv("SLUICE_CUBLASLT_LIBRARY");
+}
+
 /// Code without dependent launches cannot wait for the kernel before: its edge
 /// does.
 TEST_F(DriverTest, WhatCannotWaitByItselfStartsBehindTheKernelBefore) {
   auto edgesOf = [&](const std::vector<uintptr_t> &functions) {
     std::unique_ptr<Device> device = openDevice();
-    std::vector<KernelNode> nodes;
+    std::vector<GraphNode> nodes;
     for (uintptr_t function : functions)
-      nodes.push_back(
-          {reinterpret_cast<Function>(function), {1, 1, 1}, 32, 0, {1, 2}, 1});
+      nodes.push_back(KernelNode{
+          reinterpret_cast<Function>(function), {1, 1, 1}, 32, 0, {1, 2}, 1});
     EXPECT_TRUE(device->makeGraph(nodes));
     std::string made = calls(), edges;
     for (size_t at = made.find("edge "); at != std::string::npos;

@@ -47,7 +47,7 @@ protected:
     KernelNode node;
     node.function = *device->find(module, "bump");
     node.words = {memory};
-    std::vector<KernelNode> nodes(count, node);
+    std::vector<GraphNode> nodes(count, node);
     return *device->makeGraph(nodes);
   }
 
@@ -122,7 +122,7 @@ TEST_F(EmulatedDriverTest, TheHostsAddressesAreNotTheDevices) {
   KernelNode node;
   node.function = *device->find(module, "bump");
   node.words = {shared.device};
-  Graph graph = *device->makeGraph({&node, 1});
+  Graph graph = *device->makeGraph(std::vector<GraphNode>{node});
   ASSERT_TRUE(device->launch(graph, stream).ok());
   ASSERT_TRUE(device->synchronize(stream).ok());
   EXPECT_EQ(*number, 42);
@@ -133,8 +133,9 @@ TEST_F(EmulatedDriverTest, TheHostsAddressesAreNotTheDevices) {
        {static_cast<void *>(shared.host), static_cast<void *>(&own),
         static_cast<void *>(heap.get())}) {
     node.words = {reinterpret_cast<uint64_t>(address)};
-    EXPECT_EQ(device->makeGraph({&node, 1}).status().message(),
-              "cuGraphAddKernelNode: bump is given an address of the host's");
+    EXPECT_EQ(
+        device->makeGraph(std::vector<GraphNode>{node}).status().message(),
+        "cuGraphAddKernelNode: bump is given an address of the host's");
   }
   EXPECT_DEATH(
       {

@@ -95,6 +95,32 @@ TEST(CudaExecutorTest, ARowDoesNotSeeWhoSharesItsStep) {
     EXPECT_EQ(model.logits(int64_t(i)), expected[i]) << i;
 }
 
+/// More rows than a sequence has here: of four, in one step.
+TEST(CudaExecutorTest, TheLibrarysProductsAreNearTheKernels) {
+  std::vector<Logits> results[2];
+  for (bool fastMathBatch : {false, true}) {
+    GraphLimits limits;
+    limits.rows = 280;
+    limits.fastMathBatch = fastMathBatch;
+    GraphModel model(tiny(), {TinyPart::Whole}, limits);
+    StepBatch batch(280, 8);
+    for (unsigned i = 0; i < 4; ++i) {
+      SequenceId id = *model.pages().open();
+      std::vector<int32_t> tokens = randomTokens(70, i);
+      for (size_t t = 0; t < tokens.size(); ++t)
+        ASSERT_TRUE(batch.add(id, int64_t(t), tokens[t], t == 69).ok());
+    }
+    model.place(batch);
+    ASSERT_TRUE(model.execute(batch).ok());
+    for (int64_t i = 0; i < 4; ++i)
+      results[fastMathBatch].push_back(model.logits(i));
+  }
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_NE(results[1][i], results[0][i]) << "the library was not used";
+    EXPECT_LT(largestDifference(results[1][i], results[0][i]), 0.003);
+  }
+}
+
 TEST(CudaExecutorTest, StagesGiveWhatTheWholeDoes) {
   std::vector<int32_t> tokens = randomTokens(20, 8);
   const Logits whole = alone(tokens);

@@ -187,6 +187,20 @@ int cuGraphAddKernelNode_v2(lib::Handle *node, lib::Handle, const lib::Handle *,
   calls += " ";
   return result("cuGraphAddKernelNode");
 }
+int cuGraphAddChildGraphNode(lib::Handle *node, lib::Handle,
+                             const lib::Handle *, size_t, lib::Handle) {
+  *node = nextHandle();
+  return result("cuGraphAddChildGraphNode");
+}
+int cuStreamBeginCapture_v2(lib::Handle, int mode) {
+  calls += "mode " + std::to_string(mode) + " ";
+  return result("cuStreamBeginCapture");
+}
+int cuStreamEndCapture(lib::Handle, lib::Handle *graph) {
+  int failed = result("cuStreamEndCapture");
+  *graph = failed ? nullptr : nextHandle();
+  return failed;
+}
 int cuGraphAddDependencies_v2(lib::Handle, const lib::Handle *,
                               const lib::Handle *, const lib::EdgeData *edge,
                               size_t count) {

@@ -105,6 +105,7 @@ struct GraphLimits {
   int64_t sequences = 8;
   ActivationFormat wire = ActivationFormat::F32;
   CacheKind cacheKind = CacheKind::F16;
+  bool fastMathBatch = false;
 };
 
 /// The tiny model as a chain of programs over one table of pages.
@@ -127,6 +128,7 @@ public:
     each.sequences = limits.sequences;
     each.pages = cache.limits().pages;
     each.cacheKind = limits.cacheKind;
+    each.fastMathBatch = limits.fastMathBatch;
     for (cpu::TinyPart part : parts) {
       Expected<std::unique_ptr<Executor>> made =
           Executor::create(device, tinyGraph(tiny, part), each, {});

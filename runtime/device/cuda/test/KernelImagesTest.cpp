@@ -72,6 +72,12 @@ std::set<std::string> kernelNames() {
 #define SLUICE_NAME(kind, name) names.insert("sluice_linear_tile_" #name);
   SLUICE_FOR_EACH_LINEAR_TILE(SLUICE_NAME)
 #undef SLUICE_NAME
+#define SLUICE_NAME(kind, name) names.insert("sluice_dense_weight_" #name);
+  SLUICE_FOR_EACH_DENSE_WEIGHT(SLUICE_NAME)
+#undef SLUICE_NAME
+#define SLUICE_NAME(kind, name) names.insert("sluice_dense_results_" #name);
+  SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_NAME)
+#undef SLUICE_NAME
 #define SLUICE_NAME(kind, name, dim)                                           \
   names.insert("sluice_attend_" #name "_" #dim);                               \
   names.insert("sluice_attend_tile_" #name "_" #dim);
@@ -87,8 +93,10 @@ int threadsOf(const std::string &name) {
   };
   if (has("_linear_tile_"))
     return linearTileThreads;
-  if (has("_linear_"))
+  if (has("_linear_") || has("_dense_results_"))
     return linearThreads;
+  if (has("_dense_weight_"))
+    return denseThreads;
   if (has("_attend_combine"))
     return mostCombineThreads;
   if (has("_attend_"))

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/test/LinearRun.h"
+#include "runtime/device/cuda/DenseLinear.h"
+#include "runtime/device/cuda/emulator/EmulatedDriver.h"
 #include "runtime/device/cuda/kernels/Kernels.h"
 #include "runtime/device/cuda/test/LateInputs.h"
 
@@ -96,6 +98,65 @@ emulator::LaunchOptions shapeOf(const LinearRun &run,
   return options;
 }
 
+void runKernel(const LinearRun &run, LinearArguments &arguments,
+               Operand &operand, DeviceArray<int32_t> &count,
+               DeviceArray<float> &y) {
+  emulator::LaunchOptions options = shapeOf(run, arguments);
+  options.order = run.order;
+  options.seed = run.seed;
+  options.copiedBytes = run.copiedBytes;
+  // In shuffled order, blocks of several parts take turns.
+  options.resident = run.order == emulator::Order::Shuffled ? 5 : 1;
+  DeviceArray<float> partials(
+      linearPartialFloats(run.weight->spec.kind, arguments.tiles, run.capacity,
+                          run.kernelRows, arguments.splits));
+  DeviceArray<uint32_t> tickets(
+      std::vector<uint32_t>(options.grid.x * options.grid.z));
+  arguments.partials = partials.data();
+  arguments.tickets = tickets.data();
+  LateInputs late;
+  late.hide(operand.rows);
+  late.hide(operand.scales);
+  late.hide(operand.sums);
+  late.hide(count);
+  late.hide(y);
+  late.hide(partials);
+  late.hide(tickets);
+  Kernel kernel = kernelOf(run.weight->spec.kind, run.kernelRows);
+  late.expectLaunch(options, [&] { kernel(arguments); });
+  for (size_t i = 0; i < tickets.size(); ++i)
+    EXPECT_EQ(tickets[i], 0u);
+}
+
+void runDense(const LinearRun &run, const LinearArguments &arguments) {
+  DeviceArray<uint8_t> columns(run.denseBytes);
+  DeviceArray<float> sums(run.denseBytes);
+  GraphContext context;
+  context.plan.dense = reinterpret_cast<DeviceAddress>(columns.data());
+  context.plan.sums = reinterpret_cast<DeviceAddress>(sums.data());
+  context.plan.denseRoom = {columns.bytes(), sums.bytes(), 0};
+  emulator::EmulatedOptions options;
+  options.checksAddresses = false;
+  std::shared_ptr<Device> device =
+      emulator::openEmulated(options).take()->open(0).take();
+  auto kernels = KernelLibrary::load(*device, {}).take();
+  context.kernels = kernels.get();
+  Program program;
+  context.program = &program;
+  context.limits.rows = run.capacity;
+  context.limits.contextLength = 1;
+  SluiceGraph graph(context, run.capacity);
+  addDenseLinear(&graph, run.weight->spec.kind, kindName(run.weight->spec.kind),
+                 run.capacity, arguments);
+  Graph made = device->makeGraph(graph.nodes).take();
+  Stream stream = device->makeStream().take();
+  EXPECT_TRUE(device->launch(made, stream).ok());
+  Status s = device->synchronize(stream);
+  EXPECT_TRUE(s.ok()) << s.message();
+  device->destroy(made);
+  device->destroy(stream);
+}
+
 } // namespace
 
 std::vector<float> LinearRun::run(const std::vector<float> &x) const {
@@ -138,35 +199,16 @@ std::vector<float> LinearRun::run(const std::vector<float> &x) const {
   arguments.y = y.data();
   arguments.residual = residual.empty() ? nullptr : y.data();
 
-  emulator::LaunchOptions options = shapeOf(*this, arguments);
-  options.order = order;
-  options.seed = seed;
-  options.copiedBytes = copiedBytes;
-  // In shuffled order, blocks of several parts take turns.
-  options.resident = order == emulator::Order::Shuffled ? 5 : 1;
-  DeviceArray<float> partials(linearPartialFloats(
-      spec.kind, arguments.tiles, capacity, kernelRows, arguments.splits));
-  DeviceArray<uint32_t> tickets(
-      std::vector<uint32_t>(options.grid.x * options.grid.z));
-  arguments.partials = partials.data();
-  arguments.tickets = tickets.data();
-  LateInputs late;
-  late.hide(operand.rows);
-  late.hide(operand.scales);
-  late.hide(operand.sums);
-  late.hide(count);
-  late.hide(y);
-  late.hide(partials);
-  late.hide(tickets);
-  Kernel kernel = kernelOf(spec.kind, kernelRows);
-  late.expectLaunch(options, [&] { kernel(arguments); });
-  for (size_t i = 0; i < tickets.size(); ++i)
-    EXPECT_EQ(tickets[i], 0u);
+  if (denseBytes > 0)
+    runDense(*this, arguments);
+  else
+    runKernel(*this, arguments, operand, count, y);
 
   auto used = size_t(rows) * size_t(arguments.outColumns);
-  EXPECT_TRUE(sameBits<float>(std::span(y.data(), y.size()).subspan(used),
-                              std::span(before).subspan(used)))
-      << "rows beyond the count were written";
+  if (denseBytes == 0)
+    EXPECT_TRUE(sameBits<float>(std::span(y.data(), y.size()).subspan(used),
+                                std::span(before).subspan(used)))
+        << "rows beyond the count were written";
   std::vector<float> result = y.values();
   result.resize(used);
   return result;

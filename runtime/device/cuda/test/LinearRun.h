@@ -29,6 +29,10 @@ struct LinearRun {
   int32_t capacity = 64;
   emulator::Order order = emulator::Order::Ascending;
   uint64_t seed = 1; ///< of Order::Shuffled
+  /// > 0: products by the library (DenseLinear.h) in kernels' place, with room
+  /// for so many bytes of unpacked columns. Rows up to the capacity are
+  /// written.
+  uint64_t denseBytes = 0;
   Gate gate = Gate::None;
   std::vector<float> bias;     ///< [out]; gated: [2][out]
   std::vector<float> residual; ///< [rows][columns]

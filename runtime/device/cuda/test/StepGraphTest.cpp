@@ -29,7 +29,8 @@ protected:
 
   /// The kernels of a step of `rows` rows: name, grid, threads.
   std::vector<std::string> build(cpu::TinyPart part, int64_t rows,
-                                 int32_t sharedBytes = 227 << 10) {
+                                 int32_t sharedBytes = 227 << 10,
+                                 bool fastMathBatch = false) {
     program = tinyGraph(tiny, part);
     context.program = &program;
     context.limits = ExecutorLimits();
@@ -37,6 +38,7 @@ protected:
     context.limits.outputs = 8;
     context.limits.pages = 8;
     context.limits.contextLength = 100;
+    context.limits.fastMathBatch = fastMathBatch;
     context.plan = MemoryPlan::make(program, context.limits, 320).take();
     context.arena = 1 << 20;
     context.kernels = kernels.get();
@@ -46,11 +48,19 @@ protected:
     Status status = graph->build();
     EXPECT_TRUE(status.ok()) << status.message();
     std::vector<std::string> lines;
-    for (const KernelNode &node : graph->nodes)
-      lines.push_back(
-          nameOf(node.function) + " " + std::to_string(node.grid.x) + "," +
-          std::to_string(node.grid.y) + "," + std::to_string(node.grid.z));
+    for (const GraphNode &node : graph->nodes)
+      lines.push_back(lineOf(node));
     return lines;
+  }
+
+  std::string lineOf(const GraphNode &node) {
+    if (const auto *product = std::get_if<ProductNode>(&node))
+      return "product " + std::to_string(product->rowCount) + "x" +
+             std::to_string(product->features) + "x" +
+             std::to_string(product->columns);
+    const auto &kernel = std::get<KernelNode>(node);
+    return nameOf(kernel.function) + " " + std::to_string(kernel.grid.x) + "," +
+           std::to_string(kernel.grid.y) + "," + std::to_string(kernel.grid.z);
   }
 
   std::string nameOf(Function function) {
@@ -116,7 +126,8 @@ TEST_F(StepGraphTest, RowsChooseTheKernels) {
 TEST_F(StepGraphTest, AttentionFindsItsPlaces) {
   build(cpu::TinyPart::WholeWithCheckpoints, 32);
   int64_t found = 0;
-  for (const KernelNode &node : graph->nodes) {
+  for (const GraphNode &each : graph->nodes) {
+    const auto &node = std::get<KernelNode>(each);
     if (!nameOf(node.function).starts_with("sluice_attend"))
       continue;
     AttendArguments arguments;
@@ -133,8 +144,9 @@ TEST_F(StepGraphTest, AttentionFindsItsPlaces) {
   ASSERT_EQ(graph->attention().tileRows.size(), 1u);
   EXPECT_EQ(graph->attention().tileRows[0], 32);
   // They go where their row goes.
-  for (const KernelNode &node : graph->nodes)
-    if (nameOf(node.function) == "sluice_compact") {
+  for (const GraphNode &each : graph->nodes)
+    if (const auto &node = std::get<KernelNode>(each);
+        nameOf(node.function) == "sluice_compact") {
       CompactArguments arguments;
       std::memcpy(&arguments, node.words.data(), sizeof(arguments));
       EXPECT_NE(
@@ -145,6 +157,27 @@ TEST_F(StepGraphTest, AttentionFindsItsPlaces) {
     }
   build(cpu::TinyPart::Whole, 16);
   EXPECT_TRUE(graph->attention().tileRows.empty());
+}
+
+TEST_F(StepGraphTest, LargeGraphsHaveTheLibrarysProducts) {
+  using testing::HasSubstr;
+  std::vector<std::string> lines =
+      build(cpu::TinyPart::Whole, 256, 227 << 10, true);
+  // bf16 without a bias: the library's sums are the results.
+  auto at =
+      std::find(lines.begin(), lines.end(), "sluice_dense_weight_bf16 1,2,1");
+  ASSERT_NE(at, lines.end());
+  EXPECT_EQ(at[1], "product 256x128x32");
+  EXPECT_THAT(at[2], testing::Not(HasSubstr("dense")));
+  // The others are finished.
+  at = std::find(lines.begin(), lines.end(), "sluice_dense_weight_q4_0 1,4,1");
+  ASSERT_NE(at, lines.end());
+  EXPECT_EQ(at[1], "product 256x128x64");
+  EXPECT_EQ(at[2], "sluice_dense_results_f16 1,32,1");
+  // f32 weights have no numbers of 16 bits.
+  EXPECT_THAT(lines, testing::Contains("sluice_linear_f32_64 1,1,4"));
+  EXPECT_THAT(build(cpu::TinyPart::Whole, 128, 227 << 10, true),
+              testing::Not(testing::Contains(HasSubstr("dense"))));
 }
 
 TEST_F(StepGraphTest, CheckpointsMoveAsManyValuesAsThereAre) {

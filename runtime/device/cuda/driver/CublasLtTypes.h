@@ -1,0 +1,78 @@
+//===- CublasLtTypes.h - the part of cuBLASLt's interface that is used ----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// As LibCudaTypes.h: types and numbers of cuBLAS 13, compared with cublasLt.h
+// by a test where that is at hand.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_DRIVER_CUBLASLTTYPES_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_DRIVER_CUBLASLTTYPES_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sluice::cuda::lt {
+
+using Handle = void *;
+
+constexpr int success = 0; ///< cublasStatus_t
+
+// cudaDataType, cublasComputeType_t, cublasOperation_t
+constexpr int typeF32 = 0, typeF16 = 2, typeBF16 = 14;
+constexpr int computeF32 = 68;
+constexpr int32_t transposed = 1;
+
+// cublasLtMatmulDescAttributes_t, cublasLtMatmulPreferenceAttributes_t
+constexpr int productTransA = 3;
+constexpr int preferWorkspaceBytes = 1;
+/// Of A, B, C and D: the numbers 5 to 8.
+constexpr int preferAlignmentA = 5;
+
+/// cublasLtMatmulAlgo_t
+struct Algorithm {
+  uint64_t data[8] = {};
+};
+
+/// cublasLtMatmulHeuristicResult_t
+struct Heuristic {
+  Algorithm algorithm;
+  size_t workspaceBytes = 0;
+  int state = 0;
+  float waves = 0;
+  int reserved[4] = {};
+};
+
+/// call(member, symbol, parameters...) for every function that is used. All
+/// return a cublasStatus_t.
+// clang-format off
+#define SLUICE_CUBLASLT_CALLS(call)                                            \
+  call(create, cublasLtCreate, lt::Handle *)                                   \
+  call(destroy, cublasLtDestroy, lt::Handle)                                   \
+  call(makeProduct, cublasLtMatmulDescCreate, lt::Handle *, int, int)          \
+  call(destroyProduct, cublasLtMatmulDescDestroy, lt::Handle)                  \
+  call(setProduct, cublasLtMatmulDescSetAttribute, lt::Handle, int,            \
+       const void *, size_t)                                                   \
+  call(makeMatrix, cublasLtMatrixLayoutCreate, lt::Handle *, int, uint64_t,    \
+       uint64_t, int64_t)                                                      \
+  call(destroyMatrix, cublasLtMatrixLayoutDestroy, lt::Handle)                 \
+  call(makePreference, cublasLtMatmulPreferenceCreate, lt::Handle *)           \
+  call(destroyPreference, cublasLtMatmulPreferenceDestroy, lt::Handle)         \
+  call(setPreference, cublasLtMatmulPreferenceSetAttribute, lt::Handle, int,   \
+       const void *, size_t)                                                   \
+  call(choose, cublasLtMatmulAlgoGetHeuristic, lt::Handle, lt::Handle,         \
+       lt::Handle, lt::Handle, lt::Handle, lt::Handle, lt::Handle, int,        \
+       lt::Heuristic *, int *)                                                 \
+  call(multiply, cublasLtMatmul, lt::Handle, lt::Handle, const void *,         \
+       const void *, lt::Handle, const void *, lt::Handle, const void *,       \
+       const void *, lt::Handle, void *, lt::Handle, const lt::Algorithm *,    \
+       void *, size_t, void *)
+// clang-format on
+
+} // namespace sluice::cuda::lt
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_DRIVER_CUBLASLTTYPES_H

@@ -1,0 +1,190 @@
+//===- DenseLinearTest.cpp - products by the library, in the emulator -----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Weights unpacked against what runtime/formats says they are; what comes of
+// them against the kernels of LinearTest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/test/LateInputs.h"
+#include "runtime/device/cuda/test/LinearRun.h"
+
+#include <bit>
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::cuda;
+
+namespace {
+
+class DenseLinearTest : public testing::TestWithParam<int> {
+protected:
+  WeightKind kind() const { return WeightKind(GetParam()); }
+  int64_t inFeatures() const {
+    switch (kind()) {
+    case WeightKind::Q8_0:
+    case WeightKind::Q4_0:
+      return 672;
+    case WeightKind::Q4_K:
+    case WeightKind::Q6_K:
+      return 768;
+    default:
+      return 651;
+    }
+  }
+
+  using Kernel = void (*)(DenseWeightArguments);
+  Kernel kernel() const {
+#define SLUICE_PICK(pickedKind, name)                                          \
+  if (kind() == WeightKind::pickedKind)                                        \
+    return sluice_dense_weight_##name;
+    SLUICE_FOR_EACH_DENSE_WEIGHT(SLUICE_PICK)
+#undef SLUICE_PICK
+    return nullptr;
+  }
+
+  /// Columns of the tiles, unpacked; a row count of 0 or 1.
+  DeviceArray<uint16_t> unpack(const DeviceWeight &weight, int32_t firstTile,
+                               int32_t tiles, int32_t rows = 1) {
+    auto in = static_cast<int32_t>(weight.spec.inFeatures);
+    DeviceArray<uint16_t> dense(
+        size_t(tiles * tileColumns * operandFeatures(in)));
+    DeviceArray<int32_t> count(std::vector<int32_t>{rows});
+    DenseWeightArguments arguments = {};
+    arguments.weight = weight.tiles.data();
+    arguments.columnScales = weight.columnScales.data();
+    arguments.dense = dense.data();
+    arguments.rowCount = count.data();
+    arguments.inFeatures = in;
+    arguments.firstTile = firstTile;
+    emulator::LaunchOptions options;
+    options.grid = {uint32_t(divideUp(unitsOf(kind(), in), denseWarps)),
+                    uint32_t(tiles), 1};
+    options.threads = denseThreads;
+    options.sharedBytes = denseSharedBytes;
+    options.order = emulator::Order::Shuffled;
+    LateInputs late;
+    late.hide(dense);
+    late.hide(count);
+    late.expectLaunch(options, [&] { kernel()(arguments); });
+    return dense;
+  }
+
+  uint16_t rounded(float value) const {
+    return kind() == WeightKind::BF16
+               ? static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16)
+               : floatToHalf(value);
+  }
+
+  /// How far two ways of a product of such weights may be apart, as a share of
+  /// the terms' size: weights are rounded to 11 bits, unless they have fewer.
+  float tolerance() const {
+    return kind() == WeightKind::BF16 || kind() == WeightKind::F16 ? 1e-5f
+                                                                   : 6e-4f;
+  }
+  void expectNear(const std::vector<float> &got, const std::vector<float> &want,
+                  float size) const {
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < got.size(); ++i)
+      ASSERT_NEAR(got[i], want[i], size * tolerance()) << i;
+  }
+
+  std::mt19937 random{unsigned(GetParam()) + 1};
+};
+
+float largest(const std::vector<float> &values) {
+  float most = 0;
+  for (float value : values)
+    most = std::max(most, std::fabs(value));
+  return most;
+}
+
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Kinds, DenseLinearTest,
+                         testing::Range(1, weightKindCount),
+                         [](const testing::TestParamInfo<int> &info) {
+                           return kindName(WeightKind(info.param));
+                         });
+
+TEST_P(DenseLinearTest, UnpackedColumnsAreTheWeights) {
+  constexpr int64_t out = 75;
+  const int64_t in = inFeatures(), padded = operandFeatures(int32_t(in));
+  StoredWeight weight = randomWeight(random, kind(), out, in);
+  DeviceWeight device = deviceWeight(weight);
+  for (auto [first, tiles] : {std::pair{0, 5}, {2, 1}}) {
+    DeviceArray<uint16_t> dense = unpack(device, first, tiles);
+    for (int64_t column = 0; column < tiles * tileColumns; ++column)
+      for (int64_t k = 0; k < padded; ++k) {
+        int64_t c = first * tileColumns + column;
+        float value = c < out && k < in ? weight.values[size_t(c * in + k)] : 0;
+        // Zeros may have either sign.
+        uint16_t got = dense.data()[column * padded + k];
+        ASSERT_TRUE(got == rounded(value) || (value == 0 && got == 0x8000))
+            << "column " << c << " feature " << k << ": " << value;
+      }
+  }
+}
+
+TEST_P(DenseLinearTest, WithoutRowsNothingIsWritten) {
+  DeviceWeight device =
+      deviceWeight(randomWeight(random, kind(), 16, inFeatures()));
+  DeviceArray<uint16_t> dense = unpack(device, 0, 1, 0);
+  DeviceArray<uint16_t> untouched(dense.size());
+  EXPECT_EQ(dense.values(), untouched.values());
+}
+
+/// In pieces of one tile, of some, and at once: with what a kernel for sums
+/// does with them.
+TEST_P(DenseLinearTest, GivesWhatTheKernelsDo) {
+  constexpr int64_t out = 150;
+  constexpr int32_t rows = 21;
+  const int64_t in = inFeatures();
+  DeviceWeight device = deviceWeight(randomWeight(random, kind(), out, in));
+  auto x = randomFloats(random, size_t(rows * in));
+  for (bool hasBias : {false, true}) {
+    LinearRun few(device, rows);
+    if (hasBias)
+      few.bias = randomFloats(random, out);
+    few.residual = randomFloats(random, size_t(rows * out));
+    std::vector<float> want = few.run(x);
+    const auto tile = uint64_t(denseTileBytes(int32_t(in)));
+    for (uint64_t tiles : {1, 4, 10}) {
+      LinearRun dense = few;
+      dense.denseBytes = tiles * tile;
+      expectNear(dense.run(x), want, largest(want) * 4);
+    }
+  }
+}
+
+TEST_P(DenseLinearTest, GatesAndColumnRangesToo) {
+  constexpr int64_t out = 75;
+  constexpr int32_t rows = 9;
+  const int64_t in = inFeatures();
+  StoredWeight gate = randomWeight(random, kind(), out, in);
+  StoredWeight up = randomWeight(random, kind(), out, in);
+  DeviceWeight both = deviceWeight(gate, &up);
+  LinearRun few(both, rows);
+  few.gate = Gate::Silu;
+  few.bias = randomFloats(random, 2 * out);
+  few.residual = randomFloats(random, size_t(rows * out));
+  auto x = randomFloats(random, size_t(rows * in), 0.1f);
+  LinearRun dense = few;
+  dense.denseBytes = 3 * uint64_t(denseTileBytes(int32_t(in)));
+  std::vector<float> want = few.run(x);
+  expectNear(dense.run(x), want, largest(want) * 8);
+
+  DeviceWeight whole = deviceWeight(gate);
+  LinearRun range(whole, rows);
+  range.firstTile = 2;
+  range.tiles = 2;
+  want = range.run(x);
+  range.denseBytes = dense.denseBytes;
+  expectNear(range.run(x), want, largest(want) * 4);
+}
