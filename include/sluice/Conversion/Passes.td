@@ -98,12 +98,14 @@ def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
     which the runtime makes a CUDA graph of when it starts; a step is one launch
     of it.
 
-    What works on one row at a time becomes kernels in one `gpu.module`, a block
-    for each row, with threads that share its columns; ops that follow each
-    other share a kernel, and equal kernels are one. Matrix products, attention,
-    table look-ups and checkpoints are calls of the runtime, which has kernels
-    for them. A product adds the sum behind it itself, where nothing else reads
-    its result. A kernel finds the token of greatest logit of each output.
+    What works on one row at a time becomes kernels in one `gpu.module`: a block
+    for each row, with threads that share its columns, or where none of them
+    needs another one, some blocks. Ops that follow each other share a kernel,
+    and equal kernels are one. Matrix products, attention, table look-ups and
+    checkpoints are calls of the runtime, which has kernels for them. A product
+    adds the sum behind it itself, where nothing else reads its result. The
+    token of greatest logit of each output is found by a kernel, or by two for a
+    wide vocabulary.
 
     How many rows there are, kernels read from memory: checkpoints lower it, and
     blocks beyond it return at once. No sum depends on it, so a row's results
@@ -128,7 +130,7 @@ def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
     ```mlir
     %rows = sluice.graph_address row_count
     %weight = sluice.graph_address vector 1
-    sluice.launch_kernel @kernels::@rows_rms_norm rows threads 64
+    sluice.launch_kernel @kernels::@rows_rms_norm rows threads 32
       (%rows, %weight, %x, %n)
     sluice.graph_operand rows f16 %n into %q cols 256
     sluice.graph_linear rows weight 2 columns 0 to 512 of %q into %y
@@ -158,7 +160,7 @@ def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect"
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
 }
 

@@ -11,6 +11,7 @@
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -27,6 +28,7 @@ void sluice::buildDevicePipeline(OpPassManager &pm,
   kernels.addPass(createLowerDeviceOps());
   kernels.addPass(createSCFToControlFlowPass());
   kernels.addPass(createLowerViews());
+  kernels.addPass(createConvertVectorToLLVMPass());
   // Before the conversion to NVVM, which would call CUDA's library of
   // mathematical functions where there are instructions.
   kernels.addPass(createConvertMathToLLVMPass());

@@ -13,15 +13,45 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace sluice::tocuda;
 
-int64_t sluice::tocuda::getThreads(int64_t columns, int64_t most) {
-  auto wanted = static_cast<int64_t>(
-      llvm::PowerOf2Ceil(static_cast<uint64_t>(columns + 3) / 4));
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+/// As many threads as have `columns` columns each, a power of two up to `most`.
+static int64_t getThreads(int64_t columns, int64_t each, int64_t most) {
+  auto wanted = static_cast<int64_t>(llvm::PowerOf2Ceil(
+      static_cast<uint64_t>(llvm::divideCeil(columns, each))));
   return std::clamp(wanted, warpThreads, most);
+}
+
+RowShape sluice::tocuda::getBlockShape(int64_t columns) {
+  constexpr int64_t most = 1024;
+  // Beyond 16 columns each there is a loop, for which 64 registers a thread are
+  // too few.
+  return {getThreads(columns, 8, columns <= 16 * most ? most : most / 2), 1};
+}
+
+RowShape sluice::tocuda::getSpreadShape(int64_t columns) {
+  constexpr int64_t mostBlocks = 32;
+  int64_t threads = getThreads(columns, 4, 128);
+  auto blocks =
+      static_cast<int64_t>(llvm::divideCeil(columns, int64_t(4) * threads));
+  return {threads, std::min(blocks, mostBlocks)};
+}
+
+int64_t sluice::tocuda::getLanes(ArrayRef<int64_t> widths) {
+  int64_t lanes = 4;
+  for (int64_t width : widths)
+    lanes = std::gcd(lanes, width);
+  return lanes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -46,8 +76,14 @@ std::pair<Value, Value> BlockCode::divideIndex(Value index, int64_t divisor) {
           b.createOrFold<arith::RemUIOp>(index, by)};
 }
 
-Value BlockCode::constant(double value) {
-  return planning::emitConstant(b, b.getF32Type(), value);
+Value BlockCode::constant(double value, int64_t lanes) {
+  return planning::emitConstant(b, VectorType::get({lanes}, b.getF32Type()),
+                                value);
+}
+
+Value BlockCode::broadcast(Value scalar, int64_t lanes) {
+  return vector::BroadcastOp::create(
+      b, VectorType::get({lanes}, scalar.getType()), scalar);
 }
 
 Value BlockCode::load(Value memref, ValueRange indices) {
@@ -58,27 +94,83 @@ void BlockCode::store(Value value, Value memref, ValueRange indices) {
   memref::StoreOp::create(b, value, memref, indices);
 }
 
+/// Of a vector of words of 32 bits.
+static llvm::MaybeAlign getAlignment(int64_t lanes) {
+  return llvm::MaybeAlign(static_cast<uint64_t>(4 * lanes));
+}
+
+Value BlockCode::loadLanes(Value memref, ValueRange indices, int64_t lanes) {
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  return vector::LoadOp::create(b, VectorType::get({lanes}, element), memref,
+                                indices, /*nontemporal=*/false,
+                                getAlignment(lanes));
+}
+
+void BlockCode::storeLanes(const Turn &turn, Value vector, Value memref,
+                           ValueRange indices) {
+  OpBuilder::InsertionGuard guard(b);
+  if (turn.isThere) {
+    auto branch = scf::IfOp::create(b, turn.isThere, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
+  int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
+  vector::StoreOp::create(b, vector, memref, indices, /*nontemporal=*/false,
+                          getAlignment(lanes));
+}
+
+Value BlockCode::select(const Turn &turn, Value value, Value otherwise) {
+  if (!turn.isThere)
+    return value;
+  return arith::SelectOp::create(b, turn.isThere, value, otherwise);
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
 
+int64_t BlockCode::countTurns(int64_t count) const {
+  return static_cast<int64_t>(llvm::divideCeil(count, shape.getWorkers()));
+}
+
+/// The turn of a number, which is sure to be below the count or may not be.
+Turn BlockCode::makeTurn(Value number, bool isSure, int64_t count) {
+  if (isSure)
+    return {number, {}};
+  Value isThere =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, index(count));
+  return {arith::SelectOp::create(b, isThere, number, index(0)), isThere};
+}
+
 SmallVector<Value> BlockCode::forEach(int64_t count, ValueRange initial,
                                       Body body) {
+  int64_t workers = shape.getWorkers();
+  SmallVector<Turn> turns;
+  if (isUnrolled(count)) {
+    for (int64_t turn = 0; turn < countTurns(count); ++turn)
+      turns.push_back(makeTurn(addIndices(worker, index(turn * workers)),
+                               (turn + 1) * workers <= count, count));
+    return body(turns, initial);
+  }
+  int64_t step = mostTurns * workers;
   auto loop =
-      scf::ForOp::create(b, thread, index(count), index(threads), initial);
+      scf::ForOp::create(b, index(0), index(count), index(step), initial);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> next =
-      body(loop.getInductionVar(), loop.getRegionIterArgs());
+  Value first = addIndices(loop.getInductionVar(), worker);
+  for (int64_t turn = 0; turn < mostTurns; ++turn)
+    turns.push_back(makeTurn(addIndices(first, index(turn * workers)),
+                             count % step == 0, count));
+  SmallVector<Value> next = body(turns, loop.getRegionIterArgs());
   // With values to carry the builder leaves the terminator to us.
   if (!initial.empty())
     scf::YieldOp::create(b, next);
   return loop.getResults();
 }
 
-void BlockCode::forEach(int64_t count, function_ref<void(Value)> body) {
-  forEach(count, {}, [&](Value column, ValueRange) {
-    body(column);
+void BlockCode::forEach(int64_t count,
+                        function_ref<void(ArrayRef<Turn>)> body) {
+  forEach(count, {}, [&](ArrayRef<Turn> turns, ValueRange) {
+    body(turns);
     return SmallVector<Value>();
   });
 }
@@ -87,8 +179,22 @@ void BlockCode::forEach(int64_t count, function_ref<void(Value)> body) {
 // Between threads
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> BlockCode::reduceLanes(SmallVector<Value> values,
-                                          int64_t lanes, Combine combine) {
+SmallVector<Value> BlockCode::combineLanes(ValueRange vectors,
+                                           Combine combine) {
+  SmallVector<SmallVector<Value>> lanes; // of each vector, by lane
+  int64_t count = cast<VectorType>(vectors[0].getType()).getNumElements();
+  for (int64_t lane = 0; lane < count; ++lane)
+    lanes.push_back(llvm::map_to_vector(vectors, [&](Value vector) -> Value {
+      return vector::ExtractOp::create(b, vector, lane);
+    }));
+  for (int64_t half = count / 2; half >= 1; half /= 2)
+    for (int64_t lane = 0; lane < half; ++lane)
+      lanes[lane] = combine(lanes[lane], lanes[lane + half]);
+  return lanes[0];
+}
+
+SmallVector<Value> BlockCode::reduceWarp(SmallVector<Value> values,
+                                         int64_t lanes, Combine combine) {
   for (int64_t distance = lanes / 2; distance >= 1; distance /= 2) {
     SmallVector<Value> others;
     for (Value value : values)
@@ -104,8 +210,8 @@ SmallVector<Value> BlockCode::reduceLanes(SmallVector<Value> values,
 
 SmallVector<Value> BlockCode::reduce(ValueRange values, Combine combine) {
   SmallVector<Value> ofWarp =
-      reduceLanes(llvm::to_vector(values), warpThreads, combine);
-  int64_t warps = threads / warpThreads;
+      reduceWarp(llvm::to_vector(values), warpThreads, combine);
+  int64_t warps = shape.threads / warpThreads;
   if (warps == 1)
     return ofWarp;
 
@@ -129,16 +235,17 @@ SmallVector<Value> BlockCode::reduce(ValueRange values, Combine combine) {
         shared,
         addIndices(other, index((reduced + static_cast<int64_t>(i)) * warps))));
   reduced += static_cast<int64_t>(values.size());
-  return reduceLanes(ofWarps, warps, combine);
+  return reduceWarp(ofWarps, warps, combine);
 }
 
-SmallVector<Value> BlockCode::sum(ValueRange values) {
-  return reduce(values, [&](ValueRange lhs, ValueRange rhs) {
+SmallVector<Value> BlockCode::sum(ValueRange vectors) {
+  auto add = [&](ValueRange lhs, ValueRange rhs) {
     SmallVector<Value> sums;
     for (auto [a, c] : llvm::zip_equal(lhs, rhs))
       sums.push_back(arith::AddFOp::create(b, a, c));
     return sums;
-  });
+  };
+  return reduce(combineLanes(vectors, add), add);
 }
 
 void BlockCode::barrier() { gpu::BarrierOp::create(b); }

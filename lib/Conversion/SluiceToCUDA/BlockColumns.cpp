@@ -17,31 +17,46 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocuda;
 
-int64_t BlockEmitter::countSums(ArrayRef<LoopItem> items) {
-  int64_t sums = 0;
-  for (const LoopItem &item : items)
-    sums += llvm::count_if(
-        item.passes, [](const ColumnPass &pass) { return !pass.isLast(); });
-  return sums;
+/// The vector weights that the code of a pass takes.
+static SmallVector<Value> getWeights(const ColumnPass &pass) {
+  SmallVector<Value> weights;
+  if (pass.isLast())
+    llvm::copy_if(
+        pass.node->op->getOperands(), std::back_inserter(weights),
+        [](Value operand) { return isVectorWeight(operand.getType()); });
+  return weights;
+}
+
+size_t sluice::tocuda::countWeights(const LoopItem &item) {
+  size_t weights = 0;
+  for (const ColumnPass &pass : item.passes)
+    weights += getWeights(pass).size();
+  return weights;
 }
 
 void BlockEmitter::emitColumns(const LoopItem &item) {
+  lanes = getLanes({item.width});
   SmallVector<Value> sums;
   for (const ColumnPass &pass : item.passes)
     if (!pass.isLast())
-      sums.push_back(code.constant(0.0));
+      sums.push_back(code.constant(0.0, lanes));
 
-  sums = code.forEach(item.width, sums, [&](Value column, ValueRange carried) {
-    Registers registers;
-    SmallVector<Value> next;
-    for (const ColumnPass &pass : item.passes) {
-      Value sum = pass.isLast() ? Value() : carried[next.size()];
-      sum = emitPass(pass, registers, column, sum);
-      if (sum)
-        next.push_back(sum);
+  auto body = [&](ArrayRef<Turn> turns, ValueRange carried) {
+    loadInputs(item, turns);
+    auto next = llvm::to_vector(carried);
+    for (auto [number, turn] : llvm::enumerate(turns)) {
+      size_t sum = 0;
+      for (const ColumnPass &pass : item.passes)
+        if (pass.isLast())
+          emitPass(pass, turn, number, Value());
+        else
+          next[sum] = emitPass(pass, turn, number, next[sum]), ++sum;
     }
     return next;
-  });
+  };
+  sums = code.forEach(item.width / lanes, sums, body);
+  if (!hasWeights)
+    weights.clear();
   if (sums.empty())
     return;
 
@@ -52,37 +67,62 @@ void BlockEmitter::emitColumns(const LoopItem &item) {
       finishReduction(pass, *sum++);
 }
 
-/// Emits a pass for a column; returns the sum so far where it has one.
-Value BlockEmitter::emitPass(const ColumnPass &pass, Registers &registers,
-                             Value column, Value carried) {
+/// Asks for what all turns need that is not in registers, before anything is
+/// computed. What the item makes gets its place there.
+void BlockEmitter::loadInputs(const LoopItem &item, ArrayRef<Turn> turns) {
+  SmallVector<Value> columns;
+  for (const Turn &turn : turns)
+    columns.push_back(code.scaleIndex(turn.number, lanes));
+  for (const ColumnPass &pass : item.passes) {
+    for (unsigned input : pass.node->inputs) {
+      Turns &values = registers[input];
+      if (values.empty())
+        for (Value column : columns)
+          values.push_back(
+              code.loadLanes(operands.rows.at(input), {row, column}, lanes));
+    }
+    if (pass.isLast())
+      registers[pass.node->outputs.front()].resize(turns.size());
+  }
+  if (!hasWeights)
+    loadWeights(item, turns);
+}
+
+void BlockEmitter::loadWeights(const LoopItem &item, ArrayRef<Turn> turns) {
+  for (const ColumnPass &pass : item.passes)
+    for (Value weight : getWeights(pass)) {
+      Turns &values = weights[weight];
+      if (values.empty())
+        for (const Turn &turn : turns)
+          values.push_back(code.loadLanes(operands.vectors.at(weight),
+                                          code.scaleIndex(turn.number, lanes),
+                                          lanes));
+    }
+}
+
+/// Emits a pass for the turn of this number; returns the sum so far where it
+/// has one.
+Value BlockEmitter::emitPass(const ColumnPass &pass, const Turn &turn,
+                             size_t number, Value carried) {
   const Node &node = *pass.node;
-  if (!pass.isLast())
-    return emitReduce(pass, read(node.inputs.front(), registers, column),
-                      carried);
+  if (!pass.isLast()) {
+    Value x = registers[node.inputs.front()][number];
+    return code.select(turn, emitReduce(pass, x, carried), carried);
+  }
   unsigned output = node.outputs.front();
-  Value result = emitMap(pass, registers, column);
-  registers[output] = result;
+  Value result = emitMap(pass, number);
+  registers[output][number] = result;
   if (!inRegisters[output])
-    code.store(result, operands.rows.at(output), {row, column});
+    code.storeLanes(turn, result, operands.rows.at(output),
+                    {row, code.scaleIndex(turn.number, lanes)});
   return {};
 }
 
-Value BlockEmitter::read(unsigned buffer, Registers &registers, Value column) {
-  Value &value = registers[buffer];
-  if (!value)
-    value = code.load(operands.rows.at(buffer), {row, column});
-  return value;
-}
-
-Value BlockEmitter::emitMap(const ColumnPass &pass, Registers &registers,
-                            Value column) {
+Value BlockEmitter::emitMap(const ColumnPass &pass, size_t turn) {
   const Node &node = *pass.node;
-  auto input = [&](unsigned i) {
-    return read(node.inputs[i], registers, column);
-  };
-  auto weight = [&](Value of) {
-    return code.load(operands.vectors.at(of), column);
-  };
+  auto input = [&](unsigned i) { return registers[node.inputs[i]][turn]; };
+  auto weight = [&](Value of) { return weights[of][turn]; };
+  auto all = [&](Value scalar) { return code.broadcast(scalar, lanes); };
   return llvm::TypeSwitch<Operation *, Value>(node.op)
       .Case([&](AddOp) { return arith::AddFOp::create(b, input(0), input(1)); })
       .Case([&](ActivationOp op) {
@@ -94,13 +134,13 @@ Value BlockEmitter::emitMap(const ColumnPass &pass, Registers &registers,
       })
       .Case([&](RmsNormOp op) {
         Value scaled =
-            arith::MulFOp::create(b, input(0), scalars.at(&node).inverse);
+            arith::MulFOp::create(b, input(0), all(scalars.at(&node).inverse));
         return arith::MulFOp::create(b, scaled, weight(op.getWeight()));
       })
       .Case([&](LayerNormOp op) -> Value {
         const Scalars &scalar = scalars.at(&node);
-        Value centred = arith::SubFOp::create(b, input(0), scalar.mean);
-        Value scaled = arith::MulFOp::create(b, centred, scalar.inverse);
+        Value centred = arith::SubFOp::create(b, input(0), all(scalar.mean));
+        Value scaled = arith::MulFOp::create(b, centred, all(scalar.inverse));
         if (!op.getBias())
           return arith::MulFOp::create(b, scaled, weight(op.getWeight()));
         return math::FmaOp::create(b, scaled, weight(op.getWeight()),
@@ -108,20 +148,24 @@ Value BlockEmitter::emitMap(const ColumnPass &pass, Registers &registers,
       });
 }
 
-/// The sum of a thread's columns with one more.
+/// The sums of a thread's columns with some more.
 Value BlockEmitter::emitReduce(const ColumnPass &pass, Value x, Value sum) {
   bool isLayerNorm = isa<LayerNormOp>(pass.node->op);
   if (isLayerNorm && pass.number == 0)
     return arith::AddFOp::create(b, sum, x);
   if (isLayerNorm)
-    x = arith::SubFOp::create(b, x, scalars.at(pass.node).mean);
+    x = arith::SubFOp::create(
+        b, x, code.broadcast(scalars.at(pass.node).mean, lanes));
   return math::FmaOp::create(b, x, x, sum);
 }
 
 void BlockEmitter::finishReduction(const ColumnPass &pass, Value sum) {
   const Node &node = *pass.node;
+  auto constant = [&](double value) {
+    return emitConstant(b, b.getF32Type(), value);
+  };
   double width = static_cast<double>(graph.buffers[node.inputs.front()].width);
-  Value mean = arith::DivFOp::create(b, sum, code.constant(width));
+  Value mean = arith::DivFOp::create(b, sum, constant(width));
   Scalars &scalar = scalars[&node];
   if (isa<LayerNormOp>(node.op) && pass.number == 0) {
     scalar.mean = mean;
@@ -131,7 +175,7 @@ void BlockEmitter::finishReduction(const ColumnPass &pass, Value sum) {
                         ? cast<RmsNormOp>(node.op).getEpsilon()
                         : cast<LayerNormOp>(node.op).getEpsilon();
   Value square =
-      arith::AddFOp::create(b, mean, code.constant(epsilon.convertToDouble()));
-  scalar.inverse = arith::DivFOp::create(b, code.constant(1.0),
-                                         math::SqrtOp::create(b, square));
+      arith::AddFOp::create(b, mean, constant(epsilon.convertToDouble()));
+  scalar.inverse =
+      arith::DivFOp::create(b, constant(1.0), math::SqrtOp::create(b, square));
 }

@@ -9,13 +9,9 @@
 #define SLUICE_LIB_CONVERSION_SLUICETOCUDA_BLOCKEMITTER_H
 
 #include "BlockCode.h"
-#include "lib/Conversion/StepPlanning/StepSchedule.h"
-
-#include "llvm/ADT/BitVector.h"
+#include "ThreadOrder.h"
 
 namespace sluice::tocuda {
-
-using namespace planning;
 
 /// What the code of a kernel refers to.
 struct BlockOperands {
@@ -26,20 +22,23 @@ struct BlockOperands {
   mlir::Value outputRows;                           // memref<?xi32>
 };
 
-/// Emits what is done for one row by the threads of a block.
+/// How many vector weights an item takes.
+size_t countWeights(const LoopItem &item);
+
+/// Emits what is done for one row by its threads.
 class BlockEmitter {
 public:
   BlockEmitter(mlir::ImplicitLocOpBuilder &b, BlockCode &code,
                const StepGraph &graph, const llvm::BitVector &inRegisters,
                const BlockOperands &operands)
       : b(b), code(code), graph(graph), inRegisters(inRegisters),
-        operands(operands) {}
+        operands(operands), order(inRegisters) {}
 
-  /// Emits the items of a row loop for the row `row`, an index.
+  /// Emits what can be done for a row loop before its rows are there: loads
+  /// weights into registers that are free.
+  void emitEarly(llvm::ArrayRef<LoopItem> items);
+  /// Emits the items for the row `row`, an index.
   void emit(llvm::ArrayRef<LoopItem> items, mlir::Value row);
-
-  /// How many sums over a row the items have.
-  static int64_t countSums(llvm::ArrayRef<LoopItem> items);
 
 private:
   /// Scalars that a node's passes have left for its next ones.
@@ -47,8 +46,12 @@ private:
     mlir::Value mean;
     mlir::Value inverse; // of the root of the mean square
   };
-  /// The values of the column at hand, by buffer.
-  using Registers = llvm::DenseMap<unsigned, mlir::Value>;
+  /// A vector for each turn.
+  using Turns = llvm::SmallVector<mlir::Value>;
+  /// The number of a column for that of a vector.
+  using ToColumn = llvm::function_ref<mlir::Value(mlir::Value number)>;
+
+  int64_t countHeld(llvm::ArrayRef<int64_t> widths) const;
 
   // BlockOps.cpp: nodes with loops of their own.
   void emitNode(const Node &node);
@@ -58,19 +61,22 @@ private:
   void emitRope(const Node &node);
   void copyRest(const Node &node);
   mlir::Value loadIndex(mlir::Value numbers);
-
-  void orderItem(const LoopItem &item);
+  Turns copyTurns(llvm::ArrayRef<Turn> turns, int64_t lanes, mlir::Value source,
+                  mlir::Value sourceRow, ToColumn from, mlir::Value target,
+                  ToColumn to);
+  void copy(int64_t columns, int64_t lanes, mlir::Value source, ToColumn from,
+            mlir::Value target, ToColumn to);
 
   // BlockColumns.cpp
   void emitColumns(const LoopItem &item);
-  mlir::Value emitPass(const ColumnPass &pass, Registers &registers,
-                       mlir::Value column, mlir::Value carried);
-  mlir::Value emitMap(const ColumnPass &pass, Registers &registers,
-                      mlir::Value column);
+  void loadInputs(const LoopItem &item, llvm::ArrayRef<Turn> turns);
+  void loadWeights(const LoopItem &item, llvm::ArrayRef<Turn> turns);
+  mlir::Value emitPass(const ColumnPass &pass, const Turn &turn, size_t number,
+                       mlir::Value carried);
+  mlir::Value emitMap(const ColumnPass &pass, size_t turn);
   mlir::Value emitReduce(const ColumnPass &pass, mlir::Value x,
                          mlir::Value sum);
   void finishReduction(const ColumnPass &pass, mlir::Value sum);
-  mlir::Value read(unsigned buffer, Registers &registers, mlir::Value column);
 
   mlir::ImplicitLocOpBuilder &b;
   BlockCode &code;
@@ -78,10 +84,16 @@ private:
   const llvm::BitVector &inRegisters;
   const BlockOperands &operands;
   mlir::Value row;
+  int64_t lanes = 0; // of the loop over columns at hand
   llvm::DenseMap<const Node *, Scalars> scalars;
-  /// Buffers that were written since the last barrier, and whether column c was
-  /// by the thread that has column c in all loops over columns.
-  llvm::DenseMap<unsigned, bool> written;
+  /// The columns that the thread has of buffers, and of vector weights.
+  llvm::DenseMap<unsigned, Turns> registers;
+  llvm::DenseMap<mlir::Value, Turns> weights;
+  /// Buffers whose columns stay in registers for a later loop, and whether all
+  /// weights are there from the beginning.
+  llvm::DenseSet<unsigned> held;
+  bool hasWeights = false;
+  ThreadOrder order;
 };
 
 } // namespace sluice::tocuda

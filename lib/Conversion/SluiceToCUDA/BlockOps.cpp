@@ -8,46 +8,65 @@
 #include "BlockEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocuda;
 
+/// Numbers of a thread that wait in registers for a later loop, at most. A
+/// block of 1024 threads has 64 registers for each.
+static constexpr int64_t mostHeld = 24;
+
 void BlockEmitter::emit(ArrayRef<LoopItem> items, Value rowIndex) {
   row = rowIndex;
   for (const LoopItem &item : items) {
-    orderItem(item);
+    if (order.needsBarrier(item))
+      code.barrier();
     if (item.node)
       emitNode(*item.node);
     else
       emitColumns(item);
+    for (auto entry : llvm::make_early_inc_range(registers))
+      if (!held.contains(entry.first))
+        registers.erase(entry.first);
   }
 }
 
-/// Puts a barrier before the item where it may read what other threads of the
-/// block wrote, and notes what it writes itself.
-void BlockEmitter::orderItem(const LoopItem &item) {
-  SmallVector<const Node *> nodes;
-  if (item.node)
-    nodes.push_back(item.node);
-  for (const ColumnPass &pass : item.passes)
-    nodes.push_back(pass.node);
-
-  bool hasColumns = !item.node;
-  bool readsOthers = llvm::any_of(nodes, [&](const Node *node) {
-    return llvm::any_of(node->inputs, [&](unsigned input) {
-      auto found = written.find(input);
-      return found != written.end() && !(hasColumns && found->second);
-    });
-  });
-  if (readsOthers) {
-    code.barrier();
-    written.clear();
+/// The numbers of rows of these widths that a thread has; more than there are
+/// registers for where it has them one after another.
+int64_t BlockEmitter::countHeld(ArrayRef<int64_t> widths) const {
+  int64_t numbers = 0;
+  for (int64_t width : widths) {
+    int64_t vectors = width / getLanes({width});
+    if (!code.isUnrolled(vectors))
+      return mostHeld + 1;
+    numbers += code.countTurns(vectors) * getLanes({width});
   }
-  for (const Node *node : nodes)
-    for (unsigned output : node->outputs)
-      if (!inRegisters[output])
-        written[output] = hasColumns;
+  return numbers;
+}
+
+void BlockEmitter::emitEarly(ArrayRef<LoopItem> items) {
+  SmallVector<int64_t> widths;
+  held = findReread(items);
+  for (unsigned buffer : held)
+    widths.push_back(graph.buffers[buffer].width);
+  if (countHeld(widths) > mostHeld) {
+    held.clear();
+    widths.clear();
+  }
+  for (const LoopItem &item : items)
+    widths.append(countWeights(item), item.width);
+  hasWeights = countHeld(widths) <= mostHeld;
+  if (!hasWeights)
+    return;
+  for (const LoopItem &item : items) {
+    if (countWeights(item) == 0)
+      continue;
+    lanes = getLanes({item.width});
+    code.forEach(item.width / lanes,
+                 [&](ArrayRef<Turn> turns) { loadWeights(item, turns); });
+  }
 }
 
 void BlockEmitter::emitNode(const Node &node) {
@@ -75,54 +94,84 @@ Value BlockEmitter::loadIndex(Value numbers) {
 // Copies
 //===----------------------------------------------------------------------===//
 
+/// Copies the vectors of some turns and returns them.
+BlockEmitter::Turns BlockEmitter::copyTurns(ArrayRef<Turn> turns, int64_t lanes,
+                                            Value source, Value sourceRow,
+                                            ToColumn from, Value target,
+                                            ToColumn to) {
+  Turns values;
+  for (const Turn &turn : turns)
+    values.push_back(
+        code.loadLanes(source, {sourceRow, from(turn.number)}, lanes));
+  for (auto [turn, value] : llvm::zip_equal(turns, values))
+    code.storeLanes(turn, value, target, {row, to(turn.number)});
+  return values;
+}
+
+/// Copies `columns` columns of the row.
+void BlockEmitter::copy(int64_t columns, int64_t lanes, Value source,
+                        ToColumn from, Value target, ToColumn to) {
+  code.forEach(columns / lanes, [&](ArrayRef<Turn> turns) {
+    copyTurns(turns, lanes, source, row, from, target, to);
+  });
+}
+
 void BlockEmitter::emitSelect(const Node &node) {
-  Value source = operands.rows.at(node.inputs.front());
-  Value target = operands.rows.at(node.outputs.front());
+  unsigned output = node.outputs.front();
   Value from = loadIndex(operands.outputRows);
-  code.forEach(graph.buffers[node.outputs.front()].width, [&](Value column) {
-    code.store(code.load(source, {from, column}), target, {row, column});
+  int64_t width = graph.buffers[output].width, lanes = getLanes({width});
+  auto toColumn = [&](Value number) { return code.scaleIndex(number, lanes); };
+  code.forEach(width / lanes, [&](ArrayRef<Turn> turns) {
+    registers[output] =
+        copyTurns(turns, lanes, operands.rows.at(node.inputs.front()), from,
+                  toColumn, operands.rows.at(output), toColumn);
   });
 }
 
 void BlockEmitter::emitSplit(const Node &node) {
   auto op = cast<SplitQKVOp>(node.op);
   int64_t dim = op.getHeadDim(), kvHeads = op.getKvHeads();
+  int64_t lanes = getLanes({dim});
   // Columns of queries, keys and values: of all heads, or of one group's.
   bool isGrouped = op.getLayout() == QKVLayout::Grouped;
   int64_t groups = isGrouped ? kvHeads : 1;
   int64_t widths[3] = {static_cast<int64_t>(op.getHeads()) / groups * dim,
                        kvHeads / groups * dim, kvHeads / groups * dim};
+  int64_t all = widths[0] + widths[1] + widths[2];
 
   Value source = operands.rows.at(node.inputs.front());
   int64_t begin = 0;
   for (auto [output, width] : llvm::zip_equal(node.outputs, widths)) {
-    Value target = operands.rows.at(output);
-    code.forEach(groups * width, [&, width = width](Value column) {
-      Value from = code.index(begin);
-      if (groups == 1) {
-        from = code.addIndices(column, from);
-      } else {
-        auto [group, rest] = code.divideIndex(column, width);
-        Value ofGroup =
-            code.scaleIndex(group, widths[0] + widths[1] + widths[2]);
-        from = code.addIndices(code.addIndices(ofGroup, rest), from);
-      }
-      code.store(code.load(source, {row, from}), target, {row, column});
-    });
+    auto from = [&, width = width](Value number) {
+      auto [group, rest] = code.divideIndex(number, width / lanes);
+      Value column = code.addIndices(code.scaleIndex(group, all),
+                                     code.scaleIndex(rest, lanes));
+      return code.addIndices(column, code.index(begin));
+    };
+    auto fromOne = [&](Value number) {
+      return code.addIndices(code.scaleIndex(number, lanes), code.index(begin));
+    };
+    auto to = [&](Value number) { return code.scaleIndex(number, lanes); };
+    copy(groups * width, lanes, source,
+         groups == 1 ? ToColumn(fromOne) : ToColumn(from),
+         operands.rows.at(output), to);
     begin += width;
   }
 }
 
 void BlockEmitter::emitConcat(const Node &node) {
   Value target = operands.rows.at(node.outputs.front());
+  SmallVector<int64_t> widths;
+  for (unsigned input : node.inputs)
+    widths.push_back(graph.buffers[input].width);
+  int64_t lanes = getLanes(widths);
   int64_t begin = 0;
-  for (unsigned input : node.inputs) {
-    int64_t width = graph.buffers[input].width;
-    code.forEach(width, [&](Value column) {
-      Value to = code.addIndices(column, code.index(begin));
-      code.store(code.load(operands.rows.at(input), {row, column}), target,
-                 {row, to});
-    });
+  for (auto [input, width] : llvm::zip_equal(node.inputs, widths)) {
+    auto from = [&](Value number) { return code.scaleIndex(number, lanes); };
+    auto to = [&](Value number) {
+      return code.addIndices(code.scaleIndex(number, lanes), code.index(begin));
+    };
+    copy(width, lanes, operands.rows.at(input), from, target, to);
     begin += width;
   }
 }
@@ -131,35 +180,102 @@ void BlockEmitter::emitConcat(const Node &node) {
 // rope
 //===----------------------------------------------------------------------===//
 
-/// Pairs of features (p, p + rotary / 2) of a head, or (2p, 2p + 1), are turned
-/// by the angle that the table has for the row's position and the pair:
-/// (x0 cos - x1 sin, x1 cos + x0 sin). A thread does whole pairs.
+namespace {
+
+/// Emits the rotation of pairs of features of a head, as many as a vector has
+/// lanes: (x0 cos - x1 sin, x1 cos + x0 sin) by the angle that the table has
+/// for the row's position and the pair.
+class Rotation {
+public:
+  Rotation(ImplicitLocOpBuilder &b, BlockCode &code, RopeOp op)
+      : b(b), code(code), isHalf(op.getStyle() == RopeStyle::Half),
+        dim(op.getHeadDim()), pairs(op.getRotaryDim() / 2),
+        lanes(getLanes({pairs, dim})) {}
+
+  /// Vectors of pairs in a row.
+  int64_t count(int64_t heads) const { return heads * pairs / lanes; }
+
+  /// What a turn needs of memory.
+  struct Inputs {
+    Value first, second; // columns
+    Value x0, x1, cos, sin;
+  };
+  Inputs load(Value number, Value x, Value row, Value table, Value position);
+  void store(const Turn &turn, const Inputs &in, Value y, Value row);
+
+private:
+  Value shuffle(Value lhs, Value rhs, int64_t begin, int64_t step);
+  Value mul(Value lhs, Value rhs) { return arith::MulFOp::create(b, lhs, rhs); }
+
+  ImplicitLocOpBuilder &b;
+  BlockCode &code;
+  bool isHalf; // pairs are (p, p + pairs), else (2p, 2p + 1)
+  int64_t dim, pairs, lanes;
+};
+
+} // namespace
+
+/// Every `step`-th of the lanes of two vectors.
+Value Rotation::shuffle(Value lhs, Value rhs, int64_t begin, int64_t step) {
+  SmallVector<int64_t> mask;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    mask.push_back(begin + lane * step);
+  return vector::ShuffleOp::create(b, lhs, rhs, mask);
+}
+
+Rotation::Inputs Rotation::load(Value number, Value x, Value row, Value table,
+                                Value position) {
+  Inputs in;
+  auto [head, rest] = code.divideIndex(number, pairs / lanes);
+  Value pair = code.scaleIndex(rest, lanes);
+  Value ofHead = code.scaleIndex(head, dim);
+  in.first = code.addIndices(ofHead, isHalf ? pair : code.scaleIndex(pair, 2));
+  in.second = code.addIndices(in.first, code.index(isHalf ? pairs : lanes));
+  in.x0 = code.loadLanes(x, {row, in.first}, lanes);
+  in.x1 = code.loadLanes(x, {row, in.second}, lanes);
+  in.cos = code.loadLanes(table, {position, pair}, lanes);
+  Value sine = code.addIndices(pair, code.index(pairs));
+  in.sin = code.loadLanes(table, {position, sine}, lanes);
+  return in;
+}
+
+void Rotation::store(const Turn &turn, const Inputs &in, Value y, Value row) {
+  Value x0 = in.x0, x1 = in.x1;
+  if (!isHalf) {
+    x0 = shuffle(in.x0, in.x1, 0, 2);
+    x1 = shuffle(in.x0, in.x1, 1, 2);
+  }
+  Value y0 = arith::SubFOp::create(b, mul(x0, in.cos), mul(x1, in.sin));
+  Value y1 = arith::AddFOp::create(b, mul(x1, in.cos), mul(x0, in.sin));
+  if (!isHalf) {
+    // Back to pairs that lie side by side: lanes 0, n, 1, n + 1, ...
+    SmallVector<int64_t> mask;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      mask.append({lane, lanes + lane});
+    ArrayRef<int64_t> all = mask;
+    Value evenly = vector::ShuffleOp::create(b, y0, y1, all.take_front(lanes));
+    y1 = vector::ShuffleOp::create(b, y0, y1, all.take_back(lanes));
+    y0 = evenly;
+  }
+  code.storeLanes(turn, y0, y, {row, in.first});
+  code.storeLanes(turn, y1, y, {row, in.second});
+}
+
 void BlockEmitter::emitRope(const Node &node) {
   auto op = cast<RopeOp>(node.op);
-  int64_t dim = op.getHeadDim(), pairs = op.getRotaryDim() / 2;
-  bool isHalf = op.getStyle() == RopeStyle::Half;
   Value x = operands.rows.at(node.inputs.front());
   Value y = operands.rows.at(node.outputs.front());
   Value table = operands.ropeTables.at(node.index);
   Value position = loadIndex(operands.positions);
-  auto mul = [&](Value lhs, Value rhs) -> Value {
-    return arith::MulFOp::create(b, lhs, rhs);
-  };
-  code.forEach(static_cast<int64_t>(op.getHeads()) * pairs, [&](Value number) {
-    auto [head, pair] = code.divideIndex(number, pairs);
-    Value first = code.scaleIndex(head, dim);
-    first = code.addIndices(first, isHalf ? pair : code.scaleIndex(pair, 2));
-    Value second = code.addIndices(first, code.index(isHalf ? pairs : 1));
-    Value x0 = code.load(x, {row, first}), x1 = code.load(x, {row, second});
-    Value cos = code.load(table, {position, pair});
-    Value sin =
-        code.load(table, {position, code.addIndices(pair, code.index(pairs))});
-    code.store(arith::SubFOp::create(b, mul(x0, cos), mul(x1, sin)), y,
-               {row, first});
-    code.store(arith::AddFOp::create(b, mul(x1, cos), mul(x0, sin)), y,
-               {row, second});
+  Rotation rotation(b, code, op);
+  code.forEach(rotation.count(op.getHeads()), [&](ArrayRef<Turn> turns) {
+    SmallVector<Rotation::Inputs> inputs;
+    for (const Turn &turn : turns)
+      inputs.push_back(rotation.load(turn.number, x, row, table, position));
+    for (auto [turn, in] : llvm::zip_equal(turns, inputs))
+      rotation.store(turn, in, y, row);
   });
-  if (2 * pairs != dim)
+  if (op.getRotaryDim() != op.getHeadDim())
     copyRest(node);
 }
 
@@ -167,13 +283,14 @@ void BlockEmitter::emitRope(const Node &node) {
 void BlockEmitter::copyRest(const Node &node) {
   auto op = cast<RopeOp>(node.op);
   int64_t dim = op.getHeadDim(), rotary = op.getRotaryDim();
-  Value x = operands.rows.at(node.inputs.front());
-  Value y = operands.rows.at(node.outputs.front());
-  int64_t rest = dim - rotary;
-  code.forEach(static_cast<int64_t>(op.getHeads()) * rest, [&](Value number) {
-    auto [head, feature] = code.divideIndex(number, rest);
-    Value at = code.addIndices(code.scaleIndex(head, dim), feature);
-    at = code.addIndices(at, code.index(rotary));
-    code.store(code.load(x, {row, at}), y, {row, at});
-  });
+  int64_t rest = dim - rotary, lanes = getLanes({rotary, dim});
+  auto at = [&](Value number) {
+    auto [head, feature] = code.divideIndex(number, rest / lanes);
+    Value column = code.addIndices(code.scaleIndex(head, dim),
+                                   code.scaleIndex(feature, lanes));
+    return code.addIndices(column, code.index(rotary));
+  };
+  copy(static_cast<int64_t>(op.getHeads()) * rest, lanes,
+       operands.rows.at(node.inputs.front()), at,
+       operands.rows.at(node.outputs.front()), at);
 }

@@ -16,9 +16,6 @@ using namespace sluice::tocuda;
 
 using Kind = KernelParameter::Kind;
 
-/// Threads of a row's block, at most.
-static constexpr int64_t mostThreads = 512;
-
 //===----------------------------------------------------------------------===//
 // Parameters
 //===----------------------------------------------------------------------===//
@@ -70,14 +67,17 @@ static int64_t getWidth(const Task &task, const StepGraph &graph) {
 KernelLaunch DeviceKernels::getLaunch(const Task &task) {
   KernelLaunch launch;
   launch.parameters = getParameters(task);
-  launch.threads = getThreads(getWidth(task, graph), mostThreads);
+  int64_t width = getWidth(task, graph);
+  launch.shape = needsBlock(task.items, schedule.inRegisters)
+                     ? getBlockShape(width)
+                     : getSpreadShape(width);
   auto getPlaces = [&](const Node &node) {
     return findPlaces<KernelParameter>(getParameters(node), launch.parameters);
   };
   gpu::GPUFuncOp &kernel =
       kernels[getSignature(task, graph, schedule, getPlaces)];
   if (!kernel)
-    kernel = create(task, launch.threads, launch.parameters);
+    kernel = create(task, launch);
   launch.kernel = kernel;
   return launch;
 }
@@ -86,32 +86,50 @@ KernelLaunch DeviceKernels::getLaunch(const Task &task) {
 // Making a kernel
 //===----------------------------------------------------------------------===//
 
-/// Gives the code names for the memory behind its parameters.
-static BlockOperands bindOperands(ImplicitLocOpBuilder &b, const Task &task,
-                                  ArrayRef<KernelParameter> parameters,
-                                  ValueRange addresses, Value rows,
-                                  const StepGraph &graph, WeightUses &weights) {
-  BlockOperands operands;
+/// Gives the code names for the vector weights behind its parameters.
+static void bindVectors(ImplicitLocOpBuilder &b, const Task &task,
+                        ArrayRef<KernelParameter> parameters,
+                        ValueRange addresses, WeightUses &weights,
+                        BlockOperands &operands) {
+  for (const Node *node : task.nodes) {
+    if (node->kind != Node::Kind::Columns)
+      continue;
+    for (Value operand : node->op->getOperands()) {
+      if (!isVectorWeight(operand.getType()) ||
+          operands.vectors.contains(operand))
+        continue;
+      KernelParameter parameter{
+          Kind::Vector, weights.getIndex(operand, WeightUseKind::Vector)};
+      auto place = llvm::find(parameters, parameter) - parameters.begin();
+      auto shape = cast<RankedTensorType>(operand.getType()).getShape();
+      operands.vectors[operand] =
+          ViewOp::create(b, MemRefType::get(shape, b.getF32Type()),
+                         addresses[place], ValueRange());
+    }
+  }
+}
+
+/// Gives it names for the rest.
+static void bindRows(ImplicitLocOpBuilder &b,
+                     ArrayRef<KernelParameter> parameters,
+                     const KernelModule::Frame &frame, const StepGraph &graph,
+                     BlockOperands &operands) {
   auto view = [&](Value address, ArrayRef<int64_t> shape, Type element) {
-    SmallVector<Value> sizes;
-    if (ShapedType::isDynamic(shape.front()))
-      sizes.push_back(rows);
-    return ViewOp::create(b, MemRefType::get(shape, element), address, sizes);
+    return ViewOp::create(b, MemRefType::get(shape, element), address,
+                          frame.rows);
   };
   constexpr int64_t any = ShapedType::kDynamic;
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
-  DenseMap<int64_t, Value> vectors;
-  for (auto [parameter, address] : llvm::zip_equal(parameters, addresses)) {
+  for (auto [parameter, address] :
+       llvm::zip_equal(parameters, frame.parameters)) {
     int64_t index = parameter.index;
     switch (parameter.kind) {
     case Kind::Count:
+    case Kind::Vector:
       break;
     case Kind::Buffer:
       operands.rows[index] =
           view(address, {any, graph.buffers[index].width}, f32);
-      break;
-    case Kind::Vector:
-      vectors[index] = address;
       break;
     case Kind::RopeTable: {
       auto table = cast<RopeTableAttr>(graph.ropeTables[index]);
@@ -127,23 +145,31 @@ static BlockOperands bindOperands(ImplicitLocOpBuilder &b, const Task &task,
       break;
     }
   }
-  for (const Node *node : task.nodes) {
-    if (node->kind != Node::Kind::Columns)
-      continue;
-    for (Value operand : node->op->getOperands()) {
-      if (!isVectorWeight(operand.getType()) ||
-          operands.vectors.contains(operand))
-        continue;
-      auto shape = cast<RankedTensorType>(operand.getType()).getShape();
-      int64_t index = weights.getIndex(operand, WeightUseKind::Vector);
-      operands.vectors[operand] = view(vectors.at(index), shape, f32);
-    }
-  }
-  return operands;
 }
 
-gpu::GPUFuncOp DeviceKernels::create(const Task &task, int64_t threads,
-                                     ArrayRef<KernelParameter> parameters) {
+/// What a row loop does with each of its parameters.
+static SmallVector<ParameterUse> getUses(const Task &task,
+                                         ArrayRef<KernelParameter> parameters) {
+  auto reads = [&](unsigned buffer) {
+    return llvm::any_of(task.nodes, [&](const Node *node) {
+      return llvm::is_contained(node->inputs, buffer);
+    });
+  };
+  return llvm::map_to_vector(parameters, [&](const KernelParameter &parameter) {
+    switch (parameter.kind) {
+    case Kind::Buffer:
+      return reads(parameter.index) ? ParameterUse::Rows : ParameterUse::Result;
+    case Kind::Vector:
+    case Kind::RopeTable:
+      return ParameterUse::Constant;
+    default:
+      return ParameterUse::Number;
+    }
+  });
+}
+
+gpu::GPUFuncOp DeviceKernels::create(const Task &task,
+                                     const KernelLaunch &launch) {
   MLIRContext *context = task.nodes.front()->op->getContext();
   SmallVector<Location> locations;
   std::string name = "rows";
@@ -151,18 +177,25 @@ gpu::GPUFuncOp DeviceKernels::create(const Task &task, int64_t threads,
     locations.push_back(node->op->getLoc());
     name += "_" + getMnemonic(*node).str();
   }
-  int64_t warps = threads / warpThreads;
-  int64_t sharedWords =
-      warps > 1 ? warps * BlockEmitter::countSums(task.items) : 0;
+  int64_t warps = launch.shape.threads / warpThreads;
+  SmallVector<ParameterUse> uses = getUses(task, launch.parameters);
+  BlockOperands operands;
+  std::optional<BlockEmitter> emitter;
   return kernels.create(
-      FusedLoc::get(context, locations), name, parameters.size(), threads,
-      sharedWords, Float32Type::get(context),
-      [&](ImplicitLocOpBuilder &b, ValueRange addresses, Value rows, Value row,
-          Value thread, Value shared) {
-        BlockOperands operands =
-            bindOperands(b, task, parameters, addresses, rows, graph, weights);
-        BlockCode code(b, threads, thread, shared);
-        BlockEmitter(b, code, graph, schedule.inRegisters, operands)
-            .emit(task.items, row);
+      {.loc = FusedLoc::get(context, locations),
+       .name = name,
+       .parameters = uses,
+       .shape = launch.shape,
+       .sharedWords = warps > 1 ? warps * countSums(task.items) : 0,
+       .word = Float32Type::get(context)},
+      [&](ImplicitLocOpBuilder &b, KernelModule::Frame &frame) {
+        bindVectors(b, task, launch.parameters, frame.parameters, weights,
+                    operands);
+        emitter.emplace(b, frame.code, graph, schedule.inRegisters, operands);
+        emitter->emitEarly(task.items);
+      },
+      [&](ImplicitLocOpBuilder &b, KernelModule::Frame &frame) {
+        bindRows(b, launch.parameters, frame, graph, operands);
+        emitter->emit(task.items, frame.row);
       });
 }

@@ -8,6 +8,7 @@
 #ifndef SLUICE_LIB_CONVERSION_SLUICETOCUDA_DEVICEKERNELS_H
 #define SLUICE_LIB_CONVERSION_SLUICETOCUDA_DEVICEKERNELS_H
 
+#include "BlockCode.h"
 #include "lib/Conversion/StepPlanning/StepSchedule.h"
 #include "lib/Conversion/StepPlanning/WeightUses.h"
 
@@ -37,8 +38,16 @@ struct KernelParameter {
 /// A kernel and what it is to be launched with.
 struct KernelLaunch {
   mlir::gpu::GPUFuncOp kernel;
-  int64_t threads;
+  RowShape shape;
   llvm::SmallVector<KernelParameter> parameters;
+};
+
+/// What a kernel does with the memory behind a parameter.
+enum class ParameterUse {
+  Number,   // reads a number, or one for each row
+  Rows,     // reads what kernels before it wrote, or passes it between threads
+  Constant, // reads what no kernel writes
+  Result,   // writes, and never reads
 };
 
 /// The kernels of a module, which its programs share.
@@ -54,19 +63,33 @@ public:
   unsigned size() const { return kernels.size(); }
   mlir::SymbolRefAttr getName(mlir::gpu::GPUFuncOp kernel);
 
-  /// Emits for `row`, an index, what a block of `threads` threads, of which
-  /// `thread` is one, does for it. `shared` is shared memory, or null.
-  using Body = llvm::function_ref<void(mlir::ImplicitLocOpBuilder &b,
-                                       mlir::ValueRange parameters,
-                                       mlir::Value rows, mlir::Value row,
-                                       mlir::Value thread, mlir::Value shared)>;
+  /// A kernel to be made.
+  struct Plan {
+    mlir::Location loc;
+    std::string name;
+    /// Addresses, the first of which is that of the number of rows.
+    llvm::ArrayRef<ParameterUse> parameters;
+    RowShape shape;
+    int64_t sharedWords; // numbers of 32 bits in shared memory
+    mlir::Type word;     // which they are
+  };
 
-  /// Makes a kernel of `parameters` addresses, the first of which is that of
-  /// the number of rows, and of `sharedWords` numbers of the type `word` in
-  /// shared memory.
-  mlir::gpu::GPUFuncOp create(mlir::Location loc, llvm::StringRef name,
-                              unsigned parameters, int64_t threads,
-                              int64_t sharedWords, mlir::Type word, Body body);
+  /// What the code of a thread refers to.
+  struct Frame {
+    mlir::ValueRange parameters;
+    mlir::Value rows; // index: how many there are; null before they are known
+    mlir::Value row;  // index: the thread's
+    mlir::Value part; // index: the block's number among those of its row
+    BlockCode &code;
+  };
+
+  using Body =
+      llvm::function_ref<void(mlir::ImplicitLocOpBuilder &b, Frame &frame)>;
+
+  /// Makes a kernel whose threads do for a row that there is what `body` emits.
+  /// What `early` emits they do before they wait for the kernel before, so of
+  /// memory it may touch constants only.
+  mlir::gpu::GPUFuncOp create(const Plan &plan, Body early, Body body);
 
 private:
   mlir::gpu::GPUModuleOp module;
@@ -83,16 +106,10 @@ public:
 
   KernelLaunch getLaunch(const Task &task);
 
-  /// The kernel that finds the token of greatest logit. Its parameters are the
-  /// count, the logits and the tokens.
-  std::pair<mlir::gpu::GPUFuncOp, int64_t> getGreedy(mlir::Location loc,
-                                                     int64_t vocabulary);
-
 private:
   llvm::SmallVector<KernelParameter> getParameters(const Node &node);
   llvm::SmallVector<KernelParameter> getParameters(const Task &task);
-  mlir::gpu::GPUFuncOp create(const Task &task, int64_t threads,
-                              llvm::ArrayRef<KernelParameter> parameters);
+  mlir::gpu::GPUFuncOp create(const Task &task, const KernelLaunch &launch);
 
   KernelModule &kernels;
   const StepGraph &graph;

@@ -109,9 +109,15 @@ void GraphEmitter::emitRowLoop(ImplicitLocOpBuilder &b, const Task &task) {
   SmallVector<Value> words;
   for (KernelParameter parameter : launch.parameters)
     words.push_back(getParameter(b, parameter, task.domain));
-  LaunchKernelOp::create(
-      b, shared.kernels.getName(launch.kernel), toValueDomain(task.domain),
-      static_cast<int32_t>(launch.threads), /*blocks=*/1, words);
+  this->launch(b, launch.kernel, task.domain, launch.shape, words);
+}
+
+void GraphEmitter::launch(ImplicitLocOpBuilder &b, gpu::GPUFuncOp kernel,
+                          Domain domain, RowShape shape, ValueRange words) {
+  LaunchKernelOp::create(b, shared.kernels.getName(kernel),
+                         toValueDomain(domain),
+                         static_cast<int32_t>(shape.threads),
+                         static_cast<int32_t>(shape.blocks), words);
   ++launches;
 }
 
@@ -191,13 +197,14 @@ void GraphEmitter::emitCheckpoint(ImplicitLocOpBuilder &b, const Node &node) {
 }
 
 void GraphEmitter::emitGreedyTokens(ImplicitLocOpBuilder &b) {
-  auto [kernel, threads] =
-      kernels.getGreedy(b.getLoc(), graph.buffers[*graph.logits].width);
+  GreedyKernels greedy(shared.kernels, graph.buffers[*graph.logits].width);
   Value count = getCount(b, Domain::Outputs);
   Value logits = getBuffer(b, *graph.logits);
   Value tokens = getMemory(b, GraphMemory::GreedyTokens);
-  LaunchKernelOp::create(b, shared.kernels.getName(kernel),
-                         ValueDomain::Outputs, static_cast<int32_t>(threads),
-                         /*blocks=*/1, ValueRange{count, logits, tokens});
-  ++launches;
+  Value parts = greedyParts ? getBuffer(b, *greedyParts) : Value();
+  launch(b, greedy.getSearch(b.getLoc()), Domain::Outputs,
+         greedy.getSearchShape(), {count, logits, parts ? parts : tokens});
+  if (parts)
+    launch(b, greedy.getMerge(b.getLoc()), Domain::Outputs,
+           greedy.getMergeShape(), {count, parts, tokens});
 }

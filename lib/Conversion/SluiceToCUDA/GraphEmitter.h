@@ -9,6 +9,7 @@
 #define SLUICE_LIB_CONVERSION_SLUICETOCUDA_GRAPHEMITTER_H
 
 #include "DeviceKernels.h"
+#include "GreedyTokens.h"
 #include "lib/Conversion/StepPlanning/AttentionParameters.h"
 #include "lib/Conversion/StepPlanning/StepLayout.h"
 
@@ -27,9 +28,12 @@ struct SharedCode {
 /// Emits a step's `sluice.graph`.
 class GraphEmitter {
 public:
+  /// `greedyParts`: that of addGreedyParts().
   GraphEmitter(SharedCode &shared, const StepGraph &graph,
-               const StepSchedule &schedule, const StepLayout &layout)
+               const StepSchedule &schedule, const StepLayout &layout,
+               std::optional<unsigned> greedyParts)
       : shared(shared), graph(graph), schedule(schedule), layout(layout),
+        greedyParts(greedyParts),
         kernels(shared.kernels, graph, schedule, weights) {}
 
   void emit(mlir::Location loc, llvm::StringRef name);
@@ -45,6 +49,8 @@ private:
   void emitLinear(mlir::ImplicitLocOpBuilder &b, const Node &node);
   void emitCheckpoint(mlir::ImplicitLocOpBuilder &b, const Node &node);
   void emitGreedyTokens(mlir::ImplicitLocOpBuilder &b);
+  void launch(mlir::ImplicitLocOpBuilder &b, mlir::gpu::GPUFuncOp kernel,
+              Domain domain, RowShape shape, mlir::ValueRange words);
   mlir::Value getBuffer(mlir::ImplicitLocOpBuilder &b, unsigned buffer);
   mlir::Value getMemory(mlir::ImplicitLocOpBuilder &b, ir::GraphMemory memory,
                         std::optional<int64_t> index = std::nullopt);
@@ -56,6 +62,7 @@ private:
   const StepGraph &graph;
   const StepSchedule &schedule;
   const StepLayout &layout;
+  std::optional<unsigned> greedyParts;
   WeightUses weights;
   DeviceKernels kernels;
   unsigned launches = 0;

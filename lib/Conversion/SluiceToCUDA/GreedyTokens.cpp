@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockCode.h"
-#include "DeviceKernels.h"
+#include "GreedyTokens.h"
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <limits>
 
@@ -18,11 +19,21 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocuda;
 
-/// A vocabulary is wider than a row, and outputs are few.
-static constexpr int64_t mostThreads = 1024;
+/// Below all keys: nothing was found.
+static constexpr int64_t noKey = std::numeric_limits<int32_t>::min();
+/// Behind all tokens.
+static constexpr int64_t noToken = std::numeric_limits<int32_t>::max();
 
-static Value makeInteger(ImplicitLocOpBuilder &b, int64_t value) {
-  return arith::ConstantIntOp::create(b, value, /*width=*/32);
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+/// A vector of equal numbers.
+static Value makeIntegers(ImplicitLocOpBuilder &b, int64_t value,
+                          int64_t lanes) {
+  auto type = VectorType::get({lanes}, b.getI32Type());
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(type, static_cast<int32_t>(value)));
 }
 
 static Value compare(ImplicitLocOpBuilder &b, arith::CmpIPredicate predicate,
@@ -30,20 +41,21 @@ static Value compare(ImplicitLocOpBuilder &b, arith::CmpIPredicate predicate,
   return arith::CmpIOp::create(b, predicate, lhs, rhs);
 }
 
-/// An i32 whose order is that of the numbers: zeros are equal, and what is not
-/// a number is above all others.
-static Value makeKey(ImplicitLocOpBuilder &b, BlockCode &code, Value x) {
+/// Words whose order is that of the numbers: zeros are equal, and what is not a
+/// number is above all others.
+static Value makeKeys(ImplicitLocOpBuilder &b, BlockCode &code, Value x) {
+  int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
   // -0 + 0 is 0.
-  Value positive = arith::AddFOp::create(b, x, code.constant(0.0));
-  Value bits = arith::BitcastOp::create(b, b.getI32Type(), positive);
+  Value positive = arith::AddFOp::create(b, x, code.constant(0.0, lanes));
+  Value bits = arith::BitcastOp::create(
+      b, VectorType::get({lanes}, b.getI32Type()), positive);
+  Value most = makeIntegers(b, std::numeric_limits<int32_t>::max(), lanes);
   // Of negative numbers the greater bits are the lesser number.
-  Value flipped = arith::XOrIOp::create(
-      b, bits, makeInteger(b, std::numeric_limits<int32_t>::max()));
+  Value flipped = arith::XOrIOp::create(b, bits, most);
   Value isNegative =
-      compare(b, arith::CmpIPredicate::slt, bits, makeInteger(b, 0));
+      compare(b, arith::CmpIPredicate::slt, bits, makeIntegers(b, 0, lanes));
   Value ordered = arith::SelectOp::create(b, isNegative, flipped, bits);
   Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
-  Value most = makeInteger(b, std::numeric_limits<int32_t>::max());
   return arith::SelectOp::create(b, isNaN, most, ordered);
 }
 
@@ -61,59 +73,174 @@ static SmallVector<Value> chooseGreater(ImplicitLocOpBuilder &b, ValueRange lhs,
           arith::SelectOp::create(b, takesRight, rhs[1], lhs[1])};
 }
 
-/// The best token where its key is a finite number's, as a Sampler demands it,
-/// else the complement: the host looks then at the logits itself.
-static Value markUnusable(ImplicitLocOpBuilder &b, ValueRange best) {
+//===----------------------------------------------------------------------===//
+// Searching
+//===----------------------------------------------------------------------===//
+
+using Frame = KernelModule::Frame;
+
+static Value view(ImplicitLocOpBuilder &b, Frame &frame, unsigned parameter,
+                  ArrayRef<int64_t> shape, Type element) {
+  return ViewOp::create(b, MemRefType::get(shape, element),
+                        frame.parameters[parameter], frame.rows);
+}
+
+/// Before the logits are there.
+static void touchNothing(ImplicitLocOpBuilder &, Frame &) {}
+
+/// Stores the token found where its key is a finite number's, as a Sampler
+/// demands it, else the complement: the host looks then at the logits itself.
+/// All threads have the same, and store it.
+static void emitToken(ImplicitLocOpBuilder &b, Frame &frame, ValueRange best) {
+  using Predicate = arith::CmpIPredicate;
   constexpr int64_t infinity = 0x7f800000;
-  Value isAbove = compare(b, arith::CmpIPredicate::sgt, best[0],
-                          makeInteger(b, -infinity - 1));
-  Value isBelow =
-      compare(b, arith::CmpIPredicate::slt, best[0], makeInteger(b, infinity));
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, value, /*width=*/32);
+  };
+  Value isAbove = compare(b, Predicate::sgt, best[0], number(-infinity - 1));
+  Value isBelow = compare(b, Predicate::slt, best[0], number(infinity));
   Value isFinite = arith::AndIOp::create(b, isAbove, isBelow);
-  Value complement = arith::XOrIOp::create(b, best[1], makeInteger(b, -1));
-  return arith::SelectOp::create(b, isFinite, best[1], complement);
+  Value complement = arith::XOrIOp::create(b, best[1], number(-1));
+  Value token = arith::SelectOp::create(b, isFinite, best[1], complement);
+  Value tokens = view(b, frame, 2, {ShapedType::kDynamic}, b.getI32Type());
+  frame.code.store(token, tokens, frame.row);
 }
 
-static void emitGreedy(ImplicitLocOpBuilder &b, BlockCode &code, Value logits,
-                       Value tokens, Value row, int64_t vocabulary) {
-  // Below all keys: a thread without columns wins nothing.
-  Value least = makeInteger(b, std::numeric_limits<int32_t>::min());
-  Value none = makeInteger(b, std::numeric_limits<int32_t>::max());
-  SmallVector<Value> best = code.forEach(
-      vocabulary, {least, none}, [&](Value column, ValueRange carried) {
-        Value key = makeKey(b, code, code.load(logits, {row, column}));
-        Value token = arith::IndexCastOp::create(b, b.getI32Type(), column);
-        return chooseGreater(b, carried, {key, token});
-      });
-  best = code.reduce(best, [&](ValueRange lhs, ValueRange rhs) {
+/// The threads that search a row of logits.
+static RowShape getSearchShape(int64_t vocabulary) {
+  constexpr int64_t part = 2048, threads = 128;
+  if (vocabulary <= part)
+    return getBlockShape(vocabulary);
+  return {threads, static_cast<int64_t>(llvm::divideCeil(vocabulary, part))};
+}
+
+RowShape GreedyKernels::getSearchShape() const {
+  return ::getSearchShape(vocabulary);
+}
+
+/// The key and the token that a block finds in its part of the logits.
+static SmallVector<Value> emitSearch(ImplicitLocOpBuilder &b, Frame &frame,
+                                     int64_t vocabulary) {
+  BlockCode &code = frame.code;
+  Value logits =
+      view(b, frame, 1, {ShapedType::kDynamic, vocabulary}, b.getF32Type());
+  int64_t lanes = getLanes({vocabulary});
+  SmallVector<int32_t> steps;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    steps.push_back(static_cast<int32_t>(lane));
+  Value step = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(VectorType::get({lanes}, b.getI32Type()),
+                                ArrayRef<int32_t>(steps)));
+  auto combine = [&](ValueRange lhs, ValueRange rhs) {
     return chooseGreater(b, lhs, rhs);
-  });
-  // All threads have the same token, and store it.
-  code.store(markUnusable(b, best), tokens, row);
+  };
+  auto search = [&](ArrayRef<Turn> turns, ValueRange carried) {
+    SmallVector<Value> columns, found;
+    for (const Turn &turn : turns) {
+      columns.push_back(code.scaleIndex(turn.number, lanes));
+      found.push_back(
+          code.loadLanes(logits, {frame.row, columns.back()}, lanes));
+    }
+    SmallVector<Value> best = llvm::to_vector(carried);
+    for (auto [turn, column, x] : llvm::zip_equal(turns, columns, found)) {
+      Value first = arith::IndexCastOp::create(b, b.getI32Type(), column);
+      Value tokens =
+          arith::AddIOp::create(b, code.broadcast(first, lanes), step);
+      SmallVector<Value> next = combine(best, {makeKeys(b, code, x), tokens});
+      best = {code.select(turn, next[0], best[0]),
+              code.select(turn, next[1], best[1])};
+    }
+    return best;
+  };
+  SmallVector<Value> best = code.forEach(
+      vocabulary / lanes,
+      {makeIntegers(b, noKey, lanes), makeIntegers(b, noToken, lanes)}, search);
+  return code.reduce(code.combineLanes(best, combine), combine);
 }
 
-std::pair<gpu::GPUFuncOp, int64_t>
-DeviceKernels::getGreedy(Location loc, int64_t vocabulary) {
-  int64_t threads = getThreads(vocabulary, mostThreads);
+gpu::GPUFuncOp GreedyKernels::getSearch(Location loc) {
+  gpu::GPUFuncOp &kernel =
+      kernels["greedy_search x" + std::to_string(vocabulary)];
+  if (kernel)
+    return kernel;
+  RowShape shape = getSearchShape();
+  int64_t warps = shape.threads / warpThreads;
+  ParameterUse uses[] = {ParameterUse::Number, ParameterUse::Rows,
+                         ParameterUse::Result};
+  Type i32 = IntegerType::get(loc.getContext(), 32);
+  auto emit = [&](ImplicitLocOpBuilder &b, Frame &frame) {
+    BlockCode &code = frame.code;
+    SmallVector<Value> best = emitSearch(b, frame, vocabulary);
+    if (shape.blocks == 1)
+      return emitToken(b, frame, best);
+    Value found =
+        view(b, frame, 2, {ShapedType::kDynamic, 2 * shape.blocks}, i32);
+    Value place = code.scaleIndex(frame.part, 2);
+    code.store(best[0], found, {frame.row, place});
+    code.store(best[1], found,
+               {frame.row, code.addIndices(place, code.index(1))});
+  };
+  kernel = kernels.create(
+      {.loc = loc,
+       .name = shape.blocks == 1 ? "greedy_tokens" : "greedy_search",
+       .parameters = uses,
+       .shape = shape,
+       .sharedWords = warps > 1 ? 2 * warps : 0,
+       .word = i32},
+      touchNothing, emit);
+  return kernel;
+}
+
+gpu::GPUFuncOp GreedyKernels::getMerge(Location loc) {
   gpu::GPUFuncOp &kernel =
       kernels["greedy_tokens x" + std::to_string(vocabulary)];
   if (kernel)
-    return {kernel, threads};
-  int64_t warps = threads / warpThreads;
-  kernel = kernels.create(
-      loc, "greedy_tokens", /*parameters=*/3, threads,
-      /*sharedWords=*/warps > 1 ? 2 * warps : 0,
-      IntegerType::get(loc.getContext(), 32),
-      [&](ImplicitLocOpBuilder &b, ValueRange addresses, Value rows, Value row,
-          Value thread, Value shared) {
-        constexpr int64_t any = ShapedType::kDynamic;
-        BlockCode code(b, threads, thread, shared);
-        Value logits = ViewOp::create(
-            b, MemRefType::get({any, vocabulary}, b.getF32Type()), addresses[1],
-            rows);
-        Value tokens = ViewOp::create(b, MemRefType::get({any}, b.getI32Type()),
-                                      addresses[2], rows);
-        emitGreedy(b, code, logits, tokens, row, vocabulary);
-      });
-  return {kernel, threads};
+    return kernel;
+  int64_t parts = getSearchShape().blocks;
+  ParameterUse uses[] = {ParameterUse::Number, ParameterUse::Rows,
+                         ParameterUse::Number};
+  Type i32 = IntegerType::get(loc.getContext(), 32);
+  auto emit = [&](ImplicitLocOpBuilder &b, Frame &frame) {
+    BlockCode &code = frame.code;
+    Value found = view(b, frame, 1, {ShapedType::kDynamic, 2 * parts}, i32);
+    auto combine = [&](ValueRange lhs, ValueRange rhs) {
+      return chooseGreater(b, lhs, rhs);
+    };
+    auto merge = [&](ArrayRef<Turn> turns, ValueRange carried) {
+      SmallVector<Value> pairs, best = llvm::to_vector(carried);
+      for (const Turn &turn : turns)
+        pairs.push_back(code.loadLanes(
+            found, {frame.row, code.scaleIndex(turn.number, 2)}, /*lanes=*/2));
+      // A turn that is not there has the first pair once more.
+      for (Value pair : pairs)
+        best = combine(best, {vector::ExtractOp::create(b, pair, 0),
+                              vector::ExtractOp::create(b, pair, 1)});
+      return best;
+    };
+    Value least = arith::ConstantIntOp::create(b, noKey, /*width=*/32);
+    Value none = arith::ConstantIntOp::create(b, noToken, /*width=*/32);
+    SmallVector<Value> best =
+        code.reduce(code.forEach(parts, {least, none}, merge), combine);
+    emitToken(b, frame, best);
+  };
+  kernel = kernels.create({.loc = loc,
+                           .name = "greedy_tokens",
+                           .parameters = uses,
+                           .shape = getMergeShape(),
+                           .sharedWords = 0,
+                           .word = i32},
+                          touchNothing, emit);
+  return kernel;
+}
+
+std::optional<unsigned> sluice::tocuda::addGreedyParts(StepGraph &graph) {
+  if (!graph.logits)
+    return std::nullopt;
+  int64_t parts = getSearchShape(graph.buffers[*graph.logits].width).blocks;
+  if (parts == 1)
+    return std::nullopt;
+  // Keys and tokens are words as wide as floats.
+  graph.buffers.push_back(
+      {Buffer::Kind::Floats, Domain::Outputs, 2 * parts, 2 * parts});
+  return graph.buffers.size() - 1;
 }

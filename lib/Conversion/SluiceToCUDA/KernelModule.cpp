@@ -11,6 +11,7 @@
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -24,52 +25,82 @@ SymbolRefAttr KernelModule::getName(gpu::GPUFuncOp kernel) {
       FlatSymbolRefAttr::get(SymbolTable::getSymbolName(kernel)));
 }
 
+/// What ptxas and LLVM may know of the memory behind a parameter. A result is
+/// in no other parameter's memory, so reading need not wait for its stores.
+/// Rows that are read get no such promise: LLVM would load them as memory that
+/// nobody writes while the kernel is there, but the kernel is there before the
+/// one before it has ended.
+static void describe(gpu::GPUFuncOp function, unsigned number,
+                     ParameterUse use) {
+  Builder b(function.getContext());
+  if (use == ParameterUse::Number)
+    return;
+  // Of the arena and its values.
+  constexpr int64_t alignment = 256;
+  function.setArgAttr(number, LLVM::LLVMDialect::getAlignAttrName(),
+                      b.getI64IntegerAttr(alignment));
+  if (use != ParameterUse::Rows)
+    function.setArgAttr(number, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        b.getUnitAttr());
+}
+
 /// An empty kernel, which may have shared memory.
-static gpu::GPUFuncOp createFunction(ImplicitLocOpBuilder &b, StringRef name,
-                                     unsigned parameters, int64_t threads,
-                                     int64_t sharedWords, Type word) {
-  SmallVector<Type> types(parameters,
+static gpu::GPUFuncOp createFunction(ImplicitLocOpBuilder &b,
+                                     const KernelModule::Plan &plan) {
+  SmallVector<Type> types(plan.parameters.size(),
                           LLVM::LLVMPointerType::get(b.getContext()));
   SmallVector<Type> attributions;
-  if (sharedWords > 0)
-    attributions.push_back(
-        MemRefType::get({sharedWords}, word, MemRefLayoutAttrInterface(),
-                        gpu::AddressSpaceAttr::get(
-                            b.getContext(), gpu::AddressSpace::Workgroup)));
-  auto function = gpu::GPUFuncOp::create(b, name, b.getFunctionType(types, {}),
-                                         attributions);
+  if (plan.sharedWords > 0)
+    attributions.push_back(MemRefType::get(
+        {plan.sharedWords}, plan.word, MemRefLayoutAttrInterface(),
+        gpu::AddressSpaceAttr::get(b.getContext(),
+                                   gpu::AddressSpace::Workgroup)));
+  auto function = gpu::GPUFuncOp::create(
+      b, plan.name, b.getFunctionType(types, {}), attributions);
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function.setKnownBlockSizeAttr(
-      b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
+      b.getDenseI32ArrayAttr({static_cast<int32_t>(plan.shape.threads), 1, 1}));
+  for (auto [number, use] : llvm::enumerate(plan.parameters))
+    describe(function, number, use);
   return function;
 }
 
-gpu::GPUFuncOp KernelModule::create(Location loc, StringRef name,
-                                    unsigned parameters, int64_t threads,
-                                    int64_t sharedWords, Type word, Body body) {
-  ImplicitLocOpBuilder b(loc, module.getContext());
+gpu::GPUFuncOp KernelModule::create(const Plan &plan, Body early, Body body) {
+  ImplicitLocOpBuilder b(plan.loc, module.getContext());
   b.setInsertionPointToEnd(module.getBody());
-  gpu::GPUFuncOp function =
-      createFunction(b, name, parameters, threads, sharedWords, word);
+  gpu::GPUFuncOp function = createFunction(b, plan);
   symbols.insert(function);
 
   b.setInsertionPointToStart(&function.getBody().front());
   StartDependentsOp::create(b);
   Value row = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   Value thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value part = zero, worker = thread;
+  if (plan.shape.blocks > 1) {
+    Value blocks = arith::ConstantIndexOp::create(b, plan.shape.blocks);
+    Value threads = arith::ConstantIndexOp::create(b, plan.shape.threads);
+    part = arith::RemUIOp::create(b, row, blocks);
+    row = arith::DivUIOp::create(b, row, blocks);
+    Value before = arith::MulIOp::create(b, part, threads);
+    worker = arith::AddIOp::create(b, before, thread);
+  }
+  Value shared = plan.sharedWords > 0
+                     ? Value(function.getWorkgroupAttributions().front())
+                     : Value();
+  BlockCode code(b, plan.shape, thread, worker, shared);
+  Frame frame{function.getArguments(), /*rows=*/{}, row, part, code};
+  early(b, frame);
   WaitForPriorOp::create(b);
   Value count = ViewOp::create(b, MemRefType::get({1}, b.getI32Type()),
                                function.getArgument(0), ValueRange());
-  Value zero = arith::ConstantIndexOp::create(b, 0);
-  Value rows = arith::IndexCastUIOp::create(
+  frame.rows = arith::IndexCastUIOp::create(
       b, b.getIndexType(), memref::LoadOp::create(b, count, zero));
-  Value lives = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, rows);
+  Value lives =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, frame.rows);
   auto branch = scf::IfOp::create(b, lives, /*withElseRegion=*/false);
   gpu::ReturnOp::create(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  Value shared = sharedWords > 0
-                     ? Value(function.getWorkgroupAttributions().front())
-                     : Value();
-  body(b, function.getArguments(), rows, row, thread, shared);
+  body(b, frame);
   return function;
 }

@@ -32,6 +32,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Remarks.h"
 
 #include <numeric>
@@ -157,15 +158,19 @@ private:
     SmallVector<SmallVector<Access>> accesses;
     for (const Task &task : schedule.tasks)
       accesses.push_back(schedule.getAccesses(task));
+    std::optional<unsigned> greedyParts = addGreedyParts(*graph);
+    if (greedyParts)
+      accesses.push_back({{*graph->logits, Share::Whole, false},
+                          {*greedyParts, Share::Whole, true}});
     // Each task is a launch or more, after all before it.
-    SmallVector<unsigned> intervals(schedule.tasks.size());
+    SmallVector<unsigned> intervals(accesses.size());
     std::iota(intervals.begin(), intervals.end(), 0);
     FailureOr<StepLayout> layout = planStep(*graph, accesses, intervals);
     if (failed(layout))
       return source.frame->emitError("has rows too wide to be held in memory");
 
     unsigned kernels = shared.kernels.size();
-    GraphEmitter emitter(shared, *graph, schedule, *layout);
+    GraphEmitter emitter(shared, *graph, schedule, *layout, greedyParts);
     emitter.emit(source.frame->getLoc(), step);
     count(source.frame->getLoc(), schedule, emitter.getLaunches(),
           shared.kernels.size() - kernels, residuals);
