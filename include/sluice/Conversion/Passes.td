@@ -145,7 +145,8 @@ def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
   ];
   let statistics = [
     Statistic<"programs", "programs", "Workers that became programs">,
-    Statistic<"launches", "launches", "Launches of generated kernels">,
+    Statistic<"generatedLaunches", "generated-launches",
+              "Launches of generated kernels; calls are launches, too">,
     Statistic<"generatedKernels", "generated-kernels",
               "Distinct kernels that the launches share">,
     Statistic<"fusedOps", "ops-fused-into-kernels",

@@ -198,13 +198,13 @@ private:
         ++called;
     }
     ++programs;
-    launches += launched;
+    generatedLaunches += launched;
     fusedOps += fused;
     fusedResiduals += residuals;
     calls += called;
     checkpoints += points;
     remark::analysis(loc, remark::RemarkOpts::name("step").category(DEBUG_TYPE))
-        << remark::metric("launches", launched)
+        << remark::metric("generated-launches", launched)
         << remark::metric("generated-kernels", kernels)
         << remark::metric("ops-fused-into-kernels", fused)
         << remark::metric("residuals-fused-into-products", residuals)

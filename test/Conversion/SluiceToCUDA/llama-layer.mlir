@@ -7,7 +7,7 @@
 // norms share a kernel.
 
 // REMARK: [Analysis] step | Category:convert-sluice-to-cuda
-// REMARK-SAME: checkpoints=0, generated-kernels=5, launches=6, ops-fused-into-kernels=7, residuals-fused-into-products=2, runtime-calls=16
+// REMARK-SAME: checkpoints=0, generated-kernels=5, generated-launches=6, ops-fused-into-kernels=7, residuals-fused-into-products=2, runtime-calls=16
 
 // CHECK:       sluice.program @main step @main_step cuda {
 // CHECK-SAME:    caches = [!sluice.cache<kv_heads = 2, head_dim = 16>]

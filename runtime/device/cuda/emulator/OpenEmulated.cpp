@@ -11,6 +11,8 @@
 //   SLUICE_EMULATED_DEVICES=0       there is no device
 //   SLUICE_EMULATED_MEMORY=N        bytes of device memory
 //   SLUICE_EMULATED_FAIL_KERNEL=N   the N-th kernel breaks the device
+//   SLUICE_EMULATED_ORDER=1         threads and blocks descend; 2: are shuffled
+//   SLUICE_EMULATED_RESIDENT=N      blocks that run at a time
 //   SLUICE_EMULATED_FOREIGN=1       no code is for its chip
 //   SLUICE_EMULATED_COUNT=1         the process ends by saying how many bytes
 //                                   were copied to the host
@@ -19,6 +21,7 @@
 
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -52,6 +55,10 @@ sluice::Expected<std::unique_ptr<Driver>> sluice::cuda::openDriver() {
       numberOf("SLUICE_EMULATED_MEMORY", int64_t(options.memoryBytes)));
   options.failKernel =
       numberOf("SLUICE_EMULATED_FAIL_KERNEL", options.failKernel);
+  options.order = static_cast<emulator::Order>(
+      std::clamp<int64_t>(numberOf("SLUICE_EMULATED_ORDER", 0), 0, 2));
+  options.resident =
+      uint32_t(numberOf("SLUICE_EMULATED_RESIDENT", options.resident));
   options.foreignChip = numberOf("SLUICE_EMULATED_FOREIGN", 0) != 0;
   if (numberOf("SLUICE_EMULATED_COUNT", 0) != 0)
     countCopies(options);
