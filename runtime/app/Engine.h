@@ -78,6 +78,12 @@ public:
   /// had, or there is code for neither.
   Expected<DeviceFinding> findDevice(int64_t gpu);
 
+  /// GPU `number` of this machine, modulo how many there are; it lives as long
+  /// as the engine. Where usesGpu().
+  Expected<std::shared_ptr<cuda::Device>> gpu(int64_t number) {
+    return gpus.device(number);
+  }
+
   /// Settles where it is computed, as all ranks have agreed. Errors: --device
   /// or
   /// --cache-type is another device's, or there is no code for it.

@@ -48,9 +48,11 @@ public:
                             const GpuStageOptions &options,
                             std::list<ModelFiles> &files);
 
-private:
+  /// GPU `number`, modulo how many there are; it lives as long as this. After
+  /// open().
   Expected<std::shared_ptr<cuda::Device>> device(int64_t number);
 
+private:
   std::unique_ptr<cuda::Driver> driver;
   std::map<int64_t, std::shared_ptr<cuda::Device>> devices; // in use
 };

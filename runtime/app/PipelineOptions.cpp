@@ -62,6 +62,21 @@ void addTransport(CLI::App &command, PipelineOptions &options) {
           "and round, so tokens can differ. Default: f32")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  const std::map<std::string, TransportOption> transports = {
+      {"auto", TransportOption::Auto},
+      {"nccl", TransportOption::Nccl},
+      {"host", TransportOption::Host}};
+  command
+      .add_option_function<std::string>(
+          "--transport",
+          [&options, transports](const std::string &name) {
+            options.transport = transports.at(name);
+          },
+          "Rows between stages on GPUs: nccl: from GPU to GPU; host: through "
+          "the machines' memory; auto: by NCCL where every stage has a GPU of "
+          "its own. Default: auto")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"auto", "nccl", "host"}));
   addText(command, "--trace", options.traceFile, "FILE",
           "Write what every rank did, for Perfetto or chrome://tracing");
 }
@@ -150,9 +165,9 @@ Status app::settlePipelineOptions(const CLI::App &command,
                                   PipelineOptions &options) {
   for (const char *name :
        {"--speculate", "--speculate-depth", "--speculate-width",
-        "--activations", "--trace", "--emulate", "--emulate-draft",
-        "--oracle-acceptance", "--sync-split", "--no-cancel", "--no-continuous",
-        "--no-fuse"})
+        "--activations", "--transport", "--trace", "--emulate",
+        "--emulate-draft", "--oracle-acceptance", "--sync-split", "--no-cancel",
+        "--no-continuous", "--no-fuse"})
     if (command.count(name) > 0)
       options.given.emplace_back(name);
   return checkMode(options);

@@ -28,12 +28,20 @@ class App;
 
 namespace sluice::app {
 
+/// How rows travel between stages on GPUs.
+enum class TransportOption : uint8_t {
+  Auto, // by NCCL where every stage has its own GPU
+  Nccl,
+  Host // through the hosts' memory
+};
+
 struct PipelineOptions {
   SpeculationOptions speculation;
   bool modeGiven = false;       ///< else Async where there is a draft
   std::optional<int64_t> depth; ///< else the plan's
   std::optional<int64_t> width; ///< else the plan's
   ActivationFormat activations = ActivationFormat::F32;
+  TransportOption transport = TransportOption::Auto;
   bool fuse = true;
   std::string traceFile;
 

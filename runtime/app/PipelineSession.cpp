@@ -9,9 +9,6 @@
 
 #include "runtime/app/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
-#include "runtime/comm/EmulatedLinks.h"
-#include "runtime/comm/inproc/InprocCommunicator.h"
-#include "runtime/comm/mpi/MpiCommunicator.h"
 #include "runtime/device/cpu/ProcessorCount.h"
 #include "runtime/pipeline/OracleGuesser.h"
 #include "runtime/text/TokenBytes.h"
@@ -32,17 +29,16 @@ bool hasRole(const PlanRank &rank, RankRole::Kind kind) {
       [kind](const RankRole &role) { return role.kind == kind; });
 }
 
-/// What the rank is of a stage, if it has one.
-std::optional<RankRole> stageOf(const PlanRank &rank) {
+StepTimes toTimes(const StepCosts &costs) { return StepTimes(costs); }
+
+} // namespace
+
+std::optional<RankRole> app::stageOf(const PlanRank &rank) {
   for (const RankRole &role : rank.roles)
     if (role.kind == RankRole::Kind::Stage)
       return role;
   return std::nullopt;
 }
-
-StepTimes toTimes(const StepCosts &costs) { return StepTimes(costs); }
-
-} // namespace
 
 std::string app::describeRoles(const PlanRank &rank) {
   std::string text;
@@ -87,11 +83,18 @@ Status PipelineSession::meet(const std::optional<comm::MpiLaunch> &launch,
   if (severalProcesses)
     if (Status s = compareTerms(*communicators.front(), terms()); !s.ok())
       return s;
+  if (Status s = settleTransport(); !s.ok())
+    return s;
   emulateLinks();
   return {};
 }
 
-Status PipelineSession::open() { return makeRanks(); }
+Status PipelineSession::open() {
+  if (nccl)
+    if (Status s = connectGpus(); !s.ok())
+      return s;
+  return makeRanks();
+}
 
 //===----------------------------------------------------------------------===//
 // What was asked for
@@ -107,6 +110,9 @@ Status PipelineSession::settle() {
                    " rows");
   if (plan.stages.size() == 1 && options.isGiven("--activations"))
     return failure("--activations: this program has one stage, and no rows "
+                   "travel");
+  if (plan.stages.size() == 1 && options.transport == TransportOption::Nccl)
+    return failure("--transport nccl: this program has one stage, and no rows "
                    "travel");
   for (const PlanRank &rank : plan.ranks)
     if (std::count_if(rank.roles.begin(), rank.roles.end(),
@@ -305,40 +311,6 @@ PipelineTimes PipelineSession::times() const {
 // Ranks
 //===----------------------------------------------------------------------===//
 
-Status PipelineSession::connect(const std::optional<comm::MpiLaunch> &launch) {
-  comm::CommunicatorOptions limits;
-  limits.capacity = settings.channelFrames;
-  severalProcesses = launch && launch->size > 1;
-  if (severalProcesses) {
-    here = launch->rank;
-    comm::MpiLaunch placed = *launch;
-    Expected<std::unique_ptr<comm::Communicator>> made =
-        comm::connectMpi(placed, limits);
-    if (!made)
-      return made.status();
-    localRank = placed.localRank.value();
-    localRanks = placed.localSize.value();
-    communicators.push_back(made.take());
-  } else {
-    communicators = comm::makeInprocJob(shape.ranks, limits);
-  }
-  return {};
-}
-
-void PipelineSession::emulateLinks() {
-  if (!emulation)
-    return;
-  std::vector<comm::EmulatedLink> links;
-  for (int64_t from = 0; from < shape.ranks; ++from)
-    for (int64_t to = 0; to < shape.ranks; ++to) {
-      const cluster::Link &link = emulation->link(from, to);
-      links.push_back(
-          {cluster::toTime(link.latencySeconds), link.bytesPerSecond});
-    }
-  for (std::unique_ptr<comm::Communicator> &each : communicators)
-    each = comm::emulateLinks(std::move(each), links, settings.channelFrames);
-}
-
 /// Ranks in one process share its cores, and processes those of a machine.
 int64_t PipelineSession::threadsOfRank() const {
   if (engine.options().threads > 0)
@@ -352,10 +324,8 @@ Expected<std::unique_ptr<pipeline::StepCompute>>
 PipelineSession::loadCompute(std::string_view program, int64_t rank,
                              const PipelineLimits &most,
                              comm::Collectives *group) {
-  // Ranks of one machine share its GPUs, in whatever order they fill it.
-  int64_t gpu = severalProcesses ? localRank : rank;
   Expected<LocalStage> loaded =
-      engine.loadStage(program, threadsOfRank(), gpu, group);
+      engine.loadStage(program, threadsOfRank(), gpuOf(rank), group);
   if (!loaded)
     return loaded.status();
   StageLimits stage = most.stage();
@@ -427,6 +397,8 @@ Expected<RankSetup> PipelineSession::setUp(comm::Communicator &communicator) {
   if (std::optional<RankRole> stage = stageOf(planned)) {
     setup.stage = stage->stage;
     setup.group = joinGroup(communicator, *stage);
+    if (nccl)
+      setup.deviceRows = static_cast<comm::NcclCommunicator *>(&communicator);
     Expected<std::unique_ptr<pipeline::StepCompute>> compute =
         loadCompute(plan.stages[size_t(stage->stage)].programOf(stage->member),
                     rank, settings.limits(shape), setup.group);

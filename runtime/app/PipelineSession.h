@@ -15,6 +15,7 @@
 
 #include "runtime/app/Engine.h"
 #include "runtime/app/PipelineReport.h"
+#include "runtime/app/RowTransport.h"
 #include "runtime/app/ServingOptions.h"
 #include "runtime/comm/mpi/MpiLaunch.h"
 #include "runtime/pipeline/Emulation.h"
@@ -93,6 +94,11 @@ private:
   RankTerms terms();
   Status openTrace();
   Status connect(const std::optional<comm::MpiLaunch> &launch);
+  int64_t gpuOf(int64_t rank) const;
+  Status settleTransport();
+  Expected<std::string> findObstacle();
+  Expected<NcclFinding> findNccl(int64_t rank);
+  Status connectGpus();
   void emulateLinks();
   Status makeRanks();
   Expected<pipeline::RankSetup> setUp(comm::Communicator &communicator);
@@ -119,6 +125,8 @@ private:
   int64_t localRank = 0;  // which of them this is
   bool severalProcesses = false;
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
+  /// Rows travel by it, and all communicators are NcclCommunicators.
+  std::optional<comm::NcclLibrary> nccl;
   /// The ends of groups that ranks here are members of.
   struct GroupEnd {
     GroupEnd(comm::Communicator &communicator, std::vector<int64_t> ranks)
@@ -130,6 +138,9 @@ private:
   std::vector<std::unique_ptr<pipeline::RankRuntime>> ranks;
   std::vector<std::thread> servers; // of the other ranks in this process
 };
+
+/// What the rank is of a stage, if it has one.
+std::optional<RankRole> stageOf(const PlanRank &rank);
 
 /// "head, draft", "stage 2": what a rank of the plan does.
 std::string describeRoles(const PlanRank &rank);

@@ -69,6 +69,24 @@ Status receive(comm::Communicator &comm, int64_t source,
   return status.withContext("the meeting with rank " + std::to_string(source));
 }
 
+void putTerms(WireWriter &out, const RankTerms &terms) {
+  out.putCount(terms);
+  for (const auto &[name, value] : terms) {
+    putText(out, name);
+    putText(out, value);
+  }
+}
+
+RankTerms getTerms(WireReader &in) {
+  RankTerms terms;
+  size_t count = in.getCount("terms", maxTerms, 8);
+  for (size_t i = 0; i < count; ++i) {
+    std::string name = getText(in);
+    terms.emplace_back(std::move(name), getText(in));
+  }
+  return terms;
+}
+
 } // namespace
 
 Expected<bool>
@@ -110,22 +128,10 @@ app::agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
 
 Status app::compareTerms(comm::Communicator &comm, const RankTerms &own) {
   if (comm.rank() == 0)
-    return tellOthers(comm, [&](WireWriter &out) {
-      out.putCount(own);
-      for (const auto &[name, value] : own) {
-        putText(out, name);
-        putText(out, value);
-      }
-    });
+    return tellOthers(comm, [&](WireWriter &out) { putTerms(out, own); });
   RankTerms heads;
-  if (Status s = receive(comm, 0,
-                         [&](WireReader &in) {
-                           size_t count = in.getCount("terms", maxTerms, 8);
-                           for (size_t i = 0; i < count; ++i) {
-                             std::string name = getText(in);
-                             heads.emplace_back(std::move(name), getText(in));
-                           }
-                         });
+  if (Status s =
+          receive(comm, 0, [&](WireReader &in) { heads = getTerms(in); });
       !s.ok())
     return s;
   for (size_t i = 0; i < std::min(own.size(), heads.size()); ++i)
@@ -135,4 +141,31 @@ Status app::compareTerms(comm::Communicator &comm, const RankTerms &own) {
   if (own.size() != heads.size())
     return failure("is of another version of the program than the head");
   return {};
+}
+
+Expected<RankTerms> app::decideAtHead(
+    comm::Communicator &comm, const RankTerms &own,
+    const std::function<Expected<RankTerms>(std::span<const RankTerms>)>
+        &decide) {
+  RankTerms decision;
+  if (comm.rank() > 0) {
+    if (Status s = send(comm, 0, [&](WireWriter &out) { putTerms(out, own); });
+        !s.ok())
+      return s;
+    Status s =
+        receive(comm, 0, [&](WireReader &in) { decision = getTerms(in); });
+    return s.ok() ? Expected<RankTerms>(std::move(decision)) : s;
+  }
+  std::vector<RankTerms> all = {own};
+  for (int64_t rank = 1; rank < comm.size(); ++rank)
+    if (Status s = receive(
+            comm, rank, [&](WireReader &in) { all.push_back(getTerms(in)); });
+        !s.ok())
+      return s;
+  Expected<RankTerms> made = decide(all);
+  if (!made)
+    return made.status();
+  Status told =
+      tellOthers(comm, [&](WireWriter &out) { putTerms(out, *made); });
+  return told.ok() ? std::move(made) : told;
 }

@@ -23,6 +23,7 @@
 #include "runtime/comm/Communicator.h"
 
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,13 @@ using RankTerms = std::vector<std::pair<std::string, std::string>>;
 /// Rank 0 tells its terms; error on each other rank that has others: which, and
 /// what the head has.
 Status compareTerms(comm::Communicator &comm, const RankTerms &own);
+
+/// What each rank says goes to the head, in the ranks' order; what `decide`
+/// makes of it there goes to all. An error of its is that of the head alone.
+Expected<RankTerms> decideAtHead(
+    comm::Communicator &comm, const RankTerms &own,
+    const std::function<Expected<RankTerms>(std::span<const RankTerms>)>
+        &decide);
 
 } // namespace sluice::app
 

@@ -12,6 +12,10 @@
 
 #include <optional>
 
+namespace sluice::cuda {
+struct StreamHandle; // device/cuda/driver/Driver.h
+} // namespace sluice::cuda
+
 namespace sluice::device {
 
 /// What an executor is made for.
@@ -23,6 +27,13 @@ struct StepLimits {
   int64_t contextLength = 0; ///< of one sequence; 0: the program's
   /// Steps cannot run out of memory: all of it is given out at the start.
   bool resident = false;
+};
+
+/// Rows in a device's memory, [row][hiddenSize] floats, which are there when
+/// `stream` has come to its end.
+struct DeviceRows {
+  uint64_t address = 0; ///< a cuda::DeviceAddress
+  cuda::StreamHandle *stream = nullptr;
 };
 
 /// Runs the steps of one program. Thread-compatible: one call at a time.
@@ -54,6 +65,10 @@ public:
   virtual std::optional<int32_t> greedyToken(int64_t output) const {
     return std::nullopt;
   }
+
+  /// The rows that the last step has kept (StepInput::keepsOutgoing), in the
+  /// batch's order at its end. Valid until the next execute().
+  virtual DeviceRows sentRows() const { return {}; }
 };
 
 } // namespace sluice::device

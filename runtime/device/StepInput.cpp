@@ -66,7 +66,13 @@ static Status checkMemory(const StepInput &input, const StepBounds &bounds) {
       return failure("step: page ", copy.from, " cannot be copied to ", copy.to,
                      " in a cache of ", pages, " pages");
   auto rows = static_cast<size_t>(input.batch->rows());
-  if (!bounds.hasEmbedding) {
+  const bool onDevice = !input.incomingOnDevice.empty();
+  if (!bounds.hasDeviceRows && (onDevice || input.keepsOutgoing))
+    return failure("step: rows in a device's memory, and there is none");
+  if (onDevice && input.incomingOnDevice.size() != rows)
+    return failure("step: activations have come in for ",
+                   input.incomingOnDevice.size(), " of ", rows, " rows");
+  if (!bounds.hasEmbedding && !onDevice) {
     if (input.incoming.size() != rows)
       return failure("step: activations have come in for ",
                      input.incoming.size(), " of ", rows, " rows");
@@ -77,7 +83,8 @@ static Status checkMemory(const StepInput &input, const StepBounds &bounds) {
   size_t needed =
       rows * static_cast<size_t>(bounds.hiddenSize *
                                  activationBytes(input.outgoingFormat));
-  if (!bounds.hasOutput && input.outgoing.size() < needed)
+  if (!bounds.hasOutput && !input.keepsOutgoing &&
+      input.outgoing.size() < needed)
     return failure("step: ", input.outgoing.size(), " bytes for ", rows,
                    " rows of activations, which take ", needed);
   return {};

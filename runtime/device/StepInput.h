@@ -74,11 +74,18 @@ struct StepInput {
   /// numbers at any alignment. Empty where the program has an embedding.
   std::span<const uint8_t *const> incoming = {};
   ActivationFormat incomingFormat = ActivationFormat::F32;
+  /// Instead of `incoming`, where they have come into the memory of the
+  /// executor's device: for each row the address of hiddenSize floats, which
+  /// are there. Only for executors on a device.
+  std::span<const uint64_t> incomingOnDevice = {};
   /// Room for the activations of all rows of the batch, one row after another;
   /// those that live at the end are written, in the batch's order. Empty where
   /// the program has an output.
   std::span<uint8_t> outgoing = {};
   ActivationFormat outgoingFormat = ActivationFormat::F32;
+  /// Instead of `outgoing`: the rows stay in the device's memory, as floats,
+  /// where StepExecutor::sentRows() says. Only for executors on a device.
+  bool keepsOutgoing = false;
   /// For each output of the batch as it begins, not 0: its logits are wanted;
   /// else the token of the greatest will do. Empty: all are.
   std::span<const uint8_t> wantsLogits = {};
@@ -92,10 +99,11 @@ struct StepBounds {
   bool hasOutput = true;    ///< they end as logits, not as activations
   int64_t vocabSize = 0;
   int64_t hiddenSize = 0;
-  int64_t rows = 0;          ///< of a step
-  int64_t outputs = 0;       ///< of a step
-  int64_t pages = 0;         ///< of the cache
-  int64_t contextLength = 0; ///< of a sequence
+  int64_t rows = 0;           ///< of a step
+  int64_t outputs = 0;        ///< of a step
+  int64_t pages = 0;          ///< of the cache
+  int64_t contextLength = 0;  ///< of a sequence
+  bool hasDeviceRows = false; ///< rows may come and go in a device's memory
 };
 
 /// Errors: no rows, more rows or outputs than the bounds, a token id or

@@ -63,8 +63,13 @@ Status RankRuntime::readStep(comm::Message &message) {
     return failure("a step, but no stage is here");
   Arrival arrival;
   arrival.bytes = std::move(message.bytes);
+  arrival.payload = message.payload;
   if (Status s = decodeStep(arrival); !s.ok())
     return s;
+  int64_t expected = int64_t(arrival.frame.rows.size()) * payloadRowBytes();
+  if (arrival.payload.bytes != expected)
+    return failure("a step with ", arrival.payload.bytes,
+                   " bytes of rows in the device's memory, not ", expected);
   uint64_t step = arrival.frame.step;
   stageWorker->arrive(std::move(arrival));
   if (message.source != comm.rank())
@@ -130,6 +135,29 @@ Status RankRuntime::sendData(int64_t to, Bytes bytes, int64_t rows,
   if (to != comm.rank())
     trace.message(now(), to, length, rows, step);
   return comm.send(to, Lane::Data, std::move(bytes), emulatedBytes);
+}
+
+/// On the stage's thread, which has computed them on the device.
+Status RankRuntime::sendRows(int64_t to, const StepFrame &frame,
+                             const device::DeviceRows &rows) {
+  const auto count = int64_t(frame.rows.size());
+  const int64_t rowBytes =
+      count * setup.shape.hiddenSize * int64_t(sizeof(float));
+  Bytes bytes = comm.buffers().take();
+  codec.encodeStep(frame, {}, bytes);
+  if (count == 0)
+    return sendData(to, std::move(bytes), count, frame.step, stageTrace);
+  stageTrace.message(now(), to, int64_t(bytes.size()) + rowBytes, count,
+                     frame.step);
+  return setup.deviceRows->sendRows(to, std::move(bytes), rows.address,
+                                    rowBytes, rows.stream);
+}
+
+/// A frame that a stage has read goes back to where it has come from.
+void RankRuntime::release(Arrival arrival) {
+  comm.buffers().give(std::move(arrival.bytes));
+  if (arrival.payload.bytes > 0)
+    setup.deviceRows->giveBack(arrival.payload);
 }
 
 /// How a frame of the head shows in the trace: its first row's request, rows,

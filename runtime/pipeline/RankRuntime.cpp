@@ -81,7 +81,8 @@ comm::FrameLimits RankRuntime::frameLimits() const {
   limits.contextLength = setup.shape.contextLength;
   limits.sharedPages = stage.sharedPages;
   limits.vocabSize = setup.shape.vocabSize;
-  limits.width = setup.stage > 0 ? setup.shape.hiddenSize : 0;
+  limits.width =
+      setup.stage > 0 && !setup.deviceRows ? setup.shape.hiddenSize : 0;
   limits.format = setup.settings.activations;
   limits.stages = int64_t(setup.shape.stageRanks.size());
   limits.reportEntries = setup.shape.vocabSize + 1;
@@ -133,9 +134,20 @@ std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
                           int64_t(frame.results.size()), frame.step,
                           stageTrace);
         });
+  return forwardOutput();
+}
+
+std::unique_ptr<StepOutput> RankRuntime::forwardOutput() {
+  const PipelineShape &shape = setup.shape;
   int64_t next = shape.stageRanks[size_t(setup.stage) + 1];
+  if (setup.deviceRows)
+    return std::make_unique<DeviceForwardOutput>(
+        [this, next](const StepFrame &frame, const device::DeviceRows &rows) {
+          return sendRows(next, frame, rows);
+        });
   return std::make_unique<ForwardOutput>(
-      shape.hiddenSize, setup.settings.activations, rows,
+      shape.hiddenSize, setup.settings.activations,
+      setup.settings.limits(shape).stage().rows,
       [this, next](const StepFrame &frame, const comm::ActivationRows &rows) {
         Bytes bytes = comm.buffers().take();
         codec.encodeStep(frame, rows, bytes);
@@ -149,6 +161,13 @@ std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
       });
 }
 
+/// Of rows that come into this stage's device; 0: they come in frames.
+int64_t RankRuntime::payloadRowBytes() const {
+  return setup.deviceRows && setup.stage > 0
+             ? setup.shape.hiddenSize * int64_t(sizeof(float))
+             : 0;
+}
+
 Status RankRuntime::createStage() {
   if (setup.group)
     stageGroup =
@@ -159,6 +178,7 @@ Status RankRuntime::createStage() {
   config.readFrame = [this](Arrival &arrival) { return decodeStep(arrival); };
   config.rank = comm.rank();
   config.incomingFormat = setup.settings.activations;
+  config.payloadRowBytes = payloadRowBytes();
   config.limits = setup.settings.limits(setup.shape).stage();
   config.pages = setup.settings.limits(setup.shape).cachePages();
   Expected<std::unique_ptr<StageWorker>> made = StageWorker::create(
@@ -167,8 +187,7 @@ Status RankRuntime::createStage() {
       {.failed = [this](Status reason) { fail(reason); },
        .roomChanged = [this] { comm.roomChanged(); },
        .ended = [this] { passEndOn(); },
-       .released =
-           [this](Bytes bytes) { comm.buffers().give(std::move(bytes)); }});
+       .released = [this](Arrival arrival) { release(std::move(arrival)); }});
   if (!made)
     return made.status();
   stageWorker = made.take();

@@ -72,6 +72,8 @@ private:
   bool followsGroup() const { return stageGroup && !stageGroup->isFirst(); }
   Status decodeStep(Arrival &arrival);
   std::unique_ptr<StepOutput> stageOutput();
+  std::unique_ptr<StepOutput> forwardOutput();
+  int64_t payloadRowBytes() const;
   LaneTrace traceFor(trace::Lane lane);
   comm::FrameLimits frameLimits() const;
 
@@ -91,6 +93,9 @@ private:
   void told(const UserEnd &end, Time at) override;
   void note(const PolicyNote &note, Time at) override;
 
+  void release(Arrival arrival);
+  Status sendRows(int64_t to, const StepFrame &frame,
+                  const device::DeviceRows &rows);
   Status sendData(int64_t to, comm::Bytes bytes, int64_t rows, uint64_t step,
                   LaneTrace &trace, int64_t emulatedBytes = 0);
   void passEndOn();

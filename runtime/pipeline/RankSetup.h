@@ -13,6 +13,7 @@
 #define SLUICE_RUNTIME_PIPELINE_RANKSETUP_H
 
 #include "runtime/comm/Collectives.h"
+#include "runtime/comm/nccl/NcclCommunicator.h"
 #include "runtime/core/PipelineLimits.h"
 #include "runtime/core/Scheduler.h"
 #include "runtime/pipeline/StageWorker.h"
@@ -63,6 +64,9 @@ struct RankSetup {
   /// Where several ranks compute the stage: this one's end, which outlives the
   /// rank; the stage's program meets the other members by it as well.
   comm::Collectives *group = nullptr;
+  /// Not null: rows travel from device to device, as floats, at all ranks; it
+  /// is the rank's communicator.
+  comm::NcclCommunicator *deviceRows = nullptr;
   /// Where tokens are chosen: for requests with a grammar.
   MakeTokenTrie makeTokenTrie;
   StageSetup stageSetup;

@@ -70,6 +70,7 @@ Expected<std::unique_ptr<StageWorker>> StageWorker::create(
   worker->trace = std::move(trace);
   worker->events = std::move(events);
   worker->incoming.reserve(size_t(limits.rows));
+  worker->incomingOnDevice.reserve(size_t(limits.rows));
   worker->wantsLogits.reserve(size_t(limits.outputs));
   return worker;
 }
@@ -206,13 +207,26 @@ Status StageWorker::computeStep(Time start) {
   return {};
 }
 
+/// Where the rows of the step have come in.
+void StageWorker::findIncoming() {
+  incoming.clear();
+  incomingOnDevice.clear();
+  if (!compute->receives())
+    return;
+  for (const RowOrigin &origin : stage->origins()) {
+    const Arrival &arrival = arrivals[origin.frame - firstArrival];
+    if (config.payloadRowBytes > 0)
+      incomingOnDevice.push_back(arrival.payload.address +
+                                 uint64_t(origin.frameRow) *
+                                     uint64_t(config.payloadRowBytes));
+    else
+      incoming.push_back(arrival.activations.row(origin.frameRow));
+  }
+}
+
 /// On the device that is here.
 Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
-  incoming.clear();
-  if (compute->receives())
-    for (const RowOrigin &origin : stage->origins())
-      incoming.push_back(arrivals[origin.frame - firstArrival].activations.row(
-          origin.frameRow));
+  findIncoming();
   wantsLogits.clear();
   for (int32_t row : stage->batch().outputRows())
     wantsLogits.push_back(output->wantsLogits(*stage, row));
@@ -223,8 +237,10 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
   input.copies = pageCopies;
   input.incoming = incoming;
   input.incomingFormat = config.incomingFormat;
+  input.incomingOnDevice = incomingOnDevice;
   input.outgoing = output->rowBuffer(stage->batch().rows());
   input.outgoingFormat = output->format();
+  input.keepsOutgoing = output->keepsRows();
   input.wantsLogits = wantsLogits;
   input.checkpoints = &checkpoints;
   output->begin(*stage);
@@ -287,7 +303,7 @@ void StageWorker::releaseArrivals() {
   uint64_t firstInUse = stage->firstFrameInUse();
   while (!arrivals.empty() && firstArrival < firstInUse) {
     if (events.released)
-      events.released(std::move(arrivals.front().bytes));
+      events.released(std::move(arrivals.front()));
     arrivals.pop_front();
     ++firstArrival;
   }

@@ -36,6 +36,7 @@ struct Arrival {
   comm::Bytes bytes; ///< what `activations` refers to
   comm::ActivationRows activations;
   bool last = false; ///< no frame, but the end: nothing comes behind
+  comm::DevicePayload payload = {}; ///< or they are in a device's memory
 };
 
 struct StageWorkerConfig {
@@ -45,6 +46,9 @@ struct StageWorkerConfig {
   /// Of the rows that come in. The plan's, not a frame's: a frame without rows
   /// says nothing of it.
   ActivationFormat incomingFormat = ActivationFormat::F32;
+  /// They come into the device's memory: a row has so many bytes. 0: they do
+  /// not.
+  int64_t payloadRowBytes = 0;
   int64_t pages = 0; ///< of the cache
   /// Where the stage is computed by several ranks: this one's end, which
   /// outlives the worker. Frames arrive at the first member alone.
@@ -62,7 +66,8 @@ public:
     std::function<void(Status)> failed; ///< once, and run() returns
     std::function<void()> roomChanged;  ///< hasRoom() may have changed
     std::function<void()> ended; ///< all before Arrival::last has been sent on
-    std::function<void(comm::Bytes)> released; ///< Arrival::bytes, read
+    /// Of no more use; `activations` refers to nothing. Null: none travel.
+    std::function<void(Arrival)> released;
   };
 
   /// Errors: limits that do not fit together. `board` is the rank's and
@@ -99,6 +104,7 @@ private:
   Status runStep();
   Status computeStep(Time start);
   Status computeRows(std::span<const PageCopy> pageCopies);
+  void findIncoming();
   Time pace(Time start);
   std::span<const RowMove> checkpoint();
   std::span<const RowMove> noteLeft(uint64_t before, Time at,
@@ -130,9 +136,10 @@ private:
   uint64_t firstUntold = 0; ///< of the frames that the group does not know
   std::vector<std::span<const uint8_t>> untold;
   std::vector<comm::Bytes> heard;
-  Status groupFailed;                    ///< at a checkpoint of the step
-  std::vector<const uint8_t *> incoming; ///< one for each row of the step
-  std::vector<uint8_t> wantsLogits;      ///< one for each output of the step
+  Status groupFailed;                     ///< at a checkpoint of the step
+  std::vector<const uint8_t *> incoming;  ///< one for each row of the step
+  std::vector<uint64_t> incomingOnDevice; ///< or this
+  std::vector<uint8_t> wantsLogits;       ///< one for each output of the step
   /// Emulation: those of steps that no row was left of are made by the next.
   std::vector<PageCopy> copies;
   StepFrame outgoing;

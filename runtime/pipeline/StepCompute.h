@@ -35,6 +35,7 @@ public:
   virtual std::optional<int32_t> greedyToken(int64_t output) const {
     return std::nullopt;
   }
+  virtual device::DeviceRows sentRows() const { return {}; }
 };
 
 /// A compiled program on a device.
@@ -52,6 +53,7 @@ public:
   std::optional<int32_t> greedyToken(int64_t output) const override {
     return executor->greedyToken(output);
   }
+  device::DeviceRows sentRows() const override { return executor->sentRows(); }
 
 private:
   std::unique_ptr<device::StepExecutor> executor;

@@ -10,7 +10,6 @@
 #include "runtime/core/LogProbabilities.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace sluice;
 using namespace sluice::pipeline;
@@ -31,13 +30,6 @@ std::span<uint8_t> ForwardOutput::rowBuffer(int64_t rows) {
 }
 
 Status ForwardOutput::collect(Stage &, const StepCompute &) { return {}; }
-
-void ForwardOutput::move(std::span<const RowMove> moves) {
-  size_t bytes = size_t(width * activationBytes(rowFormat));
-  for (RowMove each : moves)
-    std::memcpy(buffer.data() + size_t(each.to) * bytes,
-                buffer.data() + size_t(each.from) * bytes, bytes);
-}
 
 Status ForwardOutput::send(StepFrame &frame) {
   comm::ActivationRows rows{rowFormat, width,
@@ -63,12 +55,6 @@ void collectAnswers(Stage &stage, std::vector<Record> &records, Answer answer) {
     if (asked.wantsOutput)
       answer(row, output++, records[row]);
   }
-}
-
-template <typename Record>
-void moveRecords(std::vector<Record> &records, std::span<const RowMove> moves) {
-  for (RowMove each : moves)
-    std::swap(records[each.to], records[each.from]);
 }
 
 /// The records of the rows that wanted an output, as the head wants them.
@@ -148,10 +134,6 @@ Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {
   return {};
 }
 
-void ResultOutput::move(std::span<const RowMove> moves) {
-  moveRecords(answers, moves);
-}
-
 Status ResultOutput::send(StepFrame &frame) {
   masks.close(frame.closes);
   results.step = frame.step;
@@ -190,10 +172,6 @@ Status GuessOutput::collect(Stage &stage, const StepCompute &compute) {
                      answer.candidates.clear();
                  });
   return {};
-}
-
-void GuessOutput::move(std::span<const RowMove> moves) {
-  moveRecords(answers, moves);
 }
 
 Status GuessOutput::send(StepFrame &frame) {

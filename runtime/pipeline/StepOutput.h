@@ -33,6 +33,8 @@ public:
   /// Where the program writes rows that go on; empty if it has logits instead.
   virtual std::span<uint8_t> rowBuffer(int64_t rows) { return {}; }
   virtual ActivationFormat format() const { return ActivationFormat::F32; }
+  /// Whether they stay in the device's memory instead, for collect().
+  virtual bool keepsRows() const { return false; }
 
   /// The step is formed, and about to be computed.
   virtual void begin(Stage &stage) {}
@@ -43,8 +45,6 @@ public:
   }
   /// The step is computed: makes the records of its rows.
   virtual Status collect(Stage &stage, const StepCompute &compute) = 0;
-  /// Rows have left since.
-  virtual void move(std::span<const RowMove> moves) = 0;
   /// Sends what the step has come to; `frame` is from Stage::finishStep().
   virtual Status send(StepFrame &frame) = 0;
 };
@@ -60,7 +60,6 @@ public:
   ActivationFormat format() const override { return rowFormat; }
   bool wantsLogits(const Stage &, int64_t) const override { return false; }
   Status collect(Stage &, const StepCompute &) override { return {}; }
-  void move(std::span<const RowMove>) override {}
   Status send(StepFrame &) override { return {}; }
 
 private:
@@ -82,7 +81,6 @@ public:
   std::span<uint8_t> rowBuffer(int64_t rows) override;
   ActivationFormat format() const override { return rowFormat; }
   Status collect(Stage &stage, const StepCompute &compute) override;
-  void move(std::span<const RowMove> moves) override;
   Status send(StepFrame &frame) override;
 
 private:
@@ -90,6 +88,25 @@ private:
   ActivationFormat rowFormat;
   std::vector<uint8_t> buffer; ///< buffer[row][width] in rowFormat
   SendStep sendStep;
+};
+
+/// To the next stage, from the device's memory.
+class DeviceForwardOutput final : public StepOutput {
+public:
+  using SendRows =
+      std::function<Status(const StepFrame &, const device::DeviceRows &)>;
+  explicit DeviceForwardOutput(SendRows sendRows)
+      : sendRows(std::move(sendRows)) {}
+  bool keepsRows() const override { return true; }
+  Status collect(Stage &, const StepCompute &compute) override {
+    rows = compute.sentRows();
+    return {};
+  }
+  Status send(StepFrame &frame) override { return sendRows(frame, rows); }
+
+private:
+  device::DeviceRows rows; ///< of the step
+  SendRows sendRows;
 };
 
 /// To the head: the token that each row wants.
@@ -103,7 +120,6 @@ public:
   void begin(Stage &stage) override { masks.begin(stage); }
   bool wantsLogits(const Stage &stage, int64_t row) const override;
   Status collect(Stage &stage, const StepCompute &compute) override;
-  void move(std::span<const RowMove> moves) override;
   Status send(StepFrame &frame) override;
 
 private:
@@ -158,7 +174,6 @@ public:
               SendGuesses sendGuesses);
   void begin(Stage &stage) override { guesser->begin(stage); }
   Status collect(Stage &stage, const StepCompute &compute) override;
-  void move(std::span<const RowMove> moves) override;
   Status send(StepFrame &frame) override;
 
 private:

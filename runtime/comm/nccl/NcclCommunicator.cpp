@@ -10,6 +10,7 @@
 #include "runtime/base/Guarded.h"
 #include "runtime/comm/nccl/NcclRank.h"
 
+#include <algorithm>
 #include <cassert>
 #include <future>
 
@@ -19,7 +20,7 @@ using namespace sluice::comm;
 using std::chrono::milliseconds;
 
 NcclRank::NcclRank(std::unique_ptr<Communicator> given,
-                   const NcclLibrary &library, cuda::Device &device,
+                   const NcclLibrary &library, cuda::Device *device,
                    const NcclOptions &options)
     : base(std::move(given)), library(library), device(device),
       options(options), self(base->rank()) {
@@ -158,12 +159,12 @@ Status NcclRank::sendControl(int64_t to, Kind kind, uint64_t first,
 Status NcclRank::copyRows(Peer &peer, cuda::DeviceAddress to,
                           cuda::DeviceAddress rows, uint64_t bytes,
                           cuda::Stream stream) {
-  if (Status s = device.copyOnDevice(to, rows, bytes, stream); !s.ok())
+  if (Status s = device->copyOnDevice(to, rows, bytes, stream); !s.ok())
     return s;
-  if (Status s = device.record(peer.copied, stream); !s.ok())
+  if (Status s = device->record(peer.copied, stream); !s.ok())
     return s;
   for (Clock::time_point begun = Clock::now();;) {
-    Expected<bool> isDone = device.isDone(peer.copied);
+    Expected<bool> isDone = device->isDone(peer.copied);
     if (!isDone || *isDone)
       return isDone.status();
     if (Clock::now() - begun < attention)
@@ -333,10 +334,16 @@ static Status checkOptions(const Communicator &base,
 
 Expected<std::unique_ptr<NcclCommunicator>>
 comm::connectNccl(std::unique_ptr<Communicator> base,
-                  const NcclLibrary &library, cuda::Device &device,
+                  const NcclLibrary &library, cuda::Device *device,
                   const NcclOptions &options) {
   if (Status s = checkOptions(*base, options); !s.ok())
     return s;
+  auto isHere = [&](const NcclWay &way) {
+    return way.from == base->rank() || way.to == base->rank();
+  };
+  assert((device || std::ranges::none_of(options.ways, isHere)) &&
+         "rows come from a device");
+  (void)isHere;
   auto made =
       std::make_unique<NcclRank>(std::move(base), library, device, options);
   if (Status s = made->connect(); !s.ok())

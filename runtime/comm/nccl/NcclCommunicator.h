@@ -80,7 +80,8 @@ public:
 
 /// This rank's end of the job that `base` is an end of; all ranks. `base` has
 /// not been started. Waits until all ways are there. `device` is this rank's,
-/// and outlives the communicator.
+/// and outlives the communicator; null where no way leads to or from it, and
+/// `library` is not looked at then.
 ///
 /// An error of NCCL or of the driver in a transfer breaks the job like abort(),
 /// and besides calls this rank's `failed`; a job that breaks, whoever did it,
@@ -91,7 +92,7 @@ public:
 /// it or other options, a rank that does not come; all ranks get one.
 Expected<std::unique_ptr<NcclCommunicator>>
 connectNccl(std::unique_ptr<Communicator> base, const NcclLibrary &library,
-            cuda::Device &device, const NcclOptions &options);
+            cuda::Device *device, const NcclOptions &options);
 
 } // namespace sluice::comm
 

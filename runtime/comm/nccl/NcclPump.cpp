@@ -27,8 +27,9 @@ template <typename Call> void NcclRank::forEachEdge(Call call) {
 
 Status NcclRank::setUp() {
   Clock::time_point deadline = Clock::now() + options.setup;
-  if (Status s = device.enter(); !s.ok())
-    return s;
+  if (device)
+    if (Status s = device->enter(); !s.ok())
+      return s;
   if (Status s = makeWaysOut(); !s.ok())
     return s;
   if (Status s = makeWaysIn(deadline); !s.ok())
@@ -43,11 +44,11 @@ Status NcclRank::makeWaysOut() {
       continue;
     Peer &peer = *peers[static_cast<size_t>(way.to)];
     auto edge = std::make_unique<NcclEdge>(
-        library, device,
+        library, *device,
         way.to == self ? NcclEdge::Role::Both : NcclEdge::Role::Sender);
     if (Status s = edge->open(options.ringBytes); !s.ok())
       return s;
-    Expected<cuda::Event> copied = device.makeEvent();
+    Expected<cuda::Event> copied = device->makeEvent();
     if (!copied)
       return copied.status();
     peer.copied = *copied;
@@ -85,7 +86,7 @@ Status NcclRank::makeWaysIn(Clock::time_point deadline) {
     NcclUniqueId id = *peer.id;
     lock.unlock();
     auto edge =
-        std::make_unique<NcclEdge>(library, device, NcclEdge::Role::Receiver);
+        std::make_unique<NcclEdge>(library, *device, NcclEdge::Role::Receiver);
     if (Status s = edge->open(options.ringBytes); !s.ok())
       return s;
     if (Status s = edge->join(id); !s.ok())
@@ -310,6 +311,6 @@ void NcclRank::dropEdges() {
     peer->to.reset();
     peer->from.reset();
     if (peer->copied)
-      device.destroy(peer->copied);
+      device->destroy(peer->copied);
   }
 }

@@ -30,7 +30,7 @@ constexpr std::chrono::microseconds nap{50};
 class NcclRank final : public NcclCommunicator {
 public:
   NcclRank(std::unique_ptr<Communicator> base, const NcclLibrary &library,
-           cuda::Device &device, const NcclOptions &options);
+           cuda::Device *device, const NcclOptions &options);
   ~NcclRank() override;
 
   /// Waits for all ranks.
@@ -134,7 +134,7 @@ private:
 
   std::unique_ptr<Communicator> base;
   NcclLibrary library;
-  cuda::Device &device;
+  cuda::Device *device; ///< null: no way leads to or from this rank
   NcclOptions options;
   int64_t self;
 

@@ -44,9 +44,9 @@ uint64_t Executor::arenaBytes() const { return state->arena.bytes(); }
 
 device::StepBounds Executor::State::bounds() const {
   const ExecutorLimits &limits = context.limits;
-  return {program.hasEmbedding, program.hasOutput,   program.vocabSize,
-          program.hiddenSize,   limits.rows,         limits.outputs,
-          limits.pages,         limits.contextLength};
+  return {program.hasEmbedding, program.hasOutput,    program.vocabSize,
+          program.hiddenSize,   limits.rows,          limits.outputs,
+          limits.pages,         limits.contextLength, /*hasDeviceRows=*/true};
 }
 
 Status Executor::execute(const device::StepInput &input) {
@@ -77,6 +77,10 @@ std::optional<int32_t> Executor::greedyToken(int64_t output) const {
   if (state->fetched[slot])
     return std::nullopt;
   return state->tokenMemory.as<int32_t>()[slot];
+}
+
+device::DeviceRows Executor::sentRows() const {
+  return {state->sent, state->stream};
 }
 
 const Executor::State::Bucket &Executor::State::bucketFor(int64_t rows) const {
@@ -118,6 +122,8 @@ Status Executor::State::run(const device::StepInput &input) {
   replay(bucket, input);
   if (program.hasOutput)
     return fetchMissing(*bucket.description, batch);
+  if (input.keepsOutgoing)
+    return keepSent(*bucket.description, input);
   writeSent(input);
   return {};
 }
@@ -185,10 +191,33 @@ void Executor::State::lookUp(const SluiceGraph::Lookup &lookup,
   }
 }
 
+/// Rows that follow each other, as those of a frame do, in one copy.
+Status Executor::State::copyReceived(const SluiceGraph::Lookup &lookup,
+                                     const device::StepInput &input) {
+  const uint64_t bytes = uint64_t(lookup.cols) * sizeof(float);
+  std::span<const uint64_t> from = input.incomingOnDevice;
+  for (size_t row = 0, end = 0; row < from.size(); row = end) {
+    for (end = row + 1; end < from.size() && from[end] == from[end - 1] + bytes;
+         ++end) {
+    }
+    if (Status s = device->copyOnDevice(lookup.to + row * bytes, from[row],
+                                        (end - row) * bytes, stream);
+        !s.ok())
+      return s;
+  }
+  return {};
+}
+
 Status Executor::State::sendLookups(const Bucket &bucket,
                                     const device::StepInput &input) {
   auto *to = lookupMemory.as<float>();
   for (const SluiceGraph::Lookup &lookup : bucket.description->lookups) {
+    if (lookup.weight == SluiceGraph::receivedRows &&
+        !input.incomingOnDevice.empty()) {
+      if (Status s = copyReceived(lookup, input); !s.ok())
+        return s;
+      continue;
+    }
     lookUp(lookup, input, to);
     int64_t floats = input.batch->rows() * lookup.cols;
     if (Status s = device->copyToDevice(
@@ -213,10 +242,13 @@ Status Executor::State::fetchResults(const Bucket &bucket,
   if (program.hasOutput) {
     if (Status s = fetchOutputs(graph, input); !s.ok())
       return s;
-  } else if (Status s = device->copyToHost(
-                 resultMemory.data(), graph.sent,
-                 uint64_t(batch.rows() * program.hiddenSize) * sizeof(float),
-                 stream);
+  } else if (Status s = input.keepsOutgoing
+                            ? Status()
+                            : device->copyToHost(
+                                  resultMemory.data(), graph.sent,
+                                  uint64_t(batch.rows() * program.hiddenSize) *
+                                      sizeof(float),
+                                  stream);
              !s.ok()) {
     return s;
   }
@@ -402,6 +434,22 @@ void Executor::State::dropOrphans(const device::StepInput &input) {
   }
   originOf.resize(static_cast<size_t>(input.batch->rows()));
   rowOf.resize(originOf.size());
+}
+
+/// Rows behind those that the host has taken out move up: each comes from
+/// behind all that stay.
+Status Executor::State::keepSent(const SluiceGraph &graph,
+                                 const device::StepInput &input) {
+  const uint64_t bytes = uint64_t(program.hiddenSize) * sizeof(float);
+  sent = graph.sent;
+  for (int64_t row = 0; row < input.batch->rows(); ++row)
+    if (rowOf[size_t(row)] != row)
+      if (Status s = device->copyOnDevice(
+              sent + uint64_t(row) * bytes,
+              sent + uint64_t(rowOf[size_t(row)]) * bytes, bytes, stream);
+          !s.ok())
+        return s;
+  return {};
 }
 
 void Executor::State::writeSent(const device::StepInput &input) const {

@@ -68,6 +68,7 @@ public:
 
   Status execute(const device::StepInput &input) override;
   std::span<const float> logits(int64_t output) const override;
+  device::DeviceRows sentRows() const override;
   std::optional<int32_t> greedyToken(int64_t output) const override;
 
 private:

@@ -63,6 +63,7 @@ struct Executor::State {
   std::vector<int32_t> outputSlot; ///< [output of the batch]: on the device
   std::vector<uint8_t> wanted;     ///< [row at the step's begin]: its logits
   std::vector<uint8_t> fetched;    ///< [output on the device]: its logits
+  DeviceAddress sent = 0;          ///< rows that the last step has kept
   /// What the device is broken by.
   Status broken;
   std::chrono::nanoseconds patience{0};
@@ -101,6 +102,9 @@ private:
   bool leaveAt(int32_t checkpoint, const device::StepInput &input);
   void dropOrphans(const device::StepInput &input);
   void noteOutputs(const StepBatch &batch);
+  Status copyReceived(const SluiceGraph::Lookup &lookup,
+                      const device::StepInput &input);
+  Status keepSent(const SluiceGraph &graph, const device::StepInput &input);
   void writeSent(const device::StepInput &input) const;
 };
 

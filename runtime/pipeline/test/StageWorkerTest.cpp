@@ -46,7 +46,6 @@ class KeptFrames final : public StepOutput {
 public:
   explicit KeptFrames(std::vector<StepFrame> &frames) : frames(frames) {}
   Status collect(Stage &, const StepCompute &) override { return {}; }
-  void move(std::span<const RowMove>) override {}
   Status send(StepFrame &frame) override {
     frames.push_back(frame);
     return {};

@@ -7,8 +7,6 @@
 
 #include "runtime/comm/nccl/test/FakeNccl.h"
 
-#include "runtime/comm/nccl/test/ThreadDevice.h"
-
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -201,7 +199,7 @@ void transfer(const std::shared_ptr<Comm> &comm,
 NcclResult submit(Comm &comm, cuda::Stream stream,
                   std::vector<Operation> operations) {
   comm.questions = questionsOfACall;
-  comm.launch = {stream, std::move(operations), ThreadDevice::entered(stream)};
+  comm.launch = {stream, std::move(operations), FakeStreams::entered(stream)};
   return NcclResult::InProgress;
 }
 
@@ -209,15 +207,15 @@ NcclResult submit(Comm &comm, cuda::Stream stream,
 void launch(const std::shared_ptr<Comm> &comm) {
   Launch given = std::move(*comm->launch);
   comm->launch.reset();
-  if (ThreadDevice::entered(given.stream) != given.enteredBefore) {
+  if (FakeStreams::entered(given.stream) != given.enteredBefore) {
     failWith(*comm, NcclResult::InvalidUsage,
              "other work has come into the stream of a call in progress");
     return;
   }
-  ThreadDevice::enqueue(given.stream,
-                        [comm, operations = std::move(given.operations)] {
-                          transfer(comm, operations);
-                        });
+  FakeStreams::enqueue(given.stream,
+                       [comm, operations = std::move(given.operations)] {
+                         transfer(comm, operations);
+                       });
 }
 
 NcclResult operate(const char *name, NcclComm handle, cuda::Stream stream,

@@ -8,13 +8,16 @@
 //   FakeNccl::reset({});
 //   Expected<NcclLibrary> nccl = makeNccl(FakeNccl::functions());
 //
-// NCCL's functions for ranks that are threads with a ThreadDevice each. Takes
+// NCCL's functions for ranks that are threads with a device each. Takes
 // the freedoms of a nonblocking communicator: each call is in progress for
 // some questions and its work is in the stream only then, a transfer lasts
 // until both sides are there, revoking is done when it has been asked for.
 // Whoever does not keep the rules gets an error: a call while another is in
 // progress, other work in its stream meanwhile, a blocking communicator, sends
 // and receives of different lengths.
+//
+// Streams are whatever FakeStreams says: of ThreadDevices in unit tests; in
+// FakeNcclLibrary.cpp those of emulated GPUs, for executables.
 //
 // A fault is at one rank. Others hear of it only from who has seen it.
 //
@@ -25,9 +28,18 @@
 
 #include "runtime/comm/nccl/NcclLibrary.h"
 
+#include <functional>
 #include <string>
 
 namespace sluice::comm::test {
+
+/// What the fake needs of the streams that are given to it.
+struct FakeStreams {
+  /// Lets `work` run in the stream's order.
+  static void enqueue(cuda::Stream stream, std::function<void()> work);
+  /// How much work has come into the stream so far.
+  static uint64_t entered(cuda::Stream stream);
+};
 
 class FakeNccl {
 public:

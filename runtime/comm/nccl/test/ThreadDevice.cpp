@@ -7,6 +7,8 @@
 
 #include "runtime/comm/nccl/test/ThreadDevice.h"
 
+#include "runtime/comm/nccl/test/FakeNccl.h"
+
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
@@ -125,7 +127,10 @@ void ThreadDevice::enqueue(cuda::Stream stream, std::function<void()> work) {
   workerOf(stream)->enqueue(std::move(work));
 }
 
-uint64_t ThreadDevice::entered(cuda::Stream stream) {
+void FakeStreams::enqueue(cuda::Stream stream, std::function<void()> work) {
+  ThreadDevice::enqueue(stream, std::move(work));
+}
+uint64_t FakeStreams::entered(cuda::Stream stream) {
   return workerOf(stream)->entered();
 }
 

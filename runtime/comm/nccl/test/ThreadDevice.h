@@ -28,8 +28,6 @@ public:
 
   /// Lets `work` run in the stream's order.
   static void enqueue(cuda::Stream stream, std::function<void()> work);
-  /// How much work has come into the stream so far.
-  static uint64_t entered(cuda::Stream stream);
 
   /// From now on copies fail with this.
   void breakCopies(const Status &error);

@@ -58,7 +58,8 @@ using Graph = struct GraphHandle *; ///< instantiated
 
 struct DeviceProperties {
   std::string name;
-  int32_t major = 0; ///< of the compute capability
+  std::string identity; ///< the same for each process that has this GPU
+  int32_t major = 0;    ///< of the compute capability
   int32_t minor = 0;
   int32_t multiprocessors = 0;
   int32_t sharedBytes = 0; ///< most that a block can have

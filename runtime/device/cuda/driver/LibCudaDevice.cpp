@@ -157,6 +157,12 @@ Status LibCudaDevice::open(int32_t number) {
   SLUICE_CUDA_TRY(lib.deviceName(name, sizeof(name) - 1, device),
                   "cuDeviceGetName");
   described.name = name;
+  lib::Uuid uuid = {};
+  SLUICE_CUDA_TRY(lib.deviceUuid(&uuid, device), "cuDeviceGetUuid");
+  for (unsigned char byte : uuid.bytes) {
+    described.identity += "0123456789abcdef"[byte / 16];
+    described.identity += "0123456789abcdef"[byte % 16];
+  }
   for (auto [attribute, value] :
        {std::pair{lib::attributeMajor, &described.major},
         std::pair{lib::attributeMinor, &described.minor},

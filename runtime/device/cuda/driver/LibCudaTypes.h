@@ -42,6 +42,11 @@ constexpr int captureRelaxed = 2; ///< CUstreamCaptureMode
 
 using Handle = void *;
 
+/// CUuuid
+struct Uuid {
+  unsigned char bytes[16];
+};
+
 /// CUDA_KERNEL_NODE_PARAMS_v2
 struct KernelNodeParams {
   Handle function;
@@ -73,6 +78,7 @@ constexpr unsigned char programmaticPort = 1, programmaticType = 1;
   call(deviceCount, cuDeviceGetCount, int *)                                   \
   call(deviceGet, cuDeviceGet, int *, int)                                     \
   call(deviceName, cuDeviceGetName, char *, int, int)                          \
+  call(deviceUuid, cuDeviceGetUuid_v2, lib::Uuid *, int)                       \
   call(deviceAttribute, cuDeviceGetAttribute, int *, int, int)                 \
   call(deviceMemory, cuDeviceTotalMem_v2, size_t *, int)                       \
   call(retainContext, cuDevicePrimaryCtxRetain, lib::Handle *, int)            \

@@ -88,8 +88,10 @@ void multiply(const ProductNode &product) {
 
 class EmulatedDevice final : public Device {
 public:
-  explicit EmulatedDevice(const EmulatedOptions &options) : options(options) {
+  EmulatedDevice(const EmulatedOptions &options, int32_t number)
+      : options(options) {
     described.name = "emulator";
+    described.identity = "emulated " + std::to_string(number);
     described.major = 9;
     described.multiprocessors = 4;
     described.sharedBytes = 227 << 10;
@@ -448,7 +450,7 @@ public:
     if (number < 0 || number >= options.devices)
       return failure("GPU ", number, " is not here: there are ",
                      options.devices);
-    auto device = std::make_unique<EmulatedDevice>(options);
+    auto device = std::make_unique<EmulatedDevice>(options, number);
     if (Status s = device->enter(); !s.ok())
       return s;
     return std::unique_ptr<Device>(std::move(device));

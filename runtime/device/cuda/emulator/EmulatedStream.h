@@ -99,6 +99,11 @@ public:
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return first == last; });
   }
+  /// How much has been added so far.
+  uint64_t added() {
+    std::lock_guard lock(mutex);
+    return last;
+  }
 
 private:
   static constexpr size_t room = 1024;

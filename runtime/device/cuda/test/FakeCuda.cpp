@@ -73,6 +73,10 @@ int cuDeviceGetName(char *name, int bytes, int) {
   std::strncpy(name, "Fake", size_t(bytes));
   return result("cuDeviceGetName");
 }
+int cuDeviceGetUuid_v2(lib::Uuid *uuid, int device) {
+  std::memset(uuid->bytes, 0xA0 + device, sizeof(uuid->bytes));
+  return result("cuDeviceGetUuid");
+}
 int cuDeviceGetAttribute(int *value, int attribute, int) {
   *value = attribute == lib::attributeMajor
                ? numberOf("FAKE_CUDA_MAJOR", attribute)

@@ -1,0 +1,100 @@
+//===- RowTransport.cpp - how rows travel between GPUs --------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/RowTransport.h"
+
+#include "runtime/app/RankMeeting.h"
+#include "runtime/base/Guarded.h"
+
+#include <thread>
+
+using namespace sluice;
+using namespace sluice::app;
+
+using comm::ncclVersionText;
+
+/// A stage can compute a message while the next ones come.
+constexpr int64_t messagesInRing = 4;
+/// Short messages, as those of decoding are, do not wait for room.
+constexpr int64_t leastRingBytes = int64_t{1} << 20;
+
+std::string app::ncclObstacle(std::span<const NcclFinding> ranks) {
+  auto name = [](size_t rank) { return "rank " + std::to_string(rank); };
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    if (ranks[rank].hasStage && !ranks[rank].why.empty())
+      return name(rank) + ": " + ranks[rank].why;
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    for (size_t other = 0; other < rank; ++other) {
+      const NcclFinding &one = ranks[other], &two = ranks[rank];
+      if (!one.hasStage || !two.hasStage)
+        continue;
+      if (one.gpu == two.gpu)
+        return "ranks " + std::to_string(other) + " and " +
+               std::to_string(rank) + " share a GPU";
+      if (one.version != two.version)
+        return name(other) + " has NCCL " + ncclVersionText(one.version) +
+               ", and " + name(rank) + " " + ncclVersionText(two.version);
+    }
+  return {};
+}
+
+Expected<std::string> app::agreeOnNccl(comm::Communicator &comm,
+                                       const NcclFinding &own) {
+  Expected<RankTerms> answer = decideAtHead(
+      comm,
+      {{"stage", own.hasStage ? "yes" : "no"},
+       {"version", std::to_string(own.version)},
+       {"GPU", own.gpu},
+       {"obstacle", own.why}},
+      [](std::span<const RankTerms> all) -> Expected<RankTerms> {
+        std::vector<NcclFinding> found;
+        for (const RankTerms &terms : all) {
+          if (terms.size() != 4)
+            return failure("a rank is of another version of the program");
+          found.push_back({terms[0].second == "yes",
+                           int32_t(std::atoi(terms[1].second.c_str())),
+                           terms[2].second, terms[3].second});
+        }
+        return RankTerms{{"obstacle", ncclObstacle(found)}};
+      });
+  if (!answer)
+    return answer.status();
+  if (answer->size() != 1)
+    return failure("the head is of another version of the program");
+  return answer->front().second;
+}
+
+Status app::connectByNccl(
+    std::vector<std::unique_ptr<comm::Communicator>> &communicators,
+    const comm::NcclLibrary &library, std::span<cuda::Device *const> devices,
+    comm::NcclOptions options, int64_t messageBytes) {
+  constexpr int64_t step = 4096;
+  int64_t wanted = std::max(leastRingBytes, messagesInRing * messageBytes);
+  options.ringBytes = (wanted + step - 1) / step * step;
+  // They wait for each other.
+  std::vector<Status> results(communicators.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < communicators.size(); ++i)
+    threads.emplace_back([&, i] {
+      results[i] = guarded([&]() -> Status {
+        auto made = comm::connectNccl(std::move(communicators[i]), library,
+                                      devices[i], options);
+        if (!made)
+          return made.status();
+        communicators[i] = made.take();
+        return {};
+      });
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const Status &each : results)
+    if (!each.ok()) {
+      communicators.clear();
+      return each;
+    }
+  return {};
+}
