@@ -254,16 +254,19 @@ TEST_F(CheckpointStepTest, WantedLogitsAreFoundWhereTheirRowsCameTo) {
 /// A row whose ancestor has left is taken out behind the step: of the others,
 /// outputs and rows that go on are still their own.
 TEST_F(CheckpointStepTest, OrphansAreTakenOutBehindTheStep) {
-  for (const std::vector<TinyPart> &parts :
-       {std::vector{TinyPart::WholeWithCheckpoints},
-        std::vector{TinyPart::FirstStage, TinyPart::SecondStage}}) {
+  const std::vector whole = {TinyPart::WholeWithCheckpoints};
+  const std::vector two = {TinyPart::FirstStage, TinyPart::SecondStage};
+  for (auto [parts, deviceRows] :
+       {std::pair(whole, false), std::pair(two, false), std::pair(two, true)}) {
     StepBatch batch(32, 8);
     DeviceReaper reaper(batch);
     Killer killer;
     killer.reaper = &reaper;
     killer.rows = {0, 4, 5};
     reaper.orphans = {1};
-    GraphModel model(tiny(), parts, {}, killer.options());
+    GraphLimits limits;
+    limits.deviceRows = deviceRows;
+    GraphModel model(tiny(), parts, limits, killer.options());
     begin(model, batch);
     killer.countdown = 3;
     ASSERT_TRUE(model.execute(batch, &reaper).ok());
@@ -279,16 +282,20 @@ TEST_F(CheckpointStepTest, OrphansAreTakenOutBehindTheStep) {
 }
 
 TEST_F(CheckpointStepTest, ActivationsOfThoseThatLiveGoOn) {
-  StepBatch batch(32, 8);
-  DeviceReaper reaper(batch);
-  Killer killer;
-  killer.reaper = &reaper;
-  killer.rows = {0, 1, 6, 7};
-  GraphModel model(tiny(), {TinyPart::FirstStage, TinyPart::SecondStage}, {},
-                   killer.options());
-  begin(model, batch);
-  killer.countdown = 5;
-  ASSERT_TRUE(model.execute(batch, &reaper).ok());
-  EXPECT_EQ(batch.rows(), 8);
-  check(model, batch);
+  for (bool deviceRows : {false, true}) {
+    StepBatch batch(32, 8);
+    DeviceReaper reaper(batch);
+    Killer killer;
+    killer.reaper = &reaper;
+    killer.rows = {0, 1, 6, 7};
+    GraphLimits limits;
+    limits.deviceRows = deviceRows;
+    GraphModel model(tiny(), {TinyPart::FirstStage, TinyPart::SecondStage},
+                     limits, killer.options());
+    begin(model, batch);
+    killer.countdown = 5;
+    ASSERT_TRUE(model.execute(batch, &reaper).ok());
+    EXPECT_EQ(batch.rows(), 8);
+    check(model, batch);
+  }
 }

@@ -95,6 +95,7 @@ TEST_F(DriverTest, ADeviceDescribesItself) {
   std::unique_ptr<Device> device = (*driver)->open(0).take();
   const DeviceProperties &properties = device->properties();
   EXPECT_EQ(properties.name, "Fake");
+  EXPECT_EQ(properties.identity, "a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0");
   EXPECT_EQ(properties.major, 75);
   EXPECT_EQ(properties.minor, 76);
   EXPECT_EQ(properties.multiprocessors, 16);

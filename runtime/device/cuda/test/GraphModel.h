@@ -106,6 +106,8 @@ struct GraphLimits {
   ActivationFormat wire = ActivationFormat::F32;
   CacheKind cacheKind = CacheKind::F16;
   bool fastMathBatch = false;
+  /// From stage to stage, rows stay in the device's memory.
+  bool deviceRows = false;
 };
 
 /// The tiny model as a chain of programs over one table of pages.
@@ -114,14 +116,14 @@ public:
   GraphModel(const cpu::TinyProgram &tiny,
              const std::vector<cpu::TinyPart> &parts, const GraphLimits &limits,
              emulator::EmulatedOptions options = {})
-      : wire(limits.wire),
+      : wire(limits.wire), deviceRows(limits.deviceRows),
         cache(CachePages::create({limits.sequences * 4, limits.sequences,
                                   cpu::TinyProgram::contextLength})
                   .take()) {
     if (options.program.empty())
       options.program = tinyKernels();
     Expected<std::unique_ptr<Driver>> driver = emulator::openEmulated(options);
-    std::shared_ptr<Device> device = (*driver)->open(0).take();
+    device = (*driver)->open(0).take();
     ExecutorLimits each;
     each.rows = limits.rows;
     each.outputs = limits.outputs;
@@ -162,6 +164,7 @@ public:
   Status execute(const StepBatch &batch,
                  device::CheckpointHandler *checkpoints = nullptr) {
     incoming.clear();
+    incomingOnDevice.clear();
     for (size_t i = 0; i < stages.size() && (i == 0 || batch.rows() > 0); ++i) {
       device::StepInput input;
       input.batch = &batch;
@@ -169,16 +172,18 @@ public:
       input.copies = copies[i];
       input.incoming = incoming;
       input.incomingFormat = input.outgoingFormat = wire;
-      input.outgoing = activations[i];
+      input.incomingOnDevice = incomingOnDevice;
+      input.keepsOutgoing = deviceRows && i + 1 < stages.size();
+      if (!input.keepsOutgoing)
+        input.outgoing = activations[i];
       if (i + 1 == stages.size())
         input.wantsLogits = wantsLogits;
       input.checkpoints = checkpoints;
       if (Status s = stages[i]->execute(input); !s.ok())
         return s;
       copies[i].clear();
-      incoming.clear();
-      for (int64_t row = 0; row < batch.rows(); ++row)
-        incoming.push_back(activations[i].data() + row * rowBytes());
+      if (Status s = passOn(i, batch, input.keepsOutgoing); !s.ok())
+        return s;
     }
     return {};
   }
@@ -189,16 +194,34 @@ public:
   }
 
 private:
+  /// What stage `i` has computed comes in at the next.
+  Status passOn(size_t i, const StepBatch &batch, bool isOnDevice) {
+    incoming.clear();
+    incomingOnDevice.clear();
+    if (!isOnDevice) {
+      for (int64_t row = 0; row < batch.rows(); ++row)
+        incoming.push_back(activations[i].data() + row * rowBytes());
+      return {};
+    }
+    device::DeviceRows rows = stages[i]->sentRows();
+    for (int64_t row = 0; row < batch.rows(); ++row)
+      incomingOnDevice.push_back(rows.address + uint64_t(row * rowBytes()));
+    return device->synchronize(rows.stream);
+  }
+
   int64_t rowBytes() const {
     return cpu::TinyProgram::hiddenSize * activationBytes(wire);
   }
 
   ActivationFormat wire;
+  bool deviceRows;
+  std::shared_ptr<Device> device;
   CachePages cache;
   std::vector<std::unique_ptr<Executor>> stages;
   std::vector<std::vector<PageCopy>> copies; ///< copies[stage]
   std::vector<std::vector<uint8_t>> activations;
   std::vector<const uint8_t *> incoming;
+  std::vector<uint64_t> incomingOnDevice;
 };
 
 /// Logits of the last of `tokens`, in steps of `chunk` rows, of a sequence by
