@@ -274,6 +274,17 @@ TEST_F(ExecutorTest, MemoryIsCheckedBeforeTheStepStarts) {
                      input.outgoingFormat = ActivationFormat::F16;
                    }),
             "");
+  const uint64_t onDevice = 256;
+  const char *noDevice = "step: rows in a device's memory, and there is none";
+  EXPECT_EQ(oneRow(second,
+                   [&](device::StepInput &input) {
+                     input.incomingOnDevice = {&onDevice, 1};
+                   }),
+            noDevice);
+  EXPECT_EQ(
+      oneRow(first,
+             [](device::StepInput &input) { input.keepsOutgoing = true; }),
+      noDevice);
   PageCopy copy = {3, 4};
   EXPECT_EQ(
       oneRow(first,
