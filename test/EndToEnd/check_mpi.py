@@ -33,6 +33,10 @@ import time
 RANKS = 5
 # What users are promised, and what a loaded machine may add to it.
 LIMIT_S, MARGIN_S = 5, 5
+# For what nobody promises how long it takes. A token of eight ranks is a hundred
+# messages one behind the other, and where others keep all cores busy each waits
+# for its reader's turn, which can be a tenth of a second: seconds a token.
+PATIENCE_S = 400
 
 OPTIONS = {
     # Where several tests share the cores; and without reads from another
@@ -99,7 +103,8 @@ class Job:
         """Until it generates."""
         start = time.monotonic()
         while not self.out():
-            if self.process.poll() is not None or time.monotonic() > start + 30:
+            late = time.monotonic() > start + PATIENCE_S
+            if self.process.poll() is not None or late:
                 sys.exit(f"nothing is generated:\n{self.text()}")
             time.sleep(0.05)
 
@@ -139,7 +144,7 @@ def check_tokens(args, start):
     for mode in args.modes.split(","):
         job = start(["-n", RANKS, *generate(args, "--json", "--speculate",
                                             mode)])
-        check(job.wait(60) == 0, f"--speculate {mode} fails", job)
+        check(job.wait(PATIENCE_S) == 0, f"--speculate {mode} fails", job)
         result = json.loads(job.out())
         check(result["tokens"] == tokens, f"--speculate {mode}: other tokens",
               job)
