@@ -20,8 +20,8 @@ namespace sluice {
 /// own threads do, and only then, where the caller wants it, asleep. The second
 /// part is about as long as what happens between two steps, as waking up takes
 /// long. Where others want the processor, it is over after longestYield: each
-/// turn then takes milliseconds, and who has slept gets the next one sooner than
-/// who has used up its own for looking.
+/// turn then takes milliseconds, and who has slept gets the next one sooner
+/// than who has used up its own for looking.
 constexpr int waitPauses = 200;
 constexpr int waitYields = 400;
 constexpr std::chrono::microseconds longestYield{500};
