@@ -17,6 +17,9 @@ namespace {
 
 constexpr int64_t headRank = 0;
 
+/// Of a frame, for all that is not activations.
+constexpr int64_t besideActivations = int64_t{1} << 20;
+
 /// For ranks that are alive, however long their steps take: the communicator
 /// says when one is not.
 constexpr std::chrono::hours whileAlive{24 * 365};
@@ -168,7 +171,25 @@ int64_t RankRuntime::payloadRowBytes() const {
              : 0;
 }
 
+/// That a message takes the rows of the largest step.
+Status RankRuntime::checkMessages() const {
+  const PipelineShape &shape = setup.shape;
+  int64_t rows = setup.settings.limits(shape).stage().rows;
+  int64_t bytes =
+      rows * shape.hiddenSize * activationBytes(setup.settings.activations);
+  // Rows that stay on devices are in no message.
+  if (shape.stageRanks.size() == 1 || setup.deviceRows ||
+      bytes <= comm::defaultMessageBytes - besideActivations)
+    return {};
+  return failure("the rows of a step between stages take ", bytes,
+                 " bytes, and a message at most ", comm::defaultMessageBytes,
+                 ": take a shorter --prefill-chunk than ",
+                 setup.settings.prefillRows);
+}
+
 Status RankRuntime::createStage() {
+  if (Status s = checkMessages(); !s.ok())
+    return s;
   if (setup.group)
     stageGroup =
         std::make_unique<StageGroup>(*setup.group, board, comm.buffers());

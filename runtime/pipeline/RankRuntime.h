@@ -65,6 +65,7 @@ public:
 
 private:
   RankRuntime(RankSetup setup, comm::Communicator &communicator);
+  Status checkMessages() const;
   Status createStage();
   Status createDraft();
   Status createHead();

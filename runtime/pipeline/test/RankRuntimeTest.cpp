@@ -16,6 +16,7 @@
 #include "runtime/comm/inproc/InprocCommunicator.h"
 
 #include <atomic>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <list>
 
@@ -143,6 +144,18 @@ public:
   std::vector<std::thread> servers;
   Status served[3];
 };
+
+TEST(RankRuntimeTest, StepsThatNoMessageTakesAreRefusedAtTheStart) {
+  std::vector<std::unique_ptr<comm::Communicator>> job = comm::makeInprocJob(1);
+  RankSetup setup;
+  setup.shape = shapeOf(2);
+  setup.shape.hiddenSize = int64_t{1} << 16;
+  setup.settings.speculation.mode = SpeculationMode::Off;
+  setup.settings.prefillRows = 2000;
+  setup.stage = 0;
+  EXPECT_THAT(RankRuntime::create(std::move(setup), *job[0]).status().message(),
+              testing::HasSubstr("take a shorter --prefill-chunk than 2000"));
+}
 
 /// A signal for all ranks: the head ends them in order, for which it waits for
 /// the longest step. None of the others breaks the job meanwhile, be it the one

@@ -116,7 +116,8 @@ private:
 /// For tests of what takes too long.
 NcclGroupOptions impatient() {
   NcclGroupOptions options;
-  options.setup = options.patience = milliseconds(500);
+  options.setup = std::chrono::seconds(3);
+  options.patience = milliseconds(500);
   return options;
 }
 /// For those where nobody but the base may end it.
