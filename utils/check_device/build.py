@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 
+from . import programs
+
 TARGETS = {"sluice-cuda-bench": "bin", "SluiceCudaTests": "unittests",
            "SluiceNcclTests": "unittests"}
 MOST_BYTES = 64 << 20
@@ -42,6 +44,13 @@ def describe(path):
             "needs": needs(path), "glibc": newest_glibc(path)}
 
 
+def describe_packed(path):
+    """Executables are linked with the C library alone."""
+    return {"file": path.name, "bytes": path.stat().st_size,
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+            "needs": []}
+
+
 def commit(root):
     return output("git", "-C", root, "describe", "--always", "--dirty",
                   "--abbrev=12").strip()
@@ -65,11 +74,38 @@ def make(root, folder):
                     "-DCMAKE_C_COMPILER=clang-22",
                     "-DCMAKE_CXX_COMPILER=clang++-22", *OPTIONS],
                    check=True, stdout=subprocess.DEVNULL, env=environment)
-    subprocess.run(["ninja", "-C", folder, "--quiet", *TARGETS], check=True,
-                   env=environment)
+    subprocess.run(["ninja", "-C", folder, "--quiet", "sluice_runtime",
+                    *TARGETS], check=True, env=environment)
 
 
-def build(root, carry, made):
+def models(folder, carry, compiler):
+    """The executables; where there is no compiler the parts that run them say
+    that none were carried."""
+    if not compiler.is_file():
+        print(f"check-device: no {compiler}: without the models' programs")
+        return []
+    archive = folder / "lib/libsluice_runtime.a"
+    return [describe_packed(each) for each in programs.compile_all(
+        compiler, ["--cuda-arch", "sm_90a", "--runtime-archive", archive],
+        carry)]
+
+
+def build_emulated(root, carry, made, compiler):
+    """What the parts that run models need, for the emulated GPU: to test this
+    script. Nothing of it runs anywhere else."""
+    shutil.rmtree(carry, ignore_errors=True)
+    carry.mkdir(parents=True)
+    shutil.copy(made / "bin/sluice-cuda-bench-emulated",
+                carry / "sluice-cuda-bench")
+    programs.compile_all(compiler, ["--cuda-arch", "emulator"], carry,
+                         shape="tiny")
+    (carry / "manifest.json").write_text(json.dumps(
+        {"commit": commit(root), "chips": "the emulated GPU", "shape": "tiny",
+         "bytes": 0, "files": []}))
+    return 0
+
+
+def build(root, carry, made, compiler):
     """`made`: the build folder to take the programs from; None: makes one."""
     folder = made or carry.parent / "build"
     if not made:
@@ -80,6 +116,7 @@ def build(root, carry, made):
         subprocess.run(["strip", "-o", carry / name, folder / where / name],
                        check=True)
     files = [describe(carry / name) for name in TARGETS]
+    files += models(folder, carry, compiler)
     wrong = list(problems(files))
     manifest = {"commit": commit(root), "chips": "sm_90a",
                 "date": datetime.datetime.now(datetime.timezone.utc)

@@ -31,9 +31,11 @@ class Machine:
     """Where parts run, and what earlier parts have found."""
     carry: pathlib.Path
     report: pathlib.Path
+    scratch: pathlib.Path  # gone at the end
     deadline: float = 0.0
     commands: list = dataclasses.field(default_factory=list)
     found: dict = dataclasses.field(default_factory=dict)
+    kept: dict = dataclasses.field(default_factory=dict)  # not reported
 
     def program(self, name):
         path = self.carry / name
@@ -50,7 +52,8 @@ class Machine:
     def run(self, *command, environment=None):
         """The command's standard output; it ends with the part's time."""
         words = [str(each) for each in command]
-        self.commands.append(" ".join(words).replace(str(self.carry), "CARRY"))
+        self.commands.append(" ".join(words).replace(str(self.carry), "CARRY")
+                             .replace(str(self.scratch), "SCRATCH"))
         # A session of its own, so that what it has started ends with it.
         process = subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

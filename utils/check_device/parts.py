@@ -5,18 +5,14 @@ which returns what the report shows: mostly the JSON lines that a program wrote.
 """
 import dataclasses
 import importlib.util
-import json
 import pathlib
 import sys
 import typing
 
+from . import models
 from .machine import Failure, NotHere, lines_of
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Programs that sluice-compile has made for cuda, where they were carried.
-MODELS = ("llama-1b-bf16", "llama-8b-bf16", "llama-8b-e4m3", "llama-8b-q4_0",
-          "llama-8b-q4_k")
-PROMPTS = (2048, 8192)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,67 +120,24 @@ def sanitizer(machine):
     return [{"summary": said[-1].strip("= ") if said else "no summary"}]
 
 
-def programs(machine):
-    """The carried executables, by model."""
-    found = {name: machine.carry / "programs" / name for name in MODELS}
-    found = {name: path for name, path in found.items() if path.is_file()}
-    if not found:
-        raise NotHere("no program was carried")
-    return found
-
-
-def generate(machine, program, prompt, tokens):
-    """One run of a carried program with weights made on the device."""
-    return json.loads(machine.run(
-        program, "generate", "--device", "cuda", "--random-weights", "1",
-        "--tokens", ",".join(["1"] * prompt), "-n", tokens, "--ignore-eos",
-        "--json"))
-
-
-def batch_one(machine):
-    measured = []
-    for name, program in programs(machine).items():
-        made = generate(machine, program, 8, 256)
-        measured.append({"model": name, "tokensPerSecond":
-                         made["tokens_per_second"]})
-    return measured
-
-
-def prompts(machine):
-    measured = []
-    for name, program in programs(machine).items():
-        if name != "llama-8b-bf16":
-            continue
-        for tokens in PROMPTS:
-            made = generate(machine, program, tokens, 1)
-            measured.append({"model": name, "promptTokens": tokens,
-                             "firstTokenSeconds":
-                             made["timing"]["ttft_seconds"]})
-    return measured
-
-
-def unwritten(machine):
-    programs(machine)
-    raise NotHere("its measurement is not written")
-
-
 DEVICE = Part("device", 30, device)
 PARTS = (
     Part("versions", 40, versions),
     Part("copy", 30, copy),
     Part("kernels against the emulator", 100, lambda m: bench(m, "check")),
+    Part("torch: rates", 60, rates),
+    Part("batch 1", 110, models.batch_one),
+    Part("fusion", 120, models.fusion),
+    Part("prompts", 20, models.prompts),
+    Part("greedy tokens", 150, models.greedy),
+    Part("cancellation", 60, models.cancellation),
+    Part("launch gaps", 40, models.launch_gaps),
+    Part("checkpoints in a step", 40, models.checkpoints),
     Part("linear kernels", 110, lambda m: bench(m, "linear")),
     Part("attention kernels", 60, lambda m: bench(m, "attend")),
     Part("prompt kernels", 40, lambda m: bench(m, "prompt")),
     Part("rows that leave", 20, lambda m: bench(m, "compact")),
     Part("NCCL", 40, nccl_tests),
-    Part("torch: rates", 60, rates),
-    Part("batch 1", 90, batch_one),
-    Part("prompts", 60, prompts),
-    Part("fusion", 60, unwritten),
-    Part("cancellation", 30, unwritten),
-    Part("reordering in a step", 30, unwritten),
-    Part("launch gaps", 30, unwritten),
     Part("compute-sanitizer", 110, sanitizer),
     Part("torch: decoding", 100, decode_peer),
     Part("unit tests", 60, unit_tests),

@@ -1,6 +1,8 @@
 """Runs parts, each for its own time at most, and keeps what they said."""
 import datetime
 import json
+import pathlib
+import tempfile
 import time
 
 from . import parts, report
@@ -44,9 +46,15 @@ def write(machine, made):
 
 
 def run(carry, folder, only, seconds):
+    with tempfile.TemporaryDirectory() as scratch:
+        return run_parts(Machine(carry, folder, pathlib.Path(scratch)), only,
+                         seconds)
+
+
+def run_parts(machine, only, seconds):
+    carry, folder = machine.carry, machine.report
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "output.txt").unlink(missing_ok=True)
-    machine = Machine(carry, folder)
     end = time.monotonic() + seconds
     manifest = carry / "manifest.json"
     made = {"date": datetime.datetime.now(datetime.timezone.utc)

@@ -1,0 +1,207 @@
+"""Parts that run whole models: executables whose weights are made of a seed."""
+import json
+import lzma
+import math
+
+from . import workload
+from .machine import Failure, NotHere
+from .programs import PROGRAMS
+
+SEED = "1"
+# How far logits, which are about 1 in size, may be from the CPU's: the cache is
+# f16 on one and f32 on the other, and so are the activations of products.
+NEAR = {"llama-1b-f32": 0.02, "llama-8b-bf16": 0.2}
+PROMPT = ",".join(str(3 + 7 * i % 900) for i in range(16))
+
+
+def known(name):
+    return next(each for each in PROGRAMS if each.name == name)
+
+
+def manifest(machine):
+    try:
+        return json.loads((machine.carry / "manifest.json").read_text())
+    except OSError:
+        return {}
+
+
+def shape_of(machine, program):
+    """The carried one's: another than its own in tests."""
+    return manifest(machine).get("shape") or program.shape
+
+
+def scale_of(machine):
+    return workload.TINY if manifest(machine).get("shape") else workload.FULL
+
+
+def unpacked(machine, name):
+    """The executable, where programs may be started."""
+    packed = machine.carry / "programs" / (name + ".xz")
+    if not packed.is_file():
+        raise NotHere("no program was carried"
+                      if not packed.parent.is_dir() else
+                      f"{name} was not carried")
+    path = machine.scratch / name
+    if not path.is_file():
+        path.write_bytes(lzma.decompress(packed.read_bytes()))
+        path.chmod(0o755)
+    return path
+
+
+def carried(machine):
+    found = [each for each in PROGRAMS
+             if (machine.carry / "programs" / (each.name + ".xz")).is_file()]
+    if not found:
+        raise NotHere("no program was carried")
+    return found
+
+
+def generate(machine, name, *options, device="cuda", tokens=8):
+    """What the program wrote; its weights are made first."""
+    return json.loads(machine.run(
+        unpacked(machine, name), "generate", "--device", device,
+        "--random-weights", SEED, "--tokens", PROMPT, "-n", tokens,
+        "--ignore-eos", "--json", "-c", 1024, *options))
+
+
+def batch_one(machine):
+    """Tokens of one request, and the bytes of weights that they read."""
+    measured = []
+    for program in carried(machine):
+        if not program.wanted:
+            continue
+        made = generate(machine, program.name,
+                        tokens=scale_of(machine).batch_one)
+        rate = made["tokens_per_second"]
+        machine.found.setdefault("tokensPerSecond", {})[program.name] = rate
+        read = program.step_bytes(shape_of(machine, program)) * rate / 1e9
+        line = {"model": program.name, "tokensPerSecond": round(rate, 2),
+                "gigabytesPerSecond": round(read, 2)}
+        if machine.found.get("copy"):
+            line["ofTheCopy"] = round(read / machine.found["copy"], 3)
+        measured.append({**line, "wanted": f"at least {program.wanted}"})
+    return measured
+
+
+def run_workload(machine):
+    """The phases of the trace, of one run for all parts that want them."""
+    if "phases" in machine.kept:
+        return machine.kept["phases"]
+    scale = scale_of(machine)
+    program = unpacked(machine, "llama-8b-bf16")
+    lines, names = workload.trace(scale)
+    path, records = machine.scratch / "trace", machine.scratch / "requests"
+    path.write_text("\n".join(lines) + "\n")
+    machine.run(program, "bench", "--device", "cuda", "--random-weights", SEED,
+                "--trace-file", path, "--requests", len(lines),
+                "--save-requests", records, "--json", "--max-num-seqs",
+                scale.requests, "-c", 2 * max(scale.prompts), "-b",
+                min(scale.prompts), "--max-itl-ms", 0, "--no-prefix-cache")
+    made = [json.loads(line) for line in records.read_text().splitlines()]
+    bad = [each["error"] for each in made if each["error"]]
+    if bad or len(made) != len(names):
+        raise Failure(bad[0] if bad else "requests are missing")
+    machine.kept["phases"] = workload.by_phase(made, names)
+    return machine.kept["phases"]
+
+
+def fusion(machine):
+    return list(workload.fusion(*run_workload(machine)))
+
+
+def prompts(machine):
+    program = known("llama-8b-bf16")
+    return list(workload.prompts(
+        run_workload(machine)[0],
+        program.step_products(shape_of(machine, program)),
+        machine.found.get("teraflops")))
+
+
+def distance(one, other):
+    return max(abs(a - b) for a, b in zip(one["last_logits"],
+                                          other["last_logits"], strict=True))
+
+
+def greedy(machine):
+    """Tokens and logits against the CPU's; and with strangers in every step."""
+    measured, wrong = [], []
+    for name, near in NEAR.items():
+        tokens = scale_of(machine).conformance
+        cpu, gpu, again, company = (
+            generate(machine, name, "--logits", *options, device=device,
+                     tokens=tokens)
+            for device, options in (("cpu", ()), ("cuda", ()), ("cuda", ()),
+                                    ("cuda", ("--company", 3))))
+        same = next((i for i, pair in enumerate(zip(cpu["tokens"],
+                                                    gpu["tokens"]))
+                     if pair[0] != pair[1]), tokens)
+        away = distance(cpu, gpu)
+        exact = all(each["tokens"] == gpu["tokens"] and distance(each, gpu) == 0
+                    for each in (again, company))
+        measured.append({"model": name, "tokens": tokens,
+                         "asTheCPU": same, "logitsAway": round(away, 5),
+                         "mayBe": near, "sameBitsAgainAndInCompany": exact})
+        if not exact:
+            wrong.append(f"{name}: runs differ from each other")
+        if not math.isfinite(away) or away > near:
+            wrong.append(f"{name}: logits are {away:.3g} from the CPU's")
+        if name.endswith("f32") and same < tokens:
+            wrong.append(f"{name}: token {same} is not the CPU's")
+    if wrong:
+        raise Failure("; ".join(wrong),
+                      "\n".join(json.dumps(each) for each in measured))
+    return measured
+
+
+def cancellation(machine):
+    """Guesses that turn out wrong while they are computed: how long the rows of
+    a decision stay. Of a step's own rows alone, not of a prompt's chunk."""
+    made = generate(machine, "llama-8b-checkpoints", "--oracle-acceptance",
+                    "0.6", tokens=scale_of(machine).cancels)
+    stage = made["stages"][0]
+    return [{"what": name, "measured": value, "wanted": wanted}
+            for name, value, wanted in (
+                ("decisions that found rows in a step",
+                 stage["cancel_latency_us"]["count"], ""),
+                ("decision to rows gone, p50 us",
+                 round(stage["cancel_latency_us"]["p50"], 1), ""),
+                ("decision to rows gone, p99 us",
+                 round(stage["cancel_latency_us"]["p99"], 1), "at most 100"),
+                ("rows that left inside a step", stage["left_at_checkpoints"],
+                 ""),
+                ("rows computed for nothing", stage["computed_dead"], ""))]
+
+
+def checkpoints(machine):
+    """What a checkpoint costs a step in which nobody leaves; how long moving
+    rows takes is what `rows that leave` says."""
+    name = "llama-8b-checkpoints"
+    info = json.loads(machine.run(unpacked(machine, name), "info", "--json"))
+    count = info["programs"][0]["checkpoints"]
+    scale = scale_of(machine)
+    rates = machine.found.get("tokensPerSecond", {})
+    plain = rates.get("llama-8b-bf16") or generate(
+        machine, "llama-8b-bf16", tokens=scale.batch_one)["tokens_per_second"]
+    made = generate(machine, name, tokens=scale.batch_one)["tokens_per_second"]
+    more = 1e6 / made - 1e6 / plain
+    return [{"checkpoints": count, "stepMicroseconds": round(1e6 / made, 1),
+             "without": round(1e6 / plain, 1),
+             "each": round(more / count, 2) if count else ""}]
+
+
+def launch_gaps(machine):
+    """Between the end of a step and the beginning of the next one the device has
+    nothing to do. What it waits inside a step is not in here."""
+    path = machine.scratch / "gaps.json"
+    generate(machine, "llama-8b-bf16", "--trace", path,
+             tokens=scale_of(machine).batch_one)
+    steps = sorted((each["ts"], each["dur"])
+                   for each in json.loads(path.read_text())["traceEvents"]
+                   if each["ph"] == "X" and each["name"] == "1 row")
+    if len(steps) < 2:
+        raise Failure(f"the trace has {len(steps)} steps of a row")
+    idle = sum(after[0] - before[0] - before[1]
+               for before, after in zip(steps, steps[1:]))
+    whole = steps[-1][0] - steps[0][0]
+    return [{"steps": len(steps), "ofAStep": f"{100 * idle / whole:.1f} %",
+             "wanted": "at most 5 %, with what is inside a step"}]

@@ -1,0 +1,85 @@
+"""The executables that parts run: shapes of models, with weights of a seed.
+
+Each is compiled from a file of holes (utils/describe-model) and carried as .xz;
+the machine makes its weights.
+"""
+import dataclasses
+import importlib.machinery
+import importlib.util
+import lzma
+import pathlib
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def load_describe():
+    """utils/describe-model, whose name is no module's."""
+    loader = importlib.machinery.SourceFileLoader(
+        "describe_model", str(ROOT / "utils/describe-model"))
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+describe = load_describe()
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    name: str
+    shape: str
+    type: str
+    options: tuple = ()  # of sluice-compile
+    wanted: float = 0.0  # of the copy bandwidth, by one row a step; 0: not asked
+
+    def step_bytes(self, shape):
+        """Of weights, that a step must read: all but the table, of which it
+        reads a row, where no product uses it as well."""
+        total = 0
+        for name, form, columns, rows in describe.tensors(shape, self.type):
+            _, elements, size = describe.TYPES[form]
+            if name != "token_embd.weight" or describe.SHAPES[shape][-1]:
+                total += columns // elements * size * rows
+        return total
+
+    def step_products(self, shape):
+        """Multiplications of a row."""
+        return sum(columns * rows for name, _, columns, rows
+                   in describe.tensors(shape, self.type)
+                   if rows > 1 and (name != "token_embd.weight"
+                                    or describe.SHAPES[shape][-1]))
+
+
+PROGRAMS = (
+    Program("llama-1b-bf16", "llama-1b", "bf16", wanted=0.80),
+    Program("llama-8b-bf16", "llama-8b", "bf16", wanted=0.88),
+    Program("llama-8b-q4_0", "llama-8b", "q4_0", wanted=0.70),
+    Program("llama-8b-q4_k", "llama-8b", "q4_k", wanted=0.70),
+    Program("llama-1b-f32", "llama-1b", "f32"),
+    # Rows may leave it inside a step.
+    Program("llama-8b-checkpoints", "llama-8b", "bf16",
+            ("--max-latency-us", "500")),
+)
+
+
+def compile_one(program, shape, compiler, options, carry):
+    with tempfile.TemporaryDirectory() as folder:
+        model = pathlib.Path(folder, program.name + ".gguf")
+        made = pathlib.Path(folder, program.name)
+        describe.describe(shape, program.type, 16384, model)
+        subprocess.run([compiler, "--target", "cpu,cuda", *options,
+                        *program.options, model, "-o", made], check=True)
+        subprocess.run(["strip", made], check=True)
+        packed = carry / "programs" / (program.name + ".xz")
+        packed.write_bytes(lzma.compress(made.read_bytes(), preset=6))
+        return packed
+
+
+def compile_all(compiler, options, carry, shape=None):
+    """`shape`: of all of them, for tests; None: their own."""
+    (carry / "programs").mkdir()
+    return [compile_one(each, shape or each.shape, compiler, options, carry)
+            for each in PROGRAMS]
