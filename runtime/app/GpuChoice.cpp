@@ -13,22 +13,25 @@
 #include "runtime/program/Progress.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::app;
 
 namespace {
 
+/// `files` may be null in all of these: shapes without numbers.
 cuda::StoredMatrix matrixOf(const WeightDescriptor &weight,
-                            const ModelFiles &files) {
-  return {files.data(weight), weight.stored, weight.format, weight.rows,
-          weight.cols};
+                            const ModelFiles *files) {
+  static constexpr uint8_t unread = 0;
+  return {files ? files->data(weight) : &unread, weight.stored, weight.format,
+          weight.rows, weight.cols};
 }
 
 /// `others`: the program's weights.
 cuda::Weight weightOf(const WeightDescriptor &weight,
                       std::span<const WeightDescriptor> others,
-                      const ModelFiles &files) {
+                      const ModelFiles *files) {
   cuda::StoredMatrix matrix = matrixOf(weight, files);
   switch (weight.use) {
   case WeightUse::Linear: {
@@ -72,7 +75,7 @@ Status makeWeights(RandomWeights &weights, const ProgramDescriptor &program,
 
 Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
                                    const GpuStageOptions &options,
-                                   const ModelFiles &files) {
+                                   const ModelFiles *files) {
   auto entry = std::find_if(options.graphs.begin(), options.graphs.end(),
                             [&](const SluiceGraphEntry &each) {
                               return each.name == descriptor.name;
@@ -86,10 +89,8 @@ Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
   return program;
 }
 
-Expected<std::unique_ptr<device::StepExecutor>>
-makeExecutor(const std::shared_ptr<cuda::Device> &device,
-             const cuda::Program &program, const GpuStageOptions &options,
-             const device::StepLimits &needs) {
+cuda::ExecutorLimits limitsOf(const device::StepLimits &needs,
+                              const GpuStageOptions &options) {
   cuda::ExecutorLimits limits;
   limits.rows = needs.rows;
   limits.outputs = needs.outputs;
@@ -98,6 +99,13 @@ makeExecutor(const std::shared_ptr<cuda::Device> &device,
   limits.contextLength = needs.contextLength;
   limits.cacheKind = options.cacheKind;
   limits.fastMathBatch = options.fastMathBatch;
+  return limits;
+}
+
+Expected<std::unique_ptr<device::StepExecutor>>
+makeExecutor(const std::shared_ptr<cuda::Device> &device,
+             const cuda::Program &program, const GpuStageOptions &options,
+             const device::StepLimits &needs) {
   cuda::LoadOptions loading;
   loading.threads = threadsOf(options);
   std::optional<Progress> line;
@@ -107,8 +115,8 @@ makeExecutor(const std::shared_ptr<cuda::Device> &device,
     line->update(done);
     return interrupted() ? failure("interrupted") : Status();
   };
-  Expected<std::unique_ptr<cuda::Executor>> made =
-      cuda::Executor::create(device, program, limits, loading);
+  Expected<std::unique_ptr<cuda::Executor>> made = cuda::Executor::create(
+      device, program, limitsOf(needs, options), loading);
   if (!made)
     return made.status();
   return std::unique_ptr<device::StepExecutor>(made.take());
@@ -148,6 +156,51 @@ Status GpuChoice::checkChip(int64_t number, std::span<const uint8_t> image) {
   return cuda::KernelLibrary::load(**on, image).status();
 }
 
+Expected<std::string> GpuChoice::nameOf(int64_t number) {
+  Expected<std::shared_ptr<cuda::Device>> on = device(number);
+  if (!on)
+    return on.status();
+  return (*on)->properties().name;
+}
+
+Expected<cuda::MemoryNeed>
+GpuChoice::memoryNeed(const ProgramDescriptor &descriptor,
+                      const GpuStageOptions &options,
+                      const device::StepLimits &needs, bool exact) {
+  Expected<cuda::Program> program = programFor(descriptor, options, nullptr);
+  if (!program)
+    return program.status();
+  const cuda::ExecutorLimits limits = limitsOf(needs, options);
+  if (exact) {
+    Expected<std::shared_ptr<cuda::Device>> on = device(0);
+    if (!on)
+      return on.status();
+    return cuda::Executor::memoryNeed(*on, program.take(), limits);
+  }
+  Expected<cuda::ExecutorLimits> resolved =
+      cuda::resolveLimits(*program, limits);
+  if (!resolved)
+    return resolved.status();
+  Expected<cuda::MemoryPlan> plan =
+      cuda::MemoryPlan::make(*program, *resolved, 0);
+  if (!plan)
+    return plan.status();
+  return cuda::MemoryNeed(*plan);
+}
+
+/// Of all that the device is to get, and has not yet.
+Status GpuChoice::count(const std::shared_ptr<cuda::Device> &device,
+                        const cuda::MemoryNeed &need) {
+  if (Status s = device->enter(); !s.ok())
+    return s;
+  Expected<cuda::MemoryState> memory = device->memory();
+  if (!memory)
+    return memory.status();
+  cuda::MemoryNeed &all = expected[device.get()];
+  all += need;
+  return cuda::checkRoom(all, *memory, device->properties().name);
+}
+
 Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
                                      std::string_view name,
                                      const GpuStageOptions &options,
@@ -167,22 +220,39 @@ Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
     return opened.status();
   files.push_back(opened.take());
   Expected<cuda::Program> program =
-      programFor(descriptor, options, files.back());
+      programFor(descriptor, options, &files.back());
   if (!program)
     return program.status();
   Expected<std::shared_ptr<cuda::Device>> on = device(options.gpu);
   if (!on)
     return on.status();
-  LocalStage stage = {program->hasEmbedding, program->hasOutput,
-                      program->hiddenSize, program->contextLength, nullptr};
+  LocalStage stage = {program->hasEmbedding,
+                      program->hasOutput,
+                      program->hiddenSize,
+                      program->contextLength,
+                      nullptr,
+                      nullptr};
+  // What has been planned for it and is not taken yet.
+  auto planned = std::make_shared<cuda::MemoryNeed>();
+  auto shared = std::make_shared<cuda::Program>(program.take());
+  stage.plan = [=, this,
+                device = *on](const device::StepLimits &needs) -> Status {
+    Expected<cuda::MemoryNeed> need =
+        cuda::Executor::memoryNeed(device, *shared, limitsOf(needs, options));
+    if (!need)
+      return need.status();
+    *planned = *need;
+    return count(device, *need);
+  };
   stage.make =
-      [device = *on, program = program.take(), options, &descriptor,
+      [=, this, device = *on, &descriptor,
        random = files.back().randomWeights()](const device::StepLimits &needs)
       -> Expected<std::unique_ptr<device::StepExecutor>> {
+    expected[device.get()] -= std::exchange(*planned, {});
     if (random)
       if (Status s = makeWeights(*random, descriptor, options); !s.ok())
         return s;
-    return makeExecutor(device, program, options, needs);
+    return makeExecutor(device, *shared, options, needs);
   };
   return stage;
 }

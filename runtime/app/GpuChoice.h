@@ -39,10 +39,22 @@ public:
   /// After open(). Errors: none of the code is for its chip; the device's.
   Status checkChip(int64_t number, std::span<const uint8_t> image);
 
-  /// The GPU program of that name; its weights are loaded, with a progress
-  /// line, when its executor is made. Its files are added to `files`, which
-  /// outlives the executor. After open(). Errors: no such program, files that
-  /// are missing.
+  /// What GPU `number`, modulo how many there are, calls itself. After open().
+  Expected<std::string> nameOf(int64_t number);
+
+  /// What a program takes of a GPU's memory, without its files. With `exact`,
+  /// after open(): of GPU 0; otherwise without what depends on the chip.
+  /// Errors: a program and limits that do not fit together.
+  Expected<cuda::MemoryNeed> memoryNeed(const ProgramDescriptor &descriptor,
+                                        const GpuStageOptions &options,
+                                        const device::StepLimits &needs,
+                                        bool exact);
+
+  /// The GPU program of that name; its memory is counted when it is planned,
+  /// and its weights are loaded, with a progress line, when its executor is
+  /// made. Its files are added to `files`, which outlives the executor; this
+  /// outlives the stage. After open(). Errors: no such program, files that are
+  /// missing.
   Expected<LocalStage> load(const ExecutableDescriptor &executable,
                             std::string_view name,
                             const GpuStageOptions &options,
@@ -51,10 +63,14 @@ public:
   /// GPU `number`, modulo how many there are; it lives as long as this. After
   /// open().
   Expected<std::shared_ptr<cuda::Device>> device(int64_t number);
+  Status count(const std::shared_ptr<cuda::Device> &device,
+               const cuda::MemoryNeed &need);
 
 private:
   std::unique_ptr<cuda::Driver> driver;
   std::map<int64_t, std::shared_ptr<cuda::Device>> devices; // in use
+  /// Planned and not made.
+  std::map<const cuda::Device *, cuda::MemoryNeed> expected;
 };
 
 } // namespace sluice::app

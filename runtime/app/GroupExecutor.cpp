@@ -107,8 +107,8 @@ Status GroupExecutor::execute(const device::StepInput &input) {
 LocalStage app::cpuGroup(std::vector<cpu::Program> members,
                          cpu::CacheFormat format, int64_t threads) {
   const cpu::Program &first = members.front();
-  LocalStage stage = {first.hasEmbedding, first.hasOutput, first.hiddenSize,
-                      first.contextLength, nullptr};
+  LocalStage stage = {first.hasEmbedding,  first.hasOutput, first.hiddenSize,
+                      first.contextLength, nullptr,         nullptr};
   stage.make = [=,
                 members = std::move(members)](const device::StepLimits &limits)
       -> Expected<std::unique_ptr<device::StepExecutor>> {

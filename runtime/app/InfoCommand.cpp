@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/Commands.h"
+#include "runtime/app/GpuInfo.h"
 #include "runtime/app/JsonWriter.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/device/cpu/ProgramABI.h"
@@ -38,6 +39,7 @@ struct Info {
   std::map<std::string_view, uint64_t> formatBytes; // as the model's files have
   std::string cpuProblem;                           // empty: this CPU will do
   int64_t tokenizerTokens = 0;
+  std::optional<GpuInfo> gpu; // nothing: no code for one
 
   /// That of the target; a stage's program is as good as another's.
   const std::string &cpu() const { return executable.programs[0].cpu; }
@@ -136,6 +138,15 @@ Expected<Info> gather(const ProgramImage &image, const InfoOptions &options) {
       if (seen.insert({weight.file, weight.offset}).second)
         info.formatBytes[formatInfo(weight.stored).name] += weight.bytes;
   }
+  device::StepLimits limits;
+  limits.rows = info.stepRows;
+  limits.outputs = info.stepOutputs;
+  limits.contextLength = info.contextLength;
+  Expected<std::optional<GpuInfo>> gpu =
+      gatherGpuInfo(image, executable, options.engine, limits);
+  if (!gpu)
+    return gpu.status();
+  info.gpu = gpu.take();
   info.cpuProblem = cpu::requireIsa(info.cpu()).message();
   if (!image.tokenizer.empty()) {
     Expected<text::Tokenizer> tokenizer =
@@ -276,6 +287,8 @@ std::string toJson(const Info &info) {
   writeMemory(json, info);
   json.key("cpu").string(info.cpu());
   json.key("cpu_supported").boolean(info.cpuProblem.empty());
+  if (info.gpu)
+    writeGpuInfo(json, *info.gpu);
   json.key("abi_version").number(int64_t(SLUICE_ABI_VERSION));
   json.key("embedded").boolean(executable.embedded);
   json.key("files").beginArray();
@@ -386,6 +399,8 @@ std::string toText(const Info &info) {
   line("memory", memorySummary(info));
   line("cpu", info.cpu() + (info.cpuProblem.empty() ? " (this CPU has it)"
                                                     : ": " + info.cpuProblem));
+  if (info.gpu)
+    line("gpu", describeGpu(*info.gpu));
   line("interface", std::to_string(SLUICE_ABI_VERSION));
   if (executable.embedded)
     line("weights", "embedded in this program");

@@ -74,8 +74,9 @@ LocalStage app::cpuStage(cpu::Program program, cpu::CacheFormat format,
                          int64_t threads,
                          std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool,
                          comm::Collectives *group) {
-  LocalStage stage = {program.hasEmbedding, program.hasOutput,
-                      program.hiddenSize, program.contextLength, nullptr};
+  LocalStage stage = {
+      program.hasEmbedding,  program.hasOutput, program.hiddenSize,
+      program.contextLength, nullptr,           nullptr};
   stage.make = [=,
                 program = std::move(program)](const device::StepLimits &needs)
       -> Expected<std::unique_ptr<device::StepExecutor>> {
@@ -126,21 +127,30 @@ LocalModel::create(std::vector<LocalStage> stages,
     return pages.status();
   std::unique_ptr<LocalModel> model(new LocalModel(*limits, pages.take()));
   for (const LocalStage &stage : stages)
+    if (stage.plan)
+      if (Status s = stage.plan(model->stepLimits()); !s.ok())
+        return s;
+  for (const LocalStage &stage : stages)
     if (Status s = model->addStage(stage); !s.ok())
       return s;
   model->bounds.outputs = model->stages[0]->outputLimit();
   return model;
 }
 
-Status LocalModel::addStage(const LocalStage &stage) {
+device::StepLimits LocalModel::stepLimits() const {
   device::StepLimits limits;
   limits.rows = bounds.rows;
   limits.outputs = bounds.outputs;
   limits.sequences = bounds.sequences;
   limits.pages = pages.limits().pages;
   limits.contextLength = bounds.contextLength;
+  return limits;
+}
+
+Status LocalModel::addStage(const LocalStage &stage) {
   int64_t rowBytes = stage.hiddenSize * activationBytes(bounds.activations);
-  Expected<std::unique_ptr<device::StepExecutor>> made = stage.make(limits);
+  Expected<std::unique_ptr<device::StepExecutor>> made =
+      stage.make(stepLimits());
   if (!made)
     return made.status();
   if (!stage.hasOutput) {

@@ -46,6 +46,10 @@ struct LocalStage {
   bool hasOutput = true;
   int64_t hiddenSize = 0;
   int64_t contextLength = 0;
+  /// Where its device's memory is counted: adds what make() will take. To be
+  /// called for all that one device gets before the first of them is made.
+  /// Error: the device has not enough for those so far. May be empty.
+  std::function<Status(const device::StepLimits &)> plan;
   std::function<Expected<std::unique_ptr<device::StepExecutor>>(
       const device::StepLimits &)>
       make;
@@ -109,6 +113,7 @@ private:
   LocalModel(const LocalModelLimits &limits, CachePages pages)
       : bounds(limits), pages(std::move(pages)) {}
 
+  device::StepLimits stepLimits() const;
   Status addStage(const LocalStage &stage);
   Status place(const StepBatch &batch);
   void unplace(const StepBatch &batch, int64_t rows);

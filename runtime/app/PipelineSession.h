@@ -101,10 +101,10 @@ private:
   Status connectGpus();
   void emulateLinks();
   Status makeRanks();
-  Expected<pipeline::RankSetup> setUp(comm::Communicator &communicator);
-  Expected<std::unique_ptr<pipeline::StepCompute>>
-  loadCompute(std::string_view program, int64_t rank,
-              const PipelineLimits &most, comm::Collectives *group = nullptr);
+  Expected<pipeline::RankSetup> setUp(size_t end);
+  Status loadPart(size_t end, bool isDraft, std::string_view program,
+                  comm::Collectives *group = nullptr);
+  Status makeParts(std::vector<pipeline::RankSetup> &setups);
   comm::Collectives *joinGroup(comm::Communicator &communicator,
                                const RankRole &stage);
   Expected<std::shared_ptr<const grammar::TokenTrie>> makeTokenTrie() const;
@@ -135,6 +135,14 @@ private:
     comm::Collectives collectives;
   };
   std::list<GroupEnd> groups; // outlive the ranks
+  /// A program that is planned and not made yet.
+  struct Part {
+    size_t end; // its rank's communicator
+    bool isDraft;
+    LocalStage stage;
+    device::StepLimits limits;
+  };
+  std::vector<Part> parts;
   std::vector<std::unique_ptr<pipeline::RankRuntime>> ranks;
   std::vector<std::thread> servers; // of the other ranks in this process
 };

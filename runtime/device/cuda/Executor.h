@@ -22,6 +22,7 @@
 
 #include "runtime/device/StepExecutor.h"
 #include "runtime/device/cpu/ThreadPool.h"
+#include "runtime/device/cuda/MemoryPlan.h"
 #include "runtime/device/cuda/Program.h"
 #include "runtime/device/cuda/driver/Driver.h"
 
@@ -46,6 +47,13 @@ struct LoadOptions {
 /// process ends, with the device: nobody knows what still writes to them.
 class Executor final : public device::StepExecutor {
 public:
+  /// What create() would take of the device's memory, of which nothing is taken
+  /// and no weight is read. Errors: a program or limits that do not fit
+  /// together.
+  static Expected<MemoryNeed> memoryNeed(std::shared_ptr<Device> device,
+                                         Program program,
+                                         const ExecutorLimits &limits);
+
   /// Plans and takes the memory, loads the weights and makes the graphs. What
   /// the program's tables refer to must outlive the Executor, other weights
   /// need not. Errors: a program or limits that do not fit together, too little

@@ -80,6 +80,12 @@ Status Executor::State::load(const ExecutorLimits &limits,
       return s.withContext("--fast-math-batch");
   if (Status s = plan(limits); !s.ok())
     return s;
+  Expected<MemoryState> memory = device->memory();
+  if (!memory)
+    return memory.status();
+  if (Status s = checkRoom(context.plan, *memory, device->properties().name);
+      !s.ok())
+    return s;
   using Step = Status (State::*)();
   for (Step step : {&State::allocate, &State::makeGraphs, &State::makeCopyGraph,
                     &State::uploadGraphs})
@@ -97,7 +103,7 @@ Status Executor::State::loadKernels() {
   return {};
 }
 
-/// How much memory is needed, and whether it is there.
+/// How much memory is needed.
 Status Executor::State::plan(const ExecutorLimits &limits) {
   context.program = &program;
   context.limits = limits;
@@ -118,10 +124,7 @@ Status Executor::State::plan(const ExecutorLimits &limits) {
     return planned.status();
   context.plan = planned.take();
   context.plan.graphBytes = graphReserve(counted.nodeCount, limits.rows);
-  Expected<MemoryState> memory = device->memory();
-  if (!memory)
-    return memory.status();
-  return checkRoom(context.plan, *memory, device->properties().name);
+  return {};
 }
 
 Status Executor::State::allocate() {
@@ -280,6 +283,18 @@ Status Executor::State::upload(const LoadOptions &loading) {
       !s.ok())
     return s;
   return to.finish();
+}
+
+Expected<MemoryNeed> Executor::memoryNeed(std::shared_ptr<Device> device,
+                                          Program program,
+                                          const ExecutorLimits &wanted) {
+  Expected<ExecutorLimits> limits = resolveLimits(program, wanted);
+  if (!limits)
+    return limits.status();
+  State state(std::move(device), std::move(program));
+  if (Status s = state.plan(*limits); !s.ok())
+    return s;
+  return MemoryNeed(state.context.plan);
 }
 
 Expected<std::unique_ptr<Executor>>

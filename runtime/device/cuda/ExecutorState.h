@@ -69,6 +69,7 @@ struct Executor::State {
   std::chrono::nanoseconds patience{0};
   bool mayRun = false; ///< a step that was waited for too long
 
+  Status plan(const ExecutorLimits &limits);
   Status load(const ExecutorLimits &limits, const LoadOptions &loading);
   Status fillTables(const device::StepInput &input);
   Status run(const device::StepInput &input);
@@ -77,7 +78,6 @@ struct Executor::State {
 private:
   // ExecutorLoad.cpp
   Status loadKernels();
-  Status plan(const ExecutorLimits &limits);
   Status allocate();
   Status upload(const LoadOptions &loading);
   Status makeGraphs();

@@ -184,7 +184,25 @@ uint64_t graphReserve(int64_t nodes, int64_t rowLimit) {
   return uint64_t(nodes) * bucketsOf(rowLimit).size() * nodeBytes;
 }
 
-Status checkRoom(const MemoryPlan &plan, const MemoryState &state,
+MemoryNeed &MemoryNeed::operator+=(const MemoryNeed &other) {
+  weightBytes += other.weightBytes;
+  cacheBytes += other.cacheBytes;
+  stepBytes += other.stepBytes;
+  graphBytes += other.graphBytes;
+  bytes += other.bytes;
+  return *this;
+}
+
+MemoryNeed &MemoryNeed::operator-=(const MemoryNeed &other) {
+  weightBytes -= other.weightBytes;
+  cacheBytes -= other.cacheBytes;
+  stepBytes -= other.stepBytes;
+  graphBytes -= other.graphBytes;
+  bytes -= other.bytes;
+  return *this;
+}
+
+Status checkRoom(const MemoryNeed &plan, const MemoryState &state,
                  const std::string &name) {
   const uint64_t needed = plan.bytes + plan.graphBytes;
   if (needed <= state.freeBytes)

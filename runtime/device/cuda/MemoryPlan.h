@@ -43,8 +43,19 @@ struct DenseRoom {
   uint64_t workspaceBytes = 0; ///< the library's own
 };
 
+/// How much device memory a program wants, and what for.
+struct MemoryNeed {
+  uint64_t weightBytes = 0, cacheBytes = 0, stepBytes = 0;
+  uint64_t bytes = 0; ///< all of these
+  /// Beside the arena: what the driver takes for graphs.
+  uint64_t graphBytes = 0;
+
+  MemoryNeed &operator+=(const MemoryNeed &other);
+  MemoryNeed &operator-=(const MemoryNeed &other);
+};
+
 /// Offsets from the arena's beginning, aligned to 256 bytes.
-struct MemoryPlan {
+struct MemoryPlan : MemoryNeed {
   /// `spanFloats`: of a row's partial results of attention in one span, in any
   /// layer (StepGraph::spanFloats). Errors: sizes that overflow, as
   /// resolveLimits() has checked the rest.
@@ -70,12 +81,6 @@ struct MemoryPlan {
   uint64_t slopeFloats = 0; ///< room
   int32_t spansPerRow = 0;
   int32_t spanPlaces = 0; ///< for spans of rows, as CacheABI.h counts them
-
-  // What the total is made of.
-  uint64_t weightBytes = 0, cacheBytes = 0, stepBytes = 0;
-  uint64_t bytes = 0;
-  /// Beside the arena: what the driver takes for graphs.
-  uint64_t graphBytes = 0;
 };
 
 /// What is kept free for the driver's graphs of `nodes` kernels each, one for
@@ -87,8 +92,8 @@ uint64_t graphReserve(int64_t nodes, int64_t rowLimit);
 int64_t layerPageBytes(const device::CacheShape &shape, CacheKind kind);
 
 /// An error, which says what is needed and what is missing, where `state` has
-/// no room for the plan. `name`: the device's.
-Status checkRoom(const MemoryPlan &plan, const MemoryState &state,
+/// no room for it. `name`: the device's.
+Status checkRoom(const MemoryNeed &need, const MemoryState &state,
                  const std::string &name);
 
 } // namespace sluice::cuda

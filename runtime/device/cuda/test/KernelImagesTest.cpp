@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/images/KernelImages.h"
+#include "runtime/device/cuda/driver/FatBinary.h"
 #include "runtime/device/cuda/kernels/Kernels.h"
 
 #include <cstring>
@@ -127,6 +128,47 @@ TEST(KernelImagesTest, EachKernelIsThereForEachChipAndSpillsNothing) {
           << name;
     }
   EXPECT_TRUE(missing.empty()) << *missing.begin();
+}
+
+TEST(KernelImagesTest, ImagesSayWhichChipsTheyAreFor) {
+  if (kernelImages().empty())
+    GTEST_SKIP() << "built without nvcc";
+  for (const KernelImage &image : kernelImages()) {
+    std::vector<std::string> chips = chipsOf(image.bytes);
+    ASSERT_FALSE(chips.empty()) << image.source;
+    EXPECT_TRUE(chips.front().starts_with("sm_")) << chips.front();
+    // However it is cut off, nothing behind its end is read.
+    for (size_t length = 0; length < std::min<size_t>(200, image.bytes.size());
+         ++length)
+      EXPECT_LE(chipsOf(image.bytes.first(length)).size(), chips.size());
+  }
+}
+
+TEST(FatBinaryTest, TellsCubinsFromTheTextForLaterChips) {
+  // A header of 16 bytes, then entries: kind, bytes of header and rest, chip.
+  std::vector<uint8_t> image = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0,
+                                0,    0,    0,    0,    0, 0, 0,  0};
+  auto add = [&](uint8_t kind, uint8_t chip, uint8_t bytes) {
+    std::vector<uint8_t> entry(32 + bytes);
+    entry[0] = kind;
+    entry[4] = 32;
+    entry[8] = bytes;
+    entry[28] = chip;
+    image.insert(image.end(), entry.begin(), entry.end());
+  };
+  add(1, 80, 5);
+  add(2, 100, 0);
+  add(2, 90, 7);
+  add(2, 90, 1);
+  EXPECT_EQ(chipsOf(image),
+            (std::vector<std::string>{"sm_90", "sm_100", "compute_80"}));
+  image[16 + 8] = 255; // the first is longer than the image
+  EXPECT_EQ(chipsOf(image), (std::vector<std::string>{"compute_80"}));
+  image[16 + 4] = 0; // and has no header
+  EXPECT_EQ(chipsOf(image), (std::vector<std::string>{"compute_80"}));
+  image[0] = 0;
+  EXPECT_TRUE(chipsOf(image).empty());
+  EXPECT_TRUE(chipsOf({}).empty());
 }
 
 TEST(KernelImagesTest, ImagesAreFatBinaries) {

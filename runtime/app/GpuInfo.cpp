@@ -1,0 +1,87 @@
+//===- GpuInfo.cpp - what an executable says of GPUs ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/GpuInfo.h"
+
+#include "runtime/device/cuda/driver/FatBinary.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace sluice;
+using namespace sluice::app;
+
+Expected<std::optional<GpuInfo>> app::gatherGpuInfo(
+    const ProgramImage &image, const ExecutableDescriptor &executable,
+    const EngineOptions &options, const device::StepLimits &limits) {
+  if (!executable.isFor(ProgramTarget::Cuda) || image.graphs.empty())
+    return std::optional<GpuInfo>();
+  GpuInfo info;
+  info.chips = cuda::chipsOf(image.cudaImage);
+  GpuChoice gpus;
+  info.why = gpus.open().message();
+  if (info.why.empty()) {
+    Expected<std::string> name = gpus.nameOf(0);
+    if (!name)
+      info.why = name.status().message();
+    else
+      info.device = *name;
+  }
+  GpuStageOptions stage;
+  stage.graphs = image.graphs;
+  stage.image = image.cudaImage;
+  stage.cacheKind = gpuCacheKind(options.cacheType);
+  info.cacheType = cacheStorageName(stage.cacheKind);
+  for (const ProgramDescriptor &program : executable.programs) {
+    if (program.target != ProgramTarget::Cuda)
+      continue;
+    // A draft's context may be shorter.
+    device::StepLimits needs = limits;
+    needs.contextLength = std::min(limits.contextLength, program.contextLength);
+    needs.pages = CachePages::pagesFor(needs.contextLength);
+    Expected<cuda::MemoryNeed> need =
+        gpus.memoryNeed(program, stage, needs, !info.device.empty());
+    if (!need)
+      return need.status();
+    info.need += *need;
+  }
+  return std::optional<GpuInfo>(std::move(info));
+}
+
+void app::writeGpuInfo(JsonWriter &json, const GpuInfo &info) {
+  json.key("gpu").beginObject();
+  json.key("chips").beginArray();
+  for (const std::string &chip : info.chips)
+    json.string(chip);
+  json.endArray();
+  json.key("device");
+  if (info.device.empty())
+    json.null();
+  else
+    json.string(info.device);
+  json.key("cache_type").string(info.cacheType);
+  json.key("weights_bytes").number(info.need.weightBytes);
+  json.key("cache_bytes").number(info.need.cacheBytes);
+  json.key("step_bytes").number(info.need.stepBytes);
+  json.endObject();
+}
+
+std::string app::describeGpu(const GpuInfo &info) {
+  std::string text = "code for ";
+  if (info.chips.empty())
+    text += "GPUs";
+  for (const std::string &chip : info.chips)
+    text += (&chip == &info.chips.front() ? "" : ", ") + chip;
+  char memory[160];
+  std::snprintf(
+      memory, sizeof(memory),
+      "; %.1f MB weights, %.1f MB cache (%s), %.1f MB for steps; ",
+      double(info.need.weightBytes) / 1e6, double(info.need.cacheBytes) / 1e6,
+      std::string(info.cacheType).c_str(), double(info.need.stepBytes) / 1e6);
+  return text + memory +
+         (info.device.empty() ? info.why : "here: " + info.device);
+}

@@ -1,0 +1,81 @@
+//===- FatBinary.cpp - which chips an image has code for ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The form is not documented; this is what CUDA 13's fatbinary writes, and has
+// written for long: a header of 16 bytes, then entries, each with a header that
+// says how long it is and what chip it is for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/driver/FatBinary.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sluice::cuda {
+
+namespace {
+
+constexpr uint32_t magic = 0xba55ed50;
+
+struct Header {
+  uint32_t magic;
+  uint16_t version, headerBytes;
+  uint64_t bytes; ///< of the entries
+};
+
+struct Entry {
+  uint16_t kind, version;
+  uint32_t headerBytes;
+  uint64_t bytes; ///< behind the header
+  uint32_t unused[3];
+  uint32_t chip;
+};
+
+enum Kind : uint16_t { Ptx = 1, Cubin = 2 };
+
+template <typename T>
+bool readAt(std::span<const uint8_t> image, size_t at, T &to) {
+  if (at > image.size() || image.size() - at < sizeof(T))
+    return false;
+  std::memcpy(&to, image.data() + at, sizeof(T));
+  return true;
+}
+
+} // namespace
+
+std::vector<std::string> chipsOf(std::span<const uint8_t> image) {
+  std::vector<std::string> chips;
+  Header header;
+  if (!readAt(image, 0, header) || header.magic != magic)
+    return chips;
+  Entry entry;
+  for (size_t at = header.headerBytes; readAt(image, at, entry);) {
+    if (entry.kind == Ptx || entry.kind == Cubin) {
+      std::string name =
+          (entry.kind == Ptx ? "compute_" : "sm_") + std::to_string(entry.chip);
+      if (std::find(chips.begin(), chips.end(), name) == chips.end())
+        chips.push_back(std::move(name));
+    }
+    const size_t left = image.size() - at;
+    if (entry.headerBytes < sizeof(Entry) || entry.headerBytes > left ||
+        entry.bytes > left - entry.headerBytes)
+      break;
+    at += entry.headerBytes + entry.bytes;
+  }
+  std::sort(chips.begin(), chips.end(),
+            [](const std::string &a, const std::string &b) {
+              auto number = [](const std::string &name) {
+                return std::stoul(name.substr(name.find('_') + 1));
+              };
+              return std::pair(a[0] == 'c', number(a)) <
+                     std::pair(b[0] == 'c', number(b));
+            });
+  return chips;
+}
+
+} // namespace sluice::cuda
