@@ -22,7 +22,7 @@ struct GpuStageOptions {
   std::span<const SluiceGraphEntry> graphs;
   std::span<const uint8_t> image;
   cuda::CacheKind cacheKind = cuda::CacheKind::F16;
-  bool fastMathBatch = false; // as cuda::ExecutorLimits has it
+  bool fastMathBatch = false;         // as cuda::ExecutorLimits has it
   int64_t threads = 0;                // that lay weights out; 0: all
   int64_t gpu = 0;                    // modulo how many there are
   std::optional<uint64_t> randomSeed; // of weights that no file has

@@ -71,7 +71,7 @@ struct MemoryPlan : MemoryNeed {
   uint64_t partials = 0;         ///< linear kernels'
   uint64_t tickets = 0;
   uint64_t dense = 0, sums = 0, workspace = 0; ///< denseRoom
-  uint64_t spans = 0; ///< partial results of attention
+  uint64_t spans = 0;                          ///< partial results of attention
   uint64_t slopes = 0;
   uint64_t tables = 0;                        ///< TableLayout
   uint64_t moves = 0, rowNow = 0, greedy = 0; ///< int32 each
