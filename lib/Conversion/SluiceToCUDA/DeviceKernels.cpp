@@ -64,13 +64,26 @@ static int64_t getWidth(const Task &task, const StepGraph &graph) {
   return width;
 }
 
+/// The threads of a task's rows. Where they add rows up, these alone say how
+/// many there are: other ops of the task may be in another one in a program
+/// with other checkpoints, and no sum may depend on that.
+static RowShape getShape(const Task &task, const StepGraph &graph,
+                         const llvm::BitVector &inRegisters) {
+  int64_t summed = 0;
+  for (const LoopItem &item : task.items)
+    if (countSums(item) > 0)
+      summed = std::max(summed, item.width);
+  if (summed > 0)
+    return getBlockShape(summed);
+  int64_t width = getWidth(task, graph);
+  return needsBlock(task.items, inRegisters) ? getBlockShape(width)
+                                             : getSpreadShape(width);
+}
+
 KernelLaunch DeviceKernels::getLaunch(const Task &task) {
   KernelLaunch launch;
   launch.parameters = getParameters(task);
-  int64_t width = getWidth(task, graph);
-  launch.shape = needsBlock(task.items, schedule.inRegisters)
-                     ? getBlockShape(width)
-                     : getSpreadShape(width);
+  launch.shape = getShape(task, graph, schedule.inRegisters);
   auto getPlaces = [&](const Node &node) {
     return findPlaces<KernelParameter>(getParameters(node), launch.parameters);
   };

@@ -36,7 +36,10 @@ sluice.weight @g in @f at 0 stored f32 : tensor<2048xf32>
 // CHECK-NOT:     gpu.barrier
 // CHECK:         gpu.return
 
-// CHECK-LABEL: gpu.func @rows_select_outputs_rms_norm(
+// Of a sum's threads its own width says how many there are, not that of the ops
+// beside it.
+// CHECK-LABEL: gpu.func @rows_select_outputs_rms_norm_concat(
+// CHECK-SAME:    known_block_size = array<i32: 256, 1, 1>
 // CHECK:         sluice.wait_for_prior
 // CHECK:         %[[SELECTED:.*]] = vector.load
 // CHECK:         vector.store %[[SELECTED]]
@@ -44,6 +47,7 @@ sluice.weight @g in @f at 0 stored f32 : tensor<2048xf32>
 // CHECK:         gpu.barrier
 // CHECK-NOT:     gpu.barrier
 // CHECK:         arith.mulf %[[SELECTED]],
+// CHECK:         gpu.barrier
 // CHECK:         gpu.return
 
 // The token of greatest logit, of a wide vocabulary in two steps: what blocks found
@@ -58,7 +62,7 @@ sluice.weight @g in @f at 0 stored f32 : tensor<2048xf32>
 // CHECK:         sluice.launch_kernel @kernels::@greedy_search outputs threads 128 blocks 3(%{{.*}}, %{{.*}}, %[[FOUND:.*]])
 // CHECK-NEXT:    sluice.launch_kernel @kernels::@greedy_tokens outputs threads 32(%{{.*}}, %[[FOUND]], %{{.*}})
 sluice.weight @o in @f at 0 stored f32 : tensor<2048x1024xf32>
-sluice.weight @v in @f at 0 stored f32 : tensor<5000x2048xf32>
+sluice.weight @v in @f at 0 stored f32 : tensor<5000x4096xf32>
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "t", model_name = "t", vocab_size = 5000,
     context_length = 8} {
@@ -66,7 +70,7 @@ sluice.model @main(%batch: !sluice.batch) attributes {
   %w = sluice.param @w : !w
   %g = sluice.param @g : tensor<2048xf32>
   %o = sluice.param @o : tensor<2048x1024xf32>
-  %v = sluice.param @v : tensor<5000x2048xf32>
+  %v = sluice.param @v : tensor<5000x4096xf32>
   %x = sluice.embed %batch, %e by token : tensor<5000x2048xf32> -> tensor<?x2048xf32>
   %a = sluice.activation silu %x : tensor<?x2048xf32>
   %y = sluice.linear %a, %w : tensor<?x2048xf32>, !w -> tensor<?x2048xf32>
@@ -75,6 +79,7 @@ sluice.model @main(%batch: !sluice.batch) attributes {
   %c = sluice.linear %r, %o : tensor<?x1024xf32>, tensor<2048x1024xf32> -> tensor<?x2048xf32>
   %s = sluice.select_outputs %c, %batch : tensor<?x2048xf32>
   %n = sluice.rms_norm %s, %g epsilon 1.0e-5 : tensor<?x2048xf32>, tensor<2048xf32>
-  %z = sluice.linear %n, %v : tensor<?x2048xf32>, tensor<5000x2048xf32> -> tensor<?x5000xf32>
+  %d = sluice.concat %n, %s : tensor<?x2048xf32>, tensor<?x2048xf32> -> tensor<?x4096xf32>
+  %z = sluice.linear %d, %v : tensor<?x4096xf32>, tensor<5000x4096xf32> -> tensor<?x5000xf32>
   sluice.return %z : tensor<?x5000xf32>
 }
