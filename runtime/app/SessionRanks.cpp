@@ -1,0 +1,189 @@
+//===- SessionRanks.cpp - the ranks of a session, made --------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads and starts the ranks of a PipelineSession that are in this process.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/PipelineSession.h"
+
+#include "runtime/base/StandardOutput.h"
+#include "runtime/comm/nccl/NcclCommunicator.h"
+#include "runtime/device/cpu/ProcessorCount.h"
+#include "runtime/pipeline/OracleGuesser.h"
+#include "runtime/text/TokenBytes.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::app;
+
+using pipeline::RankRuntime;
+using pipeline::RankSetup;
+
+/// Ranks in one process share its cores, and processes those of a machine.
+int64_t PipelineSession::threadsOfRank() const {
+  if (engine.options().threads > 0)
+    return engine.options().threads;
+  if (severalProcesses)
+    return cpu::threadCountOfSharer(localRanks);
+  return std::max<int64_t>(1, cpu::defaultThreadCount() / shape.ranks);
+}
+
+Status PipelineSession::loadPart(size_t end, bool isDraft,
+                                 std::string_view program,
+                                 comm::Collectives *group) {
+  Expected<LocalStage> loaded = engine.loadStage(
+      program, threadsOfRank(), gpuOf(communicators[end]->rank()), group);
+  if (!loaded)
+    return loaded.status();
+  PipelineLimits most = settings.limits(shape);
+  if (isDraft)
+    most = most.draft();
+  StageLimits stage = most.stage();
+  device::StepLimits limits;
+  limits.rows = stage.rows;
+  limits.outputs = stage.outputs;
+  limits.sequences = stage.branches;
+  limits.pages = most.cachePages();
+  limits.contextLength = std::min(shape.contextLength, loaded->contextLength);
+  limits.resident = needs.serving.has_value();
+  if (loaded->plan)
+    if (Status s = loaded->plan(limits); !s.ok())
+      return s;
+  parts.push_back({end, isDraft, loaded.take(), limits});
+  return {};
+}
+
+/// The executors, once the memory of all is planned.
+Status PipelineSession::makeParts(std::vector<RankSetup> &setups) {
+  for (const Part &part : parts) {
+    Expected<std::unique_ptr<device::StepExecutor>> executor =
+        part.stage.make(part.limits);
+    if (!executor)
+      return executor.status();
+    RankSetup &setup = setups[part.end];
+    (part.isDraft ? setup.draftSetup : setup.stageSetup).compute =
+        std::make_unique<pipeline::DeviceStepCompute>(executor.take());
+  }
+  parts.clear();
+  return {};
+}
+
+std::unique_ptr<pipeline::Guesser> PipelineSession::makeGuesser() const {
+  int64_t width = settings.speculation.width;
+  if (options.oracleAcceptance)
+    return std::make_unique<pipeline::OracleGuesser>(
+        options.oracleSeed, shape.vocabSize, *options.oracleAcceptance, width,
+        needs.truth);
+  return std::make_unique<pipeline::ModelGuesser>(
+      shape.vocabSize, width, settings.requests,
+      [this] { return makeTokenTrie(); });
+}
+
+/// The bytes of the model's tokens, for grammars. No grammar allows a special
+/// token.
+Expected<std::shared_ptr<const grammar::TokenTrie>>
+PipelineSession::makeTokenTrie() const {
+  const text::Tokenizer *tokenizer = engine.tokenizer();
+  if (!tokenizer)
+    return failure("the model has no tokenizer");
+  std::vector<std::string> bytes;
+  for (text::TokenId id = 0; id < tokenizer->vocabularySize(); ++id)
+    bytes.push_back(tokenizer->isSpecial(id)
+                        ? std::string()
+                        : text::tokenBytes(*tokenizer, id));
+  std::vector<std::string_view> views(bytes.begin(), bytes.end());
+  Expected<grammar::TokenTrie> made =
+      grammar::TokenTrie::create(views, engine.descriptor().eosTokens);
+  if (!made)
+    return made.status();
+  return std::shared_ptr<const grammar::TokenTrie>(
+      std::make_shared<const grammar::TokenTrie>(made.take()));
+}
+
+/// Null where the stage is one rank's.
+comm::Collectives *PipelineSession::joinGroup(comm::Communicator &communicator,
+                                              const RankRole &stage) {
+  if (plan.stages[size_t(stage.stage)].members() == 1)
+    return nullptr;
+  return &groups.emplace_back(communicator, plan.ranksOf(stage.stage))
+              .collectives;
+}
+
+Expected<RankSetup> PipelineSession::setUp(size_t end) {
+  comm::Communicator &communicator = *communicators[end];
+  int64_t rank = communicator.rank();
+  const PlanRank &planned = plan.ranks[size_t(rank)];
+  RankSetup setup;
+  setup.shape = shape;
+  setup.settings = settings;
+  setup.isHead = rank == 0;
+  setup.times = times();
+  setup.makeTokenTrie = [this] { return makeTokenTrie(); };
+  if (std::optional<RankRole> stage = stageOf(planned)) {
+    setup.stage = stage->stage;
+    setup.group = joinGroup(communicator, *stage);
+    if (nccl)
+      setup.deviceRows = static_cast<comm::NcclCommunicator *>(&communicator);
+    if (Status s =
+            loadPart(end, /*isDraft=*/false,
+                     plan.stages[size_t(stage->stage)].programOf(stage->member),
+                     setup.group);
+        !s.ok())
+      return s;
+    if (emulation)
+      setup.stageSetup.pacer = emulation->stagePacer(setup.stage);
+  }
+  if (emulation)
+    setup.activationBytes = [this](int64_t rows) {
+      return emulation->activationBytesOf(rows);
+    };
+  if (rank > 0 || !shape.hasDraft)
+    return setup;
+  setup.guesser = makeGuesser();
+  if (emulation)
+    setup.draftSetup.pacer = emulation->draftPacer();
+  if (options.oracleAcceptance) {
+    setup.draftSetup.compute = std::make_unique<pipeline::NoCompute>();
+    return setup;
+  }
+  if (Status s = loadPart(end, /*isDraft=*/true, plan.draft->program); !s.ok())
+    return s;
+  return setup;
+}
+
+Status PipelineSession::makeRanks() {
+  std::vector<RankSetup> setups;
+  for (size_t end = 0; end < communicators.size(); ++end) {
+    Expected<RankSetup> setup = setUp(end);
+    if (!setup)
+      return setup.status();
+    setups.push_back(setup.take());
+  }
+  if (Status s = makeParts(setups); !s.ok())
+    return s;
+  for (size_t end = 0; end < communicators.size(); ++end) {
+    if (severalProcesses)
+      writeNote("rank " + std::to_string(here) + " of " +
+                std::to_string(shape.ranks) + ": " +
+                describeRoles(plan.ranks[size_t(here)]));
+    Expected<std::unique_ptr<RankRuntime>> rank =
+        RankRuntime::create(std::move(setups[end]), *communicators[end]);
+    if (!rank)
+      return rank.status();
+    ranks.push_back(rank.take());
+  }
+  for (std::unique_ptr<RankRuntime> &rank : ranks)
+    rank->start();
+  // Those that are not the head's wait for its end on threads of their own;
+  // what breaks them reaches the head as an error.
+  for (size_t rank = 1; rank < ranks.size(); ++rank)
+    servers.emplace_back(
+        [this, rank] { (void)ranks[rank]->serve(/*terminated=*/nullptr); });
+  return {};
+}
