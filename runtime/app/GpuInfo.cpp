@@ -67,6 +67,7 @@ void app::writeGpuInfo(JsonWriter &json, const GpuInfo &info) {
   json.key("weights_bytes").number(info.need.weightBytes);
   json.key("cache_bytes").number(info.need.cacheBytes);
   json.key("step_bytes").number(info.need.stepBytes);
+  json.key("graph_bytes").number(info.need.graphBytes);
   json.endObject();
 }
 
@@ -77,11 +78,12 @@ std::string app::describeGpu(const GpuInfo &info) {
   for (const std::string &chip : info.chips)
     text += (&chip == &info.chips.front() ? "" : ", ") + chip;
   char memory[160];
-  std::snprintf(
-      memory, sizeof(memory),
-      "; %.1f MB weights, %.1f MB cache (%s), %.1f MB for steps; ",
-      double(info.need.weightBytes) / 1e6, double(info.need.cacheBytes) / 1e6,
-      std::string(info.cacheType).c_str(), double(info.need.stepBytes) / 1e6);
+  std::snprintf(memory, sizeof(memory),
+                "; %.1f MB weights, %.1f MB cache (%s), %.1f MB for steps; ",
+                double(info.need.weightBytes) / 1e6,
+                double(info.need.cacheBytes) / 1e6,
+                std::string(info.cacheType).c_str(),
+                double(info.need.stepBytes + info.need.graphBytes) / 1e6);
   return text + memory +
          (info.device.empty() ? info.why : "here: " + info.device);
 }

@@ -19,8 +19,8 @@ struct GpuInfo {
   std::string device;             ///< of this machine; empty: none
   std::string why;                ///< there is none; one line
   std::string_view cacheType;
-  /// Of all programs together; where there is no GPU without what attention
-  /// keeps of a step, which depends on the chip.
+  /// Of all programs together; where there is no GPU without graphs and what
+  /// attention keeps of a step, which depend on the chip.
   cuda::MemoryNeed need;
 };
 
