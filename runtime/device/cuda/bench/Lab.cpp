@@ -33,7 +33,8 @@ double secondsSince(Clock::time_point start) {
 
 Lab::Lab(Device &device, KernelLibrary &kernels)
     : device(device), kernels(kernels) {
-  holds(device.enter());
+  if (!holds(device.enter()))
+    return;
   Expected<Stream> made = device.makeStream();
   if (holds(made.status()))
     stream = *made;
