@@ -102,8 +102,8 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
       ->check(CLI::IsMember({"f32", "q8_0", "f16", "bf16", "fp8"}));
   command.add_flag(
       "--fast-math-batch", engine.fastMathBatch,
-      "On a GPU: products of prompts' rows by cuBLASLt. Tokens may then depend "
-      "on what shares a step");
+      "On a GPU: products of steps of more than 128 rows by cuBLASLt. Tokens "
+      "may then depend on what shares a step");
   command
       .add_option("--model-dir", engine.modelDir,
                   "The folder of the model's files; default: where they were "

@@ -62,10 +62,10 @@ void addTransport(CLI::App &command, PipelineOptions &options) {
           "and round, so tokens can differ. Default: f32")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
-  const std::map<std::string, TransportOption> transports = {
-      {"auto", TransportOption::Auto},
-      {"nccl", TransportOption::Nccl},
-      {"host", TransportOption::Host}};
+  std::map<std::string, TransportOption> transports;
+  for (TransportOption each :
+       {TransportOption::Auto, TransportOption::Nccl, TransportOption::Host})
+    transports.emplace(transportName(each), each);
   command
       .add_option_function<std::string>(
           "--transport",
@@ -153,6 +153,18 @@ Status checkMode(const PipelineOptions &options) {
 }
 
 } // namespace
+
+std::string_view app::transportName(TransportOption transport) {
+  switch (transport) {
+  case TransportOption::Auto:
+    return "auto";
+  case TransportOption::Nccl:
+    return "nccl";
+  case TransportOption::Host:
+    break;
+  }
+  return "host";
+}
 
 void app::addPipelineOptions(CLI::App &command, PipelineOptions &options) {
   addSpeculation(command, options);

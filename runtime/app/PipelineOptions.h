@@ -35,6 +35,9 @@ enum class TransportOption : uint8_t {
   Host // through the hosts' memory
 };
 
+/// "auto", "nccl", "host".
+std::string_view transportName(TransportOption transport);
+
 struct PipelineOptions {
   SpeculationOptions speculation;
   bool modeGiven = false;       ///< else Async where there is a draft

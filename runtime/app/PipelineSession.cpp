@@ -255,17 +255,26 @@ Status PipelineSession::settlePages() {
   return {};
 }
 
-/// What the head's ledger takes for granted of every rank's cache.
+/// What the head takes for granted of every rank: of its cache, of what it has
+/// room for, and that it calls the others where they call it.
 RankTerms PipelineSession::terms() {
   const PipelineLimits limits = settings.limits(shape);
+  const StageLimits stage = limits.stage();
   const std::optional<uint64_t> &seed = engine.options().randomWeights;
   Expected<CacheStorage> storage = engine.cacheStorage();
   return {{"plan", formatIdentity(shape.identity)},
-          {"device", *engine.usesGpu() ? "a GPU" : "the CPU"},
           {"cache type", std::string(cacheStorageName(*storage))},
           {"cache's number of pages", std::to_string(limits.cachePages())},
-          {"number of rows in a step", std::to_string(limits.stage().rows)},
+          {"number of rows in a step", std::to_string(stage.rows)},
+          {"number of requests", std::to_string(stage.requests)},
+          {"number of branches", std::to_string(stage.branches)},
+          {"number of guesses", std::to_string(stage.nodes)},
+          {"number of shared pages", std::to_string(stage.sharedPages)},
           {"context length", std::to_string(shape.contextLength)},
+          {"--activations",
+           std::string(activationFormatName(settings.activations))},
+          {"--transport", std::string(transportName(options.transport))},
+          {"--emulate", options.emulate.empty() ? "none" : options.emulate},
           {"seed of weights", seed ? std::to_string(*seed) : "none"}};
 }
 

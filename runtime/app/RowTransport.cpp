@@ -68,6 +68,19 @@ Expected<std::string> app::agreeOnNccl(comm::Communicator &comm,
   return answer->front().second;
 }
 
+/// `isOneOfMany`: others in this process wait for it.
+static Status connectOne(std::unique_ptr<comm::Communicator> &communicator,
+                         const comm::NcclLibrary &library, cuda::Device *device,
+                         const comm::NcclOptions &options, bool isOneOfMany) {
+  std::unique_ptr<comm::NcclCommunicator> made =
+      comm::layNcclOver(std::move(communicator), library, device, options);
+  Status status = made->connect();
+  if (!status.ok() && isOneOfMany)
+    made->abort(status);
+  communicator = std::move(made);
+  return status;
+}
+
 Status app::connectByNccl(
     std::vector<std::unique_ptr<comm::Communicator>> &communicators,
     const comm::NcclLibrary &library, std::span<cuda::Device *const> devices,
@@ -81,20 +94,14 @@ Status app::connectByNccl(
   for (size_t i = 0; i < communicators.size(); ++i)
     threads.emplace_back([&, i] {
       results[i] = guarded([&]() -> Status {
-        auto made = comm::connectNccl(std::move(communicators[i]), library,
-                                      devices[i], options);
-        if (!made)
-          return made.status();
-        communicators[i] = made.take();
-        return {};
+        return connectOne(communicators[i], library, devices[i], options,
+                          communicators.size() > 1);
       });
     });
   for (std::thread &thread : threads)
     thread.join();
   for (const Status &each : results)
-    if (!each.ok()) {
-      communicators.clear();
+    if (!each.ok())
       return each;
-    }
   return {};
 }

@@ -40,8 +40,8 @@ Expected<std::string> agreeOnNccl(comm::Communicator &comm,
 
 /// Puts NCCL onto the communicators of the ranks that are here, in their order;
 /// all ranks of the job. `devices` has the GPU of each, or null.
-/// `messageBytes`: the rows of the longest message. After an error there are no
-/// communicators, and the job is broken.
+/// `messageBytes`: the rows of the longest message. After an error the
+/// communicators can only be aborted, which tells the other processes.
 Status
 connectByNccl(std::vector<std::unique_ptr<comm::Communicator>> &communicators,
               const comm::NcclLibrary &library,

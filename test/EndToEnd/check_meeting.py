@@ -65,3 +65,7 @@ check("other caches", GENERATE, GENERATE + ["--cache-type", "bf16"],
       error="rank 1: its cache type is bf16, the head's is f16")
 check("other steps", GENERATE, GENERATE + ["-b", "3"],
       error="rank 1: its number of rows in a step is 5, the head's is 258")
+for option, mine, others in (("--transport", "host", "auto"),
+                             ("--activations", "bf16", "f32")):
+    check(f"other {option}", GENERATE, GENERATE + [option, mine],
+          error=f"rank 1: its {option} is {mine}, the head's is {others}")

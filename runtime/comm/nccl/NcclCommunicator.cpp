@@ -28,9 +28,6 @@ NcclRank::NcclRank(std::unique_ptr<Communicator> given,
     peers.push_back(std::make_unique<Peer>(options.ringBytes));
     peers.back()->sent.to = rank;
   }
-  for (const NcclWay &way : options.ways)
-    if (way.to == self)
-      peers[static_cast<size_t>(way.from)]->isWay = true;
 }
 
 NcclRank::~NcclRank() {
@@ -46,7 +43,24 @@ NcclRank::~NcclRank() {
   base.reset();
 }
 
+static Status checkOptions(const Communicator &base,
+                           const NcclOptions &options) {
+  auto isRank = [&](int64_t rank) { return rank >= 0 && rank < base.size(); };
+  if (options.ringBytes <= 0 || options.ringBytes % MirrorRing::alignment != 0)
+    return failure("NCCL: a ring of ", options.ringBytes, " bytes");
+  for (const NcclWay &way : options.ways)
+    if (!isRank(way.from) || !isRank(way.to))
+      return failure("NCCL: no way from rank ", way.from, " to ", way.to,
+                     " in a job of ", base.size());
+  return {};
+}
+
 Status NcclRank::connect() {
+  if (Status s = checkOptions(*base, options); !s.ok())
+    return s;
+  for (const NcclWay &way : options.ways)
+    if (way.to == self)
+      peers[static_cast<size_t>(way.from)]->isWay = true;
   base->start({[this](int64_t source) {
                  Lock lock(mutex);
                  return static_cast<int64_t>(peers[source]->data.size()) <
@@ -76,10 +90,7 @@ Status NcclRank::connect() {
     }
     dropEdges();
   });
-  Status status = result.get();
-  if (!status.ok())
-    base->abort(status);
-  return status;
+  return result.get();
 }
 
 void NcclRank::start(Receiver given) {
@@ -320,33 +331,15 @@ std::vector<Traffic> NcclRank::traffic() const {
   return sent;
 }
 
-static Status checkOptions(const Communicator &base,
-                           const NcclOptions &options) {
-  auto isRank = [&](int64_t rank) { return rank >= 0 && rank < base.size(); };
-  if (options.ringBytes <= 0 || options.ringBytes % MirrorRing::alignment != 0)
-    return failure("NCCL: a ring of ", options.ringBytes, " bytes");
-  for (const NcclWay &way : options.ways)
-    if (!isRank(way.from) || !isRank(way.to))
-      return failure("NCCL: no way from rank ", way.from, " to ", way.to,
-                     " in a job of ", base.size());
-  return {};
-}
-
-Expected<std::unique_ptr<NcclCommunicator>>
-comm::connectNccl(std::unique_ptr<Communicator> base,
+std::unique_ptr<NcclCommunicator>
+comm::layNcclOver(std::unique_ptr<Communicator> base,
                   const NcclLibrary &library, cuda::Device *device,
                   const NcclOptions &options) {
-  if (Status s = checkOptions(*base, options); !s.ok())
-    return s;
   auto isHere = [&](const NcclWay &way) {
     return way.from == base->rank() || way.to == base->rank();
   };
   assert((device || std::ranges::none_of(options.ways, isHere)) &&
          "rows come from a device");
   (void)isHere;
-  auto made =
-      std::make_unique<NcclRank>(std::move(base), library, device, options);
-  if (Status s = made->connect(); !s.ok())
-    return s;
-  return std::unique_ptr<NcclCommunicator>(std::move(made));
+  return std::make_unique<NcclRank>(std::move(base), library, device, options);
 }

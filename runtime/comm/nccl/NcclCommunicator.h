@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 //   Expected<NcclLibrary> nccl = openNccl();
-//   auto comm = connectNccl(std::move(base), *nccl, *device, options);
+//   auto comm = layNcclOver(std::move(base), *nccl, device, options);
+//   if (Status s = comm->connect(); !s.ok()) ...
 //   comm->start(receiver);
 //   comm->sendRows(2, std::move(frame), rows, rowBytes, stream);
 //   receiver.take:  ... message.payload.address ... comm->giveBack(payload);
@@ -64,6 +65,13 @@ struct NcclOptions {
 /// A communicator whose data messages can bring device memory.
 class NcclCommunicator : public Communicator {
 public:
+  /// Once, before anything but abort(): waits until all ways are there. All
+  /// ranks. Errors: options that make no sense, too little device memory,
+  /// NCCL's, ranks with different versions of it or other options, a rank that
+  /// does not come. The job is not broken then, so that this rank can say what
+  /// is wrong first; the others wait for its abort().
+  virtual Status connect() = 0;
+
   /// As send() with Lane::Data, and with it `rowBytes` of this rank's device,
   /// which the message brings as its payload. Waits while the way has no room,
   /// and until what is in `stream` is done and the rows are copied: call it
@@ -79,19 +87,15 @@ public:
 };
 
 /// This rank's end of the job that `base` is an end of; all ranks. `base` has
-/// not been started. Waits until all ways are there. `device` is this rank's,
-/// and outlives the communicator; null where no way leads to or from it, and
-/// `library` is not looked at then.
+/// not been started. `device` is this rank's, and outlives the communicator;
+/// null where no way leads to or from it, and `library` is not looked at then.
 ///
 /// An error of NCCL or of the driver in a transfer breaks the job like abort(),
 /// and besides calls this rank's `failed`; a job that breaks, whoever did it,
 /// revokes and aborts NCCL's communicators. A transfer that takes longer than
 /// `patience` is such an error.
-///
-/// Errors: too little device memory, NCCL's, ranks with different versions of
-/// it or other options, a rank that does not come; all ranks get one.
-Expected<std::unique_ptr<NcclCommunicator>>
-connectNccl(std::unique_ptr<Communicator> base, const NcclLibrary &library,
+std::unique_ptr<NcclCommunicator>
+layNcclOver(std::unique_ptr<Communicator> base, const NcclLibrary &library,
             cuda::Device *device, const NcclOptions &options);
 
 } // namespace sluice::comm

@@ -33,8 +33,7 @@ public:
            cuda::Device *device, const NcclOptions &options);
   ~NcclRank() override;
 
-  /// Waits for all ranks.
-  Status connect();
+  Status connect() override;
 
   int64_t rank() const override { return self; }
   int64_t size() const override { return static_cast<int64_t>(peers.size()); }

@@ -114,16 +114,20 @@ Status Executor::State::plan(const ExecutorLimits &limits) {
   if (!first)
     return first.status();
   context.plan = first.take();
-  SluiceGraph counted(context, 1);
-  if (Status s = counted.build(); !s.ok())
-    return s;
+  int64_t spanFloats = 0, kernelCount = 0;
+  for (int64_t rows : bucketsOf(limits.rows)) {
+    SluiceGraph counted(context, rows);
+    if (Status s = counted.build(); !s.ok())
+      return s;
+    spanFloats = std::max(spanFloats, counted.spanFloats);
+    kernelCount += counted.kernelCount;
+  }
   context.slopes.clear();
-  Expected<MemoryPlan> planned =
-      MemoryPlan::make(program, limits, counted.spanFloats);
+  Expected<MemoryPlan> planned = MemoryPlan::make(program, limits, spanFloats);
   if (!planned)
     return planned.status();
   context.plan = planned.take();
-  context.plan.graphBytes = graphReserve(counted.nodeCount, limits.rows);
+  context.plan.graphBytes = graphReserve(kernelCount);
   return {};
 }
 

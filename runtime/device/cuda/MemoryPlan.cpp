@@ -179,9 +179,9 @@ Expected<MemoryPlan> MemoryPlan::make(const Program &program,
   return plan;
 }
 
-uint64_t graphReserve(int64_t nodes, int64_t rowLimit) {
+uint64_t graphReserve(int64_t kernels) {
   constexpr uint64_t nodeBytes = 4096;
-  return uint64_t(nodes) * bucketsOf(rowLimit).size() * nodeBytes;
+  return uint64_t(kernels) * nodeBytes;
 }
 
 MemoryNeed &MemoryNeed::operator+=(const MemoryNeed &other) {

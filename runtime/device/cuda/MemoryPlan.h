@@ -83,10 +83,10 @@ struct MemoryPlan : MemoryNeed {
   int32_t spanPlaces = 0; ///< for spans of rows, as CacheABI.h counts them
 };
 
-/// What is kept free for the driver's graphs of `nodes` kernels each, one for
-/// each bucket. A reserve: drivers do not say what they take, a node's
-/// arguments alone may be 4 KiB.
-uint64_t graphReserve(int64_t nodes, int64_t rowLimit);
+/// What is kept free for the driver's graphs, which have so many kernels in
+/// all. A reserve: drivers do not say what they take, a node's arguments alone
+/// may be 4 KiB.
+uint64_t graphReserve(int64_t kernels);
 
 /// Bytes of a page of a layer, all kv heads.
 int64_t layerPageBytes(const device::CacheShape &shape, CacheKind kind);

@@ -33,7 +33,7 @@ void SluiceGraph::fail(const Status &status) {
 void SluiceGraph::add(const std::string &kernel, Extent grid, uint32_t threads,
                       uint32_t sharedBytes, std::vector<uint64_t> words,
                       uint32_t parameterWords) {
-  ++nodeCount;
+  ++kernelCount;
   if (failed() || !context.kernels)
     return;
   Expected<Function> function = context.kernels->find(kernel, sharedBytes);
@@ -44,6 +44,7 @@ void SluiceGraph::add(const std::string &kernel, Extent grid, uint32_t threads,
 }
 
 void SluiceGraph::addProduct(const ProductNode &product) {
+  kernelCount += kernelsOfProduct;
   if (!failed() && context.kernels)
     nodes.push_back(product);
 }

@@ -72,8 +72,10 @@ struct SluiceGraph {
   /// Of attention in tiles, if all layers compute chunks so: each size once.
   std::vector<int32_t> tileRows;
   bool hasLayersWithoutTiles = false;
-  /// Also where none are launched.
-  int64_t nodeCount = 0;
+  /// Also where none are launched; of a product, what the library may take for
+  /// it: the kernel, one that clears, and one that adds up parts.
+  int64_t kernelCount = 0;
+  static constexpr int64_t kernelsOfProduct = 3;
 
   // For the functions of ProgramABI.h.
   using Address = sluice::cuda::DeviceAddress;

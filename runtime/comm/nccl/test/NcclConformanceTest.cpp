@@ -34,7 +34,7 @@ std::vector<Status> runOverFake(int64_t ranks, Status (*run)(Communicator &)) {
   return runJob(ranks, [&](int64_t, std::unique_ptr<Communicator> base) {
     auto device = std::make_unique<ThreadDevice>();
     auto inner =
-        connectNccl(std::move(base), *nccl, device.get(), optionsForAll(ranks));
+        connected(std::move(base), *nccl, device.get(), optionsForAll(ranks));
     if (!inner)
       return inner.status();
     auto comm = RowsInPayloads::make(std::move(device), inner.take());

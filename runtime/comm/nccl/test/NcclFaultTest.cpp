@@ -74,7 +74,7 @@ std::vector<Status> runPair(const FakeNccl::Faults &faults, Body body,
         rank.number = number;
         if (Status s = rank.device.enter(); !s.ok())
           return s;
-        auto comm = connectNccl(std::move(base), nccl, &rank.device, options);
+        auto comm = connected(std::move(base), nccl, &rank.device, options);
         if (!comm) {
           EXPECT_EQ(rank.device.held(), 0u);
           return comm.status();
@@ -185,7 +185,7 @@ TEST(NcclFault, OptionsAreThoseOfAll) {
         ThreadDevice device;
         NcclOptions options = oneWay();
         options.ringBytes *= rank + 1;
-        return connectNccl(std::move(base), nccl, &device, options).status();
+        return connected(std::move(base), nccl, &device, options).status();
       });
   EXPECT_THAT(results, Each(says("its ring has 4096 bytes, and that of rank 1 "
                                  "8192")));

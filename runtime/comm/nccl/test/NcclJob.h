@@ -26,6 +26,19 @@ inline NcclOptions optionsForAll(int64_t size) {
   return options;
 }
 
+/// Connects as an application does, and breaks the job where that fails.
+inline Expected<std::unique_ptr<NcclCommunicator>>
+connected(std::unique_ptr<Communicator> base, const NcclLibrary &library,
+          cuda::Device *device, const NcclOptions &options) {
+  std::unique_ptr<NcclCommunicator> made =
+      layNcclOver(std::move(base), library, device, options);
+  Status status = made->connect();
+  if (status.ok())
+    return made;
+  made->abort(status);
+  return status;
+}
+
 /// Runs `body(rank, base)` for each rank of an inproc job, one thread each, and
 /// gives what they return.
 inline std::vector<Status> runJob(

@@ -59,8 +59,8 @@ TEST_P(NcclReal, Holds) {
         Expected<std::unique_ptr<cuda::Device>> device = (*driver)->open(0);
         if (!device)
           return device.status();
-        auto inner = connectNccl(std::move(base), *nccl, device->get(),
-                                 optionsForAll(ranks));
+        auto inner = connected(std::move(base), *nccl, device->get(),
+                               optionsForAll(ranks));
         if (!inner)
           return inner.status();
         auto comm = RowsInPayloads::make(device.take(), inner.take());

@@ -151,7 +151,9 @@ Expected<lt::Algorithm> CublasLt::algorithmFor(const ProductNode &product,
                              descriptors.result, descriptors.preference, 1,
                              &best, &found),
                       "cublasLtMatmulAlgoGetHeuristic");
-  if (found < 1)
+  // Of a result with another state nothing else says anything.
+  if (found < 1 || best.state != lt::success ||
+      best.workspaceBytes > product.workspaceBytes)
     return failure("cuBLASLt has no algorithm for ", product.rowCount,
                    " rows of ", product.features, " by ", product.columns,
                    " columns");

@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/driver/CublasLt.h"
 #include "runtime/formats/BlockFormat.h"
 
+#include <bit>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -38,12 +39,16 @@ protected:
     return reinterpret_cast<int (*)()>(::dlsym(handle, name))();
   }
 
-  std::vector<uint16_t> randomHalves(int64_t count) {
+  /// Random bits of numbers in (-2, 2), for f16 as for bf16.
+  std::vector<uint16_t> randomBits(int64_t count) {
     std::vector<uint16_t> bits;
-    std::uniform_real_distribution<float> number(-1, 1);
     for (int64_t i = 0; i < count; ++i)
-      bits.push_back(floatToHalf(number(random)));
+      bits.push_back(uint16_t(random() & 0xbfff));
     return bits;
+  }
+  static float number(uint16_t bits, bool isBfloat) {
+    return isBfloat ? std::bit_cast<float>(uint32_t{bits} << 16)
+                    : halfToFloat(bits);
   }
 
   /// 3 rows of 8 features by 5 columns, results 7 apart.
@@ -58,17 +63,17 @@ protected:
     node.resultStride = 7;
     return node;
   }
-  float expected(int64_t row, int64_t column) {
+  float expected(int64_t row, int64_t column, bool isBfloat) {
     float sum = 0;
     for (int64_t k = 0; k < 8; ++k)
-      sum += halfToFloat(rows[size_t(row * 8 + k)]) *
-             halfToFloat(weight[size_t(column * 8 + k)]);
+      sum += number(rows[size_t(row * 8 + k)], isBfloat) *
+             number(weight[size_t(column * 8 + k)], isBfloat);
     return sum;
   }
 
   std::mt19937 random{7};
-  std::vector<uint16_t> weight = randomHalves(5 * 8);
-  std::vector<uint16_t> rows = randomHalves(3 * 8);
+  std::vector<uint16_t> weight = randomBits(5 * 8);
+  std::vector<uint16_t> rows = randomBits(3 * 8);
   std::vector<float> result = std::vector<float>(3 * 7, -9);
   Stream stream = reinterpret_cast<Stream>(uintptr_t{16});
 };
@@ -77,21 +82,30 @@ protected:
 
 TEST_F(CublasLtTest, MultipliesRowsByColumns) {
   std::unique_ptr<CublasLt> library = open();
-  for (bool adds : {false, true}) {
-    ProductNode node = product();
-    node.addend = adds ? node.result : 0;
-    const std::vector<float> before = result;
-    Status s = library->enqueue(node, stream);
-    ASSERT_TRUE(s.ok()) << s.message();
-    for (int64_t row = 0; row < 3; ++row)
-      for (int64_t column = 0; column < 7; ++column) {
-        auto place = size_t(row * 7 + column);
-        float was = before[place];
-        EXPECT_EQ(result[place], column >= 5 ? was
-                                 : adds      ? expected(row, column) + was
-                                             : expected(row, column));
-      }
-  }
+  std::vector<float> residual;
+  for (int i = 0; i < 3 * 7; ++i)
+    residual.push_back(float(i) - 10);
+  // Nothing, what is there, and what is elsewhere.
+  std::vector<float> *addends[] = {nullptr, &result, &residual};
+  for (bool isBfloat : {false, true})
+    for (std::vector<float> *addend : addends) {
+      ProductNode node = product();
+      node.isBfloat = isBfloat;
+      if (addend)
+        node.addend = reinterpret_cast<DeviceAddress>(addend->data());
+      const std::vector<float> before = result;
+      const std::vector<float> added =
+          addend ? *addend : std::vector<float>(3 * 7);
+      Status s = library->enqueue(node, stream);
+      ASSERT_TRUE(s.ok()) << s.message();
+      for (int64_t row = 0; row < 3; ++row)
+        for (int64_t column = 0; column < 7; ++column) {
+          auto place = size_t(row * 7 + column);
+          EXPECT_EQ(result[place],
+                    column < 5 ? expected(row, column, isBfloat) + added[place]
+                               : before[place]);
+        }
+    }
   library.reset();
   EXPECT_EQ(fake("fake_cublaslt_alive"), 0);
 }
@@ -132,6 +146,11 @@ TEST_F(CublasLtTest, SaysWhatHasFailed) {
   ::setenv("SLUICE_FAKE_CUBLASLT_FAIL", "none", 1);
   EXPECT_EQ(library->enqueue(product(), stream).message(),
             "cuBLASLt has no algorithm for 3 rows of 8 by 5 columns");
+  for (const char *fault : {"state", "workspace"}) {
+    ::setenv("SLUICE_FAKE_CUBLASLT_FAIL", fault, 1);
+    EXPECT_EQ(library->enqueue(product(), stream).message(),
+              "cuBLASLt has no algorithm for 3 rows of 8 by 5 columns");
+  }
   library.reset();
   EXPECT_EQ(fake("fake_cublaslt_alive"), 0);
   ::setenv("SLUICE_FAKE_CUBLASLT_FAIL", "cublasLtCreate", 1);

@@ -7,7 +7,8 @@
 //
 // Multiplies at once, on the host's memory, as cuBLASLt documents its matrices:
 // column by column. SLUICE_FAKE_CUBLASLT_FAIL names a function that fails, or
-// "none" so that there is no algorithm.
+// "none" so that there is no algorithm, "state" for one that is none,
+// "workspace" for one that takes more memory than it may.
 //
 //===----------------------------------------------------------------------===//
 
@@ -135,7 +136,9 @@ int cublasLtMatmulAlgoGetHeuristic(lt::Handle, lt::Handle, lt::Handle,
   const auto *preference = static_cast<const Preference *>(handle);
   *count = result("none") ? 0 : wanted;
   found->algorithm.data[0] = preference->alignments[3];
-  found->workspaceBytes = preference->workspaceBytes;
+  found->workspaceBytes =
+      preference->workspaceBytes + (result("workspace") ? 1 : 0);
+  found->state = result("state");
   return result("cublasLtMatmulAlgoGetHeuristic");
 }
 
@@ -153,7 +156,8 @@ int cublasLtMatmul(lt::Handle, lt::Handle product, const void *alpha,
   const bool isAligned =
       reinterpret_cast<uintptr_t>(d) % algorithm->data[0] == 0;
   if (static_cast<Product *>(product)->transA != lt::transposed || !stream ||
-      !isAligned || A.rows != B.rows || A.columns != D.rows ||
+      !isAligned || A.type != B.type || C.type != lt::typeF32 ||
+      D.type != lt::typeF32 || A.rows != B.rows || A.columns != D.rows ||
       B.columns != D.columns)
     return 7;
   for (uint64_t column = 0; column < D.columns; ++column)

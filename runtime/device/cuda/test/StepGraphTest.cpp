@@ -174,6 +174,15 @@ TEST_F(StepGraphTest, LargeGraphsHaveTheLibrarysProducts) {
   ASSERT_NE(at, lines.end());
   EXPECT_EQ(at[1], "product 256x128x64");
   EXPECT_EQ(at[2], "sluice_dense_results_f16 1,32,1");
+  // The library may take several kernels for a product.
+  int64_t products = std::count_if(
+      graph->nodes.begin(), graph->nodes.end(), [](const GraphNode &node) {
+        return std::holds_alternative<ProductNode>(node);
+      });
+  EXPECT_GT(products, 0);
+  EXPECT_EQ(graph->kernelCount,
+            std::ssize(graph->nodes) +
+                products * (SluiceGraph::kernelsOfProduct - 1));
   // f32 weights have no numbers of 16 bits.
   EXPECT_THAT(lines, testing::Contains("sluice_linear_f32_64 1,1,4"));
   EXPECT_THAT(build(cpu::TinyPart::Whole, 128, 227 << 10, true),
