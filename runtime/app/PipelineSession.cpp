@@ -102,12 +102,10 @@ Status PipelineSession::settle() {
     return failure("--prefill-chunk: ", chunk,
                    ": this program's steps have at most ", plan.stepRows,
                    " rows");
-  if (plan.stages.size() == 1 && options.isGiven("--activations"))
-    return failure("--activations: this program has one stage, and no rows "
-                   "travel");
-  if (plan.stages.size() == 1 && options.transport == TransportOption::Nccl)
-    return failure("--transport nccl: this program has one stage, and no rows "
-                   "travel");
+  for (const char *option : {"--activations", "--transport"})
+    if (plan.stages.size() == 1 && options.isGiven(option))
+      return failure(option,
+                     ": this program has one stage, and no rows travel");
   for (const PlanRank &rank : plan.ranks)
     if (std::count_if(rank.roles.begin(), rank.roles.end(),
                       [](const RankRole &role) {

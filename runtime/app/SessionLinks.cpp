@@ -92,11 +92,8 @@ Status PipelineSession::settleTransport() {
     nccl.reset();
   else if (!nccl)
     nccl.emplace(); // of a rank that no rows come to
-  if (!isHead())
-    return {};
-  writeNote("rows travel between stages " +
-            (obstacle->empty() ? std::string("by NCCL, from GPU to GPU")
-                               : "through the host: " + *obstacle));
+  if (isHead() && !obstacle->empty())
+    writeNote("rows travel between stages through the host: " + *obstacle);
   return {};
 }
 
@@ -118,9 +115,14 @@ Status PipelineSession::connectGpus() {
       return gpu.status();
     devices.back() = gpu->get();
   }
-  return connectByNccl(communicators, *nccl, devices, wanted,
-                       settings.limits(shape).stage().rows * shape.hiddenSize *
-                           int64_t(sizeof(float)));
+  if (Status s = connectByNccl(communicators, *nccl, devices, wanted,
+                               settings.limits(shape).stage().rows *
+                                   shape.hiddenSize * int64_t(sizeof(float)));
+      !s.ok())
+    return s;
+  if (isHead())
+    writeNote("rows travel between stages by NCCL, from GPU to GPU");
+  return {};
 }
 
 void PipelineSession::emulateLinks() {
