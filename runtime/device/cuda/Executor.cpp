@@ -336,6 +336,9 @@ Status Executor::State::await(device::CheckpointHandler *checkpoints) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   while (true) {
+    // Before the device is asked: a process that was stopped in between finds
+    // the step at its end.
+    const bool isLate = Clock::now() - begin > patience;
     Expected<bool> done = device->isDone(ended);
     if (!done)
       return done.status();
@@ -348,7 +351,7 @@ Status Executor::State::await(device::CheckpointHandler *checkpoints) {
       for (size_t row = alive.size(); row-- > 0;)
         std::atomic_ref(aliveMemory.data()[row])
             .store(alive[row], std::memory_order_relaxed);
-    if (Clock::now() - begin > patience) {
+    if (isLate) {
       mayRun = true;
       return failure("a step has not ended within ",
                      std::chrono::duration<double>(patience).count(), " s");

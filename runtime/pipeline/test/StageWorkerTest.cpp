@@ -375,7 +375,14 @@ TEST_F(StageWorkerTest, LogitsAreWantedWhereATokenIsNotEnough) {
       [](OpenRequest &open) { open.sampling.temperature = 1; },
       [](OpenRequest &open) { open.sampling.repetitionPenalty = 2; },
       [](OpenRequest &open) { open.sampling.logitBias[1] = -1; },
-      [](OpenRequest &open) { open.logProbabilities = 0; }};
+      [](OpenRequest &open) { open.logProbabilities = 0; },
+      [](OpenRequest &open) {
+        open.grammar = {GrammarSource::Kind::Gbnf, "root ::= \"a\""};
+      }};
+  auto makeTrie = [] {
+    return std::make_shared<const grammar::TokenTrie>(
+        grammar::TokenTrie::create({{"a", "b", ""}}, {{2}}).take());
+  };
   for (size_t i = 0; i < requests.size(); ++i) {
     std::vector<uint8_t> wants;
     auto compute =
@@ -387,7 +394,7 @@ TEST_F(StageWorkerTest, LogitsAreWantedWhereATokenIsNotEnough) {
       compute->greedy = 2;
     std::vector<ResultRow> results;
     make(std::move(compute),
-         std::make_unique<ResultOutput>("stage", 3, 16, 4, MakeTokenTrie(),
+         std::make_unique<ResultOutput>("stage", 3, 16, 4, makeTrie,
                                         [&](const ResultFrame &frame) {
                                           results = frame.results;
                                           return Status();

@@ -7,8 +7,10 @@
 //
 // cuBLASLt multiplies matrices of 16-bit numbers that lie row by row. These
 // kernels unpack some of a weight's columns for it, and make results of its
-// sums. The rules of KernelABI.h hold but one: a row's bits depend on what the
-// library chooses for a step's capacity. That is --fast-math-batch.
+// sums. The rules of KernelABI.h hold for them, and two do not for the product
+// between them: a row's bits depend on what the library chooses for a step's
+// capacity, and rows beyond the count, up to the capacity, are read and
+// written. That is --fast-math-batch.
 //
 //===----------------------------------------------------------------------===//
 
