@@ -208,13 +208,18 @@ TEST_F(DriverTest, EachCallSaysWhichItWas) {
   auto function = reinterpret_cast<Function>(uintptr_t{16});
   auto graph = reinterpret_cast<Graph>(uintptr_t{16});
   uint8_t byte = 0;
+  auto allocateHost = [&] {
+    Expected<HostMemory> memory = device->allocateHost(1);
+    if (memory)
+      device->releaseHost(*memory);
+    return memory.status();
+  };
   const std::pair<const char *, std::function<Status()>> cases[] = {
       {"cuCtxSetCurrent", [&] { return device->enter(); }},
       {"cuMemGetInfo", [&] { return device->memory().status(); }},
       {"cuMemAlloc", [&] { return device->allocate(1).status(); }},
-      {"cuMemHostAlloc", [&] { return device->allocateHost(1).status(); }},
-      {"cuMemHostGetDevicePointer",
-       [&] { return device->allocateHost(1).status(); }},
+      {"cuMemHostAlloc", allocateHost},
+      {"cuMemHostGetDevicePointer", allocateHost},
       {"cuMemcpyHtoDAsync",
        [&] { return device->copyToDevice(1, &byte, 1, stream); }},
       {"cuMemcpyDtoHAsync",
