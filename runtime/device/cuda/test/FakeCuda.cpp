@@ -106,8 +106,9 @@ int cuMemAlloc_v2(uint64_t *address, size_t) {
 }
 int cuMemFree_v2(uint64_t) { return result("cuMemFree"); }
 int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
-  *memory = std::malloc(bytes);
-  return flags == 3 ? result("cuMemHostAlloc") : 1;
+  const int failed = flags == 3 ? result("cuMemHostAlloc") : 1;
+  *memory = failed ? nullptr : std::malloc(bytes);
+  return failed;
 }
 int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigned) {
   *address = reinterpret_cast<uint64_t>(memory) + 1;
