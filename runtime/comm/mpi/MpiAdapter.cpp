@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/SharedLibrary.h"
 #include "runtime/comm/mpi/MpiLibrary.h"
 
 // The C++ bindings of old would need symbols of the library.
@@ -23,7 +24,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <thread>
 
 using namespace sluice;
@@ -70,16 +70,15 @@ struct Symbols {
   MPI_Errhandler errorsReturn{};
   MPI_Info noInfo{};
 
-  Status load(void *library);
+  Status load(const SharedLibrary &library);
 };
 
-Status Symbols::load(void *library) {
+Status Symbols::load(const SharedLibrary &library) {
   Status status;
   auto find = [&](const char *name, auto &symbol) {
-    void *found = dlsym(library, name);
-    if (!found && status.ok())
-      status = failure("has no ", name);
-    symbol = reinterpret_cast<std::remove_reference_t<decltype(symbol)>>(found);
+    Status found = library.find(name, symbol);
+    if (status.ok())
+      status = found;
   };
   find("MPI_Get_library_version", libraryVersion);
   find("MPI_Init_thread", initThread);
@@ -292,14 +291,15 @@ Expected<std::unique_ptr<MpiLibrary>>
 comm::SLUICE_OPEN(const std::string &path) {
   // UCX, where MPI uses it, would write its log to stdout, into the output.
   ::setenv("UCX_LOG_FILE", "stderr", /*overwrite=*/0);
-  // Global, because the plugins of Open MPI look its symbols up. Never closed:
-  // its threads and exit handlers live on.
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  // Global, because the plugins of Open MPI look its symbols up.
+  Expected<SharedLibrary> library =
+      SharedLibrary::open(path, SharedLibrary::Symbols::Global);
   if (!library)
-    return failure("MPI: launched by ", mpiFlavourName(flavour),
-                   ", but its library cannot be opened: ", dlerror());
+    return failure(
+        "MPI: launched by ", mpiFlavourName(flavour),
+        ", but its library cannot be opened: ", library.status().message());
   Symbols symbols;
-  if (Status status = symbols.load(library); !status.ok())
+  if (Status status = symbols.load(*library); !status.ok())
     return failure("MPI: ", path, " is not ", mpiFlavourName(flavour), ": it ",
                    status.message());
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";

@@ -7,10 +7,10 @@
 
 #include "runtime/comm/nccl/NcclLibrary.h"
 
+#include "runtime/base/SharedLibrary.h"
+
 #include <cstdlib>
-#include <dlfcn.h>
 #include <string_view>
-#include <type_traits>
 
 using namespace sluice;
 using namespace sluice::comm;
@@ -34,14 +34,12 @@ Status NcclLibrary::check(const char *call, NcclResult result,
 
 namespace {
 
-Status load(void *library, NcclFunctions &functions) {
+Status load(const SharedLibrary &library, NcclFunctions &functions) {
   Status status;
   auto find = [&](const char *name, auto &function, bool optional = false) {
-    void *found = dlsym(library, name);
-    if (!found && !optional && status.ok())
-      status = failure("has no ", name);
-    function =
-        reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
+    Status found = library.find(name, function);
+    if (!optional && status.ok())
+      status = found;
   };
   find("ncclGetVersion", functions.getVersion);
   find("ncclGetUniqueId", functions.getUniqueId);
@@ -81,12 +79,11 @@ Expected<NcclLibrary> comm::openNccl(const std::string &path) {
   std::string name = !path.empty() ? path
                      : variable    ? variable
                                    : "libnccl.so.2";
-  // Its functions live as long as the process: it is never closed.
-  void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  Expected<SharedLibrary> library = SharedLibrary::open(name);
   if (!library)
-    return failure("NCCL: cannot be opened: ", dlerror());
+    return library.status().withContext("NCCL: cannot be opened");
   NcclFunctions functions;
-  if (Status s = load(library, functions); !s.ok())
+  if (Status s = load(*library, functions); !s.ok())
     return s.withContext("NCCL: " + name);
   return makeNccl(functions);
 }

@@ -13,8 +13,9 @@
 
 #include "runtime/device/cuda/driver/CublasLt.h"
 
+#include "runtime/base/SharedLibrary.h"
+
 #include <algorithm>
-#include <dlfcn.h>
 
 namespace sluice::cuda {
 
@@ -64,21 +65,13 @@ struct CublasLt::Descriptors {
 };
 
 Expected<std::unique_ptr<CublasLt>> CublasLt::open(const std::string &library) {
-  // Kept open, as libcuda is.
-  void *found = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!found)
-    return failure("no cuBLASLt is here: ", ::dlerror());
+  Expected<SharedLibrary> opened = SharedLibrary::open(library);
+  if (!opened)
+    return opened.status().withContext("no cuBLASLt is here");
   std::unique_ptr<CublasLt> made(new CublasLt);
-  auto find = [&](auto &member, const char *symbol) -> Status {
-    void *address = ::dlsym(found, symbol);
-    if (!address)
-      return failure(library, " has no ", symbol);
-    member = reinterpret_cast<std::decay_t<decltype(member)>>(address);
-    return {};
-  };
 #define SLUICE_FIND_CALL(member, symbol, ...)                                  \
-  if (Status s = find(made->member, #symbol); !s.ok())                         \
-    return s;
+  if (Status s = opened->find(#symbol, made->member); !s.ok())                 \
+    return failure(library, " ", s.message());
   SLUICE_CUBLASLT_CALLS(SLUICE_FIND_CALL)
 #undef SLUICE_FIND_CALL
   if (Status s = made->check(made->create(&made->handle), "cublasLtCreate");

@@ -7,7 +7,7 @@
 
 #include "runtime/device/cuda/driver/LibCuda.h"
 
-#include <dlfcn.h>
+#include "runtime/base/SharedLibrary.h"
 
 namespace sluice::cuda {
 
@@ -23,22 +23,13 @@ std::string versionText(int32_t version) {
 }
 
 Expected<LibCuda> loadCalls(const std::string &library) {
-  // Kept open: its threads outlive whoever has opened it.
-  void *handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle)
-    return failure("no NVIDIA driver is here: ", ::dlerror());
+  Expected<SharedLibrary> opened = SharedLibrary::open(library);
+  if (!opened)
+    return opened.status().withContext("no NVIDIA driver is here");
   LibCuda lib = {};
-  auto find = [&](auto &member, const char *symbol) -> Status {
-    void *address = ::dlsym(handle, symbol);
-    if (!address)
-      return failure(library, " has no ", symbol,
-                     ": the NVIDIA driver is too old");
-    member = reinterpret_cast<std::decay_t<decltype(member)>>(address);
-    return {};
-  };
 #define SLUICE_FIND_CALL(member, symbol, ...)                                  \
-  if (Status s = find(lib.member, #symbol); !s.ok())                           \
-    return s;
+  if (Status s = opened->find(#symbol, lib.member); !s.ok())                   \
+    return failure(library, " ", s.message(), ": the NVIDIA driver is too old");
   SLUICE_CUDA_CALLS(SLUICE_FIND_CALL)
 #undef SLUICE_FIND_CALL
   return lib;
