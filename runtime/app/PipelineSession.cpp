@@ -84,7 +84,7 @@ Status PipelineSession::meet(const std::optional<comm::MpiLaunch> &launch,
 }
 
 Status PipelineSession::open() {
-  if (nccl)
+  if (rowsByNccl)
     if (Status s = connectGpus(); !s.ok())
       return s;
   return makeRanks();

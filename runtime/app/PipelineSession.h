@@ -126,7 +126,8 @@ private:
   bool severalProcesses = false;
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
   /// Rows travel by it, and all communicators are NcclCommunicators.
-  std::optional<comm::NcclLibrary> nccl;
+  bool rowsByNccl = false;
+  comm::NcclLibrary nccl; // of a rank with a stage, where it could be opened
   /// The ends of groups that ranks here are members of.
   struct GroupEnd {
     GroupEnd(comm::Communicator &communicator, std::vector<int64_t> ranks)

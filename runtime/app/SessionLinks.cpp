@@ -88,11 +88,8 @@ Status PipelineSession::settleTransport() {
     return obstacle.status();
   if (asked && !obstacle->empty())
     return failure("--transport nccl: ", *obstacle);
-  if (!obstacle->empty())
-    nccl.reset();
-  else if (!nccl)
-    nccl.emplace(); // of a rank that no rows come to
-  if (isHead() && !obstacle->empty())
+  rowsByNccl = obstacle->empty();
+  if (isHead() && !rowsByNccl)
     writeNote("rows travel between stages through the host: " + *obstacle);
   return {};
 }
@@ -115,7 +112,7 @@ Status PipelineSession::connectGpus() {
       return gpu.status();
     devices.back() = gpu->get();
   }
-  if (Status s = connectByNccl(communicators, *nccl, devices, wanted,
+  if (Status s = connectByNccl(communicators, nccl, devices, wanted,
                                settings.limits(shape).stage().rows *
                                    shape.hiddenSize * int64_t(sizeof(float)));
       !s.ok())

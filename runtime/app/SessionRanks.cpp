@@ -128,7 +128,7 @@ Expected<RankSetup> PipelineSession::setUp(size_t end) {
   if (std::optional<RankRole> stage = stageOf(planned)) {
     setup.stage = stage->stage;
     setup.group = joinGroup(communicator, *stage);
-    if (nccl)
+    if (rowsByNccl)
       setup.deviceRows = static_cast<comm::NcclCommunicator *>(&communicator);
     if (Status s =
             loadPart(end, /*isDraft=*/false,
