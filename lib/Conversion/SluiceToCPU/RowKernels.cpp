@@ -42,10 +42,9 @@ SmallVector<KernelArgument> RowKernels::getArguments(const Node &node) {
     arguments = {{ArgumentKind::Step, 0}};
     break;
   case Node::Kind::Columns:
-    for (Value operand : node.op->getOperands())
-      if (isVectorWeight(operand.getType()))
-        arguments.push_back({ArgumentKind::Vector,
-                             weights.getIndex(operand, WeightUseKind::Vector)});
+    for (Value weight : node.getVectorWeights())
+      arguments.push_back({ArgumentKind::Vector,
+                           weights.getIndex(weight, WeightUseKind::Vector)});
     break;
   default:
     break;
@@ -124,16 +123,13 @@ static RowOperands bindOperands(ImplicitLocOpBuilder &b, const Task &task,
     if (auto embed = dyn_cast<EmbedOp>(node->op))
       operands.numbers[node] =
           numbers.at(weights.getIndex(embed.getTable(), WeightUseKind::Rows));
-    if (node->kind != Node::Kind::Columns)
-      continue;
-    for (Value operand : node->op->getOperands()) {
-      if (!isVectorWeight(operand.getType()) ||
-          operands.vectors.contains(operand))
+    for (Value weight : node->getVectorWeights()) {
+      if (operands.vectors.contains(weight))
         continue;
-      auto shape = cast<RankedTensorType>(operand.getType()).getShape();
+      auto shape = cast<RankedTensorType>(weight.getType()).getShape();
       auto type = MemRefType::get(shape, b.getF32Type());
-      int64_t index = weights.getIndex(operand, WeightUseKind::Vector);
-      operands.vectors[operand] =
+      int64_t index = weights.getIndex(weight, WeightUseKind::Vector);
+      operands.vectors[weight] =
           ViewOp::create(b, type, vectors.at(index), ValueRange());
     }
   }

@@ -19,12 +19,7 @@ using namespace sluice::tocuda;
 
 /// The vector weights that the code of a pass takes.
 static SmallVector<Value> getWeights(const ColumnPass &pass) {
-  SmallVector<Value> weights;
-  if (pass.isLast())
-    llvm::copy_if(
-        pass.node->op->getOperands(), std::back_inserter(weights),
-        [](Value operand) { return isVectorWeight(operand.getType()); });
-  return weights;
+  return pass.isLast() ? pass.node->getVectorWeights() : SmallVector<Value>();
 }
 
 size_t sluice::tocuda::countWeights(const LoopItem &item) {

@@ -26,11 +26,9 @@ SmallVector<KernelParameter> DeviceKernels::getParameters(const Node &node) {
     parameters.push_back({Kind::OutputRows, 0});
   if (node.kind == Node::Kind::Rope)
     parameters.append({{Kind::Positions, 0}, {Kind::RopeTable, node.index}});
-  if (node.kind == Node::Kind::Columns)
-    for (Value operand : node.op->getOperands())
-      if (isVectorWeight(operand.getType()))
-        parameters.push_back(
-            {Kind::Vector, weights.getIndex(operand, WeightUseKind::Vector)});
+  for (Value weight : node.getVectorWeights())
+    parameters.push_back(
+        {Kind::Vector, weights.getIndex(weight, WeightUseKind::Vector)});
   for (ArrayRef<unsigned> buffers :
        {ArrayRef<unsigned>(node.inputs), ArrayRef<unsigned>(node.outputs)})
     for (unsigned buffer : buffers)
@@ -104,22 +102,18 @@ static void bindVectors(ImplicitLocOpBuilder &b, const Task &task,
                         ArrayRef<KernelParameter> parameters,
                         ValueRange addresses, WeightUses &weights,
                         BlockOperands &operands) {
-  for (const Node *node : task.nodes) {
-    if (node->kind != Node::Kind::Columns)
-      continue;
-    for (Value operand : node->op->getOperands()) {
-      if (!isVectorWeight(operand.getType()) ||
-          operands.vectors.contains(operand))
+  for (const Node *node : task.nodes)
+    for (Value weight : node->getVectorWeights()) {
+      if (operands.vectors.contains(weight))
         continue;
       KernelParameter parameter{
-          Kind::Vector, weights.getIndex(operand, WeightUseKind::Vector)};
+          Kind::Vector, weights.getIndex(weight, WeightUseKind::Vector)};
       auto place = llvm::find(parameters, parameter) - parameters.begin();
-      auto shape = cast<RankedTensorType>(operand.getType()).getShape();
-      operands.vectors[operand] =
+      auto shape = cast<RankedTensorType>(weight.getType()).getShape();
+      operands.vectors[weight] =
           ViewOp::create(b, MemRefType::get(shape, b.getF32Type()),
                          addresses[place], ValueRange());
     }
-  }
 }
 
 /// Gives it names for the rest.

@@ -17,6 +17,15 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::planning;
 
+SmallVector<Value> Node::getVectorWeights() const {
+  SmallVector<Value> weights;
+  if (kind == Kind::Columns)
+    llvm::copy_if(
+        op->getOperands(), std::back_inserter(weights),
+        [](Value operand) { return isVectorWeight(operand.getType()); });
+  return weights;
+}
+
 namespace {
 
 class StepGraphBuilder {

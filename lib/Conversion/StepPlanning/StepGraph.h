@@ -86,6 +86,10 @@ struct Node {
   llvm::SmallVector<unsigned, 4> inputs;
   llvm::SmallVector<unsigned, 3> outputs;
   int64_t index = 0;
+
+  /// The vectors among the weights that its code reads, in order, once for each
+  /// use: norms' and biases of Columns; of the others none.
+  llvm::SmallVector<mlir::Value> getVectorWeights() const;
 };
 
 /// What a product takes instead of rows of floats.
