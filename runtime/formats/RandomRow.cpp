@@ -65,6 +65,7 @@ float scaleOf(Numbers &numbers, float deviation, int count) {
   return (bits & 1 ? size : -size) * deviation / deviationOf(count);
 }
 
+/// Fills a block of one scale. `count`: of the numbers that a quant can be.
 template <typename Block>
 void fillSimple(Block &block, Numbers &numbers, float deviation, int count) {
   block.d = floatToHalf(scaleOf(numbers, deviation, count));
@@ -93,6 +94,7 @@ void fillSubScales(uint8_t (&scales)[12], Numbers &numbers) {
 /// The mean of the parts' scales.
 constexpr float meanSubScale = 47.5f;
 
+/// The same of one with scales and minima of its parts.
 template <typename Block>
 void fillParted(Block &block, Numbers &numbers, float deviation, int count) {
   float scale = deviation / deviationOf(count) / meanSubScale;
@@ -104,8 +106,8 @@ void fillParted(Block &block, Numbers &numbers, float deviation, int count) {
     numbers.fill(block.qh);
 }
 
-void fillQ6K(BlockQ6K &block, Numbers &numbers, float deviation) {
-  block.d = floatToHalf(deviation / deviationOf(64) / meanSubScale);
+void fillQ6K(BlockQ6K &block, Numbers &numbers, float deviation, int count) {
+  block.d = floatToHalf(deviation / deviationOf(count) / meanSubScale);
   numbers.fill(block.ql);
   numbers.fill(block.qh);
   numbers.fill({reinterpret_cast<uint8_t *>(block.scales), 16});
@@ -113,12 +115,14 @@ void fillQ6K(BlockQ6K &block, Numbers &numbers, float deviation) {
     scale = int8_t(scale < 0 ? -(32 + (scale & 31)) : 32 + (scale & 31));
 }
 
-template <typename Block, typename Fn>
-void writeBlocks(void *to, int64_t elements, int64_t each, Fn fill) {
+/// Whole blocks, made by one of these functions.
+template <typename Block>
+void writeBlocks(void (*fill)(Block &, Numbers &, float, int), int count,
+                 Numbers &numbers, float deviation, void *to, int64_t blocks) {
   auto *at = static_cast<uint8_t *>(to);
-  for (int64_t i = 0; i < elements; i += each, at += sizeof(Block)) {
+  for (int64_t i = 0; i < blocks; ++i, at += sizeof(Block)) {
     Block block;
-    fill(block);
+    fill(block, numbers, deviation, count);
     std::memcpy(at, &block, sizeof(Block));
   }
 }
@@ -151,42 +155,28 @@ void sluice::writeRandomRow(Format format, uint64_t key,
                             const RandomSpread &spread, void *to,
                             int64_t elements) {
   Numbers numbers(key);
-  const float deviation = spread.deviation;
   const int64_t each = formatInfo(format).blockElements;
   assert(elements % each == 0 && "rows are whole blocks");
+  auto write = [&](auto fill, int count) {
+    writeBlocks(fill, count, numbers, spread.deviation, to, elements / each);
+  };
   switch (format) {
   case Format::Q8_0:
-    return writeBlocks<BlockQ80>(to, elements, each, [&](BlockQ80 &block) {
-      fillSimple(block, numbers, deviation, 256);
-    });
+    return write(fillSimple<BlockQ80>, 256);
   case Format::Q4_0:
-    return writeBlocks<BlockQ40>(to, elements, each, [&](BlockQ40 &block) {
-      fillSimple(block, numbers, deviation, 16);
-    });
+    return write(fillSimple<BlockQ40>, 16);
   case Format::Q4_1:
-    return writeBlocks<BlockQ41>(to, elements, each, [&](BlockQ41 &block) {
-      fillSimple(block, numbers, deviation, 16);
-    });
+    return write(fillSimple<BlockQ41>, 16);
   case Format::Q5_0:
-    return writeBlocks<BlockQ50>(to, elements, each, [&](BlockQ50 &block) {
-      fillSimple(block, numbers, deviation, 32);
-    });
+    return write(fillSimple<BlockQ50>, 32);
   case Format::Q5_1:
-    return writeBlocks<BlockQ51>(to, elements, each, [&](BlockQ51 &block) {
-      fillSimple(block, numbers, deviation, 32);
-    });
+    return write(fillSimple<BlockQ51>, 32);
   case Format::Q4_K:
-    return writeBlocks<BlockQ4K>(to, elements, each, [&](BlockQ4K &block) {
-      fillParted(block, numbers, deviation, 16);
-    });
+    return write(fillParted<BlockQ4K>, 16);
   case Format::Q5_K:
-    return writeBlocks<BlockQ5K>(to, elements, each, [&](BlockQ5K &block) {
-      fillParted(block, numbers, deviation, 32);
-    });
+    return write(fillParted<BlockQ5K>, 32);
   case Format::Q6_K:
-    return writeBlocks<BlockQ6K>(to, elements, each, [&](BlockQ6K &block) {
-      fillQ6K(block, numbers, deviation);
-    });
+    return write(fillQ6K, 64);
   default:
     return writePlain(format, numbers, spread, to, elements);
   }
