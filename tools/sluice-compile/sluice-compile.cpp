@@ -250,6 +250,25 @@ static Status readPipelineOptions(CompileOptions &all) {
   return {};
 }
 
+/// Reads the input and compiles it. The exit status.
+static int compileInput(const CompileOptions &options) {
+  DialectRegistry registry;
+  sluice::registerAllDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  // MLIR itself prints errors alone.
+  ScopedDiagnosticHandler warnings(&context, [](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
+      return failure();
+    llvm::errs() << "sluice-compile: warning: " << toLine(diagnostic) << '\n';
+    return success();
+  });
+  Expected<OwningOpRef<ModuleOp>> module = loadAll(&context);
+  if (!module)
+    return fail(module.status());
+  Status status = compile(**module, options, output);
+  return status.ok() ? exitSuccess : fail(status);
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   registerMLIRContextCLOptions();
@@ -307,19 +326,5 @@ int main(int argc, char **argv) {
                 exitUsage);
   options.runtimeArchive = runtimeArchive;
 
-  DialectRegistry registry;
-  sluice::registerAllDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  // MLIR itself prints errors alone.
-  ScopedDiagnosticHandler warnings(&context, [](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
-      return failure();
-    llvm::errs() << "sluice-compile: warning: " << toLine(diagnostic) << '\n';
-    return success();
-  });
-  Expected<OwningOpRef<ModuleOp>> module = loadAll(&context);
-  if (!module)
-    return fail(module.status());
-  Status status = compile(**module, options, output);
-  return status.ok() ? exitSuccess : fail(status);
+  return compileInput(options);
 }
