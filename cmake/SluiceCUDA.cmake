@@ -6,8 +6,7 @@ set(SLUICE_CUDA_ARCHITECTURES "80;90a;100;120" CACHE STRING
     "Chips to build CUDA kernels for")
 set(SLUICE_CUDA_PTX "100" CACHE STRING
     "Virtual chip whose PTX is added, for chips that come later; the compiler's too")
-# A graph lets its kernels overlap: with PTX that cannot wait they would race on
-# chips that can.
+# Kernels of older PTX have no dependent launch, also on chips that have it.
 if(NOT SLUICE_CUDA_PTX MATCHES "^[0-9]+$" OR SLUICE_CUDA_PTX LESS 90)
   message(FATAL_ERROR "SLUICE_CUDA_PTX is ${SLUICE_CUDA_PTX}, expected 90 or "
                       "more, without a letter")

@@ -32,7 +32,8 @@ llvm::ArrayRef<std::string> getDefaultCudaChips();
 
 /// The chip whose PTX serves those that there is no code for: the one whose PTX
 /// the runtime's own kernels have. Without a letter, and with dependent launch:
-/// the runtime lets all kernels of a graph overlap.
+/// kernels of older PTX start one behind the end of the other wherever they
+/// run.
 std::string getForwardCudaChip();
 
 /// Reads a list as `sm_80,sm_90a`, or `emulator`. Errors: checkCudaChips'.
