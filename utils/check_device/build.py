@@ -17,7 +17,7 @@ SYSTEM_LIBRARIES = re.compile(
     r"^(libc|libm|libpthread|libdl|librt|ld-linux-x86-64)\.so\.")
 OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", "-DSLUICE_BUILD_COMPILER=OFF",
            "-DSLUICE_BUILD_CUDA=ON", "-DSLUICE_CUDA_ARCHITECTURES=90a",
-           "-DSLUICE_CUDA_PTX=90a",
+           "-DSLUICE_CUDA_PTX=90",
            "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc"]
 
 
