@@ -10,6 +10,9 @@
 #include "runtime/comm/Wire.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 using namespace sluice;
 using namespace sluice::app;
@@ -55,17 +58,60 @@ Status tellOthers(comm::Communicator &comm,
   return {};
 }
 
-Status receive(comm::Communicator &comm, int64_t source,
+/// Receives, for so long and no longer in all.
+class Meeting {
+public:
+  Meeting(comm::Communicator &comm, std::chrono::milliseconds given)
+      : comm(comm), patience(comm.rank() > 0 ? given + headsLead : given),
+        watch([this] { stopWhenLate(); }) {}
+  ~Meeting() {
+    {
+      std::lock_guard lock(mutex);
+      isOver = true;
+    }
+    changed.notify_all();
+    watch.join();
+  }
+
+  Status receive(int64_t source, Bytes &bytes) {
+    Status received = comm.receive(source, bytes);
+    std::lock_guard lock(mutex);
+    if (!isLate)
+      return received;
+    return failure("rank ", source, " has not come to the meeting of ranks ",
+                   "within ", std::chrono::duration<double>(patience).count(),
+                   " s");
+  }
+
+  comm::Communicator &comm;
+
+private:
+  void stopWhenLate() {
+    std::unique_lock lock(mutex);
+    if (changed.wait_for(lock, patience, [this] { return isOver; }))
+      return;
+    isLate = true;
+    comm.stopReceiving();
+  }
+
+  const std::chrono::milliseconds patience;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool isOver = false, isLate = false;
+  std::thread watch;
+};
+
+Status receive(Meeting &meeting, int64_t source,
                const std::function<void(WireReader &)> &read) {
   Bytes bytes;
-  if (Status s = comm.receive(source, bytes); !s.ok())
+  if (Status s = meeting.receive(source, bytes); !s.ok())
     return s;
   WireReader in(bytes);
   if (in.get<uint64_t>() != meetingMark)
     return failure("rank ", source, " is of another version of the program");
   read(in);
   Status status = in.finish();
-  comm.buffers().give(std::move(bytes));
+  meeting.comm.buffers().give(std::move(bytes));
   return status.withContext("the meeting with rank " + std::to_string(source));
 }
 
@@ -91,7 +137,9 @@ RankTerms getTerms(WireReader &in) {
 
 Expected<bool>
 app::agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
-                 const std::function<void(const std::string &)> &note) {
+                 const std::function<void(const std::string &)> &note,
+                 std::chrono::milliseconds patience) {
+  Meeting meeting(comm, patience);
   bool gpus = own.gpu;
   if (comm.rank() > 0) {
     if (Status s = send(comm, 0,
@@ -101,14 +149,14 @@ app::agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
                         });
         !s.ok())
       return s;
-    Status s = receive(comm, 0,
+    Status s = receive(meeting, 0,
                        [&](WireReader &in) { gpus = in.getFlag("decision"); });
     return s.ok() ? Expected<bool>(gpus) : s;
   }
   std::string why = own.why.empty() ? "" : "rank 0: " + own.why;
   for (int64_t rank = 1; rank < comm.size(); ++rank) {
     DeviceFinding found;
-    if (Status s = receive(comm, rank,
+    if (Status s = receive(meeting, rank,
                            [&](WireReader &in) {
                              found.gpu = in.getFlag("finding");
                              found.why = getText(in);
@@ -129,9 +177,10 @@ app::agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
 Status app::compareTerms(comm::Communicator &comm, const RankTerms &own) {
   if (comm.rank() == 0)
     return tellOthers(comm, [&](WireWriter &out) { putTerms(out, own); });
+  Meeting meeting(comm, meetingPatience);
   RankTerms heads;
   if (Status s =
-          receive(comm, 0, [&](WireReader &in) { heads = getTerms(in); });
+          receive(meeting, 0, [&](WireReader &in) { heads = getTerms(in); });
       !s.ok())
     return s;
   for (size_t i = 0; i < std::min(own.size(), heads.size()); ++i)
@@ -147,19 +196,21 @@ Expected<RankTerms> app::decideAtHead(
     comm::Communicator &comm, const RankTerms &own,
     const std::function<Expected<RankTerms>(std::span<const RankTerms>)>
         &decide) {
+  Meeting meeting(comm, meetingPatience);
   RankTerms decision;
   if (comm.rank() > 0) {
     if (Status s = send(comm, 0, [&](WireWriter &out) { putTerms(out, own); });
         !s.ok())
       return s;
     Status s =
-        receive(comm, 0, [&](WireReader &in) { decision = getTerms(in); });
+        receive(meeting, 0, [&](WireReader &in) { decision = getTerms(in); });
     return s.ok() ? Expected<RankTerms>(std::move(decision)) : s;
   }
   std::vector<RankTerms> all = {own};
   for (int64_t rank = 1; rank < comm.size(); ++rank)
-    if (Status s = receive(
-            comm, rank, [&](WireReader &in) { all.push_back(getTerms(in)); });
+    if (Status s =
+            receive(meeting, rank,
+                    [&](WireReader &in) { all.push_back(getTerms(in)); });
         !s.ok())
       return s;
   Expected<RankTerms> made = decide(all);

@@ -11,9 +11,10 @@
 // on GPUs or all on CPUs, and one whose cache differs ends.
 //
 // Each function is called by all ranks of the job, in the same order, before
-// anything else is on the group lane. They wait for each other. Errors: the
-// communication's; a message that is none of these, which is a rank of another
-// version.
+// anything else is on the group lane. They wait for each other, a few minutes
+// at most. Errors: the communication's; a rank that says nothing though it is
+// alive; a message that is none of these, which is a rank of another version.
+// After one nothing can be received on the group lane any more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,7 @@
 
 #include "runtime/comm/Communicator.h"
 
+#include <chrono>
 #include <functional>
 #include <span>
 #include <string>
@@ -29,6 +31,12 @@
 #include <vector>
 
 namespace sluice::app {
+
+/// How long the head waits for what a rank says: a driver may take a minute to
+/// start on a machine of many GPUs. The others wait a little longer for the
+/// head, so that it is the one to say who is missing.
+constexpr std::chrono::seconds meetingPatience{120};
+constexpr std::chrono::seconds headsLead{5};
 
 /// Where a rank can compute.
 struct DeviceFinding {
@@ -41,7 +49,8 @@ struct DeviceFinding {
 /// given, on rank 0, the line that says which has not; it may be empty.
 Expected<bool>
 agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
-            const std::function<void(const std::string &)> &note);
+            const std::function<void(const std::string &)> &note,
+            std::chrono::milliseconds patience = meetingPatience);
 
 /// What ranks must have in common: names, fit to follow "its", and values.
 using RankTerms = std::vector<std::pair<std::string, std::string>>;

@@ -9,6 +9,7 @@
 
 #include "runtime/comm/inproc/InprocCommunicator.h"
 
+#include <future>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <thread>
@@ -102,6 +103,30 @@ TEST(RankMeeting, RefusesOtherMessages) {
     });
     EXPECT_THAT(results[1].message(), HasSubstr("another version"));
   }
+}
+
+/// A rank that is alive and says nothing.
+TEST(RankMeeting, DoesNotWaitForEver) {
+  std::promise<void> ended;
+  auto results = onRanks<Status>(3, [&](comm::Communicator &comm) {
+    if (comm.rank() == 2) {
+      ended.get_future().wait();
+      return Status();
+    }
+    Status status =
+        agreeOnGpus(
+            comm, {true, ""}, [](const std::string &) {},
+            std::chrono::milliseconds(comm.rank() == 0 ? 100 : 60000))
+            .status();
+    if (comm.rank() == 0) {
+      comm.abort(status);
+      ended.set_value();
+    }
+    return status;
+  });
+  EXPECT_EQ(results[0].message(),
+            "rank 2 has not come to the meeting of ranks within 0.1 s");
+  EXPECT_THAT(results[1].message(), HasSubstr("rank 2 has not come"));
 }
 
 TEST(RankMeeting, EndsWithARankThatIsLost) {
