@@ -122,31 +122,66 @@ def distance(one, other):
                                           other["last_logits"], strict=True))
 
 
+def logprobs(made):
+    """Of the tokens that were generated, as the steps that made them say."""
+    return [each["logprob"] for each in made["logprobs"]]
+
+
+def scored(machine, name, tokens):
+    """The CPU's log-probability of each token behind the prompt, given those
+    before it, whatever it would have taken itself."""
+    made = json.loads(machine.run(
+        unpacked(machine, name), "score", "--device", "cpu",
+        "--random-weights", SEED, "--tokens",
+        ",".join([PROMPT, *map(str, tokens)]), "--json", "-c", 1024))
+    return made["token_logprobs"][-len(tokens):]
+
+
+def compare_model(machine, name, near):
+    """The report's line of a model, and what is wrong."""
+    tokens = scale_of(machine).conformance
+    companies = scale_of(machine).companies
+    if not name.endswith("f32"):
+        companies = companies[:1]  # for its size
+
+    def made(*options, device="cuda"):
+        return generate(machine, name, "--logits", *options, device=device,
+                        tokens=tokens)
+    cpu, gpu = made(device="cpu"), made("--logprobs", 1)
+    # Its tokens are the device's own choice; the others' the host's.
+    again = made()
+    shared = [made("--logprobs", 1, "--company", each) for each in companies]
+    same = next((i for i, pair in enumerate(zip(cpu["tokens"], gpu["tokens"]))
+                 if pair[0] != pair[1]), tokens)
+    away = distance(cpu, gpu)
+    decoded = max(abs(a - b) for a, b in zip(
+        logprobs(gpu), scored(machine, name, gpu["tokens"]), strict=True))
+    exact = all(each["tokens"] == gpu["tokens"] and distance(each, gpu) == 0
+                for each in [again, *shared]) and \
+        all(logprobs(each) == logprobs(gpu) for each in shared)
+    wrong = []
+    if not exact:
+        wrong.append(f"{name}: runs differ from each other")
+    for what, value in (("logits", away), ("decoding", decoded)):
+        if not math.isfinite(value) or value > near:
+            wrong.append(f"{name}: {what}: {value:.3g} from the CPU's")
+    if name.endswith("f32") and same < tokens:
+        wrong.append(f"{name}: token {same} is not the CPU's")
+    return {"model": name, "tokens": tokens, "asTheCPU": same,
+            "logitsAway": round(away, 5), "decodingAway": round(decoded, 5),
+            "mayBe": near, "sameBitsAgainAndInCompany": exact,
+            "companies": ", ".join(map(str, companies))}, wrong
+
+
 def greedy(machine):
-    """Tokens and logits against the CPU's; and with strangers in every step."""
+    """Tokens, the prompt's logits and each step's log-probabilities against the
+    CPU's; and again, and with strangers in every step, up to 64 rows: the same
+    bits."""
     measured, wrong = [], []
     for name, near in NEAR.items():
-        tokens = scale_of(machine).conformance
-        cpu, gpu, again, company = (
-            generate(machine, name, "--logits", *options, device=device,
-                     tokens=tokens)
-            for device, options in (("cpu", ()), ("cuda", ()), ("cuda", ()),
-                                    ("cuda", ("--company", 3))))
-        same = next((i for i, pair in enumerate(zip(cpu["tokens"],
-                                                    gpu["tokens"]))
-                     if pair[0] != pair[1]), tokens)
-        away = distance(cpu, gpu)
-        exact = all(each["tokens"] == gpu["tokens"] and distance(each, gpu) == 0
-                    for each in (again, company))
-        measured.append({"model": name, "tokens": tokens,
-                         "asTheCPU": same, "logitsAway": round(away, 5),
-                         "mayBe": near, "sameBitsAgainAndInCompany": exact})
-        if not exact:
-            wrong.append(f"{name}: runs differ from each other")
-        if not math.isfinite(away) or away > near:
-            wrong.append(f"{name}: logits are {away:.3g} from the CPU's")
-        if name.endswith("f32") and same < tokens:
-            wrong.append(f"{name}: token {same} is not the CPU's")
+        line, bad = compare_model(machine, name, near)
+        measured.append(line)
+        wrong += bad
     if wrong:
         raise Failure("; ".join(wrong),
                       "\n".join(json.dumps(each) for each in measured))

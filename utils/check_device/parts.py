@@ -129,7 +129,7 @@ PARTS = (
     Part("batch 1", 110, models.batch_one),
     Part("fusion", 120, models.fusion),
     Part("prompts", 20, models.prompts),
-    Part("greedy tokens", 150, models.greedy),
+    Part("greedy tokens", 200, models.greedy),
     Part("cancellation", 60, models.cancellation),
     Part("launch gaps", 40, models.launch_gaps),
     Part("checkpoints in a step", 40, models.checkpoints),

@@ -21,11 +21,13 @@ class Scale:
     prompts: tuple = (2048, 8192)
     batch_one: int = 256
     conformance: int = 24
+    # Strangers in every step, of one to three rows each: 63 rows, 15, 3.
+    companies: tuple = (31, 7, 1)
     cancels: int = 200
 
 
 FULL = Scale()
-TINY = Scale(4, 4, 2, 100.0, 2000.0, (8, 16), 4, 2, 12)
+TINY = Scale(4, 4, 2, 100.0, 2000.0, (8, 16), 4, 2, (3,), 12)
 
 
 def phases(scale):
