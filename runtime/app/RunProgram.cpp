@@ -11,9 +11,12 @@
 #include "runtime/base/StandardOutput.h"
 #include "runtime/comm/mpi/MpiLaunch.h"
 #include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cuda/driver/Driver.h"
 
 #include <algorithm>
 #include <cerrno> // program_invocation_short_name
+#include <cstdio>
+#include <cstdlib>
 
 using namespace sluice;
 using namespace sluice::app;
@@ -41,6 +44,16 @@ Expected<int> runCommand(const ProgramImage &image, const Command &command,
       return runBench(image, *bench);
     return runInfo(image, std::get<InfoOptions>(command));
   });
+}
+
+/// The process's status. Where a device has been given up it ends here: what
+/// the libraries do at an end in order would wait for it.
+int endWith(int status) {
+  if (cuda::Device::anyGivenUp()) {
+    std::fflush(nullptr);
+    std::_Exit(status);
+  }
+  return status;
 }
 
 /// Whether this is a process by itself, or the first of those that MPI has
@@ -88,5 +101,5 @@ int app::runProgram(const ProgramImage &image, int argc,
     return exit->code;
   }
   Expected<int> code = runCommand(image, command, start);
-  return code ? *code : explainFailure(code.status());
+  return endWith(code ? *code : explainFailure(code.status()));
 }

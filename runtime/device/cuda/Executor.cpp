@@ -27,7 +27,7 @@ namespace sluice::cuda {
 Executor::Executor(std::unique_ptr<State> state) : state(std::move(state)) {}
 
 Executor::~Executor() {
-  if (!state->mayRun)
+  if (!state->device->isGivenUp())
     return;
   static std::mutex mutex;
   static auto *kept = new std::vector<std::unique_ptr<State>>;
@@ -335,6 +335,7 @@ Status Executor::State::fetchMissing(const SluiceGraph &graph,
 Status Executor::State::await(device::CheckpointHandler *checkpoints) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
+  const std::chrono::nanoseconds patience = device->properties().patience;
   while (true) {
     // Before the device is asked: a process that was stopped in between finds
     // the step at its end.
@@ -352,9 +353,10 @@ Status Executor::State::await(device::CheckpointHandler *checkpoints) {
         std::atomic_ref(aliveMemory.data()[row])
             .store(alive[row], std::memory_order_relaxed);
     if (isLate) {
-      mayRun = true;
-      return failure("a step has not ended within ",
-                     std::chrono::duration<double>(patience).count(), " s");
+      device->giveUp(failure("a step has not ended within ",
+                             std::chrono::duration<double>(patience).count(),
+                             " s"));
+      return device->givenUp();
     }
     std::this_thread::yield();
   }

@@ -26,7 +26,6 @@
 #include "runtime/device/cuda/Program.h"
 #include "runtime/device/cuda/driver/Driver.h"
 
-#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -37,14 +36,12 @@ struct LoadOptions {
   /// Told how many bytes of the weights have been laid out, of how many; an
   /// error ends the loading with it. May be empty.
   std::function<Status(uint64_t done, uint64_t total)> progress;
-  /// Longer than any step takes: a device that has not ended one by then is
-  /// broken.
-  std::chrono::nanoseconds patience = std::chrono::seconds(60);
 };
 
 /// Owns the device memory, graphs and stream of one program. Thread-compatible:
-/// one call at a time. After a step that did not end these are kept until the
-/// process ends, with the device: nobody knows what still writes to them.
+/// one call at a time. A step that does not end gives the device up: then these
+/// are kept until the process ends, with the device, since it still writes to
+/// them.
 class Executor final : public device::StepExecutor {
 public:
   /// What create() would take of the device's memory, of which nothing is taken

@@ -308,7 +308,6 @@ Executor::create(std::shared_ptr<Device> device, Program program,
   if (!limits)
     return limits.status();
   auto state = std::make_unique<State>(std::move(device), std::move(program));
-  state->patience = loading.patience;
   if (Status s = state->load(*limits, loading); !s.ok())
     return s;
   return std::unique_ptr<Executor>(new Executor(std::move(state)));

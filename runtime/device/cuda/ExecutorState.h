@@ -66,8 +66,6 @@ struct Executor::State {
   DeviceAddress sent = 0;          ///< rows that the last step has kept
   /// What the device is broken by.
   Status broken;
-  std::chrono::nanoseconds patience{0};
-  bool mayRun = false; ///< a step that was waited for too long
 
   Status plan(const ExecutorLimits &limits);
   Status load(const ExecutorLimits &limits, const LoadOptions &loading);

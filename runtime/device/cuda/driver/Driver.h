@@ -28,7 +28,8 @@
 //
 // Errors are the driver's: the call's name and its own text, "cuMemAlloc: out
 // of memory". Once a kernel has failed, every call fails with that error, from
-// then on.
+// then on. Of a kernel that does not end a driver says nothing, and much of it
+// waits: who has waited longer than `patience` gives the device up.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,9 +38,12 @@
 
 #include "runtime/base/Status.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <variant>
@@ -64,6 +68,8 @@ struct DeviceProperties {
   int32_t multiprocessors = 0;
   int32_t sharedBytes = 0; ///< most that a block can have
   uint64_t memoryBytes = 0;
+  /// Longer than any step takes: what has not ended by then does not end.
+  std::chrono::nanoseconds patience = std::chrono::seconds(60);
 };
 
 struct MemoryState {
@@ -120,6 +126,29 @@ public:
   virtual ~Device() = default;
 
   virtual const DeviceProperties &properties() const = 0;
+
+  /// For good: something runs on the device that does not end. From now on
+  /// nothing is given back, since a driver would wait and memory is still
+  /// written to, and everything else fails with the first `reason`, at once.
+  /// The process cannot end in order any more; see anyGivenUp(). Whoever gives
+  /// it up keeps it until then. Thread-safe, also for threads that have not
+  /// entered.
+  void giveUp(const Status &reason) {
+    std::lock_guard lock(mutex);
+    if (isGivenUp())
+      return;
+    why = reason;
+    // Release: who sees it may read `why`, which does not change again.
+    abandoned.store(true, std::memory_order_release);
+    anyAbandoned = true;
+  }
+  bool isGivenUp() const { return abandoned.load(std::memory_order_acquire); }
+  /// giveUp()'s reason; ok where it has not been called. Thread-safe.
+  Status givenUp() const { return isGivenUp() ? why : Status(); }
+  /// Whether a device of this process has been given up: neither the driver's
+  /// library nor NCCL may be let clean up then, which would wait for it.
+  static bool anyGivenUp() { return anyAbandoned; }
+
   /// Makes the context the calling thread's.
   virtual Status enter() = 0;
 
@@ -185,6 +214,12 @@ public:
   /// the device's own there, and would do so at its first launch.
   virtual Status upload(Graph graph, Stream stream) = 0;
   virtual Status launch(Graph graph, Stream stream) = 0;
+
+private:
+  std::mutex mutex; ///< guards the first giveUp()
+  std::atomic<bool> abandoned{false};
+  Status why;
+  static inline std::atomic<bool> anyAbandoned{false};
 };
 
 class Driver {

@@ -15,18 +15,25 @@ namespace sluice::cuda {
 
 namespace {
 
-/// Calls a function of the library, and leaves with its error.
+/// The error of a call of the library, which is not made once the device is
+/// given up.
+#define SLUICE_CUDA_ASK(call, name)                                            \
+  (isGivenUp() ? givenUp() : lib.check(call, name))
+
+/// Makes the call, and leaves with its error.
 #define SLUICE_CUDA_TRY(call, name)                                            \
-  if (Status s = lib.check(call, name); !s.ok())                               \
+  if (Status s = SLUICE_CUDA_ASK(call, name); !s.ok())                         \
   return s
 
 class LibCudaDevice final : public Device {
 public:
   explicit LibCudaDevice(const LibCuda &lib) : lib(lib) {}
   ~LibCudaDevice() override {
-    if (products && enter().ok())
-      products.reset();
-    if (context)
+    // Its library may only be called in the context.
+    if (!enter().ok())
+      (void)products.release();
+    products.reset();
+    if (context && !isGivenUp())
       lib.releaseContext(device);
   }
 
@@ -34,7 +41,7 @@ public:
 
   const DeviceProperties &properties() const override { return described; }
   Status enter() override {
-    return lib.check(lib.setContext(context), "cuCtxSetCurrent");
+    return SLUICE_CUDA_ASK(lib.setContext(context), "cuCtxSetCurrent");
   }
 
   Expected<MemoryState> memory() override {
@@ -47,36 +54,44 @@ public:
     SLUICE_CUDA_TRY(lib.allocate(&address, bytes), "cuMemAlloc");
     return address;
   }
-  void release(DeviceAddress memory) override { lib.release(memory); }
+  void release(DeviceAddress memory) override {
+    if (!isGivenUp())
+      lib.release(memory);
+  }
   Expected<HostMemory> allocateHost(uint64_t bytes) override;
   void releaseHost(const HostMemory &memory) override {
-    lib.releaseHost(memory.host);
+    if (!isGivenUp())
+      lib.releaseHost(memory.host);
   }
 
   Status copyToDevice(DeviceAddress to, const void *from, uint64_t bytes,
                       Stream stream) override {
-    return lib.check(lib.copyToDevice(to, from, bytes, stream),
-                     "cuMemcpyHtoDAsync");
+    return SLUICE_CUDA_ASK(lib.copyToDevice(to, from, bytes, stream),
+                           "cuMemcpyHtoDAsync");
   }
   Status copyToHost(void *to, DeviceAddress from, uint64_t bytes,
                     Stream stream) override {
-    return lib.check(lib.copyToHost(to, from, bytes, stream),
-                     "cuMemcpyDtoHAsync");
+    return SLUICE_CUDA_ASK(lib.copyToHost(to, from, bytes, stream),
+                           "cuMemcpyDtoHAsync");
   }
   Status copyOnDevice(DeviceAddress to, DeviceAddress from, uint64_t bytes,
                       Stream stream) override {
-    return lib.check(lib.copyOnDevice(to, from, bytes, stream),
-                     "cuMemcpyDtoDAsync");
+    return SLUICE_CUDA_ASK(lib.copyOnDevice(to, from, bytes, stream),
+                           "cuMemcpyDtoDAsync");
   }
   Status fill(DeviceAddress to, uint8_t value, uint64_t bytes,
               Stream stream) override {
-    return lib.check(lib.fill(to, value, bytes, stream), "cuMemsetD8Async");
+    return SLUICE_CUDA_ASK(lib.fill(to, value, bytes, stream),
+                           "cuMemsetD8Async");
   }
 
   Expected<Stream> makeStream(bool highPriority) override;
-  void destroy(Stream stream) override { lib.destroyStream(stream); }
+  void destroy(Stream stream) override {
+    if (!isGivenUp())
+      lib.destroyStream(stream);
+  }
   Status synchronize(Stream stream) override {
-    return lib.check(lib.synchronize(stream), "cuStreamSynchronize");
+    return SLUICE_CUDA_ASK(lib.synchronize(stream), "cuStreamSynchronize");
   }
 
   Expected<Event> makeEvent() override {
@@ -85,33 +100,40 @@ public:
                     "cuEventCreate");
     return static_cast<Event>(event);
   }
-  void destroy(Event event) override { lib.destroyEvent(event); }
+  void destroy(Event event) override {
+    if (!isGivenUp())
+      lib.destroyEvent(event);
+  }
   Status record(Event event, Stream stream) override {
-    return lib.check(lib.recordEvent(event, stream), "cuEventRecord");
+    return SLUICE_CUDA_ASK(lib.recordEvent(event, stream), "cuEventRecord");
   }
   Expected<bool> isDone(Event event) override {
-    int result = lib.queryEvent(event);
+    int result = isGivenUp() ? lib::success : lib.queryEvent(event);
     if (result == lib::errorNotReady)
       return false;
     SLUICE_CUDA_TRY(result, "cuEventQuery");
     return true;
   }
   Status wait(Stream stream, Event event) override {
-    return lib.check(lib.waitEvent(stream, event, 0), "cuStreamWaitEvent");
+    return SLUICE_CUDA_ASK(lib.waitEvent(stream, event, 0),
+                           "cuStreamWaitEvent");
   }
 
   Expected<std::vector<Module>> loadKernels() override;
   Expected<Module> load(std::span<const uint8_t> image) override {
     lib::Handle module = nullptr;
-    Status s =
-        lib.check(lib.loadModule(&module, image.data()), "cuModuleLoadData");
+    Status s = SLUICE_CUDA_ASK(lib.loadModule(&module, image.data()),
+                               "cuModuleLoadData");
     if (!s.ok())
       return s.withContext(
           described.name + " (sm_" +
           std::to_string(10 * described.major + described.minor) + ")");
     return static_cast<Module>(module);
   }
-  void unload(Module module) override { lib.unloadModule(module); }
+  void unload(Module module) override {
+    if (!isGivenUp())
+      lib.unloadModule(module);
+  }
   Expected<Function> find(Module module, const std::string &name) override {
     lib::Handle function = nullptr;
     int result = lib.findFunction(&function, module, name.c_str());
@@ -121,19 +143,23 @@ public:
     return static_cast<Function>(function);
   }
   Status allowSharedBytes(Function function, uint32_t bytes) override {
-    return lib.check(lib.setFunction(function, lib::functionDynamicSharedBytes,
-                                     static_cast<int>(bytes)),
-                     "cuFuncSetAttribute");
+    return SLUICE_CUDA_ASK(lib.setFunction(function,
+                                           lib::functionDynamicSharedBytes,
+                                           static_cast<int>(bytes)),
+                           "cuFuncSetAttribute");
   }
 
   Status openProducts() override;
   Expected<Graph> makeGraph(std::span<const GraphNode> nodes) override;
-  void destroy(Graph graph) override { lib.destroyInstance(graph); }
+  void destroy(Graph graph) override {
+    if (!isGivenUp())
+      lib.destroyInstance(graph);
+  }
   Status upload(Graph graph, Stream stream) override {
-    return lib.check(lib.uploadGraph(graph, stream), "cuGraphUpload");
+    return SLUICE_CUDA_ASK(lib.uploadGraph(graph, stream), "cuGraphUpload");
   }
   Status launch(Graph graph, Stream stream) override {
-    return lib.check(lib.launchGraph(graph, stream), "cuGraphLaunch");
+    return SLUICE_CUDA_ASK(lib.launchGraph(graph, stream), "cuGraphLaunch");
   }
 
 private:

@@ -96,6 +96,7 @@ public:
     described.multiprocessors = 4;
     described.sharedBytes = 227 << 10;
     described.memoryBytes = options.memoryBytes;
+    described.patience = options.patience;
     for (const SluiceEmulatedKernel &kernel : runtimeKernels())
       functions[kernel.name] = {kernel.name, kernel.run, false};
     for (const SluiceEmulatedKernel &kernel : options.program)
@@ -109,7 +110,7 @@ public:
   const DeviceProperties &properties() const override { return described; }
   Status enter() override {
     current = this;
-    return health.status();
+    return isGivenUp() ? givenUp() : health.status();
   }
 
   Expected<MemoryState> memory() override {
@@ -122,6 +123,8 @@ public:
   void release(DeviceAddress memory) override;
   Expected<HostMemory> allocateHost(uint64_t bytes) override;
   void releaseHost(const HostMemory &memory) override {
+    if (isGivenUp())
+      return;
     expectHere();
     std::lock_guard lock(mutex);
     if (mapped.erase(memory.host) == 0)
@@ -155,6 +158,8 @@ public:
     return reinterpret_cast<Stream>(new EmulatedStream(health));
   }
   void destroy(Stream stream) override {
+    if (isGivenUp())
+      return;
     expectHere();
     --live;
     delete reinterpret_cast<EmulatedStream *>(stream);
@@ -173,6 +178,8 @@ public:
     return reinterpret_cast<Event>(new EmulatedEvent);
   }
   void destroy(Event event) override {
+    if (isGivenUp())
+      return;
     expectHere();
     --live;
     delete reinterpret_cast<EmulatedEvent *>(event);
@@ -220,7 +227,10 @@ public:
   Expected<Module> load(std::span<const uint8_t>) override {
     return reinterpret_cast<Module>(this);
   }
-  void unload(Module) override { expectHere(); }
+  void unload(Module) override {
+    if (!isGivenUp())
+      expectHere();
+  }
   Expected<Function> find(Module, const std::string &name) override {
     auto found = functions.find(name);
     if (found == functions.end())
@@ -274,9 +284,10 @@ private:
       return Status();
     });
   }
-  /// The thread has entered the device, and no other since.
+  /// The thread has entered the device, and no other since; nobody has given
+  /// it up.
   Status here() const {
-    return current == this ? Status()
+    return current == this ? givenUp()
                            : failure("the thread has not entered the device: "
                                      "invalid device context");
   }
@@ -324,6 +335,8 @@ Expected<DeviceAddress> EmulatedDevice::allocate(uint64_t bytes) {
 }
 
 void EmulatedDevice::release(DeviceAddress memory) {
+  if (isGivenUp())
+    return;
   expectHere();
   std::lock_guard lock(mutex);
   auto found = blocks.find(memory);
@@ -399,6 +412,8 @@ Expected<Graph> EmulatedDevice::makeGraph(std::span<const GraphNode> nodes) {
 }
 
 void EmulatedDevice::destroy(Graph graph) {
+  if (isGivenUp())
+    return;
   expectHere();
   auto *held = reinterpret_cast<EmulatedGraph *>(graph);
   std::lock_guard lock(mutex);
@@ -428,6 +443,8 @@ Status EmulatedDevice::runKernel(const KernelNode &node) {
   int64_t number = ++kernelsRun;
   if (number == options.failKernel)
     return failure("cuGraphLaunch: an illegal memory access was encountered");
+  while (number == options.stickKernel)
+    std::this_thread::sleep_for(std::chrono::seconds(1));
   LaunchOptions launching;
   launching.grid = {node.grid.x, node.grid.y, node.grid.z};
   launching.threads = node.threads;

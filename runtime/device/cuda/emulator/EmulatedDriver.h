@@ -46,6 +46,9 @@ struct EmulatedOptions {
   int64_t failAllocation = 0;
   int64_t failHostAllocation = 0;
   int64_t failKernel = 0;
+  /// The n-th kernel of all graphs never ends; and how long a step may take.
+  int64_t stickKernel = 0;
+  std::chrono::nanoseconds patience = DeviceProperties().patience;
   /// None of the kernels' code is for the chip.
   bool foreignChip = false;
   /// A graph's kernels are given no address of the host's; tests that pass

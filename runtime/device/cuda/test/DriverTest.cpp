@@ -47,10 +47,11 @@ protected:
     EXPECT_TRUE(driver) << driver.status().message();
     Expected<std::unique_ptr<Device>> device = (*driver)->open(0);
     EXPECT_TRUE(device) << device.status().message();
-    fake<void (*)()>("fake_cuda_forget")();
+    forget();
     return device.take();
   }
 
+  void forget() { fake<void (*)()>("fake_cuda_forget")(); }
   std::string calls() { return fake<const char *(*)()>("fake_cuda_calls")(); }
 
 private:
@@ -263,6 +264,41 @@ TEST_F(DriverTest, WhatIsNoError) {
   HostMemory memory = *device->allocateHost(8);
   EXPECT_EQ(memory.device, reinterpret_cast<uint64_t>(memory.host) + 1);
   device->releaseHost(memory);
+}
+
+/// Calls that wait for a kernel which does not end are not made any more, nor
+/// is anything given back that it may use.
+TEST_F(DriverTest, NothingIsAskedOfADeviceThatIsGivenUp) {
+  std::unique_ptr<Device> device = openDevice();
+  Stream stream = *device->makeStream();
+  Event event = *device->makeEvent();
+  auto graph = reinterpret_cast<Graph>(uintptr_t{16});
+  HostMemory host = *device->allocateHost(8);
+  device->giveUp(failure("it does not end"));
+  device->giveUp(failure("a later reason"));
+  forget();
+  uint8_t byte = 0;
+  for (const Status &status :
+       {device->enter(), device->memory().status(),
+        device->allocate(1).status(), device->allocateHost(1).status(),
+        device->copyToDevice(1, &byte, 1, stream),
+        device->copyToHost(&byte, 1, 1, stream),
+        device->copyOnDevice(1, 2, 1, stream), device->fill(1, 0, 1, stream),
+        device->makeStream().status(), device->synchronize(stream),
+        device->makeEvent().status(), device->record(event, stream),
+        device->isDone(event).status(), device->wait(stream, event),
+        device->load({&byte, 1}).status(), device->makeGraph({}).status(),
+        device->upload(graph, stream), device->launch(graph, stream)})
+    EXPECT_THAT(status.message(), testing::EndsWith("it does not end"));
+  device->releaseHost(host);
+  device->release(4096);
+  device->destroy(stream);
+  device->destroy(event);
+  device->destroy(graph);
+  device->unload(nullptr);
+  device.reset();
+  EXPECT_EQ(calls(), "");
+  std::free(host.host);
 }
 
 #ifdef HAS_CUDA_H

@@ -77,25 +77,36 @@ TEST(CudaFaultsTest, AStepThatDoesNotEndBreaksTheDevice) {
       if (name == "tiny_argmax")
         watch->atEnd = true;
     };
+    options.patience = std::chrono::milliseconds(100);
     std::shared_ptr<Device> device =
         (*emulator::openEmulated(options))->open(0).take();
-    LoadOptions loading;
-    loading.patience = std::chrono::milliseconds(100);
-    std::unique_ptr<Executor> executor =
-        Executor::create(std::move(device), tinyGraph(tiny()), smallLimits(),
-                         loading)
-            .take();
+    auto make = [&] {
+      return Executor::create(device, tinyGraph(tiny()), smallLimits(), {});
+    };
+    std::unique_ptr<Executor> executor = make().take();
+    std::unique_ptr<Executor> other = make().take();
+    Stream stream = *device->makeStream();
+    DeviceAddress memory = *device->allocate(256);
     CachePages pages =
         CachePages::create({4, 1, TinyProgram::contextLength}).take();
     SequenceId id = *pages.open();
     ASSERT_TRUE(pages.grow(id, 1).ok());
     StepBatch batch(8, 1);
     ASSERT_TRUE(batch.add(id, 0, 1, true).ok());
-    for (int step = 0; step < 2; ++step)
-      EXPECT_EQ(executor->execute({&batch, &pages}).message(),
-                "emulator: a step has not ended within 0.1 s");
+    const std::string reason = "a step has not ended within 0.1 s";
+    EXPECT_FALSE(device->isGivenUp());
+    for (Executor *each : {executor.get(), executor.get(), other.get()})
+      EXPECT_EQ(each->execute({&batch, &pages}).message(),
+                "emulator: " + reason);
+    for (const Status &status :
+         {device->givenUp(), device->enter(), device->synchronize(stream),
+          device->allocate(1).status(), device->makeEvent().status(),
+          device->fill(memory, 0, 256, stream), make().status()})
+      EXPECT_EQ(status.message(), reason);
+    device->release(memory);
+    device->destroy(stream);
   }
-  // The executor is gone, and what its kernels write to is not.
+  // The executors are gone, and what their kernels write to is not.
   watch->stuck = false;
   while (!watch->atEnd)
     std::this_thread::yield();
