@@ -47,6 +47,11 @@ Status NcclRank::read(Message &message) {
     peer.dataAnnounced = envelope->first;
     peer.controlAnnounced = envelope->second;
     return {};
+  case Kind::Broken:
+    if (broken.ok())
+      broken = Status::error({message.bytes.begin(), message.bytes.end()});
+    progress.notify_all();
+    return {};
   }
   return {};
 }

@@ -69,6 +69,7 @@ Status NcclRank::connect() {
                [this](Message message) { arrive(std::move(message)); },
                [this](Status status) {
                  Lock lock(mutex);
+                 baseBroken = true;
                  if (broken.ok())
                    broken = std::move(status);
                  progress.notify_all();
@@ -182,6 +183,9 @@ Status NcclRank::copyRows(Peer &peer, cuda::DeviceAddress to,
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(nap);
+    // Even where the job is broken: the ring goes with this.
+    if (Clock::now() - begun > device->properties().patience)
+      device->giveUp(failure("rows of a step have not been copied in time"));
   }
 }
 
@@ -227,15 +231,18 @@ Status NcclRank::sendRows(int64_t to, Bytes bytes, cuda::DeviceAddress rows,
 }
 
 void NcclRank::fail(const Status &status) {
+  Status reason = failure("rank ", self, ": ", status.message());
   {
     Lock lock(mutex);
     if (closed || !broken.ok())
       return;
-    broken = failure("rank ", self, ": ", status.message());
+    broken = reason;
+    found = status;
+    endBy = Clock::now() + tellingGrace;
     progress.notify_all();
     signal();
   }
-  base->abort(status);
+  tellOthers(reason);
 }
 
 void NcclRank::abort(const Status &reason) {
@@ -283,6 +290,12 @@ Status NcclRank::finish(milliseconds patience) {
   std::vector<Traffic> counts;
   {
     Lock lock(mutex);
+    if (!broken.ok() && !baseBroken && !aborted) {
+      // The others still hear of it over the base.
+      lock.unlock();
+      (void)base->finish(std::min(patience, tellingGrace));
+      lock.lock();
+    }
     if (!broken.ok())
       return broken;
     if (finishing)
@@ -302,7 +315,7 @@ Status NcclRank::finish(milliseconds patience) {
       }))
     status = failure("no end within ", patience.count(), " ms: ", unfinished());
   if (!status.ok()) {
-    aborted = true; // who asks is told here
+    told = true; // who asks is told here
     lock.unlock();
     fail(status);
     lock.lock();

@@ -15,7 +15,7 @@ constexpr int senderRank = 0, receiverRank = 1;
 
 NcclEdge::~NcclEdge() {
   // What is in the stream uses the memory, until the aborting has reached it.
-  link.breakOff();
+  breakOff();
   if (stream)
     (void)device.synchronize(stream);
   if (finished)

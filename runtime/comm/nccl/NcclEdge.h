@@ -56,12 +56,22 @@ public:
   Expected<bool> advance(Clock::time_point now, Clock::duration patience);
   /// Whether advance() may have to do something soon.
   bool busy() const { return state != State::Idle || !orders.empty(); }
-  /// Transfers that are complete.
+  /// Transfers that are complete, since the greeting.
   uint64_t completed() const { return done; }
+
+  /// The first bytes of a way set its connection up, which needs both ranks:
+  /// orders some, once it has joined.
+  void greet() { order({0, greetingBytes}); }
+  /// Behind them; what completes from now on is counted.
+  void greeted() { done = 0; }
+
+  /// Ends what is under way; see NcclLink.
+  void breakOff() { link.breakOffOn(device); }
 
   NcclLink &nccl() { return link; }
 
 private:
+  static constexpr int64_t greetingBytes = 256;
   enum class State : uint8_t { Idle, Posting, Running };
 
   Status post(const NcclTransfer &transfer);

@@ -20,6 +20,7 @@
 //   Done      control  none                           data         control
 //                                                     messages     messages
 //                                                     sent         sent
+//   Broken    control  why, in words                  0            0
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,7 @@
 namespace sluice::comm {
 
 struct NcclEnvelope {
-  enum class Kind : uint8_t { Message, Payload, Join, Credit, Done };
+  enum class Kind : uint8_t { Message, Payload, Join, Credit, Done, Broken };
   static constexpr size_t size = 1 + 8 + 8;
 
   Kind kind = Kind::Message;
@@ -54,7 +55,7 @@ struct NcclEnvelope {
     WireReader reader(std::span<const uint8_t>(bytes).last(size));
     NcclEnvelope read;
     auto kind = reader.getInRange<uint8_t>("the kind of an envelope", 0,
-                                           int64_t(Kind::Done));
+                                           int64_t(Kind::Broken));
     read.kind = static_cast<Kind>(kind);
     read.first = reader.get<uint64_t>();
     read.second = reader.get<uint64_t>();

@@ -43,7 +43,7 @@ NcclGroup::join(const NcclLibrary &library, cuda::Device &device,
 }
 
 NcclGroup::~NcclGroup() {
-  link.breakOff();
+  link.breakOffOn(device);
   while (!underWay.empty())
     device.destroy(underWay.pop());
   for (cuda::Event event : spare)
@@ -106,7 +106,7 @@ NcclGroup::Piece NcclGroup::share(cuda::DeviceAddress x, uint64_t floats,
 
 Status NcclGroup::broken(Status status) {
   if (!status.ok())
-    link.breakOff();
+    link.breakOffOn(device);
   return status;
 }
 

@@ -68,6 +68,14 @@ public:
   /// Ends what is in its streams and frees it, without other ranks. Nothing
   /// where there is nothing.
   void breakOff();
+  /// The same for a communicator of that device, before it is destroyed. Where
+  /// the device has been given up, NCCL would wait for it, and is not asked;
+  /// the process does not end in order then.
+  void breakOffOn(const cuda::Device &device) {
+    if (device.isGivenUp())
+      handle = nullptr;
+    breakOff();
+  }
 
   /// The good end, when all ranks have done all: each starts it for all of its
   /// communicators, since an end waits for the other ranks', then closes them.

@@ -13,6 +13,8 @@ using namespace sluice::comm;
 /// Between looks for errors where there is no transfer.
 constexpr std::chrono::milliseconds errorInterval{100};
 constexpr std::chrono::milliseconds closePatience{5000};
+/// What an error's words are cut to.
+constexpr size_t wordsBytes = 4096;
 
 template <typename Call> void NcclRank::forEachEdge(Call call) {
   for (std::unique_ptr<Peer> &peer : peers)
@@ -34,7 +36,9 @@ Status NcclRank::setUp() {
     return s;
   if (Status s = makeWaysIn(deadline); !s.ok())
     return s;
-  return awaitLinks(deadline);
+  if (Status s = awaitLinks(deadline); !s.ok())
+    return s;
+  return greet();
 }
 
 /// The sender of a way makes its id.
@@ -122,6 +126,24 @@ Status NcclRank::awaitLinks(Clock::time_point deadline) {
   }
 }
 
+/// Here, where the other rank may be late, and not in a step.
+Status NcclRank::greet() {
+  forEachEdge([](NcclEdge &edge, int64_t) { edge.greet(); });
+  for (bool isUnderWay = true; isUnderWay;) {
+    if (Expected<bool> moved = advanceEdges(options.setup); !moved)
+      return moved.status();
+    isUnderWay = false;
+    forEachEdge([&](NcclEdge &edge, int64_t) { isUnderWay |= edge.busy(); });
+    Lock lock(mutex);
+    if (!broken.ok())
+      return broken;
+    if (isUnderWay)
+      progress.wait_for(lock, nap);
+  }
+  forEachEdge([](NcclEdge &edge, int64_t) { edge.greeted(); });
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // Rounds
 //===----------------------------------------------------------------------===//
@@ -138,12 +160,12 @@ void NcclRank::takeOrders() {
   }
 }
 
-Expected<bool> NcclRank::advanceEdges() {
+Expected<bool> NcclRank::advanceEdges(Clock::duration patience) {
   Clock::time_point now = Clock::now();
   Status status;
   bool moved = false;
   forEachEdge([&](NcclEdge &edge, int64_t other) {
-    Expected<bool> advanced = edge.advance(now, options.patience);
+    Expected<bool> advanced = edge.advance(now, patience);
     if (!advanced && status.ok())
       status = failure("rows between ranks ", self, " and ", other, ": ",
                        advanced.status().message());
@@ -223,7 +245,30 @@ bool NcclRank::tellFailure(Lock &lock) {
   // Behind the telling, since it may take as long as NCCL likes.
   brokenOff = true;
   lock.unlock();
-  forEachEdge([](NcclEdge &edge, int64_t) { edge.nccl().breakOff(); });
+  forEachEdge([](NcclEdge &edge, int64_t) { edge.breakOff(); });
+  lock.lock();
+  return true;
+}
+
+/// Tells the other ranks over the base, which is well, so that they can tell
+/// their users before the job ends.
+void NcclRank::tellOthers(const Status &reason) {
+  std::string words = reason.message().substr(0, wordsBytes);
+  for (int64_t to = 0; to < size(); ++to)
+    if (to != self)
+      (void)sendControl(
+          to, Kind::Broken, 0, 0,
+          {reinterpret_cast<const uint8_t *>(words.data()), words.size()});
+}
+
+/// Whether it was time to.
+bool NcclRank::endJob(Lock &lock) {
+  if (!endBy || Clock::now() < *endBy)
+    return false;
+  endBy.reset();
+  Status reason = found;
+  lock.unlock();
+  base->abort(reason);
   lock.lock();
   return true;
 }
@@ -235,6 +280,8 @@ void NcclRank::idle(Lock &lock) {
   if (!isBusy || !broken.ok()) {
     if (broken.ok())
       wake.wait_for(lock, errorInterval, isAwaited);
+    else if (endBy)
+      wake.wait_until(lock, *endBy, isAwaited);
     else
       wake.wait(lock, isAwaited);
   } else if (Clock::now() - lastMoved < attention) {
@@ -253,7 +300,7 @@ bool NcclRank::advance(Lock &lock) {
   if (!broken.ok() || (drained && !isBusy))
     return false;
   lock.unlock();
-  Expected<bool> moved = advanceEdges();
+  Expected<bool> moved = advanceEdges(options.patience);
   bool isUnderWay = false;
   forEachEdge([&](NcclEdge &edge, int64_t) { isUnderWay |= edge.busy(); });
   if (!moved)
@@ -289,11 +336,12 @@ void NcclRank::run() {
   while (!stopping && !ended) {
     changed = false;
     bool moved = advance(lock);
-    moved |= deliverControl(lock);
+    if (!told)
+      moved |= deliverControl(lock);
     if (broken.ok())
       moved |= deliverData(lock);
     else
-      moved = moved || tellFailure(lock);
+      moved = moved || tellFailure(lock) || endJob(lock);
     if (moved)
       continue;
     if (finishing)

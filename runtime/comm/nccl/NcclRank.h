@@ -25,6 +25,10 @@ namespace sluice::comm {
 constexpr std::chrono::microseconds attention{100};
 constexpr std::chrono::microseconds nap{50};
 
+/// How long the ranks have to tell their users that NCCL or a device has
+/// failed, before the job ends.
+constexpr std::chrono::milliseconds tellingGrace{2000};
+
 /// What is for users is in NcclCommunicator.cpp, what the thread does in
 /// NcclPump.cpp, what the base communicator brings in NcclArrivals.cpp.
 class NcclRank final : public NcclCommunicator {
@@ -106,14 +110,17 @@ private:
   Status makeWaysOut();
   Status makeWaysIn(Clock::time_point deadline);
   Status awaitLinks(Clock::time_point deadline);
+  Status greet();
   void run();
   void takeOrders();
   bool advance(Lock &lock);
-  Expected<bool> advanceEdges();
+  Expected<bool> advanceEdges(Clock::duration patience);
   bool deliverControl(Lock &lock);
   bool deliverData(Lock &lock);
   bool hasCome(const Peer &peer, const DevicePayload &payload) const;
   bool tellFailure(Lock &lock);
+  void tellOthers(const Status &reason);
+  bool endJob(Lock &lock);
   void idle(Lock &lock);
   void closeEdges(Lock &lock);
   void dropEdges();
@@ -151,8 +158,12 @@ private:
   bool stopping = false;
   bool aborted = false; ///< by this rank's user
   bool told = false;
-  bool brokenOff = false;           ///< the edges
-  Status broken;                    ///< the first error
+  bool brokenOff = false;  ///< the edges
+  Status broken;           ///< the first error, with its rank
+  bool baseBroken = false; ///< the base is, too
+  /// What this rank has found to be broken, and when it ends the job by that.
+  Status found;
+  std::optional<Clock::time_point> endBy;
   std::condition_variable wake;     ///< the thread
   std::condition_variable progress; ///< senders, finish(), and setUp()
   Clock::time_point lastMoved;

@@ -125,6 +125,7 @@ TEST(NcclFault, OlderLibrariesAbortWithoutRevoking) {
   FakeNccl::Faults faults;
   faults.hasRevoke = false;
   faults.failingCall = "ncclSend";
+  faults.failAfter = 1;
   EXPECT_THAT(runPair(faults, untilItFails), Each(says("a planned fault")));
   EXPECT_EQ(FakeNccl::calls("ncclCommAbort"), 2);
   EXPECT_EQ(FakeNccl::calls("ncclCommRevoke"), 0);
@@ -132,7 +133,7 @@ TEST(NcclFault, OlderLibrariesAbortWithoutRevoking) {
 
 TEST(NcclFault, ARankIsLostWhileATransferIsUnderWay) {
   FakeNccl::Faults faults;
-  faults.lostTransfer = 1;
+  faults.lostTransfer = 2;
   EXPECT_THAT(runPair(faults, untilItFails),
               Each(says("remote process exited or there was a network error: "
                         "a lost rank")));
@@ -140,10 +141,28 @@ TEST(NcclFault, ARankIsLostWhileATransferIsUnderWay) {
 
 TEST(NcclFault, ATransferThatNeverEnds) {
   FakeNccl::Faults faults;
-  faults.stuckTransfer = 1;
+  faults.stuckTransfer = 2;
   EXPECT_THAT(
       runPair(faults, untilItFails, impatient()),
       Each(says("a transfer of 100 bytes has not ended within 500 ms")));
+}
+
+/// The first bytes are the way's own: no step waits for its setting up.
+TEST(NcclFault, AGreetingThatDoesNotCome) {
+  FakeNccl::Faults faults;
+  faults.stuckTransfer = 0;
+  EXPECT_THAT(
+      runPair(
+          faults, [](Rank &) { return Status(); }, impatient()),
+      Each(AnyOf(says("a transfer of 256 bytes has not ended within 500 ms"),
+                 says("has left before the end"))));
+  EXPECT_THAT(runPair({},
+                      [](Rank &rank) {
+                        EXPECT_EQ(FakeNccl::calls("ncclSend"), 1);
+                        EXPECT_EQ(FakeNccl::calls("ncclRecv"), 1);
+                        return rank.comm->finish(soon);
+                      }),
+              Each(Property(&Status::ok, true)));
 }
 
 TEST(NcclFault, ARankThatNeverJoins) {
@@ -199,10 +218,34 @@ TEST(NcclFault, ADeviceFails) {
   EXPECT_THAT(results, Each(says("rank 0: cuMemcpyDtoDAsync: misaligned")));
 }
 
+/// To abort a communicator NCCL waits for its device, which does not end. The
+/// other rank's is aborted.
+TEST(NcclFault, ADeviceThatIsGivenUpIsNotWaitedFor) {
+  FakeNccl::reset({});
+  NcclLibrary nccl = *makeNccl(FakeNccl::functions());
+  runJob(2, [&](int64_t rank, std::unique_ptr<Communicator> base) {
+    ThreadDevice device;
+    auto comm = connected(std::move(base), nccl, &device, oneWay());
+    if (!comm)
+      return comm.status();
+    Mailbox mailbox(**comm);
+    if (rank == 0) {
+      device.giveUp(failure("a step has not ended"));
+      (*comm)->abort(device.givenUp());
+      return device.givenUp();
+    }
+    Status reason = mailbox.waitForFailure(soon);
+    EXPECT_THAT(reason, says("rank 0: a step has not ended"));
+    return reason;
+  });
+  EXPECT_EQ(FakeNccl::calls("ncclCommAbort"), 1);
+  EXPECT_EQ(FakeNccl::open(), 1);
+}
+
 /// A cancel is not behind rows that do not come.
 TEST(NcclFault, ControlOvertakesAStuckTransfer) {
   FakeNccl::Faults faults;
-  faults.stuckTransfer = 0;
+  faults.stuckTransfer = 1;
   NcclOptions options = oneWay();
   options.patience = milliseconds(3000);
   runPair(

@@ -1,0 +1,142 @@
+//===- NcclTellingTest.cpp - who hears that NCCL has failed, and when -----===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Under MPI the end of the job is the end of all its processes. So everybody
+// hears of a failure before that, and has a moment to tell users; but only
+// that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/nccl/test/FakeNccl.h"
+#include "runtime/comm/nccl/test/NcclJob.h"
+#include "runtime/comm/nccl/test/ThreadDevice.h"
+#include "runtime/comm/test/Mailbox.h"
+
+#include <atomic>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::comm;
+using namespace sluice::comm::test;
+using testing::Each;
+using testing::HasSubstr;
+using testing::Property;
+
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds soon{10000};
+
+/// Says when the job is ended, and otherwise is the communicator under it.
+class WatchedBase final : public Communicator {
+public:
+  WatchedBase(std::unique_ptr<Communicator> inner, std::atomic<int> &aborts)
+      : inner(std::move(inner)), aborts(aborts) {}
+
+  int64_t rank() const override { return inner->rank(); }
+  int64_t size() const override { return inner->size(); }
+  void start(Receiver receiver) override { inner->start(std::move(receiver)); }
+  void detach() override { inner->detach(); }
+  void roomChanged() override { inner->roomChanged(); }
+  Status send(int64_t to, Lane lane, Bytes bytes,
+              int64_t emulatedBytes) override {
+    return inner->send(to, lane, std::move(bytes), emulatedBytes);
+  }
+  Status receive(int64_t source, Bytes &bytes) override {
+    return inner->receive(source, bytes);
+  }
+  void stopReceiving() override { inner->stopReceiving(); }
+  Status finish(milliseconds patience) override {
+    return inner->finish(patience);
+  }
+  void abort(const Status &reason) override {
+    ++aborts;
+    inner->abort(reason);
+  }
+  std::vector<Traffic> traffic() const override { return inner->traffic(); }
+  BufferPool &buffers() override { return inner->buffers(); }
+
+private:
+  std::unique_ptr<Communicator> inner;
+  std::atomic<int> &aborts;
+};
+
+/// Rank 0's third transfer fails; `body(rank, comm)` runs in both ranks when
+/// they have been told of it.
+template <typename Body>
+std::vector<Status> runUntilTold(std::atomic<int> &aborts, Body body) {
+  FakeNccl::Faults faults;
+  faults.failingCall = "ncclSend";
+  faults.failAfter = 2;
+  FakeNccl::reset(faults);
+  NcclLibrary nccl = *makeNccl(FakeNccl::functions());
+  NcclOptions options;
+  options.ways = {{0, 1}};
+  options.ringBytes = 4096;
+  return runJob(2, [&](int64_t rank, std::unique_ptr<Communicator> base) {
+    ThreadDevice device;
+    if (Status s = device.enter(); !s.ok())
+      return s;
+    auto made =
+        connected(std::make_unique<WatchedBase>(std::move(base), aborts), nccl,
+                  &device, options);
+    if (!made)
+      return made.status();
+    std::unique_ptr<NcclCommunicator> comm = made.take();
+    Mailbox mailbox(*comm);
+    cuda::Stream stream = *device.makeStream(false);
+    cuda::DeviceAddress rows = *device.allocate(256);
+    for (int i = 0; rank == 0 && i < 4; ++i)
+      (void)comm->sendRows(1, makeMessage(0), rows, 256, stream);
+    Status told = mailbox.waitForFailure(soon);
+    body(rank, *comm);
+    comm.reset();
+    device.destroy(stream);
+    device.release(rows);
+    return told;
+  });
+}
+
+/// Until then, or as long as tests wait.
+bool happens(const std::function<bool()> &isDone) {
+  auto until = std::chrono::steady_clock::now() + soon;
+  while (!isDone() && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(milliseconds(5));
+  return isDone();
+}
+
+TEST(NcclTelling, AllHearOfAFailureBeforeTheJobEnds) {
+  std::atomic<int> told{0}, aborts{0};
+  std::vector<Status> reasons =
+      runUntilTold(aborts, [&](int64_t, NcclCommunicator &) {
+        ++told;
+        EXPECT_TRUE(happens([&] { return told == 2; }));
+        EXPECT_EQ(aborts, 0);
+        // Nobody does anything about it: it ends by itself.
+        EXPECT_TRUE(happens([&] { return aborts == 1; }));
+      });
+  EXPECT_THAT(reasons, Each(Property(&Status::message,
+                                     HasSubstr("rank 0: rows between"))));
+}
+
+/// What a rank does that has told its users: it leaves the others a moment.
+TEST(NcclTelling, ARankThatEndsLeavesTheOthersTime) {
+  std::atomic<int> aborts{0};
+  runUntilTold(aborts, [&](int64_t rank, NcclCommunicator &comm) {
+    if (rank == 0)
+      return;
+    auto start = std::chrono::steady_clock::now();
+    EXPECT_THAT(comm.finish(milliseconds(300)).message(),
+                HasSubstr("a planned fault"));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, soon);
+    comm.abort(failure("told"));
+    EXPECT_EQ(aborts, 1);
+  });
+}
+
+} // namespace
