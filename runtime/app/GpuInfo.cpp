@@ -7,6 +7,7 @@
 
 #include "runtime/app/GpuInfo.h"
 
+#include "runtime/app/RowTransport.h"
 #include "runtime/device/cuda/driver/FatBinary.h"
 
 #include <algorithm>
@@ -35,6 +36,10 @@ Expected<std::optional<GpuInfo>> app::gatherGpuInfo(
   stage.graphs = image.graphs;
   stage.image = image.cudaImage;
   stage.cacheKind = gpuCacheKind(options.cacheType);
+  stage.fastMathBatch = options.fastMathBatch;
+  if (executable.plan.stages.size() > 1)
+    info.ringBytes = ringBytesOf(limits.rows * executable.hiddenSize *
+                                 int64_t(sizeof(float)));
   info.cacheType = cacheStorageName(stage.cacheKind);
   for (const ProgramDescriptor &program : executable.programs) {
     if (program.target != ProgramTarget::Cuda)
@@ -68,6 +73,8 @@ void app::writeGpuInfo(JsonWriter &json, const GpuInfo &info) {
   json.key("cache_bytes").number(info.need.cacheBytes);
   json.key("step_bytes").number(info.need.stepBytes);
   json.key("graph_bytes").number(info.need.graphBytes);
+  json.key("code_bytes").number(info.need.codeBytes);
+  json.key("ring_bytes").number(info.ringBytes);
   json.endObject();
 }
 
@@ -77,13 +84,23 @@ std::string app::describeGpu(const GpuInfo &info) {
     text += "GPUs";
   for (const std::string &chip : info.chips)
     text += (&chip == &info.chips.front() ? "" : ", ") + chip;
-  char memory[160];
-  std::snprintf(memory, sizeof(memory),
-                "; %.1f MB weights, %.1f MB cache (%s), %.1f MB for steps; ",
-                double(info.need.weightBytes) / 1e6,
-                double(info.need.cacheBytes) / 1e6,
-                std::string(info.cacheType).c_str(),
-                double(info.need.stepBytes + info.need.graphBytes) / 1e6);
-  return text + memory +
+  auto megabytes = [](uint64_t bytes) {
+    char number[32];
+    std::snprintf(number, sizeof(number), "%.1f MB", double(bytes) / 1e6);
+    return std::string(number);
+  };
+  const cuda::MemoryNeed &need = info.need;
+  text += "; " + megabytes(need.weightBytes) + " weights, " +
+          megabytes(need.cacheBytes) + " cache (" +
+          std::string(info.cacheType) + "), " + megabytes(need.stepBytes) +
+          " for steps";
+  if (!info.device.empty())
+    text += ", " + megabytes(need.graphBytes + need.codeBytes) +
+            " for graphs and code";
+  text += ", beside what the driver takes";
+  if (info.ringBytes > 0)
+    text += " and NCCL, with " + megabytes(uint64_t(info.ringBytes)) +
+            " at each end of a way";
+  return text + "; " +
          (info.device.empty() ? info.why : "here: " + info.device);
 }

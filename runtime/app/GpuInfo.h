@@ -19,9 +19,13 @@ struct GpuInfo {
   std::string device;             ///< of this machine; empty: none
   std::string why;                ///< there is none; one line
   std::string_view cacheType;
-  /// Of all programs together; where there is no GPU without graphs and what
-  /// attention keeps of a step, which depend on the chip.
+  /// Of all programs together; where there is no GPU without graphs, code and
+  /// what attention keeps of a step, which depend on the chip. Never of what
+  /// the driver and NCCL take for themselves.
   cuda::MemoryNeed need;
+  /// Of rows at each end of a way between stages, where NCCL brings them; 0:
+  /// one stage.
+  int64_t ringBytes = 0;
 };
 
 /// Nothing where there is no code for a GPU. `limits`: of a step and its cache.

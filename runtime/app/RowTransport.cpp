@@ -68,6 +68,12 @@ Expected<std::string> app::agreeOnNccl(comm::Communicator &comm,
   return answer->front().second;
 }
 
+int64_t app::ringBytesOf(int64_t messageBytes) {
+  constexpr int64_t step = 4096;
+  int64_t wanted = std::max(leastRingBytes, messagesInRing * messageBytes);
+  return (wanted + step - 1) / step * step;
+}
+
 /// `isOneOfMany`: others in this process wait for it.
 static Status connectOne(std::unique_ptr<comm::Communicator> &communicator,
                          const comm::NcclLibrary &library, cuda::Device *device,
@@ -85,9 +91,7 @@ Status app::connectByNccl(
     std::vector<std::unique_ptr<comm::Communicator>> &communicators,
     const comm::NcclLibrary &library, std::span<cuda::Device *const> devices,
     comm::NcclOptions options, int64_t messageBytes) {
-  constexpr int64_t step = 4096;
-  int64_t wanted = std::max(leastRingBytes, messagesInRing * messageBytes);
-  options.ringBytes = (wanted + step - 1) / step * step;
+  options.ringBytes = ringBytesOf(messageBytes);
   // They wait for each other.
   std::vector<Status> results(communicators.size());
   std::vector<std::thread> threads;

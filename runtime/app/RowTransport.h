@@ -38,6 +38,9 @@ std::string ncclObstacle(std::span<const NcclFinding> ranks);
 Expected<std::string> agreeOnNccl(comm::Communicator &comm,
                                   const NcclFinding &own);
 
+/// Of a way, at each of its ends, where the longest message has so many bytes.
+int64_t ringBytesOf(int64_t messageBytes);
+
 /// Puts NCCL onto the communicators of the ranks that are here, in their order;
 /// all ranks of the job. `devices` has the GPU of each, or null.
 /// `messageBytes`: the rows of the longest message. After an error the

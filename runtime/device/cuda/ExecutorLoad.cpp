@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/cuda/DenseLinear.h"
 #include "runtime/device/cuda/ExecutorState.h"
-#include "runtime/device/cuda/weights/WeightUpload.h"
 
 #include <algorithm>
 #include <cmath>
@@ -71,13 +71,10 @@ Status Executor::State::load(const ExecutorLimits &limits,
   if (!event)
     return event.status();
   ended = *event;
-  // Kernels take memory of the device, too: before it is looked how much there
-  // is.
+  // Says whether there are some for this chip; drivers load their code when it
+  // is asked for.
   if (Status s = loadKernels(); !s.ok())
     return s;
-  if (limits.fastMathBatch)
-    if (Status s = device->openProducts(); !s.ok())
-      return s.withContext("--fast-math-batch");
   if (Status s = plan(limits); !s.ok())
     return s;
   Expected<MemoryState> memory = device->memory();
@@ -86,6 +83,9 @@ Status Executor::State::load(const ExecutorLimits &limits,
   if (Status s = checkRoom(context.plan, *memory, device->properties().name);
       !s.ok())
     return s;
+  if (limits.fastMathBatch)
+    if (Status s = device->openProducts(); !s.ok())
+      return s.withContext("--fast-math-batch");
   using Step = Status (State::*)();
   for (Step step : {&State::allocate, &State::makeGraphs, &State::makeCopyGraph,
                     &State::uploadGraphs})
@@ -128,6 +128,8 @@ Status Executor::State::plan(const ExecutorLimits &limits) {
     return planned.status();
   context.plan = planned.take();
   context.plan.graphBytes = graphReserve(kernelCount);
+  context.plan.codeBytes =
+      codeReserve(program, device->properties(), context.plan.denseRoom);
   return {};
 }
 
@@ -232,6 +234,15 @@ Status Executor::State::uploadGraphs() {
   return copyGraph ? device->upload(copyGraph, stream) : Status();
 }
 
+Status Executor::State::uploadLinear(const LinearWeight &linear,
+                                     DeviceAddress place, WeightUpload &to,
+                                     cpu::ThreadPool &pool) {
+  if (context.plan.denseRoom.weightBytes > 0)
+    if (Status s = checkDenseFactors(linear, pool); !s.ok())
+      return s;
+  return linear.isPartner ? Status() : to.linear(linear, place);
+}
+
 /// Everything that is in the arena at the start.
 Status Executor::State::upload(const LoadOptions &loading) {
   const MemoryPlan &plan = context.plan;
@@ -256,8 +267,7 @@ Status Executor::State::upload(const LoadOptions &loading) {
   for (size_t i = 0; i < program.weights.size(); ++i) {
     Status sent;
     if (const auto *linear = std::get_if<LinearWeight>(&program.weights[i]))
-      sent = linear->isPartner ? Status()
-                               : to.linear(*linear, base + plan.weights[i]);
+      sent = uploadLinear(*linear, base + plan.weights[i], to, pool);
     else if (const auto *vector =
                  std::get_if<VectorWeight>(&program.weights[i]))
       sent = to.vector(*vector, base + plan.weights[i]);

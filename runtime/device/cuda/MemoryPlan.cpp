@@ -184,11 +184,19 @@ uint64_t graphReserve(int64_t kernels) {
   return uint64_t(kernels) * nodeBytes;
 }
 
+uint64_t codeReserve(const Program &program, const DeviceProperties &device,
+                     const DenseRoom &dense) {
+  constexpr uint64_t productBytes = uint64_t{64} << 20;
+  return program.image.size() + device.kernelBytes +
+         (dense.weightBytes > 0 ? productBytes : 0);
+}
+
 MemoryNeed &MemoryNeed::operator+=(const MemoryNeed &other) {
   weightBytes += other.weightBytes;
   cacheBytes += other.cacheBytes;
   stepBytes += other.stepBytes;
   graphBytes += other.graphBytes;
+  codeBytes += other.codeBytes;
   bytes += other.bytes;
   return *this;
 }
@@ -198,21 +206,22 @@ MemoryNeed &MemoryNeed::operator-=(const MemoryNeed &other) {
   cacheBytes -= other.cacheBytes;
   stepBytes -= other.stepBytes;
   graphBytes -= other.graphBytes;
+  codeBytes -= other.codeBytes;
   bytes -= other.bytes;
   return *this;
 }
 
 Status checkRoom(const MemoryNeed &plan, const MemoryState &state,
                  const std::string &name) {
-  const uint64_t needed = plan.bytes + plan.graphBytes;
+  const uint64_t needed = plan.bytes + plan.graphBytes + plan.codeBytes;
   if (needed <= state.freeBytes)
     return {};
   return failure(
       name, ": too little memory: ", sizeText(needed), " is needed (weights ",
       sizeText(plan.weightBytes), ", cache ", sizeText(plan.cacheBytes),
       ", a step ", sizeText(plan.stepBytes), ", reserved for graphs ",
-      sizeText(plan.graphBytes), "), ", sizeText(state.freeBytes), " of ",
-      sizeText(state.totalBytes),
+      sizeText(plan.graphBytes), " and code ", sizeText(plan.codeBytes), "), ",
+      sizeText(state.freeBytes), " of ", sizeText(state.totalBytes),
       " is free: ", sizeText(needed - state.freeBytes), " is missing");
 }
 

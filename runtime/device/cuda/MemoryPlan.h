@@ -49,6 +49,9 @@ struct MemoryNeed {
   uint64_t bytes = 0; ///< all of these
   /// Beside the arena: what the driver takes for graphs.
   uint64_t graphBytes = 0;
+  /// And what it takes for code: of the kernels, and cuBLASLt's with its handle
+  /// where that multiplies.
+  uint64_t codeBytes = 0;
 
   MemoryNeed &operator+=(const MemoryNeed &other);
   MemoryNeed &operator-=(const MemoryNeed &other);
@@ -87,6 +90,12 @@ struct MemoryPlan : MemoryNeed {
 /// all. A reserve: drivers do not say what they take, a node's arguments alone
 /// may be 4 KiB.
 uint64_t graphReserve(int64_t kernels);
+
+/// What is kept free for code, which is loaded when graphs are made. It may be
+/// more than is taken: images have code for several chips, and of cuBLASLt's
+/// nobody says how much that is.
+uint64_t codeReserve(const Program &program, const DeviceProperties &device,
+                     const DenseRoom &dense);
 
 /// Bytes of a page of a layer, all kv heads.
 int64_t layerPageBytes(const device::CacheShape &shape, CacheKind kind);

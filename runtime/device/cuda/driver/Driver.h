@@ -68,6 +68,7 @@ struct DeviceProperties {
   int32_t multiprocessors = 0;
   int32_t sharedBytes = 0; ///< most that a block can have
   uint64_t memoryBytes = 0;
+  uint64_t kernelBytes = 0; ///< at most, of the runtime's kernels' code
   /// Longer than any step takes: what has not ended by then does not end.
   std::chrono::nanoseconds patience = std::chrono::seconds(60);
 };

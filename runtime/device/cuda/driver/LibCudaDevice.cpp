@@ -199,6 +199,9 @@ Status LibCudaDevice::open(int32_t number) {
   size_t bytes = 0;
   SLUICE_CUDA_TRY(lib.deviceMemory(&bytes, device), "cuDeviceTotalMem");
   described.memoryBytes = bytes;
+  // They are for all chips.
+  for (const KernelImage &image : kernelImages())
+    described.kernelBytes += image.bytes.size();
   SLUICE_CUDA_TRY(lib.retainContext(&context, device),
                   "cuDevicePrimaryCtxRetain");
   return enter();

@@ -244,7 +244,7 @@ public:
     return {};
   }
 
-  Status openProducts() override { return {}; }
+  Status openProducts() override;
   Expected<Graph> makeGraph(std::span<const GraphNode> nodes) override;
   void destroy(Graph graph) override;
   Status upload(Graph graph, Stream) override {
@@ -311,6 +311,7 @@ private:
   std::map<DeviceAddress, uint64_t> blocks;       ///< bytes of device memory
   std::map<const uint8_t *, MappedMemory> mapped; ///< by the host's address
   uint64_t used = 0;
+  bool hasProducts = false;
   int64_t allocations = 0, hostAllocations = 0;
   std::atomic<int64_t> kernelsRun{0};
   std::atomic<int64_t> live{0}; ///< everything else that is to be destroyed
@@ -396,6 +397,17 @@ Status EmulatedDevice::checkNode(const KernelNode &node) {
     if (isForeign(word))
       return failure("cuGraphAddKernelNode: ", function->name,
                      " is given an address of the host's");
+  return {};
+}
+
+Status EmulatedDevice::openProducts() {
+  if (Status s = here(); !s.ok())
+    return s;
+  std::lock_guard lock(mutex);
+  if (!hasProducts && productBytes > options.memoryBytes - used)
+    return failure("cublasLtCreate: out of memory");
+  used += hasProducts ? 0 : productBytes;
+  hasProducts = true;
   return {};
 }
 

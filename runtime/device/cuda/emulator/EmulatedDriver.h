@@ -31,6 +31,9 @@ namespace sluice::cuda::emulator {
 /// on; a real device's figure is unknown.
 constexpr uint64_t graphNodeBytes = 1024;
 
+/// And for products, from openProducts() on.
+constexpr uint64_t productBytes = 1 << 20;
+
 enum class CopyKind : uint8_t { ToDevice, ToHost, OnDevice };
 
 struct EmulatedOptions {

@@ -58,11 +58,13 @@ TEST(CudaFaultsTest, TooLittleMemoryIsSaidBeforeAnythingIsLoaded) {
       testing::MatchesRegex(
           "emulator: too little memory: [0-9.]+ MB is needed \\(weights "
           "[0-9.]+ MB, cache 32.77 MB, a step [0-9.]+ MB, reserved for graphs "
-          "[0-9.]+ MB\\), 0.10 MB of 0.10 MB is free: [0-9.]+ MB is missing"));
+          "[0-9.]+ MB and code 0.00 MB\\), 0.10 MB of 0.10 MB is free: [0-9.]+ "
+          "MB is missing"));
 }
 
-/// A kernel that does not end is an error, for good, and nobody waits for it.
-TEST(CudaFaultsTest, AStepThatDoesNotEndBreaksTheDevice) {
+/// A kernel that does not end costs the device, for all who use it: nobody
+/// waits for it any more, and nothing is given back that it may write to.
+TEST(CudaFaultsTest, AStepThatDoesNotEndCostsTheDevice) {
   struct Watch {
     std::atomic<bool> stuck{true}, atEnd{false};
   };
@@ -171,6 +173,28 @@ TEST(CudaFaultsTest, GraphsAreReservedFor) {
               HasSubstr("reserved for graphs"));
   options.memoryBytes = arena + 1000000;
   EXPECT_EQ(makeError(options, tinyGraph(tiny())), "");
+}
+
+/// So is what cuBLASLt takes: before it is asked for anything.
+TEST(CudaFaultsTest, ProductsAreReservedFor) {
+  emulator::EmulatedOptions options;
+  ExecutorLimits limits = smallLimits();
+  limits.rows = 256;
+  limits.fastMathBatch = true;
+  options.program = tinyKernels();
+  std::shared_ptr<Device> device =
+      (*emulator::openEmulated(options))->open(0).take();
+  MemoryNeed need =
+      Executor::memoryNeed(device, tinyGraph(tiny()), limits).take();
+  EXPECT_GT(need.codeBytes, emulator::productBytes);
+  options.memoryBytes = need.bytes + need.graphBytes + emulator::productBytes;
+  EXPECT_THAT(makeError(options, tinyGraph(tiny()), limits),
+              HasSubstr("and code 67.11 MB), "));
+  options.memoryBytes = need.bytes + need.graphBytes + need.codeBytes;
+  EXPECT_EQ(makeError(options, tinyGraph(tiny()), limits), "");
+  limits.fastMathBatch = false;
+  EXPECT_EQ(Executor::memoryNeed(device, tinyGraph(tiny()), limits)->codeBytes,
+            0u);
 }
 
 TEST(CudaFaultsTest, EachAllocationMayFail) {

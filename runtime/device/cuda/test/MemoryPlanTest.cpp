@@ -109,12 +109,13 @@ TEST(MemoryPlanTest, WhatIsMissingIsSaid) {
   plan.cacheBytes = 4'000'000'000;
   plan.stepBytes = 500'000'000;
   plan.bytes = 20'500'000'000;
-  plan.graphBytes = 100'000'000;
+  plan.graphBytes = 60'000'000;
+  plan.codeBytes = 40'000'000;
   EXPECT_TRUE(checkRoom(plan, {20'600'000'000, 24'000'000'000}, "G").ok());
   EXPECT_EQ(
       checkRoom(plan, {20'590'000'000, 24'000'000'000}, "G").message(),
       "G: too little memory: 20.60 GB is needed (weights 16.00 GB, cache "
-      "4.00 GB, a step 500.00 MB, reserved for graphs 100.00 MB), 20.59 GB of "
-      "24.00 GB is free: 10.00 MB is missing");
+      "4.00 GB, a step 500.00 MB, reserved for graphs 60.00 MB and code 40.00 "
+      "MB), 20.59 GB of 24.00 GB is free: 10.00 MB is missing");
   EXPECT_EQ(graphReserve(400), 400u * 4096);
 }
