@@ -7,8 +7,10 @@
 
 #include "runtime/formats/BlockFormat.h"
 #include "runtime/formats/Blocks.h"
+#include "runtime/formats/Float8.h"
 
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 
@@ -26,6 +28,7 @@ static constexpr FormatInfo infos[formatCount] = {
     {"q4_k", 256, sizeof(BlockQ4K)},
     {"q5_k", 256, sizeof(BlockQ5K)},
     {"q6_k", 256, sizeof(BlockQ6K)},
+    {"e4m3", 128, sizeof(BlockE4M3)},
 };
 
 const FormatInfo &sluice::formatInfo(Format format) {
@@ -77,6 +80,15 @@ static bool allFinite32(const uint8_t *p, int64_t count) {
   return finite;
 }
 
+/// Whether the block has no NaN and a scale with which all of e4m3's numbers
+/// are finite.
+static bool isFinite(const BlockE4M3 &block) {
+  bool finite = std::isfinite(block.d * largestE4M3);
+  for (uint8_t number : block.qs)
+    finite &= (number & 0x7f) != 0x7f;
+  return finite;
+}
+
 bool sluice::rowIsFinite(Format format, const void *src, int64_t elements) {
   constexpr uint16_t half = 0x7c00, bfloat = 0x7f80;
   const auto *p = static_cast<const uint8_t *>(src);
@@ -101,6 +113,15 @@ bool sluice::rowIsFinite(Format format, const void *src, int64_t elements) {
            allFinite16(p + 2, blocks, stride, half);
   case Format::Q6_K:
     return allFinite16(p + offsetof(BlockQ6K, d), blocks, stride, half);
+  case Format::E4M3: {
+    bool finite = true;
+    for (int64_t i = 0; i < blocks; ++i) {
+      BlockE4M3 block;
+      std::memcpy(&block, p + i * stride, sizeof(block));
+      finite &= isFinite(block);
+    }
+    return finite;
+  }
   }
   return false;
 }

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A row of a weight is a sequence of blocks. The plain formats have blocks of
-// one element; the quantised ones group 32 or 256 elements that share scales,
-// laid out as in GGUF files:
+// one element; the quantised ones group 32 to 256 elements that share scales,
+// laid out as in GGUF files, which have no e4m3:
 //
 //   q8_0  d f16, int8[32]                            w = d * q
 //   q4_0  d f16, u4[32]                              w = d * (q - 8)
@@ -18,6 +18,7 @@
 //                                                    w = d*sc * q - dmin*m
 //   q5_k  the same with 32 bytes of high bits
 //   q6_k  u4[256], u2[256], int8 sc[16], d f16       w = d*sc * (q - 32)
+//   e4m3  d f32, e4m3[128]                           w = d * q
 //
 // The functions here are the plain reference: every packed kernel is tested
 // against them. They are pure and safe to call from any thread, and read and
@@ -45,11 +46,12 @@ enum class Format : uint8_t {
   Q5_1,
   Q4_K,
   Q5_K,
-  Q6_K
+  Q6_K,
+  E4M3
 };
 
 /// How many formats there are: `Format(0)` .. `Format(formatCount - 1)`.
-constexpr int formatCount = 11;
+constexpr int formatCount = 12;
 
 struct FormatInfo {
   /// As users and the IR spell it: "q4_k".
@@ -78,16 +80,19 @@ std::optional<uint64_t> rowBytes(Format format, int64_t elements);
 void dequantizeRow(Format format, const void *src, float *dst,
                    int64_t elements);
 
-/// Whether quantizeRow can write that format: f32, f16, bf16, q8_0 and q4_0.
+/// Whether quantizeRow can write that format: f32, f16, bf16, q8_0, q4_0, e4m3.
 bool canQuantize(Format format);
 
 /// Writes `elements` (a whole number of blocks) in a format that canQuantize
-/// allows, rounded as ggml's reference quantiser does. Elements that are not
-/// finite give blocks that are not finite, never undefined behaviour.
+/// allows, rounded as ggml's reference quantiser does, and e4m3 as Hugging
+/// Face's: the largest of a block becomes 448, the others are rounded to
+/// nearest even. Elements that are not finite give blocks that are not finite,
+/// never undefined behaviour.
 void quantizeRow(Format format, const float *src, void *dst, int64_t elements);
 
 /// Whether no scale (plain formats: no element) of the row is infinite or NaN.
-/// The check for files that nobody vouches for; reads the scales only.
+/// The check for files that nobody vouches for; reads the scales only, and of
+/// e4m3 the numbers: it has NaNs.
 bool rowIsFinite(Format format, const void *src, int64_t elements);
 
 /// Exact.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The blocks of GGUF files, field by field, little endian, without padding
-// (alignment 1), plus the decoding of the packed 6-bit scales of k-quants.
+// The blocks of GGUF files and that of e4m3, field by field, little endian,
+// without padding, plus the decoding of the packed 6-bit scales of k-quants.
 // Copy a block out of the file with std::memcpy before reading its fields.
 //
 //===----------------------------------------------------------------------===//
@@ -75,10 +75,17 @@ struct BlockQ6K {
   uint16_t d;
 };
 
+/// Numbers as Float8.h has them.
+struct BlockE4M3 {
+  float d;
+  uint8_t qs[128];
+};
+
 static_assert(sizeof(BlockQ80) == 34 && sizeof(BlockQ40) == 18);
 static_assert(sizeof(BlockQ41) == 20 && sizeof(BlockQ50) == 22);
 static_assert(sizeof(BlockQ51) == 24 && sizeof(BlockQ4K) == 144);
 static_assert(sizeof(BlockQ5K) == 176 && sizeof(BlockQ6K) == 210);
+static_assert(sizeof(BlockE4M3) == 132);
 
 struct SubScale {
   uint8_t scale, min;

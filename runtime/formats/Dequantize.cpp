@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every product and sum here is a single float operation in ggml's order, so
-// the values are the same bit for bit.
+// Every product and sum here is a single float operation, in ggml's order where
+// the format is its, so the values are the same bit for bit.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/formats/BlockFormat.h"
 #include "runtime/formats/Blocks.h"
+#include "runtime/formats/Float8.h"
 
 #include <cassert>
 #include <cstring>
@@ -91,6 +92,11 @@ static void dequantize(const BlockQ6K &block, float *dst) {
   }
 }
 
+static void dequantize(const BlockE4M3 &block, float *dst) {
+  for (int i = 0; i < 128; ++i)
+    dst[i] = e4m3ToFloat(block.qs[i]) * block.d;
+}
+
 template <typename Block, int blockElements>
 static void dequantizeBlocks(const uint8_t *src, float *dst, int64_t elements) {
   for (int64_t i = 0; i < elements; i += blockElements) {
@@ -139,5 +145,7 @@ void sluice::dequantizeRow(Format format, const void *source, float *dst,
     return dequantizeBlocks<BlockQ5K, 256>(src, dst, elements);
   case Format::Q6_K:
     return dequantizeBlocks<BlockQ6K, 256>(src, dst, elements);
+  case Format::E4M3:
+    return dequantizeBlocks<BlockE4M3, 128>(src, dst, elements);
   }
 }

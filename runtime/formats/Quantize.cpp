@@ -7,6 +7,7 @@
 
 #include "runtime/formats/BlockFormat.h"
 #include "runtime/formats/Blocks.h"
+#include "runtime/formats/Float8.h"
 
 #include <algorithm>
 #include <bit>
@@ -16,16 +17,16 @@
 
 using namespace sluice;
 
-/// The element of 32 with the largest magnitude, the first of equals; a NaN or
-/// an infinity if there is any, so that the block's scale tells of it.
-static float extremeOf32(const float *src) {
+/// The element of so many with the largest magnitude, the first of equals; a
+/// NaN or an infinity if there is any, so that the block's scale tells of it.
+template <int elements> static float extremeOf(const float *src) {
   // Without its sign, a float's bits order as an integer as its magnitude
   // does, with infinity and NaNs above all numbers. Two loops, of which the
   // compiler makes vectors, for one that it cannot.
-  uint32_t magnitudes[32], largest = 0;
-  for (int i = 0; i < 32; ++i)
+  uint32_t magnitudes[elements], largest = 0;
+  for (int i = 0; i < elements; ++i)
     magnitudes[i] = std::bit_cast<uint32_t>(src[i]) & 0x7fffffff;
-  for (int i = 0; i < 32; ++i)
+  for (int i = 0; i < elements; ++i)
     largest = std::max(largest, magnitudes[i]);
   int first = 0;
   while (magnitudes[first] != largest)
@@ -43,7 +44,7 @@ static int roundAway(float value) {
 
 static BlockQ80 quantizeQ80(const float *src) {
   BlockQ80 block = {};
-  float extreme = extremeOf32(src);
+  float extreme = extremeOf<32>(src);
   float d = std::fabs(extreme) / 127;
   float inverse = d != 0 ? 1.0f / d : 0.0f;
   block.d = floatToHalf(d);
@@ -58,7 +59,7 @@ static BlockQ80 quantizeQ80(const float *src) {
 
 static BlockQ40 quantizeQ40(const float *src) {
   BlockQ40 block = {};
-  float extreme = extremeOf32(src);
+  float extreme = extremeOf<32>(src);
   float d = extreme / -8;
   float inverse = d != 0 ? 1.0f / d : 0.0f;
   block.d = floatToHalf(d);
@@ -73,9 +74,25 @@ static BlockQ40 quantizeQ40(const float *src) {
   return block;
 }
 
-template <auto quantizeBlock>
+static BlockE4M3 quantizeE4M3(const float *src) {
+  BlockE4M3 block = {};
+  float extreme = extremeOf<128>(src);
+  float d = std::fabs(extreme) / largestE4M3;
+  // The least numbers have no scale by which they can be divided; such blocks
+  // are zeros.
+  if (d < 0x1p-120f)
+    d = 1;
+  block.d = std::isfinite(extreme) ? d : std::nanf("");
+  if (!std::isfinite(extreme))
+    return block;
+  for (int i = 0; i < 128; ++i)
+    block.qs[i] = floatToE4M3(src[i] / d);
+  return block;
+}
+
+template <auto quantizeBlock, int blockElements = 32>
 static void quantizeBlocks(const float *src, uint8_t *dst, int64_t elements) {
-  for (int64_t i = 0; i < elements; i += 32) {
+  for (int64_t i = 0; i < elements; i += blockElements) {
     auto block = quantizeBlock(src + i);
     std::memcpy(dst, &block, sizeof(block));
     dst += sizeof(block);
@@ -97,6 +114,7 @@ bool sluice::canQuantize(Format format) {
   case Format::BF16:
   case Format::Q8_0:
   case Format::Q4_0:
+  case Format::E4M3:
     return true;
   default:
     return false;
@@ -121,6 +139,8 @@ void sluice::quantizeRow(Format format, const float *src, void *destination,
     return quantizeBlocks<quantizeQ80>(src, dst, elements);
   case Format::Q4_0:
     return quantizeBlocks<quantizeQ40>(src, dst, elements);
+  case Format::E4M3:
+    return quantizeBlocks<quantizeE4M3, 128>(src, dst, elements);
   default:
     return;
   }

@@ -14,6 +14,7 @@
 #include "runtime/formats/RandomRow.h"
 
 #include "runtime/formats/Blocks.h"
+#include "runtime/formats/Float8.h"
 
 #include <algorithm>
 #include <array>
@@ -56,19 +57,19 @@ float deviationOf(int count) {
   return std::sqrt((float(count) * float(count) - 1) / 12);
 }
 
-/// A scale for numbers in a range of `count`, between half and one and a half
-/// of what gives the deviation, and of either sign, so that ranges that are not
-/// even about 0 are so on the whole.
-float scaleOf(Numbers &numbers, float deviation, int count) {
+/// A scale between half and one and a half of the one that gives the deviation,
+/// and of either sign, so that ranges that are not even about 0 are so on the
+/// whole.
+float scaleOf(Numbers &numbers, float usual) {
   const uint64_t bits = numbers.next();
   const float size = 0.5f + float(bits >> 40) / float(1 << 24);
-  return (bits & 1 ? size : -size) * deviation / deviationOf(count);
+  return (bits & 1 ? size : -size) * usual;
 }
 
 /// Fills a block of one scale. `count`: of the numbers that a quant can be.
 template <typename Block>
 void fillSimple(Block &block, Numbers &numbers, float deviation, int count) {
-  block.d = floatToHalf(scaleOf(numbers, deviation, count));
+  block.d = floatToHalf(scaleOf(numbers, deviation / deviationOf(count)));
   numbers.fill({reinterpret_cast<uint8_t *>(block.qs), sizeof(block.qs)});
   if constexpr (requires { block.qh; })
     numbers.fill(block.qh);
@@ -113,6 +114,23 @@ void fillQ6K(BlockQ6K &block, Numbers &numbers, float deviation, int count) {
   numbers.fill({reinterpret_cast<uint8_t *>(block.scales), 16});
   for (int8_t &scale : block.scales)
     scale = int8_t(scale < 0 ? -(32 + (scale & 31)) : 32 + (scale & 31));
+}
+
+/// The deviation of e4m3's numbers, of which each is as likely.
+float deviationOfE4M3() {
+  float squares = 0;
+  for (int bits = 0; bits < 0x7f; ++bits)
+    squares += e4m3ToFloat(uint8_t(bits)) * e4m3ToFloat(uint8_t(bits));
+  return std::sqrt(squares / 0x7f);
+}
+
+void fillE4M3(BlockE4M3 &block, Numbers &numbers, float deviation, int) {
+  static const float unit = deviationOfE4M3();
+  block.d = scaleOf(numbers, deviation / unit);
+  numbers.fill(block.qs);
+  for (uint8_t &number : block.qs)
+    if ((number & 0x7f) == 0x7f)
+      number &= 0x80;
 }
 
 /// Whole blocks, made by one of these functions.
@@ -177,6 +195,8 @@ void sluice::writeRandomRow(Format format, uint64_t key,
     return write(fillParted<BlockQ5K>, 32);
   case Format::Q6_K:
     return write(fillQ6K, 64);
+  case Format::E4M3:
+    return write(fillE4M3, 256);
   default:
     return writePlain(format, numbers, spread, to, elements);
   }

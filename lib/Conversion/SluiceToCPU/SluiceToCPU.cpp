@@ -27,6 +27,7 @@
 #include "lib/Conversion/StepPlanning/StepLayout.h"
 #include "lib/Conversion/StepPlanning/StepSchedule.h"
 #include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/linear/PackedWeight.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -60,7 +61,8 @@ struct CPURules : StepTarget {
   FailureOr<std::optional<OperandRecord>>
   getOperand(LinearOp op, int64_t features) const override {
     auto weight = cast<RankedTensorType>(op.getWeight().getType());
-    if (!isa<BlockType>(weight.getElementType()))
+    if (!cpu::takesQuantizedRows(
+            cpu::packedKind(toFormat(getElementFormat(weight)))))
       return std::optional<OperandRecord>();
     return std::optional<OperandRecord>(
         {/*format=*/0, SLUICE_QUANTIZED_ROW_FLOATS(features)});

@@ -45,7 +45,6 @@ void unpack(SluiceGraph *graph, WeightKind kind, const char *name,
             const LinearArguments &arguments, const Piece &piece) {
   DenseWeightArguments dense = {};
   dense.weight = arguments.weight;
-  dense.columnScales = arguments.columnScales;
   dense.dense = graph->pointer<uint16_t>(graph->context.arena +
                                          graph->context.plan.dense);
   dense.rowCount = arguments.rowCount;

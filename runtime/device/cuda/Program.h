@@ -12,7 +12,7 @@
 #include "runtime/device/ProgramShape.h"
 #include "runtime/device/cuda/ProgramABI.h"
 #include "runtime/device/cuda/kernels/CacheABI.h"
-#include "runtime/formats/BlockFormat.h"
+#include "runtime/formats/ScaleGrid.h"
 
 #include <cstdint>
 #include <optional>
@@ -23,14 +23,16 @@
 
 namespace sluice::cuda {
 
-/// A matrix as a model's file has it: rows of rowBytes(stored, cols), one after
-/// the other, at any alignment. Not owned.
+/// A matrix as a model's file has it: rows of rowBytes(stored, cols), or of
+/// e4m3 numbers whose scales lie apart, one after the other, at any alignment.
+/// Not owned.
 struct StoredMatrix {
   const uint8_t *data = nullptr;
   Format stored = Format::F32;
   Format format = Format::F32; ///< that the program computes in
   int64_t rows = 0;
   int64_t cols = 0;
+  std::optional<ScaleGrid> scales = {}; ///< of linear weights
 };
 
 /// Of matrix products (use "linear"): rows are output columns, or with

@@ -15,6 +15,7 @@
 // nor on the instruction set. Every kernel sums a column in this order:
 //
 //   plain kinds      for each feature: sum = fma(x, w, sum)
+//   e4m3             the same; w is the number times its block's scale, in f32
 //   quantised kinds  for each block of 32 (q6_k: of 16):
 //                      sum = fma(float(dot), scale * xscale, sum)
 //                      if it has minima: sum = fma(min, xscaledSum, sum)

@@ -115,6 +115,8 @@ void packBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
   }
 }
 
+// packSuperBlock(block, group, scales, column): a block that is a whole group.
+
 /// The scales of a q4_k or q5_k block of 256.
 template <typename Block>
 void placeSubScales(const Block &block, uint8_t *scales, int64_t column) {
@@ -167,10 +169,17 @@ void packSuperBlock(const BlockQ6K &block, uint8_t *quants, uint8_t *scales,
   }
 }
 
+void packSuperBlock(const BlockE4M3 &block, uint8_t *numbers, uint8_t *scales,
+                    int64_t column) {
+  std::memcpy(scales + 4 * column, &block.d, sizeof(block.d));
+  for (int i = 0; i < 128; ++i)
+    numbers[i * panelColumns + column] = block.qs[i];
+}
+
 template <PackedKind kind, typename Block>
 void packSuperBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
   constexpr PackedLayout layout = packedLayout(kind);
-  for (int64_t b = 0; b < cols / 256; ++b) {
+  for (int64_t b = 0; b < cols / (layout.groupBlocks * activationBlock); ++b) {
     uint8_t *group = panel + b * layout.groupBytes;
     for (int64_t column = 0; column < panelColumns; ++column)
       if (rows.row[column])
@@ -217,6 +226,8 @@ void packPanel(Format format, const PanelRows &rows, int64_t cols,
     return packSuperBlocks<PackedKind::Q4K, BlockQ4K>(rows, cols, panel);
   case Format::Q6_K:
     return packSuperBlocks<PackedKind::Q6K, BlockQ6K>(rows, cols, panel);
+  case Format::E4M3:
+    return packSuperBlocks<PackedKind::E4M3, BlockE4M3>(rows, cols, panel);
   }
 }
 

@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A panel of a quantised kind is a sequence of groups, each of `groupBlocks`
-// blocks of 32 features:
+// A panel of a quantised kind, or of E4M3, is a sequence of groups, each of
+// `groupBlocks` blocks of 32 features:
 //
 //   quants  [block][256 or 512 bytes]
 //   scales  [block][...], so that a group is whole cache lines
 //
 // 8-bit quants: byte 64*j + 4*column + i is feature 4*j + i (j = 0..7).
+// E4M3: byte 16*feature + column.
 // 4-bit quants: byte 64*j + 4*column + i holds feature 4*j + i in its low and
 // feature 16 + 4*j + i in its high nibble (j = 0..3).
 //
@@ -23,9 +24,11 @@
 //                       then [block]: u8 sc[16], u8 m[16]
 //   Q6K                 f16 d[16], then [block][half]: s8 sc[16],
 //                       then 32 bytes unused
+// and of a group of 4 blocks:
+//   E4M3                f32 d[16]
 //
 // The last group of a panel may hold fewer blocks than its size; the rest of
-// it is zeros. Plain kinds: element 16*feature + column.
+// it is zeros. Other kinds: element 16*feature + column.
 //
 // Included by code for every instruction set: constants only.
 //
@@ -39,8 +42,9 @@
 namespace sluice::cpu {
 
 struct PackedLayout {
-  /// Bits of a quant: 4 or 8. For the plain kinds, of an element.
+  /// Bits of a quant: 4 or 8. For kinds without, of an element.
   int bits;
+  /// 0: there are no groups.
   int groupBlocks;
   /// Bytes of a block's quants, and of a group.
   int blockBytes;
@@ -65,6 +69,8 @@ constexpr PackedLayout packedLayout(PackedKind kind) {
   case PackedKind::F16:
   case PackedKind::BF16:
     return {16, 0, 0, 0, -1, false, false, 0};
+  case PackedKind::E4M3:
+    return {8, 4, 512, 2112, -1, false, false, 1};
   case PackedKind::Q8:
     return {8, 2, 512, 1088, 7, false, false, 1};
   case PackedKind::Q4:

@@ -37,6 +37,8 @@ PackedKind cpu::packedKind(Format format) {
     return PackedKind::Q4K;
   case Format::Q6_K:
     return PackedKind::Q6K;
+  case Format::E4M3:
+    return PackedKind::E4M3;
   }
   return PackedKind::F32;
 }
@@ -68,7 +70,7 @@ std::optional<uint64_t> cpu::storedBytes(const LinearSpec &spec) {
 /// Bytes of one panel of a weight whose sizes storedBytes has accepted.
 static std::optional<uint64_t> panelBytes(PackedKind kind, int64_t inFeatures) {
   PackedLayout layout = packedLayout(kind);
-  if (!takesQuantizedRows(kind))
+  if (layout.groupBlocks == 0)
     return multiply(uint64_t(inFeatures),
                     uint64_t(panelColumns * layout.bits / 8));
   uint64_t blocks = uint64_t(inFeatures) / activationBlock;

@@ -14,6 +14,7 @@
 //   kind      from        bytes/weight  a lane's sum, per block of 32
 //   f32       f32         4             fma per feature
 //   f16, bf16 f16, bf16   2             fma per feature
+//   e4m3      e4m3        1.03125       fma per feature, of the number * d
 //   q8        q8_0, q5_0  1.0625        dot * (d * xscale)
 //   q4        q4_0        0.5625        dot * (d * xscale)
 //   q8Affine  q5_1        1.125         dot * (d * xscale) + m * xsum
@@ -50,6 +51,7 @@ enum class PackedKind : uint8_t {
   F32,
   F16,
   BF16,
+  E4M3,
   Q8,
   Q4,
   Q8Affine,
@@ -59,7 +61,7 @@ enum class PackedKind : uint8_t {
   Q6K
 };
 
-constexpr int packedKindCount = 10;
+constexpr int packedKindCount = 11;
 
 /// The packed kind of a weight that computes in `format`.
 PackedKind packedKind(Format format);

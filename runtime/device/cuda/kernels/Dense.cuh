@@ -67,17 +67,9 @@ private:
 
   /// From quants to weights: of product `p` of the unit's eight.
   SLUICE_MEMBER void scale(uint32_t (&a)[4], const uint8_t *from, int p) const {
-    if constexpr (kind == WeightKind::E4M3 || hasBlockScales(kind)) {
-      BlockScales scales = {};
-      if constexpr (kind == WeightKind::E4M3) {
-        const float *columns =
-            arg.columnScales + int64_t(arg.firstTile + tile) * tileColumns;
-        scales.scale[0] = columns[lane / 4] * e4m3Factor;
-        scales.scale[1] = columns[lane / 4 + 8] * e4m3Factor;
-      } else {
-        scales =
-            blockScales<kind>(from, kind == WeightKind::Q6_K ? p : p / 2, lane);
-      }
+    if constexpr (hasBlockScales(kind)) {
+      const BlockScales scales =
+          blockScales<kind>(from, kind == WeightKind::Q6_K ? p : p / 2, lane);
 #pragma unroll
       for (int i = 0; i < 4; ++i)
         a[i] = packHalves(scaled(a[i] & 0xffffu, scales, i % 2),

@@ -33,8 +33,7 @@ constexpr int32_t denseThreads = 32 * denseWarps;
 /// a bf16 weight, f16 of all others, rounded once where a scale is multiplied
 /// onto quants.
 struct DenseWeightArguments {
-  const uint8_t *weight;     ///< tile 0, unit 0
-  const float *columnScales; ///< E4M3: of all tiles' columns
+  const uint8_t *weight; ///< tile 0, unit 0
   uint16_t *dense; ///< [16 * tiles][operandFeatures(inFeatures)], tiles' order
   const int32_t *rowCount; ///< 0: nothing is done
   int32_t inFeatures;
@@ -48,7 +47,7 @@ constexpr int32_t denseSharedBytes = denseWarps * tileColumns * unitRowBytes;
 /// linearThreads, grid
 ///   (divideUp(tiles, linearWarps), divideUp(rowCapacity, 8)).
 /// What a linear kernel does with its sums, for some of linear's tiles. Of
-/// `linear` it reads what comes behind the sums; column scales are in them.
+/// `linear` it reads what comes behind the sums.
 struct DenseResultArguments {
   LinearArguments linear;
   const float *sums; ///< [row][16 * tiles]

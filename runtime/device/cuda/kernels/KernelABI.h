@@ -78,8 +78,9 @@ namespace sluice::cuda {
 ///          8j + 4 * (lane / 16) ..                           4
 ///   F16    [p 8][lane][8 weights]                            2
 ///   BF16   the same                                          2
-///   E4M3   [p/2 4][lane][p%2][8 weights]                     1
-///   Q8_0   the same of quant + 128; then f16 scales
+///   E4M3   [p/2 4][lane][p%2][8 weights]; then f32 scales
+///          [column]                                          1.03125
+///   Q8_0   the same planes of quant + 128; then f16 scales
 ///          [column][4 blocks]                                1.0625
 ///   Q4_0   quants (0..15) in 32-bit words [p/4 2][lane][p%4]:
 ///          weight i in bits 4 * (i / 2) + 16 * (i % 2);
@@ -90,8 +91,6 @@ namespace sluice::cuda {
 ///          weight i in bits 2 * (i / 2) + 8 * (p % 2) +
 ///          16 * (i % 2); 8 scales i8 of each column; d f16
 ///          [column]                                          0.828125
-///
-/// E4M3 has beside its tiles one f32 scale for each column, in tiles' order.
 enum class WeightKind : uint8_t {
   F32,
   F16,
@@ -118,7 +117,7 @@ constexpr int32_t tileBytes(WeightKind kind) {
   case WeightKind::BF16:
     return 4096;
   case WeightKind::E4M3:
-    return 2048;
+    return 2048 + 64;
   case WeightKind::Q8_0:
     return 2048 + 128;
   case WeightKind::Q4_0:
@@ -209,9 +208,8 @@ enum class Gate : int32_t { None, Silu, GeluTanh };
 /// shared memory for each of its `stages`. A block goes through all parts of
 /// the features; partials and tickets are not used.
 struct LinearArguments {
-  const uint8_t *weight;     ///< tile 0, unit 0
-  const float *columnScales; ///< E4M3: of all tiles' columns
-  const void *x;             ///< operand rows
+  const uint8_t *weight;  ///< tile 0, unit 0
+  const void *x;          ///< operand rows
   const float *rowScales; ///< F16 operands: as sluice_operand_rows wrote them
   const float *blockSums; ///< Q4_K: the same
   /// Null, or f32[out]: by the number of the weight's (gated: gate's) column,

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is done with the sums of a tile: scales that stand beside operand and
-// columns, the bias, the gate, the residual. The same for all kernels, so that
+// What is done with the sums of a tile: scales that stand beside the operand,
+// the bias, the gate, the residual. The same for all kernels, so that
 // a row's bits are.
 //
 //===----------------------------------------------------------------------===//
@@ -70,9 +70,8 @@ private:
         int32_t row = begin + 2 * i + 2 * t + j;
         if (row >= rowsHere)
           continue;
-        float first = shifted(scaled(sums[i + j], row, tile, g), local, g);
-        float second =
-            shifted(scaled(sums[i + 2 + j], row, tile, g + 8), local, g + 8);
+        float first = shifted(scaled(sums[i + j], row), local, g);
+        float second = shifted(scaled(sums[i + 2 + j], row), local, g + 8);
         if (arg.gate == Gate::None) {
           store(row, 16 * local + g, first);
           store(row, 16 * local + g + 8, second);
@@ -82,11 +81,8 @@ private:
       }
   }
 
-  /// What the operand's and the column's scales have taken away.
-  SLUICE_MEMBER float scaled(float sum, int32_t row, int32_t tile,
-                             int32_t column) const {
-    if constexpr (kind == WeightKind::E4M3)
-      sum = sum * (arg.columnScales[tile * 16 + column] * e4m3Factor);
+  /// What the operand's scale has taken away.
+  SLUICE_MEMBER float scaled(float sum, int32_t row) const {
     if constexpr (kind != WeightKind::BF16)
       sum = sum * arg.rowScales[firstRow + row];
     return sum;

@@ -8,10 +8,11 @@
 // Sums<kind, rows> holds what one warp adds up: 16 columns by `rows` rows. Its
 // add() takes one unit of features. Features ascend in every sum:
 //
-//   f16, bf16, e4m3   one product of 16 after the other onto the sum
-//   blocks            the exact integers of a block times the row, in f32 from
-//                     zero; then sum = fma(scale, that, sum), and with minima
-//                     sum = fma(-minimum, sum of the row's block, sum)
+//   f16, bf16         one product of 16 after the other onto the sum
+//   blocks            the exact numbers of a block (e4m3: of a quarter) times
+//                     the row, in f32 from zero; then sum = fma(scale, that,
+//                     sum), and with minima sum = fma(-minimum, sum of the
+//                     row's block, sum)
 //   f32               lanes 0-15: features 0-3, 8-11, ... of a column; lanes
 //                     16-31 the others; one fma for each; finish() adds the two
 //

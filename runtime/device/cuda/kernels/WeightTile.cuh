@@ -27,7 +27,8 @@ constexpr bool hasNibbles(WeightKind kind) {
 }
 
 constexpr bool hasBlockScales(WeightKind kind) {
-  return kind == WeightKind::Q8_0 || hasNibbles(kind);
+  return kind == WeightKind::E4M3 || kind == WeightKind::Q8_0 ||
+         hasNibbles(kind);
 }
 
 /// Bytes of a lane's weights in half a tile, without Q6_K's high bits.
@@ -139,7 +140,7 @@ private:
 };
 
 /// Scales of a lane's two columns, g and g + 8, in one block: of 32 features,
-/// or of 16 in Q6_K.
+/// or of 16 in Q6_K. Of E4M3 all blocks of a unit have the same.
 struct BlockScales {
   float scale[2];
   float minimum[2]; ///< Q4_K's
@@ -161,6 +162,9 @@ SLUICE_DEVICE BlockScales blockScales(const uint8_t *tile, int block,
       const auto *d = reinterpret_cast<const uint16_t *>(at);
       scales.scale[i] = halfToFloat(d[0]) * float(at[4 + block]);
       scales.minimum[i] = halfToFloat(d[1]) * float(at[8 + block]);
+    } else if constexpr (kind == WeightKind::E4M3) {
+      const auto *d = reinterpret_cast<const float *>(tile + 2048);
+      scales.scale[i] = d[column] * e4m3Factor;
     } else if constexpr (hasBlockScales(kind)) {
       constexpr int place = kind == WeightKind::Q8_0 ? 2048 : 1024;
       scales.scale[i] = halfToFloat(*reinterpret_cast<const uint16_t *>(

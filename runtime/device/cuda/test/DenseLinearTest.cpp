@@ -34,6 +34,7 @@ protected:
     case WeightKind::Q8_0:
     case WeightKind::Q4_0:
       return 672;
+    case WeightKind::E4M3:
     case WeightKind::Q4_K:
     case WeightKind::Q6_K:
       return 768;
@@ -61,7 +62,6 @@ protected:
     DeviceArray<int32_t> count(std::vector<int32_t>{rows});
     DenseWeightArguments arguments = {};
     arguments.weight = weight.tiles.data();
-    arguments.columnScales = weight.columnScales.data();
     arguments.dense = dense.data();
     arguments.rowCount = count.data();
     arguments.inFeatures = in;

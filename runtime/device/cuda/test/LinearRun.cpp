@@ -176,7 +176,6 @@ std::vector<float> LinearRun::run(const std::vector<float> &x) const {
   arguments.splits = linearSplits(
       spec.kind, int32_t(spec.outFeatures) * (spec.gated ? 2 : 1), in);
   arguments.weight = weight->tiles.data();
-  arguments.columnScales = weight->columnScales.data();
   arguments.x = operand.rows.data();
   arguments.rowScales = operand.scales.data();
   arguments.blockSums = operand.sums.data();

@@ -29,6 +29,8 @@ protected:
 
   std::vector<int64_t> inputSizes() const {
     switch (kind()) {
+    case WeightKind::E4M3:
+      return {128, 384, 1152};
     case WeightKind::Q8_0:
     case WeightKind::Q4_0:
       return {32, 352, 1152};

@@ -7,9 +7,6 @@
 
 #include "runtime/device/cuda/test/StoredWeight.h"
 #include "runtime/formats/Blocks.h"
-#include "runtime/formats/Float8.h"
-
-#include <gtest/gtest.h>
 
 using namespace sluice;
 using namespace sluice::cuda;
@@ -19,7 +16,7 @@ static constexpr struct {
   Format format;
 } kinds[weightKindCount] = {
     {"f32", Format::F32},   {"f16", Format::F16},   {"bf16", Format::BF16},
-    {"e4m3", Format::BF16}, {"q8_0", Format::Q8_0}, {"q4_0", Format::Q4_0},
+    {"e4m3", Format::E4M3}, {"q8_0", Format::Q8_0}, {"q4_0", Format::Q4_0},
     {"q4_k", Format::Q4_K}, {"q6_k", Format::Q6_K},
 };
 
@@ -48,29 +45,23 @@ static void randomBlocks(std::mt19937 &random, StoredWeight &weight) {
 
 StoredWeight cuda::randomWeight(std::mt19937 &random, WeightKind kind,
                                 int64_t outFeatures, int64_t inFeatures) {
-  StoredWeight weight = {kind, outFeatures, inFeatures, {}, {}, {}};
+  StoredWeight weight = {kind, outFeatures, inFeatures, {}, {}};
   WeightSpec spec = {kind, outFeatures, inFeatures, false};
   uint64_t rowBytes = storedRowBytes(spec).value();
   weight.bytes.resize(uint64_t(outFeatures) * rowBytes);
   weight.values.resize(size_t(outFeatures * inFeatures));
   Format format = kinds[int(kind)].format;
-  if (isQuantized(format))
+  const bool hasQuants = isQuantized(format) && kind != WeightKind::E4M3;
+  if (hasQuants)
     randomBlocks(random, weight);
   for (int64_t out = 0; out < outFeatures; ++out) {
     uint8_t *row = weight.bytes.data() + uint64_t(out) * rowBytes;
     float *values = weight.values.data() + out * inFeatures;
-    if (isQuantized(format)) {
+    if (hasQuants) {
       dequantizeRow(format, row, values, inFeatures);
       continue;
     }
     auto numbers = randomFloats(random, size_t(inFeatures));
-    if (kind == WeightKind::E4M3) {
-      float scale = quantizeE4M3Row(numbers.data(), row, inFeatures);
-      weight.scales.push_back(scale);
-      for (int64_t i = 0; i < inFeatures; ++i)
-        values[i] = e4m3ToFloat(row[i]) * scale;
-      continue;
-    }
     quantizeRow(format, numbers.data(), row, inFeatures);
     dequantizeRow(format, row, values, inFeatures);
   }
@@ -83,21 +74,8 @@ DeviceWeight cuda::deviceWeight(const StoredWeight &weight,
   result.spec = {weight.kind, weight.outFeatures, weight.inFeatures,
                  partner != nullptr};
   result.tiles = DeviceArray<uint8_t>(layoutBytes(result.spec).value());
-  int64_t tiles = columnTiles(result.spec);
-  Status status = layoutTiles(result.spec, weight.bytes.data(),
-                              partner ? partner->bytes.data() : nullptr,
-                              result.tiles.data(), 0, tiles);
-  EXPECT_TRUE(status.ok()) << status.message();
-  if (weight.kind != WeightKind::E4M3)
-    return result;
-  result.columnScales = DeviceArray<float>(size_t(tiles * tileColumns));
-  for (int64_t i = 0; i < tiles * tileColumns; ++i) {
-    TileColumn from =
-        tileColumn(result.spec, i / tileColumns, int(i % tileColumns));
-    const StoredWeight &source = from.fromPartner ? *partner : weight;
-    result.columnScales[size_t(i)] = from.column < weight.outFeatures
-                                         ? source.scales[size_t(from.column)]
-                                         : 0;
-  }
+  layoutTiles(result.spec, weight.bytes.data(),
+              partner ? partner->bytes.data() : nullptr, result.tiles.data(), 0,
+              columnTiles(result.spec));
   return result;
 }

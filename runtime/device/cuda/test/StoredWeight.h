@@ -20,9 +20,7 @@ struct StoredWeight {
   WeightKind kind = WeightKind::F32;
   int64_t outFeatures = 0, inFeatures = 0;
   std::vector<uint8_t> bytes; ///< rows one after another
-  std::vector<float> scales;  ///< E4M3: of each output column
-  /// values[out][in], by runtime/formats; E4M3 with its scales.
-  std::vector<float> values;
+  std::vector<float> values;  ///< [out][in], by runtime/formats
 };
 
 /// Random bits in every field, with finite scales of sensible size.
@@ -33,7 +31,6 @@ StoredWeight randomWeight(std::mt19937 &random, WeightKind kind,
 struct DeviceWeight {
   WeightSpec spec;
   DeviceArray<uint8_t> tiles;
-  DeviceArray<float> columnScales;
 };
 DeviceWeight deviceWeight(const StoredWeight &weight,
                           const StoredWeight *partner = nullptr);

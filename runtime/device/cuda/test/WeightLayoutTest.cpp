@@ -41,7 +41,8 @@ public:
     case WeightKind::BF16:
       return bfloatToFloat(at<uint16_t>(p * 512 + lane * 16 + 2 * i));
     case WeightKind::E4M3:
-      return e4m3ToFloat(byte(p, lane, i));
+      return e4m3ToFloat(uint8_t(byte(p, lane, i))) *
+             at<float>(2048 + column * 4);
     case WeightKind::Q8_0:
       return float(byte(p, lane, i) - 128) *
              half(2048 + column * 8 + feature / 32 * 2);
@@ -89,6 +90,8 @@ protected:
 
   std::vector<int64_t> inputSizes() const {
     switch (kind()) {
+    case WeightKind::E4M3:
+      return {128, 384};
     case WeightKind::Q8_0:
     case WeightKind::Q4_0:
       return {32, 96, 128, 352};
@@ -108,16 +111,13 @@ protected:
       for (int column = 0; column < tileColumns; ++column) {
         TileColumn from = tileColumn(device.spec, tile, column);
         const StoredWeight &source = from.fromPartner ? *partner : weight;
-        float scale = kind() == WeightKind::E4M3
-                          ? device.columnScales[size_t(tile * 16 + column)]
-                          : 1;
         for (int k = 0; k < units * features; ++k) {
           TileReader reader(kind(), device.tiles.data() +
                                         (tile * units + k / features) *
                                             tileBytes(kind()));
           bool exists =
               from.column < weight.outFeatures && k < weight.inFeatures;
-          float value = reader.value(column, k % features) * scale;
+          float value = reader.value(column, k % features);
           float want =
               exists
                   ? source.values[size_t(from.column * weight.inFeatures + k)]
@@ -151,7 +151,8 @@ TEST_P(WeightLayoutTest, GatedWeightsAlternateInEights) {
 }
 
 TEST_P(WeightLayoutTest, BytesOfAWeight) {
-  constexpr double bytes[] = {4, 2, 2, 1, 1.0625, 0.5625, 0.59375, 0.828125};
+  constexpr double bytes[] = {4,      2,      2,       1.03125,
+                              1.0625, 0.5625, 0.59375, 0.828125};
   WeightSpec spec = {kind(), 4096, 4096, false};
   EXPECT_EQ(double(layoutBytes(spec).value()), 4096 * 4096 * bytes[GetParam()]);
   // Loads of 16 bytes stay aligned from tile to tile.
@@ -162,45 +163,13 @@ TEST_P(WeightLayoutTest, SizesThatCannotBeAreRefused) {
   EXPECT_FALSE(layoutBytes({kind(), 0, 256, false}));
   EXPECT_FALSE(layoutBytes({kind(), 16, -256, false}));
   EXPECT_FALSE(layoutBytes({kind(), int64_t{1} << 31, 256, false}));
-  bool blocks = kind() >= WeightKind::Q8_0;
+  bool blocks = kind() >= WeightKind::E4M3;
   EXPECT_EQ(layoutBytes({kind(), 16, 33, false}).has_value(), !blocks);
-}
-
-TEST(E4M3RowTest, ANaNAmongTheNumbersIsRefused) {
-  StoredWeight weight = {WeightKind::E4M3, 20, 40, {}, {}, {}};
-  weight.bytes.assign(20 * 40, 0x7e);
-  WeightSpec spec = {WeightKind::E4M3, 20, 40, false};
-  std::vector<uint8_t> tiles(layoutBytes(spec).value());
-  auto layOut = [&](int64_t begin, int64_t end) {
-    return layoutTiles(spec, weight.bytes.data(), nullptr, tiles.data(), begin,
-                       end);
-  };
-  EXPECT_TRUE(layOut(0, 2).ok());
-  for (uint8_t nan : {0x7f, 0xff}) {
-    weight.bytes[17 * 40 + 39] = nan;
-    EXPECT_EQ(layOut(0, 2).message(),
-              "an e4m3 weight has a NaN in column 17, feature 39");
-    EXPECT_TRUE(layOut(0, 1).ok());
-  }
-}
-
-TEST(E4M3RowTest, TheLargestBecomesTheLargest) {
-  std::vector<float> row = {0.5f, -3.5f, 1e-9f, 0};
-  uint8_t bytes[4];
-  float scale = quantizeE4M3Row(row.data(), bytes, 4);
-  EXPECT_EQ(scale, 3.5f / 448);
-  EXPECT_EQ(bytes[0], floatToE4M3(64));
-  EXPECT_EQ(bytes[1], 0xfe);
-  EXPECT_EQ(bytes[2], 0);
-  row = {0, -0.0f, 0, 1e-40f};
-  EXPECT_EQ(quantizeE4M3Row(row.data(), bytes, 4), 1);
-  EXPECT_EQ(bytes[3], 0);
-  row[2] = INFINITY;
-  EXPECT_TRUE(std::isnan(quantizeE4M3Row(row.data(), bytes, 4)));
 }
 
 TEST(WeightKindTest, FormatsWithKernelsHaveAKind) {
   EXPECT_EQ(weightKind(Format::Q4_K), WeightKind::Q4_K);
   EXPECT_EQ(weightKind(Format::BF16), WeightKind::BF16);
+  EXPECT_EQ(weightKind(Format::E4M3), WeightKind::E4M3);
   EXPECT_EQ(weightKind(Format::Q5_1), std::nullopt);
 }

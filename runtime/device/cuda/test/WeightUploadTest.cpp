@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/weights/WeightUpload.h"
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 #include "runtime/device/cuda/test/TestUtils.h"
+#include "runtime/formats/Blocks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -72,8 +73,7 @@ protected:
                                        const StoredMatrix &matrix,
                                        const uint8_t *partner = nullptr) {
     std::vector<uint8_t> tiles(*layoutBytes(spec));
-    (void)layoutTiles(spec, matrix.data, partner, tiles.data(), 0,
-                      columnTiles(spec));
+    layoutTiles(spec, matrix.data, partner, tiles.data(), 0, columnTiles(spec));
     return tiles;
   }
 
@@ -85,14 +85,44 @@ protected:
 } // namespace
 
 TEST_F(WeightUploadTest, TilesArriveAsTheLayoutHasThem) {
-  for (Format format :
-       {Format::F32, Format::F16, Format::BF16, Format::Q8_0, Format::Q4_0}) {
-    Stored stored(format, 37, 160, 1);
+  for (Format format : {Format::F32, Format::F16, Format::BF16, Format::Q8_0,
+                        Format::Q4_0, Format::E4M3}) {
+    Stored stored(format, 37, 256, 1);
     LinearWeight weight = {"w", stored.matrix, false, {}, false};
     std::vector<uint8_t> tiles;
     ASSERT_TRUE(upload(weight, tiles).ok());
     EXPECT_EQ(tiles, expected(*weightSpec(weight), stored.matrix));
   }
+}
+
+TEST_F(WeightUploadTest, ScalesThatLieApartComeToTheirBlocks) {
+  Stored blocks(Format::E4M3, 37, 256, 9);
+  std::vector<uint8_t> numbers;
+  std::vector<float> scales;
+  for (size_t at = 0; at < 37 * 2; ++at) {
+    BlockE4M3 block;
+    std::memcpy(&block, blocks.data() + at * sizeof(block), sizeof(block));
+    numbers.insert(numbers.end(), std::begin(block.qs), std::end(block.qs));
+    // One for each row.
+    block.d = at % 2 == 0 ? block.d : scales.back();
+    if (at % 2 == 0)
+      scales.push_back(block.d);
+    std::memcpy(blocks.data() + at * sizeof(block), &block, sizeof(block));
+  }
+  LinearWeight weight = {"w", blocks.matrix, false, {}, false};
+  weight.matrix.data = numbers.data();
+  weight.matrix.scales = ScaleGrid::find(37, 256, 37, 1);
+  weight.matrix.scales->data = reinterpret_cast<const uint8_t *>(scales.data());
+  std::vector<uint8_t> tiles;
+  ASSERT_TRUE(upload(weight, tiles).ok());
+  EXPECT_EQ(tiles, expected(*weightSpec(weight), blocks.matrix));
+  numbers[21 * 256 + 255] = 0xff;
+  EXPECT_EQ(upload(weight, tiles).message(),
+            "weight 'w': row 21 is not finite as e4m3");
+  numbers[21 * 256 + 255] = 0;
+  scales[30] = INFINITY;
+  EXPECT_EQ(upload(weight, tiles).message(),
+            "weight 'w': row 30 is not finite as e4m3");
 }
 
 TEST_F(WeightUploadTest, MoreThanOneBuffer) {

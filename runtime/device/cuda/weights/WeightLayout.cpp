@@ -7,10 +7,8 @@
 
 #include "runtime/device/cuda/weights/WeightLayout.h"
 #include "runtime/formats/Blocks.h"
-#include "runtime/formats/Float8.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 using namespace sluice;
@@ -52,9 +50,7 @@ public:
         std::memcpy(tile + FragmentPlace(column, i).place16(), src + 2 * i, 2);
       return;
     case WeightKind::E4M3:
-      for (int i = 0; i < count; ++i)
-        tile[FragmentPlace(column, i).place8()] = src[i];
-      return;
+      return writeE4M3(column, src);
     case WeightKind::Q8_0:
       return writeQ80(column, src, count);
     case WeightKind::Q4_0:
@@ -106,6 +102,15 @@ private:
       int lane = column + i % 8 / 4 * 16;
       std::memcpy(tile + i / 8 * 512 + lane * 16 + i % 4 * 4, src + 4 * i, 4);
     }
+  }
+
+  /// A block is as long as a tile.
+  void writeE4M3(int column, const uint8_t *src) {
+    BlockE4M3 block;
+    std::memcpy(&block, src, sizeof(block));
+    for (int i = 0; i < 128; ++i)
+      tile[FragmentPlace(column, i).place8()] = block.qs[i];
+    std::memcpy(tile + 2048 + column * 4, &block.d, 4);
   }
 
   void writeQ80(int column, const uint8_t *src, int count) {
@@ -166,8 +171,9 @@ Format formatOf(WeightKind kind) {
     return Format::Q4_K;
   case WeightKind::Q6_K:
     return Format::Q6_K;
+  case WeightKind::E4M3:
+    return Format::E4M3;
   case WeightKind::BF16:
-  case WeightKind::E4M3: // Stored as bytes of its own; see storedRowBytes.
     break;
   }
   return Format::BF16;
@@ -177,7 +183,7 @@ Format formatOf(WeightKind kind) {
 
 std::optional<WeightKind> cuda::weightKind(Format format) {
   for (int i = 0; i < weightKindCount; ++i)
-    if (WeightKind(i) != WeightKind::E4M3 && formatOf(WeightKind(i)) == format)
+    if (formatOf(WeightKind(i)) == format)
       return WeightKind(i);
   return std::nullopt;
 }
@@ -186,8 +192,6 @@ std::optional<uint64_t> cuda::storedRowBytes(const WeightSpec &spec) {
   if (spec.outFeatures <= 0 || spec.inFeatures <= 0 ||
       spec.outFeatures > mostFeatures || spec.inFeatures > mostFeatures)
     return std::nullopt;
-  if (spec.kind == WeightKind::E4M3)
-    return uint64_t(spec.inFeatures);
   return rowBytes(formatOf(spec.kind), spec.inFeatures);
 }
 
@@ -209,25 +213,15 @@ TileColumn cuda::tileColumn(const WeightSpec &spec, int64_t tile, int column) {
   return {tile * half + column % half, column >= half};
 }
 
-/// The first of `count` e4m3 numbers that is a NaN; -1: none.
-static int64_t firstNaN(const uint8_t *row, int64_t count) {
-  auto isNaN = [](uint8_t byte) { return (byte & 0x7f) == 0x7f; };
-  const uint8_t *found = std::find_if(row, row + count, isNaN);
-  return found == row + count ? -1 : found - row;
-}
-
-Status cuda::layoutTiles(const WeightSpec &spec, const void *src,
-                         const void *partner, uint8_t *dst, int64_t tileBegin,
-                         int64_t tileEnd) {
+void cuda::layoutTiles(const WeightSpec &spec, const void *src,
+                       const void *partner, uint8_t *dst, int64_t tileBegin,
+                       int64_t tileEnd) {
   const uint64_t stored = storedRowBytes(spec).value_or(0);
   const int64_t units = unitsOf(spec.kind, int32_t(spec.inFeatures));
   const int64_t features = unitFeatures(spec.kind);
   const int64_t bytes = tileBytes(spec.kind);
-  // Of a whole unit; E4M3's are bytes.
   const uint64_t unitBytes =
-      spec.kind == WeightKind::E4M3
-          ? uint64_t(features)
-          : rowBytes(formatOf(spec.kind), features).value_or(0);
+      rowBytes(formatOf(spec.kind), features).value_or(0);
   for (int64_t tile = tileBegin; tile < tileEnd; ++tile) {
     uint8_t *to = dst + tile * units * bytes;
     std::memset(to, 0, size_t(units * bytes));
@@ -238,10 +232,6 @@ Status cuda::layoutTiles(const WeightSpec &spec, const void *src,
       const auto *row =
           static_cast<const uint8_t *>(from.fromPartner ? partner : src) +
           uint64_t(from.column) * stored;
-      if (spec.kind == WeightKind::E4M3)
-        if (int64_t at = firstNaN(row, spec.inFeatures); at >= 0)
-          return failure("an e4m3 weight has a NaN in column ", from.column,
-                         ", feature ", at);
       for (int64_t unit = 0; unit < units; ++unit) {
         TileWriter writer(spec.kind, to + unit * bytes);
         if (spec.kind == WeightKind::Q4_K)
@@ -255,23 +245,4 @@ Status cuda::layoutTiles(const WeightSpec &spec, const void *src,
       }
     }
   }
-  return {};
-}
-
-float cuda::quantizeE4M3Row(const float *src, uint8_t *dst, int64_t elements) {
-  float largest = 0;
-  bool finite = true;
-  for (int64_t i = 0; i < elements; ++i) {
-    largest = std::max(largest, std::fabs(src[i]));
-    finite = finite && std::isfinite(src[i]);
-  }
-  float scale = largest / largestE4M3;
-  // The least numbers have no scale whose inverse is finite; they are zeros.
-  if (!finite || scale < 0x1p-120f) {
-    std::memset(dst, 0, size_t(elements));
-    return finite ? 1.0f : std::nanf("");
-  }
-  for (int64_t i = 0; i < elements; ++i)
-    dst[i] = floatToE4M3(src[i] / scale);
-  return scale;
 }

@@ -13,7 +13,6 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_WEIGHTS_WEIGHTLAYOUT_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_WEIGHTS_WEIGHTLAYOUT_H
 
-#include "runtime/base/Status.h"
 #include "runtime/device/cuda/kernels/KernelABI.h"
 #include "runtime/formats/BlockFormat.h"
 
@@ -23,7 +22,7 @@
 namespace sluice::cuda {
 
 /// The kind of a weight that is stored in `format`; nothing for formats that
-/// have no kernels (q4_1, q5_0, q5_1, q5_k). E4M3 is no format of files yet.
+/// have no kernels (q4_1, q5_0, q5_1, q5_k).
 std::optional<WeightKind> weightKind(Format format);
 
 /// A weight of `outFeatures` rows of `inFeatures` numbers. Gated: two such
@@ -52,10 +51,10 @@ std::optional<uint64_t> layoutBytes(const WeightSpec &spec);
 /// at `src` (any alignment, outFeatures * storedRowBytes; gated: the gate's)
 /// into their places behind `dst`, where tile 0 is. `partner`: gated, the other
 /// rows; else null. Calls for disjoint ranges may run at once. The spec is one
-/// that layoutBytes accepts. An error: a NaN among e4m3 numbers, which kernels
-/// would take for 480 (a broken row has a NaN as its scale).
-Status layoutTiles(const WeightSpec &spec, const void *src, const void *partner,
-                   uint8_t *dst, int64_t tileBegin, int64_t tileEnd);
+/// that layoutBytes accepts. Its rows are finite; kernels would take a NaN of
+/// e4m3 for 480.
+void layoutTiles(const WeightSpec &spec, const void *src, const void *partner,
+                 uint8_t *dst, int64_t tileBegin, int64_t tileEnd);
 
 /// The output column (of the gate or of its partner) that column `column` of
 /// tile `tile` has, which may be beyond the weight's end; `fromPartner`:
@@ -65,11 +64,6 @@ struct TileColumn {
   bool fromPartner;
 };
 TileColumn tileColumn(const WeightSpec &spec, int64_t tile, int column);
-
-/// Rounds a row to e4m3 numbers times the returned scale, by which the largest
-/// magnitude becomes 448. A row of zeros has scale 1; one that is not finite
-/// gives NaN as its scale.
-float quantizeE4M3Row(const float *src, uint8_t *dst, int64_t elements);
 
 } // namespace sluice::cuda
 

@@ -24,7 +24,8 @@ public:
   ColumnReader(const StoredMatrix &matrix, bool transposed)
       : matrix(matrix), transposed(transposed),
         features(transposed ? matrix.rows : matrix.cols),
-        storedBytes(*rowBytes(matrix.stored, matrix.cols)),
+        storedBytes(matrix.scales ? uint64_t(matrix.cols)
+                                  : *rowBytes(matrix.stored, matrix.cols)),
         bytes(*rowBytes(matrix.format, features)) {}
 
   /// Columns [first, last) at `to`; the number of the first that is not finite,
@@ -37,8 +38,13 @@ public:
       } else {
         const uint8_t *row = matrix.data + uint64_t(column) * storedBytes;
         if (matrix.stored == matrix.format) {
-          std::memcpy(to, row, bytes);
-          if (!rowIsFinite(matrix.stored, row, features))
+          if (matrix.scales)
+            matrix.scales->gather(
+                row, column, 0,
+                features / formatInfo(matrix.stored).blockElements, to);
+          else
+            std::memcpy(to, row, bytes);
+          if (!rowIsFinite(matrix.stored, to, features))
             return column;
           continue;
         }
@@ -102,7 +108,8 @@ Expected<WeightSpec> weightSpec(const LinearWeight &weight) {
                           weight.partner->stored == matrix.stored);
   if (!layoutBytes(spec) || !rowBytes(matrix.format, spec.inFeatures) ||
       !sameShape || (converts && !canQuantize(matrix.format)) ||
-      (weight.transposed && isQuantized(matrix.stored)))
+      (weight.transposed && isQuantized(matrix.stored)) ||
+      (converts && matrix.scales))
     return failure("weight '", weight.name, "': ", matrix.rows, " x ",
                    matrix.cols, " of ", formatInfo(matrix.stored).name,
                    " cannot be used as ", formatInfo(matrix.format).name,
@@ -198,10 +205,8 @@ Status WeightUpload::tiles(const LinearWeight &weight, const WeightSpec &spec,
       // One tile as a weight of its own.
       WeightSpec alone = spec;
       alone.outFeatures = last - first;
-      if (!layoutTiles(alone, rows.data(), spec.gated ? others.data() : nullptr,
-                       to + uint64_t(tile - firstTile) * tileRowBytes, 0, 1)
-               .ok())
-        read = std::min(read, first);
+      layoutTiles(alone, rows.data(), spec.gated ? others.data() : nullptr,
+                  to + uint64_t(tile - firstTile) * tileRowBytes, 0, 1);
       int64_t seen = bad.load();
       while (read < last && read < seen &&
              !bad.compare_exchange_weak(seen, read)) {

@@ -35,7 +35,8 @@ def Sluice_ElementFormat : Sluice_Enum<"ElementFormat",
   I32EnumAttrCase<"Q5_1", 7, "q5_1">,
   I32EnumAttrCase<"Q4_K", 8, "q4_k">,
   I32EnumAttrCase<"Q5_K", 9, "q5_k">,
-  I32EnumAttrCase<"Q6_K", 10, "q6_k">
+  I32EnumAttrCase<"Q6_K", 10, "q6_k">,
+  I32EnumAttrCase<"E4M3", 11, "e4m3">
 ]>;
 
 def Sluice_ActivationKind : Sluice_Enum<"ActivationKind",

@@ -51,8 +51,8 @@ static_assert(static_cast<uint32_t>(Format::F32) ==
                   static_cast<uint32_t>(ElementFormat::F32) &&
               static_cast<uint32_t>(Format::Q8_0) ==
                   static_cast<uint32_t>(ElementFormat::Q8_0) &&
-              static_cast<uint32_t>(Format::Q6_K) ==
-                  static_cast<uint32_t>(ElementFormat::Q6_K));
+              static_cast<uint32_t>(Format::E4M3) ==
+                  static_cast<uint32_t>(ElementFormat::E4M3));
 
 /// Bytes of a weight in a format; nullopt where a row is not a whole number of
 /// blocks or the count overflows.

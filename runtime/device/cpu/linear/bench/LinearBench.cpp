@@ -44,7 +44,7 @@ struct Options {
   int64_t outFeatures = 5632;
   int64_t inFeatures = 2048;
   double seconds = 0.5;
-  std::string formats = "q4_0,q8_0,q4_1,q5_1,q4_k,q5_k,q6_k,f16,bf16,f32";
+  std::string formats = "q4_0,q8_0,q4_1,q5_1,q4_k,q5_k,q6_k,e4m3,f16,bf16,f32";
   std::string rows = "1,2,4,8,16,64,512";
 };
 

@@ -168,7 +168,7 @@ void cpu::linearReference(const LinearSpec &spec, const void *source,
                           int64_t rows) {
   const auto *src = static_cast<const uint8_t *>(source);
   int64_t cols = spec.inFeatures;
-  bool quantized = isQuantized(spec.format);
+  bool quantized = takesQuantizedRows(packedKind(spec.format));
   bool asStored = spec.stored == spec.format && !spec.transposed;
   std::vector<float> values(static_cast<size_t>(cols));
   std::vector<uint8_t> row(rowBytes(spec.format, cols).value_or(0));

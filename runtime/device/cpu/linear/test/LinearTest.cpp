@@ -37,6 +37,8 @@ protected:
       return {1, 7, 64, 131};
     case 32:
       return {32, 64, 96, 352};
+    case 128:
+      return {128, 384};
     default:
       return {256, 768};
     }
@@ -191,7 +193,8 @@ TEST_P(LinearTest, IsCloseToTheProductOfTheValues) {
       }
       // An activation is off by at most half a step, 1/254 of its block's
       // largest; the errors are independent, so their sum stays far below.
-      double tolerance = isQuantized(format()) ? 0.01 * size : 1e-6 * size;
+      double tolerance =
+          takesQuantizedRows(weight.packed().kind) ? 0.01 * size : 1e-6 * size;
       EXPECT_NEAR(y[size_t(r * out + o)], sum, tolerance);
     }
 }
@@ -222,15 +225,15 @@ TEST_P(LinearTest, ABadRowIsItsOwnTrouble) {
 TEST(LinearConversion, StoredAsOneFormatComputedInAnother) {
   std::mt19937 random(7);
   const Format plain[] = {Format::F32, Format::F16, Format::BF16};
-  const Format targets[] = {Format::F32, Format::F16, Format::BF16,
-                            Format::Q8_0, Format::Q4_0};
+  const Format targets[] = {Format::F32,  Format::F16,  Format::BF16,
+                            Format::Q8_0, Format::Q4_0, Format::E4M3};
   for (Format stored : plain)
     for (Format format : targets)
       for (bool transposed : {false, true}) {
-        LinearSpec spec = {37, 96, stored, format, transposed};
+        LinearSpec spec = {37, 128, stored, format, transposed};
         TestWeight weight(random, spec);
         PackedWeight packed = weight.packed();
-        TestRows x(random, packed.kind, 3, 96);
+        TestRows x(random, packed.kind, 3, 128);
         std::vector<float> expected(size_t(3 * 37));
         linearReference(spec, weight.stored.data(), x.from(0), nullptr,
                         expected.data(), 3);

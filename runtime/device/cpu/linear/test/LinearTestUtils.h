@@ -10,6 +10,7 @@
 
 #include "runtime/device/cpu/linear/Linear.h"
 #include "runtime/device/cpu/linear/test/LinearReference.h"
+#include "runtime/formats/Blocks.h"
 
 #include <cstdint>
 #include <cstring>
@@ -78,11 +79,21 @@ inline std::vector<uint8_t> randomStored(std::mt19937 &random,
   }
   for (uint8_t &byte : bytes)
     byte = uint8_t(random());
+  std::uniform_real_distribution<float> scale(-0.02f, 0.02f);
+  if (spec.stored == Format::E4M3) {
+    // NaNs become zeros.
+    for (uint8_t &byte : bytes)
+      byte = (byte & 0x7f) == 0x7f ? byte & 0x80 : byte;
+    for (size_t at = 0; at < bytes.size(); at += sizeof(BlockE4M3)) {
+      float each = scale(random);
+      std::memcpy(bytes.data() + at, &each, sizeof(each));
+    }
+    return bytes;
+  }
   auto block = size_t(formatInfo(spec.stored).blockBytes);
   bool two = spec.stored == Format::Q4_1 || spec.stored == Format::Q5_1 ||
              spec.stored == Format::Q4_K || spec.stored == Format::Q5_K;
   size_t at = spec.stored == Format::Q6_K ? block - 2 : 0;
-  std::uniform_real_distribution<float> scale(-0.02f, 0.02f);
   for (size_t from = at; from < bytes.size(); from += block)
     for (size_t i = 0; i < (two ? 2 : 1); ++i) {
       uint16_t half = floatToHalf(scale(random));
