@@ -10,6 +10,7 @@
 #include "OpError.h"
 #include "runtime/base/FileIdentity.h"
 #include "runtime/formats/BlockFormat.h"
+#include "runtime/formats/ScaleGrid.h"
 
 using namespace sluice;
 using namespace sluice::interpreter;
@@ -53,6 +54,16 @@ Expected<WeightStore> WeightStore::open(mlir::ModuleOp module) {
 
 namespace {
 
+/// A weight's place in its file. Error: it is not inside.
+Expected<const uint8_t *> placeOf(ir::WeightOp op, const MappedFile &file) {
+  const uint8_t *place =
+      file.range(op.getOffset(), op.getStoredBytes().value_or(0));
+  if (!place)
+    return opError(op, "@", op.getSymName().str(), " is not inside ",
+                   file.path());
+  return place;
+}
+
 /// Dequantises the rows of a weight; quantises first where the op says so.
 class RowReader {
 public:
@@ -60,15 +71,30 @@ public:
     RowReader reader(op, file);
     // The verifier has seen that the rows are whole blocks.
     uint64_t bytes = op.getStoredBytes().value_or(0);
-    reader.source = file.range(op.getOffset(), bytes);
-    if (!reader.source)
-      return opError(op, "@", op.getSymName().str(), " is not inside ",
-                     file.path());
+    Expected<const uint8_t *> place = placeOf(op, file);
+    if (!place)
+      return place.status();
+    reader.source = *place;
     reader.storedRow = bytes / uint64_t(reader.rows());
     if (reader.stored != reader.computed)
       reader.quantized.resize(
           rowBytes(reader.computed, reader.cols()).value_or(0));
     return reader;
+  }
+
+  /// The scales that lie apart, a weight of `scalesFile`.
+  Status openScales(ir::WeightOp scales, const MappedFile &scalesFile) {
+    Expected<const uint8_t *> place = placeOf(scales, scalesFile);
+    if (!place)
+      return place.status();
+    mlir::RankedTensorType shape = scales.getTensorType();
+    // The verifier has seen that there is one.
+    grid = ScaleGrid::find(rows(), cols(), shape.getDimSize(0),
+                           shape.getRank() == 2 ? shape.getDimSize(1) : 1);
+    grid->data = *place;
+    grid->format = ir::toFormat(scales.getStored());
+    blocks.resize(rowBytes(stored, cols()).value_or(0));
+    return {};
   }
 
   int64_t rows() const { return type.getRank() == 2 ? type.getDimSize(0) : 1; }
@@ -77,6 +103,11 @@ public:
   /// Row `r`, cols() long, into `to`. Error: values that are not finite.
   Status read(int64_t r, float *to) {
     const uint8_t *from = source + uint64_t(r) * storedRow;
+    if (grid) {
+      grid->gather(from, r, 0, cols() / formatInfo(stored).blockElements,
+                   blocks.data());
+      from = blocks.data();
+    }
     if (!rowIsFinite(stored, from, cols()))
       return opError(op, "@", op.getSymName().str(), ", row ", r, " in ",
                      file->path(), ": a value or scale is not finite");
@@ -101,6 +132,8 @@ private:
   const uint8_t *source = nullptr;
   uint64_t storedRow = 0;
   std::vector<uint8_t> quantized;
+  std::optional<ScaleGrid> grid;
+  std::vector<uint8_t> blocks; ///< a row with its scales
 };
 
 } // namespace
@@ -158,6 +191,13 @@ Expected<const WeightData *> WeightStore::get(llvm::StringRef name) {
       RowReader::open(op->second, files.find(op->second.getFile())->second);
   if (!reader)
     return reader.status();
+  if (std::optional<llvm::StringRef> name = op->second.getScales()) {
+    ir::WeightOp scales = ops.find(*name)->second;
+    if (Status s =
+            reader->openScales(scales, files.find(scales.getFile())->second);
+        !s.ok())
+      return s;
+  }
   Expected<std::unique_ptr<WeightData>> weight =
       isSlice ? loadSlice(*reader, slice->second) : load(*reader);
   if (!weight)

@@ -28,10 +28,11 @@ static std::string makeAbsolute(llvm::StringRef path) {
   return absolute.str().str();
 }
 
+using FileNumbers = llvm::DenseMap<StringRef, int64_t>;
+
 /// Numbers the module's files in their order.
-static llvm::DenseMap<StringRef, int64_t>
-addFiles(ModuleOp module, ExecutableDescriptor &result) {
-  llvm::DenseMap<StringRef, int64_t> numbers;
+static FileNumbers addFiles(ModuleOp module, ExecutableDescriptor &result) {
+  FileNumbers numbers;
   for (FileOp file : module.getOps<FileOp>()) {
     numbers[file.getSymName()] = static_cast<int64_t>(result.files.size());
     result.files.push_back({makeAbsolute(file.getPath()), file.getSize(),
@@ -52,13 +53,27 @@ static sluice::WeightUse toWeightUse(WeightUseKind use) {
   llvm_unreachable("unknown use");
 }
 
+static ScalesDescriptor describeScales(WeightOp scales,
+                                       const FileNumbers &files) {
+  RankedTensorType type = scales.getTensorType();
+  ScalesDescriptor result;
+  result.file = files.lookup(scales.getFile());
+  result.offset = scales.getOffset();
+  result.format = toFormat(scales.getStored());
+  result.rows = type.getDimSize(0);
+  result.cols = type.getRank() == 2 ? type.getDimSize(1) : 1;
+  return result;
+}
+
 /// `slice` is null where the program has all of the weight.
 static WeightDescriptor describeWeight(WeightOp weight, SliceOp slice,
-                                       WeightUseAttr use, int64_t file) {
+                                       WeightUseAttr use,
+                                       const SymbolTable &symbols,
+                                       const FileNumbers &files) {
   RankedTensorType type = weight.getTensorType();
   WeightDescriptor result;
   result.name = weight.getSymName().str();
-  result.file = file;
+  result.file = files.lookup(weight.getFile());
   result.offset = weight.getOffset();
   result.bytes = *weight.getStoredBytes();
   result.rows = type.getRank() == 2 ? type.getDimSize(0) : 1;
@@ -67,6 +82,8 @@ static WeightDescriptor describeWeight(WeightOp weight, SliceOp slice,
   result.format = toFormat(weight.getElementFormat());
   result.transposed = use.getTransposed();
   result.use = toWeightUse(use.getUse());
+  if (std::optional<StringRef> scales = weight.getScales())
+    result.scales = describeScales(symbols.lookup<WeightOp>(*scales), files);
   if (slice) {
     result.slice.ofColumns = !slice.getRows();
     llvm::append_range(result.slice.bounds, slice.getRanges());
@@ -112,9 +129,9 @@ static Status checkStepFunction(ModuleOp module, ProgramOp program) {
 // Programs
 //===----------------------------------------------------------------------===//
 
-static ProgramDescriptor
-describeProgram(ProgramOp program, const SymbolTable &symbols,
-                const llvm::DenseMap<StringRef, int64_t> &files) {
+static ProgramDescriptor describeProgram(ProgramOp program,
+                                         const SymbolTable &symbols,
+                                         const FileNumbers &files) {
   ProgramDescriptor result;
   result.name = program.getCounterpart() ? program.getCounterpart()->str()
                                          : program.getSymName().str();
@@ -148,7 +165,7 @@ describeProgram(ProgramOp program, const SymbolTable &symbols,
     auto weight = symbols.lookup<WeightOp>(slice ? slice.getWeight()
                                                  : use.getWeight().getValue());
     result.weights.push_back(
-        describeWeight(weight, slice, use, files.lookup(weight.getFile())));
+        describeWeight(weight, slice, use, symbols, files));
   }
   return result;
 }

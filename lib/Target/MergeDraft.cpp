@@ -32,9 +32,11 @@ static void addPrefix(ModuleOp draft) {
       StringAttr name = SymbolTable::getSymbolName(op);
       SymbolTable::setSymbolName(op, prefixed(name.getValue()));
     }
-    if (auto weight = dyn_cast<WeightOp>(op))
+    if (auto weight = dyn_cast<WeightOp>(op)) {
       weight.setFileAttr(prefixed(weight.getFileAttr()));
-    else if (auto tokenizer = dyn_cast<TokenizerOp>(op))
+      if (FlatSymbolRefAttr scales = weight.getScalesAttr())
+        weight.setScalesAttr(prefixed(scales));
+    } else if (auto tokenizer = dyn_cast<TokenizerOp>(op))
       tokenizer.setFileAttr(prefixed(tokenizer.getFileAttr()));
     else if (auto param = dyn_cast<ParamOp>(op))
       param.setWeightAttr(prefixed(param.getWeightAttr()));

@@ -24,8 +24,10 @@ namespace {
 cuda::StoredMatrix matrixOf(const WeightDescriptor &weight,
                             const ModelFiles *files) {
   static constexpr uint8_t unread = 0;
-  return {files ? files->data(weight) : &unread, weight.stored, weight.format,
-          weight.rows, weight.cols};
+  const SlicedMatrix matrix =
+      files ? files->matrix(weight) : weight.matrix(&unread, &unread);
+  return {matrix.data, weight.stored, weight.format,
+          weight.rows, weight.cols,   matrix.scales};
 }
 
 /// `others`: the program's weights.

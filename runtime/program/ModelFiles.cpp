@@ -66,8 +66,11 @@ Expected<ModelFiles> ModelFiles::open(std::span<const ModelFile> files,
                                       const ProgramDescriptor &program,
                                       const FileSearch &search) {
   std::vector<bool> needed(files.size());
-  for (const WeightDescriptor &weight : program.weights)
+  for (const WeightDescriptor &weight : program.weights) {
     needed[weight.file] = true;
+    if (weight.scales)
+      needed[weight.scales->file] = true;
+  }
   ModelFiles all;
   all.files.resize(files.size());
   for (size_t i = 0; i < files.size(); ++i) {

@@ -41,8 +41,15 @@ public:
 
   /// A weight's bytes as stored. The program must be the one given to open.
   const uint8_t *data(const WeightDescriptor &weight) const {
-    return made ? made->data(weight)
-                : files[weight.file]->bytes().data() + weight.offset;
+    return at(weight.file, weight.offset);
+  }
+
+  /// The part of a linear weight or a vector that the program has.
+  SlicedMatrix matrix(const WeightDescriptor &weight) const {
+    const uint8_t *scales = weight.scales
+                                ? at(weight.scales->file, weight.scales->offset)
+                                : nullptr;
+    return weight.matrix(data(weight), scales);
   }
 
   /// Where the weight's file was found.
@@ -54,6 +61,11 @@ public:
   RandomWeights *randomWeights() { return made ? &*made : nullptr; }
 
 private:
+  const uint8_t *at(int64_t file, uint64_t offset) const {
+    return made ? made->data(file, offset)
+                : files[file]->bytes().data() + offset;
+  }
+
   std::vector<std::optional<MappedFile>> files; // as in the descriptor
   std::optional<RandomWeights> made;            // instead of all of them
 };

@@ -72,6 +72,28 @@ Status checkTables(const ProgramDescriptor &program) {
   return {};
 }
 
+/// The error is fit to follow the weight's name.
+Status checkScales(const WeightDescriptor &weight,
+                   std::span<const ModelFile> files) {
+  if (!weight.scales)
+    return {};
+  const ScalesDescriptor &scales = *weight.scales;
+  if (weight.stored != Format::E4M3 || weight.use != WeightUse::Linear ||
+      weight.transposed)
+    return failure("has scales, but is not a matrix of e4m3 numbers");
+  if (isQuantized(scales.format) ||
+      !ScaleGrid::find(weight.rows, weight.cols, scales.rows, scales.cols))
+    return failure(scales.rows, " x ", scales.cols, " scales of ",
+                   formatInfo(scales.format).name, " are not those of ",
+                   weight.rows, " x ", weight.cols, " numbers");
+  if (scales.file < 0 || size_t(scales.file) >= files.size())
+    return failure("its scales are in no file ", scales.file);
+  const ModelFile &file = files[scales.file];
+  if (scales.offset > file.size || scales.bytes() > file.size - scales.offset)
+    return failure("its scales reach past the end of '", file.path, "'");
+  return {};
+}
+
 Status checkWeight(const WeightDescriptor &weight,
                    std::span<const ModelFile> files) {
   auto bad = [&](const auto &...reason) {
@@ -83,7 +105,9 @@ Status checkWeight(const WeightDescriptor &weight,
   if (weight.rows < 1 || weight.rows > maxDimension || weight.cols < 1 ||
       weight.cols > maxDimension)
     return bad("shape ", weight.rows, " x ", weight.cols, " is out of range");
-  std::optional<uint64_t> row = rowBytes(weight.stored, weight.cols);
+  if (Status s = checkScales(weight, files); !s.ok())
+    return bad(s.message());
+  std::optional<uint64_t> row = weight.storedRowBytes();
   uint64_t total = 0;
   if (!row || __builtin_mul_overflow(*row, uint64_t(weight.rows), &total) ||
       total != weight.bytes)
@@ -129,6 +153,26 @@ Status checkPartner(const ProgramDescriptor &program,
 }
 
 } // namespace
+
+uint64_t ScalesDescriptor::bytes() const {
+  return uint64_t(rows * cols) * uint64_t(formatInfo(format).blockBytes);
+}
+
+std::optional<uint64_t> WeightDescriptor::storedRowBytes() const {
+  std::optional<uint64_t> bytes = rowBytes(stored, cols);
+  return bytes && scales ? uint64_t(cols) : bytes;
+}
+
+SlicedMatrix WeightDescriptor::matrix(const uint8_t *data,
+                                      const uint8_t *scalesData) const {
+  SlicedMatrix matrix = {data, rows, cols, stored, slice, {}};
+  if (!scales)
+    return matrix;
+  matrix.scales = ScaleGrid::find(rows, cols, scales->rows, scales->cols);
+  matrix.scales->data = scalesData;
+  matrix.scales->format = scales->format;
+  return matrix;
+}
 
 std::string_view sluice::weightUseName(WeightUse use) {
   switch (use) {
@@ -197,6 +241,13 @@ ProgramDescriptor::packingHash(std::span<const ModelFile> files) const {
                            uint64_t(weight.format), uint64_t(weight.transposed),
                            uint64_t(weight.use)})
       mixNumber(value);
+    if (weight.scales) {
+      const ScalesDescriptor &scales = *weight.scales;
+      mixText(files[scales.file].identity);
+      for (uint64_t value : {scales.offset, uint64_t(scales.format),
+                             uint64_t(scales.rows), uint64_t(scales.cols)})
+        mixNumber(value);
+    }
     if (weight.slice.isWhole())
       continue;
     mixNumber(weight.slice.ofColumns);

@@ -48,13 +48,24 @@ enum class ProgramTarget : uint8_t { Cpu, Cuda };
 
 std::string_view programTargetName(ProgramTarget target);
 
+/// The scales of e4m3 numbers that have none beside them, in a file too.
+struct ScalesDescriptor {
+  int64_t file = 0;
+  uint64_t offset = 0;
+  Format format = Format::F32;
+  int64_t rows = 1; // of scales, as ScaleGrid has them
+  int64_t cols = 1;
+
+  uint64_t bytes() const;
+};
+
 /// A weight's place in the model's files. A tied table appears twice, once for
 /// each of its uses.
 struct WeightDescriptor {
   std::string name;
   int64_t file = 0;    // index into ExecutableDescriptor::files
   uint64_t offset = 0; // bytes from the file's start
-  uint64_t bytes = 0;  // rows * rowBytes(stored, cols)
+  uint64_t bytes = 0;  // rows * storedRowBytes()
   int64_t rows = 0;    // as stored; Linear: [out][in], transposed: [in][out]
   int64_t cols = 0;
   Format stored = Format::F32; // in the file
@@ -66,14 +77,19 @@ struct WeightDescriptor {
   /// none. The partner has no partner, and no place of its own.
   int64_t partner = -1;
   WeightSlice slice = {}; // what the program has of it; Linear and Vector only
+  // Stored is E4M3, and only numbers lie at `offset`; Linear, not transposed.
+  std::optional<ScalesDescriptor> scales = {};
 
   /// As stored, of what the program has.
-  int64_t usedRows() const { return matrix(nullptr).usedRows(); }
-  int64_t usedCols() const { return matrix(nullptr).usedCols(); }
-  /// The weight whose bytes begin at `data`; refers to this.
-  SlicedMatrix matrix(const uint8_t *data) const {
-    return {data, rows, cols, stored, slice};
-  }
+  int64_t usedRows() const { return matrix(nullptr, nullptr).usedRows(); }
+  int64_t usedCols() const { return matrix(nullptr, nullptr).usedCols(); }
+  /// Of a row in its file; nothing where it is not whole blocks.
+  std::optional<uint64_t> storedRowBytes() const;
+  /// Whether the program has rows as they lie in the file, and all of them.
+  bool isAsInFile() const { return slice.isWhole() && !scales; }
+  /// The weight whose bytes begin at `data`, and its scales apart at
+  /// `scalesData`; refers to this.
+  SlicedMatrix matrix(const uint8_t *data, const uint8_t *scalesData) const;
 };
 
 /// What the runtime needs to know of one emitted program: a stage of a model, a

@@ -28,6 +28,20 @@ void readSlice(const json &item, const std::string &place, Status &status,
     fields.fail("has no ranges");
 }
 
+/// null where a weight has none apart.
+void readScales(const json &item, const std::string &place, Status &status,
+                std::optional<ScalesDescriptor> &scales) {
+  if (item.is_null())
+    return;
+  Fields fields(item, place, status);
+  scales.emplace();
+  fields.read("file", scales->file);
+  fields.read("offset", scales->offset);
+  fields.read("format", scales->format);
+  fields.read("rows", scales->rows);
+  fields.read("cols", scales->cols);
+}
+
 void readWeight(const json &item, const std::string &place, Status &status,
                 ProgramDescriptor &program) {
   WeightDescriptor weight;
@@ -45,6 +59,9 @@ void readWeight(const json &item, const std::string &place, Status &status,
   fields.read("partner", weight.partner);
   fields.readMember("slice", [&](const json &each, const std::string &where) {
     readSlice(each, where, status, weight.slice);
+  });
+  fields.readMember("scales", [&](const json &each, const std::string &where) {
+    readScales(each, where, status, weight.scales);
   });
   program.weights.push_back(std::move(weight));
 }
@@ -72,6 +89,16 @@ json sliceToJson(const WeightSlice &slice) {
   return {{slice.ofColumns ? "columns" : "rows", slice.bounds}};
 }
 
+json scalesToJson(const std::optional<ScalesDescriptor> &scales) {
+  if (!scales)
+    return nullptr;
+  return {{"file", scales->file},
+          {"offset", scales->offset},
+          {"format", formatInfo(scales->format).name},
+          {"rows", scales->rows},
+          {"cols", scales->cols}};
+}
+
 json weightToJson(const WeightDescriptor &weight) {
   return {{"name", weight.name},
           {"file", weight.file},
@@ -84,7 +111,8 @@ json weightToJson(const WeightDescriptor &weight) {
           {"transposed", weight.transposed},
           {"use", weightUseName(weight.use)},
           {"partner", weight.partner},
-          {"slice", sliceToJson(weight.slice)}};
+          {"slice", sliceToJson(weight.slice)},
+          {"scales", scalesToJson(weight.scales)}};
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 
 #include "runtime/program/RandomWeights.h"
 
+#include "runtime/formats/Blocks.h"
 #include "runtime/formats/RandomRow.h"
 #include "runtime/program/Progress.h"
 
@@ -27,6 +28,27 @@ RandomSpread spreadOf(const WeightDescriptor &weight) {
   return {0, 1 / std::sqrt(float(inputs))};
 }
 
+/// Writes a row of numbers whose scales lie apart.
+void writeNumbers(uint64_t key, const RandomSpread &spread, uint8_t *to,
+                  int64_t elements) {
+  std::vector<BlockE4M3> blocks(size_t(elements) / sizeof(BlockE4M3::qs));
+  writeRandomRow(Format::E4M3, key, spread, blocks.data(), elements);
+  for (const BlockE4M3 &block : blocks)
+    to = std::copy(std::begin(block.qs), std::end(block.qs), to);
+}
+
+/// Writes those scales: each that of a random block.
+void writeScales(const ScalesDescriptor &scales, uint64_t key,
+                 const RandomSpread &spread, uint8_t *to) {
+  for (int64_t i = 0; i < scales.rows * scales.cols; ++i) {
+    BlockE4M3 block;
+    writeRandomRow(Format::E4M3, randomKey(key, uint64_t(i)), spread, &block,
+                   sizeof(block.qs));
+    quantizeRow(scales.format, &block.d, to, 1);
+    to += formatInfo(scales.format).blockBytes;
+  }
+}
+
 /// Rows that threads make before somebody asks whether to go on.
 int64_t rowsAtOnce(uint64_t rowBytes, int64_t threads) {
   constexpr uint64_t piece = uint64_t(4) << 20;
@@ -38,26 +60,31 @@ int64_t rowsAtOnce(uint64_t rowBytes, int64_t threads) {
 Expected<RandomWeights>
 RandomWeights::reserve(const ProgramDescriptor &program) {
   RandomWeights weights;
-  uint64_t total = 0;
   for (const WeightDescriptor &weight : program.weights) {
-    if (!weights.offsets.emplace(Place(weight.file, weight.offset), total)
-             .second)
-      continue;
-    uint64_t padded = (weight.bytes + alignment - 1) / alignment * alignment;
-    if (padded < weight.bytes || __builtin_add_overflow(total, padded, &total))
+    const std::optional<ScalesDescriptor> &scales = weight.scales;
+    if (!weights.add(weight.file, weight.offset, weight.bytes) ||
+        (scales && !weights.add(scales->file, scales->offset, scales->bytes())))
       return failure("weight '", weight.name, "': too large");
   }
   Expected<cpu::ZeroedMemory> memory =
-      cpu::ZeroedMemory::allocate(total, "random weights");
+      cpu::ZeroedMemory::allocate(weights.total, "random weights");
   if (!memory)
     return memory.status();
   weights.memory = memory.take();
   return weights;
 }
 
-const uint8_t *RandomWeights::data(const WeightDescriptor &weight) const {
+/// False: all together has more bytes than can be counted.
+bool RandomWeights::add(int64_t file, uint64_t offset, uint64_t bytes) {
+  if (!offsets.emplace(Place(file, offset), total).second)
+    return true;
+  uint64_t padded = (bytes + alignment - 1) / alignment * alignment;
+  return padded >= bytes && !__builtin_add_overflow(total, padded, &total);
+}
+
+const uint8_t *RandomWeights::data(int64_t file, uint64_t offset) const {
   return reinterpret_cast<const uint8_t *>(memory.floats()) +
-         offsets.at({weight.file, weight.offset});
+         offsets.at({file, offset});
 }
 
 Status RandomWeights::fill(const ProgramDescriptor &program, uint64_t seed,
@@ -67,20 +94,28 @@ Status RandomWeights::fill(const ProgramDescriptor &program, uint64_t seed,
   std::set<const uint8_t *> made;
   uint64_t done = 0;
   for (const WeightDescriptor &weight : program.weights) {
-    auto *to = const_cast<uint8_t *>(data(weight));
+    auto *to = const_cast<uint8_t *>(data(weight.file, weight.offset));
     if (!made.insert(to).second)
       continue;
     const RandomSpread spread = spreadOf(weight);
     const uint64_t key =
         randomKey(randomKey(seed, uint64_t(weight.file)), weight.offset);
-    const uint64_t bytes = *rowBytes(weight.stored, weight.cols);
+    const uint64_t bytes = *weight.storedRowBytes();
+    if (const std::optional<ScalesDescriptor> &scales = weight.scales)
+      writeScales(*scales, randomKey(key, uint64_t(weight.rows)), spread,
+                  const_cast<uint8_t *>(data(scales->file, scales->offset)));
     const int64_t step = rowsAtOnce(bytes, pool.threads());
     for (int64_t first = 0; first < weight.rows; first += step) {
       const int64_t last = std::min(weight.rows, first + step);
       auto body = [&](int64_t thread) {
-        for (int64_t row = first + thread; row < last; row += pool.threads())
-          writeRandomRow(weight.stored, randomKey(key, uint64_t(row)), spread,
-                         to + uint64_t(row) * bytes, weight.cols);
+        for (int64_t row = first + thread; row < last; row += pool.threads()) {
+          const uint64_t own = randomKey(key, uint64_t(row));
+          uint8_t *at = to + uint64_t(row) * bytes;
+          if (weight.scales)
+            writeNumbers(own, spread, at, weight.cols);
+          else
+            writeRandomRow(weight.stored, own, spread, at, weight.cols);
+        }
       };
       pool.run(body);
       if (cancelled && cancelled())

@@ -38,14 +38,18 @@ public:
   Status fill(const ProgramDescriptor &program, uint64_t seed,
               cpu::ThreadPool &pool, const std::function<bool()> &cancelled);
 
-  /// Of a weight of the program.
-  const uint8_t *data(const WeightDescriptor &weight) const;
+  /// What stands for the bytes from `offset` of a file on, where a weight of
+  /// the program, or its scales, begin.
+  const uint8_t *data(int64_t file, uint64_t offset) const;
 
 private:
   using Place = std::pair<int64_t, uint64_t>; // file and offset
 
+  bool add(int64_t file, uint64_t offset, uint64_t bytes);
+
   cpu::ZeroedMemory memory;
   std::map<Place, uint64_t> offsets; // tied weights have one
+  uint64_t total = 0;
 };
 
 } // namespace sluice

@@ -74,17 +74,17 @@ bool fits(Format format, const float *row, int64_t cols,
 }
 
 /// The number of the first row of what is used that is not finite, or `end`.
-int64_t firstBadRow(const WeightDescriptor &weight, const uint8_t *data,
+int64_t firstBadRow(const WeightDescriptor &weight, const SlicedMatrix &matrix,
                     int64_t begin, int64_t end) {
-  uint64_t stride = *rowBytes(weight.stored, weight.cols);
+  uint64_t stride = *weight.storedRowBytes();
   bool converts = weight.stored != weight.format;
   int64_t cols = weight.usedCols();
   std::vector<float> values(converts ? size_t(cols) : 0);
   std::vector<uint8_t> block, part;
   for (int64_t row = begin; row < end; ++row) {
-    const uint8_t *from = data + uint64_t(row) * stride;
-    if (!weight.slice.isWhole()) {
-      weight.matrix(data).copy(row, row + 1, 0, cols, part);
+    const uint8_t *from = matrix.data + uint64_t(row) * stride;
+    if (!weight.isAsInFile()) {
+      matrix.copy(row, row + 1, 0, cols, part);
       from = part.data();
     }
     if (!rowIsFinite(weight.stored, from, cols))
@@ -129,15 +129,16 @@ void convertRows(const WeightDescriptor &weight, const uint8_t *data,
   }
 }
 
-/// Packs units [begin, end) of a part of a weight: what they need of it is
-/// brought together, and packed as if it were all there is.
-void packPart(const WeightDescriptor &weight, const uint8_t *data,
+/// Packs units [begin, end) of a part of a weight, or of one whose scales lie
+/// apart: what they need of it is brought together, and packed as if it were
+/// all there is.
+void packPart(const WeightDescriptor &weight, const SlicedMatrix &matrix,
               uint8_t *section, uint64_t unitBytes, int64_t begin,
               int64_t end) {
-  SlicedMatrix matrix = weight.matrix(data);
   std::vector<uint8_t> part;
   WeightDescriptor whole = weight;
   whole.slice = {};
+  whole.scales = {};
   whole.rows = matrix.usedRows();
   whole.cols = matrix.usedCols();
   if (weight.use == WeightUse::Vector) {
@@ -187,15 +188,16 @@ Expected<PackedLayout> sluice::planPackedFile(std::span<const ModelFile> files,
 }
 
 Status WeightPacker::check(const WeightDescriptor &weight) {
-  const uint8_t *data = files.data(weight);
+  const SlicedMatrix matrix = files.matrix(weight);
   const WeightSlice &slice = weight.slice;
-  if (!checked.insert({data, weight.format, slice.ofColumns, slice.bounds})
+  if (!checked
+           .insert({matrix.data, weight.format, slice.ofColumns, slice.bounds})
            .second)
     return {};
   int64_t rows = weight.usedRows();
   std::atomic<int64_t> bad = rows;
   shareOut(pool, 0, rows, [&](int64_t begin, int64_t end) {
-    int64_t row = firstBadRow(weight, data, begin, end);
+    int64_t row = firstBadRow(weight, matrix, begin, end);
     if (row == end)
       return;
     int64_t seen = bad.load();
@@ -211,7 +213,7 @@ Status WeightPacker::check(const WeightDescriptor &weight) {
 
 Status WeightPacker::pack(const WeightDescriptor &weight, uint8_t *section,
                           const Ready &ready) {
-  const uint8_t *data = files.data(weight);
+  const SlicedMatrix matrix = files.matrix(weight);
   bool linear = weight.use == WeightUse::Linear;
   cpu::LinearSpec spec = linearSpec(weight);
   // A unit is what a thread packs at once: a panel or a row.
@@ -222,12 +224,12 @@ Status WeightPacker::pack(const WeightDescriptor &weight, uint8_t *section,
   for (int64_t first = 0; first < units; first += step) {
     int64_t last = std::min(units, first + step);
     shareOut(pool, first, last, [&](int64_t begin, int64_t end) {
-      if (!weight.slice.isWhole())
-        packPart(weight, data, section, unitBytes, begin, end);
+      if (!weight.isAsInFile())
+        packPart(weight, matrix, section, unitBytes, begin, end);
       else if (linear)
-        cpu::packPanels(spec, data, section, begin, end);
+        cpu::packPanels(spec, matrix.data, section, begin, end);
       else
-        convertRows(weight, data, section, begin, end);
+        convertRows(weight, matrix.data, section, begin, end);
     });
     if (Status s =
             ready(uint64_t(first) * unitBytes, uint64_t(last) * unitBytes);

@@ -49,17 +49,24 @@ int64_t SlicedMatrix::usedCols() const {
 void SlicedMatrix::copy(int64_t rowBegin, int64_t rowEnd, int64_t colBegin,
                         int64_t colEnd, std::vector<uint8_t> &into) const {
   into.clear();
-  uint64_t stride = *rowBytes(format, cols);
-  auto copyColumns = [&](const uint8_t *row, int64_t begin, int64_t end) {
-    into.insert(into.end(), row + *rowBytes(format, begin),
-                row + *rowBytes(format, end));
+  uint64_t stride = scales ? uint64_t(cols) : *rowBytes(format, cols);
+  int64_t blockElements = formatInfo(format).blockElements;
+  auto copyColumns = [&](int64_t row, int64_t begin, int64_t end) {
+    const uint8_t *from = data + uint64_t(row) * stride;
+    uint64_t first = *rowBytes(format, begin), last = *rowBytes(format, end);
+    if (!scales) {
+      into.insert(into.end(), from + first, from + last);
+      return;
+    }
+    into.resize(into.size() + last - first);
+    scales->gather(from, row, begin / blockElements, end / blockElements,
+                   into.data() + into.size() - (last - first));
   };
   auto copyRow = [&](int64_t row) {
-    const uint8_t *from = data + uint64_t(row) * stride;
     if (slice.isWhole() || !slice.ofColumns)
-      return copyColumns(from, colBegin, colEnd);
+      return copyColumns(row, colBegin, colEnd);
     forEachRange(slice, colBegin, colEnd, [&](int64_t begin, int64_t end) {
-      copyColumns(from, begin, end);
+      copyColumns(row, begin, end);
     });
   };
   auto copyRows = [&](int64_t begin, int64_t end) {

@@ -9,7 +9,7 @@
 #define SLUICE_RUNTIME_PROGRAM_WEIGHTSLICE_H
 
 #include "runtime/base/Status.h"
-#include "runtime/formats/BlockFormat.h"
+#include "runtime/formats/ScaleGrid.h"
 
 #include <cstdint>
 #include <vector>
@@ -35,14 +35,16 @@ struct SlicedMatrix {
   int64_t rows, cols;
   Format format;
   const WeightSlice &slice;
+  /// Of E4M3, where `data` has numbers alone, one byte each.
+  std::optional<ScaleGrid> scales = {};
 
   /// Of the part.
   int64_t usedRows() const;
   int64_t usedCols() const;
 
   /// Writes rows [rowBegin, rowEnd) and of them columns [colBegin, colEnd) of
-  /// the part, as they are stored, one row behind the other. Columns are whole
-  /// blocks. Nothing else of the matrix is read.
+  /// the part, as `format` has them, one row behind the other. Columns are
+  /// whole blocks. Nothing else of the matrix is read.
   void copy(int64_t rowBegin, int64_t rowEnd, int64_t colBegin, int64_t colEnd,
             std::vector<uint8_t> &into) const;
 };

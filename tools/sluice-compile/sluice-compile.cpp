@@ -71,7 +71,7 @@ static cl::opt<bool>
 static cl::opt<std::string>
     quantize("quantize", cl::cat(category), cl::value_desc("format"),
              cl::desc("Compute matrices of the model, not of its draft, in "
-                      "q8_0 or q4_0 (model files only)"));
+                      "q8_0, q4_0 or e4m3 (model files only)"));
 static cl::opt<std::string>
     draftPath("draft", cl::cat(category), cl::value_desc("path"),
               cl::desc("A smaller model that guesses ahead: <model.gguf | "

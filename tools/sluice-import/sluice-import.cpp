@@ -36,7 +36,9 @@ cl::opt<std::string> output("o",
 cl::opt<Format> quantize(
     "quantize", cl::desc("Compute linear layers with quantised weights"),
     cl::values(clEnumValN(Format::Q8_0, "q8_0", "8 bits, blocks of 32"),
-               clEnumValN(Format::Q4_0, "q4_0", "4 bits, blocks of 32")),
+               clEnumValN(Format::Q4_0, "q4_0", "4 bits, blocks of 32"),
+               clEnumValN(Format::E4M3, "e4m3",
+                          "8 bits of floating point, blocks of 128")),
     cl::cat(category));
 
 Status writeModule(mlir::ModuleOp module) {

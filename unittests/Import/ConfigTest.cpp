@@ -285,6 +285,59 @@ TEST(HuggingFaceConfig, RefusesOtherArchitectures) {
       HasSubstr("'model_type': missing"));
 }
 
+TEST(HuggingFaceConfig, ReadsQuantisationThatTensorsSayMoreOf) {
+  json fp8 = {{"quant_method", "fp8"},
+              {"activation_scheme", "dynamic"},
+              {"weight_block_size", {128, 128}}};
+  json weights = {{"num_bits", 8},
+                  {"type", "float"},
+                  {"strategy", "block"},
+                  {"block_structure", {128, 128}}};
+  json group = {{"targets", {"Linear"}},
+                {"weights", weights},
+                {"input_activations", {{"dynamic", true}, {"num_bits", 8}}}};
+  json compressed = {{"quant_method", "compressed-tensors"},
+                     {"format", "float-quantized"},
+                     {"sparsity_config", {{"format", "dense"}}},
+                     {"config_groups", {{"group_0", group}}}};
+  auto errorOf = [](const json &quantization) {
+    return error("llama", {{"quantization_config", quantization}});
+  };
+  EXPECT_EQ(errorOf(fp8), "");
+  EXPECT_EQ(errorOf(compressed), "");
+
+  auto changed = [](json value, const char *pointer, const json &to) {
+    value[json::json_pointer(pointer)] = to;
+    return value;
+  };
+  EXPECT_THAT(errorOf(changed(fp8, "/activation_scheme", "static")),
+              HasSubstr("'quantization_config': 'activation_scheme': 'static' "
+                        "is not supported (only 'dynamic' is)"));
+  EXPECT_THAT(errorOf(changed(fp8, "/weight_block_size", {64, 128})),
+              HasSubstr("'weight_block_size': only blocks of [128, 128]"));
+  EXPECT_THAT(errorOf(changed(fp8, "/fmt", "e5m2")), HasSubstr("'fmt': "));
+  EXPECT_THAT(errorOf(changed(fp8, "/surprise", 1)), HasSubstr("'surprise'"));
+  const char *inGroup = "/config_groups/group_0";
+  for (auto [key, value] : std::initializer_list<std::pair<std::string, json>>{
+           {"weights/num_bits", 4},
+           {"weights/type", "int"},
+           {"weights/strategy", "group"},
+           {"weights/symmetric", false},
+           {"weights/block_structure", {128, 64}},
+           {"input_activations/dynamic", false},
+           {"output_activations", {{"num_bits", 8}}},
+           {"format", "int-quantized"}})
+    EXPECT_THAT(
+        errorOf(changed(compressed, (inGroup + ("/" + key)).c_str(), value)),
+        HasSubstr("'" + key.substr(key.find('/') + 1) + "': "))
+        << key;
+  EXPECT_THAT(
+      errorOf(changed(compressed, "/kv_cache_scheme", {{"num_bits", 8}})),
+      HasSubstr("'kv_cache_scheme': is not supported"));
+  EXPECT_THAT(errorOf(changed(compressed, "/sparsity_config/format", "sparse")),
+              HasSubstr("'sparsity_config': 'format': 'sparse'"));
+}
+
 TEST(HuggingFaceConfig, RefusesOptionsByName) {
   for (const auto &[key, value] :
        std::initializer_list<std::pair<std::string, json>>{

@@ -49,7 +49,7 @@ Value DecoderBuilder::embed(Value chunk) {
   std::string prefix(names.prefix);
   Value table =
       weights.get(builder, prefix + std::string(names.tokens) + ".weight",
-                  {config.vocabulary, config.hidden}, WeightUse::Linear);
+                  {config.vocabulary, config.hidden}, WeightUse::Tokens);
   Value hidden = ir::EmbedOp::create(builder, loc, rows(config.hidden), chunk,
                                      table, ir::EmbedIndex::Token);
   if (config.position != PositionKind::Learned)

@@ -21,9 +21,9 @@ sluice::importModel(const std::string &path, const ImportOptions &options,
                     mlir::MLIRContext *context) {
   std::optional<Format> quantize = parseFormat(options.quantize);
   if (!options.quantize.empty() && quantize != Format::Q8_0 &&
-      quantize != Format::Q4_0)
+      quantize != Format::Q4_0 && quantize != Format::E4M3)
     return failure("--quantize: ", quote(options.quantize),
-                   " is not supported (q8_0 and q4_0 are)");
+                   " is not supported (q8_0, q4_0 and e4m3 are)");
   Expected<ModelFiles> model = ModelFiles::open(path);
   if (!model)
     return model.status();

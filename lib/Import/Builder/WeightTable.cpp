@@ -8,6 +8,8 @@
 #include "WeightTable.h"
 
 #include "runtime/base/FileIdentity.h"
+#include "runtime/formats/Float8.h"
+#include "runtime/formats/ScaleGrid.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Import/Support/Quote.h"
 
@@ -22,6 +24,22 @@ std::string shapeText(llvm::ArrayRef<int64_t> shape) {
   for (int64_t dim : shape)
     text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
   return text + "]";
+}
+
+/// Rows and columns of a tensor of scales.
+std::pair<int64_t, int64_t> scalesShape(llvm::ArrayRef<int64_t> shape) {
+  int64_t rows = shape.empty() ? 1 : shape[0];
+  return {rows, shape.size() > 1 ? shape[1] : 1};
+}
+
+/// Whether all of e4m3's numbers times each scale are numbers, and not all 0.
+bool areUsable(Format format, std::span<const uint8_t> bytes) {
+  std::vector<float> scales(bytes.size() /
+                            size_t(formatInfo(format).blockBytes));
+  dequantizeRow(format, bytes.data(), scales.data(), int64_t(scales.size()));
+  return llvm::all_of(scales, [](float scale) {
+    return scale != 0 && std::isfinite(scale * largestE4M3);
+  });
 }
 
 ir::ElementFormat toElementFormat(Format format) {
@@ -56,7 +74,8 @@ void WeightTable::fail(const Status &status) {
 Expected<Format> WeightTable::computedFormat(Format stored,
                                              llvm::ArrayRef<int64_t> shape,
                                              WeightUse use) const {
-  bool isMatrix = use == WeightUse::Linear || use == WeightUse::Transposed;
+  bool isMatrix = use == WeightUse::Tokens || use == WeightUse::Linear ||
+                  use == WeightUse::Transposed;
   if (!quantize || !isMatrix || stored == *quantize)
     return stored;
   std::string_view wanted = formatInfo(*quantize).name;
@@ -81,17 +100,63 @@ WeightTable::typeOf(const StoredTensor &tensor, llvm::ArrayRef<int64_t> shape,
                    ", the configuration asks for ", shapeText(shape));
   if (!tensor.format)
     return failure("elements of type ", quote(tensor.type),
-                   " are not supported (F32, F16 and BF16 are)");
-  bool needsPlain = use == WeightUse::Vector || use == WeightUse::Transposed;
+                   " are not supported (F32, F16, BF16 and F8_E4M3 are)");
+  // Numbers whose scales lie apart.
+  bool isE4M3 = tensor.format == Format::E4M3;
+  bool needsPlain = use == WeightUse::Vector || use == WeightUse::Transposed ||
+                    (isE4M3 && use != WeightUse::Linear);
   if (needsPlain && isQuantized(*tensor.format))
     return failure("is stored as ", tensor.type,
                    "; f32, f16 or bf16 is supported for it");
+  if (isE4M3 && !rowBytes(Format::E4M3, shape.back()))
+    return failure("its rows of ", shape.back(),
+                   " values are not whole blocks of ",
+                   formatInfo(Format::E4M3).blockElements);
   Expected<Format> format = computedFormat(*tensor.format, shape, use);
   if (!format)
     return format.status();
   return mlir::RankedTensorType::get(
       shape,
       ir::getElementType(moduleBuilder.getContext(), toElementFormat(*format)));
+}
+
+Expected<mlir::FlatSymbolRefAttr>
+WeightTable::declareScales(const StoredTensor &tensor) {
+  const StoredTensor *scales = model.find(tensor.name + "_scale_inv");
+  if (!scales)
+    scales = model.find(tensor.name + "_scale");
+  if (!scales)
+    return failure(model.files()[tensor.file].path, ": tensor ",
+                   quote(tensor.name), ": its scales ",
+                   quote(tensor.name + "_scale"), " are missing");
+  auto bad = [&](const auto &...reason) {
+    return failure(model.files()[scales->file].path, ": tensor ",
+                   quote(scales->name), ": ", reason...);
+  };
+  if (!scales->format || isQuantized(*scales->format))
+    return bad("scales of type ", quote(scales->type),
+               " are not supported (F32, F16 and BF16 are)");
+  auto [rows, cols] = scalesShape(scales->shape);
+  if (scales->shape.size() > 2 ||
+      !ScaleGrid::find(tensor.shape[0], tensor.shape[1], rows, cols))
+    return bad("its shape is ", shapeText(scales->shape), ", but weights of ",
+               shapeText(tensor.shape),
+               " have one scale, one a row or one for each block of 128 rows "
+               "and 128 columns");
+  if (!areUsable(*scales->format, model.bytesOf(*scales)))
+    return bad("a scale is 0 or not finite");
+  mlir::MLIRContext *context = moduleBuilder.getContext();
+  ir::ElementFormat format = toElementFormat(*scales->format);
+  auto type = mlir::RankedTensorType::get(scales->shape.empty()
+                                              ? llvm::ArrayRef<int64_t>(rows)
+                                              : llvm::ArrayRef(scales->shape),
+                                          ir::getElementType(context, format));
+  ir::WeightOp::create(moduleBuilder, moduleBuilder.getUnknownLoc(),
+                       scales->name, fileSymbol(scales->file),
+                       static_cast<int64_t>(scales->offset), format,
+                       /*scales=*/nullptr, type);
+  types[scales->name] = type;
+  return mlir::FlatSymbolRefAttr::get(context, scales->name);
 }
 
 /// Finds the tensor and writes its `sluice.weight`; null on an error.
@@ -109,10 +174,19 @@ mlir::RankedTensorType WeightTable::declare(const std::string &name,
                                    ": tensor " + quote(name)));
     return {};
   }
+  mlir::FlatSymbolRefAttr scales;
+  if (tensor->format == Format::E4M3) {
+    Expected<mlir::FlatSymbolRefAttr> declared = declareScales(*tensor);
+    if (!declared) {
+      fail(declared.status());
+      return {};
+    }
+    scales = *declared;
+  }
   ir::WeightOp::create(moduleBuilder, moduleBuilder.getUnknownLoc(), name,
                        fileSymbol(tensor->file),
                        static_cast<int64_t>(tensor->offset),
-                       toElementFormat(*tensor->format), *type);
+                       toElementFormat(*tensor->format), scales, *type);
   return *type;
 }
 

@@ -21,7 +21,8 @@ namespace sluice::importer {
 enum class WeightUse {
   Vector,     ///< norms, biases: a row
   Rows,       ///< a table that rows are taken from and that stays as it is
-  Linear,     ///< [out, in], or a table with tokens' rows
+  Tokens,     ///< a table of tokens' rows, which may be a product's weight too
+  Linear,     ///< [out, in]
   Transposed, ///< [in, out]
 };
 
@@ -62,6 +63,9 @@ private:
                                           WeightUse use);
   Expected<Format> computedFormat(Format stored, llvm::ArrayRef<int64_t> shape,
                                   WeightUse use) const;
+  /// Declares the scales of a tensor of e4m3 numbers. Errors name the scales'
+  /// tensor and its file.
+  Expected<mlir::FlatSymbolRefAttr> declareScales(const StoredTensor &tensor);
   mlir::RankedTensorType declare(const std::string &name,
                                  llvm::ArrayRef<int64_t> shape, WeightUse use);
   std::string fileSymbol(size_t file) const {

@@ -36,7 +36,7 @@ constexpr ElementType elementTypes[] = {
     {"I16", 2, std::nullopt},     {"I8", 1, std::nullopt},
     {"U64", 8, std::nullopt},     {"U32", 4, std::nullopt},
     {"U16", 2, std::nullopt},     {"U8", 1, std::nullopt},
-    {"BOOL", 1, std::nullopt},    {"F8_E4M3", 1, std::nullopt},
+    {"BOOL", 1, std::nullopt},    {"F8_E4M3", 1, Format::E4M3},
     {"F8_E5M2", 1, std::nullopt}, {"F8_E8M0", 1, std::nullopt},
     {"C64", 8, std::nullopt},
 };

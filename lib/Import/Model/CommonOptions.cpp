@@ -241,9 +241,7 @@ void importer::readTied(Options &options, ModelConfig &config, bool fallback) {
 void importer::readCommonHuggingFace(Options &options, ModelConfig &config) {
   config.vocabulary = options.count("vocab_size");
   config.eosTokens = options.naturals("eos_token_id");
-  if (options.has("quantization_config"))
-    options.refuse("quantization_config",
-                   "quantised Hugging Face models are not supported");
+  readQuantization(options);
   options.mustBeFlag("is_encoder_decoder", false);
   options.mustBeFlag("add_cross_attention", false);
   if (options.has("pruned_heads") && options.table("pruned_heads").has("0"))

@@ -67,6 +67,13 @@ void Options::wrongKind(std::string_view key, std::string_view wanted,
          "expected " + std::string(wanted) + ", found " + found.describe());
 }
 
+std::vector<std::string> Options::keys() const {
+  std::vector<std::string> all;
+  for (const auto &[key, value] : values)
+    all.push_back(key);
+  return all;
+}
+
 bool Options::has(std::string_view key) { return take(key) != nullptr; }
 
 int64_t Options::integer(std::string_view key, std::optional<int64_t> fallback,
@@ -217,6 +224,11 @@ void Options::mustBeText(std::string_view key, std::string_view wanted) {
 
 void Options::ignore(std::initializer_list<std::string_view> keys) {
   for (std::string_view key : keys)
+    asked.emplace(key);
+}
+
+void Options::ignoreOthers() {
+  for (const auto &[key, value] : values)
     asked.emplace(key);
 }
 

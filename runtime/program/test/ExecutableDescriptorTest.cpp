@@ -393,13 +393,47 @@ void expectEveryMemberNeeded(const char *pointer) {
     auto object = json::json_pointer(pointer);
     EXPECT_THAT(errorAfter([&](json &root) { root[object].erase(key); }),
                 HasSubstr("'" + key + "' is missing"));
-    if (key == "draft" || key == "slice") // null where there is none
+    if (key == "draft" || key == "slice" ||
+        key == "scales") // null where there is none
       continue;
     std::string error =
         errorAfter([&](json &root) { root[object][key] = nullptr; });
     EXPECT_THAT(error, HasSubstr(key));
     EXPECT_THAT(error, HasSubstr(" is not "));
   }
+}
+
+TEST(ExecutableDescriptorTest, RefusesScalesThatAreNone) {
+  // A matrix of e4m3 numbers in the place of the output's halves.
+  auto changed = [](const char *key, const json &value) {
+    return errorAfter([&](json &root) {
+      json &weight = root["programs"][1]["weights"][0];
+      weight["stored"] = weight["format"] = "e4m3";
+      weight["cols"] = 128;
+      weight["rows"] = 200;
+      weight["bytes"] = 128 * 200;
+      weight["scales"] = {{"file", 0},
+                          {"offset", 64},
+                          {"format", "bf16"},
+                          {"rows", 2},
+                          {"cols", 1}};
+      json &object = weight["scales"].contains(key) ? weight["scales"] : weight;
+      object[key] = value;
+    });
+  };
+  // Then only the whole is another one.
+  EXPECT_THAT(changed("rows", 2), HasSubstr("'identity' is not that"));
+  EXPECT_THAT(changed("rows", 200), HasSubstr("'identity' is not that"));
+  EXPECT_THAT(changed("scales", 5), HasSubstr("scales: is not an object"));
+  EXPECT_THAT(changed("rows", 3), HasSubstr("3 x 1 scales of bf16 are not"));
+  EXPECT_THAT(changed("format", "q8_0"), HasSubstr("scales of q8_0 are not"));
+  EXPECT_THAT(changed("offset", 99997), HasSubstr("scales reach past the end"));
+  EXPECT_THAT(changed("file", 1), HasSubstr("in no file 1"));
+  for (auto [key, value] : {std::pair<const char *, json>{"use", "rows"},
+                            {"transposed", true},
+                            {"stored", "f32"}})
+    EXPECT_THAT(changed(key, value),
+                HasSubstr("is not a matrix of e4m3 numbers"));
 }
 
 TEST(ExecutableDescriptorTest, RefusesSlicesThatAreNone) {

@@ -53,7 +53,7 @@ RandomWeights filled(const ProgramDescriptor &program, uint64_t seed,
 
 std::vector<uint8_t> bytesOf(const RandomWeights &made,
                              const WeightDescriptor &weight) {
-  const uint8_t *data = made.data(weight);
+  const uint8_t *data = made.data(weight.file, weight.offset);
   return {data, data + weight.bytes};
 }
 
@@ -71,7 +71,8 @@ TEST(RandomWeights, AreOfTheSeedAlone) {
   }
   for (const WeightDescriptor &each : stage.weights)
     EXPECT_EQ(bytesOf(one, each), bytesOf(part, each)) << each.name;
-  EXPECT_EQ(one.data(whole.weights[0]), one.data(whole.weights[3]));
+  EXPECT_EQ(one.data(0, whole.weights[0].offset),
+            one.data(0, whole.weights[3].offset));
 }
 
 TEST(RandomWeights, HaveSensibleMagnitudes) {
@@ -83,8 +84,9 @@ TEST(RandomWeights, HaveSensibleMagnitudes) {
     const WeightDescriptor &each = whole.weights[i];
     SCOPED_TRACE(each.name);
     std::vector<float> values(size_t(each.rows * each.cols));
-    ASSERT_TRUE(rowIsFinite(each.stored, made.data(each), values.size()));
-    dequantizeRow(each.stored, made.data(each), values.data(), values.size());
+    const uint8_t *data = made.data(each.file, each.offset);
+    ASSERT_TRUE(rowIsFinite(each.stored, data, values.size()));
+    dequantizeRow(each.stored, data, values.data(), values.size());
     double squares = 0;
     for (float value : values)
       squares += (value - means[i]) * (value - means[i]);
@@ -92,8 +94,27 @@ TEST(RandomWeights, HaveSensibleMagnitudes) {
                 0.2 * deviations[i]);
   }
   // No two rows are the same.
-  const WeightDescriptor &wide = whole.weights[4];
-  EXPECT_NE(std::memcmp(made.data(wide), made.data(wide) + 2048, 2048), 0);
+  const uint8_t *wide = made.data(0, whole.weights[4].offset);
+  EXPECT_NE(std::memcmp(wide, wide + 2048, 2048), 0);
+}
+
+TEST(RandomWeights, HaveScalesWhereThoseLieApart) {
+  ProgramDescriptor one;
+  one.weights = {weight("w", 500, Format::E4M3, 256, 256, WeightUse::Linear)};
+  one.weights[0].bytes = 256 * 256;
+  one.weights[0].scales = ScalesDescriptor{1, 40, Format::BF16, 2, 2};
+  const RandomWeights made = filled(one, 9, 2);
+  SlicedMatrix matrix =
+      one.weights[0].matrix(made.data(0, 500), made.data(1, 40));
+  std::vector<uint8_t> blocks;
+  matrix.copy(0, 256, 0, 256, blocks);
+  std::vector<float> values(256 * 256);
+  ASSERT_TRUE(rowIsFinite(Format::E4M3, blocks.data(), 256 * 256));
+  dequantizeRow(Format::E4M3, blocks.data(), values.data(), 256 * 256);
+  double squares = 0;
+  for (float value : values)
+    squares += double(value) * value;
+  EXPECT_NEAR(std::sqrt(squares / (256 * 256)), 1 / 16.0, 0.5 / 16);
 }
 
 TEST(RandomWeights, CanBeInterrupted) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/formats/Blocks.h"
 #include "runtime/program/WeightPacker.h"
 #include "runtime/program/test/TestModel.h"
 
@@ -56,6 +57,34 @@ TEST(WeightSliceTest, CopiesColumnsOfSeveralRanges) {
   ASSERT_EQ(part.size(), 2 * block);
   EXPECT_EQ(part[0], 7 * 4 + 2);
   EXPECT_EQ(part[block], 8 * 4 + 2);
+}
+
+TEST(WeightSliceTest, ScalesThatLieApartAreCutWithTheirNumbers) {
+  // Of 256 rows and columns; block (r, c) of the grid has scale 2r + c + 1.
+  std::vector<uint8_t> numbers(256 * 256);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = uint8_t(i % 251 % 127);
+  const float scales[] = {1, 2, 3, 4};
+  WeightSlice ofRows{false, {126, 130}}, ofColumns{true, {128, 256}};
+  for (const WeightSlice &slice : {ofRows, ofColumns}) {
+    SlicedMatrix sliced{numbers.data(), 256, 256, Format::E4M3, slice};
+    sliced.scales = ScaleGrid::find(256, 256, 2, 2);
+    sliced.scales->data = reinterpret_cast<const uint8_t *>(scales);
+    std::vector<uint8_t> part;
+    sliced.copy(0, sliced.usedRows(), 0, sliced.usedCols(), part);
+    ASSERT_EQ(part.size(),
+              size_t(sliced.usedRows() * sliced.usedCols() / 128) * 132);
+    size_t at = 0;
+    for (int64_t row = 0; row < sliced.usedRows(); ++row)
+      for (int64_t col = 0; col < sliced.usedCols(); col += 128, at += 132) {
+        BlockE4M3 block;
+        std::memcpy(&block, part.data() + at, sizeof(block));
+        int64_t r = slice.ofColumns ? row : 126 + row;
+        int64_t c = slice.ofColumns ? 128 + col : col;
+        ASSERT_EQ(block.d, float(r / 128 * 2 + c / 128 + 1));
+        ASSERT_EQ(std::memcmp(block.qs, &numbers[size_t(r * 256 + c)], 128), 0);
+      }
+  }
 }
 
 TEST(WeightSliceTest, RefusesWhatIsNoPart) {

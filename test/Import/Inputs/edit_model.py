@@ -7,11 +7,14 @@
     copy=NAME,NEW          puts a tensor in twice
     negate=NAME            changes a tensor's values (flips signs; f32)
     reshape=NAME,A,B...    gives a tensor another shape with as many elements
+    fill=NAME,HEX          makes all of a tensor's bytes this one
+    zeros=NAME,A,B...      makes a tensor zeros of that shape
     retype=NAME,DTYPE      says that a tensor's elements are of another type
     shards=N               spreads the tensors over N files and an index
 """
 
 import json
+import math
 import os
 import shutil
 import sys
@@ -39,6 +42,12 @@ def edit(config, tensors, change):
         tensors[name] = (dtype, shape, bytes(flipped))
     elif kind == "reshape":
         tensors[name] = (dtype, [int(size) for size in rest], data)
+    elif kind == "fill":
+        tensors[name] = (dtype, shape, bytes.fromhex(rest[0]) * len(data))
+    elif kind == "zeros":
+        sizes = [int(size) for size in rest]
+        each = len(data) // math.prod(shape)
+        tensors[name] = (dtype, sizes, bytes(math.prod(sizes) * each))
     elif kind == "retype":
         tensors[name] = (rest[0], shape, data)
     else:

@@ -109,6 +109,10 @@ void requireFullRotary(Options &options);
 Activation readActivation(Options &options, std::string_view key,
                           std::string_view fallback);
 
+/// Refuses what quantization_config says of weights that cannot be read, and of
+/// activations that have scales of their own.
+void readQuantization(Options &options);
+
 /// Reads tie_word_embeddings.
 void readTied(Options &options, ModelConfig &config, bool fallback);
 

@@ -38,7 +38,9 @@ struct StoredTensor {
   std::string name;
   /// Outermost first: a matrix of `out` rows of `in` values is {out, in}.
   std::vector<int64_t> shape;
-  /// Nothing where `type`, as its file calls it, is not supported.
+  /// Nothing where `type`, as its file calls it, is not supported. E4M3:
+  /// numbers alone; their scales are the tensor called "<name>_scale" or
+  /// "<name>_scale_inv".
   std::optional<Format> format;
   std::string type;
   /// Index into ModelFiles::files.

@@ -75,6 +75,9 @@ public:
   /// Whether the key is there at all: to some models null is not the default.
   bool isGiven(std::string_view key) const { return values.contains(key); }
 
+  /// All keys that are there.
+  std::vector<std::string> keys() const;
+
   /// An integer from 1 to 2^31 - 1. Without a fallback the key is required.
   int64_t count(std::string_view key, std::optional<int64_t> fallback = {});
   /// An integer from 0 to 2^31 - 1.
@@ -103,6 +106,8 @@ public:
 
   /// Keys that change nothing about what the model computes.
   void ignore(std::initializer_list<std::string_view> keys);
+  /// All keys that have not been asked for.
+  void ignoreOthers();
   /// Makes `reason` about `key` the error, unless there already is one.
   void refuse(std::string_view key, const std::string &reason);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowFlow.h"
+#include "runtime/formats/ScaleGrid.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -41,6 +42,8 @@ ElementFormat WeightOp::getElementFormat() {
 }
 
 std::optional<uint64_t> WeightOp::getStoredBytes() {
+  if (getScales())
+    return static_cast<uint64_t>(getTensorType().getNumElements());
   return getWeightBytes(getTensorType(), getStored());
 }
 
@@ -61,13 +64,38 @@ LogicalResult WeightOp::verify() {
   bool plain = getStored() == ElementFormat::F32 ||
                getStored() == ElementFormat::F16 ||
                getStored() == ElementFormat::BF16;
-  bool quantises =
-      format == ElementFormat::Q8_0 || format == ElementFormat::Q4_0;
+  bool quantises = format == ElementFormat::Q8_0 ||
+                   format == ElementFormat::Q4_0 ||
+                   format == ElementFormat::E4M3;
   if (getStored() != format && !(plain && quantises))
     return emitOpError() << "cannot compute in "
                          << stringifyElementFormat(format)
                          << " what is stored in "
                          << stringifyElementFormat(getStored());
+  // weight_c7
+  if (getScales() &&
+      (getStored() != ElementFormat::E4M3 || getTensorType().getRank() != 2))
+    return emitOpError("has scales, but is not a matrix stored in e4m3");
+  return success();
+}
+
+/// Checks that `scales` can be those of the weight.
+static LogicalResult verifyScales(WeightOp weight, WeightOp scales) {
+  // weight_c7
+  ArrayRef<int64_t> shape = weight.getTensorType().getShape();
+  RankedTensorType type = scales.getTensorType();
+  if (isa<BlockType>(type.getElementType()) ||
+      scales.getStored() != scales.getElementFormat())
+    return weight.emitOpError() << "has scales of " << type
+                                << " that are not f32, f16 or bf16 as stored";
+  int64_t rows = type.getDimSize(0);
+  int64_t columns = type.getRank() == 2 ? type.getDimSize(1) : 1;
+  if (!ScaleGrid::find(shape[0], shape[1], rows, columns))
+    return weight.emitOpError()
+           << "of " << shape[0] << " rows and " << shape[1]
+           << " columns cannot have scales of " << type
+           << ": needs one, one for each row, or one for each 128 rows and 128 "
+              "columns";
   return success();
 }
 
@@ -83,7 +111,12 @@ LogicalResult WeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "bytes " << getOffset() << " to "
                          << getOffset() + *getStoredBytes()
                          << " lie outside the file's " << file->getSize();
-  return success();
+  // weight_c7
+  if (!getScalesAttr())
+    return success();
+  FailureOr<WeightOp> scales =
+      lookUp<WeightOp>(*this, getScalesAttr(), symbols);
+  return failed(scales) ? failure() : verifyScales(*this, *scales);
 }
 
 //===----------------------------------------------------------------------===//

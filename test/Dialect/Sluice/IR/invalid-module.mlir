@@ -83,7 +83,7 @@ sluice.weight @w in @f0 at 0 stored bf16 : tensor<2x32xf32>
 // -----
 
 sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
-// weight_c3: only to q8_0 and q4_0
+// weight_c3: only to q8_0, q4_0 and e4m3
 // expected-error @+1 {{cannot compute in q4_k what is stored in f32}}
 sluice.weight @w in @f0 at 0 stored f32 : tensor<1x256x!sluice.block<q4_k>>
 
@@ -106,6 +106,41 @@ sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
 // weight_c5: an end that overflows
 // expected-error @+1 {{lie outside the file's 4096}}
 sluice.weight @w in @f0 at -4 stored f32 : tensor<4xf32>
+
+// -----
+
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+sluice.weight @s in @f0 at 0 stored f32 : tensor<1xf32>
+// weight_c7
+// expected-error @+1 {{has scales, but is not a matrix stored in e4m3}}
+sluice.weight @w in @f0 at 0 stored f32 scales @s
+  : tensor<2x128x!sluice.block<e4m3>>
+
+// -----
+
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+// weight_c7
+// expected-error @+1 {{@s is not a sluice.weight}}
+sluice.weight @w in @f0 at 0 stored e4m3 scales @s
+  : tensor<2x128x!sluice.block<e4m3>>
+
+// -----
+
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+sluice.weight @s in @f0 at 0 stored q8_0 : tensor<1x32x!sluice.block<q8_0>>
+// weight_c7
+// expected-error @+1 {{has scales of 'tensor<1x32x!sluice.block<q8_0>>' that are not f32, f16 or bf16 as stored}}
+sluice.weight @w in @f0 at 0 stored e4m3 scales @s
+  : tensor<2x128x!sluice.block<e4m3>>
+
+// -----
+
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+sluice.weight @s in @f0 at 0 stored f32 : tensor<3xf32>
+// weight_c7
+// expected-error @+1 {{of 2 rows and 128 columns cannot have scales of 'tensor<3xf32>': needs one, one for each row, or one for each 128 rows and 128 columns}}
+sluice.weight @w in @f0 at 0 stored e4m3 scales @s
+  : tensor<2x128x!sluice.block<e4m3>>
 
 // -----
 

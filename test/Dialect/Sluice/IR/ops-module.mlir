@@ -35,11 +35,37 @@ sluice.weight @q5_k in @f0 at 4096 stored q5_k : tensor<1x256x!sluice.block<q5_k
 // CHECK: tensor<1x256x!sluice.block<q6_k>>
 sluice.weight @q6_k in @f0 at 4096 stored q6_k : tensor<1x256x!sluice.block<q6_k>>
 
+// CHECK: tensor<1x128x!sluice.block<e4m3>>
+sluice.weight @e4m3 in @f0 at 4096 stored e4m3 : tensor<1x128x!sluice.block<e4m3>>
+
+// Scales that lie apart: one for all, one for each row, one for each 128 rows by
+// 128 columns.
+// CHECK: sluice.weight @one in @f0 at 0 stored f32 : tensor<1xf32>
+sluice.weight @one in @f0 at 0 stored f32 : tensor<1xf32>
+// CHECK: sluice.weight @tensor in @f0 at 4096 stored e4m3 scales @one : tensor<3x128x!sluice.block<e4m3>>
+sluice.weight @tensor in @f0 at 4096 stored e4m3 scales @one
+  : tensor<3x128x!sluice.block<e4m3>>
+sluice.weight @q_proj.weight_scale in @f0 at 0 stored bf16 : tensor<256xbf16>
+// CHECK: scales @q_proj.weight_scale : tensor<256x256x!sluice.block<e4m3>>
+sluice.weight @q_proj.weight in @f0 at 512 stored e4m3
+  scales @q_proj.weight_scale : tensor<256x256x!sluice.block<e4m3>>
+sluice.weight @grid in @f0 at 0 stored f32 : tensor<2x2xf32>
+// CHECK: scales @grid : tensor<130x256x!sluice.block<e4m3>>
+sluice.weight @blocks in @f0 at 512 stored e4m3 scales @grid
+  : tensor<130x256x!sluice.block<e4m3>>
+// The numbers end with the file.
+// CHECK: sluice.weight @apart in @f0 at 7949184 stored e4m3 scales @one
+sluice.weight @apart in @f0 at 7949184 stored e4m3 scales @one
+  : tensor<1x128x!sluice.block<e4m3>>
+
 // Quantised by whoever loads them.
 // CHECK: sluice.weight @lazy8 in @f0 at 0 stored bf16 : tensor<4x64x!sluice.block<q8_0>>
 sluice.weight @lazy8 in @f0 at 0 stored bf16 : tensor<4x64x!sluice.block<q8_0>>
 // CHECK: sluice.weight @lazy4 in @f0 at 0 stored f32 : tensor<4x64x!sluice.block<q4_0>>
 sluice.weight @lazy4 in @f0 at 0 stored f32 : tensor<4x64x!sluice.block<q4_0>>
+
+// CHECK: sluice.weight @lazye4m3 in @f0 at 0 stored bf16 : tensor<4x128x!sluice.block<e4m3>>
+sluice.weight @lazye4m3 in @f0 at 0 stored bf16 : tensor<4x128x!sluice.block<e4m3>>
 
 // The last byte of the file.
 // CHECK: sluice.weight @last in @f0 at 7949308 stored f32 : tensor<1xf32>

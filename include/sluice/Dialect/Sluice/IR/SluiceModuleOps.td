@@ -45,11 +45,18 @@ def Sluice_WeightOp : Sluice_Op<"weight", [
     computes with; they differ where importing was asked to quantise, and
     whoever loads the weight then quantises it.
 
+    With `scales` its numbers alone lie at `at`, one byte each, as Hugging Face's
+    files have e4m3, and their scales are another weight: one scale for all, one
+    for each row, or one for each 128 rows by 128 columns.
+
     Shapes: [N] or [M, N], the last dimension contiguous.
 
     ```mlir
     sluice.weight @blk.0.attn_q.weight in @f0 at 4096 stored q8_0
       : tensor<256x256x!sluice.block<q8_0>>
+    sluice.weight @q_proj.weight_scale in @f0 at 0 stored bf16 : tensor<256xbf16>
+    sluice.weight @q_proj.weight in @f0 at 512 stored e4m3
+      scales @q_proj.weight_scale : tensor<256x256x!sluice.block<e4m3>>
     ```
 
     Constraints:
@@ -57,16 +64,21 @@ def Sluice_WeightOp : Sluice_Op<"weight", [
     - (C2) a row is a whole number of blocks of `stored` and of the type's
       element format.
     - (C3) where `stored` differs from the type's element format, `stored` is
-      `f32`, `f16` or `bf16` and the type's is `q8_0` or `q4_0`.
+      `f32`, `f16` or `bf16` and the type's is `q8_0`, `q4_0` or `e4m3`.
     - (C4) `in` names a `sluice.file` of the module.
     - (C5) the weight's bytes lie inside the file.
     - (C6) its bytes can be counted in 64 bits, as stored and as computed with.
+    - (C7) only a matrix that is stored in `e4m3` has `scales`, and `scales` names
+      a `sluice.weight` of the module, computed with as it is stored: [1], [M] or
+      [M / 128, N / 128] of `f32`, `f16` or `bf16`, rounded up.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$file,
                        I64Attr:$offset, Sluice_ElementFormat:$stored,
+                       OptionalAttr<FlatSymbolRefAttr>:$scales,
                        TypeAttrOf<Sluice_Weight>:$type); // weight_c1
   let assemblyFormat = [{
-    $sym_name `in` $file `at` $offset `stored` $stored `:` $type attr-dict
+    $sym_name `in` $file `at` $offset `stored` $stored (`scales` $scales^)?
+    `:` $type attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
