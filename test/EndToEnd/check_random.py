@@ -15,7 +15,7 @@ import sys
 
 # How far logits of size 1 may be from the CPU's, which rounds activations to
 # eight bits where weights are quantised.
-NEAR = {"f32": 0.005, "f16": 0.01, "bf16": 0.05}
+NEAR = {"f32": 0.005, "f16": 0.01, "bf16": 0.05, "e4m3": 0.02}
 PROGRAM, STAGES = sys.argv[2], sys.argv[3:]
 
 

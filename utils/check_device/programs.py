@@ -27,6 +27,11 @@ def load_describe():
 describe = load_describe()
 
 
+# Elements and bytes of a block of types that no file has: a file of bf16 is
+# quantised while it is loaded.
+QUANTISED = {"e4m3": (128, 132)}
+
+
 @dataclasses.dataclass(frozen=True)
 class Program:
     name: str
@@ -46,7 +51,7 @@ class Program:
         reads a row, where no product uses it as well."""
         total = 0
         for name, form, columns, rows in describe.tensors(shape, self.type):
-            _, elements, size = describe.TYPES[form]
+            elements, size = QUANTISED.get(form) or describe.TYPES[form][1:]
             if name != "token_embd.weight" or describe.SHAPES[shape][-1]:
                 total += columns // elements * size * rows
         return total
@@ -64,6 +69,7 @@ PROGRAMS = (
     Program("llama-8b-bf16", "llama-8b", "bf16", wanted=0.88),
     Program("llama-8b-q4_0", "llama-8b", "q4_0", wanted=0.70),
     Program("llama-8b-q4_k", "llama-8b", "q4_k", wanted=0.70),
+    Program("llama-8b-e4m3", "llama-8b", "e4m3", wanted=0.80),
     Program("llama-1b-f32", "llama-1b", "f32"),
     # Rows may leave it inside a step.
     Program("llama-8b-checkpoints", "llama-8b", "bf16",
@@ -76,10 +82,13 @@ def compile_one(program, shape, compiler, options, carry):
     with tempfile.TemporaryDirectory() as folder:
         model = pathlib.Path(folder, program.name + ".gguf")
         made = pathlib.Path(folder, program.name)
-        describe.describe(shape, program.type, 16384, model)
+        quantises = program.type in QUANTISED
+        describe.describe(shape, "bf16" if quantises else program.type, 16384,
+                          model)
         subprocess.run([compiler, "--target", "cpu,cuda", *options,
-                        *program.options_at(shape), model, "-o", made],
-                       check=True)
+                        *program.options_at(shape),
+                        *(["--quantize", program.type] if quantises else []),
+                        model, "-o", made], check=True)
         subprocess.run(["strip", made], check=True)
         packed = carry / "programs" / (program.name + ".xz")
         packed.write_bytes(lzma.compress(made.read_bytes(), preset=6))
