@@ -26,14 +26,10 @@ using namespace sluice::comm::test;
 using cuda::emulator::EmulatedStream;
 
 void FakeStreams::enqueue(cuda::Stream stream, std::function<void()> work) {
-  auto *owned = new std::function<void()>(std::move(work));
-  reinterpret_cast<EmulatedStream *>(stream)->add(
-      [owned] {
-        (*owned)();
-        delete owned;
-        return Status();
-      },
-      /*always=*/true);
+  reinterpret_cast<EmulatedStream *>(stream)->addOwned([=] {
+    work();
+    return Status();
+  });
 }
 
 uint64_t FakeStreams::entered(cuda::Stream stream) {
@@ -88,10 +84,6 @@ NcclResult ncclSend(const void *from, size_t count, int type, int peer,
 NcclResult ncclRecv(void *to, size_t count, int type, int peer, NcclComm comm,
                     cuda::Stream stream) {
   return fake().recv(to, count, type, peer, comm, stream);
-}
-NcclResult ncclAllGather(const void *from, void *to, size_t count, int type,
-                         NcclComm comm, cuda::Stream stream) {
-  return fake().allGather(from, to, count, type, comm, stream);
 }
 
 } // extern "C"

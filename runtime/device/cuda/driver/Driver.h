@@ -42,6 +42,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -119,7 +120,15 @@ struct ProductNode {
   uint64_t workspaceBytes = 0;
 };
 
-using GraphNode = std::variant<KernelNode, ProductNode>;
+/// What a library puts into a stream: it becomes a graph within the graph.
+/// Called once, when the graph is made, with a stream that keeps its work
+/// instead of doing it. All of the work is in it when the call returns; it may
+/// be nothing that waits for the stream.
+struct CapturedNode {
+  std::function<Status(Stream stream)> enqueue;
+};
+
+using GraphNode = std::variant<KernelNode, ProductNode, CapturedNode>;
 
 /// One GPU, in its primary context.
 class Device {
@@ -203,12 +212,14 @@ public:
   /// does not start. What it takes of memory it takes now.
   virtual Status openProducts() = 0;
 
-  /// A graph of kernels and products, each behind the one before. Products
-  /// start and end as a whole. Kernels behind kernels: where the chip and the
-  /// kernel's code have dependent launches (9.0), it may start once all blocks
-  /// of the one before have called launchDependents(), and waits for its end by
-  /// itself (Primitives.cuh's waitForPrior()); else it starts behind that end.
-  /// What is in the stream before the graph is done before the first starts.
+  /// A graph of kernels, products and captured work, each behind the one
+  /// before. Products and captured work start and end as a whole. Kernels
+  /// behind kernels: where the chip and the kernel's code have dependent
+  /// launches (9.0), it may start once all blocks of the one before have called
+  /// launchDependents(), and waits for its end by itself (Primitives.cuh's
+  /// waitForPrior()); else it starts behind that end. What is in the stream
+  /// before the graph is done before the first starts. Errors: also what a
+  /// captured node says.
   virtual Expected<Graph> makeGraph(std::span<const GraphNode> nodes) = 0;
   virtual void destroy(Graph graph) = 0;
   /// Brings the graph to the device, in the stream's order. It takes memory of

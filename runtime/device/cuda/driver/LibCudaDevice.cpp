@@ -165,8 +165,10 @@ public:
 private:
   Status addNodes(lib::Handle graph, std::span<const GraphNode> nodes);
   Expected<lib::Handle> addKernel(lib::Handle graph, const KernelNode &node);
-  Expected<lib::Handle> addProduct(lib::Handle graph, const ProductNode &node);
-  Expected<lib::Handle> captureProduct(const ProductNode &node, Stream stream);
+  Expected<lib::Handle> addNode(lib::Handle graph, const GraphNode &node);
+  Expected<lib::Handle> addCaptured(lib::Handle graph,
+                                    const CapturedNode &node);
+  Expected<lib::Handle> capture(const CapturedNode &node, Stream stream);
   Status addEdge(lib::Handle graph, lib::Handle before, lib::Handle node,
                  Function waits);
 
@@ -267,9 +269,7 @@ Status LibCudaDevice::addNodes(lib::Handle graph,
   Function waits = nullptr; // the kernel, if what is before is one as well
   for (const GraphNode &node : nodes) {
     const auto *kernel = std::get_if<KernelNode>(&node);
-    Expected<lib::Handle> added =
-        kernel ? addKernel(graph, *kernel)
-               : addProduct(graph, std::get<ProductNode>(node));
+    Expected<lib::Handle> added = addNode(graph, node);
     if (!added)
       return added.status();
     if (before)
@@ -281,6 +281,18 @@ Status LibCudaDevice::addNodes(lib::Handle graph,
     waits = kernel ? kernel->function : nullptr;
   }
   return {};
+}
+
+Expected<lib::Handle> LibCudaDevice::addNode(lib::Handle graph,
+                                             const GraphNode &node) {
+  if (const auto *kernel = std::get_if<KernelNode>(&node))
+    return addKernel(graph, *kernel);
+  // cuBLASLt only puts products into streams.
+  if (const auto *product = std::get_if<ProductNode>(&node))
+    return addCaptured(graph, {[&](Stream stream) {
+                         return products->enqueue(*product, stream);
+                       }});
+  return addCaptured(graph, std::get<CapturedNode>(node));
 }
 
 Expected<lib::Handle> LibCudaDevice::addKernel(lib::Handle graph,
@@ -305,14 +317,12 @@ Expected<lib::Handle> LibCudaDevice::addKernel(lib::Handle graph,
   return added;
 }
 
-/// cuBLASLt only puts products into streams: what it has put there becomes a
-/// graph within the graph.
-Expected<lib::Handle> LibCudaDevice::addProduct(lib::Handle graph,
-                                                const ProductNode &node) {
+Expected<lib::Handle> LibCudaDevice::addCaptured(lib::Handle graph,
+                                                 const CapturedNode &node) {
   Expected<Stream> stream = makeStream(false);
   if (!stream)
     return stream.status();
-  Expected<lib::Handle> captured = captureProduct(node, *stream);
+  Expected<lib::Handle> captured = capture(node, *stream);
   destroy(*stream);
   if (!captured)
     return captured.status();
@@ -325,12 +335,13 @@ Expected<lib::Handle> LibCudaDevice::addProduct(lib::Handle graph,
   return added;
 }
 
-/// Capturing is relaxed, since the library may load code in its first call.
-Expected<lib::Handle> LibCudaDevice::captureProduct(const ProductNode &node,
-                                                    Stream stream) {
+/// Capturing is relaxed: a library may load code in its first call, and NCCL
+/// puts its work into the stream from a thread of its own.
+Expected<lib::Handle> LibCudaDevice::capture(const CapturedNode &node,
+                                             Stream stream) {
   SLUICE_CUDA_TRY(lib.beginCapture(stream, lib::captureRelaxed),
                   "cuStreamBeginCapture");
-  Status status = products->enqueue(node, stream);
+  Status status = node.enqueue(stream);
   lib::Handle captured = nullptr;
   Status ended =
       lib.check(lib.endCapture(stream, &captured), "cuStreamEndCapture");

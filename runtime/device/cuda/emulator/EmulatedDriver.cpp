@@ -53,10 +53,17 @@ struct EmulatedFunction {
   uint32_t sharedBytes = generatedSharedBytes;
 };
 
+/// What has been captured of a node.
+using CapturedWork = std::vector<std::function<Status()>>;
+
 struct EmulatedGraph {
-  std::vector<GraphNode> nodes;
+  std::vector<std::variant<KernelNode, ProductNode, CapturedWork>> nodes;
   bool isUploaded = false;
 };
+
+EmulatedStream *streamOf(Stream stream) {
+  return reinterpret_cast<EmulatedStream *>(stream);
+}
 
 uint8_t *pointer(DeviceAddress address) {
   return reinterpret_cast<uint8_t *>(address);
@@ -97,6 +104,8 @@ public:
     described.sharedBytes = 227 << 10;
     described.memoryBytes = options.memoryBytes;
     described.patience = options.patience;
+    if (options.failDevice >= 0 && options.failDevice != number)
+      this->options.failKernel = 0;
     for (const SluiceEmulatedKernel &kernel : runtimeKernels())
       functions[kernel.name] = {kernel.name, kernel.run, false};
     for (const SluiceEmulatedKernel &kernel : options.program)
@@ -167,7 +176,9 @@ public:
   Status synchronize(Stream stream) override {
     if (Status s = here(); !s.ok())
       return s;
-    reinterpret_cast<EmulatedStream *>(stream)->synchronize();
+    if (Status s = refuseCapturing(stream, "cuStreamSynchronize"); !s.ok())
+      return s;
+    streamOf(stream)->synchronize();
     return health.status();
   }
 
@@ -185,6 +196,8 @@ public:
     delete reinterpret_cast<EmulatedEvent *>(event);
   }
   Status record(Event event, Stream stream) override {
+    if (Status s = refuseCapturing(stream, "cuEventRecord"); !s.ok())
+      return s;
     auto *held = reinterpret_cast<EmulatedEvent *>(event);
     uint64_t number = held->record();
     return add(
@@ -204,6 +217,8 @@ public:
     return done;
   }
   Status wait(Stream stream, Event event) override {
+    if (Status s = refuseCapturing(stream, "cuStreamWaitEvent"); !s.ok())
+      return s;
     auto *held = reinterpret_cast<EmulatedEvent *>(event);
     return add(
         stream,
@@ -247,22 +262,18 @@ public:
   Status openProducts() override;
   Expected<Graph> makeGraph(std::span<const GraphNode> nodes) override;
   void destroy(Graph graph) override;
-  Status upload(Graph graph, Stream) override {
+  Status upload(Graph graph, Stream stream) override {
+    if (Status s = refuseCapturing(stream, "cuGraphUpload"); !s.ok())
+      return s;
     return charge(*reinterpret_cast<EmulatedGraph *>(graph), "cuGraphUpload");
   }
   Status launch(Graph graph, Stream stream) override {
     auto *held = reinterpret_cast<EmulatedGraph *>(graph);
+    if (Status s = refuseCapturing(stream, "cuGraphLaunch"); !s.ok())
+      return s;
     if (Status s = charge(*held, "cuGraphLaunch"); !s.ok())
       return s;
-    return add(stream, [this, held] {
-      for (const GraphNode &node : held->nodes) {
-        if (const auto *product = std::get_if<ProductNode>(&node))
-          multiply(*product);
-        else if (Status s = runKernel(std::get<KernelNode>(node)); !s.ok())
-          return s;
-      }
-      return Status();
-    });
+    return add(stream, [this, held] { return run(*held); });
   }
 
 private:
@@ -296,6 +307,17 @@ private:
       std::abort(); // Given back from nowhere.
   }
 
+  /// While a stream is captured, nothing in it can be waited for, as it is not
+  /// done; other graphs and events are not made part of one here.
+  static Status refuseCapturing(Stream stream, const char *call) {
+    return streamOf(stream)->isCapturing()
+               ? failure(call, ": operation not permitted when stream is "
+                               "capturing")
+               : Status();
+  }
+
+  Expected<CapturedWork> capture(const CapturedNode &node);
+  Status run(const EmulatedGraph &graph);
   Status runKernel(const KernelNode &node);
   Status charge(EmulatedGraph &graph, const char *call);
   bool isForeign(uint64_t word);
@@ -418,9 +440,47 @@ Expected<Graph> EmulatedDevice::makeGraph(std::span<const GraphNode> nodes) {
     if (const auto *kernel = std::get_if<KernelNode>(&node))
       if (Status s = checkNode(*kernel); !s.ok())
         return s;
+  auto made = std::make_unique<EmulatedGraph>();
+  for (const GraphNode &node : nodes) {
+    if (const auto *kernel = std::get_if<KernelNode>(&node)) {
+      made->nodes.emplace_back(*kernel);
+    } else if (const auto *product = std::get_if<ProductNode>(&node)) {
+      made->nodes.emplace_back(*product);
+    } else {
+      Expected<CapturedWork> work = capture(std::get<CapturedNode>(node));
+      if (!work)
+        return work.status();
+      made->nodes.emplace_back(work.take());
+    }
+  }
   ++live;
-  return reinterpret_cast<Graph>(
-      new EmulatedGraph{{nodes.begin(), nodes.end()}});
+  return reinterpret_cast<Graph>(made.release());
+}
+
+Expected<CapturedWork> EmulatedDevice::capture(const CapturedNode &node) {
+  EmulatedStream stream(health);
+  stream.beginCapture();
+  Status status = node.enqueue(reinterpret_cast<Stream>(&stream));
+  CapturedWork work = stream.endCapture();
+  if (!status.ok())
+    return status;
+  return work;
+}
+
+Status EmulatedDevice::run(const EmulatedGraph &graph) {
+  for (const auto &node : graph.nodes) {
+    if (const auto *kernel = std::get_if<KernelNode>(&node)) {
+      if (Status s = runKernel(*kernel); !s.ok())
+        return s;
+    } else if (const auto *product = std::get_if<ProductNode>(&node)) {
+      multiply(*product);
+    } else {
+      for (const std::function<Status()> &work : std::get<CapturedWork>(node))
+        if (Status s = work(); !s.ok())
+          return s;
+    }
+  }
+  return {};
 }
 
 void EmulatedDevice::destroy(Graph graph) {

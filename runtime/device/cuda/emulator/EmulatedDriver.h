@@ -52,6 +52,8 @@ struct EmulatedOptions {
   /// The n-th kernel of all graphs never ends; and how long a step may take.
   int64_t stickKernel = 0;
   std::chrono::nanoseconds patience = DeviceProperties().patience;
+  /// Only this device's does; -1: that of each.
+  int32_t failDevice = -1;
   /// None of the kernels' code is for the chip.
   bool foreignChip = false;
   /// A graph's kernels are given no address of the host's; tests that pass

@@ -13,9 +13,11 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace sluice::cuda::emulator {
@@ -95,6 +97,42 @@ public:
     std::memcpy(item.bytes, &work, sizeof(work));
     push(item, !always);
   }
+  /// The same of any closure, which is kept as long as it may be called; for
+  /// work that others than the device bring.
+  void addOwned(std::function<Status()> work) {
+    {
+      std::lock_guard lock(mutex);
+      if (capturing) {
+        captured.push_back(std::move(work));
+        return;
+      }
+    }
+    auto *owned = new std::function<Status()>(std::move(work));
+    add(
+        [owned] {
+          Status status = (*owned)();
+          delete owned;
+          return status;
+        },
+        /*always=*/true);
+  }
+
+  /// From here on work is kept, and none is done, until endCapture() gives it
+  /// back, in order: to be done as often as one likes.
+  void beginCapture() {
+    std::lock_guard lock(mutex);
+    capturing = true;
+  }
+  std::vector<std::function<Status()>> endCapture() {
+    std::lock_guard lock(mutex);
+    capturing = false;
+    return std::exchange(captured, {});
+  }
+  bool isCapturing() {
+    std::lock_guard lock(mutex);
+    return capturing;
+  }
+
   void synchronize() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return first == last; });
@@ -102,7 +140,7 @@ public:
   /// How much has been added so far.
   uint64_t added() {
     std::lock_guard lock(mutex);
-    return last;
+    return last + captured.size();
   }
 
 private:
@@ -118,6 +156,10 @@ private:
     item.needsHealth = needsHealth;
     {
       std::unique_lock lock(mutex);
+      if (capturing) {
+        captured.emplace_back([item] { return item.call(item.bytes); });
+        return;
+      }
       changed.wait(lock, [&] { return last - first < room; });
       queue[last++ % room] = item;
     }
@@ -151,6 +193,8 @@ private:
   std::condition_variable changed;
   std::vector<Item> queue; ///< items first .. last - 1; the first is being done
   uint64_t first = 0, last = 0;
+  bool capturing = false;
+  std::vector<std::function<Status()>> captured;
   std::thread thread;
 };
 

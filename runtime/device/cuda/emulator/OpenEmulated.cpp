@@ -13,6 +13,7 @@
 //   SLUICE_EMULATED_FAIL_KERNEL=N   the N-th kernel breaks the device
 //   SLUICE_EMULATED_STICK_KERNEL=N  the N-th kernel never ends
 //   SLUICE_EMULATED_PATIENCE_MS=N   that a step may take
+//   SLUICE_EMULATED_FAIL_DEVICE=N   and no other device's does
 //   SLUICE_EMULATED_ORDER=1         threads and blocks descend; 2: are shuffled
 //   SLUICE_EMULATED_RESIDENT=N      blocks that run at a time
 //   SLUICE_EMULATED_FOREIGN=1       no code is for its chip
@@ -60,6 +61,8 @@ sluice::Expected<std::unique_ptr<Driver>> sluice::cuda::openDriver() {
   options.stickKernel = numberOf("SLUICE_EMULATED_STICK_KERNEL", 0);
   options.patience =
       std::chrono::milliseconds(numberOf("SLUICE_EMULATED_PATIENCE_MS", 60000));
+  options.failDevice = int32_t(
+      numberOf("SLUICE_EMULATED_FAIL_DEVICE", options.failDevice));
   options.order = static_cast<emulator::Order>(
       std::clamp<int64_t>(numberOf("SLUICE_EMULATED_ORDER", 0), 0, 2));
   options.resident =

@@ -178,6 +178,24 @@ TEST_F(DriverTest, ProductsAreGraphsInTheGraph) {
   ::unsetenv("SLUICE_CUBLASLT_LIBRARY");
 }
 
+/// As a product's; an error of what is captured is the graph's, whose capture
+/// is ended all the same.
+TEST_F(DriverTest, CapturedWorkIsAGraphInTheGraph) {
+  std::unique_ptr<Device> device = openDevice();
+  CapturedNode fills = {
+      [&](Stream stream) { return device->fill(4096, 0, 16, stream); }};
+  ASSERT_TRUE(device->makeGraph(std::vector<GraphNode>{fills}));
+  EXPECT_EQ(calls(), "cuGraphCreate cuCtxGetStreamPriorityRange priority 0 "
+                     "cuStreamCreateWithPriority mode 2 cuStreamBeginCapture "
+                     "cuMemsetD8Async cuStreamEndCapture cuStreamDestroy "
+                     "cuGraphAddChildGraphNode cuGraphDestroy "
+                     "cuGraphInstantiate cuGraphDestroy ");
+  CapturedNode fails = {[](Stream) { return failure("the library is tired"); }};
+  EXPECT_EQ(device->makeGraph(std::vector<GraphNode>{fails}).status().message(),
+            "the library is tired");
+  EXPECT_THAT(calls(), HasSubstr("cuStreamEndCapture cuGraphDestroy "));
+}
+
 /// Code without dependent launches cannot wait for the kernel before: its edge
 /// does.
 TEST_F(DriverTest, WhatCannotWaitByItselfStartsBehindTheKernelBefore) {

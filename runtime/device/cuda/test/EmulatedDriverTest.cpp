@@ -148,6 +148,38 @@ TEST_F(EmulatedDriverTest, TheHostsAddressesAreNotTheDevices) {
   device->releaseHost(shared);
 }
 
+/// Work that is captured is done when its graph is launched, each time.
+TEST_F(EmulatedDriverTest, CapturedWorkIsPartOfAGraph) {
+  open();
+  const int32_t zero = 0;
+  ASSERT_TRUE(device->copyToDevice(memory, &zero, 4, stream).ok());
+  ASSERT_TRUE(device->synchronize(stream).ok());
+  int32_t host = -1;
+  KernelNode kernel;
+  kernel.function = *device->find(module, "bump");
+  kernel.words = {memory};
+  CapturedNode copies = {[&](Stream captured) {
+    // Nobody may wait for what is not done.
+    EXPECT_EQ(device->synchronize(captured).message(),
+              "cuStreamSynchronize: operation not permitted when stream is "
+              "capturing");
+    EXPECT_FALSE(device->record(event, captured).ok());
+    EXPECT_FALSE(device->wait(captured, event).ok());
+    return device->copyToHost(&host, memory, 4, captured);
+  }};
+  Graph graph = *device->makeGraph(std::vector<GraphNode>{kernel, copies});
+  EXPECT_EQ(host, -1);
+  for (int32_t launched = 1; launched <= 2; ++launched) {
+    ASSERT_TRUE(device->launch(graph, stream).ok());
+    ASSERT_TRUE(device->synchronize(stream).ok());
+    EXPECT_EQ(host, launched);
+  }
+  device->destroy(graph);
+  CapturedNode fails = {[](Stream) { return failure("the library is tired"); }};
+  EXPECT_EQ(device->makeGraph(std::vector<GraphNode>{fails}).status().message(),
+            "the library is tired");
+}
+
 TEST_F(EmulatedDriverTest, AThreadEntersTheDeviceFirst) {
   open();
   std::thread([&] {
