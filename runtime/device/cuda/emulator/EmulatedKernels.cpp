@@ -55,7 +55,15 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
                                   SLUICE_KERNEL_LINE(sluice_move_values,
                                                      MoveArguments)
                                       SLUICE_KERNEL_LINE(sluice_copy_pages,
-                                                         PageCopyArguments)};
+                                                         PageCopyArguments)
+                                          SLUICE_KERNEL_LINE(sluice_sum_parts,
+                                                             SumPartsArguments)
+                                              SLUICE_KERNEL_LINE(
+                                                  sluice_join_columns,
+                                                  JoinColumnsArguments)
+                                                  SLUICE_KERNEL_LINE(
+                                                      sluice_read_alive,
+                                                      ReadAliveArguments)};
   return kernels;
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/device/cuda/kernels/CacheABI.h"
 #include "runtime/device/cuda/kernels/CompactABI.h"
 #include "runtime/device/cuda/kernels/DenseABI.h"
+#include "runtime/device/cuda/kernels/GroupABI.h"
 
 /// make(kind, name, rows) for each kernel sluice_linear_<name>_<rows>.
 #define SLUICE_FOR_EACH_LINEAR_ROWS(make, kind, name)                          \
@@ -53,7 +54,8 @@
 /// The names of the others.
 #define SLUICE_OTHER_KERNELS                                                   \
   "sluice_operand_rows", "sluice_append_cache", "sluice_attend_combine",       \
-      "sluice_compact", "sluice_move_values", "sluice_copy_pages"
+      "sluice_compact", "sluice_move_values", "sluice_copy_pages",             \
+      "sluice_sum_parts", "sluice_join_columns", "sluice_read_alive"
 
 #ifndef __CUDACC__
 extern "C" {
@@ -78,6 +80,9 @@ SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_DECLARE_DENSE_RESULTS)
 void sluice_compact(sluice::cuda::CompactArguments arguments);
 void sluice_move_values(sluice::cuda::MoveArguments arguments);
 void sluice_copy_pages(sluice::cuda::PageCopyArguments arguments);
+void sluice_sum_parts(sluice::cuda::SumPartsArguments arguments);
+void sluice_join_columns(sluice::cuda::JoinColumnsArguments arguments);
+void sluice_read_alive(sluice::cuda::ReadAliveArguments arguments);
 void sluice_append_cache(sluice::cuda::AppendArguments arguments);
 void sluice_attend_combine(sluice::cuda::AttendArguments arguments);
 #define SLUICE_DECLARE_ATTEND(kind, name, dim)                                 \
