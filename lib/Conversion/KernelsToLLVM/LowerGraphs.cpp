@@ -168,6 +168,16 @@ void GraphLowering::lowerOp(Operation *op) {
              {number(op.getCache()), op.getQuery(), op.getOutput(),
               LLVM::AddressOfOp::create(b, parameters)});
       })
+      .Case([&](GraphAllReduceOp op) {
+        call("sluice_graph_all_reduce",
+             {choice(op.getDomain()), op.getInput(), op.getOutput(),
+              op.getScratch(), number(op.getCols())});
+      })
+      .Case([&](GraphAllGatherOp op) {
+        call("sluice_graph_all_gather",
+             {choice(op.getDomain()), op.getInput(), op.getOutput(),
+              op.getScratch(), number(op.getPart()), number(op.getCols())});
+      })
       .Case([&](GraphCheckpointOp op) { lowerCheckpoint(op); })
       // A constant.
       .Default([&](Operation *op) {

@@ -72,7 +72,6 @@ struct CPURules : StepTarget {
   bool isCarried(const Buffer &buffer) const override {
     return buffer.kind != Buffer::Kind::Cache;
   }
-  bool hasCollectives() const override { return true; }
   bool isInRowLoops(Node::Kind kind) const override {
     return kind < Node::Kind::Linear;
   }

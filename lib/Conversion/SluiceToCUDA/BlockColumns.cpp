@@ -119,6 +119,12 @@ Value BlockEmitter::emitMap(const ColumnPass &pass, size_t turn) {
   auto weight = [&](Value of) { return weights[of][turn]; };
   auto all = [&](Value scalar) { return code.broadcast(scalar, lanes); };
   return llvm::TypeSwitch<Operation *, Value>(node.op)
+      .Case([&](AllReduceOp op) {
+        Value sum = input(0);
+        for (Value bias : op.getBiases())
+          sum = arith::AddFOp::create(b, sum, weight(bias));
+        return sum;
+      })
       .Case([&](AddOp) { return arith::AddFOp::create(b, input(0), input(1)); })
       .Case([&](ActivationOp op) {
         return emitActivation(b, op.getKind(), input(0));

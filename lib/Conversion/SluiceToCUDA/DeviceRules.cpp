@@ -32,9 +32,8 @@ static_assert(int(OperandKind::F32) == int(sluice::cuda::OperandKind::F32) &&
 FailureOr<std::optional<OperandRecord>>
 DeviceRules::getOperand(LinearOp op, int64_t features) const {
   auto param = op.getWeight().getDefiningOp<ParamOp>();
-  auto weight =
-      SymbolTable::lookupNearestSymbolFrom<WeightOp>(op, param.getWeightAttr());
-  ElementFormat format = weight.getElementFormat();
+  ElementFormat format =
+      getElementFormat(cast<RankedTensorType>(param.getType()));
   std::optional<cuda::WeightKind> kind = cuda::weightKind(toFormat(format));
   if (!kind)
     return op.emitError("has the weight ")

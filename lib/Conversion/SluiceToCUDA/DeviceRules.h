@@ -21,7 +21,6 @@ struct DeviceRules : planning::StepTarget {
   bool computesRopeTables() const override { return false; }
   bool attendsToStep() const override { return false; }
   bool isCarried(const planning::Buffer &buffer) const override;
-  bool hasCollectives() const override { return false; }
   bool isInRowLoops(planning::Node::Kind kind) const override;
 };
 

@@ -164,6 +164,9 @@ void GraphEmitter::emitCall(ImplicitLocOpBuilder &b, const Node &node) {
                           parameters.getSymName());
     return;
   }
+  case Node::Kind::AllReduce:
+  case Node::Kind::AllGather:
+    return emitMeeting(b, node);
   default:
     llvm_unreachable("in row loops, or a checkpoint");
   }
@@ -184,6 +187,19 @@ void GraphEmitter::emitLinear(ImplicitLocOpBuilder &b, const Node &node) {
   GraphLinearOp::create(b, toValueDomain(node.domain), weight,
                         linear.getFirstColumn(), linear.getEndColumn(), operand,
                         bias, residual, output);
+}
+
+void GraphEmitter::emitMeeting(ImplicitLocOpBuilder &b, const Node &node) {
+  ValueDomain domain = toValueDomain(node.domain);
+  Value input = getBuffer(b, node.inputs[0]);
+  Value output = getBuffer(b, node.outputs[0]);
+  Value scratch = getBuffer(b, node.outputs[1]);
+  int64_t part = graph.buffers[node.inputs[0]].width;
+  if (node.kind == Node::Kind::AllReduce)
+    GraphAllReduceOp::create(b, domain, input, output, part, scratch);
+  else
+    GraphAllGatherOp::create(b, domain, input, part, output,
+                             graph.buffers[node.outputs[0]].width, scratch);
 }
 
 void GraphEmitter::emitCheckpoint(ImplicitLocOpBuilder &b, const Node &node) {

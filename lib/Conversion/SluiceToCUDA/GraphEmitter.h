@@ -47,6 +47,7 @@ private:
   void emitRowLoop(mlir::ImplicitLocOpBuilder &b, const Task &task);
   void emitCall(mlir::ImplicitLocOpBuilder &b, const Node &node);
   void emitLinear(mlir::ImplicitLocOpBuilder &b, const Node &node);
+  void emitMeeting(mlir::ImplicitLocOpBuilder &b, const Node &node);
   void emitCheckpoint(mlir::ImplicitLocOpBuilder &b, const Node &node);
   void emitGreedyTokens(mlir::ImplicitLocOpBuilder &b);
   void launch(mlir::ImplicitLocOpBuilder &b, mlir::gpu::GPUFuncOp kernel,

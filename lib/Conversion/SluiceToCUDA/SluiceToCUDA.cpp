@@ -142,10 +142,6 @@ private:
       if (Operation *taken = shared.symbols.lookup(wanted);
           taken && taken != source.frame)
         return taken->emitError("takes the name of a step or program");
-    if (source.members > 1)
-      return source.frame->emitError(
-          "is computed by a tensor-parallel group, for which there is no code "
-          "for GPUs as yet: a group computes on CPUs");
     if (failed(requireFused(source.frame)) ||
         failed(checkAttention(source.frame)))
       return failure();

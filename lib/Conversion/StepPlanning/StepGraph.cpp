@@ -37,7 +37,6 @@ public:
 private:
   LogicalResult visitBlock(Block &block);
   LogicalResult visit(Operation *op);
-  LogicalResult refuse(Operation *op);
   LogicalResult visitLayer(LayerOp op);
   LogicalResult visitReceive(ReceiveOp op);
   LogicalResult visitSend(SendOp op);
@@ -47,9 +46,8 @@ private:
   LogicalResult visitRope(RopeOp op);
   LogicalResult visitLinear(LinearOp op);
   LogicalResult visitAttend(AttendOp op);
-  LogicalResult visitMeeting(Operation *op);
-  void visitAllReduce(AllReduceOp op);
-  void visitAllGather(AllGatherOp op);
+  LogicalResult visitAllReduce(AllReduceOp op);
+  LogicalResult visitAllGather(AllGatherOp op);
   LogicalResult visitRowWise(Operation *op, Node::Kind kind);
 
   unsigned addFloats(Domain domain, int64_t width);
@@ -152,13 +150,12 @@ LogicalResult StepGraphBuilder::visit(Operation *op) {
       .Case([&](ConcatOp) { return visitRowWise(op, Kind::Concat); })
       .Case<RmsNormOp, LayerNormOp, ActivationOp, GateOp, AddOp>(
           [&](auto) { return visitRowWise(op, Kind::Columns); })
-      .Case<AllReduceOp, AllGatherOp>([&](auto) { return visitMeeting(op); })
-      .Default([&](Operation *op) { return refuse(op); });
-}
-
-LogicalResult StepGraphBuilder::refuse(Operation *op) {
-  return op->emitError() << "'" << op->getName() << "' has no lowering to "
-                         << target.getName();
+      .Case([&](AllReduceOp reduce) { return visitAllReduce(reduce); })
+      .Case([&](AllGatherOp gather) { return visitAllGather(gather); })
+      .Default([&](Operation *op) {
+        return op->emitError() << "'" << op->getName()
+                               << "' has no lowering to " << target.getName();
+      });
 }
 
 LogicalResult StepGraphBuilder::visitLayer(LayerOp op) {
@@ -294,17 +291,7 @@ LogicalResult StepGraphBuilder::visitAttend(AttendOp op) {
   return success();
 }
 
-LogicalResult StepGraphBuilder::visitMeeting(Operation *op) {
-  if (!target.hasCollectives())
-    return refuse(op);
-  if (auto reduce = dyn_cast<AllReduceOp>(op))
-    visitAllReduce(reduce);
-  else
-    visitAllGather(cast<AllGatherOp>(op));
-  return success();
-}
-
-void StepGraphBuilder::visitAllReduce(AllReduceOp op) {
+LogicalResult StepGraphBuilder::visitAllReduce(AllReduceOp op) {
   unsigned x = bufferOf(op.getInput());
   Domain domain = domainOf(op.getInput());
   int64_t width = graph.buffers[x].width;
@@ -316,15 +303,16 @@ void StepGraphBuilder::visitAllReduce(AllReduceOp op) {
   meeting.inputs = {x};
   meeting.outputs = {sum, scratch};
   if (!hasBiases)
-    return;
+    return success();
   // Each member adds them by itself, in a loop with what follows.
   unsigned result = addResult(op.getResult(), domain);
   Node &biases = addNode(Node::Kind::Columns, op, domain);
   biases.inputs = {sum};
   biases.outputs = {result};
+  return success();
 }
 
-void StepGraphBuilder::visitAllGather(AllGatherOp op) {
+LogicalResult StepGraphBuilder::visitAllGather(AllGatherOp op) {
   unsigned x = bufferOf(op.getInput());
   Domain domain = domainOf(op.getInput());
   unsigned all = addResult(op.getResult(), domain);
@@ -332,6 +320,7 @@ void StepGraphBuilder::visitAllGather(AllGatherOp op) {
   Node &meeting = addNode(Node::Kind::AllGather, op, domain);
   meeting.inputs = {x};
   meeting.outputs = {all, scratch};
+  return success();
 }
 
 LogicalResult StepGraphBuilder::visitRowWise(Operation *op, Node::Kind kind) {

@@ -116,8 +116,6 @@ public:
   virtual bool attendsToStep() const = 0;
   /// Whether checkpoints move this buffer, in its place, with its rows.
   virtual bool isCarried(const Buffer &buffer) const = 0;
-  /// Whether the members of a group can meet in a step.
-  virtual bool hasCollectives() const = 0;
   /// Whether such nodes are generated code, which row loops are made of.
   virtual bool isInRowLoops(Node::Kind kind) const = 0;
 };

@@ -40,6 +40,8 @@ gpu.module @kernels {
 // CHECK:         call @sluice_graph_linear(%[[GRAPH]], %[[ROWS]], %c4_i64, %[[X]], %[[BIAS]], %[[X]], %[[O]], %{{.*}}, %c0_i64, %c64_i64)
 // CHECK:         call @sluice_graph_append(%[[GRAPH]], %c1_i64, %[[X]], %[[O]])
 // CHECK:         call @sluice_graph_attend(%[[GRAPH]], %c1_i64, %[[X]], %[[O]], %{{.*}})
+// CHECK:         call @sluice_graph_all_reduce(%[[GRAPH]], %[[ROWS]], %[[X]], %[[Y:.*]], %[[S:.*]], %c64_i64)
+// CHECK:         call @sluice_graph_all_gather(%[[GRAPH]], %[[ROWS]], %[[X]], %[[Y]], %[[S]], %c48_i64, %c64_i64)
 // CHECK:         llvm.store %c64_i64, %[[SIZES:.*]] :
 // CHECK:         call @sluice_graph_checkpoint(%[[GRAPH]], %[[WORDS]], %[[SIZES]], %c2_i64)
 // CHECK:         call @sluice_graph_select_outputs(%[[GRAPH]])
@@ -63,6 +65,10 @@ sluice.graph @main_step {
   sluice.graph_linear rows weight 4 columns 0 to 64 of %x bias %bias residual %x into %o
   sluice.graph_append 1 %x, %o
   sluice.graph_attend 1 %x into %o with @attention
+  %y = sluice.graph_value rows 80
+  %s = sluice.graph_value rows 144
+  sluice.graph_all_reduce rows %x into %y cols 64 scratch %s
+  sluice.graph_all_gather rows %x cols 48 into %y cols 64 scratch %s
   sluice.graph_checkpoint (%x, %o) {floats = array<i64: 64, 16>}
   sluice.graph_select_outputs
   sluice.graph_send %x cols 64

@@ -137,6 +137,30 @@ LogicalResult GraphAttendOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+/// That members meet between values of their own.
+static LogicalResult verifyMeeting(Operation *op, Value input, Value output,
+                                   Value scratch) {
+  if (input == output || input == scratch || output == scratch)
+    return op->emitOpError("has its input, output and scratch in one value");
+  return success();
+}
+
+LogicalResult GraphAllReduceOp::verify() {
+  // graph_all_reduce_c1
+  return verifyMeeting(*this, getInput(), getOutput(), getScratch());
+}
+
+LogicalResult GraphAllGatherOp::verify() {
+  // graph_all_gather_c1
+  if (failed(verifyMeeting(*this, getInput(), getOutput(), getScratch())))
+    return failure();
+  // graph_all_gather_c2
+  if (getPart() >= getCols())
+    return emitOpError("gathers ")
+           << getCols() << " columns, of which a member has " << getPart();
+  return success();
+}
+
 LogicalResult GraphCheckpointOp::verify() {
   // graph_checkpoint_c1
   if (getFloats().size() != getValues().size())

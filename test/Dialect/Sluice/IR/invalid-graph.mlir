@@ -243,3 +243,45 @@ sluice.graph @g {
   // expected-error @+1 {{attribute 'cache' failed to satisfy constraint}}
   sluice.graph_append -1 %x, %x
 }
+
+// -----
+
+sluice.graph @g {
+  // graph_all_reduce_c1
+  %x = sluice.graph_value rows 0
+  %y = sluice.graph_value rows 16
+  // expected-error @+1 {{has its input, output and scratch in one value}}
+  sluice.graph_all_reduce rows %x into %x cols 16 scratch %y
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_all_gather_c1
+  %x = sluice.graph_value rows 0
+  %y = sluice.graph_value rows 16
+  // expected-error @+1 {{has its input, output and scratch in one value}}
+  sluice.graph_all_gather rows %x cols 8 into %y cols 16 scratch %x
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_all_gather_c2
+  %x = sluice.graph_value rows 0
+  %y = sluice.graph_value rows 16
+  %s = sluice.graph_value rows 32
+  // expected-error @+1 {{gathers 16 columns, of which a member has 16}}
+  sluice.graph_all_gather rows %x cols 16 into %y cols 16 scratch %s
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_c3: a meeting is work, too
+  %x = sluice.graph_value outputs 0
+  %y = sluice.graph_value outputs 16
+  %s = sluice.graph_value outputs 32
+  // expected-error @+1 {{is for outputs, which have no numbers yet}}
+  sluice.graph_all_reduce outputs %x into %y cols 16 scratch %s
+}

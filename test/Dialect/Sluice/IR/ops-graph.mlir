@@ -31,8 +31,10 @@ sluice.graph @main_step {
 // CHECK-NEXT:    sluice.launch_kernel @kernels::@rows_add rows threads 64(%{{.*}}, %{{.*}}, %{{.*}}){{$}}
 // CHECK-NEXT:    sluice.launch_kernel @kernels::@rows_add rows threads 64 blocks 4(
 // CHECK:         sluice.graph_linear rows weight 4 columns 0 to 256 of %{{.*}} bias %{{.*}} residual %{{.*}} into %{{.*}}
+// CHECK:         sluice.graph_all_reduce rows %{{.*}} into %{{.*}} cols 256 scratch %{{.*}}
 // CHECK:         sluice.graph_checkpoint(%{{.*}}, %{{.*}}) {floats = array<i64: 256, 64>}
 // CHECK:         sluice.graph_linear outputs weight 4 columns 16 to 32 of %{{.*}} into %{{.*}}
+// CHECK:         sluice.graph_all_gather outputs %{{.*}} cols 128 into %{{.*}} cols 256 scratch %{{.*}}
 sluice.graph @all {
   %x = sluice.graph_value rows 256
   %y = sluice.graph_value rows 512
@@ -59,8 +61,11 @@ sluice.graph @all {
     residual %x into %y
   sluice.graph_append 0 %k, %v
   sluice.graph_attend 0 %q into %y with @attention
+  %s = sluice.graph_value rows 1536
+  sluice.graph_all_reduce rows %x into %y cols 256 scratch %s
   sluice.graph_checkpoint (%x, %y) {floats = array<i64: 256, 64>}
   sluice.graph_select_outputs
   sluice.graph_linear outputs weight 4 columns 16 to 32 of %q into %o
+  sluice.graph_all_gather outputs %x cols 128 into %y cols 256 scratch %s
   sluice.graph_send %x cols 256
 }

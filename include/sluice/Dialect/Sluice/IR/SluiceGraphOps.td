@@ -290,6 +290,55 @@ def Sluice_GraphAttendOp : Sluice_InGraphOp<"graph_attend", [
       "$cache $query `into` $output `with` $parameters attr-dict";
 }
 
+def Sluice_GraphAllReduceOp : Sluice_InGraphOp<"graph_all_reduce"> {
+  let summary = "the sum of all members' rows";
+  let description = [{
+    `output[row] = input_0[row] + input_1[row] + ...`, rows of `cols` floats,
+    added up from the left, where `input_m` is member m's of the group that
+    computes the program. The members meet in the order of their graphs, of all
+    rows of capacity. `scratch` has room for the rows of all members.
+
+    ```mlir
+    sluice.graph_all_reduce rows %x into %y cols 256 scratch %s
+    ```
+
+    Constraints:
+    - (C1) input, output and scratch are three values.
+  }];
+  let arguments = (ins Sluice_ValueDomain:$domain, Sluice_Address:$input,
+                       Sluice_Address:$output, Sluice_Columns:$cols,
+                       Sluice_Address:$scratch);
+  let assemblyFormat = [{
+    $domain $input `into` $output `cols` $cols `scratch` $scratch attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Sluice_GraphAllGatherOp : Sluice_InGraphOp<"graph_all_gather"> {
+  let summary = "all members' rows side by side";
+  let description = [{
+    `output[row][min(m * part, cols - part) + i] = input_m[row][i]`, where
+    `input_m`, rows of `part` floats, is member m's. The members meet as in
+    `sluice.graph_all_reduce`.
+
+    ```mlir
+    sluice.graph_all_gather outputs %x cols 128 into %y cols 256 scratch %s
+    ```
+
+    Constraints:
+    - (C1) input, output and scratch are three values.
+    - (C2) a member has fewer columns than all have.
+  }];
+  let arguments = (ins Sluice_ValueDomain:$domain, Sluice_Address:$input,
+                       Sluice_Columns:$part, Sluice_Address:$output,
+                       Sluice_Columns:$cols, Sluice_Address:$scratch);
+  let assemblyFormat = [{
+    $domain $input `cols` $part `into` $output `cols` $cols
+    `scratch` $scratch attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 def Sluice_GraphCheckpointOp : Sluice_InGraphOp<"graph_checkpoint"> {
   let summary = "where dead rows leave the step";
   let description = [{

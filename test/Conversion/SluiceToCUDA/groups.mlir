@@ -1,0 +1,74 @@
+// RUN: sluice-opt %s --sluice-shard-tensors=tensor-parallel=2 \
+// RUN:   --sluice-partition-stages=stages=1 --sluice-fuse-decode \
+// RUN:   --sluice-split-ranks --convert-sluice-to-cuda=arch=emulator | FileCheck %s
+
+// A layer whose two halves both start from its input, over a group of two, as on
+// a CPU (SluiceToCPU/groups.mlir): the members meet once for both halves and once
+// for the logits. A meeting is a node of the graph with scratch memory of its own.
+// One half's product adds the other's; the biases of products that are summed up
+// are added in the kernel behind the meeting, once.
+
+!cache = !sluice.cache<kv_heads = 2, head_dim = 16>
+
+sluice.file @f path "model.gguf" size 1000000 identity "0123456789abcdef"
+sluice.weight @embd in @f at 0 stored f32 : tensor<64x32xf32>
+sluice.weight @norm in @f at 0 stored f32 : tensor<32xf32>
+sluice.weight @q in @f at 0 stored f32 : tensor<32x32xf32>
+sluice.weight @o in @f at 0 stored f32 : tensor<32x32xf32>
+sluice.weight @o.bias in @f at 0 stored f32 : tensor<32xf32>
+sluice.weight @up in @f at 0 stored f32 : tensor<128x32xf32>
+sluice.weight @up.bias in @f at 0 stored f32 : tensor<128xf32>
+sluice.weight @down in @f at 0 stored f32 : tensor<32x128xf32>
+sluice.weight @down.bias in @f at 0 stored f32 : tensor<32xf32>
+
+// CHECK-LABEL: gpu.func @rows_all_reduce_add(
+// CHECK:         %[[X:.*]] = vector.load
+// CHECK:         arith.addf
+// CHECK:         arith.addf
+
+// CHECK-LABEL: sluice.graph @main.s0.m0_step {
+// The first half of the outputs' columns, with half of the bias.
+// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 16 of %{{.*}} into
+// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 64 of %{{.*}} bias
+// Parts of two sums, of all columns and without a bias.
+// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 32 of %{{[^ ]*}} into %[[P1:.*]]
+// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 32 of %{{[^ ]*}} residual %[[P1]] into %[[PART:.*]]
+// CHECK:         sluice.graph_all_reduce rows %[[PART]] into %[[SUM:.*]] cols 32 scratch %
+// CHECK:         sluice.launch_kernel @kernels::@rows_all_reduce_add rows
+// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 32 of %{{[^ ]*}} into %[[TOKENS:.*]]
+// CHECK:         sluice.graph_all_gather rows %[[TOKENS]] cols 32 into %{{.*}} cols 64 scratch %
+// CHECK-NOT:     sluice.graph_all_
+
+// CHECK-LABEL: sluice.graph @main.s0.m1_step {
+// CHECK:         sluice.graph_all_reduce
+// CHECK:         sluice.graph_all_gather
+
+sluice.model @main(%chunk: !sluice.chunk) attributes {
+    architecture = "test", model_name = "test", vocab_size = 64,
+    context_length = 64} {
+  %embd = sluice.param @embd : tensor<64x32xf32>
+  %h = sluice.embed chunk %chunk, %embd by token : tensor<64x32xf32> -> tensor<?x32xf32>
+  %h1 = sluice.layer 0 (%x = %h) : tensor<?x32xf32> {
+    %norm = sluice.param @norm : tensor<32xf32>
+    %wq = sluice.param @q : tensor<32x32xf32>
+    %wo = sluice.param @o : tensor<32x32xf32>
+    %bo = sluice.param @o.bias : tensor<32xf32>
+    %wup = sluice.param @up : tensor<128x32xf32>
+    %bup = sluice.param @up.bias : tensor<128xf32>
+    %wdown = sluice.param @down : tensor<32x128xf32>
+    %bdown = sluice.param @down.bias : tensor<32xf32>
+    %c = sluice.layer_cache : !cache
+    %n = sluice.rms_norm %x, %norm epsilon 1.0e-05 : tensor<?x32xf32>, tensor<32xf32>
+    %q = sluice.linear %n, %wq : tensor<?x32xf32>, tensor<32x32xf32> -> tensor<?x32xf32>
+    %a = sluice.attend %q, %q, %q, %c, chunk %chunk heads 2 scale 0.25 : tensor<?x32xf32>, tensor<?x32xf32>, !cache
+    %o = sluice.linear %a, %wo bias %bo : tensor<?x32xf32>, tensor<32x32xf32>, tensor<32xf32> -> tensor<?x32xf32>
+    %u = sluice.linear %n, %wup bias %bup : tensor<?x32xf32>, tensor<128x32xf32>, tensor<128xf32> -> tensor<?x128xf32>
+    %g = sluice.activation gelu_tanh %u : tensor<?x128xf32>
+    %d = sluice.linear %g, %wdown bias %bdown : tensor<?x128xf32>, tensor<32x128xf32>, tensor<32xf32> -> tensor<?x32xf32>
+    %r = sluice.add %x, %o : tensor<?x32xf32>
+    %y = sluice.add %r, %d : tensor<?x32xf32>
+    sluice.yield %y : tensor<?x32xf32>
+  }
+  %logits = sluice.linear %h1, %embd : tensor<?x32xf32>, tensor<64x32xf32> -> tensor<?x64xf32>
+  sluice.return %logits : tensor<?x64xf32>
+}
