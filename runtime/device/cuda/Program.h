@@ -12,7 +12,7 @@
 #include "runtime/device/ProgramShape.h"
 #include "runtime/device/cuda/ProgramABI.h"
 #include "runtime/device/cuda/kernels/CacheABI.h"
-#include "runtime/formats/ScaleGrid.h"
+#include "runtime/program/WeightSlice.h"
 
 #include <cstdint>
 #include <optional>
@@ -24,8 +24,8 @@
 namespace sluice::cuda {
 
 /// A matrix as a model's file has it: rows of rowBytes(stored, cols), or of
-/// e4m3 numbers whose scales lie apart, one after the other, at any alignment.
-/// Not owned.
+/// e4m3 numbers whose scales lie apart, one after the other, at any alignment;
+/// or a part of one. Not owned.
 struct StoredMatrix {
   const uint8_t *data = nullptr;
   Format stored = Format::F32;
@@ -33,6 +33,10 @@ struct StoredMatrix {
   int64_t rows = 0;
   int64_t cols = 0;
   std::optional<ScaleGrid> scales = {}; ///< of linear weights
+  /// Where it is a part of the matrix that lies there, which has these.
+  WeightSlice slice = {};
+  int64_t wholeRows = 0;
+  int64_t wholeCols = 0;
 };
 
 /// Of matrix products (use "linear"): rows are output columns, or with
@@ -65,6 +69,7 @@ struct Program : device::ProgramShape {
   SluiceGraphFunction build = nullptr;
   std::span<const uint8_t> image; ///< of its kernels; empty: it has none
   std::vector<Weight> weights;
+  int64_t members = 1; ///< of the group that computes it
 };
 
 /// Bounds of an Executor; all memory for them is taken at the start.

@@ -18,32 +18,63 @@ namespace {
 
 constexpr uint64_t bufferBytes = uint64_t{16} << 20;
 
+/// Some rows and columns of a matrix as they are stored.
+class MatrixPart {
+public:
+  MatrixPart(const StoredMatrix &matrix, int64_t rowBegin, int64_t rowEnd,
+             int64_t colBegin, int64_t colEnd) {
+    if (matrix.slice.isWhole() && !matrix.scales) {
+      stride = *rowBytes(matrix.stored, matrix.cols);
+      first = matrix.data + uint64_t(rowBegin) * stride +
+              *rowBytes(matrix.stored, colBegin);
+      return;
+    }
+    const bool isWhole = matrix.slice.isWhole();
+    SlicedMatrix{matrix.data,
+                 isWhole ? matrix.rows : matrix.wholeRows,
+                 isWhole ? matrix.cols : matrix.wholeCols,
+                 matrix.stored,
+                 matrix.slice,
+                 matrix.scales}
+        .copy(rowBegin, rowEnd, colBegin, colEnd, copied);
+    stride = *rowBytes(matrix.stored, colEnd - colBegin);
+    first = copied.data();
+  }
+
+  /// Counted from the part's first one.
+  const uint8_t *row(int64_t number) const {
+    return first + uint64_t(number) * stride;
+  }
+
+private:
+  /// Of a slice, whose ranges lie apart, or of numbers that their scales do.
+  std::vector<uint8_t> copied;
+  const uint8_t *first = nullptr;
+  uint64_t stride = 0;
+};
+
 /// Reads output columns of a weight, in the format that it is computed in.
 class ColumnReader {
 public:
   ColumnReader(const StoredMatrix &matrix, bool transposed)
       : matrix(matrix), transposed(transposed),
         features(transposed ? matrix.rows : matrix.cols),
-        storedBytes(matrix.scales ? uint64_t(matrix.cols)
-                                  : *rowBytes(matrix.stored, matrix.cols)),
         bytes(*rowBytes(matrix.format, features)) {}
 
   /// Columns [first, last) at `to`; the number of the first that is not finite,
   /// or `last`.
   int64_t read(int64_t first, int64_t last, uint8_t *to) const {
+    const MatrixPart part =
+        transposed ? MatrixPart(matrix, 0, matrix.rows, first, last)
+                   : MatrixPart(matrix, first, last, 0, matrix.cols);
     std::vector<float> values(static_cast<size_t>(features));
     for (int64_t column = first; column < last; ++column, to += bytes) {
       if (transposed) {
-        gather(column, values.data());
+        gather(part, column - first, values.data());
       } else {
-        const uint8_t *row = matrix.data + uint64_t(column) * storedBytes;
+        const uint8_t *row = part.row(column - first);
         if (matrix.stored == matrix.format) {
-          if (matrix.scales)
-            matrix.scales->gather(
-                row, column, 0,
-                features / formatInfo(matrix.stored).blockElements, to);
-          else
-            std::memcpy(to, row, bytes);
+          std::memcpy(to, row, bytes);
           if (!rowIsFinite(matrix.stored, to, features))
             return column;
           continue;
@@ -58,27 +89,23 @@ public:
   }
 
 private:
-  /// Of a plain format: column `column` of every row.
-  void gather(int64_t column, float *values) const {
+  /// Of a plain format: column `column` of every row of the part.
+  void gather(const MatrixPart &part, int64_t column, float *values) const {
     uint64_t offset = *rowBytes(matrix.stored, column);
     for (int64_t i = 0; i < features; ++i)
-      dequantizeRow(matrix.stored,
-                    matrix.data + uint64_t(i) * storedBytes + offset,
-                    values + i, 1);
+      dequantizeRow(matrix.stored, part.row(i) + offset, values + i, 1);
   }
 
   const StoredMatrix &matrix;
   bool transposed;
   int64_t features;
-  uint64_t storedBytes;
   uint64_t bytes;
 };
 
 /// Rows of f32, as the program computes with them.
 bool readVector(const StoredMatrix &matrix, int64_t row, float *to) {
-  uint64_t bytes = *rowBytes(matrix.stored, matrix.cols);
-  dequantizeRow(matrix.stored, matrix.data + uint64_t(row) * bytes, to,
-                matrix.cols);
+  const MatrixPart part(matrix, row, row + 1, 0, matrix.cols);
+  dequantizeRow(matrix.stored, part.row(0), to, matrix.cols);
   if (matrix.stored != matrix.format) {
     std::vector<uint8_t> rounded(*rowBytes(matrix.format, matrix.cols));
     quantizeRow(matrix.format, to, rounded.data(), matrix.cols);
