@@ -26,8 +26,8 @@ namespace sluice::device {
 
 /// Decides at the checkpoints of a step which of its rows leave. Where the host
 /// passes the checkpoints, checkpoint() is called at each; where the device
-/// does, findDead() while it computes, leave() when it has, and dropOrphans()
-/// in the end.
+/// does, findDead() while it computes, and when it has, agree(), leave() for
+/// each, and dropOrphans() in the end.
 class CheckpointHandler {
 public:
   virtual ~CheckpointHandler() = default;
@@ -44,6 +44,10 @@ public:
   /// over by the thread that called execute(), so it is cheap where nothing is
   /// new.
   virtual bool findDead(std::span<uint8_t> alive) = 0;
+
+  /// Once, behind the last findDead() of a step: what the members of a group
+  /// have to tell each other of who has been found dead.
+  virtual void agree() {}
 
   /// For each checkpoint that the device has passed while rows lived, in order:
   /// takes the rows out of the batch that are 0 in alive[row], which the device

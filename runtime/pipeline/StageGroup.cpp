@@ -18,7 +18,10 @@ using namespace sluice::pipeline;
 namespace {
 
 constexpr int64_t maxFrames = 1 << 16;
-constexpr size_t markBytes = sizeof(int32_t) + sizeof(int64_t) + 1;
+constexpr size_t markBytes = sizeof(int32_t) + sizeof(int64_t) + 2;
+
+/// Of look(): as many marks of each request in a step, on average.
+constexpr int64_t marksInStep = 4;
 
 /// Mixes numbers into a hash; not for adversaries.
 uint64_t mix(uint64_t hash, std::initializer_list<int64_t> numbers) {
@@ -35,7 +38,8 @@ StageGroup::StageGroup(comm::Collectives &members, const EpochBoard &rankBoard,
                        comm::BufferPool &buffers)
     : members(members), rankBoard(rankBoard), stageBoard(rankBoard.requests()),
       buffers(buffers) {
-  marks.reserve(size_t(rankBoard.requests()));
+  marks.reserve(size_t(marksInStep * rankBoard.requests()));
+  found.reserve(marks.capacity());
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,11 +98,10 @@ void StageGroup::begin(Kind kind,
   out.putCount(frames);
   for (std::span<const uint8_t> frame : frames)
     out.putCount(frame);
-  putMarks();
 }
 
-/// Finds what is new on the rank's board since the last look.
-void StageGroup::putMarks() {
+/// What is new on the rank's board since the last look.
+void StageGroup::findMarks() {
   // Before any mark is read: one that comes meanwhile is news later.
   uint64_t changes = rankBoard.changes();
   marks.clear();
@@ -112,18 +115,26 @@ void StageGroup::putMarks() {
                        return cancel == state;
                      })});
   }
+  if (!marks.empty())
+    marks.back().endsLook = true;
   seenChanges = changes;
+}
+
+void StageGroup::putMarks(std::span<const TimedMark> told) {
   comm::WireWriter out(message);
-  out.putCount(marks);
-  for (const TimedMark &each : marks) {
+  out.putCount(told);
+  for (const TimedMark &each : told) {
     out.put(int32_t{each.mark.request});
     out.put(int64_t{each.mark.confirmed});
     out.put(uint8_t{each.mark.ended});
+    out.put(uint8_t{each.endsLook});
   }
 }
 
 Status StageGroup::tellStep(std::span<const std::span<const uint8_t>> frames) {
   begin(Kind::Step, frames);
+  findMarks();
+  putMarks(marks);
   if (Status s = members.fromFirst(message); !s.ok())
     return s;
   for (std::span<const uint8_t> frame : frames)
@@ -135,6 +146,7 @@ Status StageGroup::tellStep(std::span<const std::span<const uint8_t>> frames) {
 
 Status StageGroup::tellEnd() {
   begin(Kind::End, {});
+  putMarks({});
   return members.fromFirst(message);
 }
 
@@ -158,7 +170,7 @@ Expected<StageGroup::Kind> StageGroup::read() {
   for (size_t i = 0; i < count && in.ok(); ++i)
     lengths.push_back(in.getInRange<uint32_t>("bytes of a frame", 0,
                                               comm::defaultMessageBytes));
-  count = in.getCount("marks", stageBoard.requests(), markBytes);
+  count = in.getCount("marks", marksInStep * stageBoard.requests(), markBytes);
   marks.clear();
   for (size_t i = 0; i < count && in.ok(); ++i) {
     EpochMark mark;
@@ -167,7 +179,7 @@ Expected<StageGroup::Kind> StageGroup::read() {
     mark.confirmed = in.getInRange<int64_t>(
         "node", noNode, std::numeric_limits<int64_t>::max() / 2);
     mark.ended = in.getFlag("end");
-    marks.push_back({mark, {}});
+    marks.push_back({mark, {}, in.getFlag("end of a look")});
   }
   if (Status s = in.finish(); !s.ok())
     return members.fail(s.withContext("the first of the group"));
@@ -181,7 +193,7 @@ Expected<bool> StageGroup::hearStep(std::vector<comm::Bytes> &frames) {
   Expected<Kind> kind = read();
   if (!kind)
     return kind.status();
-  if (*kind == Kind::Checkpoint)
+  if (*kind == Kind::Checkpoint || *kind == Kind::Agreement)
     return members.fail(failure("the first of the group is at a checkpoint, "
                                 "this member between two steps"));
   for (uint32_t length : lengths) {
@@ -203,19 +215,54 @@ void StageGroup::takeMarks() {
   marks.clear();
 }
 
+/// The others, in the midst of a step.
+Status StageGroup::readAtCheckpoint(Kind wanted) {
+  Expected<Kind> kind = read();
+  if (!kind)
+    return kind.status();
+  if (*kind != wanted)
+    return members.fail(failure("the first of the group has ended the step "
+                                "at which this member is"));
+  return {};
+}
+
 Status StageGroup::checkpoint() {
   if (isFirst()) {
     begin(Kind::Checkpoint, {});
+    findMarks();
+    putMarks(marks);
     if (Status s = members.fromFirst(message); !s.ok())
       return s;
-  } else {
-    Expected<Kind> kind = read();
-    if (!kind)
-      return kind.status();
-    if (*kind != Kind::Checkpoint)
-      return members.fail(failure("the first of the group has ended the step "
-                                  "at which this member is"));
+  } else if (Status s = readAtCheckpoint(Kind::Checkpoint); !s.ok()) {
+    return s;
   }
   takeMarks();
+  return {};
+}
+
+void StageGroup::look() {
+  if (!isFirst() || std::ssize(found) + rankBoard.requests() >
+                        marksInStep * rankBoard.requests())
+    return;
+  findMarks();
+  found.insert(found.end(), marks.begin(), marks.end());
+  takeMarks();
+}
+
+Status StageGroup::agree(const std::function<void()> &looked) {
+  if (isFirst()) {
+    begin(Kind::Agreement, {});
+    putMarks(found);
+    found.clear();
+    return members.fromFirst(message);
+  }
+  if (Status s = readAtCheckpoint(Kind::Agreement); !s.ok())
+    return s;
+  for (const TimedMark &each : marks) {
+    stageBoard.publish(each.mark, each.decided);
+    if (each.endsLook)
+      looked();
+  }
+  marks.clear();
   return {};
 }

@@ -20,11 +20,20 @@
 //   stage.formStep()                      stage.formStep()
 //   group.formed(stage)                   group.formed(stage)
 //   ... group.checkpoint()        ----->  ... group.checkpoint()
+//   or while a device computes, and when it has:
+//   ... group.look()
+//   group.agree(looked)           ----->  group.agree(looked)
 //   sends on
 //   group.tellEnd()               ----->  group.hearStep(): no more
 //
 // For that the stage has a board of its own, which changes nowhere else. What
 // the head publishes on the rank's board meanwhile waits for the next of these.
+//
+// Where devices pass the checkpoints by themselves, the first member's has told
+// the others' who leaves; of the marks that this comes from, the hosts hear
+// when the step has ended. What a stage makes of marks depends on when it looks
+// at them. So the others look as often as the first member has, and find the
+// same.
 //
 // Members whose steps are not the same would add up numbers that do not belong
 // together, and nobody would see it in the result. So each message says what
@@ -39,6 +48,7 @@
 #include "runtime/comm/Collectives.h"
 #include "runtime/core/Stage.h"
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -82,8 +92,24 @@ public:
   /// All, at each checkpoint, before Stage::checkpoint().
   Status checkpoint();
 
+  /// The first member, over and over while a device computes, before
+  /// Stage::findDead(): brings new marks onto the board. Allocates nothing: of
+  /// more marks than it can tell of later it takes none, before the next step.
+  /// The others: nothing.
+  void look();
+  /// All, when the device has computed a step with checkpoints. At the others
+  /// `looked` is called for each of the first member's looks that have found
+  /// something, when that is on the board.
+  Status agree(const std::function<void()> &looked);
+
 private:
-  enum class Kind : uint8_t { Step, Checkpoint, End };
+  enum class Kind : uint8_t { Step, Checkpoint, Agreement, End };
+
+  struct TimedMark {
+    EpochMark mark;
+    std::optional<Time> decided; ///< by this machine's clock: first member only
+    bool endsLook = false;       ///< the last one that a look has found
+  };
 
   /// What a member has computed.
   struct Steps {
@@ -93,8 +119,10 @@ private:
   };
 
   void begin(Kind kind, std::span<const std::span<const uint8_t>> frames);
-  void putMarks();
+  void findMarks();
+  void putMarks(std::span<const TimedMark> told);
   Expected<Kind> read();
+  Status readAtCheckpoint(Kind wanted);
   Status compare(const Steps &first) const;
 
   comm::Collectives &members;
@@ -105,11 +133,8 @@ private:
   Steps steps;
   comm::Bytes message;
   std::vector<uint32_t> lengths; ///< of the frames behind `message`
-  struct TimedMark {
-    EpochMark mark;
-    std::optional<Time> decided; ///< by this machine's clock: first member only
-  };
-  std::vector<TimedMark> marks; ///< heard or found, not on the board yet
+  std::vector<TimedMark> marks;  ///< heard or found, not on the board yet
+  std::vector<TimedMark> found;  ///< by look(): on the board, not told yet
 };
 
 } // namespace sluice::pipeline

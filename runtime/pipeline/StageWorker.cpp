@@ -25,8 +25,13 @@ public:
     return worker.checkpoint();
   }
   bool findDead(std::span<uint8_t> alive) override {
-    return !worker.pacer && worker.stage->findDead(alive);
+    if (worker.pacer)
+      return false;
+    if (worker.config.group)
+      worker.config.group->look();
+    return worker.stage->findDead(alive);
   }
+  void agree() override { worker.agree(); }
   std::span<const RowMove> leave(std::span<const uint8_t> alive,
                                  Time seen) override {
     if (worker.pacer)
@@ -72,6 +77,7 @@ Expected<std::unique_ptr<StageWorker>> StageWorker::create(
   worker->incoming.reserve(size_t(limits.rows));
   worker->incomingOnDevice.reserve(size_t(limits.rows));
   worker->wantsLogits.reserve(size_t(limits.outputs));
+  worker->found.reserve(size_t(limits.rows));
   return worker;
 }
 
@@ -284,6 +290,15 @@ std::span<const RowMove> StageWorker::checkpoint() {
   uint64_t before = stage->counters().leftAtCheckpoint;
   std::span<const RowMove> moves = stage->checkpoint();
   return noteLeft(before, now(), moves);
+}
+
+/// Finds the rows dead that the first member has found dead while its device
+/// computed.
+void StageWorker::agree() {
+  if (!config.group || !groupFailed.ok())
+    return;
+  found.assign(size_t(stage->batch().rows()), 1);
+  groupFailed = config.group->agree([this] { (void)stage->findDead(found); });
 }
 
 /// Counts the rows that have left since there were `before` of them, at `at`.

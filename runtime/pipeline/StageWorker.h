@@ -107,6 +107,7 @@ private:
   void findIncoming();
   Time pace(Time start);
   std::span<const RowMove> checkpoint();
+  void agree();
   std::span<const RowMove> noteLeft(uint64_t before, Time at,
                                     std::span<const RowMove> moves);
   bool follows() const { return config.group && !config.group->isFirst(); }
@@ -140,6 +141,7 @@ private:
   std::vector<const uint8_t *> incoming;  ///< one for each row of the step
   std::vector<uint64_t> incomingOnDevice; ///< or this
   std::vector<uint8_t> wantsLogits;       ///< one for each output of the step
+  std::vector<uint8_t> found;             ///< one for each row: 0 where dead
   /// Emulation: those of steps that no row was left of are made by the next.
   std::vector<PageCopy> copies;
   StepFrame outgoing;

@@ -93,6 +93,49 @@ TEST_F(StageGroupTest, CheckpointsBringWhatIsNew) {
   expectEqualBoards();
 }
 
+/// While a device computes, marks are on the first member's board at once; the
+/// others find them when it has, look by look.
+TEST_F(StageGroupTest, LooksAreRepeatedBehindTheStep) {
+  first.group.look();
+  first.rankBoard.publish({1, 0, 7, false}, Time(1000));
+  first.rankBoard.publish({2, 0, 3, false});
+  first.group.look();
+  EXPECT_EQ(first.group.board().get(1).confirmed, 7);
+  first.group.look(); // nothing new
+  first.rankBoard.publish({1, 0, 9, false});
+  first.group.look();
+  ASSERT_TRUE(first.group.agree([] { FAIL() << "it has looked"; }).ok());
+  std::vector<NodeId> seen;
+  ASSERT_TRUE(second.group
+                  .agree([&] {
+                    seen.push_back(second.group.board().get(1).confirmed);
+                    EXPECT_EQ(second.group.board().get(2).confirmed, 3);
+                  })
+                  .ok());
+  EXPECT_THAT(seen, ElementsAre(7, 9));
+  expectEqualBoards();
+  // They are told once.
+  ASSERT_TRUE(first.group.agree([] {}).ok());
+  ASSERT_TRUE(second.group.agree([] { FAIL() << "nothing is new"; }).ok());
+}
+
+/// Of more marks in a step than it has room for the first takes none.
+TEST_F(StageGroupTest, LooksAreBounded) {
+  for (NodeId node = 1; node <= 100; ++node) {
+    first.rankBoard.publish({0, 0, node, false});
+    first.group.look();
+  }
+  const NodeId last = first.group.board().get(0).confirmed;
+  EXPECT_LT(last, 100);
+  ASSERT_TRUE(first.group.agree([] {}).ok());
+  ASSERT_TRUE(second.group.agree([] {}).ok());
+  expectEqualBoards();
+  ASSERT_TRUE(tell({}).ok());
+  ASSERT_TRUE(*second.group.hearStep(heard));
+  second.group.takeMarks();
+  EXPECT_EQ(second.group.board().get(0).confirmed, 100);
+}
+
 TEST_F(StageGroupTest, TheFirstKnowsWhenACancelWasDecided) {
   first.rankBoard.publish({1, 0, 7, false}, Time(1000));
   ASSERT_TRUE(first.group.checkpoint().ok());
@@ -158,6 +201,9 @@ TEST_F(StageGroupTest, StepsAllocateNothing) {
     ok &= heard.size() == 3 && heard[1] == big;
     second.group.takeMarks();
     ok &= first.group.checkpoint().ok() && second.group.checkpoint().ok();
+    first.rankBoard.publish({1, 0, ++confirmed, false});
+    first.group.look();
+    ok &= first.group.agree([] {}).ok() && second.group.agree([] {}).ok();
     for (comm::Bytes &bytes : heard)
       job[1]->buffers().give(std::move(bytes));
   };

@@ -162,6 +162,47 @@ TEST_F(StageGroupWorkersTest, RowsLeaveEverywhereAtOnce) {
   EXPECT_EQ(second.worker->report().leftAtCheckpoint, 2u);
 }
 
+/// Devices have passed the checkpoint by themselves, and have let the same rows
+/// go. The second member's host hears why when the step has ended, and the next
+/// step is the same at both.
+TEST_F(StageGroupWorkersTest, RowsLeaveOnAllDevicesAtOnce) {
+  first.config.limits.fuse = second.config.limits.fuse = false;
+  StepFrame frame;
+  frame.rows.push_back(
+      {.node = 2, .parent = 0, .position = 1, .token = 73, .certain = true});
+  frames.push_back(frame);
+  auto passCheckpoint = [](const device::StepInput &input, bool finds) {
+    if (input.batch->rows() < 2)
+      return;
+    std::vector<uint8_t> alive(2, 1);
+    EXPECT_EQ(input.checkpoints->findDead(alive), finds);
+    EXPECT_EQ(alive[1], finds ? 0 : 1);
+    input.checkpoints->agree();
+    const uint8_t stays[] = {1, 0};
+    input.checkpoints->leave(stays, now());
+    input.checkpoints->dropOrphans();
+    EXPECT_EQ(input.batch->rows(), 1);
+  };
+  first.hook = [&](const device::StepInput &input) {
+    first.board.publish({0, 0, 2, false}, now());
+    passCheckpoint(input, /*finds=*/true);
+    return Status();
+  };
+  second.hook = [&](const device::StepInput &input) {
+    passCheckpoint(input, /*finds=*/false);
+    return Status();
+  };
+  run();
+  for (const Member *member : {&first, &second}) {
+    EXPECT_TRUE(member->failed.ok()) << member->failed.message();
+    EXPECT_TRUE(member->ended);
+    EXPECT_EQ(member->steps.size(), 2u);
+    EXPECT_EQ(member->worker->report().leftAtCheckpoint, 1u);
+  }
+  EXPECT_EQ(first.worker->report().cancelLatency.count, 1);
+  EXPECT_EQ(second.worker->report().cancelLatency.count, 0);
+}
+
 /// As many rows, but others.
 TEST_F(StageGroupWorkersTest, OtherRowsAreFoundOutAtACheckpoint) {
   change = [](StepFrame &frame) { frame.rows.front().token += 5; };
