@@ -9,56 +9,46 @@
 // them call the same, in the same order:
 //
 //   auto group = NcclGroup::join(*nccl, device, id, member, members, options);
-//   group->allReduce(x, floats, scratch, sum, stream);
-//   group->allGather(mine, all, bytes, stream);
-//   ...                         // while waiting for what is in the stream:
+//   group->exchange(out, in, stream);   // a captured one, of a step's graph
+//   ...                                 // while a step is waited for:
 //   if (Status s = group->check(); !s.ok()) ...
-//   group->end();
 //
-// The sum is over members in their order, from the left, on every chip and for
-// any size: a token must not depend on how NCCL has arranged its ring. So
-// ncclAllReduce is not it. Each member gets all parts of its own share, adds
-// them up, and gives the result to the others: what NCCL does is moving bytes.
+// What NCCL does is moving bytes. A sum is over members in their order, from
+// the left, on every chip and for any size: a token must not depend on how NCCL
+// has arranged its ring. So ncclAllReduce is not it, and a kernel adds up what
+// an exchange has brought (device/cuda/StepExchanges.h).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_COMM_NCCL_NCCLGROUP_H
 #define SLUICE_RUNTIME_COMM_NCCL_NCCLGROUP_H
 
-#include "runtime/comm/Ring.h"
 #include "runtime/comm/nccl/NcclLink.h"
+#include "runtime/device/cuda/DeviceGroup.h"
 
-#include <functional>
 #include <memory>
-#include <span>
 #include <vector>
 
 namespace sluice::comm {
-
-/// Enqueues to[i] = (parts[0][i] + parts[1][i]) + parts[2][i] ..., for each of
-/// `floats` numbers. `to` is one of the parts.
-using SumParts = std::function<Status(
-    cuda::DeviceAddress to, std::span<const cuda::DeviceAddress> parts,
-    uint64_t floats, cuda::Stream stream)>;
 
 /// A new id, which one member makes and gives to the others, over whatever
 /// connects them.
 Expected<NcclUniqueId> makeNcclId(const NcclLibrary &library);
 
 struct NcclGroupOptions {
-  /// For all members to meet.
+  /// For all members to meet, and for NCCL to take a call.
   std::chrono::milliseconds setup{30000};
-  /// For what is in the stream to come from the end of one call to the end of
-  /// the next: the others are lost where it takes longer. NCCL itself does not
-  /// always notice: a kernel that waits for a dead rank over NVLink goes on.
+  /// As DeviceGroup has it. NCCL itself does not always notice that a member is
+  /// lost: a kernel that waits for a dead rank over NVLink goes on.
   std::chrono::milliseconds patience{5000};
   /// Multiprocessors for the transfers: nothing is computed beside them.
   int blocks = 16;
 };
 
-/// One member's end. Used by one thread, but for giveUp(). After an error
-/// nothing works any more, and what is in streams has been ended.
-class NcclGroup {
+/// One member's end. Destroying it breaks it off, which waits for no member: at
+/// the end of a job nothing is under way. Graphs that its exchanges were
+/// captured for are destroyed before.
+class NcclGroup final : public cuda::DeviceGroup {
 public:
   using Clock = NcclLink::Clock;
 
@@ -69,48 +59,21 @@ public:
   static Expected<std::unique_ptr<NcclGroup>>
   join(const NcclLibrary &library, cuda::Device &device, const NcclUniqueId &id,
        int member, int members, const NcclGroupOptions &options = {});
-  ~NcclGroup();
+  ~NcclGroup() override;
 
-  int member() const { return link.rank(); }
-  int members() const { return link.ranks(); }
-
-  /// Floats of the scratch memory that allReduce() needs for `floats`.
-  uint64_t scratchFloats(uint64_t floats) const {
-    return shareFloats(floats) * static_cast<uint64_t>(members());
+  int32_t member() const override { return link.rank(); }
+  int32_t members() const override { return link.ranks(); }
+  /// Of a captured stream: until NCCL has given it the work, since nobody waits
+  /// for that in a step.
+  Status exchange(std::span<const Piece> out, std::span<const Piece> in,
+                  cuda::Stream stream) override;
+  Status check() override;
+  std::chrono::nanoseconds patience() const override {
+    return options.patience;
   }
-
-  /// x[i] = the sum over members of their x[i], f32, the same bits at all.
-  /// Enqueues, and waits until NCCL's own thread has done so, some
-  /// microseconds; not for other members.
-  Status allReduce(cuda::DeviceAddress x, uint64_t floats,
-                   cuda::DeviceAddress scratch, const SumParts &sum,
-                   cuda::Stream stream);
-
-  /// to[member][bytes] = what each member has at `from`. Enqueues, as
-  /// allReduce().
-  Status allGather(cuda::DeviceAddress from, cuda::DeviceAddress to,
-                   uint64_t bytes, cuda::Stream stream);
-
-  /// Whether all is well; to be asked while the stream is waited for, which may
-  /// never end otherwise. Errors: NCCL's, which may be another member's end;
-  /// a call that has not ended within `patience`; giveUp()'s.
-  Status check();
-
-  /// Thread-safe: a member is lost, as the communicator says that connects them
-  /// besides. The next check() ends with `reason`, and what is in streams with
-  /// it.
-  void giveUp(const Status &reason) { link.giveUp(reason); }
-
-  /// All members, when what they have called is done: the good end. Errors: a
-  /// member that does not come to it within `setup`, NCCL's.
-  Status end();
+  void giveUp(const Status &reason) override { link.giveUp(reason); }
 
 private:
-  struct Piece {
-    cuda::DeviceAddress address = 0;
-    uint64_t bytes = 0; ///< 0: nothing travels
-  };
-
   NcclGroup(const NcclLibrary &library, cuda::Device &device,
             const NcclGroupOptions &options)
       : library(library), device(device), options(options), link(library) {}
@@ -118,23 +81,14 @@ private:
   Status meet(Clock::time_point deadline);
   Status greet(cuda::DeviceAddress room, cuda::Stream stream,
                Clock::time_point deadline);
-  uint64_t shareFloats(uint64_t floats) const;
-  Piece share(cuda::DeviceAddress x, uint64_t floats, int member) const;
-  Status exchange(std::span<const Piece> out, std::span<const Piece> in,
-                  cuda::Stream stream, Clock::time_point deadline);
-  Status noteCall(cuda::Stream stream);
-  Status lookAtCalls();
+  Status callAll(std::span<const Piece> out, std::span<const Piece> in,
+                 cuda::Stream stream);
   Status broken(Status status);
 
   NcclLibrary library;
   cuda::Device &device;
   NcclGroupOptions options;
   NcclLink link;
-  std::vector<Piece> out, in; ///< by member
-  std::vector<cuda::DeviceAddress> parts;
-  Ring<cuda::Event> underWay;     ///< behind each call, the oldest first
-  std::vector<cuda::Event> spare; ///< of calls that have ended
-  Clock::time_point lastEnd;      ///< of a call; or when the first was made
 };
 
 } // namespace sluice::comm

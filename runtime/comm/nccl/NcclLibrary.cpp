@@ -55,7 +55,6 @@ Status load(const SharedLibrary &library, NcclFunctions &functions) {
   find("ncclGroupEnd", functions.groupEnd);
   find("ncclSend", functions.send);
   find("ncclRecv", functions.recv);
-  find("ncclAllGather", functions.allGather);
   return status;
 }
 

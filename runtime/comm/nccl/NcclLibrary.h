@@ -88,8 +88,6 @@ struct NcclFunctions {
                      NcclComm comm, cuda::Stream stream) = nullptr;
   NcclResult (*recv)(void *to, size_t count, int type, int peer, NcclComm comm,
                      cuda::Stream stream) = nullptr;
-  NcclResult (*allGather)(const void *from, void *to, size_t count, int type,
-                          NcclComm comm, cuda::Stream stream) = nullptr;
 };
 
 /// The oldest NCCL that will do: it has ncclConfig_t as above, and nonblocking

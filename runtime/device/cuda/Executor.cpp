@@ -103,7 +103,8 @@ Status Executor::State::run(const device::StepInput &input) {
     return s;
   alive.assign(rows, 1);
   std::fill_n(aliveMemory.data(), rows, 1);
-  *passed = 0;
+  *passed = *exchanged = exchangesSeen = 0;
+  exchangeSeenAt = std::chrono::steady_clock::now().time_since_epoch();
   seenAt.clear();
   const Bucket &bucket = bucketFor(batch.rows());
   for (StepTables::Part part : tables->stepParts())
@@ -116,7 +117,8 @@ Status Executor::State::run(const device::StepInput &input) {
   if (Status s = fetchResults(bucket, input); !s.ok())
     return s;
   if (Status s =
-          await(bucket.description->checkpoints ? input.checkpoints : nullptr);
+          await(bucket.description->checkpoints ? input.checkpoints : nullptr,
+                bucket.description->exchanges);
       !s.ok())
     return s;
   replay(bucket, input);
@@ -211,7 +213,11 @@ Status Executor::State::copyReceived(const SluiceGraph::Lookup &lookup,
 Status Executor::State::sendLookups(const Bucket &bucket,
                                     const device::StepInput &input) {
   auto *to = lookupMemory.as<float>();
+  // The first member of a group gives rows that have come in to the others.
+  const bool isGiven = context.group && context.group->member() > 0;
   for (const SluiceGraph::Lookup &lookup : bucket.description->lookups) {
+    if (lookup.weight == SluiceGraph::receivedRows && isGiven)
+      continue;
     if (lookup.weight == SluiceGraph::receivedRows &&
         !input.incomingOnDevice.empty()) {
       if (Status s = copyReceived(lookup, input); !s.ok())
@@ -330,22 +336,44 @@ Status Executor::State::fetchMissing(const SluiceGraph &graph,
   return await(nullptr);
 }
 
+/// Whether the other members come to the `exchanges` of the step under way.
+Status Executor::State::checkGroup(int32_t exchanges, Time now) {
+  if (!context.group)
+    return {};
+  // Relaxed: nothing is read of what an exchange has brought.
+  const int32_t seen =
+      std::atomic_ref(*exchanged).load(std::memory_order_relaxed);
+  if (std::exchange(exchangesSeen, seen) != seen)
+    exchangeSeenAt = now;
+  if (seen < exchanges && now - exchangeSeenAt > context.group->patience())
+    context.group->giveUp(failure(
+        "member ", context.group->member(), " of a group: exchange ", seen + 1,
+        " of a step has not ended within ",
+        std::chrono::duration<double>(context.group->patience()).count(),
+        " s: another member is lost"));
+  return context.group->check();
+}
+
 /// Until the stream has come to the last record(); meanwhile the device is told
-/// who has died.
-Status Executor::State::await(device::CheckpointHandler *checkpoints) {
+/// who has died, and of a step with `exchanges` the group is looked after.
+Status Executor::State::await(device::CheckpointHandler *checkpoints,
+                              int32_t exchanges) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   const std::chrono::nanoseconds patience = device->properties().patience;
   while (true) {
     // Before the device is asked: a process that was stopped in between finds
     // the step at its end.
-    const bool isLate = Clock::now() - begin > patience;
+    const Clock::time_point now = Clock::now();
+    const bool isLate = now - begin > patience;
     Expected<bool> done = device->isDone(ended);
     if (!done)
       return done.status();
     lookAtCheckpoints();
     if (*done)
       return {};
+    if (Status s = checkGroup(exchanges, now.time_since_epoch()); !s.ok())
+      return s;
     if (checkpoints && checkpoints->findDead(alive))
       // Relaxed: nothing else is told by it. Children before their parents, so
       // that the device seldom sees a parent alone.
@@ -383,6 +411,8 @@ void Executor::State::replay(const Bucket &bucket,
   std::iota(originOf.begin(), originOf.end(), 0);
   outputOf.assign(originOf.size(), -1);
   bool anyLeft = false;
+  if (graph.checkpoints > 0 && input.checkpoints)
+    input.checkpoints->agree();
   // Of a step that nobody is left in the rest is not computed.
   for (int32_t at = 1; at <= graph.checkpoints && batch.rows() > 0; ++at) {
     if (at == graph.checkpointsBeforeOutputs + 1)

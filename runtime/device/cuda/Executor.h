@@ -22,6 +22,7 @@
 
 #include "runtime/device/StepExecutor.h"
 #include "runtime/device/cpu/ThreadPool.h"
+#include "runtime/device/cuda/DeviceGroup.h"
 #include "runtime/device/cuda/MemoryPlan.h"
 #include "runtime/device/cuda/Program.h"
 #include "runtime/device/cuda/driver/Driver.h"
@@ -36,6 +37,8 @@ struct LoadOptions {
   /// Told how many bytes of the weights have been laid out, of how many; an
   /// error ends the loading with it. May be empty.
   std::function<Status(uint64_t done, uint64_t total)> progress;
+  /// Of a program that a group computes; outlives the executor.
+  DeviceGroup *group = nullptr;
 };
 
 /// Owns the device memory, graphs and stream of one program. Thread-compatible:

@@ -149,7 +149,8 @@ Status Executor::State::allocate() {
       !s.ok())
     return s;
   const uint64_t passedAt = (rows + 63) / 64 * 64;
-  if (Status s = assign(aliveMemory, *device, passedAt + sizeof(int32_t));
+  const uint64_t exchangedAt = passedAt + sizeof(int32_t);
+  if (Status s = assign(aliveMemory, *device, exchangedAt + sizeof(int32_t));
       !s.ok())
     return s;
   if (Status s = assign(leftMemory, *device, rows * 4); !s.ok())
@@ -162,6 +163,8 @@ Status Executor::State::allocate() {
   context.alive = aliveMemory.onDevice();
   context.passed = context.alive + passedAt;
   passed = reinterpret_cast<int32_t *>(aliveMemory.data() + passedAt);
+  context.exchanged = context.alive + exchangedAt;
+  exchanged = reinterpret_cast<int32_t *>(aliveMemory.data() + exchangedAt);
   tables.emplace(limits, tableMemory.as<int32_t>());
   alive.reserve(rows);
   originOf.reserve(rows);
@@ -318,6 +321,11 @@ Executor::create(std::shared_ptr<Device> device, Program program,
   if (!limits)
     return limits.status();
   auto state = std::make_unique<State>(std::move(device), std::move(program));
+  state->context.group = loading.group;
+  const int64_t here = loading.group ? loading.group->members() : 1;
+  if (state->program.members != here)
+    return failure("executor: the program is for a group of ",
+                   state->program.members, ", and here are ", here);
   if (Status s = state->load(*limits, loading); !s.ok())
     return s;
   return std::unique_ptr<Executor>(new Executor(std::move(state)));

@@ -51,12 +51,16 @@ struct Executor::State {
       tokenMemory;
   /// In aliveMemory: the last checkpoint at which the device has let rows go.
   int32_t *passed = nullptr;
+  /// There, too: the last exchange of the group that is known to have ended.
+  int32_t *exchanged = nullptr;
   std::optional<StepTables> tables;
 
   // The step in progress, or the last one.
   std::vector<uint8_t> rounded;    ///< a row of a table, in its format
   std::vector<uint8_t> alive;      ///< [row at the step's begin], as told
   std::vector<Time> seenAt;        ///< [checkpoint - 1]: that rows had left
+  int32_t exchangesSeen = 0;       ///< that have ended
+  Time exchangeSeenAt{0};          ///< or the step's begin
   std::vector<int32_t> originOf;   ///< [row of the batch]: at the step's begin
   std::vector<uint8_t> stays;      ///< [row of the batch], at a checkpoint
   std::vector<int32_t> rowOf;      ///< [row of the batch]: on the device
@@ -96,7 +100,8 @@ private:
   Status fetchOutputs(const SluiceGraph &graph, const device::StepInput &input);
   Status fetchLogits(const SluiceGraph &graph, int64_t first, int64_t count);
   Status fetchMissing(const SluiceGraph &graph, const StepBatch &batch);
-  Status await(device::CheckpointHandler *checkpoints);
+  Status await(device::CheckpointHandler *checkpoints, int32_t exchanges = 0);
+  Status checkGroup(int32_t exchanges, Time now);
   void replay(const Bucket &bucket, const device::StepInput &input);
   void lookAtCheckpoints();
   void noteSeen(int32_t checkpoint);

@@ -127,6 +127,7 @@ void planStep(const Program &program, const ExecutorLimits &limits,
   plan.moves = planner.take(uint64_t(limits.rows), 4);
   plan.rowNow = planner.take(uint64_t(limits.rows), 4);
   plan.greedy = planner.take(uint64_t(limits.outputs), 4);
+  plan.decided = planner.take(program.members > 1 ? uint64_t(limits.rows) : 0);
   plan.stepBytes = planner.end - before;
 }
 

@@ -8,7 +8,7 @@
 #include "runtime/device/cuda/ProgramABI.h"
 
 #include "runtime/device/cuda/DenseLinear.h"
-#include "runtime/device/cuda/StepGraph.h"
+#include "runtime/device/cuda/StepExchanges.h"
 #include "runtime/device/cuda/weights/WeightUpload.h"
 
 #include <algorithm>
@@ -109,6 +109,8 @@ void sluice_graph_receive(SluiceGraph *graph, float *out, int64_t cols) {
     return graph->failWith("takes rows of ", cols, " numbers in");
   graph->addLookup({SluiceGraph::receivedRows, false,
                     reinterpret_cast<DeviceAddress>(out), cols});
+  if (program.members > 1)
+    addBroadcast(graph, out, cols);
 }
 
 void sluice_graph_send(SluiceGraph *graph, const float *h, int64_t cols) {
@@ -116,6 +118,17 @@ void sluice_graph_send(SluiceGraph *graph, const float *h, int64_t cols) {
   if (program.hasOutput || cols != program.hiddenSize)
     return graph->failWith("sends rows of ", cols, " numbers");
   graph->sent = reinterpret_cast<DeviceAddress>(h);
+}
+
+void sluice_graph_all_reduce(SluiceGraph *graph, int32_t domain, const float *x,
+                             float *y, float *scratch, int64_t cols) {
+  addAllReduce(graph, {domain, x, y, scratch}, cols);
+}
+
+void sluice_graph_all_gather(SluiceGraph *graph, int32_t domain, const float *x,
+                             float *y, float *scratch, int64_t partCols,
+                             int64_t cols) {
+  addAllGather(graph, {domain, x, y, scratch}, partCols, cols);
 }
 
 void sluice_graph_checkpoint(SluiceGraph *graph, void *const *values,

@@ -132,7 +132,8 @@ void sluice_graph_embed(SluiceGraph *graph, int64_t weight, int32_t byPosition,
                         float *out, int64_t cols);
 
 /// out[row][cols] = the rows that the stage before has sent, as float32.
-/// Programs without an embedding only; before any other work.
+/// Programs without an embedding only; before any other work. In a group the
+/// first member gives them to the others.
 void sluice_graph_receive(SluiceGraph *graph, float *out, int64_t cols);
 
 /// Gives the rows h[row][cols] to the stage behind. Programs without an output
@@ -166,9 +167,25 @@ void sluice_graph_append(SluiceGraph *graph, int64_t cacheLayer, const float *k,
 void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
                          float *out, const SluiceAttention *params);
 
+/// y[row][cols] = the sum of the x[row][cols] of all members of the group that
+/// computes the program, from the left in their order; of all rows (outputs) of
+/// capacity. All members have the same of these two and of checkpoints, in the
+/// same order. `scratch` has room for members * cols floats a row; none
+/// overlap.
+void sluice_graph_all_reduce(SluiceGraph *graph, int32_t domain, const float *x,
+                             float *y, float *scratch, int64_t cols);
+
+/// y[row][min(m * partCols, cols - partCols) + i] = member m's
+/// x[row][partCols]. Members' columns may overlap, and hold the same there.
+/// `scratch` has room for members * partCols floats a row; none overlap.
+void sluice_graph_all_gather(SluiceGraph *graph, int32_t domain, const float *x,
+                             float *y, float *scratch, int64_t partCols,
+                             int64_t cols);
+
 /// A checkpoint: the dead leave, and the moves that close the gaps are made in
 /// the `count` values of rows, values[i][row][floats[i]]. With no row left what
-/// is behind it does nothing. Values of outputs are not moved.
+/// is behind it does nothing. Values of outputs are not moved. In a group the
+/// first member says who is dead.
 void sluice_graph_checkpoint(SluiceGraph *graph, void *const *values,
                              const int64_t *floats, int64_t count);
 

@@ -7,6 +7,8 @@
 
 #include "runtime/device/cuda/StepGraph.h"
 
+#include "runtime/device/cuda/StepExchanges.h"
+
 #include <algorithm>
 
 using namespace sluice;
@@ -39,14 +41,29 @@ void SluiceGraph::add(const std::string &kernel, Extent grid, uint32_t threads,
   Expected<Function> function = context.kernels->find(kernel, sharedBytes);
   if (!function)
     return fail(function.status());
+  hasKernels = true;
   nodes.push_back(KernelNode{*function, grid, threads, sharedBytes,
                              std::move(words), parameterWords});
 }
 
 void SluiceGraph::addProduct(const ProductNode &product) {
   kernelCount += kernelsOfProduct;
+  if (failed() || !context.kernels)
+    return;
+  hasKernels = true;
+  nodes.push_back(product);
+}
+
+void SluiceGraph::addExchange(std::span<const DeviceGroup::Piece> out,
+                              std::span<const DeviceGroup::Piece> in) {
+  ++exchanges;
+  kernelCount += kernelsOfExchange;
   if (!failed() && context.kernels)
-    nodes.push_back(product);
+    nodes.push_back(CapturedNode{
+        [group = context.group, gives = std::vector(out.begin(), out.end()),
+         gets = std::vector(in.begin(), in.end())](Stream stream) {
+          return group->exchange(gives, gets, stream);
+        }});
 }
 
 SluiceGraph::Address SluiceGraph::valueAt(int32_t domain,
@@ -129,7 +146,7 @@ const LinearWeight *SluiceGraph::linearWeight(int64_t weight) {
 }
 
 void SluiceGraph::addLookup(const Lookup &lookup) {
-  if (!nodes.empty())
+  if (hasKernels)
     return failWith("rows are looked up behind other work");
   lookups.push_back(lookup);
 }
@@ -146,7 +163,8 @@ void SluiceGraph::addCheckpoint(std::span<void *const> values,
   ++checkpoints;
   const MemoryPlan &plan = context.plan;
   CompactArguments compact = {};
-  compact.alive = pointer<uint8_t>(context.alive);
+  compact.alive = pointer<uint8_t>(
+      context.program->members > 1 ? addDecision(this) : context.alive);
   compact.rowCount = pointer<int32_t>(table(TableLayout::Rows));
   for (int64_t state : {layout.positions, layout.sequenceOf, layout.origins,
                         layout.wantsOutput, layout.spanPlaces})

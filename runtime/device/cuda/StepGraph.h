@@ -12,6 +12,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_STEPGRAPH_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_STEPGRAPH_H
 
+#include "runtime/device/cuda/DeviceGroup.h"
 #include "runtime/device/cuda/KernelLibrary.h"
 #include "runtime/device/cuda/MemoryPlan.h"
 #include "runtime/device/cuda/weights/WeightLayout.h"
@@ -32,6 +33,11 @@ struct GraphContext {
   DeviceAddress alive = 0;
   /// The last checkpoint at which rows have left: an int32 there, too.
   DeviceAddress passed = 0;
+  /// The last exchange of the group that the step is known to have behind it:
+  /// an int32 there, too.
+  DeviceAddress exchanged = 0;
+  /// That computes the program; null: this device alone.
+  DeviceGroup *group = nullptr;
   /// Null: nothing is to be launched; only what the program needs is counted.
   KernelLibrary *kernels = nullptr;
   int32_t multiprocessors = 1;
@@ -72,10 +78,14 @@ struct SluiceGraph {
   /// Of attention in tiles, if all layers compute chunks so: each size once.
   std::vector<int32_t> tileRows;
   bool hasLayersWithoutTiles = false;
+  /// Of the group's members.
+  int32_t exchanges = 0;
   /// Also where none are launched; of a product, what the library may take for
-  /// it: the kernel, one that clears, and one that adds up parts.
+  /// it: the kernel, one that clears, and one that adds up parts. Of an
+  /// exchange: NCCL's kernel, and what it captures around it for a network.
   int64_t kernelCount = 0;
   static constexpr int64_t kernelsOfProduct = 3;
+  static constexpr int64_t kernelsOfExchange = 4;
 
   // For the functions of ProgramABI.h.
   using Address = sluice::cuda::DeviceAddress;
@@ -102,6 +112,13 @@ struct SluiceGraph {
            uint32_t parameterWords);
 
   void addProduct(const sluice::cuda::ProductNode &product);
+  /// As DeviceGroup::exchange().
+  void addExchange(std::span<const sluice::cuda::DeviceGroup::Piece> out,
+                   std::span<const sluice::cuda::DeviceGroup::Piece> in);
+  /// Where nothing is launched: so many exchanges, with a kernel.
+  void countMeeting(int32_t count) {
+    kernelCount += count * kernelsOfExchange + 1;
+  }
 
   template <typename T> T *pointer(Address address) const {
     return reinterpret_cast<T *>(address);
@@ -130,6 +147,7 @@ struct SluiceGraph {
   bool outputsNumbered = false;
 
 private:
+  bool hasKernels = false; ///< or products
   sluice::Status error;
 };
 

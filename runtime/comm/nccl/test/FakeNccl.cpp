@@ -252,23 +252,6 @@ NcclResult recv(void *to, size_t count, int type, int peer, NcclComm comm,
              : operate("ncclRecv", comm, stream, {{false, to, count, peer}});
 }
 
-NcclResult allGather(const void *from, void *to, size_t count, int type,
-                     NcclComm handle, cuda::Stream stream) {
-  std::vector<Operation> operations;
-  {
-    Lock lock(all().mutex);
-    std::shared_ptr<Comm> comm = find(handle);
-    if (!comm || type != ncclBytes)
-      return NcclResult::InvalidArgument;
-    for (int peer = 0; peer < comm->world->ranks; ++peer) {
-      operations.push_back({true, const_cast<void *>(from), count, peer});
-      operations.push_back(
-          {false, static_cast<char *>(to) + size_t(peer) * count, count, peer});
-    }
-  }
-  return operate("ncclAllGather", handle, stream, std::move(operations));
-}
-
 NcclResult groupStart() {
   Lock lock(all().mutex);
   if (fails("ncclGroupStart"))
@@ -456,7 +439,6 @@ NcclFunctions FakeNccl::functions() {
   table.groupEnd = groupEnd;
   table.send = send;
   table.recv = recv;
-  table.allGather = allGather;
   return table;
 }
 

@@ -72,7 +72,6 @@ SAME_SHAPE(groupStart, ncclGroupStart);
 SAME_SHAPE(groupEnd, ncclGroupEnd);
 SAME_SHAPE(send, ncclSend);
 SAME_SHAPE(recv, ncclRecv);
-SAME_SHAPE(allGather, ncclAllGather);
 #if NCCL_VERSION_CODE >= 22809
 SAME_SHAPE(commRevoke, ncclCommRevoke);
 #endif

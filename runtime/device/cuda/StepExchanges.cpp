@@ -1,0 +1,184 @@
+//===- StepExchanges.cpp - where a group's members meet in a step ---------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/StepExchanges.h"
+
+#include "runtime/device/cuda/DeviceGroup.h"
+#include "runtime/device/cuda/kernels/CompactABI.h"
+#include "runtime/device/cuda/kernels/GroupABI.h"
+
+#include <algorithm>
+
+namespace sluice::cuda {
+
+namespace {
+
+using Piece = DeviceGroup::Piece;
+
+/// Shares begin at multiples of so many floats: 256 bytes.
+constexpr uint64_t shareStep = 64;
+
+/// Blocks of a kernel that has enough to do for them.
+constexpr int64_t mostBlocks = 256;
+
+/// How members share out `floats` numbers.
+struct Shares {
+  Shares(uint64_t floats, int32_t members) : floats(floats), members(members) {
+    const auto count = static_cast<uint64_t>(members);
+    const uint64_t some = floats / count + (floats % count != 0);
+    each = (some + shareStep - 1) / shareStep * shareStep;
+  }
+  uint64_t begin(int32_t member) const {
+    return std::min(floats, each * static_cast<uint64_t>(member));
+  }
+  /// The last ones may be shorter, or empty.
+  uint64_t length(int32_t member) const {
+    return std::min(each, floats - begin(member));
+  }
+  Piece of(const float *x, int32_t member) const {
+    return {reinterpret_cast<DeviceAddress>(x + begin(member)),
+            length(member) * sizeof(float)};
+  }
+
+  uint64_t floats, each = 0;
+  int32_t members;
+};
+
+/// All numbers of a value.
+uint64_t floatsOf(const SluiceGraph *graph, int32_t domain, int64_t cols) {
+  return static_cast<uint64_t>(graph->capacity(domain) * cols);
+}
+
+Piece pieceOf(const float *x, uint64_t floats) {
+  return {reinterpret_cast<DeviceAddress>(x), floats * sizeof(float)};
+}
+
+/// What all members have brought: the others' lie in scratch memory, one behind
+/// the other.
+GroupParts partsOf(const SluiceGraph *graph, const float *mine,
+                   const float *others, uint64_t stride) {
+  const DeviceGroup &group = *graph->context.group;
+  return {mine, others, static_cast<int64_t>(stride), group.members(),
+          group.member()};
+}
+
+/// For the kernel behind the last exchange.
+ExchangeNote noteOf(const SluiceGraph *graph) {
+  return {graph->pointer<int32_t>(graph->context.exchanged), graph->exchanges};
+}
+
+/// The first member gives it to all others.
+void addGiving(SluiceGraph *graph, const Piece &piece) {
+  const DeviceGroup &group = *graph->context.group;
+  std::vector<Piece> out(size_t(group.members())), in(out.size());
+  if (group.member() == 0)
+    std::ranges::fill(out, piece);
+  else
+    in.front() = piece;
+  graph->addExchange(out, in);
+}
+
+/// Whether there is anything to be made of it: else it is only counted.
+bool isMade(SluiceGraph *graph) {
+  if (graph->failed() || !graph->context.kernels)
+    return false;
+  if (graph->context.group)
+    return true;
+  graph->failWith("meets the members of a group, and there is none");
+  return false;
+}
+
+} // namespace
+
+void addAllReduce(SluiceGraph *graph, const Meeting &meeting, int64_t cols) {
+  if (!isMade(graph))
+    return graph->countMeeting(/*exchanges=*/2);
+  const DeviceGroup &group = *graph->context.group;
+  const int32_t members = group.members(), self = group.member();
+  const Shares shares(floatsOf(graph, meeting.domain, cols), members);
+  std::vector<Piece> out, in;
+  for (int32_t other = 0; other < members; ++other) {
+    out.push_back(shares.of(meeting.x, other));
+    in.push_back(pieceOf(meeting.scratch + shares.each * uint64_t(other),
+                         shares.length(self)));
+  }
+  graph->addExchange(out, in);
+
+  SumPartsArguments sum = {};
+  sum.parts = partsOf(graph, meeting.x + shares.begin(self), meeting.scratch,
+                      shares.each);
+  sum.to = meeting.y + shares.begin(self);
+  sum.floats = static_cast<int64_t>(shares.length(self));
+  sum.exchange = noteOf(graph);
+  const int64_t blocks = (sum.floats / 4 + groupThreads - 1) / groupThreads;
+  graph->append("sluice_sum_parts",
+                {uint32_t(std::clamp<int64_t>(blocks, 1, mostBlocks)), 1, 1},
+                groupThreads, 0, sum);
+
+  for (int32_t other = 0; other < members; ++other) {
+    out[size_t(other)] = shares.of(meeting.y, self);
+    in[size_t(other)] = shares.of(meeting.y, other);
+  }
+  graph->addExchange(out, in);
+}
+
+void addAllGather(SluiceGraph *graph, const Meeting &meeting, int64_t partCols,
+                  int64_t cols) {
+  if (!isMade(graph))
+    return graph->countMeeting(/*exchanges=*/1);
+  const int32_t members = graph->context.group->members();
+  if (partCols >= cols || partCols * members < cols ||
+      partCols * (members - 1) >= cols)
+    return graph->failWith("gathers ", cols, " columns of ", members,
+                           " members with ", partCols, " each");
+  const uint64_t floats = floatsOf(graph, meeting.domain, partCols);
+  std::vector<Piece> out, in;
+  for (int32_t other = 0; other < members; ++other) {
+    out.push_back(pieceOf(meeting.x, floats));
+    in.push_back(pieceOf(meeting.scratch + floats * uint64_t(other), floats));
+  }
+  graph->addExchange(out, in);
+
+  JoinColumnsArguments join = {};
+  join.parts = partsOf(graph, meeting.x, meeting.scratch, floats);
+  join.to = meeting.y;
+  join.rowCount = graph->count(meeting.domain);
+  join.partCols = static_cast<int32_t>(partCols);
+  join.cols = static_cast<int32_t>(cols);
+  join.exchange = noteOf(graph);
+  const auto rows = static_cast<uint32_t>(graph->capacity(meeting.domain));
+  const int64_t blocks = (cols / 4 + groupThreads - 1) / groupThreads;
+  graph->append("sluice_join_columns",
+                {rows, uint32_t(std::clamp<int64_t>(blocks, 1, mostBlocks)), 1},
+                groupThreads, 0, join);
+}
+
+void addBroadcast(SluiceGraph *graph, const float *rows, int64_t cols) {
+  if (!isMade(graph))
+    return graph->countMeeting(/*exchanges=*/1);
+  addGiving(graph, pieceOf(rows, floatsOf(graph, SLUICE_DOMAIN_ROWS, cols)));
+}
+
+DeviceAddress addDecision(SluiceGraph *graph) {
+  if (!isMade(graph)) {
+    graph->countMeeting(/*exchanges=*/1);
+    return 0;
+  }
+  const GraphContext &context = graph->context;
+  const DeviceAddress decided = context.arena + context.plan.decided;
+  if (context.group->member() == 0) {
+    ReadAliveArguments read = {};
+    read.alive = graph->pointer<uint8_t>(context.alive);
+    read.decided = graph->pointer<uint8_t>(decided);
+    read.rows = graph->rows;
+    graph->append("sluice_read_alive", {}, compactThreads, 0, read);
+  }
+  addGiving(graph, {decided, static_cast<uint64_t>(graph->rows)});
+  return decided;
+}
+
+} // namespace sluice::cuda

@@ -1,0 +1,212 @@
+//===- StepExchangesTest.cpp - where members meet in a step ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Graphs with exchanges at all members of a group, each on a device of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/StepExchanges.h"
+#include "runtime/device/cuda/emulator/EmulatedDriver.h"
+#include "runtime/device/cuda/test/TestGroup.h"
+#include "runtime/device/cuda/test/TestUtils.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::cuda;
+
+namespace {
+
+constexpr int64_t rows = 3;
+
+/// One member: a device with an arena, and a graph of `rows` rows.
+class Member {
+public:
+  Member(TestMeeting &meeting, int32_t number) : group(meeting, number) {
+    device = (*emulator::openEmulated({}))->open(0).take();
+    stream = *device->makeStream();
+    kernels = KernelLibrary::load(*device, {}).take();
+    program.members = meeting.members;
+    context.program = &program;
+    context.limits.rows = context.limits.outputs = rows;
+    context.limits.pages = 8;
+    context.limits.contextLength = 64;
+    context.plan = MemoryPlan::make(program, context.limits, 320).take();
+    context.arena = *device->allocate(context.plan.bytes + valueBytes);
+    host = *device->allocateHost(256);
+    context.alive = host.device;
+    context.exchanged = host.device + 128;
+    context.kernels = kernels.get();
+    context.group = &group;
+    graph.emplace(context, rows);
+    EXPECT_TRUE(
+        device->fill(context.arena, 0, context.plan.bytes, stream).ok());
+    const int32_t count = rows;
+    EXPECT_TRUE(device
+                    ->copyToDevice(reinterpret_cast<DeviceAddress>(
+                                       graph->count(SLUICE_DOMAIN_ROWS)),
+                                   &count, sizeof(count), stream)
+                    .ok());
+    EXPECT_TRUE(device->synchronize(stream).ok());
+  }
+  ~Member() {
+    if (made)
+      device->destroy(made);
+    device->releaseHost(host);
+    device->release(context.arena);
+    device->destroy(stream);
+  }
+
+  /// The value of that number.
+  float *value(int number) {
+    return reinterpret_cast<float *>(context.arena + context.plan.bytes +
+                                     uint64_t(number) * valueBytes / 4);
+  }
+  Meeting meeting() {
+    return {SLUICE_DOMAIN_ROWS, value(0), value(1), value(2)};
+  }
+
+  void launch() {
+    Expected<Graph> graph = device->makeGraph(this->graph->nodes);
+    ASSERT_TRUE(graph) << graph.status().message();
+    made = *graph;
+    ASSERT_TRUE(device->launch(made, stream).ok());
+  }
+  void await() { EXPECT_TRUE(device->synchronize(stream).ok()); }
+
+  static constexpr uint64_t valueBytes = uint64_t{1} << 20;
+  TestGroup group;
+  std::unique_ptr<Device> device;
+  Stream stream = nullptr;
+  std::unique_ptr<KernelLibrary> kernels;
+  Program program;
+  GraphContext context;
+  HostMemory host;
+  std::optional<SluiceGraph> graph;
+  Graph made = nullptr;
+};
+
+/// All members, each with its graph running; done when all are.
+std::vector<std::unique_ptr<Member>>
+runAll(int32_t members, TestMeeting &meeting,
+       const std::function<void(Member &)> &build) {
+  std::vector<std::unique_ptr<Member>> all;
+  for (int32_t number = 0; number < members; ++number) {
+    all.push_back(std::make_unique<Member>(meeting, number));
+    build(*all.back());
+    EXPECT_FALSE(all.back()->graph->failed());
+    all.back()->launch();
+  }
+  for (std::unique_ptr<Member> &each : all) {
+    EXPECT_TRUE(each->device->enter().ok());
+    each->await();
+  }
+  return all;
+}
+
+std::vector<float> numbersOf(int32_t member, int64_t count) {
+  std::mt19937 random(static_cast<unsigned>(member));
+  std::vector<float> values = randomFloats(random, size_t(count));
+  std::normal_distribution<float> normal;
+  for (float &value : values)
+    value *= std::pow(10.0F, normal(random));
+  return values;
+}
+
+/// Devices give back from the thread that has entered them.
+void close(std::vector<std::unique_ptr<Member>> &all) {
+  for (std::unique_ptr<Member> &each : all) {
+    EXPECT_TRUE(each->device->enter().ok());
+    each.reset();
+  }
+}
+
+} // namespace
+
+/// Also where there are fewer numbers than shares.
+TEST(StepExchangesTest, SumsHaveTheSameBitsAtAllMembers) {
+  for (int32_t members : {1, 2, 3, 4})
+    for (int64_t cols : {1, 24, 500}) {
+      std::vector<float> expected = numbersOf(0, rows * cols);
+      for (int32_t other = 1; other < members; ++other)
+        for (size_t i = 0; i < expected.size(); ++i)
+          expected[i] += numbersOf(other, rows * cols)[i];
+      TestMeeting meeting(members);
+      auto all = runAll(members, meeting, [&](Member &member) {
+        std::ranges::copy(numbersOf(member.group.member(), rows * cols),
+                          member.value(0));
+        addAllReduce(&*member.graph, member.meeting(), cols);
+      });
+      for (std::unique_ptr<Member> &each : all) {
+        EXPECT_TRUE(
+            sameBits<float>({each->value(1), expected.size()}, expected))
+            << cols << " columns at member " << each->group.member();
+        EXPECT_EQ(each->graph->exchanges, 2);
+      }
+      close(all);
+    }
+}
+
+TEST(StepExchangesTest, ColumnsAreGathered) {
+  constexpr int64_t part = 7, cols = 20;
+  TestMeeting meeting(3);
+  auto all = runAll(3, meeting, [&](Member &member) {
+    std::ranges::copy(numbersOf(member.group.member(), rows * part),
+                      member.value(0));
+    addAllGather(&*member.graph, member.meeting(), part, cols);
+  });
+  for (std::unique_ptr<Member> &each : all)
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t col = 0; col < cols; ++col) {
+        const int64_t member = col / part;
+        const int64_t begin = std::min(member * part, cols - part);
+        EXPECT_EQ(each->value(1)[row * cols + col],
+                  numbersOf(int32_t(member),
+                            rows * part)[size_t(row * part + col - begin)]);
+      }
+  close(all);
+}
+
+/// What the others' hosts say of the living is nobody's concern.
+TEST(StepExchangesTest, TheFirstMemberSaysWhoLives) {
+  TestMeeting meeting(3);
+  std::vector<DeviceAddress> decided;
+  auto all = runAll(3, meeting, [&](Member &member) {
+    for (int64_t row = 0; row < rows; ++row)
+      member.host.host[row] = member.group.member() == 0 ? row != 1 : 1;
+    decided.push_back(addDecision(&*member.graph));
+  });
+  for (DeviceAddress address : decided) {
+    auto *bytes = reinterpret_cast<const uint8_t *>(address);
+    EXPECT_EQ(std::vector<uint8_t>(bytes, bytes + rows),
+              (std::vector<uint8_t>{1, 0, 1}));
+  }
+  close(all);
+}
+
+TEST(StepExchangesTest, TheFirstMemberGivesRowsToTheOthers) {
+  constexpr int64_t cols = 24;
+  TestMeeting meeting(3);
+  auto all = runAll(3, meeting, [&](Member &member) {
+    std::ranges::copy(numbersOf(member.group.member(), rows * cols),
+                      member.value(0));
+    addBroadcast(&*member.graph, member.value(0), cols);
+  });
+  for (std::unique_ptr<Member> &each : all)
+    EXPECT_TRUE(sameBits<float>({each->value(0), size_t(rows * cols)},
+                                numbersOf(0, rows * cols)));
+  close(all);
+}
+
+TEST(StepExchangesTest, WhatCannotBeGatheredIsRefused) {
+  TestMeeting meeting(2);
+  Member member(meeting, 0);
+  addAllGather(&*member.graph, member.meeting(), 7, 20);
+  EXPECT_TRUE(member.graph->failed());
+}
