@@ -176,7 +176,8 @@ Expected<LocalStage> Engine::loadCpuGroup(const PlanStage &stage) {
 }
 
 Expected<LocalStage> Engine::loadStage(std::string_view name, int64_t threads,
-                                       int64_t gpu, comm::Collectives *group) {
+                                       int64_t gpu, comm::Collectives *group,
+                                       cuda::DeviceGroup *members) {
   Expected<bool> onDevice = usesGpu();
   if (!onDevice)
     return onDevice.status();
@@ -191,6 +192,7 @@ Expected<LocalStage> Engine::loadStage(std::string_view name, int64_t threads,
   options.threads = threads;
   options.gpu = gpu;
   options.randomSeed = settings.randomWeights;
+  options.group = members;
   return gpus.load(described, name, options, files);
 }
 
@@ -201,6 +203,10 @@ Status Engine::load(const EngineNeeds &needs) {
   auto pool = std::make_shared<std::shared_ptr<cpu::ThreadPool>>();
   std::vector<LocalStage> stages;
   for (const PlanStage &stage : described.plan.stages) {
+    if (*onDevice && stage.members() > 1)
+      return failure("this command computes on one GPU, and the program is for "
+                     "groups of ",
+                     stage.members());
     Expected<LocalStage> loaded =
         *onDevice ? loadStage(stage.program, settings.threads, /*gpu=*/0)
         : stage.members() > 1

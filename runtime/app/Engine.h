@@ -66,12 +66,14 @@ public:
   /// A program on the device that was chosen, for those who run stages or the
   /// draft by themselves. Loads its weights, now or when its executor is made,
   /// which may take long; the engine outlives that. `threads`: of the CPU, 0:
-  /// all. `gpu`: the number of the GPU, where there are several. `group`: of a
-  /// member, which meets the others by it; it outlives the executor. Errors: no
-  /// program of that name, no such device, those of WeightStore::load().
+  /// all. `gpu`: the number of the GPU, where there are several. `group` or
+  /// `members`: of a member, which meets the others by it, on the CPU or
+  /// between GPUs; it outlives the executor. Errors: no program of that name,
+  /// no such device, those of WeightStore::load().
   Expected<LocalStage> loadStage(std::string_view name, int64_t threads,
                                  int64_t gpu,
-                                 comm::Collectives *group = nullptr);
+                                 comm::Collectives *group = nullptr,
+                                 cuda::DeviceGroup *members = nullptr);
 
   /// Where the model can be computed: on GPU `gpu` of this machine, modulo how
   /// many there are, or on the CPU. Error: --device asks for what cannot be

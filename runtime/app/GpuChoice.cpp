@@ -26,8 +26,9 @@ cuda::StoredMatrix matrixOf(const WeightDescriptor &weight,
   static constexpr uint8_t unread = 0;
   const SlicedMatrix matrix =
       files ? files->matrix(weight) : weight.matrix(&unread, &unread);
-  return {matrix.data, weight.stored, weight.format,
-          weight.rows, weight.cols,   matrix.scales};
+  return {matrix.data,       weight.stored,     weight.format,
+          matrix.usedRows(), matrix.usedCols(), matrix.scales,
+          weight.slice,      weight.rows,       weight.cols};
 }
 
 /// `others`: the program's weights.
@@ -85,7 +86,8 @@ Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
   if (entry == options.graphs.end())
     return failure("the executable has no GPU code of program '",
                    descriptor.name, "'");
-  cuda::Program program = {descriptor, entry->build, options.image, {}};
+  cuda::Program program = {
+      descriptor, entry->build, options.image, {}, descriptor.members};
   for (const WeightDescriptor &weight : descriptor.weights)
     program.weights.push_back(weightOf(weight, descriptor.weights, files));
   return program;
@@ -110,6 +112,7 @@ makeExecutor(const std::shared_ptr<cuda::Device> &device,
              const device::StepLimits &needs) {
   cuda::LoadOptions loading;
   loading.threads = threadsOf(options);
+  loading.group = options.group;
   std::optional<Progress> line;
   loading.progress = [&](uint64_t done, uint64_t total) -> Status {
     if (!line)
@@ -212,11 +215,6 @@ Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
   if (!index)
     return failure("there is no program '", name, "' for a GPU");
   const ProgramDescriptor &descriptor = executable.programs[size_t(*index)];
-  for (const WeightDescriptor &weight : descriptor.weights)
-    if (!weight.slice.isWhole())
-      return failure("program '", name,
-                     "' is for a group of devices, and "
-                     "groups compute on CPUs alone: use --device cpu");
   Expected<ModelFiles> opened = openFiles(executable, descriptor, options);
   if (!opened)
     return opened.status();

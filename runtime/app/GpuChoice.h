@@ -26,6 +26,7 @@ struct GpuStageOptions {
   int64_t threads = 0;                // that lay weights out; 0: all
   int64_t gpu = 0;                    // modulo how many there are
   std::optional<uint64_t> randomSeed; // of weights that no file has
+  cuda::DeviceGroup *group = nullptr; // of a member; outlives the executor
 };
 
 /// The driver, and the GPUs that are in use. For one thread.

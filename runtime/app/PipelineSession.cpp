@@ -87,6 +87,10 @@ Status PipelineSession::open() {
   if (rowsByNccl)
     if (Status s = connectGpus(); !s.ok())
       return s;
+  joinGroups();
+  if (*engine.usesGpu())
+    if (Status s = connectGroups(); !s.ok())
+      return s;
   return makeRanks();
 }
 

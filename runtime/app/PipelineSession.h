@@ -14,6 +14,7 @@
 #define SLUICE_RUNTIME_APP_PIPELINESESSION_H
 
 #include "runtime/app/Engine.h"
+#include "runtime/app/GpuGroups.h"
 #include "runtime/app/PipelineReport.h"
 #include "runtime/app/RowTransport.h"
 #include "runtime/app/ServingOptions.h"
@@ -21,7 +22,7 @@
 #include "runtime/pipeline/Emulation.h"
 #include "runtime/pipeline/RankRuntime.h"
 
-#include <list>
+#include <map>
 
 namespace sluice::app {
 
@@ -84,6 +85,15 @@ public:
   void abort(const Status &reason);
 
 private:
+  /// The end of a group that a rank here is a member of.
+  struct GroupEnd {
+    GroupEnd(comm::Communicator &communicator, std::vector<int64_t> ranks)
+        : group(communicator, std::move(ranks)), collectives(group) {}
+    comm::RankGroup group;
+    comm::Collectives collectives;
+    std::unique_ptr<comm::NcclGroup> gpus; // null: on CPUs
+  };
+
   bool canGuess() const;
   Status settleSpeculation();
   void settleShape();
@@ -96,17 +106,19 @@ private:
   Status connect(const std::optional<comm::MpiLaunch> &launch);
   int64_t gpuOf(int64_t rank) const;
   Status settleTransport();
+  bool hasGroups() const;
+  std::string findRowObstacle() const;
   Expected<std::string> findObstacle();
   Expected<NcclFinding> findNccl(int64_t rank);
   Status connectGpus();
+  void joinGroups();
+  Status connectGroups();
   void emulateLinks();
   Status makeRanks();
   Expected<pipeline::RankSetup> setUp(size_t end);
   Status loadPart(size_t end, bool isDraft, std::string_view program,
-                  comm::Collectives *group = nullptr);
+                  GroupEnd *group = nullptr);
   Status makeParts(std::vector<pipeline::RankSetup> &setups);
-  comm::Collectives *joinGroup(comm::Communicator &communicator,
-                               const RankRole &stage);
   Expected<std::shared_ptr<const grammar::TokenTrie>> makeTokenTrie() const;
   std::unique_ptr<pipeline::Guesser> makeGuesser() const;
   PipelineTimes times() const;
@@ -128,14 +140,7 @@ private:
   /// Rows travel by it, and all communicators are NcclCommunicators.
   bool rowsByNccl = false;
   comm::NcclLibrary nccl; // of a rank with a stage, where it could be opened
-  /// The ends of groups that ranks here are members of.
-  struct GroupEnd {
-    GroupEnd(comm::Communicator &communicator, std::vector<int64_t> ranks)
-        : group(communicator, std::move(ranks)), collectives(group) {}
-    comm::RankGroup group;
-    comm::Collectives collectives;
-  };
-  std::list<GroupEnd> groups; // outlive the ranks
+  std::map<size_t, GroupEnd> groups; // by communicator; outlive the ranks
   /// A program that is planned and not made yet.
   struct Part {
     size_t end; // its rank's communicator

@@ -12,6 +12,8 @@
 #include "runtime/comm/inproc/InprocCommunicator.h"
 #include "runtime/comm/mpi/MpiCommunicator.h"
 
+#include <algorithm>
+
 using namespace sluice;
 using namespace sluice::app;
 
@@ -58,12 +60,13 @@ Expected<NcclFinding> PipelineSession::findNccl(int64_t rank) {
   return found;
 }
 
-/// Why rows do not travel by NCCL between GPUs; the same on all ranks.
+bool PipelineSession::hasGroups() const {
+  return std::ranges::any_of(
+      plan.stages, [](const PlanStage &stage) { return stage.members() > 1; });
+}
+
+/// Why NCCL cannot be used between the stages' GPUs; the same on all ranks.
 Expected<std::string> PipelineSession::findObstacle() {
-  if (emulation)
-    return std::string("the links of --emulate are the hosts'");
-  if (options.activations != ActivationFormat::F32)
-    return std::string("--activations has another format than f32");
   std::vector<NcclFinding> all;
   for (const std::unique_ptr<comm::Communicator> &each : communicators) {
     Expected<NcclFinding> found = findNccl(each->rank());
@@ -75,22 +78,74 @@ Expected<std::string> PipelineSession::findObstacle() {
                           : ncclObstacle(all);
 }
 
-/// How rows travel between the stages, which all ranks settle together.
+/// Why rows do not travel by it though it is there.
+std::string PipelineSession::findRowObstacle() const {
+  if (emulation)
+    return "the links of --emulate are the hosts'";
+  if (options.activations != ActivationFormat::F32)
+    return "--activations has another format than f32";
+  return {};
+}
+
+/// How rows travel between the stages, and members of groups meet, which all
+/// ranks settle together.
 Status PipelineSession::settleTransport() {
   const bool asked = options.transport == TransportOption::Nccl;
   if (asked && !*engine.usesGpu())
     return failure("--transport nccl: it is for GPUs, and the CPU is used");
-  if (plan.stages.size() == 1 || !*engine.usesGpu() ||
-      options.transport == TransportOption::Host)
+  const bool rowsTravel =
+      plan.stages.size() > 1 && options.transport != TransportOption::Host;
+  if (!*engine.usesGpu() || (!rowsTravel && !hasGroups()))
     return {};
-  Expected<std::string> obstacle = findObstacle();
-  if (!obstacle)
-    return obstacle.status();
-  if (asked && !obstacle->empty())
-    return failure("--transport nccl: ", *obstacle);
-  rowsByNccl = obstacle->empty();
+  std::string obstacle = findRowObstacle();
+  if (obstacle.empty() || hasGroups()) {
+    Expected<std::string> found = findObstacle();
+    if (!found)
+      return found.status();
+    if (hasGroups() && !found->empty())
+      return failure("GPUs of a group meet by NCCL: ", *found);
+    if (obstacle.empty())
+      obstacle = *found;
+  }
+  if (!rowsTravel)
+    return {};
+  if (asked && !obstacle.empty())
+    return failure("--transport nccl: ", obstacle);
+  rowsByNccl = obstacle.empty();
   if (isHead() && !rowsByNccl)
-    writeNote("rows travel between stages through the host: " + *obstacle);
+    writeNote("rows travel between stages through the host: " + obstacle);
+  return {};
+}
+
+/// What connects the ranks that are here with those that compute their stages
+/// with them.
+void PipelineSession::joinGroups() {
+  for (size_t end = 0; end < communicators.size(); ++end) {
+    comm::Communicator &communicator = *communicators[end];
+    std::optional<RankRole> stage =
+        stageOf(plan.ranks[size_t(communicator.rank())]);
+    if (stage && plan.stages[size_t(stage->stage)].members() > 1)
+      groups.try_emplace(end, communicator, plan.ranksOf(stage->stage));
+  }
+}
+
+/// As connectGpus().
+Status PipelineSession::connectGroups() {
+  std::vector<GpuGroupMember> members;
+  for (auto &[end, group] : groups) {
+    comm::Communicator *communicator = communicators[end].get();
+    Expected<std::shared_ptr<cuda::Device>> gpu =
+        engine.gpu(gpuOf(communicator->rank()));
+    if (!gpu)
+      return gpu.status();
+    members.push_back({communicator, &group.collectives, gpu->get()});
+  }
+  if (Status s = connectGpuGroups(members, nccl); !s.ok())
+    return s;
+  for (size_t i = 0; auto &[end, group] : groups)
+    group.gpus = std::move(members[i++].gpus);
+  if (isHead() && hasGroups())
+    writeNote("GPUs of a group meet by NCCL");
   return {};
 }
 

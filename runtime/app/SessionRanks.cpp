@@ -35,10 +35,11 @@ int64_t PipelineSession::threadsOfRank() const {
 }
 
 Status PipelineSession::loadPart(size_t end, bool isDraft,
-                                 std::string_view program,
-                                 comm::Collectives *group) {
+                                 std::string_view program, GroupEnd *group) {
   Expected<LocalStage> loaded = engine.loadStage(
-      program, threadsOfRank(), gpuOf(communicators[end]->rank()), group);
+      program, threadsOfRank(), gpuOf(communicators[end]->rank()),
+      group ? &group->collectives : nullptr,
+      group ? group->gpus.get() : nullptr);
   if (!loaded)
     return loaded.status();
   PipelineLimits most = settings.limits(shape);
@@ -106,15 +107,6 @@ PipelineSession::makeTokenTrie() const {
       std::make_shared<const grammar::TokenTrie>(made.take()));
 }
 
-/// Null where the stage is one rank's.
-comm::Collectives *PipelineSession::joinGroup(comm::Communicator &communicator,
-                                              const RankRole &stage) {
-  if (plan.stages[size_t(stage.stage)].members() == 1)
-    return nullptr;
-  return &groups.emplace_back(communicator, plan.ranksOf(stage.stage))
-              .collectives;
-}
-
 Expected<RankSetup> PipelineSession::setUp(size_t end) {
   comm::Communicator &communicator = *communicators[end];
   int64_t rank = communicator.rank();
@@ -127,13 +119,17 @@ Expected<RankSetup> PipelineSession::setUp(size_t end) {
   setup.makeTokenTrie = [this] { return makeTokenTrie(); };
   if (std::optional<RankRole> stage = stageOf(planned)) {
     setup.stage = stage->stage;
-    setup.group = joinGroup(communicator, *stage);
+    auto found = groups.find(end);
+    GroupEnd *group = found == groups.end() ? nullptr : &found->second;
+    if (group) {
+      setup.group = &group->collectives;
+      setup.deviceGroup = group->gpus.get();
+    }
     if (rowsByNccl)
       setup.deviceRows = static_cast<comm::NcclCommunicator *>(&communicator);
-    if (Status s =
-            loadPart(end, /*isDraft=*/false,
-                     plan.stages[size_t(stage->stage)].programOf(stage->member),
-                     setup.group);
+    if (Status s = loadPart(
+            end, /*isDraft=*/false,
+            plan.stages[size_t(stage->stage)].programOf(stage->member), group);
         !s.ok())
       return s;
     if (emulation)

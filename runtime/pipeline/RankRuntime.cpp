@@ -123,6 +123,8 @@ std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
   const PipelineShape &shape = setup.shape;
   int64_t rows = setup.settings.limits(shape).stage().rows;
   bool isLast = setup.stage + 1 == int64_t(shape.stageRanks.size());
+  if (followsGroup() && setup.deviceRows && !isLast)
+    return std::make_unique<DiscardedOutput>();
   if (followsGroup())
     return std::make_unique<DiscardedOutput>(isLast ? 0 : shape.hiddenSize,
                                              setup.settings.activations, rows);
@@ -299,6 +301,12 @@ void RankRuntime::passEndOn() {
   changed.notify_all();
 }
 
+/// What the stage's GPU waits for of the others of its group may never come.
+void RankRuntime::endExchanges(const Status &reason) {
+  if (setup.deviceGroup)
+    setup.deviceGroup->giveUp(reason);
+}
+
 /// Something is wrong here, or another rank says so.
 void RankRuntime::fail(const Status &reason) {
   {
@@ -308,6 +316,7 @@ void RankRuntime::fail(const Status &reason) {
     failed = reason;
     changed.notify_all();
   }
+  endExchanges(reason);
   if (headLoop) {
     headLoop->onFailure(reason);
     return;
@@ -439,6 +448,7 @@ Expected<std::vector<RankReport>> RankRuntime::shutDown() {
 
 void RankRuntime::abort(const Status &reason) {
   comm.abort(reason);
+  endExchanges(reason);
   stopWorkers();
 }
 

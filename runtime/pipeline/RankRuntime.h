@@ -102,6 +102,7 @@ private:
   void passEndOn();
   bool requestsEnded() const;
   Status waitForEnd(const std::function<bool()> &terminated);
+  void endExchanges(const Status &reason);
   void fail(const Status &reason);
   void stopWorkers();
   RankReport report() const;

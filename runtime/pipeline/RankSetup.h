@@ -16,6 +16,7 @@
 #include "runtime/comm/nccl/NcclCommunicator.h"
 #include "runtime/core/PipelineLimits.h"
 #include "runtime/core/Scheduler.h"
+#include "runtime/device/cuda/DeviceGroup.h"
 #include "runtime/pipeline/StageWorker.h"
 
 namespace sluice::pipeline {
@@ -62,8 +63,11 @@ struct RankSetup {
   PipelineSettings settings;
   int64_t stage = -1; ///< the number of this rank's stage, or none
   /// Where several ranks compute the stage: this one's end, which outlives the
-  /// rank; the stage's program meets the other members by it as well.
+  /// rank; on CPUs the stage's program meets the other members by it as well.
   comm::Collectives *group = nullptr;
+  /// Where its program meets them on GPUs, by this, which is told when the job
+  /// fails; it outlives the rank. Null: not on GPUs.
+  cuda::DeviceGroup *deviceGroup = nullptr;
   /// Not null: rows travel from device to device, as floats, at all ranks; it
   /// is the rank's communicator.
   comm::NcclCommunicator *deviceRows = nullptr;

@@ -56,6 +56,9 @@ public:
   DiscardedOutput(int64_t width, ActivationFormat format, int64_t rowLimit)
       : rowFormat(format),
         buffer(size_t(rowLimit * width * activationBytes(format))) {}
+  /// Rows that stay where they are, in the device's memory.
+  DiscardedOutput() : keeps(true) {}
+  bool keepsRows() const override { return keeps; }
   std::span<uint8_t> rowBuffer(int64_t) override { return buffer; }
   ActivationFormat format() const override { return rowFormat; }
   bool wantsLogits(const Stage &, int64_t) const override { return false; }
@@ -63,7 +66,8 @@ public:
   Status send(StepFrame &) override { return {}; }
 
 private:
-  ActivationFormat rowFormat;
+  bool keeps = false;
+  ActivationFormat rowFormat = ActivationFormat::F32;
   std::vector<uint8_t> buffer;
 };
 

@@ -1,0 +1,69 @@
+//===- GpuGroups.cpp - the members of groups of GPUs meet -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/GpuGroups.h"
+
+#include "runtime/base/Guarded.h"
+
+#include <cstring>
+#include <thread>
+
+using namespace sluice;
+using namespace sluice::app;
+
+static Expected<comm::NcclUniqueId> shareId(comm::Collectives &group,
+                                            const comm::NcclLibrary &library) {
+  comm::NcclUniqueId id;
+  if (group.member() == 0) {
+    Expected<comm::NcclUniqueId> made = comm::makeNcclId(library);
+    if (!made)
+      return made.status();
+    id = *made;
+  }
+  comm::Bytes bytes(id.bytes, id.bytes + sizeof(id.bytes));
+  if (Status s = group.fromFirst(bytes); !s.ok())
+    return s;
+  if (bytes.size() != sizeof(id.bytes))
+    return group.fail(failure("the first of the group gives no NCCL id"));
+  std::memcpy(id.bytes, bytes.data(), bytes.size());
+  return id;
+}
+
+static Status meet(GpuGroupMember &member, const comm::NcclLibrary &library) {
+  if (Status s = member.device->enter(); !s.ok())
+    return s;
+  Expected<comm::NcclUniqueId> id = shareId(*member.group, library);
+  if (!id)
+    return id.status();
+  Expected<std::unique_ptr<comm::NcclGroup>> joined = comm::NcclGroup::join(
+      library, *member.device, *id, static_cast<int>(member.group->member()),
+      static_cast<int>(member.group->members()));
+  if (!joined)
+    return joined.status();
+  member.gpus = joined.take();
+  return {};
+}
+
+Status app::connectGpuGroups(std::span<GpuGroupMember> here,
+                             const comm::NcclLibrary &library) {
+  // They wait for each other.
+  std::vector<Status> results(here.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < here.size(); ++i)
+    threads.emplace_back([&, i] {
+      results[i] = guarded([&] { return meet(here[i], library); });
+      // Others in this process wait for it.
+      if (!results[i].ok() && here.size() > 1)
+        here[i].communicator->abort(results[i]);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const Status &each : results)
+    if (!each.ok())
+      return each;
+  return {};
+}
