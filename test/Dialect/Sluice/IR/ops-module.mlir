@@ -18,8 +18,13 @@ sluice.weight @f16 in @f0 at 64 stored f16 : tensor<256xf16>
 // CHECK: sluice.weight @bf16 in @f0 at 64 stored bf16 : tensor<2x3xbf16>
 sluice.weight @bf16 in @f0 at 64 stored bf16 : tensor<2x3xbf16>
 // CHECK: sluice.weight @blk.0.attn_q.weight in @f0 at 4096 stored q8_0 : tensor<256x256x!sluice.block<q8_0>>
+// CHECK: sluice.weight @q_proj.weight_scale in @f0 at 0 stored bf16 : tensor<256xbf16>
+// CHECK: sluice.weight @q_proj.weight in @f0 at 512 stored e4m3 scales @q_proj.weight_scale : tensor<256x256x!sluice.block<e4m3>>
 sluice.weight @blk.0.attn_q.weight in @f0 at 4096 stored q8_0
   : tensor<256x256x!sluice.block<q8_0>>
+sluice.weight @q_proj.weight_scale in @f0 at 0 stored bf16 : tensor<256xbf16>
+sluice.weight @q_proj.weight in @f0 at 512 stored e4m3
+  scales @q_proj.weight_scale : tensor<256x256x!sluice.block<e4m3>>
 // CHECK: tensor<1x32x!sluice.block<q4_0>>
 sluice.weight @q4_0 in @f0 at 4096 stored q4_0 : tensor<1x32x!sluice.block<q4_0>>
 // CHECK: tensor<1x32x!sluice.block<q4_1>>
@@ -38,17 +43,13 @@ sluice.weight @q6_k in @f0 at 4096 stored q6_k : tensor<1x256x!sluice.block<q6_k
 // CHECK: tensor<1x128x!sluice.block<e4m3>>
 sluice.weight @e4m3 in @f0 at 4096 stored e4m3 : tensor<1x128x!sluice.block<e4m3>>
 
-// Scales that lie apart: one for all, one for each row, one for each 128 rows by
-// 128 columns.
+// Scales that lie apart: one for each row above; one for all, one for each 128
+// rows by 128 columns.
 // CHECK: sluice.weight @one in @f0 at 0 stored f32 : tensor<1xf32>
 sluice.weight @one in @f0 at 0 stored f32 : tensor<1xf32>
 // CHECK: sluice.weight @tensor in @f0 at 4096 stored e4m3 scales @one : tensor<3x128x!sluice.block<e4m3>>
 sluice.weight @tensor in @f0 at 4096 stored e4m3 scales @one
   : tensor<3x128x!sluice.block<e4m3>>
-sluice.weight @q_proj.weight_scale in @f0 at 0 stored bf16 : tensor<256xbf16>
-// CHECK: scales @q_proj.weight_scale : tensor<256x256x!sluice.block<e4m3>>
-sluice.weight @q_proj.weight in @f0 at 512 stored e4m3
-  scales @q_proj.weight_scale : tensor<256x256x!sluice.block<e4m3>>
 sluice.weight @grid in @f0 at 0 stored f32 : tensor<2x2xf32>
 // CHECK: scales @grid : tensor<130x256x!sluice.block<e4m3>>
 sluice.weight @blocks in @f0 at 512 stored e4m3 scales @grid

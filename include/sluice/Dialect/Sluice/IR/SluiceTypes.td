@@ -67,7 +67,8 @@ def Sluice_BlockType : Sluice_Type<"Block", "block"> {
   let summary = "the element type of a block-quantised tensor";
   let description = [{
     An element of a weight that is stored in blocks sharing scales, in the
-    layouts of GGUF, or of 128 e4m3 numbers. A row (the last dimension) is a whole number of blocks.
+    layouts of GGUF, or of 128 e4m3 numbers. A row (the last dimension) is a
+    whole number of blocks.
 
     ```mlir
     tensor<256x256x!sluice.block<q8_0>>
