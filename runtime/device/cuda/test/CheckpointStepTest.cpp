@@ -12,6 +12,7 @@
 
 #include "runtime/device/cpu/test/TinyModel.h"
 #include "runtime/device/cuda/test/GraphModel.h"
+#include "runtime/device/cuda/test/TestGroup.h"
 
 #include <atomic>
 #include <gmock/gmock.h>
@@ -74,7 +75,11 @@ protected:
   /// Brings the prompts into the cache, all but their last tokens, of which the
   /// batch is made: each with a row before it, so that rows move over holes.
   void begin(GraphModel &model, StepBatch &batch) {
-    std::vector<SequenceId> ids;
+    ASSERT_NO_FATAL_FAILURE(begin(model, batch, sequences));
+  }
+  static void begin(GraphModel &model, StepBatch &batch,
+                    std::vector<SequenceId> &ids) {
+    ids.clear();
     for (int64_t i = 0; i < requests; ++i) {
       ids.push_back(*model.pages().open());
       std::vector<int32_t> tokens = promptOf(i);
@@ -93,7 +98,6 @@ protected:
                         .ok());
     }
     model.place(batch);
-    sequences = ids;
   }
 
   /// What lives has the bits that it has alone.
@@ -162,6 +166,57 @@ TEST_F(CheckpointStepTest, RowsLeaveAtSeveralCheckpointsOfAStep) {
   ASSERT_EQ(batch.rows(), 2);
   EXPECT_EQ(batch.sequences()[0], sequences[5]);
   check(model, batch);
+}
+
+/// The hosts of the other members know nothing of who is dead, and their
+/// devices come to the checkpoints when they like.
+TEST_F(CheckpointStepTest, TheFirstMemberDecidesForItsGroup) {
+  TestMeeting meeting(2);
+  TestGroup first(meeting, 0), second(meeting, 1);
+  Killer killer;
+  const std::vector parts = {TinyPart::WholeWithCheckpoints};
+  GraphModel deciding(tiny(), parts, {.group = &first}, killer.options());
+  GraphModel following(tiny(), parts, {.group = &second});
+  for (int64_t at : {0, 9, 20}) {
+    StepBatch batch(32, 8), same(32, 8);
+    DeviceReaper reaper(batch), others(same);
+    std::thread other([&] {
+      std::vector<SequenceId> ids;
+      begin(following, same, ids);
+      EXPECT_TRUE(following.execute(same, &others).ok());
+      for (SequenceId id : ids)
+        following.pages().close(id);
+    });
+    begin(deciding, batch);
+    killer.reaper = &reaper;
+    killer.rows = {0, 1, 4, 5, 6, 7, 8, 9};
+    killer.countdown = at;
+    ASSERT_TRUE(deciding.execute(batch, &reaper).ok());
+    other.join();
+    EXPECT_EQ(batch.rows(), 4) << "died before kernel " << at;
+    ASSERT_EQ(same.rows(), batch.rows());
+    EXPECT_TRUE(std::ranges::equal(same.sequences(), batch.sequences()));
+    EXPECT_EQ(others.passed, reaper.passed);
+    check(deciding, batch);
+    check(following, same);
+    for (SequenceId id : sequences)
+      deciding.pages().close(id);
+  }
+}
+
+/// Another member does not come to the exchange of a checkpoint: the step ends,
+/// and says which it was.
+TEST_F(CheckpointStepTest, AMemberThatDoesNotComeIsLost) {
+  TestMeeting meeting(2);
+  TestGroup second(meeting, 1, std::chrono::milliseconds(100));
+  GraphModel model(tiny(), {TinyPart::WholeWithCheckpoints},
+                   {.group = &second});
+  StepBatch batch(1, 1);
+  ASSERT_TRUE(batch.add(*model.pages().open(), 0, 5, true).ok());
+  model.place(batch);
+  EXPECT_EQ(model.execute(batch).message(),
+            "emulator: member 1 of a group: exchange 1 of a step has not ended "
+            "within 0.1 s: another member is lost");
 }
 
 /// That rows have left is seen while the step goes on, and not at its end.

@@ -108,6 +108,8 @@ struct GraphLimits {
   bool fastMathBatch = false;
   /// From stage to stage, rows stay in the device's memory.
   bool deviceRows = false;
+  /// A member of this computes it, whole as the others do.
+  DeviceGroup *group = nullptr;
 };
 
 /// The tiny model as a chain of programs over one table of pages.
@@ -132,8 +134,13 @@ public:
     each.cacheKind = limits.cacheKind;
     each.fastMathBatch = limits.fastMathBatch;
     for (cpu::TinyPart part : parts) {
+      Program program = tinyGraph(tiny, part);
+      LoadOptions loading;
+      loading.group = limits.group;
+      if (limits.group)
+        program.members = limits.group->members();
       Expected<std::unique_ptr<Executor>> made =
-          Executor::create(device, tinyGraph(tiny, part), each, {});
+          Executor::create(device, std::move(program), each, loading);
       EXPECT_TRUE(made) << made.status().message();
       stages.push_back(made.take());
       activations.emplace_back(size_t(limits.rows * rowBytes()));

@@ -60,9 +60,11 @@ TEST_P(GroupKernels, SumsAreInTheMembersOrder) {
   for (int32_t members : {1, 2, 3, 4})
     for (size_t count : {size_t{0}, size_t{1}, size_t{64}, size_t{1031}}) {
       std::vector<float> expected = numbersOf(0, count);
-      for (int32_t other = 1; other < members; ++other)
+      for (int32_t other = 1; other < members; ++other) {
+        const std::vector<float> more = numbersOf(other, count);
         for (size_t i = 0; i < count; ++i)
-          expected[i] += numbersOf(other, count)[i];
+          expected[i] += more[i];
+      }
       Brought brought(members, members / 2, count);
       DeviceArray<float> sum(count);
       SumPartsArguments arguments = {
@@ -100,12 +102,15 @@ TEST_P(GroupKernels, ColumnsAreJoined) {
     late.hide(passed);
     late.expectLaunch(options(capacity, 2, groupThreads),
                       [&] { sluice_join_columns(arguments); });
+    std::vector<std::vector<float>> given;
+    for (int32_t member = 0; member < members; ++member)
+      given.push_back(numbersOf(member, count));
     for (int32_t row = 0; row < rows; ++row)
       for (int32_t col = 0; col < cols; ++col) {
         const int32_t member = col / part;
         const int32_t begin = std::min(member * part, cols - part);
         EXPECT_EQ(all[size_t(row * cols + col)],
-                  numbersOf(member, count)[size_t(row * part + col - begin)]);
+                  given[size_t(member)][size_t(row * part + col - begin)]);
       }
     EXPECT_TRUE(std::isnan(all[size_t(rows * cols)]));
     EXPECT_EQ(passed[0], 7);

@@ -134,9 +134,11 @@ TEST(StepExchangesTest, SumsHaveTheSameBitsAtAllMembers) {
   for (int32_t members : {1, 2, 3, 4})
     for (int64_t cols : {1, 24, 500}) {
       std::vector<float> expected = numbersOf(0, rows * cols);
-      for (int32_t other = 1; other < members; ++other)
+      for (int32_t other = 1; other < members; ++other) {
+        const std::vector<float> more = numbersOf(other, rows * cols);
         for (size_t i = 0; i < expected.size(); ++i)
-          expected[i] += numbersOf(other, rows * cols)[i];
+          expected[i] += more[i];
+      }
       TestMeeting meeting(members);
       auto all = runAll(members, meeting, [&](Member &member) {
         std::ranges::copy(numbersOf(member.group.member(), rows * cols),
