@@ -204,9 +204,9 @@ Status Engine::load(const EngineNeeds &needs) {
   std::vector<LocalStage> stages;
   for (const PlanStage &stage : described.plan.stages) {
     if (*onDevice && stage.members() > 1)
-      return failure("this command computes on one GPU, and the program is for "
-                     "groups of ",
-                     stage.members());
+      return failure("what is computed outside of the pipeline takes one GPU, "
+                     "and the program is for groups of ",
+                     stage.members(), ": use --device cpu");
     Expected<LocalStage> loaded =
         *onDevice ? loadStage(stage.program, settings.threads, /*gpu=*/0)
         : stage.members() > 1
