@@ -11,8 +11,6 @@
 #include "runtime/device/cuda/weights/WeightUpload.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
 
 namespace sluice::cuda {
 
@@ -98,37 +96,6 @@ DenseRoom denseRoom(const Program &program, const ExecutorLimits &limits) {
     room.workspaceBytes = workspaceBytes;
   }
   return room;
-}
-
-/// By rows of the file, as they are stored: quants are as large but for their
-/// rounding.
-Status checkDenseFactors(const LinearWeight &weight, cpu::ThreadPool &pool) {
-  constexpr float largestHalf = 65504;
-  const StoredMatrix &matrix = weight.matrix;
-  if (!isQuantized(matrix.format))
-    return {};
-  const uint64_t bytes = *rowBytes(matrix.stored, matrix.cols);
-  std::atomic<int64_t> bad{matrix.rows};
-  auto body = [&](int64_t thread) {
-    std::vector<float> values(size_t(matrix.cols));
-    for (int64_t row = thread; row < bad; row += pool.threads()) {
-      dequantizeRow(matrix.stored, matrix.data + uint64_t(row) * bytes,
-                    values.data(), matrix.cols);
-      if (std::ranges::all_of(values, [](float value) {
-            return std::abs(value) <= largestHalf;
-          }))
-        continue;
-      int64_t seen = bad;
-      while (row < seen && !bad.compare_exchange_weak(seen, row)) {
-      }
-    }
-  };
-  pool.run(body);
-  if (bad == matrix.rows)
-    return {};
-  return failure("weight '", weight.name, "': row ", bad.load(),
-                 " has a number beyond ", int(largestHalf),
-                 ", which products of --fast-math-batch do not have");
 }
 
 void addDenseLinear(SluiceGraph *graph, WeightKind kind, const char *name,

@@ -15,7 +15,6 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_DENSELINEAR_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_DENSELINEAR_H
 
-#include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/device/cuda/StepGraph.h"
 
 namespace sluice::cuda {
@@ -28,10 +27,6 @@ DenseRoom denseRoom(const Program &program, const ExecutorLimits &limits);
 
 /// Whether graphs of `rows` rows compute weights of the kind so.
 bool isDense(const ExecutorLimits &limits, WeightKind kind, int64_t rows);
-
-/// Error: the weight, of a kind that is unpacked to f16, has a number that f16
-/// does not have. Reads all of it.
-Status checkDenseFactors(const LinearWeight &weight, cpu::ThreadPool &pool);
 
 /// Appends what one of the kernels sluice_linear_* does with the arguments.
 /// `name`: the kind's in the names of kernels.

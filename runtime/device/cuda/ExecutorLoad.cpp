@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/DenseLinear.h"
 #include "runtime/device/cuda/ExecutorState.h"
+#include "runtime/device/cuda/weights/WeightUpload.h"
 
 #include <algorithm>
 #include <cmath>
@@ -237,15 +237,6 @@ Status Executor::State::uploadGraphs() {
   return copyGraph ? device->upload(copyGraph, stream) : Status();
 }
 
-Status Executor::State::uploadLinear(const LinearWeight &linear,
-                                     DeviceAddress place, WeightUpload &to,
-                                     cpu::ThreadPool &pool) {
-  if (context.plan.denseRoom.weightBytes > 0)
-    if (Status s = checkDenseFactors(linear, pool); !s.ok())
-      return s;
-  return linear.isPartner ? Status() : to.linear(linear, place);
-}
-
 /// Everything that is in the arena at the start.
 Status Executor::State::upload(const LoadOptions &loading) {
   const MemoryPlan &plan = context.plan;
@@ -270,7 +261,10 @@ Status Executor::State::upload(const LoadOptions &loading) {
   for (size_t i = 0; i < program.weights.size(); ++i) {
     Status sent;
     if (const auto *linear = std::get_if<LinearWeight>(&program.weights[i]))
-      sent = uploadLinear(*linear, base + plan.weights[i], to, pool);
+      sent = linear->isPartner
+                 ? Status()
+                 : to.linear(*linear, base + plan.weights[i],
+                             /*asHalves=*/plan.denseRoom.weightBytes > 0);
     else if (const auto *vector =
                  std::get_if<VectorWeight>(&program.weights[i]))
       sent = to.vector(*vector, base + plan.weights[i]);

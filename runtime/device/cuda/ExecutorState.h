@@ -16,7 +16,6 @@
 #include "runtime/device/cuda/Executor.h"
 #include "runtime/device/cuda/StepGraph.h"
 #include "runtime/device/cuda/StepTables.h"
-#include "runtime/device/cuda/weights/WeightUpload.h"
 
 #include <vector>
 
@@ -83,8 +82,6 @@ private:
   Status loadKernels();
   Status allocate();
   Status upload(const LoadOptions &loading);
-  Status uploadLinear(const LinearWeight &linear, DeviceAddress place,
-                      WeightUpload &to, cpu::ThreadPool &pool);
   Status makeGraphs();
   Status makeCopyGraph();
   Status uploadGraphs();

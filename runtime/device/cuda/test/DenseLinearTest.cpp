@@ -10,12 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/DenseLinear.h"
 #include "runtime/device/cuda/kernels/Kernels.h"
 #include "runtime/device/cuda/test/LateInputs.h"
 #include "runtime/device/cuda/test/LinearRun.h"
-
-#include "runtime/formats/Blocks.h"
 
 #include <bit>
 #include <cmath>
@@ -190,26 +187,4 @@ TEST_P(DenseLinearTest, GatesAndColumnRangesToo) {
   want = range.run(x);
   range.denseBytes = dense.denseBytes;
   expectNear(range.run(x), want, largest(want) * 4);
-}
-
-/// Scales may be larger than what f16 has room for beside a quant: kernels that
-/// multiply by them behind the sum can have such weights, and products cannot.
-TEST(DenseFactorsTest, WhatF16DoesNotHaveIsRefused) {
-  constexpr int64_t rows = 5, cols = 64;
-  std::vector<BlockQ80> blocks(rows * cols / 32);
-  for (BlockQ80 &block : blocks) {
-    block.d = floatToHalf(515);
-    std::ranges::fill(block.qs, int8_t{127}); // 65405
-  }
-  cpu::ThreadPool pool(2);
-  LinearWeight weight;
-  weight.name = "w";
-  weight.matrix = {reinterpret_cast<const uint8_t *>(blocks.data()),
-                   Format::Q8_0, Format::Q8_0, rows, cols};
-  EXPECT_TRUE(checkDenseFactors(weight, pool).ok());
-  blocks[7].d = floatToHalf(516); // 65532, of row 3
-  blocks[9].d = floatToHalf(-60000);
-  EXPECT_EQ(checkDenseFactors(weight, pool).message(),
-            "weight 'w': row 3 has a number beyond 65504, which products of "
-            "--fast-math-batch do not have");
 }

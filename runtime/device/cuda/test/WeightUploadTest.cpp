@@ -48,7 +48,8 @@ protected:
 
   /// The tiles that arrive, or an error.
   Status upload(const LinearWeight &weight, std::vector<uint8_t> &tiles,
-                WeightUpload::Progress progress = nullptr) {
+                WeightUpload::Progress progress = nullptr,
+                bool asHalves = false) {
     Expected<WeightSpec> spec = weightSpec(weight);
     if (!spec)
       return spec.status();
@@ -58,7 +59,7 @@ protected:
     {
       auto upload =
           WeightUpload::create(*device, stream, pool, progress).take();
-      status = upload->linear(weight, to);
+      status = upload->linear(weight, to, asHalves);
       if (status.ok())
         status = upload->finish();
     }
@@ -182,6 +183,38 @@ TEST_F(WeightUploadTest, WhatIsNotFiniteIsNamed) {
   large.matrix.format = Format::F16;
   EXPECT_EQ(upload({"w", large.matrix, false, {}, false}, tiles).message(),
             "weight 'w': row 2 is not finite as f16");
+}
+
+/// Scales may be larger than what f16 has room for beside a quant: kernels that
+/// multiply by them behind the sum can have such weights, and products of f16
+/// cannot.
+TEST_F(WeightUploadTest, WhatF16DoesNotHaveIsRefusedWhereItIsNeeded) {
+  Stored stored(Format::Q8_0, 40, 64, 11);
+  auto setBlock = [&](int64_t block, float scale) {
+    uint16_t bits = floatToHalf(scale);
+    std::memcpy(stored.data() + block * 34, &bits, 2);
+    std::memset(stored.data() + block * 34 + 2, 127, 32);
+  };
+  LinearWeight weight = {"w", stored.matrix, false, {}, false};
+  std::vector<uint8_t> tiles;
+  setBlock(2 * 23, 515); // 65405
+  EXPECT_TRUE(upload(weight, tiles, nullptr, /*asHalves=*/true).ok());
+  setBlock(2 * 23 + 1, -516); // -65532
+  EXPECT_TRUE(upload(weight, tiles).ok());
+  EXPECT_EQ(upload(weight, tiles, nullptr, /*asHalves=*/true).message(),
+            "weight 'w': row 23 is not finite as q8_0, or beyond 65504, which "
+            "products of --fast-math-batch do not have");
+  // Scales that lie apart.
+  std::vector<uint8_t> numbers(20 * 128, 0x7e); // 448
+  std::vector<float> scales(20, 146.0f);        // 65408
+  weight.matrix = {numbers.data(), Format::E4M3, Format::E4M3, 20, 128};
+  weight.matrix.scales = ScaleGrid::find(20, 128, 20, 1);
+  weight.matrix.scales->data = reinterpret_cast<const uint8_t *>(scales.data());
+  EXPECT_TRUE(upload(weight, tiles, nullptr, /*asHalves=*/true).ok());
+  scales[7] = 147;
+  EXPECT_TRUE(upload(weight, tiles).ok());
+  EXPECT_THAT(upload(weight, tiles, nullptr, /*asHalves=*/true).message(),
+              HasSubstr("weight 'w': row 7 is not finite as e4m3, or beyond"));
 }
 
 TEST_F(WeightUploadTest, WeightsWithoutKernels) {

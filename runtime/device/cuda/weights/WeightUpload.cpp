@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <thread>
 
@@ -17,6 +18,7 @@ namespace sluice::cuda {
 namespace {
 
 constexpr uint64_t bufferBytes = uint64_t{16} << 20;
+constexpr float largestHalf = 65504;
 
 /// Some rows and columns of a matrix as they are stored.
 class MatrixPart {
@@ -56,12 +58,13 @@ private:
 /// Reads output columns of a weight, in the format that it is computed in.
 class ColumnReader {
 public:
-  ColumnReader(const StoredMatrix &matrix, bool transposed)
+  ColumnReader(const StoredMatrix &matrix, bool transposed, bool asHalves)
       : matrix(matrix), transposed(transposed),
+        asHalves(asHalves && isQuantized(matrix.format)),
         features(transposed ? matrix.rows : matrix.cols),
         bytes(*rowBytes(matrix.format, features)) {}
 
-  /// Columns [first, last) at `to`; the number of the first that is not finite,
+  /// Columns [first, last) at `to`; the number of the first that is not good,
   /// or `last`.
   int64_t read(int64_t first, int64_t last, uint8_t *to) const {
     const MatrixPart part =
@@ -75,20 +78,32 @@ public:
         const uint8_t *row = part.row(column - first);
         if (matrix.stored == matrix.format) {
           std::memcpy(to, row, bytes);
-          if (!rowIsFinite(matrix.stored, to, features))
+          if (!isGood(to, values))
             return column;
           continue;
         }
         dequantizeRow(matrix.stored, row, values.data(), features);
       }
       quantizeRow(matrix.format, values.data(), to, features);
-      if (!rowIsFinite(matrix.format, to, features))
+      if (!isGood(to, values))
         return column;
     }
     return last;
   }
 
 private:
+  /// Whether the column at `row` is finite, and f16 has its numbers where it
+  /// must; `values`: room.
+  bool isGood(const uint8_t *row, std::vector<float> &values) const {
+    if (!rowIsFinite(matrix.format, row, features))
+      return false;
+    if (!asHalves)
+      return true;
+    dequantizeRow(matrix.format, row, values.data(), features);
+    return std::ranges::all_of(
+        values, [](float value) { return std::fabs(value) <= largestHalf; });
+  }
+
   /// Of a plain format: column `column` of every row of the part.
   void gather(const MatrixPart &part, int64_t column, float *values) const {
     uint64_t offset = *rowBytes(matrix.stored, column);
@@ -98,6 +113,7 @@ private:
 
   const StoredMatrix &matrix;
   bool transposed;
+  bool asHalves;
   int64_t features;
   uint64_t bytes;
 };
@@ -209,8 +225,9 @@ Status WeightUpload::send(Buffer &buffer, DeviceAddress to, uint64_t bytes) {
 
 /// Tiles [firstTile, lastTile) of the weight to `to`, by all threads.
 Status WeightUpload::tiles(const LinearWeight &weight, const WeightSpec &spec,
-                           int64_t firstTile, int64_t lastTile, uint8_t *to) {
-  const ColumnReader reader(weight.matrix, weight.transposed);
+                           int64_t firstTile, int64_t lastTile, bool asHalves,
+                           uint8_t *to) {
+  const ColumnReader reader(weight.matrix, weight.transposed, asHalves);
   const int64_t columns = spec.gated ? tileColumns / 2 : tileColumns;
   const uint64_t rowBytes = *storedRowBytes(spec);
   const uint64_t tileRowBytes =
@@ -227,8 +244,9 @@ Status WeightUpload::tiles(const LinearWeight &weight, const WeightSpec &spec,
       int64_t last = std::min(first + columns, spec.outFeatures);
       int64_t read = reader.read(first, last, rows.data());
       if (spec.gated)
-        read = std::min(read, ColumnReader(*weight.partner, weight.transposed)
-                                  .read(first, last, others.data()));
+        read = std::min(
+            read, ColumnReader(*weight.partner, weight.transposed, asHalves)
+                      .read(first, last, others.data()));
       // One tile as a weight of its own.
       WeightSpec alone = spec;
       alone.outFeatures = last - first;
@@ -244,10 +262,14 @@ Status WeightUpload::tiles(const LinearWeight &weight, const WeightSpec &spec,
   if (bad == spec.outFeatures)
     return {};
   return failure("weight '", weight.name, "': row ", bad.load(),
-                 " is not finite as ", formatInfo(weight.matrix.format).name);
+                 " is not finite as ", formatInfo(weight.matrix.format).name,
+                 asHalves ? ", or beyond 65504, which products of "
+                            "--fast-math-batch do not have"
+                          : "");
 }
 
-Status WeightUpload::linear(const LinearWeight &weight, DeviceAddress to) {
+Status WeightUpload::linear(const LinearWeight &weight, DeviceAddress to,
+                            bool asHalves) {
   Expected<WeightSpec> spec = weightSpec(weight);
   if (!spec)
     return spec.status();
@@ -262,7 +284,8 @@ Status WeightUpload::linear(const LinearWeight &weight, DeviceAddress to) {
     Expected<Buffer *> buffer = nextBuffer();
     if (!buffer)
       return buffer.status();
-    if (Status s = tiles(weight, *spec, first, last, (*buffer)->memory.host);
+    if (Status s =
+            tiles(weight, *spec, first, last, asHalves, (*buffer)->memory.host);
         !s.ok())
       return s;
     if (Status s = send(**buffer, to + uint64_t(first) * each,

@@ -41,7 +41,10 @@ public:
 
   /// The tiles of `weight` to `to`, which has layoutBytes(). Error: a number
   /// that is not finite; progress's; the device's.
-  Status linear(const LinearWeight &weight, DeviceAddress to);
+  /// With `asHalves` its quants are multiplied by their scales to f16, and an
+  /// error is also what that does not have.
+  Status linear(const LinearWeight &weight, DeviceAddress to,
+                bool asHalves = false);
   /// The numbers of `weight` as f32.
   Status vector(const VectorWeight &weight, DeviceAddress to);
   /// `bytes` bytes of the host's memory.
@@ -62,7 +65,7 @@ private:
   Expected<Buffer *> nextBuffer();
   Status send(Buffer &buffer, DeviceAddress to, uint64_t bytes);
   Status tiles(const LinearWeight &weight, const WeightSpec &spec,
-               int64_t firstTile, int64_t lastTile, uint8_t *to);
+               int64_t firstTile, int64_t lastTile, bool asHalves, uint8_t *to);
 
   Device &device;
   Stream stream;
