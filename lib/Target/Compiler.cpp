@@ -214,9 +214,10 @@ static void addConversions(PassManager &passes, const CompileOptions &options) {
   }
 }
 
-/// Warns of stages that were planned with a GPU's times and get no code for it.
+/// Warns of stages that were planned with the times of a kind of device that
+/// they get no code for.
 static Status checkKinds(ModuleOp module, const CompileOptions &options) {
-  if (options.forCuda || !hasCluster(module))
+  if ((options.forCpu && options.forCuda) || !hasCluster(module))
     return {};
   Expected<cluster::Cluster> machines = getCluster(module);
   if (!machines)
@@ -226,12 +227,13 @@ static Status checkKinds(ModuleOp module, const CompileOptions &options) {
       Expected<cluster::Place> place = fromPlaceAttr(*machines, name);
       if (!place)
         return place.status();
-      if (machines->device(*place).kind == cluster::DeviceKind::Cuda)
+      bool isGpu = machines->device(*place).kind == cluster::DeviceKind::Cuda;
+      if (isGpu != options.forCuda)
         stage.emitWarning()
             << "stage '" << stage.getSymName() << "' is planned on '"
-            << machines->placeName(*place)
-            << "', a GPU, and its code is for CPUs alone; --target cpu,cuda "
-               "emits both";
+            << machines->placeName(*place) << "', a " << (isGpu ? "GPU" : "CPU")
+            << ", and its code is for " << (isGpu ? "CPUs" : "GPUs")
+            << " alone; --target cpu,cuda emits both";
     }
   return {};
 }
@@ -377,7 +379,9 @@ static Status checkTargets(ModuleOp module,
                    ", not for ", nameTargets(options.forCpu, options.forCuda),
                    ": give --target to match");
   std::vector<std::string> chips = getCudaChips(module);
-  if (!options.cudaChips.empty() && options.cudaChips != chips)
+  if (!options.cudaChips.empty() &&
+      !std::is_permutation(chips.begin(), chips.end(),
+                           options.cudaChips.begin(), options.cudaChips.end()))
     return failure("the kernels are for ", llvm::join(chips, ","), ", not for ",
                    llvm::join(options.cudaChips, ","),
                    ": give --cuda-arch to match");

@@ -191,8 +191,9 @@ static Status checkPhaseOfOptions(Phase phase, const std::string &given) {
 
 /// Reads what programs are made for.
 static Status readTargets(CompileOptions &all) {
-  all.forCpu = targetNames == "cpu" || targetNames == "cpu,cuda";
-  all.forCuda = targetNames == "cuda" || targetNames == "cpu,cuda";
+  bool isBoth = targetNames == "cpu,cuda" || targetNames == "cuda,cpu";
+  all.forCpu = targetNames == "cpu" || isBoth;
+  all.forCuda = targetNames == "cuda" || isBoth;
   if (!all.forCpu && !all.forCuda)
     return failure("--target: '", std::string(targetNames),
                    "' is not cpu, cuda or cpu,cuda");
