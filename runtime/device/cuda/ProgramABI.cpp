@@ -143,19 +143,17 @@ void sluice_graph_checkpoint(SluiceGraph *graph, void *const *values,
 
 namespace {
 
-/// Where the parts of operand rows lie in a buffer of
-/// SLUICE_OPERAND_ROW_FLOATS floats a row.
+/// Where the parts of operand rows lie.
 struct OperandParts {
   OperandParts(SluiceGraph *graph, int32_t domain, const void *operand,
                int64_t cols, OperandKind kind) {
-    int64_t units = (cols + 127) / 128;
     int64_t room = graph->padded(domain);
     auto *base = const_cast<float *>(static_cast<const float *>(operand));
     rows = base;
-    if (kind == OperandKind::F32)
+    if (kind != OperandKind::F16)
       return;
-    scales = base + room * units * 64;
-    sums = scales + room * 4;
+    sums = base + room * SLUICE_OPERAND_SUMS(cols);
+    scales = base + room * SLUICE_OPERAND_SCALES(cols);
   }
   void *rows = nullptr;
   float *scales = nullptr;
@@ -208,9 +206,8 @@ void sluice_graph_operand(SluiceGraph *graph, int32_t domain, const float *x,
   arguments.x = x;
   arguments.operand = parts.rows;
   arguments.scales = parts.scales;
-  arguments.sums = arguments.kind == OperandKind::F16 ? parts.sums : nullptr;
+  arguments.sums = parts.sums;
   arguments.rowCount = graph->count(domain);
-  arguments.rowCapacity = static_cast<int32_t>(graph->padded(domain));
   arguments.features = static_cast<int32_t>(cols);
   graph->append("sluice_operand_rows",
                 {static_cast<uint32_t>(graph->capacity(domain)), 1, 1},
@@ -253,7 +250,6 @@ void sluice_graph_linear(SluiceGraph *graph, int32_t domain, int64_t weight,
   arguments.tickets =
       graph->pointer<uint32_t>(context.arena + context.plan.tickets);
   arguments.rowCount = graph->count(domain);
-  arguments.rowCapacity = static_cast<int32_t>(graph->padded(domain));
   arguments.inFeatures = in;
   arguments.outColumns = static_cast<int32_t>(colEnd - colBegin);
   arguments.firstTile = static_cast<int32_t>(colBegin / tileColumns);

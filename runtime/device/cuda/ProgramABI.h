@@ -79,12 +79,17 @@ enum {
 /// kernels/KernelABI.h's Gate.
 enum { SLUICE_GATE_NONE = 0, SLUICE_GATE_SILU = 1, SLUICE_GATE_GELU_TANH = 2 };
 
-/// Floats of the record of an operand row of `cols` features: the row's
-/// numbers, padded, its scale and sums of its blocks of 32
-/// (kernels/KernelABI.h), as a multiple of 4.
+/// Operand rows of `cols` features as a value: floats of a row's record, and
+/// the offsets in it of values of their own (kernels/KernelABI.h): the rows at
+/// 0, and of f16 rows the sums of their blocks of 32 and their scales.
+#define SLUICE_OPERAND_UNITS(cols) (((cols) + 127) / 128)
+#define SLUICE_OPERAND_SUMS(cols) (SLUICE_OPERAND_UNITS(cols) * 64)
+#define SLUICE_OPERAND_SCALES(cols)                                            \
+  (SLUICE_OPERAND_SUMS(cols) + (SLUICE_OPERAND_UNITS(cols) + 3) / 4 * 16)
 #define SLUICE_OPERAND_ROW_FLOATS(kind, cols)                                  \
-  (((cols) + 127) / 128 * ((kind) == SLUICE_OPERAND_F32 ? 128 : 64 + 4) +      \
-   ((kind) == SLUICE_OPERAND_F32 ? 0 : 4))
+  ((kind) == SLUICE_OPERAND_F32    ? SLUICE_OPERAND_UNITS(cols) * 128          \
+   : (kind) == SLUICE_OPERAND_BF16 ? SLUICE_OPERAND_UNITS(cols) * 64           \
+                                   : SLUICE_OPERAND_SCALES(cols) + 4)
 
 /// The address of the value at `offset` (floats of a record) among those of its
 /// domain.

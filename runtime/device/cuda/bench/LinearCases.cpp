@@ -132,7 +132,6 @@ void makeOperand(Lab &lab, const LinearShape &shape, int32_t capacity,
   if (shape.kind == WeightKind::Q4_K)
     operand.sums = reinterpret_cast<float *>(sums);
   operand.rowCount = linear.rowCount;
-  operand.rowCapacity = capacity;
   operand.features = shape.in;
   GraphNode node =
       lab.node("sluice_operand_rows", {static_cast<uint32_t>(capacity)},
@@ -143,7 +142,7 @@ void makeOperand(Lab &lab, const LinearShape &shape, int32_t capacity,
   linear.blockSums = operand.sums;
 }
 
-KernelNode productNode(Lab &lab, const LinearShape &shape,
+KernelNode productNode(Lab &lab, const LinearShape &shape, int32_t capacity,
                        const LinearArguments &linear) {
   std::string name(kindName(shape.kind));
   auto tiles = linear.tiles;
@@ -153,14 +152,14 @@ KernelNode productNode(Lab &lab, const LinearShape &shape,
   };
   if (shape.kernelRows == linearTileRows)
     return lab.node("sluice_linear_tile_" + name,
-                    extent(divideUp(linear.rowCapacity, linearTileRows),
+                    extent(divideUp(capacity, linearTileRows),
                            divideUp(tiles, linearTileColumnTiles), 1),
                     linearTileThreads,
                     linear.stages * linearTileStageBytes(shape.kind), linear);
   return lab.node(
       "sluice_linear_" + name + "_" + std::to_string(shape.kernelRows),
       extent(divideUp(tiles, linearWarps), linear.splits,
-             divideUp(linear.rowCapacity, shape.kernelRows)),
+             divideUp(capacity, shape.kernelRows)),
       linearThreads, linearSharedBytes(shape.kind, shape.kernelRows), linear);
 }
 
@@ -173,7 +172,6 @@ KernelCase bench::makeLinear(Lab &lab, const LinearShape &shape,
   LinearArguments linear = {};
   DeviceAddress count = lab.upload(std::span<const int32_t>(&shape.rows, 1));
   linear.rowCount = reinterpret_cast<const int32_t *>(count);
-  linear.rowCapacity = capacity;
   linear.inFeatures = shape.in;
   linear.outColumns = shape.out;
   linear.tiles = divideUp(columns, tileColumns);
@@ -208,7 +206,7 @@ KernelCase bench::makeLinear(Lab &lab, const LinearShape &shape,
   for (int32_t i = 0; i < made.pieces; ++i) {
     DeviceAddress weight = lab.repeat(pattern, weightBytes);
     linear.weight = reinterpret_cast<const uint8_t *>(weight);
-    made.nodes.push_back(productNode(lab, shape, linear));
+    made.nodes.push_back(productNode(lab, shape, capacity, linear));
   }
   auto rows = static_cast<uint64_t>(shape.rows);
   made.bytes = weightBytes + 4 * rows * static_cast<uint64_t>(shape.out) +

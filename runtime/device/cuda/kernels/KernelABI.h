@@ -143,6 +143,12 @@ constexpr int32_t operandFeatures(int32_t features) {
   return divideUp(features, 128) * 128;
 }
 
+/// Its blocks of 32, of which sums stand beside an f16 row: in a block numbers
+/// are added in pairs that lie side by side, these in pairs, and so on.
+constexpr int32_t operandBlocks(int32_t features) {
+  return operandFeatures(features) / 32;
+}
+
 //===----------------------------------------------------------------------===//
 // Operand rows
 //===----------------------------------------------------------------------===//
@@ -171,11 +177,10 @@ struct OperandArguments {
   const float *x; ///< [row][features]
   void *operand;  ///< [row][operandFeatures(features)]
   float *scales;  ///< F16: [row], 2^e
-  /// F16, or null: sums[block of 32 features][rowCapacity], of the operand's
+  /// F16, or null: sums[row][operandBlocks(features)], of the operand's
   /// numbers; Q4_K's minima are multiplied with them.
   float *sums;
   const int32_t *rowCount;
-  int32_t rowCapacity; ///< a multiple of 8
   int32_t features;
   OperandKind kind;
 };
@@ -222,7 +227,6 @@ struct LinearArguments {
   uint32_t *tickets; ///< splits > 1: one for each block (x, z) of the grid; 0
                      ///< before and after
   const int32_t *rowCount;
-  int32_t rowCapacity;
   int32_t inFeatures;
   int32_t outColumns; ///< columns of the tiles that are written: of whole
                       ///< tiles 16 (gated: 8) each, but at the weight's end

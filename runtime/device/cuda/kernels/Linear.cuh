@@ -156,16 +156,14 @@ private:
       copySums(unit, to + operandBytes);
   }
 
-  /// Sums of the unit's four blocks, of all rows: the capacity has them.
+  /// Sums of the unit's four blocks: 16 bytes a row.
   SLUICE_MEMBER void copySums(int32_t unit, uint8_t *to) {
-    constexpr int pieces = rows / 4; // of 16 bytes, in a block
-    int32_t i = int32_t(threadIndex());
-    int32_t block = i / pieces, piece = i % pieces;
-    if (block < 4 && piece * 4 < rowsHere)
-      copyAsync16(to + i * 16, arg.blockSums +
-                                   int64_t((firstUnit + unit) * 4 + block) *
-                                       arg.rowCapacity +
-                                   firstRow + piece * 4);
+    int32_t row = int32_t(threadIndex());
+    if (row < rowsHere)
+      copyAsync16(to + row * 16,
+                  arg.blockSums +
+                      int64_t(firstRow + row) * operandBlocks(arg.inFeatures) +
+                      (firstUnit + unit) * 4);
   }
 
   /// Leaves the sums of all parts in the block with the last ticket, and says

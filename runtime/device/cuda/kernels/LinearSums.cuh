@@ -58,7 +58,7 @@ SLUICE_DEVICE void loadScales(BlockScales (&scales)[2], const uint8_t *tile,
 
 /// Adds to the sums d of 16 columns and 8 rows the products of a block of 32
 /// features: a and b are its two factors of 16. `rowSums`: of the block, of
-/// the 8 rows.
+/// the 8 rows, each four numbers behind the one before.
 template <WeightKind kind>
 SLUICE_DEVICE void addProducts(float *d, const uint32_t (&a)[2][4],
                                const uint32_t (&b)[4],
@@ -81,7 +81,7 @@ SLUICE_DEVICE void addProducts(float *d, const uint32_t (&a)[2][4],
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       d[i] = multiplyAdd(-scales[0].minimum[i / 2],
-                         rowSums[lane % 4 * 2 + i % 2], d[i]);
+                         rowSums[4 * (lane % 4 * 2 + i % 2)], d[i]);
   }
 }
 
@@ -92,7 +92,7 @@ template <WeightKind kind, int rows> struct Sums {
   float sum[floats];
 
   /// Adds a unit: the tile, operand rows of unitRowBytes, and block sums of the
-  /// rows [block][rows], all in shared memory. Halves of more than eight rows
+  /// rows [row][4 blocks], all in shared memory. Halves of more than eight rows
   /// that begin at rowsHere or behind it are left out.
   SLUICE_MEMBER void add(const uint8_t *tile, const uint8_t *x,
                          const float *blockSums, int32_t rowsHere,
@@ -111,7 +111,7 @@ template <WeightKind kind, int rows> struct Sums {
         // features 8 * (i / 8) of the block.
         const uint8_t *own =
             x + lane % 8 * unitRowBytes + block * 64 + lane / 8 * 16;
-        addBlock(tile, own, blockSums + block * rows, a, block, rowsHere, lane);
+        addBlock(tile, own, blockSums + block, a, block, rowsHere, lane);
       }
     }
   }
@@ -131,7 +131,7 @@ private:
       uint32_t b[4];
       loadMatrix4(b, x + tileOfRows * 8 * unitRowBytes);
       addProducts<kind>(sum + 4 * tileOfRows, a, b, scales,
-                        blockSums + tileOfRows * 8, lane);
+                        blockSums + 4 * 8 * tileOfRows, lane);
     }
   }
 };

@@ -175,15 +175,14 @@ private:
       copySums(unit, to + operandBytes);
   }
 
-  /// Sums of the unit's four blocks, of all rows: the capacity has them.
+  /// Sums of the unit's four blocks: 16 bytes a row.
   SLUICE_MEMBER void copySums(int32_t unit, uint8_t *to) const {
-    constexpr int pieces = linearTileRows / 4; // of 16 bytes, in a block
-    int32_t i = int32_t(threadIndex());
-    int32_t block = i / pieces, piece = i % pieces;
-    if (block < 4 && piece * 4 < rowsHere)
-      copyAsync16(to + i * 16, arg.blockSums +
-                                   int64_t(unit * 4 + block) * arg.rowCapacity +
-                                   firstRow + piece * 4);
+    int32_t row = int32_t(threadIndex());
+    if (row < rowsHere)
+      copyAsync16(to + row * 16,
+                  arg.blockSums +
+                      int64_t(firstRow + row) * operandBlocks(arg.inFeatures) +
+                      unit * 4);
   }
 
   SLUICE_MEMBER void addUnit(const uint8_t *stage) {
@@ -191,7 +190,7 @@ private:
     const uint8_t *x = stage + weightBytes + ownRow * unitRowBytes;
     const auto *rowSums =
         reinterpret_cast<const float *>(stage + weightBytes + operandBytes) +
-        ownRow;
+        4 * ownRow;
 #pragma unroll 1
     for (int half = 0; half < 2; ++half) {
 #pragma unroll
@@ -207,7 +206,7 @@ private:
           if (blockTile + ownTile + t >= arg.tiles)
             continue;
           addBlock(part[t], tiles + t * tileBytes(kind), b, half, pair,
-                   rowSums + block * linearTileRows);
+                   rowSums + block);
         }
       }
     }
@@ -224,7 +223,8 @@ private:
     loadScales<kind>(scales, tile, 2 * half + pair, lane);
 #pragma unroll
     for (int r = 0; r < warpRowTiles; ++r)
-      addProducts<kind>(sum + 4 * r, a, b[r], scales, rowSums + 8 * r, lane);
+      addProducts<kind>(sum + 4 * r, a, b[r], scales, rowSums + 4 * 8 * r,
+                        lane);
   }
 
   SLUICE_MEMBER void finish() const {

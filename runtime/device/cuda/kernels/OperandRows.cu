@@ -162,15 +162,16 @@ private:
 
   /// Of a block of 32 features, which four lanes have.
   SLUICE_MEMBER void storeSum(const Vector4 &pairs, int32_t at) const {
-    float sum = 0;
-#pragma unroll
-    for (uint32_t pair : pairs.word)
-      sum = sum +
-            (halfToFloat(uint16_t(pair)) + halfToFloat(uint16_t(pair >> 16)));
+    float sum = (sumOfPair(pairs.word[0]) + sumOfPair(pairs.word[1])) +
+                (sumOfPair(pairs.word[2]) + sumOfPair(pairs.word[3]));
     sum = sum + shuffleXor(sum, 1);
     sum = sum + shuffleXor(sum, 2);
     if (laneIndex() % 4 == 0 && at < padded)
-      arg.sums[int64_t(at / 32) * arg.rowCapacity + row] = sum;
+      arg.sums[row * operandBlocks(arg.features) + at / 32] = sum;
+  }
+
+  SLUICE_MEMBER static float sumOfPair(uint32_t pair) {
+    return halfToFloat(uint16_t(pair)) + halfToFloat(uint16_t(pair >> 16));
   }
 };
 

@@ -59,7 +59,6 @@ Operand makeOperand(const LinearRun &run, const std::vector<float> &x,
   arguments.scales = operand.scales.data();
   arguments.sums = kind == WeightKind::Q4_K ? operand.sums.data() : nullptr;
   arguments.rowCount = count.data();
-  arguments.rowCapacity = run.capacity;
   arguments.features = in;
   arguments.kind = operandKind(kind);
   emulator::LaunchOptions options;
@@ -186,7 +185,6 @@ std::vector<float> LinearRun::run(const std::vector<float> &x) const {
         spec.gated ? biases.data() + spec.outFeatures : nullptr;
   }
   arguments.rowCount = count.data();
-  arguments.rowCapacity = capacity;
   arguments.inFeatures = in;
   arguments.stages = stages;
   arguments.gate = gate;
