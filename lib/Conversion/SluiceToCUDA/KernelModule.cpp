@@ -60,6 +60,9 @@ static gpu::GPUFuncOp createFunction(ImplicitLocOpBuilder &b,
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({static_cast<int32_t>(plan.shape.threads), 1, 1}));
+  if (plan.shape.blocks > 1)
+    function->setAttr(rowBlocksAttrName,
+                      b.getI64IntegerAttr(plan.shape.blocks));
   for (auto [number, use] : llvm::enumerate(plan.parameters))
     describe(function, number, use);
   return function;

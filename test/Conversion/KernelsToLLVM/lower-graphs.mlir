@@ -9,9 +9,13 @@ gpu.module @kernels {
   gpu.func @rows_add(%count: !llvm.ptr, %x: !llvm.ptr, %n: !llvm.ptr) kernel {
     gpu.return
   }
+  gpu.func @rows_gate(%count: !llvm.ptr, %x: !llvm.ptr, %n: !llvm.ptr) kernel attributes {sluice.row_blocks = 4 : i64} {
+    gpu.return
+  }
 }
 
-// CHECK:       llvm.mlir.global internal constant @kernel_name("rows_add\00")
+// CHECK-DAG:   llvm.mlir.global internal constant @{{kernel_name.*}}("rows_gate\00")
+// CHECK-DAG:   llvm.mlir.global internal constant @[[ADD:kernel_name.*]]("rows_add\00")
 // CHECK-NOT:   llvm.mlir.global internal constant @kernel_name
 // CHECK-LABEL: func.func @main_step(
 // CHECK-SAME:    %[[GRAPH:.*]]: !llvm.ptr)
@@ -59,7 +63,7 @@ sluice.graph @main_step {
   %output_rows = sluice.graph_address output_rows
   %tokens = sluice.graph_address greedy_tokens
   sluice.graph_embed 0 by position into %x cols 64
-  sluice.launch_kernel @kernels::@rows_add rows threads 64 blocks 4 (%rows, %x, %bias)
+  sluice.launch_kernel @kernels::@rows_gate rows threads 64 blocks 4 (%rows, %x, %bias)
   sluice.graph_operand rows f16 %x into %x cols 64
   sluice.graph_linear rows weight 4 columns 16 to 48 of %x into %x
   sluice.graph_linear rows weight 4 columns 0 to 64 of %x bias %bias residual %x into %o
@@ -75,9 +79,11 @@ sluice.graph @main_step {
 }
 
 // CHECK-LABEL: func.func @again_step(
-// CHECK:         llvm.mlir.addressof @kernel_name
+// CHECK:         %[[NAME:.*]] = llvm.mlir.addressof @[[ADD]]
+// CHECK:         call @sluice_graph_launch(%{{.*}}, %[[NAME]], %{{.*}}, %c64_i32, %c1_i32,
 // CHECK:         call @sluice_graph_launch(%{{.*}}, %{{.*}}, %{{.*}}, %c64_i32, %c1_i32,
 sluice.graph @again_step {
   %x = sluice.graph_value rows 16
   sluice.launch_kernel @kernels::@rows_add rows threads 64 (%x, %x, %x)
 }
+  sluice.launch_kernel @kernels::@rows_add rows threads 64 (%x, %x, %x)

@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+#include "GraphValues.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -18,6 +20,54 @@ namespace sluice::ir {
 
 /// All values of the arena are rows of whole cache lines.
 static constexpr int64_t arenaUnit = 16;
+
+/// Floats of a row's record in the value behind a kernel's parameter, as its
+/// views say; 0 where it has none.
+static int64_t getRecordFloats(Value parameter) {
+  constexpr int64_t floatBits = 32;
+  int64_t floats = 0;
+  for (Operation *user : parameter.getUsers()) {
+    auto view = dyn_cast<ViewOp>(user);
+    if (!view)
+      continue;
+    auto type = cast<MemRefType>(view.getResult().getType());
+    int64_t bits = type.getElementTypeBitWidth();
+    for (int64_t size : type.getShape())
+      bits *= ShapedType::isDynamic(size) ? 1 : size;
+    floats = std::max<int64_t>(floats, llvm::divideCeil(bits, floatBits));
+  }
+  return floats;
+}
+
+std::optional<GivenValue> getGivenValue(Value operand, Value parameter) {
+  auto value = operand.getDefiningOp<GraphValueOp>();
+  if (!value)
+    return std::nullopt;
+  auto begin = static_cast<int64_t>(value.getOffset());
+  return GivenValue{value.getDomain(), begin,
+                    begin + getRecordFloats(parameter)};
+}
+
+/// launch_kernel_c3
+static LogicalResult verifyOverlaps(LaunchKernelOp launch,
+                                    gpu::GPUFuncOp kernel) {
+  auto given = [&](unsigned i) {
+    return getGivenValue(launch.getWords()[i], kernel.getArgument(i));
+  };
+  unsigned count = launch.getWords().size();
+  for (unsigned i = 0; i < count; ++i) {
+    std::optional<GivenValue> result = given(i);
+    if (!result ||
+        !kernel.getArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName()))
+      continue;
+    for (unsigned j = 0; j < count; ++j)
+      if (std::optional<GivenValue> other = given(j);
+          other && i != j && result->overlaps(*other))
+        return launch.emitOpError("gives overlapping values as the operands ")
+               << i << " and " << j << " of " << launch.getKernelAttr();
+  }
+  return success();
+}
 
 /// Whether an op in a graph is work, for a domain or for rows.
 static std::optional<ValueDomain> getWork(Operation &op) {
@@ -115,8 +165,77 @@ LogicalResult LaunchKernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("launches ")
            << getKernelAttr() << " with " << getThreads()
            << " threads, not its " << known[0];
+  auto blocks = kernel->getAttrOfType<IntegerAttr>(rowBlocksAttrName);
+  int64_t wanted = blocks ? blocks.getInt() : 1;
+  if (static_cast<int64_t>(getBlocks()) != wanted)
+    return emitOpError("launches ")
+           << getKernelAttr() << " with " << getBlocks()
+           << " blocks a row, not its " << wanted;
+  return verifyOverlaps(*this, kernel);
+}
+
+//===----------------------------------------------------------------------===//
+// In kernels
+//===----------------------------------------------------------------------===//
+
+/// The number of a kernel's parameter behind a memref; nothing for other
+/// memory.
+static std::optional<unsigned> getParameter(Value memref,
+                                            gpu::GPUFuncOp kernel) {
+  auto view = memref ? memref.getDefiningOp<ViewOp>() : ViewOp();
+  auto argument = view ? dyn_cast<BlockArgument>(view.getSource()) : nullptr;
+  if (!argument || argument.getOwner() != &kernel.getBody().front() ||
+      argument.getArgNumber() >= kernel.getNumArguments())
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+/// The parameters whose memory a kernel writes, or may write.
+static llvm::SmallBitVector findWritten(gpu::GPUFuncOp kernel) {
+  llvm::SmallBitVector written(kernel.getNumArguments());
+  kernel.walk([&](MemoryEffectOpInterface op) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    op.getEffects(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects)
+      if (std::optional<unsigned> parameter =
+              getParameter(effect.getValue(), kernel);
+          parameter && !isa<MemoryEffects::Read>(effect.getEffect()))
+        written.set(*parameter);
+  });
+  return written;
+}
+
+LogicalResult WaitForPriorOp::verify() {
+  auto kernel = dyn_cast<gpu::GPUFuncOp>((*this)->getParentOp());
+  if (!kernel)
+    return success();
+  llvm::SmallBitVector written = findWritten(kernel);
+  auto isConstant = [&](const MemoryEffects::EffectInstance &effect) {
+    std::optional<unsigned> parameter = getParameter(effect.getValue(), kernel);
+    return isa<MemoryEffects::Read>(effect.getEffect()) && parameter &&
+           !written[*parameter] &&
+           kernel.getArgAttr(*parameter,
+                             LLVM::LLVMDialect::getNoAliasAttrName());
+  };
+  for (Operation &op : *(*this)->getBlock()) {
+    if (&op == getOperation())
+      break;
+    if (isa<StartDependentsOp>(op))
+      continue;
+    // wait_for_prior_c1
+    std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+        getEffectsRecursively(&op);
+    if (!effects || !llvm::all_of(*effects, isConstant))
+      return emitOpError("stands behind '")
+             << op.getName()
+             << "', which may touch what the kernel before has not written yet";
+  }
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Products and attention
+//===----------------------------------------------------------------------===//
 
 LogicalResult GraphLinearOp::verify() {
   // graph_linear_c1

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GraphValues.h"
 #include "RowFlow.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -171,9 +173,7 @@ static LogicalResult verifyGraph(ProgramOp program, GraphOp graph,
            << *op.getIndex() << ", which the program does not have";
   };
   auto verifyValue = [&](GraphValueOp op) -> LogicalResult {
-    bool isOfRows = op.getDomain() == ValueDomain::Rows;
-    if (isIn(op.getOffset(),
-             isOfRows ? program.getRowFloats() : program.getOutputFloats()))
+    if (isIn(op.getOffset(), getRoom(op.getDomain())))
       return success();
     return op.emitOpError("is at ")
            << op.getOffset() << ", outside of the arena";
@@ -215,6 +215,11 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
     auto slice = dyn_cast_or_null<SliceOp>(named);
     if (!weight && !slice)
       return emitOpError("uses ")
+  auto getRoom = [&](ValueDomain domain) {
+    return static_cast<int64_t>(domain == ValueDomain::Rows
+                                    ? program.getRowFloats()
+                                    : program.getOutputFloats());
+  };
              << use.getWeight()
              << ", which is not a sluice.weight or sluice.slice";
     if (slice && use.getUse() == WeightUseKind::Rows)
@@ -223,6 +228,20 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
     RankedTensorType type =
         slice ? slice.getTensorType() : weight.getTensorType();
     bool isVector = use.getUse() == WeightUseKind::Vector;
+  auto verifyLaunch = [&](LaunchKernelOp op) -> LogicalResult {
+    auto kernel =
+        symbols.lookupNearestSymbolFrom<gpu::GPUFuncOp>(op, op.getKernelAttr());
+    if (!kernel || kernel.getNumArguments() != op.getWords().size())
+      return success(); // launch_kernel_c1
+    for (auto [index, word] : llvm::enumerate(op.getWords()))
+      if (std::optional<GivenValue> value =
+              getGivenValue(word, kernel.getArgument(index));
+          value && value->end > getRoom(value->domain))
+        return op.emitOpError("gives the value at ")
+               << value->begin << " to a kernel that has it end at "
+               << value->end << ", outside of the arena";
+    return success();
+  };
     if (type.getRank() != (isVector ? 1 : 2))
       return emitOpError("uses ")
              << use.getWeight() << " of type " << type << " as "
@@ -237,6 +256,7 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   // program_c9
   if (getRankAttr() && failed(lookUp<RankOp>(*this, getRankAttr(), symbols)))
+            .Case(verifyLaunch)
     return failure();
   return verifyCounterpart(*this, symbols);
 }

@@ -285,3 +285,137 @@ sluice.graph @g {
   // expected-error @+1 {{is for outputs, which have no numbers yet}}
   sluice.graph_all_reduce outputs %x into %y cols 16 scratch %s
 }
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr {llvm.noalias})
+      kernel attributes {sluice.row_blocks = 4 : i64} {
+    %c1 = arith.constant 1 : index
+    %from = sluice.view %x[%c1] : !llvm.ptr to memref<?x64xf32>
+    %to = sluice.view %y[%c1] : !llvm.ptr to memref<?x64xf16>
+    gpu.return
+  }
+}
+sluice.graph @g {
+  // launch_kernel_c2: some blocks compute a row
+  %rows = sluice.graph_address row_count
+  %x = sluice.graph_value rows 0
+  %y = sluice.graph_value rows 64
+  // expected-error @+1 {{launches @kernels::@k with 1 blocks a row, not its 4}}
+  sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %x, %y)
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr {llvm.noalias})
+      kernel attributes {sluice.row_blocks = 4 : i64} {
+    %c1 = arith.constant 1 : index
+    %from = sluice.view %x[%c1] : !llvm.ptr to memref<?x64xf32>
+    %to = sluice.view %y[%c1] : !llvm.ptr to memref<?x64xf16>
+    gpu.return
+  }
+}
+sluice.graph @g {
+  // launch_kernel_c3: the result lies in what is read
+  %rows = sluice.graph_address row_count
+  %x = sluice.graph_value rows 0
+  %y = sluice.graph_value rows 48
+  // expected-error @+1 {{gives overlapping values as the operands 2 and 1 of @kernels::@k}}
+  sluice.launch_kernel @kernels::@k rows threads 32 blocks 4 (%rows, %x, %y)
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr {llvm.noalias})
+      kernel attributes {sluice.row_blocks = 4 : i64} {
+    %c1 = arith.constant 1 : index
+    %from = sluice.view %x[%c1] : !llvm.ptr to memref<?x64xf32>
+    %to = sluice.view %y[%c1] : !llvm.ptr to memref<?x64xf16>
+    gpu.return
+  }
+}
+sluice.graph @g {
+  // launch_kernel_c3: the result, of half numbers, ends in what is read
+  %rows = sluice.graph_address row_count
+  %x = sluice.graph_value rows 64
+  %y = sluice.graph_value rows 48
+  %z = sluice.graph_value rows 32
+  sluice.launch_kernel @kernels::@k rows threads 32 blocks 4 (%rows, %x, %z)
+  // expected-error @+1 {{gives overlapping values as the operands 2 and 1 of @kernels::@k}}
+  sluice.launch_kernel @kernels::@k rows threads 32 blocks 4 (%rows, %x, %y)
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %w: !llvm.ptr {llvm.noalias})
+      kernel {
+    // wait_for_prior_c1: a row is read
+    %c0 = arith.constant 0 : index
+    %from = sluice.view %x : !llvm.ptr to memref<64xf32>
+    %weight = sluice.view %w : !llvm.ptr to memref<64xf32>
+    %v = memref.load %weight[%c0] : memref<64xf32>
+    %u = memref.load %from[%c0] : memref<64xf32>
+    // expected-error @+1 {{stands behind 'memref.load', which may touch what the kernel before has not written yet}}
+    sluice.wait_for_prior
+    
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %w: !llvm.ptr {llvm.noalias})
+      kernel {
+    // wait_for_prior_c1: a result is written
+    %c0 = arith.constant 0 : index
+    %from = sluice.view %x : !llvm.ptr to memref<64xf32>
+    %weight = sluice.view %w : !llvm.ptr to memref<64xf32>
+    %v = memref.load %weight[%c0] : memref<64xf32>
+    memref.store %v, %weight[%c0] : memref<64xf32>
+    // expected-error @+1 {{stands behind 'memref.load', which may touch what the kernel before has not written yet}}
+    sluice.wait_for_prior
+    
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %w: !llvm.ptr {llvm.noalias})
+      kernel {
+    // wait_for_prior_c1: what is read is written later
+    %c0 = arith.constant 0 : index
+    %from = sluice.view %x : !llvm.ptr to memref<64xf32>
+    %weight = sluice.view %w : !llvm.ptr to memref<64xf32>
+    %v = memref.load %weight[%c0] : memref<64xf32>
+    
+    // expected-error @+1 {{stands behind 'memref.load', which may touch what the kernel before has not written yet}}
+    sluice.wait_for_prior
+    memref.store %v, %weight[%c0] : memref<64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %w: !llvm.ptr {llvm.noalias})
+      kernel {
+    // wait_for_prior_c1: threads meet
+    %c0 = arith.constant 0 : index
+    %from = sluice.view %x : !llvm.ptr to memref<64xf32>
+    %weight = sluice.view %w : !llvm.ptr to memref<64xf32>
+    %v = memref.load %weight[%c0] : memref<64xf32>
+    gpu.barrier
+    // expected-error @+1 {{stands behind 'gpu.barrier', which may touch what the kernel before has not written yet}}
+    sluice.wait_for_prior
+    
+    gpu.return
+  }
+}

@@ -310,3 +310,29 @@ sluice.program @main step @step cuda {
   row_floats = 16, output_floats = 32, logits_offset = 0,
   caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
   weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
+gpu.module @kernels {
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr) kernel {
+    %c1 = arith.constant 1 : index
+    %view = sluice.view %x[%c1] : !llvm.ptr to memref<?x17xf32>
+    gpu.return
+  }
+}
+sluice.graph @step {
+  // program_c12: the kernel's rows are wider than the arena
+  %x = sluice.graph_value rows 0
+  %rows = sluice.graph_address row_count
+  // expected-error @+1 {{gives the value at 0 to a kernel that has it end at 17, outside of the arena}}
+  sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %x)
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@w, linear>]}

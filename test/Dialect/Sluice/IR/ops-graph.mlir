@@ -12,6 +12,11 @@ gpu.module @kernels {
     sluice.wait_for_prior
     gpu.return
   }
+  gpu.func @rows_gate(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr)
+      kernel attributes {known_block_size = array<i32: 64, 1, 1>,
+                         sluice.row_blocks = 4 : i64} {
+    gpu.return
+  }
 }
 
 // CHECK-LABEL: sluice.graph @main_step {
@@ -29,7 +34,7 @@ sluice.graph @main_step {
 // CHECK:         sluice.graph_receive into
 // CHECK-NEXT:    sluice.graph_embed 0 by position into
 // CHECK-NEXT:    sluice.launch_kernel @kernels::@rows_add rows threads 64(%{{.*}}, %{{.*}}, %{{.*}}){{$}}
-// CHECK-NEXT:    sluice.launch_kernel @kernels::@rows_add rows threads 64 blocks 4(
+// CHECK-NEXT:    sluice.launch_kernel @kernels::@rows_gate rows threads 64 blocks 4(
 // CHECK:         sluice.graph_linear rows weight 4 columns 0 to 256 of %{{.*}} bias %{{.*}} residual %{{.*}} into %{{.*}}
 // CHECK:         sluice.graph_all_reduce rows %{{.*}} into %{{.*}} cols 256 scratch %{{.*}}
 // CHECK:         sluice.graph_checkpoint(%{{.*}}, %{{.*}}) {floats = array<i64: 256, 64>}
@@ -54,7 +59,7 @@ sluice.graph @all {
   sluice.graph_receive into %x cols 256
   sluice.graph_embed 0 by position into %y cols 256
   sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x, %y)
-  sluice.launch_kernel @kernels::@rows_add rows threads 64 blocks 4
+  sluice.launch_kernel @kernels::@rows_gate rows threads 64 blocks 4
     (%rows, %x, %y)
   sluice.graph_operand rows f16 %x into %q cols 256
   sluice.graph_linear rows weight 4 columns 0 to 256 of %q bias %b

@@ -146,14 +146,17 @@ def Sluice_LaunchKernelOp : Sluice_InGraphOp<"launch_kernel", [
 
     ```mlir
     sluice.launch_kernel @kernels::@rows_add rows threads 64 (%rows, %x, %y)
-    sluice.launch_kernel @kernels::@rows_add rows threads 64 blocks 4
+    sluice.launch_kernel @kernels::@rows_gate rows threads 64 blocks 4
       (%rows, %x, %y)
     ```
 
     Constraints:
     - (C1) `kernel` names a kernel with parameters of the operands' types.
     - (C2) `threads` is a power of two from 32 to 1024, and the kernel's
-      `known_block_size` where it has one.
+      `known_block_size` where it has one; `blocks` is its `sluice.row_blocks`,
+      and 1 where it has none.
+    - (C3) a value that is given for a parameter that is `llvm.noalias` overlaps
+      no other one: records are as wide as the kernel's views say.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Sluice_ValueDomain:$domain,
                        I32Attr:$threads,
@@ -380,8 +383,13 @@ def Sluice_StartDependentsOp : Sluice_Op<"start_dependents"> {
   let summary = "lets the kernel behind start";
   let description = [{
     In a generated kernel: the next one may be brought onto the device, up to
+
+    Constraints:
+    - (C1) what stands before it in a kernel touches no memory but that of
+      parameters that are `llvm.noalias` and that the kernel only reads.
     where it waits for this one.
 
+  let hasVerifier = 1;
     ```mlir
     sluice.start_dependents
     ```

@@ -29,6 +29,10 @@ constexpr int64_t maxLatencyMicros = 86'400'000'000;
 /// Products are cut where the columns of micro-kernels' panels end.
 constexpr int64_t columnUnit = 16;
 
+/// Of a generated kernel: how many blocks compute a row, where these are
+/// several.
+constexpr llvm::StringLiteral rowBlocksAttrName = "sluice.row_blocks";
+
 /// What ops have effects on. Rejected guesses are undone in the cache, and rows
 /// in flight that died are dropped; what the user has seen cannot be undone.
 struct CacheResource : mlir::SideEffects::Resource::Base<CacheResource> {
