@@ -160,12 +160,20 @@ static ProgramDescriptor describeProgram(ProgramOp program,
     result.ropeTables.push_back(
         {table.getInverse().asArrayRef().vec(),
          static_cast<float>(table.getFactor().convertToDouble())});
+  // Of uses without a partner: program_c13.
+  llvm::DenseMap<Attribute, int64_t> places;
+  for (auto [place, use] : llvm::enumerate(program.getWeights()))
+    places[use] = static_cast<int64_t>(place);
   for (auto use : program.getWeights().getAsRange<WeightUseAttr>()) {
     auto slice = symbols.lookup<SliceOp>(use.getWeight().getValue());
     auto weight = symbols.lookup<WeightOp>(slice ? slice.getWeight()
                                                  : use.getWeight().getValue());
     result.weights.push_back(
         describeWeight(weight, slice, use, symbols, files));
+    if (FlatSymbolRefAttr partner = use.getPartner())
+      result.weights.back().partner =
+          places.at(WeightUseAttr::get(use.getContext(), partner, use.getUse(),
+                                       use.getTransposed(), /*partner=*/{}));
   }
   return result;
 }

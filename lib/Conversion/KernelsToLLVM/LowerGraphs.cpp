@@ -219,11 +219,19 @@ void GraphLowering::lowerLaunch(LaunchKernelOp op) {
         number(static_cast<int64_t>(op.getWords().size()))});
 }
 
+static int32_t toGate(std::optional<ActivationKind> gate) {
+  if (!gate)
+    return SLUICE_GATE_NONE;
+  // graph_linear_c2
+  return *gate == ActivationKind::Silu ? SLUICE_GATE_SILU
+                                       : SLUICE_GATE_GELU_TANH;
+}
+
 void GraphLowering::lowerLinear(GraphLinearOp op) {
   call("sluice_graph_linear",
        {choice(op.getDomain()), number(static_cast<int64_t>(op.getWeight())),
-        op.getOperand(), orNull(op.getBias()), orNull(op.getResidual()),
-        op.getOutput(), choice(SLUICE_GATE_NONE),
+        op.getOperand(), orNull(op.getBias()), orNull(op.getPartnerBias()),
+        orNull(op.getResidual()), op.getOutput(), choice(toGate(op.getGate())),
         number(static_cast<int64_t>(op.getBegin())),
         number(static_cast<int64_t>(op.getEnd()))});
 }

@@ -159,6 +159,8 @@ void GraphEmitter::emitCall(ImplicitLocOpBuilder &b, const Node &node) {
   case Node::Kind::Attend: {
     LLVM::GlobalOp parameters =
         shared.attention.get(b, cast<AttendOp>(node.op));
+  case Node::Kind::GatedLinear:
+    return emitGatedLinear(b, node);
     Value query = input(0);
     GraphAttendOp::create(b, node.index, query, output(),
                           parameters.getSymName());
@@ -176,17 +178,39 @@ void GraphEmitter::emitLinear(ImplicitLocOpBuilder &b, const Node &node) {
   auto linear = cast<LinearOp>(node.op);
   int64_t weight = weights.getIndex(linear.getWeight(), WeightUseKind::Linear,
                                     linear.getTransposed());
-  Value bias, residual;
-  if (Value vector = linear.getBias())
-    bias = getMemory(b, GraphMemory::Vector,
-                     weights.getIndex(vector, WeightUseKind::Vector));
+  Value bias = getBias(b, linear), residual;
   if (node.inputs.size() > 1)
     residual = getBuffer(b, node.inputs[1]);
+/// Null where the product has none.
+Value GraphEmitter::getBias(ImplicitLocOpBuilder &b, LinearOp product) {
+  Value vector = product.getBias();
+  if (!vector)
+    return {};
+  return getMemory(b, GraphMemory::Vector,
+                   weights.getIndex(vector, WeightUseKind::Vector));
+}
+
   Value operand = getBuffer(b, node.inputs[0]);
   Value output = getBuffer(b, node.outputs[0]);
   GraphLinearOp::create(b, toValueDomain(node.domain), weight,
                         linear.getFirstColumn(), linear.getEndColumn(), operand,
-                        bias, residual, output);
+                        bias, /*partner_bias=*/{}, residual, output,
+                        /*gate=*/{});
+}
+
+void GraphEmitter::emitGatedLinear(ImplicitLocOpBuilder &b, const Node &node) {
+  auto op = cast<GateOp>(node.op);
+  auto gate = op.getGate().getDefiningOp<LinearOp>();
+  auto partner = op.getInput().getDefiningOp<LinearOp>();
+  int64_t weight = weights.getGatedIndex(gate.getWeight(), partner.getWeight(),
+                                         gate.getTransposed());
+  Value bias = getBias(b, gate), partnerBias = getBias(b, partner);
+  Value operand = getBuffer(b, node.inputs[0]);
+  Value output = getBuffer(b, node.outputs[0]);
+  GraphLinearOp::create(b, toValueDomain(node.domain), weight,
+                        gate.getFirstColumn(), gate.getEndColumn(), operand,
+                        bias, partnerBias, /*residual=*/{}, output,
+                        ActivationKindAttr::get(b.getContext(), op.getKind()));
 }
 
 void GraphEmitter::emitMeeting(ImplicitLocOpBuilder &b, const Node &node) {

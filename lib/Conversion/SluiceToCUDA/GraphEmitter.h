@@ -47,6 +47,8 @@ private:
   void emitRowLoop(mlir::ImplicitLocOpBuilder &b, const Task &task);
   void emitCall(mlir::ImplicitLocOpBuilder &b, const Node &node);
   void emitLinear(mlir::ImplicitLocOpBuilder &b, const Node &node);
+  void emitGatedLinear(mlir::ImplicitLocOpBuilder &b, const Node &node);
+  mlir::Value getBias(mlir::ImplicitLocOpBuilder &b, ir::LinearOp product);
   void emitMeeting(mlir::ImplicitLocOpBuilder &b, const Node &node);
   void emitCheckpoint(mlir::ImplicitLocOpBuilder &b, const Node &node);
   void emitGreedyTokens(mlir::ImplicitLocOpBuilder &b);

@@ -70,9 +70,10 @@ struct Node {
     Columns,       // norm, activation, gate, add, biases: (x, ...) -> y
     Send,          // (x) -> ()
     // The runtime's.
-    Linear, // (x or operand) -> y
-    Append, // (k, v) -> cache; `index` is the cache's
-    Attend, // (q, k?, v?, cache) -> y; `index` is the cache's
+    Linear,      // (x or operand) -> y
+    GatedLinear, // (x or operand) -> y: a gate, and the two products before it
+    Append,      // (k, v) -> cache; `index` is the cache's
+    Attend,      // (q, k?, v?, cache) -> y; `index` is the cache's
     // Where the members of a group meet; `scratch` is as wide as what all of
     // them bring.
     AllReduce, // (x) -> (y, scratch)

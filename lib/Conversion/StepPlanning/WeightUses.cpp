@@ -11,12 +11,24 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::planning;
 
+int64_t WeightUses::getIndex(Attribute use) {
+  auto [entry, isNew] = indices.try_emplace(use, uses.size());
+  if (isNew)
+    uses.push_back(use);
+  return entry->second;
+}
+
 int64_t WeightUses::getIndex(Value param, WeightUseKind use, bool transposed) {
   auto op = param.getDefiningOp<ParamOp>();
-  Attribute attribute =
-      WeightUseAttr::get(op.getContext(), op.getWeightAttr(), use, transposed);
-  auto [entry, isNew] = indices.try_emplace(attribute, uses.size());
-  if (isNew)
-    uses.push_back(attribute);
-  return entry->second;
+  return getIndex(WeightUseAttr::get(op.getContext(), op.getWeightAttr(), use,
+                                     transposed, /*partner=*/{}));
+}
+
+int64_t WeightUses::getGatedIndex(Value gate, Value partner, bool transposed) {
+  auto op = gate.getDefiningOp<ParamOp>();
+  int64_t index = getIndex(WeightUseAttr::get(
+      op.getContext(), op.getWeightAttr(), WeightUseKind::Linear, transposed,
+      partner.getDefiningOp<ParamOp>().getWeightAttr()));
+  getIndex(partner, WeightUseKind::Linear, transposed);
+  return index;
 }

@@ -21,11 +21,16 @@ public:
   /// The index of this use of the value of a `sluice.param`.
   int64_t getIndex(mlir::Value param, ir::WeightUseKind use,
                    bool transposed = false);
+  /// That of a gate's weight, which is used linearly with a partner and not
+  /// otherwise. The partner has an index, too.
+  int64_t getGatedIndex(mlir::Value gate, mlir::Value partner, bool transposed);
 
   /// #sluice.weight_use of every index.
   llvm::ArrayRef<mlir::Attribute> getUses() const { return uses; }
 
 private:
+  int64_t getIndex(mlir::Attribute use);
+
   llvm::SmallVector<mlir::Attribute> uses;
   llvm::DenseMap<mlir::Attribute, int64_t> indices; // of `uses`
 };

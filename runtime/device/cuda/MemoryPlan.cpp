@@ -59,9 +59,9 @@ LinearRoom linearRoom(const Program &program, const ExecutorLimits &limits) {
     if (!linear)
       continue;
     WeightSpec spec = *weightSpec(*linear);
-    auto columns = static_cast<int32_t>(spec.outFeatures * (1 + spec.gated));
     int32_t splits =
-        linearSplits(spec.kind, columns, static_cast<int32_t>(spec.inFeatures));
+        linearSplits(spec.kind, static_cast<int32_t>(spec.outFeatures),
+                     static_cast<int32_t>(spec.inFeatures));
     if (splits == 1)
       continue;
     auto tiles = static_cast<int32_t>(columnTiles(spec));

@@ -217,8 +217,9 @@ void sluice_graph_operand(SluiceGraph *graph, int32_t domain, const float *x,
 
 void sluice_graph_linear(SluiceGraph *graph, int32_t domain, int64_t weight,
                          const void *operand, const float *bias,
-                         const float *residual, float *y, int32_t gate,
-                         int64_t colBegin, int64_t colEnd) {
+                         const float *partnerBias, const float *residual,
+                         float *y, int32_t gate, int64_t colBegin,
+                         int64_t colEnd) {
   const LinearWeight *linear = graph->linearWeight(weight);
   if (!linear)
     return;
@@ -241,8 +242,7 @@ void sluice_graph_linear(SluiceGraph *graph, int32_t domain, int64_t weight,
   arguments.rowScales = parts.scales;
   arguments.blockSums = parts.sums;
   arguments.bias = bias;
-  if (bias && spec.gated)
-    arguments.partnerBias = bias + spec.outFeatures;
+  arguments.partnerBias = partnerBias;
   arguments.residual = residual;
   arguments.y = y;
   arguments.partials =
@@ -255,8 +255,8 @@ void sluice_graph_linear(SluiceGraph *graph, int32_t domain, int64_t weight,
   arguments.firstTile = static_cast<int32_t>(colBegin / tileColumns);
   arguments.tiles = spec.gated ? static_cast<int32_t>(columnTiles(spec))
                                : divideUp(arguments.outColumns, tileColumns);
-  arguments.splits = linearSplits(
-      spec.kind, static_cast<int32_t>(spec.outFeatures * (1 + spec.gated)), in);
+  arguments.splits =
+      linearSplits(spec.kind, static_cast<int32_t>(spec.outFeatures), in);
   arguments.gate = static_cast<Gate>(gate);
   addLinear(graph, spec.kind, static_cast<int32_t>(graph->capacity(domain)),
             arguments);

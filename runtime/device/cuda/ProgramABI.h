@@ -157,13 +157,15 @@ void sluice_graph_operand(SluiceGraph *graph, int32_t domain, const float *x,
 /// descriptor's paired weight. Bounds are multiples of 16 but for the end of
 /// the weight, of a gated one 0 and the end. `operand`: records of the kind of
 /// the weight, of rows as many features as the weight has. bias: null, or
-/// f32[out] of all columns; with a gate the gate's, then the partner's,
-/// [2][out]. residual: null, or as y; may be y. The same bits as from the whole
-/// product.
+/// f32[out] of all columns; with a gate that of the gate's columns, and
+/// partnerBias, null where it is, that of the partner's. residual: null, or as
+/// y; may be y. The same bits as from the whole product, and with a gate as
+/// from two products and a generated kernel.
 void sluice_graph_linear(SluiceGraph *graph, int32_t domain, int64_t weight,
                          const void *operand, const float *bias,
-                         const float *residual, float *y, int32_t gate,
-                         int64_t colBegin, int64_t colEnd);
+                         const float *partnerBias, const float *residual,
+                         float *y, int32_t gate, int64_t colBegin,
+                         int64_t colEnd);
 
 /// As sluice_append and sluice_attend. The attention's parameters are copied;
 /// params->alibiSlopes are the host's.

@@ -40,8 +40,9 @@ gpu.module @kernels {
 // CHECK:         llvm.store %[[BIAS]], %[[WORD2]]
 // CHECK:         call @sluice_graph_launch(%[[GRAPH]], %{{.*}}, %[[ROWS]], %c64_i32, %c4_i32, %[[WORDS]], %c3_i64)
 // CHECK:         call @sluice_graph_operand(%[[GRAPH]], %[[ROWS]], %[[X]], %[[X]], %c64_i64, %c2_i32)
-// CHECK:         call @sluice_graph_linear(%[[GRAPH]], %[[ROWS]], %c4_i64, %[[X]], %[[NULL]], %[[NULL]], %[[X]], %{{.*}}, %c16_i64, %c48_i64)
-// CHECK:         call @sluice_graph_linear(%[[GRAPH]], %[[ROWS]], %c4_i64, %[[X]], %[[BIAS]], %[[X]], %[[O]], %{{.*}}, %c0_i64, %c64_i64)
+// CHECK:         call @sluice_graph_linear(%[[GRAPH]], %[[ROWS]], %c4_i64, %[[X]], %[[NULL]], %[[NULL]], %[[NULL]], %[[X]], %[[ROWS]], %c16_i64, %c48_i64)
+// CHECK:         call @sluice_graph_linear(%[[GRAPH]], %[[ROWS]], %c4_i64, %[[X]], %[[BIAS]], %[[NULL]], %[[X]], %[[O]], %[[ROWS]], %c0_i64, %c64_i64)
+// CHECK:         call @sluice_graph_linear(%[[GRAPH]], %[[ROWS]], %c5_i64, %[[X]], %[[BIAS]], %[[BIAS]], %[[NULL]], %[[O]], %c2_i32, %c0_i64, %c64_i64)
 // CHECK:         call @sluice_graph_append(%[[GRAPH]], %c1_i64, %[[X]], %[[O]])
 // CHECK:         call @sluice_graph_attend(%[[GRAPH]], %c1_i64, %[[X]], %[[O]], %{{.*}})
 // CHECK:         call @sluice_graph_all_reduce(%[[GRAPH]], %[[ROWS]], %[[X]], %[[Y:.*]], %[[S:.*]], %c64_i64)
@@ -67,6 +68,7 @@ sluice.graph @main_step {
   sluice.graph_operand rows f16 %x into %x cols 64
   sluice.graph_linear rows weight 4 columns 16 to 48 of %x into %x
   sluice.graph_linear rows weight 4 columns 0 to 64 of %x bias %bias residual %x into %o
+  sluice.graph_linear rows weight 5 columns 0 to 64 of %x gate gelu_tanh bias %bias partner_bias %bias into %o
   sluice.graph_append 1 %x, %o
   sluice.graph_attend 1 %x into %o with @attention
   %y = sluice.graph_value rows 80
@@ -85,5 +87,5 @@ sluice.graph @main_step {
 sluice.graph @again_step {
   %x = sluice.graph_value rows 16
   sluice.launch_kernel @kernels::@rows_add rows threads 64 (%x, %x, %x)
-}
   sluice.launch_kernel @kernels::@rows_add rows threads 64 (%x, %x, %x)
+}

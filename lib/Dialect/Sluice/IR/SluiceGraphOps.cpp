@@ -244,6 +244,18 @@ LogicalResult GraphLinearOp::verify() {
   if (begin < 0 || begin % columnUnit || begin >= end)
     return emitOpError("computes the columns from ")
            << begin << " to " << end << ", which begin with no whole tile";
+  // graph_linear_c2
+  std::optional<ActivationKind> gate = getGate();
+  if (gate && *gate != ActivationKind::Silu &&
+      *gate != ActivationKind::GeluTanh)
+    return emitOpError("has the gate ")
+           << stringifyActivationKind(*gate) << ", which products do not have";
+  if (gate && begin != 0)
+    return emitOpError("has a gate, but computes columns from ") << begin;
+  if (!gate && getPartnerBias())
+    return emitOpError("has a partner's bias, but no gate");
+  if (gate && !getBias() != !getPartnerBias())
+    return emitOpError("has a bias of its gate's or its partner's alone");
   return success();
 }
 

@@ -22,7 +22,7 @@ namespace sluice::ir {
 // Attributes
 //===----------------------------------------------------------------------===//
 
-// `<` symbol `,` use (`,` `transposed`)? `>`
+// `<` symbol `,` use (`,` `transposed`)? (`,` `partner` symbol)? `>`
 Attribute WeightUseAttr::parse(AsmParser &parser, Type) {
   FlatSymbolRefAttr weight;
   StringRef keyword;
@@ -37,17 +37,25 @@ Attribute WeightUseAttr::parse(AsmParser &parser, Type) {
     parser.emitError(useLoc, "expected linear, rows or vector");
     return {};
   }
-  bool transposed = succeeded(parser.parseOptionalComma());
-  if ((transposed && parser.parseKeyword("transposed")) ||
-      parser.parseGreater())
+  bool transposed = false;
+  FlatSymbolRefAttr partner;
+  while (!partner && succeeded(parser.parseOptionalComma())) {
+    if (!transposed && succeeded(parser.parseOptionalKeyword("transposed")))
+      transposed = true;
+    else if (parser.parseKeyword("partner") || parser.parseAttribute(partner))
+      return {};
+  }
+  if (parser.parseGreater())
     return {};
-  return get(parser.getContext(), weight, *use, transposed);
+  return get(parser.getContext(), weight, *use, transposed, partner);
 }
 
 void WeightUseAttr::print(AsmPrinter &printer) const {
   printer << "<" << getWeight() << ", " << stringifyWeightUseKind(getUse());
   if (getTransposed())
     printer << ", transposed";
+  if (getPartner())
+    printer << ", partner " << getPartner();
   printer << ">";
 }
 
@@ -129,7 +137,42 @@ static FailureOr<WeightUseAttr> findUse(ProgramOp program, Operation &op,
          << ", which is not one of " << stringifyWeightUseKind(kind);
 }
 
-/// Checks that a product computes columns that its weight has.
+/// The type of a `sluice.weight` or `sluice.slice`; null where there is none.
+static RankedTensorType getWeightType(ProgramOp program, FlatSymbolRefAttr name,
+                                      SymbolTableCollection &symbols) {
+  Operation *named = symbols.lookupNearestSymbolFrom(program, name);
+  if (auto slice = dyn_cast_or_null<SliceOp>(named))
+    return slice.getTensorType();
+  auto weight = dyn_cast_or_null<WeightOp>(named);
+  return weight ? weight.getTensorType() : RankedTensorType();
+}
+
+/// Checks the weights that are computed with others.
+static LogicalResult verifyPartners(ProgramOp program,
+                                    SymbolTableCollection &symbols) {
+  llvm::SmallDenseSet<Attribute> partners;
+  for (auto use : program.getWeights().getAsRange<WeightUseAttr>()) {
+    FlatSymbolRefAttr partner = use.getPartner();
+    if (!partner)
+      continue;
+    if (program.getCpu() || use.getUse() != WeightUseKind::Linear)
+      return program.emitOpError("has a partner of ")
+             << use.getWeight() << ", which is not a linear use for cuda";
+    auto own = WeightUseAttr::get(program.getContext(), partner, use.getUse(),
+                                  use.getTransposed(), FlatSymbolRefAttr());
+    if (!llvm::is_contained(program.getWeights(), own) ||
+        getWeightType(program, partner, symbols) !=
+            getWeightType(program, use.getWeight(), symbols) ||
+        !partners.insert(partner).second)
+      return program.emitOpError("has the partner ")
+             << partner << " of " << use.getWeight()
+             << ", which is no other weight of its kind";
+  }
+  return success();
+}
+
+/// Checks that a product computes columns that its weight has, and with a gate
+/// where it has a partner.
 static LogicalResult verifyColumns(ProgramOp program, GraphLinearOp op,
                                    SymbolTableCollection &symbols) {
   FailureOr<WeightUseAttr> use =
@@ -137,14 +180,16 @@ static LogicalResult verifyColumns(ProgramOp program, GraphLinearOp op,
               WeightUseKind::Linear);
   if (failed(use))
     return failure();
-  Operation *named = symbols.lookupNearestSymbolFrom(program, use->getWeight());
-  auto slice = dyn_cast<SliceOp>(named);
-  ArrayRef<int64_t> shape =
-      slice ? slice.getTensorType().getShape()
-            : cast<WeightOp>(named).getTensorType().getShape();
-  int64_t columns = shape[use->getTransposed() ? 1 : 0];
+  bool isGated = op.getGate().has_value();
+  if (isGated != static_cast<bool>(use->getPartner()))
+    return op.emitOpError("has ")
+           << (isGated ? "a" : "no") << " gate, but " << use->getWeight()
+           << " has " << (isGated ? "no" : "a") << " partner";
+  RankedTensorType type = getWeightType(program, use->getWeight(), symbols);
+  int64_t columns = type.getDimSize(use->getTransposed() ? 1 : 0);
   auto end = static_cast<int64_t>(op.getEnd());
-  if (end <= columns && (end == columns || end % columnUnit == 0))
+  bool isWhole = end == columns;
+  if (end <= columns && (isWhole || (end % columnUnit == 0 && !isGated)))
     return success();
   return op.emitOpError("computes columns to ")
          << end << " of " << use->getWeight() << ", which has " << columns;
@@ -172,11 +217,30 @@ static LogicalResult verifyGraph(ProgramOp program, GraphOp graph,
     return op.emitOpError("names the rope table ")
            << *op.getIndex() << ", which the program does not have";
   };
+  auto getRoom = [&](ValueDomain domain) {
+    return static_cast<int64_t>(domain == ValueDomain::Rows
+                                    ? program.getRowFloats()
+                                    : program.getOutputFloats());
+  };
   auto verifyValue = [&](GraphValueOp op) -> LogicalResult {
     if (isIn(op.getOffset(), getRoom(op.getDomain())))
       return success();
     return op.emitOpError("is at ")
            << op.getOffset() << ", outside of the arena";
+  };
+  auto verifyLaunch = [&](LaunchKernelOp op) -> LogicalResult {
+    auto kernel =
+        symbols.lookupNearestSymbolFrom<gpu::GPUFuncOp>(op, op.getKernelAttr());
+    if (!kernel || kernel.getNumArguments() != op.getWords().size())
+      return success(); // launch_kernel_c1
+    for (auto [index, word] : llvm::enumerate(op.getWords()))
+      if (std::optional<GivenValue> value =
+              getGivenValue(word, kernel.getArgument(index));
+          value && value->end > getRoom(value->domain))
+        return op.emitOpError("gives the value at ")
+               << value->begin << " to a kernel that has it end at "
+               << value->end << ", outside of the arena";
+    return success();
   };
   for (Operation &op : graph.getBody().front()) {
     LogicalResult result =
@@ -192,6 +256,7 @@ static LogicalResult verifyGraph(ProgramOp program, GraphOp graph,
             .Case<GraphAppendOp, GraphAttendOp>(verifyCache)
             .Case(verifyAddress)
             .Case(verifyValue)
+            .Case(verifyLaunch)
             .Default([](Operation *) { return success(); });
     if (failed(result))
       return failure();
@@ -215,11 +280,6 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
     auto slice = dyn_cast_or_null<SliceOp>(named);
     if (!weight && !slice)
       return emitOpError("uses ")
-  auto getRoom = [&](ValueDomain domain) {
-    return static_cast<int64_t>(domain == ValueDomain::Rows
-                                    ? program.getRowFloats()
-                                    : program.getOutputFloats());
-  };
              << use.getWeight()
              << ", which is not a sluice.weight or sluice.slice";
     if (slice && use.getUse() == WeightUseKind::Rows)
@@ -228,20 +288,6 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
     RankedTensorType type =
         slice ? slice.getTensorType() : weight.getTensorType();
     bool isVector = use.getUse() == WeightUseKind::Vector;
-  auto verifyLaunch = [&](LaunchKernelOp op) -> LogicalResult {
-    auto kernel =
-        symbols.lookupNearestSymbolFrom<gpu::GPUFuncOp>(op, op.getKernelAttr());
-    if (!kernel || kernel.getNumArguments() != op.getWords().size())
-      return success(); // launch_kernel_c1
-    for (auto [index, word] : llvm::enumerate(op.getWords()))
-      if (std::optional<GivenValue> value =
-              getGivenValue(word, kernel.getArgument(index));
-          value && value->end > getRoom(value->domain))
-        return op.emitOpError("gives the value at ")
-               << value->begin << " to a kernel that has it end at "
-               << value->end << ", outside of the arena";
-    return success();
-  };
     if (type.getRank() != (isVector ? 1 : 2))
       return emitOpError("uses ")
              << use.getWeight() << " of type " << type << " as "
@@ -250,13 +296,15 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
       return emitOpError("transposes ")
              << use.getWeight() << ", which is not used as linear";
   }
+  // program_c13
+  if (failed(verifyPartners(*this, symbols)))
+    return failure();
   // program_c12
   if (auto graph = dyn_cast<GraphOp>(step);
       graph && failed(verifyGraph(*this, graph, symbols)))
     return failure();
   // program_c9
   if (getRankAttr() && failed(lookUp<RankOp>(*this, getRankAttr(), symbols)))
-            .Case(verifyLaunch)
     return failure();
   return verifyCounterpart(*this, symbols);
 }

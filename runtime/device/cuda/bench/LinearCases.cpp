@@ -175,7 +175,7 @@ KernelCase bench::makeLinear(Lab &lab, const LinearShape &shape,
   linear.inFeatures = shape.in;
   linear.outColumns = shape.out;
   linear.tiles = divideUp(columns, tileColumns);
-  linear.splits = linearSplits(shape.kind, columns, shape.in);
+  linear.splits = linearSplits(shape.kind, shape.out, shape.in);
   linear.gate = shape.gated ? Gate::Silu : Gate::None;
   if (shape.kind != WeightKind::F32)
     linear.stages = linearTileStages(shape.kind, sharedBytes);

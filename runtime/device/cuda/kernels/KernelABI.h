@@ -242,7 +242,8 @@ constexpr int32_t linearThreads = 32 * linearWarps;
 
 /// Into how many parts the features of a weight are split: enough blocks to
 /// occupy the largest chips, parts of 512 features (f32: 256) at least. A
-/// function of the weight's shape alone.
+/// function of the weight's shape alone; of a gated one, of the gate's: a
+/// column's sum is the same with a partner and without.
 constexpr int32_t linearSplits(WeightKind kind, int32_t outFeatures,
                                int32_t inFeatures) {
   constexpr int32_t blocks = 512, leastUnits = 4;

@@ -14,7 +14,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEAREPILOGUE_CUH
 #define SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_LINEAREPILOGUE_CUH
 
-#include "runtime/device/cuda/kernels/Math.cuh"
+#include "runtime/device/cuda/kernels/GateMath.cuh"
 #include "runtime/device/cuda/kernels/WeightTile.cuh"
 
 namespace sluice::cuda {
@@ -52,7 +52,7 @@ private:
       if (arg.gate == Gate::None)
         store(row, 16 * local + int32_t(lane), value);
       else if (lane < 8)
-        store(row, 8 * local + int32_t(lane), gated(value) * partner);
+        store(row, 8 * local + int32_t(lane), gated(arg.gate, value) * partner);
     }
   }
 
@@ -76,7 +76,7 @@ private:
           store(row, 16 * local + g, first);
           store(row, 16 * local + g + 8, second);
         } else {
-          store(row, 8 * local + g, gated(first) * second);
+          store(row, 8 * local + g, gated(arg.gate, first) * second);
         }
       }
   }
@@ -97,10 +97,6 @@ private:
     if (!bias || place >= arg.outColumns)
       return sum;
     return sum + bias[each * arg.firstTile + place];
-  }
-
-  SLUICE_MEMBER float gated(float x) const {
-    return arg.gate == Gate::Silu ? silu(x) : geluTanh(x);
   }
 
   SLUICE_MEMBER void store(int32_t row, int32_t column, float value) const {

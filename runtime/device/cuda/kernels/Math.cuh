@@ -69,19 +69,6 @@ SLUICE_DEVICE float hyperbolicTangent(float x) {
   return x < 0 ? -large : large;
 }
 
-/// x / (1 + exp(-x)).
-SLUICE_DEVICE float silu(float x) {
-  // Of the larger of exp(x) and exp(-x) nothing is asked: it may overflow.
-  float e = exponential(-absolute(x));
-  return x < 0 ? x * e / (1.0f + e) : x / (1.0f + e);
-}
-
-/// x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).
-SLUICE_DEVICE float geluTanh(float x) {
-  float inner = 0.7978845608028654f * multiplyAdd(0.044715f * x * x, x, x);
-  return 0.5f * x * (1.0f + hyperbolicTangent(inner));
-}
-
 } // namespace sluice::cuda
 
 #endif // SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_MATH_CUH

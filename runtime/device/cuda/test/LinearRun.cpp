@@ -172,8 +172,7 @@ std::vector<float> LinearRun::run(const std::vector<float> &x) const {
   arguments.outColumns =
       std::min(arguments.tiles * columns,
                int32_t(spec.outFeatures) - firstTile * columns);
-  arguments.splits = linearSplits(
-      spec.kind, int32_t(spec.outFeatures) * (spec.gated ? 2 : 1), in);
+  arguments.splits = linearSplits(spec.kind, int32_t(spec.outFeatures), in);
   arguments.weight = weight->tiles.data();
   arguments.x = operand.rows.data();
   arguments.rowScales = operand.scales.data();

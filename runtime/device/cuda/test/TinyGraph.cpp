@@ -193,7 +193,7 @@ struct TinyBuilder {
   void linear(int64_t weight, Buffer operand, Buffer y, int64_t columns,
               const float *bias = nullptr, const float *residual = nullptr) {
     sluice_graph_linear(graph, SLUICE_DOMAIN_ROWS, weight, at(operand), bias,
-                        residual, at(y), SLUICE_GATE_NONE, 0, columns);
+                        nullptr, residual, at(y), SLUICE_GATE_NONE, 0, columns);
   }
   void checkpoint(std::initializer_list<Buffer> values) {
     if (!checks)
@@ -238,8 +238,8 @@ struct TinyBuilder {
                          out(SelectedHalves), hidden, SLUICE_OPERAND_F16);
     checkpoint({});
     sluice_graph_linear(graph, SLUICE_DOMAIN_OUTPUTS, Logits,
-                        out(SelectedHalves), nullptr, nullptr, out(Scores),
-                        SLUICE_GATE_NONE, 0, vocabSize);
+                        out(SelectedHalves), nullptr, nullptr, nullptr,
+                        out(Scores), SLUICE_GATE_NONE, 0, vocabSize);
     checkpoint({});
     launch("tiny_argmax", SLUICE_DOMAIN_OUTPUTS,
            {wordOf(sluice_graph_greedy_tokens(graph)), wordOf(out(Scores)),

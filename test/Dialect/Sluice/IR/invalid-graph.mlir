@@ -350,6 +350,46 @@ sluice.graph @g {
 
 // -----
 
+sluice.graph @g {
+  // graph_linear_c2: products do not have it
+  %x = sluice.graph_value rows 0
+  %b = sluice.graph_address vector 1
+  // expected-error @+1 {{has the gate relu, which products do not have}}
+  sluice.graph_linear rows weight 0 columns 0 to 32 of %x gate relu into %x
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_linear_c2: all columns
+  %x = sluice.graph_value rows 0
+  %b = sluice.graph_address vector 1
+  // expected-error @+1 {{has a gate, but computes columns from 16}}
+  sluice.graph_linear rows weight 0 columns 16 to 32 of %x gate silu into %x
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_linear_c2: no partner without a gate
+  %x = sluice.graph_value rows 0
+  %b = sluice.graph_address vector 1
+  // expected-error @+1 {{has a partner's bias, but no gate}}
+  sluice.graph_linear rows weight 0 columns 0 to 32 of %x partner_bias %b into %x
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_linear_c2: both or none
+  %x = sluice.graph_value rows 0
+  %b = sluice.graph_address vector 1
+  // expected-error @+1 {{has a bias of its gate's or its partner's alone}}
+  sluice.graph_linear rows weight 0 columns 0 to 32 of %x gate silu bias %b into %x
+}
+
+// -----
+
 gpu.module @kernels {
   gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %w: !llvm.ptr {llvm.noalias})
       kernel {

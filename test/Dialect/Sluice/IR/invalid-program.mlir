@@ -316,6 +316,60 @@ sluice.program @main step @step cuda {
 sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
 sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  // program_c12: the weight has no partner
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{has a gate, but @w has no partner}}
+  sluice.graph_linear rows weight 0 columns 0 to 32 of %x gate silu into %x
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@w, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  // program_c12: the weight has a partner
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{has no gate, but @w has a partner}}
+  sluice.graph_linear rows weight 0 columns 0 to 32 of %x into %x
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@w, linear, partner @v>, #sluice.weight_use<@v, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  // program_c12: a gate is of all columns
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{computes columns to 16 of @w, which has 32}}
+  sluice.graph_linear rows weight 0 columns 0 to 16 of %x gate silu into %x
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@w, linear, partner @v>, #sluice.weight_use<@v, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
 gpu.module @kernels {
   gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr) kernel {
     %c1 = arith.constant 1 : index
@@ -336,3 +390,89 @@ sluice.program @main step @step cuda {
   row_floats = 16, output_floats = 32, logits_offset = 0,
   caches = [], rope_tables = [],
   weights = [#sluice.weight_use<@w, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  %rows = sluice.graph_address row_count
+}
+// program_c13: the partner has no use of its own
+// expected-error @+1 {{has the partner @v of @w, which is no other weight of its kind}}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@w, linear, partner @v>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  %rows = sluice.graph_address row_count
+}
+// program_c13: it is used in another way
+// expected-error @+1 {{has the partner @v of @w, which is no other weight of its kind}}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@w, linear, partner @v>, #sluice.weight_use<@v, linear, transposed>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  %rows = sluice.graph_address row_count
+}
+// program_c13: it is the weight itself
+// expected-error @+1 {{has the partner @w of @w, which is no other weight of its kind}}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@w, linear, partner @w>, #sluice.weight_use<@v, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.weight @u in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  %rows = sluice.graph_address row_count
+}
+// program_c13: it is that of two weights
+// expected-error @+1 {{has the partner @v of @w, which is no other weight of its kind}}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@v, linear>, #sluice.weight_use<@u, linear, partner @v>, #sluice.weight_use<@w, linear, partner @v>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  %rows = sluice.graph_address row_count
+}
+// program_c13: tables have none
+// expected-error @+1 {{has a partner of @w, which is not a linear use for cuda}}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@w, rows, partner @v>, #sluice.weight_use<@v, rows>]}

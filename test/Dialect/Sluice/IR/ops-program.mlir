@@ -36,6 +36,36 @@ sluice.program @main step @sluice_program_step cpu avx512 {
              #sluice.weight_use<@h.0.attn.c_attn.weight, linear, transposed>,
              #sluice.weight_use<@output_norm.weight, vector>]}
 
+// On a GPU a gate's weight is one with its partner.
+sluice.weight @ffn_gate.weight in @f0 at 0 stored f32 : tensor<512x256xf32>
+sluice.weight @ffn_up.weight in @f0 at 0 stored f32 : tensor<512x256xf32>
+sluice.weight @attn.weight in @f0 at 0 stored f32 : tensor<256x256xf32>
+sluice.weight @attn_2.weight in @f0 at 0 stored f32 : tensor<256x256xf32>
+// CHECK: sluice.program @gpu step @sluice_program_step cuda {
+// CHECK-SAME: #sluice.weight_use<@ffn_gate.weight, linear, partner @ffn_up.weight>, #sluice.weight_use<@ffn_up.weight, linear>]
+sluice.program @gpu step @sluice_program_step cuda {
+  architecture = "llama", model_name = "demo", vocab_size = 4096,
+  context_length = 1024, eos_tokens = array<i64: 2>, hidden_size = 256,
+  layers = 1, row_floats = 2048, output_floats = 4352, logits_offset = 256,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@token_embd.weight, rows>,
+             #sluice.weight_use<@token_embd.weight, linear>,
+             #sluice.weight_use<@h.0.attn.c_attn.weight, linear, transposed>,
+             #sluice.weight_use<@output_norm.weight, vector>,
+             #sluice.weight_use<@ffn_gate.weight, linear,
+                                partner @ffn_up.weight>,
+             #sluice.weight_use<@ffn_up.weight, linear>]}
+// CHECK: sluice.program @transposed step @sluice_program_step cuda {
+// CHECK-SAME: #sluice.weight_use<@attn.weight, linear, transposed, partner @attn_2.weight>
+sluice.program @transposed step @sluice_program_step cuda {
+  architecture = "llama", model_name = "demo", vocab_size = 4096,
+  context_length = 1024, eos_tokens = array<i64: 2>, hidden_size = 256,
+  layers = 1, row_floats = 2048, output_floats = 4352, logits_offset = 256,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@attn.weight, linear, transposed,
+                                partner @attn_2.weight>,
+             #sluice.weight_use<@attn_2.weight, linear, transposed>]}
+
 // Two programs that work together, and a draft beside them.
 func.func private @main.s0_step()
 func.func private @main.s1_step()

@@ -241,25 +241,33 @@ def Sluice_GraphLinearOp : Sluice_InGraphOp<"graph_linear", [
   let description = [{
     `output[row] = operand[row] . weight + bias + residual`, of the weight's
     columns from `begin` to `end`. The bias has all of the weight's columns, the
-    residual those of the output, which it may be.
+    residual those of the output, which it may be. With a gate, the weight has a
+    partner, and the output is
+    `gate(operand . weight + bias) * (operand . partner + bias) + residual`.
 
     ```mlir
     sluice.graph_linear rows weight 4 columns 0 to 256 of %q bias %b
       residual %x into %y
+    sluice.graph_linear rows weight 5 columns 0 to 256 of %q gate silu into %z
     ```
 
     Constraints:
     - (C1) `begin` is a multiple of 16, not negative, and below `end`.
+    - (C2) `gate` is `silu` or `gelu_tanh`, of all columns; biases of gate and
+      partner are both there or none.
   }];
   let arguments = (ins Sluice_ValueDomain:$domain, Sluice_ListIndex:$weight,
                        I64Attr:$begin, I64Attr:$end,
                        Sluice_Address:$operand,
                        Optional<Sluice_Address>:$bias,
+                       Optional<Sluice_Address>:$partner_bias,
                        Optional<Sluice_Address>:$residual,
-                       Sluice_Address:$output);
+                       Sluice_Address:$output,
+                       OptionalAttr<Sluice_ActivationKind>:$gate);
   let assemblyFormat = [{
     $domain `weight` $weight `columns` $begin `to` $end `of` $operand
-    (`bias` $bias^)? (`residual` $residual^)? `into` $output attr-dict
+    (`gate` $gate^)? (`bias` $bias^)? (`partner_bias` $partner_bias^)?
+    (`residual` $residual^)? `into` $output attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -375,21 +383,21 @@ def Sluice_WaitForPriorOp : Sluice_Op<"wait_for_prior"> {
     ```mlir
     sluice.wait_for_prior
     ```
+
+    Constraints:
+    - (C1) what stands before it in a kernel touches no memory but that of
+      parameters that are `llvm.noalias` and that the kernel only reads.
   }];
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def Sluice_StartDependentsOp : Sluice_Op<"start_dependents"> {
   let summary = "lets the kernel behind start";
   let description = [{
     In a generated kernel: the next one may be brought onto the device, up to
-
-    Constraints:
-    - (C1) what stands before it in a kernel touches no memory but that of
-      parameters that are `llvm.noalias` and that the kernel only reads.
     where it waits for this one.
 
-  let hasVerifier = 1;
     ```mlir
     sluice.start_dependents
     ```

@@ -37,19 +37,24 @@ def Sluice_WeightUseAttr : Sluice_Attr<"WeightUse", "weight_use"> {
     list of these, since one weight can have several uses, each with its own
     layout in memory: `linear` (packed for matrix products; `transposed` where
     it is stored `[in, out]`), `rows` (a table that rows are looked up in) and
-    `vector` (as float32).
+    `vector` (as float32). A gate's weight can have a `partner`, with which it is
+    packed and multiplied as one.
 
     ```mlir
     weights = [#sluice.weight_use<@token_embd.weight, rows>,
                #sluice.weight_use<@token_embd.weight, linear>,
                #sluice.weight_use<@h.0.attn.c_attn.weight, linear, transposed>,
-               #sluice.weight_use<@output_norm.weight, vector>]
+               #sluice.weight_use<@output_norm.weight, vector>,
+               #sluice.weight_use<@ffn_gate.weight, linear,
+                                  partner @ffn_up.weight>,
+               #sluice.weight_use<@ffn_up.weight, linear>]
     ```
   }];
   let parameters = (ins
     "::mlir::FlatSymbolRefAttr":$weight,
     EnumParameter<Sluice_WeightUseKind>:$use,
-    DefaultValuedParameter<"bool", "false">:$transposed);
+    DefaultValuedParameter<"bool", "false">:$transposed,
+    OptionalParameter<"::mlir::FlatSymbolRefAttr">:$partner);
   let hasCustomAssemblyFormat = 1;
 }
 
@@ -153,7 +158,10 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     - (C11) `members` is 1 to 256.
     - (C12) a `sluice.graph` that is its step names weights by the use that they
       have, columns that a weight has, and caches, tables and values that the
-      program has.
+      program has; a product has a gate where its weight has a partner.
+    - (C13) a partner is a weight of the same type whose own use in the list is
+      the same, but has no partner; it is that of one weight. Only `linear` uses
+      of a program for `cuda` have one.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$step,
                        OptionalAttr<Sluice_CpuLevel>:$cpu, StrAttr:$architecture,
