@@ -103,7 +103,9 @@ def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
     needs another one, some blocks. Ops that follow each other share a kernel,
     and equal kernels are one. Matrix products, attention, table look-ups and
     checkpoints are calls of the runtime, which has kernels for them. A product
-    adds the sum behind it itself, where nothing else reads its result. The
+    adds the sum behind it itself, where nothing else reads its result, and two
+    products are one with the gate behind them. What products take of rows that
+    a generated kernel makes, that kernel writes. The
     token of greatest logit of each output is found by a kernel, or by two for a
     wide vocabulary.
 
@@ -151,6 +153,10 @@ def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
               "Distinct kernels that the launches share">,
     Statistic<"fusedOps", "ops-fused-into-kernels",
               "Row-wise ops in generated kernels">,
+    Statistic<"fusedGates", "gates-fused-into-products",
+              "Gates that are computed with the products before them">,
+    Statistic<"joinedOperands", "operands-made-by-kernels",
+              "Operands of products that generated kernels make">,
     Statistic<"fusedResiduals", "residuals-fused-into-products",
               "Sums that products add themselves">,
     Statistic<"calls", "runtime-calls",

@@ -10,8 +10,10 @@
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace sluice {
@@ -146,6 +148,7 @@ namespace {
 struct EmulateKernels : sluice::impl::EmulateKernelsBase<EmulateKernels> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    bool hasEmulated = false;
     for (gpu::GPUModuleOp module : llvm::make_early_inc_range(
              getOperation().getOps<gpu::GPUModuleOp>())) {
       if (module.getTargetsAttr())
@@ -155,7 +158,14 @@ struct EmulateKernels : sluice::impl::EmulateKernelsBase<EmulateKernels> {
         ++emulated;
       }
       symbols.erase(module);
+      hasEmulated = true;
     }
+    if (!hasEmulated)
+      return;
+    // The host has no instruction for them.
+    RewritePatternSet patterns(&getContext());
+    arith::populateExpandBFloat16Patterns(patterns);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };
 

@@ -75,6 +75,7 @@ struct CPURules : StepTarget {
   bool isInRowLoops(Node::Kind kind) const override {
     return kind < Node::Kind::Linear;
   }
+  bool sumsOneWidth() const override { return false; }
 };
 
 } // namespace

@@ -47,6 +47,10 @@ RowShape sluice::tocuda::getSpreadShape(int64_t columns) {
   return {threads, std::min(blocks, mostBlocks)};
 }
 
+int64_t RowShape::countTurns(int64_t count) const {
+  return static_cast<int64_t>(llvm::divideCeil(count, getWorkers()));
+}
+
 int64_t sluice::tocuda::getLanes(ArrayRef<int64_t> widths) {
   int64_t lanes = 4;
   for (int64_t width : widths)
@@ -94,28 +98,39 @@ void BlockCode::store(Value value, Value memref, ValueRange indices) {
   memref::StoreOp::create(b, value, memref, indices);
 }
 
-/// Of a vector of words of 32 bits.
-static llvm::MaybeAlign getAlignment(int64_t lanes) {
-  return llvm::MaybeAlign(static_cast<uint64_t>(4 * lanes));
+/// A vector lies at a multiple of its size.
+static llvm::MaybeAlign getAlignment(VectorType type) {
+  return llvm::MaybeAlign(static_cast<uint64_t>(
+      type.getNumElements() * type.getElementTypeBitWidth() / 8));
 }
 
 Value BlockCode::loadLanes(Value memref, ValueRange indices, int64_t lanes) {
   Type element = cast<MemRefType>(memref.getType()).getElementType();
-  return vector::LoadOp::create(b, VectorType::get({lanes}, element), memref,
-                                indices, /*nontemporal=*/false,
-                                getAlignment(lanes));
+  auto type = VectorType::get({lanes}, element);
+  return vector::LoadOp::create(b, type, memref, indices,
+                                /*nontemporal=*/false, getAlignment(type));
 }
 
 void BlockCode::storeLanes(const Turn &turn, Value vector, Value memref,
                            ValueRange indices) {
+  onlyIf(turn.isThere, [&] {
+    vector::StoreOp::create(b, vector, memref, indices, /*nontemporal=*/false,
+                            getAlignment(cast<VectorType>(vector.getType())));
+  });
+}
+
+void BlockCode::onlyIf(Value condition, function_ref<void()> body) {
+  if (!condition)
+    return body();
   OpBuilder::InsertionGuard guard(b);
-  if (turn.isThere) {
-    auto branch = scf::IfOp::create(b, turn.isThere, /*withElseRegion=*/false);
-    b.setInsertionPointToStart(branch.thenBlock());
-  }
-  int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
-  vector::StoreOp::create(b, vector, memref, indices, /*nontemporal=*/false,
-                          getAlignment(lanes));
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+Value BlockCode::isMultiple(Value index, int64_t of) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                               divideIndex(index, of).second, this->index(0));
 }
 
 Value BlockCode::select(const Turn &turn, Value value, Value otherwise) {
@@ -127,10 +142,6 @@ Value BlockCode::select(const Turn &turn, Value value, Value otherwise) {
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
-
-int64_t BlockCode::countTurns(int64_t count) const {
-  return static_cast<int64_t>(llvm::divideCeil(count, shape.getWorkers()));
-}
 
 /// The turn of a number, which is sure to be below the count or may not be.
 Turn BlockCode::makeTurn(Value number, bool isSure, int64_t count) {
@@ -145,19 +156,19 @@ SmallVector<Value> BlockCode::forEach(int64_t count, ValueRange initial,
                                       Body body) {
   int64_t workers = shape.getWorkers();
   SmallVector<Turn> turns;
-  if (isUnrolled(count)) {
-    for (int64_t turn = 0; turn < countTurns(count); ++turn)
+  if (shape.isUnrolled(count)) {
+    for (int64_t turn = 0; turn < shape.countTurns(count); ++turn)
       turns.push_back(makeTurn(addIndices(worker, index(turn * workers)),
                                (turn + 1) * workers <= count, count));
     return body(turns, initial);
   }
-  int64_t step = mostTurns * workers;
+  int64_t step = RowShape::mostTurns * workers;
   auto loop =
       scf::ForOp::create(b, index(0), index(count), index(step), initial);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value first = addIndices(loop.getInductionVar(), worker);
-  for (int64_t turn = 0; turn < mostTurns; ++turn)
+  for (int64_t turn = 0; turn < RowShape::mostTurns; ++turn)
     turns.push_back(makeTurn(addIndices(first, index(turn * workers)),
                              count % step == 0, count));
   SmallVector<Value> next = body(turns, loop.getRegionIterArgs());
@@ -193,18 +204,19 @@ SmallVector<Value> BlockCode::combineLanes(ValueRange vectors,
   return lanes[0];
 }
 
+Value BlockCode::shuffle(Value value, int64_t distance) {
+  return gpu::ShuffleOp::create(b, value, static_cast<int32_t>(distance),
+                                static_cast<int32_t>(warpThreads),
+                                gpu::ShuffleMode::XOR)
+      .getShuffleResult();
+}
+
 SmallVector<Value> BlockCode::reduceWarp(SmallVector<Value> values,
                                          int64_t lanes, Combine combine) {
-  for (int64_t distance = lanes / 2; distance >= 1; distance /= 2) {
-    SmallVector<Value> others;
-    for (Value value : values)
-      others.push_back(gpu::ShuffleOp::create(b, value,
-                                              static_cast<int32_t>(distance),
-                                              static_cast<int32_t>(warpThreads),
-                                              gpu::ShuffleMode::XOR)
-                           .getShuffleResult());
-    values = combine(values, others);
-  }
+  for (int64_t distance = lanes / 2; distance >= 1; distance /= 2)
+    values = combine(values, llvm::map_to_vector(values, [&](Value value) {
+                       return shuffle(value, distance);
+                     }));
   return values;
 }
 
@@ -215,18 +227,13 @@ SmallVector<Value> BlockCode::reduce(ValueRange values, Combine combine) {
   if (warps == 1)
     return ofWarp;
 
-  auto [warp, lane] = divideIndex(thread, warpThreads);
-  Value isFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, index(0));
-  auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
+  Value warp = divideIndex(thread, warpThreads).first;
+  onlyIf(isMultiple(thread, warpThreads), [&] {
     for (auto [i, value] : llvm::enumerate(ofWarp))
       store(
           value, shared,
           addIndices(warp, index((reduced + static_cast<int64_t>(i)) * warps)));
-  }
+  });
   barrier();
   Value other = divideIndex(thread, warps).second;
   SmallVector<Value> ofWarps;
@@ -238,14 +245,10 @@ SmallVector<Value> BlockCode::reduce(ValueRange values, Combine combine) {
   return reduceWarp(ofWarps, warps, combine);
 }
 
-SmallVector<Value> BlockCode::sum(ValueRange vectors) {
-  auto add = [&](ValueRange lhs, ValueRange rhs) {
-    SmallVector<Value> sums;
-    for (auto [a, c] : llvm::zip_equal(lhs, rhs))
-      sums.push_back(arith::AddFOp::create(b, a, c));
-    return sums;
-  };
-  return reduce(combineLanes(vectors, add), add);
+Value BlockCode::sumNeighbours(Value value, int64_t lanes) {
+  for (int64_t distance = 1; distance < lanes; distance *= 2)
+    value = arith::AddFOp::create(b, value, shuffle(value, distance));
+  return value;
 }
 
 void BlockCode::barrier() { gpu::BarrierOp::create(b); }

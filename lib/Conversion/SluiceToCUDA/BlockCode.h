@@ -32,6 +32,15 @@ struct RowShape {
   int64_t blocks;
 
   int64_t getWorkers() const { return threads * blocks; }
+  /// How many turns a thread has where each of `count` things is one thread's.
+  int64_t countTurns(int64_t count) const;
+  /// Whether it has them all at once, and not in a loop.
+  bool isUnrolled(int64_t count) const {
+    return countTurns(count) <= mostTurns;
+  }
+
+  /// As much of a thread's share as is asked for at once.
+  static constexpr int64_t mostTurns = 4;
 };
 
 /// For one block that goes over `columns` columns: so many threads that each
@@ -68,6 +77,7 @@ public:
       : b(b), shape(shape), thread(thread), worker(worker), shared(shared) {}
 
   mlir::Value index(int64_t value);
+  mlir::Value getThread() const { return thread; }
   mlir::Value addIndices(mlir::Value lhs, mlir::Value rhs);
   mlir::Value scaleIndex(mlir::Value index, int64_t factor);
   /// index / divisor and index % divisor.
@@ -82,6 +92,10 @@ public:
   /// A vector from where the indices point, which is a multiple of its size.
   mlir::Value loadLanes(mlir::Value memref, mlir::ValueRange indices,
                         int64_t lanes);
+  /// Emits `body` for threads that have the condition; null: for all.
+  void onlyIf(mlir::Value condition, llvm::function_ref<void()> body);
+  /// Whether an index is a multiple of a number.
+  mlir::Value isMultiple(mlir::Value index, int64_t of);
   /// Stores a vector, if the turn is there.
   void storeLanes(const Turn &turn, mlir::Value vector, mlir::Value memref,
                   mlir::ValueRange indices);
@@ -93,16 +107,11 @@ public:
   /// Goes over the numbers 0 .. count - 1, each by one thread: number n by
   /// worker n % workers, in ascending order. `body` is given some turns at
   /// once, so that it can ask for all that they need before it computes: all of
-  /// them, or, where isUnrolled() says no, the next ones of a loop.
+  /// them, or, where the shape's isUnrolled() says no, the next ones of a loop.
   mlir::SmallVector<mlir::Value> forEach(int64_t count,
                                          mlir::ValueRange initial, Body body);
   void forEach(int64_t count,
                llvm::function_ref<void(llvm::ArrayRef<Turn>)> body);
-  /// How many turns a thread has for so many numbers.
-  int64_t countTurns(int64_t count) const;
-  bool isUnrolled(int64_t count) const {
-    return countTurns(count) <= mostTurns;
-  }
 
   /// `value` if the turn is there, else `otherwise`.
   mlir::Value select(const Turn &turn, mlir::Value value,
@@ -116,6 +125,10 @@ public:
   mlir::SmallVector<mlir::Value> combineLanes(mlir::ValueRange vectors,
                                               Combine combine);
 
+  /// The sum over 2^k lanes of a warp that lie side by side, in each of them:
+  /// of neighbours, then of neighbouring pairs, and so on.
+  mlir::Value sumNeighbours(mlir::Value value, int64_t lanes);
+
   /// Combines the values (of the type in shared memory) of all threads, which
   /// every thread gets: over the lanes of a warp, then over the warps, each
   /// time those that are half as far apart. `combine` is commutative. Waits for
@@ -123,17 +136,13 @@ public:
   mlir::SmallVector<mlir::Value> reduce(mlir::ValueRange values,
                                         Combine combine);
 
-  /// The sums over all lanes and threads of each of the vectors.
-  mlir::SmallVector<mlir::Value> sum(mlir::ValueRange vectors);
-
   /// What any thread of the block wrote before is seen by all behind it.
   void barrier();
 
 private:
-  /// As much of a thread's share as is asked for at once.
-  static constexpr int64_t mostTurns = 4;
-
   Turn makeTurn(mlir::Value number, bool isSure, int64_t count);
+  /// The value of the lane whose number differs by `distance`, a power of two.
+  mlir::Value shuffle(mlir::Value value, int64_t distance);
   mlir::SmallVector<mlir::Value> reduceWarp(mlir::SmallVector<mlir::Value> of,
                                             int64_t lanes, Combine combine);
 

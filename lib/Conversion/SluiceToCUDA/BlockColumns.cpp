@@ -17,49 +17,45 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocuda;
 
-/// The vector weights that the code of a pass takes.
-static SmallVector<Value> getWeights(const ColumnPass &pass) {
-  return pass.isLast() ? pass.node->getVectorWeights() : SmallVector<Value>();
-}
-
-size_t sluice::tocuda::countWeights(const LoopItem &item) {
-  size_t weights = 0;
-  for (const ColumnPass &pass : item.passes)
-    weights += getWeights(pass).size();
-  return weights;
-}
-
 void BlockEmitter::emitColumns(const LoopItem &item) {
   lanes = getLanes({item.width});
-  SmallVector<Value> sums;
-  for (const ColumnPass &pass : item.passes)
-    if (!pass.isLast())
-      sums.push_back(code.constant(0.0, lanes));
+  SmallVector<ColumnPass> reductions;
+  llvm::copy_if(item.passes, std::back_inserter(reductions),
+                [](const ColumnPass &pass) { return !pass.isLast(); });
+  SmallVector<Value> results(reductions.size());
+  for (Value &result : results)
+    result = code.constant(0.0, lanes);
 
   auto body = [&](ArrayRef<Turn> turns, ValueRange carried) {
     loadInputs(item, turns);
     auto next = llvm::to_vector(carried);
     for (auto [number, turn] : llvm::enumerate(turns)) {
-      size_t sum = 0;
+      size_t reduction = 0;
       for (const ColumnPass &pass : item.passes)
         if (pass.isLast())
           emitPass(pass, turn, number, Value());
         else
-          next[sum] = emitPass(pass, turn, number, next[sum]), ++sum;
+          next[reduction] = emitPass(pass, turn, number, next[reduction]),
+          ++reduction;
     }
     return next;
   };
-  sums = code.forEach(item.width / lanes, sums, body);
-  if (!hasWeights)
+  results = code.forEach(item.width / lanes, results, body);
+  if (!held.weights)
     weights.clear();
-  if (sums.empty())
+  if (reductions.empty())
     return;
 
-  sums = code.sum(sums);
-  auto sum = sums.begin();
-  for (const ColumnPass &pass : item.passes)
-    if (!pass.isLast())
-      finishReduction(pass, *sum++);
+  auto combine = [&](ValueRange lhs, ValueRange rhs) {
+    SmallVector<Value> combined;
+    for (auto [pass, a, c] : llvm::zip_equal(reductions, lhs, rhs))
+      combined.push_back(pass.isSum() ? arith::AddFOp::create(b, a, c)
+                                      : larger(a, c));
+    return combined;
+  };
+  results = code.reduce(code.combineLanes(results, combine), combine);
+  for (auto [pass, result] : llvm::zip_equal(reductions, results))
+    finishReduction(pass, result);
 }
 
 /// Asks for what all turns need that is not in registers, before anything is
@@ -79,7 +75,7 @@ void BlockEmitter::loadInputs(const LoopItem &item, ArrayRef<Turn> turns) {
     if (pass.isLast())
       registers[pass.node->outputs.front()].resize(turns.size());
   }
-  if (!hasWeights)
+  if (!held.weights)
     loadWeights(item, turns);
 }
 
@@ -103,6 +99,10 @@ Value BlockEmitter::emitPass(const ColumnPass &pass, const Turn &turn,
   if (!pass.isLast()) {
     Value x = registers[node.inputs.front()][number];
     return code.select(turn, emitReduce(pass, x, carried), carried);
+  }
+  if (node.kind == Node::Kind::RowOperand) {
+    emitOperand(node, turn, registers[node.inputs.front()][number]);
+    return {};
   }
   unsigned output = node.outputs.front();
   Value result = emitMap(pass, number);
@@ -149,8 +149,10 @@ Value BlockEmitter::emitMap(const ColumnPass &pass, size_t turn) {
       });
 }
 
-/// The sums of a thread's columns with some more.
+/// What a thread's columns have come to, with some more.
 Value BlockEmitter::emitReduce(const ColumnPass &pass, Value x, Value sum) {
+  if (!pass.isSum())
+    return emitLargest(x, sum);
   bool isLayerNorm = isa<LayerNormOp>(pass.node->op);
   if (isLayerNorm && pass.number == 0)
     return arith::AddFOp::create(b, sum, x);
@@ -160,7 +162,14 @@ Value BlockEmitter::emitReduce(const ColumnPass &pass, Value x, Value sum) {
   return math::FmaOp::create(b, x, x, sum);
 }
 
-void BlockEmitter::finishReduction(const ColumnPass &pass, Value sum) {
+void BlockEmitter::finishReduction(const ColumnPass &pass, Value result) {
+  if (pass.isSum())
+    finishSum(pass, result);
+  else
+    finishLargest(*pass.node, result);
+}
+
+void BlockEmitter::finishSum(const ColumnPass &pass, Value sum) {
   const Node &node = *pass.node;
   auto constant = [&](double value) {
     return emitConstant(b, b.getF32Type(), value);

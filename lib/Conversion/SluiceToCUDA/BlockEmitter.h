@@ -9,29 +9,35 @@
 #define SLUICE_LIB_CONVERSION_SLUICETOCUDA_BLOCKEMITTER_H
 
 #include "BlockCode.h"
+#include "HeldRows.h"
 #include "ThreadOrder.h"
 
 namespace sluice::tocuda {
+
+/// Where operand rows go that a kernel makes (ProgramABI.h).
+struct OperandMemory {
+  mlir::Value rows;   // memref<?xNxbf16>, memref<?xNxf16>; of f16 also
+  mlir::Value sums;   // memref<?x(N/32)xf32>
+  mlir::Value scales; // memref<?xf32>
+};
 
 /// What the code of a kernel refers to.
 struct BlockOperands {
   llvm::DenseMap<unsigned, mlir::Value> rows; // memref<?xNxf32> of buffers
   llvm::DenseMap<mlir::Value, mlir::Value> vectors; // memref<Nxf32> of weights
   llvm::DenseMap<int64_t, mlir::Value> ropeTables;  // memref<?xRxf32>
-  mlir::Value positions;                            // memref<?xi32>
-  mlir::Value outputRows;                           // memref<?xi32>
+  llvm::DenseMap<unsigned, OperandMemory> operandRows; // of buffers
+  mlir::Value positions;                               // memref<?xi32>
+  mlir::Value outputRows;                              // memref<?xi32>
 };
-
-/// How many vector weights an item takes.
-size_t countWeights(const LoopItem &item);
 
 /// Emits what is done for one row by its threads.
 class BlockEmitter {
 public:
   BlockEmitter(mlir::ImplicitLocOpBuilder &b, BlockCode &code,
                const StepGraph &graph, const llvm::BitVector &inRegisters,
-               const BlockOperands &operands)
-      : b(b), code(code), graph(graph), inRegisters(inRegisters),
+               const HeldRows &held, const BlockOperands &operands)
+      : b(b), code(code), graph(graph), inRegisters(inRegisters), held(held),
         operands(operands), order(inRegisters) {}
 
   /// Emits what can be done for a row loop before its rows are there: loads
@@ -45,13 +51,12 @@ private:
   struct Scalars {
     mlir::Value mean;
     mlir::Value inverse; // of the root of the mean square
+    mlir::Value factor;  // that scales an operand row
   };
   /// A vector for each turn.
   using Turns = llvm::SmallVector<mlir::Value>;
   /// The number of a column for that of a vector.
   using ToColumn = llvm::function_ref<mlir::Value(mlir::Value number)>;
-
-  int64_t countHeld(llvm::ArrayRef<int64_t> widths) const;
 
   // BlockOps.cpp: nodes with loops of their own.
   void emitNode(const Node &node);
@@ -76,12 +81,22 @@ private:
   mlir::Value emitMap(const ColumnPass &pass, size_t turn);
   mlir::Value emitReduce(const ColumnPass &pass, mlir::Value x,
                          mlir::Value sum);
-  void finishReduction(const ColumnPass &pass, mlir::Value sum);
+  void finishReduction(const ColumnPass &pass, mlir::Value result);
+  void finishSum(const ColumnPass &pass, mlir::Value sum);
+
+  // BlockOperands.cpp
+  mlir::Value emitLargest(mlir::Value x, mlir::Value largest);
+  mlir::Value larger(mlir::Value lhs, mlir::Value rhs);
+  void finishLargest(const Node &node, mlir::Value largest);
+  void emitOperand(const Node &node, const Turn &turn, mlir::Value x);
+  void emitBlockSums(const OperandMemory &memory, const Turn &turn,
+                     mlir::Value rounded);
 
   mlir::ImplicitLocOpBuilder &b;
   BlockCode &code;
   const StepGraph &graph;
   const llvm::BitVector &inRegisters;
+  const HeldRows &held;
   const BlockOperands &operands;
   mlir::Value row;
   int64_t lanes = 0; // of the loop over columns at hand
@@ -89,10 +104,6 @@ private:
   /// The columns that the thread has of buffers, and of vector weights.
   llvm::DenseMap<unsigned, Turns> registers;
   llvm::DenseMap<mlir::Value, Turns> weights;
-  /// Buffers whose columns stay in registers for a later loop, and whether all
-  /// weights are there from the beginning.
-  llvm::DenseSet<unsigned> held;
-  bool hasWeights = false;
   ThreadOrder order;
 };
 

@@ -14,10 +14,6 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocuda;
 
-/// Numbers of a thread that wait in registers for a later loop, at most. A
-/// block of 1024 threads has 64 registers for each.
-static constexpr int64_t mostHeld = 24;
-
 void BlockEmitter::emit(ArrayRef<LoopItem> items, Value rowIndex) {
   row = rowIndex;
   for (const LoopItem &item : items) {
@@ -28,40 +24,18 @@ void BlockEmitter::emit(ArrayRef<LoopItem> items, Value rowIndex) {
     else
       emitColumns(item);
     for (auto entry : llvm::make_early_inc_range(registers))
-      if (!held.contains(entry.first))
+      if (!held.buffers.contains(entry.first))
         registers.erase(entry.first);
   }
 }
 
-/// The numbers of rows of these widths that a thread has; more than there are
-/// registers for where it has them one after another.
-int64_t BlockEmitter::countHeld(ArrayRef<int64_t> widths) const {
-  int64_t numbers = 0;
-  for (int64_t width : widths) {
-    int64_t vectors = width / getLanes({width});
-    if (!code.isUnrolled(vectors))
-      return mostHeld + 1;
-    numbers += code.countTurns(vectors) * getLanes({width});
-  }
-  return numbers;
-}
-
 void BlockEmitter::emitEarly(ArrayRef<LoopItem> items) {
-  SmallVector<int64_t> widths;
-  held = findReread(items);
-  for (unsigned buffer : held)
-    widths.push_back(graph.buffers[buffer].width);
-  if (countHeld(widths) > mostHeld) {
-    held.clear();
-    widths.clear();
-  }
-  for (const LoopItem &item : items)
-    widths.append(countWeights(item), item.width);
-  hasWeights = countHeld(widths) <= mostHeld;
-  if (!hasWeights)
+  if (!held.weights)
     return;
   for (const LoopItem &item : items) {
-    if (countWeights(item) == 0)
+    if (llvm::all_of(item.passes, [](const ColumnPass &pass) {
+          return getWeights(pass).empty();
+        }))
       continue;
     lanes = getLanes({item.width});
     code.forEach(item.width / lanes,

@@ -34,6 +34,9 @@ SmallVector<KernelParameter> DeviceKernels::getParameters(const Node &node) {
     for (unsigned buffer : buffers)
       if (!schedule.inRegisters[buffer])
         parameters.push_back({Kind::Buffer, buffer});
+  if (node.kind == Node::Kind::RowOperand && node.index > 0)
+    parameters.append({{Kind::OperandSums, node.outputs.front()},
+                       {Kind::OperandScales, node.outputs.front()}});
   return parameters;
 }
 
@@ -49,34 +52,6 @@ SmallVector<KernelParameter> DeviceKernels::getParameters(const Task &task) {
 //===----------------------------------------------------------------------===//
 // Sharing
 //===----------------------------------------------------------------------===//
-
-/// The columns of a task's widest item.
-static int64_t getWidth(const Task &task, const StepGraph &graph) {
-  int64_t width = 1;
-  for (const LoopItem &item : task.items) {
-    width = std::max(width, item.width);
-    if (item.node)
-      for (unsigned output : item.node->outputs)
-        width = std::max(width, graph.buffers[output].width);
-  }
-  return width;
-}
-
-/// The threads of a task's rows. Where they add rows up, these alone say how
-/// many there are: other ops of the task may be in another one in a program
-/// with other checkpoints, and no sum may depend on that.
-static RowShape getShape(const Task &task, const StepGraph &graph,
-                         const llvm::BitVector &inRegisters) {
-  int64_t summed = 0;
-  for (const LoopItem &item : task.items)
-    if (countSums(item) > 0)
-      summed = std::max(summed, item.width);
-  if (summed > 0)
-    return getBlockShape(summed);
-  int64_t width = getWidth(task, graph);
-  return needsBlock(task.items, inRegisters) ? getBlockShape(width)
-                                             : getSpreadShape(width);
-}
 
 KernelLaunch DeviceKernels::getLaunch(const Task &task) {
   KernelLaunch launch;
@@ -116,6 +91,12 @@ static void bindVectors(ImplicitLocOpBuilder &b, const Task &task,
     }
 }
 
+/// The numbers of operand rows. Those of f32 are the rows themselves.
+static Type getElement(Builder &b, const Buffer &operand) {
+  bool isHalf = static_cast<OperandKind>(operand.format) == OperandKind::F16;
+  return isHalf ? Type(b.getF16Type()) : b.getBF16Type();
+}
+
 /// Gives it names for the rest.
 static void bindRows(ImplicitLocOpBuilder &b,
                      ArrayRef<KernelParameter> parameters,
@@ -134,9 +115,21 @@ static void bindRows(ImplicitLocOpBuilder &b,
     case Kind::Count:
     case Kind::Vector:
       break;
-    case Kind::Buffer:
-      operands.rows[index] =
-          view(address, {any, graph.buffers[index].width}, f32);
+    case Kind::Buffer: {
+      const Buffer &buffer = graph.buffers[index];
+      if (buffer.kind == Buffer::Kind::Operand)
+        operands.operandRows[index].rows =
+            view(address, {any, buffer.width}, getElement(b, buffer));
+      else
+        operands.rows[index] = view(address, {any, buffer.width}, f32);
+      break;
+    }
+    case Kind::OperandSums:
+      operands.operandRows[index].sums =
+          view(address, {any, graph.buffers[index].width / 32}, f32);
+      break;
+    case Kind::OperandScales:
+      operands.operandRows[index].scales = view(address, {any}, f32);
       break;
     case Kind::RopeTable: {
       auto table = cast<RopeTableAttr>(graph.ropeTables[index]);
@@ -169,6 +162,9 @@ static SmallVector<ParameterUse> getUses(const Task &task,
     case Kind::Vector:
     case Kind::RopeTable:
       return ParameterUse::Constant;
+    case Kind::OperandSums:
+    case Kind::OperandScales:
+      return ParameterUse::Result;
     default:
       return ParameterUse::Number;
     }
@@ -188,17 +184,19 @@ gpu::GPUFuncOp DeviceKernels::create(const Task &task,
   SmallVector<ParameterUse> uses = getUses(task, launch.parameters);
   BlockOperands operands;
   std::optional<BlockEmitter> emitter;
+  HeldRows held = findHeld(task, graph, launch.shape);
   return kernels.create(
       {.loc = FusedLoc::get(context, locations),
        .name = name,
        .parameters = uses,
        .shape = launch.shape,
-       .sharedWords = warps > 1 ? warps * countSums(task.items) : 0,
+       .sharedWords = warps > 1 ? warps * countReductions(task.items) : 0,
        .word = Float32Type::get(context)},
       [&](ImplicitLocOpBuilder &b, KernelModule::Frame &frame) {
         bindVectors(b, task, launch.parameters, frame.parameters, weights,
                     operands);
-        emitter.emplace(b, frame.code, graph, schedule.inRegisters, operands);
+        emitter.emplace(b, frame.code, graph, schedule.inRegisters, held,
+                        operands);
         emitter->emitEarly(task.items);
       },
       [&](ImplicitLocOpBuilder &b, KernelModule::Frame &frame) {

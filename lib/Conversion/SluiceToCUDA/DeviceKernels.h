@@ -22,12 +22,14 @@ using namespace planning;
 /// A parameter of a kernel, in all cases an address.
 struct KernelParameter {
   enum class Kind {
-    Count,      // how many rows or outputs there are
-    Buffer,     // a buffer's start; `index` is the buffer
-    Vector,     // a vector weight's start; `index` as WeightUses numbers it
-    RopeTable,  // a table of all positions; `index` is the table's
-    Positions,  // of the rows
-    OutputRows, // the row of each output
+    Count,         // how many rows or outputs there are
+    Buffer,        // a buffer's start; `index` is the buffer
+    OperandSums,   // of an operand's blocks; `index` is its buffer
+    OperandScales, // of an operand's rows; the same
+    Vector,        // a vector weight's start; `index` as WeightUses numbers it
+    RopeTable,     // a table of all positions; `index` is the table's
+    Positions,     // of the rows
+    OutputRows,    // the row of each output
   };
   Kind kind;
   int64_t index;

@@ -22,7 +22,22 @@ struct DeviceRules : planning::StepTarget {
   bool attendsToStep() const override { return false; }
   bool isCarried(const planning::Buffer &buffer) const override;
   bool isInRowLoops(planning::Node::Kind kind) const override;
+  bool sumsOneWidth() const override { return true; }
 };
+
+/// How many nodes read each buffer; the logits are read once more.
+llvm::SmallVector<unsigned> countReaders(const planning::StepGraph &graph);
+
+/// Has operand rows made by the row loops that make the rows, where these are
+/// generated code and have whole units of features; else a call makes them.
+/// Returns how many.
+unsigned joinOperands(planning::StepGraph &graph);
+
+/// Makes one of two products of the same rows and a gate that alone reads them,
+/// where the runtime's kernels have its function. The products and the gate
+/// give the same bits by themselves, as they do where a checkpoint parts them.
+/// Returns how many.
+unsigned fuseGates(planning::StepGraph &graph);
 
 /// Takes sums out of the graph that a product can add to its own: one of a
 /// product's result, which nothing else reads, and of rows that are there by

@@ -7,6 +7,8 @@
 
 #include "GraphEmitter.h"
 
+#include "runtime/device/cuda/ProgramABI.h"
+
 using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocuda;
@@ -42,12 +44,13 @@ void GraphEmitter::emit(Location loc, StringRef name) {
 // Addresses
 //===----------------------------------------------------------------------===//
 
-Value GraphEmitter::getBuffer(ImplicitLocOpBuilder &b, unsigned buffer) {
-  Value &address = buffers[buffer];
+Value GraphEmitter::getBuffer(ImplicitLocOpBuilder &b, unsigned buffer,
+                              int64_t part) {
+  Value &address = buffers[{buffer, part}];
   if (!address) {
     Domain domain = graph.buffers[buffer].domain;
     address = GraphValueOp::create(b, toValueDomain(domain),
-                                   layout[domain].offsets[buffer]);
+                                   layout[domain].offsets[buffer] + part);
   }
   return address;
 }
@@ -71,11 +74,16 @@ Value GraphEmitter::getCount(ImplicitLocOpBuilder &b, Domain domain) {
 Value GraphEmitter::getParameter(ImplicitLocOpBuilder &b,
                                  KernelParameter parameter, Domain domain) {
   using Kind = KernelParameter::Kind;
+  auto getWidth = [&] { return graph.buffers[parameter.index].width; };
   switch (parameter.kind) {
   case Kind::Count:
     return getCount(b, domain);
   case Kind::Buffer:
     return getBuffer(b, parameter.index);
+  case Kind::OperandSums:
+    return getBuffer(b, parameter.index, SLUICE_OPERAND_SUMS(getWidth()));
+  case Kind::OperandScales:
+    return getBuffer(b, parameter.index, SLUICE_OPERAND_SCALES(getWidth()));
   case Kind::Vector:
     return getMemory(b, GraphMemory::Vector, parameter.index);
   case Kind::RopeTable:
@@ -151,6 +159,8 @@ void GraphEmitter::emitCall(ImplicitLocOpBuilder &b, const Node &node) {
   }
   case Node::Kind::Linear:
     return emitLinear(b, node);
+  case Node::Kind::GatedLinear:
+    return emitGatedLinear(b, node);
   case Node::Kind::Append: {
     Value key = input(0);
     GraphAppendOp::create(b, node.index, key, input(1));
@@ -159,8 +169,6 @@ void GraphEmitter::emitCall(ImplicitLocOpBuilder &b, const Node &node) {
   case Node::Kind::Attend: {
     LLVM::GlobalOp parameters =
         shared.attention.get(b, cast<AttendOp>(node.op));
-  case Node::Kind::GatedLinear:
-    return emitGatedLinear(b, node);
     Value query = input(0);
     GraphAttendOp::create(b, node.index, query, output(),
                           parameters.getSymName());
@@ -174,13 +182,6 @@ void GraphEmitter::emitCall(ImplicitLocOpBuilder &b, const Node &node) {
   }
 }
 
-void GraphEmitter::emitLinear(ImplicitLocOpBuilder &b, const Node &node) {
-  auto linear = cast<LinearOp>(node.op);
-  int64_t weight = weights.getIndex(linear.getWeight(), WeightUseKind::Linear,
-                                    linear.getTransposed());
-  Value bias = getBias(b, linear), residual;
-  if (node.inputs.size() > 1)
-    residual = getBuffer(b, node.inputs[1]);
 /// Null where the product has none.
 Value GraphEmitter::getBias(ImplicitLocOpBuilder &b, LinearOp product) {
   Value vector = product.getBias();
@@ -190,6 +191,13 @@ Value GraphEmitter::getBias(ImplicitLocOpBuilder &b, LinearOp product) {
                    weights.getIndex(vector, WeightUseKind::Vector));
 }
 
+void GraphEmitter::emitLinear(ImplicitLocOpBuilder &b, const Node &node) {
+  auto linear = cast<LinearOp>(node.op);
+  int64_t weight = weights.getIndex(linear.getWeight(), WeightUseKind::Linear,
+                                    linear.getTransposed());
+  Value bias = getBias(b, linear), residual;
+  if (node.inputs.size() > 1)
+    residual = getBuffer(b, node.inputs[1]);
   Value operand = getBuffer(b, node.inputs[0]);
   Value output = getBuffer(b, node.outputs[0]);
   GraphLinearOp::create(b, toValueDomain(node.domain), weight,

@@ -54,7 +54,9 @@ private:
   void emitGreedyTokens(mlir::ImplicitLocOpBuilder &b);
   void launch(mlir::ImplicitLocOpBuilder &b, mlir::gpu::GPUFuncOp kernel,
               Domain domain, RowShape shape, mlir::ValueRange words);
-  mlir::Value getBuffer(mlir::ImplicitLocOpBuilder &b, unsigned buffer);
+  /// `part`: floats of a record that come before what is wanted of it.
+  mlir::Value getBuffer(mlir::ImplicitLocOpBuilder &b, unsigned buffer,
+                        int64_t part = 0);
   mlir::Value getMemory(mlir::ImplicitLocOpBuilder &b, ir::GraphMemory memory,
                         std::optional<int64_t> index = std::nullopt);
   mlir::Value getCount(mlir::ImplicitLocOpBuilder &b, Domain domain);
@@ -70,7 +72,7 @@ private:
   DeviceKernels kernels;
   unsigned launches = 0;
   bool hasOutputs = false; // they have been numbered
-  llvm::DenseMap<unsigned, mlir::Value> buffers;
+  llvm::DenseMap<std::pair<unsigned, int64_t>, mlir::Value> buffers;
   llvm::DenseMap<std::pair<unsigned, int64_t>, mlir::Value> memories;
 };
 

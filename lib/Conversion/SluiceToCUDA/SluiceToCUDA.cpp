@@ -9,7 +9,8 @@
 // The stages of SluiceToCPU, for another machine:
 //
 //   StepGraph    flattens the model to nodes over buffers (DeviceRules); sums
-//                that products can add go into them
+//                that products can add go into them, and gates, and operand
+//                rows into the loops that make the rows
 //   StepSchedule makes row loops and calls of the nodes: each is a launch, and
 //                so an interval of the arena (StepLayout)
 //   GraphEmitter writes the list of launches; DeviceKernels the kernels of row
@@ -19,6 +20,7 @@
 
 #include "DeviceRules.h"
 #include "GraphEmitter.h"
+#include "HeldRows.h"
 #include "lib/Conversion/StepPlanning/Programs.h"
 #include "runtime/device/cuda/kernels/CacheABI.h"
 #include "sluice/Conversion/CudaChips.h"
@@ -149,8 +151,11 @@ private:
     FailureOr<StepGraph> graph = buildStepGraph(source.frame, target);
     if (failed(graph) || failed(checkOutputs(*graph)))
       return failure();
+    unsigned gates = fuseGates(*graph);
     unsigned residuals = fuseResiduals(*graph);
+    unsigned operands = joinOperands(*graph);
     StepSchedule schedule = scheduleStep(*graph, target);
+    keepInRegisters(*graph, schedule);
     SmallVector<SmallVector<Access>> accesses;
     for (const Task &task : schedule.tasks)
       accesses.push_back(schedule.getAccesses(task));
@@ -168,8 +173,16 @@ private:
     unsigned kernels = shared.kernels.size();
     GraphEmitter emitter(shared, *graph, schedule, *layout, greedyParts);
     emitter.emit(source.frame->getLoc(), step);
+    fusedGates += gates;
+    fusedResiduals += residuals;
+    joinedOperands += operands;
     count(source.frame->getLoc(), schedule, emitter.getLaunches(),
-          shared.kernels.size() - kernels, residuals);
+          shared.kernels.size() - kernels);
+    remark::analysis(source.frame->getLoc(),
+                     remark::RemarkOpts::name("fusion").category(DEBUG_TYPE))
+        << remark::metric("gates-fused-into-products", gates)
+        << remark::metric("operands-made-by-kernels", operands)
+        << remark::metric("residuals-fused-into-products", residuals);
     FlatSymbolRefAttr counterpart =
         besideCpu ? FlatSymbolRefAttr::get(frame) : FlatSymbolRefAttr();
     createProgram(source,
@@ -183,11 +196,13 @@ private:
 
   /// Says what was done, as statistics and as a remark.
   void count(Location loc, const StepSchedule &schedule, unsigned launched,
-             unsigned kernels, unsigned residuals) {
+             unsigned kernels) {
     unsigned called = 0, fused = 0, points = 0;
     for (const Task &task : schedule.tasks) {
       if (task.isRowLoop())
-        fused += task.nodes.size();
+        fused += llvm::count_if(task.nodes, [](const Node *node) {
+          return node->kind != Node::Kind::RowOperand;
+        });
       else if (task.isCheckpoint())
         ++points;
       else
@@ -196,14 +211,12 @@ private:
     ++programs;
     generatedLaunches += launched;
     fusedOps += fused;
-    fusedResiduals += residuals;
     calls += called;
     checkpoints += points;
     remark::analysis(loc, remark::RemarkOpts::name("step").category(DEBUG_TYPE))
         << remark::metric("generated-launches", launched)
         << remark::metric("generated-kernels", kernels)
         << remark::metric("ops-fused-into-kernels", fused)
-        << remark::metric("residuals-fused-into-products", residuals)
         << remark::metric("runtime-calls", called)
         << remark::metric("checkpoints", points);
   }

@@ -45,18 +45,19 @@ bool ThreadOrder::needsBarrier(const LoopItem &item) {
   return readsOthers;
 }
 
-int64_t sluice::tocuda::countSums(ArrayRef<LoopItem> items) {
-  int64_t sums = 0;
+int64_t sluice::tocuda::countReductions(ArrayRef<LoopItem> items) {
+  int64_t reductions = 0;
   for (const LoopItem &item : items)
-    sums += llvm::count_if(
+    reductions += llvm::count_if(
         item.passes, [](const ColumnPass &pass) { return !pass.isLast(); });
-  return sums;
+  return reductions;
 }
 
 bool sluice::tocuda::needsBlock(ArrayRef<LoopItem> items,
                                 const llvm::BitVector &inRegisters) {
   ThreadOrder order(inRegisters);
-  return countSums(items) > 0 || llvm::any_of(items, [&](const LoopItem &item) {
+  return countReductions(items) > 0 ||
+         llvm::any_of(items, [&](const LoopItem &item) {
            return order.needsBarrier(item);
          });
 }

@@ -43,12 +43,12 @@ private:
 };
 
 /// Whether a thread has to wait for another one anywhere in the items: for its
-/// part of a sum, or for what it wrote.
+/// part of a reduction, or for what it wrote.
 bool needsBlock(llvm::ArrayRef<LoopItem> items,
                 const llvm::BitVector &inRegisters);
 
-/// How many sums over a row the items have.
-int64_t countSums(llvm::ArrayRef<LoopItem> items);
+/// How often the items reduce a row to a number.
+int64_t countReductions(llvm::ArrayRef<LoopItem> items);
 
 /// The buffers of rows of `width` columns that are touched in one item and read
 /// in a later one, by threads that have the same columns in both.

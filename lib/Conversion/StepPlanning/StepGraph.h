@@ -68,6 +68,8 @@ struct Node {
     Rope,          // (x, table?) -> y; `index` is the table's
     Concat,        // (x, ...) -> y
     Columns,       // norm, activation, gate, add, biases: (x, ...) -> y
+    RowOperand,    // (x) -> operand, in the row loop that makes x; `index`
+                   // passes over the row come before that which writes it
     Send,          // (x) -> ()
     // The runtime's.
     Linear,      // (x or operand) -> y
@@ -119,6 +121,9 @@ public:
   virtual bool isCarried(const Buffer &buffer) const = 0;
   /// Whether such nodes are generated code, which row loops are made of.
   virtual bool isInRowLoops(Node::Kind kind) const = 0;
+  /// Whether all sums over rows in a row loop must be of rows of one width:
+  /// where the order of a sum follows from who shares the loop.
+  virtual bool sumsOneWidth() const = 0;
 };
 
 /// The step of a model or worker. Nodes stand in an order in which they can be

@@ -13,13 +13,20 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::planning;
 
-static unsigned countPasses(Operation *op) {
-  if (isa<RmsNormOp>(op))
+/// Of a node that goes over the columns.
+static unsigned countPasses(const Node &node) {
+  if (node.kind == Node::Kind::RowOperand)
+    return static_cast<unsigned>(node.index) + 1;
+  if (isa<RmsNormOp>(node.op))
     return 2;
-  return isa<LayerNormOp>(op) ? 3 : 1;
+  return isa<LayerNormOp>(node.op) ? 3 : 1;
 }
 
-bool ColumnPass::isLast() const { return number + 1 == countPasses(node->op); }
+bool ColumnPass::isLast() const { return number + 1 == countPasses(*node); }
+
+bool ColumnPass::isSum() const {
+  return node->kind == Node::Kind::Columns && !isLast();
+}
 
 //===----------------------------------------------------------------------===//
 // Tasks
@@ -65,14 +72,28 @@ private:
       written.set(output);
   }
 
+  /// The width of the rows that a node adds up; 0: it does not.
+  int64_t getSumWidth(const Node &node) const {
+    if (!ColumnPass{&node, 0}.isSum())
+      return 0;
+    return graph.buffers[node.inputs.front()].width;
+  }
+
   /// All row-wise nodes of a domain that are ready or become so on the way: the
-  /// graph's order has producers first.
+  /// graph's order has producers first. Sums over rows of another width are
+  /// left to the next loop where the target wants that.
   void takeRowLoop(Domain domain) {
     Task task{domain, {}, {}};
+    int64_t summed = 0;
     llvm::erase_if(pending, [&](const Node *node) {
       if (!target.isInRowLoops(node->kind) || node->domain != domain ||
           !isReady(*node))
         return false;
+      if (int64_t width = getSumWidth(*node)) {
+        if (target.sumsOneWidth() && summed != 0 && summed != width)
+          return false;
+        summed = width;
+      }
       finish(*node);
       task.nodes.push_back(node);
       return true;
@@ -128,13 +149,14 @@ static void addPass(SmallVectorImpl<LoopItem> &items, ColumnPass pass,
 
 static void formColumnLoops(Task &task, const StepGraph &graph) {
   for (const Node *node : task.nodes) {
-    if (node->kind != Node::Kind::Columns) {
+    if (node->kind != Node::Kind::Columns &&
+        node->kind != Node::Kind::RowOperand) {
       task.items.emplace_back();
       task.items.back().node = node;
       continue;
     }
     int64_t width = graph.buffers[node->outputs.front()].width;
-    for (unsigned number = 0; number < countPasses(node->op); ++number)
+    for (unsigned number = 0; number < countPasses(*node); ++number)
       addPass(task.items, {node, number}, width);
   }
 }

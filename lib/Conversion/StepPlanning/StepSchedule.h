@@ -32,12 +32,15 @@ namespace sluice::planning {
 
 /// One pass of a node over the columns. All but a node's last pass reduce the
 /// row to a scalar that the next pass uses: `rms_norm` has two passes (the sum
-/// of squares, the scaling), `layer_norm` three, the others one.
+/// of squares, the scaling), `layer_norm` three, a RowOperand as it says, the
+/// others one.
 struct ColumnPass {
   const Node *node;
   unsigned number;
 
   bool isLast() const;
+  /// Whether it adds the row up, and does not just compare its numbers.
+  bool isSum() const;
 };
 
 /// A part of a row loop's body: a node, or a loop over columns.

@@ -16,6 +16,8 @@ StringRef sluice::planning::getMnemonic(const Node &node) {
   switch (node.kind) {
   case Node::Kind::Operand:
     return "quantize";
+  case Node::Kind::RowOperand:
+    return "operand";
   case Node::Kind::RopeTable:
     return "rope_table";
   case Node::Kind::SelectOutputs:
@@ -30,6 +32,7 @@ StringRef sluice::planning::getMnemonic(const Node &node) {
 static bool dependsOnAttributes(const Node &node) {
   switch (node.kind) {
   case Node::Kind::Operand:
+  case Node::Kind::RowOperand:
   case Node::Kind::RopeTable:
   case Node::Kind::Receive:
   case Node::Kind::Send:
@@ -55,7 +58,8 @@ std::string sluice::planning::getSignature(
     for (ArrayRef<unsigned> buffers :
          {ArrayRef<unsigned>(node->inputs), ArrayRef<unsigned>(node->outputs)})
       for (unsigned buffer : buffers) {
-        stream << " x" << graph.buffers[buffer].width;
+        stream << " x" << graph.buffers[buffer].width << "."
+               << graph.buffers[buffer].format;
         if (schedule.inRegisters[buffer])
           stream
               << "r"

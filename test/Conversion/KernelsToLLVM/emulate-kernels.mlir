@@ -2,7 +2,8 @@
 
 // A kernel without chips becomes a function of the host. It takes its parameters
 // from the launch's words and asks the emulator for all that a thread of a GPU
-// knows; shuffled integers go as the bits of floats. A kernel for chips stays.
+// knows; shuffled integers go as the bits of floats, and numbers become bf16 by
+// integers, since the host need not have an instruction. A kernel for chips stays.
 
 // CHECK:       gpu.module @for_chips
 gpu.module @for_chips [#nvvm.target<chip = "sm_80">] {
@@ -25,6 +26,10 @@ gpu.module @kernels {
     %w, %valid = gpu.shuffle xor %v, %distance, %width : i32
     memref.store %w, %shared[%thread] : memref<4xi32, #gpu.address_space<workgroup>>
     gpu.barrier
+    %float = arith.bitcast %w : i32 to f32
+    %short = arith.truncf %float : f32 to bf16
+    %shorts = sluice.view %x : !llvm.ptr to memref<4xbf16>
+    memref.store %short, %shorts[%thread] : memref<4xbf16>
     gpu.return
   }
 }
@@ -44,4 +49,8 @@ gpu.module @kernels {
 // CHECK-NEXT:    %[[BACK:.*]] = arith.bitcast %[[OTHER]] : f32 to i32
 // CHECK-NEXT:    memref.store %[[BACK]], %[[SHARED]]
 // CHECK-NEXT:    call @sluice_emulated_barrier()
-// CHECK-NEXT:    return
+// CHECK-NOT:     arith.truncf
+// CHECK:         %[[SHORT:.*]] = arith.trunci %{{.*}} : i32 to i16
+// CHECK:         arith.bitcast %{{.*}} : i16 to bf16
+// CHECK-NOT:     arith.truncf
+// CHECK:         return

@@ -3,11 +3,14 @@
 
 // One layer of a llama with quantised weights, whole: what becomes a kernel,
 // what a call of the runtime. Rows become operands once for all products that
-// take them; the products before the sums add the residual themselves; the two
-// norms share a kernel.
+// take them, by a call, since they are no whole units of features; the products
+// before the sums add the residual themselves, and those before the gate are one
+// with it; the two norms share a kernel.
 
 // REMARK: [Analysis] step | Category:convert-sluice-to-cuda
-// REMARK-SAME: checkpoints=0, generated-kernels=5, generated-launches=6, ops-fused-into-kernels=7, residuals-fused-into-products=2, runtime-calls=16
+// REMARK-SAME: checkpoints=0, generated-kernels=4, generated-launches=5, ops-fused-into-kernels=6, runtime-calls=15
+// REMARK: [Analysis] fusion | Category:convert-sluice-to-cuda
+// REMARK-SAME: gates-fused-into-products=1, operands-made-by-kernels=0, residuals-fused-into-products=2
 
 // CHECK:       sluice.program @main step @main_step cuda {
 // CHECK-SAME:    caches = [!sluice.cache<kv_heads = 2, head_dim = 16>]
@@ -18,7 +21,6 @@
 // CHECK:       gpu.module @kernels [#nvvm.target<chip = "sm_90a">, #nvvm.target<chip = "sm_100">] {
 // CHECK:         gpu.func @rows_rms_norm(
 // CHECK:         gpu.func @rows_rope_rope(
-// CHECK:         gpu.func @rows_gate(
 // CHECK:         gpu.func @rows_select_outputs_rms_norm(
 // CHECK:         gpu.func @greedy_tokens(
 // The key of an infinity or a NaN: the complement of its token.
@@ -45,10 +47,9 @@
 // CHECK:         sluice.graph_linear rows weight 5 columns 0 to 64 of %{{.*}} residual %[[H]] into %[[H2:.*]]{{$}}
 // CHECK:         sluice.launch_kernel @kernels::@rows_rms_norm rows threads 32
 // CHECK:         sluice.graph_operand rows f16
-// CHECK:         sluice.graph_linear rows weight 7
-// CHECK:         sluice.graph_linear rows weight 8
-// CHECK:         sluice.launch_kernel @kernels::@rows_gate
-// CHECK:         sluice.graph_operand rows f16
+// CHECK:         sluice.graph_linear rows weight 7 columns 0 to 96 of %{{.*}} gate silu into %[[F:.*]]{{$}}
+// CHECK-NEXT:    %{{.*}} = sluice.graph_value
+// CHECK-NEXT:    sluice.graph_operand rows f16 %[[F]]
 // CHECK:         sluice.graph_linear rows weight 9 columns 0 to 64 of %{{.*}} residual %[[H2]] into
 // CHECK:         sluice.graph_select_outputs
 // CHECK:         sluice.launch_kernel @kernels::@rows_select_outputs_rms_norm outputs threads 32
