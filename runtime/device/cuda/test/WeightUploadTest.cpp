@@ -126,6 +126,33 @@ TEST_F(WeightUploadTest, ScalesThatLieApartComeToTheirBlocks) {
             "weight 'w': row 30 is not finite as e4m3");
 }
 
+/// Of ranges of rows, and of columns of each row, arrives what a file of their
+/// own would bring; transposed, too.
+TEST_F(WeightUploadTest, SlicesAreWhatAMemberHas) {
+  for (Format format : {Format::F16, Format::Q8_0})
+    for (bool ofColumns : {false, true})
+      for (bool transposed : {false, true}) {
+        if (transposed && format == Format::Q8_0)
+          continue;
+        Stored whole(format, 128, 256, 5);
+        const WeightSlice slice = {ofColumns, {32, 64, 96, 128}};
+        const SlicedMatrix sliced = {whole.data(), 128, 256, format, slice};
+        std::vector<uint8_t> part;
+        sliced.copy(0, sliced.usedRows(), 0, sliced.usedCols(), part);
+        StoredMatrix alone = {part.data(), format, format, sliced.usedRows(),
+                              sliced.usedCols()};
+        LinearWeight weight = {"w", alone, transposed, {}, false};
+        std::vector<uint8_t> wanted, tiles;
+        ASSERT_TRUE(upload(weight, wanted).ok());
+        weight.matrix.data = whole.data();
+        weight.matrix.slice = slice;
+        weight.matrix.wholeRows = 128;
+        weight.matrix.wholeCols = 256;
+        ASSERT_TRUE(upload(weight, tiles).ok());
+        EXPECT_EQ(tiles, wanted);
+      }
+}
+
 TEST_F(WeightUploadTest, MoreThanOneBuffer) {
   // 40 MB in pieces of 16 MB, and all of them are told.
   Stored stored(Format::F32, 1000, 10048, 2);
