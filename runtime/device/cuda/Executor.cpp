@@ -27,6 +27,7 @@ namespace sluice::cuda {
 Executor::Executor(std::unique_ptr<State> state) : state(std::move(state)) {}
 
 Executor::~Executor() {
+  state->awaitIdle();
   if (!state->device->isGivenUp())
     return;
   static std::mutex mutex;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 namespace sluice::cuda {
 
@@ -57,6 +58,21 @@ Executor::State::~State() {
     device->destroy(ended);
   if (stream)
     device->destroy(stream);
+}
+
+/// A step that has failed, as one does whose group is lost, may still run; it
+/// has as long to end as any.
+void Executor::State::awaitIdle() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + device->properties().patience;
+  if (!device->enter().ok() || !device->record(ended, stream).ok())
+    return;
+  for (Expected<bool> done = false; done && !*done;
+       done = device->isDone(ended)) {
+    if (Clock::now() > end)
+      device->giveUp(failure("a step that has failed does not end"));
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
 }
 
 Status Executor::State::load(const ExecutorLimits &limits,

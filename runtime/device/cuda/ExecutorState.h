@@ -73,6 +73,7 @@ struct Executor::State {
 
   Status plan(const ExecutorLimits &limits);
   Status load(const ExecutorLimits &limits, const LoadOptions &loading);
+  void awaitIdle();
   Status fillTables(const device::StepInput &input);
   Status run(const device::StepInput &input);
   device::StepBounds bounds() const;

@@ -114,6 +114,51 @@ TEST(CudaFaultsTest, AStepThatDoesNotEndCostsTheDevice) {
     std::this_thread::yield();
 }
 
+/// A member whose group is lost fails at once; that its own kernel never ends
+/// is seen when it is given back, which does not wait for ever either.
+TEST(CudaFaultsTest, AFailedStepThatDoesNotEndCostsTheDevice) {
+  class LostGroup final : public DeviceGroup {
+    int32_t member() const override { return 0; }
+    int32_t members() const override { return 1; }
+    Status exchange(std::span<const Piece>, std::span<const Piece>,
+                    Stream) override {
+      return {};
+    }
+    Status check() override { return failure("another member is lost"); }
+    std::chrono::nanoseconds patience() const override {
+      return std::chrono::hours(1);
+    }
+    void giveUp(const Status &) override {}
+  } group;
+  auto stuck = std::make_shared<std::atomic<bool>>(true);
+  emulator::EmulatedOptions options;
+  options.program = tinyKernels();
+  options.patience = std::chrono::milliseconds(100);
+  options.beforeKernel = [stuck](const std::string &) {
+    while (*stuck)
+      std::this_thread::yield();
+  };
+  std::shared_ptr<Device> device =
+      (*emulator::openEmulated(options))->open(0).take();
+  LoadOptions loading;
+  loading.group = &group;
+  std::unique_ptr<Executor> executor =
+      Executor::create(device, tinyGraph(tiny()), smallLimits(), loading)
+          .take();
+  CachePages pages =
+      CachePages::create({4, 1, TinyProgram::contextLength}).take();
+  SequenceId id = *pages.open();
+  ASSERT_TRUE(pages.grow(id, 1).ok());
+  StepBatch batch(8, 1);
+  ASSERT_TRUE(batch.add(id, 0, 1, true).ok());
+  EXPECT_EQ(executor->execute({&batch, &pages}).message(),
+            "emulator: another member is lost");
+  EXPECT_FALSE(device->isGivenUp());
+  executor.reset();
+  EXPECT_EQ(device->givenUp().message(), "a step that has failed does not end");
+  *stuck = false;
+}
+
 /// Two devices in a process: each executor finds its own, whichever its thread
 /// was at last.
 TEST(CudaFaultsTest, ExecutorsOfTwoDevicesOnOneThread) {
