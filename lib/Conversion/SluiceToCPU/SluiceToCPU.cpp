@@ -61,8 +61,8 @@ struct CPURules : StepTarget {
   FailureOr<std::optional<OperandRecord>>
   getOperand(LinearOp op, int64_t features) const override {
     auto weight = cast<RankedTensorType>(op.getWeight().getType());
-    if (!cpu::takesQuantizedRows(
-            cpu::packedKind(toFormat(getElementFormat(weight)))))
+    if (!sluice::cpu::takesQuantizedRows(
+            sluice::cpu::packedKind(toFormat(getElementFormat(weight)))))
       return std::optional<OperandRecord>();
     return std::optional<OperandRecord>(
         {/*format=*/0, SLUICE_QUANTIZED_ROW_FLOATS(features)});
