@@ -31,6 +31,27 @@ cuda::StoredMatrix matrixOf(const WeightDescriptor &weight,
           weight.slice,      weight.rows,       weight.cols};
 }
 
+/// The number of the weight of products that a table is, too: an output head
+/// tied to the embedding. -1: of none.
+int64_t tiedTo(const WeightDescriptor &table,
+               std::span<const WeightDescriptor> others) {
+  auto isPartner = [&](int64_t index) {
+    return std::ranges::any_of(others, [&](const WeightDescriptor &each) {
+      return each.partner == index;
+    });
+  };
+  for (int64_t i = 0; i < std::ssize(others); ++i) {
+    const WeightDescriptor &other = others[size_t(i)];
+    if (other.use == WeightUse::Linear && !other.transposed &&
+        other.partner < 0 && !isPartner(i) && other.file == table.file &&
+        other.offset == table.offset && other.stored == table.stored &&
+        other.format == table.format && other.rows == table.rows &&
+        other.cols == table.cols && other.isAsInFile())
+      return i;
+  }
+  return -1;
+}
+
 /// `others`: the program's weights.
 cuda::Weight weightOf(const WeightDescriptor &weight,
                       std::span<const WeightDescriptor> others,
@@ -47,7 +68,7 @@ cuda::Weight weightOf(const WeightDescriptor &weight,
     return linear;
   }
   case WeightUse::Rows:
-    return cuda::TableWeight{weight.name, matrix};
+    return cuda::TableWeight{weight.name, matrix, tiedTo(weight, others)};
   case WeightUse::Vector:
     break;
   }

@@ -111,7 +111,7 @@ Status Executor::State::run(const device::StepInput &input) {
   for (StepTables::Part part : tables->stepParts())
     if (Status s = sendTables(part); !s.ok())
       return s;
-  if (Status s = sendLookups(bucket, input); !s.ok())
+  if (Status s = sendIncoming(*bucket.description, input); !s.ok())
     return s;
   if (Status s = device->launch(bucket.graph, stream); !s.ok())
     return s;
@@ -169,41 +169,16 @@ Status Executor::State::copyPages(std::span<const PageCopy> copies) {
   return {};
 }
 
-void Executor::State::lookUp(const SluiceGraph::Lookup &lookup,
-                             const device::StepInput &input, float *to) {
-  const StepBatch &batch = *input.batch;
-  if (lookup.weight == SluiceGraph::receivedRows) {
-    for (int64_t row = 0; row < batch.rows(); ++row)
-      decodeActivations(input.incomingFormat, input.incoming[size_t(row)],
-                        to + row * lookup.cols, lookup.cols);
-    return;
-  }
-  const StoredMatrix &table =
-      std::get<TableWeight>(program.weights[size_t(lookup.weight)]).matrix;
-  std::span<const int32_t> index =
-      lookup.byPosition ? batch.positions() : batch.tokens();
-  uint64_t bytes = *rowBytes(table.stored, table.cols);
-  for (int64_t row = 0; row < batch.rows(); ++row, to += lookup.cols) {
-    dequantizeRow(table.stored,
-                  table.data + uint64_t(index[size_t(row)]) * bytes, to,
-                  table.cols);
-    if (table.stored == table.format)
-      continue;
-    quantizeRow(table.format, to, rounded.data(), table.cols);
-    dequantizeRow(table.format, rounded.data(), to, table.cols);
-  }
-}
-
 /// Rows that follow each other, as those of a frame do, in one copy.
-Status Executor::State::copyReceived(const SluiceGraph::Lookup &lookup,
+Status Executor::State::copyReceived(const SluiceGraph &graph,
                                      const device::StepInput &input) {
-  const uint64_t bytes = uint64_t(lookup.cols) * sizeof(float);
+  const uint64_t bytes = uint64_t(program.hiddenSize) * sizeof(float);
   std::span<const uint64_t> from = input.incomingOnDevice;
   for (size_t row = 0, end = 0; row < from.size(); row = end) {
     for (end = row + 1; end < from.size() && from[end] == from[end - 1] + bytes;
          ++end) {
     }
-    if (Status s = device->copyOnDevice(lookup.to + row * bytes, from[row],
+    if (Status s = device->copyOnDevice(graph.received + row * bytes, from[row],
                                         (end - row) * bytes, stream);
         !s.ok())
       return s;
@@ -211,30 +186,19 @@ Status Executor::State::copyReceived(const SluiceGraph::Lookup &lookup,
   return {};
 }
 
-Status Executor::State::sendLookups(const Bucket &bucket,
-                                    const device::StepInput &input) {
-  auto *to = lookupMemory.as<float>();
+Status Executor::State::sendIncoming(const SluiceGraph &graph,
+                                     const device::StepInput &input) {
   // The first member of a group gives rows that have come in to the others.
-  const bool isGiven = context.group && context.group->member() > 0;
-  for (const SluiceGraph::Lookup &lookup : bucket.description->lookups) {
-    if (lookup.weight == SluiceGraph::receivedRows && isGiven)
-      continue;
-    if (lookup.weight == SluiceGraph::receivedRows &&
-        !input.incomingOnDevice.empty()) {
-      if (Status s = copyReceived(lookup, input); !s.ok())
-        return s;
-      continue;
-    }
-    lookUp(lookup, input, to);
-    int64_t floats = input.batch->rows() * lookup.cols;
-    if (Status s = device->copyToDevice(
-            lookup.to, to, static_cast<uint64_t>(floats) * sizeof(float),
-            stream);
-        !s.ok())
-      return s;
-    to += floats;
-  }
-  return {};
+  if (graph.received == 0 || (context.group && context.group->member() > 0))
+    return {};
+  if (!input.incomingOnDevice.empty())
+    return copyReceived(graph, input);
+  const int64_t rows = input.batch->rows(), width = program.hiddenSize;
+  for (int64_t row = 0; row < rows; ++row)
+    decodeActivations(input.incomingFormat, input.incoming[size_t(row)],
+                      incomingMemory.as<float>() + row * width, width);
+  return device->copyToDevice(graph.received, incomingMemory.data(),
+                              uint64_t(rows * width) * sizeof(float), stream);
 }
 
 //===----------------------------------------------------------------------===//

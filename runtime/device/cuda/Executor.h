@@ -54,11 +54,10 @@ public:
                                          Program program,
                                          const ExecutorLimits &limits);
 
-  /// Plans and takes the memory, loads the weights and makes the graphs. What
-  /// the program's tables refer to must outlive the Executor, other weights
-  /// need not. Errors: a program or limits that do not fit together, too little
-  /// memory (before anything is loaded), weights that are not finite, the
-  /// device's.
+  /// Plans and takes the memory, loads the weights and makes the graphs. The
+  /// weights' memory is not needed any more then. Errors: a program or limits
+  /// that do not fit together, too little memory (before anything is loaded),
+  /// weights that are not finite, the device's.
   static Expected<std::unique_ptr<Executor>>
   create(std::shared_ptr<Device> device, Program program,
          const ExecutorLimits &limits, const LoadOptions &loading);

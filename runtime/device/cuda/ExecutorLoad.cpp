@@ -171,6 +171,11 @@ Status Executor::State::allocate() {
     return s;
   if (Status s = assign(leftMemory, *device, rows * 4); !s.ok())
     return s;
+  if (Status s = assign(
+          incomingMemory, *device,
+          program.hasEmbedding ? 0 : rows * uint64_t(program.hiddenSize) * 4);
+      !s.ok())
+    return s;
   if (Status s = assign(resultMemory, *device, results * 4); !s.ok())
     return s;
   if (Status s = assign(tokenMemory, *device, uint64_t(limits.outputs) * 4);
@@ -210,14 +215,7 @@ Status Executor::State::makeGraphs() {
     buckets.push_back(std::move(bucket));
   }
   seenAt.reserve(static_cast<size_t>(buckets[0].description->checkpoints));
-  uint64_t floats = 0;
-  for (const SluiceGraph::Lookup &lookup : buckets[0].description->lookups)
-    floats += uint64_t(lookup.cols) * uint64_t(context.limits.rows);
-  for (const Weight &weight : program.weights)
-    if (const auto *table = std::get_if<TableWeight>(&weight))
-      rounded.resize(std::max<size_t>(
-          rounded.size(), *rowBytes(table->matrix.format, table->matrix.cols)));
-  return assign(lookupMemory, *device, floats * sizeof(float));
+  return {};
 }
 
 Status Executor::State::makeCopyGraph() {
@@ -284,6 +282,9 @@ Status Executor::State::upload(const LoadOptions &loading) {
     else if (const auto *vector =
                  std::get_if<VectorWeight>(&program.weights[i]))
       sent = to.vector(*vector, base + plan.weights[i]);
+    else if (const auto &table = std::get<TableWeight>(program.weights[i]);
+             table.tied < 0)
+      sent = to.linear(tilesOf(table), base + plan.weights[i]);
     if (!sent.ok())
       return sent;
   }

@@ -34,8 +34,7 @@ struct Executor::State {
   Arena arena;
   std::unique_ptr<KernelLibrary> kernels;
 
-  /// One for each capacity, ascending; each has the same lookups in other
-  /// places.
+  /// One for each capacity, ascending.
   struct Bucket {
     int64_t rows;
     std::unique_ptr<SluiceGraph> description;
@@ -46,8 +45,8 @@ struct Executor::State {
 
   // Of the host, page-locked: what is sent before a step, who lives, and what
   // comes back.
-  PinnedMemory tableMemory, aliveMemory, lookupMemory, resultMemory, leftMemory,
-      tokenMemory;
+  PinnedMemory tableMemory, aliveMemory, incomingMemory, resultMemory,
+      leftMemory, tokenMemory;
   /// In aliveMemory: the last checkpoint at which the device has let rows go.
   int32_t *passed = nullptr;
   /// There, too: the last exchange of the group that is known to have ended.
@@ -55,7 +54,6 @@ struct Executor::State {
   std::optional<StepTables> tables;
 
   // The step in progress, or the last one.
-  std::vector<uint8_t> rounded;    ///< a row of a table, in its format
   std::vector<uint8_t> alive;      ///< [row at the step's begin], as told
   std::vector<Time> seenAt;        ///< [checkpoint - 1]: that rows had left
   int32_t exchangesSeen = 0;       ///< that have ended
@@ -91,9 +89,7 @@ private:
   Status copyPages(std::span<const PageCopy> copies);
   Status sendTables(StepTables::Part part);
   const Bucket &bucketFor(int64_t rows) const;
-  Status sendLookups(const Bucket &bucket, const device::StepInput &input);
-  void lookUp(const SluiceGraph::Lookup &lookup, const device::StepInput &input,
-              float *to);
+  Status sendIncoming(const SluiceGraph &graph, const device::StepInput &input);
   Status fetchResults(const Bucket &bucket, const device::StepInput &input);
   Status fetchOutputs(const SluiceGraph &graph, const device::StepInput &input);
   Status fetchLogits(const SluiceGraph &graph, int64_t first, int64_t count);
@@ -106,8 +102,7 @@ private:
   bool leaveAt(int32_t checkpoint, const device::StepInput &input);
   void dropOrphans(const device::StepInput &input);
   void noteOutputs(const StepBatch &batch);
-  Status copyReceived(const SluiceGraph::Lookup &lookup,
-                      const device::StepInput &input);
+  Status copyReceived(const SluiceGraph &graph, const device::StepInput &input);
   Status keepSent(const SluiceGraph &graph, const device::StepInput &input);
   void writeSent(const device::StepInput &input) const;
 };

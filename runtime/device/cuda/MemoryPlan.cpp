@@ -88,8 +88,14 @@ void planWeights(const Program &program, const ExecutorLimits &limits,
     else if (const auto *vector = std::get_if<VectorWeight>(&weight))
       bytes = uint64_t(vector->matrix.rows) * uint64_t(vector->matrix.cols) *
               sizeof(float);
+    else if (const auto &table = std::get<TableWeight>(weight); table.tied < 0)
+      bytes = *layoutBytes(*weightSpec(tilesOf(table)));
     plan.weights.push_back(planner.take(bytes));
   }
+  for (size_t i = 0; i < program.weights.size(); ++i)
+    if (const auto *table = std::get_if<TableWeight>(&program.weights[i]);
+        table && table->tied >= 0)
+      plan.weights[i] = plan.weights[size_t(table->tied)];
   for (const device::RopeTable &table : program.ropeTables)
     plan.ropes.push_back(
         planner.take(uint64_t(limits.contextLength),

@@ -66,7 +66,7 @@ struct MemoryPlan : MemoryNeed {
                                    const ExecutorLimits &limits,
                                    int64_t spanFloats);
 
-  std::vector<uint64_t> weights; ///< of linear weights and vectors
+  std::vector<uint64_t> weights; ///< of each; tied ones have the same
   std::vector<uint64_t> ropes;   ///< [contextLength][rotary] floats each
   std::vector<uint64_t> caches;  ///< of layers
   uint64_t layerPages = 0;       ///< LayerPages for each layer

@@ -30,6 +30,23 @@ Status checkMatrix(const std::string &name, const StoredMatrix &matrix) {
   return {};
 }
 
+/// A shared place has the tiles that the table would have.
+Status checkTied(const Program &program, const TableWeight &table) {
+  const LinearWeight *linear =
+      table.tied < std::ssize(program.weights)
+          ? std::get_if<LinearWeight>(&program.weights[size_t(table.tied)])
+          : nullptr;
+  if (!linear || linear->transposed || linear->partner || linear->isPartner ||
+      linear->matrix.data != table.matrix.data ||
+      linear->matrix.stored != table.matrix.stored ||
+      linear->matrix.format != table.matrix.format ||
+      linear->matrix.rows != table.matrix.rows ||
+      linear->matrix.cols != table.matrix.cols || linear->matrix.scales)
+    return failure("executor: weight '", table.name, "' is not weight ",
+                   table.tied);
+  return {};
+}
+
 Status checkWeight(const Program &program, const Weight &weight) {
   if (const auto *table = std::get_if<TableWeight>(&weight)) {
     // The graph says whether tokens or positions are looked up.
@@ -40,11 +57,11 @@ Status checkWeight(const Program &program, const Weight &weight) {
       return failure("executor: weight '", table->name, "': a table of ",
                      table->matrix.rows,
                      " rows has none for each token or position");
-    if (table->matrix.stored != table->matrix.format &&
-        !canQuantize(table->matrix.format))
-      return failure("executor: weight '", table->name, "' cannot be used as ",
-                     formatInfo(table->matrix.format).name);
-    return checkMatrix(table->name, table->matrix);
+    if (Status s = checkMatrix(table->name, table->matrix); !s.ok())
+      return s;
+    if (table->tied < 0)
+      return weightSpec(tilesOf(*table)).status();
+    return checkTied(program, *table);
   }
   if (const auto *vector = std::get_if<VectorWeight>(&weight))
     return checkMatrix(vector->name, vector->matrix);
@@ -75,6 +92,14 @@ Status checkProgram(const Program &program) {
 }
 
 } // namespace
+
+LinearWeight tilesOf(const TableWeight &table) {
+  LinearWeight tiles = {table.name, table.matrix, false, {}};
+  if (!weightKind(table.matrix.format) &&
+      table.matrix.stored == table.matrix.format)
+    tiles.matrix.format = Format::F32;
+  return tiles;
+}
 
 Expected<ExecutorLimits> resolveLimits(const Program &program,
                                        ExecutorLimits limits) {

@@ -50,11 +50,18 @@ struct LinearWeight {
   bool isPartner = false;
 };
 
-/// A table whose rows are looked up (use "rows"): the host does so.
+/// A table whose rows are looked up (use "rows").
 struct TableWeight {
   std::string name;
   StoredMatrix matrix;
+  /// The number of a linear weight that is the same numbers, neither
+  /// transposed nor with a partner, whose place it shares; -1: none.
+  int64_t tied = -1;
 };
+
+/// The linear weight as which a table lies on the device: its rows are the
+/// columns. A format without kernels is widened to f32.
+LinearWeight tilesOf(const TableWeight &table);
 
 /// A vector (use "vector"): f32 on the device.
 struct VectorWeight {

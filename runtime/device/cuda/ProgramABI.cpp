@@ -9,6 +9,7 @@
 
 #include "runtime/device/cuda/DenseLinear.h"
 #include "runtime/device/cuda/StepExchanges.h"
+#include "runtime/device/cuda/kernels/EmbedABI.h"
 #include "runtime/device/cuda/weights/WeightUpload.h"
 
 #include <algorithm>
@@ -76,6 +77,13 @@ int32_t *sluice_graph_greedy_tokens(SluiceGraph *graph) {
 // Work
 //===----------------------------------------------------------------------===//
 
+/// As kernels' names have it.
+static const char *nameOf(WeightKind kind) {
+  constexpr const char *names[] = {"f32",  "f16",  "bf16", "e4m3",
+                                   "q8_0", "q4_0", "q4_k", "q6_k"};
+  return names[static_cast<int>(kind)];
+}
+
 void sluice_graph_select_outputs(SluiceGraph *graph) {
   graph->outputsNumbered = true;
   graph->checkpointsBeforeOutputs = graph->checkpoints;
@@ -99,16 +107,34 @@ void sluice_graph_embed(SluiceGraph *graph, int64_t weight, int32_t byPosition,
       (!byPosition && !graph->context.program->hasEmbedding))
     return graph->failWith("weight ", weight, " is not a table of ", cols,
                            " columns");
-  graph->addLookup(
-      {weight, byPosition != 0, reinterpret_cast<DeviceAddress>(out), cols});
+  if (graph->checkpoints > 0)
+    return graph->failWith("rows are looked up behind a checkpoint");
+  const WeightKind kind = weightSpec(tilesOf(*table))->kind;
+  const TableLayout &layout = graph->layout;
+  EmbedArguments arguments = {};
+  arguments.table = graph->pointer<uint8_t>(
+      graph->context.arena + graph->context.plan.weights[size_t(weight)]);
+  arguments.index = graph->pointer<int32_t>(
+      graph->table(byPosition ? layout.positions : layout.tokens));
+  arguments.out = out;
+  arguments.rowCount = graph->count(SLUICE_DOMAIN_ROWS);
+  arguments.features = cols;
+  const auto features = static_cast<int32_t>(cols);
+  ++graph->lookups;
+  graph->append(std::string("sluice_embed_") + nameOf(kind),
+                {static_cast<uint32_t>(graph->rows),
+                 static_cast<uint32_t>(divideUp(features, embedFeatures(kind))),
+                 1},
+                embedThreads, 0, arguments);
 }
 
 void sluice_graph_receive(SluiceGraph *graph, float *out, int64_t cols) {
   const Program &program = *graph->context.program;
   if (program.hasEmbedding || cols != program.hiddenSize)
     return graph->failWith("takes rows of ", cols, " numbers in");
-  graph->addLookup({SluiceGraph::receivedRows, false,
-                    reinterpret_cast<DeviceAddress>(out), cols});
+  if (graph->kernelCount > graph->lookups)
+    return graph->failWith("rows come in behind other work");
+  graph->received = reinterpret_cast<DeviceAddress>(out);
   if (program.members > 1)
     addBroadcast(graph, out, cols);
 }
@@ -159,12 +185,6 @@ struct OperandParts {
   float *scales = nullptr;
   float *sums = nullptr;
 };
-
-const char *nameOf(WeightKind kind) {
-  constexpr const char *names[] = {"f32",  "f16",  "bf16", "e4m3",
-                                   "q8_0", "q4_0", "q4_k", "q6_k"};
-  return names[static_cast<int>(kind)];
-}
 
 /// Whether the kernels for prompts have it: more rows than others take at once.
 bool takesTiles(WeightKind kind, int32_t rows, int32_t sharedBytes) {

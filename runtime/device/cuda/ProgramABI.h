@@ -131,8 +131,8 @@ void sluice_graph_launch(SluiceGraph *graph, const char *kernel, int32_t domain,
                          int64_t count);
 
 /// out[row][cols] = the row of the table `weight` (use "rows") that the row's
-/// token, or with byPosition its position, names, as float32. Before any other
-/// work: the host looks it up. Buffers of several do not overlap.
+/// token, or with byPosition its position, names, as float32. Before any
+/// checkpoint: tokens do not move with their rows.
 void sluice_graph_embed(SluiceGraph *graph, int64_t weight, int32_t byPosition,
                         float *out, int64_t cols);
 

@@ -41,7 +41,6 @@ void SluiceGraph::add(const std::string &kernel, Extent grid, uint32_t threads,
   Expected<Function> function = context.kernels->find(kernel, sharedBytes);
   if (!function)
     return fail(function.status());
-  hasKernels = true;
   nodes.push_back(KernelNode{*function, grid, threads, sharedBytes,
                              std::move(words), parameterWords});
 }
@@ -50,7 +49,6 @@ void SluiceGraph::addProduct(const ProductNode &product) {
   kernelCount += kernelsOfProduct;
   if (failed() || !context.kernels)
     return;
-  hasKernels = true;
   nodes.push_back(product);
 }
 
@@ -143,12 +141,6 @@ const LinearWeight *SluiceGraph::linearWeight(int64_t weight) {
     return linear;
   failWith("weight ", weight, " is not one of products");
   return nullptr;
-}
-
-void SluiceGraph::addLookup(const Lookup &lookup) {
-  if (hasKernels)
-    return failWith("rows are looked up behind other work");
-  lookups.push_back(lookup);
 }
 
 void SluiceGraph::noteTiles(int32_t rowsOfTile) {

@@ -58,15 +58,9 @@ struct SluiceGraph {
 
   // What came out of build().
   std::vector<sluice::cuda::GraphNode> nodes;
-  /// Rows that the host writes before the graph runs, [row][cols].
-  struct Lookup {
-    int64_t weight; ///< receivedRows: what has come in
-    bool byPosition;
-    sluice::cuda::DeviceAddress to;
-    int64_t cols;
-  };
-  static constexpr int64_t receivedRows = -1;
-  std::vector<Lookup> lookups;
+  /// Where rows that have come in are put before the graph runs,
+  /// [row][hiddenSize]; 0: nowhere.
+  sluice::cuda::DeviceAddress received = 0;
   /// Rows to be sent on, [row][hiddenSize], when the graph has run.
   sluice::cuda::DeviceAddress sent = 0;
   int32_t checkpoints = 0;
@@ -84,6 +78,7 @@ struct SluiceGraph {
   /// it: the kernel, one that clears, and one that adds up parts. Of an
   /// exchange: NCCL's kernel, and what it captures around it for a network.
   int64_t kernelCount = 0;
+  int64_t lookups = 0; ///< of them, those that look rows of tables up
   static constexpr int64_t kernelsOfProduct = 3;
   static constexpr int64_t kernelsOfExchange = 4;
 
@@ -134,7 +129,6 @@ struct SluiceGraph {
   const float *slopesOf(const SluiceAttention &params);
   /// Null, and the error is noted, where there is no such weight.
   const sluice::cuda::LinearWeight *linearWeight(int64_t weight);
-  void addLookup(const Lookup &lookup);
   /// A layer's attention computes chunks of so many rows in tiles; 0: none.
   void noteTiles(int32_t rowsOfTile);
   void addCheckpoint(std::span<void *const> values,
@@ -147,7 +141,6 @@ struct SluiceGraph {
   bool outputsNumbered = false;
 
 private:
-  bool hasKernels = false; ///< or products
   sluice::Status error;
 };
 

@@ -27,6 +27,7 @@ TableLayout::TableLayout(const ExecutorLimits &limits, int64_t rows)
     at += (count + alignedWords - 1) / alignedWords * alignedWords;
     return begin;
   };
+  tokens = take(rows);
   positions = take(rows);
   sequenceOf = take(rows);
   origins = take(rows);
@@ -105,6 +106,7 @@ Status StepTables::fillRows(const device::StepInput &input,
                             const TableLayout &layout) {
   const StepBatch &batch = *input.batch;
   const int64_t rows = batch.rows();
+  std::copy_n(batch.tokens().data(), rows, block + layout.tokens);
   std::copy_n(batch.positions().data(), rows, block + layout.positions);
   std::iota(block + layout.origins, block + layout.origins + rows, 0);
   std::fill_n(block + layout.wantsOutput, rows, 0);

@@ -13,6 +13,7 @@
 // and then what a step is told, by the capacity of its graph:
 //
 //   counts                           rows, outputs, mirrors, moves
+//   tokens[rows]                     as the step begins
 //   positions[rows] sequences[rows] origins[rows] wantsOutput[rows]
 //   spanPlaces[rows]                 kernels/CacheABI.h
 //   leftAt[rows]                     0; kernels/CompactABI.h
@@ -62,7 +63,8 @@ struct TableLayout {
   int64_t sequences; ///< capacity
   int64_t pagesPerSequence;
 
-  int64_t positions, sequenceOf, origins, wantsOutput, spanPlaces, leftAt;
+  int64_t tokens, positions, sequenceOf, origins, wantsOutput, spanPlaces,
+      leftAt;
   int64_t outputRows, pages, mirrorRows, mirrorSequences;
   int64_t words; ///< of all
 };

@@ -96,8 +96,8 @@ static LogicalResult verifyOrder(GraphOp graph) {
     // graph_c2
     bool isLookup = isa<GraphEmbedOp, GraphReceiveOp>(op);
     if (isLookup && hasWork)
-      return op.emitOpError("stands behind work, but its rows are there when "
-                            "the graph starts");
+      return op.emitOpError("stands behind work, but rows are looked up and "
+                            "come in before all else");
     // graph_c4
     if (hasSent)
       return op.emitOpError("stands behind what is sent when the graph has "

@@ -51,6 +51,10 @@ KernelCase makeLinear(Lab &lab, const LinearShape &shape, Footprint footprint,
 /// How many rows the kernel for `rows` rows has.
 int32_t linearKernelRows(int32_t rows);
 
+/// sluice_embed_*: rows of a table of `out` rows of `in` features.
+KernelCase makeEmbed(Lab &lab, WeightKind kind, int32_t in, int32_t out,
+                     std::span<const int32_t> entries);
+
 struct AttendShape {
   CacheKind kind = CacheKind::BF16;
   int32_t heads = 32, kvHeads = 8, headDim = 128;

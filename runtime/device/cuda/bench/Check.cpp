@@ -10,6 +10,7 @@
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -140,6 +141,15 @@ void checkLinear(Checker &checker, WeightKind kind, bool isGated,
                 kind == WeightKind::F32 ? exact : sums, others);
 }
 
+void checkEmbed(Checker &checker, WeightKind kind) {
+  checker.check(
+      "embed " + std::string(kindName(kind)),
+      [=](Lab &lab) {
+        return makeEmbed(lab, kind, 2304, 200, std::array{0, 199, 17, 17, 8});
+      },
+      exact);
+}
+
 void checkAttend(Checker &checker, CacheKind kind, int32_t headDim) {
   AttendShape shape;
   shape.kind = kind;
@@ -184,6 +194,8 @@ Status bench::checkKernels(Device &device, KernelLibrary &kernels,
     for (bool isGated : {false, true})
       checkLinear(checker, static_cast<WeightKind>(kind), isGated,
                   device.properties().sharedBytes);
+  for (int kind = 0; kind < weightKindCount; ++kind)
+    checkEmbed(checker, static_cast<WeightKind>(kind));
   for (int kind = 0; kind < cacheKindCount; ++kind)
     for (int32_t headDim : {64, 80, 128, 256})
       checkAttend(checker, static_cast<CacheKind>(kind), headDim);

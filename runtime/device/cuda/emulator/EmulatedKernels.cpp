@@ -38,6 +38,8 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
   SLUICE_KERNEL_LINE(sluice_dense_weight_##name, DenseWeightArguments)
 #define SLUICE_DENSE_RESULTS_LINE(kind, name)                                  \
   SLUICE_KERNEL_LINE(sluice_dense_results_##name, DenseResultArguments)
+#define SLUICE_EMBED_LINE(kind, name)                                          \
+  SLUICE_KERNEL_LINE(sluice_embed_##name, EmbedArguments)
 #define SLUICE_ATTEND_LINE(kind, name, dim)                                    \
   SLUICE_KERNEL_LINE(sluice_attend_##name##_##dim, AttendArguments)            \
   SLUICE_KERNEL_LINE(sluice_attend_tile_##name##_##dim, AttendArguments)
@@ -46,24 +48,24 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
           SLUICE_LINEAR_TILE_LINE) SLUICE_FOR_EACH_ATTEND(SLUICE_ATTEND_LINE)
           SLUICE_FOR_EACH_DENSE_WEIGHT(SLUICE_DENSE_WEIGHT_LINE)
               SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_DENSE_RESULTS_LINE)
-                  SLUICE_KERNEL_LINE(sluice_operand_rows, OperandArguments)
-                      SLUICE_KERNEL_LINE(sluice_append_cache, AppendArguments)
-                          SLUICE_KERNEL_LINE(sluice_attend_combine,
-                                             AttendArguments)
-                              SLUICE_KERNEL_LINE(sluice_compact,
-                                                 CompactArguments)
-                                  SLUICE_KERNEL_LINE(sluice_move_values,
-                                                     MoveArguments)
-                                      SLUICE_KERNEL_LINE(sluice_copy_pages,
-                                                         PageCopyArguments)
-                                          SLUICE_KERNEL_LINE(sluice_sum_parts,
-                                                             SumPartsArguments)
+                  SLUICE_FOR_EACH_EMBED(SLUICE_EMBED_LINE) SLUICE_KERNEL_LINE(
+                      sluice_operand_rows,
+                      OperandArguments) SLUICE_KERNEL_LINE(sluice_append_cache,
+                                                           AppendArguments)
+                      SLUICE_KERNEL_LINE(sluice_attend_combine, AttendArguments)
+                          SLUICE_KERNEL_LINE(sluice_compact, CompactArguments)
+                              SLUICE_KERNEL_LINE(sluice_move_values,
+                                                 MoveArguments)
+                                  SLUICE_KERNEL_LINE(sluice_copy_pages,
+                                                     PageCopyArguments)
+                                      SLUICE_KERNEL_LINE(sluice_sum_parts,
+                                                         SumPartsArguments)
+                                          SLUICE_KERNEL_LINE(
+                                              sluice_join_columns,
+                                              JoinColumnsArguments)
                                               SLUICE_KERNEL_LINE(
-                                                  sluice_join_columns,
-                                                  JoinColumnsArguments)
-                                                  SLUICE_KERNEL_LINE(
-                                                      sluice_read_alive,
-                                                      ReadAliveArguments)};
+                                                  sluice_read_alive,
+                                                  ReadAliveArguments)};
   return kernels;
 }
 

@@ -79,8 +79,7 @@ private:
 
   SLUICE_MEMBER static float scaled(uint32_t bits, const BlockScales &scales,
                                     int column) {
-    return scales.scale[column] * halfToFloat(uint16_t(bits)) -
-           scales.minimum[column];
+    return weightOf<kind>(bits, scales.scale[column], scales.minimum[column]);
   }
 
   SLUICE_MEMBER void writeRows() const {

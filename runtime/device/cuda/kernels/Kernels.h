@@ -16,6 +16,7 @@
 #include "runtime/device/cuda/kernels/CacheABI.h"
 #include "runtime/device/cuda/kernels/CompactABI.h"
 #include "runtime/device/cuda/kernels/DenseABI.h"
+#include "runtime/device/cuda/kernels/EmbedABI.h"
 #include "runtime/device/cuda/kernels/GroupABI.h"
 
 /// make(kind, name, rows) for each kernel sluice_linear_<name>_<rows>.
@@ -41,6 +42,10 @@
 /// sluice_dense_results_<name>.
 #define SLUICE_FOR_EACH_DENSE_WEIGHT(make) SLUICE_FOR_EACH_LINEAR_TILE(make)
 #define SLUICE_FOR_EACH_DENSE_RESULTS(make) make(F16, f16) make(BF16, bf16)
+
+/// make(kind, name) for each kernel sluice_embed_<name>.
+#define SLUICE_FOR_EACH_EMBED(make)                                            \
+  make(F32, f32) SLUICE_FOR_EACH_LINEAR_TILE(make)
 
 /// make(kind, name, dim) for the kernels sluice_attend_<name>_<dim> and
 /// sluice_attend_tile_<name>_<dim>.
@@ -77,6 +82,10 @@ SLUICE_FOR_EACH_DENSE_WEIGHT(SLUICE_DECLARE_DENSE_WEIGHT)
       sluice::cuda::DenseResultArguments arguments);
 SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_DECLARE_DENSE_RESULTS)
 #undef SLUICE_DECLARE_DENSE_RESULTS
+#define SLUICE_DECLARE_EMBED(kind, name)                                       \
+  void sluice_embed_##name(sluice::cuda::EmbedArguments arguments);
+SLUICE_FOR_EACH_EMBED(SLUICE_DECLARE_EMBED)
+#undef SLUICE_DECLARE_EMBED
 void sluice_compact(sluice::cuda::CompactArguments arguments);
 void sluice_move_values(sluice::cuda::MoveArguments arguments);
 void sluice_copy_pages(sluice::cuda::PageCopyArguments arguments);

@@ -174,6 +174,18 @@ SLUICE_DEVICE BlockScales blockScales(const uint8_t *tile, int block,
   return scales;
 }
 
+/// The weight behind a factor, in the order of runtime/formats, and so with its
+/// bits.
+template <WeightKind kind>
+SLUICE_DEVICE float weightOf(uint32_t factor, float scale, float minimum) {
+  if constexpr (kind == WeightKind::BF16)
+    return bfloatToFloat(uint16_t(factor));
+  else if constexpr (hasBlockScales(kind))
+    return scale * halfToFloat(uint16_t(factor)) - minimum;
+  else
+    return halfToFloat(uint16_t(factor));
+}
+
 } // namespace sluice::cuda
 
 #endif // SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_WEIGHTTILE_CUH

@@ -64,6 +64,36 @@ TEST(CudaExecutorTest, AgreesWithTheCpu) {
   }
 }
 
+/// The output head and the table may be one copy.
+TEST(CudaExecutorTest, ATiedTableIsTheOutputHead) {
+  emulator::EmulatedOptions options;
+  options.program = tinyKernels();
+  ExecutorLimits limits;
+  limits.rows = 4;
+  limits.pages = 4;
+  auto logitsOf = [&](int64_t tied) {
+    Program program = tinyGraph(tiny());
+    auto &table = std::get<TableWeight>(program.weights[0]);
+    std::get<LinearWeight>(program.weights[3]).matrix = table.matrix;
+    table.tied = tied;
+    std::unique_ptr<Executor> executor =
+        Executor::create((*emulator::openEmulated(options))->open(0).take(),
+                         std::move(program), limits, {})
+            .take();
+    CachePages pages =
+        CachePages::create({4, 1, TinyProgram::contextLength}).take();
+    SequenceId id = *pages.open();
+    EXPECT_TRUE(pages.grow(id, 3).ok());
+    StepBatch batch(4, 1);
+    for (int32_t row : {0, 1, 2})
+      EXPECT_TRUE(batch.add(id, row, 7 * row + 1, row == 2).ok());
+    EXPECT_TRUE(executor->execute({&batch, &pages}).ok());
+    std::span<const float> values = executor->logits(0);
+    return Logits(values.begin(), values.end());
+  };
+  EXPECT_EQ(logitsOf(3), logitsOf(-1));
+}
+
 TEST(CudaExecutorTest, EveryGraphAndChunkGivesTheSameBits) {
   std::vector<int32_t> tokens = randomTokens(40, 3);
   const Logits whole = alone(tokens, 32);
@@ -244,10 +274,8 @@ TEST(CudaExecutorTest, TablesAreSentByWhatAStepHas) {
   model.place(batch);
   sent.clear();
   ASSERT_TRUE(model.execute(batch).ok());
-  // Counts, seven arrays of 64 numbers and a page; then the embeddings, a row
-  // each.
-  constexpr uint64_t row = TinyProgram::hiddenSize * sizeof(float);
-  EXPECT_EQ(sent, (std::vector<uint64_t>{8 * 256 + 4, row, row}));
+  // Counts, eight arrays of 64 numbers and a page.
+  EXPECT_EQ(sent, (std::vector<uint64_t>{9 * 256 + 4}));
 
   // A copy, and a mirror, are sent by themselves.
   CachePages::Fork fork = *model.pages().fork(id, 1);
@@ -259,8 +287,7 @@ TEST(CudaExecutorTest, TablesAreSentByWhatAStepHas) {
   model.addCopy(*fork.copy);
   sent.clear();
   ASSERT_TRUE(model.execute(batch).ok());
-  EXPECT_EQ(sent,
-            (std::vector<uint64_t>{256 + 8, 8 * 256 + 8, 4, 4, row, row}));
+  EXPECT_EQ(sent, (std::vector<uint64_t>{256 + 8, 9 * 256 + 8, 4, 4}));
 }
 
 TEST(CudaExecutorTest, TokensComeBackWhereLogitsAreNotWanted) {

@@ -299,7 +299,20 @@ TEST(CudaFaultsTest, ProgramsThatDoNotFit) {
     sluice_graph_select_outputs(graph);
   };
   EXPECT_EQ(makeError({}, program),
-            "the program: rows are looked up behind other work");
+            "the program: rows are looked up behind a checkpoint");
+  program = tinyGraph(tiny(), TinyPart::SecondStage);
+  program.build = [](SluiceGraph *graph) {
+    uint64_t word = 0;
+    auto *out =
+        static_cast<float *>(sluice_graph_value(graph, SLUICE_DOMAIN_ROWS, 0));
+    sluice_graph_embed(graph, 1, 1, out, TinyProgram::hiddenSize);
+    sluice_graph_receive(graph, out, TinyProgram::hiddenSize);
+    sluice_graph_launch(graph, "tiny_add", SLUICE_DOMAIN_ROWS, 32, 1, &word, 1);
+    sluice_graph_receive(graph, out, TinyProgram::hiddenSize);
+    sluice_graph_select_outputs(graph);
+  };
+  EXPECT_EQ(makeError({}, program),
+            "the program: rows come in behind other work");
   program = tinyGraph(tiny());
   program.caches[0].headDim = 257;
   EXPECT_THAT(makeError({}, program), HasSubstr("up to 256"));
@@ -307,6 +320,9 @@ TEST(CudaFaultsTest, ProgramsThatDoNotFit) {
   std::get<LinearWeight>(program.weights[4]).matrix.format = Format::Q5_0;
   EXPECT_EQ(makeError({}, program),
             "weight 'w4': there are no CUDA kernels for q5_0");
+  program = tinyGraph(tiny());
+  std::get<TableWeight>(program.weights[0]).tied = 4;
+  EXPECT_EQ(makeError({}, program), "executor: weight 'w0' is not weight 4");
   program = tinyGraph(tiny());
   program.build = nullptr;
   EXPECT_THAT(makeError({}, program), HasSubstr("no function"));

@@ -79,6 +79,9 @@ std::set<std::string> kernelNames() {
 #define SLUICE_NAME(kind, name) names.insert("sluice_dense_results_" #name);
   SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_NAME)
 #undef SLUICE_NAME
+#define SLUICE_NAME(kind, name) names.insert("sluice_embed_" #name);
+  SLUICE_FOR_EACH_EMBED(SLUICE_NAME)
+#undef SLUICE_NAME
 #define SLUICE_NAME(kind, name, dim)                                           \
   names.insert("sluice_attend_" #name "_" #dim);                               \
   names.insert("sluice_attend_tile_" #name "_" #dim);
@@ -98,6 +101,8 @@ int threadsOf(const std::string &name) {
     return linearThreads;
   if (has("_dense_weight_"))
     return denseThreads;
+  if (has("_embed_"))
+    return embedThreads;
   if (has("_attend_combine"))
     return mostCombineThreads;
   if (has("_attend_"))

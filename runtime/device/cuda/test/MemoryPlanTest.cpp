@@ -7,6 +7,7 @@
 
 #include "runtime/device/cuda/MemoryPlan.h"
 #include "runtime/device/cuda/test/TinyGraph.h"
+#include "runtime/device/cuda/weights/WeightUpload.h"
 
 #include <algorithm>
 #include <gmock/gmock.h>
@@ -90,6 +91,30 @@ TEST(MemoryPlanTest, APartnerHasNoPlaceOfItsOwn) {
   MemoryPlan after = MemoryPlan::make(program, someLimits(), 0).take();
   EXPECT_EQ(after.weights[6], after.weights[5]);
   EXPECT_LT(after.bytes, before.bytes);
+}
+
+/// The output head's tiles are the table, too.
+TEST(MemoryPlanTest, ATiedTableHasNoPlaceOfItsOwn) {
+  Program program = tinyGraph(tiny());
+  auto &table = std::get<TableWeight>(program.weights[0]);
+  std::get<LinearWeight>(program.weights[3]).matrix = table.matrix;
+  MemoryPlan before = MemoryPlan::make(program, someLimits(), 0).take();
+  EXPECT_NE(before.weights[0], before.weights[3]);
+  table.tied = 3;
+  MemoryPlan after = MemoryPlan::make(program, someLimits(), 0).take();
+  EXPECT_EQ(after.weights[0], after.weights[3]);
+  EXPECT_EQ(before.weightBytes - after.weightBytes,
+            (*layoutBytes(*weightSpec(tilesOf(table))) + 255) / 256 * 256);
+}
+
+/// One without kernels is widened, and so it is counted.
+TEST(MemoryPlanTest, TablesAreCountedAsTheyLieThere) {
+  Program program = tinyGraph(tiny());
+  auto &table = std::get<TableWeight>(program.weights[0]);
+  table.matrix = {table.matrix.data, Format::Q5_0, Format::Q5_0, 48, 64};
+  EXPECT_EQ(tilesOf(table).matrix.format, Format::F32);
+  MemoryPlan plan = MemoryPlan::make(program, someLimits(), 0).take();
+  EXPECT_EQ(plan.weights[1] - plan.weights[0], 48u * 64 * 4);
 }
 
 TEST(MemoryPlanTest, SizesThatOverflow) {

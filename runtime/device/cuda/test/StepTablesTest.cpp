@@ -32,8 +32,8 @@ protected:
     EXPECT_TRUE(pages.grow(id, length).ok());
     return id;
   }
-  void add(SequenceId id, int64_t position) {
-    ASSERT_TRUE(batch.add(id, position, 1, false).ok());
+  void add(SequenceId id, int64_t position, int32_t token = 1) {
+    ASSERT_TRUE(batch.add(id, position, token, false).ok());
   }
 
   Status fill(const StepTables::Attention &attention, int64_t rows = 64) {
@@ -78,6 +78,15 @@ TEST_F(StepTablesTest, PagesOfSequencesLieBehindEachOther) {
   EXPECT_EQ(rows.first + rows.count, layout->pages + int64_t(wanted.size()));
   for (int part : {1, 2})
     EXPECT_EQ(tables->stepParts()[size_t(part)].count, 1);
+}
+
+TEST_F(StepTablesTest, RowsSayTheirTokens) {
+  SequenceId id = open(3);
+  for (int32_t i : {0, 1, 2})
+    add(id, i, 100 + i);
+  ASSERT_TRUE(fill({}).ok());
+  const int32_t *tokens = block.data() + layout->tokens;
+  EXPECT_THAT(std::vector(tokens, tokens + 3), ElementsAre(100, 101, 102));
 }
 
 /// No graph's tables end behind those of the largest, for which there is room.

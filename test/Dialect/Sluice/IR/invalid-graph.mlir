@@ -184,11 +184,21 @@ sluice.graph @g {
 // -----
 
 sluice.graph @g {
-  // graph_c2: rows are there when the graph starts
+  // graph_c2: rows that come in are there when the graph starts
   %x = sluice.graph_value rows 0
   sluice.graph_operand rows f16 %x into %x cols 16
-  // expected-error @+1 {{stands behind work, but its rows are there when the graph starts}}
+  // expected-error @+1 {{stands behind work, but rows are looked up and come in before all else}}
   sluice.graph_receive into %x cols 16
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_c2: tokens do not move with rows
+  %x = sluice.graph_value rows 0
+  sluice.graph_checkpoint (%x) {floats = array<i64: 16>}
+  // expected-error @+1 {{stands behind work, but rows are looked up and come in before all else}}
+  sluice.graph_embed 0 by token into %x cols 16
 }
 
 // -----

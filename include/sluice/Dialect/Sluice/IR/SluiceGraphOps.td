@@ -80,8 +80,8 @@ def Sluice_GraphOp : Sluice_Op<"graph", [
     Constraints:
     - (C1) it holds only ops that append work of the device, addresses, and
       constants.
-    - (C2) rows are looked up or received before all other work: they are there
-      when the graph starts.
+    - (C2) rows are looked up or received before all other work: tokens do not
+      move with rows, and what is received is there when the graph starts.
     - (C3) outputs are numbered once at most, before any work for them.
     - (C4) rows are sent last: they go when the graph has ended.
   }];
