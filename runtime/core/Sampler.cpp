@@ -6,31 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Sampler.h"
+#include "runtime/core/Gumbel.h"
 #include "runtime/core/Random.h"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
-#include <numbers>
 #include <numeric>
 
 namespace sluice {
 
 namespace {
-
-/// -log(-log(u)) with u = (word + 1/2) / 2^32: never 0 or 1.
-double gumbel(uint32_t word) {
-  double u = (static_cast<double>(word) + 0.5) * 0x1p-32;
-  return -std::log(-std::log(u));
-}
-
-/// At least gumbel(word), without a logarithm: as -log(u) >= 1-u, it is at most
-/// -log(1-u), and the leading zeros of 1-u bound that.
-double gumbelBound(uint32_t word) {
-  return std::numbers::ln2 * (1 + std::countl_zero(~word));
-}
 
 /// Neither NaN nor +infinity.
 bool isLogit(float logit) { return logit < HUGE_VALF; }
@@ -59,13 +47,45 @@ Expected<int32_t> largestOf(std::span<const float> logits) {
   return best;
 }
 
+/// What min-p asks of a logit, less the largest and divided by the temperature.
+double leastScore(const SamplingParams &params) {
+  return params.minP > 0 ? std::log(params.minP)
+                         : std::numeric_limits<double>::lowest();
+}
+
 } // namespace
+
+OutputRequest requestFor(const SamplingParams &params, int64_t position) {
+  OutputRequest request;
+  if (params.takesLargest()) {
+    request.kind = OutputRequest::Greatest;
+    return request;
+  }
+  if (params.greedy() || !params.logitBias.empty() || params.hasPenalties())
+    return request;
+  const bool hasTopK = params.topK > 0;
+  if (!hasTopK && params.minP == 0) {
+    if (params.topP == 1)
+      request.kind = OutputRequest::Drawn;
+  } else if (params.topK <= mostCandidates) {
+    request.kind = OutputRequest::Candidates;
+    request.count =
+        hasTopK ? static_cast<int32_t>(params.topK) : mostCandidates;
+    request.leastScore = leastScore(params);
+    request.wantsAllAbove = !hasTopK;
+  }
+  request.temperature = params.temperature;
+  request.seed = params.seed;
+  request.position = position;
+  return request;
+}
 
 Sampler::Sampler(int64_t vocabSize)
     : size(vocabSize), outputCount(static_cast<size_t>(vocabSize)),
       seen(static_cast<size_t>(vocabSize)) {
   assert(vocabSize >= 1 && vocabSize <= std::numeric_limits<int32_t>::max());
   candidates.reserve(static_cast<size_t>(vocabSize));
+  atEdge.reserve(static_cast<size_t>(vocabSize));
 }
 
 Expected<int32_t> Sampler::sample(std::span<const float> logits,
@@ -79,6 +99,21 @@ Expected<int32_t> Sampler::sample(std::span<const float> logits,
   Expected<int32_t> best = prepare(logits, params, prompt, output, allowed);
   if (!best || params.greedy())
     return best;
+  return draw(params.seed, position);
+}
+
+int32_t Sampler::sampleAmong(std::span<const TokenLogit> chosen,
+                             const SamplingParams &params, int64_t position) {
+  assert(!chosen.empty() && !params.greedy());
+  candidates.clear();
+  for (const TokenLogit &each : chosen)
+    candidates.push_back({static_cast<double>(each.logit), each.token});
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Scored &a, const Scored &b) { return a.token < b.token; });
+  double top = candidates.front().logit;
+  for (const Scored &candidate : candidates)
+    top = std::max(top, candidate.logit);
+  filter(params, top);
   return draw(params.seed, position);
 }
 
@@ -130,12 +165,7 @@ Expected<int32_t> Sampler::prepare(std::span<const float> logits,
   Expected<int32_t> best = largest();
   if (!best || params.greedy())
     return best;
-  // The difference first: a quotient of two finite numbers may overflow, and
-  // infinity less infinity is no logit.
-  double top = candidates[*best].logit;
-  for (Scored &candidate : candidates)
-    candidate.logit = (candidate.logit - top) / params.temperature;
-  filter(params);
+  filter(params, candidates[*best].logit);
   return best;
 }
 
@@ -200,33 +230,38 @@ Expected<int32_t> Sampler::largest() const {
   return best->token;
 }
 
-/// Keeps the candidates that min-p, top-k and top-p allow. The largest logit
-/// is 0.
-void Sampler::filter(const SamplingParams &params) {
-  double least = params.minP > 0 ? std::log(params.minP)
-                                 : std::numeric_limits<double>::lowest();
-  std::erase_if(candidates, [least](const Scored &candidate) {
-    return candidate.logit < least;
-  });
+/// Keeps the candidates that the filters allow, in their order, with logits
+/// divided by the temperature. `top`: the largest logit.
+void Sampler::filter(const SamplingParams &params, double top) {
+  // Before the division, which may make equal numbers of different ones.
   if (params.topK > 0 && params.topK < static_cast<int64_t>(candidates.size()))
-    keepFirst([](double) { return 1.0; },
-              [&](double) { return static_cast<double>(params.topK); });
+    keepFirst(
+        top, [](double) { return 1.0; },
+        [&](double) { return static_cast<double>(params.topK); });
+  for (Scored &candidate : candidates)
+    candidate.logit = scaledLogit(candidate.logit, top, params.temperature);
+  std::erase_if(candidates,
+                [least = leastScore(params)](const Scored &candidate) {
+                  return candidate.logit < least;
+                });
   if (params.topP < 1)
-    keepFirst([](double logit) { return std::exp(logit); },
-              [&](double total) { return params.topP * total; });
+    keepFirst(
+        0, [](double logit) { return std::exp(logit); },
+        [&](double total) { return params.topP * total; });
 }
 
 /// Keeps the most probable candidates, lower ids first among equals, up to the
-/// one with which their weights reach needed(total weight). Candidates are
-/// counted into narrow ranges of logits, so that only those of the one range
-/// where the edge lies have to be sorted.
+/// one with which their weights reach needed(total weight); in their order, in
+/// which sums are added. Candidates are counted into narrow ranges of logits,
+/// so that only those of the one range where the edge lies have to be sorted.
+/// `top`: the largest logit.
 template <typename Weight, typename Needed>
-void Sampler::keepFirst(Weight weight, Needed needed) {
+void Sampler::keepFirst(double top, Weight weight, Needed needed) {
   constexpr int64_t ranges = 1024;
   constexpr double rangesPerUnit = 32;
-  auto rangeOf = [](const Scored &candidate) {
+  auto rangeOf = [=](const Scored &candidate) {
     return static_cast<int64_t>(
-        std::min(-candidate.logit * rangesPerUnit, ranges - 1.0));
+        std::min((top - candidate.logit) * rangesPerUnit, ranges - 1.0));
   };
   std::array<double, ranges> sums = {};
   for (const Scored &candidate : candidates)
@@ -237,18 +272,21 @@ void Sampler::keepFirst(Weight weight, Needed needed) {
   while (edge < ranges - 1 && sum + sums[edge] < target)
     sum += sums[edge++];
 
-  auto inside =
-      std::partition(candidates.begin(), candidates.end(),
-                     [&](const Scored &each) { return rangeOf(each) < edge; });
-  auto atEdge =
-      std::partition(inside, candidates.end(),
-                     [&](const Scored &each) { return rangeOf(each) == edge; });
-  std::sort(inside, atEdge, [](const Scored &a, const Scored &b) {
+  auto before = [](const Scored &a, const Scored &b) {
     return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+  };
+  atEdge.clear();
+  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(atEdge),
+               [&](const Scored &each) { return rangeOf(each) == edge; });
+  std::sort(atEdge.begin(), atEdge.end(), before);
+  auto end = atEdge.begin();
+  while (end != atEdge.end() && sum < target)
+    sum += weight((end++)->logit);
+  std::erase_if(candidates, [&](const Scored &each) {
+    int64_t range = rangeOf(each);
+    return range > edge || (range == edge && (end == atEdge.begin() ||
+                                              before(*(end - 1), each)));
   });
-  while (inside != atEdge && sum < target)
-    sum += weight((inside++)->logit);
-  candidates.erase(inside, candidates.end());
 }
 
 /// Turns logits into scores, as draw() compares them.

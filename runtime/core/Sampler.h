@@ -11,10 +11,11 @@
 //   1. logit bias is added
 //   2. penalties: repetition, then frequency, then presence
 //   3. temperature 0: the largest logit wins, and that is all
-//   4. division by the temperature
-//   5. min-p, against the most probable token
-//   6. top-k; of tokens with equal logits the lowest ids stay
-//   7. top-p, over what top-k left, renormalised
+//   4. top-k; of tokens with equal logits the lowest ids stay
+//   5. division by the temperature
+//   6. min-p, against the most probable token: which of the two filters comes
+//      first makes no difference
+//   7. top-p, over what these left, renormalised
 //   8. of what is left, the token with the largest logit + noise wins
 //
 // The noise is Gumbel's, -log(-log(u)), with u from tokenNoise(seed, position)
@@ -24,13 +25,16 @@
 // draft model come true; one random number for the whole distribution would not
 // do that.
 //
-// All arithmetic after the logits is in double precision.
+// All arithmetic after the logits is in double precision. Of filters and noise
+// the order of the logits that come in makes no difference, and neither do
+// those that a filter leaves out: a device may do a part of it (OutputRequest).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_CORE_SAMPLER_H
 #define SLUICE_RUNTIME_CORE_SAMPLER_H
 
+#include "runtime/core/OutputRequest.h"
 #include "runtime/core/Rows.h"
 #include "runtime/core/SamplingParams.h"
 
@@ -39,6 +43,10 @@
 #include <vector>
 
 namespace sluice {
+
+/// What a device can give for sample() with these parameters, where nothing
+/// else reads logits and no token is forbidden.
+OutputRequest requestFor(const SamplingParams &params, int64_t position);
 
 /// Chooses tokens. Holds working memory for one vocabulary, taken at the start,
 /// and no state between calls. Thread-compatible.
@@ -59,6 +67,11 @@ public:
                            std::span<const int32_t> prompt,
                            std::span<const int32_t> output, int64_t position,
                            std::span<const uint64_t> allowed = {});
+
+  /// What sample() gives for logits of which a device has chosen `candidates`,
+  /// as requestFor() had it. They are of different tokens.
+  int32_t sampleAmong(std::span<const TokenLogit> candidates,
+                      const SamplingParams &params, int64_t position);
 
   /// For a draft: the `count` likeliest tokens in the order in which sample()
   /// would choose them if those before were forbidden; fewer where fewer are
@@ -91,14 +104,15 @@ private:
                       std::span<const int32_t> prompt,
                       std::span<const int32_t> output);
   Expected<int32_t> largest() const;
-  void filter(const SamplingParams &params);
+  void filter(const SamplingParams &params, double top);
   template <typename Weight, typename Needed>
-  void keepFirst(Weight weight, Needed needed);
+  void keepFirst(double top, Weight weight, Needed needed);
   void addNoise(uint64_t seed, int64_t position);
   int32_t draw(uint64_t seed, int64_t position) const;
 
   int64_t size;
-  std::vector<Scored> candidates;   ///< by token id until filter()
+  std::vector<Scored> candidates;   ///< by token id
+  std::vector<Scored> atEdge;       ///< of a filter
   std::vector<int32_t> outputCount; ///< [token], all zero between calls
   std::vector<uint8_t> seen;        ///< [token], all zero between calls
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Sampler.h"
+#include "runtime/core/Gumbel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -257,6 +258,123 @@ TEST(SamplerTest, SimilarDistributionsDrawTheSameToken) {
     same += draw(target, params, round) == draw(draft, params, round);
   }
   EXPECT_GT(same, rounds * 85 / 100);
+}
+
+//===----------------------------------------------------------------------===//
+// What a device does of it
+//===----------------------------------------------------------------------===//
+
+TEST(GumbelTest, LogarithmsAreNearTheLibrarys) {
+  std::mt19937_64 random(1);
+  auto expectNear = [](double x) {
+    double right = std::log(x);
+    double unit = std::nextafter(std::abs(right), HUGE_VAL) - std::abs(right);
+    EXPECT_NEAR(naturalLog(x), right, 2 * unit) << x;
+  };
+  for (int i = 0; i < 100000; ++i) {
+    auto word = static_cast<uint32_t>(random());
+    double u = (word + 0.5) * 0x1p-32;
+    expectNear(u);
+    expectNear(-std::log(u));
+  }
+  for (double x : {0x1p-33, 0.5, std::sqrt(0.5), 1 - 0x1p-33, 1 + 0x1p-52,
+                   std::sqrt(2.0), 2.0, 22.9})
+    expectNear(x);
+  EXPECT_EQ(naturalLog(1), 0);
+}
+
+TEST(GumbelTest, TheBoundIsOne) {
+  std::mt19937 random(2);
+  for (uint32_t edge : {0u, 1u, 0x7fffffffu, 0x80000000u, ~1u, ~0u})
+    EXPECT_GE(gumbelBound(edge), gumbel(edge)) << edge;
+  for (int i = 0; i < 100000; ++i) {
+    // Near the greatest, too.
+    uint32_t word = ~(static_cast<uint32_t>(random()) >> random() % 32);
+    EXPECT_GE(gumbelBound(word), gumbel(word)) << word;
+  }
+}
+
+TEST(OutputRequestTest, SaysWhatADeviceCanGive) {
+  auto kindOf = [](const SamplingParams &params) {
+    return requestFor(params, 3).kind;
+  };
+  EXPECT_EQ(kindOf({}), OutputRequest::Greatest);
+  EXPECT_EQ(kindOf({.topK = 5}), OutputRequest::Greatest);
+  EXPECT_EQ(kindOf({.temperature = 1}), OutputRequest::Drawn);
+  EXPECT_EQ(kindOf({.temperature = 1, .topK = -1}), OutputRequest::Drawn);
+  EXPECT_EQ(kindOf({.temperature = 1, .topP = 0.9}), OutputRequest::Logits);
+  EXPECT_EQ(kindOf({.temperature = 1, .topK = 129}), OutputRequest::Logits);
+  EXPECT_EQ(kindOf({.temperature = 1, .minP = 0.1}), OutputRequest::Candidates);
+  EXPECT_EQ(kindOf({.temperature = 1, .topK = 128, .topP = 0.9}),
+            OutputRequest::Candidates);
+  EXPECT_EQ(kindOf({.temperature = 1, .presencePenalty = 1}),
+            OutputRequest::Logits);
+  EXPECT_EQ(kindOf({.repetitionPenalty = 2}), OutputRequest::Logits);
+  EXPECT_EQ(kindOf({.temperature = 1, .logitBias = {{1, 1.0}}}),
+            OutputRequest::Logits);
+  OutputRequest request =
+      requestFor({.temperature = 2, .topK = 7, .seed = 5}, 3);
+  EXPECT_EQ(request.count, 7);
+  EXPECT_EQ(request.temperature, 2);
+  EXPECT_EQ(request.seed, 5u);
+  EXPECT_EQ(request.position, 3);
+  EXPECT_FALSE(request.wantsAllAbove);
+  request = requestFor({.temperature = 1, .minP = 0.5}, 0);
+  EXPECT_EQ(request.count, mostCandidates);
+  EXPECT_TRUE(request.wantsAllAbove);
+  EXPECT_EQ(request.leastScore, std::log(0.5));
+}
+
+/// The greatest logits in any order are enough: the rest changes nothing,
+/// whatever there is of equal ones and of filters.
+TEST(SamplerTest, AFewOfTheLogitsAreEnough) {
+  std::mt19937 random(23);
+  int64_t compared = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<float> logits(3 + random() % 400);
+    const float width = static_cast<float>(1 << random() % 6);
+    for (float &logit : logits) {
+      logit = width * (static_cast<float>(random() % 1000) / 1000 - 0.5f);
+      if (random() % 3 == 0)
+        logit = std::round(logit);
+      if (random() % 20 == 0)
+        logit = -infinity;
+    }
+    // Apart from the others by more than a sum's digits.
+    if (random() % 4 == 0)
+      logits[random() % logits.size()] = 3e30f;
+    SamplingParams params = {
+        .temperature = 0.1 + double(random() % 40) / 10,
+        .topK = random() % 2 ? int64_t(1 + random() % 128) : 0,
+        .topP = random() % 2 ? 0.05 * (1 + random() % 19) : 1,
+        .minP = random() % 2 ? 0.01 * (1 + random() % 50) : 0,
+        .seed = random()};
+    const OutputRequest request = requestFor(params, round);
+    if (request.kind != OutputRequest::Candidates)
+      continue;
+    std::vector<TokenLogit> chosen;
+    for (size_t token = 0; token < logits.size(); ++token)
+      chosen.push_back({logits[token], int32_t(token)});
+    std::sort(chosen.begin(), chosen.end(),
+              [](const TokenLogit &a, const TokenLogit &b) {
+                return a.logit != b.logit ? a.logit > b.logit
+                                          : a.token < b.token;
+              });
+    const size_t count = std::min(chosen.size(), size_t(request.count));
+    if (request.wantsAllAbove && count < chosen.size() &&
+        (double(chosen[count - 1].logit) - double(chosen[0].logit)) /
+                params.temperature >=
+            request.leastScore)
+      continue;
+    chosen.resize(count);
+    std::shuffle(chosen.begin(), chosen.end(), random);
+    Sampler sampler(std::ssize(logits));
+    EXPECT_EQ(sampler.sampleAmong(chosen, params, round),
+              draw(logits, params, round))
+        << round;
+    ++compared;
+  }
+  EXPECT_GT(compared, 1000);
 }
 
 //===----------------------------------------------------------------------===//
