@@ -190,9 +190,9 @@ void LocalModel::unplace(const StepBatch &batch, int64_t rows) {
 }
 
 Status LocalModel::executeStages(const StepBatch &batch,
-                                 std::span<const uint8_t> wantsLogits) {
+                                 std::span<const OutputRequest> requests) {
   device::StepInput input;
-  input.wantsLogits = wantsLogits;
+  input.requests = requests;
   input.batch = &batch;
   input.pages = &pages;
   input.incomingFormat = input.outgoingFormat = bounds.activations;
@@ -215,10 +215,10 @@ Status LocalModel::executeStages(const StepBatch &batch,
 }
 
 Status LocalModel::execute(const StepBatch &batch,
-                           std::span<const uint8_t> wantsLogits) {
+                           std::span<const OutputRequest> requests) {
   if (Status s = place(batch); !s.ok())
     return s;
-  Status executed = executeStages(batch, wantsLogits);
+  Status executed = executeStages(batch, requests);
   if (!executed.ok())
     unplace(batch, batch.rows());
   return executed;

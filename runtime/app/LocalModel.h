@@ -97,16 +97,19 @@ public:
   /// position sequenceLength(). Errors, and then nothing has changed: an
   /// unknown sequence, a gap, a cache without room, those of
   /// Executor::execute(). Allocates nothing but an error's message.
-  /// `wantsLogits` is StepInput's.
+  /// `requests` are StepInput's.
   Status execute(const StepBatch &batch,
-                 std::span<const uint8_t> wantsLogits = {});
+                 std::span<const OutputRequest> requests = {});
 
   /// Of output `output` of the last step, as StepExecutor has them.
   std::span<const float> logits(int64_t output) const {
     return stages.back()->logits(output);
   }
-  std::optional<int32_t> greedyToken(int64_t output) const {
-    return stages.back()->greedyToken(output);
+  std::optional<int32_t> token(int64_t output) const {
+    return stages.back()->token(output);
+  }
+  std::span<const TokenLogit> candidates(int64_t output) const {
+    return stages.back()->candidates(output);
   }
 
 private:
@@ -118,7 +121,7 @@ private:
   Status place(const StepBatch &batch);
   void unplace(const StepBatch &batch, int64_t rows);
   Status executeStages(const StepBatch &batch,
-                       std::span<const uint8_t> wantsLogits);
+                       std::span<const OutputRequest> requests);
 
   LocalModelLimits bounds;
   CachePages pages;

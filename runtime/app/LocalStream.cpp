@@ -50,10 +50,11 @@ Expected<bool> LocalStream::start(std::span<const int32_t> tokens) {
   return compute();
 }
 
-/// The prompt's may be asked for.
-bool LocalStream::readsLogits() const {
-  return output.empty() || !spec.sampling.takesLargest() ||
-         spec.logProbabilities >= 0;
+/// The prompt's logits may be asked for.
+OutputRequest LocalStream::request() const {
+  if (output.empty() || spec.logProbabilities >= 0)
+    return {};
+  return requestFor(spec.sampling, sequence->length());
 }
 
 /// One step with some of the sequence's pending tokens and all strangers.
@@ -68,16 +69,17 @@ Status LocalStream::step() {
   if (Status s = company->addBehind(batch); !s.ok())
     return s;
   // Nobody reads those of strangers.
-  wantsLogits.assign(size_t(batch.outputs()), 0);
+  requests.assign(size_t(batch.outputs()), {.kind = OutputRequest::Greatest});
   if (hasLogits)
-    wantsLogits[size_t(before)] = readsLogits();
-  if (Status s = model.execute(batch, wantsLogits); !s.ok())
+    requests[size_t(before)] = request();
+  if (Status s = model.execute(batch, requests); !s.ok())
     return s;
   sequence->commit(rows);
   if (!hasLogits)
     return {};
-  greedy = model.greedyToken(before);
-  if (!greedy)
+  known = model.token(before);
+  candidates = model.candidates(before);
+  if (!known && candidates.empty())
     logits = model.logits(before);
   return {};
 }
@@ -109,6 +111,15 @@ Expected<bool> LocalStream::advance() {
   return compute();
 }
 
+Expected<int32_t> LocalStream::choose() {
+  if (known)
+    return *known;
+  if (!candidates.empty())
+    return sampler.sampleAmong(candidates, spec.sampling, sequence->length());
+  return sampler.sample(logits, spec.sampling, prompt, output,
+                        sequence->length());
+}
+
 Expected<std::optional<TokenReport>> LocalStream::report(int32_t token) const {
   if (spec.logProbabilities < 0)
     return std::optional<TokenReport>();
@@ -126,10 +137,7 @@ Expected<std::optional<StreamedToken>> LocalStream::next() {
     return more.status();
   if (!*more)
     return none;
-  Expected<int32_t> token = greedy
-                                ? Expected<int32_t>(*greedy)
-                                : sampler.sample(logits, spec.sampling, prompt,
-                                                 output, sequence->length());
+  Expected<int32_t> token = choose();
   if (!token)
     return token.status();
   if (std::find(spec.stopTokens.begin(), spec.stopTokens.end(), *token) !=

@@ -38,9 +38,10 @@ public:
 
 private:
   Expected<bool> compute();
-  bool readsLogits() const;
+  OutputRequest request() const;
   Status step();
   Expected<bool> advance();
+  Expected<int32_t> choose();
   Expected<std::optional<TokenReport>> report(int32_t token) const;
 
   Engine &engine;
@@ -51,11 +52,12 @@ private:
   std::optional<Company> company;
   std::span<const int32_t> prompt;
   std::vector<int32_t> output;
-  // Of the last token computed: the next one, if the device has found it, or
-  // its logits.
-  std::optional<int32_t> greedy;
+  // Of the last token computed: the next one, or what it is chosen from, if the
+  // device has found that; else its logits.
+  std::optional<int32_t> known;
+  std::span<const TokenLogit> candidates;
   std::span<const float> logits;
-  std::vector<uint8_t> wantsLogits; // of the step's outputs
+  std::vector<OutputRequest> requests; // of the step's outputs
   FinishReason reason = FinishReason::Length;
 };
 

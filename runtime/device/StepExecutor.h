@@ -55,15 +55,21 @@ public:
   virtual Status execute(const StepInput &input) = 0;
 
   /// Logits of output `output` of the last step, as the batch numbered them at
-  /// the step's end, where greedyToken() has none. Valid until the next
-  /// execute(). Programs with an output only.
+  /// the step's end, where there is neither a token() nor candidates(). Valid
+  /// until the next execute(). Programs with an output only.
   virtual std::span<const float> logits(int64_t output) const = 0;
 
-  /// The token of greatest logit of the same output, the least of several,
-  /// where its logits were not wanted (StepInput::wantsLogits) and a device has
-  /// found it; none where it is no finite number.
-  virtual std::optional<int32_t> greedyToken(int64_t output) const {
+  /// The token of the same output, where the greatest or a drawn one was wanted
+  /// (StepInput::requests) and a device has found it; none where the greatest
+  /// logit is no finite number.
+  virtual std::optional<int32_t> token(int64_t output) const {
     return std::nullopt;
+  }
+
+  /// Its candidates in the same way, in any order; else empty. Valid until the
+  /// next execute().
+  virtual std::span<const TokenLogit> candidates(int64_t output) const {
+    return {};
   }
 
   /// The rows that the last step has kept (StepInput::keepsOutgoing), in the

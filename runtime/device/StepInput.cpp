@@ -24,10 +24,9 @@ static Status checkRows(const StepInput &input, const StepBounds &bounds) {
     return failure("step: ", batch.outputs(),
                    " rows ask for logits, more than the limit of ",
                    bounds.outputs);
-  if (!input.wantsLogits.empty() &&
-      std::ssize(input.wantsLogits) != batch.outputs())
+  if (!input.requests.empty() && std::ssize(input.requests) != batch.outputs())
     return failure("step: of ", batch.outputs(), " outputs, it is said for ",
-                   input.wantsLogits.size(), " whether logits are wanted");
+                   input.requests.size(), " what is wanted");
   auto checkPlace = [&](SequenceId sequence, int64_t position) -> Status {
     if (!input.pages->isOpen(sequence))
       return failure("step: sequence ", sequence, " is not open");

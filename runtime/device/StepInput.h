@@ -14,6 +14,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/core/CachePages.h"
+#include "runtime/core/OutputRequest.h"
 #include "runtime/core/RowMoves.h"
 #include "runtime/core/Rows.h"
 #include "runtime/core/StepBatch.h"
@@ -90,9 +91,9 @@ struct StepInput {
   /// Instead of `outgoing`: the rows stay in the device's memory, as floats,
   /// where StepExecutor::sentRows() says. Only for executors on a device.
   bool keepsOutgoing = false;
-  /// For each output of the batch as it begins, not 0: its logits are wanted;
-  /// else the token of the greatest will do. Empty: all are.
-  std::span<const uint8_t> wantsLogits = {};
+  /// For each output of the batch as it begins, what is wanted of it. Empty:
+  /// the logits of all.
+  std::span<const OutputRequest> requests = {};
   /// Null: no row dies.
   CheckpointHandler *checkpoints = nullptr;
 };

@@ -76,7 +76,7 @@ Expected<std::unique_ptr<StageWorker>> StageWorker::create(
   worker->events = std::move(events);
   worker->incoming.reserve(size_t(limits.rows));
   worker->incomingOnDevice.reserve(size_t(limits.rows));
-  worker->wantsLogits.reserve(size_t(limits.outputs));
+  worker->requests.reserve(size_t(limits.outputs));
   worker->found.reserve(size_t(limits.rows));
   return worker;
 }
@@ -233,9 +233,9 @@ void StageWorker::findIncoming() {
 /// On the device that is here.
 Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
   findIncoming();
-  wantsLogits.clear();
+  requests.clear();
   for (int32_t row : stage->batch().outputRows())
-    wantsLogits.push_back(output->wantsLogits(*stage, row));
+    requests.push_back(output->requestOf(*stage, row));
   Checkpoints checkpoints(*this);
   device::StepInput input;
   input.batch = &stage->batch();
@@ -247,7 +247,7 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
   input.outgoing = output->rowBuffer(stage->batch().rows());
   input.outgoingFormat = output->format();
   input.keepsOutgoing = output->keepsRows();
-  input.wantsLogits = wantsLogits;
+  input.requests = requests;
   input.checkpoints = &checkpoints;
   output->begin(*stage);
   Status executed = compute->execute(input);

@@ -140,7 +140,7 @@ private:
   Status groupFailed;                     ///< at a checkpoint of the step
   std::vector<const uint8_t *> incoming;  ///< one for each row of the step
   std::vector<uint64_t> incomingOnDevice; ///< or this
-  std::vector<uint8_t> wantsLogits;       ///< one for each output of the step
+  std::vector<OutputRequest> requests;    ///< one for each output of the step
   std::vector<uint8_t> found;             ///< one for each row: 0 where dead
   /// Emulation: those of steps that no row was left of are made by the next.
   std::vector<PageCopy> copies;

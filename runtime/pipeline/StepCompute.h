@@ -29,11 +29,14 @@ public:
   virtual bool receives() const = 0;
   virtual Status execute(const device::StepInput &input) = 0;
   /// Logits of output `output` of the last step, valid until the next; where
-  /// greedyToken() has none.
+  /// there is neither a token() nor candidates().
   virtual std::span<const float> logits(int64_t output) const = 0;
   /// As StepExecutor's.
-  virtual std::optional<int32_t> greedyToken(int64_t output) const {
+  virtual std::optional<int32_t> token(int64_t output) const {
     return std::nullopt;
+  }
+  virtual std::span<const TokenLogit> candidates(int64_t output) const {
+    return {};
   }
   virtual device::DeviceRows sentRows() const { return {}; }
 };
@@ -50,8 +53,11 @@ public:
   std::span<const float> logits(int64_t output) const override {
     return executor->logits(output);
   }
-  std::optional<int32_t> greedyToken(int64_t output) const override {
-    return executor->greedyToken(output);
+  std::optional<int32_t> token(int64_t output) const override {
+    return executor->token(output);
+  }
+  std::span<const TokenLogit> candidates(int64_t output) const override {
+    return executor->candidates(output);
   }
   device::DeviceRows sentRows() const override { return executor->sentRows(); }
 

@@ -110,10 +110,12 @@ Status ResultOutput::answer(Stage &stage, int64_t row,
                              answer.report);
 }
 
-bool ResultOutput::wantsLogits(const Stage &stage, int64_t row) const {
+OutputRequest ResultOutput::requestOf(const Stage &stage, int64_t row) const {
   const OpenRequest &request = stage.requestOf(row);
-  return !request.sampling.takesLargest() || request.logProbabilities >= 0 ||
-         request.grammar.kind != GrammarSource::Kind::None;
+  if (request.logProbabilities >= 0 ||
+      request.grammar.kind != GrammarSource::Kind::None)
+    return {};
+  return requestFor(request.sampling, stage.rows()[row].position + 1);
 }
 
 Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {
@@ -122,8 +124,15 @@ Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {
         result.token = 0;
         result.report.clear();
         result.error.clear();
-        if (std::optional<int32_t> token = compute.greedyToken(output)) {
+        if (std::optional<int32_t> token = compute.token(output)) {
           result.token = *token;
+          return;
+        }
+        if (std::span<const TokenLogit> chosen = compute.candidates(output);
+            !chosen.empty()) {
+          result.token =
+              sampler.sampleAmong(chosen, stage.requestOf(row).sampling,
+                                  stage.rows()[row].position + 1);
           return;
         }
         // One request's error is its own.

@@ -38,10 +38,9 @@ public:
 
   /// The step is formed, and about to be computed.
   virtual void begin(Stage &stage) {}
-  /// Whether collect() will read the logits of the row, which wants an output;
-  /// else StepCompute::greedyToken() is enough.
-  virtual bool wantsLogits(const Stage &stage, int64_t row) const {
-    return true;
+  /// What collect() will read of the row, which wants an output.
+  virtual OutputRequest requestOf(const Stage &stage, int64_t row) const {
+    return {};
   }
   /// The step is computed: makes the records of its rows.
   virtual Status collect(Stage &stage, const StepCompute &compute) = 0;
@@ -61,7 +60,9 @@ public:
   bool keepsRows() const override { return keeps; }
   std::span<uint8_t> rowBuffer(int64_t) override { return buffer; }
   ActivationFormat format() const override { return rowFormat; }
-  bool wantsLogits(const Stage &, int64_t) const override { return false; }
+  OutputRequest requestOf(const Stage &, int64_t) const override {
+    return {.kind = OutputRequest::Greatest};
+  }
   Status collect(Stage &, const StepCompute &) override { return {}; }
   Status send(StepFrame &) override { return {}; }
 
@@ -122,7 +123,7 @@ public:
                int64_t requests, MakeTokenTrie makeTrie,
                SendResults sendResults);
   void begin(Stage &stage) override { masks.begin(stage); }
-  bool wantsLogits(const Stage &stage, int64_t row) const override;
+  OutputRequest requestOf(const Stage &stage, int64_t row) const override;
   Status collect(Stage &stage, const StepCompute &compute) override;
   Status send(StepFrame &frame) override;
 

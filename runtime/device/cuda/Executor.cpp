@@ -12,6 +12,7 @@
 
 #include "runtime/device/cuda/Executor.h"
 
+#include "runtime/core/Gumbel.h"
 #include "runtime/device/cuda/ExecutorState.h"
 
 #include <algorithm>
@@ -72,12 +73,22 @@ std::span<const float> Executor::logits(int64_t output) const {
           static_cast<size_t>(size)};
 }
 
-std::optional<int32_t> Executor::greedyToken(int64_t output) const {
+std::optional<int32_t> Executor::token(int64_t output) const {
   assert(output >= 0 && output < std::ssize(state->outputSlot));
   const auto slot = size_t(state->outputSlot[size_t(output)]);
-  if (state->fetched[slot])
+  if (state->fetched[slot] ||
+      state->kinds[size_t(output)] == OutputRequest::Candidates)
     return std::nullopt;
   return state->tokenMemory.as<int32_t>()[slot];
+}
+
+std::span<const TokenLogit> Executor::candidates(int64_t output) const {
+  assert(output >= 0 && output < std::ssize(state->outputSlot));
+  const int32_t slot = state->outputSlot[size_t(output)];
+  if (state->fetched[size_t(slot)] ||
+      state->kinds[size_t(output)] != OutputRequest::Candidates)
+    return {};
+  return state->candidatesAt(slot);
 }
 
 device::DeviceRows Executor::sentRows() const {
@@ -124,7 +135,7 @@ Status Executor::State::run(const device::StepInput &input) {
     return s;
   replay(bucket, input);
   if (program.hasOutput)
-    return fetchMissing(*bucket.description, batch);
+    return fetchMissing(*bucket.description, input);
   if (input.keepsOutgoing)
     return keepSent(*bucket.description, input);
   writeSent(input);
@@ -232,26 +243,37 @@ Status Executor::State::fetchResults(const Bucket &bucket,
   return device->record(ended, stream);
 }
 
-/// Asks for the tokens of all outputs, and for the logits of those of which
-/// they are wanted, with the numbers that they have if nobody leaves.
+/// Asks for the tokens of all outputs, for candidates, and for the logits of
+/// outputs of which they are wanted, with the numbers that they have if nobody
+/// leaves.
 Status Executor::State::fetchOutputs(const SluiceGraph &graph,
                                      const device::StepInput &input) {
   const StepBatch &batch = *input.batch;
   const int64_t outputs = batch.outputs();
-  const bool all = input.wantsLogits.empty() || !graph.givesGreedyTokens;
-  wanted.assign(static_cast<size_t>(batch.rows()), 0);
-  fetched.assign(static_cast<size_t>(outputs), 0);
-  int64_t tokens = 0;
-  for (int64_t output = 0; output < outputs; ++output)
-    if (all || input.wantsLogits[size_t(output)])
-      wanted[size_t(batch.outputRows()[size_t(output)])] =
-          fetched[size_t(output)] = 1;
-    else
-      ++tokens;
-  if (tokens > 0)
+  const bool all = input.requests.empty() || !graph.givesGreedyTokens;
+  firstOutput.assign(static_cast<size_t>(batch.rows()), -1);
+  fetched.assign(static_cast<size_t>(outputs), all);
+  bool hasCandidates = false;
+  for (int64_t output = 0; output < outputs; ++output) {
+    firstOutput[size_t(batch.outputRows()[size_t(output)])] =
+        static_cast<int32_t>(output);
+    if (all)
+      continue;
+    const OutputRequest::Kind kind = input.requests[size_t(output)].kind;
+    fetched[size_t(output)] = kind == OutputRequest::Logits;
+    hasCandidates |= kind == OutputRequest::Candidates;
+  }
+  const auto count = static_cast<uint64_t>(outputs);
+  if (std::ranges::count(fetched, 0) > 0)
+    if (Status s = device->copyToHost(tokenMemory.data(),
+                                      context.arena + context.plan.greedy,
+                                      count * sizeof(int32_t), stream);
+        !s.ok())
+      return s;
+  if (hasCandidates)
     if (Status s = device->copyToHost(
-            tokenMemory.data(), context.arena + context.plan.greedy,
-            static_cast<uint64_t>(outputs) * sizeof(int32_t), stream);
+            candidateMemory.data(), context.arena + context.plan.candidates,
+            count * mostCandidates * sizeof(TokenLogit), stream);
         !s.ok())
       return s;
   for (int64_t first = 0; first < outputs; ++first) {
@@ -278,16 +300,48 @@ Status Executor::State::fetchLogits(const SluiceGraph &graph, int64_t first,
       uint64_t(count) * bytes, stream);
 }
 
+std::span<const TokenLogit> Executor::State::candidatesAt(int32_t slot) const {
+  std::span all(candidateMemory.as<TokenLogit>() +
+                    int64_t{slot} * mostCandidates,
+                static_cast<size_t>(mostCandidates));
+  auto end = std::ranges::find(all, -1, &TokenLogit::token);
+  return all.first(size_t(end - all.begin()));
+}
+
+/// Whether what the device has found of an output is what is wanted of it.
+bool Executor::State::suffices(const OutputRequest &request,
+                               int32_t slot) const {
+  if (request.kind == OutputRequest::Logits ||
+      tokenMemory.as<int32_t>()[slot] < 0)
+    return false;
+  if (request.kind != OutputRequest::Candidates || !request.wantsAllAbove)
+    return true;
+  std::span<const TokenLogit> chosen = candidatesAt(slot);
+  if (std::ssize(chosen) < request.count ||
+      std::ssize(chosen) == program.vocabSize)
+    return true;
+  auto [least, most] =
+      std::ranges::minmax_element(chosen, {}, &TokenLogit::logit);
+  return scaledLogit(least->logit, most->logit, request.temperature) <
+         request.leastScore;
+}
+
 /// Logits that are wanted, of outputs that rows in front of them have left; and
-/// those without a usable token, which the host says more about.
+/// of outputs of which the device has not found enough.
 Status Executor::State::fetchMissing(const SluiceGraph &graph,
-                                     const StepBatch &batch) {
+                                     const device::StepInput &input) {
+  const StepBatch &batch = *input.batch;
   bool any = false;
+  kinds.clear();
   for (int64_t output = 0; output < batch.outputs(); ++output) {
     const int32_t slot = outputSlot[size_t(output)];
     const int32_t origin = originOf[size_t(batch.outputRows()[size_t(output)])];
-    if (fetched[size_t(slot)] ||
-        (!wanted[size_t(origin)] && tokenMemory.as<int32_t>()[slot] >= 0))
+    const OutputRequest request =
+        input.requests.empty()
+            ? OutputRequest()
+            : input.requests[size_t(firstOutput[size_t(origin)])];
+    kinds.push_back(request.kind);
+    if (fetched[size_t(slot)] || suffices(request, slot))
       continue;
     if (Status s = fetchLogits(graph, slot, 1); !s.ok())
       return s;

@@ -76,7 +76,8 @@ public:
   Status execute(const device::StepInput &input) override;
   std::span<const float> logits(int64_t output) const override;
   device::DeviceRows sentRows() const override;
-  std::optional<int32_t> greedyToken(int64_t output) const override;
+  std::optional<int32_t> token(int64_t output) const override;
+  std::span<const TokenLogit> candidates(int64_t output) const override;
 
 private:
   struct State;

@@ -181,6 +181,13 @@ Status Executor::State::allocate() {
   if (Status s = assign(tokenMemory, *device, uint64_t(limits.outputs) * 4);
       !s.ok())
     return s;
+  if (Status s =
+          assign(candidateMemory, *device,
+                 program.hasOutput ? uint64_t(limits.outputs) * mostCandidates *
+                                         sizeof(TokenLogit)
+                                   : 0);
+      !s.ok())
+    return s;
   context.alive = aliveMemory.onDevice();
   context.passed = context.alive + passedAt;
   passed = reinterpret_cast<int32_t *>(aliveMemory.data() + passedAt);
@@ -193,7 +200,8 @@ Status Executor::State::allocate() {
   rowOf.reserve(rows);
   outputOf.reserve(rows);
   outputSlot.reserve(rows);
-  wanted.reserve(rows);
+  firstOutput.reserve(rows);
+  kinds.reserve(rows);
   fetched.reserve(rows);
   return {};
 }

@@ -46,7 +46,7 @@ struct Executor::State {
   // Of the host, page-locked: what is sent before a step, who lives, and what
   // comes back.
   PinnedMemory tableMemory, aliveMemory, incomingMemory, resultMemory,
-      leftMemory, tokenMemory;
+      leftMemory, tokenMemory, candidateMemory;
   /// In aliveMemory: the last checkpoint at which the device has let rows go.
   int32_t *passed = nullptr;
   /// There, too: the last exchange of the group that is known to have ended.
@@ -63,9 +63,10 @@ struct Executor::State {
   std::vector<int32_t> rowOf;      ///< [row of the batch]: on the device
   std::vector<int32_t> outputOf;   ///< [row at the step's begin]: on the device
   std::vector<int32_t> outputSlot; ///< [output of the batch]: on the device
-  std::vector<uint8_t> wanted;     ///< [row at the step's begin]: its logits
-  std::vector<uint8_t> fetched;    ///< [output on the device]: its logits
-  DeviceAddress sent = 0;          ///< rows that the last step has kept
+  std::vector<int32_t> firstOutput; ///< [row at the step's begin]: its output
+  std::vector<OutputRequest::Kind> kinds; ///< [output of the batch]
+  std::vector<uint8_t> fetched; ///< [output on the device]: its logits
+  DeviceAddress sent = 0;       ///< rows that the last step has kept
   /// What the device is broken by.
   Status broken;
 
@@ -75,6 +76,8 @@ struct Executor::State {
   Status fillTables(const device::StepInput &input);
   Status run(const device::StepInput &input);
   device::StepBounds bounds() const;
+  /// What the last step has found of an output, as the device numbers it.
+  std::span<const TokenLogit> candidatesAt(int32_t slot) const;
 
 private:
   // ExecutorLoad.cpp
@@ -93,7 +96,8 @@ private:
   Status fetchResults(const Bucket &bucket, const device::StepInput &input);
   Status fetchOutputs(const SluiceGraph &graph, const device::StepInput &input);
   Status fetchLogits(const SluiceGraph &graph, int64_t first, int64_t count);
-  Status fetchMissing(const SluiceGraph &graph, const StepBatch &batch);
+  Status fetchMissing(const SluiceGraph &graph, const device::StepInput &input);
+  bool suffices(const OutputRequest &request, int32_t slot) const;
   Status await(device::CheckpointHandler *checkpoints, int32_t exchanges = 0);
   Status checkGroup(int32_t exchanges, Time now);
   void replay(const Bucket &bucket, const device::StepInput &input);

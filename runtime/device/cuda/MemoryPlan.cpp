@@ -14,6 +14,8 @@
 #include <bit>
 #include <cstdio>
 
+#include "runtime/device/cuda/kernels/SampleABI.h"
+
 namespace sluice::cuda {
 
 namespace {
@@ -132,7 +134,12 @@ void planStep(const Program &program, const ExecutorLimits &limits,
       planner.take(uint64_t(TableLayout(limits, limits.rows).words), 4);
   plan.moves = planner.take(uint64_t(limits.rows), 4);
   plan.rowNow = planner.take(uint64_t(limits.rows), 4);
-  plan.greedy = planner.take(uint64_t(limits.outputs), 4);
+  const uint64_t outputs = program.hasOutput ? uint64_t(limits.outputs) : 0;
+  plan.greedy = planner.take(outputs, 4);
+  plan.candidates = planner.take(outputs, mostCandidates * sizeof(TokenLogit));
+  plan.found = planner.take(
+      outputs, uint64_t(sampleFoundWords(int32_t(program.vocabSize))) *
+                   sizeof(uint64_t));
   plan.decided = planner.take(program.members > 1 ? uint64_t(limits.rows) : 0);
   plan.stepBytes = planner.end - before;
 }

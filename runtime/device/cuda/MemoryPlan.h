@@ -78,6 +78,7 @@ struct MemoryPlan : MemoryNeed {
   uint64_t slopes = 0;
   uint64_t tables = 0;                        ///< TableLayout
   uint64_t moves = 0, rowNow = 0, greedy = 0; ///< int32 each
+  uint64_t candidates = 0, found = 0;         ///< of outputs; SampleArguments
   uint64_t decided = 0;                       ///< of a group: a byte each
 
   DenseRoom denseRoom;

@@ -119,7 +119,9 @@ const int32_t *sluice_graph_output_rows(SluiceGraph *graph);
 /// int32[output]: where a program with an output puts the token of greatest
 /// logit of each output; of several the least, as the host's Sampler does. A
 /// NaN is the greatest. Where the greatest is not a finite number, which is an
-/// error of the Sampler's, the token's complement, below 0.
+/// error of the Sampler's, the token's complement, below 0. Behind the
+/// program's work the runtime draws the tokens of those outputs that have a
+/// temperature.
 int32_t *sluice_graph_greedy_tokens(SluiceGraph *graph);
 
 /// Launches the generated kernel `kernel`, with the `count` words as its

@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/StepGraph.h"
 
 #include "runtime/device/cuda/StepExchanges.h"
+#include "runtime/device/cuda/kernels/SampleABI.h"
 
 #include <algorithm>
 
@@ -22,6 +23,8 @@ Status SluiceGraph::build() {
   context.program->build(this);
   if (!failed() && context.program->hasOutput && !outputsNumbered)
     failWith("its outputs have got no numbers");
+  if (!failed() && givesGreedyTokens)
+    addSampling();
   if (!failed() && !context.program->hasOutput && sent == 0 && context.arena)
     failWith("it sends no rows");
   return error.withContext("the program");
@@ -150,6 +153,27 @@ void SluiceGraph::noteTiles(int32_t rowsOfTile) {
     tileRows.push_back(rowsOfTile);
 }
 
+void SluiceGraph::addSampling() {
+  const MemoryPlan &plan = context.plan;
+  const Program &program = *context.program;
+  SampleArguments arguments = {};
+  arguments.logits =
+      pointer<float>(valueAt(SLUICE_DOMAIN_OUTPUTS, program.logitsOffset));
+  arguments.requests = pointer<OutputRequest>(table(layout.requests));
+  arguments.sources = pointer<int32_t>(table(layout.outputSources));
+  arguments.tokens = pointer<int32_t>(context.arena + plan.greedy);
+  arguments.candidates = pointer<TokenLogit>(context.arena + plan.candidates);
+  arguments.found = pointer<uint64_t>(context.arena + plan.found);
+  arguments.outputCount = count(SLUICE_DOMAIN_OUTPUTS);
+  arguments.vocabulary = program.vocabSize;
+  const auto wide = static_cast<uint32_t>(outputs);
+  const int32_t parts = sampleParts(static_cast<int32_t>(program.vocabSize));
+  append("sluice_sample_search", {static_cast<uint32_t>(parts), wide, 1},
+         sampleThreads, sampleSharedBytes, arguments);
+  append("sluice_sample_merge", {wide, 1, 1}, sampleThreads, sampleSharedBytes,
+         arguments);
+}
+
 void SluiceGraph::addCheckpoint(std::span<void *const> values,
                                 std::span<const int64_t> floats) {
   ++checkpoints;
@@ -166,6 +190,7 @@ void SluiceGraph::addCheckpoint(std::span<void *const> values,
   compact.outputCount = pointer<int32_t>(table(TableLayout::Outputs));
   if (!outputsNumbered)
     compact.outputRows = pointer<int32_t>(table(layout.outputRows));
+  compact.outputSources = pointer<int32_t>(table(layout.outputSources));
   compact.leftAt = pointer<int32_t>(table(layout.leftAt));
   compact.checkpoint = checkpoints;
   compact.passed = pointer<int32_t>(context.passed);

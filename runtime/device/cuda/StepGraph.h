@@ -131,6 +131,8 @@ struct SluiceGraph {
   const sluice::cuda::LinearWeight *linearWeight(int64_t weight);
   /// A layer's attention computes chunks of so many rows in tiles; 0: none.
   void noteTiles(int32_t rowsOfTile);
+  /// What outputs want that is not the greatest token; that is known.
+  void addSampling();
   void addCheckpoint(std::span<void *const> values,
                      std::span<const int64_t> floats);
 

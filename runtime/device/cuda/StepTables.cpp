@@ -9,12 +9,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
 namespace sluice::cuda {
 
 static constexpr int64_t alignedWords = 64;
+static constexpr int64_t requestWords = sizeof(OutputRequest) / sizeof(int32_t);
 
 TableLayout::TableLayout(const ExecutorLimits &limits, int64_t rows)
     : rows(rows), mirrors(rows * (CachePages::pageTokens - 1)),
@@ -34,7 +36,10 @@ TableLayout::TableLayout(const ExecutorLimits &limits, int64_t rows)
   wantsOutput = take(rows);
   spanPlaces = take(rows);
   leftAt = take(rows);
-  outputRows = take(std::min(rows, limits.outputs));
+  const int64_t outputs = std::min(rows, limits.outputs);
+  outputRows = take(outputs);
+  outputSources = take(outputs);
+  requests = take(outputs * requestWords);
   pages = take(sequences * pagesPerSequence);
   mirrorRows = take(mirrors);
   mirrorSequences = take(mirrors);
@@ -114,7 +119,13 @@ Status StepTables::fillRows(const device::StepInput &input,
   for (int64_t output = 0; output < batch.outputs(); ++output) {
     int32_t row = batch.outputRows()[output];
     block[layout.outputRows + output] = row;
-    block[layout.wantsOutput + row] = 1;
+    block[layout.outputSources + output] = static_cast<int32_t>(output);
+    block[layout.wantsOutput + row] = static_cast<int32_t>(output) + 1;
+    const OutputRequest request = input.requests.empty()
+                                      ? OutputRequest()
+                                      : input.requests[size_t(output)];
+    std::memcpy(block + layout.requests + output * requestWords, &request,
+                sizeof(request));
   }
   for (int64_t row = 0; row < rows; ++row) {
     Expected<int32_t> number = numberOf(batch.sequences()[row], input, layout);

@@ -18,6 +18,8 @@
 //   spanPlaces[rows]                 kernels/CacheABI.h
 //   leftAt[rows]                     0; kernels/CompactABI.h
 //   outputRows[outputs]
+//   outputSources[outputs]           their numbers as the step begins
+//   requests[outputs]                OutputRequests, by those
 //   pages[...]                       of the sequences that have rows
 //   mirrorRows[mirrors] mirrorSequences[mirrors]
 //
@@ -65,7 +67,8 @@ struct TableLayout {
 
   int64_t tokens, positions, sequenceOf, origins, wantsOutput, spanPlaces,
       leftAt;
-  int64_t outputRows, pages, mirrorRows, mirrorSequences;
+  int64_t outputRows, outputSources, requests, pages, mirrorRows,
+      mirrorSequences;
   int64_t words; ///< of all
 };
 

@@ -28,13 +28,15 @@ public:
   std::span<const float> logits(int64_t output) const override {
     return outputs.at(size_t(output));
   }
-  std::optional<int32_t> greedyToken(int64_t output) const override {
-    return greedy;
+  std::optional<int32_t> token(int64_t output) const override { return found; }
+  std::span<const TokenLogit> candidates(int64_t output) const override {
+    return chosen;
   }
 
   /// What every step computes for the rows that want an output.
   std::vector<std::vector<float>> outputs;
-  std::optional<int32_t> greedy; ///< of all outputs, instead
+  std::optional<int32_t> found;   ///< of all outputs, instead
+  std::vector<TokenLogit> chosen; ///< or these
 
 private:
   bool takesRows;
@@ -370,9 +372,15 @@ TEST_F(StageWorkerTest, AnOrphanIsNotAnswered) {
 
 /// The device is asked for logits where something reads them, and only there.
 TEST_F(StageWorkerTest, LogitsAreWantedWhereATokenIsNotEnough) {
+  constexpr OutputRequest::Kind expected[] = {
+      OutputRequest::Greatest, OutputRequest::Drawn, OutputRequest::Candidates};
   std::vector<std::function<void(OpenRequest &)>> requests = {
       [](OpenRequest &) {},
       [](OpenRequest &open) { open.sampling.temperature = 1; },
+      [](OpenRequest &open) {
+        open.sampling.temperature = 1;
+        open.sampling.topK = 1;
+      },
       [](OpenRequest &open) { open.sampling.repetitionPenalty = 2; },
       [](OpenRequest &open) { open.sampling.logitBias[1] = -1; },
       [](OpenRequest &open) { open.logProbabilities = 0; },
@@ -384,14 +392,16 @@ TEST_F(StageWorkerTest, LogitsAreWantedWhereATokenIsNotEnough) {
         grammar::TokenTrie::create({{"a", "b", ""}}, {{2}}).take());
   };
   for (size_t i = 0; i < requests.size(); ++i) {
-    std::vector<uint8_t> wants;
+    std::vector<OutputRequest> wants;
     auto compute =
         std::make_unique<StepHook>(false, [&](const device::StepInput &input) {
-          wants.assign(input.wantsLogits.begin(), input.wantsLogits.end());
+          wants.assign(input.requests.begin(), input.requests.end());
         });
     compute->outputs = {{0, 1, 0}};
-    if (i == 0)
-      compute->greedy = 2;
+    if (i < 2)
+      compute->found = 2;
+    if (i == 2)
+      compute->chosen = {{-3, 2}};
     std::vector<ResultRow> results;
     make(std::move(compute),
          std::make_unique<ResultOutput>("stage", 3, 16, 4, makeTrie,
@@ -405,10 +415,13 @@ TEST_F(StageWorkerTest, LogitsAreWantedWhereATokenIsNotEnough) {
     frame.rows[1].wantsOutput = true;
     worker->arrive({std::move(frame), {}, {}});
     run();
-    EXPECT_EQ(wants, std::vector<uint8_t>{uint8_t(i > 0)}) << i;
+    ASSERT_EQ(wants.size(), 1u) << i;
+    EXPECT_EQ(wants[0].kind,
+              i < std::size(expected) ? expected[i] : OutputRequest::Logits)
+        << i;
     ASSERT_EQ(results.size(), 1u) << i;
     EXPECT_EQ(results[0].error, "");
-    if (i == 0)
+    if (i < std::size(expected))
       EXPECT_EQ(results[0].token, 2);
   }
 }

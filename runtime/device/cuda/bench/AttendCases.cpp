@@ -215,6 +215,7 @@ KernelCase bench::makeCompact(Lab &lab, const CompactShape &shape,
     compact.wantsOutput = wants;
     compact.outputCount = table({shape.rows});
     compact.outputRows = table(numbers);
+    compact.outputSources = table(numbers);
     compact.leftAt = table(numbers);
     compact.moves = table(numbers);
     compact.moveCount = table({0});

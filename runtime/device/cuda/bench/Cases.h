@@ -71,6 +71,11 @@ KernelCase makeAttend(Lab &lab, const AttendShape &shape, Footprint footprint);
 /// cache's bytes.
 KernelCase makeAppend(Lab &lab, const AttendShape &shape);
 
+/// sluice_sample_search and sluice_sample_merge: every other output is drawn,
+/// the others get candidates. The output is the tokens' bits, then those of
+/// candidates. The nodes may be run once.
+KernelCase makeSample(Lab &lab, int32_t vocabulary, int32_t outputs);
+
 struct CompactShape {
   int32_t rows = 32, dead = 8, features = 4096, values = 1;
 };

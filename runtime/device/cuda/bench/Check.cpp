@@ -199,6 +199,9 @@ Status bench::checkKernels(Device &device, KernelLibrary &kernels,
   for (int kind = 0; kind < cacheKindCount; ++kind)
     for (int32_t headDim : {64, 80, 128, 256})
       checkAttend(checker, static_cast<CacheKind>(kind), headDim);
+  checker.check(
+      "tokens are drawn", [](Lab &lab) { return makeSample(lab, 5003, 6); },
+      exact);
   CompactShape compact;
   compact.features = 64;
   checker.check(

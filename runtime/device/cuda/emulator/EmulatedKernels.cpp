@@ -56,16 +56,21 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
                           SLUICE_KERNEL_LINE(sluice_compact, CompactArguments)
                               SLUICE_KERNEL_LINE(sluice_move_values,
                                                  MoveArguments)
-                                  SLUICE_KERNEL_LINE(sluice_copy_pages,
-                                                     PageCopyArguments)
-                                      SLUICE_KERNEL_LINE(sluice_sum_parts,
-                                                         SumPartsArguments)
-                                          SLUICE_KERNEL_LINE(
-                                              sluice_join_columns,
-                                              JoinColumnsArguments)
+                                  SLUICE_KERNEL_LINE(sluice_sample_search,
+                                                     SampleArguments)
+                                      SLUICE_KERNEL_LINE(sluice_sample_merge,
+                                                         SampleArguments)
+                                          SLUICE_KERNEL_LINE(sluice_copy_pages,
+                                                             PageCopyArguments)
                                               SLUICE_KERNEL_LINE(
-                                                  sluice_read_alive,
-                                                  ReadAliveArguments)};
+                                                  sluice_sum_parts,
+                                                  SumPartsArguments)
+                                                  SLUICE_KERNEL_LINE(
+                                                      sluice_join_columns,
+                                                      JoinColumnsArguments)
+                                                      SLUICE_KERNEL_LINE(
+                                                          sluice_read_alive,
+                                                          ReadAliveArguments)};
   return kernels;
 }
 

@@ -139,8 +139,10 @@ private:
       int32_t row = first + thread;
       int32_t place =
           outputs.next(row < left && arg.wantsOutput[row] != 0, holeSums);
-      if (place >= 0)
+      if (place >= 0) {
         arg.outputRows[place] = row;
+        arg.outputSources[place] = arg.wantsOutput[row] - 1;
+      }
     }
     if (thread == 0)
       *arg.outputCount = outputs.given;

@@ -43,12 +43,15 @@ struct CompactArguments {
   /// of spans, and these two.
   int32_t *states[mostStateArrays];
   int32_t stateCount;
-  const int32_t *origins;     ///< one of the states
-  const int32_t *wantsOutput; ///< one of the states; not 0: has an output
+  const int32_t *origins; ///< one of the states
+  /// One of the states; not 0: has an output, which was the number before that
+  /// of the step's begin.
+  const int32_t *wantsOutput;
   int32_t *outputCount;
   /// [output]: ascending; made anew. Null: outputs have got their numbers for
   /// good, and there are as many as there were until no row lives, then none.
   int32_t *outputRows;
+  int32_t *outputSources; ///< with these: its number at the step's begin
   /// [row at the step's begin]: the number of the checkpoint that the row has
   /// left at is written; of others nothing.
   int32_t *leftAt;

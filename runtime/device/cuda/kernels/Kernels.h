@@ -18,6 +18,7 @@
 #include "runtime/device/cuda/kernels/DenseABI.h"
 #include "runtime/device/cuda/kernels/EmbedABI.h"
 #include "runtime/device/cuda/kernels/GroupABI.h"
+#include "runtime/device/cuda/kernels/SampleABI.h"
 
 /// make(kind, name, rows) for each kernel sluice_linear_<name>_<rows>.
 #define SLUICE_FOR_EACH_LINEAR_ROWS(make, kind, name)                          \
@@ -60,7 +61,8 @@
 #define SLUICE_OTHER_KERNELS                                                   \
   "sluice_operand_rows", "sluice_append_cache", "sluice_attend_combine",       \
       "sluice_compact", "sluice_move_values", "sluice_copy_pages",             \
-      "sluice_sum_parts", "sluice_join_columns", "sluice_read_alive"
+      "sluice_sum_parts", "sluice_join_columns", "sluice_read_alive",          \
+      "sluice_sample_search", "sluice_sample_merge"
 
 #ifndef __CUDACC__
 extern "C" {
@@ -92,6 +94,8 @@ void sluice_copy_pages(sluice::cuda::PageCopyArguments arguments);
 void sluice_sum_parts(sluice::cuda::SumPartsArguments arguments);
 void sluice_join_columns(sluice::cuda::JoinColumnsArguments arguments);
 void sluice_read_alive(sluice::cuda::ReadAliveArguments arguments);
+void sluice_sample_search(sluice::cuda::SampleArguments arguments);
+void sluice_sample_merge(sluice::cuda::SampleArguments arguments);
 void sluice_append_cache(sluice::cuda::AppendArguments arguments);
 void sluice_attend_combine(sluice::cuda::AttendArguments arguments);
 #define SLUICE_DECLARE_ATTEND(kind, name, dim)                                 \

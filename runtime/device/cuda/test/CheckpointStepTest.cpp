@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/Sampler.h"
 #include "runtime/device/cpu/test/TinyModel.h"
 #include "runtime/device/cuda/test/GraphModel.h"
 #include "runtime/device/cuda/test/TestGroup.h"
@@ -284,8 +285,11 @@ TEST_F(CheckpointStepTest, WantedLogitsAreFoundWhereTheirRowsCameTo) {
                    killer.options());
   begin(model, batch);
   killer.countdown = 3;
-  // The last one's comes to be the third.
-  model.wantsLogits = {0, 0, 0, 0, 0, 1};
+  // The last one's comes to be the third. Another one's token is drawn.
+  model.requests.assign(6, {.kind = OutputRequest::Greatest});
+  model.requests[5] = {};
+  const SamplingParams params = {.temperature = 3, .seed = 5};
+  model.requests[3] = requestFor(params, 77);
   ASSERT_TRUE(model.execute(batch, &reaper).ok());
   ASSERT_EQ(batch.outputs(), 4);
   for (int64_t output = 0; output < 4; ++output) {
@@ -294,11 +298,15 @@ TEST_F(CheckpointStepTest, WantedLogitsAreFoundWhereTheirRowsCameTo) {
     auto request = size_t(std::find(sequences.begin(), sequences.end(), id) -
                           sequences.begin());
     const Logits &right = expected()[request];
-    std::optional<int32_t> token = model.stage(0).greedyToken(output);
+    std::optional<int32_t> token = model.stage(0).token(output);
     if (request == 5) {
       EXPECT_EQ(output, 2);
       EXPECT_EQ(token, std::nullopt);
       EXPECT_EQ(model.logits(output), right);
+    } else if (request == 3) {
+      EXPECT_EQ(
+          token,
+          *Sampler(TinyProgram::vocabSize).sample(right, params, {}, {}, 77));
     } else {
       EXPECT_EQ(token,
                 std::max_element(right.begin(), right.end()) - right.begin());

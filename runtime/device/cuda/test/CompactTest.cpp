@@ -37,10 +37,13 @@ protected:
       states[0][size_t(row)] = row * 3;
       states[1][size_t(row)] = row;
       states[2][size_t(row)] = row;
-      states[3][size_t(row)] = wants;
+      states[3][size_t(row)] = wants ? counts[1] + 1 : 0;
       leftAt[size_t(row)] = 0;
-      if (wants)
+      if (wants) {
+        outputSources[size_t(counts[1])] = counts[1];
+        firstRows[size_t(counts[1])] = row;
         outputRows[size_t(counts[1]++)] = row;
+      }
       if (random() % 5 == 0) {
         ASSERT_TRUE(batch.addMirror(row, 1000 + row).ok());
         mirrorRows[size_t(counts[2])] = row;
@@ -68,6 +71,7 @@ protected:
     arguments.passed = &passed[0];
     arguments.outputCount = &counts[1];
     arguments.outputRows = numbered ? nullptr : outputRows.data();
+    arguments.outputSources = outputSources.data();
     arguments.mirrorCount = &counts[2];
     arguments.mirrorRows = mirrorRows.data();
     arguments.mirrorSequences = mirrorSequences.data();
@@ -82,8 +86,8 @@ protected:
     for (DeviceArray<int32_t> &state : states)
       late.hide(state);
     for (DeviceArray<int32_t> *list :
-         {&outputRows, &mirrorRows, &mirrorSequences, &moves, &rowNow, &leftAt,
-          &values})
+         {&outputRows, &outputSources, &mirrorRows, &mirrorSequences, &moves,
+          &rowNow, &leftAt, &values})
       late.hide(*list);
     emulator::LaunchOptions options;
     options.threads = compactThreads;
@@ -138,6 +142,9 @@ protected:
     std::vector<int32_t> outputs(outputRows.data(),
                                  outputRows.data() + counts[1]);
     EXPECT_THAT(outputs, testing::ElementsAreArray(batch.outputRows()));
+    for (int32_t i = 0; i < counts[1]; ++i)
+      EXPECT_EQ(firstRows[size_t(outputSources[size_t(i)])],
+                states[2][size_t(outputs[size_t(i)])]);
     std::vector<Mirror> mirrors;
     for (int32_t i = 0; i < counts[2]; ++i)
       mirrors.push_back({mirrorRows[size_t(i)], mirrorSequences[size_t(i)]});
@@ -160,9 +167,11 @@ protected:
   DeviceArray<int32_t> states[4] = {
       DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity),
       DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity)};
-  DeviceArray<int32_t> outputRows{capacity}, mirrorRows{capacity},
-      mirrorSequences{capacity}, moves{capacity}, rowNow{capacity},
-      leftAt{capacity}, values{size_t{capacity} * 40};
+  /// [output at the step's begin]
+  std::vector<int32_t> firstRows = std::vector<int32_t>(capacity);
+  DeviceArray<int32_t> outputRows{capacity}, outputSources{capacity},
+      mirrorRows{capacity}, mirrorSequences{capacity}, moves{capacity},
+      rowNow{capacity}, leftAt{capacity}, values{size_t{capacity} * 40};
   std::vector<uint8_t> alive;
   std::vector<int32_t> expectedLeft;
   int32_t checkpoint = 0;

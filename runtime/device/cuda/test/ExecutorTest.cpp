@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/Sampler.h"
 #include "runtime/core/test/Allocations.h"
 #include "runtime/device/cpu/test/TinyModel.h"
 #include "runtime/device/cuda/test/GraphModel.h"
@@ -274,8 +275,8 @@ TEST(CudaExecutorTest, TablesAreSentByWhatAStepHas) {
   model.place(batch);
   sent.clear();
   ASSERT_TRUE(model.execute(batch).ok());
-  // Counts, eight arrays of 64 numbers and a page.
-  EXPECT_EQ(sent, (std::vector<uint64_t>{9 * 256 + 4}));
+  // Counts, ten arrays of 64 numbers and a page.
+  EXPECT_EQ(sent, (std::vector<uint64_t>{11 * 256 + 4}));
 
   // A copy, and a mirror, are sent by themselves.
   CachePages::Fork fork = *model.pages().fork(id, 1);
@@ -287,7 +288,7 @@ TEST(CudaExecutorTest, TablesAreSentByWhatAStepHas) {
   model.addCopy(*fork.copy);
   sent.clear();
   ASSERT_TRUE(model.execute(batch).ok());
-  EXPECT_EQ(sent, (std::vector<uint64_t>{256 + 8, 9 * 256 + 8, 4, 4}));
+  EXPECT_EQ(sent, (std::vector<uint64_t>{256 + 8, 11 * 256 + 8, 4, 4}));
 }
 
 TEST(CudaExecutorTest, TokensComeBackWhereLogitsAreNotWanted) {
@@ -305,29 +306,76 @@ TEST(CudaExecutorTest, TokensComeBackWhereLogitsAreNotWanted) {
   EXPECT_EQ(bytes, 5 * each);
   std::vector<Logits> expected;
   for (int64_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(model.stage(0).greedyToken(i), std::nullopt);
+    EXPECT_EQ(model.stage(0).token(i), std::nullopt);
     expected.push_back(model.logits(i));
   }
   for (std::vector<uint8_t> wants :
        {std::vector<uint8_t>{0, 0, 0, 0, 0}, {0, 1, 1, 0, 1}}) {
-    model.wantsLogits = wants;
+    model.requests.clear();
+    for (uint8_t each : wants)
+      model.requests.push_back(
+          {.kind = each ? OutputRequest::Logits : OutputRequest::Greatest});
     bytes = 0;
     ASSERT_TRUE(model.execute(batch).ok());
     EXPECT_EQ(bytes, 5 * sizeof(int32_t) +
                          each * uint64_t(std::ranges::count(wants, 1)));
     for (int64_t i = 0; i < 5; ++i) {
       if (!wants[size_t(i)]) {
-        EXPECT_EQ(model.stage(0).greedyToken(i),
-                  largestOf(expected[size_t(i)]));
+        EXPECT_EQ(model.stage(0).token(i), largestOf(expected[size_t(i)]));
         continue;
       }
-      EXPECT_EQ(model.stage(0).greedyToken(i), std::nullopt);
+      EXPECT_EQ(model.stage(0).token(i), std::nullopt);
       EXPECT_EQ(model.logits(i), expected[size_t(i)]);
     }
   }
-  model.wantsLogits = {1};
+  model.requests.resize(1);
   EXPECT_THAT(model.execute(batch).message(),
               testing::HasSubstr("of 5 outputs, it is said for 1"));
+}
+
+/// Drawn tokens and candidates, each as the host would have had them of its
+/// logits; candidates that may not be all bring logits.
+TEST(CudaExecutorTest, WhatIsDrawnOnTheDeviceIsTheHosts) {
+  GraphModel model(tiny(), {TinyPart::Whole}, {});
+  StepBatch batch(32, 8);
+  addPrompts(model, batch);
+  ASSERT_TRUE(model.execute(batch).ok());
+  std::vector<Logits> logits;
+  for (int64_t i = 0; i < 5; ++i)
+    logits.push_back(model.logits(i));
+  const SamplingParams params[] = {
+      {.temperature = 1.5, .seed = 9},
+      {.temperature = 0.7, .topK = 5, .topP = 0.9, .minP = 0.01, .seed = 7},
+      {.temperature = 1, .minP = 0.3, .seed = 8},
+      {},
+      {.temperature = 1, .topP = 0.5}};
+  Sampler sampler(TinyProgram::vocabSize);
+  for (int64_t position = 0; position < 40; ++position) {
+    model.requests.clear();
+    for (const SamplingParams &each : params)
+      model.requests.push_back(requestFor(each, position));
+    ASSERT_TRUE(model.execute(batch).ok());
+    for (size_t i = 0; i < std::size(params); ++i) {
+      std::optional<int32_t> token = model.stage(0).token(int64_t(i));
+      auto candidates = model.stage(0).candidates(int64_t(i));
+      EXPECT_EQ(token.has_value(), i == 0 || i == 3);
+      EXPECT_EQ(candidates.empty(), i != 1 && i != 2);
+      if (!candidates.empty())
+        token = sampler.sampleAmong(candidates, params[i], position);
+      else if (!token)
+        token = *sampler.sample(model.logits(int64_t(i)), params[i], {}, {},
+                                position);
+      EXPECT_EQ(*token,
+                *sampler.sample(logits[i], params[i], {}, {}, position));
+    }
+  }
+  // With fewer candidates than min-p leaves, these are not enough.
+  model.requests[2].count = 1;
+  model.requests[2].leastScore = -100;
+  ASSERT_TRUE(model.execute(batch).ok());
+  EXPECT_TRUE(model.stage(0).candidates(2).empty());
+  EXPECT_EQ(model.stage(0).token(2), std::nullopt);
+  EXPECT_EQ(model.logits(2), logits[2]);
 }
 
 /// Where the greatest logit is no finite number the host sees the logits, and
@@ -352,10 +400,10 @@ TEST(CudaExecutorTest, ATokenThatIsNoneBringsItsLogits) {
   GraphModel model(tiny(), {TinyPart::Whole}, {}, options);
   StepBatch batch(32, 8);
   addPrompts(model, batch);
-  model.wantsLogits.assign(5, 0);
+  model.requests.assign(5, {.kind = OutputRequest::Greatest});
   ASSERT_TRUE(model.execute(batch).ok());
-  EXPECT_EQ(model.stage(0).greedyToken(0), 4);
-  EXPECT_EQ(model.stage(0).greedyToken(1), std::nullopt);
+  EXPECT_EQ(model.stage(0).token(0), 4);
+  EXPECT_EQ(model.stage(0).token(1), std::nullopt);
   EXPECT_EQ(model.logits(1), alone(randomTokens(4, 1)));
 }
 
@@ -400,8 +448,8 @@ TEST(CudaExecutorTest, StepsAllocateNothing) {
   device::StepInput input = {&batch, &model.pages()};
   input.checkpoints = &reaper;
   reaper.orphans = {4};
-  const uint8_t none = 0;
-  input.wantsLogits = {&none, 1};
+  const OutputRequest request = {.kind = OutputRequest::Candidates, .count = 3};
+  input.requests = {&request, 1};
   int64_t before = 0;
   for (int step = 0; step < 2; ++step) {
     reaper.begin();

@@ -255,7 +255,7 @@ TEST(CudaFaultsTest, EachAllocationMayFail) {
     EXPECT_EQ(message, "cuMemHostAlloc: out of memory");
     ++failures;
   }
-  EXPECT_EQ(failures, 8);
+  EXPECT_EQ(failures, 9);
 }
 
 TEST(CudaFaultsTest, AKernelThatFailsBreaksTheDeviceForGood) {

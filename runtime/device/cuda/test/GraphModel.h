@@ -149,7 +149,7 @@ public:
   }
 
   /// Of the outputs of the next steps.
-  std::vector<uint8_t> wantsLogits;
+  std::vector<OutputRequest> requests;
 
   CachePages &pages() { return cache; }
   Executor &stage(size_t index) { return *stages[index]; }
@@ -184,7 +184,7 @@ public:
       if (!input.keepsOutgoing)
         input.outgoing = activations[i];
       if (i + 1 == stages.size())
-        input.wantsLogits = wantsLogits;
+        input.requests = requests;
       input.checkpoints = checkpoints;
       if (Status s = stages[i]->execute(input); !s.ok())
         return s;

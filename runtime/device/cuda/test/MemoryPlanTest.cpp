@@ -55,7 +55,8 @@ TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
   places.insert(places.end(), plan.caches.begin(), plan.caches.end());
   for (uint64_t place :
        {plan.layerPages, plan.values, plan.partials, plan.tickets, plan.spans,
-        plan.slopes, plan.tables, plan.moves, plan.rowNow, plan.greedy})
+        plan.slopes, plan.tables, plan.moves, plan.rowNow, plan.greedy,
+        plan.candidates, plan.found})
     places.push_back(place);
   EXPECT_TRUE(std::is_sorted(places.begin(), places.end()));
   for (uint64_t place : places)

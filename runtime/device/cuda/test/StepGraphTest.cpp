@@ -93,10 +93,11 @@ TEST_F(StepGraphTest, OneRow) {
                   "tiny_rotate 1,1,1", "tiny_rotate 1,1,1",
                   "sluice_append_cache 1,1,1", "sluice_attend_f16_64 1,1,2",
                   "sluice_attend_combine 1,4,1", "sluice_operand_rows 1,1,1"));
-  EXPECT_THAT(
-      std::vector(lines.end() - 4, lines.end()),
-      testing::ElementsAre("tiny_select 1,1,1", "sluice_operand_rows 1,1,1",
-                           "sluice_linear_f16_8 1,1,1", "tiny_argmax 1,1,1"));
+  EXPECT_THAT(std::vector(lines.end() - 6, lines.end()),
+              testing::ElementsAre(
+                  "tiny_select 1,1,1", "sluice_operand_rows 1,1,1",
+                  "sluice_linear_f16_8 1,1,1", "tiny_argmax 1,1,1",
+                  "sluice_sample_search 1,1,1", "sluice_sample_merge 1,1,1"));
   EXPECT_EQ(graph->received, 0u);
   EXPECT_EQ(graph->checkpoints, 0);
   EXPECT_TRUE(graph->givesGreedyTokens);
