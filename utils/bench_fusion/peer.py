@@ -3,7 +3,6 @@ by the same client."""
 import contextlib
 import json
 import pathlib
-import re
 import socket
 import statistics
 import subprocess
@@ -11,8 +10,8 @@ import tempfile
 import time
 import urllib.request
 
-from bench_peer import find_program, random_model
-from bench_pipeline.report import Target, bars, table
+from bench_common.peer import find_program, random_model, version_of
+from bench_common.report import Target, bars, table
 
 SHAPE, FORMAT = "tinyllama-1.1b", "q4_0"
 THREADS = 2
@@ -230,12 +229,6 @@ def long_prompts(peers, repeats, say):
     return table(["server", "bound, ms", "p50 alone, ms", "p99 alone, ms",
                   "p99 among long prompts, ms", "ratio", "longest, ms",
                   "TTFT of long ones, s"], rows), targets
-
-
-def version_of(peer):
-    told = subprocess.run([peer, "--version"], capture_output=True, text=True)
-    found = re.search(r"version: (.*)", told.stdout + told.stderr)
-    return found[1] if found else "unknown version"
 
 
 def section(bench):

@@ -10,7 +10,7 @@ import os
 import statistics
 import subprocess
 
-from bench_pipeline.report import Target, bars, percent, table
+from bench_common.report import Target, bars, percent, table
 
 # One request of 512 tokens takes 5,800 ms.
 TOKENS = 512

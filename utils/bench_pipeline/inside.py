@@ -3,9 +3,11 @@ import ctypes
 import statistics
 import time
 
-from . import measure, report
+from bench_common import report
+from bench_common.report import Target, percent, table
+
+from . import measure
 from .measure import DEMO, STAGES, Measured, Point
-from .report import Target, percent, table
 from .speed import asynchronous
 
 CLUSTER = "cpu8-1g"

@@ -2,10 +2,11 @@
 in emulation, and then measured."""
 import statistics
 
-from . import report
+from bench_common import report
+from bench_common.report import Target, percent, table
+
 from .measure import DEMO, Point
 from .planning import CHEAP_ROWS, Planning, hit_rate, ideal_gain
-from .report import Target, percent, table
 
 CHAINS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24)
 TREES = [(depth, width) for width in (2, 3, 4, 8, 16)

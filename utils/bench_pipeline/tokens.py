@@ -2,9 +2,10 @@
 import concurrent.futures
 import shutil
 
+from bench_common.report import Target, table
+
 from . import measure
 from .measure import CLUSTERS, DEMO, PROMPTS
-from .report import Target, table
 
 # An emulated cluster with short steps: without one, the demo's stages are so
 # fast that the policy would send no guess.

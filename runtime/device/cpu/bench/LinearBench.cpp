@@ -16,25 +16,20 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/cpu/bench/Turns.h"
 #include "runtime/device/cpu/linear/Linear.h"
 
 #include <algorithm>
-#include <atomic>
-#include <barrier>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 using namespace sluice;
 using namespace sluice::cpu;
+using namespace sluice::cpu::bench;
 
 namespace {
 
@@ -47,85 +42,6 @@ struct Options {
   std::string formats = "q4_0,q8_0,q4_1,q5_1,q4_k,q5_k,q6_k,e4m3,f16,bf16,f32";
   std::string rows = "1,2,4,8,16,64,512";
 };
-
-using Clock = std::chrono::steady_clock;
-
-double secondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// Bytes to read before the caches hold nothing of the first.
-constexpr size_t coldBytes = size_t(256) << 20;
-
-/// Calls `body(thread, turn)` for turns 0, 1, ... on all threads, which start
-/// each turn together, for about `seconds`; the median seconds of a turn.
-double timeTurns(int64_t threads, double seconds,
-                 const std::function<void(int64_t, int64_t)> &body) {
-  std::vector<double> times;
-  std::atomic<bool> stop = false;
-  Clock::time_point begin = Clock::now(), start = begin;
-  int64_t turns = -2; // The first ones warm up.
-  auto onTurn = [&]() noexcept {
-    if (turns > 0)
-      times.push_back(secondsSince(start));
-    ++turns;
-    stop = times.size() >= 5 && secondsSince(begin) > seconds;
-    start = Clock::now();
-  };
-  std::barrier gate(threads, onTurn);
-  std::vector<std::thread> workers;
-  for (int64_t thread = 0; thread < threads; ++thread)
-    workers.emplace_back([&, thread] {
-      for (int64_t turn = 0;; ++turn) {
-        gate.arrive_and_wait();
-        if (stop)
-          return;
-        body(thread, turn);
-      }
-    });
-  for (std::thread &worker : workers)
-    worker.join();
-  std::nth_element(times.begin(), times.begin() + int64_t(times.size() / 2),
-                   times.end());
-  return times[times.size() / 2];
-}
-
-struct Aligned {
-  void operator()(uint8_t *p) const { std::free(p); }
-};
-using Bytes = std::unique_ptr<uint8_t, Aligned>;
-
-/// `size` bytes, each written once.
-Bytes makeBytes(size_t size) {
-  size_t rounded = (size + 63) / 64 * 64;
-  Bytes bytes(static_cast<uint8_t *>(std::aligned_alloc(64, rounded)));
-  uint32_t state = 1;
-  for (size_t i = 0; i < rounded; ++i) {
-    state = state * 1664525 + 1013904223;
-    bytes.get()[i] = uint8_t(state >> 24);
-  }
-  return bytes;
-}
-
-/// Bytes a second that `threads` threads read from memory, summing words.
-double readBandwidth(int64_t threads) {
-  Bytes bytes = makeBytes(coldBytes);
-  auto share = int64_t(coldBytes) / threads / 64 * 64;
-  std::atomic<uint64_t> sink = 0;
-  double seconds = timeTurns(threads, 1, [&](int64_t thread, int64_t) {
-    const uint8_t *from = bytes.get() + thread * share;
-    uint64_t sums[8] = {};
-    for (int64_t i = 0; i < share; i += 64) {
-      uint64_t words[8];
-      std::memcpy(words, from + i, sizeof(words));
-      for (int j = 0; j < 8; ++j)
-        sums[j] += words[j];
-    }
-    for (uint64_t sum : sums)
-      sink += sum;
-  });
-  return double(share * threads) / seconds;
-}
 
 /// Valid packed bytes of any kind: a packed weight of zeros but for noise in
 /// the first block, which decides nothing about speed.

@@ -1,11 +1,12 @@
 """What is measured beside llama.cpp: its programs, and files for both."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from .sections import ROOT
 
 
 def find_program(name, folder=None):
@@ -15,6 +16,13 @@ def find_program(name, folder=None):
         if place and (path := pathlib.Path(place, name)).exists():
             return str(path)
     return shutil.which(name)
+
+
+def version_of(program):
+    """What one of llama.cpp's programs calls its version."""
+    told = subprocess.run([program, "--version"], capture_output=True, text=True)
+    found = re.search(r"version: (.*)", told.stdout + told.stderr)
+    return found[1] if found else "unknown version"
 
 
 def random_model(work, shape, fmt, tools=ROOT / "build/bin"):
@@ -34,5 +42,11 @@ def random_model(work, shape, fmt, tools=ROOT / "build/bin"):
 
 
 def run(command):
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True).stdout
+    """What it prints. A command that fails ends the measurement with what it
+    says."""
+    command = list(map(str, command))
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: status {done.returncode}: "
+                         + done.stderr.strip()[-2000:])
+    return done.stdout

@@ -1,0 +1,154 @@
+//===- MachineBench.cpp - what bounds a processor's kernels ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// usage: machine-bench [--threads N]
+//
+// One JSON object: the rate at which the threads read memory, and for each
+// instruction set that the kernels are built for and the processor has, the
+// rate of its products with all operands in registers: two operations for each
+// product that is added up.
+//
+//   int8  of 8-bit integers into 32 bits: vpdpbusd where there is VNNI, else
+//         vpmaddubsw, vpmaddwd and vpaddd
+//   fma   of 32-bit floats
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/CpuFeatures.h"
+#include "runtime/device/cpu/bench/Turns.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <immintrin.h>
+#include <vector>
+
+using namespace sluice;
+using namespace sluice::cpu;
+
+namespace {
+
+/// Products of a turn: so many rounds of `chains` independent sums, which hides
+/// the instructions' latency.
+constexpr int64_t rounds = 2'000'000;
+constexpr int chains = 12;
+
+// What a loop computes is written here, so that it is computed.
+thread_local volatile float sink;
+
+// The compiler may not know that operands stay the same.
+#define SLUICE_HIDE(value) asm volatile("" : "+x"(value))
+#define SLUICE_HIDE_WIDE(value) asm volatile("" : "+v"(value))
+
+__attribute__((target("avx2,fma"))) void fmaAvx2() {
+  __m256 sums[chains] = {}, a = _mm256_set1_ps(0.5f), b = _mm256_set1_ps(0.25f);
+  for (int64_t i = 0; i < rounds; ++i) {
+    SLUICE_HIDE(a);
+#pragma unroll
+    for (int c = 0; c < chains; ++c)
+      sums[c] = _mm256_fmadd_ps(a, b, sums[c]);
+  }
+  for (__m256 sum : sums)
+    sink = sum[0];
+}
+
+__attribute__((target("avx2"))) void int8Avx2() {
+  __m256i sums[chains] = {}, a = _mm256_set1_epi8(3), b = _mm256_set1_epi8(5);
+  __m256i ones = _mm256_set1_epi16(1);
+  for (int64_t i = 0; i < rounds; ++i) {
+#pragma unroll
+    for (int c = 0; c < chains; ++c) {
+      SLUICE_HIDE(a); // Else one product would serve all chains.
+      __m256i words = _mm256_maddubs_epi16(a, b);
+      sums[c] = _mm256_add_epi32(sums[c], _mm256_madd_epi16(words, ones));
+    }
+  }
+  for (__m256i sum : sums)
+    sink = float(sum[0]);
+}
+
+__attribute__((target("avx512f"))) void fmaAvx512() {
+  __m512 sums[chains] = {}, a = _mm512_set1_ps(0.5f), b = _mm512_set1_ps(0.25f);
+  for (int64_t i = 0; i < rounds; ++i) {
+    SLUICE_HIDE_WIDE(a);
+#pragma unroll
+    for (int c = 0; c < chains; ++c)
+      sums[c] = _mm512_fmadd_ps(a, b, sums[c]);
+  }
+  for (__m512 sum : sums)
+    sink = sum[0];
+}
+
+__attribute__((target("avx512f,avx512bw"))) void int8Avx512() {
+  __m512i sums[chains] = {}, a = _mm512_set1_epi8(3), b = _mm512_set1_epi8(5);
+  __m512i ones = _mm512_set1_epi16(1);
+  for (int64_t i = 0; i < rounds; ++i) {
+#pragma unroll
+    for (int c = 0; c < chains; ++c) {
+      SLUICE_HIDE_WIDE(a);
+      __m512i words = _mm512_maddubs_epi16(a, b);
+      sums[c] = _mm512_add_epi32(sums[c], _mm512_madd_epi16(words, ones));
+    }
+  }
+  for (__m512i sum : sums)
+    sink = float(sum[0]);
+}
+
+__attribute__((target("avx512f,avx512vnni"))) void int8Vnni() {
+  __m512i sums[chains] = {}, a = _mm512_set1_epi8(3), b = _mm512_set1_epi8(5);
+  for (int64_t i = 0; i < rounds; ++i) {
+    SLUICE_HIDE_WIDE(a);
+#pragma unroll
+    for (int c = 0; c < chains; ++c)
+      sums[c] = _mm512_dpbusd_epi32(sums[c], a, b);
+  }
+  for (__m512i sum : sums)
+    sink = float(sum[0]);
+}
+
+/// The loops of an instruction set, and products of a vector.
+struct Set {
+  const char *name;
+  void (*int8)();
+  int64_t int8Products;
+  void (*fma)();
+  int64_t fmaProducts;
+};
+
+constexpr Set sets[] = {
+    {"avx2", int8Avx2, 32, fmaAvx2, 8},
+    {"avx512", int8Avx512, 64, fmaAvx512, 16},
+    {"avx512vnni", int8Vnni, 64, fmaAvx512, 16},
+};
+
+/// Operations a second of all threads together.
+double rate(int64_t threads, void (*loop)(), int64_t products) {
+  double seconds =
+      bench::timeTurns(threads, 0.5, [&](int64_t, int64_t) { loop(); });
+  return 2.0 * double(threads * rounds * chains * products) / seconds;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  int64_t threads = 2;
+  if (argc == 3 && std::strcmp(argv[1], "--threads") == 0)
+    threads = std::strtol(argv[2], nullptr, 10);
+  if ((argc != 1 && argc != 3) || threads < 1) {
+    std::fprintf(stderr, "usage: machine-bench [--threads N]\n");
+    return 2;
+  }
+  std::printf("{\"threads\": %d, \"read\": %.4g", int(threads),
+              bench::readBandwidth(threads));
+  for (const Set &set : sets)
+    if (requireIsa(set.name).ok())
+      std::printf(", \"%s\": {\"int8\": %.4g, \"fma\": %.4g}", set.name,
+                  rate(threads, set.int8, set.int8Products),
+                  rate(threads, set.fma, set.fmaProducts));
+  std::printf("}\n");
+  return 0;
+}

@@ -1,0 +1,1 @@
+"""What the benchmarks share: reports, the machine, llama.cpp as a peer."""

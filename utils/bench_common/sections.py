@@ -1,0 +1,111 @@
+"""A report of sections, each of which can be measured anew by itself."""
+import argparse
+import datetime
+import os
+import pathlib
+import platform
+import re
+import sys
+import time
+
+from .report import table
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+RESULTS = ROOT / "docs/results"
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def machine():
+    """The processor and its cores."""
+    model = next((line.split(":")[1].strip()
+                  for line in open("/proc/cpuinfo") if "model name" in line),
+                 platform.machine())
+    return f"{model}, {os.cpu_count()} cores"
+
+
+def instruction_sets():
+    """Those of the kernels' that the processor has, as an executable's level."""
+    flags = next((line.split(":")[1].split() for line in open("/proc/cpuinfo")
+                  if line.startswith("flags")), [])
+    levels = {"avx2": "avx2", "avx512bw": "avx512",
+              "avx512_vnni": "avx512vnni"}
+    return [level for flag, level in levels.items() if flag in flags]
+
+
+def option_parser(program, doc, sections):
+    """The options that all such benchmarks have."""
+    parser = argparse.ArgumentParser(
+        prog=program, description=doc.splitlines()[0],
+        epilog="sections: " + ", ".join(sections))
+    parser.add_argument("--quick", action="store_true",
+                        help="few repeats, to see that it works")
+    parser.add_argument("--only", nargs="+", choices=sections, default=[],
+                        metavar="SECTION")
+    parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "build/bin",
+                        metavar="FOLDER", help="where Sluice's programs are")
+    parser.add_argument("--llama-bin", metavar="FOLDER",
+                        help="where llama.cpp's programs are")
+    parser.add_argument("--work", type=pathlib.Path, metavar="FOLDER",
+                        default=ROOT / "build/bench",
+                        help="for models, made once")
+    parser.add_argument("--record", action="store_true",
+                        help="write docs/results")
+    return parser
+
+
+def _measure(program, name, titled, args):
+    """A section's text between its marks, its pictures, and whether all of its
+    targets were met."""
+    title, section = titled
+    say(title)
+    began, load = time.monotonic(), os.getloadavg()[0]
+    text, targets, pictures = section(args)
+    took = time.monotonic() - began
+    command = program + (" --quick" if args.quick else "")
+    wanted = table(["what", "measured", "wanted", "met", "note"],
+                   [t.row for t in targets]) if targets else ""
+    text = f"""<!-- {name}: from here -->
+## {title}
+
+`{command} --only {name} --record`, {datetime.date.today()}, {took:.0f} s; \
+{machine()}, load at the start {load:.1f}.
+
+{wanted}
+{text}
+<!-- {name}: to here -->
+"""
+    return text, pictures, all(t.met for t in targets)
+
+
+def _merge(report, name, text):
+    """The report with the section in its place, or behind the others."""
+    marks = re.compile(rf"<!-- {name}: from here -->.*<!-- {name}: to here -->\n",
+                       re.DOTALL)
+    if marks.search(report):
+        return marks.sub(lambda _: text, report)
+    return report + "\n" + text
+
+
+def run_sections(program, sections, args, file, head):
+    """Measures sections ({name: (title, function of args)}) and puts them into
+    `file` of docs/results, or of build/ without --record, leaving those that
+    were not measured as they are. The exit status: 1 if a target was missed."""
+    folder = RESULTS if args.record else ROOT / "build" / pathlib.Path(
+        program).name
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / file
+    report = path.read_text() if path.exists() else head
+    met = True
+    for name in args.only or sections:
+        text, pictures, good = _measure(program, name, sections[name], args)
+        print(text)
+        report = _merge(report, name, text)
+        met &= good
+        for picture, content in pictures.items():
+            (folder / picture).write_text(content)
+        path.write_text(report)  # what was measured is kept if a later one fails
+    say(f"written to {path}")
+    return 0 if met else 1

@@ -1,0 +1,112 @@
+"""What the sections measure: models, Sluice and llama.cpp on them, and the
+machine's limits."""
+import dataclasses
+import json
+import pathlib
+import statistics
+
+from bench_common.peer import find_program, random_model, run
+from bench_common.sections import instruction_sets
+
+SHAPE = "tinyllama-1.1b"
+THREADS = 2
+# By format: bytes of a weight of the table that tokens are looked up in, and
+# the instruction that products are made with.
+FORMATS = {"q4_0": (18 / 32, "int8"), "q8_0": (34 / 32, "int8"),
+           "q4_k_m": (144 / 256, "int8"), "f16": (2, "fma")}
+FOUR_BITS = ("q4_0", "q4_k_m")
+
+
+@dataclasses.dataclass
+class Model:
+    """A model's file and its executable."""
+    format: str
+    file: pathlib.Path
+    program: pathlib.Path
+    parameters: int    # that products are made with
+    step_bytes: int    # of weights that a step reads
+    token_bytes: int   # of cache that a token takes
+
+    @property
+    def unit(self):
+        return FORMATS[self.format][1]
+
+
+class Pairs:
+    """Tokens a second of Sluice and of llama.cpp, taken by turns."""
+
+    def __init__(self):
+        self.runs = []
+
+    def add(self, ours, theirs):
+        self.runs.append((ours, theirs))
+
+    def ours(self):
+        return statistics.median(run[0] for run in self.runs)
+
+    def theirs(self):
+        return statistics.median(run[1] for run in self.runs)
+
+    def ratio(self):
+        return statistics.median(a / b for a, b in self.runs)
+
+    def cells(self):
+        return [f"{self.ours():.1f}", f"{self.theirs():.1f}",
+                f"{self.ratio():.2f}"]
+
+
+def prepare(args, fmt):
+    file, program = random_model(args.work, SHAPE, fmt, args.tools)
+    info = json.loads(run([program, "info", "--json"]))
+    table = info["vocab_size"] * info["hidden_size"]
+    return Model(fmt, file, program, info["parameters"] - table,
+                 int(info["memory"]["weights_bytes"]
+                     - table * FORMATS[fmt][0]),
+                 info["memory"]["cache_bytes_per_token"])
+
+
+def peer_program(args, name):
+    path = find_program(name, args.llama_bin)
+    if not path:
+        raise SystemExit(f"bench-cpu: no {name} found: see --llama-bin")
+    return path
+
+
+def generate(model, tokens, count, threads=THREADS):
+    """Times of one request: (prompt's tokens a second, tokens a second behind
+    it)."""
+    prompt = model.file.with_name(f"{tokens}.tokens")
+    prompt.write_text(",".join(str(3 + 7 * i % 31000) for i in range(tokens)))
+    timing = json.loads(run([
+        model.program, "generate", "--ignore-eos", "--json", "-t", threads,
+        "-c", tokens + count, "--tokens-file", prompt, "-n", count]))["timing"]
+    after = timing["generated_tokens"] - 1
+    return (timing["prompt_tokens"] / timing["prompt_seconds"],
+            after / timing["generate_seconds"] if after else None)
+
+
+def llama_bench(peer, model, threads=THREADS, prompts=(), generate=0, depth=0):
+    """Tokens a second, by (prompt's tokens, tokens generated)."""
+    rows = json.loads(run([
+        peer, "-m", model.file, "-t", threads, "-r", 1, "-o", "json", "-p",
+        ",".join(map(str, prompts)) or 0, "-n", generate, "-d", depth]))
+    return {(row["n_prompt"], row["n_gen"]): row["avg_ts"] for row in rows}
+
+
+class Limits:
+    """What the machine does at most, measured again and again among the rest:
+    bytes read and operations done a second."""
+
+    def __init__(self, args, threads=THREADS):
+        self.command = [args.tools / "machine-bench", "--threads", threads]
+        self.isa = instruction_sets()[-1]
+        self.found = []
+
+    def measure(self):
+        self.found.append(json.loads(run(self.command)))
+
+    def read(self):
+        return statistics.median(each["read"] for each in self.found)
+
+    def operations(self, unit):
+        return statistics.median(each[self.isa][unit] for each in self.found)

@@ -1,0 +1,93 @@
+"""Section "start": from a command to the first token, and memory."""
+import json
+import os
+import statistics
+import subprocess
+import time
+
+from bench_common.peer import run, version_of
+from bench_common.report import Target, table
+
+from . import models
+
+CONTEXT = 512
+START_RATIO, PACKING, MEMORY = 1.1, 1e9, 1.05
+
+
+def timed(command):
+    """Seconds that a command takes, and bytes that it had resident at most."""
+    began = time.monotonic()
+    running = subprocess.Popen(list(map(str, command)),
+                               stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(running.pid, 0)
+    running.returncode = os.waitstatus_to_exitcode(status)
+    if running.returncode:
+        raise SystemExit(f"{command}: status {running.returncode}")
+    return time.monotonic() - began, usage.ru_maxrss * 1024
+
+
+def ours(model):
+    return [model.program, "generate", "--tokens", "5", "-n", 1, "-t",
+            models.THREADS, "-c", CONTEXT]
+
+
+def theirs(peer, model):
+    return [peer, "-m", model.file, "-t", models.THREADS, "-c", CONTEXT, "-n", 1,
+            "-p", "a", "--no-warmup", "-no-cnv", "--ignore-eos"]
+
+
+def measure(args, peer, model):
+    """Medians: seconds and bytes of the first start, of later ones, of
+    llama.cpp's; ratio of the later ones."""
+    found = {"first": [], "later": [], "peer": []}
+    for _ in range(args.repeats):
+        packed = model.program.with_name(model.program.name + ".weights")
+        packed.unlink()
+        found["first"].append(timed(ours(model)))
+        found["later"].append(timed(ours(model)))
+        found["peer"].append(timed(theirs(peer, model)))
+    middle = {name: [statistics.median(each[i] for each in kept)
+                     for i in range(2)] for name, kept in found.items()}
+    ratio = statistics.median(a[0] / b[0] for a, b in
+                              zip(found["later"], found["peer"]))
+    return middle, ratio
+
+
+def section(args):
+    """(text, targets, pictures)"""
+    peer = models.peer_program(args, "llama-completion")
+    rows, targets = [], []
+    for fmt in args.formats:
+        model = models.prepare(args, fmt)
+        middle, ratio = measure(args, peer, model)
+        memory = json.loads(run([model.program, "info", "--json", "-c",
+                                 CONTEXT]))["memory"]
+        told = memory["weights_bytes"] + memory["cache_bytes"]
+        most = max(middle["first"][1], middle["later"][1])
+        packing = model.file.stat().st_size / (
+            middle["first"][0] - middle["later"][0])
+        rows.append([fmt, f"{middle['later'][0]:.2f}",
+                     f"{middle['peer'][0]:.2f}", f"{ratio:.2f}",
+                     f"{middle['first'][0]:.2f}", f"{packing / 1e9:.2f}",
+                     f"{told / 1e6:.0f}", f"{most / 1e6:.0f}",
+                     f"{middle['peer'][1] / 1e6:.0f}"])
+        targets += [
+            Target(f"{fmt}: first token, by llama.cpp's", f"{ratio:.3f}",
+                   f"at most {START_RATIO}", ratio <= START_RATIO),
+            Target(f"{fmt}: packing, GB/s", f"{packing / 1e9:.2f}",
+                   f"at least {PACKING / 1e9:g}", packing >= PACKING),
+            Target(f"{fmt}: resident at most, by weights and cache",
+                   f"{most / told:.3f}", f"at most {MEMORY}",
+                   most / told <= MEMORY)]
+    text = f"""From the start of the process to its end behind one token, for files \
+that the system has in memory: seconds, medians of {args.repeats} runs by turns with \
+`llama-completion` (llama.cpp {version_of(peer)}, mapped file, no warm-up). The \
+*first* start packs the weights: the rate is the file's bytes by what it takes \
+longer. *Told* is weights and cache for {CONTEXT} tokens; beside it the most that \
+was resident, in either start.
+
+{table(["format", "later s", "llama.cpp s", "ratio", "first s", "packing GB/s",
+        "told MB", "resident MB", "llama.cpp MB"], rows)}"""
+    return text, targets, {}
