@@ -18,8 +18,8 @@
 namespace sluice {
 
 struct ImportOptions {
-  /// "q8_0", "q4_0" or "e4m3": the format that the token table and the weights of
-  /// linear layers are computed in. Whoever loads them quantises them; they
+  /// "q8_0", "q4_0" or "e4m3": the format that the token table and the weights
+  /// of linear layers are computed in. Whoever loads them quantises them; they
   /// must be stored as f32, f16 or bf16, or in that very format, in rows of
   /// whole blocks. Other weights stay as they are. Empty: all stay.
   std::string quantize;

@@ -61,8 +61,8 @@ sluice::Expected<std::unique_ptr<Driver>> sluice::cuda::openDriver() {
   options.stickKernel = numberOf("SLUICE_EMULATED_STICK_KERNEL", 0);
   options.patience =
       std::chrono::milliseconds(numberOf("SLUICE_EMULATED_PATIENCE_MS", 60000));
-  options.failDevice = int32_t(
-      numberOf("SLUICE_EMULATED_FAIL_DEVICE", options.failDevice));
+  options.failDevice =
+      int32_t(numberOf("SLUICE_EMULATED_FAIL_DEVICE", options.failDevice));
   options.order = static_cast<emulator::Order>(
       std::clamp<int64_t>(numberOf("SLUICE_EMULATED_ORDER", 0), 0, 2));
   options.resident =

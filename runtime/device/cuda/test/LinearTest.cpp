@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cpu/linear/Linear.h"
+#include "runtime/device/cuda/kernels/GateMath.cuh"
 #include "runtime/device/cuda/test/LinearRun.h"
 
 #include <algorithm>
