@@ -336,6 +336,12 @@ TEST(HuggingFaceConfig, ReadsQuantisationThatTensorsSayMoreOf) {
       HasSubstr("'kv_cache_scheme': is not supported"));
   EXPECT_THAT(errorOf(changed(compressed, "/sparsity_config/format", "sparse")),
               HasSubstr("'sparsity_config': 'format': 'sparse'"));
+  json none = json::object();
+  EXPECT_EQ(errorOf(changed(compressed, "/transform_config", none)), "");
+  EXPECT_THAT(errorOf(changed(compressed, "/transform_config", {{"r1", none}})),
+              HasSubstr("'transform_config': is not supported"));
+  EXPECT_THAT(errorOf(changed(compressed, "/config_groups", none)),
+              HasSubstr("'config_groups': names no weights"));
 }
 
 TEST(HuggingFaceConfig, RefusesOptionsByName) {

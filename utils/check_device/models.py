@@ -117,9 +117,15 @@ def prompts(machine):
         machine.found.get("teraflops")))
 
 
+def furthest(some, others):
+    """The largest difference; infinite where a number is none, which max() may
+    overlook."""
+    apart = [abs(a - b) for a, b in zip(some, others, strict=True)]
+    return max(apart) if all(map(math.isfinite, apart)) else math.inf
+
+
 def distance(one, other):
-    return max(abs(a - b) for a, b in zip(one["last_logits"],
-                                          other["last_logits"], strict=True))
+    return furthest(one["last_logits"], other["last_logits"])
 
 
 def logprobs(made):
@@ -154,8 +160,7 @@ def compare_model(machine, name, near):
     same = next((i for i, pair in enumerate(zip(cpu["tokens"], gpu["tokens"]))
                  if pair[0] != pair[1]), tokens)
     away = distance(cpu, gpu)
-    decoded = max(abs(a - b) for a, b in zip(
-        logprobs(gpu), scored(machine, name, gpu["tokens"]), strict=True))
+    decoded = furthest(logprobs(gpu), scored(machine, name, gpu["tokens"]))
     exact = all(each["tokens"] == gpu["tokens"] and distance(each, gpu) == 0
                 for each in [again, *shared]) and \
         all(logprobs(each) == logprobs(gpu) for each in shared)

@@ -194,8 +194,14 @@ std::optional<GateProducts> GateFuser::find(const Node &node) const {
     return std::nullopt;
   auto first = products.find(node.inputs[0]);
   auto second = products.find(node.inputs[1]);
-  if (first == products.end() || second == products.end() || first == second ||
-      !fit(graph.nodes[first->second], graph.nodes[second->second]))
+  if (first == products.end() || second == products.end() || first == second)
+    return std::nullopt;
+  const Node &product = graph.nodes[first->second];
+  const Node &partner = graph.nodes[second->second];
+  // Whoever emits the product finds the two from the gate. A layer's result has
+  // the buffer of what it yields, but another op.
+  if (gate.getGate().getDefiningOp() != product.op ||
+      gate.getInput().getDefiningOp() != partner.op || !fit(product, partner))
     return std::nullopt;
   return GateProducts{first->second, second->second};
 }

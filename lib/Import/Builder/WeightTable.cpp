@@ -32,13 +32,14 @@ std::pair<int64_t, int64_t> scalesShape(llvm::ArrayRef<int64_t> shape) {
   return {rows, shape.size() > 1 ? shape[1] : 1};
 }
 
-/// Whether all of e4m3's numbers times each scale are numbers, and not all 0.
+/// Whether each scale is a magnitude, and all of e4m3's numbers times it are
+/// numbers.
 bool areUsable(Format format, std::span<const uint8_t> bytes) {
   std::vector<float> scales(bytes.size() /
                             size_t(formatInfo(format).blockBytes));
   dequantizeRow(format, bytes.data(), scales.data(), int64_t(scales.size()));
   return llvm::all_of(scales, [](float scale) {
-    return scale != 0 && std::isfinite(scale * largestE4M3);
+    return scale > 0 && std::isfinite(scale * largestE4M3);
   });
 }
 
@@ -128,7 +129,7 @@ WeightTable::declareScales(const StoredTensor &tensor) {
   if (!scales)
     return failure(model.files()[tensor.file].path, ": tensor ",
                    quote(tensor.name), ": its scales ",
-                   quote(tensor.name + "_scale"), " are missing");
+                   quote(tensor.name + "_scale"), " or '..._scale_inv' are missing");
   auto bad = [&](const auto &...reason) {
     return failure(model.files()[scales->file].path, ": tensor ",
                    quote(scales->name), ": ", reason...);
@@ -144,7 +145,7 @@ WeightTable::declareScales(const StoredTensor &tensor) {
                " have one scale, one a row or one for each block of 128 rows "
                "and 128 columns");
   if (!areUsable(*scales->format, model.bytesOf(*scales)))
-    return bad("a scale is 0 or not finite");
+    return bad("a scale is not positive, or not finite");
   mlir::MLIRContext *context = moduleBuilder.getContext();
   ir::ElementFormat format = toElementFormat(*scales->format);
   auto type = mlir::RankedTensorType::get(scales->shape.empty()

@@ -71,7 +71,13 @@ static void readCompressedTensors(Options &options) {
     options.refuse("kv_cache_scheme", "is not supported");
   options.table("sparsity_config").mustBeText("format", "dense");
   options.table("sparsity_config").ignoreOthers();
+  // Rotations of what products take.
+  if (options.has("transform_config") &&
+      !options.table("transform_config").keys().empty())
+    options.refuse("transform_config", "is not supported (only {} is)");
   Options &groups = options.table("config_groups");
+  if (groups.keys().empty())
+    options.refuse("config_groups", "names no weights");
   for (const std::string &key : groups.keys())
     readGroup(groups.table(key));
   options.ignore(

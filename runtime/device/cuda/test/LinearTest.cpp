@@ -295,8 +295,8 @@ TEST_P(LinearKernelTest, AWeightIsReadOnceWhateverTheCapacity) {
   LinearRun run(device, 1);
   run.copiedBytes = &copied;
   (void)run.run(x);
-  // Two blocks of four tiles; sums of four rows' blocks of 32 features.
-  uint64_t sums = kind() == WeightKind::Q4_K ? uint64_t(in / 32 * 16) : 0;
+  // Two blocks of four tiles; sums of the row's blocks of 32 features.
+  uint64_t sums = kind() == WeightKind::Q4_K ? uint64_t(in / 32 * 4) : 0;
   EXPECT_EQ(copied, device.tiles.bytes() + 2 * (rowBytes + sums));
   if (kind() == WeightKind::F32)
     return;
