@@ -129,7 +129,8 @@ WeightTable::declareScales(const StoredTensor &tensor) {
   if (!scales)
     return failure(model.files()[tensor.file].path, ": tensor ",
                    quote(tensor.name), ": its scales ",
-                   quote(tensor.name + "_scale"), " or '..._scale_inv' are missing");
+                   quote(tensor.name + "_scale"),
+                   " or '..._scale_inv' are missing");
   auto bad = [&](const auto &...reason) {
     return failure(model.files()[scales->file].path, ": tensor ",
                    quote(scales->name), ": ", reason...);
