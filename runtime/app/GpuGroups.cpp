@@ -7,10 +7,9 @@
 
 #include "runtime/app/GpuGroups.h"
 
-#include "runtime/base/Guarded.h"
+#include "runtime/app/Together.h"
 
 #include <cstring>
-#include <thread>
 
 using namespace sluice;
 using namespace sluice::app;
@@ -50,20 +49,11 @@ static Status meet(GpuGroupMember &member, const comm::NcclLibrary &library) {
 
 Status app::connectGpuGroups(std::span<GpuGroupMember> here,
                              const comm::NcclLibrary &library) {
-  // They wait for each other.
-  std::vector<Status> results(here.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < here.size(); ++i)
-    threads.emplace_back([&, i] {
-      results[i] = guarded([&] { return meet(here[i], library); });
-      // Others in this process wait for it.
-      if (!results[i].ok() && here.size() > 1)
-        here[i].communicator->abort(results[i]);
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  for (const Status &each : results)
-    if (!each.ok())
-      return each;
-  return {};
+  return together(here.size(), [&](size_t i) {
+    Status met = guarded([&] { return meet(here[i], library); });
+    // Others in this process wait for it.
+    if (!met.ok() && here.size() > 1)
+      here[i].communicator->abort(met);
+    return met;
+  });
 }

@@ -8,9 +8,7 @@
 #include "runtime/app/RowTransport.h"
 
 #include "runtime/app/RankMeeting.h"
-#include "runtime/base/Guarded.h"
-
-#include <thread>
+#include "runtime/app/Together.h"
 
 using namespace sluice;
 using namespace sluice::app;
@@ -92,20 +90,8 @@ Status app::connectByNccl(
     const comm::NcclLibrary &library, std::span<cuda::Device *const> devices,
     comm::NcclOptions options, int64_t messageBytes) {
   options.ringBytes = ringBytesOf(messageBytes);
-  // They wait for each other.
-  std::vector<Status> results(communicators.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < communicators.size(); ++i)
-    threads.emplace_back([&, i] {
-      results[i] = guarded([&]() -> Status {
-        return connectOne(communicators[i], library, devices[i], options,
-                          communicators.size() > 1);
-      });
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  for (const Status &each : results)
-    if (!each.ok())
-      return each;
-  return {};
+  return together(communicators.size(), [&](size_t i) {
+    return connectOne(communicators[i], library, devices[i], options,
+                      communicators.size() > 1);
+  });
 }

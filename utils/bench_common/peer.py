@@ -9,13 +9,16 @@ import sys
 from .sections import ROOT
 
 
-def find_program(name, folder=None):
-    """The path of one of llama.cpp's programs, or None. Looked for in `folder`,
-    in LLAMA_CPP_BIN and where commands are."""
+def require_program(name, folder=None):
+    """The path of one of llama.cpp's programs. Looked for in `folder`, in
+    LLAMA_CPP_BIN and where commands are; without it the measurement ends."""
     for place in (folder, os.environ.get("LLAMA_CPP_BIN")):
         if place and (path := pathlib.Path(place, name)).exists():
             return str(path)
-    return shutil.which(name)
+    path = shutil.which(name)
+    if not path:
+        raise SystemExit(f"no {name} found: see --llama-bin")
+    return path
 
 
 def version_of(program):

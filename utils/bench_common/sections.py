@@ -26,15 +26,6 @@ def machine():
     return f"{model}, {os.cpu_count()} cores"
 
 
-def instruction_sets():
-    """Those of the kernels' that the processor has, as an executable's level."""
-    flags = next((line.split(":")[1].split() for line in open("/proc/cpuinfo")
-                  if line.startswith("flags")), [])
-    levels = {"avx2": "avx2", "avx512bw": "avx512",
-              "avx512_vnni": "avx512vnni"}
-    return [level for flag, level in levels.items() if flag in flags]
-
-
 def option_parser(program, doc, sections):
     """The options that all such benchmarks have."""
     parser = argparse.ArgumentParser(

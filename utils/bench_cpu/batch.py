@@ -3,7 +3,7 @@ import json
 import tempfile
 
 from bench_common import report
-from bench_common.peer import run, version_of
+from bench_common.peer import require_program, run, version_of
 from bench_common.report import Target, table
 
 from . import models
@@ -67,7 +67,7 @@ def measure(args, peer, model):
 
 def section(args):
     """(text, targets, pictures)"""
-    peer = models.peer_program(args, "llama-batched-bench")
+    peer = require_program("llama-batched-bench", args.llama_bin)
     cells, targets, steps = [], [], {}
     for fmt in args.formats:
         found = measure(args, peer, models.prepare(args, fmt))

@@ -5,8 +5,7 @@ import json
 import pathlib
 import statistics
 
-from bench_common.peer import find_program, random_model, run
-from bench_common.sections import instruction_sets
+from bench_common.peer import random_model, run
 
 SHAPE = "tinyllama-1.1b"
 THREADS = 2
@@ -65,13 +64,6 @@ def prepare(args, fmt):
                  info["memory"]["cache_bytes_per_token"])
 
 
-def peer_program(args, name):
-    path = find_program(name, args.llama_bin)
-    if not path:
-        raise SystemExit(f"bench-cpu: no {name} found: see --llama-bin")
-    return path
-
-
 def generate(model, tokens, count, threads=THREADS):
     """Times of one request: (prompt's tokens a second, tokens a second behind
     it)."""
@@ -99,11 +91,17 @@ class Limits:
 
     def __init__(self, args, threads=THREADS):
         self.command = [args.tools / "machine-bench", "--threads", threads]
-        self.isa = instruction_sets()[-1]
         self.found = []
 
     def measure(self):
         self.found.append(json.loads(run(self.command)))
+
+    @property
+    def isa(self):
+        """The best of the instruction sets that were measured; they come in
+        order."""
+        return [name for name, each in self.found[0].items()
+                if isinstance(each, dict)][-1]
 
     def read(self):
         return statistics.median(each["read"] for each in self.found)

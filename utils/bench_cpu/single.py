@@ -1,5 +1,5 @@
 """Sections "row" and "prompt": one request alone."""
-from bench_common.peer import version_of
+from bench_common.peer import require_program, version_of
 from bench_common.report import Target, table
 
 from . import models
@@ -29,7 +29,7 @@ def row_of(args, peer, model, limits):
 
 def row_section(args):
     """(text, targets, pictures)"""
-    peer = models.peer_program(args, "llama-bench")
+    peer = require_program("llama-bench", args.llama_bin)
     rows, targets = [], []
     for fmt in args.formats:
         model, limits = models.prepare(args, fmt), models.Limits(args)
@@ -77,7 +77,7 @@ def prompt_of(args, peer, model, limits):
 
 def prompt_section(args):
     """(text, targets, pictures)"""
-    peer = models.peer_program(args, "llama-bench")
+    peer = require_program("llama-bench", args.llama_bin)
     rows, targets = [], []
     for fmt in args.formats:
         model, limits = models.prepare(args, fmt), models.Limits(args)

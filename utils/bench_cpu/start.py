@@ -5,7 +5,7 @@ import statistics
 import subprocess
 import time
 
-from bench_common.peer import run, version_of
+from bench_common.peer import require_program, run, version_of
 from bench_common.report import Target, table
 
 from . import models
@@ -57,7 +57,7 @@ def measure(args, peer, model):
 
 def section(args):
     """(text, targets, pictures)"""
-    peer = models.peer_program(args, "llama-completion")
+    peer = require_program("llama-completion", args.llama_bin)
     rows, targets = [], []
     for fmt in args.formats:
         model = models.prepare(args, fmt)

@@ -10,7 +10,7 @@ import tempfile
 import time
 import urllib.request
 
-from bench_common.peer import find_program, random_model, version_of
+from bench_common.peer import random_model, require_program, version_of
 from bench_common.report import Target, bars, table
 
 SHAPE, FORMAT = "tinyllama-1.1b", "q4_0"
@@ -233,9 +233,7 @@ def long_prompts(peers, repeats, say):
 
 def section(bench):
     """(text, targets, pictures)"""
-    peer = find_program("llama-server", bench.llama_bin)
-    if not peer:
-        raise SystemExit("bench-fusion: no llama-server found: see --llama-bin")
+    peer = require_program("llama-server", bench.llama_bin)
     model, program = random_model(bench.work, SHAPE, FORMAT, bench.tools)
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(model, program, peer, pathlib.Path(folder))

@@ -1,0 +1,37 @@
+//===- Together.h - calls that wait for each other ------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_APP_TOGETHER_H
+#define SLUICE_RUNTIME_APP_TOGETHER_H
+
+#include "runtime/base/Guarded.h"
+
+#include <thread>
+#include <vector>
+
+namespace sluice::app {
+
+/// Calls body(i), which returns a Status, for 0 <= i < count, each on a thread
+/// of its own, as ranks of this process wait for each other. Returns when all
+/// have; of their errors the first by number.
+template <typename Body> Status together(size_t count, const Body &body) {
+  std::vector<Status> results(count);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < count; ++i)
+    threads.emplace_back(
+        [&, i] { results[i] = guarded([&]() -> Status { return body(i); }); });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const Status &each : results)
+    if (!each.ok())
+      return each;
+  return {};
+}
+
+} // namespace sluice::app
+
+#endif // SLUICE_RUNTIME_APP_TOGETHER_H
