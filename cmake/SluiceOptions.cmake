@@ -2,8 +2,14 @@
 
 find_program(SLUICE_CCACHE ccache)
 if(SLUICE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER ${SLUICE_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${SLUICE_CCACHE})
+  # What ccache asks for before it keeps anything of precompiled headers.
+  set(launcher env CCACHE_SLOPPINESS=pch_defines,time_macros ${SLUICE_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    set(CMAKE_PCH_INSTANTIATE_TEMPLATES ON)
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  endif()
 endif()
 
 add_compile_options(-Wall -Wextra -Werror -Wno-unused-parameter)
