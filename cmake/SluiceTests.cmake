@@ -10,11 +10,16 @@ if(SLUICE_BUILD_TESTS)
   file(CONFIGURE OUTPUT ${source} CONTENT "")
   add_library(SluiceTestHeaders OBJECT ${source})
   target_link_libraries(SluiceTestHeaders PRIVATE GTest::gtest GTest::gmock)
+  # The same headers are the same bytes, for ccache.
+  set(test_options)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    set(test_options "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
   # As executables are compiled, which share it.
   set_target_properties(SluiceTestHeaders PROPERTIES
     POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(SluiceTestHeaders PRIVATE
-    ${CMAKE_CXX_COMPILE_OPTIONS_PIE})
+    ${CMAKE_CXX_COMPILE_OPTIONS_PIE} ${test_options})
   target_precompile_headers(SluiceTestHeaders PRIVATE
     <gtest/gtest.h> <gmock/gmock.h>)
 endif()
@@ -31,6 +36,7 @@ function(sluice_unit_test name)
                                         GTest::gmock GTest::gtest_main)
   target_compile_definitions(
     ${name} PRIVATE SLUICE_TEST_MODELS="${CMAKE_SOURCE_DIR}/test/models")
+  target_compile_options(${name} PRIVATE ${test_options})
   target_precompile_headers(${name} REUSE_FROM SluiceTestHeaders)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                            ${CMAKE_BINARY_DIR}/unittests)
