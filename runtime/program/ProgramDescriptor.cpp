@@ -78,9 +78,13 @@ Status checkScales(const WeightDescriptor &weight,
   if (!weight.scales)
     return {};
   const ScalesDescriptor &scales = *weight.scales;
-  if (weight.stored != Format::E4M3 || weight.use != WeightUse::Linear ||
-      weight.transposed)
-    return failure("has scales, but is not a matrix of e4m3 numbers");
+  if (weight.stored != Format::E4M3)
+    return failure("has scales, but is stored in ",
+                   formatInfo(weight.stored).name);
+  if (weight.use != WeightUse::Linear || weight.transposed)
+    return failure("its scales lie apart, but it is used as ",
+                   weight.transposed ? "transposed" : weightUseName(weight.use),
+                   ": only products of its rows can");
   if (isQuantized(scales.format) ||
       !ScaleGrid::find(weight.rows, weight.cols, scales.rows, scales.cols))
     return failure(scales.rows, " x ", scales.cols, " scales of ",

@@ -429,11 +429,12 @@ TEST(ExecutableDescriptorTest, RefusesScalesThatAreNone) {
   EXPECT_THAT(changed("format", "q8_0"), HasSubstr("scales of q8_0 are not"));
   EXPECT_THAT(changed("offset", 99997), HasSubstr("scales reach past the end"));
   EXPECT_THAT(changed("file", 1), HasSubstr("in no file 1"));
-  for (auto [key, value] : {std::pair<const char *, json>{"use", "rows"},
-                            {"transposed", true},
-                            {"stored", "f32"}})
-    EXPECT_THAT(changed(key, value),
-                HasSubstr("is not a matrix of e4m3 numbers"));
+  EXPECT_THAT(changed("stored", "f32"),
+              HasSubstr("has scales, but is stored in f32"));
+  EXPECT_THAT(changed("use", "rows"),
+              HasSubstr("scales lie apart, but it is used as rows"));
+  EXPECT_THAT(changed("transposed", true),
+              HasSubstr("scales lie apart, but it is used as transposed"));
 }
 
 TEST(ExecutableDescriptorTest, RefusesSlicesThatAreNone) {

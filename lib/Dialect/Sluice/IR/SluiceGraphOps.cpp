@@ -7,52 +7,21 @@
 
 #include "GraphValues.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace sluice::ir {
 
-/// All values of the arena are rows of whole cache lines.
-static constexpr int64_t arenaUnit = 16;
-
-/// Floats of a row's record in the value behind a kernel's parameter, as its
-/// views say; 0 where it has none.
-static int64_t getRecordFloats(Value parameter) {
-  constexpr int64_t floatBits = 32;
-  int64_t floats = 0;
-  for (Operation *user : parameter.getUsers()) {
-    auto view = dyn_cast<ViewOp>(user);
-    if (!view)
-      continue;
-    auto type = cast<MemRefType>(view.getResult().getType());
-    int64_t bits = type.getElementTypeBitWidth();
-    for (int64_t size : type.getShape())
-      bits *= ShapedType::isDynamic(size) ? 1 : size;
-    floats = std::max<int64_t>(floats, llvm::divideCeil(bits, floatBits));
-  }
-  return floats;
-}
-
-std::optional<GivenValue> getGivenValue(Value operand, Value parameter) {
-  auto value = operand.getDefiningOp<GraphValueOp>();
-  if (!value)
-    return std::nullopt;
-  auto begin = static_cast<int64_t>(value.getOffset());
-  return GivenValue{value.getDomain(), begin,
-                    begin + getRecordFloats(parameter)};
-}
-
 /// launch_kernel_c3
 static LogicalResult verifyOverlaps(LaunchKernelOp launch,
                                     gpu::GPUFuncOp kernel) {
   auto given = [&](unsigned i) {
-    return getGivenValue(launch.getWords()[i], kernel.getArgument(i));
+    return getWorkOperand(launch.getWords()[i], kernel.getArgument(i))
+        .getValue();
   };
   unsigned count = launch.getWords().size();
   for (unsigned i = 0; i < count; ++i) {
@@ -65,6 +34,22 @@ static LogicalResult verifyOverlaps(LaunchKernelOp launch,
           other && i != j && result->overlaps(*other))
         return launch.emitOpError("gives overlapping values as the operands ")
                << i << " and " << j << " of " << launch.getKernelAttr();
+  }
+  return success();
+}
+
+/// launch_kernel_c4
+static LogicalResult verifyConstants(LaunchKernelOp launch,
+                                     gpu::GPUFuncOp kernel) {
+  ParameterAccesses accesses(kernel);
+  for (auto [index, word] : llvm::enumerate(launch.getWords())) {
+    auto address = word.getDefiningOp<GraphAddressOp>();
+    if (accesses.mayBeConstant(index) &&
+        (!address || (address.getMemory() != GraphMemory::Vector &&
+                      address.getMemory() != GraphMemory::RopeTable)))
+      return launch.emitOpError("gives memory that changes as the operand ")
+             << index << " of " << launch.getKernelAttr()
+             << ", which reads it as a weight or table";
   }
   return success();
 }
@@ -171,51 +156,25 @@ LogicalResult LaunchKernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("launches ")
            << getKernelAttr() << " with " << getBlocks()
            << " blocks a row, not its " << wanted;
-  return verifyOverlaps(*this, kernel);
+  if (failed(verifyOverlaps(*this, kernel)))
+    return failure();
+  return verifyConstants(*this, kernel);
 }
 
 //===----------------------------------------------------------------------===//
 // In kernels
 //===----------------------------------------------------------------------===//
 
-/// The number of a kernel's parameter behind a memref; nothing for other
-/// memory.
-static std::optional<unsigned> getParameter(Value memref,
-                                            gpu::GPUFuncOp kernel) {
-  auto view = memref ? memref.getDefiningOp<ViewOp>() : ViewOp();
-  auto argument = view ? dyn_cast<BlockArgument>(view.getSource()) : nullptr;
-  if (!argument || argument.getOwner() != &kernel.getBody().front() ||
-      argument.getArgNumber() >= kernel.getNumArguments())
-    return std::nullopt;
-  return argument.getArgNumber();
-}
-
-/// The parameters whose memory a kernel writes, or may write.
-static llvm::SmallBitVector findWritten(gpu::GPUFuncOp kernel) {
-  llvm::SmallBitVector written(kernel.getNumArguments());
-  kernel.walk([&](MemoryEffectOpInterface op) {
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    op.getEffects(effects);
-    for (const MemoryEffects::EffectInstance &effect : effects)
-      if (std::optional<unsigned> parameter =
-              getParameter(effect.getValue(), kernel);
-          parameter && !isa<MemoryEffects::Read>(effect.getEffect()))
-        written.set(*parameter);
-  });
-  return written;
-}
-
 LogicalResult WaitForPriorOp::verify() {
+  // wait_for_prior_c2
   auto kernel = dyn_cast<gpu::GPUFuncOp>((*this)->getParentOp());
-  if (!kernel)
-    return success();
-  llvm::SmallBitVector written = findWritten(kernel);
+  if (!kernel || (*this)->getBlock() != &kernel.getBody().front())
+    return emitOpError("does not stand in the first block of a kernel's body, "
+                       "which all threads execute");
+  ParameterAccesses accesses(kernel);
   auto isConstant = [&](const MemoryEffects::EffectInstance &effect) {
-    std::optional<unsigned> parameter = getParameter(effect.getValue(), kernel);
-    return isa<MemoryEffects::Read>(effect.getEffect()) && parameter &&
-           !written[*parameter] &&
-           kernel.getArgAttr(*parameter,
-                             LLVM::LLVMDialect::getNoAliasAttrName());
+    return isa<MemoryEffects::Read>(effect.getEffect()) &&
+           accesses.isConstant(effect.getValue());
   };
   for (Operation &op : *(*this)->getBlock()) {
     if (&op == getOperation())
@@ -256,6 +215,8 @@ LogicalResult GraphLinearOp::verify() {
     return emitOpError("has a partner's bias, but no gate");
   if (gate && !getBias() != !getPartnerBias())
     return emitOpError("has a bias of its gate's or its partner's alone");
+  if (gate && getResidual())
+    return emitOpError("has a gate and a residual");
   return success();
 }
 
@@ -268,22 +229,14 @@ LogicalResult GraphAttendOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// That members meet between values of their own.
-static LogicalResult verifyMeeting(Operation *op, Value input, Value output,
-                                   Value scratch) {
-  if (input == output || input == scratch || output == scratch)
-    return op->emitOpError("has its input, output and scratch in one value");
-  return success();
-}
-
 LogicalResult GraphAllReduceOp::verify() {
   // graph_all_reduce_c1
-  return verifyMeeting(*this, getInput(), getOutput(), getScratch());
+  return verifyApart(*this, getWorkOperands(*this, leastMembers));
 }
 
 LogicalResult GraphAllGatherOp::verify() {
   // graph_all_gather_c1
-  if (failed(verifyMeeting(*this, getInput(), getOutput(), getScratch())))
+  if (failed(verifyApart(*this, getWorkOperands(*this, leastMembers))))
     return failure();
   // graph_all_gather_c2
   if (getPart() >= getCols())

@@ -6,13 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphValues.h"
+#include "ProgramGraph.h"
 #include "RowFlow.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -62,9 +61,6 @@ void WeightUseAttr::print(AsmPrinter &printer) const {
 //===----------------------------------------------------------------------===//
 // ProgramOp
 //===----------------------------------------------------------------------===//
-
-/// All values of the arena are rows of whole cache lines.
-static constexpr int64_t arenaUnit = 16;
 
 LogicalResult ProgramOp::verify() {
   int64_t vocabSize = getVocabSize(), contextLength = getContextLength();
@@ -125,145 +121,6 @@ static LogicalResult verifyCounterpart(ProgramOp program,
   return success();
 }
 
-/// Finds a weight of the program's list that has this use.
-static FailureOr<WeightUseAttr> findUse(ProgramOp program, Operation &op,
-                                        int64_t index, WeightUseKind kind) {
-  ArrayAttr uses = program.getWeights();
-  if (index < static_cast<int64_t>(uses.size()))
-    if (auto use = cast<WeightUseAttr>(uses[index]); use.getUse() == kind)
-      return use;
-  return op.emitOpError("names the weight ")
-         << index << " of " << program.getSymNameAttr()
-         << ", which is not one of " << stringifyWeightUseKind(kind);
-}
-
-/// The type of a `sluice.weight` or `sluice.slice`; null where there is none.
-static RankedTensorType getWeightType(ProgramOp program, FlatSymbolRefAttr name,
-                                      SymbolTableCollection &symbols) {
-  Operation *named = symbols.lookupNearestSymbolFrom(program, name);
-  if (auto slice = dyn_cast_or_null<SliceOp>(named))
-    return slice.getTensorType();
-  auto weight = dyn_cast_or_null<WeightOp>(named);
-  return weight ? weight.getTensorType() : RankedTensorType();
-}
-
-/// Checks the weights that are computed with others.
-static LogicalResult verifyPartners(ProgramOp program,
-                                    SymbolTableCollection &symbols) {
-  llvm::SmallDenseSet<Attribute> partners;
-  for (auto use : program.getWeights().getAsRange<WeightUseAttr>()) {
-    FlatSymbolRefAttr partner = use.getPartner();
-    if (!partner)
-      continue;
-    if (program.getCpu() || use.getUse() != WeightUseKind::Linear)
-      return program.emitOpError("has a partner of ")
-             << use.getWeight() << ", which is not a linear use for cuda";
-    auto own = WeightUseAttr::get(program.getContext(), partner, use.getUse(),
-                                  use.getTransposed(), FlatSymbolRefAttr());
-    if (!llvm::is_contained(program.getWeights(), own) ||
-        getWeightType(program, partner, symbols) !=
-            getWeightType(program, use.getWeight(), symbols) ||
-        !partners.insert(partner).second)
-      return program.emitOpError("has the partner ")
-             << partner << " of " << use.getWeight()
-             << ", which is no other weight of its kind";
-  }
-  return success();
-}
-
-/// Checks that a product computes columns that its weight has, and with a gate
-/// where it has a partner.
-static LogicalResult verifyColumns(ProgramOp program, GraphLinearOp op,
-                                   SymbolTableCollection &symbols) {
-  FailureOr<WeightUseAttr> use =
-      findUse(program, *op, static_cast<int64_t>(op.getWeight()),
-              WeightUseKind::Linear);
-  if (failed(use))
-    return failure();
-  bool isGated = op.getGate().has_value();
-  if (isGated != static_cast<bool>(use->getPartner()))
-    return op.emitOpError("has ")
-           << (isGated ? "a" : "no") << " gate, but " << use->getWeight()
-           << " has " << (isGated ? "no" : "a") << " partner";
-  RankedTensorType type = getWeightType(program, use->getWeight(), symbols);
-  int64_t columns = type.getDimSize(use->getTransposed() ? 1 : 0);
-  auto end = static_cast<int64_t>(op.getEnd());
-  bool isWhole = end == columns;
-  if (end <= columns && (isWhole || (end % columnUnit == 0 && !isGated)))
-    return success();
-  return op.emitOpError("computes columns to ")
-         << end << " of " << use->getWeight() << ", which has " << columns;
-}
-
-/// Checks what a graph refers to by number.
-static LogicalResult verifyGraph(ProgramOp program, GraphOp graph,
-                                 SymbolTableCollection &symbols) {
-  auto isIn = [](uint64_t index, auto bound) {
-    return index < static_cast<uint64_t>(bound);
-  };
-  auto verifyCache = [&](auto op) -> LogicalResult {
-    if (isIn(op.getCache(), program.getCaches().size()))
-      return success();
-    return op.emitOpError("names the cache ")
-           << op.getCache() << ", which the program does not have";
-  };
-  auto verifyAddress = [&](GraphAddressOp op) -> LogicalResult {
-    if (op.getMemory() == GraphMemory::Vector)
-      return findUse(program, *op, static_cast<int64_t>(*op.getIndex()),
-                     WeightUseKind::Vector);
-    if (op.getMemory() != GraphMemory::RopeTable ||
-        isIn(*op.getIndex(), program.getRopeTables().size()))
-      return success();
-    return op.emitOpError("names the rope table ")
-           << *op.getIndex() << ", which the program does not have";
-  };
-  auto getRoom = [&](ValueDomain domain) {
-    return static_cast<int64_t>(domain == ValueDomain::Rows
-                                    ? program.getRowFloats()
-                                    : program.getOutputFloats());
-  };
-  auto verifyValue = [&](GraphValueOp op) -> LogicalResult {
-    if (isIn(op.getOffset(), getRoom(op.getDomain())))
-      return success();
-    return op.emitOpError("is at ")
-           << op.getOffset() << ", outside of the arena";
-  };
-  auto verifyLaunch = [&](LaunchKernelOp op) -> LogicalResult {
-    auto kernel =
-        symbols.lookupNearestSymbolFrom<gpu::GPUFuncOp>(op, op.getKernelAttr());
-    if (!kernel || kernel.getNumArguments() != op.getWords().size())
-      return success(); // launch_kernel_c1
-    for (auto [index, word] : llvm::enumerate(op.getWords()))
-      if (std::optional<GivenValue> value =
-              getGivenValue(word, kernel.getArgument(index));
-          value && value->end > getRoom(value->domain))
-        return op.emitOpError("gives the value at ")
-               << value->begin << " to a kernel that has it end at "
-               << value->end << ", outside of the arena";
-    return success();
-  };
-  for (Operation &op : graph.getBody().front()) {
-    LogicalResult result =
-        llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case([&](GraphEmbedOp embed) {
-              return LogicalResult(
-                  findUse(program, op, static_cast<int64_t>(embed.getWeight()),
-                          WeightUseKind::Rows));
-            })
-            .Case([&](GraphLinearOp linear) {
-              return verifyColumns(program, linear, symbols);
-            })
-            .Case<GraphAppendOp, GraphAttendOp>(verifyCache)
-            .Case(verifyAddress)
-            .Case(verifyValue)
-            .Case(verifyLaunch)
-            .Default([](Operation *) { return success(); });
-    if (failed(result))
-      return failure();
-  }
-  return success();
-}
-
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // program_c1
   Operation *step = symbols.lookupNearestSymbolFrom(*this, getStepAttr());
@@ -274,28 +131,8 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("is for cuda, but ")
            << getStepAttr() << " is not a sluice.graph";
   // program_c2
-  for (WeightUseAttr use : getWeights().getAsRange<WeightUseAttr>()) {
-    Operation *named = symbols.lookupNearestSymbolFrom(*this, use.getWeight());
-    auto weight = dyn_cast_or_null<WeightOp>(named);
-    auto slice = dyn_cast_or_null<SliceOp>(named);
-    if (!weight && !slice)
-      return emitOpError("uses ")
-             << use.getWeight()
-             << ", which is not a sluice.weight or sluice.slice";
-    if (slice && use.getUse() == WeightUseKind::Rows)
-      return emitOpError("looks rows up in ")
-             << use.getWeight() << ", which is a part of a weight";
-    RankedTensorType type =
-        slice ? slice.getTensorType() : weight.getTensorType();
-    bool isVector = use.getUse() == WeightUseKind::Vector;
-    if (type.getRank() != (isVector ? 1 : 2))
-      return emitOpError("uses ")
-             << use.getWeight() << " of type " << type << " as "
-             << stringifyWeightUseKind(use.getUse());
-    if (use.getTransposed() && use.getUse() != WeightUseKind::Linear)
-      return emitOpError("transposes ")
-             << use.getWeight() << ", which is not used as linear";
-  }
+  if (failed(verifyUses(*this, symbols)))
+    return failure();
   // program_c13
   if (failed(verifyPartners(*this, symbols)))
     return failure();

@@ -60,57 +60,6 @@ sluice.graph @g {
 
 // -----
 
-gpu.module @kernels {
-  gpu.func @k(%x: !llvm.ptr) kernel {
-    gpu.return
-  }
-  gpu.func @f(%x: !llvm.ptr) {
-    gpu.return
-  }
-}
-sluice.graph @g {
-  // launch_kernel_c1: a function is no kernel
-  %x = sluice.graph_address row_count
-  // expected-error @+1 {{launches @kernels::@f, which is not a kernel}}
-  sluice.launch_kernel @kernels::@f rows threads 32 (%x)
-}
-
-// -----
-
-gpu.module @kernels {
-  gpu.func @k(%x: !llvm.ptr) kernel {
-    gpu.return
-  }
-  gpu.func @f(%x: !llvm.ptr) {
-    gpu.return
-  }
-}
-sluice.graph @g {
-  // launch_kernel_c1: its parameters are others
-  %x = sluice.graph_address row_count
-  // expected-error @+1 {{launches @kernels::@k with operands that are not its parameters}}
-  sluice.launch_kernel @kernels::@k rows threads 32 (%x, %x)
-}
-
-// -----
-
-gpu.module @kernels {
-  gpu.func @k(%x: !llvm.ptr) kernel {
-    gpu.return
-  }
-  gpu.func @f(%x: !llvm.ptr) {
-    gpu.return
-  }
-}
-sluice.graph @g {
-  // launch_kernel_c2: a power of two
-  %x = sluice.graph_address row_count
-  // expected-error @+1 {{has 96 threads, not a power of two from 32 to 1024}}
-  sluice.launch_kernel @kernels::@k rows threads 96 (%x)
-}
-
-// -----
-
 sluice.graph @g {
   // graph_linear_c1
   %x = sluice.graph_value rows 0
@@ -152,20 +101,6 @@ sluice.graph @g {
   %x = sluice.graph_value rows 0
   // expected-error @+1 {{has a value without floats}}
   sluice.graph_checkpoint (%x) {floats = array<i64: 0>}
-}
-
-// -----
-
-gpu.module @kernels {
-  gpu.func @k(%x: !llvm.ptr) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-    gpu.return
-  }
-}
-sluice.graph @g {
-  // launch_kernel_c2: the kernel was made for others
-  %x = sluice.graph_address row_count
-  // expected-error @+1 {{launches @kernels::@k with 32 threads, not its 256}}
-  sluice.launch_kernel @kernels::@k rows threads 32 (%x)
 }
 
 // -----
@@ -260,7 +195,7 @@ sluice.graph @g {
   // graph_all_reduce_c1
   %x = sluice.graph_value rows 0
   %y = sluice.graph_value rows 16
-  // expected-error @+1 {{has its input, output and scratch in one value}}
+  // expected-error @+1 {{has its input, output and scratch in overlapping memory}}
   sluice.graph_all_reduce rows %x into %x cols 16 scratch %y
 }
 
@@ -270,8 +205,44 @@ sluice.graph @g {
   // graph_all_gather_c1
   %x = sluice.graph_value rows 0
   %y = sluice.graph_value rows 16
-  // expected-error @+1 {{has its input, output and scratch in one value}}
+  // expected-error @+1 {{has its input, output and scratch in overlapping memory}}
   sluice.graph_all_gather rows %x cols 8 into %y cols 16 scratch %x
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_all_reduce_c1: the output begins in the input
+  %x = sluice.graph_value rows 0
+  %y = sluice.graph_value rows 16
+  %s = sluice.graph_value rows 64
+  // expected-error @+1 {{has its input, output and scratch in overlapping memory}}
+  sluice.graph_all_reduce rows %x into %y cols 17 scratch %s
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_all_reduce_c1: the scratch of two members reaches into the output
+  %x = sluice.graph_value rows 0
+  %s = sluice.graph_value rows 16
+  %y = sluice.graph_value rows 32
+  // expected-error @+1 {{has its input, output and scratch in overlapping memory}}
+  sluice.graph_all_reduce rows %x into %y cols 16 scratch %s
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_all_gather_c1: an input of a part of the columns ends before the output,
+  // which ends in the scratch
+  %x = sluice.graph_value rows 0
+  %y = sluice.graph_value rows 16
+  %s = sluice.graph_value rows 48
+  %t = sluice.graph_value rows 32
+  sluice.graph_all_gather rows %x cols 16 into %y cols 32 scratch %s
+  // expected-error @+1 {{has its input, output and scratch in overlapping memory}}
+  sluice.graph_all_gather rows %x cols 16 into %y cols 32 scratch %t
 }
 
 // -----
@@ -298,72 +269,9 @@ sluice.graph @g {
 
 // -----
 
-gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr {llvm.noalias})
-      kernel attributes {sluice.row_blocks = 4 : i64} {
-    %c1 = arith.constant 1 : index
-    %from = sluice.view %x[%c1] : !llvm.ptr to memref<?x64xf32>
-    %to = sluice.view %y[%c1] : !llvm.ptr to memref<?x64xf16>
-    gpu.return
-  }
-}
-sluice.graph @g {
-  // launch_kernel_c2: some blocks compute a row
-  %rows = sluice.graph_address row_count
-  %x = sluice.graph_value rows 0
-  %y = sluice.graph_value rows 64
-  // expected-error @+1 {{launches @kernels::@k with 1 blocks a row, not its 4}}
-  sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %x, %y)
-}
-
-// -----
-
-gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr {llvm.noalias})
-      kernel attributes {sluice.row_blocks = 4 : i64} {
-    %c1 = arith.constant 1 : index
-    %from = sluice.view %x[%c1] : !llvm.ptr to memref<?x64xf32>
-    %to = sluice.view %y[%c1] : !llvm.ptr to memref<?x64xf16>
-    gpu.return
-  }
-}
-sluice.graph @g {
-  // launch_kernel_c3: the result lies in what is read
-  %rows = sluice.graph_address row_count
-  %x = sluice.graph_value rows 0
-  %y = sluice.graph_value rows 48
-  // expected-error @+1 {{gives overlapping values as the operands 2 and 1 of @kernels::@k}}
-  sluice.launch_kernel @kernels::@k rows threads 32 blocks 4 (%rows, %x, %y)
-}
-
-// -----
-
-gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr {llvm.noalias})
-      kernel attributes {sluice.row_blocks = 4 : i64} {
-    %c1 = arith.constant 1 : index
-    %from = sluice.view %x[%c1] : !llvm.ptr to memref<?x64xf32>
-    %to = sluice.view %y[%c1] : !llvm.ptr to memref<?x64xf16>
-    gpu.return
-  }
-}
-sluice.graph @g {
-  // launch_kernel_c3: the result, of half numbers, ends in what is read
-  %rows = sluice.graph_address row_count
-  %x = sluice.graph_value rows 64
-  %y = sluice.graph_value rows 48
-  %z = sluice.graph_value rows 32
-  sluice.launch_kernel @kernels::@k rows threads 32 blocks 4 (%rows, %x, %z)
-  // expected-error @+1 {{gives overlapping values as the operands 2 and 1 of @kernels::@k}}
-  sluice.launch_kernel @kernels::@k rows threads 32 blocks 4 (%rows, %x, %y)
-}
-
-// -----
-
 sluice.graph @g {
   // graph_linear_c2: products do not have it
   %x = sluice.graph_value rows 0
-  %b = sluice.graph_address vector 1
   // expected-error @+1 {{has the gate relu, which products do not have}}
   sluice.graph_linear rows weight 0 columns 0 to 32 of %x gate relu into %x
 }
@@ -373,7 +281,6 @@ sluice.graph @g {
 sluice.graph @g {
   // graph_linear_c2: all columns
   %x = sluice.graph_value rows 0
-  %b = sluice.graph_address vector 1
   // expected-error @+1 {{has a gate, but computes columns from 16}}
   sluice.graph_linear rows weight 0 columns 16 to 32 of %x gate silu into %x
 }
@@ -400,72 +307,9 @@ sluice.graph @g {
 
 // -----
 
-gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %w: !llvm.ptr {llvm.noalias})
-      kernel {
-    // wait_for_prior_c1: a row is read
-    %c0 = arith.constant 0 : index
-    %from = sluice.view %x : !llvm.ptr to memref<64xf32>
-    %weight = sluice.view %w : !llvm.ptr to memref<64xf32>
-    %v = memref.load %weight[%c0] : memref<64xf32>
-    %u = memref.load %from[%c0] : memref<64xf32>
-    // expected-error @+1 {{stands behind 'memref.load', which may touch what the kernel before has not written yet}}
-    sluice.wait_for_prior
-    
-    gpu.return
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %w: !llvm.ptr {llvm.noalias})
-      kernel {
-    // wait_for_prior_c1: a result is written
-    %c0 = arith.constant 0 : index
-    %from = sluice.view %x : !llvm.ptr to memref<64xf32>
-    %weight = sluice.view %w : !llvm.ptr to memref<64xf32>
-    %v = memref.load %weight[%c0] : memref<64xf32>
-    memref.store %v, %weight[%c0] : memref<64xf32>
-    // expected-error @+1 {{stands behind 'memref.load', which may touch what the kernel before has not written yet}}
-    sluice.wait_for_prior
-    
-    gpu.return
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %w: !llvm.ptr {llvm.noalias})
-      kernel {
-    // wait_for_prior_c1: what is read is written later
-    %c0 = arith.constant 0 : index
-    %from = sluice.view %x : !llvm.ptr to memref<64xf32>
-    %weight = sluice.view %w : !llvm.ptr to memref<64xf32>
-    %v = memref.load %weight[%c0] : memref<64xf32>
-    
-    // expected-error @+1 {{stands behind 'memref.load', which may touch what the kernel before has not written yet}}
-    sluice.wait_for_prior
-    memref.store %v, %weight[%c0] : memref<64xf32>
-    gpu.return
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %w: !llvm.ptr {llvm.noalias})
-      kernel {
-    // wait_for_prior_c1: threads meet
-    %c0 = arith.constant 0 : index
-    %from = sluice.view %x : !llvm.ptr to memref<64xf32>
-    %weight = sluice.view %w : !llvm.ptr to memref<64xf32>
-    %v = memref.load %weight[%c0] : memref<64xf32>
-    gpu.barrier
-    // expected-error @+1 {{stands behind 'gpu.barrier', which may touch what the kernel before has not written yet}}
-    sluice.wait_for_prior
-    
-    gpu.return
-  }
+sluice.graph @g {
+  // graph_linear_c2: a sum is a kernel's behind it
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{has a gate and a residual}}
+  sluice.graph_linear rows weight 0 columns 0 to 32 of %x gate silu residual %x into %x
 }

@@ -197,282 +197,32 @@ sluice.program @main step @step cpu avx2 {
 
 // -----
 
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  // program_c12: the weight is looked up by rows only
-  %x = sluice.graph_value rows 0
-  // expected-error @+1 {{names the weight 0 of "main", which is not one of linear}}
-  sluice.graph_linear rows weight 0 columns 0 to 16 of %x into %x
-}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
-  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
+sluice.file @f0 path "a" size 40960 identity "0123456789abcdef"
+sluice.weight @s in @f0 at 0 stored f32 : tensor<1xf32>
+sluice.weight @w in @f0 at 512 stored e4m3 scales @s
+  : tensor<128x128x!sluice.block<e4m3>>
+sluice.slice @part of @w rows 0 to 64 : tensor<64x128x!sluice.block<e4m3>>
+func.func private @step()
+// program_c2: tables have no scales apart
+// expected-error @+1 {{uses @w, whose scales lie apart, as rows: only products of its rows can}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "a", model_name = "m", vocab_size = 32, context_length = 8,
+  eos_tokens = array<i64>, hidden_size = 16, layers = 0, row_floats = 16,
+  output_floats = 32, logits_offset = 0, caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@w, linear>, #sluice.weight_use<@w, rows>]}
 
 // -----
 
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  // program_c12: there is no such weight
-  // expected-error @+1 {{names the weight 7 of "main", which is not one of vector}}
-  %x = sluice.graph_address vector 7
-}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
-  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  // program_c12: the table has no such columns
-  %x = sluice.graph_value rows 0
-  // expected-error @+1 {{computes columns to 33 of @w, which has 32}}
-  sluice.graph_linear rows weight 1 columns 0 to 33 of %x into %x
-}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
-  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  // program_c12: columns end with a tile, or with the weight
-  %x = sluice.graph_value rows 0
-  // expected-error @+1 {{computes columns to 17 of @w, which has 32}}
-  sluice.graph_linear rows weight 1 columns 0 to 17 of %x into %x
-}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
-  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  // program_c12: there is no such cache
-  %x = sluice.graph_value rows 0
-  // expected-error @+1 {{names the cache 1, which the program does not have}}
-  sluice.graph_append 1 %x, %x
-}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
-  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  // program_c12: there is no such table
-  // expected-error @+1 {{names the rope table 0, which the program does not have}}
-  %x = sluice.graph_address rope_table 0
-}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
-  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  // program_c12: the arena ends before
-  // expected-error @+1 {{is at 16, outside of the arena}}
-  %x = sluice.graph_value rows 16
-}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
-  weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  // program_c12: the weight has no partner
-  %x = sluice.graph_value rows 0
-  // expected-error @+1 {{has a gate, but @w has no partner}}
-  sluice.graph_linear rows weight 0 columns 0 to 32 of %x gate silu into %x
-}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [], rope_tables = [],
-  weights = [#sluice.weight_use<@w, linear>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  // program_c12: the weight has a partner
-  %x = sluice.graph_value rows 0
-  // expected-error @+1 {{has no gate, but @w has a partner}}
-  sluice.graph_linear rows weight 0 columns 0 to 32 of %x into %x
-}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [], rope_tables = [],
-  weights = [#sluice.weight_use<@w, linear, partner @v>, #sluice.weight_use<@v, linear>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  // program_c12: a gate is of all columns
-  %x = sluice.graph_value rows 0
-  // expected-error @+1 {{computes columns to 16 of @w, which has 32}}
-  sluice.graph_linear rows weight 0 columns 0 to 16 of %x gate silu into %x
-}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [], rope_tables = [],
-  weights = [#sluice.weight_use<@w, linear, partner @v>, #sluice.weight_use<@v, linear>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr) kernel {
-    %c1 = arith.constant 1 : index
-    %view = sluice.view %x[%c1] : !llvm.ptr to memref<?x17xf32>
-    gpu.return
-  }
-}
-sluice.graph @step {
-  // program_c12: the kernel's rows are wider than the arena
-  %x = sluice.graph_value rows 0
-  %rows = sluice.graph_address row_count
-  // expected-error @+1 {{gives the value at 0 to a kernel that has it end at 17, outside of the arena}}
-  sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %x)
-}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [], rope_tables = [],
-  weights = [#sluice.weight_use<@w, linear>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
-// program_c13: the partner has no use of its own
-// expected-error @+1 {{has the partner @v of @w, which is no other weight of its kind}}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [], rope_tables = [],
-  weights = [#sluice.weight_use<@w, linear, partner @v>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
-// program_c13: it is used in another way
-// expected-error @+1 {{has the partner @v of @w, which is no other weight of its kind}}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [], rope_tables = [],
-  weights = [#sluice.weight_use<@w, linear, partner @v>, #sluice.weight_use<@v, linear, transposed>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
-// program_c13: it is the weight itself
-// expected-error @+1 {{has the partner @w of @w, which is no other weight of its kind}}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [], rope_tables = [],
-  weights = [#sluice.weight_use<@w, linear, partner @w>, #sluice.weight_use<@v, linear>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.weight @u in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
-// program_c13: it is that of two weights
-// expected-error @+1 {{has the partner @v of @w, which is no other weight of its kind}}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [], rope_tables = [],
-  weights = [#sluice.weight_use<@v, linear>, #sluice.weight_use<@u, linear, partner @v>, #sluice.weight_use<@w, linear, partner @v>]}
-
-// -----
-
-sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
-// program_c13: tables have none
-// expected-error @+1 {{has a partner of @w, which is not a linear use for cuda}}
-sluice.program @main step @step cuda {
-  architecture = "llama", model_name = "m", vocab_size = 32,
-  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 16, output_floats = 32, logits_offset = 0,
-  caches = [], rope_tables = [],
-  weights = [#sluice.weight_use<@w, rows, partner @v>, #sluice.weight_use<@v, rows>]}
+sluice.file @f0 path "a" size 40960 identity "0123456789abcdef"
+sluice.weight @s in @f0 at 0 stored f32 : tensor<1xf32>
+sluice.weight @w in @f0 at 512 stored e4m3 scales @s
+  : tensor<128x128x!sluice.block<e4m3>>
+sluice.slice @part of @w rows 0 to 64 : tensor<64x128x!sluice.block<e4m3>>
+func.func private @step()
+// program_c2: products of columns neither, here of a part
+// expected-error @+1 {{uses @part, whose scales lie apart, as transposed: only products of its rows can}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "a", model_name = "m", vocab_size = 32, context_length = 8,
+  eos_tokens = array<i64>, hidden_size = 16, layers = 0, row_floats = 16,
+  output_floats = 32, logits_offset = 0, caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@part, linear, transposed>]}

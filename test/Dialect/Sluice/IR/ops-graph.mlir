@@ -37,7 +37,7 @@ sluice.graph @main_step {
 // CHECK-NEXT:    sluice.launch_kernel @kernels::@rows_gate rows threads 64 blocks 4(
 // CHECK:         sluice.graph_linear rows weight 4 columns 0 to 256 of %{{.*}} bias %{{.*}} residual %{{.*}} into %{{.*}}
 // CHECK-NEXT:    sluice.graph_linear rows weight 5 columns 0 to 256 of %{{.*}} gate silu into %{{.*}}
-// CHECK-NEXT:    sluice.graph_linear rows weight 5 columns 0 to 256 of %{{.*}} gate gelu_tanh bias %{{.*}} partner_bias %{{.*}} residual %{{.*}} into %{{.*}}
+// CHECK-NEXT:    sluice.graph_linear rows weight 5 columns 0 to 256 of %{{.*}} gate gelu_tanh bias %{{.*}} partner_bias %{{.*}} into %{{.*}}
 // CHECK:         sluice.graph_all_reduce rows %{{.*}} into %{{.*}} cols 256 scratch %{{.*}}
 // CHECK:         sluice.graph_checkpoint(%{{.*}}, %{{.*}}) {floats = array<i64: 256, 64>}
 // CHECK:         sluice.graph_linear outputs weight 4 columns 16 to 32 of %{{.*}} into %{{.*}}
@@ -69,7 +69,7 @@ sluice.graph @all {
     residual %x into %y
   sluice.graph_linear rows weight 5 columns 0 to 256 of %q gate silu into %z
   sluice.graph_linear rows weight 5 columns 0 to 256 of %q gate gelu_tanh
-    bias %b partner_bias %b residual %x into %y
+    bias %b partner_bias %b into %y
   sluice.graph_append 0 %k, %v
   sluice.graph_attend 0 %q into %y with @attention
   %s = sluice.graph_value rows 1536

@@ -157,6 +157,8 @@ def Sluice_LaunchKernelOp : Sluice_InGraphOp<"launch_kernel", [
       and 1 where it has none.
     - (C3) a value that is given for a parameter that is `llvm.noalias` overlaps
       no other one: records are as wide as the kernel's views say.
+    - (C4) what is given for a parameter that is `llvm.noalias` and that the
+      kernel only reads is a vector or a rope table, which no work writes.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Sluice_ValueDomain:$domain,
                        I32Attr:$threads,
@@ -243,7 +245,7 @@ def Sluice_GraphLinearOp : Sluice_InGraphOp<"graph_linear", [
     columns from `begin` to `end`. The bias has all of the weight's columns, the
     residual those of the output, which it may be. With a gate, the weight has a
     partner, and the output is
-    `gate(operand . weight + bias) * (operand . partner + bias) + residual`.
+    `gate(operand . weight + bias) * (operand . partner + bias)`.
 
     ```mlir
     sluice.graph_linear rows weight 4 columns 0 to 256 of %q bias %b
@@ -253,8 +255,8 @@ def Sluice_GraphLinearOp : Sluice_InGraphOp<"graph_linear", [
 
     Constraints:
     - (C1) `begin` is a multiple of 16, not negative, and below `end`.
-    - (C2) `gate` is `silu` or `gelu_tanh`, of all columns; biases of gate and
-      partner are both there or none.
+    - (C2) `gate` is `silu` or `gelu_tanh`, of all columns and without a
+      residual; biases of gate and partner are both there or none.
   }];
   let arguments = (ins Sluice_ValueDomain:$domain, Sluice_ListIndex:$weight,
                        I64Attr:$begin, I64Attr:$end,
@@ -314,7 +316,7 @@ def Sluice_GraphAllReduceOp : Sluice_InGraphOp<"graph_all_reduce"> {
     ```
 
     Constraints:
-    - (C1) input, output and scratch are three values.
+    - (C1) input, output and scratch do not overlap.
   }];
   let arguments = (ins Sluice_ValueDomain:$domain, Sluice_Address:$input,
                        Sluice_Address:$output, Sluice_Columns:$cols,
@@ -337,7 +339,7 @@ def Sluice_GraphAllGatherOp : Sluice_InGraphOp<"graph_all_gather"> {
     ```
 
     Constraints:
-    - (C1) input, output and scratch are three values.
+    - (C1) input, output and scratch do not overlap.
     - (C2) a member has fewer columns than all have.
   }];
   let arguments = (ins Sluice_ValueDomain:$domain, Sluice_Address:$input,
@@ -387,6 +389,8 @@ def Sluice_WaitForPriorOp : Sluice_Op<"wait_for_prior"> {
     Constraints:
     - (C1) what stands before it in a kernel touches no memory but that of
       parameters that are `llvm.noalias` and that the kernel only reads.
+    - (C2) it stands in the first block of a kernel's body, and in no region
+      inside of it.
   }];
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;

@@ -56,8 +56,8 @@ template <typename ConcreteOp>
 class BelongsInGraph
     : public mlir::OpTrait::TraitBase<ConcreteOp, BelongsInGraph> {};
 
-/// Most members of a tensor-parallel group.
-constexpr int64_t maxMembers = 256;
+/// Fewest and most members of a tensor-parallel group.
+constexpr int64_t leastMembers = 2, maxMembers = 256;
 
 /// The `sluice.model`, `sluice.stage` or `sluice.worker` that the op stands in;
 /// null in none.

@@ -141,7 +141,8 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
       `sluice.graph` or the function that it became.
     - (C2) every weight use names a `sluice.weight` or `sluice.slice` of the
       module; a `vector` has rank 1, the others rank 2; only `linear` is
-      transposed, and `rows` are those of a weight.
+      transposed, and `rows` are those of a weight; a weight whose scales lie
+      apart is `linear`, and not transposed.
     - (C3) `vocab_size`, `context_length` and `hidden_size` are positive,
       `layers` and the sizes of the arena are not negative.
     - (C4) the logits lie inside the output part of the arena; without
@@ -157,11 +158,14 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
       CPU, or what will become one, and has the same rank.
     - (C11) `members` is 1 to 256.
     - (C12) a `sluice.graph` that is its step names weights by the use that they
-      have, columns that a weight has, and caches, tables and values that the
-      program has; a product has a gate where its weight has a partner.
-    - (C13) a partner is a weight of the same type whose own use in the list is
-      the same, but has no partner; it is that of one weight. Only `linear` uses
-      of a program for `cuda` have one.
+      have, columns that a weight has, and caches and tables that the program
+      has; a product has a gate where its weight has a partner, and is not of a
+      partner alone. What work takes of a value lies in the arena, and is of the
+      rows or outputs that the work is for; meetings are as in
+      `sluice.graph_all_reduce` with scratch for all members.
+    - (C13) a partner is another weight of the same type, stored in the same
+      format, whose own use in the list is the same, but has no partner; it is
+      that of one weight. Only `linear` uses of a program for `cuda` have one.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$step,
                        OptionalAttr<Sluice_CpuLevel>:$cpu, StrAttr:$architecture,
