@@ -1,5 +1,5 @@
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a --remarks-filter="convert-sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a | FileCheck %s
+// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a --split-input-file --remarks-filter="convert-sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a --split-input-file | FileCheck %s
 
 // Of the gates here only the first is a product's. Of the others a product is read
 // by something else, has a weight that another product has too, a bias of its own or
@@ -74,6 +74,56 @@ sluice.model @main(%batch: !sluice.batch) attributes {
   %z4 = sluice.gate silu %y8, %y9 : !r
 
   %s = sluice.select_outputs %z4, %batch : !r
+  %logits = sluice.linear %s, %e : !r, tensor<100x256xbf16> -> tensor<?x100xf32>
+  sluice.return %logits : tensor<?x100xf32>
+}
+
+// -----
+
+// None behind a checkpoint is one with products before it: rows that have left are
+// none of the gate's. Neither where both products are before it, nor where one is.
+
+!w = tensor<256x256xbf16>
+!r = tensor<?x256xf32>
+sluice.file @f path "m" size 100000000 identity "0123456789abcdef"
+sluice.weight @e in @f at 0 stored bf16 : tensor<100x256xbf16>
+sluice.weight @a in @f at 0 stored bf16 : !w
+sluice.weight @b in @f at 0 stored bf16 : !w
+sluice.weight @c in @f at 0 stored bf16 : !w
+sluice.weight @d in @f at 0 stored bf16 : !w
+
+// REMARK: gates-fused-into-products=0
+
+// CHECK-LABEL: sluice.graph @main_step {
+// CHECK-NOT:     gate silu
+// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 256 of %{{[^ ]*}} into %[[Y0:.*]]
+// CHECK-NOT:     gate silu
+// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 256 of %{{[^ ]*}} into %[[Y1:.*]]
+// CHECK:         sluice.graph_checkpoint(%[[Y0]], %[[Y1]])
+// CHECK:         sluice.launch_kernel @kernels::@rows_gate
+// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 256 of %{{[^ ]*}} into %[[Y2:.*]]
+// CHECK:         sluice.graph_checkpoint(
+// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 256 of %{{[^ ]*}} into %[[Y3:.*]]
+// CHECK:         sluice.launch_kernel @kernels::@rows_gate{{.*}}(%{{.*}}, %[[Y2]], %[[Y3]],
+// CHECK-NOT:     gate silu
+sluice.model @main(%batch: !sluice.batch) attributes {
+    architecture = "t", model_name = "t", vocab_size = 100,
+    context_length = 8} {
+  %e = sluice.param @e : tensor<100x256xbf16>
+  %a = sluice.param @a : !w
+  %b = sluice.param @b : !w
+  %c = sluice.param @c : !w
+  %d = sluice.param @d : !w
+  %x = sluice.embed %batch, %e by token : tensor<100x256xbf16> -> !r
+  %y0 = sluice.linear %x, %a : !r, !w -> !r
+  %y1 = sluice.linear %x, %b : !r, !w -> !r
+  %b1, %p0, %p1 = sluice.checkpoint %batch, %y0, %y1 : !r, !r
+  %z0 = sluice.gate silu %p0, %p1 : !r
+  %y2 = sluice.linear %z0, %c : !r, !w -> !r
+  %b2, %p2, %q = sluice.checkpoint %b1, %y2, %z0 : !r, !r
+  %y3 = sluice.linear %q, %d : !r, !w -> !r
+  %z1 = sluice.gate silu %p2, %y3 : !r
+  %s = sluice.select_outputs %z1, %b2 : !r
   %logits = sluice.linear %s, %e : !r, tensor<100x256xbf16> -> tensor<?x100xf32>
   sluice.return %logits : tensor<?x100xf32>
 }

@@ -111,10 +111,10 @@ sluice.model @main(%batch: !sluice.batch) attributes {
 
 // -----
 
-// What has no operand in its kernel, and gates that are none of a product's: relu;
-// products that something else reads, of which one has a bias, or of weights in two
-// formats. The kernel of a gate before an f16 operand has one block a row, before a
-// bf16 one several; norms over rows of two widths are two kernels.
+// Gates that are kernels make operand rows, too: relu, which products do not have,
+// and that of products whose weights have two formats. With an f16 operand such a
+// kernel has one block a row, with a bf16 one several; norms over rows of two widths
+// are two kernels.
 
 !w = tensor<2048x2048xf16>
 !wb = tensor<2048x2048xbf16>

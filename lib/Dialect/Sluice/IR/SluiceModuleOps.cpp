@@ -73,9 +73,8 @@ LogicalResult WeightOp::verify() {
                          << " what is stored in "
                          << stringifyElementFormat(getStored());
   // weight_c7
-  if (getScales() &&
-      (getStored() != ElementFormat::E4M3 || getTensorType().getRank() != 2))
-    return emitOpError("has scales, but is not a matrix stored in e4m3");
+  if (getScales() && getStored() != ElementFormat::E4M3)
+    return emitOpError("has scales, but is not stored in e4m3");
   return success();
 }
 
@@ -84,8 +83,8 @@ static LogicalResult verifyScales(WeightOp weight, WeightOp scales) {
   // weight_c7
   ArrayRef<int64_t> shape = weight.getTensorType().getShape();
   RankedTensorType type = scales.getTensorType();
-  if (isa<BlockType>(type.getElementType()) ||
-      scales.getStored() != scales.getElementFormat())
+  // What is no block is computed with as it is stored: weight_c3.
+  if (isa<BlockType>(type.getElementType()))
     return weight.emitOpError() << "has scales of " << type
                                 << " that are not f32, f16 or bf16 as stored";
   int64_t rows = type.getDimSize(0);

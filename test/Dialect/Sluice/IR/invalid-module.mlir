@@ -112,8 +112,17 @@ sluice.weight @w in @f0 at -4 stored f32 : tensor<4xf32>
 sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
 sluice.weight @s in @f0 at 0 stored f32 : tensor<1xf32>
 // weight_c7
-// expected-error @+1 {{has scales, but is not a matrix stored in e4m3}}
+// expected-error @+1 {{has scales, but is not stored in e4m3}}
 sluice.weight @w in @f0 at 0 stored f32 scales @s
+  : tensor<2x128x!sluice.block<e4m3>>
+
+// -----
+
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+sluice.weight @s in @f0 at 0 stored f32 : tensor<1x32x!sluice.block<q8_0>>
+// weight_c7: stored as f32, but computed with in q8_0
+// expected-error @+1 {{has scales of 'tensor<1x32x!sluice.block<q8_0>>' that are not f32, f16 or bf16 as stored}}
+sluice.weight @w in @f0 at 0 stored e4m3 scales @s
   : tensor<2x128x!sluice.block<e4m3>>
 
 // -----
