@@ -12,6 +12,8 @@
 
 #include "BlockEmitter.h"
 
+#include "runtime/device/cuda/kernels/KernelABI.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -59,8 +61,7 @@ Value BlockEmitter::emitLargest(Value x, Value largest) {
 void BlockEmitter::finishLargest(const Node &node, Value largest) {
   Type i32 = b.getI32Type(), f32 = b.getF32Type();
   auto number = [&](int32_t value) { return integer(b, i32, value); };
-  constexpr int32_t bias = 127, broken = 128, target = 14, least = -100;
-  constexpr int32_t mantissaBits = 23;
+  constexpr int32_t bias = 127, broken = 128, mantissaBits = 23; // of f32
   auto powerOfTwo = [&](Value exponent) -> Value {
     Value bits = arith::ShLIOp::create(b, exponent, number(mantissaBits));
     return arith::BitcastOp::create(b, f32, bits);
@@ -68,7 +69,10 @@ void BlockEmitter::finishLargest(const Node &node, Value largest) {
   Value field = arith::ShRUIOp::create(
       b, arith::BitcastOp::create(b, i32, largest), number(mantissaBits));
   Value exponent = arith::MaxSIOp::create(
-      b, arith::SubIOp::create(b, field, number(bias + target)), number(least));
+      b,
+      arith::SubIOp::create(b, field,
+                            number(bias + sluice::cuda::operandExponent)),
+      number(sluice::cuda::leastScaleExponent));
   Value isBroken = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, field,
                                          number(broken + bias));
   exponent = arith::SelectOp::create(b, isBroken, number(0), exponent);
@@ -104,7 +108,7 @@ void BlockEmitter::emitOperand(const Node &node, const Turn &turn, Value x) {
 /// A block of 32 features is that of eight threads side by side.
 void BlockEmitter::emitBlockSums(const OperandMemory &memory, const Turn &turn,
                                  Value rounded) {
-  constexpr int64_t block = 32;
+  constexpr int64_t block = sluice::cuda::operandBlock;
   Value numbers = arith::ExtFOp::create(
       b, VectorType::get({lanes}, b.getF32Type()), rounded);
   auto lane = [&](int64_t i) -> Value {

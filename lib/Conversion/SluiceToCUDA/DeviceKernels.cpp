@@ -9,6 +9,7 @@
 
 #include "BlockEmitter.h"
 #include "lib/Conversion/StepPlanning/TaskSignature.h"
+#include "runtime/device/cuda/kernels/KernelABI.h"
 
 using namespace mlir;
 using namespace sluice::ir;
@@ -125,8 +126,9 @@ static void bindRows(ImplicitLocOpBuilder &b,
       break;
     }
     case Kind::OperandSums:
-      operands.operandRows[index].sums =
-          view(address, {any, graph.buffers[index].width / 32}, f32);
+      operands.operandRows[index].sums = view(
+          address,
+          {any, graph.buffers[index].width / sluice::cuda::operandBlock}, f32);
       break;
     case Kind::OperandScales:
       operands.operandRows[index].scales = view(address, {any}, f32);

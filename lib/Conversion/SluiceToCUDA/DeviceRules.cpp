@@ -24,6 +24,8 @@ static_assert(int(OperandKind::F32) == SLUICE_OPERAND_F32 &&
 static_assert(int(OperandKind::F32) == int(sluice::cuda::OperandKind::F32) &&
               int(OperandKind::BF16) == int(sluice::cuda::OperandKind::BF16) &&
               int(OperandKind::F16) == int(sluice::cuda::OperandKind::F16));
+static_assert(SLUICE_OPERAND_UNITS(sluice::cuda::operandUnit) == 1 &&
+              SLUICE_OPERAND_UNITS(sluice::cuda::operandUnit + 1) == 2);
 
 //===----------------------------------------------------------------------===//
 // Rules
@@ -41,7 +43,7 @@ static WeightOp getWeightOp(LinearOp op) {
 
 /// Whether operand rows of so many features need no zeros behind them.
 static bool isWholeUnits(int64_t features) {
-  return SLUICE_OPERAND_UNITS(features) * 128 == features;
+  return features % sluice::cuda::operandUnit == 0;
 }
 
 FailureOr<std::optional<OperandRecord>>

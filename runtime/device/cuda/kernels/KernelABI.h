@@ -138,16 +138,24 @@ constexpr int32_t unitsOf(WeightKind kind, int32_t inFeatures) {
   return divideUp(inFeatures, unitFeatures(kind));
 }
 
+/// Operand rows are whole units of so many elements.
+constexpr int32_t operandUnit = 128;
+
 /// Elements of an operand row of `features`.
 constexpr int32_t operandFeatures(int32_t features) {
-  return divideUp(features, 128) * 128;
+  return divideUp(features, operandUnit) * operandUnit;
 }
 
-/// Its blocks of 32, of which sums stand beside an f16 row: in a block numbers
-/// are added in pairs that lie side by side, these in pairs, and so on.
+/// Its blocks, of which sums stand beside an f16 row: in a block numbers are
+/// added in pairs that lie side by side, these in pairs, and so on.
+constexpr int32_t operandBlock = 32;
 constexpr int32_t operandBlocks(int32_t features) {
-  return operandFeatures(features) / 32;
+  return operandFeatures(features) / operandBlock;
 }
+
+/// The exponent of an f16 row's largest number, and the least of its
+/// scale.
+constexpr int32_t operandExponent = 14, leastScaleExponent = -100;
 
 //===----------------------------------------------------------------------===//
 // Operand rows

@@ -121,8 +121,8 @@ private:
     int32_t exponent = int32_t(largest >> 23) - 127;
     if (exponent == 128)
       return 0;
-    constexpr int32_t target = 14, least = -100;
-    return exponent - target > least ? exponent - target : least;
+    exponent -= operandExponent;
+    return exponent > leastScaleExponent ? exponent : leastScaleExponent;
   }
 
   /// Eight numbers of the operand. Whole warps come here.
@@ -167,7 +167,7 @@ private:
     sum = sum + shuffleXor(sum, 1);
     sum = sum + shuffleXor(sum, 2);
     if (laneIndex() % 4 == 0 && at < padded)
-      arg.sums[row * operandBlocks(arg.features) + at / 32] = sum;
+      arg.sums[row * operandBlocks(arg.features) + at / operandBlock] = sum;
   }
 
   SLUICE_MEMBER static float sumOfPair(uint32_t pair) {
