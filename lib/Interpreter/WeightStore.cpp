@@ -191,8 +191,8 @@ Expected<const WeightData *> WeightStore::get(llvm::StringRef name) {
       RowReader::open(op->second, files.find(op->second.getFile())->second);
   if (!reader)
     return reader.status();
-  if (std::optional<llvm::StringRef> name = op->second.getScales()) {
-    ir::WeightOp scales = ops.find(*name)->second;
+  if (std::optional<llvm::StringRef> apart = op->second.getScales()) {
+    ir::WeightOp scales = ops.find(*apart)->second;
     if (Status s =
             reader->openScales(scales, files.find(scales.getFile())->second);
         !s.ok())

@@ -8,13 +8,12 @@
 #include "runtime/device/cuda/MemoryPlan.h"
 
 #include "runtime/device/cuda/DenseLinear.h"
+#include "runtime/device/cuda/kernels/SampleABI.h"
 #include "runtime/device/cuda/weights/WeightUpload.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-
-#include "runtime/device/cuda/kernels/SampleABI.h"
 
 namespace sluice::cuda {
 
