@@ -7,6 +7,8 @@
 
 #include "sluice/Target/Link.h"
 
+#include "runtime/device/cpu/ProgramABI.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -45,17 +47,27 @@ static Expected<std::string> makeTemporary(const char *suffix) {
   return name.str().str();
 }
 
-static std::string firstErrorLine(const std::string &logFile) {
+/// What the linker's output comes to, in one line.
+static std::string explain(const std::string &logFile, llvm::StringRef driver,
+                           llvm::StringRef runtimeArchive) {
+  std::string failed = ("linking with " + driver + " failed: ").str();
   auto log = llvm::MemoryBuffer::getFile(logFile);
   if (!log)
-    return "no message";
+    return failed + "no message";
+  llvm::StringRef text = (*log)->getBuffer();
+  if (text.contains("`" SLUICE_ABI_SYMBOL_NAME "'") ||
+      text.contains(": " SLUICE_ABI_SYMBOL_NAME "\n"))
+    return (runtimeArchive + ": is not a runtime with program interface " +
+            llvm::Twine(SLUICE_ABI_VERSION) +
+            ", which this sluice-compile emits code for")
+        .str();
   llvm::SmallVector<llvm::StringRef> lines;
-  (*log)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/false);
+  text.split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef line : lines)
     if (line.contains("error") || line.contains("undefined") ||
         line.contains("cannot") || line.contains("No space"))
-      return line.str();
-  return lines.empty() ? "no message" : lines.front().str();
+      return failed + line.str();
+  return failed + (lines.empty() ? "no message" : lines.front().str());
 }
 
 Status sluice::linkExecutable(std::span<const char> object,
@@ -106,9 +118,10 @@ Status sluice::linkExecutable(std::span<const char> object,
   std::string message;
   int exitCode = llvm::sys::ExecuteAndWait(*driver, arguments, std::nullopt,
                                            redirects, 0, 0, &message);
+  if (!message.empty())
+    return failure("linking with ", *driver, " failed: ", message);
   if (exitCode != 0)
-    return failure("linking with ", *driver, " failed: ",
-                   message.empty() ? firstErrorLine(*log) : message);
+    return failure(explain(*log, *driver, runtimeArchive));
   return {};
 }
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Target/NativeObject.h"
+
+#include "runtime/device/cpu/ProgramABI.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Support/Diagnostics.h"
@@ -21,6 +23,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 #include <mutex>
 
@@ -68,6 +71,19 @@ static void addBytes(llvm::Module &module, llvm::StringRef name,
   addGlobal(
       module, name + "_size",
       llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()));
+}
+
+/// Refers to the symbol of the runtime's version, in a way that neither LLVM
+/// nor the linker takes out: it is never read.
+static void addInterface(llvm::Module &module) {
+  llvm::LLVMContext &context = module.getContext();
+  auto *symbol = new llvm::GlobalVariable(
+      module, llvm::Type::getInt8Ty(context), /*isConstant=*/true,
+      llvm::GlobalValue::ExternalLinkage, nullptr, SLUICE_ABI_SYMBOL_NAME);
+  auto *reference = new llvm::GlobalVariable(
+      module, symbol->getType(), /*isConstant=*/true,
+      llvm::GlobalValue::PrivateLinkage, symbol, "program_interface");
+  llvm::appendToUsed(module, {reference});
 }
 
 namespace {
@@ -204,6 +220,7 @@ sluice::emitObject(ModuleOp kernels, const ProgramData &data,
   addBytes(*module, "sluice_program_cuda_image", data.cudaImage);
   if (Status status = addTables(*module, kernels); !status.ok())
     return status;
+  addInterface(*module);
   optimise(*module, *machine);
 
   llvm::SmallVector<char, 0> object;

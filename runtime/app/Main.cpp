@@ -13,6 +13,8 @@
 
 using namespace sluice;
 
+const char SLUICE_ABI_SYMBOL = 0;
+
 /// The running program's file, whatever it was called as.
 static std::string executablePath(const char *called) {
   char path[PATH_MAX];

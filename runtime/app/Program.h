@@ -7,7 +7,8 @@
 //
 // The compiler emits one object file with these symbols and links it with the
 // runtime's archive, which holds main(). Beside them it emits the programs'
-// step functions, whose rules are in runtime/device/cpu/ProgramABI.h.
+// step functions, whose rules are in runtime/device/cpu/ProgramABI.h. Any
+// change here is a new SLUICE_ABI_VERSION.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +42,9 @@ extern const SluiceGraphEntry sluice_program_graph_table[];
 extern const uint64_t sluice_program_graph_table_size; // entries
 extern const uint8_t sluice_program_cuda_image[];
 extern const uint64_t sluice_program_cuda_image_size; // bytes
+
+/// The other way round, what the object refers to: the runtime's.
+extern const char SLUICE_ABI_SYMBOL;
 
 } // extern "C"
 

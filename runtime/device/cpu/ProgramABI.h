@@ -69,7 +69,16 @@
 
 #include <stdint.h>
 
-#define SLUICE_ABI_VERSION 3
+#define SLUICE_ABI_VERSION 4
+
+/// A symbol of the runtime that emitted objects refer to, named after the
+/// version: with a runtime of another one they cannot be linked. And its name.
+#define SLUICE_ABI_SYMBOL SLUICE_ABI_SYMBOL_OF(SLUICE_ABI_VERSION)
+#define SLUICE_ABI_SYMBOL_NAME SLUICE_ABI_TEXT(SLUICE_ABI_SYMBOL)
+#define SLUICE_ABI_SYMBOL_OF(version) SLUICE_ABI_JOIN(version)
+#define SLUICE_ABI_JOIN(version) sluice_program_interface_##version
+#define SLUICE_ABI_TEXT(symbol) SLUICE_ABI_QUOTE(symbol)
+#define SLUICE_ABI_QUOTE(symbol) #symbol
 
 /// Floats of one quantised row of `cols` activations, a multiple of 32: 48
 /// bytes for each block of 32 (linear/ActivationRows.h says which).

@@ -35,6 +35,8 @@
 // the 64-bit words that sluice_graph_launch is given. It follows the rules of
 // kernels/KernelABI.h: invariance, dependent launch, ownership.
 //
+// Any change here, too, is a new SLUICE_ABI_VERSION.
+//
 // Nothing here reports errors: the Executor collects the first one and reports
 // it when the function has returned. After an error addresses are null.
 // One thread.
