@@ -400,11 +400,20 @@ TEST(CudaExecutorTest, ATokenThatIsNoneBringsItsLogits) {
   GraphModel model(tiny(), {TinyPart::Whole}, {}, options);
   StepBatch batch(32, 8);
   addPrompts(model, batch);
-  model.requests.assign(5, {.kind = OutputRequest::Greatest});
-  ASSERT_TRUE(model.execute(batch).ok());
-  EXPECT_EQ(model.stage(0).token(0), 4);
-  EXPECT_EQ(model.stage(0).token(1), std::nullopt);
-  EXPECT_EQ(model.logits(1), alone(randomTokens(4, 1)));
+  for (auto kind : {OutputRequest::Greatest, OutputRequest::Drawn,
+                    OutputRequest::Candidates}) {
+    model.requests.assign(5, {.kind = kind, .count = 3, .temperature = 1});
+    ASSERT_TRUE(model.execute(batch).ok());
+    EXPECT_EQ(model.stage(0).token(0).has_value(),
+              kind != OutputRequest::Candidates);
+    EXPECT_EQ(model.stage(0).candidates(0).empty(),
+              kind != OutputRequest::Candidates);
+    if (kind == OutputRequest::Greatest)
+      EXPECT_EQ(model.stage(0).token(0), 4);
+    EXPECT_EQ(model.stage(0).token(1), std::nullopt);
+    EXPECT_TRUE(model.stage(0).candidates(1).empty());
+    EXPECT_EQ(model.logits(1), alone(randomTokens(4, 1)));
+  }
 }
 
 TEST(CudaExecutorTest, WhatTheHostGetsWrongIsRefusedBeforeAnythingRuns) {

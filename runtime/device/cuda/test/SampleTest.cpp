@@ -32,8 +32,14 @@ struct Sampled {
 
 class SampleTest : public testing::Test {
 protected:
+  /// As the program gives it: a NaN is the greatest, and the complement says
+  /// that the greatest is no finite number.
   int32_t greatestOf(const Logits &logits) {
-    return int32_t(std::ranges::max_element(logits) - logits.begin());
+    auto best = std::ranges::find_if(logits, [](float x) { return x != x; });
+    if (best == logits.end())
+      best = std::ranges::max_element(logits);
+    auto token = int32_t(best - logits.begin());
+    return std::isfinite(*best) ? token : ~token;
   }
 
   /// Outputs of one step, numbered from the last request to the first.
@@ -208,4 +214,19 @@ TEST_F(SampleTest, OthersAreLeftAlone) {
     EXPECT_EQ(sampled.tokens[0], greatestOf(logits));
     EXPECT_TRUE(sampled.candidates[0].empty());
   }
+  for (float broken : {std::numeric_limits<float>::quiet_NaN(), infinity})
+    for (auto kind : {OutputRequest::Drawn, OutputRequest::Candidates}) {
+      Logits bad = logits;
+      bad[2100] = broken;
+      Sampled sampled =
+          run({bad, logits},
+              {{.kind = kind, .count = 5, .temperature = 1, .seed = 4},
+               {.kind = kind, .count = 5, .temperature = 1}});
+      EXPECT_EQ(sampled.tokens[0], ~2100);
+      EXPECT_TRUE(sampled.candidates[0].empty());
+      // The other output is drawn all the same.
+      EXPECT_GE(sampled.tokens[1], 0);
+      EXPECT_EQ(sampled.candidates[1].size(),
+                kind == OutputRequest::Candidates ? 5u : 0u);
+    }
 }
