@@ -140,7 +140,8 @@ private:
   /// Rows travel by it, and all communicators are NcclCommunicators.
   bool rowsByNccl = false;
   comm::NcclLibrary nccl; // of a rank with a stage, where it could be opened
-  std::map<size_t, GroupEnd> groups; // by communicator; outlive the ranks
+  /// By communicator. Outlive the ranks, whose executors' graphs refer to them.
+  std::map<size_t, GroupEnd> groups;
   /// A program that is planned and not made yet.
   struct Part {
     size_t end; // its rank's communicator

@@ -35,7 +35,10 @@ NcclGroup::join(const NcclLibrary &library, cuda::Device &device,
   return group;
 }
 
-NcclGroup::~NcclGroup() { link.breakOffOn(device); }
+NcclGroup::~NcclGroup() {
+  link.startAbort(device);
+  link.awaitAbort(device);
+}
 
 /// The first bytes between two ranks set their connection up, which needs both
 /// of them: here, where they may be late, and not in a step.
@@ -84,9 +87,10 @@ Status NcclGroup::greet(cuda::DeviceAddress room, cuda::Stream stream,
   return status;
 }
 
+/// Graphs of the caller's may have the group's work.
 Status NcclGroup::broken(Status status) {
   if (!status.ok())
-    link.breakOffOn(device);
+    link.startAbort(device);
   return status;
 }
 

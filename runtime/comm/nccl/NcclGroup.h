@@ -45,9 +45,10 @@ struct NcclGroupOptions {
   int blocks = 16;
 };
 
-/// One member's end. Destroying it breaks it off, which waits for no member: at
-/// the end of a job nothing is under way. Graphs that its exchanges were
-/// captured for are destroyed before.
+/// One member's end. Destroying it breaks it off, as an error does, which waits
+/// for no member: at the end of a job nothing is under way. Graphs that its
+/// exchanges were captured for are destroyed before, since NCCL waits for them;
+/// those of all members in this process, before any of their ends goes.
 class NcclGroup final : public cuda::DeviceGroup {
 public:
   using Clock = NcclLink::Clock;

@@ -8,7 +8,6 @@
 #include "runtime/comm/nccl/NcclLink.h"
 
 #include <cassert>
-#include <thread>
 
 using namespace sluice;
 using namespace sluice::comm;
@@ -20,6 +19,9 @@ constexpr std::chrono::microseconds nap{50};
 
 /// How long revoked operations are waited for before they are aborted.
 constexpr std::chrono::milliseconds revokePatience{200};
+
+/// How long an abort is waited for that a given up device may keep from ending.
+constexpr std::chrono::milliseconds givenUpPatience{1000};
 
 Status NcclLink::check(const char *call, NcclResult result) {
   if (broken.ok())
@@ -97,6 +99,40 @@ void NcclLink::breakOff() {
       std::this_thread::sleep_for(nap);
   }
   (void)library.functions.commAbort(gone);
+}
+
+void NcclLink::startAbort(const cuda::Device &device) {
+  NcclComm gone = std::exchange(handle, nullptr);
+  if (!gone)
+    return;
+  if (broken.ok())
+    broken = failure("NCCL: broken off");
+  if (device.isGivenUp())
+    return;
+  std::promise<void> done;
+  aborted = done.get_future();
+  // It may outlive this, and refers to nothing of it.
+  aborting = std::thread([abort = library.functions.commAbort, gone,
+                          done = std::move(done)]() mutable {
+    (void)abort(gone);
+    done.set_value();
+  });
+}
+
+void NcclLink::awaitAbort(cuda::Device &device) {
+  if (!aborting.joinable())
+    return;
+  const Clock::time_point begun = Clock::now();
+  const auto patience = device.properties().patience;
+  while (aborted.wait_for(std::chrono::milliseconds(1)) !=
+         std::future_status::ready) {
+    const Clock::duration waited = Clock::now() - begun;
+    if (waited > patience)
+      device.giveUp(failure("NCCL: ncclCommAbort does not end"));
+    if (cuda::Device::anyGivenUp() && waited > givenUpPatience)
+      return aborting.detach();
+  }
+  aborting.join();
 }
 
 Status NcclLink::startEnd() {

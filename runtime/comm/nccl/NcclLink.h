@@ -25,13 +25,17 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <mutex>
+#include <thread>
 
 namespace sluice::comm {
 
 /// One NCCL communicator. One thread at a time, but for giveUp(). Keeps its
 /// first error, which is then the answer to everything. Destroying it breaks it
 /// off, unless close() has succeeded: the other ranks may or may not notice.
+/// One that graphs have captured work of is ended by startAbort() and
+/// awaitAbort() alone.
 class NcclLink {
 public:
   using Clock = std::chrono::steady_clock;
@@ -77,6 +81,21 @@ public:
     breakOff();
   }
 
+  /// Ends what is in its streams and in graphs, now and whenever they are
+  /// launched again, without other ranks. Returns at once: ncclCommAbort
+  /// returns when all graphs are destroyed that have captured its work, which
+  /// are the calling thread's; so it is called on another one. The communicator
+  /// is not revoked before. That would switch the aborting off again, so that
+  /// the next exchange of a graph waits for ever, and NCCL would free the
+  /// communicator without waiting for graphs. For a given up device, as
+  /// breakOffOn().
+  void startAbort(const cuda::Device &device);
+  /// When these graphs are destroyed, also those of other ranks in this
+  /// process: waits for startAbort()'s end. Gives `device` up where NCCL does
+  /// not come to it within the device's patience, and does not wait for what a
+  /// given up device of this process may keep from ending.
+  void awaitAbort(cuda::Device &device);
+
   /// The good end, when all ranks have done all: each starts it for all of its
   /// communicators, since an end waits for the other ranks', then closes them.
   Status startEnd();
@@ -93,6 +112,9 @@ private:
   std::atomic<bool> givenUp{false}; ///< set, with release, behind `reason`
   std::mutex mutex;                 ///< guards the first giveUp()
   Status reason;
+
+  std::thread aborting;
+  std::future<void> aborted;
 };
 
 } // namespace sluice::comm

@@ -22,7 +22,9 @@ namespace sluice::cuda {
 
 /// One member's end. All members have the same exchanges, in the same order.
 /// Used by one thread, but for giveUp(). After an error nothing works any more,
-/// and exchanges that are in streams have ended.
+/// and exchanges that are in streams come to an end, as do those of graphs that
+/// are launched later: no call here waits for that. Outlives the graphs that it
+/// has put exchanges into.
 class DeviceGroup {
 public:
   /// Memory of the member's device.

@@ -37,7 +37,8 @@ struct LoadOptions {
   /// Told how many bytes of the weights have been laid out, of how many; an
   /// error ends the loading with it. May be empty.
   std::function<Status(uint64_t done, uint64_t total)> progress;
-  /// Of a program that a group computes; outlives the executor.
+  /// Of a program that a group computes; outlives the executor, whose graphs
+  /// have its exchanges.
   DeviceGroup *group = nullptr;
 };
 

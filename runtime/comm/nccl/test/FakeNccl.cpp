@@ -8,6 +8,8 @@
 #include "runtime/comm/nccl/test/FakeNccl.h"
 
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -25,6 +27,9 @@ namespace {
 /// How often a call says that it is in progress.
 constexpr int questionsOfACall = 2;
 
+/// How long an abort waits for graphs before that is taken for a deadlock.
+constexpr std::chrono::seconds graphPatience{20};
+
 struct Sent {
   const void *from = nullptr;
   size_t bytes = 0;
@@ -36,6 +41,8 @@ struct World {
   int ranks = 0;
   int joined = 0;
   int finalized = 0;
+  int left = 0;   ///< ranks that have begun to abort, or are destroyed
+  int graphs = 0; ///< of all ranks
   /// By (from, to).
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Sent>>> channels;
 };
@@ -61,6 +68,7 @@ struct Comm {
   bool isJoining = true, isFinalizing = false, isRevoking = false;
   int questions = 0; ///< still to be answered by "in progress"
   int transfers = 0;
+  int graphs = 0; ///< pieces of work that are captured, and may run yet
   std::optional<Launch> launch;
   NcclResult error = NcclResult::Success;
   const char *said = "";
@@ -203,6 +211,27 @@ NcclResult submit(Comm &comm, cuda::Stream stream,
   return NcclResult::InProgress;
 }
 
+/// Of work that a graph has captured, until the graph is destroyed.
+class InGraph {
+public:
+  /// With the lock.
+  explicit InGraph(std::shared_ptr<Comm> given) : comm(std::move(given)) {
+    ++comm->graphs;
+    ++comm->world->graphs;
+  }
+  ~InGraph() {
+    Lock lock(all().mutex);
+    --comm->graphs;
+    --comm->world->graphs;
+    all().changed.notify_all();
+  }
+  InGraph(const InGraph &) = delete;
+  InGraph &operator=(const InGraph &) = delete;
+
+private:
+  std::shared_ptr<Comm> comm;
+};
+
 /// The call that was in progress is over.
 void launch(const std::shared_ptr<Comm> &comm) {
   Launch given = std::move(*comm->launch);
@@ -212,10 +241,13 @@ void launch(const std::shared_ptr<Comm> &comm) {
              "other work has come into the stream of a call in progress");
     return;
   }
-  FakeStreams::enqueue(given.stream,
-                       [comm, operations = std::move(given.operations)] {
-                         transfer(comm, operations);
-                       });
+  std::shared_ptr<InGraph> inGraph;
+  if (FakeStreams::isCapturing(given.stream))
+    inGraph = std::make_shared<InGraph>(comm);
+  FakeStreams::enqueue(
+      given.stream, [comm, inGraph, operations = std::move(given.operations)] {
+        transfer(comm, operations);
+      });
 }
 
 NcclResult operate(const char *name, NcclComm handle, cuda::Stream stream,
@@ -309,7 +341,8 @@ NcclResult commInitRankConfig(NcclComm *comm, int ranks, NcclUniqueId id,
   std::memcpy(&number, id.bytes, sizeof(number));
   std::shared_ptr<World> &world = state.worlds[number];
   if (!world)
-    world = std::make_shared<World>(World{ranks, 0, 0, {}});
+    world = std::make_shared<World>();
+  world->ranks = ranks;
   *comm = reinterpret_cast<NcclComm>(++state.handles);
   auto made = std::make_shared<Comm>();
   made->world = world;
@@ -339,6 +372,7 @@ NcclResult commDestroy(NcclComm handle) {
   if (NcclResult result = begin("ncclCommDestroy", handle, comm);
       result != NcclResult::Success)
     return result;
+  ++comm->world->left;
   all().comms.erase(handle);
   return NcclResult::Success;
 }
@@ -356,16 +390,32 @@ NcclResult commRevoke(NcclComm handle, int flags) {
   return NcclResult::InProgress;
 }
 
+[[noreturn]] void endTest(const char *why) {
+  std::fprintf(stderr, "fake NCCL: %s\n", why);
+  std::abort();
+}
+
+/// Ends what is in streams, and then waits for graphs, which is so of blocking
+/// communicators and others: each rank for its own, and the last one of the
+/// process for all. (NCCL has the last one wait alone.)
 NcclResult commAbort(NcclComm handle) {
   Lock lock(all().mutex);
   bool isFailing = fails("ncclCommAbort");
   std::shared_ptr<Comm> comm = find(handle);
   if (!comm)
     return NcclResult::InvalidArgument;
+  if (comm->isRevoking && comm->graphs > 0)
+    endTest("a revoked communicator is freed without waiting for graphs");
   comm->isOver = true;
-  all().comms.erase(handle);
   all().changed.notify_all();
-  return isFailing ? NcclResult::InternalError : NcclResult::InProgress;
+  const World &world = *comm->world;
+  const bool isLast = ++comm->world->left == world.ranks;
+  if (!all().changed.wait_for(lock, graphPatience, [&] {
+        return (isLast ? world.graphs : comm->graphs) == 0;
+      }))
+    endTest("ncclCommAbort waits for graphs that nobody destroys");
+  all().comms.erase(handle);
+  return isFailing ? NcclResult::InternalError : NcclResult::Success;
 }
 
 NcclResult commGetAsyncError(NcclComm handle, NcclResult *error) {

@@ -14,7 +14,9 @@
 // until both sides are there, revoking is done when it has been asked for.
 // Whoever does not keep the rules gets an error: a call while another is in
 // progress, other work in its stream meanwhile, a blocking communicator, sends
-// and receives of different lengths.
+// and receives of different lengths. Aborting waits for graphs that have work
+// of the communicator: where nobody destroys them, or where it has been revoked
+// and NCCL would not wait, the process ends.
 //
 // Streams are whatever FakeStreams says: of ThreadDevices in unit tests; in
 // FakeNcclLibrary.cpp those of emulated GPUs, for executables.
@@ -39,6 +41,9 @@ struct FakeStreams {
   static void enqueue(cuda::Stream stream, std::function<void()> work);
   /// How much work has come into the stream so far.
   static uint64_t entered(cuda::Stream stream);
+  /// Whether work that comes into it is for a graph, which keeps the `work` of
+  /// enqueue() as long as it is there.
+  static bool isCapturing(cuda::Stream stream);
 };
 
 class FakeNccl {

@@ -36,6 +36,10 @@ uint64_t FakeStreams::entered(cuda::Stream stream) {
   return reinterpret_cast<EmulatedStream *>(stream)->added();
 }
 
+bool FakeStreams::isCapturing(cuda::Stream stream) {
+  return reinterpret_cast<EmulatedStream *>(stream)->isCapturing();
+}
+
 static int numberOf(const char *variable) {
   const char *text = std::getenv(variable);
   return text ? std::atoi(text) : -1;

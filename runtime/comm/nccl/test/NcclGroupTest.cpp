@@ -216,6 +216,66 @@ TEST(NcclGroup, OnlyTheBaseTells) {
     EXPECT_EQ(each.message(), "rank 1: its machine is on fire");
 }
 
+/// As an executor has them: a step is a graph, and the graph goes when the
+/// group has failed. Aborting waits for that, and nobody here may wait for
+/// aborting.
+Status launchUntilItFails(Member &member, int most) {
+  std::vector<uint64_t> mine(size_t(member.group->members()), 1), theirs = mine;
+  std::vector<cuda::DeviceGroup::Piece> out, in;
+  for (size_t other = 0; other < mine.size(); ++other) {
+    out.push_back({reinterpret_cast<cuda::DeviceAddress>(&mine[other]), 8});
+    in.push_back({reinterpret_cast<cuda::DeviceAddress>(&theirs[other]), 8});
+  }
+  // Several exchanges: those behind the one that is broken off end as well.
+  const std::vector<cuda::GraphNode> nodes(
+      3, cuda::CapturedNode{[&](cuda::Stream stream) {
+        return member.group->exchange(out, in, stream);
+      }});
+  Expected<cuda::Graph> graph = member.device.makeGraph(nodes);
+  Status status = graph.status();
+  for (int i = 0; i < most && status.ok(); ++i) {
+    status = member.device.launch(*graph, member.stream);
+    if (Status done = member.await(); status.ok())
+      status = done;
+  }
+  // One that was begun when the group had failed.
+  if (graph && !status.ok()) {
+    EXPECT_TRUE(member.device.launch(*graph, member.stream).ok());
+    EXPECT_TRUE(member.device.synchronize(member.stream).ok());
+  }
+  if (graph)
+    member.device.destroy(*graph);
+  return status;
+}
+
+TEST(NcclGroup, GraphsOfTheGroupGoAfterItHasFailed) {
+  Base base;
+  auto results = runGroup(
+      3, {},
+      [](Member &member) {
+        const bool dies = member.group->member() == 1;
+        Status status = launchUntilItFails(member, dies ? 3 : 1000000);
+        return dies && status.ok() ? failure("rank 1 is lost") : status;
+      },
+      {}, &base);
+  for (const Status &each : results)
+    EXPECT_EQ(each.message(), "rank 1 is lost");
+  EXPECT_EQ(FakeNccl::calls("ncclCommAbort"), 3);
+  EXPECT_EQ(FakeNccl::calls("ncclCommRevoke"), 0);
+}
+
+/// Also where NCCL says so itself.
+TEST(NcclGroup, GraphsOfTheGroupGoAfterNcclHasFailed) {
+  FakeNccl::Faults faults;
+  faults.lostTransfer = 5;
+  Base base;
+  for (const Status &each : runGroup(
+           2, faults,
+           [](Member &member) { return launchUntilItFails(member, 1000000); },
+           {}, &base))
+    EXPECT_THAT(each.message(), HasSubstr("a lost rank"));
+}
+
 TEST(NcclGroup, AMemberThatDoesNotCome) {
   FakeNccl::Faults faults;
   faults.missingRank = 1;

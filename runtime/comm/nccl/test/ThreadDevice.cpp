@@ -34,9 +34,24 @@ public:
   /// An empty function ends the thread.
   void enqueue(std::function<void()> work) {
     std::lock_guard lock(mutex);
-    queue.push_back(std::move(work));
+    (capturing ? captured : queue).push_back(std::move(work));
     ++all;
     changed.notify_all();
+  }
+
+  /// Until endCapture() work is kept for it instead of being done.
+  void beginCapture() {
+    std::lock_guard lock(mutex);
+    capturing = true;
+  }
+  std::deque<std::function<void()>> endCapture() {
+    std::lock_guard lock(mutex);
+    capturing = false;
+    return std::exchange(captured, {});
+  }
+  bool isCapturing() {
+    std::lock_guard lock(mutex);
+    return capturing;
   }
 
   uint64_t entered() {
@@ -59,11 +74,12 @@ private:
     std::unique_lock lock(mutex);
     for (;;) {
       changed.wait(lock, [&] { return !queue.empty(); });
-      std::function<void()> work = queue.front();
+      std::function<void()> work = std::move(queue.front());
       if (!work)
         return;
       lock.unlock();
       work();
+      work = nullptr; // Without the lock: what it keeps may have one.
       lock.lock();
       queue.pop_front();
       changed.notify_all();
@@ -73,6 +89,8 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> queue; ///< the first is being done
+  std::deque<std::function<void()>> captured;
+  bool capturing = false;
   uint64_t all = 0;
   std::thread thread;
 };
@@ -88,6 +106,10 @@ struct Signal {
   std::shared_ptr<State> state = std::make_shared<State>();
 };
 
+/// What a cuda::Graph points to.
+using Work = std::deque<std::function<void()>>;
+
+Work *workOf(cuda::Graph graph) { return reinterpret_cast<Work *>(graph); }
 Worker *workerOf(cuda::Stream stream) {
   return reinterpret_cast<Worker *>(stream);
 }
@@ -132,6 +154,9 @@ void FakeStreams::enqueue(cuda::Stream stream, std::function<void()> work) {
 }
 uint64_t FakeStreams::entered(cuda::Stream stream) {
   return workerOf(stream)->entered();
+}
+bool FakeStreams::isCapturing(cuda::Stream stream) {
+  return workerOf(stream)->isCapturing();
 }
 
 void ThreadDevice::breakCopies(const Status &error) {
@@ -313,10 +338,38 @@ Status ThreadDevice::allowSharedBytes(cuda::Function, uint32_t) {
   return noKernels();
 }
 Status ThreadDevice::openProducts() { return noKernels(); }
-Expected<cuda::Graph>
-ThreadDevice::makeGraph(std::span<const cuda::GraphNode>) {
-  return noKernels();
-}
-Status ThreadDevice::upload(cuda::Graph, cuda::Stream) { return noKernels(); }
 
-Status ThreadDevice::launch(cuda::Graph, cuda::Stream) { return noKernels(); }
+Expected<cuda::Graph>
+ThreadDevice::makeGraph(std::span<const cuda::GraphNode> nodes) {
+  if (Status s = checkThread(); !s.ok())
+    return s;
+  Worker stream;
+  stream.beginCapture();
+  Status status;
+  for (const cuda::GraphNode &node : nodes) {
+    const auto *captured = std::get_if<cuda::CapturedNode>(&node);
+    if (status.ok())
+      status = captured ? captured->enqueue(reinterpret_cast<cuda::Stream>(
+                              static_cast<void *>(&stream)))
+                        : noKernels();
+  }
+  Work work = stream.endCapture();
+  if (!status.ok())
+    return status;
+  return static_cast<cuda::Graph>(hold(new Work(std::move(work))));
+}
+
+void ThreadDevice::destroy(cuda::Graph graph) {
+  if (drop(graph))
+    delete workOf(graph);
+}
+
+Status ThreadDevice::upload(cuda::Graph, cuda::Stream) { return checkThread(); }
+
+Status ThreadDevice::launch(cuda::Graph graph, cuda::Stream stream) {
+  if (Status s = checkThread(); !s.ok())
+    return s;
+  for (const std::function<void()> &each : *workOf(graph))
+    enqueue(stream, each);
+  return {};
+}

@@ -16,11 +16,11 @@
 
 namespace sluice::comm::test {
 
-/// Memory, streams and events without kernels: device memory is the host's, and
-/// each stream is a thread, so that work is late and streams overtake each
-/// other. Counts what it has given out. As a driver, it refuses threads that
-/// have not entered it, which give nothing back either, and drops no stream
-/// that has work. Thread-safe.
+/// Memory, streams, events and graphs without kernels: device memory is the
+/// host's, and each stream is a thread, so that work is late and streams
+/// overtake each other. Counts what it has given out. As a driver, it refuses
+/// threads that have not entered it, which give nothing back either, and drops
+/// no stream that has work. Thread-safe.
 class ThreadDevice final : public cuda::Device {
 public:
   explicit ThreadDevice(uint64_t memoryBytes = uint64_t{1} << 32);
@@ -31,7 +31,7 @@ public:
 
   /// From now on copies fail with this.
   void breakCopies(const Status &error);
-  /// Allocations, streams and events that have not been given back.
+  /// Allocations, streams, events and graphs that have not been given back.
   size_t held() const;
 
   const cuda::DeviceProperties &properties() const override { return known; }
@@ -58,7 +58,7 @@ public:
   Expected<bool> isDone(cuda::Event event) override;
   Status wait(cuda::Stream stream, cuda::Event event) override;
 
-  // It has no kernels.
+  // It has no kernels, and graphs are of captured work alone.
   Expected<std::vector<cuda::Module>> loadKernels() override;
   Expected<cuda::Module> load(std::span<const uint8_t> image) override;
   void unload(cuda::Module) override {}
@@ -66,7 +66,7 @@ public:
   Status allowSharedBytes(cuda::Function, uint32_t) override;
   Status openProducts() override;
   Expected<cuda::Graph> makeGraph(std::span<const cuda::GraphNode>) override;
-  void destroy(cuda::Graph) override {}
+  void destroy(cuda::Graph graph) override;
   Status upload(cuda::Graph, cuda::Stream) override;
   Status launch(cuda::Graph, cuda::Stream) override;
 
