@@ -48,6 +48,9 @@ public:
                    std::span<float> all, int64_t cols,
                    std::span<float> scratch);
 
+  /// Waits until all members have called it.
+  Status meet();
+
   /// Gives the first member's bytes to all others: it tells them, and they
   /// hear as many. The first does not wait for them.
   Status tell(std::span<const uint8_t> bytes);

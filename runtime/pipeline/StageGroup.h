@@ -13,6 +13,7 @@
 // same rows in the same places, with the same pages.
 //
 //   first member                          other members
+//   group.meet()                  <---->  group.meet()
 //   frames arrive, by the channel
 //   group.tellStep(frames)        ----->  group.hearStep(frames)
 //     how long they are, new marks
@@ -73,6 +74,11 @@ public:
 
   /// All, once, before the first step: what the stage is made with.
   void start(const StageLimits &limits, int64_t pages);
+  /// All, before the first step: waits until all have their weights. Loading
+  /// takes minutes, and devices wait for each other within a step only for
+  /// seconds before they take a member for lost. Whether one dies meanwhile is
+  /// the communicator's to notice.
+  Status meet() { return members.meet(); }
   /// All, after each Stage::formStep() that has formed one. O(rows).
   void formed(const Stage &stage, const CachePages &pages);
 

@@ -82,12 +82,17 @@ Expected<std::unique_ptr<StageWorker>> StageWorker::create(
 }
 
 void StageWorker::run() {
-  if (Status s =
-          guarded([this] { return follows() ? followSteps() : runSteps(); });
-      !s.ok())
+  if (Status s = guarded([this] { return runAll(); }); !s.ok())
     events.failed(s.withContext(config.name));
   else if (atEnd)
     events.ended();
+}
+
+Status StageWorker::runAll() {
+  if (config.group)
+    if (Status s = config.group->meet(); !s.ok())
+      return s;
+  return follows() ? followSteps() : runSteps();
 }
 
 Status StageWorker::runSteps() {

@@ -78,7 +78,8 @@ public:
          std::unique_ptr<StepOutput> output, std::unique_ptr<StepPacer> pacer,
          LaneTrace trace, Events events);
 
-  /// The thread's body: until close(), Arrival::last, or a failure.
+  /// The thread's body: until close(), Arrival::last, or a failure. Where there
+  /// is a group, no step begins before all members are here.
   void run();
 
   /// Thread-safe; see Door. There is room for as many frames as the stage
@@ -96,6 +97,7 @@ public:
 private:
   explicit StageWorker(StageWorkerConfig config);
 
+  Status runAll();
   Status runSteps();
   Status followSteps();
   Status admitArrivals(bool wait);

@@ -9,6 +9,7 @@
 
 #include "runtime/comm/inproc/InprocCommunicator.h"
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <gmock/gmock.h>
@@ -147,6 +148,22 @@ TEST(FromFirst, AllGetTheFirstOnesMessage) {
         return s;
       if (message != expected)
         return failure("of ", length, " bytes");
+    }
+    return Status();
+  });
+  for (const Status &status : results)
+    EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST(Meet, NobodyGoesOnBeforeAllAreHere) {
+  std::atomic<int> came{0};
+  auto results = runGroup(3, [&](Collectives &group, Communicator &) {
+    for (int round = 1; round <= 20; ++round) {
+      ++came;
+      if (Status s = group.meet(); !s.ok())
+        return s;
+      if (came < 3 * round)
+        return failure("only ", came.load(), " are here");
     }
     return Status();
   });

@@ -9,6 +9,7 @@
 
 #include "runtime/comm/inproc/InprocCommunicator.h"
 
+#include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <thread>
@@ -102,7 +103,8 @@ protected:
              [this, &member](Status reason) {
                member.failed = reason;
                for (std::unique_ptr<comm::Communicator> &each : job)
-                 each->stopReceiving(); // as where a rank ends the job
+                 if (each)
+                   each->stopReceiving(); // as where a rank ends the job
              },
          .roomChanged = nullptr,
          .ended = [&member] { member.ended = true; },
@@ -141,6 +143,41 @@ TEST_F(StageGroupWorkersTest, AllTakeTheSameSteps) {
     EXPECT_THAT(member->steps,
                 ElementsAre(ElementsAre(70, 71), ElementsAre(72)));
   }
+}
+
+/// One that still loads its weights is not lost: the first waits for it, and so
+/// begins no step whose patience counts.
+TEST_F(StageGroupWorkersTest, NoStepBeginsBeforeAllAreHere) {
+  std::atomic<bool> isLoaded{false};
+  first.hook = [&](const device::StepInput &) {
+    EXPECT_TRUE(isLoaded);
+    return Status();
+  };
+  make(first);
+  make(second);
+  first.worker->arrive({frames[0], {0}, {}});
+  first.worker->arrive({{}, {}, {}, /*last=*/true});
+  std::thread other([this] { first.worker->run(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  isLoaded = true;
+  second.worker->run();
+  other.join();
+  for (const Member *member : {&first, &second}) {
+    EXPECT_TRUE(member->failed.ok()) << member->failed.message();
+    EXPECT_EQ(member->steps.size(), 1u);
+  }
+}
+
+TEST_F(StageGroupWorkersTest, AMemberThatDiesWhileItLoadsIsNoticed) {
+  make(first);
+  first.worker->arrive({frames[0], {0}, {}});
+  std::thread other([this] { first.worker->run(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  job[1].reset();
+  other.join();
+  EXPECT_THAT(first.failed.message(),
+              HasSubstr("rank 1: has left before the end"));
+  EXPECT_THAT(first.steps, ElementsAre());
 }
 
 /// The head's cancel reaches the first member's rank alone.
