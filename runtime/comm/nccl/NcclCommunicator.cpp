@@ -81,14 +81,8 @@ Status NcclRank::connect() {
     Status status = guarded([this] { return setUp(); });
     bool isUp = status.ok();
     made.set_value(std::move(status));
-    if (isUp) {
-      Status ended = guarded([this] {
-        run();
-        return Status();
-      });
-      if (!ended.ok())
-        fail(ended);
-    }
+    if (isUp)
+      runToTheEnd();
     dropEdges();
   });
   return result.get();

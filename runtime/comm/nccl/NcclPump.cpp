@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/Guarded.h"
 #include "runtime/comm/nccl/NcclRank.h"
 
 using namespace sluice;
@@ -329,6 +330,21 @@ void NcclRank::closeEdges(Lock &lock) {
     broken = status;
   closed = true;
   progress.notify_all();
+}
+
+/// Whatever run() or a callback of it throws is a failure as any other, and
+/// run() does what follows from it; if it cannot, the job ends without that.
+void NcclRank::runToTheEnd() {
+  auto rounds = [this] {
+    run();
+    return Status();
+  };
+  Status thrown = guarded(rounds);
+  if (thrown.ok())
+    return;
+  fail(thrown);
+  if (!guarded(rounds).ok())
+    base->abort(thrown);
 }
 
 void NcclRank::run() {

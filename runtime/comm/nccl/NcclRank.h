@@ -111,6 +111,7 @@ private:
   Status makeWaysIn(Clock::time_point deadline);
   Status awaitLinks(Clock::time_point deadline);
   Status greet();
+  void runToTheEnd();
   void run();
   void takeOrders();
   bool advance(Lock &lock);

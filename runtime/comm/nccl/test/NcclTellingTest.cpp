@@ -19,6 +19,7 @@
 #include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdexcept>
 
 using namespace sluice;
 using namespace sluice::comm;
@@ -122,6 +123,36 @@ TEST(NcclTelling, AllHearOfAFailureBeforeTheJobEnds) {
       });
   EXPECT_THAT(reasons, Each(Property(&Status::message,
                                      HasSubstr("rank 0: rows between"))));
+}
+
+/// As any other failure.
+TEST(NcclTelling, AReceiverThatThrowsEndsTheJob) {
+  std::atomic<int> told{0}, aborts{0};
+  FakeNccl::reset({});
+  NcclLibrary nccl = *makeNccl(FakeNccl::functions());
+  NcclOptions options;
+  options.ways = {{0, 1}};
+  options.ringBytes = 4096;
+  runJob(2, [&](int64_t rank, std::unique_ptr<Communicator> base) {
+    ThreadDevice device;
+    auto comm =
+        connected(std::make_unique<WatchedBase>(std::move(base), aborts), nccl,
+                  &device, options);
+    if (!comm)
+      return comm.status();
+    (*comm)->start({[](int64_t) { return true; },
+                    [](Message) { throw std::runtime_error("no more"); },
+                    [&](Status reason) {
+                      EXPECT_THAT(reason.message(),
+                                  HasSubstr("rank 1: unexpected: no more"));
+                      ++told;
+                    }});
+    if (rank == 0)
+      EXPECT_TRUE((*comm)->send(1, Lane::Control, makeMessage(0), 0).ok());
+    EXPECT_TRUE(happens([&] { return told == 2; }));
+    EXPECT_TRUE(happens([&] { return aborts == 1; }));
+    return Status();
+  });
 }
 
 /// What a rank does that has told its users: it leaves the others a moment.
