@@ -136,7 +136,9 @@ public:
   }
   Expected<Function> find(Module module, const std::string &name) override {
     lib::Handle function = nullptr;
-    int result = lib.findFunction(&function, module, name.c_str());
+    int result = isGivenUp()
+                     ? lib::success
+                     : lib.findFunction(&function, module, name.c_str());
     if (result == lib::errorNotFound)
       return static_cast<Function>(nullptr);
     SLUICE_CUDA_TRY(result, "cuModuleGetFunction");
@@ -163,6 +165,11 @@ public:
   }
 
 private:
+  /// A graph that is not instantiated, or has been.
+  void drop(lib::Handle graph) {
+    if (!isGivenUp())
+      lib.destroyGraph(graph);
+  }
   Status addNodes(lib::Handle graph, std::span<const GraphNode> nodes);
   Expected<lib::Handle> addKernel(lib::Handle graph, const KernelNode &node);
   Expected<lib::Handle> addNode(lib::Handle graph, const GraphNode &node);
@@ -215,10 +222,10 @@ Expected<HostMemory> LibCudaDevice::allocateHost(uint64_t bytes) {
       lib.allocateHost(&host, bytes, lib::hostPortable | lib::hostDeviceMap),
       "cuMemHostAlloc");
   HostMemory memory = {static_cast<uint8_t *>(host), 0, bytes};
-  if (Status s = lib.check(lib.hostPointer(&memory.device, host, 0),
-                           "cuMemHostGetDevicePointer");
+  if (Status s = SLUICE_CUDA_ASK(lib.hostPointer(&memory.device, host, 0),
+                                 "cuMemHostGetDevicePointer");
       !s.ok()) {
-    lib.releaseHost(host);
+    releaseHost(memory);
     return s;
   }
   return memory;
@@ -327,9 +334,9 @@ Expected<lib::Handle> LibCudaDevice::addCaptured(lib::Handle graph,
   if (!captured)
     return captured.status();
   lib::Handle added = nullptr;
-  Status s = lib.check(lib.addGraph(&added, graph, nullptr, 0, *captured),
-                       "cuGraphAddChildGraphNode");
-  lib.destroyGraph(*captured); // It was copied.
+  Status s = SLUICE_CUDA_ASK(lib.addGraph(&added, graph, nullptr, 0, *captured),
+                             "cuGraphAddChildGraphNode");
+  drop(*captured); // It was copied.
   if (!s.ok())
     return s;
   return added;
@@ -344,11 +351,11 @@ Expected<lib::Handle> LibCudaDevice::capture(const CapturedNode &node,
   Status status = node.enqueue(stream);
   lib::Handle captured = nullptr;
   Status ended =
-      lib.check(lib.endCapture(stream, &captured), "cuStreamEndCapture");
+      SLUICE_CUDA_ASK(lib.endCapture(stream, &captured), "cuStreamEndCapture");
   if (status.ok() && ended.ok())
     return captured;
   if (captured)
-    lib.destroyGraph(captured);
+    drop(captured);
   return status.ok() ? ended : status;
 }
 
@@ -369,8 +376,8 @@ Status LibCudaDevice::addEdge(lib::Handle graph, lib::Handle before,
     edge.fromPort = lib::programmaticPort;
     edge.type = lib::programmaticType;
   }
-  return lib.check(lib.addDependencies(graph, &before, &node, &edge, 1),
-                   "cuGraphAddDependencies");
+  return SLUICE_CUDA_ASK(lib.addDependencies(graph, &before, &node, &edge, 1),
+                         "cuGraphAddDependencies");
 }
 
 Expected<Graph> LibCudaDevice::makeGraph(std::span<const GraphNode> nodes) {
@@ -378,9 +385,9 @@ Expected<Graph> LibCudaDevice::makeGraph(std::span<const GraphNode> nodes) {
   SLUICE_CUDA_TRY(lib.makeGraph(&graph, 0), "cuGraphCreate");
   Status status = addNodes(graph, nodes);
   if (status.ok())
-    status =
-        lib.check(lib.instantiate(&instance, graph, 0), "cuGraphInstantiate");
-  lib.destroyGraph(graph);
+    status = SLUICE_CUDA_ASK(lib.instantiate(&instance, graph, 0),
+                             "cuGraphInstantiate");
+  drop(graph);
   if (!status.ok())
     return status;
   return static_cast<Graph>(instance);

@@ -306,7 +306,8 @@ TEST_F(DriverTest, NothingIsAskedOfADeviceThatIsGivenUp) {
         device->makeEvent().status(), device->record(event, stream),
         device->isDone(event).status(), device->wait(stream, event),
         device->load({&byte, 1}).status(), device->makeGraph({}).status(),
-        device->upload(graph, stream), device->launch(graph, stream)})
+        device->find(nullptr, "x").status(), device->upload(graph, stream),
+        device->launch(graph, stream)})
     EXPECT_THAT(status.message(), testing::EndsWith("it does not end"));
   device->releaseHost(host);
   device->release(4096);
@@ -317,6 +318,19 @@ TEST_F(DriverTest, NothingIsAskedOfADeviceThatIsGivenUp) {
   device.reset();
   EXPECT_EQ(calls(), "");
   std::free(host.host);
+}
+
+/// As an exchange does that is captured and does not end.
+TEST_F(DriverTest, ACapturedNodeMayGiveTheDeviceUp) {
+  std::unique_ptr<Device> device = openDevice();
+  const std::vector<GraphNode> nodes = {CapturedNode{[&](Stream) -> Status {
+    device->giveUp(failure("it does not end"));
+    forget();
+    return device->givenUp();
+  }}};
+  EXPECT_EQ(device->makeGraph(nodes).status().message(), "it does not end");
+  device.reset();
+  EXPECT_EQ(calls(), "");
 }
 
 #ifdef HAS_CUDA_H
