@@ -131,15 +131,18 @@ Status Executor::State::plan(const ExecutorLimits &limits) {
     return first.status();
   context.plan = first.take();
   int64_t spanFloats = 0, kernelCount = 0;
+  bool findsTokens = false;
   for (int64_t rows : bucketsOf(limits.rows)) {
     SluiceGraph counted(context, rows);
     if (Status s = counted.build(); !s.ok())
       return s;
     spanFloats = std::max(spanFloats, counted.spanFloats);
     kernelCount += counted.kernelCount;
+    findsTokens |= counted.givesGreedyTokens;
   }
   context.slopes.clear();
-  Expected<MemoryPlan> planned = MemoryPlan::make(program, limits, spanFloats);
+  Expected<MemoryPlan> planned =
+      MemoryPlan::make(program, limits, spanFloats, findsTokens);
   if (!planned)
     return planned.status();
   context.plan = planned.take();
@@ -178,14 +181,13 @@ Status Executor::State::allocate() {
     return s;
   if (Status s = assign(resultMemory, *device, results * 4); !s.ok())
     return s;
-  if (Status s = assign(tokenMemory, *device, uint64_t(limits.outputs) * 4);
+  if (Status s =
+          assign(tokenMemory, *device, uint64_t(context.plan.tokenOutputs) * 4);
       !s.ok())
     return s;
-  if (Status s =
-          assign(candidateMemory, *device,
-                 program.hasOutput ? uint64_t(limits.outputs) * mostCandidates *
-                                         sizeof(TokenLogit)
-                                   : 0);
+  if (Status s = assign(candidateMemory, *device,
+                        uint64_t(context.plan.tokenOutputs) * mostCandidates *
+                            sizeof(TokenLogit));
       !s.ok())
     return s;
   context.alive = aliveMemory.onDevice();

@@ -104,7 +104,8 @@ void planWeights(const Program &program, const ExecutorLimits &limits,
 }
 
 void planStep(const Program &program, const ExecutorLimits &limits,
-              int64_t spanFloats, Planner &planner, MemoryPlan &plan) {
+              int64_t spanFloats, bool findsTokens, Planner &planner,
+              MemoryPlan &plan) {
   LinearRoom room = linearRoom(program, limits);
   uint64_t before = planner.end;
   plan.values = planner.take(uint64_t(paddedCapacity(limits.rows)),
@@ -133,7 +134,8 @@ void planStep(const Program &program, const ExecutorLimits &limits,
       planner.take(uint64_t(TableLayout(limits, limits.rows).words), 4);
   plan.moves = planner.take(uint64_t(limits.rows), 4);
   plan.rowNow = planner.take(uint64_t(limits.rows), 4);
-  const uint64_t outputs = program.hasOutput ? uint64_t(limits.outputs) : 0;
+  plan.tokenOutputs = program.hasOutput && findsTokens ? limits.outputs : 0;
+  const auto outputs = uint64_t(plan.tokenOutputs);
   plan.greedy = planner.take(outputs, 4);
   plan.candidates = planner.take(outputs, mostCandidates * sizeof(TokenLogit));
   plan.found = planner.take(
@@ -174,7 +176,7 @@ int64_t layerPageBytes(const device::CacheShape &shape, CacheKind kind) {
 
 Expected<MemoryPlan> MemoryPlan::make(const Program &program,
                                       const ExecutorLimits &limits,
-                                      int64_t spanFloats) {
+                                      int64_t spanFloats, bool findsTokens) {
   MemoryPlan plan;
   Planner planner;
   planWeights(program, limits, planner, plan);
@@ -185,7 +187,7 @@ Expected<MemoryPlan> MemoryPlan::make(const Program &program,
                      uint64_t(layerPageBytes(shape, limits.cacheKind))));
   plan.layerPages = planner.take(program.caches.size(), sizeof(LayerPages));
   plan.cacheBytes = planner.end - plan.weightBytes;
-  planStep(program, limits, spanFloats, planner, plan);
+  planStep(program, limits, spanFloats, findsTokens, planner, plan);
   plan.bytes = planner.end;
   if (planner.overflowed)
     return failure("GPU memory: more is needed than can be addressed");

@@ -60,11 +60,13 @@ struct MemoryNeed {
 /// Offsets from the arena's beginning, aligned to 256 bytes.
 struct MemoryPlan : MemoryNeed {
   /// `spanFloats`: of a row's partial results of attention in one span, in any
-  /// layer (StepGraph::spanFloats). Errors: sizes that overflow, as
+  /// layer (StepGraph::spanFloats). `findsTokens`: whether the program's graphs
+  /// give greedy tokens (givesGreedyTokens); else nothing but logits is made of
+  /// outputs, and there is no room for more. Errors: sizes that overflow, as
   /// resolveLimits() has checked the rest.
   static Expected<MemoryPlan> make(const Program &program,
                                    const ExecutorLimits &limits,
-                                   int64_t spanFloats);
+                                   int64_t spanFloats, bool findsTokens = true);
 
   std::vector<uint64_t> weights; ///< of each; tied ones have the same
   std::vector<uint64_t> ropes;   ///< [contextLength][rotary] floats each
@@ -85,7 +87,8 @@ struct MemoryPlan : MemoryNeed {
   uint64_t ticketBytes = 0;
   uint64_t slopeFloats = 0; ///< room
   int32_t spansPerRow = 0;
-  int32_t spanPlaces = 0; ///< for spans of rows, as CacheABI.h counts them
+  int64_t tokenOutputs = 0; ///< of which tokens are found: all, or none
+  int32_t spanPlaces = 0;   ///< for spans of rows, as CacheABI.h counts them
 };
 
 /// What is kept free for the driver's graphs, which have so many kernels in

@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/MemoryPlan.h"
+#include "runtime/device/cuda/Executor.h"
+#include "runtime/device/cuda/ProgramABI.h"
+#include "runtime/device/cuda/emulator/EmulatedDriver.h"
 #include "runtime/device/cuda/test/TinyGraph.h"
 #include "runtime/device/cuda/weights/WeightUpload.h"
 
@@ -71,6 +74,36 @@ TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
   // One span of 128 tokens.
   EXPECT_EQ(plan.spansPerRow, 1);
   EXPECT_EQ(plan.slopes - plan.spans, (100u + 100) * 320 * 4);
+}
+
+/// Of a program that only gives logits.
+TEST(MemoryPlanTest, WhereNoTokensAreFoundThereIsNoRoomForThem) {
+  Program program = tinyGraph(tiny());
+  MemoryPlan with = MemoryPlan::make(program, someLimits(), 320).take();
+  MemoryPlan without =
+      MemoryPlan::make(program, someLimits(), 320, false).take();
+  EXPECT_EQ(with.tokenOutputs, 10);
+  EXPECT_EQ(without.tokenOutputs, 0);
+  EXPECT_EQ(without.decided, without.greedy);
+  EXPECT_EQ(with.stepBytes - without.stepBytes, with.decided - with.greedy);
+}
+
+/// The graphs say which it is.
+TEST(MemoryPlanTest, AProgramIsAskedWhetherItFindsTokens) {
+  std::shared_ptr<Device> device =
+      (*emulator::openEmulated({}))->open(0).take();
+  auto need = [&](SluiceGraphFunction build) {
+    Program program = tinyGraph(tiny());
+    program.build = build;
+    return Executor::memoryNeed(device, program, someLimits())->stepBytes;
+  };
+  const uint64_t logits =
+      need([](SluiceGraph *graph) { sluice_graph_select_outputs(graph); });
+  const uint64_t tokens = need([](SluiceGraph *graph) {
+    sluice_graph_select_outputs(graph);
+    sluice_graph_greedy_tokens(graph);
+  });
+  EXPECT_LT(logits, tokens);
 }
 
 TEST(MemoryPlanTest, PartialResultsOfAttentionAreBounded) {
