@@ -17,7 +17,7 @@ NcclEdge::~NcclEdge() {
   // What is in the stream uses the memory, until the aborting has reached it.
   breakOff();
   if (stream)
-    (void)device.synchronize(stream);
+    (void)device.settle(stream, "a transfer that has been broken off");
   if (finished)
     device.destroy(finished);
   if (stream)

@@ -53,7 +53,7 @@ Status NcclGroup::meet(Clock::time_point deadline) {
   Status status =
       room ? broken(greet(*room, *stream, deadline)) : room.status();
   // Before the memory goes, also where the group has been broken off.
-  Status ended = device.synchronize(*stream);
+  Status ended = device.settle(*stream, "the meeting of a group");
   if (room)
     device.release(*room);
   device.destroy(*stream);

@@ -48,7 +48,7 @@ Executor::State::~State() {
   // Whichever device the thread was at. Members give back behind this.
   (void)device->enter();
   if (stream)
-    (void)device->synchronize(stream);
+    (void)device->settle(stream, "what an executor has begun");
   for (Bucket &bucket : buckets)
     if (bucket.graph)
       device->destroy(bucket.graph);
@@ -65,7 +65,7 @@ Executor::State::~State() {
 void Executor::State::awaitIdle() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + device->properties().patience;
-  if (!device->enter().ok() || !device->record(ended, stream).ok())
+  if (!ended || !device->enter().ok() || !device->record(ended, stream).ok())
     return;
   for (Expected<bool> done = false; done && !*done;
        done = device->isDone(ended)) {
@@ -347,9 +347,11 @@ Executor::create(std::shared_ptr<Device> device, Program program,
   if (state->program.members != here)
     return failure("executor: the program is for a group of ",
                    state->program.members, ", and here are ", here);
-  if (Status s = state->load(*limits, loading); !s.ok())
+  // From here on it keeps what a device that has been given up writes to.
+  std::unique_ptr<Executor> executor(new Executor(std::move(state)));
+  if (Status s = executor->state->load(*limits, loading); !s.ok())
     return s;
-  return std::unique_ptr<Executor>(new Executor(std::move(state)));
+  return executor;
 }
 
 } // namespace sluice::cuda

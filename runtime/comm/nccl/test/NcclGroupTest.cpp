@@ -294,6 +294,23 @@ TEST(NcclGroup, AMemberThatDoesNotGreet) {
               "NCCL: the first bytes between members take too long");
 }
 
+/// Even when the exchange has been broken off: who waits gives the device up.
+TEST(NcclGroup, ADeviceThatDoesNotAnswerIsNotWaitedFor) {
+  FakeNccl::reset({});
+  NcclLibrary nccl = *makeNccl(FakeNccl::functions());
+  ThreadDevice device;
+  ASSERT_TRUE(device.enter().ok());
+  device.stick(milliseconds(200));
+  NcclGroupOptions options;
+  options.setup = milliseconds(300);
+  auto group = NcclGroup::join(nccl, device, *makeNcclId(nccl), 0, 1, options);
+  EXPECT_EQ(group.status().message(),
+            "NCCL: the first bytes between members take too long");
+  EXPECT_EQ(device.givenUp().message(),
+            "the meeting of a group has not ended within 0.2 s");
+  EXPECT_EQ(FakeNccl::open(), 0);
+}
+
 TEST(NcclGroup, ACallFails) {
   for (const char *call :
        {"ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd"}) {

@@ -132,14 +132,28 @@ ThreadDevice::ThreadDevice(uint64_t memoryBytes) : number(++devices) {
   known.memoryBytes = memoryBytes;
 }
 
-ThreadDevice::~ThreadDevice() = default;
+ThreadDevice::~ThreadDevice() {
+  // Is still used; so it is kept where it can be found.
+  static auto *kept = new std::vector<std::set<void *>>;
+  static std::mutex guard;
+  std::lock_guard lock(guard);
+  if (isGivenUp())
+    kept->push_back(std::move(holding));
+}
 
 Status ThreadDevice::enter() {
   enteredDevices.insert(number);
   return {};
 }
 
+void ThreadDevice::stick(std::chrono::nanoseconds patience) {
+  known.patience = patience;
+  isStuck = true;
+}
+
 Status ThreadDevice::checkThread() const {
+  if (isGivenUp())
+    return givenUp();
   return enteredDevices.contains(number)
              ? Status()
              : failure("invalid device context: the thread has not entered it");
@@ -258,7 +272,13 @@ Status ThreadDevice::fill(cuda::DeviceAddress to, uint8_t value, uint64_t bytes,
 Expected<cuda::Stream> ThreadDevice::makeStream(bool) {
   if (Status s = checkThread(); !s.ok())
     return s;
-  return static_cast<cuda::Stream>(hold(new Worker));
+  auto *worker = new Worker;
+  if (isStuck)
+    worker->enqueue([] {
+      while (true)
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+    });
+  return static_cast<cuda::Stream>(hold(worker));
 }
 
 void ThreadDevice::destroy(cuda::Stream stream) {

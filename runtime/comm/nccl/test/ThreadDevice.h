@@ -29,6 +29,9 @@ public:
   /// Lets `work` run in the stream's order.
   static void enqueue(cuda::Stream stream, std::function<void()> work);
 
+  /// From now on nothing in new streams is ever done, and nobody waits longer
+  /// than `patience` for it.
+  void stick(std::chrono::nanoseconds patience);
   /// From now on copies fail with this.
   void breakCopies(const Status &error);
   /// Allocations, streams, events and graphs that have not been given back.
@@ -81,6 +84,7 @@ private:
   mutable std::mutex mutex;
   std::set<void *> holding;
   Status copyError;
+  std::atomic<bool> isStuck{false};
 };
 
 } // namespace sluice::comm::test

@@ -47,6 +47,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <variant>
 #include <vector>
 
@@ -184,7 +185,8 @@ public:
   /// comes first where the device has to choose.
   virtual Expected<Stream> makeStream(bool highPriority = false) = 0;
   virtual void destroy(Stream stream) = 0;
-  /// Waits until all work of the stream is done. Never inside a step.
+  /// Waits until all work of the stream is done, however long; who does not
+  /// know that it ends calls settle(). Never inside a step.
   virtual Status synchronize(Stream stream) = 0;
 
   virtual Expected<Event> makeEvent() = 0;
@@ -193,6 +195,37 @@ public:
   /// Whether all that was in the stream before record() is done; true for an
   /// event that was never recorded. Does not wait.
   virtual Expected<bool> isDone(Event event) = 0;
+  /// Waits until the event is done, as long as anything may take: then gives
+  /// the device up, since `what` has not ended.
+  Status await(Event event, const char *what) {
+    using Clock = std::chrono::steady_clock;
+    const std::chrono::nanoseconds patience = properties().patience;
+    const Clock::time_point begin = Clock::now();
+    while (true) {
+      // Before the device is asked: a process that was stopped in between finds
+      // the event done.
+      const bool isLate = Clock::now() - begin > patience;
+      Expected<bool> done = isDone(event);
+      if (!done || *done)
+        return done.status();
+      if (isLate) {
+        giveUp(failure(what, " has not ended within ",
+                       std::chrono::duration<double>(patience).count(), " s"));
+        return givenUp();
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+  /// The same for all work of the stream.
+  Status settle(Stream stream, const char *what) {
+    Expected<Event> event = makeEvent();
+    if (event && record(*event, stream).ok())
+      (void)await(*event, what);
+    if (event)
+      destroy(*event);
+    // Says what is wrong, and else returns at once.
+    return synchronize(stream);
+  }
   /// What comes behind in `stream` waits for the event.
   virtual Status wait(Stream stream, Event event) = 0;
 

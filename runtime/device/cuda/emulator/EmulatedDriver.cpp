@@ -290,7 +290,10 @@ private:
               Stream stream) {
     if (options.onCopy)
       options.onCopy(kind, bytes);
+    const bool sticks = ++copies == options.stickCopy;
     return add(stream, [=] {
+      while (sticks)
+        std::this_thread::sleep_for(std::chrono::seconds(1));
       std::memcpy(to, from, bytes);
       return Status();
     });
@@ -335,7 +338,7 @@ private:
   uint64_t used = 0;
   bool hasProducts = false;
   int64_t allocations = 0, hostAllocations = 0;
-  std::atomic<int64_t> kernelsRun{0};
+  std::atomic<int64_t> kernelsRun{0}, copies{0};
   std::atomic<int64_t> live{0}; ///< everything else that is to be destroyed
 };
 

@@ -49,8 +49,10 @@ struct EmulatedOptions {
   int64_t failAllocation = 0;
   int64_t failHostAllocation = 0;
   int64_t failKernel = 0;
-  /// The n-th kernel of all graphs never ends; and how long a step may take.
+  /// The n-th kernel of all graphs, and the n-th copy, never end; and how long
+  /// a step may take.
   int64_t stickKernel = 0;
+  int64_t stickCopy = 0;
   std::chrono::nanoseconds patience = DeviceProperties().patience;
   /// Only this device's does; -1: that of each.
   int32_t failDevice = -1;

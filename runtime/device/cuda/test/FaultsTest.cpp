@@ -114,6 +114,15 @@ TEST(CudaFaultsTest, AStepThatDoesNotEndCostsTheDevice) {
     std::this_thread::yield();
 }
 
+/// Nor is what is loaded waited for, or given back.
+TEST(CudaFaultsTest, AnUploadThatDoesNotEndCostsTheDevice) {
+  emulator::EmulatedOptions options;
+  options.stickCopy = 1;
+  options.patience = std::chrono::milliseconds(100);
+  EXPECT_EQ(makeError(options, tinyGraph(tiny())),
+            "the upload of weights has not ended within 0.1 s");
+}
+
 /// A member whose group is lost fails at once; that its own kernel never ends
 /// is seen when it is given back, which does not wait for ever either.
 TEST(CudaFaultsTest, AFailedStepThatDoesNotEndCostsTheDevice) {

@@ -96,6 +96,28 @@ TEST_F(WeightUploadTest, TilesArriveAsTheLayoutHasThem) {
   }
 }
 
+/// The last of it is waited for as long as anything, and no longer.
+TEST_F(WeightUploadTest, ADeviceThatDoesNotAnswerIsGivenUp) {
+  emulator::EmulatedOptions options;
+  options.stickCopy = 1;
+  options.patience = std::chrono::milliseconds(100);
+  // It is in use for ever.
+  static std::unique_ptr<Device> stuck;
+  stuck = (*emulator::openEmulated(options))->open(0).take();
+  Stream other = *stuck->makeStream();
+  DeviceAddress to = *stuck->allocate(16);
+  const uint8_t bytes[16] = {};
+  {
+    auto upload = WeightUpload::create(*stuck, other, pool, nullptr).take();
+    ASSERT_TRUE(upload->bytes(bytes, 16, to).ok());
+    EXPECT_EQ(upload->finish().message(),
+              "the upload of weights has not ended within 0.1 s");
+  }
+  EXPECT_TRUE(stuck->isGivenUp());
+  (void)stuck.release();
+  ASSERT_TRUE(device->enter().ok());
+}
+
 TEST_F(WeightUploadTest, ScalesThatLieApartComeToTheirBlocks) {
   Stored blocks(Format::E4M3, 37, 256, 9);
   std::vector<uint8_t> numbers;

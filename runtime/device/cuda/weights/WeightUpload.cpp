@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include <thread>
 
 namespace sluice::cuda {
 
@@ -19,6 +18,7 @@ namespace {
 
 constexpr uint64_t bufferBytes = uint64_t{16} << 20;
 constexpr float largestHalf = 65504;
+constexpr const char *uploading = "the upload of weights";
 
 /// Some rows and columns of a matrix as they are stored.
 class MatrixPart {
@@ -192,7 +192,7 @@ Status WeightUpload::makeBuffers() {
 WeightUpload::~WeightUpload() {
   // Nothing may be on its way when the buffers go, after an error either.
   (void)device.enter();
-  (void)device.synchronize(stream);
+  (void)device.settle(stream, uploading);
   for (Buffer &buffer : buffers) {
     if (buffer.sent)
       device.destroy(buffer.sent);
@@ -204,14 +204,9 @@ WeightUpload::~WeightUpload() {
 Expected<WeightUpload::Buffer *> WeightUpload::nextBuffer() {
   Buffer &buffer = buffers[turn];
   turn = 1 - turn;
-  while (true) {
-    Expected<bool> sent = device.isDone(buffer.sent);
-    if (!sent)
-      return sent.status();
-    if (*sent)
-      return &buffer;
-    std::this_thread::yield();
-  }
+  if (Status s = device.await(buffer.sent, uploading); !s.ok())
+    return s;
+  return &buffer;
 }
 
 Status WeightUpload::send(Buffer &buffer, DeviceAddress to, uint64_t bytes) {
@@ -325,6 +320,6 @@ Status WeightUpload::bytes(const void *from, uint64_t count, DeviceAddress to) {
   return {};
 }
 
-Status WeightUpload::finish() { return device.synchronize(stream); }
+Status WeightUpload::finish() { return device.settle(stream, uploading); }
 
 } // namespace sluice::cuda

@@ -50,7 +50,8 @@ public:
   /// `bytes` bytes of the host's memory.
   Status bytes(const void *from, uint64_t bytes, DeviceAddress to);
 
-  /// Waits until everything has arrived.
+  /// Waits until everything has arrived. As everywhere here, the device is
+  /// given up where that does not end.
   Status finish();
 
 private:
