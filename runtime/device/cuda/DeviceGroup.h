@@ -50,8 +50,9 @@ public:
   /// may never end otherwise. Errors: what carries the bytes has failed, also
   /// at another member, where it says so; giveUp()'s.
   virtual Status check() = 0;
-  /// The longest that a step takes from the end of an exchange to that of the
-  /// next; then another member is lost, which check() may not notice.
+  /// The longest that a step takes from an exchange that is known to have ended
+  /// to the next such; then another member is lost, which check() may not
+  /// notice.
   virtual std::chrono::nanoseconds patience() const = 0;
   /// Thread-safe: a member is lost. The next check() ends with `reason`, and
   /// what is in streams with it.

@@ -96,13 +96,14 @@ Status Executor::State::run(const device::StepInput &input) {
     return s;
   if (Status s = device->launch(bucket.graph, stream); !s.ok())
     return s;
+  exchangesAwaited = bucket.description->exchanges;
   if (Status s = fetchResults(bucket, input); !s.ok())
     return s;
   if (Status s =
-          await(bucket.description->checkpoints ? input.checkpoints : nullptr,
-                bucket.description->exchanges);
+          await(bucket.description->checkpoints ? input.checkpoints : nullptr);
       !s.ok())
     return s;
+  exchangesAwaited = 0;
   replay(bucket, input);
   if (program.hasOutput)
     return fetchMissing(*bucket.description, input);
@@ -213,8 +214,9 @@ Status Executor::State::fetchResults(const Bucket &bucket,
   return device->record(ended, stream);
 }
 
-/// Whether the other members come to the `exchanges` of the step under way.
-Status Executor::State::checkGroup(int32_t exchanges, Time now) {
+/// Whether the other members come to the exchanges of the step under way. Not
+/// each is noted by itself; see GroupABI.h.
+Status Executor::State::checkGroup(Time now) {
   if (!context.group)
     return {};
   // Relaxed: nothing is read of what an exchange has brought.
@@ -222,19 +224,19 @@ Status Executor::State::checkGroup(int32_t exchanges, Time now) {
       std::atomic_ref(*exchanged).load(std::memory_order_relaxed);
   if (std::exchange(exchangesSeen, seen) != seen)
     exchangeSeenAt = now;
-  if (seen < exchanges && now - exchangeSeenAt > context.group->patience())
+  if (seen < exchangesAwaited &&
+      now - exchangeSeenAt > context.group->patience())
     context.group->giveUp(failure(
         "member ", context.group->member(), " of a group: exchange ", seen + 1,
-        " of a step has not ended within ",
+        " of a step or one behind it has not ended within ",
         std::chrono::duration<double>(context.group->patience()).count(),
         " s: another member is lost"));
   return context.group->check();
 }
 
 /// Until the stream has come to the last record(); meanwhile the device is told
-/// who has died, and of a step with `exchanges` the group is looked after.
-Status Executor::State::await(device::CheckpointHandler *checkpoints,
-                              int32_t exchanges) {
+/// who has died, and the group is looked after.
+Status Executor::State::await(device::CheckpointHandler *checkpoints) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   const std::chrono::nanoseconds patience = device->properties().patience;
@@ -249,7 +251,7 @@ Status Executor::State::await(device::CheckpointHandler *checkpoints,
     lookAtCheckpoints();
     if (*done)
       return {};
-    if (Status s = checkGroup(exchanges, now.time_since_epoch()); !s.ok())
+    if (Status s = checkGroup(now.time_since_epoch()); !s.ok())
       return s;
     if (checkpoints && checkpoints->findDead(alive))
       // Relaxed: nothing else is told by it. Children before their parents, so

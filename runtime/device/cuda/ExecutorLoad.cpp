@@ -61,7 +61,7 @@ Executor::State::~State() {
 }
 
 /// A step that has failed, as one does whose group is lost, may still run; it
-/// has as long to end as any.
+/// has as long to end as any, and its exchanges no longer than in any.
 void Executor::State::awaitIdle() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + device->properties().patience;
@@ -69,7 +69,10 @@ void Executor::State::awaitIdle() {
     return;
   for (Expected<bool> done = false; done && !*done;
        done = device->isDone(ended)) {
-    if (Clock::now() > end)
+    const Clock::time_point now = Clock::now();
+    if (exchangesAwaited > 0)
+      (void)checkGroup(now.time_since_epoch());
+    if (now > end)
       device->giveUp(failure("a step that has failed does not end"));
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }

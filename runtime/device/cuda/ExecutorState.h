@@ -56,7 +56,8 @@ struct Executor::State {
   // The step in progress, or the last one.
   std::vector<uint8_t> alive;      ///< [row at the step's begin], as told
   std::vector<Time> seenAt;        ///< [checkpoint - 1]: that rows had left
-  int32_t exchangesSeen = 0;       ///< that have ended
+  int32_t exchangesAwaited = 0;    ///< of a step under way: all that it has
+  int32_t exchangesSeen = 0;       ///< the last that is known to have ended
   Time exchangeSeenAt{0};          ///< or the step's begin
   std::vector<int32_t> originOf;   ///< [row of the batch]: at the step's begin
   std::vector<uint8_t> stays;      ///< [row of the batch], at a checkpoint
@@ -98,8 +99,8 @@ private:
   Status fetchLogits(const SluiceGraph &graph, int64_t first, int64_t count);
   Status fetchMissing(const SluiceGraph &graph, const device::StepInput &input);
   bool suffices(const OutputRequest &request, int32_t slot) const;
-  Status await(device::CheckpointHandler *checkpoints, int32_t exchanges = 0);
-  Status checkGroup(int32_t exchanges, Time now);
+  Status await(device::CheckpointHandler *checkpoints);
+  Status checkGroup(Time now);
   void replay(const Bucket &bucket, const device::StepInput &input);
   void lookAtCheckpoints();
   void noteSeen(int32_t checkpoint);

@@ -11,8 +11,11 @@
 // nothing.
 //
 // An exchange that another member does not come to never ends. So that the host
-// knows of how many the step has got the results, the kernel behind each writes
-// its number into the host's memory.
+// knows how far a step has come, the kernels here that make something of what
+// an exchange has brought write its number into the host's memory. What only
+// hands something on has no such kernel behind it: sums to all members, who
+// lives, rows that have come in. Exchanges end in order, so the next number
+// stands for those as well.
 //
 //===----------------------------------------------------------------------===//
 

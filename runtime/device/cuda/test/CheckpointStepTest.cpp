@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <gmock/gmock.h>
+#include <stdexcept>
 #include <thread>
 
 using namespace sluice;
@@ -216,8 +217,35 @@ TEST_F(CheckpointStepTest, AMemberThatDoesNotComeIsLost) {
   ASSERT_TRUE(batch.add(*model.pages().open(), 0, 5, true).ok());
   model.place(batch);
   EXPECT_EQ(model.execute(batch).message(),
-            "emulator: member 1 of a group: exchange 1 of a step has not ended "
-            "within 0.1 s: another member is lost");
+            "emulator: member 1 of a group: exchange 1 of a step or one behind "
+            "it has not ended within 0.1 s: another member is lost");
+}
+
+/// A step that has been left by an exception is awaited where its executor
+/// goes, and there no longer for the other member than in a step.
+TEST_F(CheckpointStepTest, AMemberIsNotMissedForEverAtTheEnd) {
+  class Thrower final : public DeviceReaper {
+  public:
+    using DeviceReaper::DeviceReaper;
+    bool findDead(std::span<uint8_t>) override {
+      throw std::runtime_error("no memory");
+    }
+  };
+  TestMeeting meeting(2);
+  TestGroup second(meeting, 1, std::chrono::milliseconds(100));
+  const auto begun = std::chrono::steady_clock::now();
+  {
+    GraphModel model(tiny(), {TinyPart::WholeWithCheckpoints},
+                     {.group = &second});
+    StepBatch batch(1, 1);
+    ASSERT_TRUE(batch.add(*model.pages().open(), 0, 5, true).ok());
+    model.place(batch);
+    Thrower thrower(batch);
+    EXPECT_THROW((void)model.execute(batch, &thrower), std::runtime_error);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20));
+  EXPECT_THAT(second.check().message(),
+              testing::HasSubstr("another member is lost"));
 }
 
 /// That rows have left is seen while the step goes on, and not at its end.
