@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
+#include "runtime/device/cuda/emulator/EmulatedMemory.h"
 #include "runtime/device/cuda/emulator/EmulatedStream.h"
-#include "runtime/device/cuda/emulator/MappedMemory.h"
 #include "runtime/formats/BlockFormat.h"
 
 #include <atomic>
@@ -15,35 +15,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <sys/mman.h>
 
 namespace sluice::cuda::emulator {
 
 namespace {
-
-constexpr size_t alignment = 256;
-constexpr size_t guardBytes = 256;
-constexpr uint8_t poison = 0xff, guard = 0xa5;
-
-/// Memory with guard bytes before and behind it.
-uint8_t *allocateGuarded(uint64_t bytes) {
-  size_t inner = (bytes + alignment - 1) / alignment * alignment;
-  auto *base = static_cast<uint8_t *>(
-      std::aligned_alloc(alignment, inner + 2 * guardBytes));
-  if (!base)
-    return nullptr;
-  std::memset(base, guard, guardBytes);
-  std::memset(base + guardBytes, poison, bytes);
-  std::memset(base + guardBytes + bytes, guard, inner - bytes + guardBytes);
-  return base + guardBytes;
-}
-
-void releaseGuarded(uint8_t *memory, uint64_t bytes) {
-  for (size_t i = 1; i <= guardBytes; ++i)
-    if (memory[-std::ptrdiff_t(i)] != guard || memory[bytes + i - 1] != guard)
-      std::abort(); // A kernel has written beyond its memory.
-  std::free(memory - guardBytes);
-}
 
 /// A kernel, or those of a module.
 struct EmulatedFunction {
@@ -63,13 +38,6 @@ struct EmulatedGraph {
 
 EmulatedStream *streamOf(Stream stream) {
   return reinterpret_cast<EmulatedStream *>(stream);
-}
-
-uint8_t *pointer(DeviceAddress address) {
-  return reinterpret_cast<uint8_t *>(address);
-}
-DeviceAddress addressOf(const void *memory) {
-  return reinterpret_cast<DeviceAddress>(memory);
 }
 
 /// As Driver.h has it; features in ascending order.
@@ -112,7 +80,7 @@ public:
       functions[kernel.name] = {kernel.name, kernel.run, true};
   }
   ~EmulatedDevice() override {
-    if (!blocks.empty() || !mapped.empty() || live != 0)
+    if (!storage.isEmpty() || live != 0)
       std::abort(); // Something was not given back.
   }
 
@@ -125,8 +93,7 @@ public:
   Expected<MemoryState> memory() override {
     if (Status s = here(); !s.ok())
       return s;
-    std::lock_guard lock(mutex);
-    return MemoryState{options.memoryBytes - used, options.memoryBytes};
+    return MemoryState{storage.freeBytes(), options.memoryBytes};
   }
   Expected<DeviceAddress> allocate(uint64_t bytes) override;
   void release(DeviceAddress memory) override;
@@ -135,9 +102,7 @@ public:
     if (isGivenUp())
       return;
     expectHere();
-    std::lock_guard lock(mutex);
-    if (mapped.erase(memory.host) == 0)
-      std::abort();
+    storage.releaseHost(memory);
   }
 
   Status copyToDevice(DeviceAddress to, const void *from, uint64_t bytes,
@@ -323,7 +288,6 @@ private:
   Status run(const EmulatedGraph &graph);
   Status runKernel(const KernelNode &node);
   Status charge(EmulatedGraph &graph, const char *call);
-  bool isForeign(uint64_t word);
   Status checkNode(const KernelNode &node);
 
   static thread_local const EmulatedDevice *current;
@@ -332,12 +296,8 @@ private:
   DeviceProperties described;
   DeviceHealth health;
   std::map<std::string, EmulatedFunction> functions;
-  std::mutex mutex;
-  std::map<DeviceAddress, uint64_t> blocks;       ///< bytes of device memory
-  std::map<const uint8_t *, MappedMemory> mapped; ///< by the host's address
-  uint64_t used = 0;
-  bool hasProducts = false;
-  int64_t allocations = 0, hostAllocations = 0;
+  EmulatedMemory storage{options};
+  std::atomic<bool> hasProducts{false};
   std::atomic<int64_t> kernelsRun{0}, copies{0};
   std::atomic<int64_t> live{0}; ///< everything else that is to be destroyed
 };
@@ -349,28 +309,14 @@ Expected<DeviceAddress> EmulatedDevice::allocate(uint64_t bytes) {
     return s;
   if (Status s = health.status(); !s.ok())
     return s;
-  std::lock_guard lock(mutex);
-  bool fails = ++allocations == options.failAllocation ||
-               bytes > options.memoryBytes - used;
-  uint8_t *memory = fails ? nullptr : allocateGuarded(bytes);
-  if (!memory)
-    return failure("cuMemAlloc: out of memory");
-  used += bytes;
-  blocks[addressOf(memory)] = bytes;
-  return addressOf(memory);
+  return storage.allocate(bytes);
 }
 
 void EmulatedDevice::release(DeviceAddress memory) {
   if (isGivenUp())
     return;
   expectHere();
-  std::lock_guard lock(mutex);
-  auto found = blocks.find(memory);
-  if (found == blocks.end())
-    std::abort();
-  releaseGuarded(pointer(memory), found->second);
-  used -= found->second;
-  blocks.erase(found);
+  storage.release(memory);
 }
 
 Expected<HostMemory> EmulatedDevice::allocateHost(uint64_t bytes) {
@@ -378,35 +324,7 @@ Expected<HostMemory> EmulatedDevice::allocateHost(uint64_t bytes) {
     return s;
   if (Status s = health.status(); !s.ok())
     return s;
-  std::lock_guard lock(mutex);
-  MappedMemory memory(bytes);
-  uint8_t *host = memory.host(), *device = memory.device();
-  if (++hostAllocations == options.failHostAllocation || !host)
-    return failure("cuMemHostAlloc: out of memory");
-  mapped.emplace(host, std::move(memory));
-  return HostMemory{host, addressOf(device), bytes};
-}
-
-/// Whether the word looks like an address of the process that a device does not
-/// know: the host's of memory that is mapped, or of any other.
-bool EmulatedDevice::isForeign(uint64_t word) {
-  // Programs, heaps, maps and stacks lie here; small numbers and pairs of them
-  // do not.
-  constexpr uint64_t first = uint64_t{0x5000} << 32, end = uint64_t{1} << 47;
-  if (!options.checksAddresses || word < first || word >= end)
-    return false;
-  auto next = blocks.upper_bound(word);
-  if (next != blocks.begin()) {
-    const auto &[begin, bytes] = *std::prev(next);
-    if (word <= begin + bytes)
-      return false;
-  }
-  for (const auto &[host, memory] : mapped)
-    if (memory.isDevices(pointer(word)))
-      return false;
-  constexpr uint64_t page = 4096;
-  unsigned char present = 0;
-  return ::mincore(pointer(word / page * page), page, &present) == 0;
+  return storage.allocateHost(bytes);
 }
 
 Status EmulatedDevice::checkNode(const KernelNode &node) {
@@ -417,9 +335,8 @@ Status EmulatedDevice::checkNode(const KernelNode &node) {
       node.grid.y > 65535 || node.grid.z > 65535)
     return failure("cuGraphAddKernelNode: invalid argument (", function->name,
                    ")");
-  std::lock_guard lock(mutex);
   for (uint64_t word : node.words)
-    if (isForeign(word))
+    if (options.checksAddresses && storage.isForeign(word))
       return failure("cuGraphAddKernelNode: ", function->name,
                      " is given an address of the host's");
   return {};
@@ -428,12 +345,10 @@ Status EmulatedDevice::checkNode(const KernelNode &node) {
 Status EmulatedDevice::openProducts() {
   if (Status s = here(); !s.ok())
     return s;
-  std::lock_guard lock(mutex);
-  if (!hasProducts && productBytes > options.memoryBytes - used)
-    return failure("cublasLtCreate: out of memory");
-  used += hasProducts ? 0 : productBytes;
-  hasProducts = true;
-  return {};
+  if (hasProducts.exchange(true) || storage.take(productBytes))
+    return {};
+  hasProducts = false;
+  return failure("cublasLtCreate: out of memory");
 }
 
 Expected<Graph> EmulatedDevice::makeGraph(std::span<const GraphNode> nodes) {
@@ -491,22 +406,16 @@ void EmulatedDevice::destroy(Graph graph) {
     return;
   expectHere();
   auto *held = reinterpret_cast<EmulatedGraph *>(graph);
-  std::lock_guard lock(mutex);
   if (held->isUploaded)
-    used -= held->nodes.size() * graphNodeBytes;
+    storage.giveBack(held->nodes.size() * graphNodeBytes);
   --live;
   delete held;
 }
 
 /// Takes the graph's memory, if it has none yet.
 Status EmulatedDevice::charge(EmulatedGraph &graph, const char *call) {
-  std::lock_guard lock(mutex);
-  if (graph.isUploaded)
-    return {};
-  uint64_t bytes = graph.nodes.size() * graphNodeBytes;
-  if (bytes > options.memoryBytes - used)
+  if (!graph.isUploaded && !storage.take(graph.nodes.size() * graphNodeBytes))
     return failure(call, ": out of memory");
-  used += bytes;
   graph.isUploaded = true;
   return {};
 }

@@ -1,0 +1,125 @@
+//===- EmulatedMemory.cpp - the memory of an emulated device --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/emulator/EmulatedMemory.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <sys/mman.h>
+
+namespace sluice::cuda::emulator {
+
+namespace {
+
+constexpr size_t alignment = 256;
+constexpr size_t guardBytes = 256;
+constexpr uint8_t poison = 0xff, guard = 0xa5;
+
+/// Memory with guard bytes before and behind it.
+uint8_t *allocateGuarded(uint64_t bytes) {
+  size_t inner = (bytes + alignment - 1) / alignment * alignment;
+  auto *base = static_cast<uint8_t *>(
+      std::aligned_alloc(alignment, inner + 2 * guardBytes));
+  if (!base)
+    return nullptr;
+  std::memset(base, guard, guardBytes);
+  std::memset(base + guardBytes, poison, bytes);
+  std::memset(base + guardBytes + bytes, guard, inner - bytes + guardBytes);
+  return base + guardBytes;
+}
+
+void releaseGuarded(uint8_t *memory, uint64_t bytes) {
+  for (size_t i = 1; i <= guardBytes; ++i)
+    if (memory[-std::ptrdiff_t(i)] != guard || memory[bytes + i - 1] != guard)
+      std::abort(); // A kernel has written beyond its memory.
+  std::free(memory - guardBytes);
+}
+
+} // namespace
+
+uint64_t EmulatedMemory::freeBytes() {
+  std::lock_guard lock(mutex);
+  return all - used;
+}
+
+bool EmulatedMemory::isEmpty() {
+  std::lock_guard lock(mutex);
+  return blocks.empty() && mapped.empty();
+}
+
+Expected<DeviceAddress> EmulatedMemory::allocate(uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  const bool fails = ++allocations == failAllocation || bytes > all - used;
+  uint8_t *memory = fails ? nullptr : allocateGuarded(bytes);
+  if (!memory)
+    return failure("cuMemAlloc: out of memory");
+  used += bytes;
+  blocks[addressOf(memory)] = bytes;
+  return addressOf(memory);
+}
+
+void EmulatedMemory::release(DeviceAddress memory) {
+  std::lock_guard lock(mutex);
+  auto found = blocks.find(memory);
+  if (found == blocks.end())
+    std::abort();
+  releaseGuarded(pointer(memory), found->second);
+  used -= found->second;
+  blocks.erase(found);
+}
+
+Expected<HostMemory> EmulatedMemory::allocateHost(uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  MappedMemory memory(bytes);
+  uint8_t *host = memory.host(), *device = memory.device();
+  if (++hostAllocations == failHostAllocation || !host)
+    return failure("cuMemHostAlloc: out of memory");
+  mapped.emplace(host, std::move(memory));
+  return HostMemory{host, addressOf(device), bytes};
+}
+
+void EmulatedMemory::releaseHost(const HostMemory &memory) {
+  std::lock_guard lock(mutex);
+  if (mapped.erase(memory.host) == 0)
+    std::abort();
+}
+
+bool EmulatedMemory::take(uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  if (bytes > all - used)
+    return false;
+  used += bytes;
+  return true;
+}
+
+void EmulatedMemory::giveBack(uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  used -= bytes;
+}
+
+bool EmulatedMemory::isForeign(uint64_t word) {
+  // Programs, heaps, maps and stacks lie here; small numbers and pairs of them
+  // do not.
+  constexpr uint64_t first = uint64_t{0x5000} << 32, end = uint64_t{1} << 47;
+  if (word < first || word >= end)
+    return false;
+  std::lock_guard lock(mutex);
+  auto next = blocks.upper_bound(word);
+  if (next != blocks.begin()) {
+    const auto &[begin, bytes] = *std::prev(next);
+    if (word <= begin + bytes)
+      return false;
+  }
+  for (const auto &[host, memory] : mapped)
+    if (memory.isDevices(pointer(word)))
+      return false;
+  constexpr uint64_t page = 4096;
+  unsigned char present = 0;
+  return ::mincore(pointer(word / page * page), page, &present) == 0;
+}
+
+} // namespace sluice::cuda::emulator
