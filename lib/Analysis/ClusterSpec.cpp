@@ -41,6 +41,12 @@ public:
   void add(const llvm::Twine &key, double value) {
     add(key, builder.getF64FloatAttr(value));
   }
+  void add(const llvm::Twine &key, const RowCurve &curve) {
+    Entries map(builder.getContext());
+    for (const RowCurve::Point &point : curve.points())
+      map.add(llvm::Twine(point.rows), point.seconds);
+    add(key, MapAttr::get(builder.getContext(), map.get()));
+  }
   void add(const llvm::Twine &key, const Link &link) {
     Entries map(builder.getContext());
     map.add("latency", link.latencySeconds);
@@ -69,6 +75,8 @@ static TargetDeviceSpecAttr toDeviceSpec(MLIRContext *context,
   entries.add("flops", device.flopsPerSecond);
   entries.add("overhead", device.overheadSeconds);
   entries.add("row_overhead", device.rowSeconds);
+  if (!device.weightSeconds.empty())
+    entries.add("weight_seconds", device.weightSeconds);
   if (draft)
     entries.add("draft", b.getBoolAttr(true));
   return entries.getDevice();
@@ -168,6 +176,23 @@ public:
     reader.take("latency", out.latencySeconds);
     reader.take("bandwidth", out.bytesPerSecond);
   }
+  void take(StringRef key, RowCurve &out) {
+    auto map = take<MapAttr>(key);
+    if (!map)
+      return;
+    Reader reader(map.getEntries(), place + " '" + key.str() + "'", status);
+    std::vector<RowCurve::Point> points;
+    for (StringRef rows : reader.keys()) {
+      RowCurve::Point &point = points.emplace_back();
+      if (rows.getAsInteger(10, point.rows))
+        reader.fail("has a key that is no number of rows: '", rows.str(), "'");
+      reader.take(rows, point.seconds);
+    }
+    if (Expected<RowCurve> curve = RowCurve::create(std::move(points)))
+      out = curve.take();
+    else
+      reader.fail(curve.status().message());
+  }
   bool has(StringRef key) const { return values.contains(key); }
   /// The keys that were not taken yet.
   SmallVector<StringRef> keys() const {
@@ -201,6 +226,8 @@ static Device readDevice(Reader &reader) {
   reader.take("flops", device.flopsPerSecond);
   reader.take("overhead", device.overheadSeconds);
   reader.take("row_overhead", device.rowSeconds);
+  if (reader.has("weight_seconds"))
+    reader.take("weight_seconds", device.weightSeconds);
   return device;
 }
 

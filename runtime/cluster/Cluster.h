@@ -18,6 +18,7 @@
 #define SLUICE_RUNTIME_CLUSTER_CLUSTER_H
 
 #include "runtime/base/Status.h"
+#include "runtime/cluster/RowCurve.h"
 
 #include <cstdint>
 #include <optional>
@@ -49,7 +50,8 @@ struct Link {
   bool operator==(const Link &) const = default;
 };
 
-/// What computes. Times follow from a roofline: see CostModel.h.
+/// What computes. Times follow from a roofline, or from what was measured: see
+/// CostModel.h.
 struct Device {
   DeviceKind kind = DeviceKind::Cpu;
   /// For weights and cache; positive. The rows of steps and what guesses add to
@@ -58,7 +60,10 @@ struct Device {
   double bytesPerSecond = 0;  ///< sustained reading of weights; positive
   double flopsPerSecond = 0;  ///< sustained in products; positive
   double overheadSeconds = 0; ///< of every step, whatever its rows
-  double rowSeconds = 0;      ///< of every row of a step, beside the roofline
+  double rowSeconds = 0;      ///< of every row of a step, beside its ops
+  /// Where steps were measured: what a byte of weights takes, by the rows that
+  /// it is multiplied with; empty: what the rates above say.
+  RowCurve weightSeconds = {};
   /// Of a member of a group: the way to the others. No part of a description;
   /// groupDevice() makes it.
   std::optional<Link> peers = std::nullopt;

@@ -10,11 +10,11 @@
 #include "runtime/base/MappedFile.h"
 #include "runtime/cluster/Units.h"
 #include "runtime/cluster/Yaml.h"
+#include "runtime/cluster/YamlFields.h"
 
 #include <algorithm>
 #include <cassert>
 #include <filesystem>
-#include <initializer_list>
 #include <map>
 
 using namespace sluice;
@@ -24,109 +24,6 @@ namespace {
 
 constexpr int64_t maxModels = 1024;
 
-/// Reads one map. The first thing that is wrong is the error; reading goes on
-/// with what was there before, so that callers check once at the end.
-class Fields {
-public:
-  Fields(const YamlValue &map, const std::string &file, const char *what,
-         std::initializer_list<std::string_view> keys, Status &status)
-      : map(map), file(file), what(what), status(status) {
-    if (map.kind != YamlValue::Kind::Map)
-      fail(map.line, what, " must be a map, found ", map.kindName());
-    for (const YamlValue::Entry &entry : map.entries)
-      if (std::find(keys.begin(), keys.end(), entry.key) == keys.end()) {
-        std::string known;
-        for (std::string_view key : keys)
-          known += (known.empty() ? "" : ", ") + std::string(key);
-        fail(entry.line, what, " has no '", entry.key, "': expected one of ",
-             known);
-      }
-  }
-
-  bool has(std::string_view key) const { return map.find(key); }
-
-  /// The value of a key, which must be there.
-  const YamlValue *require(std::string_view key) {
-    const YamlValue *value = map.find(key);
-    if (!value)
-      fail(map.line, what, " needs '", key, "'");
-    return value;
-  }
-
-  void read(std::string_view key, std::string &out) {
-    if (const YamlValue *value = scalar(key))
-      out = value->text;
-  }
-  void read(std::string_view key, bool &out) {
-    if (const YamlValue *value = scalar(key)) {
-      if (value->text == "true" || value->text == "false")
-        out = value->text == "true";
-      else
-        fail(value->line, "'", key, "' is '", value->text,
-             "', not true or false");
-    }
-  }
-  void read(std::string_view key, int64_t &out) {
-    if (const YamlValue *value = scalar(key)) {
-      if (std::optional<int64_t> number = parseInteger(value->text))
-        out = *number;
-      else
-        fail(value->line, "'", key, "' is '", value->text,
-             "', not a whole number");
-    }
-  }
-  void read(std::string_view key, double &out) {
-    if (const YamlValue *value = scalar(key)) {
-      if (std::optional<double> number = parseNumber(value->text))
-        out = *number;
-      else
-        fail(value->line, "'", key, "' is '", value->text, "', not a number");
-    }
-  }
-  void read(std::string_view key, Quantity quantity, double &out) {
-    if (const YamlValue *value = scalar(key)) {
-      Expected<double> number = parseQuantity(value->text, quantity);
-      if (number)
-        out = *number;
-      else
-        fail(value->line, "'", key, "': ", number.status().message());
-    }
-  }
-
-  /// The items of a list that must be there, and not be empty.
-  std::vector<const YamlValue *> list(std::string_view key) {
-    std::vector<const YamlValue *> items;
-    if (const YamlValue *value = require(key)) {
-      if (value->kind != YamlValue::Kind::List || value->items.empty())
-        fail(value->line, "'", key, "' must be a list that is not empty");
-      for (const YamlValue &item : value->items)
-        items.push_back(&item);
-    }
-    return items;
-  }
-
-  template <typename... Parts> void fail(int64_t line, const Parts &...parts) {
-    if (status.ok())
-      status = failureAt(file, line, parts...);
-  }
-
-private:
-  const YamlValue *scalar(std::string_view key) {
-    const YamlValue *value = map.find(key);
-    if (value && value->kind != YamlValue::Kind::Scalar) {
-      fail(value->line, "'", key, "' must be one value, found ",
-           value->kindName());
-      return nullptr;
-    }
-    return value;
-  }
-
-  const YamlValue &map;
-  const std::string &file;
-  const char *what;
-  Status &status;
-};
-
 //===----------------------------------------------------------------------===//
 // Models
 //===----------------------------------------------------------------------===//
@@ -134,11 +31,11 @@ private:
 ModelShape readModel(const YamlValue &value, const std::string &file,
                      Status &status) {
   ModelShape shape;
-  Fields fields(value, file, "a model",
-                {"name", "layers", "hidden", "feed_forward", "heads",
-                 "kv_heads", "head_dim", "vocab", "format", "bits_per_weight",
-                 "gated", "tied"},
-                status);
+  YamlFields fields(value, file, "a model",
+                    {"name", "layers", "hidden", "feed_forward", "heads",
+                     "kv_heads", "head_dim", "vocab", "format",
+                     "bits_per_weight", "gated", "tied"},
+                    status);
   for (const char *key : {"name", "layers", "hidden", "feed_forward", "heads",
                           "kv_heads", "head_dim", "vocab"})
     fields.require(key);
@@ -186,6 +83,18 @@ std::vector<ModelShape> readModels(const std::vector<const YamlValue *> &items,
   return models;
 }
 
+Expected<ModelShape> findShape(const std::vector<ModelShape> &models,
+                               std::string_view name) {
+  std::string known;
+  for (const ModelShape &shape : models) {
+    if (shape.name == name)
+      return shape;
+    known += (known.empty() ? "" : ", ") + shape.name;
+  }
+  return failure("no model '", name, "' is described",
+                 known.empty() ? "" : ", only ", known);
+}
+
 //===----------------------------------------------------------------------===//
 // Nodes
 //===----------------------------------------------------------------------===//
@@ -197,13 +106,49 @@ struct WrittenNode {
   int64_t line = 0;
 };
 
+/// The measured steps of a device whose other keys were read.
+RowCurve readSteps(const YamlValue &value, const std::string &file,
+                   Status &status, const std::vector<ModelShape> &models,
+                   const Device &device) {
+  YamlFields fields(value, file, "'steps'", {"model", "context", "times"},
+                    status);
+  std::string name;
+  int64_t context = 0;
+  for (const char *key : {"model", "context"})
+    fields.require(key);
+  fields.read("model", name);
+  fields.read("context", context);
+  std::vector<RowCurve::Point> points;
+  for (const YamlValue *item : fields.list("times")) {
+    YamlFields map(*item, file, "a time of 'steps'", {"rows", "time"}, status);
+    RowCurve::Point &point = points.emplace_back();
+    for (const char *key : {"rows", "time"})
+      map.require(key);
+    map.read("rows", point.rows);
+    map.read("time", Quantity::Seconds, point.seconds);
+  }
+  Expected<ModelShape> model = findShape(models, name);
+  if (!model)
+    fields.fail(value.line, "'steps': ", model.status().message());
+  // Rates that are not positive are refused with the device's node.
+  if (!status.ok() || !(device.bytesPerSecond > 0 && device.flopsPerSecond > 0))
+    return {};
+  Expected<RowCurve> curve = RowCurve::create(std::move(points));
+  if (curve)
+    curve = weightCurve(*curve, model->cost(), context, device);
+  if (curve)
+    return curve.take();
+  fields.fail(value.line, "'steps': ", curve.status().message());
+  return {};
+}
+
 Device readDevice(const YamlValue &value, const std::string &file,
-                  Status &status) {
+                  Status &status, const std::vector<ModelShape> &models) {
   Device device;
-  Fields fields(
-      value, file, "a device",
-      {"kind", "memory", "bandwidth", "flops", "overhead", "row_overhead"},
-      status);
+  YamlFields fields(value, file, "a device",
+                    {"kind", "memory", "bandwidth", "flops", "overhead",
+                     "row_overhead", "steps"},
+                    status);
   for (const char *key : {"kind", "memory", "bandwidth", "flops"})
     fields.require(key);
   std::string kind;
@@ -223,15 +168,17 @@ Device readDevice(const YamlValue &value, const std::string &file,
   fields.read("flops", Quantity::FlopsPerSecond, device.flopsPerSecond);
   fields.read("overhead", Quantity::Seconds, device.overheadSeconds);
   fields.read("row_overhead", Quantity::Seconds, device.rowSeconds);
+  if (const YamlValue *steps = value.find("steps"))
+    device.weightSeconds = readSteps(*steps, file, status, models, device);
   return device;
 }
 
 WrittenNode readNode(const YamlValue &value, const std::string &file,
-                     Status &status) {
+                     Status &status, const std::vector<ModelShape> &models) {
   WrittenNode written;
   written.line = value.line;
-  Fields fields(value, file, "a node", {"name", "like", "devices", "draft"},
-                status);
+  YamlFields fields(value, file, "a node", {"name", "like", "devices", "draft"},
+                    status);
   fields.require("name");
   fields.read("name", written.node.name);
   fields.read("like", written.like);
@@ -241,7 +188,7 @@ WrittenNode readNode(const YamlValue &value, const std::string &file,
                 "' needs either 'devices' or 'like'");
   else if (fields.has("devices"))
     for (const YamlValue *item : fields.list("devices"))
-      written.node.devices.push_back(readDevice(*item, file, status));
+      written.node.devices.push_back(readDevice(*item, file, status, models));
   return written;
 }
 
@@ -280,7 +227,7 @@ Status resolveLikes(std::vector<WrittenNode> &nodes, const std::string &file) {
 // Links
 //===----------------------------------------------------------------------===//
 
-void readLink(Fields &fields, Link &link) {
+void readLink(YamlFields &fields, Link &link) {
   for (const char *key : {"latency", "bandwidth"})
     fields.require(key);
   fields.read("latency", Quantity::Seconds, link.latencySeconds);
@@ -289,15 +236,15 @@ void readLink(Fields &fields, Link &link) {
 
 void readLinks(const YamlValue &value, const std::string &file, Status &status,
                ClusterBuilder &builder) {
-  Fields fields(value, file, "'links'", {"default", "local", "between"},
-                status);
+  YamlFields fields(value, file, "'links'", {"default", "local", "between"},
+                    status);
   auto check = [&](int64_t line, const Status &found) {
     if (!found.ok())
       fields.fail(line, found.message());
   };
   for (const char *key : {"default", "local"})
     if (const YamlValue *item = value.find(key)) {
-      Fields map(*item, file, "a link", {"latency", "bandwidth"}, status);
+      YamlFields map(*item, file, "a link", {"latency", "bandwidth"}, status);
       Link link;
       readLink(map, link);
       check(item->line, key[0] == 'd' ? builder.setDefaultLink(link)
@@ -306,8 +253,8 @@ void readLinks(const YamlValue &value, const std::string &file, Status &status,
   if (!fields.has("between"))
     return;
   for (const YamlValue *item : fields.list("between")) {
-    Fields map(*item, file, "a link", {"nodes", "latency", "bandwidth"},
-               status);
+    YamlFields map(*item, file, "a link", {"nodes", "latency", "bandwidth"},
+                   status);
     std::vector<const YamlValue *> ends = map.list("nodes");
     if (ends.size() != 2 || ends[0]->kind != YamlValue::Kind::Scalar ||
         ends[1]->kind != YamlValue::Kind::Scalar)
@@ -319,11 +266,12 @@ void readLinks(const YamlValue &value, const std::string &file, Status &status,
 }
 
 /// Nodes, switches and links.
-void readNodes(const YamlValue &root, Fields &fields, const std::string &file,
-               Status &status, ClusterBuilder &builder) {
+void readNodes(const YamlValue &root, YamlFields &fields,
+               const std::string &file, Status &status,
+               const std::vector<ModelShape> &models, ClusterBuilder &builder) {
   std::vector<WrittenNode> nodes;
   for (const YamlValue *item : fields.list("nodes"))
-    nodes.push_back(readNode(*item, file, status));
+    nodes.push_back(readNode(*item, file, status, models));
   if (status.ok())
     status = resolveLikes(nodes, file);
   if (!status.ok())
@@ -355,7 +303,7 @@ Expected<std::string> readText(const std::string &path) {
 }
 
 /// The models of a cluster's file: a list, or the name of a file beside it.
-std::vector<ModelShape> readModelsOf(const YamlValue &root, Fields &fields,
+std::vector<ModelShape> readModelsOf(const YamlValue &root, YamlFields &fields,
                                      const std::string &file, Status &status) {
   const YamlValue *value = root.find("models");
   if (!value || !status.ok())
@@ -386,14 +334,7 @@ Status checkModelName(const ClusterFile &file, const std::string &name,
 } // namespace
 
 Expected<ModelShape> ClusterFile::findModel(std::string_view name) const {
-  std::string known;
-  for (const ModelShape &shape : models) {
-    if (shape.name == name)
-      return shape;
-    known += (known.empty() ? "" : ", ") + shape.name;
-  }
-  return failure("no model '", name, "' is described",
-                 known.empty() ? "" : ", only ", known);
+  return findShape(models, name);
 }
 
 Expected<std::vector<ModelShape>>
@@ -405,7 +346,7 @@ cluster::readModelFile(const std::string &path) {
   if (!root)
     return root.status();
   Status status;
-  Fields fields(*root, path, "the file", {"models"}, status);
+  YamlFields fields(*root, path, "the file", {"models"}, status);
   if (!status.ok())
     return status;
   std::vector<ModelShape> models =
@@ -421,7 +362,7 @@ Expected<ClusterFile> cluster::parseClusterFile(std::string_view text,
   if (!root)
     return root.status();
   Status status;
-  Fields fields(
+  YamlFields fields(
       *root, name, "a cluster",
       {"name", "models", "target", "draft", "nodes", "switches", "links"},
       status);
@@ -430,8 +371,8 @@ Expected<ClusterFile> cluster::parseClusterFile(std::string_view text,
   std::string clusterName = std::filesystem::path(name).stem().string();
   fields.read("name", clusterName);
   ClusterBuilder builder(clusterName);
-  readNodes(*root, fields, name, status, builder);
   std::vector<ModelShape> models = readModelsOf(*root, fields, name, status);
+  readNodes(*root, fields, name, status, models, builder);
   std::string target, draft;
   fields.read("target", target);
   fields.read("draft", draft);

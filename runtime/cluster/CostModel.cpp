@@ -7,6 +7,8 @@
 
 #include "runtime/cluster/CostModel.h"
 
+#include "runtime/cluster/Units.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -35,19 +37,28 @@ StageRange cluster::wholeModel(const ModelCost &model) {
           .output = true};
 }
 
-double cluster::opSeconds(const OpCost &op, int64_t rows, int64_t context,
-                          const Device &device) {
+/// By the roofline.
+static double boundSeconds(const OpCost &op, int64_t rows, int64_t context,
+                           const Device &device) {
   // In floating point: the products exceed 64 bits for large contexts.
   double r = double(rows), c = double(context);
   double bytes = double(op.weightBytes) + c * double(op.cacheBytesPerPosition) +
                  r * double(op.bytesPerRow);
   double flops =
       r * (double(op.flopsPerRow) + c * double(op.flopsPerRowAndPosition));
+  return std::max(bytes / device.bytesPerSecond, flops / device.flopsPerSecond);
+}
+
+double cluster::opSeconds(const OpCost &op, int64_t rows, int64_t context,
+                          const Device &device) {
+  bool measured = op.weightBytes > 0 && !device.weightSeconds.empty();
   double seconds =
-      std::max(bytes / device.bytesPerSecond, flops / device.flopsPerSecond);
+      measured ? double(op.weightBytes) * device.weightSeconds.seconds(rows)
+               : boundSeconds(op, rows, context, device);
   if (op.linkRounds > 0 && device.peers)
     seconds += double(op.linkRounds) * device.peers->latencySeconds +
-               r * double(op.linkBytesPerRow) / device.peers->bytesPerSecond;
+               double(rows) * double(op.linkBytesPerRow) /
+                   device.peers->bytesPerSecond;
   return seconds;
 }
 
@@ -119,6 +130,41 @@ int64_t StageCost::fullRows(int64_t limit, int64_t context) const {
     (perRow(middle) <= most ? enough : tooFew) = middle;
   }
   return enough;
+}
+
+Expected<RowCurve> cluster::weightCurve(const RowCurve &steps,
+                                        const ModelCost &model, int64_t context,
+                                        const Device &device) {
+  int64_t bytes = 0;
+  ModelCost others = model;
+  auto take = [&](PartCost &part) {
+    bytes += part.weightBytes();
+    std::erase_if(part.ops,
+                  [](const OpCost &op) { return op.weightBytes > 0; });
+  };
+  take(others.embedding);
+  take(others.output);
+  for (PartCost &layer : others.layers)
+    take(layer);
+  StageCost beside(others, wholeModel(others), device);
+  std::vector<RowCurve::Point> points;
+  for (auto [rows, seconds] : steps.points()) {
+    double rest = beside.seconds({rows, rows, context});
+    if (!(rest < seconds))
+      return failure("steps of ", rows, " rows of '", model.name, "' take ",
+                     formatSeconds(seconds), ": without weights alone ",
+                     formatSeconds(rest));
+    double each = (seconds - rest) / double(bytes);
+    // Where a step is hardly longer than another, or than its rows in steps of
+    // fewer, its weights' part can be shorter or longer than that.
+    if (!points.empty()) {
+      const RowCurve::Point &last = points.back();
+      each = std::clamp(each, last.seconds,
+                        last.seconds * double(rows) / double(last.rows));
+    }
+    points.push_back({rows, each});
+  }
+  return RowCurve::create(std::move(points));
 }
 
 int64_t cluster::stretchCount(Time step, Time maxLatency) {

@@ -15,6 +15,11 @@
 //                    flopsPerSecond)
 //   step(R, C) = overhead + R row + sum over ops
 //
+// On a device whose steps were measured (Device::weightSeconds) an op with
+// weights takes what they took there, all that it does beside included:
+//
+//   op(R, C)   = weights weightSeconds(R)
+//
 // A collective takes the time that its messages are on the group's links as
 // well: rounds latency + R linkBytesPerRow / bandwidth. R rows at a context of
 // C positions. The rows of a step are taken to be of one request, so that they
@@ -38,8 +43,6 @@ namespace sluice::cluster {
 
 /// Most layers of a model.
 constexpr int64_t maxLayers = 4096;
-/// Most rows of a step.
-constexpr int64_t maxStepRows = 65536;
 
 /// What one op costs; as CostInterface of the dialect says it.
 struct OpCost {
@@ -158,6 +161,14 @@ private:
   int64_t memory = 0;
   int64_t cachePerPosition = 0;
 };
+
+/// What a byte of weights takes on a device, by the rows of a step, where whole
+/// steps of a model took `steps` with rows that attended to `context`
+/// positions: so that StageCost says the same of them, but for what it takes to
+/// keep the curve one. The device's rates are positive. Error: a step that
+/// takes no longer than its ops without weights.
+Expected<RowCurve> weightCurve(const RowCurve &steps, const ModelCost &model,
+                               int64_t context, const Device &device);
 
 /// Into how many stretches of equal length checkpoints cut a step, so that none
 /// is longer than `maxLatency`; 0: no checkpoints.

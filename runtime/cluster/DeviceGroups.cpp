@@ -35,6 +35,14 @@ Expected<Device> cluster::groupDevice(const Cluster &cluster,
     group.overheadSeconds =
         std::max(group.overheadSeconds, device.overheadSeconds);
     group.rowSeconds = std::max(group.rowSeconds, device.rowSeconds);
+    if (device.weightSeconds.empty() != group.weightSeconds.empty())
+      return failure("of '", cluster.placeName(members.front()), "' and '",
+                     cluster.placeName(members[m]),
+                     "' one has measured steps, and cannot be of one group "
+                     "with the other");
+    if (!group.weightSeconds.empty())
+      group.weightSeconds =
+          RowCurve::slower(group.weightSeconds, device.weightSeconds);
     for (Place other : members.first(m)) {
       std::optional<Link> link = cluster.link(other, members[m]);
       if (!link)

@@ -31,7 +31,8 @@ constexpr int64_t maxGroups = 128;
 /// What a group of devices is to a stage that each member has a part of. Its
 /// memory, bandwidth and so on are those of one member, the least of all; peers
 /// is the slowest link between two of them. A single place is its device.
-/// Errors: members of different kinds, or with no way from one to another.
+/// Errors: members of different kinds, of which some have measured steps and
+/// others none, or with no way from one to another.
 Expected<Device> groupDevice(const Cluster &cluster,
                              std::span<const Place> members);
 

@@ -60,15 +60,24 @@ TEST(ClusterSpecTest, RandomClustersComeBack) {
   for (int i = 0; i < 200; ++i) {
     ClusterBuilder builder("c" + std::to_string(i));
     int64_t nodes = pick(1, 6);
+    auto curve = [&] {
+      double first = number(1e-9);
+      std::vector<RowCurve::Point> points = {{1, first}};
+      if (pick(0, 1))
+        points.push_back({pick(3, 100), first * (1 + number(1))});
+      return RowCurve::create(std::move(points)).take();
+    };
     for (int64_t n = 0; n < nodes; ++n) {
       Node node{"n" + std::to_string(n), {}, n > 0 && n + 1 == nodes};
       for (int64_t d = pick(1, 12); d > 0; --d)
-        node.devices.push_back({.kind = DeviceKind(pick(0, 1)),
-                                .memoryBytes = uint64_t(pick(1, 1L << 60)),
-                                .bytesPerSecond = number(1e12),
-                                .flopsPerSecond = number(1e14),
-                                .overheadSeconds = number(1e-4),
-                                .rowSeconds = number(1e-6)});
+        node.devices.push_back(
+            {.kind = DeviceKind(pick(0, 1)),
+             .memoryBytes = uint64_t(pick(1, 1L << 60)),
+             .bytesPerSecond = number(1e12),
+             .flopsPerSecond = number(1e14),
+             .overheadSeconds = number(1e-4),
+             .rowSeconds = number(1e-6),
+             .weightSeconds = pick(0, 1) ? curve() : RowCurve()});
       ASSERT_TRUE(builder.addNode(node).ok());
     }
     if (pick(0, 1))
@@ -83,6 +92,34 @@ TEST(ClusterSpecTest, RandomClustersComeBack) {
                         .ok());
     expectRoundTrip(*builder.finish());
   }
+}
+
+TEST(ClusterSpecTest, CurvesAreChecked) {
+  auto message = [](const std::string &curve) {
+    MLIRContext context;
+    OwningOpRef<ModuleOp> module = parse(&context, R"(
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "n0" = #dlti.target_device_spec<
+    "kind" = "cpu", "memory" = 1000 : i64, "bandwidth" = 1.0, "flops" = 1.0,
+    "overhead" = 0.0, "row_overhead" = 0.0,
+    "weight_seconds" = #dlti.map<)" + curve + R"(>>,
+  "links" = #dlti.target_device_spec<
+    "cluster" = "one",
+    "local" = #dlti.map<"latency" = 0.0, "bandwidth" = 1.0>>>} {})");
+    EXPECT_TRUE(module);
+    return module ? getCluster(*module).status().message() : "";
+  };
+  EXPECT_EQ(message(R"("1" = 1.0, "8" = 2.0)"), "");
+  EXPECT_EQ(message(R"("1" = 1.0, "8" = 0.5)"),
+            "dlti.target_system_spec: 'n0' 'weight_seconds' 8 rows take 500 "
+            "ms, less than 1: "
+            "1 s");
+  EXPECT_EQ(message(R"("1" = 1.0, "many" = 2.0)"),
+            "dlti.target_system_spec: 'n0' 'weight_seconds' has a key that is "
+            "no number of rows: 'many'");
+  EXPECT_EQ(message(R"("1" = 1)"),
+            "dlti.target_system_spec: 'n0' 'weight_seconds' '1' is of another "
+            "type");
 }
 
 TEST(ClusterSpecTest, AModuleWithoutOneSaysSo) {

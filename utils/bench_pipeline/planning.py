@@ -19,8 +19,8 @@ class Planning:
         self.stages = len(stages)
         self.tau = prediction["trip_seconds"] / self.stages
         self.delta = prediction["draft_step_seconds"]
-        slowest = max(stages, key=lambda s: s["step_seconds_1"])
-        one, eight = slowest["step_seconds_1"], slowest["step_seconds_8"]
+        slowest = max(stages, key=lambda s: s["step_seconds"]["1"])
+        one, eight = (slowest["step_seconds"][rows] for rows in ("1", "8"))
         self.c = (eight - one) / 7 / one
 
     def plain(self):

@@ -20,9 +20,11 @@
 //       "default" = #dlti.map<"latency" = 6.0e-05, "bandwidth" = 1.18e+08>,
 //       "n0 - n1" = #dlti.map<...>>>}
 //
-// Bytes, seconds, and operations a second. A node with several devices has them
-// as "n0/0", "n0/1" and so on. Paths through switches appear as links between
-// their ends.
+// Bytes, seconds, and operations a second. A device whose steps were measured
+// has "weight_seconds" = #dlti.map<"1" = 4.7e-11, "8" = 5.1e-11> as well: what
+// a byte of weights takes, by the rows of a step. A node with several devices
+// has them as "n0/0", "n0/1" and so on. Paths through switches appear as links
+// between their ends.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cluster/ClusterFile.h"
+#include "runtime/cluster/CostModel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,12 +38,15 @@ std::string error(const std::string &text) {
   return file.status().message();
 }
 
-/// `small` with the first `from` replaced.
-std::string with(const std::string &from, const std::string &to) {
-  std::string text = small;
+/// `text` with the first `from` replaced.
+std::string changed(std::string text, const std::string &from,
+                    const std::string &to) {
   size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
+}
+std::string with(const std::string &from, const std::string &to) {
+  return changed(small, from, to);
 }
 
 TEST(ClusterFileTest, ReadsNodesAndLinks) {
@@ -111,6 +115,63 @@ links:
   EXPECT_EQ(file->findModel("n")->bitsPerWeight, 8.5);
   EXPECT_EQ(file->findModel("x").status().message(),
             "no model 'x' is described, only m, n");
+}
+
+// Lines 1 to 16.
+const std::string measured = R"(models:
+  - {name: m, layers: 2, hidden: 64, feed_forward: 128, heads: 2, kv_heads: 1,
+     head_dim: 32, vocab: 100, format: f16}
+nodes:
+  - name: a
+    devices:
+      - kind: cpu
+        memory: 1 GB
+        bandwidth: 10 GB/s
+        flops: 100 GFLOP/s
+        overhead: 1 us
+        steps:
+          model: m
+          context: 32
+          times: [{rows: 1, time: 100 us}, {rows: 4, time: 160 us}]
+  - {name: b, like: a}
+)";
+
+TEST(ClusterFileTest, ReadsMeasuredSteps) {
+  Expected<ClusterFile> file = parseClusterFile(measured, "c.yaml");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const Device &device = file->cluster.nodes()[1].devices[0];
+  EXPECT_EQ(file->cluster.nodes()[0].devices[0], device);
+  ModelCost model = file->findModel("m")->cost();
+  StageCost all(model, wholeModel(model), device);
+  EXPECT_EQ(all.time({1, 1, 32}), Time(100'000));
+  EXPECT_EQ(all.time({4, 4, 32}), Time(160'000));
+  EXPECT_NEAR(double(all.time({2, 2, 32}).count()), 120'000, 100);
+}
+
+TEST(ClusterFileTest, RefusesStepsThatCannotBeMeant) {
+  auto errorWith = [&](const std::string &from, const std::string &to) {
+    return error(changed(measured, from, to));
+  };
+  EXPECT_EQ(errorWith("context: 32", "color: 1"),
+            "c.yaml:14: 'steps' has no 'color': expected one of model, "
+            "context, times");
+  EXPECT_EQ(errorWith("model: m", "model: n"),
+            "c.yaml:13: 'steps': no model 'n' is described, only m");
+  EXPECT_EQ(errorWith("times: [{rows: 1", "times: [{rows: 2"),
+            "c.yaml:13: 'steps': the first time must be for 1 row, and not "
+            "for 2");
+  EXPECT_EQ(errorWith("160 us", "90 us"),
+            "c.yaml:13: 'steps': 4 rows take 90 us, less than 1: 100 us");
+  EXPECT_THAT(errorWith("160 us", "160"), HasSubstr("c.yaml:15: 'time': "));
+  EXPECT_EQ(errorWith("rows: 4, ", ""),
+            "c.yaml:15: a time of 'steps' needs 'rows'");
+  EXPECT_EQ(errorWith("context: 32", "context: -1"),
+            "c.yaml:14: 'context' is '-1', not a whole number");
+  EXPECT_EQ(errorWith("overhead: 1 us", "overhead: 100 us"),
+            "c.yaml:13: 'steps': steps of 1 rows of 'm' take 100 us: without "
+            "weights alone 103 us");
+  EXPECT_THAT(errorWith("bandwidth: 10 GB/s", "bandwidth: 0 GB/s"),
+              HasSubstr("bandwidth in B/s 0 is not in"));
 }
 
 TEST(ClusterFileTest, RefusesOtherKeys) {

@@ -69,6 +69,63 @@ TEST(CostModelTest, AStepIsItsOpsAndItsOverheads) {
   EXPECT_EQ(middle.time({.rows = 1, .context = 10}), Time(24300000000));
 }
 
+RowCurve curveOf(std::vector<RowCurve::Point> points) {
+  Expected<RowCurve> curve = RowCurve::create(std::move(points));
+  EXPECT_TRUE(curve.ok()) << curve.status().message();
+  return curve.take();
+}
+
+TEST(CostModelTest, WeightsTakeWhatWasMeasured) {
+  Device device = slowDevice();
+  device.weightSeconds = curveOf({{1, 0.02}, {9, 0.1}});
+  OpCost op{.weightBytes = 1000, .flopsPerRow = 2000, .bytesPerRow = 100};
+  EXPECT_DOUBLE_EQ(opSeconds(op, 1, 50, device), 20);
+  EXPECT_DOUBLE_EQ(opSeconds(op, 5, 50, device), 60);
+  EXPECT_DOUBLE_EQ(opSeconds(op, 18, 50, device), 200);
+  // Others are as before, and links come on top.
+  OpCost attend{.flopsPerRowAndPosition = 40, .cacheBytesPerPosition = 8};
+  EXPECT_EQ(opSeconds(attend, 5, 50, device),
+            opSeconds(attend, 5, 50, slowDevice()));
+  device.peers = Link{2, 100};
+  op.linkRounds = 3;
+  op.linkBytesPerRow = 10;
+  EXPECT_DOUBLE_EQ(opSeconds(op, 5, 50, device), 60 + 3 * 2 + 0.5);
+}
+
+TEST(CostModelTest, StepsTakeWhatWasMeasuredOfThem) {
+  ModelCost model = smallModel();
+  Device device = slowDevice();
+  // Where all is bound by arithmetic, rows are what costs.
+  RowCurve steps = curveOf({{1, 60}, {2, 61}, {4, 80}, {8, 160}});
+  Expected<RowCurve> curve = weightCurve(steps, model, 10, device);
+  ASSERT_TRUE(curve.ok()) << curve.status().message();
+  device.weightSeconds = *curve;
+  StageCost all(model, wholeModel(model), device);
+  auto seconds = [&](int64_t rows) {
+    return all.seconds({.rows = rows, .outputs = rows, .context = 10});
+  };
+  for (int64_t rows : {1, 2, 4})
+    EXPECT_DOUBLE_EQ(seconds(rows), steps.seconds(rows));
+  // What each step has but once is shorter a row in a longer one; weights may
+  // not take longer for it.
+  EXPECT_LE(seconds(8), 160);
+  EXPECT_NEAR(seconds(8), 160, 160 * 0.05);
+  EXPECT_NEAR(seconds(3), 70.5, 0.5);
+  // Two layers are as long as they are at any place.
+  StageCost half(model, {.firstLayer = 1, .layers = 1}, device);
+  EXPECT_LT(half.seconds({.rows = 4, .context = 10}), seconds(4) / 2);
+}
+
+TEST(CostModelTest, StepsThatLeaveWeightsNoTimeAreRefused) {
+  ModelCost model = smallModel();
+  model.name = "small";
+  // Overheads alone are 3.5 s, attention is 1.6 s.
+  EXPECT_EQ(weightCurve(curveOf({{1, 5}}), model, 10, slowDevice())
+                .status()
+                .message(),
+            "steps of 1 rows of 'small' take 5 s: without weights alone 5.2 s");
+}
+
 TEST(CostModelTest, TheTableFollowsTheRowCounts) {
   ModelCost model = smallModel();
   StageCost all(model, wholeModel(model), slowDevice());

@@ -100,7 +100,24 @@ TEST(DeviceGroupsTest, collectivesTakeTheLinksTime) {
                    2 * 1e-6 + 3 * 4000 / 1e10);
 }
 
+TEST(DeviceGroupsTest, areAsSlowAsMeasuredOfTheSlowest) {
+  auto measured = [](Device device, std::vector<RowCurve::Point> points) {
+    device.weightSeconds = RowCurve::create(std::move(points)).take();
+    return device;
+  };
+  Cluster cluster = clusterOf({{"a",
+                                {measured(fast(), {{1, 1e-9}, {8, 7e-9}}),
+                                 measured(fast(), {{1, 2e-9}, {8, 3e-9}})},
+                                false}});
+  Expected<Device> group = groupDevice(cluster, cluster.stagePlaces());
+  ASSERT_TRUE(group.ok()) << group.status().message();
+  EXPECT_EQ(group->weightSeconds.seconds(1), 2e-9);
+  EXPECT_EQ(group->weightSeconds.seconds(8), 7e-9);
+}
+
 TEST(DeviceGroupsTest, refusesWhatCannotBeAGroup) {
+  Device measured = fast();
+  measured.weightSeconds = RowCurve::create({{1, 1e-9}}).take();
   Device cuda = fast();
   cuda.kind = DeviceKind::Cuda;
   auto message = [](const Cluster &cluster, int64_t members) {
@@ -110,6 +127,8 @@ TEST(DeviceGroupsTest, refusesWhatCannotBeAGroup) {
               HasSubstr("no 2 devices"));
   EXPECT_THAT(message(clusterOf({{"a", {fast(), cuda}, false}}), 2),
               HasSubstr("'a/0' and 'a/1' are of different kinds"));
+  EXPECT_THAT(message(clusterOf({{"a", {fast(), measured}, false}}), 2),
+              HasSubstr("of 'a/0' and 'a/1' one has measured steps"));
   EXPECT_THAT(
       message(clusterOf({{"a", {fast()}, false}, {"b", {fast()}, false}},
                         /*areLinked=*/false),

@@ -481,4 +481,19 @@ TEST(PartitionTest, ASearchThatTakesTooLongIsRefused) {
             "fewer devices");
 }
 
+TEST(PartitionTest, GoesByWhatWasMeasuredOfADevice) {
+  ModelCost model = modelOf({1, 1, 1, 1, 1, 1});
+  Device measured = deviceOf(64);
+  Expected<Partition> same =
+      partition(model, clusterOf({deviceOf(64), measured}), exactly(2));
+  ASSERT_TRUE(same.ok()) << same.status().message();
+  EXPECT_EQ(layersOf(*same), (std::vector<int64_t>{3, 3}));
+  // Half as fast as its description says.
+  measured.weightSeconds = RowCurve::create({{1, 2.0 / double(gib)}}).take();
+  Expected<Partition> cut =
+      partition(model, clusterOf({deviceOf(64), measured}), exactly(2));
+  ASSERT_TRUE(cut.ok()) << cut.status().message();
+  EXPECT_EQ(layersOf(*cut), (std::vector<int64_t>{4, 2}));
+}
+
 } // namespace

@@ -115,6 +115,29 @@ TEST_F(EmulationTest, ATripIsThePlanners) {
 }
 
 /// As the planner, so the emulation: links where something travels.
+TEST_F(EmulationTest, StepsTakeWhatWasMeasured) {
+  std::string text = models;
+  std::string_view flops = "flops: 10 TFLOP/s}";
+  text.replace(text.find(flops), flops.size(),
+               "flops: 10 TFLOP/s, steps: {model: big, context: 1024, times: ["
+               "{rows: 1, time: 60 ms}, {rows: 8, time: 90 ms}]}}");
+  std::ofstream(path) << text << everywhere;
+  options.stages = 1;
+  options.hasDraft = options.ownDraftRank = false;
+  Expected<Emulation> made = Emulation::create(options);
+  ASSERT_TRUE(made) << made.status().message();
+  std::unique_ptr<StepPacer> pacer = made->stagePacer(0);
+  auto millis = [&](int64_t rows) {
+    return std::chrono::duration<double, std::milli>(
+               pacer->stretch(rows, rows, 1))
+        .count();
+  };
+  EXPECT_NEAR(millis(1), 60, 1e-5);
+  EXPECT_NEAR(millis(8), 90, 1e-5);
+  EXPECT_NEAR(millis(3), 60 + 30 * 2 / 7.0, 0.05);
+  EXPECT_EQ(made->times().slowest.get(8), pacer->stretch(8, 8, 1));
+}
+
 TEST_F(EmulationTest, LinksAreNeededWhereSomethingTravels) {
   std::string links = "links:\n  between:\n";
   auto join = [&](const char *a, const char *b) {

@@ -77,6 +77,32 @@ TEST(SimulationPlanTest, StagesTakeWhatTheCostModelSays) {
   EXPECT_DOUBLE_EQ(link.bytesPerSecond, 125e6);
 }
 
+TEST(SimulationPlanTest, StagesTakeWhatWasMeasured) {
+  std::string whole(text);
+  whole.replace(whole.find("DRAFT\n"), 6, "");
+  std::string_view overhead = "overhead: 50 us";
+  whole.replace(whole.find(overhead), overhead.size(),
+                "overhead: 50 us, steps: {model: small, context: 512, times: ["
+                "{rows: 1, time: 5 ms}, {rows: 8, time: 9 ms}]}");
+  Expected<cluster::ClusterFile> file =
+      cluster::parseClusterFile(whole, "four.yaml");
+  ASSERT_TRUE(file) << file.status().message();
+  PlanOptions options;
+  options.target = "small";
+  options.placement = SimPlacement::None;
+  options.stages = 1;
+  options.context = 512;
+  Expected<SimulationPlan> plan = planSimulation(*file, options);
+  ASSERT_TRUE(plan) << plan.status().message();
+  auto millis = [&](int64_t rows) {
+    return static_cast<double>(plan->config.stages[0].step(rows).count()) / 1e6;
+  };
+  EXPECT_NEAR(millis(1), 5, 1e-5);
+  EXPECT_NEAR(millis(8), 9, 1e-5);
+  EXPECT_NEAR(millis(3), 5 + 4 * 2 / 7.0, 0.01);
+  EXPECT_NEAR(millis(64), 72, 2);
+}
+
 TEST(SimulationPlanTest, PromptChunksKeepTheLatency) {
   PlanOptions options;
   options.stages = 4;

@@ -1,0 +1,83 @@
+//===- RowCurve.cpp - times by the rows of a step -------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cluster/RowCurve.h"
+
+#include "runtime/cluster/Units.h"
+
+#include <algorithm>
+#include <cassert>
+
+using namespace sluice;
+using namespace sluice::cluster;
+
+constexpr double maxSeconds = 1e4;
+/// Of times that are equal but for rounding.
+constexpr double slack = 1e-9;
+
+static Status checkPair(const RowCurve::Point &before,
+                        const RowCurve::Point &point) {
+  if (point.rows <= before.rows)
+    return failure("a time for ", point.rows, " rows stands behind that for ",
+                   before.rows);
+  if (point.seconds < before.seconds * (1 - slack))
+    return failure(point.rows, " rows take ", formatSeconds(point.seconds),
+                   ", less than ", before.rows, ": ",
+                   formatSeconds(before.seconds));
+  double most = before.seconds * double(point.rows) / double(before.rows);
+  if (point.seconds > most * (1 + slack))
+    return failure(point.rows, " rows take ", formatSeconds(point.seconds),
+                   ": in steps of ", before.rows, " they would take ",
+                   formatSeconds(most));
+  return {};
+}
+
+Expected<RowCurve> RowCurve::create(std::vector<Point> points) {
+  if (points.empty() || int64_t(points.size()) > maxCurvePoints)
+    return failure(points.size(), " times are not 1 to ", maxCurvePoints);
+  if (points.front().rows != 1)
+    return failure("the first time must be for 1 row, and not for ",
+                   points.front().rows);
+  for (size_t i = 0; i < points.size(); ++i) {
+    const Point &point = points[i];
+    if (point.rows > maxStepRows)
+      return failure(point.rows, " rows are more than ", maxStepRows);
+    if (!(point.seconds > 0 && point.seconds <= maxSeconds))
+      return failure("the time for ", point.rows, " rows, ", point.seconds,
+                     " s, is not in (0, ", maxSeconds, "]");
+    if (i > 0)
+      if (Status status = checkPair(points[i - 1], point); !status.ok())
+        return status;
+  }
+  RowCurve curve;
+  curve.kept = std::move(points);
+  return curve;
+}
+
+double RowCurve::seconds(int64_t rows) const {
+  assert(!kept.empty() && rows >= 1);
+  auto above = std::ranges::lower_bound(kept, rows, {}, &Point::rows);
+  if (above == kept.end())
+    return kept.back().seconds * double(rows) / double(kept.back().rows);
+  if (above->rows == rows)
+    return above->seconds;
+  const Point &below = above[-1];
+  double share = double(rows - below.rows) / double(above->rows - below.rows);
+  return below.seconds + share * (above->seconds - below.seconds);
+}
+
+RowCurve RowCurve::slower(const RowCurve &a, const RowCurve &b) {
+  RowCurve curve;
+  for (const RowCurve *each : {&a, &b})
+    for (const Point &point : each->kept)
+      curve.kept.push_back(
+          {point.rows, std::max(a.seconds(point.rows), b.seconds(point.rows))});
+  std::ranges::sort(curve.kept, {}, &Point::rows);
+  auto twice = std::ranges::unique(curve.kept, {}, &Point::rows);
+  curve.kept.erase(twice.begin(), twice.end());
+  return curve;
+}

@@ -1,0 +1,66 @@
+//===- RowCurve.h - times by the rows of a step ---------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Times by the rows of a step, as measured. Between two row counts they lie on
+// the line between them; beyond the last a row takes as long as there.
+//
+// Machines give what is required of the points: a step does not get shorter by
+// a row more, and a row takes no longer in a longer step, which could be
+// computed as two. Both then hold between and beyond the points as well, which
+// searches for row counts rely on (StageCost::fullRows()).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CLUSTER_ROWCURVE_H
+#define SLUICE_RUNTIME_CLUSTER_ROWCURVE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace sluice::cluster {
+
+/// Most points of a curve.
+constexpr int64_t maxCurvePoints = 64;
+/// Most rows of a step.
+constexpr int64_t maxStepRows = 65536;
+
+/// Empty, or checked by create(); immutable, so thread-safe.
+class RowCurve {
+public:
+  struct Point {
+    int64_t rows = 0;
+    double seconds = 0;
+    bool operator==(const Point &) const = default;
+  };
+
+  RowCurve() = default;
+  /// Errors: no points or too many, the first not of one row, row counts that
+  /// do not rise or exceed maxStepRows, times that are not in (0, 10,000], that
+  /// fall with more rows, or that rise faster than the rows do.
+  static Expected<RowCurve> create(std::vector<Point> points);
+
+  bool empty() const { return kept.empty(); }
+  const std::vector<Point> &points() const { return kept; }
+
+  /// At so many rows, which are positive; the curve is not empty. Allocates
+  /// nothing.
+  double seconds(int64_t rows) const;
+
+  /// What is slower of two, neither empty, at every row count that either has.
+  static RowCurve slower(const RowCurve &a, const RowCurve &b);
+
+  bool operator==(const RowCurve &) const = default;
+
+private:
+  std::vector<Point> kept; ///< by rows
+};
+
+} // namespace sluice::cluster
+
+#endif // SLUICE_RUNTIME_CLUSTER_ROWCURVE_H

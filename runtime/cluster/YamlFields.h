@@ -1,0 +1,135 @@
+//===- YamlFields.h - the keys of a map in a YAML file --------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The keys of a map in a YAML file: values of the type that each has, and
+// errors that say file and line.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_CLUSTER_YAMLFIELDS_H
+#define SLUICE_RUNTIME_CLUSTER_YAMLFIELDS_H
+
+#include "runtime/base/Status.h"
+#include "runtime/cluster/Units.h"
+#include "runtime/cluster/Yaml.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::cluster {
+
+/// Reads one map. The first thing that is wrong is the error; reading goes on
+/// with what was there before, so that callers check once at the end.
+class YamlFields {
+public:
+  YamlFields(const YamlValue &map, const std::string &file, const char *what,
+             std::initializer_list<std::string_view> keys, Status &status)
+      : map(map), file(file), what(what), status(status) {
+    if (map.kind != YamlValue::Kind::Map)
+      fail(map.line, what, " must be a map, found ", map.kindName());
+    for (const YamlValue::Entry &entry : map.entries)
+      if (std::find(keys.begin(), keys.end(), entry.key) == keys.end()) {
+        std::string known;
+        for (std::string_view key : keys)
+          known += (known.empty() ? "" : ", ") + std::string(key);
+        fail(entry.line, what, " has no '", entry.key, "': expected one of ",
+             known);
+      }
+  }
+
+  bool has(std::string_view key) const { return map.find(key); }
+
+  /// The value of a key, which must be there.
+  const YamlValue *require(std::string_view key) {
+    const YamlValue *value = map.find(key);
+    if (!value)
+      fail(map.line, what, " needs '", key, "'");
+    return value;
+  }
+
+  void read(std::string_view key, std::string &out) {
+    if (const YamlValue *value = scalar(key))
+      out = value->text;
+  }
+  void read(std::string_view key, bool &out) {
+    if (const YamlValue *value = scalar(key)) {
+      if (value->text == "true" || value->text == "false")
+        out = value->text == "true";
+      else
+        fail(value->line, "'", key, "' is '", value->text,
+             "', not true or false");
+    }
+  }
+  void read(std::string_view key, int64_t &out) {
+    if (const YamlValue *value = scalar(key)) {
+      if (std::optional<int64_t> number = parseInteger(value->text))
+        out = *number;
+      else
+        fail(value->line, "'", key, "' is '", value->text,
+             "', not a whole number");
+    }
+  }
+  void read(std::string_view key, double &out) {
+    if (const YamlValue *value = scalar(key)) {
+      if (std::optional<double> number = parseNumber(value->text))
+        out = *number;
+      else
+        fail(value->line, "'", key, "' is '", value->text, "', not a number");
+    }
+  }
+  void read(std::string_view key, Quantity quantity, double &out) {
+    if (const YamlValue *value = scalar(key)) {
+      Expected<double> number = parseQuantity(value->text, quantity);
+      if (number)
+        out = *number;
+      else
+        fail(value->line, "'", key, "': ", number.status().message());
+    }
+  }
+
+  /// The items of a list that must be there, and not be empty.
+  std::vector<const YamlValue *> list(std::string_view key) {
+    std::vector<const YamlValue *> items;
+    if (const YamlValue *value = require(key)) {
+      if (value->kind != YamlValue::Kind::List || value->items.empty())
+        fail(value->line, "'", key, "' must be a list that is not empty");
+      for (const YamlValue &item : value->items)
+        items.push_back(&item);
+    }
+    return items;
+  }
+
+  template <typename... Parts> void fail(int64_t line, const Parts &...parts) {
+    if (status.ok())
+      status = failureAt(file, line, parts...);
+  }
+
+private:
+  const YamlValue *scalar(std::string_view key) {
+    const YamlValue *value = map.find(key);
+    if (value && value->kind != YamlValue::Kind::Scalar) {
+      fail(value->line, "'", key, "' must be one value, found ",
+           value->kindName());
+      return nullptr;
+    }
+    return value;
+  }
+
+  const YamlValue &map;
+  const std::string &file;
+  const char *what;
+  Status &status;
+};
+
+} // namespace sluice::cluster
+
+#endif // SLUICE_RUNTIME_CLUSTER_YAMLFIELDS_H

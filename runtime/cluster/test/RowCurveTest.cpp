@@ -1,0 +1,83 @@
+//===- RowCurveTest.cpp - tests of RowCurve.h -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cluster/RowCurve.h"
+
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace sluice;
+using namespace sluice::cluster;
+
+namespace {
+
+RowCurve curveOf(std::vector<RowCurve::Point> points) {
+  Expected<RowCurve> curve = RowCurve::create(std::move(points));
+  EXPECT_TRUE(curve.ok()) << curve.status().message();
+  return curve.take();
+}
+
+std::string error(std::vector<RowCurve::Point> points) {
+  Expected<RowCurve> curve = RowCurve::create(std::move(points));
+  EXPECT_FALSE(curve.ok());
+  return curve.status().message();
+}
+
+TEST(RowCurveTest, IsExactAtItsPointsAndALineBetweenThem) {
+  RowCurve curve = curveOf({{1, 10}, {2, 10}, {8, 22}, {32, 88}});
+  EXPECT_EQ(curve.seconds(1), 10);
+  EXPECT_EQ(curve.seconds(2), 10);
+  EXPECT_EQ(curve.seconds(8), 22);
+  EXPECT_EQ(curve.seconds(32), 88);
+  EXPECT_DOUBLE_EQ(curve.seconds(3), 12);
+  EXPECT_DOUBLE_EQ(curve.seconds(7), 20);
+  EXPECT_DOUBLE_EQ(curve.seconds(20), 55);
+}
+
+TEST(RowCurveTest, ARowTakesAsLongBeyondTheLastPoint) {
+  RowCurve curve = curveOf({{1, 10}, {4, 12}});
+  EXPECT_DOUBLE_EQ(curve.seconds(5), 15);
+  EXPECT_DOUBLE_EQ(curve.seconds(400), 1200);
+  EXPECT_DOUBLE_EQ(curveOf({{1, 10}}).seconds(3), 30);
+}
+
+TEST(RowCurveTest, MoreRowsTakeLongerAndEachOfThemNoLonger) {
+  RowCurve curve = curveOf({{1, 3}, {2, 3}, {5, 7.5}, {6, 8}, {40, 53}});
+  for (int64_t rows = 1; rows < 100; ++rows) {
+    double now = curve.seconds(rows), next = curve.seconds(rows + 1);
+    EXPECT_GE(next, now) << rows;
+    EXPECT_LE(next / double(rows + 1), now / double(rows) * (1 + 1e-12))
+        << rows;
+  }
+}
+
+TEST(RowCurveTest, WhatNoMachineDoesIsRefused) {
+  EXPECT_EQ(error({}), "0 times are not 1 to 64");
+  EXPECT_EQ(error(std::vector<RowCurve::Point>(65, {1, 1})),
+            "65 times are not 1 to 64");
+  EXPECT_EQ(error({{2, 1}}), "the first time must be for 1 row, and not for 2");
+  EXPECT_EQ(error({{0, 1}}), "the first time must be for 1 row, and not for 0");
+  EXPECT_EQ(error({{1, 1}, {4, 2}, {4, 2}}),
+            "a time for 4 rows stands behind that for 4");
+  EXPECT_EQ(error({{1, 1}, {65537, 2}}), "65537 rows are more than 65536");
+  EXPECT_EQ(error({{1, 0}}), "the time for 1 rows, 0 s, is not in (0, 10000]");
+  EXPECT_EQ(error({{1, std::numeric_limits<double>::quiet_NaN()}}),
+            "the time for 1 rows, nan s, is not in (0, 10000]");
+  EXPECT_EQ(error({{1, 0.031}, {2, 0.03}}),
+            "2 rows take 30 ms, less than 1: 31 ms");
+  EXPECT_EQ(error({{1, 0.030}, {4, 0.130}}),
+            "4 rows take 130 ms: in steps of 1 they would take 120 ms");
+}
+
+TEST(RowCurveTest, TheSlowerOfTwoIsSoAtThePointsOfBoth) {
+  RowCurve a = curveOf({{1, 10}, {8, 17}});
+  RowCurve b = curveOf({{1, 8}, {4, 20}, {8, 20}});
+  EXPECT_EQ(RowCurve::slower(a, b), curveOf({{1, 10}, {4, 20}, {8, 20}}));
+  EXPECT_EQ(RowCurve::slower(a, a), a);
+}
+
+} // namespace
