@@ -1,1 +1,2 @@
-"""What the benchmarks share: reports, the machine, llama.cpp as a peer."""
+"""What the benchmarks share: reports, the machine, llama.cpp as a peer,
+servers."""

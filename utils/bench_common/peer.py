@@ -48,7 +48,10 @@ def run(command):
     """What it prints. A command that fails ends the measurement with what it
     says."""
     command = list(map(str, command))
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError as error:
+        raise SystemExit(f"{command[0]}: {error.strerror}") from None
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}: status {done.returncode}: "
                          + done.stderr.strip()[-2000:])

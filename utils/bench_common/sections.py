@@ -43,8 +43,17 @@ def option_parser(program, doc, sections):
                         default=ROOT / "build/bench",
                         help="for models, made once")
     parser.add_argument("--record", action="store_true",
-                        help="write docs/results")
+                        help="write docs/results; not with --quick")
     return parser
+
+
+def parse(parser):
+    """The options. What is recorded is measured in full."""
+    args = parser.parse_args()
+    if args.record and args.quick:
+        parser.error("--record is for whole measurements, --quick for none")
+    args.say = say
+    return args
 
 
 def _measure(program, name, titled, args):
@@ -55,13 +64,14 @@ def _measure(program, name, titled, args):
     began, load = time.monotonic(), os.getloadavg()[0]
     text, targets, pictures = section(args)
     took = time.monotonic() - began
-    command = program + (" --quick" if args.quick else "")
+    command = (program + (" --quick" if args.quick else "") + f" --only {name}"
+               + (" --record" if args.record else ""))
     wanted = table(["what", "measured", "wanted", "met", "note"],
                    [t.row for t in targets]) if targets else ""
     text = f"""<!-- {name}: from here -->
 ## {title}
 
-`{command} --only {name} --record`, {datetime.date.today()}, {took:.0f} s; \
+`{command}`, {datetime.date.today()}, {took:.0f} s; \
 {machine()}, load at the start {load:.1f}.
 
 {wanted}

@@ -8,8 +8,8 @@ import concurrent.futures
 import json
 import os
 import statistics
-import subprocess
 
+from bench_common.peer import run
 from bench_common.report import Target, bars, percent, table
 
 # One request of 512 tokens takes 5,800 ms.
@@ -79,11 +79,7 @@ class Simulator:
     def run(self, options):
         command = [self.tool, "--json", "--head-us", 0, "--wake-us", 0,
                    "--prompt-tokens", 8, "--context", 4096, *options]
-        done = subprocess.run(list(map(str, command)), capture_output=True,
-                              text=True)
-        if done.returncode:
-            raise RuntimeError(f"{command}: {done.stderr.strip()}")
-        return json.loads(done.stdout)
+        return json.loads(run(command))
 
     def map(self, commands):
         return list(self.pool.map(self.run, commands))

@@ -5,9 +5,10 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
-import sys
 import time
+
+from bench_common.peer import run
+from bench_common.sections import say
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MODELS = ROOT / "test/models/demo"
@@ -73,20 +74,6 @@ class Measured:
     def stages(self):
         """Each run's stages of the target, the first one's first."""
         return [r["stages"] for r in self.runs]
-
-
-def say(text):
-    print(f"bench-pipeline: {text}", file=sys.stderr, flush=True)
-
-
-def run(command):
-    done = subprocess.run([str(part) for part in command],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True)
-    if done.returncode:
-        sys.exit(f"bench-pipeline: {' '.join(map(str, command))}: "
-                 f"{done.stderr.strip()}")
-    return done.stdout
 
 
 def run_json(command):
