@@ -1,23 +1,24 @@
 """Section "batch": a step of rows of different sequences."""
 import json
+import statistics
 import tempfile
 
-from bench_common import report
+from bench_common import report, serving
 from bench_common.peer import require_program, run, version_of
-from bench_common.report import Target, table
+from bench_common.report import Target, percent, table
 
-from . import models
+from . import curve, models
 from .models import Pairs
 
 PROMPT, GENERATE = 16, 48
-ROWS = (1, 2, 4, 8, 16, 32, 64)
-RATIO = 1.2
+ROWS = curve.FITTED
+CONTEXT = PROMPT + GENERATE // 2  # in the middle of what is generated
+RATIO, ERROR = 1.2, 0.1
 
 
-def together(path):
+def together(requests):
     """Seconds of a step while all requests generate, by the client's lines for
     each request."""
-    requests = [json.loads(line) for line in open(path)]
     times = []
     for each in requests:
         at = each["started_ms"] + each["ttft_ms"]
@@ -31,12 +32,11 @@ def together(path):
 
 
 def step_of(model, rows, folder):
-    lines = f"{folder}/requests.json"
-    run([model.program, "bench", "-t", models.THREADS, "--requests", rows,
-         "--max-num-seqs", rows, "-c", PROMPT + GENERATE, "--prompt-tokens",
-         PROMPT, "--output-tokens", GENERATE, "--warmup-requests", 1, "--json",
-         "--save-requests", lines])
-    return together(lines)
+    _, requests = serving.bench(model.program, [
+        "-t", models.THREADS, "--requests", rows, "--max-num-seqs", rows, "-c",
+        PROMPT + GENERATE, "--prompt-tokens", PROMPT, "--output-tokens",
+        GENERATE, "--warmup-requests", 1], f"{folder}/requests.json")
+    return together(requests)
 
 
 def peer_steps(peer, model):
@@ -47,14 +47,17 @@ def peer_steps(peer, model):
                  max(ROWS) * (PROMPT + GENERATE), "--output-format", "jsonl"])
     rows = [json.loads(line) for line in lines.splitlines()
             if line.startswith("{")]
-    return {row["pl"]: row["pl"] / row["speed_tg"] for row in rows}
+    return models.whole({row["pl"]: row["pl"] / row["speed_tg"] for row in rows},
+                        ROWS, peer)
 
 
-def measure(args, peer, model):
-    """{rows: Pairs of tokens a second}"""
+def measure(args, peer, model, limits):
+    """{rows: Pairs of tokens a second}, {rows: Sluice's seconds of a step}"""
     found = {rows: Pairs() for rows in ROWS}
+    others = {rows: [] for rows in curve.HELD_OUT}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(args.repeats):
+            limits.measure()
             theirs = peer_steps(peer, model)
             for rows, pairs in found.items():
                 pairs.add(rows / step_of(model, rows, folder),
@@ -62,31 +65,70 @@ def measure(args, peer, model):
                 args.say(f"  {model.format}, {rows} rows: "
                          f"{pairs.runs[-1][0]:.1f} and "
                          f"{pairs.runs[-1][1]:.1f} tokens/s")
-    return found
+            for rows, kept in others.items():
+                kept.append(step_of(model, rows, folder))
+    steps = {rows: rows / pairs.ours() for rows, pairs in found.items()}
+    steps |= {rows: statistics.median(kept) for rows, kept in others.items()}
+    return found, dict(sorted(steps.items()))
+
+
+def ratios(fmt, found, steps):
+    """Rows of a table, and targets."""
+    cells, targets = [], []
+    for rows, pairs in found.items():
+        cells.append([fmt, rows, *pairs.cells(), f"{1e3 * steps[rows]:.1f}"])
+        if rows > 1:
+            targets.append(Target(
+                f"{fmt}, {rows} rows, by llama-batched-bench's",
+                f"{pairs.ratio():.3f}", f"at least {RATIO}",
+                pairs.ratio() >= RATIO))
+    return cells, targets
+
+
+def predictions(fmt, steps, predicted):
+    """Likewise, of steps that the cost model was not told of."""
+    cells, targets = [], []
+    for rows in curve.HELD_OUT:
+        error = predicted[rows] / steps[rows] - 1
+        cells.append([fmt, rows, f"{1e3 * steps[rows]:.1f}",
+                      f"{1e3 * predicted[rows]:.1f}",
+                      f"{100 * error:+.1f} %"])
+        targets.append(Target(
+            f"{fmt}, step of {rows} rows, predicted by measured",
+            f"{100 * error:+.1f} %", f"within {percent(ERROR, 0)}",
+            abs(error) <= ERROR))
+    return cells, targets
 
 
 def section(args):
     """(text, targets, pictures)"""
     peer = require_program("llama-batched-bench", args.llama_bin)
-    cells, targets, steps = [], [], {}
+    compared, predicted, targets, steps = [], [], [], {}
     for fmt in args.formats:
-        found = measure(args, peer, models.prepare(args, fmt))
-        steps[fmt] = [1e3 * rows / pairs.ours()
-                      for rows, pairs in found.items()]
-        for (rows, pairs), step in zip(found.items(), steps[fmt]):
-            cells.append([fmt, rows, *pairs.cells(), f"{step:.1f}"])
-            if rows > 1:
-                targets.append(Target(
-                    f"{fmt}, {rows} rows, by llama-batched-bench's",
-                    f"{pairs.ratio():.3f}", f"at least {RATIO}",
-                    pairs.ratio() >= RATIO))
+        model, limits = models.prepare(args, fmt), models.Limits(args)
+        found, steps[fmt] = measure(args, peer, model, limits)
+        cells, wanted = ratios(fmt, found, steps[fmt])
+        compared += cells
+        targets += wanted
+        cells, wanted = predictions(fmt, steps[fmt], curve.predict(
+            args, model, limits, CONTEXT, steps[fmt]))
+        predicted += cells
+        targets += wanted
     text = f"""So many requests at once, with prompts of {PROMPT} tokens and \
 {GENERATE} generated (`bench` in the process; `llama-batched-bench`, llama.cpp \
 {version_of(peer)}), by turns, {args.repeats} runs. Tokens a second are \
 those of all requests while all of them generate.
 
 {table(["format", "rows", "Sluice tok/s", "llama.cpp tok/s", "ratio",
-        "Sluice ms a step"], cells)}
-![](cpu-steps.svg)"""
+        "Sluice ms a step"], compared)}
+![](cpu-steps.svg)
+
+What the [cost model](../Clusters.md#measured-steps) says of other steps, of which \
+it was told those above (Sluice's; medians, {CONTEXT} positions):
+
+{table(["format", "rows", "measured ms", "predicted ms", "error"],
+       predicted)}"""
     return text, targets, {"cpu-steps.svg": report.lines(
-        "A step by its rows", "rows", "ms", ROWS, steps)}
+        "A step by its rows", "rows", "ms", list(steps[args.formats[0]]),
+        {fmt: [1e3 * each for each in found.values()]
+         for fmt, found in steps.items()})}

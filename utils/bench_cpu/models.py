@@ -82,7 +82,18 @@ def llama_bench(peer, model, threads=THREADS, prompts=(), generate=0, depth=0):
     rows = json.loads(run([
         peer, "-m", model.file, "-t", threads, "-r", 1, "-o", "json", "-p",
         ",".join(map(str, prompts)) or 0, "-n", generate, "-d", depth]))
-    return {(row["n_prompt"], row["n_gen"]): row["avg_ts"] for row in rows}
+    found = {(row["n_prompt"], row["n_gen"]): row["avg_ts"] for row in rows}
+    wanted = [(tokens, 0) for tokens in prompts] + [(0, generate)] * (
+        generate > 0)
+    return whole(found, wanted, peer)
+
+
+def whole(found, wanted, peer):
+    """What was found, with all that is wanted in it."""
+    if missing := [each for each in wanted if each not in found]:
+        raise SystemExit(f"{peer}: says nothing of "
+                         + ", ".join(map(str, missing)))
+    return found
 
 
 class Limits:
@@ -90,6 +101,7 @@ class Limits:
     bytes read and operations done a second."""
 
     def __init__(self, args, threads=THREADS):
+        self.threads = threads
         self.command = [args.tools / "machine-bench", "--threads", threads]
         self.found = []
 

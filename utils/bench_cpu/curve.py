@@ -1,0 +1,93 @@
+"""How long steps are by their rows, as the cost model is told of it, and what it
+says of others."""
+import json
+import math
+import os
+
+from bench_common.peer import run
+
+# Rows of steps that the cost model is told of, and of others.
+FITTED = (1, 2, 4, 8, 16, 32, 64)
+HELD_OUT = (3, 6, 12, 24, 48)
+
+# models.SHAPE, as in utils/clusters/models.yaml.
+DESCRIPTION = """\
+# This machine, by steps that utils/bench-cpu measured on it with {threads} threads.
+target: {name}
+models:
+  - name: {name}
+    layers: 22
+    hidden: 2048
+    feed_forward: 5632
+    heads: 32
+    kv_heads: 4
+    head_dim: 64
+    vocab: 32000
+    bits_per_weight: {bits:.4f}
+nodes:
+  - name: here
+    devices:
+      - kind: cpu
+        memory: {memory} B
+        bandwidth: {read:.2f} GB/s
+        flops: {flops:.1f} GFLOP/s
+        steps:
+          model: {name}
+          context: {context}
+          times:
+{times}
+"""
+
+
+def between(low, value, high):
+    return min(max(value, low), high)
+
+
+def curve_of(steps):
+    """{rows: whole microseconds}: the nearest steps that the cost model takes: none
+    shorter than one with fewer rows, or longer than its rows in several of those.
+    Where two steps are not so, each is moved half of the way."""
+    up, down = {}, {}
+    for rows, seconds in sorted(steps.items()):
+        if up:
+            fewer, least = list(up.items())[-1]
+            seconds = between(least, seconds, least * rows / fewer)
+        up[rows] = seconds
+    for rows, seconds in sorted(steps.items(), reverse=True):
+        if down:
+            more, most = list(down.items())[-1]
+            seconds = between(most * rows / more, seconds, most)
+        down[rows] = seconds
+    kept = {}
+    for rows in up:
+        # The bounds are of ratios, which this mean keeps, but for rounding.
+        micros = round(1e6 * math.sqrt(up[rows] * down[rows]))
+        if kept:
+            fewer, least = list(kept.items())[-1]
+            micros = between(least, micros, least * rows // fewer)
+        kept[rows] = micros
+    return kept
+
+
+def describe(model, limits, context, steps):
+    times = "\n".join(f"            - {{rows: {rows}, time: {micros} us}}"
+                      for rows, micros in curve_of(steps).items())
+    return DESCRIPTION.format(
+        name=f"{model.file.stem}", threads=limits.threads,
+        bits=8 * model.step_bytes / model.parameters,
+        memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        read=limits.read() / 1e9, flops=limits.operations(model.unit) / 1e9,
+        context=context, times=times)
+
+
+def predict(args, model, limits, context, steps):
+    """Seconds of steps by rows, of which the cost model is told FITTED. The
+    description stays beside the model."""
+    file = args.work / f"steps-{model.format}.yaml"
+    file.write_text(describe(model, limits, context,
+                             {rows: steps[rows] for rows in FITTED}))
+    told = json.loads(run([
+        args.tools / "sluice-sim", file, "--stages", 1, "--context", context,
+        "--prompt-tokens", 1, "--tokens", 1, "--json"]))
+    return {int(rows): seconds for rows, seconds in
+            told["prediction"]["stages"][0]["step_seconds"].items()}

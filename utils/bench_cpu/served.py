@@ -1,0 +1,55 @@
+"""Section "served": many requests at once, beside llama-server."""
+import pathlib
+import tempfile
+
+from bench_common import serving
+from bench_common.peer import require_program, version_of
+from bench_common.report import Target, bars, table
+from bench_common.serving import PEER, RATE, SLUICE
+
+from . import models
+
+# In flight, and requests in all.
+LOADS = ((1, 4), (4, 16), (16, 48), (64, 96))
+RATIO = 1.2
+
+
+def targets_of(what, turns):
+    ratio = turns.ratio(RATE)
+    yield Target(f"{what}: throughput by llama-server's", f"{ratio:.3f}",
+                 f"at least {RATIO}", ratio >= RATIO)
+    for name, key in (("median", "p50"), ("p99", "p99")):
+        ratio = turns.ratio("itl_ms", key)
+        yield Target(f"{what}: {name} between tokens by llama-server's",
+                     f"{ratio:.3f}", "below 1", ratio < 1)
+
+
+def section(args):
+    """(text, targets, pictures)"""
+    peer = require_program("llama-server", args.llama_bin)
+    fmt = args.formats[0]
+    model = models.prepare(args, fmt)
+    rows, targets, groups = [], [], {}
+    with tempfile.TemporaryDirectory() as folder:
+        servers = serving.Servers(model.file, model.program, peer,
+                                  pathlib.Path(folder))
+        for flight, requests in LOADS:
+            load = serving.in_flight(flight, requests)
+            turns = serving.by_turns(servers, load, args.repeats, args.say)
+            groups[load[0]] = turns.medians(RATE)
+            rows.append([flight, turns.cell(RATE, digits=1),
+                         f"{turns.ratio(RATE):.2f}",
+                         *(turns.cell(of, key, digits=1)
+                           for of in ("itl_ms", "ttft_ms")
+                           for key in ("p50", "p99"))])
+            targets += targets_of(load[0], turns)
+    text = f"""{models.SHAPE} with random weights, {fmt}, \
+{serving.described(version_of(peer), args.repeats)} Prompts of 16 to 128 tokens, \
+answers of 32 to 96, uniform. The first figure is Sluice's, the second \
+llama-server's; ITL is the time between two tokens, TTFT that to the first.
+
+{table(["in flight", "tokens/s", "ratio", "ITL p50 ms", "ITL p99 ms",
+        "TTFT p50 ms", "TTFT p99 ms"], rows)}
+![](cpu-served.svg)"""
+    return text, targets, {"cpu-served.svg": bars(
+        "Tokens a second, served", "tokens/s", groups, [SLUICE, PEER])}
