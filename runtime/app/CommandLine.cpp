@@ -57,6 +57,20 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
                   "Threads; default: one for each core")
       ->type_name("N")
       ->check(within<int64_t>(1, 1024));
+  const std::map<std::string, cpu::Pinning> pinnings = {
+      {"auto", cpu::Pinning::Auto},
+      {"on", cpu::Pinning::On},
+      {"off", cpu::Pinning::Off}};
+  command
+      .add_option_function<std::string>(
+          "--cpu-pin",
+          [&engine, pinnings](const std::string &name) {
+            engine.pinning = pinnings.at(name);
+          },
+          "Whether each thread stays on a core of its own: on, off, or auto: "
+          "where there are as many threads as cores. Default: auto")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "on", "off"}));
   command
       .add_option("-c,--ctx-size", engine.contextLength,
                   "Tokens of prompt and output together; default: the model's")

@@ -13,6 +13,7 @@
 #include "runtime/app/ServingOptions.h"
 #include "runtime/bench/BenchOptions.h"
 #include "runtime/core/SamplingParams.h"
+#include "runtime/device/cpu/CorePlan.h"
 #include "runtime/serve/ServeOptions.h"
 
 #include <optional>
@@ -31,7 +32,8 @@ enum class DeviceOption : uint8_t {
 
 /// How to load and run the model.
 struct EngineOptions {
-  int64_t threads = 0;        // 0: the CPU's cores
+  int64_t threads = 0; // 0: the CPU's cores
+  cpu::Pinning pinning = cpu::Pinning::Auto;
   int64_t contextLength = 0;  // 0: the model's
   int64_t prefillChunk = 512; // rows of a step while the prompt is read
   int64_t company = 0;        // stranger sequences in every step

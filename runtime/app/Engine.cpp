@@ -152,13 +152,13 @@ Expected<cpu::Program> Engine::loadCpuProgram(std::string_view name) {
 }
 
 Expected<LocalStage>
-Engine::loadCpuStage(std::string_view name, int64_t threads,
+Engine::loadCpuStage(std::string_view name, const CpuTeam &team,
                      std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool,
                      comm::Collectives *group) {
   Expected<cpu::Program> program = loadCpuProgram(name);
   if (!program)
     return program.status();
-  return cpuStage(program.take(), cpuCacheFormat(settings.cacheType), threads,
+  return cpuStage(program.take(), cpuCacheFormat(settings.cacheType), team,
                   std::move(pool), group);
 }
 
@@ -172,24 +172,33 @@ Expected<LocalStage> Engine::loadCpuGroup(const PlanStage &stage) {
     members.push_back(program.take());
   }
   return cpuGroup(std::move(members), cpuCacheFormat(settings.cacheType),
-                  settings.threads);
+                  wholeTeam());
 }
 
-Expected<LocalStage> Engine::loadStage(std::string_view name, int64_t threads,
-                                       int64_t gpu, comm::Collectives *group,
+/// Of a process in which one stage computes at a time.
+CpuTeam Engine::wholeTeam() const {
+  CpuTeam team;
+  team.threads = settings.threads;
+  team.pinning = settings.pinning;
+  return team;
+}
+
+Expected<LocalStage> Engine::loadStage(std::string_view name,
+                                       const CpuTeam &team, int64_t gpu,
+                                       comm::Collectives *group,
                                        cuda::DeviceGroup *members) {
   Expected<bool> onDevice = usesGpu();
   if (!onDevice)
     return onDevice.status();
   if (!*onDevice)
-    return loadCpuStage(name, threads, nullptr, group);
+    return loadCpuStage(name, team, nullptr, group);
   GpuStageOptions options;
   options.search = {image.executable, settings.modelDir};
   options.graphs = image.graphs;
   options.image = image.cudaImage;
   options.cacheKind = gpuCacheKind(settings.cacheType);
   options.fastMathBatch = settings.fastMathBatch;
-  options.threads = threads;
+  options.threads = team.threads;
   options.gpu = gpu;
   options.randomSeed = settings.randomWeights;
   options.group = members;
@@ -208,10 +217,10 @@ Status Engine::load(const EngineNeeds &needs) {
                      "and the program is for groups of ",
                      stage.members(), ": use --device cpu");
     Expected<LocalStage> loaded =
-        *onDevice ? loadStage(stage.program, settings.threads, /*gpu=*/0)
+        *onDevice ? loadStage(stage.program, wholeTeam(), /*gpu=*/0)
         : stage.members() > 1
             ? loadCpuGroup(stage)
-            : loadCpuStage(stage.program, settings.threads, pool, nullptr);
+            : loadCpuStage(stage.program, wholeTeam(), pool, nullptr);
     if (!loaded)
       return loaded.status();
     stages.push_back(loaded.take());

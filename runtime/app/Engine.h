@@ -65,12 +65,12 @@ public:
 
   /// A program on the device that was chosen, for those who run stages or the
   /// draft by themselves. Loads its weights, now or when its executor is made,
-  /// which may take long; the engine outlives that. `threads`: of the CPU, 0:
-  /// all. `gpu`: the number of the GPU, where there are several. `group` or
-  /// `members`: of a member, which meets the others by it, on the CPU or
-  /// between GPUs; it outlives the executor. Errors: no program of that name,
-  /// no such device, those of WeightStore::load().
-  Expected<LocalStage> loadStage(std::string_view name, int64_t threads,
+  /// which may take long; the engine outlives that. `team`: of the CPU. `gpu`:
+  /// the number of the GPU, where there are several. `group` or `members`: of a
+  /// member, which meets the others by it, on the CPU or between GPUs; it
+  /// outlives the executor. Errors: no program of that name, no such device,
+  /// those of WeightStore::load().
+  Expected<LocalStage> loadStage(std::string_view name, const CpuTeam &team,
                                  int64_t gpu,
                                  comm::Collectives *group = nullptr,
                                  cuda::DeviceGroup *members = nullptr);
@@ -117,10 +117,11 @@ private:
   ExecutableDescriptor described;
   std::optional<text::Tokenizer> words;
   Expected<LocalStage>
-  loadCpuStage(std::string_view name, int64_t threads,
+  loadCpuStage(std::string_view name, const CpuTeam &team,
                std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool,
                comm::Collectives *group);
   Expected<LocalStage> loadCpuGroup(const PlanStage &stage);
+  CpuTeam wholeTeam() const;
   Expected<cpu::Program> loadCpuProgram(std::string_view name);
 
   std::list<WeightStore> weights; // of the stages; outlive `local`

@@ -8,7 +8,7 @@
 #include "runtime/app/GpuChoice.h"
 
 #include "runtime/app/Interrupt.h"
-#include "runtime/device/cpu/ProcessorCount.h"
+#include "runtime/device/cpu/CorePlan.h"
 #include "runtime/device/cuda/KernelLibrary.h"
 #include "runtime/program/Progress.h"
 

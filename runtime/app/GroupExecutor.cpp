@@ -9,9 +9,7 @@
 
 #include "runtime/comm/Collectives.h"
 #include "runtime/comm/inproc/InprocCommunicator.h"
-#include "runtime/device/cpu/ProcessorCount.h"
 
-#include <algorithm>
 #include <numeric>
 
 using namespace sluice;
@@ -30,7 +28,7 @@ public:
   }
 
   Status make(const std::vector<cpu::Program> &programs,
-              cpu::CacheFormat format, int64_t threads,
+              cpu::CacheFormat format, const CpuTeam &threads,
               const device::StepLimits &limits);
 
   bool hasEmbedding() const override { return first().hasEmbedding(); }
@@ -64,18 +62,16 @@ private:
 };
 
 Status GroupExecutor::make(const std::vector<cpu::Program> &programs,
-                           cpu::CacheFormat format, int64_t threads,
+                           cpu::CacheFormat format, const CpuTeam &threads,
                            const device::StepLimits &limits) {
   auto count = int64_t(members.size());
   if (team.threads() != count)
     return failure("model: the system gives ", team.threads(), " threads to ",
                    count, " members of a group");
-  if (threads == 0)
-    threads = cpu::defaultThreadCount();
   for (size_t i = 0; i < members.size(); ++i) {
     Member &member = *members[i];
     Expected<std::unique_ptr<device::StepExecutor>> made =
-        cpuStage(programs[i], format, std::max<int64_t>(1, threads / count),
+        cpuStage(programs[i], format, threads.part(int64_t(i), count),
                  /*pool=*/nullptr, &member.collectives)
             .make(limits);
     if (!made)
@@ -105,7 +101,7 @@ Status GroupExecutor::execute(const device::StepInput &input) {
 } // namespace
 
 LocalStage app::cpuGroup(std::vector<cpu::Program> members,
-                         cpu::CacheFormat format, int64_t threads) {
+                         cpu::CacheFormat format, const CpuTeam &team) {
   const cpu::Program &first = members.front();
   LocalStage stage = {first.hasEmbedding,  first.hasOutput, first.hiddenSize,
                       first.contextLength, nullptr,         nullptr};
@@ -113,7 +109,7 @@ LocalStage app::cpuGroup(std::vector<cpu::Program> members,
                 members = std::move(members)](const device::StepLimits &limits)
       -> Expected<std::unique_ptr<device::StepExecutor>> {
     auto group = std::make_unique<GroupExecutor>(int64_t(members.size()));
-    if (Status s = group->make(members, format, threads, limits); !s.ok())
+    if (Status s = group->make(members, format, team, limits); !s.ok())
       return s;
     return std::unique_ptr<device::StepExecutor>(std::move(group));
   };

@@ -14,13 +14,13 @@ namespace sluice::app {
 
 /// A stage on a group whose members, in order, all are here: each step is
 /// executed by all of them side by side, and its logits and rows are the first
-/// one's. Each member has an equal part of `threads`, 0: of all, and at least
+/// one's. Each member has an equal part of the team's threads, and at least
 /// one: with 3 for two members there are 2, as members wait for the slowest.
 /// The executor's steps have no checkpoints. Errors of making it: a program of
 /// another group, threads that the system does not give, those of
 /// Executor::create().
 LocalStage cpuGroup(std::vector<cpu::Program> members, cpu::CacheFormat format,
-                    int64_t threads);
+                    const CpuTeam &team);
 
 } // namespace sluice::app
 

@@ -7,7 +7,7 @@
 
 #include "runtime/app/LocalModel.h"
 
-#include "runtime/device/cpu/ProcessorCount.h"
+#include "runtime/device/cpu/CorePlan.h"
 
 #include <algorithm>
 
@@ -18,7 +18,6 @@ namespace {
 
 /// Beyond what any cache can hold; keeps products of limits from overflowing.
 constexpr int64_t maxTokens = int64_t(1) << 40;
-constexpr int64_t maxThreads = 1024;
 
 Status checkChain(const std::vector<LocalStage> &programs) {
   if (programs.empty())
@@ -71,7 +70,7 @@ Expected<LocalModelLimits> resolve(LocalModelLimits limits,
 } // namespace
 
 LocalStage app::cpuStage(cpu::Program program, cpu::CacheFormat format,
-                         int64_t threads,
+                         const CpuTeam &team,
                          std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool,
                          comm::Collectives *group) {
   LocalStage stage = {
@@ -86,14 +85,14 @@ LocalStage app::cpuStage(cpu::Program program, cpu::CacheFormat format,
     limits.pages = needs.pages;
     limits.contextLength = needs.contextLength;
     limits.resident = needs.resident;
-    limits.threads = threads;
     limits.cacheFormat = format;
-    if (pool && !*pool)
-      *pool = std::make_shared<cpu::ThreadPool>(
-          threads > 0 ? threads
-                      : std::min(cpu::defaultThreadCount(), maxThreads));
+    std::shared_ptr<cpu::ThreadPool> threads = pool ? *pool : nullptr;
+    if (!threads)
+      threads = team.makePool();
+    if (pool)
+      *pool = threads;
     Expected<std::unique_ptr<cpu::Executor>> made =
-        cpu::Executor::create(program, limits, pool ? *pool : nullptr, group);
+        cpu::Executor::create(program, limits, threads, group);
     if (!made)
       return made.status();
     return std::unique_ptr<device::StepExecutor>(made.take());
@@ -105,10 +104,12 @@ Expected<std::unique_ptr<LocalModel>>
 LocalModel::create(std::vector<cpu::Program> programs,
                    const LocalModelLimits &wanted) {
   auto pool = std::make_shared<std::shared_ptr<cpu::ThreadPool>>();
+  CpuTeam team;
+  team.threads = wanted.threads;
   std::vector<LocalStage> stages;
   for (cpu::Program &program : programs)
     stages.push_back(
-        cpuStage(std::move(program), wanted.cacheFormat, wanted.threads, pool));
+        cpuStage(std::move(program), wanted.cacheFormat, team, pool));
   return create(std::move(stages), wanted);
 }
 

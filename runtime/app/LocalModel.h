@@ -18,6 +18,7 @@
 #ifndef SLUICE_RUNTIME_APP_LOCALMODEL_H
 #define SLUICE_RUNTIME_APP_LOCALMODEL_H
 
+#include "runtime/app/CpuTeam.h"
 #include "runtime/device/cpu/Executor.h"
 
 #include <functional>
@@ -55,12 +56,12 @@ struct LocalStage {
       make;
 };
 
-/// A program for the CPU, with a cache of that format. `threads`, 0: all; those
-/// of several stages that run one after the other share `pool`, which the first
-/// one makes. `pool` may be null: threads of its own. `group`: of a member, as
-/// Executor::create() wants it.
+/// A program for the CPU, with a cache of that format. Several stages that run
+/// one after the other share `pool`, which the first one makes. `pool` may be
+/// null: threads of its own. `group`: of a member, as Executor::create() wants
+/// it.
 LocalStage
-cpuStage(cpu::Program program, cpu::CacheFormat format, int64_t threads,
+cpuStage(cpu::Program program, cpu::CacheFormat format, const CpuTeam &team,
          std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool = nullptr,
          comm::Collectives *group = nullptr);
 

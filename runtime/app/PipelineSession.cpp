@@ -74,9 +74,16 @@ Status PipelineSession::meet(const std::optional<comm::MpiLaunch> &launch,
     return s;
   if (Status s = settlePages(); !s.ok())
     return s;
-  if (severalProcesses)
+  if (severalProcesses) {
     if (Status s = compareTerms(*communicators.front(), terms()); !s.ok())
       return s;
+    Expected<cpu::CoreShare> share = shareCores(
+        *communicators.front(), {std::to_string(pipeline::clockIdentity()),
+                                 cpu::Topology::read().processors()});
+    if (!share)
+      return share.status();
+    cores = *share;
+  }
   if (Status s = settleTransport(); !s.ok())
     return s;
   emulateLinks();

@@ -122,7 +122,8 @@ private:
   Expected<std::shared_ptr<const grammar::TokenTrie>> makeTokenTrie() const;
   std::unique_ptr<pipeline::Guesser> makeGuesser() const;
   PipelineTimes times() const;
-  int64_t threadsOfRank() const;
+  int64_t teamsHere() const;
+  CpuTeam teamOfPart() const;
 
   Engine &engine;
   const ExecutionPlan &plan;
@@ -132,9 +133,9 @@ private:
   pipeline::PipelineSettings settings;
   std::optional<pipeline::Emulation> emulation;
   std::optional<trace::TraceWriter> trace;
-  int64_t here = 0;       // the rank of this process, or 0 for all
-  int64_t localRanks = 1; // processes of the job on this machine
-  int64_t localRank = 0;  // which of them this is
+  int64_t here = 0;      // the rank of this process, or 0 for all
+  int64_t localRank = 0; // of the job's processes on this machine
+  cpu::CoreShare cores;  // of the processors that it may run on
   bool severalProcesses = false;
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
   /// Rows travel by it, and all communicators are NcclCommunicators.

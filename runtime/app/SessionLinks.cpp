@@ -29,7 +29,6 @@ Status PipelineSession::connect(const std::optional<comm::MpiLaunch> &launch) {
     if (!made)
       return made.status();
     localRank = placed.localRank.value();
-    localRanks = placed.localSize.value();
     communicators.push_back(made.take());
   } else {
     communicators = comm::makeInprocJob(shape.ranks, limits);

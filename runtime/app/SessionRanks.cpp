@@ -13,7 +13,6 @@
 
 #include "runtime/base/StandardOutput.h"
 #include "runtime/comm/nccl/NcclCommunicator.h"
-#include "runtime/device/cpu/ProcessorCount.h"
 #include "runtime/pipeline/OracleGuesser.h"
 #include "runtime/text/TokenBytes.h"
 
@@ -25,21 +24,40 @@ using namespace sluice::app;
 using pipeline::RankRuntime;
 using pipeline::RankSetup;
 
-/// Ranks in one process share its cores, and processes those of a machine.
-int64_t PipelineSession::threadsOfRank() const {
-  if (engine.options().threads > 0)
-    return engine.options().threads;
-  if (severalProcesses)
-    return cpu::threadCountOfSharer(localRanks);
-  return std::max<int64_t>(1, cpu::defaultThreadCount() / shape.ranks);
+/// Threads that compute at the same time in this process: a stage's and the
+/// draft's are teams of their own.
+int64_t PipelineSession::teamsHere() const {
+  int64_t teams = 0;
+  for (const std::unique_ptr<comm::Communicator> &each : communicators) {
+    int64_t rank = each->rank();
+    teams += stageOf(plan.ranks[size_t(rank)]).has_value();
+    teams += rank == 0 && shape.hasDraft && !options.oracleAcceptance;
+  }
+  return teams;
+}
+
+/// Of the part that is loaded next. Ranks in one process share its cores, and
+/// processes those of a machine. A stage and a draft of one rank have all
+/// threads of the rank each, and are then too many to be pinned.
+CpuTeam PipelineSession::teamOfPart() const {
+  CpuTeam team;
+  team.share = cores.part(int64_t(parts.size()), teamsHere());
+  team.pinning = engine.options().pinning;
+  team.saysObstacle = parts.empty();
+  team.threads = engine.options().threads;
+  if (team.threads == 0)
+    team.threads = cpu::defaultThreadCount(
+        cpu::Topology::read(),
+        severalProcesses ? cores : cores.part(0, shape.ranks));
+  return team;
 }
 
 Status PipelineSession::loadPart(size_t end, bool isDraft,
                                  std::string_view program, GroupEnd *group) {
-  Expected<LocalStage> loaded = engine.loadStage(
-      program, threadsOfRank(), gpuOf(communicators[end]->rank()),
-      group ? &group->collectives : nullptr,
-      group ? group->gpus.get() : nullptr);
+  Expected<LocalStage> loaded =
+      engine.loadStage(program, teamOfPart(), gpuOf(communicators[end]->rank()),
+                       group ? &group->collectives : nullptr,
+                       group ? group->gpus.get() : nullptr);
   if (!loaded)
     return loaded.status();
   PipelineLimits most = settings.limits(shape);

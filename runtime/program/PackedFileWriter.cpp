@@ -7,7 +7,7 @@
 
 #include "runtime/program/PackedFileWriter.h"
 
-#include "runtime/device/cpu/ProcessorCount.h"
+#include "runtime/device/cpu/CorePlan.h"
 #include "runtime/device/cpu/ZeroedMemory.h"
 #include "runtime/program/Progress.h"
 

@@ -7,7 +7,7 @@
 
 #include "runtime/program/WeightStore.h"
 
-#include "runtime/device/cpu/ProcessorCount.h"
+#include "runtime/device/cpu/CorePlan.h"
 #include "runtime/program/Progress.h"
 
 #include <algorithm>

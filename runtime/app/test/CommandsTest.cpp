@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -191,6 +192,22 @@ TEST_F(CommandsTest, ADeviceThatTheProgramHasNoCodeFor) {
   EXPECT_EQ(automatic.err, "");
 }
 
+TEST_F(CommandsTest, WhoAsksForPinnedThreadsHearsWhyTheyAreNot) {
+  const std::string many =
+      std::to_string(::sysconf(_SC_NPROCESSORS_ONLN) + 1) + " threads";
+  auto err = [&](const std::string &when) {
+    Finished finished =
+        run({"generate", "--tokens", "5,6,7", "-n", "2", "-t",
+             many.substr(0, many.find(' ')), "--cpu-pin", when});
+    EXPECT_EQ(finished.code, 0);
+    return finished.err;
+  };
+  EXPECT_THAT(err("on"), HasSubstr("--cpu-pin on: threads are not pinned: " +
+                                   many + " are more than "));
+  EXPECT_THAT(err("auto"), testing::Not(HasSubstr("--cpu-pin")));
+  EXPECT_THAT(err("off"), testing::Not(HasSubstr("--cpu-pin")));
+}
+
 TEST_F(CommandsTest, WrongUsageExitsWithTwo) {
   const std::vector<std::vector<std::string>> wrong = {
       {},
@@ -209,6 +226,8 @@ TEST_F(CommandsTest, WrongUsageExitsWithTwo) {
       {"generate", "--tokens", "1", "--cache-type", "q4_0"},
       {"generate", "--tokens", "1", "--cache-type"},
       {"generate", "--tokens", "1", "--device", "tpu"},
+      {"generate", "--tokens", "1", "--cpu-pin", "yes"},
+      {"generate", "--tokens", "1", "--cpu-pin"},
       {"generate", "--tokens", "1", "--temperature", "-1"},
       {"generate", "--tokens", "1", "--temperature", "nan"},
       {"generate", "--tokens", "1", "--top-p", "1.5"},

@@ -8,7 +8,7 @@
 #include "runtime/device/cpu/Executor.h"
 
 #include "runtime/device/cpu/AvailableMemory.h"
-#include "runtime/device/cpu/ProcessorCount.h"
+#include "runtime/device/cpu/CorePlan.h"
 #include "runtime/device/cpu/Step.h"
 
 #include <algorithm>

@@ -14,8 +14,12 @@
 
 namespace sluice::cpu {
 
-ThreadPool::ThreadPool(int64_t threads) : count(threads) {
+ThreadPool::ThreadPool(int64_t threads, const std::vector<ProcessorSet> &places)
+    : count(threads), masks(places.begin(), places.end()) {
   assert(threads >= 1);
+  assert(places.empty() || places.size() == static_cast<size_t>(threads));
+  if (isPinned())
+    callersMask = AffinityMask::ofThisThread();
   team.reserve(static_cast<size_t>(threads - 1));
   // The threads read `count` inside runs only, and the first comes later.
   try {
@@ -35,6 +39,8 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::work(int64_t thread) {
+  if (isPinned())
+    masks[static_cast<size_t>(thread)].apply();
   uint32_t seen = 0;
   while (true) {
     auto next = [&] { return started.load(std::memory_order_acquire) != seen; };
@@ -57,10 +63,15 @@ void ThreadPool::runErased(Function body, void *bodyContext) {
   // when none does costs a load.
   started.fetch_add(1, std::memory_order_release);
   started.notify_all();
+  bool pinsCaller = isPinned() && callersMask.readAgain();
+  if (pinsCaller)
+    masks.front().apply();
   body(bodyContext, 0);
   auto done = [this] { return running.load(std::memory_order_acquire) == 0; };
   while (!waitBriefly(done))
     continue;
+  if (pinsCaller)
+    callersMask.apply();
 }
 
 void ThreadPool::barrier() {

@@ -14,6 +14,8 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_THREADPOOL_H
 #define SLUICE_RUNTIME_DEVICE_CPU_THREADPOOL_H
 
+#include "runtime/device/cpu/Affinity.h"
+
 #include <atomic>
 #include <cstdint>
 #include <thread>
@@ -30,14 +32,19 @@ namespace sluice::cpu {
 class ThreadPool {
 public:
   /// Starts threads - 1 threads; `threads` >= 1. Fewer where the system has no
-  /// more to give, which threads() then tells.
-  explicit ThreadPool(int64_t threads);
+  /// more to give, which threads() then tells. `places`: empty, or for each
+  /// thread the processors that it is pinned to; the caller of run() for as
+  /// long as that takes, as it has other things to do, and what threads it
+  /// starts inherit its mask.
+  explicit ThreadPool(int64_t threads,
+                      const std::vector<ProcessorSet> &places = {});
   /// Waits for the threads to end.
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
 
   int64_t threads() const { return count; }
+  bool isPinned() const { return !masks.empty(); }
 
   /// Calls body(thread) on every thread, 0 <= thread < threads(), and returns
   /// when all have returned. What was written before run() is visible inside,
@@ -64,6 +71,8 @@ private:
   static constexpr size_t lineBytes = 64;
 
   int64_t count;
+  std::vector<AffinityMask> masks; ///< of each thread, where they are pinned
+  AffinityMask callersMask;        ///< outside of run(); allocated beforehand
   /// The number of runs started. Its release store publishes `function` and
   /// `context`, and all that the caller wrote before run().
   alignas(lineBytes) std::atomic<uint32_t> started{0};

@@ -72,6 +72,37 @@ TEST_P(ThreadPoolTest, ThreadsWakeFromSleep) {
     EXPECT_EQ(count, 20);
 }
 
+TEST_P(ThreadPoolTest, ThreadsArePinnedAndTheCallerIsFreeAgain) {
+  int64_t threads = GetParam();
+  const ProcessorSet all = AffinityMask::ofThisThread().processors();
+  std::vector<ProcessorSet> places, seen(static_cast<size_t>(threads));
+  for (int64_t thread = 0; thread < threads; ++thread)
+    places.push_back({all[static_cast<size_t>(thread) % all.size()]});
+  ThreadPool pool(threads, places);
+  EXPECT_TRUE(pool.isPinned());
+  auto body = [&](int64_t thread) {
+    seen[thread] = AffinityMask::ofThisThread().processors();
+  };
+  for (int run = 0; run < 3; ++run) {
+    pool.run(body);
+    EXPECT_EQ(seen, places);
+    EXPECT_EQ(AffinityMask::ofThisThread().processors(), all);
+  }
+}
+
+TEST_P(ThreadPoolTest, WithoutPlacesThreadsRunAnywhere) {
+  const ProcessorSet all = AffinityMask::ofThisThread().processors();
+  ThreadPool pool(GetParam());
+  EXPECT_FALSE(pool.isPinned());
+  std::vector<ProcessorSet> seen(static_cast<size_t>(GetParam()));
+  auto body = [&](int64_t thread) {
+    seen[thread] = AffinityMask::ofThisThread().processors();
+  };
+  pool.run(body);
+  for (const ProcessorSet &set : seen)
+    EXPECT_EQ(set, all);
+}
+
 INSTANTIATE_TEST_SUITE_P(Counts, ThreadPoolTest, testing::Values(1, 2, 3, 8));
 
 /// In a process of its own: with hardly any address space left, stacks for that
