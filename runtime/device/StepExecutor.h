@@ -36,6 +36,14 @@ struct DeviceRows {
   cuda::StreamHandle *stream = nullptr;
 };
 
+/// How the threads of a step waited for each other.
+struct StepWaits {
+  int64_t barriers = 0; ///< that each of them passed, the step's end included
+  int64_t layers = 0;   ///< with attention
+  Time mean{0};         ///< of the threads, what each waited in all barriers
+  Time longest{0};      ///< of the thread that waited longest
+};
+
 /// Runs the steps of one program. Thread-compatible: one call at a time.
 class StepExecutor {
 public:
@@ -75,6 +83,9 @@ public:
   /// The rows that the last step has kept (StepInput::keepsOutgoing), in the
   /// batch's order at its end. Valid until the next execute().
   virtual DeviceRows sentRows() const { return {}; }
+
+  /// Of the last step, where StepInput::timesWaits was set and threads compute.
+  virtual std::optional<StepWaits> waits() const { return std::nullopt; }
 };
 
 } // namespace sluice::device

@@ -96,6 +96,8 @@ struct StepInput {
   std::span<const OutputRequest> requests = {};
   /// Null: no row dies.
   CheckpointHandler *checkpoints = nullptr;
+  /// StepExecutor::waits() is wanted afterwards: clocks are read for it.
+  bool timesWaits = false;
 };
 
 /// What a program and its executor's limits allow a step.

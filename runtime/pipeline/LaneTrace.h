@@ -14,6 +14,7 @@
 #define SLUICE_RUNTIME_PIPELINE_LANETRACE_H
 
 #include "runtime/comm/Frame.h"
+#include "runtime/device/StepExecutor.h"
 #include "runtime/pipeline/Clock.h"
 #include "runtime/pipeline/Report.h"
 
@@ -49,11 +50,18 @@ public:
   LaneTrace(TraceBuffer &buffer, int64_t rank, trace::Lane lane)
       : buffer(&buffer), rank(int32_t(rank)), lane(lane) {}
 
+  bool isOn() const { return buffer; }
+
   void step(Time begin, Time end, int64_t rows, int64_t left, uint64_t number) {
     add(trace::Kind::Step, begin, end - begin, {rows, left, int64_t(number)});
   }
   void checkpoint(Time at, int64_t left, int64_t living) {
     add(trace::Kind::Checkpoint, at, Time(0), {left, living});
+  }
+  void waits(Time at, const device::StepWaits &waits) {
+    add(trace::Kind::Waits, at, Time(0),
+        {waits.barriers, waits.layers, waits.mean.count(),
+         waits.longest.count()});
   }
   void message(Time at, int64_t peer, int64_t bytes, int64_t rows,
                uint64_t step) {

@@ -31,7 +31,7 @@ constexpr int64_t maxTime = most / 2;
 constexpr int64_t maxRank = 1 << 20;
 constexpr int64_t maxStages = 1 << 10;
 constexpr int64_t maxName = 128;
-constexpr size_t stageBytes = sizeof(uint32_t) + 14 * sizeof(uint64_t);
+constexpr size_t stageBytes = sizeof(uint32_t) + 16 * sizeof(uint64_t);
 constexpr size_t trafficBytes = 7 * sizeof(uint64_t);
 
 //===----------------------------------------------------------------------===//
@@ -42,14 +42,15 @@ void write(WireWriter &out, const StageReport &stage) {
   out.put(static_cast<uint32_t>(stage.name.size()));
   out.put(std::string_view(stage.name));
   out.put(stage.member);
-  for (uint64_t count :
-       {stage.steps, stage.rows, stage.leftAtCheckpoint, stage.guesses,
-        stage.droppedAtDoor, stage.checkpoints, stage.tombstones})
+  for (uint64_t count : {stage.steps, stage.rows, stage.leftAtCheckpoint,
+                         stage.guesses, stage.droppedAtDoor, stage.checkpoints,
+                         stage.tombstones, stage.barriers})
     out.put(count);
   const LatencyReport &latency = stage.cancelLatency;
   out.put(latency.count);
-  for (double number : {stage.busySeconds, stage.idleSeconds, latency.p50Micros,
-                        latency.p99Micros, latency.maxMicros})
+  for (double number :
+       {stage.busySeconds, stage.idleSeconds, stage.waitSeconds,
+        latency.p50Micros, latency.p99Micros, latency.maxMicros})
     out.put(number);
 }
 
@@ -89,9 +90,11 @@ StageReport readStage(WireReader &in, int64_t rank) {
   stage.droppedAtDoor = readCount(in, "rows at the door");
   stage.checkpoints = readCount(in, "checkpoints");
   stage.tombstones = readCount(in, "tombstones");
+  stage.barriers = readCount(in, "barriers");
   stage.cancelLatency.count = in.getInRange<int64_t>("cancels", 0, most);
   stage.busySeconds = readNumber(in, "busy time");
   stage.idleSeconds = readNumber(in, "idle time");
+  stage.waitSeconds = readNumber(in, "time at barriers");
   stage.cancelLatency.p50Micros = readNumber(in, "a latency");
   stage.cancelLatency.p99Micros = readNumber(in, "a latency");
   stage.cancelLatency.maxMicros = readNumber(in, "a latency");

@@ -39,6 +39,10 @@ struct StageReport {
   uint64_t tombstones = 0;
   double busySeconds = 0;
   double idleSeconds = 0; ///< waiting between its first and its last step
+  /// Where a trace was asked for and threads compute: barriers that each of
+  /// them passed in all steps, and what it waited in them, on average.
+  uint64_t barriers = 0;
+  double waitSeconds = 0;
   /// From the head's decision to the dead rows having left this stage's step:
   /// one for each cancel and step that it took rows out of. Rows that were
   /// dropped at the door are in none: they were not computed at all. Nor are

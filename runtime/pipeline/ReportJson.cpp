@@ -42,22 +42,27 @@ static ordered_json speculationJson(const PipelineOutcome &outcome) {
 
 static ordered_json workerJson(const StageReport &worker) {
   const LatencyReport &latency = worker.cancelLatency;
-  return {{"name", worker.name},
-          {"rank", worker.rank},
-          {"steps", worker.steps},
-          {"rows", worker.rows},
-          {"dropped_at_door", worker.droppedAtDoor},
-          {"left_at_checkpoints", worker.leftAtCheckpoint},
-          {"guesses", worker.guesses},
-          {"busy_seconds", worker.busySeconds},
-          {"idle_seconds", worker.idleSeconds},
-          {"checkpoints", worker.checkpoints},
-          {"tombstones", worker.tombstones},
-          {"cancel_latency_us",
-           {{"count", latency.count},
-            {"p50", latency.p50Micros},
-            {"p99", latency.p99Micros},
-            {"max", latency.maxMicros}}}};
+  ordered_json json = {{"name", worker.name},
+                       {"rank", worker.rank},
+                       {"steps", worker.steps},
+                       {"rows", worker.rows},
+                       {"dropped_at_door", worker.droppedAtDoor},
+                       {"left_at_checkpoints", worker.leftAtCheckpoint},
+                       {"guesses", worker.guesses},
+                       {"busy_seconds", worker.busySeconds},
+                       {"idle_seconds", worker.idleSeconds},
+                       {"checkpoints", worker.checkpoints},
+                       {"tombstones", worker.tombstones},
+                       {"cancel_latency_us",
+                        {{"count", latency.count},
+                         {"p50", latency.p50Micros},
+                         {"p99", latency.p99Micros},
+                         {"max", latency.maxMicros}}}};
+  if (worker.barriers > 0) {
+    json["barriers"] = worker.barriers;
+    json["wait_seconds"] = worker.waitSeconds;
+  }
+  return json;
 }
 
 /// Whether `worker` is another member of the group whose first is `stage`.

@@ -16,7 +16,9 @@
 //
 // A worker has name, rank, steps, rows, dropped_at_door, left_at_checkpoints,
 // guesses, computed_dead (of stages), busy_seconds, idle_seconds, checkpoints,
-// tombstones, and cancel_latency_us: count, p50, p99, max.
+// tombstones, and cancel_latency_us: count, p50, p99, max; with a trace, where
+// threads compute, also barriers and what a thread waited in them on average,
+// wait_seconds.
 //
 //===----------------------------------------------------------------------===//
 

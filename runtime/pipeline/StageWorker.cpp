@@ -254,6 +254,7 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
   input.keepsOutgoing = output->keepsRows();
   input.requests = requests;
   input.checkpoints = &checkpoints;
+  input.timesWaits = trace.isOn();
   output->begin(*stage);
   Status executed = compute->execute(input);
   if (!groupFailed.ok())
@@ -343,8 +344,18 @@ StageTiming StageWorker::account(Time start, int64_t rows,
     idle += Time(timing.idleNanos);
     lastEnd = end;
     trace.step(start, end, rows, timing.left, stage->counters().steps);
+    accountWaits(end);
   }
   return timing;
+}
+
+void StageWorker::accountWaits(Time end) {
+  std::optional<device::StepWaits> waits = compute->waits();
+  if (!waits)
+    return;
+  barriers += uint64_t(waits->barriers);
+  waited += waits->mean;
+  trace.waits(end, *waits);
 }
 
 StageReport StageWorker::report() const {
@@ -362,6 +373,8 @@ StageReport StageWorker::report() const {
   report.tombstones = counters.tombstones;
   report.busySeconds = std::chrono::duration<double>(busy).count();
   report.idleSeconds = std::chrono::duration<double>(idle).count();
+  report.barriers = barriers;
+  report.waitSeconds = std::chrono::duration<double>(waited).count();
   report.cancelLatency = cancelLatency.summarize();
   return report;
 }

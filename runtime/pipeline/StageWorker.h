@@ -115,6 +115,7 @@ private:
   bool follows() const { return config.group && !config.group->isFirst(); }
   void releaseArrivals();
   StageTiming account(Time start, int64_t rows, uint64_t leftBefore);
+  void accountWaits(Time end);
 
   class Checkpoints;
 
@@ -150,6 +151,8 @@ private:
 
   Time lastEnd{0};
   Time busy{0}, idle{0};
+  uint64_t barriers = 0;
+  Time waited{0}; ///< in them
   LatencyHistogram cancelLatency;
 };
 

@@ -39,6 +39,9 @@ public:
     return {};
   }
   virtual device::DeviceRows sentRows() const { return {}; }
+  virtual std::optional<device::StepWaits> waits() const {
+    return std::nullopt;
+  }
 };
 
 /// A compiled program on a device.
@@ -60,6 +63,9 @@ public:
     return executor->candidates(output);
   }
   device::DeviceRows sentRows() const override { return executor->sentRows(); }
+  std::optional<device::StepWaits> waits() const override {
+    return executor->waits();
+  }
 
 private:
   std::unique_ptr<device::StepExecutor> executor;

@@ -43,8 +43,11 @@ enum class Kind : uint8_t {
   Alive,      ///< a counter: guesses alive at the head
   Door,       ///< a counter: frames waiting at the door
   Arrived,    ///< peer, Kind (Message or Control), request of that, number
+  /// At a step's end, where threads computed it: barriers, layers, and what a
+  /// thread waited in them, in nanoseconds: on average, and the longest.
+  Waits,
 };
-constexpr int kindCount = 14;
+constexpr int kindCount = 15;
 
 struct TraceEvent {
   Time begin{0};

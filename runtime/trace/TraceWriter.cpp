@@ -43,6 +43,7 @@ constexpr std::array<KindText, kindCount> kindTexts = {{
     {"guesses alive", {"guesses", "", "", ""}},
     {"frames at the door", {"frames", "", "", ""}},
     {"arrived", {"from", "kind", "request", "number"}},
+    {"barriers", {"barriers", "layers", "wait ns", "longest wait ns"}},
 }};
 
 const KindText &textOf(Kind kind) {

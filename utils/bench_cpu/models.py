@@ -64,14 +64,15 @@ def prepare(args, fmt):
                  info["memory"]["cache_bytes_per_token"])
 
 
-def generate(model, tokens, count, threads=THREADS):
+def generate(model, tokens, count, threads=THREADS, options=()):
     """Times of one request: (prompt's tokens a second, tokens a second behind
     it)."""
     prompt = model.file.with_name(f"{tokens}.tokens")
     prompt.write_text(",".join(str(3 + 7 * i % 31000) for i in range(tokens)))
     timing = json.loads(run([
         model.program, "generate", "--ignore-eos", "--json", "-t", threads,
-        "-c", tokens + count, "--tokens-file", prompt, "-n", count]))["timing"]
+        "-c", tokens + count, "--tokens-file", prompt, "-n", count,
+        *options]))["timing"]
     after = timing["generated_tokens"] - 1
     return (timing["prompt_tokens"] / timing["prompt_seconds"],
             after / timing["generate_seconds"] if after else None)

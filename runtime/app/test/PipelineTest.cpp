@@ -296,6 +296,11 @@ TEST_F(PipelineTest, WritesATrace) {
     EXPECT_EQ(counts.named["cancel seen"][rank], counts.named["cancel"][0]);
     EXPECT_GT(counts.named["frames at the door"][rank], 0) << rank;
   }
+  // A mark at the end of each step that threads have computed; the oracle
+  // computes nothing.
+  for (int rank : {1, 2})
+    EXPECT_GT(counts.named["barriers"][rank], 0) << rank;
+  EXPECT_EQ(counts.named["barriers"][0], 0);
   // Where rows leave depends on how the steps of the two meet.
   EXPECT_GT(counts.named["checkpoint"][1] + counts.named["checkpoint"][2], 0);
   EXPECT_EQ(counts.controls, 2 * counts.named["cancel"][0]);

@@ -107,7 +107,7 @@ struct Executor::State {
     step.pool = pool.get();
     step.linear = linearKernels(isaName(program.isa));
     step.attention = &attentionKernels(program.isa);
-    step.reserve(limits.rows);
+    step.reserve(limits.rows, pool->threads());
     step.nextUnit =
         std::make_unique<SluiceStep::Counter[]>(program.caches.size());
   }
@@ -233,15 +233,23 @@ Status Executor::execute(const device::StepInput &input) {
     int64_t threads = state->pool->threads();
     if (!input.copies.empty()) {
       state->step.copyPages(thread, threads);
-      state->pool->barrier();
+      state->step.meet(thread);
     }
     state->program.step(&state->step, rows, outputs, state->arena.floats(),
                         state->rowCapacity, state->outputCapacity, thread,
                         threads);
+    if (input.timesWaits)
+      state->step.endShare(thread);
   };
   state->pool->run(body);
   state->outputs = input.batch->outputs();
   return state->step.broken;
+}
+
+std::optional<device::StepWaits> Executor::waits() const {
+  if (!state->step.input.timesWaits)
+    return std::nullopt;
+  return state->step.sumWaits();
 }
 
 std::span<const float> Executor::logits(int64_t output) const {

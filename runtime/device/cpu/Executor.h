@@ -93,6 +93,7 @@ public:
   /// more.
   Status execute(const device::StepInput &input) override;
   std::span<const float> logits(int64_t output) const override;
+  std::optional<device::StepWaits> waits() const override;
 
 private:
   struct State;

@@ -39,17 +39,17 @@ static void makeMoves(std::span<const RowMove> moves, float *x, int64_t floats,
   }
 }
 
-void sluice_barrier(SluiceStep *step, int64_t thread) { step->pool->barrier(); }
+void sluice_barrier(SluiceStep *step, int64_t thread) { step->meet(thread); }
 
 int64_t sluice_checkpoint(SluiceStep *step, int64_t thread) {
-  step->pool->barrier();
+  step->meet(thread);
   if (!step->broken.ok())
     return 0;
   if (!step->input.checkpoints)
     return step->input.batch->rows();
   if (thread == 0)
     step->passCheckpoint();
-  step->pool->barrier();
+  step->meet(thread);
   return step->input.batch->rows();
 }
 

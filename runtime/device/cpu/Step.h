@@ -9,19 +9,21 @@
 #define SLUICE_RUNTIME_DEVICE_CPU_STEP_H
 
 #include "runtime/comm/Collectives.h"
+#include "runtime/device/StepExecutor.h"
 #include "runtime/device/cpu/Executor.h"
 #include "runtime/device/cpu/attention/Attention.h"
 #include "runtime/device/cpu/attention/AttentionUnits.h"
 #include "runtime/device/cpu/linear/Linear.h"
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <vector>
 
 /// The state behind ProgramABI.h's opaque pointer. The Executor fills it; the
 /// pool's threads only read it during a step, but for `nextUnit`, the caches,
-/// the scratch memory of their own, and what thread 0 changes at a checkpoint,
-/// between two barriers.
+/// the scratch memory and the waits of their own, and what thread 0 changes at
+/// a checkpoint, between two barriers.
 struct SluiceStep {
   sluice::cpu::ThreadPool *pool = nullptr;
   /// Of the program of a member of a group; thread 0's.
@@ -59,8 +61,23 @@ struct SluiceStep {
   sluice::cpu::ZeroedMemory scratch;
   int64_t scratchFloats = 0;
 
+  /// What each thread has waited for the others, where the step times it.
+  struct alignas(64) Wait {
+    sluice::Time waited{0};
+    std::chrono::steady_clock::time_point end; ///< of its share of the step
+    int64_t barriers = 0;
+  };
+  std::vector<Wait> waits; ///< one for each thread
+
+  /// All threads: a barrier.
+  void meet(int64_t thread);
+  /// Behind the last call of a thread, where the step times waits.
+  void endShare(int64_t thread);
+  /// After the step.
+  sluice::device::StepWaits sumWaits() const;
+
   /// Memory for steps of that many rows, so that none is allocated later.
-  void reserve(int64_t rows);
+  void reserve(int64_t rows, int64_t threads);
 
   /// Before the threads start.
   void begin(const sluice::device::StepInput &given);

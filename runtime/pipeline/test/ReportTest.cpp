@@ -28,6 +28,8 @@ RankReport report() {
   stage.leftAtCheckpoint = 4;
   stage.guesses = 9;
   stage.busySeconds = 0.5;
+  stage.barriers = 91;
+  stage.waitSeconds = 0.25;
   stage.cancelLatency = {3, 1, 2, 2.5};
   report.stages = {stage};
   report.clock = 77;
@@ -61,6 +63,8 @@ TEST(ReportTest, WithoutATraceComesBack) {
   EXPECT_EQ(again->stages[0].rows, 20u);
   EXPECT_EQ(again->stages[0].leftAtCheckpoint, 4u);
   EXPECT_EQ(again->stages[0].guesses, 9u);
+  EXPECT_EQ(again->stages[0].barriers, 91u);
+  EXPECT_EQ(again->stages[0].waitSeconds, 0.25);
   EXPECT_EQ(again->stages[0].cancelLatency.count, 3);
   EXPECT_EQ(again->stages[0].cancelLatency.maxMicros, 2.5);
   EXPECT_EQ(again->clock, 77u);

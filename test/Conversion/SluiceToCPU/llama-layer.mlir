@@ -2,8 +2,8 @@
 // RUN: sluice-opt %s --convert-sluice-to-cpu=cpu=avx512vnni --cse | FileCheck %s
 
 // One layer of a llama with quantised weights, whole: what becomes a row loop,
-// what a call, and where the threads meet. Activations are quantised once for
-// all matrices that read them.
+// what a call, and where the threads meet: never in a row loop. Activations are
+// quantised once for all matrices that read them.
 
 // REMARK: [Analysis] step | Category:convert-sluice-to-cpu
 // REMARK-SAME: barriers=13, checkpoints=0, micro-kernel-calls=10, ops-fused-into-row-loops=15, row-kernels=7, row-loops=7
@@ -78,6 +78,7 @@ sluice.weight @nf in @f at 0 stored f32 : tensor<64xf32>
 // CHECK-NEXT:    call @sluice_barrier
 // CHECK:         call @sluice_linear
 // CHECK-NEXT:    return
+// CHECK-NOT:   call @sluice_barrier
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "llama", model_name = "tiny", vocab_size = 100,
     context_length = 128, eos_tokens = array<i64: 2>} {

@@ -241,6 +241,39 @@ TEST_F(ExecutorTest, RowsAreCheckedBeforeTheStepStarts) {
             "step: sequence 1 is not open");
 }
 
+/// The step of TinyProgram.cpp has a barrier behind the embedding, seven in
+/// a layer and one before the scores; its end is one more. At a checkpoint that
+/// somebody answers the threads meet before and behind the answer.
+TEST_F(ExecutorTest, WaitsAreTimedWhereAskedFor) {
+  auto run = [&](TinyPart part, int64_t threads, bool timesWaits) {
+    TinyModel model(tiny, {part}, {.rows = 2, .threads = threads});
+    EXPECT_TRUE(model.pages().grow(*model.pages().open(), 1).ok());
+    StepBatch batch(2, 1);
+    EXPECT_TRUE(batch.add(0, 0, 7, true).ok());
+    Reaper nobodyDies(batch, [](int64_t, int64_t) { return false; });
+    device::StepInput input;
+    input.batch = &batch;
+    input.pages = &model.pages();
+    input.checkpoints = &nobodyDies;
+    input.timesWaits = timesWaits;
+    EXPECT_TRUE(model.stage(0).execute(input).ok());
+    return model.stage(0).waits();
+  };
+  EXPECT_FALSE(run(TinyPart::Whole, 2, false));
+  for (int64_t threads : {1, 2, 3}) {
+    std::optional<device::StepWaits> waits =
+        run(TinyPart::Whole, threads, true);
+    ASSERT_TRUE(waits);
+    EXPECT_EQ(waits->layers, 2);
+    EXPECT_EQ(waits->barriers, 1 + 2 * 7 + 1 + 1);
+    EXPECT_GE(waits->mean.count(), 0);
+    EXPECT_GE(waits->longest, waits->mean);
+    EXPECT_LT(waits->longest, std::chrono::seconds(100));
+    EXPECT_EQ(run(TinyPart::WholeWithCheckpoints, threads, true)->barriers,
+              waits->barriers + 2 * TinyProgram::checkpoints);
+  }
+}
+
 TEST_F(ExecutorTest, MemoryIsCheckedBeforeTheStepStarts) {
   constexpr TinyPart first = TinyPart::FirstStage;
   constexpr TinyPart second = TinyPart::SecondStage;

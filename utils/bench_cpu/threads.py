@@ -1,0 +1,66 @@
+"""Section "threads": one request by one thread and by two, and their waiting."""
+import json
+import tempfile
+
+from bench_common.peer import require_program, run, version_of
+from bench_common.report import table
+
+from . import models
+from .models import Pairs
+
+COUNTS = (1, 2)
+PROMPT, GENERATE = 512, 64
+
+
+def measure(args, peer, model, threads):
+    """(Pairs of prompts, Pairs of generating), tokens a second"""
+    prompts, rows = Pairs(), Pairs()
+    for _ in range(args.repeats):
+        theirs = models.llama_bench(peer, model, threads, [PROMPT], GENERATE)
+        prompt, _ = models.generate(model, PROMPT, 1, threads)
+        _, row = models.generate(model, 1, GENERATE + 1, threads)
+        prompts.add(prompt, theirs[PROMPT, 0])
+        rows.add(row, theirs[0, GENERATE])
+        args.say(f"  {model.format}, {threads} threads: {prompt:.1f} and "
+                 f"{row:.1f} tokens/s")
+    return prompts, rows
+
+
+def waits(program, threads, tokens, count):
+    """(barriers of a step, share of the steps' time that a thread waited)"""
+    with tempfile.TemporaryDirectory() as folder:
+        stage = json.loads(run([
+            program, "generate", "--ignore-eos", "--json", "-t", threads, "-c",
+            tokens + count, "--tokens", ",".join(["5"] * tokens), "-n", count,
+            "--trace", f"{folder}/trace.json"]))["stages"][0]
+    return (stage["barriers"] / stage["steps"],
+            stage["wait_seconds"] / stage["busy_seconds"])
+
+
+def section(args):
+    """(text, targets, pictures)"""
+    peer = require_program("llama-bench", args.llama_bin)
+    cells = []
+    for fmt in args.formats:
+        model = models.prepare(args, fmt)
+        layers = json.loads(run([model.program, "info", "--json"]))["layers"]
+        one = None
+        for threads in COUNTS:
+            prompts, rows = measure(args, peer, model, threads)
+            one = one or (prompts.ours(), rows.ours())
+            barriers, waited = waits(model.program, threads, 1, GENERATE)
+            cells.append([
+                fmt, threads, *prompts.cells(),
+                f"{prompts.ours() / one[0]:.2f}", *rows.cells(),
+                f"{rows.ours() / one[1]:.2f}", f"{barriers / layers:.1f}",
+                f"{100 * waited:.1f} %"])
+    text = f"""A prompt of {PROMPT} tokens, and {GENERATE} tokens generated, by so \
+many threads; Sluice and `llama-bench` (llama.cpp {version_of(peer)}) by turns, \
+{args.repeats} runs, medians. *Scaling* is by one thread. *Barriers* are those \
+of a generated token for each layer, the step's own among them, and *waiting* the \
+part of its time that a thread waits in them, from a run with a trace.
+
+{table(["format", "threads", "prompt tok/s", "llama.cpp tok/s", "ratio",
+        "scaling", "generation tok/s", "llama.cpp tok/s", "ratio", "scaling",
+        "barriers", "waiting"], cells)}"""
+    return text, [], {}
