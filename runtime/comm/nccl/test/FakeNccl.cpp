@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/nccl/test/FakeNccl.h"
+#include "runtime/device/cuda/emulator/EmulatedStream.h"
 
 #include <condition_variable>
 #include <cstdio>
@@ -21,6 +22,7 @@
 using namespace sluice;
 using namespace sluice::comm;
 using namespace sluice::comm::test;
+using cuda::emulator::EmulatedStream;
 
 namespace {
 
@@ -99,6 +101,10 @@ struct Group {
   cuda::Stream stream = nullptr;
 };
 thread_local Group group;
+
+EmulatedStream &streamOf(cuda::Stream stream) {
+  return *reinterpret_cast<EmulatedStream *>(stream);
+}
 
 using Lock = std::unique_lock<std::mutex>;
 
@@ -207,7 +213,7 @@ void transfer(const std::shared_ptr<Comm> &comm,
 NcclResult submit(Comm &comm, cuda::Stream stream,
                   std::vector<Operation> operations) {
   comm.questions = questionsOfACall;
-  comm.launch = {stream, std::move(operations), FakeStreams::entered(stream)};
+  comm.launch = {stream, std::move(operations), streamOf(stream).added()};
   return NcclResult::InProgress;
 }
 
@@ -235,19 +241,20 @@ private:
 /// The call that was in progress is over.
 void launch(const std::shared_ptr<Comm> &comm) {
   Launch given = std::move(*comm->launch);
+  EmulatedStream &stream = streamOf(given.stream);
   comm->launch.reset();
-  if (FakeStreams::entered(given.stream) != given.enteredBefore) {
+  if (stream.added() != given.enteredBefore) {
     failWith(*comm, NcclResult::InvalidUsage,
              "other work has come into the stream of a call in progress");
     return;
   }
   std::shared_ptr<InGraph> inGraph;
-  if (FakeStreams::isCapturing(given.stream))
+  if (stream.isCapturing())
     inGraph = std::make_shared<InGraph>(comm);
-  FakeStreams::enqueue(
-      given.stream, [comm, inGraph, operations = std::move(given.operations)] {
-        transfer(comm, operations);
-      });
+  stream.addOwned([comm, inGraph, operations = std::move(given.operations)] {
+    transfer(comm, operations);
+    return Status();
+  });
 }
 
 NcclResult operate(const char *name, NcclComm handle, cuda::Stream stream,

@@ -18,8 +18,8 @@
 // of the communicator: where nobody destroys them, or where it has been revoked
 // and NCCL would not wait, the process ends.
 //
-// Streams are whatever FakeStreams says: of ThreadDevices in unit tests; in
-// FakeNcclLibrary.cpp those of emulated GPUs, for executables.
+// Streams are EmulatedStreams: of ThreadDevices in unit tests; of emulated GPUs
+// in executables, which open FakeNcclLibrary.cpp.
 //
 // A fault is at one rank. Others hear of it only from who has seen it.
 //
@@ -30,21 +30,9 @@
 
 #include "runtime/comm/nccl/NcclLibrary.h"
 
-#include <functional>
 #include <string>
 
 namespace sluice::comm::test {
-
-/// What the fake needs of the streams that are given to it.
-struct FakeStreams {
-  /// Lets `work` run in the stream's order.
-  static void enqueue(cuda::Stream stream, std::function<void()> work);
-  /// How much work has come into the stream so far.
-  static uint64_t entered(cuda::Stream stream);
-  /// Whether work that comes into it is for a graph, which keeps the `work` of
-  /// enqueue() as long as it is there.
-  static bool isCapturing(cuda::Stream stream);
-};
 
 class FakeNccl {
 public:

@@ -16,29 +16,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/nccl/test/FakeNccl.h"
-#include "runtime/device/cuda/emulator/EmulatedStream.h"
 
 #include <cstdlib>
 
 using namespace sluice;
 using namespace sluice::comm;
 using namespace sluice::comm::test;
-using cuda::emulator::EmulatedStream;
-
-void FakeStreams::enqueue(cuda::Stream stream, std::function<void()> work) {
-  reinterpret_cast<EmulatedStream *>(stream)->addOwned([=] {
-    work();
-    return Status();
-  });
-}
-
-uint64_t FakeStreams::entered(cuda::Stream stream) {
-  return reinterpret_cast<EmulatedStream *>(stream)->added();
-}
-
-bool FakeStreams::isCapturing(cuda::Stream stream) {
-  return reinterpret_cast<EmulatedStream *>(stream)->isCapturing();
-}
 
 static int numberOf(const char *variable) {
   const char *text = std::getenv(variable);

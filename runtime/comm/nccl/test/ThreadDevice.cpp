@@ -7,111 +7,30 @@
 
 #include "runtime/comm/nccl/test/ThreadDevice.h"
 
-#include "runtime/comm/nccl/test/FakeNccl.h"
-
 #include <atomic>
-#include <condition_variable>
 #include <cstring>
-#include <deque>
+#include <memory>
 #include <new>
 #include <thread>
 
 using namespace sluice;
 using namespace sluice::comm;
 using namespace sluice::comm::test;
+using cuda::emulator::EmulatedEvent;
+using cuda::emulator::EmulatedStream;
 
 namespace {
 
-/// What a cuda::Stream points to here.
-class Worker {
-public:
-  Worker() : thread([this] { run(); }) {}
-  ~Worker() {
-    enqueue({});
-    thread.join();
-  }
-
-  /// An empty function ends the thread.
-  void enqueue(std::function<void()> work) {
-    std::lock_guard lock(mutex);
-    (capturing ? captured : queue).push_back(std::move(work));
-    ++all;
-    changed.notify_all();
-  }
-
-  /// Until endCapture() work is kept for it instead of being done.
-  void beginCapture() {
-    std::lock_guard lock(mutex);
-    capturing = true;
-  }
-  std::deque<std::function<void()>> endCapture() {
-    std::lock_guard lock(mutex);
-    capturing = false;
-    return std::exchange(captured, {});
-  }
-  bool isCapturing() {
-    std::lock_guard lock(mutex);
-    return capturing;
-  }
-
-  uint64_t entered() {
-    std::lock_guard lock(mutex);
-    return all;
-  }
-
-  bool isIdle() {
-    std::lock_guard lock(mutex);
-    return queue.empty();
-  }
-
-  void synchronize() {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return queue.empty(); });
-  }
-
-private:
-  void run() {
-    std::unique_lock lock(mutex);
-    for (;;) {
-      changed.wait(lock, [&] { return !queue.empty(); });
-      std::function<void()> work = std::move(queue.front());
-      if (!work)
-        return;
-      lock.unlock();
-      work();
-      work = nullptr; // Without the lock: what it keeps may have one.
-      lock.lock();
-      queue.pop_front();
-      changed.notify_all();
-    }
-  }
-
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<std::function<void()>> queue; ///< the first is being done
-  std::deque<std::function<void()>> captured;
-  bool capturing = false;
-  uint64_t all = 0;
-  std::thread thread;
-};
-
-/// What a cuda::Event points to.
-struct Signal {
-  struct State {
-    std::mutex mutex;
-    std::condition_variable changed;
-    uint64_t recorded = 0, done = 0;
-  };
-  /// Streams may still come to it when it has been destroyed.
-  std::shared_ptr<State> state = std::make_shared<State>();
-};
+/// What a cuda::Event points to: streams may still come to an event when it has
+/// been destroyed.
+using Signal = std::shared_ptr<EmulatedEvent>;
 
 /// What a cuda::Graph points to.
-using Work = std::deque<std::function<void()>>;
+using Work = std::vector<std::function<Status()>>;
 
 Work *workOf(cuda::Graph graph) { return reinterpret_cast<Work *>(graph); }
-Worker *workerOf(cuda::Stream stream) {
-  return reinterpret_cast<Worker *>(stream);
+EmulatedStream *streamOf(cuda::Stream stream) {
+  return reinterpret_cast<EmulatedStream *>(stream);
 }
 Signal *signalOf(cuda::Event event) {
   return reinterpret_cast<Signal *>(event);
@@ -160,17 +79,10 @@ Status ThreadDevice::checkThread() const {
 }
 
 void ThreadDevice::enqueue(cuda::Stream stream, std::function<void()> work) {
-  workerOf(stream)->enqueue(std::move(work));
-}
-
-void FakeStreams::enqueue(cuda::Stream stream, std::function<void()> work) {
-  ThreadDevice::enqueue(stream, std::move(work));
-}
-uint64_t FakeStreams::entered(cuda::Stream stream) {
-  return workerOf(stream)->entered();
-}
-bool FakeStreams::isCapturing(cuda::Stream stream) {
-  return workerOf(stream)->isCapturing();
+  streamOf(stream)->addOwned([work = std::move(work)] {
+    work();
+    return Status();
+  });
 }
 
 void ThreadDevice::breakCopies(const Status &error) {
@@ -272,31 +184,33 @@ Status ThreadDevice::fill(cuda::DeviceAddress to, uint8_t value, uint64_t bytes,
 Expected<cuda::Stream> ThreadDevice::makeStream(bool) {
   if (Status s = checkThread(); !s.ok())
     return s;
-  auto *worker = new Worker;
+  auto *made = new EmulatedStream(health);
+  auto stream = static_cast<cuda::Stream>(hold(made));
   if (isStuck)
-    worker->enqueue([] {
+    enqueue(stream, [] {
       while (true)
         std::this_thread::sleep_for(std::chrono::seconds(1));
     });
-  return static_cast<cuda::Stream>(hold(worker));
+  return stream;
 }
 
 void ThreadDevice::destroy(cuda::Stream stream) {
-  if (workerOf(stream)->isIdle() && drop(stream))
-    delete workerOf(stream);
+  if (streamOf(stream)->isIdle() && drop(stream))
+    delete streamOf(stream);
 }
 
 Status ThreadDevice::synchronize(cuda::Stream stream) {
   if (Status s = checkThread(); !s.ok())
     return s;
-  workerOf(stream)->synchronize();
+  streamOf(stream)->synchronize();
   return {};
 }
 
 Expected<cuda::Event> ThreadDevice::makeEvent() {
   if (Status s = checkThread(); !s.ok())
     return s;
-  return static_cast<cuda::Event>(hold(new Signal));
+  return static_cast<cuda::Event>(
+      hold(new Signal(std::make_shared<EmulatedEvent>())));
 }
 
 void ThreadDevice::destroy(cuda::Event event) {
@@ -307,39 +221,23 @@ void ThreadDevice::destroy(cuda::Event event) {
 Status ThreadDevice::record(cuda::Event event, cuda::Stream stream) {
   if (Status s = checkThread(); !s.ok())
     return s;
-  std::shared_ptr<Signal::State> state = signalOf(event)->state;
-  uint64_t number = 0;
-  {
-    std::lock_guard lock(state->mutex);
-    number = ++state->recorded;
-  }
-  enqueue(stream, [state, number] {
-    std::lock_guard lock(state->mutex);
-    state->done = std::max(state->done, number);
-    state->changed.notify_all();
-  });
+  const Signal signal = *signalOf(event);
+  enqueue(stream,
+          [signal, number = signal->record()] { signal->finish(number); });
   return {};
 }
 
 Expected<bool> ThreadDevice::isDone(cuda::Event event) {
   if (Status s = checkThread(); !s.ok())
     return s;
-  Signal::State &state = *signalOf(event)->state;
-  std::lock_guard lock(state.mutex);
-  return state.done == state.recorded;
+  return (*signalOf(event))->isDone();
 }
 
 Status ThreadDevice::wait(cuda::Stream stream, cuda::Event event) {
   if (Status s = checkThread(); !s.ok())
     return s;
-  std::shared_ptr<Signal::State> state = signalOf(event)->state;
-  std::unique_lock lock(state->mutex);
-  uint64_t number = state->recorded;
-  lock.unlock();
-  enqueue(stream, [state, number] {
-    std::unique_lock lock(state->mutex);
-    state->changed.wait(lock, [&] { return state->done >= number; });
-  });
+  const Signal signal = *signalOf(event);
+  enqueue(stream, [signal, number = signal->last()] { signal->wait(number); });
   return {};
 }
 
@@ -363,7 +261,7 @@ Expected<cuda::Graph>
 ThreadDevice::makeGraph(std::span<const cuda::GraphNode> nodes) {
   if (Status s = checkThread(); !s.ok())
     return s;
-  Worker stream;
+  EmulatedStream stream(health);
   stream.beginCapture();
   Status status;
   for (const cuda::GraphNode &node : nodes) {
@@ -389,7 +287,7 @@ Status ThreadDevice::upload(cuda::Graph, cuda::Stream) { return checkThread(); }
 Status ThreadDevice::launch(cuda::Graph graph, cuda::Stream stream) {
   if (Status s = checkThread(); !s.ok())
     return s;
-  for (const std::function<void()> &each : *workOf(graph))
-    enqueue(stream, each);
+  for (const std::function<Status()> &each : *workOf(graph))
+    streamOf(stream)->addOwned(each);
   return {};
 }

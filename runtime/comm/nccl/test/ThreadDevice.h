@@ -9,6 +9,7 @@
 #define SLUICE_RUNTIME_COMM_NCCL_TEST_THREADDEVICE_H
 
 #include "runtime/device/cuda/driver/Driver.h"
+#include "runtime/device/cuda/emulator/EmulatedStream.h"
 
 #include <functional>
 #include <mutex>
@@ -81,6 +82,7 @@ private:
 
   const uint64_t number; ///< of this device among all
   cuda::DeviceProperties known;
+  cuda::emulator::DeviceHealth health; ///< always well
   mutable std::mutex mutex;
   std::set<void *> holding;
   Status copyError;

@@ -137,6 +137,10 @@ public:
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return first == last; });
   }
+  bool isIdle() {
+    std::lock_guard lock(mutex);
+    return first == last;
+  }
   /// How much has been added so far.
   uint64_t added() {
     std::lock_guard lock(mutex);
