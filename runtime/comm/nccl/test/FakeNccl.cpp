@@ -6,22 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/nccl/test/FakeNccl.h"
+#include "runtime/comm/nccl/test/FakeNcclState.h"
 #include "runtime/device/cuda/emulator/EmulatedStream.h"
 
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <vector>
 
 using namespace sluice;
 using namespace sluice::comm;
 using namespace sluice::comm::test;
+using namespace sluice::comm::test::fake;
 using cuda::emulator::EmulatedStream;
 
 namespace {
@@ -31,62 +26,6 @@ constexpr int questionsOfACall = 2;
 
 /// How long an abort waits for graphs before that is taken for a deadlock.
 constexpr std::chrono::seconds graphPatience{20};
-
-struct Sent {
-  const void *from = nullptr;
-  size_t bytes = 0;
-  bool isTaken = false;
-};
-
-/// The ranks with one id.
-struct World {
-  int ranks = 0;
-  int joined = 0;
-  int finalized = 0;
-  int left = 0;   ///< ranks that have begun to abort, or are destroyed
-  int graphs = 0; ///< of all ranks
-  /// By (from, to).
-  std::map<std::pair<int, int>, std::deque<std::shared_ptr<Sent>>> channels;
-};
-
-struct Operation {
-  bool isSend = false;
-  void *memory = nullptr;
-  size_t bytes = 0;
-  int peer = 0;
-};
-
-/// What a call has been given, and its stream has not.
-struct Launch {
-  cuda::Stream stream = nullptr;
-  std::vector<Operation> operations;
-  uint64_t enteredBefore = 0; ///< work that the stream had got
-};
-
-struct Comm {
-  std::shared_ptr<World> world;
-  int rank = 0;
-  bool isOver = false; ///< aborted or revoked: what is in streams ends
-  bool isJoining = true, isFinalizing = false, isRevoking = false;
-  int questions = 0; ///< still to be answered by "in progress"
-  int transfers = 0;
-  int graphs = 0; ///< pieces of work that are captured, and may run yet
-  std::optional<Launch> launch;
-  NcclResult error = NcclResult::Success;
-  const char *said = "";
-};
-
-/// Everything, under one lock.
-struct All {
-  std::mutex mutex;
-  std::condition_variable changed;
-  FakeNccl::Faults faults;
-  uint64_t ids = 0;
-  std::map<std::string, int> calls;
-  std::map<uint64_t, std::shared_ptr<World>> worlds;
-  std::map<NcclComm, std::shared_ptr<Comm>> comms;
-  uintptr_t handles = 0;
-};
 
 All &all() {
   static All state;
