@@ -132,7 +132,8 @@ Expected<CoreShare> app::shareCores(comm::Communicator &comm,
       [](std::span<const RankTerms> all) -> Expected<RankTerms> {
         std::vector<Tenant> tenants;
         for (const RankTerms &terms : all) {
-          if (terms.size() != 2)
+          if (terms.size() != 2 || terms[0].first != "machine" ||
+              terms[1].first != "processors")
             return failure("a rank is of another version of the program");
           tenants.push_back({terms[0].second, processorsOf(terms[1].second)});
         }

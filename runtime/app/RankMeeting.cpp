@@ -10,9 +10,6 @@
 #include "runtime/comm/Wire.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 
 using namespace sluice;
 using namespace sluice::app;
@@ -24,9 +21,11 @@ using comm::WireWriter;
 
 namespace {
 
-/// "sluice", and the version of what follows.
-constexpr uint64_t meetingMark = 0x0001'6563'6975'6c73;
-constexpr size_t maxText = 4096;
+/// "sluice", and the version of what ranks say to each other before their first
+/// step: meetings, in their order, and reports.
+constexpr uint64_t meetingMark = 0x0002'6563'6975'6c73;
+/// Every other one of 3,000 processors, as a list.
+constexpr size_t maxText = 16384;
 constexpr size_t maxTerms = 64;
 
 void putText(WireWriter &out, std::string_view text) {
@@ -62,59 +61,36 @@ Status tellOthers(comm::Communicator &comm,
 class Meeting {
 public:
   Meeting(comm::Communicator &comm, std::chrono::milliseconds given)
-      : comm(comm), patience(comm.rank() > 0 ? given + headsLead : given),
-        watch([this] { stopWhenLate(); }) {}
-  ~Meeting() {
-    {
-      std::lock_guard lock(mutex);
-      isOver = true;
-    }
-    changed.notify_all();
-    watch.join();
+      : comm(comm), patience(comm.rank() > 0 ? given + headsLead : given) {}
+
+  Status receive(int64_t source,
+                 const std::function<void(WireReader &)> &read) {
+    Bytes bytes;
+    if (Status s = comm.receive(source, bytes, end); !s.ok())
+      return Clock::now() < end ? s : late(source);
+    WireReader in(bytes);
+    if (in.get<uint64_t>() != meetingMark)
+      return failure("rank ", source, " is of another version of the program");
+    read(in);
+    Status status = in.finish();
+    comm.buffers().give(std::move(bytes));
+    return status.withContext("the meeting with rank " +
+                              std::to_string(source));
   }
 
-  Status receive(int64_t source, Bytes &bytes) {
-    Status received = comm.receive(source, bytes);
-    std::lock_guard lock(mutex);
-    // What has come at the last moment has come.
-    if (received.ok() || !isLate)
-      return received;
+private:
+  using Clock = comm::Deadline::clock;
+
+  Status late(int64_t source) const {
     return failure("rank ", source, " has not come to the meeting of ranks ",
                    "within ", std::chrono::duration<double>(patience).count(),
                    " s");
   }
 
   comm::Communicator &comm;
-
-private:
-  void stopWhenLate() {
-    std::unique_lock lock(mutex);
-    if (changed.wait_for(lock, patience, [this] { return isOver; }))
-      return;
-    isLate = true;
-    comm.stopReceiving();
-  }
-
   const std::chrono::milliseconds patience;
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool isOver = false, isLate = false;
-  std::thread watch;
+  const comm::Deadline end = Clock::now() + patience;
 };
-
-Status receive(Meeting &meeting, int64_t source,
-               const std::function<void(WireReader &)> &read) {
-  Bytes bytes;
-  if (Status s = meeting.receive(source, bytes); !s.ok())
-    return s;
-  WireReader in(bytes);
-  if (in.get<uint64_t>() != meetingMark)
-    return failure("rank ", source, " is of another version of the program");
-  read(in);
-  Status status = in.finish();
-  meeting.comm.buffers().give(std::move(bytes));
-  return status.withContext("the meeting with rank " + std::to_string(source));
-}
 
 void putTerms(WireWriter &out, const RankTerms &terms) {
   out.putCount(terms);
@@ -150,18 +126,18 @@ app::agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
                         });
         !s.ok())
       return s;
-    Status s = receive(meeting, 0,
-                       [&](WireReader &in) { gpus = in.getFlag("decision"); });
+    Status s = meeting.receive(
+        0, [&](WireReader &in) { gpus = in.getFlag("decision"); });
     return s.ok() ? Expected<bool>(gpus) : s;
   }
   std::string why = own.why.empty() ? "" : "rank 0: " + own.why;
   for (int64_t rank = 1; rank < comm.size(); ++rank) {
     DeviceFinding found;
-    if (Status s = receive(meeting, rank,
-                           [&](WireReader &in) {
-                             found.gpu = in.getFlag("finding");
-                             found.why = getText(in);
-                           });
+    if (Status s = meeting.receive(rank,
+                                   [&](WireReader &in) {
+                                     found.gpu = in.getFlag("finding");
+                                     found.why = getText(in);
+                                   });
         !s.ok())
       return s;
     gpus &= found.gpu;
@@ -181,7 +157,7 @@ Status app::compareTerms(comm::Communicator &comm, const RankTerms &own) {
   Meeting meeting(comm, meetingPatience);
   RankTerms heads;
   if (Status s =
-          receive(meeting, 0, [&](WireReader &in) { heads = getTerms(in); });
+          meeting.receive(0, [&](WireReader &in) { heads = getTerms(in); });
       !s.ok())
     return s;
   for (size_t i = 0; i < std::min(own.size(), heads.size()); ++i)
@@ -204,14 +180,13 @@ Expected<RankTerms> app::decideAtHead(
         !s.ok())
       return s;
     Status s =
-        receive(meeting, 0, [&](WireReader &in) { decision = getTerms(in); });
+        meeting.receive(0, [&](WireReader &in) { decision = getTerms(in); });
     return s.ok() ? Expected<RankTerms>(std::move(decision)) : s;
   }
   std::vector<RankTerms> all = {own};
   for (int64_t rank = 1; rank < comm.size(); ++rank)
-    if (Status s =
-            receive(meeting, rank,
-                    [&](WireReader &in) { all.push_back(getTerms(in)); });
+    if (Status s = meeting.receive(
+            rank, [&](WireReader &in) { all.push_back(getTerms(in)); });
         !s.ok())
       return s;
   Expected<RankTerms> made = decide(all);

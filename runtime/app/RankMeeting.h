@@ -14,7 +14,6 @@
 // anything else is on the group lane. They wait for each other, a few minutes
 // at most. Errors: the communication's; a rank that says nothing though it is
 // alive; a message that is none of these, which is a rank of another version.
-// After one nothing can be received on the group lane any more.
 //
 //===----------------------------------------------------------------------===//
 

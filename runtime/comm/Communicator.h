@@ -37,6 +37,9 @@ namespace sluice::comm {
 
 enum class Lane : uint8_t { Data, Control, Group };
 
+using Deadline = std::chrono::steady_clock::time_point;
+constexpr Deadline noDeadline = Deadline::max();
+
 /// Device memory that has come with a message; only nccl/NcclCommunicator.h
 /// brings some, and it goes back there.
 struct DevicePayload {
@@ -137,8 +140,10 @@ public:
   /// `bytes`; what was there is lost. Waits for it: first a moment in the
   /// processor, as the members of a group come at about the same time. One
   /// thread at a time. Errors: the communication has failed (with the reason)
-  /// or ended, or stopReceiving(); `bytes` is then empty.
-  virtual Status receive(int64_t source, Bytes &bytes) = 0;
+  /// or ended, stopReceiving(), or nothing has come until `end`; `bytes` is
+  /// then empty. What is there is taken, however late.
+  virtual Status receive(int64_t source, Bytes &bytes,
+                         Deadline end = noDeadline) = 0;
   /// receive() fails from now on, also where it waits. Cheap; may be called
   /// again.
   virtual void stopReceiving() = 0;

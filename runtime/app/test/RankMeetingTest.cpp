@@ -9,7 +9,6 @@
 
 #include "runtime/comm/inproc/InprocCommunicator.h"
 
-#include <condition_variable>
 #include <future>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,51 +70,56 @@ TEST(RankMeeting, AllComputeOnGpusOrNone) {
   EXPECT_THAT(first, ElementsAre("rank 0: no driver; all ranks use the CPU"));
 }
 
-/// What comes while the patience ends has come.
-TEST(RankMeeting, AMessageAtTheDeadlineIsTaken) {
-  class SlowToSay final : public comm::Communicator {
-  public:
-    explicit SlowToSay(comm::Communicator &inner) : inner(inner) {}
-    int64_t rank() const override { return inner.rank(); }
-    int64_t size() const override { return inner.size(); }
-    void start(Receiver receiver) override { inner.start(std::move(receiver)); }
-    void detach() override { inner.detach(); }
-    void roomChanged() override { inner.roomChanged(); }
-    Status send(int64_t to, comm::Lane lane, comm::Bytes bytes,
-                int64_t emulatedBytes) override {
-      return inner.send(to, lane, std::move(bytes), emulatedBytes);
-    }
-    Status receive(int64_t source, comm::Bytes &bytes) override {
-      Status status = inner.receive(source, bytes);
-      std::unique_lock lock(mutex);
-      stopped.wait(lock, [this] { return isStopped; });
-      return status;
-    }
-    void stopReceiving() override {
-      std::lock_guard lock(mutex);
-      isStopped = true;
-      stopped.notify_all();
-    }
-    Status finish(std::chrono::milliseconds patience) override {
-      return inner.finish(patience);
-    }
-    void abort(const Status &reason) override { inner.abort(reason); }
-    std::vector<comm::Traffic> traffic() const override {
-      return inner.traffic();
-    }
-    comm::BufferPool &buffers() override { return inner.buffers(); }
+/// Says when it has sent something; else as the one that it stands before.
+class TellsOfSending final : public comm::Communicator {
+public:
+  TellsOfSending(comm::Communicator &inner, std::promise<void> &sent)
+      : inner(inner), sent(sent) {}
+  int64_t rank() const override { return inner.rank(); }
+  int64_t size() const override { return inner.size(); }
+  void start(Receiver receiver) override { inner.start(std::move(receiver)); }
+  void detach() override { inner.detach(); }
+  void roomChanged() override { inner.roomChanged(); }
+  Status send(int64_t to, comm::Lane lane, comm::Bytes bytes,
+              int64_t emulatedBytes) override {
+    Status status = inner.send(to, lane, std::move(bytes), emulatedBytes);
+    sent.set_value();
+    return status;
+  }
+  Status receive(int64_t source, comm::Bytes &bytes,
+                 comm::Deadline end) override {
+    return inner.receive(source, bytes, end);
+  }
+  void stopReceiving() override { inner.stopReceiving(); }
+  Status finish(std::chrono::milliseconds patience) override {
+    return inner.finish(patience);
+  }
+  void abort(const Status &reason) override { inner.abort(reason); }
+  std::vector<comm::Traffic> traffic() const override {
+    return inner.traffic();
+  }
+  comm::BufferPool &buffers() override { return inner.buffers(); }
 
-  private:
-    comm::Communicator &inner;
-    std::mutex mutex;
-    std::condition_variable stopped;
-    bool isStopped = false;
-  };
+private:
+  comm::Communicator &inner;
+  std::promise<void> &sent;
+};
+
+/// What comes while the patience ends has come, and the ranks go on.
+TEST(RankMeeting, AMessageAtTheDeadlineIsTaken) {
+  std::promise<void> sent;
   auto results = onRanks<Expected<bool>>(2, [&](comm::Communicator &comm) {
-    SlowToSay slow(comm);
-    comm::Communicator &used = comm.rank() == 0 ? slow : comm;
-    return agreeOnGpus(used, {true, ""}, nullptr,
-                       std::chrono::milliseconds(200));
+    TellsOfSending telling(comm, sent);
+    const bool isHead = comm.rank() == 0;
+    if (isHead)
+      sent.get_future().wait();
+    comm::Communicator &used = isHead ? comm : telling;
+    Expected<bool> agreed =
+        agreeOnGpus(used, {true, ""}, nullptr, std::chrono::milliseconds(0));
+    if (!agreed)
+      return agreed;
+    Status next = compareTerms(comm, {{"name", "value"}});
+    return next.ok() ? agreed : Expected<bool>(next);
   });
   for (Expected<bool> &each : results)
     EXPECT_TRUE(each.ok() && *each) << each.status().message();

@@ -60,8 +60,8 @@ public:
     return hub->send(self, to, lane, std::move(bytes));
   }
 
-  Status receive(int64_t source, Bytes &bytes) override {
-    return hub->receive(self, source, bytes);
+  Status receive(int64_t source, Bytes &bytes, Deadline end) override {
+    return hub->receive(self, source, bytes, end);
   }
 
   void stopReceiving() override { hub->stopReceiving(self); }

@@ -146,7 +146,8 @@ InprocHub::popData(Lock &lock, Inbox &inbox,
   return std::nullopt;
 }
 
-Status InprocHub::receive(int64_t rank, int64_t source, Bytes &bytes) {
+Status InprocHub::receive(int64_t rank, int64_t source, Bytes &bytes,
+                          Deadline end) {
   bytes.clear();
   if (source < 0 || source >= size())
     return failure("rank ", rank, ": no rank ", source, " in a job of ",
@@ -157,12 +158,15 @@ Status InprocHub::receive(int64_t rank, int64_t source, Bytes &bytes) {
   (void)waitBriefly(
       [&] { return waiting.load(std::memory_order_acquire) > 0; });
   Lock lock(mutex);
-  inbox.groupCame.wait(
-      lock, [&] { return !queue.empty() || !inbox.receives || !broken.ok(); });
+  inbox.groupCame.wait_until(lock, end, [&] {
+    return !queue.empty() || !inbox.receives || !broken.ok();
+  });
   if (!broken.ok())
     return broken;
   if (!inbox.receives)
     return failure("rank ", rank, ": receives no more");
+  if (queue.empty())
+    return failure("rank ", rank, ": rank ", source, " says nothing in time");
   bytes = std::move(queue.pop().bytes);
   waiting.fetch_sub(1, std::memory_order_relaxed);
   inbox.room.notify_all();

@@ -28,7 +28,7 @@ public:
   int64_t size() const { return static_cast<int64_t>(inboxes.size()); }
 
   Status send(int64_t from, int64_t to, Lane lane, Bytes bytes);
-  Status receive(int64_t rank, int64_t source, Bytes &bytes);
+  Status receive(int64_t rank, int64_t source, Bytes &bytes, Deadline end);
   void stopReceiving(int64_t rank);
   Status finish(int64_t rank, std::chrono::milliseconds patience);
   void abort(int64_t rank, const Status &reason);

@@ -62,7 +62,7 @@ public:
   void roomChanged() override;
   Status send(int64_t to, Lane lane, Bytes bytes,
               int64_t emulatedBytes) override;
-  Status receive(int64_t source, Bytes &bytes) override;
+  Status receive(int64_t source, Bytes &bytes, Deadline end) override;
   void stopReceiving() override;
   Status finish(milliseconds patience) override;
   void abort(const Status &reason) override;
@@ -170,7 +170,7 @@ Status MpiCommunicator::send(int64_t to, Lane lane, Bytes bytes,
   return {};
 }
 
-Status MpiCommunicator::receive(int64_t source, Bytes &bytes) {
+Status MpiCommunicator::receive(int64_t source, Bytes &bytes, Deadline end) {
   bytes.clear();
   if (source < 0 || source >= launch.size)
     return failure("rank ", launch.rank, ": no rank ", source, " in a job of ",
@@ -188,13 +188,16 @@ Status MpiCommunicator::receive(int64_t source, Bytes &bytes) {
     (void)waitBriefly(
         [&] { return waiting.load(std::memory_order_acquire) > 0; });
     lock.lock();
-    shared.progress.wait(lock, isOver);
+    shared.progress.wait_until(lock, end, isOver);
     --shared.groupAwaited;
   }
   if (!shared.broken.ok())
     return shared.broken;
   if (!shared.receives)
     return failure("rank ", launch.rank, ": receives no more");
+  if (queue.empty())
+    return failure("rank ", launch.rank, ": rank ", source,
+                   " says nothing in time");
   if (int64_t(queue.size()) == options.capacity)
     signal(); // the next may come
   bytes = queue.pop();

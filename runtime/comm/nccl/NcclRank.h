@@ -49,8 +49,8 @@ public:
   Status sendRows(int64_t to, Bytes bytes, cuda::DeviceAddress rows,
                   int64_t rowBytes, cuda::Stream stream) override;
   void giveBack(const DevicePayload &payload) override;
-  Status receive(int64_t source, Bytes &bytes) override {
-    return base->receive(source, bytes);
+  Status receive(int64_t source, Bytes &bytes, Deadline end) override {
+    return base->receive(source, bytes, end);
   }
   void stopReceiving() override { base->stopReceiving(); }
   Status finish(std::chrono::milliseconds patience) override;

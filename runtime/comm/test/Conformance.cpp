@@ -315,6 +315,33 @@ Status groupsMeet(Communicator &comm) {
                  sent.groupMessages, " messages of a group were counted");
 }
 
+/// Nobody waits longer than they want to, and who has waited in vain receives
+/// what comes later; what is there is taken, however late.
+Status groupDeadline(Communicator &comm) {
+  Mailbox mailbox(comm);
+  const int64_t other = 1 - comm.rank();
+  Bytes came;
+  if (comm.rank() == 1) {
+    CHECK(comm.receive(other, came));
+    CHECK(comm.send(other, Lane::Group, makeMessage(1)));
+    CHECK(comm.send(other, Lane::Group, makeMessage(2)));
+    return comm.finish(patience);
+  }
+  auto now = [] { return Deadline::clock::now(); };
+  Status late =
+      comm.receive(other, came, now() + std::chrono::milliseconds(20));
+  CHECK(require(late.message() == "rank 0: rank 1 says nothing in time",
+                "a rank that says nothing: ", late.message()));
+  CHECK(comm.send(other, Lane::Group, makeMessage(0)));
+  CHECK(comm.receive(other, came, now() + patience));
+  CHECK(require(numberOf(came) == 1, "rank 1 says ", numberOf(came)));
+  const Deadline begun = now();
+  while (!comm.receive(other, came, begun).ok())
+    CHECK(require(now() < begun + patience, "a message is not taken"));
+  CHECK(require(numberOf(came) == 2, "rank 1 says ", numberOf(came)));
+  return comm.finish(patience);
+}
+
 /// Who sends to a group faster than the other side receives waits, too, and
 /// holds up nobody else.
 Status groupBackPressure(Communicator &comm) {
@@ -353,6 +380,7 @@ constexpr ConformanceCase cases[] = {
     {"finish-loses-nothing", 5, finishLosesNothing},
     {"answers-from-callbacks", 2, answersFromCallbacks},
     {"groups-meet", 3, groupsMeet},
+    {"group-deadline", 2, groupDeadline},
     {"group-back-pressure", 3, groupBackPressure},
     {"detaches-quietly", 2, detachesQuietly},
     {"refuses-bad-messages", 1, refusesBadMessages},

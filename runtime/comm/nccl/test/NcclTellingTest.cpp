@@ -48,8 +48,8 @@ public:
               int64_t emulatedBytes) override {
     return inner->send(to, lane, std::move(bytes), emulatedBytes);
   }
-  Status receive(int64_t source, Bytes &bytes) override {
-    return inner->receive(source, bytes);
+  Status receive(int64_t source, Bytes &bytes, Deadline end) override {
+    return inner->receive(source, bytes, end);
   }
   void stopReceiving() override { inner->stopReceiving(); }
   Status finish(milliseconds patience) override {

@@ -37,8 +37,8 @@ public:
   void roomChanged() override { inner->roomChanged(); }
   Status send(int64_t to, Lane lane, Bytes bytes,
               int64_t emulatedBytes) override;
-  Status receive(int64_t source, Bytes &bytes) override {
-    return inner->receive(source, bytes);
+  Status receive(int64_t source, Bytes &bytes, Deadline end) override {
+    return inner->receive(source, bytes, end);
   }
   void stopReceiving() override { inner->stopReceiving(); }
   Status finish(std::chrono::milliseconds patience) override {
