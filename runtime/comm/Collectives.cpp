@@ -145,9 +145,11 @@ Status Collectives::allGather(std::span<const float> part, int64_t partCols,
 
 Status Collectives::meet() {
   const uint8_t here = 1;
-  uint8_t others = 0; // What they say, one after the other.
-  std::fill(out.begin(), out.end(), std::span(&here, 1));
-  std::fill(in.begin(), in.end(), std::span(&others, 1));
+  std::vector<uint8_t> others(in.size());
+  for (size_t other = 0; other < others.size(); ++other) {
+    out[other] = std::span(&here, 1);
+    in[other] = std::span(others).subspan(other, 1);
+  }
   return swap();
 }
 

@@ -261,6 +261,7 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
     return groupFailed;
   if (!executed.ok())
     return executed;
+  accountWaits();
   if (stage->batch().rows() == 0)
     return {};
   return output->collect(*stage, *compute);
@@ -344,18 +345,17 @@ StageTiming StageWorker::account(Time start, int64_t rows,
     idle += Time(timing.idleNanos);
     lastEnd = end;
     trace.step(start, end, rows, timing.left, stage->counters().steps);
-    accountWaits(end);
   }
   return timing;
 }
 
-void StageWorker::accountWaits(Time end) {
+void StageWorker::accountWaits() {
   std::optional<device::StepWaits> waits = compute->waits();
   if (!waits)
     return;
   barriers += uint64_t(waits->barriers);
   waited += waits->mean;
-  trace.waits(end, *waits);
+  trace.waits(now(), *waits);
 }
 
 StageReport StageWorker::report() const {

@@ -115,7 +115,7 @@ private:
   bool follows() const { return config.group && !config.group->isFirst(); }
   void releaseArrivals();
   StageTiming account(Time start, int64_t rows, uint64_t leftBefore);
-  void accountWaits(Time end);
+  void accountWaits();
 
   class Checkpoints;
 

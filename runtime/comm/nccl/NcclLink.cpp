@@ -7,6 +7,8 @@
 
 #include "runtime/comm/nccl/NcclLink.h"
 
+#include "runtime/base/Guarded.h"
+
 #include <cassert>
 
 using namespace sluice;
@@ -101,7 +103,7 @@ void NcclLink::breakOff() {
   (void)library.functions.commAbort(gone);
 }
 
-void NcclLink::startAbort(const cuda::Device &device) {
+void NcclLink::startAbort(cuda::Device &device) {
   NcclComm gone = std::exchange(handle, nullptr);
   if (!gone)
     return;
@@ -109,14 +111,20 @@ void NcclLink::startAbort(const cuda::Device &device) {
     broken = failure("NCCL: broken off");
   if (device.isGivenUp())
     return;
-  std::promise<void> done;
-  aborted = done.get_future();
-  // It may outlive this, and refers to nothing of it.
-  aborting = std::thread([abort = library.functions.commAbort, gone,
-                          done = std::move(done)]() mutable {
-    (void)abort(gone);
-    done.set_value();
+  Status started = guarded([&] {
+    std::promise<void> done;
+    aborted = done.get_future();
+    // It may outlive this, and refers to nothing of it.
+    aborting = std::thread([abort = library.functions.commAbort, gone,
+                            done = std::move(done)]() mutable {
+      (void)abort(gone);
+      done.set_value();
+    });
+    return Status();
   });
+  // Nobody else ends what the device waits for.
+  if (!started.ok())
+    device.giveUp(started.withContext("NCCL: no thread to abort with"));
 }
 
 void NcclLink::awaitAbort(cuda::Device &device) {

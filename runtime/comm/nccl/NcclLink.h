@@ -88,8 +88,8 @@ public:
   /// is not revoked before. That would switch the aborting off again, so that
   /// the next exchange of a graph waits for ever, and NCCL would free the
   /// communicator without waiting for graphs. For a given up device, as
-  /// breakOffOn().
-  void startAbort(const cuda::Device &device);
+  /// breakOffOn(); one is given up where no thread is to be had.
+  void startAbort(cuda::Device &device);
   /// When these graphs are destroyed, also those of other ranks in this
   /// process: waits for startAbort()'s end. Gives `device` up where NCCL does
   /// not come to it within the device's patience, and does not wait for what a

@@ -32,6 +32,9 @@ public:
   std::span<const TokenLogit> candidates(int64_t output) const override {
     return chosen;
   }
+  std::optional<device::StepWaits> waits() const override {
+    return device::StepWaits{.barriers = 7};
+  }
 
   /// What every step computes for the rows that want an output.
   std::vector<std::vector<float>> outputs;
@@ -243,6 +246,7 @@ TEST_F(StageWorkerTest, EmulatedStepsHaveTheirOwnCheckpoints) {
   killer.join();
   EXPECT_GE(now() - start, milliseconds(200));
   EXPECT_EQ(computed, (std::vector<int64_t>{2}));
+  EXPECT_EQ(worker->report().barriers, 7u);
   EXPECT_EQ(worker->report().checkpoints, 9u);
   EXPECT_EQ(worker->report().leftAtCheckpoint, 1u);
 }
@@ -262,6 +266,7 @@ TEST_F(StageWorkerTest, AnEmulatedStepEndsWhereNoRowIsLeft) {
   StageReport report = worker->report();
   EXPECT_GE(report.checkpoints, 1u);
   EXPECT_EQ(report.leftAtCheckpoint, 3u);
+  EXPECT_EQ(report.barriers, 0u) << "of a step that was not computed";
   EXPECT_EQ(report.cancelLatency.count, 1);
 }
 
