@@ -61,30 +61,13 @@ public:
       out = value->text;
   }
   void read(std::string_view key, bool &out) {
-    if (const YamlValue *value = scalar(key)) {
-      if (value->text == "true" || value->text == "false")
-        out = value->text == "true";
-      else
-        fail(value->line, "'", key, "' is '", value->text,
-             "', not true or false");
-    }
+    read(key, out, parseFlag, "true or false");
   }
   void read(std::string_view key, int64_t &out) {
-    if (const YamlValue *value = scalar(key)) {
-      if (std::optional<int64_t> number = parseInteger(value->text))
-        out = *number;
-      else
-        fail(value->line, "'", key, "' is '", value->text,
-             "', not a whole number");
-    }
+    read(key, out, parseInteger, "a whole number");
   }
   void read(std::string_view key, double &out) {
-    if (const YamlValue *value = scalar(key)) {
-      if (std::optional<double> number = parseNumber(value->text))
-        out = *number;
-      else
-        fail(value->line, "'", key, "' is '", value->text, "', not a number");
-    }
+    read(key, out, parseNumber, "a number");
   }
   void read(std::string_view key, Quantity quantity, double &out) {
     if (const YamlValue *value = scalar(key)) {
@@ -114,6 +97,25 @@ public:
   }
 
 private:
+  static std::optional<bool> parseFlag(std::string_view text) {
+    if (text == "true" || text == "false")
+      return text == "true";
+    return std::nullopt;
+  }
+
+  /// `kind`: what `parse` takes.
+  template <typename T>
+  void read(std::string_view key, T &out,
+            std::optional<T> (*parse)(std::string_view), const char *kind) {
+    const YamlValue *value = scalar(key);
+    if (!value)
+      return;
+    if (std::optional<T> parsed = parse(value->text))
+      out = *parsed;
+    else
+      fail(value->line, "'", key, "' is '", value->text, "', not ", kind);
+  }
+
   const YamlValue *scalar(std::string_view key) {
     const YamlValue *value = map.find(key);
     if (value && value->kind != YamlValue::Kind::Scalar) {
