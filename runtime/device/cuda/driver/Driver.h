@@ -216,8 +216,8 @@ public:
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
-  /// The same for all work of the stream; where the device has no event to give,
-  /// however long that takes.
+  /// The same for all work of the stream; where the device has no event to
+  /// give, however long that takes.
   Status settle(Stream stream, const char *what) {
     Expected<Event> event = makeEvent();
     if (event && record(*event, stream).ok())
