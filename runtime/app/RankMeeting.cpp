@@ -60,14 +60,16 @@ Status tellOthers(comm::Communicator &comm,
 /// Receives, for so long and no longer in all.
 class Meeting {
 public:
-  Meeting(comm::Communicator &comm, std::chrono::milliseconds given)
-      : comm(comm), patience(comm.rank() > 0 ? given + headsLead : given) {}
+  Meeting(comm::Communicator &comm, std::chrono::milliseconds patience)
+      : comm(comm),
+        end(comm::Deadline::clock::now() +
+            (comm.rank() > 0 ? 2 * patience + headsLead : patience)) {}
 
   Status receive(int64_t source,
                  const std::function<void(WireReader &)> &read) {
     Bytes bytes;
     if (Status s = comm.receive(source, bytes, end); !s.ok())
-      return Clock::now() < end ? s : late(source);
+      return s.withContext("the meeting of ranks");
     WireReader in(bytes);
     if (in.get<uint64_t>() != meetingMark)
       return failure("rank ", source, " is of another version of the program");
@@ -79,17 +81,8 @@ public:
   }
 
 private:
-  using Clock = comm::Deadline::clock;
-
-  Status late(int64_t source) const {
-    return failure("rank ", source, " has not come to the meeting of ranks ",
-                   "within ", std::chrono::duration<double>(patience).count(),
-                   " s");
-  }
-
   comm::Communicator &comm;
-  const std::chrono::milliseconds patience;
-  const comm::Deadline end = Clock::now() + patience;
+  const comm::Deadline end;
 };
 
 void putTerms(WireWriter &out, const RankTerms &terms) {

@@ -32,8 +32,9 @@
 namespace sluice::app {
 
 /// How long the head waits for what a rank says: a driver may take a minute to
-/// start on a machine of many GPUs. The others wait a little longer for the
-/// head, so that it is the one to say who is missing.
+/// start on a machine of many GPUs. The others come as much earlier than the
+/// head and wait a little longer than it does, so that it is the one to say who
+/// is missing.
 constexpr std::chrono::seconds meetingPatience{120};
 constexpr std::chrono::seconds headsLead{5};
 

@@ -78,10 +78,11 @@ static Status connectOne(std::unique_ptr<comm::Communicator> &communicator,
                          const comm::NcclOptions &options, bool isOneOfMany) {
   std::unique_ptr<comm::NcclCommunicator> made =
       comm::layNcclOver(std::move(communicator), library, device, options);
-  Status status = made->connect();
+  comm::NcclCommunicator &nccl = *made;
+  communicator = std::move(made); // Also where the next line throws.
+  Status status = nccl.connect();
   if (!status.ok() && isOneOfMany)
-    made->abort(status);
-  communicator = std::move(made);
+    nccl.abort(status);
   return status;
 }
 

@@ -38,7 +38,7 @@ int64_t PipelineSession::teamsHere() const {
 
 /// Of the part that is loaded next. Ranks in one process share its cores, and
 /// processes those of a machine. A stage and a draft of one rank have all
-/// threads of the rank each, and are then too many to be pinned.
+/// threads of the rank each by default, and are then too many to be pinned.
 CpuTeam PipelineSession::teamOfPart() const {
   CpuTeam team;
   team.share = cores.part(int64_t(parts.size()), teamsHere());

@@ -17,13 +17,22 @@ namespace sluice::app {
 
 /// Calls body(i), which returns a Status, for 0 <= i < count, each on a thread
 /// of its own, as ranks of this process wait for each other. Returns when all
-/// have; of their errors the first by number.
+/// have; of their errors the first by number. A thread that cannot be had is an
+/// error of its call.
 template <typename Body> Status together(size_t count, const Body &body) {
   std::vector<Status> results(count);
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < count; ++i)
-    threads.emplace_back(
-        [&, i] { results[i] = guarded([&]() -> Status { return body(i); }); });
+  threads.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    Status started = guarded([&] {
+      threads.emplace_back([&, i] {
+        results[i] = guarded([&]() -> Status { return body(i); });
+      });
+      return Status();
+    });
+    if (!started.ok())
+      results[i] = started;
+  }
   for (std::thread &thread : threads)
     thread.join();
   for (const Status &each : results)

@@ -24,7 +24,7 @@ namespace sluice::comm {
 /// one thread at a time. The errors are those of GroupCommunicator::swap(),
 /// and after the first one it is the answer to everything: the members have
 /// lost step, and would add up what does not belong together. Allocates nothing
-/// but in fromFirst().
+/// but in meet() and fromFirst().
 class Collectives {
 public:
   /// `group` outlives it.

@@ -64,8 +64,9 @@ void Responder::reply(int status, std::string_view contentType,
   if (!contentType.empty())
     fields.emplace_back("Content-Type", contentType);
   std::move(more.begin(), more.end(), std::back_inserter(fields));
-  held->reply(status, fields, std::move(body));
+  // Counted first: whoever has the answer may ask for the counters.
   done(status);
+  held->reply(status, fields, std::move(body));
 }
 
 void Responder::json(std::string body) {
@@ -89,8 +90,8 @@ bool Responder::startEvents() {
 }
 
 void Responder::endEvents() {
-  held->endStream();
   done(200);
+  held->endStream();
 }
 
 void Responder::left() { done(499); }

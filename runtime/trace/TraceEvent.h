@@ -43,7 +43,7 @@ enum class Kind : uint8_t {
   Alive,      ///< a counter: guesses alive at the head
   Door,       ///< a counter: frames waiting at the door
   Arrived,    ///< peer, Kind (Message or Control), request of that, number
-  /// At a step's end, where threads computed it: barriers, layers, and what a
+  /// When threads have computed a step: barriers, layers, and what a
   /// thread waited in them, in nanoseconds: on average, and the longest.
   Waits,
 };

@@ -240,10 +240,14 @@ void MpiCommunicator::abort(const Status &reason) {
     shared.broken = failure("rank ", launch.rank, ": ", reason.message());
   shared.progress.notify_all();
   signal();
-  std::thread([] {
-    std::this_thread::sleep_for(abortPatience);
-    std::_Exit(1);
-  }).detach();
+  // Where there is no thread to be had, an MPI that does not hang ends it.
+  (void)guarded([] {
+    std::thread([] {
+      std::this_thread::sleep_for(abortPatience);
+      std::_Exit(1);
+    }).detach();
+    return Status();
+  });
 }
 
 std::vector<Traffic> MpiCommunicator::traffic() const {

@@ -52,7 +52,10 @@ Status NcclGroup::meet(Clock::time_point deadline) {
       device.allocate(greetingBytes * 2 * static_cast<uint64_t>(members()));
   Status status =
       room ? broken(greet(*room, *stream, deadline)) : room.status();
-  // Before the memory goes, also where the group has been broken off.
+  // Before the memory and the stream go: NCCL's thread may be about to use them
+  // where the group has been broken off, and no graph waits for its end yet.
+  if (!status.ok())
+    link.awaitAbort(device);
   Status ended = device.settle(*stream, "the meeting of a group");
   if (room)
     device.release(*room);

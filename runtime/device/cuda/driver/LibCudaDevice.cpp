@@ -330,9 +330,11 @@ Expected<lib::Handle> LibCudaDevice::addCaptured(lib::Handle graph,
   if (!stream)
     return stream.status();
   Expected<lib::Handle> captured = capture(node, *stream);
-  destroy(*stream);
+  // Where it failed, NCCL's thread may still be about to use the stream: it is
+  // left to the end of the context, as the job has failed.
   if (!captured)
     return captured.status();
+  destroy(*stream);
   lib::Handle added = nullptr;
   Status s = SLUICE_CUDA_ASK(lib.addGraph(&added, graph, nullptr, 0, *captured),
                              "cuGraphAddChildGraphNode");
