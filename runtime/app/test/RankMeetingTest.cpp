@@ -168,11 +168,10 @@ TEST(RankMeeting, DoesNotWaitForEver) {
       ended.get_future().wait();
       return Status();
     }
-    Status status =
-        agreeOnGpus(
-            comm, {true, ""}, [](const std::string &) {},
-            std::chrono::milliseconds(comm.rank() == 0 ? 100 : 50))
-            .status();
+    Status status = agreeOnGpus(
+                        comm, {true, ""}, [](const std::string &) {},
+                        std::chrono::milliseconds(comm.rank() == 0 ? 100 : 50))
+                        .status();
     if (comm.rank() == 0) {
       comm.abort(status);
       ended.set_value();
