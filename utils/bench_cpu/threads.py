@@ -26,6 +26,22 @@ def measure(args, peer, model, threads):
     return prompts, rows
 
 
+def pinning(args, model):
+    """(Pairs of prompts, Pairs of generating): pinned threads and threads that
+    the kernel moves."""
+    prompts, rows = Pairs(), Pairs()
+    for _ in range(args.repeats):
+        found = []
+        for pin in ("on", "off"):
+            options = ("--cpu-pin", pin)
+            found.append((
+                models.generate(model, PROMPT, 1, options=options)[0],
+                models.generate(model, 1, GENERATE + 1, options=options)[1]))
+        for pairs, each in zip((prompts, rows), zip(*found)):
+            pairs.add(*each)
+    return prompts, rows
+
+
 def waits(program, threads, tokens, count):
     """(barriers of a step, share of the steps' time that a thread waited)"""
     with tempfile.TemporaryDirectory() as folder:
@@ -40,7 +56,7 @@ def waits(program, threads, tokens, count):
 def section(args):
     """(text, targets, pictures)"""
     peer = require_program("llama-bench", args.llama_bin)
-    cells = []
+    cells, pinned = [], []
     for fmt in args.formats:
         model = models.prepare(args, fmt)
         layers = json.loads(run([model.program, "info", "--json"]))["layers"]
@@ -54,6 +70,8 @@ def section(args):
                 f"{prompts.ours() / one[0]:.2f}", *rows.cells(),
                 f"{rows.ours() / one[1]:.2f}", f"{barriers / layers:.1f}",
                 f"{100 * waited:.1f} %"])
+        prompts, rows = pinning(args, model)
+        pinned.append([fmt, *prompts.cells(), *rows.cells()])
     text = f"""A prompt of {PROMPT} tokens, and {GENERATE} tokens generated, by so \
 many threads; Sluice and `llama-bench` (llama.cpp {version_of(peer)}) by turns, \
 {args.repeats} runs, medians. *Scaling* is by one thread. *Barriers* are those \
@@ -62,5 +80,10 @@ part of its time that a thread waits in them, from a run with a trace.
 
 {table(["format", "threads", "prompt tok/s", "llama.cpp tok/s", "ratio",
         "scaling", "generation tok/s", "llama.cpp tok/s", "ratio", "scaling",
-        "barriers", "waiting"], cells)}"""
+        "barriers", "waiting"], cells)}
+Threads that are pinned to cores and threads that the kernel moves (`--cpu-pin`), \
+{models.THREADS} of them, by turns:
+
+{table(["format", "prompt tok/s, pinned", "moved", "ratio",
+        "generation tok/s, pinned", "moved", "ratio"], pinned)}"""
     return text, [], {}

@@ -46,16 +46,20 @@ def generate():
         return ME.with_name(ME.name + ".weights").touch()
     count = int(option("-n"))
     prompt = int(option("-c")) - count
-    speed = factor(f"generate {prompt} {count}", OURS)
+    pin, threads = option("--cpu-pin", ""), int(option("-t"))
+    speed = threads / 2 * factor(f"generate {prompt} {count} {threads} {pin}",
+                                 THEIRS if pin == "off" else OURS)
     print(json.dumps({"timing": {
         "prompt_tokens": prompt, "prompt_seconds": prompt / (500 * speed),
         "generated_tokens": count,
-        "generate_seconds": (count - 1) / (50 * speed)}}))
+        "generate_seconds": (count - 1) / (50 * speed)}, "stages": [
+            {"steps": count, "barriers": 36 * count, "busy_seconds": 2,
+             "wait_seconds": 0.1 * threads}]}))
 
 
 def info():
     print(json.dumps({
-        "parameters": 1_100_000_000, "vocab_size": 32000, "hidden_size": 2048,
+        "layers": 3, "parameters": 1_100_000_000, "vocab_size": 32000, "hidden_size": 2048,
         "memory": {"weights_bytes": 620_000_000, "cache_bytes": 10_000_000,
                    "cache_bytes_per_token": 11264}}))
 
