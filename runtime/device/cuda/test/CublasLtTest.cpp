@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 #include <random>
 
-#if __has_include("/usr/local/cuda/include/cublasLt.h")
-#include "/usr/local/cuda/include/cublasLt.h"
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
 #define HAS_CUBLASLT_H 1
 #endif
 

@@ -17,8 +17,8 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
-#if __has_include("/usr/local/cuda/include/cuda.h")
-#include "/usr/local/cuda/include/cuda.h"
+#if __has_include(<cuda.h>)
+#include <cuda.h>
 #define HAS_CUDA_H 1
 #endif
 
