@@ -69,7 +69,7 @@ public:
                  const std::function<void(WireReader &)> &read) {
     Bytes bytes;
     if (Status s = comm.receive(source, bytes, end); !s.ok())
-      return s.withContext("the meeting of ranks");
+      return s;
     WireReader in(bytes);
     if (in.get<uint64_t>() != meetingMark)
       return failure("rank ", source, " is of another version of the program");

@@ -178,8 +178,7 @@ TEST(RankMeeting, DoesNotWaitForEver) {
     }
     return status;
   });
-  EXPECT_EQ(results[0].message(),
-            "the meeting of ranks: rank 0: rank 2 says nothing in time");
+  EXPECT_EQ(results[0].message(), "rank 0: rank 2 says nothing in time");
   EXPECT_THAT(results[1].message(), HasSubstr("rank 2 says nothing in time"));
 }
 

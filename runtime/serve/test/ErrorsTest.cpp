@@ -173,11 +173,15 @@ TEST_F(ErrorsTest, AFullServerIs429) {
   options.threads = 1;
   start();
   // With megabytes to tokenize, one is read for a while and one waits.
-  json large = {{"prompt", std::string(4 << 20, 'x')},
-                {"truncate_prompt_tokens", 5000}};
+  const json body = {{"prompt", std::string(4 << 20, 'x')},
+                     {"truncate_prompt_tokens", 5000}};
+  const std::string large =
+      http::test::post("/v1/completions", body.dump(), jsonField);
   std::vector<std::unique_ptr<TestClient>> clients;
-  for (int i = 0; i < 6; ++i)
-    clients.push_back(send("/v1/completions", large));
+  for (int i = 0; i < 6; ++i) {
+    clients.push_back(std::make_unique<TestClient>(server->port()));
+    clients.back()->send(large);
+  }
   int refused = 0;
   for (auto &client : clients) {
     Answer answer = client->read();

@@ -64,15 +64,22 @@ SmallVector<WorkOperand> getWorkOperands(GraphAllGatherOp op, int64_t members) {
           {op.getScratch(), members * part}};
 }
 
-LogicalResult verifyApart(Operation *meeting, ArrayRef<WorkOperand> operands) {
+SmallVector<WorkOperand> getWorkOperands(GraphCheckpointOp op) {
+  SmallVector<WorkOperand> operands;
+  for (auto [value, floats] : llvm::zip_equal(op.getValues(), op.getFloats()))
+    operands.push_back({value, floats});
+  return operands;
+}
+
+LogicalResult verifyApart(Operation *op, ArrayRef<WorkOperand> operands,
+                          StringRef names) {
   for (size_t i = 0; i < operands.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
       std::optional<GivenValue> value = operands[i].getValue();
       std::optional<GivenValue> other = operands[j].getValue();
       if (operands[i].address == operands[j].address ||
           (value && other && value->overlaps(*other)))
-        return meeting->emitOpError(
-            "has its input, output and scratch in overlapping memory");
+        return op->emitOpError("has its ") << names << " in overlapping memory";
     }
   return success();
 }

@@ -42,15 +42,21 @@ struct WorkOperand {
 /// views of it.
 WorkOperand getWorkOperand(mlir::Value word, mlir::Value parameter);
 
-/// What a meeting of `members` takes: input, output and scratch.
+/// What a meeting of `members` takes.
+constexpr llvm::StringLiteral meetingOperands = "input, output and scratch";
 llvm::SmallVector<WorkOperand> getWorkOperands(GraphAllReduceOp op,
                                                int64_t members);
 llvm::SmallVector<WorkOperand> getWorkOperands(GraphAllGatherOp op,
                                                int64_t members);
 
-/// That no two operands of a meeting lie in the same memory.
-mlir::LogicalResult verifyApart(mlir::Operation *meeting,
-                                llvm::ArrayRef<WorkOperand> operands);
+/// What a checkpoint moves.
+llvm::SmallVector<WorkOperand> getWorkOperands(GraphCheckpointOp op);
+
+/// That no two operands of a meeting, or of a checkpoint, lie in the same
+/// memory; `names` says in an error what they are.
+mlir::LogicalResult verifyApart(mlir::Operation *op,
+                                llvm::ArrayRef<WorkOperand> operands,
+                                llvm::StringRef names);
 
 /// What a kernel does with the memory behind its parameters.
 class ParameterAccesses {

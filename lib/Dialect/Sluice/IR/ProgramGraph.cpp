@@ -137,6 +137,8 @@ private:
   FailureOr<WeightUseAttr> findUse(Operation *op, uint64_t index,
                                    WeightUseKind kind);
   LogicalResult checkColumns(GraphLinearOp op);
+  LogicalResult checkBias(GraphLinearOp op, Value bias);
+  LogicalResult checkEmbed(GraphEmbedOp op);
   LogicalResult checkCache(Operation *op, uint64_t cache);
   LogicalResult checkAddress(GraphAddressOp op);
   LogicalResult checkNumbers(Operation *op);
@@ -149,6 +151,10 @@ private:
     return static_cast<int64_t>(domain == ValueDomain::Rows
                                     ? program.getRowFloats()
                                     : program.getOutputFloats());
+  }
+  int64_t getColumns(WeightUseAttr use) {
+    RankedTensorType type = getWeight(program, use.getWeight(), symbols).type;
+    return type.getDimSize(use.getTransposed() ? 1 : 0);
   }
   /// Floats of a row's keys, or values, in a cache.
   int64_t getCacheFloats(uint64_t index) {
@@ -197,14 +203,49 @@ LogicalResult GraphChecker::checkColumns(GraphLinearOp op) {
     return op.emitOpError("has ")
            << (isGated ? "a" : "no") << " gate, but " << use->getWeight()
            << " has " << (isGated ? "no" : "a") << " partner";
-  RankedTensorType type = getWeight(program, use->getWeight(), symbols).type;
-  int64_t columns = type.getDimSize(use->getTransposed() ? 1 : 0);
+  int64_t columns = getColumns(*use);
   auto end = static_cast<int64_t>(op.getEnd());
   bool isWhole = end == columns;
   if (end <= columns && (isWhole || (end % columnUnit == 0 && !isGated)))
-    return success();
+    return success(succeeded(checkBias(op, op.getBias())) &&
+                   succeeded(checkBias(op, op.getPartnerBias())));
   return op.emitOpError("computes columns to ")
          << end << " of " << use->getWeight() << ", which has " << columns;
+}
+
+/// Checks that a bias has a number for each column of the weight.
+LogicalResult GraphChecker::checkBias(GraphLinearOp op, Value bias) {
+  auto address = bias ? bias.getDefiningOp<GraphAddressOp>() : GraphAddressOp();
+  if (!address || address.getMemory() != GraphMemory::Vector)
+    return success();
+  FailureOr<WeightUseAttr> use =
+      findUse(address, *address.getIndex(), WeightUseKind::Vector);
+  if (failed(use))
+    return failure();
+  int64_t numbers =
+      getWeight(program, use->getWeight(), symbols).type.getDimSize(0);
+  auto own = cast<WeightUseAttr>(program.getWeights()[op.getWeight()]);
+  int64_t columns = getColumns(own);
+  if (numbers == columns)
+    return success();
+  return op.emitOpError("adds the bias ")
+         << use->getWeight() << " of " << numbers << " to " << columns
+         << " columns of " << own.getWeight();
+}
+
+/// Checks that rows are as wide as those of the table.
+LogicalResult GraphChecker::checkEmbed(GraphEmbedOp op) {
+  FailureOr<WeightUseAttr> use =
+      findUse(op, op.getWeight(), WeightUseKind::Rows);
+  if (failed(use))
+    return failure();
+  int64_t cols =
+      getWeight(program, use->getWeight(), symbols).type.getDimSize(1);
+  if (static_cast<int64_t>(op.getCols()) == cols)
+    return success();
+  return op.emitOpError("looks up ")
+         << op.getCols() << " columns of " << use->getWeight() << ", which has "
+         << cols;
 }
 
 LogicalResult GraphChecker::checkCache(Operation *op, uint64_t cache) {
@@ -226,10 +267,7 @@ LogicalResult GraphChecker::checkAddress(GraphAddressOp op) {
 
 LogicalResult GraphChecker::checkNumbers(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](GraphEmbedOp embed) {
-        return LogicalResult(
-            findUse(op, embed.getWeight(), WeightUseKind::Rows));
-      })
+      .Case([&](GraphEmbedOp embed) { return checkEmbed(embed); })
       .Case([&](GraphLinearOp linear) { return checkColumns(linear); })
       .Case<GraphAppendOp, GraphAttendOp>(
           [&](auto work) { return checkCache(op, work.getCache()); })
@@ -297,13 +335,7 @@ SmallVector<WorkOperand> GraphChecker::getOperands(Operation *op) {
       })
       .Case<GraphAllReduceOp, GraphAllGatherOp>(
           [&](auto meeting) { return getWorkOperands(meeting, members); })
-      .Case([&](GraphCheckpointOp point) {
-        Operands operands;
-        for (auto [value, floats] :
-             llvm::zip_equal(point.getValues(), point.getFloats()))
-          operands.push_back({value, floats});
-        return operands;
-      })
+      .Case([&](GraphCheckpointOp point) { return getWorkOperands(point); })
       .Case([&](LaunchKernelOp launch) { return getLaunch(launch); })
       .Default([](Operation *) { return Operands(); });
 }
@@ -339,7 +371,7 @@ LogicalResult GraphChecker::check(Operation *op) {
   if (failed(checkNumbers(op)) || failed(checkExtents(op)))
     return failure();
   if (isa<GraphAllReduceOp, GraphAllGatherOp>(op))
-    return verifyApart(op, getOperands(op));
+    return verifyApart(op, getOperands(op), meetingOperands);
   return success();
 }
 

@@ -231,12 +231,14 @@ LogicalResult GraphAttendOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult GraphAllReduceOp::verify() {
   // graph_all_reduce_c1
-  return verifyApart(*this, getWorkOperands(*this, leastMembers));
+  return verifyApart(*this, getWorkOperands(*this, leastMembers),
+                     meetingOperands);
 }
 
 LogicalResult GraphAllGatherOp::verify() {
   // graph_all_gather_c1
-  if (failed(verifyApart(*this, getWorkOperands(*this, leastMembers))))
+  if (failed(verifyApart(*this, getWorkOperands(*this, leastMembers),
+                         meetingOperands)))
     return failure();
   // graph_all_gather_c2
   if (getPart() >= getCols())
@@ -252,7 +254,8 @@ LogicalResult GraphCheckpointOp::verify() {
                                << getValues().size() << " values";
   if (llvm::any_of(getFloats(), [](int64_t floats) { return floats <= 0; }))
     return emitOpError("has a value without floats");
-  return success();
+  // graph_checkpoint_c2
+  return verifyApart(*this, getWorkOperands(*this), "values");
 }
 
 } // namespace sluice::ir

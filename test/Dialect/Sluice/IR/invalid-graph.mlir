@@ -105,6 +105,25 @@ sluice.graph @g {
 
 // -----
 
+sluice.graph @g {
+  // graph_checkpoint_c2
+  %x = sluice.graph_value rows 0
+  %y = sluice.graph_value rows 16
+  // expected-error @+1 {{has its values in overlapping memory}}
+  sluice.graph_checkpoint (%x, %y) {floats = array<i64: 17, 16>}
+}
+
+// -----
+
+sluice.graph @g {
+  // graph_checkpoint_c2: the same one twice
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{has its values in overlapping memory}}
+  sluice.graph_checkpoint (%x, %x) {floats = array<i64: 16, 16>}
+}
+
+// -----
+
 gpu.module @kernels {
   gpu.func @k(%x: !llvm.ptr) kernel {
     gpu.return

@@ -171,3 +171,39 @@ sluice.program @main step @step cuda {
   row_floats = 64, output_floats = 64, logits_offset = 0,
   caches = [!sluice.cache<kv_heads = 2, head_dim = 16>], rope_tables = [],
   weights = [#sluice.weight_use<@w, linear, partner @v>, #sluice.weight_use<@v, linear>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.graph @step {
+  // program_c12: rows are as wide as the table
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{looks up 15 columns of @w, which has 16}}
+  sluice.graph_embed 0 by token into %x cols 15
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@w, rows>]}
+
+// -----
+
+sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.weight @b in @f at 4096 stored f32 : tensor<16xf32>
+sluice.graph @step {
+  // program_c12: a bias has a number for each column
+  %x = sluice.graph_value rows 0
+  %b = sluice.graph_address vector 1
+  // expected-error @+1 {{adds the bias @b of 16 to 32 columns of @w}}
+  sluice.graph_linear rows weight 0 columns 0 to 16 of %x bias %b into %x
+}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 32, output_floats = 32, logits_offset = 0,
+  caches = [], rope_tables = [],
+  weights = [#sluice.weight_use<@w, linear>, #sluice.weight_use<@b, vector>]}

@@ -45,7 +45,7 @@ sluice.program @main step @step cuda {
 // -----
 
 sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
-sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
+sluice.weight @w in @f at 0 stored f32 : tensor<32x32xf32>
 sluice.graph @step {
   // program_c12: rows of a table end behind the arena
   %x = sluice.graph_value rows 48

@@ -364,6 +364,7 @@ def Sluice_GraphCheckpointOp : Sluice_InGraphOp<"graph_checkpoint"> {
 
     Constraints:
     - (C1) there are as many `floats` as values, all positive.
+    - (C2) no two values lie in the same memory.
   }];
   let arguments = (ins Variadic<Sluice_Address>:$values,
                        DenseI64ArrayAttr:$floats);

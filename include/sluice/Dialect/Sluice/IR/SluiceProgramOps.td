@@ -159,8 +159,9 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     - (C11) `members` is 1 to 256.
     - (C12) a `sluice.graph` that is its step names weights by the use that they
       have, columns that a weight has, and caches and tables that the program
-      has; a product has a gate where its weight has a partner, and is not of a
-      partner alone. What work takes of a value lies in the arena, and is of the
+      has; rows that are looked up are as wide as their table, and a bias has a
+      number for each column of its weight; a product has a gate where its weight
+      has a partner, and is not of a partner alone. What work takes of a value lies in the arena, and is of the
       rows or outputs that the work is for; meetings are as in
       `sluice.graph_all_reduce` with scratch for all members.
     - (C13) a partner is another weight of the same type, stored in the same
