@@ -15,7 +15,7 @@ endfunction()
 if(SLUICE_BUILD_TESTS)
   enable_testing()
   find_package(GTest REQUIRED)
-  sluice_test_headers(SluiceTestHeaders)
+  sluice_test_headers(SluiceTestHeaders <nlohmann/json.hpp>)
 endif()
 
 # sluice_unit_test(NAME sources... [MLIR] [LINK_LIBS libs...]): one GoogleTest
