@@ -20,7 +20,7 @@ namespace {
 constexpr size_t maxTokens = 1 << 24;
 
 /// A token's text for a message, on one line.
-std::string quoted(std::string_view text) {
+std::string inQuotes(std::string_view text) {
   std::string out = "'";
   for (char c : text.substr(0, 60))
     out += static_cast<uint8_t>(c) < 0x20 || c == 0x7F ? '?' : c;
@@ -34,13 +34,13 @@ Status checkTokens(const TokenizerSpec &spec, TokenIndex &index) {
     if (token.text.empty())
       return failure("token ", id, " has no text");
     if (!isValidUtf8(token.text))
-      return failure("token ", id, " ", quoted(token.text), " is not UTF-8");
+      return failure("token ", id, " ", inQuotes(token.text), " is not UTF-8");
     if (!std::isfinite(token.score))
-      return failure("token ", id, " ", quoted(token.text),
+      return failure("token ", id, " ", inQuotes(token.text),
                      " has a score that is not a number");
     if (std::optional<TokenId> other = index.insert(token.text, id))
       return failure("tokens ", *other, " and ", id, " are both ",
-                     quoted(token.text));
+                     inQuotes(token.text));
   }
   return {};
 }
@@ -82,8 +82,8 @@ private:
       std::string_view result = spec.tokens[merge.result].text;
       if (result.size() != left.size() + right.size() ||
           !result.starts_with(left) || !result.ends_with(right))
-        return failure("merge ", rank, " of ", quoted(left), " and ",
-                       quoted(right), " does not make ", quoted(result));
+        return failure("merge ", rank, " of ", inQuotes(left), " and ",
+                       inQuotes(right), " does not make ", inQuotes(result));
     }
     return {};
   }
@@ -95,7 +95,7 @@ private:
         return outside("added token", added.id);
       if (seen[added.id])
         return failure("added token ", added.id, " ",
-                       quoted(spec.tokens[added.id].text), " is there twice");
+                       inQuotes(spec.tokens[added.id].text), " is there twice");
       seen[added.id] = true;
     }
     return {};

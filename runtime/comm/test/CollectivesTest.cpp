@@ -9,12 +9,13 @@
 
 #include "runtime/comm/inproc/InprocCommunicator.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <span>
 #include <thread>
 
 using namespace sluice;
@@ -78,7 +79,8 @@ TEST_P(AllReduce, AddsUpFromTheLeft) {
       std::fill(sum.begin(), sum.end(), NAN);
       if (Status s = group.allReduce(part, sum, scratch); !s.ok())
         return s;
-      if (std::memcmp(sum.data(), expected.data(), count * sizeof(float)) != 0)
+      if (!std::ranges::equal(std::as_bytes(std::span(sum)),
+                              std::as_bytes(std::span(expected))))
         return failure("round ", round, ": another sum");
     }
     return Status();

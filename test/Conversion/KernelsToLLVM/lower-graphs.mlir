@@ -7,9 +7,11 @@
 llvm.mlir.global internal constant @attention(0 : i64) : i64
 gpu.module @kernels {
   gpu.func @rows_add(%count: !llvm.ptr, %x: !llvm.ptr, %n: !llvm.ptr) kernel {
+    sluice.wait_for_prior
     gpu.return
   }
   gpu.func @rows_gate(%count: !llvm.ptr, %x: !llvm.ptr, %n: !llvm.ptr) kernel attributes {sluice.row_blocks = 4 : i64} {
+    sluice.wait_for_prior
     gpu.return
   }
 }

@@ -156,9 +156,14 @@ LogicalResult LaunchKernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("launches ")
            << getKernelAttr() << " with " << getBlocks()
            << " blocks a row, not its " << wanted;
-  if (failed(verifyOverlaps(*this, kernel)))
+  if (failed(verifyOverlaps(*this, kernel)) ||
+      failed(verifyConstants(*this, kernel)))
     return failure();
-  return verifyConstants(*this, kernel);
+  // launch_kernel_c5
+  if (kernel.getBody().front().getOps<WaitForPriorOp>().empty())
+    return emitOpError("launches ")
+           << getKernelAttr() << ", which does not wait for the kernel before";
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

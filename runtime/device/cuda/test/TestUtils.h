@@ -65,8 +65,7 @@ inline std::vector<float> randomFloats(std::mt19937 &random, size_t count,
 
 template <typename T>
 bool sameBits(std::span<const T> a, std::span<const T> b) {
-  return a.size() == b.size() &&
-         std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+  return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
 }
 
 } // namespace sluice::cuda

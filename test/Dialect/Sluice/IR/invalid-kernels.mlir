@@ -98,6 +98,7 @@ sluice.graph @g {
 gpu.module @kernels {
   gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr {llvm.noalias})
       kernel attributes {sluice.row_blocks = 4 : i64} {
+    sluice.wait_for_prior
     %c1 = arith.constant 1 : index
     %from = sluice.view %x[%c1] : !llvm.ptr to memref<?x64xf32>
     %to = sluice.view %y[%c1] : !llvm.ptr to memref<?x64xf16>
@@ -381,4 +382,19 @@ sluice.graph @g {
   %y = sluice.graph_value rows 64
   // expected-error @+1 {{gives memory that changes as the operand 1 of @kernels::@k}}
   sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %x, %y, %y)
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr) kernel {
+    gpu.return
+  }
+}
+sluice.graph @g {
+  // launch_kernel_c5: what comes behind it would not wait for what is before
+  %rows = sluice.graph_address row_count
+  %x = sluice.graph_value rows 0
+  // expected-error @+1 {{launches @kernels::@k, which does not wait for the kernel before}}
+  sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %x)
 }

@@ -23,6 +23,7 @@ sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
 gpu.module @kernels {
   gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr) kernel {
+    sluice.wait_for_prior
     %c1 = arith.constant 1 : index
     %view = sluice.view %x[%c1] : !llvm.ptr to memref<?x17xf32>
     gpu.return

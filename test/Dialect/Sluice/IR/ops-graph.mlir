@@ -15,6 +15,7 @@ gpu.module @kernels {
   gpu.func @rows_gate(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr)
       kernel attributes {known_block_size = array<i32: 64, 1, 1>,
                          sluice.row_blocks = 4 : i64} {
+    sluice.wait_for_prior
     gpu.return
   }
 }

@@ -159,6 +159,8 @@ def Sluice_LaunchKernelOp : Sluice_InGraphOp<"launch_kernel", [
       no other one: records are as wide as the kernel's views say.
     - (C4) what is given for a parameter that is `llvm.noalias` and that the
       kernel only reads is a vector or a rope table, which no work writes.
+    - (C5) `kernel` waits for the one before (`sluice.wait_for_prior`), and so
+      for all before that one: work behind it waits for it alone.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Sluice_ValueDomain:$domain,
                        I32Attr:$threads,
