@@ -85,9 +85,9 @@ def models(folder, carry, compiler):
         print(f"check-device: no {compiler}: without the models' programs")
         return []
     archive = folder / "lib/libsluice_runtime.a"
-    return [describe_packed(each) for each in programs.compile_all(
+    return [describe_packed(programs.compile_all(
         compiler, ["--cuda-arch", "sm_90a", "--runtime-archive", archive],
-        carry)]
+        carry))]
 
 
 def build_emulated(root, carry, made, compiler):

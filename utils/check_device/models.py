@@ -1,11 +1,10 @@
 """Parts that run whole models: executables whose weights are made of a seed."""
 import json
-import lzma
 import math
 
 from . import workload
 from .machine import Failure, NotHere
-from .programs import PROGRAMS
+from .programs import ARCHIVE, PROGRAMS, unpack
 
 SEED = "1"
 # How far logits, which are about 1 in size, may be from the CPU's: the cache is
@@ -36,24 +35,13 @@ def scale_of(machine):
 
 def unpacked(machine, name):
     """The executable, where programs may be started."""
-    packed = machine.carry / "programs" / (name + ".xz")
-    if not packed.is_file():
-        raise NotHere("no program was carried"
-                      if not packed.parent.is_dir() else
-                      f"{name} was not carried")
     path = machine.scratch / name
     if not path.is_file():
-        path.write_bytes(lzma.decompress(packed.read_bytes()))
-        path.chmod(0o755)
+        archive = machine.carry / ARCHIVE
+        if not archive.is_file():
+            raise NotHere("no program was carried")
+        unpack(archive, machine.scratch)
     return path
-
-
-def carried(machine):
-    found = [each for each in PROGRAMS
-             if (machine.carry / "programs" / (each.name + ".xz")).is_file()]
-    if not found:
-        raise NotHere("no program was carried")
-    return found
 
 
 def generate(machine, name, *options, device="cuda", tokens=8):
@@ -67,7 +55,7 @@ def generate(machine, name, *options, device="cuda", tokens=8):
 def batch_one(machine):
     """Tokens of one request, and the bytes of weights that they read."""
     measured = []
-    for program in carried(machine):
+    for program in PROGRAMS:
         if not program.wanted:
             continue
         made = generate(machine, program.name,

@@ -1,7 +1,7 @@
 """The executables that parts run: shapes of models, with weights of a seed.
 
-Each is compiled from a file of holes (utils/describe-model) and carried as .xz;
-the machine makes its weights.
+Each is compiled from a file of holes (utils/describe-model); the machine makes
+its weights. They are carried in one archive: most of each is the same runtime.
 """
 import dataclasses
 import importlib.machinery
@@ -9,6 +9,7 @@ import importlib.util
 import lzma
 import pathlib
 import subprocess
+import tarfile
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -26,6 +27,10 @@ def load_describe():
 
 describe = load_describe()
 
+ARCHIVE = "programs.tar.xz"
+# How far back the packer looks for what it has seen: further than an executable
+# is long, so that it finds the one before.
+WINDOW = 64 << 20
 
 # Elements and bytes of a block of types that no file has: a file of bf16 is
 # quantised while it is loaded.
@@ -78,28 +83,35 @@ PROGRAMS = (
 )
 
 
-def compile_one(program, shape, compiler, options, carry, effort):
-    """`effort`: xz's preset."""
-    with tempfile.TemporaryDirectory() as folder:
-        model = pathlib.Path(folder, program.name + ".gguf")
-        made = pathlib.Path(folder, program.name)
-        quantises = program.type in QUANTISED
-        describe.describe(shape, "bf16" if quantises else program.type, 16384,
-                          model)
-        subprocess.run([compiler, "--target", "cpu,cuda", *options,
-                        *program.options_at(shape),
-                        *(["--quantize", program.type] if quantises else []),
-                        model, "-o", made], check=True)
-        subprocess.run(["strip", made], check=True)
-        packed = carry / "programs" / (program.name + ".xz")
-        packed.write_bytes(lzma.compress(made.read_bytes(), preset=effort))
-        return packed
+def compile_one(program, shape, compiler, options, folder):
+    """The executable, in `folder`."""
+    model, made = folder / "model.gguf", folder / program.name
+    quantises = program.type in QUANTISED
+    describe.describe(shape, "bf16" if quantises else program.type, 16384, model)
+    subprocess.run([compiler, "--target", "cpu,cuda", *options,
+                    *program.options_at(shape),
+                    *(["--quantize", program.type] if quantises else []),
+                    model, "-o", made], check=True)
+    subprocess.run(["strip", made], check=True)
+    return made
 
 
 def compile_all(compiler, options, carry, shape=None):
-    """`shape`: of all of them, for tests, which carry them nowhere and pack them
-    in a seventh of the time; None: their own."""
-    (carry / "programs").mkdir()
-    return [compile_one(each, shape or each.shape, compiler, options, carry,
-                        effort=0 if shape else 6)
-            for each in PROGRAMS]
+    """The archive of all executables. `shape`: of all of them, for tests, which
+    carry them nowhere and pack them in a seventh of the time; None: their own."""
+    archive = carry / ARCHIVE
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0 if shape else 6,
+                "dict_size": WINDOW}]
+    with tempfile.TemporaryDirectory() as folder, \
+            lzma.open(archive, "wb", filters=filters) as packed, \
+            tarfile.open(fileobj=packed, mode="w") as files:
+        for each in PROGRAMS:
+            files.add(compile_one(each, shape or each.shape, compiler, options,
+                                  pathlib.Path(folder)), arcname=each.name)
+    return archive
+
+
+def unpack(archive, folder):
+    """All executables of an archive, by their names."""
+    with tarfile.open(archive) as files:
+        files.extractall(folder)
