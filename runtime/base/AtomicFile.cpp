@@ -68,7 +68,8 @@ Expected<AtomicFile> AtomicFile::create(const std::string &path, mode_t mode) {
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept
     : target(std::move(other.target)),
       temporary(std::exchange(other.temporary, {})),
-      fd(std::exchange(other.fd, -1)), written(other.written) {}
+      fd(std::exchange(other.fd, -1)), written(other.written),
+      started(other.started) {}
 
 AtomicFile::~AtomicFile() {
   if (fd >= 0)
@@ -90,6 +91,13 @@ Status AtomicFile::write(const void *data, size_t size) {
     written += static_cast<uint64_t>(done);
   }
   return {};
+}
+
+void AtomicFile::startWriteback() {
+  // Advice only: commit() waits for all of it in any case.
+  (void)::sync_file_range(fd, off64_t(started), off64_t(written - started),
+                          SYNC_FILE_RANGE_WRITE);
+  started = written;
 }
 
 /// A file cannot take the name of another one in one step: it gets one that is

@@ -46,6 +46,10 @@ public:
   /// Bytes written so far.
   uint64_t position() const { return written; }
 
+  /// Lets the disk begin with what was written so far, so that commit() has
+  /// less to wait for.
+  void startWriteback();
+
   /// Waits until the disk has the bytes, then renames the temporary to its
   /// final name: not even after a power cut is there half a file.
   Status commit();
@@ -58,6 +62,7 @@ private:
   std::string temporary; ///< empty while the temporary has no name
   int fd = -1;
   uint64_t written = 0;
+  uint64_t started = 0; ///< of these, those that the disk was told to write
 };
 
 /// Writes a whole file at once, or to standard output for "-". Nothing is left

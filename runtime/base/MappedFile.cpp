@@ -72,8 +72,8 @@ const uint8_t *MappedFile::range(uint64_t offset, uint64_t count) const {
   return base + offset;
 }
 
-void MappedFile::willReadSequentially() const {
-  // Advice only: a kernel that ignores it costs time, not correctness.
+void MappedFile::releasePages() const {
+  // Advice only: a kernel that ignores it costs memory, not correctness.
   if (base)
-    (void)::madvise(const_cast<uint8_t *>(base), length, MADV_SEQUENTIAL);
+    (void)::madvise(const_cast<uint8_t *>(base), length, MADV_DONTNEED);
 }

@@ -35,8 +35,9 @@ public:
   /// the file.
   const uint8_t *range(uint64_t offset, uint64_t count) const;
 
-  /// Tells the kernel that the whole file will be read soon, from the front.
-  void willReadSequentially() const;
+  /// Tells the kernel that what was read is not needed soon: it is no longer
+  /// this process's memory, and comes back when it is touched.
+  void releasePages() const;
 
 private:
   MappedFile() = default;

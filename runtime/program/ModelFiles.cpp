@@ -49,6 +49,12 @@ Status checkSame(const MappedFile &opened, const ModelFile &recorded) {
 
 } // namespace
 
+void ModelFiles::releasePages() const {
+  for (const std::optional<MappedFile> &file : files)
+    if (file)
+      file->releasePages();
+}
+
 std::string sluice::folderOf(const std::string &path) {
   size_t slash = path.rfind('/');
   if (slash == std::string::npos)

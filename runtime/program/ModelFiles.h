@@ -57,6 +57,9 @@ public:
     return made ? "random weights" : files[weight.file]->path();
   }
 
+  /// Tells the kernel that what was read of the files is not needed soon.
+  void releasePages() const;
+
   /// Null: they come from files.
   RandomWeights *randomWeights() { return made ? &*made : nullptr; }
 

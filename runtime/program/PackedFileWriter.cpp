@@ -8,11 +8,8 @@
 #include "runtime/program/PackedFileWriter.h"
 
 #include "runtime/device/cpu/CorePlan.h"
-#include "runtime/device/cpu/ZeroedMemory.h"
+#include "runtime/program/PieceWriter.h"
 #include "runtime/program/Progress.h"
-
-#include <algorithm>
-#include <sys/mman.h>
 
 using namespace sluice;
 
@@ -28,49 +25,93 @@ Status checkCancelled(const PackingOptions &options) {
   return {};
 }
 
-/// Writes zeros up to `position` of the file.
-Status padTo(AtomicFile &out, uint64_t position) {
-  static const uint8_t zeros[packedPageBytes] = {};
-  while (out.position() < position) {
-    uint64_t missing = position - out.position();
-    if (Status s = out.write(zeros, std::min(missing, packedPageBytes));
-        !s.ok())
-      return s;
-  }
-  return {};
-}
-
-/// A weight is packed in address space for all of it, of which only the piece
-/// at hand takes memory: what has been written is given back.
-class StagingArea {
+/// Writes a program's packed file behind its header.
+class FileTarget final : public PieceTarget {
 public:
-  static Expected<StagingArea> create(const PackedLayout &layout) {
-    uint64_t largest = 0;
-    for (const PackedSection &section : layout.sections)
-      largest = std::max(largest, section.bytes);
-    Expected<cpu::ZeroedMemory> memory =
-        cpu::ZeroedMemory::allocate(largest, "packing weights");
-    if (!memory)
-      return memory.status();
-    return StagingArea(memory.take());
+  FileTarget(PieceWriter &writer, const PackingOptions &options,
+             uint64_t totalBytes)
+      : writer(writer), options(options),
+        progress("packing weights", totalBytes) {}
+
+  /// `offset`: of the section in the packed file, which begins at `start` of
+  /// the one that is written.
+  void setSection(uint64_t start, uint64_t offset) {
+    position = start + offset;
+    done = offset;
   }
 
-  uint8_t *data() const { return reinterpret_cast<uint8_t *>(memory.floats()); }
+  Expected<uint8_t *> begin(uint64_t first, uint64_t last) override {
+    if (Status s = checkCancelled(options); !s.ok())
+      return s;
+    Expected<uint8_t *> piece = writer.next(last - first);
+    writeFailed = !piece;
+    return piece;
+  }
 
-  /// Forgets what is in the whole pages of [first, last).
-  void release(uint64_t first, uint64_t last) {
-    first = (first + packedPageBytes - 1) / packedPageBytes * packedPageBytes;
-    last = last / packedPageBytes * packedPageBytes;
-    // Advice only: a kernel that ignores it costs memory, not correctness.
-    if (first < last)
-      (void)::madvise(data() + first, last - first, MADV_DONTNEED);
+  Status end(uint64_t first, uint64_t last) override {
+    writer.write(position + first);
+    progress.update(done + last);
+    return {};
+  }
+
+  bool writeFailed = false;
+
+private:
+  PieceWriter &writer;
+  const PackingOptions &options;
+  Progress progress;
+  uint64_t position = 0, done = 0;
+};
+
+/// Packs into memory.
+class MemoryTarget final : public PieceTarget {
+public:
+  MemoryTarget(uint8_t *memory, const PackingOptions &options,
+               uint64_t totalBytes)
+      : memory(memory), options(options),
+        progress("packing weights", totalBytes) {}
+
+  void setSection(uint64_t at) { offset = at; }
+
+  Expected<uint8_t *> begin(uint64_t first, uint64_t) override {
+    if (Status s = checkCancelled(options); !s.ok())
+      return s;
+    return memory + offset + first;
+  }
+
+  Status end(uint64_t, uint64_t last) override {
+    progress.update(offset + last);
+    return {};
   }
 
 private:
-  explicit StagingArea(cpu::ZeroedMemory memory) : memory(std::move(memory)) {}
-
-  cpu::ZeroedMemory memory;
+  uint8_t *memory;
+  const PackingOptions &options;
+  Progress progress;
+  uint64_t offset = 0;
 };
+
+/// Checks all weights and packs those that have a section: move(section) says
+/// where `target` is to put the next.
+template <typename Move>
+Status packAll(const ProgramDescriptor &program, const ModelFiles &files,
+               const PackedLayout &layout, const PackingOptions &options,
+               PieceTarget &target, Move move) {
+  cpu::ThreadPool pool(threadCount(options));
+  WeightPacker packer(files, pool);
+  for (size_t i = 0; i < program.weights.size(); ++i) {
+    if (Status s = packer.check(program.weights[i]); !s.ok())
+      return s;
+    if (layout.sections[i].bytes > 0) {
+      move(layout.sections[i]);
+      if (Status s = packer.pack(program.weights[i], target); !s.ok())
+        return s;
+    }
+    // Else the model would be in memory twice.
+    files.releasePages();
+  }
+  return {};
+}
 
 } // namespace
 
@@ -84,69 +125,36 @@ Status sluice::writePackedFile(const ExecutableDescriptor &executable,
       planPackedFile(executable.files, program, contents);
   if (!layout)
     return layout.status();
-  Expected<StagingArea> staging = StagingArea::create(*layout);
-  if (!staging)
-    return staging.status();
-  uint64_t start = out.position();
   auto wrote = [outFailed](Status status) {
     if (outFailed && !status.ok())
       *outFailed = true;
     return status;
   };
+  uint64_t start = out.position();
   std::vector<uint8_t> header = encodePackedHeader(
       *layout, {program.cpu, program.packingHash(executable.files)});
   if (Status s = wrote(out.write(header.data(), header.size())); !s.ok())
     return s;
 
-  cpu::ThreadPool pool(threadCount(options));
-  WeightPacker packer(files, pool);
-  Progress progress("packing weights", layout->totalBytes);
-  for (size_t i = 0; i < program.weights.size(); ++i) {
-    const PackedSection &section = layout->sections[i];
-    if (Status s = packer.check(program.weights[i]); !s.ok())
-      return s;
-    if (section.bytes == 0)
-      continue;
-    if (Status s = wrote(padTo(out, start + section.offset)); !s.ok())
-      return s;
-    auto ready = [&](uint64_t first, uint64_t last) -> Status {
-      if (Status s = checkCancelled(options); !s.ok())
-        return s;
-      Status status = wrote(out.write(staging->data() + first, last - first));
-      staging->release(first, last);
-      progress.update(out.position() - start);
-      return status;
-    };
-    if (Status s = packer.pack(program.weights[i], staging->data(), ready);
-        !s.ok())
-      return s;
-  }
-  return wrote(padTo(out, start + layout->totalBytes));
+  PieceWriter writer(out);
+  FileTarget target(writer, options, layout->totalBytes);
+  Status packed = packAll(program, files, *layout, options, target,
+                          [&](const PackedSection &section) {
+                            target.setSection(start, section.offset);
+                          });
+  if (!packed.ok())
+    return target.writeFailed ? wrote(packed) : packed;
+  return wrote(writer.finish(start + layout->totalBytes));
 }
 
 Status sluice::packIntoMemory(const ProgramDescriptor &program,
                               const ModelFiles &files,
                               const PackedLayout &layout,
                               const PackingOptions &options, uint8_t *memory) {
-  cpu::ThreadPool pool(threadCount(options));
-  WeightPacker packer(files, pool);
-  Progress progress("packing weights", layout.totalBytes);
-  for (size_t i = 0; i < program.weights.size(); ++i) {
-    const PackedSection &section = layout.sections[i];
-    if (Status s = packer.check(program.weights[i]); !s.ok())
-      return s;
-    if (section.bytes == 0)
-      continue;
-    auto ready = [&](uint64_t first, uint64_t last) {
-      progress.update(section.offset + last);
-      return checkCancelled(options);
-    };
-    if (Status s =
-            packer.pack(program.weights[i], memory + section.offset, ready);
-        !s.ok())
-      return s;
-  }
-  return {};
+  MemoryTarget target(memory, options, layout.totalBytes);
+  return packAll(
+      program, files, layout, options, target,
+      [&](const PackedSection &section) { target.setSection(section.offset); });
 }
 
 Status sluice::appendEmbeddedWeights(const ExecutableDescriptor &executable,
@@ -164,7 +172,8 @@ Status sluice::appendEmbeddedWeights(const ExecutableDescriptor &executable,
       return files.status();
     uint64_t start = (out.position() + packedPageBytes - 1) / packedPageBytes *
                      packedPageBytes;
-    if (Status s = padTo(out, start); !s.ok())
+    std::vector<uint8_t> zeros(start - out.position());
+    if (Status s = out.write(zeros.data(), zeros.size()); !s.ok())
       return s;
     if (Status s = writePackedFile(executable, int64_t(i), *files,
                                    PackedContents::Everything, options, out);

@@ -98,14 +98,13 @@ int64_t firstBadRow(const WeightDescriptor &weight, const SlicedMatrix &matrix,
   return end;
 }
 
-/// Rows [begin, end) of a table or vector into their places in `section`.
+/// Rows [begin, end) of a table or vector to `to`.
 void convertRows(const WeightDescriptor &weight, const uint8_t *data,
-                 uint8_t *section, int64_t begin, int64_t end) {
+                 uint8_t *to, int64_t begin, int64_t end) {
   uint64_t stored = *rowBytes(weight.stored, weight.cols);
   uint64_t packed = *rowBytes(weight.format, weight.cols);
   if (weight.use == WeightUse::Rows && weight.stored == weight.format) {
-    std::memcpy(section + uint64_t(begin) * packed,
-                data + uint64_t(begin) * stored,
+    std::memcpy(to, data + uint64_t(begin) * stored,
                 uint64_t(end - begin) * packed);
     return;
   }
@@ -115,8 +114,8 @@ void convertRows(const WeightDescriptor &weight, const uint8_t *data,
     dequantizeRow(weight.stored, data + uint64_t(row) * stored, values.data(),
                   weight.cols);
     if (weight.use == WeightUse::Rows) {
-      quantizeRow(weight.format, values.data(),
-                  section + uint64_t(row) * packed, weight.cols);
+      quantizeRow(weight.format, values.data(), to, weight.cols);
+      to += packed;
       continue;
     }
     if (weight.stored != weight.format) {
@@ -125,7 +124,8 @@ void convertRows(const WeightDescriptor &weight, const uint8_t *data,
                     weight.cols);
     }
     uint64_t bytes = uint64_t(weight.cols) * sizeof(float);
-    std::memcpy(section + uint64_t(row) * bytes, values.data(), bytes);
+    std::memcpy(to, values.data(), bytes);
+    to += bytes;
   }
 }
 
@@ -133,8 +133,7 @@ void convertRows(const WeightDescriptor &weight, const uint8_t *data,
 /// apart: what they need of it is brought together, and packed as if it were
 /// all there is.
 void packPart(const WeightDescriptor &weight, const SlicedMatrix &matrix,
-              uint8_t *section, uint64_t unitBytes, int64_t begin,
-              int64_t end) {
+              uint8_t *to, int64_t begin, int64_t end) {
   std::vector<uint8_t> part;
   WeightDescriptor whole = weight;
   whole.slice = {};
@@ -143,7 +142,7 @@ void packPart(const WeightDescriptor &weight, const SlicedMatrix &matrix,
   whole.cols = matrix.usedCols();
   if (weight.use == WeightUse::Vector) {
     matrix.copy(begin, end, 0, whole.cols, part);
-    return convertRows(whole, part.data(), section, 0, end - begin);
+    return convertRows(whole, part.data(), to, 0, end - begin);
   }
   // Output columns, which lie in columns where the weight is transposed.
   int64_t first = begin * cpu::panelColumns;
@@ -154,8 +153,7 @@ void packPart(const WeightDescriptor &weight, const SlicedMatrix &matrix,
     matrix.copy(0, whole.rows, first, last, part);
   else
     matrix.copy(first, last, 0, whole.cols, part);
-  cpu::packPanels(linearSpec(whole), part.data(),
-                  section + uint64_t(begin) * unitBytes, 0, end - begin);
+  cpu::packPanels(linearSpec(whole), part.data(), to, 0, end - begin);
 }
 
 } // namespace
@@ -211,8 +209,7 @@ Status WeightPacker::check(const WeightDescriptor &weight) {
                  formatInfo(weight.format).name);
 }
 
-Status WeightPacker::pack(const WeightDescriptor &weight, uint8_t *section,
-                          const Ready &ready) {
+Status WeightPacker::pack(const WeightDescriptor &weight, PieceTarget &target) {
   const SlicedMatrix matrix = files.matrix(weight);
   bool linear = weight.use == WeightUse::Linear;
   cpu::LinearSpec spec = linearSpec(weight);
@@ -223,17 +220,21 @@ Status WeightPacker::pack(const WeightDescriptor &weight, uint8_t *section,
   auto step = int64_t(std::max<uint64_t>(1, pieceBytes / unitBytes));
   for (int64_t first = 0; first < units; first += step) {
     int64_t last = std::min(units, first + step);
+    uint64_t from = uint64_t(first) * unitBytes;
+    uint64_t to = uint64_t(last) * unitBytes;
+    Expected<uint8_t *> piece = target.begin(from, to);
+    if (!piece)
+      return piece.status();
     shareOut(pool, first, last, [&](int64_t begin, int64_t end) {
+      uint8_t *share = *piece + uint64_t(begin - first) * unitBytes;
       if (!weight.isAsInFile())
-        packPart(weight, matrix, section, unitBytes, begin, end);
+        packPart(weight, matrix, share, begin, end);
       else if (linear)
-        cpu::packPanels(spec, matrix.data, section, begin, end);
+        cpu::packPanels(spec, matrix.data, share, begin, end);
       else
-        convertRows(weight, matrix.data, section, begin, end);
+        convertRows(weight, matrix.data, share, begin, end);
     });
-    if (Status s =
-            ready(uint64_t(first) * unitBytes, uint64_t(last) * unitBytes);
-        !s.ok())
+    if (Status s = target.end(from, to); !s.ok())
       return s;
   }
   return {};

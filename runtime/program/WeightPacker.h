@@ -13,7 +13,6 @@
 #include "runtime/program/ModelFiles.h"
 #include "runtime/program/PackedFile.h"
 
-#include <functional>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -35,14 +34,23 @@ Expected<PackedLayout> planPackedFile(std::span<const ModelFile> files,
                                       const ProgramDescriptor &program,
                                       PackedContents contents);
 
+/// Where a weight's pieces go, in order and without gaps. An error ends the
+/// packing with that error.
+class PieceTarget {
+public:
+  /// Memory for bytes [first, last) of the weight that is being packed.
+  virtual Expected<uint8_t *> begin(uint64_t first, uint64_t last) = 0;
+  /// They are there.
+  virtual Status end(uint64_t first, uint64_t last) = 0;
+
+protected:
+  ~PieceTarget() = default;
+};
+
 /// Checks and packs one weight after another, each with all threads of a pool.
 /// Refers to what it is made with. For one thread.
 class WeightPacker {
 public:
-  /// Told that bytes [first, last) of the weight being packed are ready, in
-  /// order and without gaps. An error ends the packing with that error.
-  using Ready = std::function<Status(uint64_t first, uint64_t last)>;
-
   WeightPacker(const ModelFiles &files, cpu::ThreadPool &pool)
       : files(files), pool(pool) {}
 
@@ -51,10 +59,9 @@ public:
   /// table that two weights share is read once.
   Status check(const WeightDescriptor &weight);
 
-  /// Packs into `section`, which has the layout's bytes for this weight, in
-  /// pieces of some MiB.
-  Status pack(const WeightDescriptor &weight, uint8_t *section,
-              const Ready &ready);
+  /// Packs the layout's bytes for this weight into `target`, in pieces of some
+  /// MiB.
+  Status pack(const WeightDescriptor &weight, PieceTarget &target);
 
 private:
   const ModelFiles &files;

@@ -28,6 +28,21 @@ def timed(command):
     return time.monotonic() - began, usage.ru_maxrss * 1024
 
 
+def disk_rate(folder, size):
+    """Bytes a second at which a file of so many bytes gets to the disk."""
+    block = os.urandom(8 << 20)
+    path = folder / "disk.probe"
+    try:
+        with open(path, "wb", buffering=0) as file:
+            began = time.monotonic()
+            for _ in range(size // len(block)):
+                file.write(block)
+            os.fdatasync(file.fileno())
+            return size / (time.monotonic() - began)
+    finally:
+        path.unlink(missing_ok=True)
+
+
 def ours(model):
     return [model.program, "generate", "--tokens", "5", "-n", 1, "-t",
             models.THREADS, "-c", CONTEXT]
@@ -40,19 +55,20 @@ def theirs(peer, model):
 
 def measure(args, peer, model):
     """Medians: seconds and bytes of the first start, of later ones, of
-    llama.cpp's; ratio of the later ones."""
-    found = {"first": [], "later": [], "peer": []}
+    llama.cpp's; ratio of the later ones; the disk's bytes a second."""
+    found, disk = {"first": [], "later": [], "peer": []}, []
     for _ in range(args.repeats):
         packed = model.program.with_name(model.program.name + ".weights")
         packed.unlink()
         found["first"].append(timed(ours(model)))
         found["later"].append(timed(ours(model)))
         found["peer"].append(timed(theirs(peer, model)))
+        disk.append(disk_rate(packed.parent, packed.stat().st_size))
     middle = {name: [statistics.median(each[i] for each in kept)
                      for i in range(2)] for name, kept in found.items()}
     ratio = statistics.median(a[0] / b[0] for a, b in
                               zip(found["later"], found["peer"]))
-    return middle, ratio
+    return middle, ratio, statistics.median(disk)
 
 
 def section(args):
@@ -61,7 +77,7 @@ def section(args):
     rows, targets = [], []
     for fmt in args.formats:
         model = models.prepare(args, fmt)
-        middle, ratio = measure(args, peer, model)
+        middle, ratio, disk = measure(args, peer, model)
         memory = json.loads(run([model.program, "info", "--json", "-c",
                                  CONTEXT]))["memory"]
         told = memory["weights_bytes"] + memory["cache_bytes"]
@@ -70,7 +86,7 @@ def section(args):
             middle["first"][0] - middle["later"][0])
         rows.append([fmt, f"{middle['later'][0]:.2f}",
                      f"{middle['peer'][0]:.2f}", f"{ratio:.2f}",
-                     f"{middle['first'][0]:.2f}", f"{packing / 1e9:.2f}",
+                     f"{middle['first'][0]:.2f}", f"{packing / 1e9:.2f}", f"{disk / 1e9:.2f}",
                      f"{told / 1e6:.0f}", f"{most / 1e6:.0f}",
                      f"{middle['peer'][1] / 1e6:.0f}"])
         targets += [
@@ -85,9 +101,10 @@ def section(args):
 that the system has in memory: seconds, medians of {args.repeats} runs by turns with \
 `llama-completion` (llama.cpp {version_of(peer)}, mapped file, no warm-up). The \
 *first* start packs the weights: the rate is the file's bytes by what it takes \
-longer. *Told* is weights and cache for {CONTEXT} tokens; beside it the most that \
+longer. It ends when the disk has them: *disk* is the rate at which it takes a file \
+of that size. *Told* is weights and cache for {CONTEXT} tokens; beside it the most that \
 was resident, in either start.
 
 {table(["format", "later s", "llama.cpp s", "ratio", "first s", "packing GB/s",
-        "told MB", "resident MB", "llama.cpp MB"], rows)}"""
+        "disk GB/s", "told MB", "resident MB", "llama.cpp MB"], rows)}"""
     return text, targets, {}

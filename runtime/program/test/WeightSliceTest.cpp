@@ -110,6 +110,18 @@ TEST(WeightSliceTest, RefusesWhatIsNoPart) {
               HasSubstr("column 16 is inside a block of q4_0"));
 }
 
+class IntoVector final : public PieceTarget {
+public:
+  explicit IntoVector(std::vector<uint8_t> &bytes) : bytes(bytes) {}
+  Expected<uint8_t *> begin(uint64_t first, uint64_t) override {
+    return bytes.data() + first;
+  }
+  Status end(uint64_t, uint64_t) override { return {}; }
+
+private:
+  std::vector<uint8_t> &bytes;
+};
+
 /// Packs a weight of a file that is written for it.
 class PackedParts : public testing::Test {
 protected:
@@ -148,10 +160,8 @@ protected:
     WeightPacker packer(*opened, pool);
     EXPECT_TRUE(packer.check(weight).ok());
     std::vector<uint8_t> packed(layout->sections[0].bytes);
-    EXPECT_TRUE(packer
-                    .pack(weight, packed.data(),
-                          [](uint64_t, uint64_t) { return Status(); })
-                    .ok());
+    IntoVector target(packed);
+    EXPECT_TRUE(packer.pack(weight, target).ok());
     return packed;
   }
 

@@ -307,12 +307,11 @@ private:
 void cpu::packPanels(const LinearSpec &spec, const void *src, void *dst,
                      int64_t firstPanel, int64_t lastPanel) {
   RowReader reader(spec, src);
-  PackedWeight view = packedWeight(spec, dst);
-  for (int64_t p = firstPanel; p < lastPanel; ++p) {
-    uint8_t *panel =
-        static_cast<uint8_t *>(dst) + uint64_t(p) * view.panelBytes;
+  uint64_t panelBytes = packedWeight(spec, dst).panelBytes;
+  auto *panel = static_cast<uint8_t *>(dst);
+  for (int64_t p = firstPanel; p < lastPanel; ++p, panel += panelBytes) {
     // Missing columns, missing blocks and padding are zeros.
-    std::memset(panel, 0, view.panelBytes);
+    std::memset(panel, 0, panelBytes);
     packPanel(spec.format, reader.read(p), spec.inFeatures, panel);
   }
 }

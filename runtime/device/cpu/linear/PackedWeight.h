@@ -100,9 +100,9 @@ constexpr int64_t panelCount(int64_t outFeatures) {
 }
 
 /// Packs panels firstPanel .. lastPanel - 1 of the weight at `src` (any
-/// alignment, storedBytes(spec) bytes) into their places in the packed weight
-/// that starts at `dst` (packedBytes(spec) bytes). Calls for disjoint ranges
-/// may run at once. The spec is one that packedBytes accepts.
+/// alignment, storedBytes(spec) bytes): at `dst` (any alignment) the first of
+/// them, behind it the others, as they lie in the packed weight. Calls may run
+/// at once. The spec is one that packedBytes accepts.
 void packPanels(const LinearSpec &spec, const void *src, void *dst,
                 int64_t firstPanel, int64_t lastPanel);
 

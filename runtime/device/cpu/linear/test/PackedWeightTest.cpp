@@ -68,9 +68,14 @@ TEST(PackedWeight, PanelsPackedApartEqualThoseAtOnce) {
     std::memcpy(odd.data() + 1, weight.stored.data(), weight.stored.size());
     PackedBytes pieces(size);
     std::memset(pieces.get(), 0xa5, size);
+    uint64_t panelBytes = packedWeight(spec, pieces.get()).panelBytes;
+    auto pack = [&](int64_t first, int64_t last) {
+      packPanels(spec, odd.data() + 1,
+                 pieces.get() + uint64_t(first) * panelBytes, first, last);
+    };
     for (int64_t panel : {5, 0, 3, 4})
-      packPanels(spec, odd.data() + 1, pieces.get(), panel, panel + 1);
-    packPanels(spec, odd.data() + 1, pieces.get(), 1, 3);
+      pack(panel, panel + 1);
+    pack(1, 3);
     EXPECT_EQ(std::memcmp(pieces.get(), weight.bytes.get(), size), 0)
         << formatInfo(spec.format).name;
   }
