@@ -28,14 +28,19 @@ def together(requests):
             times[-1].append(at)
     begin, end = max(t[0] for t in times), min(t[-1] for t in times)
     tokens = sum(sum(begin < at <= end for at in t) for t in times)
+    if not tokens:
+        raise SystemExit(f"of {len(requests)} requests the first ended before the "
+                         "last had begun to generate")
     return (end - begin) / 1e3 / (tokens / len(requests))
 
 
 def step_of(model, rows, folder):
+    # Prompts as fast as can be, so that all generate at the same time.
     _, requests = serving.bench(model.program, [
         "-t", models.THREADS, "--requests", rows, "--max-num-seqs", rows, "-c",
         PROMPT + GENERATE, "--prompt-tokens", PROMPT, "--output-tokens",
-        GENERATE, "--warmup-requests", 1], f"{folder}/requests.json")
+        GENERATE, "--warmup-requests", 1, "--max-itl-ms", 0],
+        f"{folder}/requests.json")
     return together(requests)
 
 
