@@ -7,11 +7,13 @@
 
 #include "runtime/app/Engine.h"
 
+#include "runtime/app/Commands.h"
 #include "runtime/app/GroupExecutor.h"
 #include "runtime/app/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 using namespace sluice;
 using namespace sluice::app;
@@ -139,6 +141,10 @@ Expected<cpu::Program> Engine::loadCpuProgram(std::string_view name) {
   loading.search = {image.executable, settings.modelDir};
   loading.packing = {settings.threads, interrupted};
   loading.note = writeNote;
+  loading.lost = [](const Status &why) {
+    complain(why.message() + "; the weights in use may be damaged");
+    std::_Exit(1);
+  };
   loading.randomSeed = settings.randomWeights;
   Expected<WeightStore> store = WeightStore::load(described, *index, loading);
   if (!store)

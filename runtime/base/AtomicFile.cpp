@@ -103,7 +103,7 @@ void AtomicFile::startWriteback() {
 /// A file cannot take the name of another one in one step: it gets one that is
 /// free, and is renamed.
 Status AtomicFile::nameTemporary() {
-  std::string self = "/proc/self/fd/" + std::to_string(fd);
+  std::string self = readablePath();
   std::string stem = target + "." + std::to_string(::getpid()) + ".";
   for (int i = 0; i < 100; ++i) {
     std::string name = stem + std::to_string(i);
@@ -118,10 +118,20 @@ Status AtomicFile::nameTemporary() {
   return failure(target, ": cannot write: ", std::strerror(errno));
 }
 
-Status AtomicFile::commit() {
+std::string AtomicFile::readablePath() const {
+  return temporary.empty() ? "/proc/self/fd/" + std::to_string(fd) : temporary;
+}
+
+Status AtomicFile::sync() {
   // Some file systems have nothing to wait for and say EINVAL.
   if (::fdatasync(fd) != 0 && errno != EINVAL)
     return failure(target, ": cannot write: ", std::strerror(errno));
+  return {};
+}
+
+Status AtomicFile::commit() {
+  if (Status s = sync(); !s.ok())
+    return s;
   if (temporary.empty())
     if (Status s = nameTemporary(); !s.ok())
       return s;

@@ -50,6 +50,13 @@ public:
   /// less to wait for.
   void startWriteback();
 
+  /// By this path what was written so far can be read, until commit().
+  std::string readablePath() const;
+
+  /// Waits until the disk has the bytes. After an error they may be gone for
+  /// those who have mapped them, too.
+  Status sync();
+
   /// Waits until the disk has the bytes, then renames the temporary to its
   /// final name: not even after a power cut is there half a file.
   Status commit();

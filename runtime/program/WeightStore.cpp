@@ -11,6 +11,7 @@
 #include "runtime/program/Progress.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -67,6 +68,8 @@ private:
   Status loadFromFiles();
   Status loadRandom();
   bool loadCached(std::string &reason);
+  bool bindFile(const std::string &file, std::string &reason);
+  void keep(AtomicFile file);
   Status packToFile(bool &fileFailed);
   Status packToMemory();
   Status bind(const PackedLayout &layout, const uint8_t *base);
@@ -165,9 +168,13 @@ Status WeightStore::Loader::loadEmbedded() {
 }
 
 bool WeightStore::Loader::loadCached(std::string &reason) {
-  if (::access(path.c_str(), F_OK) != 0)
-    return false;
-  Expected<MappedFile> cache = MappedFile::open(path);
+  return ::access(path.c_str(), F_OK) == 0 && bindFile(path, reason);
+}
+
+/// Maps a packed file and uses it, unless there is a reason against it.
+bool WeightStore::Loader::bindFile(const std::string &file,
+                                   std::string &reason) {
+  Expected<MappedFile> cache = MappedFile::open(file);
   if (!cache) {
     reason = "cannot be read";
     return false;
@@ -198,18 +205,30 @@ Status WeightStore::Loader::packToFile(bool &fileFailed) {
                                  *out, &fileFailed);
       !s.ok())
     return s;
-  if (Status s = out->commit(); !s.ok()) {
-    fileFailed = true;
-    return s;
-  }
   std::string reason;
-  if (!loadCached(reason)) {
-    // Another process may have replaced or removed the file meanwhile.
+  if (!bindFile(out->readablePath(), reason)) {
     fileFailed = true;
     return failure(path, ": cannot be read back");
   }
   store.source = Origin::Packed;
+  keep(out.take());
   return {};
+}
+
+/// Gives the file its name once the disk has it. A disk takes seconds for what
+/// the system's memory takes at once.
+void WeightStore::Loader::keep(AtomicFile file) {
+  store.keeper = std::jthread([file = std::move(file), note = options.note,
+                               lost = options.lost]() mutable {
+    if (Status s = file.sync(); !s.ok()) {
+      // The pages that are mapped may be zeros from now on.
+      if (!lost)
+        std::abort();
+      return lost(s);
+    }
+    if (Status s = file.commit(); !s.ok() && note)
+      note(s.message() + "; the next start packs the weights again");
+  });
 }
 
 Status WeightStore::Loader::packToMemory() {

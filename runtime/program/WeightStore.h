@@ -11,6 +11,7 @@
 //   cached     <executable>.weights, when it was packed from the same files for
 //              the same program
 //   packed     the model's files; the packed form becomes <executable>.weights
+//              once the disk has it, for which nobody waits
 //   in memory  the same, where that file cannot be written
 //
 // Where an executable has several programs, each has a file of its own,
@@ -33,6 +34,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace sluice {
@@ -42,9 +44,13 @@ struct WeightLoadOptions {
   PackingOptions packing;
   /// Makes the weights of this seed, in memory; no file is read or written.
   std::optional<uint64_t> randomSeed;
-  /// Given lines that the user should see: why a cache is not used. May be
-  /// empty.
+  /// Given lines that the user should see: why a cache is not used; also by
+  /// another thread, as long as the store lives. May be empty.
   std::function<void(std::string_view)> note;
+  /// Called by another thread where the disk refuses packed weights that are in
+  /// use already: what is computed with them from then on may be wrong. Empty:
+  /// ends the process.
+  std::function<void(const Status &)> lost;
 };
 
 /// Owns, or maps, all that its weights refer to. Reading from several threads
@@ -67,6 +73,12 @@ public:
 
   Origin origin() const { return source; }
 
+  /// Waits until the disk has what was packed, as the store's end does.
+  void waitUntilKept() {
+    if (keeper.joinable())
+      keeper.join();
+  }
+
 private:
   class Loader;
   WeightStore() = default;
@@ -76,6 +88,7 @@ private:
   std::optional<MappedFile> packedFile; // the cache, or the executable
   cpu::ZeroedMemory memory;
   std::vector<cpu::Weight> views;
+  std::jthread keeper; // of what was packed
 };
 
 /// The path of the packed weights that a program keeps; `path` is the

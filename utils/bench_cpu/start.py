@@ -1,4 +1,5 @@
 """Section "start": from a command to the first token, and memory."""
+import dataclasses
 import json
 import os
 import statistics
@@ -14,18 +15,30 @@ CONTEXT = 512
 START_RATIO, PACKING, MEMORY = 1.1, 1e9, 1.05
 
 
+@dataclasses.dataclass
+class Run:
+    """A command's seconds to its first output and to its end, and the bytes that
+    it had resident at most."""
+    output: float
+    end: float
+    resident: int
+
+
 def timed(command):
-    """Seconds that a command takes, and bytes that it had resident at most."""
     began = time.monotonic()
     running = subprocess.Popen(list(map(str, command)),
                                stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL)
+    with running.stdout:
+        running.stdout.read(1)
+        output = time.monotonic() - began
+        running.stdout.read()
     _, status, usage = os.wait4(running.pid, 0)
     running.returncode = os.waitstatus_to_exitcode(status)
     if running.returncode:
         raise SystemExit(f"{command}: status {running.returncode}")
-    return time.monotonic() - began, usage.ru_maxrss * 1024
+    return Run(output, time.monotonic() - began, usage.ru_maxrss * 1024)
 
 
 def disk_rate(folder, size):
@@ -54,8 +67,8 @@ def theirs(peer, model):
 
 
 def measure(args, peer, model):
-    """Medians: seconds and bytes of the first start, of later ones, of
-    llama.cpp's; ratio of the later ones; the disk's bytes a second."""
+    """Medians: of the first start, of later ones, of llama.cpp's; the ratio of
+    the later ones' whole runs; the disk's bytes a second."""
     found, disk = {"first": [], "later": [], "peer": []}, []
     for _ in range(args.repeats):
         packed = model.program.with_name(model.program.name + ".weights")
@@ -64,9 +77,10 @@ def measure(args, peer, model):
         found["later"].append(timed(ours(model)))
         found["peer"].append(timed(theirs(peer, model)))
         disk.append(disk_rate(packed.parent, packed.stat().st_size))
-    middle = {name: [statistics.median(each[i] for each in kept)
-                     for i in range(2)] for name, kept in found.items()}
-    ratio = statistics.median(a[0] / b[0] for a, b in
+    middle = {name: Run(*(statistics.median(values) for values in
+                          zip(*map(dataclasses.astuple, kept))))
+              for name, kept in found.items()}
+    ratio = statistics.median(a.end / b.end for a, b in
                               zip(found["later"], found["peer"]))
     return middle, ratio, statistics.median(disk)
 
@@ -81,14 +95,15 @@ def section(args):
         memory = json.loads(run([model.program, "info", "--json", "-c",
                                  CONTEXT]))["memory"]
         told = memory["weights_bytes"] + memory["cache_bytes"]
-        most = max(middle["first"][1], middle["later"][1])
-        packing = model.file.stat().st_size / (
-            middle["first"][0] - middle["later"][0])
-        rows.append([fmt, f"{middle['later'][0]:.2f}",
-                     f"{middle['peer'][0]:.2f}", f"{ratio:.2f}",
-                     f"{middle['first'][0]:.2f}", f"{packing / 1e9:.2f}", f"{disk / 1e9:.2f}",
-                     f"{told / 1e6:.0f}", f"{most / 1e6:.0f}",
-                     f"{middle['peer'][1] / 1e6:.0f}"])
+        first, later, other = (middle[name]
+                               for name in ("first", "later", "peer"))
+        most = max(first.resident, later.resident)
+        packing = model.file.stat().st_size / (first.output - later.output)
+        rows.append([fmt, f"{later.end:.2f}", f"{other.end:.2f}",
+                     f"{ratio:.2f}", f"{first.output:.2f}",
+                     f"{packing / 1e9:.2f}", f"{first.end:.2f}",
+                     f"{disk / 1e9:.2f}", f"{told / 1e6:.0f}",
+                     f"{most / 1e6:.0f}", f"{other.resident / 1e6:.0f}"])
         targets += [
             Target(f"{fmt}: first token, by llama.cpp's", f"{ratio:.3f}",
                    f"at most {START_RATIO}", ratio <= START_RATIO),
@@ -100,11 +115,12 @@ def section(args):
     text = f"""From the start of the process to its end behind one token, for files \
 that the system has in memory: seconds, medians of {args.repeats} runs by turns with \
 `llama-completion` (llama.cpp {version_of(peer)}, mapped file, no warm-up). The \
-*first* start packs the weights: the rate is the file's bytes by what it takes \
-longer. It ends when the disk has them: *disk* is the rate at which it takes a file \
-of that size. *Told* is weights and cache for {CONTEXT} tokens; beside it the most that \
+first start packs the weights: *token* is the time to its first output, and \
+*packing* the file's bytes by what that takes longer than later. It ends, at *kept*, \
+when the disk has them: *disk* is the rate at which it takes a file of that size. \
+*Told* is weights and cache for {CONTEXT} tokens; beside it the most that \
 was resident, in either start.
 
-{table(["format", "later s", "llama.cpp s", "ratio", "first s", "packing GB/s",
-        "disk GB/s", "told MB", "resident MB", "llama.cpp MB"], rows)}"""
+{table(["format", "later s", "llama.cpp s", "ratio", "token s", "packing GB/s",
+        "kept s", "disk GB/s", "told MB", "resident MB", "llama.cpp MB"], rows)}"""
     return text, targets, {}

@@ -57,7 +57,10 @@ protected:
 
   Expected<WeightStore> load() {
     notes.clear();
-    return WeightStore::load(executable, 0, options);
+    Expected<WeightStore> store = WeightStore::load(executable, 0, options);
+    if (store)
+      store->waitUntilKept();
+    return store;
   }
 
   std::string error() {
@@ -203,6 +206,24 @@ TEST_F(WeightStoreTest, UnwritableFolderCostsTimeOnly) {
   EXPECT_EQ(elsewhere->origin(), Origin::InMemory);
   EXPECT_THAT(notes, ElementsAre(HasSubstr("missing/program.weights: cannot "
                                            "write")));
+}
+
+TEST_F(WeightStoreTest, WhatCannotBeKeptIsUsedNevertheless) {
+  // Once packing has begun, a folder takes the file's place.
+  options.packing.cancelled = [this] {
+    fs::create_directory(cachePath());
+    return false;
+  };
+  Expected<WeightStore> store = load();
+  ASSERT_TRUE(store) << store.status().message();
+  EXPECT_EQ(store->origin(), Origin::Packed);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("the next start packs")));
+  expectNothingElse();
+  fs::remove(cachePath());
+  options.packing.cancelled = nullptr;
+  Expected<WeightStore> again = load();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(contents(*store), contents(*again));
 }
 
 TEST_F(WeightStoreTest, FullDiskCostsTimeOnly) {

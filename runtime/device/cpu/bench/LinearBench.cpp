@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/cpu/CpuFeatures.h"
 #include "runtime/device/cpu/bench/Turns.h"
 #include "runtime/device/cpu/linear/Linear.h"
 
@@ -34,7 +35,7 @@ using namespace sluice::cpu::bench;
 namespace {
 
 struct Options {
-  std::string isa = "avx512vnni";
+  std::string isa; // empty: the best that the processor has
   int64_t threads = 2;
   int64_t outFeatures = 5632;
   int64_t inFeatures = 2048;
@@ -126,12 +127,19 @@ bool parseOptions(int argc, char **argv, Options &options) {
 
 int main(int argc, char **argv) {
   Options options;
-  const LinearKernels *kernels =
-      parseOptions(argc, argv, options) ? linearKernels(options.isa) : nullptr;
-  if (!kernels) {
+  bool understood = parseOptions(argc, argv, options);
+  if (std::optional<Isa> best = bestIsa(detectFeatures());
+      best && options.isa.empty())
+    options.isa = isaName(*best);
+  const LinearKernels *kernels = linearKernels(options.isa);
+  if (!understood || !kernels) {
     std::fprintf(stderr, "usage: linear-bench [--isa avx2|avx512|avx512vnni] "
                          "[--threads N] [--out N] [--in N] [--formats a,b] "
                          "[--rows 1,2] [--seconds S]\n");
+    return 2;
+  }
+  if (Status s = requireIsa(options.isa); !s.ok()) {
+    std::fprintf(stderr, "linear-bench: error: %s\n", s.message().c_str());
     return 2;
   }
   std::vector<int64_t> rowCounts;
