@@ -78,6 +78,18 @@ AtomicFile::~AtomicFile() {
     ::unlink(temporary.c_str());
 }
 
+Expected<bool> AtomicFile::reserve(uint64_t size) {
+  int error = 0;
+  do {
+    error = ::fallocate(fd, 0, 0, off_t(size)) == 0 ? 0 : errno;
+  } while (error == EINTR);
+  if (error == EOPNOTSUPP || error == ENOSYS)
+    return false;
+  if (error != 0)
+    return failure(target, ": cannot write: ", std::strerror(error));
+  return true;
+}
+
 Status AtomicFile::write(const void *data, size_t size) {
   const char *next = static_cast<const char *>(data);
   while (size > 0) {
@@ -123,9 +135,13 @@ std::string AtomicFile::readablePath() const {
 }
 
 Status AtomicFile::sync() {
+  int error = 0;
+  do {
+    error = ::fdatasync(fd) == 0 ? 0 : errno;
+  } while (error == EINTR);
   // Some file systems have nothing to wait for and say EINVAL.
-  if (::fdatasync(fd) != 0 && errno != EINVAL)
-    return failure(target, ": cannot write: ", std::strerror(errno));
+  if (error != 0 && error != EINVAL)
+    return failure(target, ": cannot write: ", std::strerror(error));
   return {};
 }
 

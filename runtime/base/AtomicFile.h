@@ -37,6 +37,10 @@ public:
   AtomicFile &operator=(AtomicFile &&) = delete;
   ~AtomicFile();
 
+  /// Takes the disk's space for `size` bytes, before anything is written; false
+  /// where the file system cannot. Error: a full disk.
+  Expected<bool> reserve(uint64_t size);
+
   /// Appends; a short write (a full disk) is an error that names the file.
   Status write(const void *data, size_t size);
   Status write(std::string_view text) {

@@ -200,11 +200,25 @@ Status WeightStore::Loader::packToFile(bool &fileFailed) {
     fileFailed = true;
     return out.status();
   }
+  Expected<PackedLayout> layout =
+      planPackedFile(executable.files, program, PackedContents::NotInFiles);
+  if (!layout)
+    return layout.status();
+  Expected<bool> reserved = out->reserve(layout->totalBytes);
+  if (!reserved) {
+    fileFailed = true;
+    return reserved.status();
+  }
   if (Status s = writePackedFile(executable, index, *store.files,
                                  PackedContents::NotInFiles, options.packing,
                                  *out, &fileFailed);
       !s.ok())
     return s;
+  // Without the space the disk may yet be found to be full.
+  if (Status s = *reserved ? Status() : out->sync(); !s.ok()) {
+    fileFailed = true;
+    return s;
+  }
   std::string reason;
   if (!bindFile(out->readablePath(), reason)) {
     fileFailed = true;
@@ -222,6 +236,9 @@ void WeightStore::Loader::keep(AtomicFile file) {
                                lost = options.lost]() mutable {
     if (Status s = file.sync(); !s.ok()) {
       // The pages that are mapped may be zeros from now on.
+      {
+        AtomicFile gone = std::move(file);
+      }
       if (!lost)
         std::abort();
       return lost(s);
