@@ -48,8 +48,8 @@ def disk_rate(folder, size):
     try:
         with open(path, "wb", buffering=0) as file:
             began = time.monotonic()
-            for _ in range(size // len(block)):
-                file.write(block)
+            for at in range(0, size, len(block)):
+                file.write(block[:size - at])
             os.fdatasync(file.fileno())
             return size / (time.monotonic() - began)
     finally:

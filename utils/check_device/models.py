@@ -41,6 +41,8 @@ def unpacked(machine, name):
         if not archive.is_file():
             raise NotHere("no program was carried")
         unpack(archive, machine.scratch)
+    if not path.is_file():
+        raise NotHere(f"{name} was not carried")
     return path
 
 
