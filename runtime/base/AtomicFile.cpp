@@ -8,6 +8,7 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/StandardOutput.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -69,7 +70,7 @@ AtomicFile::AtomicFile(AtomicFile &&other) noexcept
     : target(std::move(other.target)),
       temporary(std::exchange(other.temporary, {})),
       fd(std::exchange(other.fd, -1)), written(other.written),
-      started(other.started) {}
+      reserved(other.reserved), started(other.started) {}
 
 AtomicFile::~AtomicFile() {
   if (fd >= 0)
@@ -78,16 +79,18 @@ AtomicFile::~AtomicFile() {
     ::unlink(temporary.c_str());
 }
 
-Expected<bool> AtomicFile::reserve(uint64_t size) {
+Status AtomicFile::reserve(uint64_t size) {
   int error = 0;
   do {
-    error = ::fallocate(fd, 0, 0, off_t(size)) == 0 ? 0 : errno;
+    error =
+        ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, off_t(size)) == 0 ? 0 : errno;
   } while (error == EINTR);
   if (error == EOPNOTSUPP || error == ENOSYS)
-    return false;
+    return {};
   if (error != 0)
     return failure(target, ": cannot write: ", std::strerror(error));
-  return true;
+  reserved = std::max(reserved, size);
+  return {};
 }
 
 Status AtomicFile::write(const void *data, size_t size) {

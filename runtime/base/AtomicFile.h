@@ -37,9 +37,12 @@ public:
   AtomicFile &operator=(AtomicFile &&) = delete;
   ~AtomicFile();
 
-  /// Takes the disk's space for `size` bytes, before anything is written; false
-  /// where the file system cannot. Error: a full disk.
-  Expected<bool> reserve(uint64_t size);
+  /// Takes the disk's space for the file's first `size` bytes before they are
+  /// written, where the file system can. Error: a full disk.
+  Status reserve(uint64_t size);
+  /// Whether all that was written so far has its space: the disk cannot be
+  /// found full any more.
+  bool hasSpace() const { return written <= reserved; }
 
   /// Appends; a short write (a full disk) is an error that names the file.
   Status write(const void *data, size_t size);
@@ -73,6 +76,7 @@ private:
   std::string temporary; ///< empty while the temporary has no name
   int fd = -1;
   uint64_t written = 0;
+  uint64_t reserved = 0;
   uint64_t started = 0; ///< of these, those that the disk was told to write
 };
 

@@ -62,8 +62,9 @@ static bool isFinite16(const uint8_t *p, uint16_t mask) {
   return (bits & mask) != mask;
 }
 
-static bool allFinite16(const uint8_t *p, int64_t count, int64_t stride,
-                        uint16_t mask) {
+/// Of `count` numbers, one at the same place in every `stride` bytes.
+template <int64_t stride>
+static bool allFinite16(const uint8_t *p, int64_t count, uint16_t mask) {
   bool finite = true;
   for (int64_t i = 0; i < count; ++i)
     finite &= isFinite16(p + i * stride, mask);
@@ -89,35 +90,48 @@ static bool isFinite(const BlockE4M3 &block) {
   return finite;
 }
 
+// The bits of an exponent, all of them set where the number is not finite.
+static constexpr uint16_t halfExponent = 0x7c00, bfloatExponent = 0x7f80;
+
+/// Of blocks that begin with a scale and a minimum.
+template <typename Block>
+static bool allFinitePairs(const uint8_t *p, int64_t blocks) {
+  return allFinite16<sizeof(Block)>(p, blocks, halfExponent) &&
+         allFinite16<sizeof(Block)>(p + 2, blocks, halfExponent);
+}
+
 bool sluice::rowIsFinite(Format format, const void *src, int64_t elements) {
-  constexpr uint16_t half = 0x7c00, bfloat = 0x7f80;
   const auto *p = static_cast<const uint8_t *>(src);
-  const FormatInfo &info = formatInfo(format);
-  int64_t blocks = elements / info.blockElements, stride = info.blockBytes;
+  int64_t blocks = elements / formatInfo(format).blockElements;
   switch (format) {
   case Format::F32:
     return allFinite32(p, elements);
   case Format::F16:
-    return allFinite16(p, elements, stride, half);
+    return allFinite16<2>(p, elements, halfExponent);
   case Format::BF16:
-    return allFinite16(p, elements, stride, bfloat);
+    return allFinite16<2>(p, elements, bfloatExponent);
   case Format::Q8_0:
+    return allFinite16<sizeof(BlockQ80)>(p, blocks, halfExponent);
   case Format::Q4_0:
+    return allFinite16<sizeof(BlockQ40)>(p, blocks, halfExponent);
   case Format::Q5_0:
-    return allFinite16(p, blocks, stride, half);
+    return allFinite16<sizeof(BlockQ50)>(p, blocks, halfExponent);
   case Format::Q4_1:
+    return allFinitePairs<BlockQ41>(p, blocks);
   case Format::Q5_1:
+    return allFinitePairs<BlockQ51>(p, blocks);
   case Format::Q4_K:
+    return allFinitePairs<BlockQ4K>(p, blocks);
   case Format::Q5_K:
-    return allFinite16(p, blocks, stride, half) &&
-           allFinite16(p + 2, blocks, stride, half);
+    return allFinitePairs<BlockQ5K>(p, blocks);
   case Format::Q6_K:
-    return allFinite16(p + offsetof(BlockQ6K, d), blocks, stride, half);
+    return allFinite16<sizeof(BlockQ6K)>(p + offsetof(BlockQ6K, d), blocks,
+                                         halfExponent);
   case Format::E4M3: {
     bool finite = true;
     for (int64_t i = 0; i < blocks; ++i) {
       BlockE4M3 block;
-      std::memcpy(&block, p + i * stride, sizeof(block));
+      std::memcpy(&block, p + i * int64_t(sizeof(block)), sizeof(block));
       finite &= isFinite(block);
     }
     return finite;

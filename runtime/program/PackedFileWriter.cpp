@@ -100,13 +100,14 @@ Status packAll(const ProgramDescriptor &program, const ModelFiles &files,
   cpu::ThreadPool pool(threadCount(options));
   WeightPacker packer(files, pool);
   for (size_t i = 0; i < program.weights.size(); ++i) {
-    if (Status s = packer.check(program.weights[i]); !s.ok())
-      return s;
-    if (layout.sections[i].bytes > 0) {
+    const WeightDescriptor &weight = program.weights[i];
+    bool isPacked = layout.sections[i].bytes > 0;
+    if (isPacked)
       move(layout.sections[i]);
-      if (Status s = packer.pack(program.weights[i], target); !s.ok())
-        return s;
-    }
+    if (Status s =
+            isPacked ? packer.pack(weight, target) : packer.check(weight);
+        !s.ok())
+      return s;
     // Else the model would be in memory twice.
     files.releasePages();
   }
@@ -131,6 +132,8 @@ Status sluice::writePackedFile(const ExecutableDescriptor &executable,
     return status;
   };
   uint64_t start = out.position();
+  if (Status s = wrote(out.reserve(start + layout->totalBytes)); !s.ok())
+    return s;
   std::vector<uint8_t> header = encodePackedHeader(
       *layout, {program.cpu, program.packingHash(executable.files)});
   if (Status s = wrote(out.write(header.data(), header.size())); !s.ok())

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace sluice;
 
@@ -19,6 +20,10 @@ namespace {
 // A piece is large enough to share between threads and to write at once, and
 // small beside any weight that is worth packing.
 constexpr uint64_t pieceBytes = uint64_t(8) << 20;
+
+// What a thread takes at once stays in its cache between being checked and
+// being packed.
+constexpr uint64_t grainBytes = uint64_t(128) << 10;
 
 /// The bytes of a weight that is not linear, once packed; nothing when it has
 /// no such form.
@@ -45,20 +50,38 @@ std::optional<uint64_t> sectionBytes(const WeightDescriptor &weight,
   return bytes && usedFromFile ? uint64_t(0) : bytes;
 }
 
-/// Divides [first, last) between the pool's threads.
+/// Divides [first, last), each of `bytes`, between the pool's threads: some at
+/// a time, as a thread may share its processor with the one that writes.
 template <typename Fn>
-void shareOut(cpu::ThreadPool &pool, int64_t first, int64_t last, Fn body) {
-  int64_t count = last - first;
-  int64_t threads = pool.threads();
-  auto share = [&](int64_t thread) {
-    int64_t begin =
-        first + count / threads * thread + std::min(thread, count % threads);
-    int64_t end = begin + count / threads + (thread < count % threads);
-    if (begin < end)
-      body(begin, end);
+void shareOut(cpu::ThreadPool &pool, int64_t first, int64_t last,
+              uint64_t bytes, Fn body) {
+  auto grain = int64_t(std::max<uint64_t>(1, grainBytes / bytes));
+  std::atomic<int64_t> next = first;
+  auto share = [&](int64_t) {
+    int64_t begin;
+    while ((begin = next.fetch_add(grain)) < last)
+      body(begin, std::min(last, begin + grain));
   };
   pool.run(share);
 }
+
+/// The first of the rows that threads find bad.
+class FirstBad {
+public:
+  void note(int64_t row) {
+    int64_t seen = first.load();
+    while (row < seen && !first.compare_exchange_weak(seen, row)) {
+    }
+  }
+  std::optional<int64_t> row() const {
+    int64_t found = first.load();
+    return found == none ? std::nullopt : std::optional(found);
+  }
+
+private:
+  static constexpr int64_t none = std::numeric_limits<int64_t>::max();
+  std::atomic<int64_t> first = none;
+};
 
 /// Whether the largest magnitude of a row is finite in `format`.
 bool fits(Format format, const float *row, int64_t cols,
@@ -73,9 +96,9 @@ bool fits(Format format, const float *row, int64_t cols,
   return rowIsFinite(format, block.data(), info.blockElements);
 }
 
-/// The number of the first row of what is used that is not finite, or `end`.
-int64_t firstBadRow(const WeightDescriptor &weight, const SlicedMatrix &matrix,
-                    int64_t begin, int64_t end) {
+/// Notes the first row of [begin, end) of what is used that is not finite.
+void checkRows(const WeightDescriptor &weight, const SlicedMatrix &matrix,
+               int64_t begin, int64_t end, FirstBad &bad) {
   uint64_t stride = *weight.storedRowBytes();
   bool converts = weight.stored != weight.format;
   int64_t cols = weight.usedCols();
@@ -88,14 +111,13 @@ int64_t firstBadRow(const WeightDescriptor &weight, const SlicedMatrix &matrix,
       from = part.data();
     }
     if (!rowIsFinite(weight.stored, from, cols))
-      return row;
+      return bad.note(row);
     if (!converts)
       continue;
     dequantizeRow(weight.stored, from, values.data(), cols);
     if (!fits(weight.format, values.data(), cols, block))
-      return row;
+      return bad.note(row);
   }
-  return end;
 }
 
 /// Rows [begin, end) of a table or vector to `to`.
@@ -185,35 +207,45 @@ Expected<PackedLayout> sluice::planPackedFile(std::span<const ModelFile> files,
   return PackedLayout::plan(sizes);
 }
 
-Status WeightPacker::check(const WeightDescriptor &weight) {
-  const SlicedMatrix matrix = files.matrix(weight);
+bool WeightPacker::markChecked(const WeightDescriptor &weight,
+                               const SlicedMatrix &matrix) {
   const WeightSlice &slice = weight.slice;
-  if (!checked
-           .insert({matrix.data, weight.format, slice.ofColumns, slice.bounds})
-           .second)
-    return {};
-  int64_t rows = weight.usedRows();
-  std::atomic<int64_t> bad = rows;
-  shareOut(pool, 0, rows, [&](int64_t begin, int64_t end) {
-    int64_t row = firstBadRow(weight, matrix, begin, end);
-    if (row == end)
-      return;
-    int64_t seen = bad.load();
-    while (row < seen && !bad.compare_exchange_weak(seen, row)) {
-    }
-  });
-  if (bad == rows)
+  return checked
+      .insert({matrix.data, weight.format, slice.ofColumns, slice.bounds})
+      .second;
+}
+
+Status WeightPacker::result(const WeightDescriptor &weight,
+                            std::optional<int64_t> badRow) const {
+  if (!badRow)
     return {};
   return failure(files.path(weight), ": weight '", weight.name, "': row ",
-                 bad.load(), " is not finite as ",
-                 formatInfo(weight.format).name);
+                 *badRow, " is not finite as ", formatInfo(weight.format).name);
+}
+
+Status WeightPacker::check(const WeightDescriptor &weight) {
+  const SlicedMatrix matrix = files.matrix(weight);
+  if (!markChecked(weight, matrix))
+    return {};
+  FirstBad bad;
+  shareOut(pool, 0, weight.usedRows(), *weight.storedRowBytes(),
+           [&](int64_t begin, int64_t end) {
+             checkRows(weight, matrix, begin, end, bad);
+           });
+  return result(weight, bad.row());
 }
 
 Status WeightPacker::pack(const WeightDescriptor &weight, PieceTarget &target) {
   const SlicedMatrix matrix = files.matrix(weight);
   bool linear = weight.use == WeightUse::Linear;
+  // What is packed at once of a transposed weight is not whole rows.
+  if (weight.transposed)
+    if (Status s = check(weight); !s.ok())
+      return s;
+  bool isNew = markChecked(weight, matrix);
   cpu::LinearSpec spec = linearSpec(weight);
-  // A unit is what a thread packs at once: a panel or a row.
+  // A unit is the least that a thread packs at once: a panel or a row.
+  int64_t unitRows = linear ? cpu::panelColumns : 1;
   int64_t units = linear ? cpu::panelCount(spec.outFeatures) : weight.rows;
   uint64_t total = *sectionBytes(weight, PackedContents::Everything);
   uint64_t unitBytes = total / uint64_t(units);
@@ -225,7 +257,11 @@ Status WeightPacker::pack(const WeightDescriptor &weight, PieceTarget &target) {
     Expected<uint8_t *> piece = target.begin(from, to);
     if (!piece)
       return piece.status();
-    shareOut(pool, first, last, [&](int64_t begin, int64_t end) {
+    FirstBad bad;
+    shareOut(pool, first, last, unitBytes, [&](int64_t begin, int64_t end) {
+      if (isNew)
+        checkRows(weight, matrix, begin * unitRows,
+                  std::min(weight.usedRows(), end * unitRows), bad);
       uint8_t *share = *piece + uint64_t(begin - first) * unitBytes;
       if (!weight.isAsInFile())
         packPart(weight, matrix, share, begin, end);
@@ -234,6 +270,8 @@ Status WeightPacker::pack(const WeightDescriptor &weight, PieceTarget &target) {
       else
         convertRows(weight, matrix.data, share, begin, end);
     });
+    if (Status s = result(weight, bad.row()); !s.ok())
+      return s;
     if (Status s = target.end(from, to); !s.ok())
       return s;
   }

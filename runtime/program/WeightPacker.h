@@ -13,6 +13,7 @@
 #include "runtime/program/ModelFiles.h"
 #include "runtime/program/PackedFile.h"
 
+#include <optional>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -56,14 +57,19 @@ public:
 
   /// Whether every element of the stored weight is finite and stays so in the
   /// format that the program computes in. The error names file and weight. A
-  /// table that two weights share is read once.
+  /// table that two weights share is checked once.
   Status check(const WeightDescriptor &weight);
 
   /// Packs the layout's bytes for this weight into `target`, in pieces of some
-  /// MiB.
+  /// MiB, each checked as by check() before it goes there.
   Status pack(const WeightDescriptor &weight, PieceTarget &target);
 
 private:
+  /// False where it was marked before.
+  bool markChecked(const WeightDescriptor &weight, const SlicedMatrix &matrix);
+  Status result(const WeightDescriptor &weight,
+                std::optional<int64_t> badRow) const;
+
   const ModelFiles &files;
   cpu::ThreadPool &pool;
   /// With their slices: whether of columns, and the bounds.

@@ -200,22 +200,13 @@ Status WeightStore::Loader::packToFile(bool &fileFailed) {
     fileFailed = true;
     return out.status();
   }
-  Expected<PackedLayout> layout =
-      planPackedFile(executable.files, program, PackedContents::NotInFiles);
-  if (!layout)
-    return layout.status();
-  Expected<bool> reserved = out->reserve(layout->totalBytes);
-  if (!reserved) {
-    fileFailed = true;
-    return reserved.status();
-  }
   if (Status s = writePackedFile(executable, index, *store.files,
                                  PackedContents::NotInFiles, options.packing,
                                  *out, &fileFailed);
       !s.ok())
     return s;
   // Without the space the disk may yet be found to be full.
-  if (Status s = *reserved ? Status() : out->sync(); !s.ok()) {
+  if (Status s = out->hasSpace() ? Status() : out->sync(); !s.ok()) {
     fileFailed = true;
     return s;
   }

@@ -56,10 +56,11 @@ def parse(parser):
     return args
 
 
-def _measure(program, name, titled, args):
+def _measure(program, name, titled, args, kind):
     """A section's text between its marks, its pictures, and whether all of its
     targets were met."""
     title, section = titled
+    title += f", {kind}" if kind else ""
     say(title)
     began, load = time.monotonic(), os.getloadavg()[0]
     text, targets, pictures = section(args)
@@ -68,7 +69,8 @@ def _measure(program, name, titled, args):
                + (" --record" if args.record else ""))
     wanted = table(["what", "measured", "wanted", "met", "note"],
                    [t.row for t in targets]) if targets else ""
-    text = f"""<!-- {name}: from here -->
+    mark = _mark(name, kind)
+    text = f"""<!-- {mark}: from here -->
 ## {title}
 
 `{command}`, {datetime.date.today()}, {took:.0f} s; \
@@ -76,24 +78,29 @@ def _measure(program, name, titled, args):
 
 {wanted}
 {text}
-<!-- {name}: to here -->
+<!-- {mark}: to here -->
 """
     return text, pictures, all(t.met for t in targets)
 
 
-def _merge(report, name, text):
+def _mark(name, kind):
+    return f"{name}-{kind}" if kind else name
+
+
+def _merge(report, mark, text):
     """The report with the section in its place, or behind the others."""
-    marks = re.compile(rf"<!-- {name}: from here -->.*<!-- {name}: to here -->\n",
+    marks = re.compile(rf"<!-- {mark}: from here -->.*<!-- {mark}: to here -->\n",
                        re.DOTALL)
     if marks.search(report):
         return marks.sub(lambda _: text, report)
     return report + "\n" + text
 
 
-def run_sections(program, sections, args, file, head):
+def run_sections(program, sections, args, file, head, kind=None):
     """Measures sections ({name: (title, function of args)}) and puts them into
     `file` of docs/results, or of build/ without --record, leaving those that
-    were not measured as they are. The exit status: 1 if a target was missed."""
+    were not measured as they are, and those of machines of another `kind`. The
+    exit status: 1 if a target was missed."""
     folder = RESULTS if args.record else ROOT / "build" / pathlib.Path(
         program).name
     folder.mkdir(parents=True, exist_ok=True)
@@ -101,9 +108,10 @@ def run_sections(program, sections, args, file, head):
     report = path.read_text() if path.exists() else head
     met = True
     for name in args.only or sections:
-        text, pictures, good = _measure(program, name, sections[name], args)
+        text, pictures, good = _measure(program, name, sections[name], args,
+                                        kind)
         print(text)
-        report = _merge(report, name, text)
+        report = _merge(report, _mark(name, kind), text)
         met &= good
         for picture, content in pictures.items():
             (folder / picture).write_text(content)

@@ -126,14 +126,14 @@ those of all requests while all of them generate.
 
 {table(["format", "rows", "Sluice tok/s", "llama.cpp tok/s", "ratio",
         "Sluice ms a step"], compared)}
-![](cpu-steps.svg)
+![](cpu-steps-{args.isa}.svg)
 
 What the [cost model](../Clusters.md#measured-steps) says of other steps, of which \
 it was told those above (Sluice's; medians, {CONTEXT} positions):
 
 {table(["format", "rows", "measured ms", "predicted ms", "error"],
        predicted)}"""
-    return text, targets, {"cpu-steps.svg": report.lines(
+    return text, targets, {f"cpu-steps-{args.isa}.svg": report.lines(
         "A step by its rows", "rows", "ms", list(steps[args.formats[0]]),
         {fmt: [1e3 * each for each in found.values()]
          for fmt, found in steps.items()})}

@@ -50,6 +50,6 @@ llama-server's; ITL is the time between two tokens, TTFT that to the first.
 
 {table(["in flight", "tokens/s", "ratio", "ITL p50 ms", "ITL p99 ms",
         "TTFT p50 ms", "TTFT p99 ms"], rows)}
-![](cpu-served.svg)"""
-    return text, targets, {"cpu-served.svg": bars(
+![](cpu-served-{args.isa}.svg)"""
+    return text, targets, {f"cpu-served-{args.isa}.svg": bars(
         "Tokens a second, served", "tokens/s", groups, [SLUICE, PEER])}

@@ -105,6 +105,30 @@ TEST_F(AtomicFileTest, AFolderIsNotOverwritten) {
   EXPECT_FALSE(AtomicFile::create(dir));
 }
 
+TEST_F(AtomicFileTest, SpaceIsReservedForWhatIsNotWrittenYet) {
+  Expected<AtomicFile> file = AtomicFile::create(dir / "out");
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->reserve(8).ok());
+  AtomicFile moved = file.take();
+  ASSERT_TRUE(moved.write("1").ok());
+  bool canReserve = moved.hasSpace();
+  ASSERT_TRUE(moved.write("2345678").ok());
+  EXPECT_EQ(moved.hasSpace(), canReserve);
+  ASSERT_TRUE(moved.write("9").ok());
+  EXPECT_FALSE(moved.hasSpace());
+  ASSERT_TRUE(moved.commit().ok());
+  EXPECT_EQ(read(dir / "out"), "123456789");
+}
+
+TEST_F(AtomicFileTest, ReservedSpaceIsNotPartOfTheFile) {
+  Expected<AtomicFile> file = AtomicFile::create(dir / "out");
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->reserve(1 << 16).ok());
+  ASSERT_TRUE(file->write("x").ok());
+  ASSERT_TRUE(file->commit().ok());
+  EXPECT_EQ(fs::file_size(dir / "out"), 1u);
+}
+
 TEST_F(AtomicFileTest, AFullDiskIsAnError) {
   // Under a file size limit of zero, every write fails as on a full disk.
   Expected<AtomicFile> file = AtomicFile::create(dir / "out");
@@ -114,8 +138,10 @@ TEST_F(AtomicFileTest, AFullDiskIsAnError) {
   struct rlimit none = {0, before.rlim_max};
   ::setrlimit(RLIMIT_FSIZE, &none);
   Status status = file->write("x");
+  Status reserved = file->reserve(1);
   ::setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_FALSE(status.ok());
+  EXPECT_FALSE(reserved.ok());
 }
 
 } // namespace

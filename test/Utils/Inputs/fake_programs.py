@@ -9,7 +9,8 @@ run to run, in other ways for both, so that medians show:
 
 FAKE_SLOW=ROWS: our steps of so many rows take half as long again. FAKE_ABSENT=ROWS:
 llama-batched-bench says nothing of them. FAKE_FAILS=NAME: that program fails.
-FAKE_SHORT=1: llama-server's answers are a token shorter.
+FAKE_SHORT=1: llama-server's answers are a token shorter. FAKE_ISA=NAME: the best
+instruction set of the machine, in the place of avx2.
 """
 import json
 import os
@@ -161,7 +162,8 @@ def main():
     elif ME.name == "sluice-compile":
         shutil.copy(ME, option("-o"))
     elif ME.name == "machine-bench":
-        print(json.dumps({"read": 5e10, "avx2": {"int8": 1e12, "fma": 5e11}}))
+        print(json.dumps({"read": 5e10, os.environ.get("FAKE_ISA", "avx2"): {
+            "int8": 1e12, "fma": 5e11}}))
     elif ME.name == "llama-bench":
         llama_bench()
     elif ME.name == "llama-batched-bench":

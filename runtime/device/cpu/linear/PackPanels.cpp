@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 using namespace sluice;
@@ -31,16 +32,74 @@ template <typename Block> Block readBlock(const uint8_t *row, int64_t index) {
   return block;
 }
 
-/// Places 32 quants of 8 bits of one column.
-void placeBytes(const uint8_t (&q)[32], uint8_t *quants, int64_t column) {
-  for (int j = 0; j < 8; ++j)
-    std::memcpy(quants + 64 * j + 4 * column, q + 4 * j, 4);
+/// Vectors of 16 bytes, which every processor has.
+template <typename Element> struct Lanes {
+  static constexpr int count = 16 / sizeof(Element);
+  using Vector __attribute__((vector_size(16))) = Element;
+};
+
+/// Elements of `a` and `b` by turns, from their first or second halves.
+template <typename Element, int... i>
+auto interleaveHalves(auto a, auto b, bool second,
+                      std::integer_sequence<int, i...>) {
+  constexpr int lanes = sizeof...(i);
+  return second ? __builtin_shufflevector(
+                      a, b, (lanes / 2 + i / 2 + i % 2 * lanes)...)
+                : __builtin_shufflevector(a, b, (i / 2 + i % 2 * lanes)...);
 }
 
-/// Places 16 bytes of paired nibbles (feature i low, 16 + i high).
-void placeNibbles(const uint8_t (&q)[16], uint8_t *quants, int64_t column) {
-  for (int j = 0; j < 4; ++j)
-    std::memcpy(quants + 64 * j + 4 * column, q + 4 * j, 4);
+/// Transposes a square tile: row i is at from[i], and goes to column i of the
+/// tile at `to`, whose rows are panelColumns elements apart.
+template <typename Element>
+void transposeTile(const uint8_t *const *from, uint8_t *to) {
+  constexpr int lanes = Lanes<Element>::count;
+  using Vector = typename Lanes<Element>::Vector;
+  Vector tile[lanes], half[lanes];
+  for (int i = 0; i < lanes; ++i)
+    std::memcpy(&tile[i], from[i], sizeof(Vector));
+  // Each pass interleaves the two halves of all rows, one behind the other.
+#pragma clang loop unroll(full)
+  for (int pass = 1; pass < lanes; pass *= 2) {
+#pragma clang loop unroll(full)
+    for (int i = 0; i < lanes; ++i)
+      half[i] =
+          interleaveHalves<Element>(tile[i / 2], tile[lanes / 2 + i / 2], i % 2,
+                                    std::make_integer_sequence<int, lanes>());
+    std::copy(half, half + lanes, tile);
+  }
+  for (int i = 0; i < lanes; ++i)
+    std::memcpy(to + i * panelColumns * sizeof(Element), &tile[i],
+                sizeof(Vector));
+}
+
+/// Writes `count` elements of each column, one from each column in turn.
+template <typename Element>
+void interleaveColumns(const uint8_t *const (&columns)[panelColumns],
+                       int64_t count, uint8_t *to) {
+  constexpr int lanes = Lanes<Element>::count;
+  constexpr size_t size = sizeof(Element);
+  int64_t k = 0;
+  for (; k + lanes <= count; k += lanes)
+    for (int64_t first = 0; first < panelColumns; first += lanes) {
+      const uint8_t *from[lanes];
+      for (int i = 0; i < lanes; ++i)
+        from[i] = columns[first + i] + k * size;
+      transposeTile<Element>(from, to + (k * panelColumns + first) * size);
+    }
+  for (; k < count; ++k)
+    for (int64_t column = 0; column < panelColumns; ++column)
+      std::memcpy(to + (k * panelColumns + column) * size,
+                  columns[column] + k * size, size);
+}
+
+/// Places what a block has in every column, a column's bytes side by side:
+/// elements of `Element` from each column in turn.
+template <typename Element, size_t bytes>
+void placeColumns(const uint8_t (&columns)[panelColumns][bytes],
+                  uint8_t *quants) {
+  const uint8_t *from[panelColumns];
+  std::copy(columns, columns + panelColumns, from);
+  interleaveColumns<Element>(from, bytes / sizeof(Element), quants);
 }
 
 void placeHalf(uint16_t half, uint8_t *halves, int64_t column) {
@@ -57,44 +116,39 @@ void widenFiveBits(const Block &block, int offset, uint8_t (&q)[32]) {
   }
 }
 
-// packBlock(block, quants, scales, column): one 32-block of one column, for
-// the formats whose blocks have 32 elements. `scales` is that block's.
+// packBlock(block, q, scales, column): one 32-block of one column, for the
+// formats whose blocks have 32 elements: its quants to `q`, 8 bits each or
+// paired nibbles (feature i low, 16 + i high). `scales` is that block's.
 
-void packBlock(const BlockQ80 &block, uint8_t *quants, uint8_t *scales,
+void packBlock(const BlockQ80 &block, uint8_t (&q)[32], uint8_t *scales,
                int64_t column) {
-  uint8_t q[32];
   for (int i = 0; i < 32; ++i)
     q[i] = uint8_t(block.qs[i]) ^ 0x80;
-  placeBytes(q, quants, column);
   placeHalf(block.d, scales, column);
 }
 
-void packBlock(const BlockQ50 &block, uint8_t *quants, uint8_t *scales,
+void packBlock(const BlockQ50 &block, uint8_t (&q)[32], uint8_t *scales,
                int64_t column) {
-  uint8_t q[32];
   widenFiveBits(block, 128 - 16, q);
-  placeBytes(q, quants, column);
   placeHalf(block.d, scales, column);
 }
 
-void packBlock(const BlockQ40 &block, uint8_t *quants, uint8_t *scales,
+void packBlock(const BlockQ40 &block, uint8_t (&q)[16], uint8_t *scales,
                int64_t column) {
-  placeNibbles(block.qs, quants, column);
+  std::memcpy(q, block.qs, sizeof(q));
   placeHalf(block.d, scales, column);
 }
 
-void packBlock(const BlockQ41 &block, uint8_t *quants, uint8_t *scales,
+void packBlock(const BlockQ41 &block, uint8_t (&q)[16], uint8_t *scales,
                int64_t column) {
-  placeNibbles(block.qs, quants, column);
+  std::memcpy(q, block.qs, sizeof(q));
   placeHalf(block.d, scales, column);
   placeHalf(block.m, scales + 32, column);
 }
 
-void packBlock(const BlockQ51 &block, uint8_t *quants, uint8_t *scales,
+void packBlock(const BlockQ51 &block, uint8_t (&q)[32], uint8_t *scales,
                int64_t column) {
-  uint8_t q[32];
   widenFiveBits(block, 0, q);
-  placeBytes(q, quants, column);
   placeHalf(block.d, scales, column);
   placeHalf(block.m, scales + 32, column);
 }
@@ -108,14 +162,17 @@ void packBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
     int64_t within = b % layout.groupBlocks;
     uint8_t *quants = group + within * layout.blockBytes;
     uint8_t *scales = group + layout.scalesAt() + within * scaleBytes;
+    uint8_t q[panelColumns][layout.blockBytes / panelColumns] = {};
     for (int64_t column = 0; column < panelColumns; ++column)
       if (rows.row[column])
-        packBlock(readBlock<Block>(rows.row[column], b), quants, scales,
+        packBlock(readBlock<Block>(rows.row[column], b), q[column], scales,
                   column);
+    placeColumns<uint32_t>(q, quants);
   }
 }
 
-// packSuperBlock(block, group, scales, column): a block that is a whole group.
+// packSuperBlock(block, q, scales, column): one column of a block that is a
+// whole group: its quants, block by block of 32, to `q`.
 
 /// The scales of a q4_k or q5_k block of 256.
 template <typename Block>
@@ -129,77 +186,77 @@ void placeSubScales(const Block &block, uint8_t *scales, int64_t column) {
   }
 }
 
-void packSuperBlock(const BlockQ4K &block, uint8_t *quants, uint8_t *scales,
+void packSuperBlock(const BlockQ4K &block, uint8_t (&q)[128], uint8_t *scales,
                     int64_t column) {
   placeSubScales(block, scales, column);
-  for (int sub = 0; sub < 8; ++sub) {
-    const uint8_t *qs = block.qs + sub / 2 * 32;
-    int shift = sub % 2 * 4;
-    uint8_t paired[16];
-    for (int i = 0; i < 16; ++i)
-      paired[i] =
-          uint8_t((qs[i] >> shift & 15) | ((qs[i + 16] >> shift & 15) << 4));
-    placeNibbles(paired, quants + 256 * sub, column);
+  // 32 bytes hold the low and the high nibbles of two blocks of 32.
+  for (int pair = 0; pair < 4; ++pair) {
+    const uint8_t *qs = block.qs + pair * 32;
+    uint8_t *low = q + pair * 32, *high = low + 16;
+    for (int i = 0; i < 16; ++i) {
+      low[i] = uint8_t((qs[i] & 15) | (qs[i + 16] & 15) << 4);
+      high[i] = uint8_t(qs[i] >> 4 | (qs[i + 16] & 0xf0));
+    }
   }
 }
 
-void packSuperBlock(const BlockQ5K &block, uint8_t *quants, uint8_t *scales,
+void packSuperBlock(const BlockQ5K &block, uint8_t (&q)[256], uint8_t *scales,
                     int64_t column) {
   placeSubScales(block, scales, column);
   for (int sub = 0; sub < 8; ++sub) {
     const uint8_t *qs = block.qs + sub / 2 * 32;
     int shift = sub % 2 * 4;
-    uint8_t q[32];
     for (int i = 0; i < 32; ++i)
-      q[i] = uint8_t((qs[i] >> shift & 15) | ((block.qh[i] >> sub & 1) << 4));
-    placeBytes(q, quants + 512 * sub, column);
+      q[32 * sub + i] =
+          uint8_t((qs[i] >> shift & 15) | ((block.qh[i] >> sub & 1) << 4));
   }
 }
 
-void packSuperBlock(const BlockQ6K &block, uint8_t *quants, uint8_t *scales,
+void packSuperBlock(const BlockQ6K &block, uint8_t (&q)[256], uint8_t *scales,
                     int64_t column) {
   placeHalf(block.d, scales, column);
   for (int sub = 0; sub < 16; ++sub)
     scales[32 + 16 * sub + column] = uint8_t(block.scales[sub]);
-  for (int sub = 0; sub < 8; ++sub) {
-    uint8_t q[32];
+  for (int sub = 0; sub < 8; ++sub)
     for (int i = 0; i < 32; ++i)
-      q[i] = q6KElement(block, 32 * sub + i);
-    placeBytes(q, quants + 512 * sub, column);
-  }
+      q[32 * sub + i] = q6KElement(block, 32 * sub + i);
 }
 
-void packSuperBlock(const BlockE4M3 &block, uint8_t *numbers, uint8_t *scales,
-                    int64_t column) {
+void packSuperBlock(const BlockE4M3 &block, uint8_t (&numbers)[128],
+                    uint8_t *scales, int64_t column) {
   std::memcpy(scales + 4 * column, &block.d, sizeof(block.d));
-  for (int i = 0; i < 128; ++i)
-    numbers[i * panelColumns + column] = block.qs[i];
+  std::memcpy(numbers, block.qs, sizeof(numbers));
 }
 
-template <PackedKind kind, typename Block>
+/// `Element`: what lies side by side in a column.
+template <PackedKind kind, typename Block, typename Element>
 void packSuperBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
   constexpr PackedLayout layout = packedLayout(kind);
   for (int64_t b = 0; b < cols / (layout.groupBlocks * activationBlock); ++b) {
     uint8_t *group = panel + b * layout.groupBytes;
+    uint8_t q[panelColumns][layout.scalesAt() / panelColumns] = {};
     for (int64_t column = 0; column < panelColumns; ++column)
       if (rows.row[column])
-        packSuperBlock(readBlock<Block>(rows.row[column], b), group,
+        packSuperBlock(readBlock<Block>(rows.row[column], b), q[column],
                        group + layout.scalesAt(), column);
+    placeColumns<Element>(q, group);
   }
 }
 
 template <typename Element>
 void packElements(const PanelRows &rows, int64_t cols, uint8_t *panel) {
-  // A stretch of features at a time, so that what is written stays in cache.
+  // A stretch of features at a time, so that one of zeros can stand for those
+  // of a missing column.
   constexpr int64_t stretch = 64;
-  for (int64_t from = 0; from < cols; from += stretch)
-    for (int64_t column = 0; column < panelColumns; ++column) {
-      if (!rows.row[column])
-        continue;
-      for (int64_t k = from; k < std::min(cols, from + stretch); ++k)
-        std::memcpy(panel + (k * panelColumns + column) * sizeof(Element),
-                    rows.row[column] + k * sizeof(Element), sizeof(Element));
-    }
+  static constexpr uint8_t zeros[stretch * sizeof(Element)] = {};
+  for (int64_t from = 0; from < cols; from += stretch) {
+    const uint8_t *columns[panelColumns];
+    for (int64_t column = 0; column < panelColumns; ++column)
+      columns[column] =
+          rows.row[column] ? rows.row[column] + from * sizeof(Element) : zeros;
+    interleaveColumns<Element>(columns, std::min(stretch, cols - from),
+                               panel + from * panelColumns * sizeof(Element));
+  }
 }
 
 void packPanel(Format format, const PanelRows &rows, int64_t cols,
@@ -221,13 +278,17 @@ void packPanel(Format format, const PanelRows &rows, int64_t cols,
   case Format::Q4_1:
     return packBlocks<PackedKind::Q4Affine, BlockQ41>(rows, cols, panel);
   case Format::Q5_K:
-    return packSuperBlocks<PackedKind::Q8K, BlockQ5K>(rows, cols, panel);
+    return packSuperBlocks<PackedKind::Q8K, BlockQ5K, uint32_t>(rows, cols,
+                                                                panel);
   case Format::Q4_K:
-    return packSuperBlocks<PackedKind::Q4K, BlockQ4K>(rows, cols, panel);
+    return packSuperBlocks<PackedKind::Q4K, BlockQ4K, uint32_t>(rows, cols,
+                                                                panel);
   case Format::Q6_K:
-    return packSuperBlocks<PackedKind::Q6K, BlockQ6K>(rows, cols, panel);
+    return packSuperBlocks<PackedKind::Q6K, BlockQ6K, uint32_t>(rows, cols,
+                                                                panel);
   case Format::E4M3:
-    return packSuperBlocks<PackedKind::E4M3, BlockE4M3>(rows, cols, panel);
+    return packSuperBlocks<PackedKind::E4M3, BlockE4M3, uint8_t>(rows, cols,
+                                                                 panel);
   }
 }
 
