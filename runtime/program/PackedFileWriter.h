@@ -39,7 +39,8 @@ struct PackingOptions {
 /// `out`, whose position must be a multiple of packedPageBytes. Two pieces of
 /// a weight are in memory at a time, and the disk's space is taken before the
 /// first. Errors: a weight that is not finite or cannot be packed, a failed
-/// write, cancellation. `outFailed`, when given, tells whether it was the write.
+/// write, cancellation. `outFailed`, when given, tells whether it was the
+/// write.
 Status writePackedFile(const ExecutableDescriptor &executable, int64_t program,
                        const ModelFiles &files, PackedContents contents,
                        const PackingOptions &options, AtomicFile &out,
