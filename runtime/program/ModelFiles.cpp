@@ -44,6 +44,8 @@ Status checkSame(const MappedFile &opened, const ModelFile &recorded) {
   if (fileIdentity(opened.bytes()) != recorded.identity)
     return failure(opened.path(),
                    ": has changed since the program was compiled from it");
+  // Of each sample a kernel may have mapped some MiB.
+  opened.releasePages();
   return {};
 }
 
