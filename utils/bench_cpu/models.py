@@ -106,18 +106,38 @@ class Limits:
         self.command = [args.tools / "machine-bench", "--threads", threads]
         self.found = []
 
-    def measure(self):
-        self.found.append(json.loads(run(self.command)))
+    def measure(self, only=None):
+        """All of them, or the one that is named: "read", "int8" or "fma"."""
+        self.found.append(json.loads(run(
+            self.command + (["--only", only] if only else []))))
+
+    def around(self, only, measured):
+        """What measured() returns, and the limit that is named: the mean of
+        those before and behind it, as neighbours of a virtual machine change
+        it from minute to minute."""
+        self.measure(only)
+        result = measured()
+        self.measure(only)
+        return result, statistics.mean(self.values(only)[-2:])
 
     @property
     def isa(self):
         """The best of the instruction sets that were measured; they come in
         order."""
-        return [name for name, each in self.found[0].items()
+        return [name for found in self.found for name, each in found.items()
                 if isinstance(each, dict)][-1]
 
+    def values(self, what):
+        """What was found of "read", or of "int8" or "fma" with the best
+        instruction set."""
+        if what == "read":
+            return [each["read"] for each in self.found if "read" in each]
+        isa = self.isa
+        return [each[isa][what] for each in self.found
+                if what in each.get(isa, ())]
+
     def read(self):
-        return statistics.median(each["read"] for each in self.found)
+        return statistics.median(self.values("read"))
 
     def operations(self, unit):
-        return statistics.median(each[self.isa][unit] for each in self.found)
+        return statistics.median(self.values(unit))

@@ -1,4 +1,6 @@
 """Sections "row" and "prompt": one request alone."""
+import statistics
+
 from bench_common.peer import require_program, version_of
 from bench_common.report import Target, table
 
@@ -12,16 +14,22 @@ ROW_RATIO, PROMPT_RATIO = 1.10, 1.2
 READ_SHARE, READ_SHARE_FOUR_BITS, PEAK_SHARE = 0.90, 0.85, 0.6
 
 
+def step_bytes(model, context):
+    """Read by a step in the middle of what is generated."""
+    return model.step_bytes + model.token_bytes * (context + GENERATE / 2)
+
+
 def row_of(args, peer, model, limits):
-    """{context: Pairs} of generating."""
-    found = {context: Pairs() for context in CONTEXTS}
+    """{context: (Pairs of generating, their shares of the read bandwidth)}"""
+    found = {context: (Pairs(), []) for context in CONTEXTS}
     for _ in range(args.repeats):
-        limits.measure()
-        for context, pairs in found.items():
-            _, ours = models.generate(model, max(context, 1), GENERATE + 1)
+        for context, (pairs, shares) in found.items():
+            (_, ours), read = limits.around("read", lambda: models.generate(
+                model, max(context, 1), GENERATE + 1))
             theirs = models.llama_bench(peer, model, generate=GENERATE,
                                         depth=context)[0, GENERATE]
             pairs.add(ours, theirs)
+            shares.append(ours * step_bytes(model, context) / read)
             args.say(f"  {model.format} at {context}: {ours:.1f} and "
                      f"{theirs:.1f} tokens/s")
     return found
@@ -35,12 +43,11 @@ def row_section(args):
         model, limits = models.prepare(args, fmt), models.Limits(args)
         least = (READ_SHARE_FOUR_BITS if fmt in models.FOUR_BITS
                  else READ_SHARE)
-        for context, pairs in row_of(args, peer, model, limits).items():
-            # In the middle of what is generated.
-            size = model.step_bytes + model.token_bytes * (
-                context + GENERATE / 2)
-            share = pairs.ours() * size / limits.read()
-            rows.append([fmt, context, *pairs.cells(), f"{size / 1e9:.3f}",
+        for context, (pairs, shares) in row_of(args, peer, model,
+                                               limits).items():
+            share = statistics.median(shares)
+            rows.append([fmt, context, *pairs.cells(),
+                         f"{step_bytes(model, context) / 1e9:.3f}",
                          f"{limits.read() / 1e9:.1f}", f"{share:.2f}"])
             targets += [
                 Target(f"{fmt} at {context}, by llama-bench's",
@@ -53,23 +60,30 @@ request that generates {GENERATE} tokens behind a context of so many. Sluice and
 `llama-bench` (llama.cpp {version_of(peer)}) by turns, {args.repeats} runs, \
 medians; ratios are the medians of the runs' ratios. *Bytes* are what a step must \
 read: weights, without the table that tokens are looked up in, and cache. *Read* \
-is the rate at which as many threads read memory, measured between the runs.
+is the rate at which as many threads read memory, measured before and behind each of \
+Sluice's runs, and *share* the median of the runs' parts of it.
 
 {table(["format", "context", "Sluice tok/s", "llama.cpp tok/s", "ratio",
         "GB a step", "read GB/s", "share"], rows)}"""
     return text, targets, {}
 
 
+def operations(model):
+    """Of a token in products with weights."""
+    return 2 * model.parameters
+
+
 def prompt_of(args, peer, model, limits):
-    """{tokens: Pairs} of prompts."""
-    found = {tokens: Pairs() for tokens in PROMPTS}
+    """{tokens: (Pairs of prompts, their shares of the peak)}"""
+    found = {tokens: (Pairs(), []) for tokens in PROMPTS}
     for _ in range(args.repeats):
-        limits.measure()
-        for tokens, pairs in found.items():
-            ours, _ = models.generate(model, tokens, 1)
+        for tokens, (pairs, shares) in found.items():
+            (ours, _), peak = limits.around(
+                model.unit, lambda: models.generate(model, tokens, 1))
             theirs = models.llama_bench(peer, model,
                                         prompts=[tokens])[tokens, 0]
             pairs.add(ours, theirs)
+            shares.append(operations(model) * ours / peak)
             args.say(f"  {model.format}, {tokens} tokens: {ours:.1f} and "
                      f"{theirs:.1f} tokens/s")
     return found
@@ -81,23 +95,25 @@ def prompt_section(args):
     rows, targets = [], []
     for fmt in args.formats:
         model, limits = models.prepare(args, fmt), models.Limits(args)
-        for tokens, pairs in prompt_of(args, peer, model, limits).items():
-            done = 2 * model.parameters * pairs.ours()
-            peak = limits.operations(model.unit)
+        for tokens, (pairs, shares) in prompt_of(args, peer, model,
+                                                 limits).items():
+            share = statistics.median(shares)
             rows.append([fmt, tokens, *pairs.cells(), model.unit,
-                         f"{done / 1e9:.0f}", f"{peak / 1e9:.0f}",
-                         f"{done / peak:.2f}"])
+                         f"{operations(model) * pairs.ours() / 1e9:.0f}",
+                         f"{limits.operations(model.unit) / 1e9:.0f}",
+                         f"{share:.2f}"])
             targets += [
                 Target(f"{fmt}, {tokens} tokens, by llama-bench's",
                        f"{pairs.ratio():.3f}", f"at least {PROMPT_RATIO}",
                        pairs.ratio() >= PROMPT_RATIO),
                 Target(f"{fmt}, {tokens} tokens, share of the peak",
-                       f"{done / peak:.3f}", f"at least {PEAK_SHARE}",
-                       done / peak >= PEAK_SHARE)]
+                       f"{share:.3f}", f"at least {PEAK_SHARE}",
+                       share >= PEAK_SHARE)]
     text = f"""The same models; a prompt by itself. *Operations* are two for each \
 weight and token, attention's not counted; *peak* is what the threads' `{limits.isa}` \
 products of 8-bit integers (int8) or floats (fma) reach with all operands in \
-registers, measured between the runs (`machine-bench`).
+registers, measured before and behind each of Sluice's runs (`machine-bench`), and \
+*share* the median of the runs' parts of it.
 
 {table(["format", "tokens", "Sluice tok/s", "llama.cpp tok/s", "ratio", "unit",
         "Gop/s", "peak Gop/s", "share"], rows)}"""

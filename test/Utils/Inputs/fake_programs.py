@@ -65,6 +65,15 @@ def info():
                    "cache_bytes_per_token": 11264}}))
 
 
+def machine_bench(only):
+    products = {"int8": 1e12, "fma": 5e11}
+    if only == "read":
+        return print(json.dumps({"read": 5e10}))
+    isa = os.environ.get("FAKE_ISA", "avx2")
+    print(json.dumps({isa: {only: products[only]}} if only else
+                     {"read": 5e10, isa: products}))
+
+
 def bench():
     """In the process: steps that all requests share."""
     rows = int(option("--requests"))
@@ -162,8 +171,7 @@ def main():
     elif ME.name == "sluice-compile":
         shutil.copy(ME, option("-o"))
     elif ME.name == "machine-bench":
-        print(json.dumps({"read": 5e10, os.environ.get("FAKE_ISA", "avx2"): {
-            "int8": 1e12, "fma": 5e11}}))
+        machine_bench(option("--only"))
     elif ME.name == "llama-bench":
         llama_bench()
     elif ME.name == "llama-batched-bench":

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// usage: machine-bench [--threads N]
+// usage: machine-bench [--threads N] [--only read|int8|fma]
 //
-// One JSON object: the rate at which the threads read memory, and for each
-// instruction set that the kernels are built for and the processor has, the
-// rate of its products with all operands in registers: two operations for each
-// product that is added up.
+// One JSON object, of all three or of one: the rate at which the threads read
+// memory, and for each instruction set that the kernels are built for and the
+// processor has, the rate of its products with all operands in registers: two
+// operations for each product that is added up.
 //
 //   int8  of 8-bit integers into 32 bits: vpdpbusd where there is VNNI, else
 //         vpmaddubsw, vpmaddwd and vpaddd
@@ -23,9 +23,10 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <immintrin.h>
-#include <vector>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 
 using namespace sluice;
 using namespace sluice::cpu;
@@ -132,23 +133,53 @@ double rate(int64_t threads, void (*loop)(), int64_t products) {
   return 2.0 * double(threads * rounds * chains * products) / seconds;
 }
 
+struct Options {
+  int64_t threads = 2;
+  std::string_view only; ///< empty: all
+};
+
+std::optional<Options> parse(int argc, char **argv) {
+  Options options;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    std::string_view name = argv[i];
+    if (name == "--threads")
+      options.threads = std::strtol(argv[i + 1], nullptr, 10);
+    else if (name == "--only")
+      options.only = argv[i + 1];
+    else
+      return std::nullopt;
+  }
+  bool isKnown = options.only.empty() || options.only == "read" ||
+                 options.only == "int8" || options.only == "fma";
+  if (argc % 2 == 0 || options.threads < 1 || !isKnown)
+    return std::nullopt;
+  return options;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
-  int64_t threads = 2;
-  if (argc == 3 && std::strcmp(argv[1], "--threads") == 0)
-    threads = std::strtol(argv[2], nullptr, 10);
-  if ((argc != 1 && argc != 3) || threads < 1) {
-    std::fprintf(stderr, "usage: machine-bench [--threads N]\n");
+  std::optional<Options> options = parse(argc, argv);
+  if (!options) {
+    std::fprintf(stderr, "usage: machine-bench [--threads N] "
+                         "[--only read|int8|fma]\n");
     return 2;
   }
-  std::printf("{\"threads\": %d, \"read\": %.4g", int(threads),
-              bench::readBandwidth(threads));
-  for (const Set &set : sets)
-    if (requireIsa(set.name).ok())
-      std::printf(", \"%s\": {\"int8\": %.4g, \"fma\": %.4g}", set.name,
-                  rate(threads, set.int8, set.int8Products),
-                  rate(threads, set.fma, set.fmaProducts));
-  std::printf("}\n");
+  auto wants = [&](std::string_view what) {
+    return options->only.empty() || options->only == what;
+  };
+  int64_t threads = options->threads;
+  nlohmann::ordered_json found = {{"threads", threads}};
+  if (wants("read"))
+    found["read"] = bench::readBandwidth(threads);
+  for (const Set &set : sets) {
+    if (!requireIsa(set.name).ok())
+      continue;
+    if (wants("int8"))
+      found[set.name]["int8"] = rate(threads, set.int8, set.int8Products);
+    if (wants("fma"))
+      found[set.name]["fma"] = rate(threads, set.fma, set.fmaProducts);
+  }
+  std::printf("%s\n", found.dump().c_str());
   return 0;
 }
