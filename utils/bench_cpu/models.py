@@ -22,9 +22,11 @@ class Model:
     format: str
     file: pathlib.Path
     program: pathlib.Path
-    parameters: int    # that products are made with
+    parameters: int    # that products are made with, and of these
+    head_parameters: int  # those for a step's outputs alone
     step_bytes: int    # of weights that a step reads
     token_bytes: int   # of cache that a token takes
+    pair_operations: int  # of attention, for a row and a position that it sees
 
     @property
     def unit(self):
@@ -58,10 +60,12 @@ def prepare(args, fmt):
     file, program = random_model(args.work, SHAPE, fmt, args.tools)
     info = json.loads(run([program, "info", "--json"]))
     table = info["vocab_size"] * info["hidden_size"]
-    return Model(fmt, file, program, info["parameters"] - table,
+    return Model(fmt, file, program, info["parameters"] - table, table,
                  int(info["memory"]["weights_bytes"]
                      - table * FORMATS[fmt][0]),
-                 info["memory"]["cache_bytes_per_token"])
+                 info["memory"]["cache_bytes_per_token"],
+                 # Heads and their dimensions make up a row of the shape's.
+                 4 * info["hidden_size"] * info["layers"])
 
 
 def generate(model, tokens, count, threads=THREADS, options=()):
@@ -111,14 +115,17 @@ class Limits:
         self.found.append(json.loads(run(
             self.command + (["--only", only] if only else []))))
 
-    def around(self, only, measured):
-        """What measured() returns, and the limit that is named: the mean of
-        those before and behind it, as neighbours of a virtual machine change
-        it from minute to minute."""
-        self.measure(only)
+    def around(self, names, measured):
+        """What measured() returns, and {name: the mean of that limit before and
+        behind it}, as neighbours of a virtual machine change them from minute
+        to minute."""
+        for name in names:
+            self.measure(name)
         result = measured()
-        self.measure(only)
-        return result, statistics.mean(self.values(only)[-2:])
+        for name in names:
+            self.measure(name)
+        return result, {name: statistics.mean(self.values(name)[-2:])
+                        for name in names}
 
     @property
     def isa(self):

@@ -24,12 +24,13 @@ def row_of(args, peer, model, limits):
     found = {context: (Pairs(), []) for context in CONTEXTS}
     for _ in range(args.repeats):
         for context, (pairs, shares) in found.items():
-            (_, ours), read = limits.around("read", lambda: models.generate(
+            (_, ours), most = limits.around({"read"}, lambda: models.generate(
                 model, max(context, 1), GENERATE + 1))
             theirs = models.llama_bench(peer, model, generate=GENERATE,
                                         depth=context)[0, GENERATE]
             pairs.add(ours, theirs)
-            shares.append(ours * step_bytes(model, context) / read)
+            shares.append(ours * step_bytes(model, context)
+                          / most["read"])
             args.say(f"  {model.format} at {context}: {ours:.1f} and "
                      f"{theirs:.1f} tokens/s")
     return found
@@ -68,22 +69,28 @@ Sluice's runs, and *share* the median of the runs' parts of it.
     return text, targets, {}
 
 
-def operations(model):
-    """Of a token in products with weights."""
-    return 2 * model.parameters
+def operations(model, tokens):
+    """Of a prompt in products with weights, of which one row goes on to the
+    logits, and in attention."""
+    body = model.parameters - model.head_parameters
+    return (2 * (body * tokens + model.head_parameters),
+            model.pair_operations * tokens * (tokens + 1) / 2)
 
 
 def prompt_of(args, peer, model, limits):
-    """{tokens: (Pairs of prompts, their shares of the peak)}"""
+    """{tokens: (Pairs of prompts, the shares of their time that they would take
+    at the peak)}"""
     found = {tokens: (Pairs(), []) for tokens in PROMPTS}
     for _ in range(args.repeats):
         for tokens, (pairs, shares) in found.items():
-            (ours, _), peak = limits.around(
-                model.unit, lambda: models.generate(model, tokens, 1))
+            (ours, _), most = limits.around(
+                {model.unit, "fma"}, lambda: models.generate(model, tokens, 1))
             theirs = models.llama_bench(peer, model,
                                         prompts=[tokens])[tokens, 0]
             pairs.add(ours, theirs)
-            shares.append(operations(model) * ours / peak)
+            products, attention = operations(model, tokens)
+            at_peak = products / most[model.unit] + attention / most["fma"]
+            shares.append(at_peak / (tokens / ours))
             args.say(f"  {model.format}, {tokens} tokens: {ours:.1f} and "
                      f"{theirs:.1f} tokens/s")
     return found
@@ -98,9 +105,11 @@ def prompt_section(args):
         for tokens, (pairs, shares) in prompt_of(args, peer, model,
                                                  limits).items():
             share = statistics.median(shares)
+            products, attention = operations(model, tokens)
             rows.append([fmt, tokens, *pairs.cells(), model.unit,
-                         f"{operations(model) * pairs.ours() / 1e9:.0f}",
+                         f"{products / 1e9:.0f}", f"{attention / 1e9:.0f}",
                          f"{limits.operations(model.unit) / 1e9:.0f}",
+                         f"{limits.operations('fma') / 1e9:.0f}",
                          f"{share:.2f}"])
             targets += [
                 Target(f"{fmt}, {tokens} tokens, by llama-bench's",
@@ -109,12 +118,15 @@ def prompt_section(args):
                 Target(f"{fmt}, {tokens} tokens, share of the peak",
                        f"{share:.3f}", f"at least {PEAK_SHARE}",
                        share >= PEAK_SHARE)]
-    text = f"""The same models; a prompt by itself. *Operations* are two for each \
-weight and token, attention's not counted; *peak* is what the threads' `{limits.isa}` \
-products of 8-bit integers (int8) or floats (fma) reach with all operands in \
-registers, measured before and behind each of Sluice's runs (`machine-bench`), and \
-*share* the median of the runs' parts of it.
+    text = f"""The same models; a prompt by itself. Two operations for each weight and \
+token in products with weights (those for logits once), made with *unit*, and for each number of a head and \
+position that a token sees, twice, in attention, of floats. *Peak* is what the \
+threads' `{limits.isa}` products of 8-bit integers (int8) or floats (fma) reach with \
+all operands in registers, measured before and behind each of Sluice's runs \
+(`machine-bench`), and *share* the time that all operations would take at the peak by \
+what the prompt took, the median of the runs'.
 
 {table(["format", "tokens", "Sluice tok/s", "llama.cpp tok/s", "ratio", "unit",
-        "Gop/s", "peak Gop/s", "share"], rows)}"""
+        "Gop products", "Gop attention", "peak Gop/s", "peak fma Gop/s",
+        "share"], rows)}"""
     return text, targets, {}

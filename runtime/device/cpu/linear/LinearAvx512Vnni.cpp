@@ -19,7 +19,7 @@ namespace {
 
 struct Isa : Avx512 {
   static constexpr int plainPanels = 2, plainRows = 12;
-  static constexpr int quantPanels = 2, quantRows = 6;
+  static constexpr int quantPanels = 2, quantRows = 5;
   static constexpr int quadsUnrolled = 8;
 
   // vpdpbusd multiplies unsigned by signed bytes and adds four products to
