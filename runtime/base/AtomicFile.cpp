@@ -82,8 +82,7 @@ AtomicFile::~AtomicFile() {
 Status AtomicFile::reserve(uint64_t size) {
   int error = 0;
   do {
-    error =
-        ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, off_t(size)) == 0 ? 0 : errno;
+    error = ::fallocate(fd, 0, 0, off_t(size)) == 0 ? 0 : errno;
   } while (error == EINTR);
   if (error == EOPNOTSUPP || error == ENOSYS)
     return {};
@@ -149,6 +148,9 @@ Status AtomicFile::sync() {
 }
 
 Status AtomicFile::commit() {
+  // Space that was reserved for more is not part of the file.
+  if (reserved > written && ::ftruncate(fd, off_t(written)) != 0)
+    return failure(target, ": cannot write: ", std::strerror(errno));
   if (Status s = sync(); !s.ok())
     return s;
   if (temporary.empty())

@@ -57,7 +57,8 @@ public:
   /// less to wait for.
   void startWriteback();
 
-  /// By this path what was written so far can be read, until commit().
+  /// By this path what was written so far can be read, until commit(), and
+  /// zeros up to what was reserved.
   std::string readablePath() const;
 
   /// Waits until the disk has the bytes. After an error they may be gone for

@@ -56,10 +56,31 @@ class Pairs:
                 f"{self.ratio():.2f}"]
 
 
+class BoundedPairs(Pairs):
+    """Likewise, with the machine's limits ({name: a second}) around each run of
+    Sluice's, and what part of them it reached."""
+
+    def __init__(self):
+        super().__init__()
+        self.limits, self.shares = [], []
+
+    def add_bounded(self, ours, theirs, limits, share):
+        self.add(ours, theirs)
+        self.limits.append(limits)
+        self.shares.append(share)
+
+    def limit(self, name):
+        return statistics.median(each[name] for each in self.limits)
+
+    def share(self):
+        return statistics.median(self.shares)
+
+
 def prepare(args, fmt):
     file, program = random_model(args.work, SHAPE, fmt, args.tools)
     info = json.loads(run([program, "info", "--json"]))
     table = info["vocab_size"] * info["hidden_size"]
+    # The shape's head has a table of its own, as large as that of the tokens.
     return Model(fmt, file, program, info["parameters"] - table, table,
                  int(info["memory"]["weights_bytes"]
                      - table * FORMATS[fmt][0]),
@@ -119,6 +140,7 @@ class Limits:
         """What measured() returns, and {name: the mean of that limit before and
         behind it}, as neighbours of a virtual machine change them from minute
         to minute."""
+        names = dict.fromkeys(names)
         for name in names:
             self.measure(name)
         result = measured()

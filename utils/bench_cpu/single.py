@@ -1,11 +1,9 @@
 """Sections "row" and "prompt": one request alone."""
-import statistics
-
 from bench_common.peer import require_program, version_of
 from bench_common.report import Target, table
 
 from . import models
-from .models import Pairs
+from .models import BoundedPairs
 
 GENERATE = 64
 CONTEXTS = (0, 2048)
@@ -20,17 +18,17 @@ def step_bytes(model, context):
 
 
 def row_of(args, peer, model, limits):
-    """{context: (Pairs of generating, their shares of the read bandwidth)}"""
-    found = {context: (Pairs(), []) for context in CONTEXTS}
+    """{context: BoundedPairs of generating}"""
+    found = {context: BoundedPairs() for context in CONTEXTS}
     for _ in range(args.repeats):
-        for context, (pairs, shares) in found.items():
-            (_, ours), most = limits.around({"read"}, lambda: models.generate(
+        for context, pairs in found.items():
+            (_, ours), most = limits.around(("read",), lambda: models.generate(
                 model, max(context, 1), GENERATE + 1))
             theirs = models.llama_bench(peer, model, generate=GENERATE,
                                         depth=context)[0, GENERATE]
-            pairs.add(ours, theirs)
-            shares.append(ours * step_bytes(model, context)
-                          / most["read"])
+            pairs.add_bounded(
+                ours, theirs, most,
+                ours * step_bytes(model, context) / most["read"])
             args.say(f"  {model.format} at {context}: {ours:.1f} and "
                      f"{theirs:.1f} tokens/s")
     return found
@@ -44,12 +42,12 @@ def row_section(args):
         model, limits = models.prepare(args, fmt), models.Limits(args)
         least = (READ_SHARE_FOUR_BITS if fmt in models.FOUR_BITS
                  else READ_SHARE)
-        for context, (pairs, shares) in row_of(args, peer, model,
-                                               limits).items():
-            share = statistics.median(shares)
+        for context, pairs in row_of(args, peer, model, limits).items():
+            share = pairs.share()
             rows.append([fmt, context, *pairs.cells(),
                          f"{step_bytes(model, context) / 1e9:.3f}",
-                         f"{limits.read() / 1e9:.1f}", f"{share:.2f}"])
+                         f"{pairs.limit('read') / 1e9:.1f}",
+                         f"{share:.2f}"])
             targets += [
                 Target(f"{fmt} at {context}, by llama-bench's",
                        f"{pairs.ratio():.3f}", f"at least {ROW_RATIO}",
@@ -78,19 +76,18 @@ def operations(model, tokens):
 
 
 def prompt_of(args, peer, model, limits):
-    """{tokens: (Pairs of prompts, the shares of their time that they would take
-    at the peak)}"""
-    found = {tokens: (Pairs(), []) for tokens in PROMPTS}
+    """{tokens: BoundedPairs of prompts}; shares are of the time that they would
+    take at the peak."""
+    found = {tokens: BoundedPairs() for tokens in PROMPTS}
     for _ in range(args.repeats):
-        for tokens, (pairs, shares) in found.items():
+        for tokens, pairs in found.items():
             (ours, _), most = limits.around(
-                {model.unit, "fma"}, lambda: models.generate(model, tokens, 1))
+                (model.unit, "fma"), lambda: models.generate(model, tokens, 1))
             theirs = models.llama_bench(peer, model,
                                         prompts=[tokens])[tokens, 0]
-            pairs.add(ours, theirs)
             products, attention = operations(model, tokens)
             at_peak = products / most[model.unit] + attention / most["fma"]
-            shares.append(at_peak / (tokens / ours))
+            pairs.add_bounded(ours, theirs, most, at_peak / (tokens / ours))
             args.say(f"  {model.format}, {tokens} tokens: {ours:.1f} and "
                      f"{theirs:.1f} tokens/s")
     return found
@@ -102,14 +99,13 @@ def prompt_section(args):
     rows, targets = [], []
     for fmt in args.formats:
         model, limits = models.prepare(args, fmt), models.Limits(args)
-        for tokens, (pairs, shares) in prompt_of(args, peer, model,
-                                                 limits).items():
-            share = statistics.median(shares)
+        for tokens, pairs in prompt_of(args, peer, model, limits).items():
+            share = pairs.share()
             products, attention = operations(model, tokens)
             rows.append([fmt, tokens, *pairs.cells(), model.unit,
                          f"{products / 1e9:.0f}", f"{attention / 1e9:.0f}",
-                         f"{limits.operations(model.unit) / 1e9:.0f}",
-                         f"{limits.operations('fma') / 1e9:.0f}",
+                         f"{pairs.limit(model.unit) / 1e9:.0f}",
+                         f"{pairs.limit('fma') / 1e9:.0f}",
                          f"{share:.2f}"])
             targets += [
                 Target(f"{fmt}, {tokens} tokens, by llama-bench's",

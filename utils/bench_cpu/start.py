@@ -117,7 +117,8 @@ that the system has in memory: seconds, medians of {args.repeats} runs by turns 
 `llama-completion` (llama.cpp {version_of(peer)}, mapped file, no warm-up). The \
 first start packs the weights: *token* is the time to its first output, and \
 *packing* the file's bytes by what that takes longer than later. It ends, at *kept*, \
-when the disk has them: *disk* is the rate at which it takes a file of that size. \
+when the disk has them: *disk* is the rate of a file of that size that is written, \
+and synced at its end. \
 *Told* is weights and cache for {CONTEXT} tokens; beside it the most that \
 was resident, in either start.
 

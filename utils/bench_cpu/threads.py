@@ -28,16 +28,16 @@ def measure(args, peer, model, threads):
 
 def pinning(args, model):
     """(Pairs of prompts, Pairs of generating): pinned threads and threads that
-    the kernel moves."""
+    the kernel moves, and who is first, by turns."""
     prompts, rows = Pairs(), Pairs()
-    for _ in range(args.repeats):
-        found = []
-        for pin in ("on", "off"):
+    for turn in range(args.repeats):
+        found = {}
+        for pin in ("on", "off") if turn % 2 == 0 else ("off", "on"):
             options = ("--cpu-pin", pin)
-            found.append((
+            found[pin] = (
                 models.generate(model, PROMPT, 1, options=options)[0],
-                models.generate(model, 1, GENERATE + 1, options=options)[1]))
-        for pairs, each in zip((prompts, rows), zip(*found)):
+                models.generate(model, 1, GENERATE + 1, options=options)[1])
+        for pairs, each in zip((prompts, rows), zip(found["on"], found["off"])):
             pairs.add(*each)
     return prompts, rows
 

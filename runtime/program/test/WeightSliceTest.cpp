@@ -158,7 +158,6 @@ protected:
     EXPECT_TRUE(bool(layout)) << layout.status().message();
     cpu::ThreadPool pool(2);
     WeightPacker packer(*opened, pool);
-    EXPECT_TRUE(packer.check(weight).ok());
     std::vector<uint8_t> packed(layout->sections[0].bytes);
     IntoVector target(packed);
     EXPECT_TRUE(packer.pack(weight, target).ok());
@@ -206,6 +205,68 @@ TEST_F(PackedParts, RowsAndColumnsAreCheckedEach) {
   WeightPacker packer(*opened, pool);
   EXPECT_TRUE(packer.check(ofRows).ok());
   EXPECT_THAT(packer.check(ofColumns).message(), HasSubstr("row 35 is not"));
+}
+
+/// What packing says of a weight that some of these rows' last elements make
+/// wrong.
+class PackedChecks : public PackedParts {
+protected:
+  // Two pieces, of many grains; the last panel is not whole.
+  static constexpr int64_t manyRows = 2100, manyCols = 1024;
+
+  std::string error(WeightDescriptor weight, std::vector<int64_t> badRows) {
+    values.assign(size_t(manyRows * manyCols), 1);
+    for (int64_t row : badRows)
+      values[size_t((row + 1) * manyCols - 1)] = NAN;
+    std::vector<ModelFile> files = write(values);
+    ProgramDescriptor program;
+    program.name = "main";
+    program.weights = {weight};
+    Expected<ModelFiles> opened = ModelFiles::open(files, program, {});
+    Expected<PackedLayout> layout =
+        planPackedFile(files, program, PackedContents::Everything);
+    if (!opened || !layout)
+      return "cannot be opened";
+    cpu::ThreadPool pool(3);
+    WeightPacker packer(*opened, pool);
+    std::vector<uint8_t> packed(layout->sections[0].bytes);
+    IntoVector target(packed);
+    return packer.pack(weight, target).message();
+  }
+};
+
+TEST_F(PackedChecks, EachRowIsCheckedBeforeItIsPacked) {
+  const WeightDescriptor weight = describe(manyRows, manyCols);
+  EXPECT_EQ(error(weight, {}), "");
+  for (int64_t row : {0, 15, 16, 1037, 2095, 2096, 2099})
+    EXPECT_EQ(error(weight, {row}), path + ": weight 'w': row " +
+                                        std::to_string(row) +
+                                        " is not finite as f32");
+  EXPECT_THAT(error(weight, {2099, 1500, 37}), HasSubstr("row 37 is not"));
+}
+
+TEST_F(PackedChecks, OnlyWhatIsUsedOfThemCounts) {
+  WeightDescriptor weight = describe(manyRows, manyCols);
+  weight.slice = {false, {16, 40, 2090, 2100}};
+  EXPECT_EQ(error(weight, {15, 40, 2089}), "");
+  EXPECT_THAT(error(weight, {39}), HasSubstr("row 23 is not"));
+  EXPECT_THAT(error(weight, {2099}), HasSubstr("row 33 is not"));
+  weight.slice = {true, {0, manyCols - 32}};
+  EXPECT_EQ(error(weight, {5}), "");
+}
+
+TEST_F(PackedChecks, TransposedWeightsAreCheckedByTheRowsOfTheFile) {
+  WeightDescriptor weight = describe(manyRows, manyCols);
+  weight.transposed = true;
+  EXPECT_EQ(error(weight, {}), "");
+  EXPECT_THAT(error(weight, {2099, 1999}), HasSubstr("row 1999 is not"));
+}
+
+TEST_F(PackedChecks, RowsOfTablesAreCheckedOneByOne) {
+  WeightDescriptor weight = describe(manyRows, manyCols);
+  weight.use = WeightUse::Rows;
+  EXPECT_EQ(error(weight, {}), "");
+  EXPECT_THAT(error(weight, {2098}), HasSubstr("row 2098 is not"));
 }
 
 TEST_F(PackedParts, ArePackedAsAWeightOfTheirOwn) {
