@@ -53,6 +53,7 @@ def parse(parser):
     if args.record and args.quick:
         parser.error("--record is for whole measurements, --quick for none")
     args.say = say
+    args.narrowed = ""  # the program's own options that leave something out
     return args
 
 
@@ -66,7 +67,7 @@ def _measure(program, name, titled, args, kind):
     text, targets, pictures = section(args)
     took = time.monotonic() - began
     command = (program + (" --quick" if args.quick else "") + f" --only {name}"
-               + (" --record" if args.record else ""))
+               + args.narrowed + (" --record" if args.record else ""))
     wanted = table(["what", "measured", "wanted", "met", "note"],
                    [t.row for t in targets]) if targets else ""
     mark = _mark(name, kind)
