@@ -115,8 +115,9 @@ def prompt_section(args):
                        f"{share:.3f}", f"at least {PEAK_SHARE}",
                        share >= PEAK_SHARE)]
     text = f"""The same models; a prompt by itself. Two operations for each weight and \
-token in products with weights (those for logits once), made with *unit*, and for each number of a head and \
-position that a token sees, twice, in attention, of floats. *Peak* is what the \
+token in products with weights (those for logits once), made with *unit*, and for \
+each number of a head and position that a token sees, twice, in attention, of \
+floats. *Peak* is what the \
 threads' `{limits.isa}` products of 8-bit integers (int8) or floats (fma) reach with \
 all operands in registers, measured before and behind each of Sluice's runs \
 (`machine-bench`), and *share* the time that all operations would take at the peak by \

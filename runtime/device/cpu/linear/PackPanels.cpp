@@ -39,7 +39,7 @@ template <typename Element> struct Lanes {
 };
 
 /// Elements of `a` and `b` by turns, from their first or second halves.
-template <typename Element, int... i>
+template <int... i>
 auto interleaveHalves(auto a, auto b, bool second,
                       std::integer_sequence<int, i...>) {
   constexpr int lanes = sizeof...(i);
@@ -62,9 +62,8 @@ void transposeTile(const uint8_t *const *from, uint8_t *to) {
   for (int pass = 1; pass < lanes; pass *= 2) {
 #pragma clang loop unroll(full)
     for (int i = 0; i < lanes; ++i)
-      half[i] =
-          interleaveHalves<Element>(tile[i / 2], tile[lanes / 2 + i / 2], i % 2,
-                                    std::make_integer_sequence<int, lanes>());
+      half[i] = interleaveHalves(tile[i / 2], tile[lanes / 2 + i / 2], i % 2,
+                                 std::make_integer_sequence<int, lanes>());
     std::copy(half, half + lanes, tile);
   }
   for (int i = 0; i < lanes; ++i)
