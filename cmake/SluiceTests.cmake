@@ -16,6 +16,9 @@ if(SLUICE_BUILD_TESTS)
   enable_testing()
   find_package(GTest REQUIRED)
   sluice_test_headers(SluiceTestHeaders <nlohmann/json.hpp>)
+  find_path(SLUICE_SIMDE_INCLUDE simde/x86/avx512.h REQUIRED
+    DOC "SIMDe's headers, with which AVX-512 is tested on other processors")
+  mark_as_advanced(SLUICE_SIMDE_INCLUDE)
 endif()
 
 # sluice_unit_test(NAME sources... [MLIR] [LINK_LIBS libs...]): one GoogleTest
@@ -40,4 +43,13 @@ function(sluice_unit_test name)
                                            ${CMAKE_BINARY_DIR}/unittests)
   add_test(NAME ${name} COMMAND ${name})
   set_property(GLOBAL APPEND PROPERTY SLUICE_UNIT_TESTS ${name})
+endfunction()
+
+# sluice_emulated_avx512(sources...): sources of unit tests that include
+# runtime/device/cpu/test/EmulatedAvx512.h. Their vectors do not leave them, so
+# that it does not matter how they would be passed.
+function(sluice_emulated_avx512)
+  set_source_files_properties(${ARGN}
+    PROPERTIES COMPILE_OPTIONS "-O2;-mavx2;-mfma;-mf16c;-Wno-psabi;-I${SLUICE_SIMDE_INCLUDE}"
+               SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <sys/mman.h>
+#include <system_error>
 #include <unistd.h>
 
 using namespace sluice;
@@ -69,7 +71,7 @@ private:
   Status loadRandom();
   bool loadCached(std::string &reason);
   bool bindFile(const std::string &file, std::string &reason);
-  void keep(AtomicFile file);
+  Status keep(AtomicFile file);
   Status packToFile(bool &fileFailed);
   Status packToMemory();
   Status bind(const PackedLayout &layout, const uint8_t *base);
@@ -216,27 +218,41 @@ Status WeightStore::Loader::packToFile(bool &fileFailed) {
     return failure(path, ": cannot be read back");
   }
   store.source = Origin::Packed;
-  keep(out.take());
-  return {};
+  Status kept = keep(out.take());
+  fileFailed = !kept.ok();
+  return kept;
 }
 
 /// Gives the file its name once the disk has it. A disk takes seconds for what
-/// the system's memory takes at once.
-void WeightStore::Loader::keep(AtomicFile file) {
-  store.keeper = std::jthread([file = std::move(file), note = options.note,
-                               lost = options.lost]() mutable {
-    if (Status s = file.sync(); !s.ok()) {
-      // The pages that are mapped may be zeros from now on.
-      {
-        AtomicFile gone = std::move(file);
-      }
-      if (!lost)
-        std::abort();
-      return lost(s);
-    }
-    if (Status s = file.commit(); !s.ok() && note)
+/// the system's memory takes at once, so that a thread waits for it, where one
+/// can be had. Error: the disk has refused the file before it was in use.
+Status WeightStore::Loader::keep(AtomicFile packed) {
+  auto file = std::make_shared<AtomicFile>(std::move(packed));
+  auto finish = [file, note = options.note]() -> Status {
+    if (Status s = file->sync(); !s.ok())
+      return s;
+    if (Status s = file->commit(); !s.ok() && note)
       note(s.message() + "; the next start packs the weights again");
-  });
+    return {};
+  };
+  auto finishInUse = [file, finish, lost = options.lost] {
+    Status s = finish();
+    if (s.ok())
+      return;
+    // The pages that are mapped may be zeros from now on.
+    {
+      AtomicFile gone = std::move(*file);
+    }
+    if (!lost)
+      std::abort();
+    lost(s);
+  };
+  try {
+    store.keeper = std::jthread(finishInUse);
+    return {};
+  } catch (const std::system_error &) {
+    return finish();
+  }
 }
 
 Status WeightStore::Loader::packToMemory() {

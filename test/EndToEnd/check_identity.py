@@ -45,7 +45,7 @@ def variants():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
-    default = ",".join(str(2 + 37 * i % 500) for i in range(70))
+    default = ",".join(str(2 + 37 * i % 300) for i in range(70))
     parser.add_argument("--tokens", default=default)
     parser.add_argument("--extra", type=shlex.split, default=[],
                         help="options that every run gets as well")

@@ -133,10 +133,16 @@ Status Executor::State::allocate() {
         std::max(step.scratchFloats, roundedCapacity(attentionScratchFloats(
                                          shape.headDim, limits.cacheFormat)));
   }
+  for (const Weight &weight : step.weights)
+    if (const auto *packed = std::get_if<PackedWeight>(&weight))
+      step.scratchFloats =
+          std::max(step.scratchFloats,
+                   roundedCapacity(linearScratchBytes(*step.linear, *packed) /
+                                   static_cast<int64_t>(sizeof(float))));
   Expected<ZeroedMemory> scratch = ZeroedMemory::allocate(
       static_cast<uint64_t>(step.scratchFloats * limits.threads) *
           sizeof(float),
-      "attention scratch");
+      "scratch memory");
   if (!scratch)
     return scratch.status();
   step.scratch = scratch.take();
@@ -165,7 +171,7 @@ Status Executor::State::makeResident() {
   for (LayerCache &cache : step.caches)
     if (Status s = cache.makeResident(); !s.ok())
       return s;
-  if (Status s = step.scratch.makeResident("attention scratch"); !s.ok())
+  if (Status s = step.scratch.makeResident("scratch memory"); !s.ok())
     return s;
   return arena.makeResident("arena");
 }

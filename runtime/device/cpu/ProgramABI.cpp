@@ -117,8 +117,8 @@ void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
                    int64_t threads) {
   PackedWeight columns = columnsOf(
       std::get<PackedWeight>(step->weights[weight]), colBegin, colEnd);
-  linear(*step->linear, columns, x, bias ? bias + colBegin : nullptr, y, rows,
-         thread, threads);
+  linear(*step->linear, columns, x, bias ? bias + colBegin : nullptr, y,
+         step->scratchOf(thread), rows, thread, threads);
 }
 
 void sluice_rope_table(SluiceStep *step, int64_t table, float *cosSin,
@@ -175,7 +175,7 @@ void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
   assert(params->kvHeads == cache.layout().kvHeads &&
          params->headDim == cache.layout().headDim &&
          params->heads % params->kvHeads == 0);
-  float *scratch = step->scratch.floats() + thread * step->scratchFloats;
+  float *scratch = step->scratchOf(thread);
   int64_t rowFloats = params->heads * params->headDim;
   std::atomic<int64_t> &next = step->nextUnit[cacheLayer].value;
   AttentionUnits units(step->runs, *params, threads);

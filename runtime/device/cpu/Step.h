@@ -57,9 +57,13 @@ struct SluiceStep {
   };
   std::unique_ptr<Counter[]> nextUnit;
 
-  /// scratchFloats floats for each thread.
+  /// What a kernel works with beside its operands: scratchFloats floats for
+  /// each thread.
   sluice::cpu::ZeroedMemory scratch;
   int64_t scratchFloats = 0;
+  float *scratchOf(int64_t thread) const {
+    return scratch.floats() + thread * scratchFloats;
+  }
 
   /// What each thread has waited for the others, where the step times it.
   struct alignas(64) Wait {

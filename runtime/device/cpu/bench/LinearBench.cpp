@@ -19,10 +19,12 @@
 #include "runtime/device/cpu/CpuFeatures.h"
 #include "runtime/device/cpu/bench/Turns.h"
 #include "runtime/device/cpu/linear/Linear.h"
+#include "runtime/device/cpu/linear/test/RandomWeights.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -44,8 +46,6 @@ struct Options {
   std::string rows = "1,2,4,8,16,64,512";
 };
 
-/// Valid packed bytes of any kind: a packed weight of zeros but for noise in
-/// the first block, which decides nothing about speed.
 void benchFormat(const Options &options, const LinearKernels &kernels,
                  Format format, const std::vector<int64_t> &rowCounts) {
   LinearSpec spec = {options.outFeatures, options.inFeatures, format, format,
@@ -56,11 +56,14 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
                 std::string(formatInfo(format).name).c_str());
     return;
   }
-  Bytes stored = makeBytes(storedBytes(spec).value_or(0));
+  // Of the size that weights have: numbers too small for their exponent would
+  // be slower on some processors.
+  std::mt19937 random(1);
+  std::vector<uint8_t> stored = randomStored(random, spec);
   auto copies = int64_t(coldBytes / *size + 1);
   Bytes packed = makeBytes(size_t(copies) * *size);
   for (int64_t copy = 0; copy < copies; ++copy)
-    packPanels(spec, stored.get(), packed.get() + uint64_t(copy) * *size, 0,
+    packPanels(spec, stored.data(), packed.get() + uint64_t(copy) * *size, 0,
                panelCount(spec.outFeatures));
   int64_t most = *std::max_element(rowCounts.begin(), rowCounts.end());
   std::vector<float> x(size_t(most * spec.inFeatures));
@@ -69,6 +72,10 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
   std::vector<QuantizedBlock> blocks(x.size() / activationBlock + 1);
   quantizeRows(kernels, x.data(), blocks.data(), spec.inFeatures, 0, most);
   std::vector<float> y(size_t(most * spec.outFeatures));
+  std::vector<Bytes> scratch;
+  for (int64_t thread = 0; thread < options.threads; ++thread)
+    scratch.push_back(makeBytes(
+        size_t(linearScratchBytes(kernels, packedWeight(spec, packed.get())))));
 
   std::printf("%-6s", std::string(formatInfo(format).name).c_str());
   for (int64_t rows : rowCounts) {
@@ -79,8 +86,8 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
           const void *input = takesQuantizedRows(weight.kind)
                                   ? static_cast<const void *>(blocks.data())
                                   : x.data();
-          linear(kernels, weight, input, nullptr, y.data(), rows, thread,
-                 options.threads);
+          linear(kernels, weight, input, nullptr, y.data(),
+                 scratch[size_t(thread)].get(), rows, thread, options.threads);
         });
     double operations =
         2.0 * double(rows * spec.outFeatures) * double(spec.inFeatures);

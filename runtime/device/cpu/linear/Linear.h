@@ -8,7 +8,7 @@
 //   const LinearKernels *kernels = linearKernels("avx512vnni");
 //   if (takesQuantizedRows(weight.kind))
 //     quantizeRows(*kernels, x, q, cols, firstRow, lastRow);
-//   linear(*kernels, weight, q, bias, y, rows, thread, threads);
+//   linear(*kernels, weight, q, bias, y, scratch, rows, thread, threads);
 //
 // A row's result depends on the row and the weight alone, bit for bit: not on
 // how many rows there are, on its place among them, on the number of threads,
@@ -45,6 +45,8 @@ struct LinearTask {
   const float *bias;
   /// f32 y[row][outFeatures].
   float *y;
+  /// linearScratchBytes() of them, the thread's own.
+  void *scratch;
   int64_t firstRow, lastRow;
 };
 
@@ -53,6 +55,9 @@ struct LinearKernels {
   const char *name;
   /// By PackedKind.
   void (*run[packedKindCount])(const LinearTask &task);
+  /// By PackedKind: the bytes of LinearTask::scratch for a weight of that many
+  /// input features.
+  int64_t (*scratchBytes[packedKindCount])(int64_t inFeatures);
   void (*quantize)(const float *x, QuantizedBlock *q, int64_t blocks);
 };
 
@@ -66,14 +71,20 @@ const LinearKernels *linearKernels(std::string_view name);
 void quantizeRows(const LinearKernels &kernels, const float *x, void *q,
                   int64_t cols, int64_t rowBegin, int64_t rowEnd);
 
+/// Working memory of one thread's part of a product: what its tiles of rows
+/// share of a few panels.
+int64_t linearScratchBytes(const LinearKernels &kernels,
+                           const PackedWeight &weight);
+
 /// Thread `thread` of `threads`' share of y = x * weight^T + bias. Called by
 /// every thread with the same arguments; when all have returned, y is complete.
 /// Waits for nobody. `x` is f32 rows or quantised rows, as
 /// takesQuantizedRows(weight.kind) says; `bias` may be null; y does not overlap
-/// the inputs.
+/// the inputs. `scratch` is the thread's own, linearScratchBytes() of any
+/// content.
 void linear(const LinearKernels &kernels, const PackedWeight &weight,
-            const void *x, const float *bias, float *y, int64_t rows,
-            int64_t thread, int64_t threads);
+            const void *x, const float *bias, float *y, void *scratch,
+            int64_t rows, int64_t thread, int64_t threads);
 
 } // namespace sluice::cpu
 

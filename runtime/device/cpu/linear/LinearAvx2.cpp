@@ -20,12 +20,20 @@ struct Isa {
   static constexpr int plainPanels = 1, plainRows = 6;
   static constexpr int quantPanels = 1, quantRows = 4;
   static constexpr int quadsUnrolled = 1;
+  static constexpr bool splitsQuants = true;
+  static constexpr int64_t splitBytesAtMost = 256 << 10;
   using Int = __m256i;
   using Float = __m256;
 
   static Int zero() { return _mm256_setzero_si256(); }
   static Int loadInt(const uint8_t *p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+  }
+  static void storeInt(uint8_t *p, Int a) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), a);
+  }
+  static void storeFloat(uint8_t *p, Float a) {
+    _mm256_storeu_ps(reinterpret_cast<float *>(p), a);
   }
   static Int broadcastInt(const uint8_t *p) {
     int32_t value;
@@ -99,7 +107,8 @@ struct Isa {
   // vpmaddubsw multiplies unsigned by signed bytes and adds two products in 16
   // bits, which saturate. With magnitudes of quants as the unsigned operand and
   // activations with the quants' signs as the other, two products are at most
-  // 2 * 128 * 127, below 2^15: exact.
+  // 2 * 128 * 127, below 2^15: exact. (A flipped one is -128 at least, and two
+  // products -2^15.)
   static Int addPairs(Int acc, Int words) {
     return _mm256_add_epi32(acc,
                             _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
@@ -117,8 +126,28 @@ struct Isa {
     return addPairs(
         acc, _mm256_maddubs_epi16(w.magnitude, _mm256_sign_epi8(a, w.value)));
   }
-  static Int dotNarrow(Int acc, Int w, Int a) {
-    return addPairs(acc, _mm256_maddubs_epi16(w, a));
+
+  struct Split {
+    Int magnitude, sign;
+  };
+  static Split split(Int bytes) {
+    Int w = _mm256_xor_si256(bytes, _mm256_set1_epi8(-128));
+    return {_mm256_abs_epi8(w), _mm256_cmpgt_epi8(zero(), w)};
+  }
+  static Int addNegatives(Int sum, Split w) {
+    return addPairs(
+        sum, _mm256_maddubs_epi16(
+                 w.magnitude, _mm256_and_si256(w.sign, _mm256_set1_epi8(1))));
+  }
+  static Int dotSplit(Int acc, Split w, Int a) {
+    return addPairs(
+        acc, _mm256_maddubs_epi16(w.magnitude, _mm256_xor_si256(a, w.sign)));
+  }
+
+  // Four products of quants of 0..63 are at most 4 * 63 * 127, below 2^15.
+  static Int dotNarrow(Int acc, Int w0, Int a0, Int w1, Int a1) {
+    return addPairs(acc, _mm256_add_epi16(_mm256_maddubs_epi16(w0, a0),
+                                          _mm256_maddubs_epi16(w1, a1)));
   }
 
   // A block adds 16 products of 4-bit quants to a word: at most 16 * 15 * 127,

@@ -21,15 +21,8 @@ struct Isa : Avx512 {
   static constexpr int plainPanels = 2, plainRows = 12;
   static constexpr int quantPanels = 2, quantRows = 4;
   static constexpr int quadsUnrolled = 1;
-
-  // vpmaddubsw multiplies unsigned by signed bytes and adds two products in 16
-  // bits, which saturate. With magnitudes of quants as the unsigned operand and
-  // activations with the quants' signs as the other, two products are at most
-  // 2 * 128 * 127, below 2^15: exact.
-  static Int addPairs(Int acc, Int words) {
-    return _mm512_add_epi32(acc,
-                            _mm512_madd_epi16(words, _mm512_set1_epi16(1)));
-  }
+  static constexpr bool splitsQuants = true;
+  static constexpr int64_t splitBytesAtMost = 512 << 10;
 
   struct Quants {
     Int magnitude;
@@ -44,8 +37,10 @@ struct Isa : Avx512 {
     Int withSign = _mm512_mask_sub_epi8(a, w.negative, zero(), a);
     return addPairs(acc, _mm512_maddubs_epi16(w.magnitude, withSign));
   }
-  static Int dotNarrow(Int acc, Int w, Int a) {
-    return addPairs(acc, _mm512_maddubs_epi16(w, a));
+  // Four products of quants of 0..63 are at most 4 * 63 * 127, below 2^15.
+  static Int dotNarrow(Int acc, Int w0, Int a0, Int w1, Int a1) {
+    return addPairs(acc, _mm512_add_epi16(_mm512_maddubs_epi16(w0, a0),
+                                          _mm512_maddubs_epi16(w1, a1)));
   }
 
   // A block adds 16 products of 4-bit quants to a word: at most 16 * 15 * 127,

@@ -21,6 +21,8 @@ struct Isa : Avx512 {
   static constexpr int plainPanels = 2, plainRows = 12;
   static constexpr int quantPanels = 2, quantRows = 5;
   static constexpr int quadsUnrolled = 8;
+  static constexpr bool splitsQuants = false;
+  static constexpr int64_t splitBytesAtMost = 0;
 
   // vpdpbusd multiplies unsigned by signed bytes and adds four products to
   // each lane without saturating: exact.
@@ -32,7 +34,9 @@ struct Isa : Avx512 {
   static Int startWide(Int offset) { return offset; }
   static Quants quantsWide(Int bytes) { return bytes; }
   static Int dotWide(Int acc, Quants w, Int a) { return dot(acc, w, a); }
-  static Int dotNarrow(Int acc, Int w, Int a) { return dot(acc, w, a); }
+  static Int dotNarrow(Int acc, Int w0, Int a0, Int w1, Int a1) {
+    return dot(dot(acc, w0, a0), w1, a1);
+  }
 
   static Int start4(Int offset) { return offset; }
   static Int dot4(Int acc, Int w, Int a) { return dot(acc, w, a); }

@@ -33,6 +33,11 @@ void cpu::quantizeRows(const LinearKernels &kernels, const float *x, void *q,
                    (rowEnd - rowBegin) * blocks);
 }
 
+int64_t cpu::linearScratchBytes(const LinearKernels &kernels,
+                                const PackedWeight &weight) {
+  return kernels.scratchBytes[int(weight.kind)](weight.inFeatures);
+}
+
 /// Into how many stretches of rows the work is cut before it is dealt out.
 /// One, where the panels alone give every thread about the same; more for
 /// narrow weights on many threads.
@@ -43,8 +48,8 @@ static int64_t rowStretches(int64_t panels, int64_t rows, int64_t threads) {
 }
 
 void cpu::linear(const LinearKernels &kernels, const PackedWeight &weight,
-                 const void *x, const float *bias, float *y, int64_t rows,
-                 int64_t thread, int64_t threads) {
+                 const void *x, const float *bias, float *y, void *scratch,
+                 int64_t rows, int64_t thread, int64_t threads) {
   assert(thread >= 0 && thread < threads);
   if (rows <= 0 || weight.outFeatures <= 0)
     return;
@@ -64,6 +69,7 @@ void cpu::linear(const LinearKernels &kernels, const PackedWeight &weight,
     task.x = x;
     task.bias = bias;
     task.y = y;
+    task.scratch = scratch;
     task.firstRow = rows * stretch / stretches;
     task.lastRow = rows * (stretch + 1) / stretches;
     kernels.run[int(weight.kind)](task);

@@ -135,7 +135,7 @@ TEST_P(FloatLinearKernelTest, AgreesWithTheProcessor) {
   std::vector<float> want(size_t(rows * out));
   cpu::linear(*cpu::linearKernels("avx2"),
               cpu::packedWeight(spec, packed.data()), x.data(), nullptr,
-              want.data(), rows, 0, 1);
+              want.data(), /*scratch=*/nullptr, rows, 0, 1);
   DeviceWeight device = deviceWeight(weight);
   std::vector<float> y = LinearRun(device, rows).run(x);
   for (size_t i = 0; i < y.size(); ++i)

@@ -86,6 +86,34 @@ TEST_P(LinearTest, EveryInstructionSetMatchesTheReferenceBitForBit) {
     }
 }
 
+/// Sums of products that are kept in 16 bits come closest to their bounds.
+TEST_P(LinearTest, ExtremeQuantsAndActivationsAreExact) {
+  int64_t in = inputSizes().back(), out = 33, rows = 64;
+  for (uint8_t quants : {0x00, 0x7f, 0x80, 0xff}) {
+    TestWeight weight(random, spec(out, in), quants);
+    // All of one sign, and signs by the bits of the feature's number.
+    for (int64_t bit : {0, 1, 2, 4, 8}) {
+      std::vector<float> ones;
+      for (int64_t i = 0; i < rows * in; ++i)
+        ones.push_back((i / in + (bit ? i % in / bit : 0)) % 2 ? -1 : 1);
+      TestRows x(weight.packed().kind, in, ones);
+      std::vector<float> expected(size_t(rows * out));
+      linearReference(weight.spec, weight.stored.data(), x.from(0), nullptr,
+                      expected.data(), rows);
+      for (const LinearKernels *kernels : runnableKernels())
+        for (int64_t count : {int64_t(1), int64_t(17), rows}) {
+          std::vector<float> first(expected.begin(),
+                                   expected.begin() + count * out);
+          ASSERT_TRUE(sameBits(
+              runLinear(*kernels, weight.packed(), x.from(0), nullptr, count),
+              first))
+              << describe(kernels, weight.spec, count) << " quants of "
+              << int(quants) << " signs by " << bit;
+        }
+    }
+  }
+}
+
 TEST_P(LinearTest, WithoutBiasNothingIsAdded) {
   int64_t in = inputSizes().back(), out = 19, rows = 5;
   TestWeight weight(random, spec(out, in));
@@ -161,15 +189,25 @@ TEST_P(LinearTest, SomeColumnsAreThoseOfTheWhole) {
   }
 }
 
-TEST_P(LinearTest, NothingBeyondTheResultIsWritten) {
-  int64_t in = inputSizes().front(), out = 17, rows = 3;
+TEST_P(LinearTest, NothingBeyondTheResultAndTheScratchIsWritten) {
+  constexpr uint8_t untouchedByte = 0xa5;
+  int64_t in = inputSizes().front(), out = 33;
   TestWeight weight(random, spec(out, in));
-  TestRows x(random, weight.packed().kind, rows, in);
-  for (const LinearKernels *kernels : runnableKernels()) {
-    std::vector<float> y(size_t(rows * out) + 32, untouched);
-    linear(*kernels, weight.packed(), x.from(0), nullptr, y.data(), rows, 0, 1);
-    for (size_t i = size_t(rows * out); i < y.size(); ++i)
-      EXPECT_EQ(y[i], untouched) << describe(kernels, weight.spec, rows);
+  PackedWeight packed = weight.packed();
+  for (int64_t rows : {3, 24}) {
+    TestRows x(random, packed.kind, rows, in);
+    for (const LinearKernels *kernels : runnableKernels()) {
+      auto scratchBytes = size_t(linearScratchBytes(*kernels, packed));
+      std::vector<float> y(size_t(rows * out) + 32, untouched);
+      std::vector<uint8_t> scratch(scratchBytes + 128, untouchedByte);
+      linear(*kernels, packed, x.from(0), nullptr, y.data(), scratch.data(),
+             rows, 0, 1);
+      for (size_t i = size_t(rows * out); i < y.size(); ++i)
+        EXPECT_EQ(y[i], untouched) << describe(kernels, weight.spec, rows);
+      for (size_t i = scratchBytes; i < scratch.size(); ++i)
+        EXPECT_EQ(scratch[i], untouchedByte)
+            << describe(kernels, weight.spec, rows);
+    }
   }
 }
 
@@ -242,6 +280,26 @@ TEST(LinearConversion, StoredAsOneFormatComputedInAnother) {
               runLinear(*kernels, packed, x.from(0), nullptr, 3), expected))
               << describe(kernels, spec, 3);
       }
+}
+
+/// Up to where a panel's split quants fit the cache they are read from.
+TEST(LinearScratch, LongWeightsAreNotSplitAndGiveTheSame) {
+  std::mt19937 random(8);
+  constexpr int64_t out = 33, rows = 20, split = 7680, tooLong = 7936;
+  for (int64_t in : {split, tooLong}) {
+    TestWeight weight(random, {out, in, Format::Q8_0, Format::Q8_0, false});
+    PackedWeight packed = weight.packed();
+    EXPECT_EQ(linearScratchBytes(*linearKernels("avx2"), packed) > 0,
+              in == split);
+    TestRows x(random, packed.kind, rows, in);
+    std::vector<float> expected(size_t(rows * out));
+    linearReference(weight.spec, weight.stored.data(), x.from(0), nullptr,
+                    expected.data(), rows);
+    for (const LinearKernels *kernels : runnableKernels())
+      EXPECT_TRUE(sameBits(
+          runLinear(*kernels, packed, x.from(0), nullptr, rows), expected))
+          << describe(kernels, weight.spec, rows);
+  }
 }
 
 TEST(LinearKernels, AreFoundByName) {

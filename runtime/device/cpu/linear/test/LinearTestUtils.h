@@ -10,31 +10,50 @@
 
 #include "runtime/device/cpu/linear/Linear.h"
 #include "runtime/device/cpu/linear/test/LinearReference.h"
-#include "runtime/formats/Blocks.h"
+#include "runtime/device/cpu/linear/test/RandomWeights.h"
 
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 namespace sluice::cpu {
 
-/// The instruction sets that this processor can run.
+extern const LinearKernels linearAvx512Emulated, linearAvx512VnniEmulated;
+
+/// Of AVX-512, compiled for AVX2.
+inline const LinearKernels *emulatedKernels(const LinearKernels &kernels,
+                                            const char *name) {
+  static std::map<std::string, LinearKernels> named;
+  LinearKernels &result = named[name];
+  result = kernels;
+  result.name = name;
+  return &result;
+}
+
+/// The kernels of every instruction set: of AVX-512 the emulated ones where the
+/// processor does not have it.
 inline std::vector<const LinearKernels *> runnableKernels() {
   std::vector<const LinearKernels *> kernels;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("f16c"))
-    kernels.push_back(linearKernels("avx2"));
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl")) {
-    kernels.push_back(linearKernels("avx512"));
-    if (__builtin_cpu_supports("avx512vnni"))
-      kernels.push_back(linearKernels("avx512vnni"));
-  }
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("f16c"))
+    return kernels;
+  bool hasAvx512 =
+      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  bool hasVnni = hasAvx512 && __builtin_cpu_supports("avx512vnni");
+  kernels.push_back(linearKernels("avx2"));
+  kernels.push_back(
+      hasAvx512 ? linearKernels("avx512")
+                : emulatedKernels(linearAvx512Emulated, "avx512 (emulated)"));
+  kernels.push_back(hasVnni ? linearKernels("avx512vnni")
+                            : emulatedKernels(linearAvx512VnniEmulated,
+                                              "avx512vnni (emulated)"));
   return kernels;
 }
 
@@ -57,55 +76,11 @@ private:
   uint8_t *bytes;
 };
 
-inline std::vector<float> randomFloats(std::mt19937 &random, size_t count,
-                                       float deviation = 1) {
-  std::normal_distribution<float> normal(0, deviation);
-  std::vector<float> values(count);
-  for (float &value : values)
-    value = normal(random);
-  return values;
-}
-
-/// Stored bytes with random quants, all of their values, and scales of about
-/// the size that weights have.
-inline std::vector<uint8_t> randomStored(std::mt19937 &random,
-                                         const LinearSpec &spec) {
-  std::vector<uint8_t> bytes(storedBytes(spec).value_or(0));
-  if (!isQuantized(spec.stored)) {
-    auto count = size_t(spec.outFeatures * spec.inFeatures);
-    std::vector<float> values = randomFloats(random, count, 0.1f);
-    quantizeRow(spec.stored, values.data(), bytes.data(), int64_t(count));
-    return bytes;
-  }
-  for (uint8_t &byte : bytes)
-    byte = uint8_t(random());
-  std::uniform_real_distribution<float> scale(-0.02f, 0.02f);
-  if (spec.stored == Format::E4M3) {
-    // NaNs become zeros.
-    for (uint8_t &byte : bytes)
-      byte = (byte & 0x7f) == 0x7f ? byte & 0x80 : byte;
-    for (size_t at = 0; at < bytes.size(); at += sizeof(BlockE4M3)) {
-      float each = scale(random);
-      std::memcpy(bytes.data() + at, &each, sizeof(each));
-    }
-    return bytes;
-  }
-  auto block = size_t(formatInfo(spec.stored).blockBytes);
-  bool two = spec.stored == Format::Q4_1 || spec.stored == Format::Q5_1 ||
-             spec.stored == Format::Q4_K || spec.stored == Format::Q5_K;
-  size_t at = spec.stored == Format::Q6_K ? block - 2 : 0;
-  for (size_t from = at; from < bytes.size(); from += block)
-    for (size_t i = 0; i < (two ? 2 : 1); ++i) {
-      uint16_t half = floatToHalf(scale(random));
-      std::memcpy(bytes.data() + from + 2 * i, &half, sizeof(half));
-    }
-  return bytes;
-}
-
 /// A stored weight and its packed form.
 struct TestWeight {
-  TestWeight(std::mt19937 &random, const LinearSpec &spec)
-      : spec(spec), stored(randomStored(random, spec)),
+  TestWeight(std::mt19937 &random, const LinearSpec &spec,
+             std::optional<uint8_t> quants = {})
+      : spec(spec), stored(randomStored(random, spec, quants)),
         bytes(packedBytes(spec).value_or(0)) {
     packPanels(spec, stored.data(), bytes.get(), 0,
                panelCount(spec.outFeatures));
@@ -121,10 +96,12 @@ struct TestWeight {
 /// Rows of activations, as floats and as the weight's kind takes them.
 struct TestRows {
   TestRows(std::mt19937 &random, PackedKind kind, int64_t rows, int64_t cols)
-      : kind(kind), cols(cols),
-        floats(randomFloats(random, size_t(rows * cols))) {
+      : TestRows(kind, cols, randomFloats(random, size_t(rows * cols))) {}
+
+  TestRows(PackedKind kind, int64_t cols, std::vector<float> values)
+      : kind(kind), cols(cols), floats(std::move(values)) {
     if (takesQuantizedRows(kind)) {
-      blocks.resize(size_t(rows * cols / activationBlock));
+      blocks.resize(floats.size() / size_t(activationBlock));
       quantizeReference(floats.data(), blocks.data(), int64_t(blocks.size()));
     }
   }
@@ -150,8 +127,12 @@ inline std::vector<float> runLinear(const LinearKernels &kernels,
                                     const float *bias, int64_t rows,
                                     int64_t threads = 1) {
   std::vector<float> y(size_t(rows * weight.outFeatures), untouched);
-  for (int64_t thread = 0; thread < threads; ++thread)
-    linear(kernels, weight, x, bias, y.data(), rows, thread, threads);
+  for (int64_t thread = 0; thread < threads; ++thread) {
+    std::vector<uint8_t> scratch(size_t(linearScratchBytes(kernels, weight)),
+                                 0xff);
+    linear(kernels, weight, x, bias, y.data(), scratch.data(), rows, thread,
+           threads);
+  }
   return y;
 }
 

@@ -1,0 +1,11 @@
+//===- EmulatedAttentionAvx512.cpp - kernels of AVX-512 without it --------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/test/EmulatedAvx512.h"
+
+#define attentionAvx512 attentionAvx512Emulated
+#include "runtime/device/cpu/attention/AttentionAvx512.cpp"
