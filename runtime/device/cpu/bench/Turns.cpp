@@ -76,7 +76,7 @@ double bench::readBandwidth(int64_t threads) {
     // ahead, and would else read faster than what is called the limit.
     constexpr int64_t ahead = 12288;
     for (int64_t i = 0; i < share; i += 64) {
-      __builtin_prefetch(from + i + ahead, 0, 3);
+      __builtin_prefetch(from + i + ahead, 0, 2);
       uint64_t words[8];
       std::memcpy(words, from + i, sizeof(words));
       for (int j = 0; j < 8; ++j)
