@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_TEST_TESTUTILS_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_TEST_TESTUTILS_H
 
+#include "runtime/base/test/RandomFloats.h"
 #include "runtime/device/cuda/emulator/Emulator.h"
 
 #include <algorithm>
@@ -53,15 +54,6 @@ private:
   size_t count = 0;
   std::unique_ptr<uint8_t, void (*)(void *)> held{nullptr, &std::free};
 };
-
-inline std::vector<float> randomFloats(std::mt19937 &random, size_t count,
-                                       float size = 1) {
-  std::normal_distribution<float> normal(0, size);
-  std::vector<float> values(count);
-  for (float &value : values)
-    value = normal(random);
-  return values;
-}
 
 template <typename T>
 bool sameBits(std::span<const T> a, std::span<const T> b) {

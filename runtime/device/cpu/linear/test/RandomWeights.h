@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_LINEAR_TEST_RANDOMWEIGHTS_H
 #define SLUICE_RUNTIME_DEVICE_CPU_LINEAR_TEST_RANDOMWEIGHTS_H
 
+#include "runtime/base/test/RandomFloats.h"
 #include "runtime/device/cpu/linear/PackedWeight.h"
 #include "runtime/formats/Blocks.h"
 
@@ -18,15 +19,6 @@
 #include <vector>
 
 namespace sluice::cpu {
-
-inline std::vector<float> randomFloats(std::mt19937 &random, size_t count,
-                                       float deviation = 1) {
-  std::normal_distribution<float> normal(0, deviation);
-  std::vector<float> values(count);
-  for (float &value : values)
-    value = normal(random);
-  return values;
-}
 
 /// Stored bytes with random quants, all of their values, or with quants of
 /// bytes `quants` alone; and scales of about the size that weights have.
