@@ -36,6 +36,26 @@ template <typename V> int64_t keyPlace(int64_t dim, int64_t d, int r) {
   return (r / groupRegs * dim + d) * groupTokens + r % groupRegs * V::lanes;
 }
 
+/// Part of the next page, from `from` to `end`: brought into the second cache
+/// while this one is computed with, some bytes with each step of that. The
+/// processor's prefetchers stop at each 4 KiB.
+struct PageFetch {
+  const uint8_t *from = nullptr, *end = nullptr;
+  int64_t stepBytes = 0;
+
+  PageFetch() = default;
+  PageFetch(const uint8_t *from, int64_t bytes, int64_t steps)
+      : from(from), end(from + bytes), stepBytes((bytes + steps - 1) / steps) {}
+
+  bool isDone() const { return from >= end; }
+  void advance() {
+    constexpr int64_t line = 64;
+    const uint8_t *due = end - from < stepBytes ? end : from + stepBytes;
+    for (; from < due; from += line)
+      __builtin_prefetch(from, 0, 2);
+  }
+};
+
 template <typename V> struct FloatKeys {
   const float *keys;
   int64_t end; ///< all dimensions are one block

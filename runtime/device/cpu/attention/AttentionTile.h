@@ -79,6 +79,8 @@ private:
   float *sums;     ///< [pair][16]
   float *maxima;   ///< [pair]
   float *unpacked; ///< keys or values of 8 bits as floats
+  const uint8_t *next = nullptr; ///< the next page's block, to be fetched
+  PageFetch fetch;
 
   Tile(const AttentionUnit &unit, float *scratch)
       : unit(unit), params(*unit.params), dim(unit.params->headDim),
@@ -95,6 +97,10 @@ private:
     return (row * params.heads + head) * dim;
   }
 
+  const uint8_t *blockOf(int64_t page) const {
+    return unit.blocks + unit.pages[page] * unit.pageStride;
+  }
+
   void run() {
     begin();
     // One past, and the first of, the positions that a row sees.
@@ -106,6 +112,7 @@ private:
     int64_t lastPage = unit.positions[unit.rows - 1] / pageTokens;
     for (int64_t page = firstOf(0) / pageTokens; page <= lastPage; ++page) {
       int64_t start = page * pageTokens;
+      next = page < lastPage ? blockOf(page + 1) : nullptr;
       int64_t whole = 0; // rows before `row` that see the whole page
       for (int64_t row = 0; row <= unit.rows; ++row) {
         int64_t from = 0, to = 0;
@@ -157,7 +164,7 @@ private:
   /// Adds tokens from .. to-1 of a page to rows rowBegin .. rowEnd-1.
   void addPage(int64_t page, int64_t rowBegin, int64_t rowEnd, int64_t from,
                int64_t to) {
-    const uint8_t *block = unit.blocks + unit.pages[page] * unit.pageStride;
+    const uint8_t *block = blockOf(page);
     int64_t pairBegin = rowBegin * unit.headCount;
     int64_t pairEnd = rowEnd * unit.headCount;
     // Bytes become floats in registers; where they would more than once, once
@@ -165,6 +172,12 @@ private:
     bool rounded = unit.format != CacheFormat::F32;
     bool unpacks = rounded && pairEnd - pairBegin > pairsAtOnce;
     const void *floats = block;
+    // Half of the next page is fetched behind the keys, half behind the values,
+    // each in all passes over them.
+    int64_t half = unit.pageStride / params.kvHeads / 2;
+    int64_t passes = (pairEnd - pairBegin + pairsAtOnce - 1) / pairsAtOnce;
+    if (next)
+      fetch = PageFetch(next, half, dim * passes);
     if (unpacks)
       floats = RoundedKeys<V>(block, unit, dim).unpack(unpacked);
     if (!rounded || unpacks)
@@ -175,6 +188,9 @@ private:
     for (int64_t pair = pairBegin; pair < pairEnd; ++pair)
       softmax(pair, page * pageTokens, from, to);
 
+    if (next)
+      fetch = PageFetch(next + half, half, (to - from) * passes);
+    next = nullptr;
     floats = block + unit.valuesOffset;
     if (unpacks)
       floats = RoundedValues<V>(block, unit, dim).unpack(unpacked, from, to);
@@ -211,13 +227,24 @@ private:
 
   /// probs[pair][t] = q . k[t] of a whole page, for P pairs.
   template <int P, typename Keys> void score(const Keys &keys, int64_t pair) {
+    if (fetch.isDone())
+      scorePairs<P, false>(keys, pair);
+    else
+      scorePairs<P, true>(keys, pair);
+  }
+
+  template <int P, bool fetches, typename Keys>
+  void scorePairs(const Keys &keys, int64_t pair) {
     const float *query = queries + pair * unit.paddedDim;
     Reg sum[P][pageRegs];
     for (int p = 0; p < P; ++p)
       for (int r = 0; r < pageRegs; ++r)
         sum[p][r] = V::zero();
+    PageFetch ahead = fetch;
     for (int64_t d = 0; d < dim;)
       for (auto block = keys.block(d); d < block.end; ++d) {
+        if constexpr (fetches)
+          ahead.advance();
         Reg key[pageRegs];
         for (int r = 0; r < pageRegs; ++r)
           key[r] = block.load(d, r);
@@ -227,6 +254,7 @@ private:
             sum[p][r] = V::fma(q, key[r], sum[p][r]);
         }
       }
+    fetch = ahead;
     for (int p = 0; p < P; ++p)
       for (int r = 0; r < pageRegs; ++r)
         V::store(probs + (pair + p) * pageTokens + r * V::lanes, sum[p][r]);
@@ -307,13 +335,25 @@ private:
   template <int P, int C, typename Values>
   void accumulateColumns(const Values &values, int64_t pair, int64_t d,
                          int64_t from, int64_t to) {
+    if (fetch.isDone())
+      accumulateSpan<P, C, false>(values, pair, d, from, to);
+    else
+      accumulateSpan<P, C, true>(values, pair, d, from, to);
+  }
+
+  template <int P, int C, bool fetches, typename Values>
+  void accumulateSpan(const Values &values, int64_t pair, int64_t d,
+                      int64_t from, int64_t to) {
     const float *prob = probs + pair * pageTokens;
     float *acc = accs + pair * unit.paddedDim + d;
     Reg sum[P][C];
     for (int p = 0; p < P; ++p)
       for (int c = 0; c < C; ++c)
         sum[p][c] = V::load(acc + p * unit.paddedDim + c * V::lanes);
+    PageFetch ahead = fetch;
     for (int64_t t = from; t < to; ++t) {
+      if constexpr (fetches)
+        ahead.advance();
       Reg value[C];
       for (int c = 0; c < C; ++c)
         value[c] = values.load(t, d, c);
@@ -323,6 +363,7 @@ private:
           sum[p][c] = V::fma(weight, value[c], sum[p][c]);
       }
     }
+    fetch = ahead;
     for (int p = 0; p < P; ++p)
       for (int c = 0; c < C; ++c)
         V::store(acc + p * unit.paddedDim + c * V::lanes, sum[p][c]);
