@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// usage: machine-bench [--threads N] [--only read|int8|fma]
+// usage: machine-bench [--threads N] [--only read|int8|fma] [--isa NAME]
 //
 // One JSON object, of all three or of one: the rate at which the threads read
 // memory, and for each instruction set that the kernels are built for and the
-// processor has, the rate of its products with all operands in registers: two
-// operations for each product that is added up.
+// processor has, or the one that is named, the rate of its products with all
+// operands in registers: two operations for each product that is added up.
 //
 //   int8  of 8-bit integers into 32 bits: vpdpbusd where there is VNNI, else
 //         vpmaddubsw, vpmaddwd and vpaddd
@@ -136,6 +136,7 @@ double rate(int64_t threads, void (*loop)(), int64_t products) {
 struct Options {
   int64_t threads = 2;
   std::string_view only; ///< empty: all
+  std::string_view isa;  ///< likewise
 };
 
 std::optional<Options> parse(int argc, char **argv) {
@@ -146,11 +147,14 @@ std::optional<Options> parse(int argc, char **argv) {
       options.threads = std::strtol(argv[i + 1], nullptr, 10);
     else if (name == "--only")
       options.only = argv[i + 1];
+    else if (name == "--isa")
+      options.isa = argv[i + 1];
     else
       return std::nullopt;
   }
   bool isKnown = options.only.empty() || options.only == "read" ||
                  options.only == "int8" || options.only == "fma";
+  isKnown = isKnown && (options.isa.empty() || parseIsa(options.isa));
   if (argc % 2 == 0 || options.threads < 1 || !isKnown)
     return std::nullopt;
   return options;
@@ -162,9 +166,15 @@ int main(int argc, char **argv) {
   std::optional<Options> options = parse(argc, argv);
   if (!options) {
     std::fprintf(stderr, "usage: machine-bench [--threads N] "
-                         "[--only read|int8|fma]\n");
+                         "[--only read|int8|fma] "
+                         "[--isa avx2|avx512|avx512vnni]\n");
     return 2;
   }
+  if (!options->isa.empty())
+    if (Status s = requireIsa(options->isa); !s.ok()) {
+      std::fprintf(stderr, "machine-bench: error: %s\n", s.message().c_str());
+      return 2;
+    }
   auto wants = [&](std::string_view what) {
     return options->only.empty() || options->only == what;
   };
@@ -173,7 +183,8 @@ int main(int argc, char **argv) {
   if (wants("read"))
     found["read"] = bench::readBandwidth(threads);
   for (const Set &set : sets) {
-    if (!requireIsa(set.name).ok())
+    bool isWanted = options->isa.empty() || options->isa == set.name;
+    if (!isWanted || !requireIsa(set.name).ok())
       continue;
     if (wants("int8"))
       found[set.name]["int8"] = rate(threads, set.int8, set.int8Products);

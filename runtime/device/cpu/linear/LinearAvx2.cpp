@@ -21,7 +21,8 @@ struct Isa {
   static constexpr int quantPanels = 1, quantRows = 4;
   static constexpr int quadsUnrolled = 1;
   static constexpr bool splitsQuants = true;
-  static constexpr int64_t splitBytesAtMost = 256 << 10;
+  static constexpr bool widensHalves = false;
+  static constexpr int64_t expandedBytesAtMost = 256 << 10;
   using Int = __m256i;
   using Float = __m256;
 

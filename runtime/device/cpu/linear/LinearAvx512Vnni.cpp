@@ -22,7 +22,8 @@ struct Isa : Avx512 {
   static constexpr int quantPanels = 2, quantRows = 5;
   static constexpr int quadsUnrolled = 8;
   static constexpr bool splitsQuants = false;
-  static constexpr int64_t splitBytesAtMost = 0;
+  static constexpr bool widensHalves = true;
+  static constexpr int64_t expandedBytesAtMost = 768 << 10;
 
   // vpdpbusd multiplies unsigned by signed bytes and adds four products to
   // each lane without saturating: exact.
