@@ -28,9 +28,20 @@ def version_of(program):
     return found[1] if found else "unknown version"
 
 
-def random_model(work, shape, fmt, tools=ROOT / "build/bin"):
+def instructions_of(folder, model):
+    """The vector instructions that llama.cpp's code for processors was built
+    with, as its llama-completion says."""
+    told = subprocess.run(
+        [require_program("llama-completion", folder), "-m", model, "-n", "1",
+         "-p", "a", "-c", "64", "-no-cnv", "--no-warmup"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    found = re.findall(r"(\S+) = 1\b", told.stdout + told.stderr)
+    return [name for name in found if name.startswith(("AVX", "AMX"))]
+
+
+def random_model(work, shape, fmt, tools=ROOT / "build/bin", cpu="native"):
     """A model's file of random weights, made where it is missing, and its
-    executable, which has packed its weights."""
+    executable for a CPU, which has packed its weights."""
     work.mkdir(parents=True, exist_ok=True)
     model = work / f"{shape}-{fmt}.gguf"
     if not model.exists():
@@ -38,8 +49,8 @@ def random_model(work, shape, fmt, tools=ROOT / "build/bin"):
         run([sys.executable, ROOT / "utils/make-random-gguf.py", "--shape",
              shape, "--type", fmt, "-o", part])
         part.rename(model)
-    program = work / f"{shape}-{fmt}"
-    run([tools / "sluice-compile", model, "-o", program])
+    program = work / f"{shape}-{fmt}-{cpu}"
+    run([tools / "sluice-compile", model, "--cpu", cpu, "-o", program])
     run([program, "generate", "--tokens", "5", "-n", "1"])
     return model, program
 

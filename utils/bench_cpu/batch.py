@@ -4,7 +4,7 @@ import statistics
 import tempfile
 
 from bench_common import report, serving
-from bench_common.peer import require_program, run, version_of
+from bench_common.peer import require_program, run
 from bench_common.report import Target, percent, table
 
 from . import curve, models
@@ -59,22 +59,22 @@ def peer_steps(peer, model):
 def measure(args, peer, model, limits):
     """{rows: Pairs of tokens a second}, {rows: Sluice's seconds of a step}"""
     found = {rows: Pairs() for rows in ROWS}
-    others = {rows: [] for rows in curve.HELD_OUT}
+    steps = {rows: [] for rows in sorted(ROWS + curve.HELD_OUT)}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(args.repeats):
             limits.measure()
             theirs = peer_steps(peer, model)
-            for rows, pairs in found.items():
-                pairs.add(rows / step_of(model, rows, folder),
-                          rows / theirs[rows])
-                args.say(f"  {model.format}, {rows} rows: "
-                         f"{pairs.runs[-1][0]:.1f} and "
-                         f"{pairs.runs[-1][1]:.1f} tokens/s")
-            for rows, kept in others.items():
+            # In order of rows: steps that the cost model compares are measured
+            # at about the same time.
+            for rows, kept in steps.items():
                 kept.append(step_of(model, rows, folder))
-    steps = {rows: rows / pairs.ours() for rows, pairs in found.items()}
-    steps |= {rows: statistics.median(kept) for rows, kept in others.items()}
-    return found, dict(sorted(steps.items()))
+                if rows in found:
+                    found[rows].add(rows / kept[-1], rows / theirs[rows])
+                    args.say(f"  {model.format}, {rows} rows: "
+                             f"{rows / kept[-1]:.1f} and "
+                             f"{rows / theirs[rows]:.1f} tokens/s")
+    return found, {rows: statistics.median(kept)
+                   for rows, kept in steps.items()}
 
 
 def ratios(fmt, found, steps):
@@ -110,7 +110,8 @@ def section(args):
     peer = require_program("llama-batched-bench", args.llama_bin)
     compared, predicted, targets, steps = [], [], [], {}
     for fmt in args.formats:
-        model, limits = models.prepare(args, fmt), models.Limits(args)
+        model = models.prepare(args, fmt)
+        limits = models.Limits(args, model)
         found, steps[fmt] = measure(args, peer, model, limits)
         cells, wanted = ratios(fmt, found, steps[fmt])
         compared += cells
@@ -121,7 +122,7 @@ def section(args):
         targets += wanted
     text = f"""So many requests at once, with prompts of {PROMPT} tokens and \
 {GENERATE} generated (`bench` in the process; `llama-batched-bench`, llama.cpp \
-{version_of(peer)}), by turns, {args.repeats} runs. Tokens a second are \
+{args.peer}), by turns, {args.repeats} runs. Tokens a second are \
 those of all requests while all of them generate.
 
 {table(["format", "rows", "Sluice tok/s", "llama.cpp tok/s", "ratio",

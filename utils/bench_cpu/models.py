@@ -5,7 +5,8 @@ import json
 import pathlib
 import statistics
 
-from bench_common.peer import random_model, run
+from bench_common.peer import (instructions_of, random_model, require_program,
+                               run, version_of)
 
 SHAPE = "tinyllama-1.1b"
 THREADS = 2
@@ -22,6 +23,7 @@ class Model:
     format: str
     file: pathlib.Path
     program: pathlib.Path
+    isa: str           # that the executable was built for
     parameters: int    # that products are made with, and of these
     head_parameters: int  # those for a step's outputs alone
     step_bytes: int    # of weights that a step reads
@@ -77,16 +79,23 @@ class BoundedPairs(Pairs):
 
 
 def prepare(args, fmt):
-    file, program = random_model(args.work, SHAPE, fmt, args.tools)
+    file, program = random_model(args.work, SHAPE, fmt, args.tools, args.cpu)
     info = json.loads(run([program, "info", "--json"]))
     table = info["vocab_size"] * info["hidden_size"]
     # The shape's head has a table of its own, as large as that of the tokens.
-    return Model(fmt, file, program, info["parameters"] - table, table,
+    return Model(fmt, file, program, info["cpu"], info["parameters"] - table, table,
                  int(info["memory"]["weights_bytes"]
                      - table * FORMATS[fmt][0]),
                  info["memory"]["cache_bytes_per_token"],
                  # Heads and their dimensions make up a row of the shape's.
                  4 * info["hidden_size"] * info["layers"])
+
+
+def describe_peer(args, model):
+    """llama.cpp's version, and the best instructions that it was built with."""
+    version = version_of(require_program("llama-completion", args.llama_bin))
+    built = instructions_of(args.llama_bin, model.file)
+    return f"{version}, {built[-1] if built else 'plain'}"
 
 
 def generate(model, tokens, count, threads=THREADS, options=()):
@@ -123,18 +132,27 @@ def whole(found, wanted, peer):
 
 
 class Limits:
-    """What the machine does at most, measured again and again among the rest:
-    bytes read and operations done a second."""
+    """What the machine does at most with the instructions that a model was
+    compiled to, measured again and again among the rest: bytes read and
+    operations done a second."""
 
-    def __init__(self, args, threads=THREADS):
+    def __init__(self, args, model, threads=THREADS):
         self.threads = threads
-        self.command = [args.tools / "machine-bench", "--threads", threads]
+        self.isa = model.isa
+        self.command = [args.tools / "machine-bench", "--threads", threads,
+                        "--isa", self.isa]
         self.found = []
 
     def measure(self, only=None):
         """All of them, or the one that is named: "read", "int8" or "fma"."""
         self.found.append(json.loads(run(
             self.command + (["--only", only] if only else []))))
+
+    def behind(self, name, measured):
+        """What measured() returns, and that limit right behind it."""
+        result = measured()
+        self.measure(name)
+        return result, self.values(name)[-1]
 
     def around(self, names, measured):
         """What measured() returns, and {name: the mean of that limit before and
@@ -149,21 +167,11 @@ class Limits:
         return result, {name: statistics.mean(self.values(name)[-2:])
                         for name in names}
 
-    @property
-    def isa(self):
-        """The best of the instruction sets that were measured; they come in
-        order."""
-        return [name for found in self.found for name, each in found.items()
-                if isinstance(each, dict)][-1]
-
     def values(self, what):
-        """What was found of "read", or of "int8" or "fma" with the best
-        instruction set."""
-        if what == "read":
-            return [each["read"] for each in self.found if "read" in each]
-        isa = self.isa
-        return [each[isa][what] for each in self.found
-                if what in each.get(isa, ())]
+        """What was found of "read", "int8" or "fma"."""
+        found = [each if what == "read" else each.get(self.isa, {})
+                 for each in self.found]
+        return [each[what] for each in found if what in each]
 
     def read(self):
         return statistics.median(self.values("read"))

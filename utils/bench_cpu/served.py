@@ -3,7 +3,7 @@ import pathlib
 import tempfile
 
 from bench_common import serving
-from bench_common.peer import require_program, version_of
+from bench_common.peer import require_program
 from bench_common.report import Target, bars, table
 from bench_common.serving import PEER, RATE, SLUICE
 
@@ -44,7 +44,7 @@ def section(args):
                            for key in ("p50", "p99"))])
             targets += targets_of(load[0], turns)
     text = f"""{models.SHAPE} with random weights, {fmt}, \
-{serving.described(version_of(peer), args.repeats)} Prompts of 16 to 128 tokens, \
+{serving.described(args.peer, args.repeats)} Prompts of 16 to 128 tokens, \
 answers of 32 to 96, uniform. The first figure is Sluice's, the second \
 llama-server's; ITL is the time between two tokens, TTFT that to the first.
 

@@ -1,5 +1,5 @@
 """Sections "row" and "prompt": one request alone."""
-from bench_common.peer import require_program, version_of
+from bench_common.peer import require_program
 from bench_common.report import Target, table
 
 from . import models
@@ -22,13 +22,14 @@ def row_of(args, peer, model, limits):
     found = {context: BoundedPairs() for context in CONTEXTS}
     for _ in range(args.repeats):
         for context, pairs in found.items():
-            (_, ours), most = limits.around(("read",), lambda: models.generate(
+            # Its end is what is measured: behind a long prompt, whose beginning
+            # is too long ago to tell how fast memory is now.
+            (_, ours), read = limits.behind("read", lambda: models.generate(
                 model, max(context, 1), GENERATE + 1))
             theirs = models.llama_bench(peer, model, generate=GENERATE,
                                         depth=context)[0, GENERATE]
-            pairs.add_bounded(
-                ours, theirs, most,
-                ours * step_bytes(model, context) / most["read"])
+            pairs.add_bounded(ours, theirs, {"read": read},
+                              ours * step_bytes(model, context) / read)
             args.say(f"  {model.format} at {context}: {ours:.1f} and "
                      f"{theirs:.1f} tokens/s")
     return found
@@ -39,7 +40,8 @@ def row_section(args):
     peer = require_program("llama-bench", args.llama_bin)
     rows, targets = [], []
     for fmt in args.formats:
-        model, limits = models.prepare(args, fmt), models.Limits(args)
+        model = models.prepare(args, fmt)
+        limits = models.Limits(args, model)
         least = (READ_SHARE_FOUR_BITS if fmt in models.FOUR_BITS
                  else READ_SHARE)
         for context, pairs in row_of(args, peer, model, limits).items():
@@ -56,10 +58,10 @@ def row_section(args):
                        f"{share:.3f}", f"at least {least}", share >= least)]
     text = f"""{models.SHAPE} with random weights, {models.THREADS} threads; one \
 request that generates {GENERATE} tokens behind a context of so many. Sluice and \
-`llama-bench` (llama.cpp {version_of(peer)}) by turns, {args.repeats} runs, \
+`llama-bench` (llama.cpp {args.peer}) by turns, {args.repeats} runs, \
 medians; ratios are the medians of the runs' ratios. *Bytes* are what a step must \
 read: weights, without the table that tokens are looked up in, and cache. *Read* \
-is the rate at which as many threads read memory, measured before and behind each of \
+is the rate at which as many threads read memory, measured right behind each of \
 Sluice's runs, and *share* the median of the runs' parts of it.
 
 {table(["format", "context", "Sluice tok/s", "llama.cpp tok/s", "ratio",
@@ -98,7 +100,8 @@ def prompt_section(args):
     peer = require_program("llama-bench", args.llama_bin)
     rows, targets = [], []
     for fmt in args.formats:
-        model, limits = models.prepare(args, fmt), models.Limits(args)
+        model = models.prepare(args, fmt)
+        limits = models.Limits(args, model)
         for tokens, pairs in prompt_of(args, peer, model, limits).items():
             share = pairs.share()
             products, attention = operations(model, tokens)

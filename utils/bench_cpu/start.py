@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import time
 
-from bench_common.peer import require_program, run, version_of
+from bench_common.peer import require_program, run
 from bench_common.report import Target, table
 
 from . import models
@@ -114,7 +114,7 @@ def section(args):
                    most / told <= MEMORY)]
     text = f"""From the start of the process to its end behind one token, for files \
 that the system has in memory: seconds, medians of {args.repeats} runs by turns with \
-`llama-completion` (llama.cpp {version_of(peer)}, mapped file, no warm-up). The \
+`llama-completion` (llama.cpp {args.peer}, mapped file, no warm-up). The \
 first start packs the weights: *token* is the time to its first output, and \
 *packing* the file's bytes by what that takes longer than later. It ends, at *kept*, \
 when the disk has them: *disk* is the rate of a file of that size that is written, \

@@ -2,7 +2,7 @@
 import json
 import tempfile
 
-from bench_common.peer import require_program, run, version_of
+from bench_common.peer import require_program, run
 from bench_common.report import table
 
 from . import models
@@ -73,7 +73,7 @@ def section(args):
         prompts, rows = pinning(args, model)
         pinned.append([fmt, *prompts.cells(), *rows.cells()])
     text = f"""A prompt of {PROMPT} tokens, and {GENERATE} tokens generated, by so \
-many threads; Sluice and `llama-bench` (llama.cpp {version_of(peer)}) by turns, \
+many threads; Sluice and `llama-bench` (llama.cpp {args.peer}) by turns, \
 {args.repeats} runs, medians. *Scaling* is by one thread. *Barriers* are those \
 of a generated token for each layer, the step's own among them, and *waiting* the \
 part of its time that a thread waits in them, from a run with a trace.
