@@ -18,7 +18,7 @@ CpuTarget sluice::getCpuTarget(cpu::Isa isa) {
   case cpu::Isa::Avx512Vnni:
     break;
   }
-  return {cpu::Isa::Avx512Vnni, "x86-64-v4", "+avx512vnni,+avx512bf16"};
+  return {cpu::Isa::Avx512Vnni, "x86-64-v4", "+avx512vnni"};
 }
 
 Expected<CpuTarget> sluice::getCpuTarget(std::string_view name) {
@@ -26,9 +26,12 @@ Expected<CpuTarget> sluice::getCpuTarget(std::string_view name) {
     return getCpuTarget(cpu::Isa::Avx2);
   if (name == "x86-64-v4")
     return getCpuTarget(cpu::Isa::Avx512);
+  if (name == "x86-64-v4+vnni")
+    return getCpuTarget(cpu::Isa::Avx512Vnni);
   if (name != "native")
     return failure("unknown CPU '", name,
-                   "': expected native, x86-64-v3 or x86-64-v4");
+                   "': expected native, x86-64-v3, x86-64-v4 or "
+                   "x86-64-v4+vnni");
   std::optional<cpu::Isa> best = cpu::bestIsa(cpu::detectFeatures());
   if (!best)
     return cpu::requireIsa(cpu::isaName(cpu::Isa::Avx2));

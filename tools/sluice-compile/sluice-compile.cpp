@@ -40,7 +40,8 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     cpuName("cpu", cl::init("native"), cl::cat(category),
             cl::value_desc("name"),
-            cl::desc("The CPU to build for: native, x86-64-v3 or x86-64-v4"));
+            cl::desc("The CPU to build for: native, x86-64-v3, x86-64-v4 or "
+                     "x86-64-v4+vnni"));
 static cl::opt<std::string>
     targetNames("target", cl::init("cpu"), cl::cat(category),
                 cl::value_desc("list"),

@@ -1,4 +1,5 @@
 """Section "batch": a step of rows of different sequences."""
+import functools
 import json
 import statistics
 import tempfile
@@ -57,7 +58,8 @@ def peer_steps(peer, model):
 
 
 def measure(args, peer, model, limits):
-    """{rows: Pairs of tokens a second}, {rows: Sluice's seconds of a step}"""
+    """{rows: Pairs of tokens a second}, {rows: Sluice's seconds of a step in each
+    run}"""
     found = {rows: Pairs() for rows in ROWS}
     steps = {rows: [] for rows in sorted(ROWS + curve.HELD_OUT)}
     with tempfile.TemporaryDirectory() as folder:
@@ -73,15 +75,19 @@ def measure(args, peer, model, limits):
                     args.say(f"  {model.format}, {rows} rows: "
                              f"{rows / kept[-1]:.1f} and "
                              f"{rows / theirs[rows]:.1f} tokens/s")
-    return found, {rows: statistics.median(kept)
-                   for rows, kept in steps.items()}
+    return found, steps
+
+
+def medians(steps):
+    return {rows: statistics.median(kept) for rows, kept in steps.items()}
 
 
 def ratios(fmt, found, steps):
     """Rows of a table, and targets."""
     cells, targets = [], []
     for rows, pairs in found.items():
-        cells.append([fmt, rows, *pairs.cells(), f"{1e3 * steps[rows]:.1f}"])
+        cells.append([fmt, rows, *pairs.cells(),
+                      f"{1e3 * medians(steps)[rows]:.1f}"])
         if rows > 1:
             targets.append(Target(
                 f"{fmt}, {rows} rows, by llama-batched-bench's",
@@ -90,13 +96,20 @@ def ratios(fmt, found, steps):
     return cells, targets
 
 
-def predictions(fmt, steps, predicted):
-    """Likewise, of steps that the cost model was not told of."""
-    cells, targets = [], []
+def predictions(args, model, limits, steps):
+    """Likewise, of steps that the cost model was not told of. Each run's are
+    predicted from the others of that run, as all steps are slower together where
+    memory is."""
+    fmt, cells, targets = model.format, [], []
+    predict = functools.partial(curve.predict, args, model, limits, CONTEXT)
+    runs = [predict(dict(zip(steps, run))) for run in zip(*steps.values())]
+    predict(medians(steps))  # The last description is the one that stays.
     for rows in curve.HELD_OUT:
-        error = predicted[rows] / steps[rows] - 1
-        cells.append([fmt, rows, f"{1e3 * steps[rows]:.1f}",
-                      f"{1e3 * predicted[rows]:.1f}",
+        predicted = [each[rows] for each in runs]
+        error = statistics.median(
+            a / b - 1 for a, b in zip(predicted, steps[rows]))
+        cells.append([fmt, rows, f"{1e3 * medians(steps)[rows]:.1f}",
+                      f"{1e3 * statistics.median(predicted):.1f}",
                       f"{100 * error:+.1f} %"])
         targets.append(Target(
             f"{fmt}, step of {rows} rows, predicted by measured",
@@ -116,8 +129,7 @@ def section(args):
         cells, wanted = ratios(fmt, found, steps[fmt])
         compared += cells
         targets += wanted
-        cells, wanted = predictions(fmt, steps[fmt], curve.predict(
-            args, model, limits, CONTEXT, steps[fmt]))
+        cells, wanted = predictions(args, model, limits, steps[fmt])
         predicted += cells
         targets += wanted
     text = f"""So many requests at once, with prompts of {PROMPT} tokens and \
@@ -130,11 +142,12 @@ those of all requests while all of them generate.
 ![](cpu-steps-{args.isa}.svg)
 
 What the [cost model](../Clusters.md#measured-steps) says of other steps, of which \
-it was told those above (Sluice's; medians, {CONTEXT} positions):
+it was told those above (Sluice's; {CONTEXT} positions), of each run by itself; \
+medians, of the errors too:
 
 {table(["format", "rows", "measured ms", "predicted ms", "error"],
        predicted)}"""
     return text, targets, {f"cpu-steps-{args.isa}.svg": report.lines(
         "A step by its rows", "rows", "ms", list(steps[args.formats[0]]),
-        {fmt: [1e3 * each for each in found.values()]
+        {fmt: [1e3 * each for each in medians(found).values()]
          for fmt, found in steps.items()})}

@@ -6,7 +6,9 @@ from . import models
 from .models import BoundedPairs
 
 GENERATE = 64
-CONTEXTS = (0, 2048)
+# Turns of a run by context: a turn without one is short, and memory is faster at
+# some moments than at others.
+TURNS = {0: 3, 2048: 1}
 PROMPTS = (512, 2048)
 ROW_RATIO, PROMPT_RATIO = 1.10, 1.2
 READ_SHARE, READ_SHARE_FOUR_BITS, PEAK_SHARE = 0.90, 0.85, 0.6
@@ -19,9 +21,11 @@ def step_bytes(model, context):
 
 def row_of(args, peer, model, limits):
     """{context: BoundedPairs of generating}"""
-    found = {context: BoundedPairs() for context in CONTEXTS}
+    found = {context: BoundedPairs() for context in TURNS}
     for _ in range(args.repeats):
-        for context, pairs in found.items():
+        for context in (each for each, turns in TURNS.items()
+                        for _ in range(turns)):
+            pairs = found[context]
             # Its end is what is measured: behind a long prompt, whose beginning
             # is too long ago to tell how fast memory is now.
             (_, ours), read = limits.behind("read", lambda: models.generate(
@@ -58,7 +62,8 @@ def row_section(args):
                        f"{share:.3f}", f"at least {least}", share >= least)]
     text = f"""{models.SHAPE} with random weights, {models.THREADS} threads; one \
 request that generates {GENERATE} tokens behind a context of so many. Sluice and \
-`llama-bench` (llama.cpp {args.peer}) by turns, {args.repeats} runs, \
+`llama-bench` (llama.cpp {args.peer}) by turns, {args.repeats} runs \
+({TURNS[0]} times as many without a context), \
 medians; ratios are the medians of the runs' ratios. *Bytes* are what a step must \
 read: weights, without the table that tokens are looked up in, and cache. *Read* \
 is the rate at which as many threads read memory, measured right behind each of \

@@ -67,7 +67,7 @@ def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
              clEnumValN(::sluice::ir::CpuLevel::Avx2, "avx2", "x86-64-v3"),
              clEnumValN(::sluice::ir::CpuLevel::Avx512, "avx512", "x86-64-v4"),
              clEnumValN(::sluice::ir::CpuLevel::Avx512Vnni, "avx512vnni",
-                        "x86-64-v4 with VNNI and BF16"))}]>
+                        "x86-64-v4 with VNNI"))}]>
   ];
   let statistics = [
     Statistic<"programs", "programs", "Workers that became programs">,

@@ -28,7 +28,8 @@ struct CpuTarget {
 CpuTarget getCpuTarget(cpu::Isa isa);
 
 /// The target for `--cpu name`: `native` (this machine's), `x86-64-v3`,
-/// `x86-64-v4`. Errors: another name, or a machine below x86-64-v3.
+/// `x86-64-v4`, `x86-64-v4+vnni`. Errors: another name, or a machine below
+/// x86-64-v3.
 Expected<CpuTarget> getCpuTarget(std::string_view name);
 
 } // namespace sluice

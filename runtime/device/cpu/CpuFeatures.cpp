@@ -28,7 +28,6 @@ enum Feature : FeatureBits {
   Avx512dq = 1u << 11,
   Avx512vl = 1u << 12,
   Avx512Vnni = 1u << 13,
-  Avx512Bf16 = 1u << 14,
 };
 
 struct FeatureName {
@@ -36,7 +35,7 @@ struct FeatureName {
   std::string_view name; ///< as /proc/cpuinfo has it
 };
 
-constexpr std::array<FeatureName, 15> featureNames = {{
+constexpr std::array<FeatureName, 14> featureNames = {{
     {Avx, "avx"},
     {Avx2, "avx2"},
     {Fma, "fma"},
@@ -51,7 +50,6 @@ constexpr std::array<FeatureName, 15> featureNames = {{
     {Avx512dq, "avx512dq"},
     {Avx512vl, "avx512vl"},
     {Avx512Vnni, "avx512_vnni"},
-    {Avx512Bf16, "avx512_bf16"},
 }};
 
 constexpr FeatureBits v3 =
@@ -69,8 +67,7 @@ struct Level {
 constexpr std::array<Level, 3> levels = {{
     {Isa::Avx2, "avx2", "x86-64-v3", v3},
     {Isa::Avx512, "avx512", "x86-64-v4", v4},
-    {Isa::Avx512Vnni, "avx512vnni", "x86-64-v4 with VNNI and BF16",
-     v4 | Avx512Vnni | Avx512Bf16},
+    {Isa::Avx512Vnni, "avx512vnni", "x86-64-v4 with VNNI", v4 | Avx512Vnni},
 }};
 
 const Level *findLevel(std::string_view name) {
@@ -114,7 +111,6 @@ FeatureBits detectFeatures() {
   note(__builtin_cpu_supports("avx512dq"), Avx512dq);
   note(__builtin_cpu_supports("avx512vl"), Avx512vl);
   note(__builtin_cpu_supports("avx512vnni"), Avx512Vnni);
-  note(__builtin_cpu_supports("avx512bf16"), Avx512Bf16);
   return bits;
 }
 

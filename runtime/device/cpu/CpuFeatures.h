@@ -21,7 +21,7 @@ namespace sluice::cpu {
 enum class Isa : uint8_t {
   Avx2,       ///< x86-64-v3
   Avx512,     ///< x86-64-v4
-  Avx512Vnni, ///< x86-64-v4 with VNNI and BF16
+  Avx512Vnni, ///< x86-64-v4 with VNNI
 };
 
 /// "avx2", "avx512", "avx512vnni".

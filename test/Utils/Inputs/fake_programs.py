@@ -65,16 +65,21 @@ def info():
 
 
 def machine_bench(only):
-    """A limit alone is measured before and behind a run, or behind it ("read"), for
-    two kinds of runs by turns, and changes with the runs: it, or the mean of the two,
-    is 1 2 2 1 2 times the limit, so that only shares of the runs' own limits have the
+    """A limit alone is measured before and behind a run, for two kinds of runs by
+    turns, or behind it, for three runs of one kind and one of another ("read"). It
+    changes with the runs: for those of a kind it, or the mean of the two, is
+    1 2 2 1 2 times the limit, so that only shares of the runs' own limits have the
     median 1."""
     isa = option("--isa")
     found = {"read": 5e10, isa: {"int8": 1e12, "fma": 5e11}}
     if only:
         slow, fast = (0.5, 1.5) * 2, (1.5, 2.5) * 2
-        now = factor("machine " + only, (1, 1, 2, 2, 2, 2, 1, 1, 2, 2)
-                     if only == "read" else slow + fast + fast + slow + fast)
+        limits = (1, 2, 2, 1, 2)
+        behind = [each for run in range(5) for each in
+                  (*(limits[(3 * run + turn) % 5] for turn in range(3)),
+                   limits[run])]
+        now = factor("machine " + only, behind if only == "read" else
+                     slow + fast + fast + slow + fast)
         found = ({"read": now * found["read"]} if only == "read" else
                  {isa: {only: now * found[isa][only]}})
     print(json.dumps(found))

@@ -22,7 +22,7 @@ void setCache(AttentionUnit &unit, const LayerCache &cache, int64_t kvHead) {
 }
 
 const AttentionKernels &attentionKernels(Isa isa) {
-  // Nothing in it would gain from VNNI or BF16.
+  // Nothing in it would gain from VNNI.
   return isa == Isa::Avx2 ? attentionAvx2 : attentionAvx512;
 }
 
