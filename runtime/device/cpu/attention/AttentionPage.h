@@ -37,11 +37,13 @@ template <typename V> int64_t keyPlace(int64_t dim, int64_t d, int r) {
 }
 
 /// Part of the next page, from `from` to `end`: brought into the second cache
-/// while this one is computed with, some bytes with each step of that. The
-/// processor's prefetchers stop at each 4 KiB.
-struct PageFetch {
+/// while this one is computed with, its lines spread over all steps of that.
+/// The processor's prefetchers stop at each 4 KiB. Of a V of its own, as all
+/// that is compiled for one instruction set.
+template <typename V> struct PageFetch {
   const uint8_t *from = nullptr, *end = nullptr;
   int64_t stepBytes = 0;
+  int64_t dueBytes = 0; ///< of steps that were made, and not fetched yet
 
   PageFetch() = default;
   PageFetch(const uint8_t *from, int64_t bytes, int64_t steps)
@@ -50,8 +52,8 @@ struct PageFetch {
   bool isDone() const { return from >= end; }
   void advance() {
     constexpr int64_t line = 64;
-    const uint8_t *due = end - from < stepBytes ? end : from + stepBytes;
-    for (; from < due; from += line)
+    dueBytes += stepBytes;
+    for (; dueBytes > 0 && from < end; dueBytes -= line, from += line)
       __builtin_prefetch(from, 0, 2);
   }
 };

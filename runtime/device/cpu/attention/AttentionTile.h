@@ -9,10 +9,11 @@
 // vector type of its own unnamed namespace: no instantiation is shared between
 // files that are compiled with different instructions.
 //
-// V has: lanes; Reg; zero, set1, load (floats, or bytes as floats), store, add,
-// sub, mul, div, fma(a, b, c) = a*b + c, max, iota (lane numbers), round,
-// twoTo(n), keepNotLess(x, low, y) = y where !(x < low), else 0; selectLess(a,
-// b, x, y) = x where a < b, else y; abs; reduceMax, reduceAdd (by halving).
+// V has: lanes; pairsAtOnce; Reg; zero, set1, load (floats, or bytes as
+// floats), store, add, sub, mul, div, fma(a, b, c) = a*b + c, max, iota (lane
+// numbers), round, twoTo(n), keepNotLess(x, low, y) = y where !(x < low), else
+// 0; selectLess(a, b, x, y) = x where a < b, else y; abs; reduceMax, reduceAdd
+// (by halving).
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,7 +81,7 @@ private:
   float *maxima;   ///< [pair]
   float *unpacked; ///< keys or values of 8 bits as floats
   const uint8_t *next = nullptr; ///< the next page's block, to be fetched
-  PageFetch fetch;
+  PageFetch<V> fetch;
 
   Tile(const AttentionUnit &unit, float *scratch)
       : unit(unit), params(*unit.params), dim(unit.params->headDim),
@@ -175,9 +176,9 @@ private:
     // Half of the next page is fetched behind the keys, half behind the values,
     // each in all passes over them.
     int64_t half = unit.pageStride / params.kvHeads / 2;
-    int64_t passes = (pairEnd - pairBegin + pairsAtOnce - 1) / pairsAtOnce;
+    int64_t passes = passesOver(pairEnd - pairBegin);
     if (next)
-      fetch = PageFetch(next, half, dim * passes);
+      fetch = PageFetch<V>(next, half, dim * passes);
     if (unpacks)
       floats = RoundedKeys<V>(block, unit, dim).unpack(unpacked);
     if (!rounded || unpacks)
@@ -189,7 +190,8 @@ private:
       softmax(pair, page * pageTokens, from, to);
 
     if (next)
-      fetch = PageFetch(next + half, half, (to - from) * passes);
+      fetch = PageFetch<V>(next + half, half,
+                           (to - from) * passes * columnGroups());
     next = nullptr;
     floats = block + unit.valuesOffset;
     if (unpacks)
@@ -200,6 +202,12 @@ private:
     else
       accumulateAll(RoundedValues<V>(block, unit, dim), pairBegin, pairEnd,
                     from, to);
+  }
+
+  /// How often scoreAll and accumulateAll go over a page for so many pairs.
+  static int64_t passesOver(int64_t pairs) {
+    return pairs / pairsAtOnce + pairs % pairsAtOnce / 2 +
+           pairs % pairsAtOnce % 2;
   }
 
   template <typename Keys>
@@ -240,7 +248,7 @@ private:
     for (int p = 0; p < P; ++p)
       for (int r = 0; r < pageRegs; ++r)
         sum[p][r] = V::zero();
-    PageFetch ahead = fetch;
+    PageFetch<V> ahead = fetch;
     for (int64_t d = 0; d < dim;)
       for (auto block = keys.block(d); d < block.end; ++d) {
         if constexpr (fetches)
@@ -332,6 +340,12 @@ private:
       accumulateColumns<P, 1>(values, pair, d, from, to);
   }
 
+  /// How often `accumulate` goes over the tokens.
+  int64_t columnGroups() const {
+    int64_t registers = unit.paddedDim / V::lanes;
+    return registers / 4 + registers % 4 / 2 + registers % 2;
+  }
+
   template <int P, int C, typename Values>
   void accumulateColumns(const Values &values, int64_t pair, int64_t d,
                          int64_t from, int64_t to) {
@@ -350,7 +364,7 @@ private:
     for (int p = 0; p < P; ++p)
       for (int c = 0; c < C; ++c)
         sum[p][c] = V::load(acc + p * unit.paddedDim + c * V::lanes);
-    PageFetch ahead = fetch;
+    PageFetch<V> ahead = fetch;
     for (int64_t t = from; t < to; ++t) {
       if constexpr (fetches)
         ahead.advance();
