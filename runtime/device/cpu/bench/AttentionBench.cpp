@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Prints, for some shapes, each instruction set that the CPU has and each
-// format of the cache, the time of one layer's attention on one thread and the
-// arithmetic that it amounts to:
+// format of the cache, the median time of one layer's attention on one thread
+// and the arithmetic that it amounts to:
 //
 //   attention-bench
 //
@@ -16,9 +16,8 @@
 #include "runtime/device/cpu/KvCache.h"
 #include "runtime/device/cpu/attention/Attention.h"
 #include "runtime/device/cpu/attention/AttentionUnits.h"
+#include "runtime/device/cpu/bench/Turns.h"
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
@@ -49,68 +48,75 @@ constexpr Case cases[] = {
     {"decode at 8192, 12/12 x 64", 12, 12, 64, 8191, 1},
 };
 
-void attendAll(const AttentionKernels &kernels, const Case &shape,
-               const LayerCache &cache, const std::vector<int32_t> &pages,
-               const std::vector<float> &q, std::vector<float> &out) {
+/// What a layer's attention reads and writes, beside its cache.
+struct Layer {
   SluiceAttention params = {};
-  params.heads = shape.heads;
-  params.kvHeads = shape.kvHeads;
-  params.headDim = shape.headDim;
-  params.scale = 1 / std::sqrt(static_cast<float>(shape.headDim));
-  std::vector<int32_t> positions(static_cast<size_t>(shape.rows));
-  std::iota(positions.begin(), positions.end(),
-            static_cast<int32_t>(shape.context));
-  std::vector<float> scratch(
-      attentionScratchFloats(shape.headDim, cache.layout().format));
-  std::vector<RowRun> runs = {{0, shape.rows}};
-  AttentionUnits units(runs, params, 1);
+  std::vector<int32_t> positions, pages;
+  std::vector<float> q, out;
+  bench::Bytes scratch;
+
+  Layer(const Case &shape, CacheFormat format)
+      : positions(size_t(shape.rows)),
+        pages(size_t(CachePages::pagesFor(shape.context + shape.rows))),
+        q(size_t(shape.rows * shape.heads * shape.headDim)), out(q.size()),
+        scratch(bench::makeBytes(
+            size_t(attentionScratchFloats(shape.headDim, format)) *
+            sizeof(float))) {
+    params.heads = shape.heads;
+    params.kvHeads = shape.kvHeads;
+    params.headDim = shape.headDim;
+    params.scale = 1 / std::sqrt(static_cast<float>(shape.headDim));
+    std::iota(positions.begin(), positions.end(),
+              static_cast<int32_t>(shape.context));
+    std::iota(pages.begin(), pages.end(), 0);
+    for (size_t i = 0; i < q.size(); ++i)
+      q[i] = std::sin(static_cast<float>(i));
+  }
+};
+
+void fill(LayerCache &cache, const Layer &layer) {
+  int64_t tokens = layer.positions.back() + 1;
+  for (int64_t t = 0; t < tokens; ++t)
+    for (int64_t head = 0; head < layer.params.kvHeads; ++head) {
+      const float *row = layer.q.data() + (t + head) * 7 % (layer.q.size() / 2);
+      cache.store(t / CachePages::pageTokens, t % CachePages::pageTokens, head,
+                  row, row);
+    }
+}
+
+void attendAll(const AttentionKernels &kernels, const LayerCache &cache,
+               AttentionUnits &units, Layer &layer) {
   for (int64_t number = 0; number < units.count(); ++number) {
     UnitPlace place = units.place(number);
-    int64_t first = place.rowBegin * shape.heads * shape.headDim;
+    int64_t first = place.rowBegin * layer.params.heads * layer.params.headDim;
     AttentionUnit unit = {};
-    unit.params = &params;
+    unit.params = &layer.params;
     setCache(unit, cache, place.kvHead);
-    unit.pages = pages.data();
-    unit.positions = positions.data() + place.rowBegin;
+    unit.pages = layer.pages.data();
+    unit.positions = layer.positions.data() + place.rowBegin;
     unit.rows = place.rows;
     unit.headBegin = place.headBegin;
     unit.headCount = place.headCount;
-    unit.q = q.data() + first;
-    unit.out = out.data() + first;
-    kernels.attend(unit, scratch.data());
+    unit.q = layer.q.data() + first;
+    unit.out = layer.out.data() + first;
+    kernels.attend(unit, reinterpret_cast<float *>(layer.scratch.get()));
   }
 }
 
 void measure(Isa isa, const Case &shape, CacheFormat format) {
-  int64_t tokens = shape.context + shape.rows;
-  int64_t pageCount = CachePages::pagesFor(tokens);
-  Expected<LayerCache> cache =
-      LayerCache::create({shape.kvHeads, shape.headDim}, format, pageCount);
+  Layer layer(shape, format);
+  Expected<LayerCache> cache = LayerCache::create(
+      {shape.kvHeads, shape.headDim}, format, int64_t(layer.pages.size()));
   if (!cache) {
     std::fprintf(stderr, "%s\n", cache.status().message().c_str());
     return;
   }
-  std::vector<float> q(shape.rows * shape.heads * shape.headDim);
-  for (size_t i = 0; i < q.size(); ++i)
-    q[i] = std::sin(static_cast<float>(i));
-  std::vector<float> out(q.size());
-  for (int64_t t = 0; t < tokens; ++t)
-    for (int64_t head = 0; head < shape.kvHeads; ++head) {
-      const float *row = q.data() + (t + head) * 7 % (q.size() / 2);
-      cache->store(t / CachePages::pageTokens, t % CachePages::pageTokens, head,
-                   row, row);
-    }
-  std::vector<int32_t> pages(pageCount);
-  std::iota(pages.begin(), pages.end(), 0);
-
-  using Clock = std::chrono::steady_clock;
-  double best = 1e9;
-  for (int repeat = 0; repeat < 20; ++repeat) {
-    Clock::time_point start = Clock::now();
-    attendAll(attentionKernels(isa), shape, *cache, pages, q, out);
-    best = std::min(
-        best, std::chrono::duration<double>(Clock::now() - start).count());
-  }
+  fill(*cache, layer);
+  std::vector<RowRun> runs = {{0, shape.rows}};
+  AttentionUnits units(runs, layer.params, 1);
+  double seconds = bench::timeTurns(1, 0.2, [&](int64_t, int64_t) {
+    attendAll(attentionKernels(isa), *cache, units, layer);
+  });
   // Each visible token costs a multiplication and an addition for each
   // dimension, once for its key and once for its value.
   double visible = static_cast<double>(shape.rows) *
@@ -118,8 +124,8 @@ void measure(Isa isa, const Case &shape, CacheFormat format) {
                     static_cast<double>(shape.rows + 1) / 2);
   double flops = 4 * visible * static_cast<double>(shape.heads * shape.headDim);
   std::printf("%-28s %-8s %-5s %9.1f us %7.1f GFLOP/s\n", shape.name,
-              isaName(isa).data(), cacheFormatName(format).data(), best * 1e6,
-              flops / best * 1e-9);
+              isaName(isa).data(), cacheFormatName(format).data(),
+              seconds * 1e6, flops / seconds * 1e-9);
 }
 
 } // namespace

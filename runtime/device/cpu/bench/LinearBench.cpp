@@ -7,27 +7,28 @@
 //
 // usage: linear-bench [--isa NAME] [--threads N] [--out N] [--in N]
 //                     [--formats a,b,...] [--rows 1,2,...] [--seconds S]
+//                     [--cached]
 //
 // Times products of random weights, by default of a feed-forward layer of a
 // model of 1.1 billion parameters, with so many copies of the weight that none
-// is in a cache when its turn comes, as in a model. Prints the rate at which
+// is in a cache when its turn comes, as in a model; with --cached there is one,
+// which the caches keep if it is small enough. Prints the rate at which
 // weights are read and operations (two a weight and row) are done, next to the
 // rate at which the machine reads memory.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/OptionChecks.h"
 #include "runtime/device/cpu/CpuFeatures.h"
+#include "runtime/device/cpu/bench/IsaOption.h"
 #include "runtime/device/cpu/bench/Turns.h"
 #include "runtime/device/cpu/linear/Linear.h"
 #include "runtime/device/cpu/linear/test/RandomWeights.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <random>
-#include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 using namespace sluice;
@@ -37,17 +38,20 @@ using namespace sluice::cpu::bench;
 namespace {
 
 struct Options {
-  std::string isa; // empty: the best that the processor has
+  std::string isa;
   int64_t threads = 2;
   int64_t outFeatures = 5632;
   int64_t inFeatures = 2048;
   double seconds = 0.5;
-  std::string formats = "q4_0,q8_0,q4_1,q5_1,q4_k,q5_k,q6_k,e4m3,f16,bf16,f32";
-  std::string rows = "1,2,4,8,16,64,512";
+  bool cached = false;
+  std::vector<std::string> formats = {"q4_0", "q8_0", "q4_1", "q5_0",
+                                      "q5_1", "q4_k", "q5_k", "q6_k",
+                                      "e4m3", "f16",  "bf16", "f32"};
+  std::vector<int64_t> rows = {1, 2, 4, 8, 16, 64, 512};
 };
 
 void benchFormat(const Options &options, const LinearKernels &kernels,
-                 Format format, const std::vector<int64_t> &rowCounts) {
+                 Format format) {
   LinearSpec spec = {options.outFeatures, options.inFeatures, format, format,
                      false};
   std::optional<uint64_t> size = packedBytes(spec);
@@ -60,12 +64,12 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
   // be slower on some processors.
   std::mt19937 random(1);
   std::vector<uint8_t> stored = randomStored(random, spec);
-  auto copies = int64_t(coldBytes / *size + 1);
+  int64_t copies = options.cached ? 1 : int64_t(coldBytes / *size + 1);
   Bytes packed = makeBytes(size_t(copies) * *size);
   for (int64_t copy = 0; copy < copies; ++copy)
     packPanels(spec, stored.data(), packed.get() + uint64_t(copy) * *size, 0,
                panelCount(spec.outFeatures));
-  int64_t most = *std::max_element(rowCounts.begin(), rowCounts.end());
+  int64_t most = *std::max_element(options.rows.begin(), options.rows.end());
   std::vector<float> x(size_t(most * spec.inFeatures));
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = float(int(i * 7 % 101) - 50) / 50;
@@ -78,7 +82,7 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
         size_t(linearScratchBytes(kernels, packedWeight(spec, packed.get())))));
 
   std::printf("%-6s", std::string(formatInfo(format).name).c_str());
-  for (int64_t rows : rowCounts) {
+  for (int64_t rows : options.rows) {
     double seconds = timeTurns(
         options.threads, options.seconds, [&](int64_t thread, int64_t turn) {
           PackedWeight weight = packedWeight(
@@ -98,71 +102,57 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
   std::printf("\n");
 }
 
-std::vector<std::string> split(const std::string &list) {
-  std::vector<std::string> parts;
-  std::stringstream stream(list);
-  for (std::string part; std::getline(stream, part, ',');)
-    parts.push_back(part);
-  return parts;
+CLI::Validator knownFormat() {
+  return CLI::Validator(
+      [](std::string &text) {
+        return parseFormat(text) ? std::string() : "no format '" + text + "'";
+      },
+      "");
 }
 
-bool parseOptions(int argc, char **argv, Options &options) {
-  for (int i = 1; i + 1 < argc; i += 2) {
-    std::string_view name = argv[i];
-    const char *value = argv[i + 1];
-    if (name == "--isa")
-      options.isa = value;
-    else if (name == "--threads")
-      options.threads = std::max(1L, std::strtol(value, nullptr, 10));
-    else if (name == "--out")
-      options.outFeatures = std::strtol(value, nullptr, 10);
-    else if (name == "--in")
-      options.inFeatures = std::strtol(value, nullptr, 10);
-    else if (name == "--seconds")
-      options.seconds = std::strtod(value, nullptr);
-    else if (name == "--formats")
-      options.formats = value;
-    else if (name == "--rows")
-      options.rows = value;
-    else
-      return false;
-  }
-  return argc % 2 == 1;
+void addOptions(CLI::App &app, Options &options) {
+  constexpr int64_t largest = 1 << 20;
+  app.add_option("--isa", options.isa, "avx2, avx512 or avx512vnni")
+      ->check(usableIsa());
+  app.add_option("--threads", options.threads)->check(within<int64_t>(1, 1024));
+  app.add_option("--out", options.outFeatures, "Columns")
+      ->check(within<int64_t>(1, largest));
+  app.add_option("--in", options.inFeatures, "Features")
+      ->check(within<int64_t>(1, largest));
+  app.add_option("--formats", options.formats)
+      ->delimiter(',')
+      ->check(knownFormat());
+  app.add_option("--rows", options.rows)
+      ->delimiter(',')
+      ->check(within<int64_t>(1, largest));
+  app.add_option("--seconds", options.seconds, "For each number of rows")
+      ->check(within(0.0, 3600.0));
+  app.add_flag("--cached", options.cached, "One weight, again and again");
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
   Options options;
-  bool understood = parseOptions(argc, argv, options);
-  if (std::optional<Isa> best = bestIsa(detectFeatures());
-      best && options.isa.empty())
+  if (std::optional<Isa> best = bestIsa(detectFeatures()))
     options.isa = isaName(*best);
+  CLI::App app("How fast the linear kernels are", "linear-bench");
+  addOptions(app, options);
+  CLI11_PARSE(app, argc, argv);
   const LinearKernels *kernels = linearKernels(options.isa);
-  if (!understood || !kernels) {
-    std::fprintf(stderr, "usage: linear-bench [--isa avx2|avx512|avx512vnni] "
-                         "[--threads N] [--out N] [--in N] [--formats a,b] "
-                         "[--rows 1,2] [--seconds S]\n");
-    return 2;
+  if (!kernels) {
+    std::fprintf(stderr, "linear-bench: error: %s\n",
+                 requireIsa("avx2").message().c_str());
+    return 1;
   }
-  if (Status s = requireIsa(options.isa); !s.ok()) {
-    std::fprintf(stderr, "linear-bench: error: %s\n", s.message().c_str());
-    return 2;
-  }
-  std::vector<int64_t> rowCounts;
-  for (const std::string &rows : split(options.rows))
-    rowCounts.push_back(std::max(1L, std::strtol(rows.c_str(), nullptr, 10)));
   std::printf("memory read, %d threads: %.1f GB/s\n", int(options.threads),
               readBandwidth(options.threads) / 1e9);
   std::printf("%s, %d x %d, GB/s of weights / Gop/s\nrows  ", kernels->name,
               int(options.outFeatures), int(options.inFeatures));
-  for (int64_t rows : rowCounts)
+  for (int64_t rows : options.rows)
     std::printf("  %5d      ", int(rows));
   std::printf("\n");
-  for (const std::string &name : split(options.formats))
-    if (std::optional<Format> format = parseFormat(name))
-      benchFormat(options, *kernels, *format, rowCounts);
-    else
-      std::fprintf(stderr, "no format '%s'\n", name.c_str());
+  for (const std::string &name : options.formats)
+    benchFormat(options, *kernels, *parseFormat(name));
   return 0;
 }

@@ -1,0 +1,30 @@
+//===- IsaOption.h - an instruction set on a command line -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CPU_BENCH_ISAOPTION_H
+#define SLUICE_RUNTIME_DEVICE_CPU_BENCH_ISAOPTION_H
+
+#include "runtime/device/cpu/CpuFeatures.h"
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace sluice::cpu::bench {
+
+/// A level of instruction set that this processor has.
+inline CLI::Validator usableIsa() {
+  return CLI::Validator(
+      [](std::string &text) {
+        Status usable = requireIsa(text);
+        return usable.ok() ? std::string() : usable.message();
+      },
+      "");
+}
+
+} // namespace sluice::cpu::bench
+
+#endif // SLUICE_RUNTIME_DEVICE_CPU_BENCH_ISAOPTION_H
