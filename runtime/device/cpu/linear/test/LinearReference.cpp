@@ -8,6 +8,7 @@
 #include "runtime/device/cpu/linear/test/LinearReference.h"
 #include "runtime/formats/Blocks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -16,8 +17,6 @@ using namespace sluice;
 using namespace sluice::cpu;
 
 namespace {
-
-#include "runtime/device/cpu/linear/QuantizeRows.inc"
 
 /// 32 weights of a row: w[i] = scale[i / 16] * q[i] + min.
 struct WeightBlock {
@@ -159,8 +158,36 @@ void storedRow(const LinearSpec &spec, const uint8_t *src, int64_t index,
 
 } // namespace
 
+/// Of the activationBlock floats at x.
+static QuantizedBlock quantizedBlock(const float *x) {
+  QuantizedBlock block = {};
+  float largest = 0;
+  for (int64_t i = 0; i < activationBlock; ++i) {
+    if (!std::isfinite(x[i])) {
+      block.scale = block.scaledSum = NAN;
+      return block;
+    }
+    largest = std::max(largest, std::fabs(x[i]));
+  }
+  if (largest < std::ldexp(1.0f, -100))
+    return block;
+  float inverse = 127.0f / largest;
+  int sum = 0, lowSum = 0;
+  for (int64_t i = 0; i < activationBlock; ++i) {
+    block.q[i] = int8_t(std::nearbyint(x[i] * inverse));
+    sum += block.q[i];
+    lowSum += i < activationBlock / 2 ? block.q[i] : 0;
+  }
+  block.scale = largest / 127.0f;
+  block.scaledSum = block.scale * float(sum);
+  block.negativeSum = -sum;
+  block.negativeSumLow = -lowSum;
+  return block;
+}
+
 void cpu::quantizeReference(const float *x, QuantizedBlock *q, int64_t blocks) {
-  quantizeBlocks(x, q, blocks);
+  for (int64_t b = 0; b < blocks; ++b)
+    q[b] = quantizedBlock(x + b * activationBlock);
 }
 
 void cpu::linearReference(const LinearSpec &spec, const void *source,

@@ -345,7 +345,7 @@ TEST(LinearKernels, AreFoundByName) {
 
 TEST(QuantizedRows, EveryInstructionSetGivesTheSameBlocks) {
   std::mt19937 random(11);
-  constexpr int64_t cols = 96, rows = 40;
+  constexpr int64_t cols = 96, rows = 42;
   std::vector<float> x = randomFloats(random, size_t(rows * cols));
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t i = 0; i < cols; ++i)
@@ -354,6 +354,18 @@ TEST(QuantizedRows, EveryInstructionSetGivesTheSameBlocks) {
   x[40] = -std::numeric_limits<float>::infinity();
   for (int i = 64; i < 96; ++i)
     x[size_t(i)] = i % 2 ? -0.0f : 0.0f;
+  // Halves between integers; what is just taken for zeros, and just not; the
+  // largest and the smallest floats.
+  float *special = x.data() + 40 * cols;
+  for (int i = 0; i < 32; ++i) {
+    special[i] = i == 0 ? 127.0f : float(i - 16) + 0.5f;
+    special[32 + i] = std::ldexp(i % 2 ? 0.5f : 0.999999f, -100);
+    special[64 + i] = std::ldexp(i % 3 ? -0.5f : 1.0f, -100);
+    special[96 + i] =
+        std::numeric_limits<float>::max() / (i % 2 ? -1.0f : 3.0f);
+    special[128 + i] = std::numeric_limits<float>::denorm_min();
+    special[160 + i] = i == 7 ? -NAN : std::numeric_limits<float>::max();
+  }
   std::vector<QuantizedBlock> expected(size_t(rows * cols / 32));
   quantizeReference(x.data(), expected.data(), int64_t(expected.size()));
   for (const LinearKernels *kernels : runnableKernels()) {

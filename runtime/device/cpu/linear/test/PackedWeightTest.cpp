@@ -7,6 +7,7 @@
 
 #include "runtime/device/cpu/linear/test/LinearTestUtils.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -81,16 +82,21 @@ TEST(PackedWeight, PanelsPackedApartEqualThoseAtOnce) {
   }
 }
 
+/// All scales are NaNs, and so is all that is computed with them, also where
+/// quants or scales are expanded for many rows.
 TEST(PackedWeight, HostileScalesArePackedWithoutHarm) {
+  constexpr int64_t rows = 64;
   for (int i = 0; i < formatCount; ++i) {
     LinearSpec spec = {20, 256, Format(i), Format(i), false};
     std::vector<uint8_t> stored(storedBytes(spec).value_or(0), 0xff);
     PackedBytes bytes(packedBytes(spec).value_or(0));
     packPanels(spec, stored.data(), bytes.get(), 0, 2);
     std::mt19937 random(4);
-    TestRows x(random, packedKind(spec.format), 2, 256);
+    TestRows x(random, packedKind(spec.format), rows, 256);
     for (const LinearKernels *kernels : runnableKernels())
-      runLinear(*kernels, packedWeight(spec, bytes.get()), x.from(0), nullptr,
-                2);
+      for (int64_t count : {int64_t(2), rows})
+        for (float y : runLinear(*kernels, packedWeight(spec, bytes.get()),
+                                 x.from(0), nullptr, count))
+          ASSERT_TRUE(std::isnan(y)) << describe(kernels, spec, count);
   }
 }
