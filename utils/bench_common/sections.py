@@ -19,11 +19,16 @@ def say(text):
 
 
 def machine():
-    """The processor and its cores."""
-    model = next((line.split(":")[1].strip()
-                  for line in open("/proc/cpuinfo") if "model name" in line),
-                 platform.machine())
-    return f"{model}, {os.cpu_count()} cores"
+    """The processor, its family and model, since names are of many, and its
+    cores."""
+    # Of the first core, behind which stands an empty line.
+    core = open("/proc/cpuinfo").read().split("\n\n")[0]
+    said = {key.strip(): value.strip() for key, _, value in
+            (line.partition(":") for line in core.splitlines())}
+    name = said.get("model name", platform.machine())
+    if "cpu family" in said:
+        name += f" (family {said['cpu family']}, model {said['model']})"
+    return f"{name}, {os.cpu_count()} cores"
 
 
 def option_parser(program, doc, sections):

@@ -45,16 +45,15 @@ def step_of(model, rows, folder):
     return together(requests)
 
 
-def peer_steps(peer, model):
-    """{rows: seconds of a step}"""
+def peer_step(peer, model, rows):
+    """Seconds"""
     lines = run([peer, "-m", model.file, "-t", models.THREADS, "-tb",
-                 models.THREADS, "-npp", PROMPT, "-ntg", GENERATE, "-npl",
-                 ",".join(map(str, ROWS)), "-c",
-                 max(ROWS) * (PROMPT + GENERATE), "--output-format", "jsonl"])
-    rows = [json.loads(line) for line in lines.splitlines()
-            if line.startswith("{")]
-    return models.whole({row["pl"]: row["pl"] / row["speed_tg"] for row in rows},
-                        ROWS, peer)
+                 models.THREADS, "-npp", PROMPT, "-ntg", GENERATE, "-npl", rows,
+                 "-c", rows * (PROMPT + GENERATE), "--output-format", "jsonl"])
+    found = [json.loads(line) for line in lines.splitlines()
+             if line.startswith("{")]
+    return models.whole({each["pl"]: each["pl"] / each["speed_tg"]
+                         for each in found}, [rows], peer)[rows]
 
 
 def measure(args, peer, model, limits):
@@ -63,18 +62,21 @@ def measure(args, peer, model, limits):
     found = {rows: Pairs() for rows in ROWS}
     steps = {rows: [] for rows in sorted(ROWS + curve.HELD_OUT)}
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(args.repeats):
+        for turn in range(args.repeats):
             limits.measure()
-            theirs = peer_steps(peer, model)
             # In order of rows: steps that the cost model compares are measured
             # at about the same time.
             for rows, kept in steps.items():
-                kept.append(step_of(model, rows, folder))
-                if rows in found:
-                    found[rows].add(rows / kept[-1], rows / theirs[rows])
-                    args.say(f"  {model.format}, {rows} rows: "
-                             f"{rows / kept[-1]:.1f} and "
-                             f"{rows / theirs[rows]:.1f} tokens/s")
+                step = functools.partial(step_of, model, rows, folder)
+                if rows not in found:
+                    kept.append(step())
+                    continue
+                ours, theirs = models.by_turns(
+                    turn, step, functools.partial(peer_step, peer, model, rows))
+                kept.append(ours)
+                found[rows].add(rows / ours, rows / theirs)
+                args.say(f"  {model.format}, {rows} rows: {rows / ours:.1f} and "
+                         f"{rows / theirs:.1f} tokens/s")
     return found, steps
 
 
@@ -134,7 +136,7 @@ def section(args):
         targets += wanted
     text = f"""So many requests at once, with prompts of {PROMPT} tokens and \
 {GENERATE} generated (`bench` in the process; `llama-batched-bench`, llama.cpp \
-{args.peer}), by turns, {args.repeats} runs. Tokens a second are \
+{args.peer}), by turns, {args.repeats} runs, medians. {models.RATIOS} Tokens a second are \
 those of all requests while all of them generate.
 
 {table(["format", "rows", "Sluice tok/s", "llama.cpp tok/s", "ratio",

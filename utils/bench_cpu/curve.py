@@ -83,7 +83,7 @@ def describe(model, limits, context, steps):
 def predict(args, model, limits, context, steps):
     """Seconds of steps by rows, of which the cost model is told FITTED. The
     description stays beside the model."""
-    file = args.work / f"steps-{model.format}.yaml"
+    file = args.work / f"steps-{model.format}-{model.isa}.yaml"
     file.write_text(describe(model, limits, context,
                              {rows: steps[rows] for rows in FITTED}))
     told = json.loads(run([

@@ -15,6 +15,8 @@ THREADS = 2
 FORMATS = {"q4_0": (18 / 32, "int8"), "q8_0": (34 / 32, "int8"),
            "q4_k_m": (144 / 256, "int8"), "f16": (2, "fma")}
 FOUR_BITS = ("q4_0", "q4_k_m")
+RATIOS = """Ratios are the medians of the runs' ratios, with the least and the most \
+in parentheses."""
 
 
 @dataclasses.dataclass
@@ -26,6 +28,7 @@ class Model:
     isa: str           # that the executable was built for
     parameters: int    # that products are made with, and of these
     head_parameters: int  # those for a step's outputs alone
+    table_bytes: int   # of the table that tokens are looked up in
     step_bytes: int    # of weights that a step reads
     token_bytes: int   # of cache that a token takes
     pair_operations: int  # of attention, for a row and a position that it sees
@@ -54,8 +57,19 @@ class Pairs:
         return statistics.median(a / b for a, b in self.runs)
 
     def cells(self):
+        ratios = [a / b for a, b in self.runs]
         return [f"{self.ours():.1f}", f"{self.theirs():.1f}",
-                f"{self.ratio():.2f}"]
+                f"{self.ratio():.2f} ({min(ratios):.2f} to {max(ratios):.2f})"]
+
+
+def by_turns(turn, ours, theirs):
+    """What both return, of which one is called first in even turns and the other
+    in odd ones."""
+    if turn % 2:
+        later = theirs()
+        return ours(), later
+    first = ours()
+    return first, theirs()
 
 
 class BoundedPairs(Pairs):
@@ -82,10 +96,10 @@ def prepare(args, fmt):
     file, program = random_model(args.work, SHAPE, fmt, args.tools, args.cpu)
     info = json.loads(run([program, "info", "--json"]))
     table = info["vocab_size"] * info["hidden_size"]
+    table_bytes = int(table * FORMATS[fmt][0])
     # The shape's head has a table of its own, as large as that of the tokens.
     return Model(fmt, file, program, info["cpu"], info["parameters"] - table, table,
-                 int(info["memory"]["weights_bytes"]
-                     - table * FORMATS[fmt][0]),
+                 table_bytes, info["memory"]["weights_bytes"] - table_bytes,
                  info["memory"]["cache_bytes_per_token"],
                  # Heads and their dimensions make up a row of the shape's.
                  4 * info["hidden_size"] * info["layers"])

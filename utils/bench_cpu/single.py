@@ -19,6 +19,12 @@ def step_bytes(model, context):
     return model.step_bytes + model.token_bytes * (context + GENERATE / 2)
 
 
+def peer_step_bytes(model, context):
+    """Likewise by llama.cpp, whose cache is of 16 bits in place of 32."""
+    return (model.file.stat().st_size - model.table_bytes
+            + model.token_bytes / 2 * (context + GENERATE / 2))
+
+
 def row_of(args, peer, model, limits):
     """{context: BoundedPairs of generating}"""
     found = {context: BoundedPairs() for context in TURNS}
@@ -28,10 +34,12 @@ def row_of(args, peer, model, limits):
             pairs = found[context]
             # Its end is what is measured: behind a long prompt, whose beginning
             # is too long ago to tell how fast memory is now.
-            (_, ours), read = limits.behind("read", lambda: models.generate(
-                model, max(context, 1), GENERATE + 1))
-            theirs = models.llama_bench(peer, model, generate=GENERATE,
-                                        depth=context)[0, GENERATE]
+            ((_, ours), read), theirs = models.by_turns(
+                len(pairs.runs),
+                lambda: limits.behind("read", lambda: models.generate(
+                    model, max(context, 1), GENERATE + 1)),
+                lambda: models.llama_bench(peer, model, generate=GENERATE,
+                                           depth=context)[0, GENERATE])
             pairs.add_bounded(ours, theirs, {"read": read},
                               ours * step_bytes(model, context) / read)
             args.say(f"  {model.format} at {context}: {ours:.1f} and "
@@ -50,10 +58,11 @@ def row_section(args):
                  else READ_SHARE)
         for context, pairs in row_of(args, peer, model, limits).items():
             share = pairs.share()
+            peers = pairs.theirs() * peer_step_bytes(model, context)
             rows.append([fmt, context, *pairs.cells(),
                          f"{step_bytes(model, context) / 1e9:.3f}",
                          f"{pairs.limit('read') / 1e9:.1f}",
-                         f"{share:.2f}"])
+                         f"{share:.2f}", f"{peers / pairs.limit('read'):.2f}"])
             targets += [
                 Target(f"{fmt} at {context}, by llama-bench's",
                        f"{pairs.ratio():.3f}", f"at least {ROW_RATIO}",
@@ -64,13 +73,16 @@ def row_section(args):
 request that generates {GENERATE} tokens behind a context of so many. Sluice and \
 `llama-bench` (llama.cpp {args.peer}) by turns, {args.repeats} runs \
 ({TURNS[0]} times as many without a context), \
-medians; ratios are the medians of the runs' ratios. *Bytes* are what a step must \
-read: weights, without the table that tokens are looked up in, and cache. *Read* \
+medians. {models.RATIOS} *Bytes* are what a step must \
+read: weights as they are packed, without the table that tokens are looked up in, and \
+cache. *Read* \
 is the rate at which as many threads read memory, measured right behind each of \
-Sluice's runs, and *share* the median of the runs' parts of it.
+Sluice's runs, and *share* the median of the runs' parts of it. *Peer's* is \
+llama.cpp's part, of the medians: its file's weights and its cache of 16 bits. Where \
+that is near 1, memory leaves nobody much to win.
 
 {table(["format", "context", "Sluice tok/s", "llama.cpp tok/s", "ratio",
-        "GB a step", "read GB/s", "share"], rows)}"""
+        "GB a step", "read GB/s", "share", "peer's"], rows)}"""
     return text, targets, {}
 
 
@@ -86,18 +98,30 @@ def prompt_of(args, peer, model, limits):
     """{tokens: BoundedPairs of prompts}; shares are of the time that they would
     take at the peak."""
     found = {tokens: BoundedPairs() for tokens in PROMPTS}
+    units = (model.unit, "fma",
+             *(["int4"] if model.format in models.FOUR_BITS else []))
     for _ in range(args.repeats):
         for tokens, pairs in found.items():
-            (ours, _), most = limits.around(
-                (model.unit, "fma"), lambda: models.generate(model, tokens, 1))
-            theirs = models.llama_bench(peer, model,
-                                        prompts=[tokens])[tokens, 0]
+            ((ours, _), most), theirs = models.by_turns(
+                len(pairs.runs),
+                lambda: limits.around(
+                    units, lambda: models.generate(model, tokens, 1)),
+                lambda: models.llama_bench(peer, model,
+                                           prompts=[tokens])[tokens, 0])
             products, attention = operations(model, tokens)
             at_peak = products / most[model.unit] + attention / most["fma"]
             pairs.add_bounded(ours, theirs, most, at_peak / (tokens / ours))
             args.say(f"  {model.format}, {tokens} tokens: {ours:.1f} and "
                      f"{theirs:.1f} tokens/s")
     return found
+
+
+def note_of(fmt, pairs):
+    """Sets without VNNI take fewer instructions for a product of 4 bits."""
+    if fmt not in models.FOUR_BITS:
+        return ""
+    share = pairs.share() * pairs.limit("int8") / pairs.limit("int4")
+    return f"{share:.2f} of 4-bit products'"
 
 
 def prompt_section(args):
@@ -121,14 +145,15 @@ def prompt_section(args):
                        pairs.ratio() >= PROMPT_RATIO),
                 Target(f"{fmt}, {tokens} tokens, share of the peak",
                        f"{share:.3f}", f"at least {PEAK_SHARE}",
-                       share >= PEAK_SHARE)]
-    text = f"""The same models; a prompt by itself. Two operations for each weight and \
+                       share >= PEAK_SHARE, note_of(fmt, pairs))]
+    text = f"""The same models; a prompt by itself, by turns, {args.repeats} runs, medians. {models.RATIOS} \
+Two operations for each weight and \
 token in products with weights (those for logits once), made with *unit*, and for \
 each number of a head and position that a token sees, twice, in attention, of \
 floats. *Peak* is what the \
 threads' `{limits.isa}` products of 8-bit integers (int8) or floats (fma) reach with \
 all operands in registers, measured before and behind each of Sluice's runs \
-(`machine-bench`), and *share* the time that all operations would take at the peak by \
+(`machine-bench`; 4-bit products, which the notes name, are of 4 by 8 bits), and *share* the time that all operations would take at the peak by \
 what the prompt took, the median of the runs'.
 
 {table(["format", "tokens", "Sluice tok/s", "llama.cpp tok/s", "ratio", "unit",

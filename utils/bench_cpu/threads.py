@@ -15,10 +15,11 @@ PROMPT, GENERATE = 512, 64
 def measure(args, peer, model, threads):
     """(Pairs of prompts, Pairs of generating), tokens a second"""
     prompts, rows = Pairs(), Pairs()
-    for _ in range(args.repeats):
-        theirs = models.llama_bench(peer, model, threads, [PROMPT], GENERATE)
-        prompt, _ = models.generate(model, PROMPT, 1, threads)
-        _, row = models.generate(model, 1, GENERATE + 1, threads)
+    for turn in range(args.repeats):
+        (prompt, row), theirs = models.by_turns(
+            turn, lambda: (models.generate(model, PROMPT, 1, threads)[0],
+                           models.generate(model, 1, GENERATE + 1, threads)[1]),
+            lambda: models.llama_bench(peer, model, threads, [PROMPT], GENERATE))
         prompts.add(prompt, theirs[PROMPT, 0])
         rows.add(row, theirs[0, GENERATE])
         args.say(f"  {model.format}, {threads} threads: {prompt:.1f} and "
@@ -74,7 +75,7 @@ def section(args):
         pinned.append([fmt, *prompts.cells(), *rows.cells()])
     text = f"""A prompt of {PROMPT} tokens, and {GENERATE} tokens generated, by so \
 many threads; Sluice and `llama-bench` (llama.cpp {args.peer}) by turns, \
-{args.repeats} runs, medians. *Scaling* is by one thread. *Barriers* are those \
+{args.repeats} runs, medians. {models.RATIOS} *Scaling* is by one thread. *Barriers* are those \
 of a generated token for each layer, the step's own among them, and *waiting* the \
 part of its time that a thread waits in them, from a run with a trace.
 

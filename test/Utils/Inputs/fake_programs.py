@@ -71,7 +71,7 @@ def machine_bench(only):
     1 2 2 1 2 times the limit, so that only shares of the runs' own limits have the
     median 1."""
     isa = option("--isa")
-    found = {"read": 5e10, isa: {"int8": 1e12, "fma": 5e11}}
+    found = {"read": 5e10, isa: {"int8": 1e12, "int4": 2e12, "fma": 5e11}}
     if only:
         slow, fast = (0.5, 1.5) * 2, (1.5, 2.5) * 2
         limits = (1, 2, 2, 1, 2)
