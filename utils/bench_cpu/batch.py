@@ -11,7 +11,7 @@ from bench_common.report import Target, percent, table
 from . import curve, models
 from .models import Pairs
 
-PROMPT, GENERATE = 16, 48
+PROMPT, GENERATE = 16, 32
 ROWS = curve.FITTED
 CONTEXT = PROMPT + GENERATE // 2  # in the middle of what is generated
 RATIO, ERROR = 1.2, 0.1

@@ -30,6 +30,7 @@ template <typename V> class Tile {
   static constexpr int pageRegs = attentionPageRegs<V>;
   /// Pairs whose accumulators fit in the registers beside a page's scores.
   static constexpr int pairsAtOnce = V::pairsAtOnce;
+  static constexpr float lowest = -__FLT_MAX__;
 
 public:
   static void attend(const AttentionUnit &unit, float *scratch) {
@@ -291,8 +292,11 @@ private:
         V::store(acc + d, V::mul(V::load(acc + d), factor));
       maxima[pair] = maximum;
     }
+    // Products beyond all floats are infinite: where none of them is larger so
+    // far, such a score takes part with 0 as it does later, and not with NaN.
+    Reg reference = V::set1(maximum < lowest ? lowest : maximum);
     for (int r = 0; r < pageRegs; ++r) {
-      Reg p = exp(V::sub(score[r], V::set1(maximum)));
+      Reg p = exp(V::sub(score[r], reference));
       sum = V::add(sum, p);
       V::store(prob + r * V::lanes, p);
     }

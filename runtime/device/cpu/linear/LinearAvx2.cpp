@@ -17,11 +17,11 @@ namespace {
 
 struct Isa {
   static constexpr int parts = 2;
-  static constexpr int plainPanels = 1, plainRows = 6;
+  static constexpr int plainPanels = 1, widenedPanels = 1, plainRows = 6;
+  static constexpr int loneRows = 6;
   static constexpr int quantPanels = 1, quantRows = 4;
   static constexpr int quadsUnrolled = 1;
   static constexpr bool splitsQuants = true;
-  static constexpr bool widensHalves = false;
   static constexpr int64_t expandedBytesAtMost = 256 << 10;
   using Int = __m256i;
   using Float = __m256;

@@ -18,11 +18,11 @@ namespace {
 #include "runtime/device/cpu/linear/Avx512.inc"
 
 struct Isa : Avx512 {
-  static constexpr int plainPanels = 2, plainRows = 12;
+  static constexpr int plainPanels = 4, widenedPanels = 2, plainRows = 6;
+  static constexpr int loneRows = 8;
   static constexpr int quantPanels = 2, quantRows = 4;
   static constexpr int quadsUnrolled = 1;
   static constexpr bool splitsQuants = true;
-  static constexpr bool widensHalves = true;
   static constexpr int64_t expandedBytesAtMost = 512 << 10;
 
   struct Quants {

@@ -18,11 +18,11 @@ namespace {
 #include "runtime/device/cpu/linear/Avx512.inc"
 
 struct Isa : Avx512 {
-  static constexpr int plainPanels = 2, plainRows = 12;
+  static constexpr int plainPanels = 4, widenedPanels = 2, plainRows = 6;
+  static constexpr int loneRows = 8;
   static constexpr int quantPanels = 2, quantRows = 5;
   static constexpr int quadsUnrolled = 8;
   static constexpr bool splitsQuants = false;
-  static constexpr bool widensHalves = true;
   static constexpr int64_t expandedBytesAtMost = 768 << 10;
 
   // vpdpbusd multiplies unsigned by signed bytes and adds four products to

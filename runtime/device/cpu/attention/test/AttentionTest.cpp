@@ -245,6 +245,24 @@ TEST_P(AttentionTest, NansComeThrough) {
     EXPECT_FALSE(std::isnan(out[(t * heads + 1) * dim]));
 }
 
+/// Of keys whose products are below all floats a row sees nothing, be they a
+/// whole page of its first ones.
+TEST_P(AttentionTest, ScoresBelowAllFloatsHaveNoWeight) {
+  StoredSequence sequence(shape(), format());
+  const SluiceAttention &params = sequence.params;
+  constexpr int64_t t = 40, hidden = CachePages::pageTokens;
+  int64_t keyFloats = params.kvHeads * params.headDim;
+  std::fill_n(sequence.k.begin(), hidden * keyFloats, -1e38f);
+  std::fill_n(sequence.q.begin() + t * params.heads * params.headDim,
+              params.heads * params.headDim, 1e4f);
+  sequence.append(0, t + 1);
+  std::vector<float> out(sequence.q.size());
+  for (int64_t head = 0; head < params.heads; ++head)
+    sequence.attend(*kernels, t, 1, head, 1, out);
+  for (int64_t i = 0; i < params.heads * params.headDim; ++i)
+    ASSERT_TRUE(std::isfinite(out[t * params.heads * params.headDim + i]));
+}
+
 std::string nameOf(const testing::TestParamInfo<Parameters> &info) {
   auto [isa, shape, format] = info.param;
   return std::string(isaName(isa)) + "_" + std::to_string(shape.heads) + "x" +

@@ -303,36 +303,33 @@ TEST(LinearScratch, LongWeightsAreNotSplitAndGiveTheSame) {
   }
 }
 
-/// 16 tiles of rows, and from there on weights of 16 bits are widened: also of
-/// features that are no multiple of a step's, and up to where the panels of f32
-/// fit their bound, 768 KiB of the largest kernels.
-TEST(LinearScratch, HalvesAreWidenedForManyRowsAndGiveTheSame) {
+/// Up to where the panels of f32 fit their bound, 768 KiB of the largest
+/// kernels.
+TEST(LinearScratch, FloatsOf8BitsAreWidenedForManyRowsAndGiveTheSame) {
   std::mt19937 random(9);
-  constexpr int64_t out = 50, rows = 193, tooLong = 6160;
-  for (Format format : {Format::F16, Format::BF16})
-    for (int64_t in : {int64_t(5), int64_t(83), tooLong - 16, tooLong}) {
-      TestWeight weight(random, {out, in, format, format, false});
-      PackedWeight packed = weight.packed();
-      EXPECT_EQ(linearScratchBytes(*linearKernels("avx512vnni"), packed) > 0,
-                in < tooLong);
-      TestRows x(random, packed.kind, rows, in);
-      std::vector<float> expected(size_t(rows * out));
-      linearReference(weight.spec, weight.stored.data(), x.from(0), nullptr,
-                      expected.data(), rows);
-      for (const LinearKernels *kernels : runnableKernels()) {
-        EXPECT_TRUE(sameBits(
-            runLinear(*kernels, packed, x.from(0), nullptr, rows), expected))
-            << describe(kernels, weight.spec, rows);
-        std::vector<float> y(size_t(rows * out));
-        auto scratchBytes = size_t(linearScratchBytes(*kernels, packed));
-        std::vector<uint8_t> scratch(scratchBytes + 128, 0xa5);
-        linear(*kernels, packed, x.from(0), nullptr, y.data(), scratch.data(),
-               rows, 0, 1);
-        EXPECT_EQ(std::count(scratch.begin() + int64_t(scratchBytes),
-                             scratch.end(), 0xa5),
-                  128);
-      }
+  constexpr int64_t out = 50, rows = 20, longest = 6144, tooLong = 6272;
+  for (int64_t in : {int64_t(128), longest, tooLong}) {
+    TestWeight weight(random, {out, in, Format::E4M3, Format::E4M3, false});
+    PackedWeight packed = weight.packed();
+    EXPECT_EQ(linearScratchBytes(*linearKernels("avx512vnni"), packed) > 0,
+              in < tooLong);
+    TestRows x(random, packed.kind, rows, in);
+    std::vector<float> expected(size_t(rows * out));
+    linearReference(weight.spec, weight.stored.data(), x.from(0), nullptr,
+                    expected.data(), rows);
+    for (const LinearKernels *kernels : runnableKernels()) {
+      std::vector<float> y(size_t(rows * out));
+      auto scratchBytes = size_t(linearScratchBytes(*kernels, packed));
+      std::vector<uint8_t> scratch(scratchBytes + 128, 0xa5);
+      linear(*kernels, packed, x.from(0), nullptr, y.data(), scratch.data(),
+             rows, 0, 1);
+      EXPECT_TRUE(sameBits(y, expected))
+          << describe(kernels, weight.spec, rows);
+      EXPECT_EQ(std::count(scratch.begin() + int64_t(scratchBytes),
+                           scratch.end(), 0xa5),
+                128);
     }
+  }
 }
 
 TEST(LinearKernels, AreFoundByName) {
