@@ -1,4 +1,5 @@
 """Section "threads": one request by one thread and by two, and their waiting."""
+import functools
 import json
 import tempfile
 
@@ -12,13 +13,18 @@ COUNTS = (1, 2)
 PROMPT, GENERATE = 512, 64
 
 
+def generated(model, threads, options=()):
+    """Tokens a second of a prompt, and of a request that generates."""
+    return (models.generate(model, PROMPT, 1, threads, options)[0],
+            models.generate(model, 1, GENERATE + 1, threads, options)[1])
+
+
 def measure(args, peer, model, threads):
     """(Pairs of prompts, Pairs of generating), tokens a second"""
     prompts, rows = Pairs(), Pairs()
     for turn in range(args.repeats):
         (prompt, row), theirs = models.by_turns(
-            turn, lambda: (models.generate(model, PROMPT, 1, threads)[0],
-                           models.generate(model, 1, GENERATE + 1, threads)[1]),
+            turn, lambda: generated(model, threads),
             lambda: models.llama_bench(peer, model, threads, [PROMPT], GENERATE))
         prompts.add(prompt, theirs[PROMPT, 0])
         rows.add(row, theirs[0, GENERATE])
@@ -32,14 +38,12 @@ def pinning(args, model):
     the kernel moves, and who is first, by turns."""
     prompts, rows = Pairs(), Pairs()
     for turn in range(args.repeats):
-        found = {}
-        for pin in ("on", "off") if turn % 2 == 0 else ("off", "on"):
-            options = ("--cpu-pin", pin)
-            found[pin] = (
-                models.generate(model, PROMPT, 1, options=options)[0],
-                models.generate(model, 1, GENERATE + 1, options=options)[1])
-        for pairs, each in zip((prompts, rows), zip(found["on"], found["off"])):
-            pairs.add(*each)
+        pinned, moved = models.by_turns(
+            turn, *(functools.partial(generated, model, models.THREADS,
+                                      ("--cpu-pin", pin))
+                    for pin in ("on", "off")))
+        prompts.add(pinned[0], moved[0])
+        rows.add(pinned[1], moved[1])
     return prompts, rows
 
 

@@ -47,6 +47,9 @@ constexpr int wordProducts = 8;
 // What a loop computes is written here, so that it is computed.
 thread_local volatile float sink;
 
+// Loops are alike, but for the order in which each is fastest: one template for
+// int8 and int4 made the one 0.87 or the other 0.97 times as fast.
+
 // The compiler may not know that operands stay the same.
 #define SLUICE_HIDE(value) asm volatile("" : "+x"(value))
 #define SLUICE_HIDE_WIDE(value) asm volatile("" : "+v"(value))
