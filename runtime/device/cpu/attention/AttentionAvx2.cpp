@@ -16,7 +16,7 @@ namespace {
 struct Avx2 {
   using Reg = __m256;
   static constexpr int lanes = 8;
-  static constexpr int pairsAtOnce = 2;
+  static constexpr int pairsAtOnce = 3;
 
   static Reg zero() { return _mm256_setzero_ps(); }
   static Reg set1(float x) { return _mm256_set1_ps(x); }

@@ -207,31 +207,49 @@ private:
 
   /// How often scoreAll and accumulateAll go over a page for so many pairs.
   static int64_t passesOver(int64_t pairs) {
-    return pairs / pairsAtOnce + pairs % pairsAtOnce / 2 +
-           pairs % pairsAtOnce % 2;
+    return (pairs + pairsAtOnce - 1) / pairsAtOnce;
+  }
+
+  template <int P> struct Pairs {
+    static constexpr int count = P;
+  };
+
+  /// Calls pass(Pairs<P>(), pair) for P pairs from `pair` on, as often as
+  /// passesOver says. A pass over a single pair takes as long as one over two,
+  /// so none is left alone where two passes could share.
+  template <typename Pass>
+  static void makePasses(int64_t pair, int64_t pairEnd, Pass pass) {
+    while (pair < pairEnd) {
+      int64_t left = pairEnd - pair;
+      int64_t count = left < pairsAtOnce ? left : pairsAtOnce;
+      if (left == pairsAtOnce + 1)
+        count = (left + 1) / 2;
+      makePass<pairsAtOnce>(pair, count, pass);
+      pair += count;
+    }
+  }
+
+  template <int P, typename Pass>
+  static void makePass(int64_t pair, int64_t count, Pass pass) {
+    if (count == P)
+      pass(Pairs<P>(), pair);
+    else if constexpr (P > 1)
+      makePass<P - 1>(pair, count, pass);
   }
 
   template <typename Keys>
-  void scoreAll(const Keys &keys, int64_t pair, int64_t pairEnd) {
-    for (; pair + pairsAtOnce <= pairEnd; pair += pairsAtOnce)
-      score<pairsAtOnce>(keys, pair);
-    if constexpr (pairsAtOnce > 2)
-      for (; pair + 2 <= pairEnd; pair += 2)
-        score<2>(keys, pair);
-    for (; pair < pairEnd; ++pair)
-      score<1>(keys, pair);
+  void scoreAll(const Keys &keys, int64_t pairBegin, int64_t pairEnd) {
+    makePasses(pairBegin, pairEnd, [&](auto pairs, int64_t pair) {
+      score<pairs.count>(keys, pair);
+    });
   }
 
   template <typename Values>
-  void accumulateAll(const Values &values, int64_t pair, int64_t pairEnd,
+  void accumulateAll(const Values &values, int64_t pairBegin, int64_t pairEnd,
                      int64_t from, int64_t to) {
-    for (; pair + pairsAtOnce <= pairEnd; pair += pairsAtOnce)
-      accumulate<pairsAtOnce>(values, pair, from, to);
-    if constexpr (pairsAtOnce > 2)
-      for (; pair + 2 <= pairEnd; pair += 2)
-        accumulate<2>(values, pair, from, to);
-    for (; pair < pairEnd; ++pair)
-      accumulate<1>(values, pair, from, to);
+    makePasses(pairBegin, pairEnd, [&](auto pairs, int64_t pair) {
+      accumulate<pairs.count>(values, pair, from, to);
+    });
   }
 
   /// probs[pair][t] = q . k[t] of a whole page, for P pairs.
@@ -254,13 +272,13 @@ private:
       for (auto block = keys.block(d); d < block.end; ++d) {
         if constexpr (fetches)
           ahead.advance();
-        Reg key[pageRegs];
-        for (int r = 0; r < pageRegs; ++r)
-          key[r] = block.load(d, r);
-        for (int p = 0; p < P; ++p) {
-          Reg q = V::set1(query[p * unit.paddedDim + d]);
-          for (int r = 0; r < pageRegs; ++r)
-            sum[p][r] = V::fma(q, key[r], sum[p][r]);
+        Reg q[P];
+        for (int p = 0; p < P; ++p)
+          q[p] = V::set1(query[p * unit.paddedDim + d]);
+        for (int r = 0; r < pageRegs; ++r) {
+          Reg key = block.load(d, r);
+          for (int p = 0; p < P; ++p)
+            sum[p][r] = V::fma(q[p], key, sum[p][r]);
         }
       }
     fetch = ahead;
@@ -372,13 +390,13 @@ private:
     for (int64_t t = from; t < to; ++t) {
       if constexpr (fetches)
         ahead.advance();
-      Reg value[C];
-      for (int c = 0; c < C; ++c)
-        value[c] = values.load(t, d, c);
-      for (int p = 0; p < P; ++p) {
-        Reg weight = V::set1(prob[p * pageTokens + t]);
-        for (int c = 0; c < C; ++c)
-          sum[p][c] = V::fma(weight, value[c], sum[p][c]);
+      Reg weight[P];
+      for (int p = 0; p < P; ++p)
+        weight[p] = V::set1(prob[p * pageTokens + t]);
+      for (int c = 0; c < C; ++c) {
+        Reg value = values.load(t, d, c);
+        for (int p = 0; p < P; ++p)
+          sum[p][c] = V::fma(weight[p], value, sum[p][c]);
       }
     }
     fetch = ahead;
