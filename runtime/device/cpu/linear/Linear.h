@@ -48,6 +48,9 @@ struct LinearTask {
   /// linearScratchBytes() of them, the thread's own.
   void *scratch;
   int64_t firstRow, lastRow;
+  /// Whether the weights of a row or two are asked for past the second cache;
+  /// which way is faster is up to the processor.
+  bool fetchesPastSecondCache;
 };
 
 /// The kernels of one instruction set. Constant, for the process's life.
