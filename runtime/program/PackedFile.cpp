@@ -20,7 +20,7 @@ constexpr char headerMagic[8] = {'S', 'L', 'U', 'P', 'A', 'C', 'K', '\n'};
 constexpr char trailerMagic[16] = {'S', 'L', 'U', 'I', 'C', 'E', '-', 'E',
                                    'M', 'B', 'E', 'D', 'D', 'E', 'D', '\n'};
 // Advances whenever the packed form of any weight changes.
-constexpr uint32_t packedVersion = 1;
+constexpr uint32_t packedVersion = 2;
 
 struct Header {
   char magic[8];

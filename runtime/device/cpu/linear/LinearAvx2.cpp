@@ -21,7 +21,7 @@ struct Isa {
   static constexpr int loneRows = 6;
   static constexpr int quantPanels = 1, quantRows = 4;
   static constexpr int quadsUnrolled = 1;
-  static constexpr bool splitsQuants = true;
+  static constexpr bool expandsQuants = true;
   static constexpr int64_t expandedBytesAtMost = 256 << 10;
   using Int = __m256i;
   using Float = __m256;
@@ -45,12 +45,12 @@ struct Isa {
     return _mm256_slli_epi32(a, bits);
   }
   static Int subtract(Int a, Int b) { return _mm256_sub_epi32(a, b); }
-  static Int lowNibbles(Int a) {
-    return _mm256_and_si256(a, _mm256_set1_epi8(15));
+  /// `mask` of each byte's bits from bit `shift` on.
+  template <int shift, int mask> static Int bits(Int a) {
+    return _mm256_and_si256(_mm256_srli_epi16(a, shift),
+                            _mm256_set1_epi8(mask));
   }
-  static Int highNibbles(Int a) {
-    return _mm256_and_si256(_mm256_srli_epi16(a, 4), _mm256_set1_epi8(15));
-  }
+  static Int either(Int a, Int b) { return _mm256_or_si256(a, b); }
 
   static Float zeroFloat() { return _mm256_setzero_ps(); }
   static Float setFloat(float value) { return _mm256_set1_ps(value); }

@@ -22,7 +22,7 @@ struct Isa : Avx512 {
   static constexpr int loneRows = 8;
   static constexpr int quantPanels = 2, quantRows = 4;
   static constexpr int quadsUnrolled = 1;
-  static constexpr bool splitsQuants = true;
+  static constexpr bool expandsQuants = true;
   static constexpr int64_t expandedBytesAtMost = 512 << 10;
 
   struct Quants {

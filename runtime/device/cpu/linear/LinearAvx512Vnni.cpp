@@ -22,7 +22,7 @@ struct Isa : Avx512 {
   static constexpr int loneRows = 8;
   static constexpr int quantPanels = 2, quantRows = 5;
   static constexpr int quadsUnrolled = 8;
-  static constexpr bool splitsQuants = false;
+  static constexpr bool expandsQuants = false;
   static constexpr int64_t expandedBytesAtMost = 768 << 10;
 
   // vpdpbusd multiplies unsigned by signed bytes and adds four products to

@@ -105,19 +105,42 @@ void placeHalf(uint16_t half, uint8_t *halves, int64_t column) {
   std::memcpy(halves + 2 * column, &half, sizeof(half));
 }
 
+/// The quants of a q5_0 or q5_1 block.
 template <typename Block>
-void widenFiveBits(const Block &block, int offset, uint8_t (&q)[32]) {
+void fiveBitQuants(const Block &block, uint8_t (&q)[32]) {
   for (int i = 0; i < 16; ++i) {
     int lowBit = block.qh[i / 8] >> (i % 8) & 1;
     int highBit = block.qh[2 + i / 8] >> (i % 8) & 1;
-    q[i] = uint8_t((block.qs[i] & 15) + 16 * lowBit + offset);
-    q[i + 16] = uint8_t((block.qs[i] >> 4) + 16 * highBit + offset);
+    q[i] = uint8_t((block.qs[i] & 15) + 16 * lowBit);
+    q[i + 16] = uint8_t((block.qs[i] >> 4) + 16 * highBit);
   }
 }
 
+/// A block's 5-bit quants as PackedLayout.h has a column's.
+void squeezeFiveBits(const uint8_t (&q)[32], uint8_t *to) {
+  for (int i = 0; i < 4; ++i) {
+    int q5 = q[20 + i], q6 = q[24 + i], q7 = q[28 + i];
+    int above[5] = {q5 & 7, q5 >> 3 | (q7 >> 3 & 1) << 2, q6 & 7,
+                    q6 >> 3 | q7 >> 4 << 2, q7 & 7};
+    for (int j = 0; j < 5; ++j)
+      to[4 * j + i] = uint8_t(q[4 * j + i] | above[j] << 5);
+  }
+}
+
+/// A block's 6-bit quants, likewise.
+void squeezeSixBits(const uint8_t (&q)[32], uint8_t *to) {
+  for (int half = 0; half < 2; ++half)
+    for (int j = 0; j < 3; ++j)
+      for (int i = 0; i < 4; ++i) {
+        int last = q[16 * half + 12 + i];
+        to[12 * half + 4 * j + i] =
+            uint8_t(q[16 * half + 4 * j + i] | (last >> 2 * j & 3) << 6);
+      }
+}
+
 // packBlock(block, q, scales, column): one 32-block of one column, for the
-// formats whose blocks have 32 elements: its quants to `q`, 8 bits each or
-// paired nibbles (feature i low, 16 + i high). `scales` is that block's.
+// formats whose blocks have 32 elements: its quants to `q`, as PackedLayout.h
+// has a column's. `scales` is that block's.
 
 void packBlock(const BlockQ80 &block, uint8_t (&q)[32], uint8_t *scales,
                int64_t column) {
@@ -126,9 +149,11 @@ void packBlock(const BlockQ80 &block, uint8_t (&q)[32], uint8_t *scales,
   placeHalf(block.d, scales, column);
 }
 
-void packBlock(const BlockQ50 &block, uint8_t (&q)[32], uint8_t *scales,
+void packBlock(const BlockQ50 &block, uint8_t (&q)[20], uint8_t *scales,
                int64_t column) {
-  widenFiveBits(block, 128 - 16, q);
+  uint8_t quants[32];
+  fiveBitQuants(block, quants);
+  squeezeFiveBits(quants, q);
   placeHalf(block.d, scales, column);
 }
 
@@ -145,9 +170,11 @@ void packBlock(const BlockQ41 &block, uint8_t (&q)[16], uint8_t *scales,
   placeHalf(block.m, scales + 32, column);
 }
 
-void packBlock(const BlockQ51 &block, uint8_t (&q)[32], uint8_t *scales,
+void packBlock(const BlockQ51 &block, uint8_t (&q)[20], uint8_t *scales,
                int64_t column) {
-  widenFiveBits(block, 0, q);
+  uint8_t quants[32];
+  fiveBitQuants(block, quants);
+  squeezeFiveBits(quants, q);
   placeHalf(block.d, scales, column);
   placeHalf(block.m, scales + 32, column);
 }
@@ -199,26 +226,31 @@ void packSuperBlock(const BlockQ4K &block, uint8_t (&q)[128], uint8_t *scales,
   }
 }
 
-void packSuperBlock(const BlockQ5K &block, uint8_t (&q)[256], uint8_t *scales,
+void packSuperBlock(const BlockQ5K &block, uint8_t (&q)[160], uint8_t *scales,
                     int64_t column) {
   placeSubScales(block, scales, column);
   for (int sub = 0; sub < 8; ++sub) {
     const uint8_t *qs = block.qs + sub / 2 * 32;
     int shift = sub % 2 * 4;
+    uint8_t quants[32];
     for (int i = 0; i < 32; ++i)
-      q[32 * sub + i] =
+      quants[i] =
           uint8_t((qs[i] >> shift & 15) | ((block.qh[i] >> sub & 1) << 4));
+    squeezeFiveBits(quants, q + 20 * sub);
   }
 }
 
-void packSuperBlock(const BlockQ6K &block, uint8_t (&q)[256], uint8_t *scales,
+void packSuperBlock(const BlockQ6K &block, uint8_t (&q)[192], uint8_t *scales,
                     int64_t column) {
   placeHalf(block.d, scales, column);
   for (int sub = 0; sub < 16; ++sub)
     scales[32 + 16 * sub + column] = uint8_t(block.scales[sub]);
-  for (int sub = 0; sub < 8; ++sub)
+  for (int sub = 0; sub < 8; ++sub) {
+    uint8_t quants[32];
     for (int i = 0; i < 32; ++i)
-      q[32 * sub + i] = q6KElement(block, 32 * sub + i);
+      quants[i] = q6KElement(block, 32 * sub + i);
+    squeezeSixBits(quants, q + 24 * sub);
+  }
 }
 
 void packSuperBlock(const BlockE4M3 &block, uint8_t (&numbers)[128],
@@ -269,15 +301,15 @@ void packPanel(Format format, const PanelRows &rows, int64_t cols,
   case Format::Q8_0:
     return packBlocks<PackedKind::Q8, BlockQ80>(rows, cols, panel);
   case Format::Q5_0:
-    return packBlocks<PackedKind::Q8, BlockQ50>(rows, cols, panel);
+    return packBlocks<PackedKind::Q5, BlockQ50>(rows, cols, panel);
   case Format::Q4_0:
     return packBlocks<PackedKind::Q4, BlockQ40>(rows, cols, panel);
   case Format::Q5_1:
-    return packBlocks<PackedKind::Q8Affine, BlockQ51>(rows, cols, panel);
+    return packBlocks<PackedKind::Q5Affine, BlockQ51>(rows, cols, panel);
   case Format::Q4_1:
     return packBlocks<PackedKind::Q4Affine, BlockQ41>(rows, cols, panel);
   case Format::Q5_K:
-    return packSuperBlocks<PackedKind::Q8K, BlockQ5K, uint32_t>(rows, cols,
+    return packSuperBlocks<PackedKind::Q5K, BlockQ5K, uint32_t>(rows, cols,
                                                                 panel);
   case Format::Q4_K:
     return packSuperBlocks<PackedKind::Q4K, BlockQ4K, uint32_t>(rows, cols,

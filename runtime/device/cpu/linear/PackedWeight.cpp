@@ -23,16 +23,17 @@ PackedKind cpu::packedKind(Format format) {
   case Format::BF16:
     return PackedKind::BF16;
   case Format::Q8_0:
-  case Format::Q5_0:
     return PackedKind::Q8;
+  case Format::Q5_0:
+    return PackedKind::Q5;
   case Format::Q4_0:
     return PackedKind::Q4;
   case Format::Q5_1:
-    return PackedKind::Q8Affine;
+    return PackedKind::Q5Affine;
   case Format::Q4_1:
     return PackedKind::Q4Affine;
   case Format::Q5_K:
-    return PackedKind::Q8K;
+    return PackedKind::Q5K;
   case Format::Q4_K:
     return PackedKind::Q4K;
   case Format::Q6_K:

@@ -15,19 +15,19 @@
 //   f32       f32         4             fma per feature
 //   f16, bf16 f16, bf16   2             fma per feature
 //   e4m3      e4m3        1.03125       fma per feature, of the number * d
-//   q8        q8_0, q5_0  1.0625        dot * (d * xscale)
+//   q8        q8_0        1.0625        dot * (d * xscale)
+//   q5        q5_0        0.6875        dot * (d * xscale)
 //   q4        q4_0        0.5625        dot * (d * xscale)
-//   q8Affine  q5_1        1.125         dot * (d * xscale) + m * xsum
+//   q5Affine  q5_1        0.75          dot * (d * xscale) + m * xsum
 //   q4Affine  q4_1        0.625         dot * (d * xscale) + m * xsum
-//   q8K       q5_k        1.078         dot * (d*sc * xscale) - dmin*m * xsum
+//   q5K       q5_k        0.703         dot * (d*sc * xscale) - dmin*m * xsum
 //   q4K       q4_k        0.578         dot * (d*sc * xscale) - dmin*m * xsum
-//   q6K       q6_k        1.078         as q8K without minima, per half block
+//   q6K       q6_k        0.828         as q5K without minima, per half block
 //
 // Scales keep the precision that they have in the file (halves, and 6- or 8-bit
-// sub-scales beside them). The five- and six-bit formats widen to eight bits.
-// Columns beyond outFeatures in the last panel are zeros and are never written
-// to the result. A packed weight is plain bytes without pointers: it can be
-// written to a file and mapped again.
+// sub-scales beside them). Columns beyond outFeatures in the last panel are
+// zeros and are never written to the result. A packed weight is plain bytes
+// without pointers: it can be written to a file and mapped again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,15 +53,16 @@ enum class PackedKind : uint8_t {
   BF16,
   E4M3,
   Q8,
+  Q5,
   Q4,
-  Q8Affine,
+  Q5Affine,
   Q4Affine,
-  Q8K,
+  Q5K,
   Q4K,
   Q6K
 };
 
-constexpr int packedKindCount = 11;
+constexpr int packedKindCount = 12;
 
 /// The packed kind of a weight that computes in `format`.
 PackedKind packedKind(Format format);

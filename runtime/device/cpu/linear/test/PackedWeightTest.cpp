@@ -21,10 +21,10 @@ TEST(PackedWeight, SizesAreThoseOfTheTable) {
   };
   const Row rows[] = {{Format::F32, 4},         {Format::F16, 2},
                       {Format::BF16, 2},        {Format::Q8_0, 1.0625},
-                      {Format::Q5_0, 1.0625},   {Format::Q4_0, 0.5625},
-                      {Format::Q5_1, 1.125},    {Format::Q4_1, 0.625},
-                      {Format::Q5_K, 1.078125}, {Format::Q4_K, 0.578125},
-                      {Format::Q6_K, 1.078125}, {Format::E4M3, 1.03125}};
+                      {Format::Q5_0, 0.6875},   {Format::Q4_0, 0.5625},
+                      {Format::Q5_1, 0.75},     {Format::Q4_1, 0.625},
+                      {Format::Q5_K, 0.703125}, {Format::Q4_K, 0.578125},
+                      {Format::Q6_K, 0.828125}, {Format::E4M3, 1.03125}};
   for (const Row &row : rows) {
     LinearSpec spec = {64, 2048, row.format, row.format, false};
     EXPECT_EQ(double(packedBytes(spec).value_or(0)),
