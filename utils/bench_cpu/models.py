@@ -13,7 +13,10 @@ THREADS = 2
 # By format: bytes of a weight of the table that tokens are looked up in, and
 # the instruction that products are made with.
 FORMATS = {"q4_0": (18 / 32, "int8"), "q8_0": (34 / 32, "int8"),
-           "q4_k_m": (144 / 256, "int8"), "f16": (2, "fma")}
+           "q4_k_m": (144 / 256, "int8"), "f16": (2, "fma"),
+           "q6_k": (210 / 256, "int8")}
+# Measured unless others are named.
+USUAL_FORMATS = ["q4_0", "q8_0", "q4_k_m", "f16"]
 FOUR_BITS = ("q4_0", "q4_k_m")
 RATIOS = """Ratios are the medians of the runs' ratios, with the least and the most \
 in parentheses."""

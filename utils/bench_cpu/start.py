@@ -13,6 +13,7 @@ from . import models
 
 CONTEXT = 512
 START_RATIO, PACKING, MEMORY = 1.1, 1e9, 1.05
+CLOCK = 1e-3  # seconds, to which a start is timed
 
 
 @dataclasses.dataclass
@@ -98,7 +99,8 @@ def section(args):
         first, later, other = (middle[name]
                                for name in ("first", "later", "peer"))
         most = max(first.resident, later.resident)
-        packing = model.file.stat().st_size / (first.output - later.output)
+        packing = model.file.stat().st_size / max(first.output - later.output,
+                                                  CLOCK)
         rows.append([fmt, f"{later.end:.2f}", f"{other.end:.2f}",
                      f"{ratio:.2f}", f"{first.output:.2f}",
                      f"{packing / 1e9:.2f}", f"{first.end:.2f}",
@@ -118,7 +120,8 @@ that the system has in memory: seconds, medians of {args.repeats} runs by turns 
 first start packs the weights: *token* is the time to its first output, and \
 *packing* the file's bytes by what that takes longer than later. It ends, at *kept*, \
 when the disk has them: *disk* is the rate of a file of that size that is written, \
-and synced at its end. \
+and synced at its end. llama.cpp makes a copy of q4_0's and q4_k's weights in an order \
+of its own at each start. \
 *Told* is weights and cache for {CONTEXT} tokens; beside it the most that \
 was resident, in either start.
 
