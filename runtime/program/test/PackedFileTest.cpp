@@ -78,6 +78,8 @@ TEST(PackedFileTest, SaysWhyAFileIsStale) {
   EXPECT_EQ(reason(key, 2), "was packed for another program");
   bytes.push_back(0);
   EXPECT_THAT(reason(key, 1), HasSubstr("bytes, not"));
+  bytes[8] = 1; // behind the magic bytes
+  EXPECT_THAT(reason(key, 1), HasSubstr("is of version 1, not"));
 }
 
 TEST(PackedFileTest, FindsFilesInsideAnExecutable) {

@@ -28,7 +28,7 @@ template <typename V> class Tile {
   using Reg = typename V::Reg;
   static constexpr int64_t pageTokens = attentionPageTokens;
   static constexpr int pageRegs = attentionPageRegs<V>;
-  /// Pairs whose accumulators fit in the registers beside a page's scores.
+  /// Pairs whose sums fit in the registers beside what is read for them.
   static constexpr int pairsAtOnce = V::pairsAtOnce;
   static constexpr float lowest = -__FLT_MAX__;
 
@@ -215,8 +215,9 @@ private:
   };
 
   /// Calls pass(Pairs<P>(), pair) for P pairs from `pair` on, as often as
-  /// passesOver says. A pass over a single pair takes as long as one over two,
-  /// so none is left alone where two passes could share.
+  /// passesOver says. A pass takes its multiply-adds' latency at least, one
+  /// over a single pair as long as one over two, so none is left alone where
+  /// two passes could share.
   template <typename Pass>
   static void makePasses(int64_t pair, int64_t pairEnd, Pass pass) {
     while (pair < pairEnd) {

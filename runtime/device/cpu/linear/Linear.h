@@ -48,8 +48,8 @@ struct LinearTask {
   /// linearScratchBytes() of them, the thread's own.
   void *scratch;
   int64_t firstRow, lastRow;
-  /// Whether the weights of a row or two are asked for past the second cache;
-  /// which way is faster is up to the processor.
+  /// Whether the weights of a row or two of quants are asked for past the
+  /// second cache; which way is faster is up to the processor.
   bool fetchesPastSecondCache;
 };
 

@@ -46,7 +46,8 @@ struct Isa {
   }
   static Int subtract(Int a, Int b) { return _mm256_sub_epi32(a, b); }
   /// `mask` of each byte's bits from bit `shift` on.
-  template <int shift, int mask> static Int bits(Int a) {
+  template <int shift, int mask> static Int field(Int a) {
+    static_assert((mask << shift) < 256, "shifts are of 16 bits");
     return _mm256_and_si256(_mm256_srli_epi16(a, shift),
                             _mm256_set1_epi8(mask));
   }

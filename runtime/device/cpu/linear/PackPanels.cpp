@@ -200,7 +200,7 @@ void packBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
 // packSuperBlock(block, q, scales, column): one column of a block that is a
 // whole group: its quants, block by block of 32, to `q`.
 
-/// The scales of a q4_k or q5_k block of 256.
+/// The scales of a q4_k or q5_k block of 256, a byte each.
 template <typename Block>
 void placeSubScales(const Block &block, uint8_t *scales, int64_t column) {
   placeHalf(block.d, scales, column);
@@ -259,6 +259,17 @@ void packSuperBlock(const BlockE4M3 &block, uint8_t (&numbers)[128],
   std::memcpy(numbers, block.qs, sizeof(numbers));
 }
 
+/// A group's scales and minima of 6 bits, [8][2][16] bytes, as PackedLayout.h
+/// has them.
+void squeezeSubScales(const uint8_t *subScales, uint8_t *to) {
+  for (int j = 0; j < 3; ++j)
+    for (int i = 0; i < 64; ++i) {
+      int last = subScales[192 + i];
+      to[64 * j + i] =
+          uint8_t(subScales[64 * j + i] | (last >> 2 * j & 3) << 6);
+    }
+}
+
 /// `Element`: what lies side by side in a column.
 template <PackedKind kind, typename Block, typename Element>
 void packSuperBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
@@ -266,11 +277,20 @@ void packSuperBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
   for (int64_t b = 0; b < cols / (layout.groupBlocks * activationBlock); ++b) {
     uint8_t *group = panel + b * layout.groupBytes;
     uint8_t q[panelColumns][layout.scalesAt() / panelColumns] = {};
+    uint8_t scales[64 + 8 * 32] = {};
+    static_assert(sizeof(scales) >= layout.groupBytes - layout.scalesAt());
     for (int64_t column = 0; column < panelColumns; ++column)
       if (rows.row[column])
-        packSuperBlock(readBlock<Block>(rows.row[column], b), q[column],
-                       group + layout.scalesAt(), column);
+        packSuperBlock(readBlock<Block>(rows.row[column], b), q[column], scales,
+                       column);
     placeColumns<Element>(q, group);
+    uint8_t *to = group + layout.scalesAt();
+    if constexpr (layout.hasSqueezedSubScales()) {
+      std::memcpy(to, scales, 64);
+      squeezeSubScales(scales + 64, to + 64);
+    } else {
+      std::memcpy(to, scales, layout.groupBytes - layout.scalesAt());
+    }
   }
 }
 

@@ -29,8 +29,10 @@
 //   Q8, Q5, Q4          f16 d[16]
 //   Q5Affine, Q4Affine  f16 d[16], f16 m[16]
 // and of a group of 8 blocks:
-//   Q5K, Q4K            f16 d[16], f16 dmin[16],
-//                       then [block]: u8 sc[16], u8 m[16]
+//   Q5K, Q4K            f16 d[16], f16 dmin[16], then of
+//                       [block]: u6 sc[16], u6 m[16]
+//                       four times 64 in three times 64 bytes, as quads of 6
+//                       bits in half a block
 //   Q6K                 f16 d[16], then [block][half]: s8 sc[16],
 //                       then 32 bytes unused
 // and of a group of 4 blocks:
@@ -67,6 +69,9 @@ struct PackedLayout {
   /// Stretches of a block with a scale of their own.
   int subBlocks;
 
+  /// Of 6 bits where there are minima; of 8 in Q6K.
+  constexpr bool hasSqueezedSubScales() const { return hasSubScales && hasMin; }
+
   /// Where the scales begin in a group.
   constexpr int scalesAt() const { return groupBlocks * blockBytes; }
 };
@@ -91,9 +96,9 @@ constexpr PackedLayout packedLayout(PackedKind kind) {
   case PackedKind::Q4Affine:
     return {4, 1, 256, 320, -1, true, false, 1};
   case PackedKind::Q5K:
-    return {5, 8, 320, 2880, -1, true, true, 1};
+    return {5, 8, 320, 2816, -1, true, true, 1};
   case PackedKind::Q4K:
-    return {4, 8, 256, 2368, -1, true, true, 1};
+    return {4, 8, 256, 2304, -1, true, true, 1};
   case PackedKind::Q6K:
     return {6, 8, 384, 3392, 5, false, true, 2};
   }

@@ -20,8 +20,8 @@
 //   q4        q4_0        0.5625        dot * (d * xscale)
 //   q5Affine  q5_1        0.75          dot * (d * xscale) + m * xsum
 //   q4Affine  q4_1        0.625         dot * (d * xscale) + m * xsum
-//   q5K       q5_k        0.703         dot * (d*sc * xscale) - dmin*m * xsum
-//   q4K       q4_k        0.578         dot * (d*sc * xscale) - dmin*m * xsum
+//   q5K       q5_k        0.6875        dot * (d*sc * xscale) - dmin*m * xsum
+//   q4K       q4_k        0.5625        dot * (d*sc * xscale) - dmin*m * xsum
 //   q6K       q6_k        0.828         as q5K without minima, per half block
 //
 // Scales keep the precision that they have in the file (halves, and 6- or 8-bit

@@ -160,6 +160,34 @@ TEST_P(LinearTest, ARowIsTheSameAloneInCompanyAndOnManyThreads) {
   }
 }
 
+TEST_P(LinearTest, WeightsAskedForInEitherWayGiveTheSame) {
+  int64_t in = inputSizes().back(), out = 150;
+  TestWeight weight(random, spec(out, in));
+  TestRows x(random, weight.packed().kind, 2, in);
+  std::vector<float> expected(size_t(2 * out)), y(expected);
+  linearReference(weight.spec, weight.stored.data(), x.from(0), nullptr,
+                  expected.data(), 2);
+  for (const LinearKernels *kernels : runnableKernels()) {
+    std::vector<uint8_t> scratch(
+        size_t(linearScratchBytes(*kernels, weight.packed())));
+    for (bool past : {false, true}) {
+      std::fill(y.begin(), y.end(), untouched);
+      LinearTask task = {weight.packed(),
+                         0,
+                         panelCount(out),
+                         x.from(0),
+                         nullptr,
+                         y.data(),
+                         scratch.data(),
+                         0,
+                         2,
+                         past};
+      kernels->run[int(task.weight.kind)](task);
+      EXPECT_TRUE(sameBits(y, expected)) << describe(kernels, weight.spec, 2);
+    }
+  }
+}
+
 TEST_P(LinearTest, SomeColumnsAreThoseOfTheWhole) {
   int64_t in = inputSizes().back();
   for (int64_t out : {16, 150}) {

@@ -23,7 +23,7 @@ TEST(PackedWeight, SizesAreThoseOfTheTable) {
                       {Format::BF16, 2},        {Format::Q8_0, 1.0625},
                       {Format::Q5_0, 0.6875},   {Format::Q4_0, 0.5625},
                       {Format::Q5_1, 0.75},     {Format::Q4_1, 0.625},
-                      {Format::Q5_K, 0.703125}, {Format::Q4_K, 0.578125},
+                      {Format::Q5_K, 0.6875},   {Format::Q4_K, 0.5625},
                       {Format::Q6_K, 0.828125}, {Format::E4M3, 1.03125}};
   for (const Row &row : rows) {
     LinearSpec spec = {64, 2048, row.format, row.format, false};
@@ -56,6 +56,35 @@ TEST(PackedWeight, RefusesWhatCannotBePacked) {
   EXPECT_TRUE(refused({32, 32, Format::Q8_0, Format::F32, true}));
   // Fits as stored, but not once packed.
   EXPECT_FALSE(packedBytes({most / 2, 1, Format::F16, Format::F32, false}));
+}
+
+/// Files keep packed weights: with another form, PackedFile.cpp's version has
+/// to advance, and these hashes (FNV-1a) are to be replaced.
+TEST(PackedWeight, ThePackedFormIsThatOfItsVersion) {
+  struct Form {
+    Format format;
+    uint64_t hash;
+  };
+  const Form forms[] = {
+      {Format::F32, 0x2c9ab8a4acb704bd},  {Format::F16, 0x8fe7aefd451622d1},
+      {Format::BF16, 0x8fe7aefd451622d1}, {Format::Q8_0, 0xb6e3c29ca87d9655},
+      {Format::Q5_0, 0xdcebfabbb825fdab}, {Format::Q4_0, 0xc37a5cf35a3364c1},
+      {Format::Q5_1, 0x0db4c6d138abd1dd}, {Format::Q4_1, 0x64e5955104539325},
+      {Format::Q5_K, 0x56d13a82be653d91}, {Format::Q4_K, 0x614b60753f78d6d1},
+      {Format::Q6_K, 0x6c2e5c8952c27daa}, {Format::E4M3, 0xa4ff92168cc88619}};
+  for (const Form &form : forms) {
+    LinearSpec spec = {21, 768, form.format, form.format, false};
+    std::vector<uint8_t> stored(storedBytes(spec).value_or(0));
+    for (size_t i = 0; i < stored.size(); ++i)
+      stored[i] = uint8_t(i * i / 7 + i * 131);
+    uint64_t size = packedBytes(spec).value_or(0);
+    PackedBytes packed(size);
+    packPanels(spec, stored.data(), packed.get(), 0, 2);
+    uint64_t hash = 0xcbf29ce484222325;
+    for (uint64_t i = 0; i < size; ++i)
+      hash = (hash ^ packed.get()[i]) * 0x100000001b3;
+    EXPECT_EQ(hash, form.hash) << formatInfo(form.format).name;
+  }
 }
 
 TEST(PackedWeight, PanelsPackedApartEqualThoseAtOnce) {
