@@ -12,6 +12,7 @@ from . import curve, models
 from .models import Pairs
 
 PROMPT, GENERATE = 16, 32
+ROOM = 512  # tokens of a request, and so many of prompts in a step at most
 ROWS = curve.FITTED
 CONTEXT = PROMPT + GENERATE // 2  # in the middle of what is generated
 RATIO, ERROR = 1.2, 0.1
@@ -39,7 +40,7 @@ def step_of(model, rows, folder):
     # Prompts as fast as can be, so that all generate at the same time.
     _, requests = serving.bench(model.program, [
         "-t", models.THREADS, "--requests", rows, "--max-num-seqs", rows, "-c",
-        PROMPT + GENERATE, "--prompt-tokens", PROMPT, "--output-tokens",
+        ROOM, "--prompt-tokens", PROMPT, "--output-tokens",
         GENERATE, "--warmup-requests", 1, "--max-itl-ms", 0],
         f"{folder}/requests.json")
     return together(requests)
