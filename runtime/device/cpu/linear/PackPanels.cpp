@@ -127,15 +127,15 @@ void squeezeFiveBits(const uint8_t (&q)[32], uint8_t *to) {
   }
 }
 
-/// A block's 6-bit quants, likewise.
-void squeezeSixBits(const uint8_t (&q)[32], uint8_t *to) {
-  for (int half = 0; half < 2; ++half)
-    for (int j = 0; j < 3; ++j)
-      for (int i = 0; i < 4; ++i) {
-        int last = q[16 * half + 12 + i];
-        to[12 * half + 4 * j + i] =
-            uint8_t(q[16 * half + 4 * j + i] | (last >> 2 * j & 3) << 6);
-      }
+/// Four times `size` numbers of 6 bits in three times as many bytes: the last
+/// ones' bits lie above the others.
+void squeezeSixBits(const uint8_t *numbers, int size, uint8_t *to) {
+  for (int j = 0; j < 3; ++j)
+    for (int i = 0; i < size; ++i) {
+      int last = numbers[3 * size + i];
+      to[size * j + i] =
+          uint8_t(numbers[size * j + i] | (last >> 2 * j & 3) << 6);
+    }
 }
 
 // packBlock(block, q, scales, column): one 32-block of one column, for the
@@ -249,7 +249,8 @@ void packSuperBlock(const BlockQ6K &block, uint8_t (&q)[192], uint8_t *scales,
     uint8_t quants[32];
     for (int i = 0; i < 32; ++i)
       quants[i] = q6KElement(block, 32 * sub + i);
-    squeezeSixBits(quants, q + 24 * sub);
+    for (int half = 0; half < 2; ++half)
+      squeezeSixBits(quants + 16 * half, 4, q + 24 * sub + 12 * half);
   }
 }
 
@@ -257,17 +258,6 @@ void packSuperBlock(const BlockE4M3 &block, uint8_t (&numbers)[128],
                     uint8_t *scales, int64_t column) {
   std::memcpy(scales + 4 * column, &block.d, sizeof(block.d));
   std::memcpy(numbers, block.qs, sizeof(numbers));
-}
-
-/// A group's scales and minima of 6 bits, [8][2][16] bytes, as PackedLayout.h
-/// has them.
-void squeezeSubScales(const uint8_t *subScales, uint8_t *to) {
-  for (int j = 0; j < 3; ++j)
-    for (int i = 0; i < 64; ++i) {
-      int last = subScales[192 + i];
-      to[64 * j + i] =
-          uint8_t(subScales[64 * j + i] | (last >> 2 * j & 3) << 6);
-    }
 }
 
 /// `Element`: what lies side by side in a column.
@@ -287,7 +277,7 @@ void packSuperBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
     uint8_t *to = group + layout.scalesAt();
     if constexpr (layout.hasSqueezedSubScales()) {
       std::memcpy(to, scales, 64);
-      squeezeSubScales(scales + 64, to + 64);
+      squeezeSixBits(scales + 64, 64, to + 64);
     } else {
       std::memcpy(to, scales, layout.groupBytes - layout.scalesAt());
     }
