@@ -7,6 +7,8 @@
 
 #include "runtime/pipeline/Clock.h"
 
+#include "runtime/base/FileIdentity.h"
+
 #include <fstream>
 #include <string>
 #include <unistd.h>
@@ -23,8 +25,5 @@ uint64_t pipeline::clockIdentity() {
     if (gethostname(name.data(), name.size()) != 0)
       name.clear();
   }
-  uint64_t hash = 0xcbf29ce484222325; // FNV-1a
-  for (char letter : name)
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  return hash;
+  return fnv1a({reinterpret_cast<const uint8_t *>(name.data()), name.size()});
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/FileIdentity.h"
 #include "runtime/device/cpu/linear/test/LinearTestUtils.h"
 
 #include <cmath>
@@ -59,7 +60,7 @@ TEST(PackedWeight, RefusesWhatCannotBePacked) {
 }
 
 /// Files keep packed weights: with another form, PackedFile.cpp's version has
-/// to advance, and these hashes (FNV-1a) are to be replaced.
+/// to advance, and these hashes are to be replaced.
 TEST(PackedWeight, ThePackedFormIsThatOfItsVersion) {
   struct Form {
     Format format;
@@ -80,10 +81,8 @@ TEST(PackedWeight, ThePackedFormIsThatOfItsVersion) {
     uint64_t size = packedBytes(spec).value_or(0);
     PackedBytes packed(size);
     packPanels(spec, stored.data(), packed.get(), 0, 2);
-    uint64_t hash = 0xcbf29ce484222325;
-    for (uint64_t i = 0; i < size; ++i)
-      hash = (hash ^ packed.get()[i]) * 0x100000001b3;
-    EXPECT_EQ(hash, form.hash) << formatInfo(form.format).name;
+    EXPECT_EQ(fnv1a({packed.get(), size}), form.hash)
+        << formatInfo(form.format).name;
   }
 }
 
