@@ -108,8 +108,6 @@ struct Executor::State {
     step.linear = linearKernels(isaName(program.isa));
     step.attention = &attentionKernels(program.isa);
     step.reserve(limits.rows, pool->threads());
-    step.nextUnit =
-        std::make_unique<SluiceStep::Counter[]>(program.caches.size());
   }
 
   Status allocate();

@@ -117,8 +117,9 @@ void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
                    int64_t threads) {
   PackedWeight columns = columnsOf(
       std::get<PackedWeight>(step->weights[weight]), colBegin, colEnd);
-  linear(*step->linear, columns, x, bias ? bias + colBegin : nullptr, y,
-         step->scratchOf(thread), rows, thread, threads);
+  linear(*step->linear, columns, x, bias ? bias + colBegin : nullptr, y, rows,
+         {thread, threads, step->scratchOf(thread), step->tickets,
+          step->nextWork(thread)});
 }
 
 void sluice_rope_table(SluiceStep *step, int64_t table, float *cosSin,
@@ -177,11 +178,10 @@ void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
          params->heads % params->kvHeads == 0);
   float *scratch = step->scratchOf(thread);
   int64_t rowFloats = params->heads * params->headDim;
-  std::atomic<int64_t> &next = step->nextUnit[cacheLayer].value;
+  uint32_t work = step->nextWork(thread);
   AttentionUnits units(step->runs, *params, threads);
   int64_t number;
-  while ((number = next.fetch_add(1, std::memory_order_relaxed)) <
-         units.count()) {
+  while ((number = step->tickets.take(work)) < units.count()) {
     UnitPlace place = units.place(number);
     AttentionUnit unit = {};
     unit.params = params;

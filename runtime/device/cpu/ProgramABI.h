@@ -194,8 +194,9 @@ void sluice_quantize_rows(const float *x, void *q, int64_t cols,
 /// The same bits as from the whole product. x: float32 rows, or what
 /// sluice_quantize_rows wrote when the weight is packed for quantised
 /// activations. bias: null, or f32[out] of all columns. By itself, split over
-/// output columns. Reads all of x: a barrier must lie between the writing of x
-/// and this, and between this and the reading of y by other threads.
+/// output columns, of which the last are taken as threads come free. Reads all
+/// of x: a barrier must lie between the writing of x and this, and between this
+/// and the reading of y by other threads.
 void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
                    const float *bias, float *y, int64_t colBegin,
                    int64_t colEnd, int64_t rows, int64_t thread,
@@ -219,12 +220,11 @@ void sluice_append(SluiceStep *step, int64_t cacheLayer, const float *k,
 /// out[row][heads][headDim] = causal attention of q[row][heads][headDim] over
 /// the row's sequence in cache layer `cacheLayer`, whose entries for the rows
 /// of this step sluice_append has stored. By itself, in units of some rows of
-/// one sequence and some heads of one kv head, taken in the order in which
-/// threads come free. At most once for each cache layer in a step. k and v are
-/// the rows' own, as given to sluice_append; this implementation reads them in
-/// the cache, as they are stored there, so that a row's result is the same
-/// however its sequence was cut into steps. Checkpoints may lie before, between
-/// and after the two calls.
+/// one sequence and some heads of one kv head, taken as threads come free. k
+/// and v are the rows' own, as given to sluice_append; this implementation
+/// reads them in the cache, as they are stored there, so that a row's result is
+/// the same however its sequence was cut into steps. Checkpoints may lie
+/// before, between and after the two calls.
 void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
                    const float *k, const float *v, float *out,
                    const SluiceAttention *params, int64_t rows, int64_t thread,

@@ -14,7 +14,7 @@ using namespace sluice;
 using namespace sluice::cpu;
 
 void SluiceStep::reserve(int64_t rows, int64_t threads) {
-  waits.resize(static_cast<size_t>(threads));
+  progress.resize(static_cast<size_t>(threads));
   auto count = static_cast<size_t>(rows);
   runs.reserve(count);
   outputOf.reserve(count);
@@ -28,9 +28,8 @@ void SluiceStep::begin(const device::StepInput &given) {
   broken = {};
   rowMoves = {};
   outputMoves.clear();
-  std::ranges::fill(waits, Wait());
-  for (size_t layer = 0; layer < caches.size(); ++layer)
-    nextUnit[layer].value.store(0, std::memory_order_relaxed);
+  std::ranges::fill(progress, Progress());
+  tickets.reset();
   cutRuns();
 }
 
@@ -39,29 +38,29 @@ void SluiceStep::meet(int64_t thread) {
     return pool->barrier();
   auto start = std::chrono::steady_clock::now();
   pool->barrier();
-  Wait &wait = waits[static_cast<size_t>(thread)];
-  wait.waited += std::chrono::steady_clock::now() - start;
-  ++wait.barriers;
+  Progress &own = progress[static_cast<size_t>(thread)];
+  own.waited += std::chrono::steady_clock::now() - start;
+  ++own.barriers;
 }
 
 void SluiceStep::endShare(int64_t thread) {
-  waits[static_cast<size_t>(thread)].end = std::chrono::steady_clock::now();
+  progress[static_cast<size_t>(thread)].end = std::chrono::steady_clock::now();
 }
 
 device::StepWaits SluiceStep::sumWaits() const {
   device::StepWaits sum;
   sum.layers = static_cast<int64_t>(caches.size());
-  auto end = waits.front().end;
-  for (const Wait &wait : waits)
-    end = std::max(end, wait.end);
-  for (const Wait &wait : waits) {
+  auto end = progress.front().end;
+  for (const Progress &each : progress)
+    end = std::max(end, each.end);
+  for (const Progress &each : progress) {
     // The last one to end is waited for too.
-    Time waited = wait.waited + (end - wait.end);
+    Time waited = each.waited + (end - each.end);
     sum.mean += waited;
     sum.longest = std::max(sum.longest, waited);
   }
-  sum.mean /= static_cast<int64_t>(waits.size());
-  sum.barriers = waits.front().barriers + 1;
+  sum.mean /= static_cast<int64_t>(progress.size());
+  sum.barriers = progress.front().barriers + 1;
   return sum;
 }
 

@@ -11,19 +11,18 @@
 #include "runtime/comm/Collectives.h"
 #include "runtime/device/StepExecutor.h"
 #include "runtime/device/cpu/Executor.h"
+#include "runtime/device/cpu/Tickets.h"
 #include "runtime/device/cpu/attention/Attention.h"
 #include "runtime/device/cpu/attention/AttentionUnits.h"
 #include "runtime/device/cpu/linear/Linear.h"
 
-#include <atomic>
 #include <chrono>
-#include <memory>
 #include <vector>
 
 /// The state behind ProgramABI.h's opaque pointer. The Executor fills it; the
-/// pool's threads only read it during a step, but for `nextUnit`, the caches,
-/// the scratch memory and the waits of their own, and what thread 0 changes at
-/// a checkpoint, between two barriers.
+/// pool's threads only read it during a step, but for the tickets, the caches,
+/// the scratch memory and the progress of their own, and what thread 0 changes
+/// at a checkpoint, between two barriers.
 struct SluiceStep {
   sluice::cpu::ThreadPool *pool = nullptr;
   /// Of the program of a member of a group; thread 0's.
@@ -49,13 +48,9 @@ struct SluiceStep {
   std::vector<sluice::RowMove> outputMoves;
   static constexpr int32_t spareSlot = -1;
 
-  /// The next unit of each layer's attention that no thread has taken yet. A
-  /// unit is taken by a relaxed increment, which orders nothing else: barriers
-  /// around the attention do.
-  struct alignas(64) Counter {
-    std::atomic<int64_t> value{0};
-  };
-  std::unique_ptr<Counter[]> nextUnit;
+  /// For the works that threads share as they come free: all products and
+  /// attentions of a step, in the program's order.
+  sluice::cpu::Tickets tickets;
 
   /// What a kernel works with beside its operands: scratchFloats floats for
   /// each thread.
@@ -65,13 +60,20 @@ struct SluiceStep {
     return scratch.floats() + thread * scratchFloats;
   }
 
-  /// What each thread has waited for the others, where the step times it.
-  struct alignas(64) Wait {
+  /// What a thread knows of its own way through the step.
+  struct alignas(64) Progress {
+    uint32_t works = 0; ///< that it has come to
+    /// What it has waited for the others, where the step times it.
     sluice::Time waited{0};
     std::chrono::steady_clock::time_point end; ///< of its share of the step
     int64_t barriers = 0;
   };
-  std::vector<Wait> waits; ///< one for each thread
+  std::vector<Progress> progress; ///< one for each thread
+
+  /// The number of the work that a thread comes to.
+  uint32_t nextWork(int64_t thread) {
+    return progress[static_cast<size_t>(thread)].works++;
+  }
 
   /// All threads: a barrier.
   void meet(int64_t thread);

@@ -83,6 +83,7 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
 
   std::printf("%-6s", std::string(formatInfo(format).name).c_str());
   for (int64_t rows : options.rows) {
+    Tickets tickets;
     double seconds = timeTurns(
         options.threads, options.seconds, [&](int64_t thread, int64_t turn) {
           PackedWeight weight = packedWeight(
@@ -90,8 +91,9 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
           const void *input = takesQuantizedRows(weight.kind)
                                   ? static_cast<const void *>(blocks.data())
                                   : x.data();
-          linear(kernels, weight, input, nullptr, y.data(),
-                 scratch[size_t(thread)].get(), rows, thread, options.threads);
+          linear(kernels, weight, input, nullptr, y.data(), rows,
+                 {thread, options.threads, scratch[size_t(thread)].get(),
+                  tickets, uint32_t(turn)});
         });
     double operations =
         2.0 * double(rows * spec.outFeatures) * double(spec.inFeatures);

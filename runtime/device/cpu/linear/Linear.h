@@ -8,7 +8,7 @@
 //   const LinearKernels *kernels = linearKernels("avx512vnni");
 //   if (takesQuantizedRows(weight.kind))
 //     quantizeRows(*kernels, x, q, cols, firstRow, lastRow);
-//   linear(*kernels, weight, q, bias, y, scratch, rows, thread, threads);
+//   linear(*kernels, weight, q, bias, y, rows, share);     // on every thread
 //
 // A row's result depends on the row and the weight alone, bit for bit: not on
 // how many rows there are, on its place among them, on the number of threads,
@@ -27,6 +27,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_LINEAR_LINEAR_H
 #define SLUICE_RUNTIME_DEVICE_CPU_LINEAR_LINEAR_H
 
+#include "runtime/device/cpu/Tickets.h"
 #include "runtime/device/cpu/linear/ActivationRows.h"
 #include "runtime/device/cpu/linear/PackedWeight.h"
 
@@ -58,6 +59,9 @@ struct LinearKernels {
   const char *name;
   /// By PackedKind.
   void (*run[packedKindCount])(const LinearTask &task);
+  /// By PackedKind: how many panels are computed at once for so many rows; to
+  /// cut a task into multiples of that costs nothing.
+  int64_t (*panelsAtOnce[packedKindCount])(int64_t rows);
   /// By PackedKind: the bytes of LinearTask::scratch for a weight of that many
   /// input features.
   int64_t (*scratchBytes[packedKindCount])(int64_t inFeatures);
@@ -79,15 +83,24 @@ void quantizeRows(const LinearKernels &kernels, const float *x, void *q,
 int64_t linearScratchBytes(const LinearKernels &kernels,
                            const PackedWeight &weight);
 
-/// Thread `thread` of `threads`' share of y = x * weight^T + bias. Called by
-/// every thread with the same arguments; when all have returned, y is complete.
-/// Waits for nobody. `x` is f32 rows or quantised rows, as
+/// A thread's place among those that share a product.
+struct LinearShare {
+  int64_t thread, threads;
+  /// The thread's own, linearScratchBytes() of any content.
+  void *scratch;
+  /// Of all threads; the product is work number `work`.
+  Tickets &tickets;
+  uint32_t work;
+};
+
+/// A thread's share of y = x * weight^T + bias. Called by every thread with the
+/// same arguments but `share`; when all have returned, y is complete. Waits for
+/// nobody. `x` is f32 rows or quantised rows, as
 /// takesQuantizedRows(weight.kind) says; `bias` may be null; y does not overlap
-/// the inputs. `scratch` is the thread's own, linearScratchBytes() of any
-/// content.
+/// the inputs.
 void linear(const LinearKernels &kernels, const PackedWeight &weight,
-            const void *x, const float *bias, float *y, void *scratch,
-            int64_t rows, int64_t thread, int64_t threads);
+            const void *x, const float *bias, float *y, int64_t rows,
+            const LinearShare &share);
 
 } // namespace sluice::cpu
 

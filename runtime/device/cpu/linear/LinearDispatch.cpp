@@ -51,33 +51,74 @@ static int64_t rowStretches(int64_t panels, int64_t rows, int64_t threads) {
 /// so want them in the second one before. Of others only AMD's are measured.
 static bool fetchesPastSecondCache() { return __builtin_cpu_is("amd"); }
 
+namespace {
+
+/// Into which items a product is cut, and who computes which. Items are in the
+/// order (stretch of rows, panel).
+struct Deal {
+  int64_t stretches, items;
+  /// Items of the threads' own, a contiguous range for each.
+  int64_t own;
+  /// How many of the items behind those go by one ticket, to whoever comes
+  /// free: memory serves no two threads equally fast.
+  int64_t perTicket;
+
+  int64_t tickets() const { return (items - own + perTicket - 1) / perTicket; }
+};
+
+} // namespace
+
+static Deal deal(const LinearKernels &kernels, const PackedWeight &weight,
+                 int64_t rows, int64_t threads) {
+  constexpr int64_t sharedPart = 4, ticketsPerThread = 8;
+  int64_t panels = panelCount(weight.outFeatures);
+  Deal deal;
+  deal.stretches = rowStretches(panels, rows, threads);
+  deal.items = panels * deal.stretches;
+  deal.own = deal.items;
+  int64_t least = kernels.panelsAtOnce[int(weight.kind)](rows / deal.stretches);
+  int64_t shared = deal.items / sharedPart;
+  deal.perTicket =
+      std::max<int64_t>(1, shared / (ticketsPerThread * threads * least)) *
+      least;
+  // With fewer tickets, the last one would be waited for longer than the
+  // slowest thread.
+  if (threads > 1 && shared >= 2 * threads * deal.perTicket)
+    deal.own -= shared;
+  return deal;
+}
+
 void cpu::linear(const LinearKernels &kernels, const PackedWeight &weight,
-                 const void *x, const float *bias, float *y, void *scratch,
-                 int64_t rows, int64_t thread, int64_t threads) {
-  assert(thread >= 0 && thread < threads);
+                 const void *x, const float *bias, float *y, int64_t rows,
+                 const LinearShare &share) {
+  assert(share.thread >= 0 && share.thread < share.threads);
   if (rows <= 0 || weight.outFeatures <= 0)
     return;
-  // Work items in the order (stretch of rows, panel); each thread has a
-  // contiguous range of them.
   int64_t panels = panelCount(weight.outFeatures);
-  int64_t stretches = rowStretches(panels, rows, threads);
-  int64_t items = panels * stretches;
-  int64_t item = items * thread / threads;
-  int64_t last = items * (thread + 1) / threads;
-  while (item < last) {
-    int64_t stretch = item / panels;
-    LinearTask task;
-    task.weight = weight;
-    task.firstPanel = item % panels;
-    task.lastPanel = std::min(panels, task.firstPanel + (last - item));
-    task.x = x;
-    task.bias = bias;
-    task.y = y;
-    task.scratch = scratch;
-    task.firstRow = rows * stretch / stretches;
-    task.lastRow = rows * (stretch + 1) / stretches;
-    task.fetchesPastSecondCache = fetchesPastSecondCache();
-    kernels.run[int(weight.kind)](task);
-    item += task.lastPanel - task.firstPanel;
+  Deal parts = deal(kernels, weight, rows, share.threads);
+  LinearTask task;
+  task.weight = weight;
+  task.x = x;
+  task.bias = bias;
+  task.y = y;
+  task.scratch = share.scratch;
+  task.fetchesPastSecondCache = fetchesPastSecondCache();
+  auto compute = [&](int64_t item, int64_t last) {
+    while (item < last) {
+      int64_t stretch = item / panels;
+      task.firstPanel = item % panels;
+      task.lastPanel = std::min(panels, task.firstPanel + (last - item));
+      task.firstRow = rows * stretch / parts.stretches;
+      task.lastRow = rows * (stretch + 1) / parts.stretches;
+      kernels.run[int(weight.kind)](task);
+      item += task.lastPanel - task.firstPanel;
+    }
+  };
+  compute(parts.own * share.thread / share.threads,
+          parts.own * (share.thread + 1) / share.threads);
+  int64_t ticket;
+  while ((ticket = share.tickets.take(share.work)) < parts.tickets()) {
+    int64_t first = parts.own + ticket * parts.perTicket;
+    compute(first, std::min(parts.items, first + parts.perTicket));
   }
 }

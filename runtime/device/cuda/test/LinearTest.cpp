@@ -133,9 +133,10 @@ TEST_P(FloatLinearKernelTest, AgreesWithTheProcessor) {
                   cpu::panelCount(out));
   auto x = randomFloats(random, size_t(rows * in));
   std::vector<float> want(size_t(rows * out));
+  cpu::Tickets tickets;
   cpu::linear(*cpu::linearKernels("avx2"),
               cpu::packedWeight(spec, packed.data()), x.data(), nullptr,
-              want.data(), /*scratch=*/nullptr, rows, 0, 1);
+              want.data(), rows, {0, 1, /*scratch=*/nullptr, tickets, 0});
   DeviceWeight device = deviceWeight(weight);
   std::vector<float> y = LinearRun(device, rows).run(x);
   for (size_t i = 0; i < y.size(); ++i)

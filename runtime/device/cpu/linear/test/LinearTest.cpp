@@ -17,6 +17,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <thread>
 
 using namespace sluice;
 using namespace sluice::cpu;
@@ -160,6 +161,43 @@ TEST_P(LinearTest, ARowIsTheSameAloneInCompanyAndOnManyThreads) {
   }
 }
 
+/// Of a weight so wide that its last panels go to whoever comes free.
+TEST_P(LinearTest, ThreadsShareProductsInAnyOrder) {
+  int64_t in = inputSizes().front(), out = 16 * 96 + 5;
+  constexpr int64_t products = 3;
+  TestWeight weight(random, spec(out, in));
+  PackedWeight packed = weight.packed();
+  for (int64_t rows : {1, 7, 40}) {
+    TestRows x(random, packed.kind, rows, in);
+    std::vector<float> expected(size_t(rows * out));
+    linearReference(weight.spec, weight.stored.data(), x.from(0), nullptr,
+                    expected.data(), rows);
+    for (const LinearKernels *kernels : runnableKernels())
+      for (int64_t threads : {2, 3, 5}) {
+        // At the same time, and from one product to the next without meeting.
+        std::vector<std::vector<float>> y(
+            products, std::vector<float>(size_t(rows * out), untouched));
+        Tickets tickets;
+        std::vector<std::thread> team;
+        for (int64_t thread = 0; thread < threads; ++thread)
+          team.emplace_back([&, thread] {
+            std::vector<uint8_t> scratch(
+                size_t(linearScratchBytes(*kernels, packed)));
+            for (uint32_t work = 0; work < products; ++work)
+              linear(*kernels, packed, x.from(0), nullptr, y[work].data(), rows,
+                     {thread, threads, scratch.data(), tickets, work});
+          });
+        for (std::thread &each : team)
+          each.join();
+        y.push_back(
+            runLinear(*kernels, packed, x.from(0), nullptr, rows, threads));
+        for (const std::vector<float> &each : y)
+          EXPECT_TRUE(sameBits(each, expected))
+              << describe(kernels, weight.spec, rows) << " threads " << threads;
+      }
+  }
+}
+
 TEST_P(LinearTest, WeightsAskedForInEitherWayGiveTheSame) {
   int64_t in = inputSizes().back(), out = 150;
   TestWeight weight(random, spec(out, in));
@@ -229,8 +267,9 @@ TEST_P(LinearTest, NothingBeyondTheResultAndTheScratchIsWritten) {
       auto scratchBytes = size_t(linearScratchBytes(*kernels, packed));
       std::vector<float> y(size_t(rows * out) + 32, untouched);
       std::vector<uint8_t> scratch(scratchBytes + 128, untouchedByte);
-      linear(*kernels, packed, x.from(0), nullptr, y.data(), scratch.data(),
-             rows, 0, 1);
+      Tickets tickets;
+      linear(*kernels, packed, x.from(0), nullptr, y.data(), rows,
+             {0, 1, scratch.data(), tickets, 0});
       for (size_t i = size_t(rows * out); i < y.size(); ++i)
         EXPECT_EQ(y[i], untouched) << describe(kernels, weight.spec, rows);
       for (size_t i = scratchBytes; i < scratch.size(); ++i)
@@ -349,8 +388,9 @@ TEST(LinearScratch, FloatsOf8BitsAreWidenedForManyRowsAndGiveTheSame) {
       std::vector<float> y(size_t(rows * out));
       auto scratchBytes = size_t(linearScratchBytes(*kernels, packed));
       std::vector<uint8_t> scratch(scratchBytes + 128, 0xa5);
-      linear(*kernels, packed, x.from(0), nullptr, y.data(), scratch.data(),
-             rows, 0, 1);
+      Tickets tickets;
+      linear(*kernels, packed, x.from(0), nullptr, y.data(), rows,
+             {0, 1, scratch.data(), tickets, 0});
       EXPECT_TRUE(sameBits(y, expected))
           << describe(kernels, weight.spec, rows);
       EXPECT_EQ(std::count(scratch.begin() + int64_t(scratchBytes),

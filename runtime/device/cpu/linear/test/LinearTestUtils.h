@@ -127,11 +127,12 @@ inline std::vector<float> runLinear(const LinearKernels &kernels,
                                     const float *bias, int64_t rows,
                                     int64_t threads = 1) {
   std::vector<float> y(size_t(rows * weight.outFeatures), untouched);
+  Tickets tickets;
   for (int64_t thread = 0; thread < threads; ++thread) {
     std::vector<uint8_t> scratch(size_t(linearScratchBytes(kernels, weight)),
                                  0xff);
-    linear(kernels, weight, x, bias, y.data(), scratch.data(), rows, thread,
-           threads);
+    linear(kernels, weight, x, bias, y.data(), rows,
+           {thread, threads, scratch.data(), tickets, 0});
   }
   return y;
 }
