@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace sluice::tocpu;
 
-static_assert(SLUICE_ABI_VERSION == 4, "read ProgramABI.h again");
+static_assert(SLUICE_ABI_VERSION == 5, "read ProgramABI.h again");
 
 Value sluice::tocpu::makeNumber(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIntOp::create(b, value, /*width=*/64);

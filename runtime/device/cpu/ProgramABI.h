@@ -69,7 +69,7 @@
 
 #include <stdint.h>
 
-#define SLUICE_ABI_VERSION 4
+#define SLUICE_ABI_VERSION 5
 
 /// A symbol of the runtime that emitted objects refer to, named after the
 /// version: with a runtime of another one they cannot be linked. And its name.
