@@ -43,14 +43,15 @@ void sluice_barrier(SluiceStep *step, int64_t thread) { step->meet(thread); }
 
 int64_t sluice_checkpoint(SluiceStep *step, int64_t thread) {
   step->meet(thread);
-  if (!step->broken.ok())
-    return 0;
-  if (!step->input.checkpoints)
-    return step->input.batch->rows();
-  if (thread == 0)
+  bool over = !step->broken.ok();
+  bool mayLeave = !over && step->input.checkpoints;
+  if (mayLeave && thread == 0)
     step->passCheckpoint();
-  step->meet(thread);
-  return step->input.batch->rows();
+  // In a group, thread 0 may come to a meeting next, and find it broken before
+  // the others have looked.
+  if (mayLeave || step->group)
+    step->meet(thread);
+  return over ? 0 : step->input.batch->rows();
 }
 
 int64_t sluice_outputs(SluiceStep *step) {
@@ -181,7 +182,7 @@ void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
   uint32_t work = step->nextWork(thread);
   AttentionUnits units(step->runs, *params, threads);
   int64_t number;
-  while ((number = step->tickets.take(work)) < units.count()) {
+  while ((number = step->tickets.take(work, units.count())) != Tickets::none) {
     UnitPlace place = units.place(number);
     AttentionUnit unit = {};
     unit.params = params;

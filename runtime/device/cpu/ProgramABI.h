@@ -13,9 +13,10 @@
 // How a step runs. The Executor calls the step function once on every thread of
 // its pool, with the same arguments but `thread`. All threads pass through the
 // same calls in the same order (single program, multiple data); each does its
-// own share. No function here waits for other threads except sluice_barrier and
-// sluice_checkpoint. What one thread wrote is visible to the others after the
-// next of these two, and before none.
+// own share, and a part of the work is dealt by counting those calls: a thread
+// that left one out would leave work undone. No function here waits for other
+// threads except sluice_barrier and sluice_checkpoint. What one thread wrote is
+// visible to the others after the next of these two, and before none.
 //
 // The program of a member of a tensor-parallel group meets the other members in
 // sluice_all_reduce and sluice_all_gather: all members call them in the same
@@ -196,7 +197,7 @@ void sluice_quantize_rows(const float *x, void *q, int64_t cols,
 /// activations. bias: null, or f32[out] of all columns. By itself, split over
 /// output columns, of which the last are taken as threads come free. Reads all
 /// of x: a barrier must lie between the writing of x and this, and between this
-/// and the reading of y by other threads.
+/// and any use of y.
 void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
                    const float *bias, float *y, int64_t colBegin,
                    int64_t colEnd, int64_t rows, int64_t thread,

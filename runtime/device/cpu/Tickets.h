@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 //   int64_t item;
-//   while ((item = tickets.take(work)) < items)
+//   while ((item = tickets.take(work, items)) != Tickets::none)
 //     ...                                 // this thread does the item
 //
 //===----------------------------------------------------------------------===//
@@ -15,6 +15,7 @@
 #define SLUICE_RUNTIME_DEVICE_CPU_TICKETS_H
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <limits>
 
@@ -22,30 +23,35 @@ namespace sluice::cpu {
 
 /// Deals the items of one work after another out to the threads that come
 /// free. Works are numbered from 0, in the order in which every thread comes to
-/// them, and a thread goes on to the next one only after a ticket beyond the
-/// items of its own. So when the first ticket of a work is taken, all items
-/// of those before are, and one counter serves all of them: threads need not
-/// meet in between.
+/// them, and a thread goes on to the next one only when nothing is left of its
+/// own. So when the first item of a work is taken, all those of the works
+/// before it are: one counter serves all of them, and threads need not meet in
+/// between.
 ///
 /// take() may be called by all threads at a time, and orders no other memory.
 class Tickets {
 public:
-  /// Taken for a work that another thread has left behind.
-  static constexpr int64_t none = std::numeric_limits<int64_t>::max();
+  static constexpr int64_t none = -1;
 
-  /// 0, 1, 2, ... of `work`, each to one thread only.
-  int64_t take(uint32_t work) {
+  /// The next of the items 0 .. items - 1 of `work`, each to one thread only;
+  /// `none` when all are taken. `items` is the same on all threads, and fits 32
+  /// bits.
+  int64_t take(uint32_t work, int64_t items) {
+    assert(items <= std::numeric_limits<uint32_t>::max());
     uint64_t seen = next.load(std::memory_order_relaxed);
     while (workOf(seen) <= work) {
-      uint64_t ticket = workOf(seen) == work ? seen : uint64_t(work) << 32;
+      uint64_t first = uint64_t(work) << 32;
+      uint64_t ticket = workOf(seen) == work ? seen : first;
+      if (int64_t(ticket - first) >= items)
+        return none;
       if (next.compare_exchange_weak(seen, ticket + 1,
                                      std::memory_order_relaxed))
-        return static_cast<uint32_t>(ticket);
+        return int64_t(ticket - first);
     }
-    return none;
+    return none; // Another thread has left this work behind.
   }
 
-  /// Works are numbered from 0 again. While no thread takes tickets.
+  /// Works are numbered from 0 again. While no thread takes items.
   void reset() { next.store(0, std::memory_order_relaxed); }
 
 private:
@@ -53,7 +59,7 @@ private:
     return static_cast<uint32_t>(ticket >> 32);
   }
 
-  /// The current work in the upper half, its next ticket in the lower one.
+  /// The current work in the upper half, its next item in the lower one.
   alignas(64) std::atomic<uint64_t> next{0};
 };
 

@@ -59,8 +59,8 @@ struct LinearKernels {
   const char *name;
   /// By PackedKind.
   void (*run[packedKindCount])(const LinearTask &task);
-  /// By PackedKind: how many panels are computed at once for so many rows; to
-  /// cut a task into multiples of that costs nothing.
+  /// By PackedKind: how many panels are computed at once for so many rows.
+  /// Tasks of other multiples leave panels to slower tiles.
   int64_t (*panelsAtOnce[packedKindCount])(int64_t rows);
   /// By PackedKind: the bytes of LinearTask::scratch for a weight of that many
   /// input features.
@@ -88,7 +88,8 @@ struct LinearShare {
   int64_t thread, threads;
   /// The thread's own, linearScratchBytes() of any content.
   void *scratch;
-  /// Of all threads; the product is work number `work`.
+  /// The same on all threads, as is the number of this product among the works
+  /// that they take from it, in ascending order.
   Tickets &tickets;
   uint32_t work;
 };

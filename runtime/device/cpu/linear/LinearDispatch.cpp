@@ -68,23 +68,29 @@ struct Deal {
 
 } // namespace
 
-static Deal deal(const LinearKernels &kernels, const PackedWeight &weight,
-                 int64_t rows, int64_t threads) {
-  constexpr int64_t sharedPart = 4, ticketsPerThread = 8;
+static Deal dealOut(const LinearKernels &kernels, const PackedWeight &weight,
+                    int64_t rows, int64_t threads) {
+  constexpr int64_t sharedOneIn = 4;
+  // More of them have smaller parts. With fewer, the last would be waited for
+  // as long as the slowest thread is without any.
+  constexpr int64_t mostPerThread = 8, leastPerThread = 4;
+  // The beginning of each ticket's weights is fetched by nobody.
+  constexpr int64_t leastBytes = 32768;
   int64_t panels = panelCount(weight.outFeatures);
   Deal deal;
   deal.stretches = rowStretches(panels, rows, threads);
   deal.items = panels * deal.stretches;
   deal.own = deal.items;
-  int64_t least = kernels.panelsAtOnce[int(weight.kind)](rows / deal.stretches);
-  int64_t shared = deal.items / sharedPart;
-  deal.perTicket =
-      std::max<int64_t>(1, shared / (ticketsPerThread * threads * least)) *
-      least;
-  // With fewer tickets, the last one would be waited for longer than the
-  // slowest thread.
-  if (threads > 1 && shared >= 2 * threads * deal.perTicket)
-    deal.own -= shared;
+  int64_t shared = deal.items / sharedOneIn;
+  int64_t wanted = std::max(
+      {int64_t(1), shared / (mostPerThread * threads),
+       int64_t((leastBytes + weight.panelBytes - 1) / weight.panelBytes)});
+  // Both kinds of parts are multiples of what is computed at once.
+  int64_t atOnce =
+      kernels.panelsAtOnce[int(weight.kind)](rows / deal.stretches);
+  deal.perTicket = (wanted + atOnce - 1) / atOnce * atOnce;
+  if (threads > 1 && shared >= leastPerThread * threads * deal.perTicket)
+    deal.own -= shared + (deal.items - shared) % (threads * atOnce);
   return deal;
 }
 
@@ -95,7 +101,7 @@ void cpu::linear(const LinearKernels &kernels, const PackedWeight &weight,
   if (rows <= 0 || weight.outFeatures <= 0)
     return;
   int64_t panels = panelCount(weight.outFeatures);
-  Deal parts = deal(kernels, weight, rows, share.threads);
+  Deal deal = dealOut(kernels, weight, rows, share.threads);
   LinearTask task;
   task.weight = weight;
   task.x = x;
@@ -108,17 +114,18 @@ void cpu::linear(const LinearKernels &kernels, const PackedWeight &weight,
       int64_t stretch = item / panels;
       task.firstPanel = item % panels;
       task.lastPanel = std::min(panels, task.firstPanel + (last - item));
-      task.firstRow = rows * stretch / parts.stretches;
-      task.lastRow = rows * (stretch + 1) / parts.stretches;
+      task.firstRow = rows * stretch / deal.stretches;
+      task.lastRow = rows * (stretch + 1) / deal.stretches;
       kernels.run[int(weight.kind)](task);
       item += task.lastPanel - task.firstPanel;
     }
   };
-  compute(parts.own * share.thread / share.threads,
-          parts.own * (share.thread + 1) / share.threads);
+  compute(deal.own * share.thread / share.threads,
+          deal.own * (share.thread + 1) / share.threads);
   int64_t ticket;
-  while ((ticket = share.tickets.take(share.work)) < parts.tickets()) {
-    int64_t first = parts.own + ticket * parts.perTicket;
-    compute(first, std::min(parts.items, first + parts.perTicket));
+  while ((ticket = share.tickets.take(share.work, deal.tickets())) !=
+         Tickets::none) {
+    int64_t first = deal.own + ticket * deal.perTicket;
+    compute(first, std::min(deal.items, first + deal.perTicket));
   }
 }

@@ -265,7 +265,7 @@ TEST_F(ExecutorTest, WaitsAreTimedWhereAskedFor) {
         run(TinyPart::Whole, threads, true);
     ASSERT_TRUE(waits);
     EXPECT_EQ(waits->layers, 2);
-    EXPECT_EQ(waits->barriers, 1 + 2 * 7 + 1 + 1);
+    EXPECT_EQ(waits->barriers, 1 + 2 * 8 + 1 + 1);
     EXPECT_GE(waits->mean.count(), 0);
     EXPECT_GE(waits->longest, waits->mean);
     EXPECT_LT(waits->longest, std::chrono::seconds(100));

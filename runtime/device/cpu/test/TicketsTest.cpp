@@ -15,28 +15,29 @@ using namespace sluice::cpu;
 
 TEST(Tickets, AreNumberedFromZeroForEachWork) {
   Tickets tickets;
-  EXPECT_EQ(tickets.take(0), 0);
-  EXPECT_EQ(tickets.take(0), 1);
-  EXPECT_EQ(tickets.take(1), 0);
-  EXPECT_EQ(tickets.take(1), 1);
-  // Works that nobody took a ticket of lie between.
-  EXPECT_EQ(tickets.take(7), 0);
-  EXPECT_EQ(tickets.take(7), 1);
+  EXPECT_EQ(tickets.take(0, 2), 0);
+  EXPECT_EQ(tickets.take(0, 2), 1);
+  EXPECT_EQ(tickets.take(0, 2), Tickets::none);
+  EXPECT_EQ(tickets.take(0, 2), Tickets::none);
+  // A work without items, and some that nobody comes to.
+  EXPECT_EQ(tickets.take(1, 0), Tickets::none);
+  EXPECT_EQ(tickets.take(7, 2), 0);
+  EXPECT_EQ(tickets.take(7, 2), 1);
 }
 
 TEST(Tickets, NothingIsLeftOfAWorkThatAnotherThreadHasLeft) {
   Tickets tickets;
-  EXPECT_EQ(tickets.take(3), 0);
-  EXPECT_EQ(tickets.take(4), 0);
-  EXPECT_EQ(tickets.take(3), Tickets::none);
-  EXPECT_EQ(tickets.take(4), 1);
+  EXPECT_EQ(tickets.take(3, 1), 0);
+  EXPECT_EQ(tickets.take(4, 2), 0);
+  EXPECT_EQ(tickets.take(3, 1), Tickets::none);
+  EXPECT_EQ(tickets.take(4, 2), 1);
 }
 
 TEST(Tickets, StartAgainWhenReset) {
   Tickets tickets;
-  tickets.take(5);
+  tickets.take(5, 1);
   tickets.reset();
-  EXPECT_EQ(tickets.take(0), 0);
+  EXPECT_EQ(tickets.take(0, 1), 0);
 }
 
 /// Threads that meet nowhere go through many works, each of another size, some
@@ -53,7 +54,8 @@ TEST(Tickets, EveryItemOfEveryWorkIsTakenOnce) {
     team.emplace_back([&] {
       for (int64_t work = 0; work < works; ++work) {
         int64_t item;
-        while ((item = tickets.take(uint32_t(work))) < itemsOf(work))
+        while ((item = tickets.take(uint32_t(work), itemsOf(work))) !=
+               Tickets::none)
           ++taken[size_t(work)][size_t(item)];
       }
     });
