@@ -71,10 +71,10 @@ struct Deal {
 static Deal dealOut(const LinearKernels &kernels, const PackedWeight &weight,
                     int64_t rows, int64_t threads) {
   constexpr int64_t sharedOneIn = 4;
-  // More of them have smaller parts. With fewer, the last would be waited for
-  // as long as the slowest thread is without any.
-  constexpr int64_t mostPerThread = 8, leastPerThread = 4;
-  // The beginning of each ticket's weights is fetched by nobody.
+  // With fewer tickets, the last would be waited for as long as the slowest
+  // thread is without any; more of them, or smaller ones, cost more than they
+  // win, since nobody fetches the beginning of a ticket's weights.
+  constexpr int64_t wantedPerThread = 8, leastPerThread = 4;
   constexpr int64_t leastBytes = 32768;
   int64_t panels = panelCount(weight.outFeatures);
   Deal deal;
@@ -83,8 +83,8 @@ static Deal dealOut(const LinearKernels &kernels, const PackedWeight &weight,
   deal.own = deal.items;
   int64_t shared = deal.items / sharedOneIn;
   int64_t wanted = std::max(
-      {int64_t(1), shared / (mostPerThread * threads),
-       int64_t((leastBytes + weight.panelBytes - 1) / weight.panelBytes)});
+      shared / (wantedPerThread * threads),
+      int64_t((leastBytes + weight.panelBytes - 1) / weight.panelBytes));
   // Both kinds of parts are multiples of what is computed at once.
   int64_t atOnce =
       kernels.panelsAtOnce[int(weight.kind)](rows / deal.stretches);
