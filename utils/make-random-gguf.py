@@ -6,7 +6,12 @@ Shapes: tinyllama-1.1b, llama-1b, llama-8b, tiny. Types: f32, f16, q8_0, q4_0, q
 and q4_k_m: q4_k, with q6_k for output and, in the layers that llama.cpp's Q4_K_M has it in, for attn_v and ffn_down.
 The values are small enough for finite activations. Needs: numpy, gguf.
 """
-import argparse, numpy as np, gguf
+import argparse
+
+try:
+    import gguf, numpy as np
+except ImportError as missing:
+    raise SystemExit(f"{missing}: pip install numpy gguf")
 
 SHAPES = {  # layers, hidden, heads, kv heads, feed-forward, vocabulary, rope theta
     "tiny": (4, 256, 8, 4, 768, 1000, 10000.0),

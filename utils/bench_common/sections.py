@@ -42,7 +42,7 @@ def option_parser(program, doc, sections):
                         metavar="SECTION")
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "build/bin",
                         metavar="FOLDER", help="where Sluice's programs are")
-    parser.add_argument("--llama-bin", metavar="FOLDER",
+    parser.add_argument("--llama-bin", type=pathlib.Path, metavar="FOLDER",
                         help="where llama.cpp's programs are")
     parser.add_argument("--work", type=pathlib.Path, metavar="FOLDER",
                         default=ROOT / "build/bench",
@@ -57,6 +57,10 @@ def parse(parser):
     args = parser.parse_args()
     if args.record and args.quick:
         parser.error("--record is for whole measurements, --quick for none")
+    # Where a program lies is a path, not a name to look for.
+    for name in ("tools", "llama_bin", "work"):
+        if folder := getattr(args, name):
+            setattr(args, name, folder.resolve())
     args.say = say
     args.narrowed = ""  # the program's own options that leave something out
     return args

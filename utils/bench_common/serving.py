@@ -7,9 +7,9 @@ import subprocess
 import time
 import urllib.request
 
-from .peer import run
+from .peer import THREADS
+from .processes import fail, joined, run
 
-THREADS = 2
 SLUICE, PEER = "Sluice", "llama-server"
 LENGTHS = ["--prompt-tokens", "uniform:16:128", "--output-tokens",
            "uniform:32:96"]
@@ -22,8 +22,8 @@ def bench(program, options, lines):
     command = [program, "bench", "--json", "--save-requests", lines, *options]
     report = json.loads(run(command))
     if report["errors"]:
-        raise SystemExit(f"{' '.join(map(str, command))}: {report['errors']} "
-                         f"requests failed: {report['first_error']}")
+        fail(f"{joined(command)}: {report['errors']} requests failed: "
+             f"{report['first_error']}")
     return report, [json.loads(line) for line in open(lines)]
 
 
@@ -70,8 +70,8 @@ class Servers:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/health")
                 return
             time.sleep(0.1)
-        raise SystemExit(f"{name} does not serve: " + (
-            self.folder / "server.log").read_text()[-2000:].strip())
+        fail(f"{name} does not serve: "
+             + (self.folder / "server.log").read_text()[-2000:].strip())
 
     def measure(self, name, slots, context, load, bound=None):
         """The client's report, and its line for each request."""
@@ -131,8 +131,8 @@ def by_turns(servers, load, repeats, say):
             tokens.add(sum(each["output_tokens"] for each in requests))
             say(f"  {what}: {name} {report[RATE]:.1f} tokens/s")
         if len(tokens) != 1:
-            raise SystemExit(f"{what}: the servers' answers are of different "
-                             f"lengths: {sorted(tokens)}")
+            fail(f"{what}: the servers' answers are of different lengths: "
+                 f"{sorted(tokens)}")
     return turns
 
 

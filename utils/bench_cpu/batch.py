@@ -5,7 +5,8 @@ import statistics
 import tempfile
 
 from bench_common import report, serving
-from bench_common.peer import require_program, run
+from bench_common.peer import require_program
+from bench_common.processes import fail, run
 from bench_common.report import Target, percent, table
 
 from . import curve, models
@@ -31,12 +32,12 @@ def together(requests):
     begin, end = max(t[0] for t in times), min(t[-1] for t in times)
     tokens = sum(sum(begin < at <= end for at in t) for t in times)
     if not tokens:
-        raise SystemExit(f"of {len(requests)} requests the first ended before the "
-                         "last had begun to generate")
+        fail(f"of {len(requests)} requests the first ended before the last had "
+             "begun to generate")
     return (end - begin) / 1e3 / (tokens / len(requests))
 
 
-def step_of(model, rows, folder):
+def step_of(model, folder, rows):
     # Prompts as fast as can be, so that all generate at the same time.
     _, requests = serving.bench(model.program, [
         "-t", models.THREADS, "--requests", rows, "--max-num-seqs", rows, "-c",
@@ -59,23 +60,22 @@ def peer_step(peer, model, rows):
 
 def measure(args, peer, model, limits):
     """{rows: Pairs of tokens a second}, {rows: Sluice's seconds of a step in each
-    run}"""
+    run}. Steps that the cost model compares are measured one right behind the
+    other, in order of rows, since memory is faster at some moments than at
+    others."""
     found = {rows: Pairs() for rows in ROWS}
     steps = {rows: [] for rows in sorted(ROWS + curve.HELD_OUT)}
     with tempfile.TemporaryDirectory() as folder:
+        step = functools.partial(step_of, model, folder)
         for turn in range(args.repeats):
             limits.measure()
-            # In order of rows: steps that the cost model compares are measured
-            # at about the same time.
             for rows, kept in steps.items():
-                step = functools.partial(step_of, model, rows, folder)
-                if rows not in found:
-                    kept.append(step())
-                    continue
+                kept.append(step(rows))
+            for rows, pairs in found.items():
                 ours, theirs = models.by_turns(
-                    turn, step, functools.partial(peer_step, peer, model, rows))
-                kept.append(ours)
-                found[rows].add(rows / ours, rows / theirs)
+                    turn, functools.partial(step, rows),
+                    functools.partial(peer_step, peer, model, rows))
+                pairs.add(rows / ours, rows / theirs)
                 args.say(f"  {model.format}, {rows} rows: {rows / ours:.1f} and "
                          f"{rows / theirs:.1f} tokens/s")
     return found, steps
@@ -85,18 +85,23 @@ def medians(steps):
     return {rows: statistics.median(kept) for rows, kept in steps.items()}
 
 
-def ratios(fmt, found, steps):
+def ratios(fmt, found):
     """Rows of a table, and targets."""
     cells, targets = [], []
     for rows, pairs in found.items():
-        cells.append([fmt, rows, *pairs.cells(),
-                      f"{1e3 * medians(steps)[rows]:.1f}"])
+        cells.append([fmt, rows, *pairs.cells()])
         if rows > 1:
             targets.append(Target(
                 f"{fmt}, {rows} rows, by llama-batched-bench's",
                 f"{pairs.ratio():.3f}", f"at least {RATIO}",
                 pairs.ratio() >= RATIO))
     return cells, targets
+
+
+def curves(formats, steps):
+    """Rows of a table: milliseconds of a step, a column for each format."""
+    return [[rows, *(f"{1e3 * medians(steps[fmt])[rows]:.1f}" for fmt in formats)]
+            for rows in steps[formats[0]]]
 
 
 def predictions(args, model, limits, steps):
@@ -109,15 +114,17 @@ def predictions(args, model, limits, steps):
     predict(medians(steps))  # The last description is the one that stays.
     for rows in curve.HELD_OUT:
         predicted = [each[rows] for each in runs]
-        error = statistics.median(
-            a / b - 1 for a, b in zip(predicted, steps[rows]))
+        errors = [a / b - 1 for a, b in zip(predicted, steps[rows])]
+        # Of their sizes: else errors of both signs would make up for each other.
+        error = statistics.median(map(abs, errors))
         cells.append([fmt, rows, f"{1e3 * medians(steps)[rows]:.1f}",
                       f"{1e3 * statistics.median(predicted):.1f}",
-                      f"{100 * error:+.1f} %"])
+                      f"{100 * error:.1f} % ({100 * min(errors):+.1f} to "
+                      f"{100 * max(errors):+.1f})"])
         targets.append(Target(
             f"{fmt}, step of {rows} rows, predicted by measured",
-            f"{100 * error:+.1f} %", f"within {percent(ERROR, 0)}",
-            abs(error) <= ERROR))
+            f"{100 * error:.1f} %", f"within {percent(ERROR, 0)}",
+            error <= ERROR))
     return cells, targets
 
 
@@ -129,24 +136,27 @@ def section(args):
         model = models.prepare(args, fmt)
         limits = models.Limits(args, model)
         found, steps[fmt] = measure(args, peer, model, limits)
-        cells, wanted = ratios(fmt, found, steps[fmt])
+        cells, wanted = ratios(fmt, found)
         compared += cells
         targets += wanted
         cells, wanted = predictions(args, model, limits, steps[fmt])
         predicted += cells
         targets += wanted
+    told = ", ".join(map(str, curve.FITTED))
     text = f"""So many requests at once, with prompts of {PROMPT} tokens and \
 {GENERATE} generated (`bench` in the process; `llama-batched-bench`, llama.cpp \
 {args.peer}), by turns, {args.repeats} runs, medians. {models.RATIOS} Tokens a second are \
 those of all requests while all of them generate.
 
-{table(["format", "rows", "Sluice tok/s", "llama.cpp tok/s", "ratio",
-        "Sluice ms a step"], compared)}
+{table(["format", "rows", "Sluice tok/s", "llama.cpp tok/s", "ratio"], compared)}
+Steps by themselves, each right behind that of fewer rows:
+
+{table(["rows", *args.formats], curves(args.formats, steps))}
 ![](cpu-steps-{args.isa}.svg)
 
-What the [cost model](../Clusters.md#measured-steps) says of other steps, of which \
-it was told those above (Sluice's; {CONTEXT} positions), of each run by itself; \
-medians, of the errors too:
+What the [cost model](../Clusters.md#measured-steps) says of some of them \
+({CONTEXT} positions), told of the others ({told}) of the same run; medians, of the \
+errors' sizes too, with the least and the most error in parentheses:
 
 {table(["format", "rows", "measured ms", "predicted ms", "error"],
        predicted)}"""

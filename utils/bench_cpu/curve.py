@@ -4,7 +4,7 @@ import json
 import math
 import os
 
-from bench_common.peer import run
+from bench_common.processes import run
 
 # Rows of steps that the cost model is told of, and of others.
 FITTED = (1, 2, 4, 8, 16, 32, 64)

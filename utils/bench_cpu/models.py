@@ -5,11 +5,11 @@ import json
 import pathlib
 import statistics
 
-from bench_common.peer import (instructions_of, random_model, require_program,
-                               run, version_of)
+from bench_common.peer import (THREADS, instructions_of, random_model,
+                               require_program, version_of)
+from bench_common.processes import fail, run
 
 SHAPE = "tinyllama-1.1b"
-THREADS = 2
 # By format: bytes of a weight of the table that tokens are looked up in, and
 # the instruction that products are made with.
 FORMATS = {"q4_0": (18 / 32, "int8"), "q8_0": (34 / 32, "int8"),
@@ -18,6 +18,8 @@ FORMATS = {"q4_0": (18 / 32, "int8"), "q8_0": (34 / 32, "int8"),
 # Measured unless others are named.
 USUAL_FORMATS = ["q4_0", "q8_0", "q4_k_m", "f16"]
 FOUR_BITS = ("q4_0", "q4_k_m")
+# What llama.cpp calls the best instructions of the kernels' sets.
+PEER_SETS = {"avx2": "AVX2", "avx512": "AVX512", "avx512vnni": "AVX512_VNNI"}
 RATIOS = """Ratios are the medians of the runs' ratios, with the least and the most \
 in parentheses."""
 
@@ -77,22 +79,27 @@ def by_turns(turn, ours, theirs):
 
 class BoundedPairs(Pairs):
     """Likewise, with the machine's limits ({name: a second}) around each run of
-    Sluice's, and what part of them it reached."""
+    Sluice's, and what part of them it reached; and what part llama.cpp reached of
+    those around its own, where they were measured."""
 
     def __init__(self):
         super().__init__()
-        self.limits, self.shares = [], []
+        self.limits, self.shares, self.peer_shares = [], [], []
 
-    def add_bounded(self, ours, theirs, limits, share):
+    def add_bounded(self, ours, theirs, limits, share, peer_share=None):
         self.add(ours, theirs)
         self.limits.append(limits)
         self.shares.append(share)
+        self.peer_shares.append(peer_share)
 
     def limit(self, name):
         return statistics.median(each[name] for each in self.limits)
 
     def share(self):
         return statistics.median(self.shares)
+
+    def peer_share(self):
+        return statistics.median(self.peer_shares)
 
 
 def prepare(args, fmt):
@@ -109,10 +116,15 @@ def prepare(args, fmt):
 
 
 def describe_peer(args, model):
-    """llama.cpp's version, and the best instructions that it was built with."""
+    """llama.cpp's version, and the best instructions that it was built with, which
+    are to be those of the model."""
     version = version_of(require_program("llama-completion", args.llama_bin))
     built = instructions_of(args.llama_bin, model.file)
-    return f"{version}, {built[-1] if built else 'plain'}"
+    sets = [isa for isa, name in PEER_SETS.items() if name in built]
+    if sets[-1:] != [model.isa]:
+        fail(f"llama.cpp was built for {sets[-1] if sets else 'less than avx2'}, "
+             f"the models are for {model.isa}: see --llama-bin and --cpu")
+    return f"{version}, {built[-1]}"
 
 
 def generate(model, tokens, count, threads=THREADS, options=()):
@@ -143,8 +155,7 @@ def llama_bench(peer, model, threads=THREADS, prompts=(), generate=0, depth=0):
 def whole(found, wanted, peer):
     """What was found, with all that is wanted in it."""
     if missing := [each for each in wanted if each not in found]:
-        raise SystemExit(f"{peer}: says nothing of "
-                         + ", ".join(map(str, missing)))
+        fail(f"{peer}: says nothing of " + ", ".join(map(str, missing)))
     return found
 
 
@@ -161,7 +172,8 @@ class Limits:
         self.found = []
 
     def measure(self, only=None):
-        """All of them, or the one that is named: "read", "int8" or "fma"."""
+        """All of them, or the one that is named: "read", "int8", "int4" or
+        "fma"."""
         self.found.append(json.loads(run(
             self.command + (["--only", only] if only else []))))
 
@@ -185,7 +197,7 @@ class Limits:
                         for name in names}
 
     def values(self, what):
-        """What was found of "read", "int8" or "fma"."""
+        """What was found of "read", "int8", "int4" or "fma"."""
         found = [each if what == "read" else each.get(self.isa, {})
                  for each in self.found]
         return [each[what] for each in found if what in each]

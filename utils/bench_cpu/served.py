@@ -9,8 +9,8 @@ from bench_common.serving import PEER, RATE, SLUICE
 
 from . import models
 
-# In flight, and requests in all.
-LOADS = ((1, 4), (4, 16), (16, 48), (64, 96))
+# In flight, and requests in all: enough that most of the time so many are.
+LOADS = ((1, 16), (4, 32), (16, 64), (64, 192))
 RATIO = 1.2
 
 

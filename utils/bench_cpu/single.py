@@ -34,14 +34,16 @@ def row_of(args, peer, model, limits):
             pairs = found[context]
             # Its end is what is measured: behind a long prompt, whose beginning
             # is too long ago to tell how fast memory is now.
-            ((_, ours), read), theirs = models.by_turns(
+            ((_, ours), read), (theirs, peer_read) = models.by_turns(
                 len(pairs.runs),
                 lambda: limits.behind("read", lambda: models.generate(
                     model, max(context, 1), GENERATE + 1)),
-                lambda: models.llama_bench(peer, model, generate=GENERATE,
-                                           depth=context)[0, GENERATE])
-            pairs.add_bounded(ours, theirs, {"read": read},
-                              ours * step_bytes(model, context) / read)
+                lambda: limits.behind("read", lambda: models.llama_bench(
+                    peer, model, generate=GENERATE, depth=context)[0, GENERATE]))
+            pairs.add_bounded(
+                ours, theirs, {"read": read},
+                ours * step_bytes(model, context) / read,
+                theirs * peer_step_bytes(model, context) / peer_read)
             args.say(f"  {model.format} at {context}: {ours:.1f} and "
                      f"{theirs:.1f} tokens/s")
     return found
@@ -58,11 +60,10 @@ def row_section(args):
                  else READ_SHARE)
         for context, pairs in row_of(args, peer, model, limits).items():
             share = pairs.share()
-            peers = pairs.theirs() * peer_step_bytes(model, context)
             rows.append([fmt, context, *pairs.cells(),
                          f"{step_bytes(model, context) / 1e9:.3f}",
                          f"{pairs.limit('read') / 1e9:.1f}",
-                         f"{share:.2f}", f"{peers / pairs.limit('read'):.2f}"])
+                         f"{share:.2f}", f"{pairs.peer_share():.2f}"])
             targets += [
                 Target(f"{fmt} at {context}, by llama-bench's",
                        f"{pairs.ratio():.3f}", f"at least {ROW_RATIO}",
@@ -76,10 +77,11 @@ request that generates {GENERATE} tokens behind a context of so many. Sluice and
 medians. {models.RATIOS} *Bytes* are what a step must \
 read: weights as they are packed, without the table that tokens are looked up in, and \
 cache. *Read* \
-is the rate at which as many threads read memory, measured right behind each of \
-Sluice's runs, and *share* the median of the runs' parts of it. *Peer's* is \
-llama.cpp's part, of the medians: its file's weights and its cache of 16 bits. Where \
-that is near 1, memory leaves nobody much to win.
+is the rate at which as many threads read memory, measured right behind each run, and \
+*share* the median of the runs' parts of it. *Peer's* is \
+llama.cpp's part: its file's weights and its cache of 16 bits. Where \
+that is near 1, memory leaves nobody much to win; it can be more, as memory changes \
+within a run.
 
 {table(["format", "context", "Sluice tok/s", "llama.cpp tok/s", "ratio",
         "GB a step", "read GB/s", "share", "peer's"], rows)}"""

@@ -4,9 +4,11 @@ import json
 import os
 import statistics
 import subprocess
+import tempfile
 import time
 
-from bench_common.peer import require_program, run
+from bench_common.peer import require_program
+from bench_common.processes import fail, joined, run
 from bench_common.report import Target, table
 
 from . import models
@@ -26,20 +28,23 @@ class Run:
 
 
 def timed(command):
-    began = time.monotonic()
-    running = subprocess.Popen(list(map(str, command)),
-                               stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL)
-    with running.stdout:
-        running.stdout.read(1)
-        output = time.monotonic() - began
-        running.stdout.read()
-    _, status, usage = os.wait4(running.pid, 0)
-    running.returncode = os.waitstatus_to_exitcode(status)
-    if running.returncode:
-        raise SystemExit(f"{command}: status {running.returncode}")
-    return Run(output, time.monotonic() - began, usage.ru_maxrss * 1024)
+    with tempfile.TemporaryFile("w+") as errors:
+        began = time.monotonic()
+        running = subprocess.Popen(list(map(str, command)),
+                                   stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=errors)
+        with running.stdout:
+            running.stdout.read(1)
+            output = time.monotonic() - began
+            running.stdout.read()
+        _, status, usage = os.wait4(running.pid, 0)
+        end = time.monotonic() - began
+        running.returncode = os.waitstatus_to_exitcode(status)
+        if running.returncode:
+            errors.seek(0)
+            fail(f"{joined(command)}: status {running.returncode}: "
+                 + errors.read().strip()[-2000:])
+    return Run(output, end, usage.ru_maxrss * 1024)
 
 
 def disk_rate(folder, size):
@@ -67,23 +72,52 @@ def theirs(peer, model):
             "-p", "a", "--no-warmup", "-no-cnv", "--ignore-eos"]
 
 
+@dataclasses.dataclass
+class Starts:
+    """Medians of the first start of a model, of later ones, and of llama.cpp's; the
+    ratio of the later ones' whole runs; the disk's bytes a second."""
+    first: Run
+    later: Run
+    peer: Run
+    ratio: float
+    disk: float
+
+
 def measure(args, peer, model):
-    """Medians: of the first start, of later ones, of llama.cpp's; the ratio of
-    the later ones' whole runs; the disk's bytes a second."""
     found, disk = {"first": [], "later": [], "peer": []}, []
-    for _ in range(args.repeats):
+    for turn in range(args.repeats):
         packed = model.program.with_name(model.program.name + ".weights")
         packed.unlink()
         found["first"].append(timed(ours(model)))
-        found["later"].append(timed(ours(model)))
-        found["peer"].append(timed(theirs(peer, model)))
+        later, other = models.by_turns(
+            turn, lambda: timed(ours(model)), lambda: timed(theirs(peer, model)))
+        found["later"].append(later)
+        found["peer"].append(other)
         disk.append(disk_rate(packed.parent, packed.stat().st_size))
     middle = {name: Run(*(statistics.median(values) for values in
                           zip(*map(dataclasses.astuple, kept))))
               for name, kept in found.items()}
     ratio = statistics.median(a.end / b.end for a, b in
                               zip(found["later"], found["peer"]))
-    return middle, ratio, statistics.median(disk)
+    return Starts(**middle, ratio=ratio, disk=statistics.median(disk))
+
+
+def judged(fmt, starts, file_bytes, told):
+    """A row of the table, and targets. `told`: bytes of weights and cache."""
+    most = max(starts.first.resident, starts.later.resident)
+    packing = file_bytes / max(starts.first.output - starts.later.output, CLOCK)
+    cells = [fmt, f"{starts.later.end:.2f}", f"{starts.peer.end:.2f}",
+             f"{starts.ratio:.2f}", f"{starts.first.output:.2f}",
+             f"{packing / 1e9:.2f}", f"{starts.first.end:.2f}",
+             f"{starts.disk / 1e9:.2f}", f"{told / 1e6:.0f}",
+             f"{most / 1e6:.0f}", f"{starts.peer.resident / 1e6:.0f}"]
+    return cells, [
+        Target(f"{fmt}: first token, by llama.cpp's", f"{starts.ratio:.3f}",
+               f"at most {START_RATIO}", starts.ratio <= START_RATIO),
+        Target(f"{fmt}: packing, GB/s", f"{packing / 1e9:.2f}",
+               f"at least {PACKING / 1e9:g}", packing >= PACKING),
+        Target(f"{fmt}: resident at most, by weights and cache",
+               f"{most / told:.3f}", f"at most {MEMORY}", most / told <= MEMORY)]
 
 
 def section(args):
@@ -92,28 +126,13 @@ def section(args):
     rows, targets = [], []
     for fmt in args.formats:
         model = models.prepare(args, fmt)
-        middle, ratio, disk = measure(args, peer, model)
+        starts = measure(args, peer, model)
         memory = json.loads(run([model.program, "info", "--json", "-c",
                                  CONTEXT]))["memory"]
-        told = memory["weights_bytes"] + memory["cache_bytes"]
-        first, later, other = (middle[name]
-                               for name in ("first", "later", "peer"))
-        most = max(first.resident, later.resident)
-        packing = model.file.stat().st_size / max(first.output - later.output,
-                                                  CLOCK)
-        rows.append([fmt, f"{later.end:.2f}", f"{other.end:.2f}",
-                     f"{ratio:.2f}", f"{first.output:.2f}",
-                     f"{packing / 1e9:.2f}", f"{first.end:.2f}",
-                     f"{disk / 1e9:.2f}", f"{told / 1e6:.0f}",
-                     f"{most / 1e6:.0f}", f"{other.resident / 1e6:.0f}"])
-        targets += [
-            Target(f"{fmt}: first token, by llama.cpp's", f"{ratio:.3f}",
-                   f"at most {START_RATIO}", ratio <= START_RATIO),
-            Target(f"{fmt}: packing, GB/s", f"{packing / 1e9:.2f}",
-                   f"at least {PACKING / 1e9:g}", packing >= PACKING),
-            Target(f"{fmt}: resident at most, by weights and cache",
-                   f"{most / told:.3f}", f"at most {MEMORY}",
-                   most / told <= MEMORY)]
+        cells, wanted = judged(fmt, starts, model.file.stat().st_size,
+                               memory["weights_bytes"] + memory["cache_bytes"])
+        rows.append(cells)
+        targets += wanted
     text = f"""From the start of the process to its end behind one token, for files \
 that the system has in memory: seconds, medians of {args.repeats} runs by turns with \
 `llama-completion` (llama.cpp {args.peer}, mapped file, no warm-up). The \

@@ -3,7 +3,8 @@ import functools
 import json
 import tempfile
 
-from bench_common.peer import require_program, run
+from bench_common.peer import require_program
+from bench_common.processes import run
 from bench_common.report import table
 
 from . import models

@@ -9,7 +9,7 @@ import json
 import os
 import statistics
 
-from bench_common.peer import run
+from bench_common.processes import run
 from bench_common.report import Target, bars, percent, table
 
 # One request of 512 tokens takes 5,800 ms.

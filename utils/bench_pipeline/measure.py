@@ -7,7 +7,7 @@ import pathlib
 import statistics
 import time
 
-from bench_common.peer import run
+from bench_common.processes import run
 from bench_common.sections import say
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent

@@ -7,9 +7,11 @@ run to run, in other ways for both, so that medians show:
     theirs   1 1 2 2 2   median 2
     ratio    1 2 0.5 1 0.5   median 1
 
-FAKE_SLOW=ROWS: our steps of so many rows take half as long again. FAKE_ABSENT=ROWS:
+FAKE_SLOW=ROWS: our steps of so many rows take half as long again. FAKE_UNEVEN=ROWS:
+they do in one run, and two thirds as long in the next. FAKE_ABSENT=ROWS:
 llama-batched-bench says nothing of them. FAKE_FAILS=NAME: that program fails.
-FAKE_SHORT=1: llama-server's answers are a token shorter.
+FAKE_SHORT=1: llama-server's answers are a token shorter. FAKE_PEER=NAMES: the
+instructions that llama.cpp was built for.
 """
 import json
 import os
@@ -66,18 +68,20 @@ def info():
 
 def machine_bench(only):
     """A limit alone is measured before and behind a run, for two kinds of runs by
-    turns, or behind it, for three runs of one kind and one of another ("read"). It
-    changes with the runs: for those of a kind it, or the mean of the two, is
-    1 2 2 1 2 times the limit, so that only shares of the runs' own limits have the
-    median 1."""
+    turns, or behind it and behind the peer's, for three runs of one kind and one of
+    another ("read"). It changes with the runs: for ours of a kind it, or the mean of
+    the two, is 1 2 2 1 2 times the limit, so that only shares of the runs' own limits
+    have the median 1; for theirs it changes as they do."""
     isa = option("--isa")
     found = {"read": 5e10, isa: {"int8": 1e12, "int4": 2e12, "fma": 5e11}}
     if only:
         slow, fast = (0.5, 1.5) * 2, (1.5, 2.5) * 2
         limits = (1, 2, 2, 1, 2)
-        behind = [each for run in range(5) for each in
-                  (*(limits[(3 * run + turn) % 5] for turn in range(3)),
-                   limits[run])]
+        runs = [run for turn in range(5) for run in
+                (3 * turn, 3 * turn + 1, 3 * turn + 2, turn)]
+        # Who is first changes from run to run of a kind.
+        behind = [each for run in runs for each in
+                  (limits[run % 5], THEIRS[run % 5])[::-1 if run % 2 else 1]]
         now = factor("machine " + only, behind if only == "read" else
                      slow + fast + fast + slow + fast)
         found = ({"read": now * found["read"]} if only == "read" else
@@ -86,9 +90,14 @@ def machine_bench(only):
 
 
 def bench():
-    """In the process: steps that all requests share."""
+    """In the process: steps that all requests share. Those of powers of two are
+    measured twice in a run, by themselves and beside llama-batched-bench's."""
     rows = int(option("--requests"))
-    step = 1e3 * step_seconds(rows) / factor(f"step {rows}", OURS)
+    twice = rows & (rows - 1) == 0
+    step = 1e3 * step_seconds(rows) / factor(
+        f"step {rows}", [each for each in OURS for _ in range(1 + twice)])
+    if os.environ.get("FAKE_UNEVEN") == str(rows):
+        step *= factor(f"uneven {rows}", (1.5, 1 / 1.5, 1.5, 1 / 1.5, 1))
     save([{"started_ms": 0, "ttft_ms": 10, "itl_ms": [step] * 47,
            "output_tokens": 48}] * rows)
     print(json.dumps({"errors": 0}))
@@ -190,8 +199,9 @@ def main():
     elif ME.name == "llama-server":
         serve("short" if os.environ.get("FAKE_SHORT") else "llama-server")
     elif ME.name == "llama-completion":
-        print("system_info: SSE3 = 1 | AVX = 1 | AVX2 = 1 | AVX512 = 0 | FMA = 1 |",
-              file=sys.stderr)
+        built = os.environ.get("FAKE_PEER", "AVX AVX2").split()
+        print("system_info: SSE3 = 1 | AVX512_BF16 = 0 | FMA = 1 | "
+              + " | ".join(f"{name} = 1" for name in built), file=sys.stderr)
     else:
         {"generate": generate, "info": info, "serve": lambda: serve("Sluice"),
          "bench": client if "--url" in OPTIONS else bench}[OPTIONS[0]]()
