@@ -14,11 +14,9 @@ THREADS = 2  # of either program, where a section does not say otherwise
 def require_program(name, folder=None):
     """The path of one of llama.cpp's programs. Looked for in `folder`, or else in
     LLAMA_CPP_BIN and where commands are; without it the measurement ends."""
-    if folder:
-        path = shutil.which(name, path=folder)
-    else:
-        path = (shutil.which(name, path=os.environ.get("LLAMA_CPP_BIN") or None)
-                or shutil.which(name))
+    places = folder or os.pathsep.join(
+        filter(None, map(os.environ.get, ("LLAMA_CPP_BIN", "PATH"))))
+    path = shutil.which(name, path=places)
     if not path:
         fail(f"no {name} found{f' in {folder}' if folder else ''}: see --llama-bin")
     return path
