@@ -46,7 +46,10 @@ def section(args):
     text = f"""{models.SHAPE} with random weights, {fmt}, \
 {serving.described(args.peer, args.repeats)} Prompts of 16 to 128 tokens, \
 answers of 32 to 96, uniform. The first figure is Sluice's, the second \
-llama-server's; ITL is the time between two tokens, TTFT that to the first.
+llama-server's; ITL is the time between two tokens, TTFT that to the first. \
+Sluice keeps its steps short for those who wait for their next token \
+(`--max-itl-ms`, 200 unless told): where a step of everyone's rows is as long as \
+that, prompts get little of it, and first tokens come late.
 
 {table(["in flight", "tokens/s", "ratio", "ITL p50 ms", "ITL p99 ms",
         "TTFT p50 ms", "TTFT p99 ms"], rows)}
