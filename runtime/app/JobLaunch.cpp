@@ -10,13 +10,22 @@
 #include "runtime/app/Commands.h"
 #include "runtime/base/Guarded.h"
 
+#include <chrono>
+#include <thread>
+
 using namespace sluice;
 using namespace sluice::app;
 
+/// Launchers end all ranks as soon as one of them fails, which must not be
+/// before rank 0 has said why; once it has, they end this wait too.
+static constexpr std::chrono::seconds kTimeToSayIt{2};
+
 Expected<int> app::saidOnce(const Status &reason,
                             const std::optional<comm::MpiLaunch> &launch) {
-  return !launch || launch->rank == 0 ? Expected<int>(reason)
-                                      : Expected<int>(1);
+  if (!launch || launch->rank == 0)
+    return reason;
+  std::this_thread::sleep_for(kTimeToSayIt);
+  return 1;
 }
 
 /// "rank 3: ..."

@@ -36,7 +36,8 @@ Expected<Job> beginJob(const ProgramImage &image, const EngineOptions &options);
 Status checkUse(const Engine &engine, const PipelineOptions &options,
                 const std::optional<comm::MpiLaunch> &launch);
 
-/// Of an error that all ranks come to by themselves: rank 0 says it.
+/// Of an error that all ranks come to by themselves: rank 0 says it, and the
+/// others fail later.
 Expected<int> saidOnce(const Status &reason,
                        const std::optional<comm::MpiLaunch> &launch);
 
