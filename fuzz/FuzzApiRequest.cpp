@@ -102,7 +102,7 @@ static void answer(const GenerationRequest &request, const Model &model,
   ChoiceText choice(request, model, 0);
   checkLine(writer.firstChunk(0, {}));
   ChoicePiece all;
-  std::vector<TokenReportEntry> report(2);
+  std::vector<TokenLogProbability> report(2);
   for (char c : body.substr(0, 512)) {
     report[0] = {static_cast<uint8_t>(c), -1.5f};
     report[1] = {static_cast<uint8_t>(c) + 5, -0.5f};

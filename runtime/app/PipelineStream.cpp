@@ -40,12 +40,8 @@ TokenItem PipelineStream::wait() {
   }
 }
 
-static TokenReport toReport(const std::vector<TokenReportEntry> &entries) {
-  TokenReport report;
-  report.chosen = {entries.front().token, entries.front().logProbability};
-  for (size_t i = 1; i < entries.size(); ++i)
-    report.top.push_back({entries[i].token, entries[i].logProbability});
-  return report;
+static TokenReport toReport(const std::vector<TokenLogProbability> &entries) {
+  return {entries.front(), {entries.begin() + 1, entries.end()}};
 }
 
 Expected<std::optional<StreamedToken>> PipelineStream::next() {

@@ -102,9 +102,9 @@ public:
     result.error.assign(error.begin(), error.end());
   }
 
-  void read(TokenReportEntry &entry) {
+  void read(TokenLogProbability &entry) {
     entry.token = token();
-    entry.logProbability = in.get<float>();
+    entry.logProbability = in.get<double>();
     if (!(entry.logProbability <= 0))
       in.fail(failure("a log-probability is ", entry.logProbability,
                       ", not at most 0"));

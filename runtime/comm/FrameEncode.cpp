@@ -28,7 +28,7 @@
 //   keep      i32 request; i64 node; i32 index, page
 //   close     i32 request
 //   timing    i32 rows, left; i64 busyNanos, idleNanos
-//   result    i64 node; i32 request, token; report (i32 token; f32);
+//   result    i64 node; i32 request, token; report (i32 token; f64);
 //             error (u8)
 //
 //===----------------------------------------------------------------------===//
@@ -139,7 +139,7 @@ void put(WireWriter &writer, const ResultRow &result) {
   writer.put(result.request);
   writer.put(result.token);
   writer.putCount(result.report);
-  for (const TokenReportEntry &entry : result.report) {
+  for (const TokenLogProbability &entry : result.report) {
     writer.put(entry.token);
     writer.put(entry.logProbability);
   }

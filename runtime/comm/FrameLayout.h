@@ -31,7 +31,7 @@ constexpr size_t pageBytes = 4;
 constexpr size_t tokenBytes = 4;
 constexpr size_t timingBytes = 24;
 constexpr size_t resultBytes = 24;
-constexpr size_t reportEntryBytes = 8;
+constexpr size_t reportEntryBytes = 12;
 
 /// What a result's error is cut to.
 constexpr int64_t errorBytes = 1024;

@@ -103,7 +103,7 @@ std::string_view finishReasonName(FinishReason reason);
 struct TokenEvent {
   RequestId request = 0;
   int32_t token = 0;
-  std::vector<TokenReportEntry> report;
+  std::vector<TokenLogProbability> report;
 };
 
 struct FinishEvent {

@@ -17,8 +17,8 @@
 namespace sluice {
 
 struct TokenLogProbability {
-  int32_t token;
-  double logProbability; ///< natural logarithm; at most 0
+  int32_t token = 0;
+  double logProbability = 0; ///< natural logarithm; at most 0
 };
 
 /// The natural-log probabilities that logits stand for. Refers to the logits,

@@ -25,6 +25,7 @@
 #ifndef SLUICE_RUNTIME_CORE_ROWS_H
 #define SLUICE_RUNTIME_CORE_ROWS_H
 
+#include "runtime/core/LogProbabilities.h"
 #include "runtime/core/SamplingParams.h"
 
 #include <chrono>
@@ -164,20 +165,13 @@ struct StepFrame {
   void clear();
 };
 
-/// A token and how probable the model found it and others; see
-/// LogProbabilities.h.
-struct TokenReportEntry {
-  int32_t token = 0;
-  float logProbability = 0;
-};
-
 /// The last stage's answer to one row.
 struct ResultRow {
   NodeId node = 0;
   RequestId request = 0;
   int32_t token = 0; ///< that follows the row's
   /// The token itself first, then the most probable ones; empty unless asked.
-  std::vector<TokenReportEntry> report;
+  std::vector<TokenLogProbability> report;
   /// Why there is no token, which is this request's own; empty: there is one.
   std::string error = {};
 };

@@ -92,7 +92,7 @@ struct UserToken {
   RequestNumber number = 0;
   RequestId slot = -1; ///< that the request runs in; for traces
   int32_t token = 0;
-  std::vector<TokenReportEntry> report;
+  std::vector<TokenLogProbability> report;
 };
 
 struct UserEnd {

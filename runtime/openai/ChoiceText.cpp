@@ -64,15 +64,15 @@ std::string ChoiceText::textOf(int32_t token) {
 }
 
 LogprobEntry
-ChoiceText::entryOf(std::span<const TokenReportEntry> report) const {
-  auto named = [&](const TokenReportEntry &entry) {
+ChoiceText::entryOf(std::span<const TokenLogProbability> report) const {
+  auto named = [&](const TokenLogProbability &entry) {
     return TokenLogprob{model->tokenBytes(entry.token), entry.logProbability};
   };
   LogprobEntry entry;
   entry.token = named(report[0]);
   size_t count =
       std::min(report.size() - 1, static_cast<size_t>(request->logprobs));
-  for (const TokenReportEntry &other : report.subspan(1, count))
+  for (const TokenLogProbability &other : report.subspan(1, count))
     entry.top.push_back(named(other));
   entry.textOffset = decoded;
   return entry;
@@ -101,7 +101,7 @@ ChoicePiece ChoiceText::release(std::string_view text, bool last) {
 }
 
 ChoicePiece ChoiceText::push(int32_t token,
-                             std::span<const TokenReportEntry> report) {
+                             std::span<const TokenLogProbability> report) {
   if (ended)
     return {};
   ++taken;

@@ -83,7 +83,7 @@ public:
 
   /// Takes a token and what the last stage reports of it (the token itself
   /// first; empty where not asked for). After stopped() it takes nothing more.
-  ChoicePiece push(int32_t token, std::span<const TokenReportEntry> report);
+  ChoicePiece push(int32_t token, std::span<const TokenLogProbability> report);
 
   /// The answer is complete before its request has ended: a stop string was
   /// found, or the one call that there may be. The engine need not go on.
@@ -106,7 +106,7 @@ private:
   };
 
   std::string textOf(int32_t token);
-  LogprobEntry entryOf(std::span<const TokenReportEntry> report) const;
+  LogprobEntry entryOf(std::span<const TokenLogProbability> report) const;
   ChoicePiece release(std::string_view text, bool last);
 
   const GenerationRequest *request;

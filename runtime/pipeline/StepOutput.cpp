@@ -73,13 +73,13 @@ void gather(const StepFrame &frame, std::vector<Record> &records,
 
 Status reportProbabilities(std::span<const float> logits, int32_t token,
                            int32_t count,
-                           std::vector<TokenReportEntry> &report) {
+                           std::vector<TokenLogProbability> &report) {
   Expected<LogProbabilities> all = LogProbabilities::of(logits);
   if (!all)
     return all.status();
-  report.push_back({token, float(all->logProbability(token))});
+  report.push_back({token, all->logProbability(token)});
   for (const TokenLogProbability &each : all->top(count))
-    report.push_back({each.token, float(each.logProbability)});
+    report.push_back(each);
   return {};
 }
 

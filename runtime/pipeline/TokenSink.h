@@ -24,7 +24,7 @@ struct TokenItem {
   };
   Kind kind = Kind::Token;
   int32_t token = 0;
-  std::vector<TokenReportEntry> report; ///< of the token, where asked for
+  std::vector<TokenLogProbability> report; ///< of the token, where asked for
   FinishReason reason = FinishReason::Stop;
   bool started = true; ///< false: it ended before it had its first row
   int64_t cachedTokens =

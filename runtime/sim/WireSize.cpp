@@ -16,7 +16,7 @@ constexpr int64_t countBytes = 4;
 constexpr int64_t openBytes = 105, biasBytes = 12, markBytes = 17;
 constexpr int64_t rowTableBytes = 29, keepBytes = 20, closeBytes = 4;
 constexpr int64_t pageBytes = 4, tokenBytes = 4, timingBytes = 24;
-constexpr int64_t resultBytes = 24, reportEntryBytes = 8;
+constexpr int64_t resultBytes = 24, reportEntryBytes = 12;
 constexpr int64_t activationAlignment = 16;
 } // namespace
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that every command given continues prompts with the same tokens.
 
-  check_schedules.py [-n N] [--sampling ARGS] -- COMMAND -- COMMAND ...
+  check_schedules.py [-n N] [--sampling ARGS] [--logprobs] -- COMMAND -- COMMAND ...
 
 Each COMMAND is the start of a `generate` command line (of an executable, or
 `sluice-run module`); prompt, length and sampling are added. The first one is
@@ -17,7 +17,9 @@ PROMPTS = ["Once upon a time", "def main():\n    ", "The result is"]
 
 
 def generate(command, prompt, options):
-    return run_json([*command, "-p", prompt], options)["tokens"]
+    """Tokens, and with --logprobs what the model thought of them and of others."""
+    result = run_json([*command, "-p", prompt], options)
+    return result["tokens"], result["logprobs"] if options.logprobs else None
 
 
 def main():
@@ -26,8 +28,8 @@ def main():
         sys.exit("nothing to compare with")
     for prompt in PROMPTS:
         expected = generate(reference, prompt, options)
-        if len(expected) != options.n:
-            sys.exit(f"{shlex.join(reference)}: {len(expected)} tokens")
+        if len(expected[0]) != options.n:
+            sys.exit(f"{shlex.join(reference)}: {len(expected[0])} tokens")
         for command in others:
             found = generate(command, prompt, options)
             if found != expected:

@@ -119,7 +119,7 @@ public:
                     {},
                     std::string(size_t(upTo(3)), 'e')};
       fill(row.report, upTo(6),
-           [&] { return TokenReportEntry{token(), float(real(-50, 0))}; });
+           [&] { return TokenLogProbability{token(), real(-50, 0)}; });
       return row;
     });
     fill(frame.timings, upTo(16), [&] { return timing(); });

@@ -85,7 +85,7 @@ std::string show(const ChoicePiece &piece) {
 TEST_F(ChoiceTextTest, LogprobsNameTokensAndPlaces) {
   request.logprobs = 2;
   ChoiceText choice = make();
-  TokenReportEntry report[] = {
+  TokenLogProbability report[] = {
       {260, -0.5f}, {'x', -0.25f}, {260, -0.5f}, {'y', -3.f}};
   ChoicePiece piece = choice.push(260, report);
   ASSERT_EQ(piece.logprobs.size(), 1u);
@@ -98,8 +98,8 @@ TEST_F(ChoiceTextTest, LogprobsNameTokensAndPlaces) {
   EXPECT_EQ(entry.top[0].logprob, -0.25);
   EXPECT_EQ(entry.top[1].bytes, " hello");
   // Offsets are in characters.
-  TokenReportEntry part[] = {{0xC3, -1.f}}, rest[] = {{0xA9, -1.f}},
-                   last[] = {{'z', -1.f}};
+  TokenLogProbability part[] = {{0xC3, -1.f}}, rest[] = {{0xA9, -1.f}},
+                      last[] = {{'z', -1.f}};
   EXPECT_EQ(show(choice.push(0xC3, part)), "\xC3@6 ");
   EXPECT_EQ(show(choice.push(0xA9, rest)), "\xA9@6 ");
   EXPECT_EQ(show(choice.push('z', last)), "z@7 ");
@@ -109,7 +109,7 @@ TEST_F(ChoiceTextTest, LogprobsWaitForTheirText) {
   request.logprobs = 0;
   ChoiceText choice = make({"bcd"});
   auto push = [&](char c) {
-    TokenReportEntry report[] = {{c, -1.f}};
+    TokenLogProbability report[] = {{c, -1.f}};
     return choice.push(c, report);
   };
   EXPECT_EQ(show(push('a')), "a@0 ");
@@ -128,7 +128,7 @@ TEST_F(ChoiceTextTest, LogprobsWaitForTheirText) {
 TEST_F(ChoiceTextTest, LogprobsOfHeldTextComeAtTheEnd) {
   request.logprobs = 0;
   ChoiceText choice = make({"bcd"});
-  TokenReportEntry report[] = {{'b', -1.f}};
+  TokenLogProbability report[] = {{'b', -1.f}};
   EXPECT_EQ(show(choice.push('b', report)), "");
   EXPECT_EQ(show(choice.finish()), "b@0 ");
 }
