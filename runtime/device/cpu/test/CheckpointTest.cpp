@@ -14,6 +14,8 @@
 #include "runtime/device/cpu/test/TinyModel.h"
 
 #include <algorithm>
+#include <memory>
+#include <tuple>
 
 using namespace sluice;
 using namespace sluice::cpu;
@@ -23,17 +25,21 @@ namespace {
 const std::vector<TinyPart> twoStages = {TinyPart::FirstStage,
                                          TinyPart::SecondStage};
 
-class CheckpointTest : public testing::TestWithParam<int64_t> {
+/// By instruction set and threads.
+class CheckpointTest : public testing::TestWithParam<std::tuple<Isa, int64_t>> {
 protected:
   void SetUp() override {
-    if (!requireIsa("avx2").ok())
-      GTEST_SKIP() << "this CPU lacks avx2";
+    if (Status s = requireIsa(isaName(isa())); !s.ok())
+      GTEST_SKIP() << s.message();
+    whole = std::make_unique<TinyModel>(tiny, std::vector{TinyPart::Whole},
+                                        TinyModel::Limits{.rows = 100});
   }
 
-  int64_t threads() const { return GetParam(); }
+  Isa isa() const { return std::get<0>(GetParam()); }
+  int64_t threads() const { return std::get<1>(GetParam()); }
 
-  TinyProgram tiny{Isa::Avx2};
-  TinyModel whole{tiny, {TinyPart::Whole}, {.rows = 100}};
+  TinyProgram tiny{isa()};
+  std::unique_ptr<TinyModel> whole;
 };
 
 /// A sequence whose rows die from some position on.
@@ -111,7 +117,7 @@ TEST_P(CheckpointTest, TheLivingNeverSeeTheDead) {
       tiny, {TinyPart::WholeWithCheckpoints},
       {.rows = 32, .outputs = 32, .sequences = 4, .threads = threads()});
   for (unsigned seed = 0; seed < 100; ++seed) {
-    runRandomSteps(model, whole, seed, TinyProgram::checkpoints);
+    runRandomSteps(model, *whole, seed, TinyProgram::checkpoints);
     for (SequenceId id = 0; id < 4; ++id)
       model.pages().close(id);
     if (HasFatalFailure())
@@ -124,7 +130,7 @@ TEST_P(CheckpointTest, NorInStages) {
       tiny, twoStages,
       {.rows = 32, .outputs = 32, .sequences = 4, .threads = threads()});
   for (unsigned seed = 100; seed < 200; ++seed) {
-    runRandomSteps(model, whole, seed, TinyProgram::checkpoints + 1);
+    runRandomSteps(model, *whole, seed, TinyProgram::checkpoints + 1);
     for (SequenceId id = 0; id < 4; ++id)
       model.pages().close(id);
     if (HasFatalFailure())
@@ -134,7 +140,7 @@ TEST_P(CheckpointTest, NorInStages) {
 
 TEST_P(CheckpointTest, WithoutAHandlerNobodyDies) {
   std::vector<int32_t> tokens = randomTokens(70, 1);
-  Logits expected = logitsAlone(whole, tokens);
+  Logits expected = logitsAlone(*whole, tokens);
   for (const std::vector<TinyPart> &parts :
        {std::vector<TinyPart>{TinyPart::WholeWithCheckpoints}, twoStages}) {
     TinyModel model(tiny, parts, {.rows = 70, .threads = threads()});
@@ -163,7 +169,7 @@ TEST_P(CheckpointTest, AStepWithoutTheLivingEndsAtOnce) {
 
 TEST_P(CheckpointTest, SixteenBitsOnTheWireKeepRowsApart) {
   std::vector<int32_t> tokens = randomTokens(40, 5);
-  Logits exact = logitsAlone(whole, tokens);
+  Logits exact = logitsAlone(*whole, tokens);
   for (ActivationFormat wire :
        {ActivationFormat::BF16, ActivationFormat::F16}) {
     TinyModel model(tiny, twoStages,
@@ -185,7 +191,10 @@ TEST_P(CheckpointTest, SixteenBitsOnTheWireKeepRowsApart) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, CheckpointTest, testing::Values(1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(
+    IsasAndThreads, CheckpointTest,
+    testing::Combine(testing::Values(Isa::Avx2, Isa::Avx512, Isa::Avx512Vnni),
+                     testing::Values(1, 2, 3)));
 
 /// Outputs are sorted by row, and rows change places as others leave.
 TEST(OutputMoves, AnyRowsMayLeave) {

@@ -15,6 +15,7 @@
 #include "runtime/device/cpu/test/TinyModel.h"
 
 #include <algorithm>
+#include <tuple>
 
 using namespace sluice;
 using namespace sluice::cpu;
@@ -205,13 +206,13 @@ private:
 };
 
 class ForkTest
-    : public testing::TestWithParam<std::tuple<int64_t, CacheFormat>> {};
+    : public testing::TestWithParam<std::tuple<Isa, int64_t, CacheFormat>> {};
 
 TEST_P(ForkTest, EachPathIsAsIfItWereAlone) {
-  if (!requireIsa("avx2").ok())
-    GTEST_SKIP() << "this CPU lacks avx2";
-  TinyProgram tiny(Isa::Avx2);
-  auto [threads, format] = GetParam();
+  auto [isa, threads, format] = GetParam();
+  if (Status s = requireIsa(isaName(isa)); !s.ok())
+    GTEST_SKIP() << s.message();
+  TinyProgram tiny(isa);
   TinyModel whole(tiny, {TinyPart::Whole},
                   {.rows = 100, .cacheFormat = format});
   TinyModel model(tiny, {TinyPart::FirstStage, TinyPart::SecondStage},
@@ -240,9 +241,10 @@ TEST_P(ForkTest, EachPathIsAsIfItWereAlone) {
   EXPECT_GT(living, 1000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, ForkTest,
-                         testing::Combine(testing::Values(1, 2, 3),
-                                          testing::Values(CacheFormat::F32,
-                                                          CacheFormat::Q8_0)));
+INSTANTIATE_TEST_SUITE_P(
+    IsasThreadsAndCaches, ForkTest,
+    testing::Combine(testing::Values(Isa::Avx2, Isa::Avx512, Isa::Avx512Vnni),
+                     testing::Values(1, 2, 3),
+                     testing::Values(CacheFormat::F32, CacheFormat::Q8_0)));
 
 } // namespace
