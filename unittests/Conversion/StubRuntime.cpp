@@ -39,13 +39,14 @@ static float dequantize(const float *records, int64_t i) {
 
 void sluice::test::roundTrip(std::vector<float> &row) {
   std::vector<float> records(SLUICE_QUANTIZED_ROW_FLOATS(row.size()));
-  sluice_quantize_rows(row.data(), records.data(), row.size(), 0, 1);
+  sluice_quantize_rows(nullptr, row.data(), records.data(), row.size(), 0, 1);
   for (size_t i = 0; i < row.size(); ++i)
     row[i] = dequantize(records.data(), i);
 }
 
-extern "C" void sluice_quantize_rows(const float *x, void *q, int64_t cols,
-                                     int64_t rowBegin, int64_t rowEnd) {
+extern "C" void sluice_quantize_rows(SluiceStep *, const float *x, void *q,
+                                     int64_t cols, int64_t rowBegin,
+                                     int64_t rowEnd) {
   for (int64_t row = rowBegin; row < rowEnd; ++row)
     for (int64_t block = 0; block < cols / blockSize; ++block)
       quantizeBlock(x + row * cols + block * blockSize,

@@ -39,6 +39,7 @@ SmallVector<KernelArgument> RowKernels::getArguments(const Node &node) {
   case Node::Kind::Receive:
   case Node::Kind::Send:
   case Node::Kind::SelectOutputs:
+  case Node::Kind::Operand:
     arguments = {{ArgumentKind::Step, 0}};
     break;
   case Node::Kind::Columns:

@@ -66,7 +66,8 @@ void RowEmitter::emitCall(const Node &node) {
     return runtime.ropeTable(b, operands.step, operands.numbers.at(&node), out,
                              begin, end);
   case Node::Kind::Operand:
-    return runtime.quantizeRows(b, input(), out, width, begin, end);
+    return runtime.quantizeRows(b, operands.step, input(), out, width, begin,
+                                end);
   default:
     llvm_unreachable("not a call for a row");
   }

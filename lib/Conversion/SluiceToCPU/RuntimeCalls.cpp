@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace sluice::tocpu;
 
-static_assert(SLUICE_ABI_VERSION == 5, "read ProgramABI.h again");
+static_assert(SLUICE_ABI_VERSION == 6, "read ProgramABI.h again");
 
 Value sluice::tocpu::makeNumber(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIntOp::create(b, value, /*width=*/64);
@@ -77,9 +77,10 @@ void RuntimeCalls::embed(ImplicitLocOpBuilder &b, Value step, Value weight,
   call(b, "sluice_embed", {}, {step, weight, by, out, begin, end});
 }
 
-void RuntimeCalls::quantizeRows(ImplicitLocOpBuilder &b, Value x, Value q,
-                                int64_t cols, Value begin, Value end) {
-  call(b, "sluice_quantize_rows", {}, {x, q, makeNumber(b, cols), begin, end});
+void RuntimeCalls::quantizeRows(ImplicitLocOpBuilder &b, Value step, Value x,
+                                Value q, int64_t cols, Value begin, Value end) {
+  call(b, "sluice_quantize_rows", {},
+       {step, x, q, makeNumber(b, cols), begin, end});
 }
 
 void RuntimeCalls::ropeTable(ImplicitLocOpBuilder &b, Value step, Value table,

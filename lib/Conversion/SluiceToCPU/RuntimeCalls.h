@@ -53,8 +53,9 @@ public:
   void embed(mlir::ImplicitLocOpBuilder &b, mlir::Value step,
              mlir::Value weight, bool byPosition, mlir::Value out,
              mlir::Value begin, mlir::Value end);
-  void quantizeRows(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value q,
-                    int64_t cols, mlir::Value begin, mlir::Value end);
+  void quantizeRows(mlir::ImplicitLocOpBuilder &b, mlir::Value step,
+                    mlir::Value x, mlir::Value q, int64_t cols,
+                    mlir::Value begin, mlir::Value end);
   void ropeTable(mlir::ImplicitLocOpBuilder &b, mlir::Value step,
                  mlir::Value table, mlir::Value cosSin, mlir::Value begin,
                  mlir::Value end);

@@ -127,7 +127,7 @@ struct TestStep {
     int64_t begin = outputs * thread / threads;
     int64_t end = outputs * (thread + 1) / threads;
     sluice_select_outputs(step, value, out, hidden, begin, end);
-    sluice_quantize_rows(out, quantized, hidden, begin, end);
+    sluice_quantize_rows(step, out, quantized, hidden, begin, end);
     sluice_barrier(step, thread);
     sluice_linear(step, weight, quantized, nullptr, logits, 0, vocab, outputs,
                   thread, threads);

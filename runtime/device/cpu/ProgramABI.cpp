@@ -104,12 +104,9 @@ const float *sluice_vector(SluiceStep *step, int64_t weight) {
   return std::get<std::span<const float>>(step->weights[weight]).data();
 }
 
-void sluice_quantize_rows(const float *x, void *q, int64_t cols,
-                          int64_t rowBegin, int64_t rowEnd) {
-  // All instruction sets give the same bits, so that the best one will do.
-  static const LinearKernels *const kernels =
-      linearKernels(isaName(bestIsa(detectFeatures()).value_or(Isa::Avx2)));
-  quantizeRows(*kernels, x, q, cols, rowBegin, rowEnd);
+void sluice_quantize_rows(SluiceStep *step, const float *x, void *q,
+                          int64_t cols, int64_t rowBegin, int64_t rowEnd) {
+  quantizeRows(*step->linear, x, q, cols, rowBegin, rowEnd);
 }
 
 void sluice_linear(SluiceStep *step, int64_t weight, const void *x,

@@ -70,7 +70,7 @@
 
 #include <stdint.h>
 
-#define SLUICE_ABI_VERSION 5
+#define SLUICE_ABI_VERSION 6
 
 /// A symbol of the runtime that emitted objects refer to, named after the
 /// version: with a runtime of another one they cannot be linked. And its name.
@@ -186,8 +186,8 @@ const float *sluice_vector(SluiceStep *step, int64_t weight);
 /// quantised weights: 8-bit integers in blocks of 32 with a float scale and the
 /// block's sum. `cols` is a multiple of 32; q is a value buffer with rows of
 /// SLUICE_QUANTIZED_ROW_FLOATS(cols) floats. By rows; q and x do not overlap.
-void sluice_quantize_rows(const float *x, void *q, int64_t cols,
-                          int64_t rowBegin, int64_t rowEnd);
+void sluice_quantize_rows(SluiceStep *step, const float *x, void *q,
+                          int64_t cols, int64_t rowBegin, int64_t rowEnd);
 
 /// y[row][c - colBegin] = x[row][in] . weight[c][in] + bias[c] for all `rows`
 /// and the output columns c of [colBegin, colEnd). Both bounds are multiples of

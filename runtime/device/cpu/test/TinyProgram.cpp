@@ -160,7 +160,7 @@ bool TinyStep::layer(int64_t number, int64_t cacheLayer) {
   if (!checkpoint({H, A, CosSin}))
     return false;
   auto [begin, end] = share();
-  sluice_quantize_rows(at(A), at(Quantized), hidden, begin, end);
+  sluice_quantize_rows(step, at(A), at(Quantized), hidden, begin, end);
   barrier();
   if (!checkpoint({H, Quantized, CosSin}))
     return false;
