@@ -18,6 +18,12 @@ if(SLUICE_LLD AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_link_options(-fuse-ld=lld)
 endif()
 
+if(SLUICE_ASSERTIONS)
+  # Behind the -DNDEBUG of optimised builds.
+  add_compile_options(-UNDEBUG)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+endif()
+
 if(SLUICE_SANITIZER)
   add_compile_options(-fsanitize=${SLUICE_SANITIZER} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all -g)
