@@ -5,6 +5,7 @@ import os
 import pathlib
 import platform
 import re
+import subprocess
 import sys
 import time
 
@@ -29,6 +30,19 @@ def machine():
     if "cpu family" in said:
         name += f" (family {said['cpu family']}, model {said['model']})"
     return f"{name}, {os.cpu_count()} cores"
+
+
+def source():
+    """Which commit is measured; empty where the sources are in no repository."""
+    def git(*arguments):
+        return subprocess.run(["git", "-C", ROOT, *arguments], check=True,
+                              capture_output=True, text=True).stdout.strip()
+    try:
+        commit = git("rev-parse", "--short", "HEAD")
+        changed = git("status", "--porcelain", "--", ".", ":!docs/results")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return f", of {commit}" + (" with changes" if changed else "")
 
 
 def option_parser(program, doc, sections):
@@ -72,7 +86,7 @@ def _measure(program, name, titled, args, kind):
     title, section = titled
     title += f", {kind}" if kind else ""
     say(title)
-    began, load = time.monotonic(), os.getloadavg()[0]
+    began, load, measured = time.monotonic(), os.getloadavg()[0], source()
     text, targets, pictures = section(args)
     took = time.monotonic() - began
     command = (program + (" --quick" if args.quick else "") + f" --only {name}"
@@ -83,7 +97,7 @@ def _measure(program, name, titled, args, kind):
     text = f"""<!-- {mark}: from here -->
 ## {title}
 
-`{command}`, {datetime.date.today()}, {took:.0f} s; \
+`{command}`{measured}, {datetime.date.today()}, {took:.0f} s; \
 {machine()}, load at the start {load:.1f}.
 
 {wanted}

@@ -1,6 +1,7 @@
 """Section "threads": one request by one thread and by two, and their waiting."""
 import functools
 import json
+import statistics
 import tempfile
 
 from bench_common.peer import require_program
@@ -20,18 +21,26 @@ def generated(model, threads, options=()):
             models.generate(model, 1, GENERATE + 1, threads, options)[1])
 
 
-def measure(args, peer, model, threads):
-    """(Pairs of prompts, Pairs of generating), tokens a second"""
-    prompts, rows = Pairs(), Pairs()
+def measure(args, peer, model):
+    """{threads: (Pairs of prompts, Pairs of generating)}, tokens a second"""
+    found = {threads: (Pairs(), Pairs()) for threads in COUNTS}
     for turn in range(args.repeats):
-        (prompt, row), theirs = models.by_turns(
-            turn, lambda: generated(model, threads),
-            lambda: models.llama_bench(peer, model, threads, [PROMPT], GENERATE))
-        prompts.add(prompt, theirs[PROMPT, 0])
-        rows.add(row, theirs[0, GENERATE])
-        args.say(f"  {model.format}, {threads} threads: {prompt:.1f} and "
-                 f"{row:.1f} tokens/s")
-    return prompts, rows
+        for threads, (prompts, rows) in found.items():
+            (prompt, row), theirs = models.by_turns(
+                turn, functools.partial(generated, model, threads),
+                functools.partial(models.llama_bench, peer, model, threads,
+                                  [PROMPT], GENERATE))
+            prompts.add(prompt, theirs[PROMPT, 0])
+            rows.add(row, theirs[0, GENERATE])
+            args.say(f"  {model.format}, {threads} threads: {prompt:.1f} and "
+                     f"{row:.1f} tokens/s")
+    return found
+
+
+def scaling(pairs, one):
+    """Of Sluice, by one thread of the same turn."""
+    ratios = (a / b for (a, _), (b, _) in zip(pairs.runs, one.runs))
+    return f"{statistics.median(ratios):.2f}"
 
 
 def pinning(args, model):
@@ -66,21 +75,19 @@ def section(args):
     for fmt in args.formats:
         model = models.prepare(args, fmt)
         layers = json.loads(run([model.program, "info", "--json"]))["layers"]
-        one = None
-        for threads in COUNTS:
-            prompts, rows = measure(args, peer, model, threads)
-            one = one or (prompts.ours(), rows.ours())
+        found = measure(args, peer, model)
+        for threads, (prompts, rows) in found.items():
             barriers, waited = waits(model.program, threads, 1, GENERATE)
             cells.append([
-                fmt, threads, *prompts.cells(),
-                f"{prompts.ours() / one[0]:.2f}", *rows.cells(),
-                f"{rows.ours() / one[1]:.2f}", f"{barriers / layers:.1f}",
-                f"{100 * waited:.1f} %"])
+                fmt, threads, *prompts.cells(), scaling(prompts, found[1][0]),
+                *rows.cells(), scaling(rows, found[1][1]),
+                f"{barriers / layers:.1f}", f"{100 * waited:.1f} %"])
         prompts, rows = pinning(args, model)
         pinned.append([fmt, *prompts.cells(), *rows.cells()])
     text = f"""A prompt of {PROMPT} tokens, and {GENERATE} tokens generated, by so \
 many threads; Sluice and `llama-bench` (llama.cpp {args.peer}) by turns, \
-{args.repeats} runs, medians. {models.RATIOS} *Scaling* is by one thread. *Barriers* are those \
+{args.repeats} runs, medians. {models.RATIOS} *Scaling* is by one thread of the same turn, \
+its median. *Barriers* are those \
 of a generated token for each layer, the step's own among them, and *waiting* the \
 part of its time that a thread waits in them, from a run with a trace.
 
