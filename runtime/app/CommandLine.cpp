@@ -9,6 +9,7 @@
 
 #include "runtime/app/TokenList.h"
 #include "runtime/base/OptionChecks.h"
+#include "runtime/device/cpu/ThreadPool.h"
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -56,7 +57,7 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
       .add_option("-t,--threads", engine.threads,
                   "Threads; default: one for each core")
       ->type_name("N")
-      ->check(within<int64_t>(1, 1024));
+      ->check(within<int64_t>(1, cpu::maxThreads));
   const std::map<std::string, cpu::Pinning> pinnings = {
       {"auto", cpu::Pinning::Auto},
       {"on", cpu::Pinning::On},

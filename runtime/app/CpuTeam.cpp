@@ -25,7 +25,7 @@ int64_t CpuTeam::threadCount() const {
   if (threads > 0)
     return threads;
   return std::min(cpu::defaultThreadCount(cpu::Topology::read(), share),
-                  maxThreads);
+                  cpu::maxThreads);
 }
 
 CpuTeam CpuTeam::part(int64_t index, int64_t count) const {

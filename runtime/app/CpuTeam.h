@@ -16,9 +16,6 @@
 
 namespace sluice::app {
 
-/// No machine needs more.
-constexpr int64_t maxThreads = 1024;
-
 /// What the threads of a pool are to be.
 struct CpuTeam {
   int64_t threads = 0;  ///< 0: one for each core of the share

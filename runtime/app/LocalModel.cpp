@@ -8,6 +8,7 @@
 #include "runtime/app/LocalModel.h"
 
 #include "runtime/device/cpu/CorePlan.h"
+#include "runtime/device/cpu/ThreadPool.h"
 
 #include <algorithm>
 
@@ -60,10 +61,10 @@ Expected<LocalModelLimits> resolve(LocalModelLimits limits,
                          CachePages::pagesFor(limits.contextLength) *
                          CachePages::pageTokens;
   if (limits.threads == 0)
-    limits.threads = std::min(cpu::defaultThreadCount(), maxThreads);
-  if (limits.threads < 1 || limits.threads > maxThreads)
+    limits.threads = std::min(cpu::defaultThreadCount(), cpu::maxThreads);
+  if (limits.threads < 1 || limits.threads > cpu::maxThreads)
     return failure("model: ", limits.threads, " threads is not between 1 and ",
-                   maxThreads);
+                   cpu::maxThreads);
   return limits;
 }
 

@@ -31,13 +31,16 @@ static std::optional<uint64_t> onlyNumber(const std::string &path) {
   return std::nullopt; // no such file, or "max"
 }
 
-/// What the control group has left; files that are cached can be dropped.
+/// What the control group has left. Files that are cached can be dropped, but
+/// for those that are memory themselves (shared, tmpfs).
 static std::optional<uint64_t> leftInGroup(const std::string &group) {
   auto most = onlyNumber(group + "memory.max");
   auto used = onlyNumber(group + "memory.current");
   if (!most || !used)
     return std::nullopt;
-  uint64_t cached = numberOf(group + "memory.stat", "file").value_or(0);
+  uint64_t files = numberOf(group + "memory.stat", "file").value_or(0);
+  uint64_t shared = numberOf(group + "memory.stat", "shmem").value_or(0);
+  uint64_t cached = files - std::min(files, shared);
   uint64_t held = *used - std::min(*used, cached);
   return *most - std::min(*most, held);
 }

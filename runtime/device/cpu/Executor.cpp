@@ -17,7 +17,6 @@ namespace sluice::cpu {
 
 namespace {
 
-constexpr int64_t maxThreads = 1024;
 constexpr int64_t maxRows = 1 << 20;
 constexpr int64_t maxPages = 1 << 30;
 /// Makes every buffer of the arena start on a cache line; see ProgramABI.h.

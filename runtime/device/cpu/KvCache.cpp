@@ -7,6 +7,8 @@
 
 #include "runtime/device/cpu/KvCache.h"
 
+#include "runtime/device/cpu/RoundedBlock.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -40,16 +42,15 @@ Expected<LayerCache> LayerCache::create(device::CacheShape shape,
 /// Rounds x[count], a block, to q[i] * the scale that it returns. Only
 /// operations that round the same on every machine.
 static float roundBlock(const float *x, int64_t count, int8_t *q) {
-  // Without their signs, the bits of floats order as integers as their
-  // magnitudes do, with infinity and NaNs above all numbers.
-  constexpr int32_t infinity = 0x7f800000, tiny = 0x0d800000; // 2^-100
   int32_t largestBits = 0;
   for (int64_t i = 0; i < count; ++i)
     largestBits =
-        std::max(largestBits, std::bit_cast<int32_t>(x[i]) & 0x7fffffff);
-  if (largestBits < tiny || largestBits >= infinity) {
+        std::max(largestBits, std::bit_cast<int32_t>(x[i]) & magnitudeMask);
+  if (largestBits < leastMagnitude || largestBits >= infiniteMagnitude) {
     std::memset(q, 0, static_cast<size_t>(count));
-    return largestBits < tiny ? 0 : std::numeric_limits<float>::quiet_NaN();
+    return largestBits < leastMagnitude
+               ? 0
+               : std::numeric_limits<float>::quiet_NaN();
   }
   float largest = std::bit_cast<float>(largestBits);
   float inverse = 127.0f / largest;

@@ -23,6 +23,9 @@
 
 namespace sluice::cpu {
 
+/// Of a team; no machine needs more.
+constexpr int64_t maxThreads = 1024;
+
 /// A fixed team of threads, the caller of run() among them as thread 0. Between
 /// runs the others spin and yield for some hundred microseconds, since steps
 /// follow each other closely, then sleep in the kernel: an idle process uses no

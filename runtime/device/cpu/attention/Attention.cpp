@@ -10,6 +10,9 @@
 
 namespace sluice::cpu {
 
+static_assert(attentionPageTokens == CachePages::pageTokens &&
+              attentionGroupTokens == groupTokens);
+
 void setCache(AttentionUnit &unit, const LayerCache &cache, int64_t kvHead) {
   const CacheLayout &layout = cache.layout();
   unit.format = layout.format;

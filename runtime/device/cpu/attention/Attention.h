@@ -84,13 +84,21 @@ struct AttentionKernels {
   void (*tanh)(const float *x, float *y, int64_t count);
 };
 
+/// Tokens of a page of the cache, and of a group of its keys: KvCache.h has
+/// them, but is nothing for kernels.
+constexpr int64_t attentionPageTokens = 32;
+constexpr int64_t attentionGroupTokens = 16;
+
 /// Working memory of one unit: for each pair its scaled query, accumulator and
 /// one page of probabilities; then, pair by pair, lane sums and the maximum;
 /// then a page of keys or values of 8 bits as floats.
 constexpr int64_t attentionScratchFloats(int64_t headDim, CacheFormat format) {
-  int64_t paddedDim = (headDim + 15) / 16 * 16;
-  int64_t unpacked = format == CacheFormat::F32 ? 0 : 32 * paddedDim;
-  return maxUnitPairs * (2 * paddedDim + 32 + 16 + 1) + unpacked;
+  constexpr int64_t mostLanes = 16;
+  int64_t paddedDim = (headDim + mostLanes - 1) / mostLanes * mostLanes;
+  int64_t unpacked =
+      format == CacheFormat::F32 ? 0 : attentionPageTokens * paddedDim;
+  return maxUnitPairs * (2 * paddedDim + attentionPageTokens + mostLanes + 1) +
+         unpacked;
 }
 
 extern const AttentionKernels attentionAvx2;

@@ -22,8 +22,6 @@
 
 namespace sluice::cpu {
 
-constexpr int64_t attentionPageTokens = 32;
-
 /// Vectors of one number of each of a page's tokens.
 template <typename V>
 constexpr int attentionPageRegs = attentionPageTokens / V::lanes;
@@ -31,9 +29,9 @@ constexpr int attentionPageRegs = attentionPageTokens / V::lanes;
 /// Where dimension `d` of tokens r*lanes and on lies in k[group][dim][16]: each
 /// register lies inside one group.
 template <typename V> int64_t keyPlace(int64_t dim, int64_t d, int r) {
-  constexpr int64_t groupTokens = 16;
-  constexpr int groupRegs = groupTokens / V::lanes;
-  return (r / groupRegs * dim + d) * groupTokens + r % groupRegs * V::lanes;
+  constexpr int groupRegs = attentionGroupTokens / V::lanes;
+  return (r / groupRegs * dim + d) * attentionGroupTokens +
+         r % groupRegs * V::lanes;
 }
 
 /// Part of the next page, from `from` to `end`: brought into the second cache

@@ -20,6 +20,7 @@
 
 #include "runtime/base/OptionChecks.h"
 #include "runtime/device/cpu/CpuFeatures.h"
+#include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/device/cpu/bench/IsaOption.h"
 #include "runtime/device/cpu/bench/Turns.h"
 #include "runtime/device/cpu/linear/Linear.h"
@@ -27,6 +28,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <random>
 #include <string>
 #include <vector>
@@ -73,8 +75,11 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
   std::vector<float> x(size_t(most * spec.inFeatures));
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = float(int(i * 7 % 101) - 50) / 50;
-  std::vector<QuantizedBlock> blocks(x.size() / activationBlock + 1);
-  quantizeRows(kernels, x.data(), blocks.data(), spec.inFeatures, 0, most);
+  std::vector<QuantizedBlock> blocks;
+  if (takesQuantizedRows(packedWeight(spec, packed.get()).kind)) {
+    blocks.resize(x.size() / activationBlock);
+    quantizeRows(kernels, x.data(), blocks.data(), spec.inFeatures, 0, most);
+  }
   std::vector<float> y(size_t(most * spec.outFeatures));
   std::vector<Bytes> scratch;
   for (int64_t thread = 0; thread < options.threads; ++thread)
@@ -116,7 +121,8 @@ void addOptions(CLI::App &app, Options &options) {
   constexpr int64_t largest = 1 << 20;
   app.add_option("--isa", options.isa, "avx2, avx512 or avx512vnni")
       ->check(usableIsa());
-  app.add_option("--threads", options.threads)->check(within<int64_t>(1, 1024));
+  app.add_option("--threads", options.threads)
+      ->check(within<int64_t>(1, maxThreads));
   app.add_option("--out", options.outFeatures, "Columns")
       ->check(within<int64_t>(1, largest));
   app.add_option("--in", options.inFeatures, "Features")
@@ -154,7 +160,14 @@ int main(int argc, char **argv) {
   for (int64_t rows : options.rows)
     std::printf("  %5d      ", int(rows));
   std::printf("\n");
-  for (const std::string &name : options.formats)
-    benchFormat(options, *kernels, *parseFormat(name));
+  try {
+    for (const std::string &name : options.formats)
+      benchFormat(options, *kernels, *parseFormat(name));
+  } catch (const std::bad_alloc &) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "linear-bench: error: not enough memory for so many "
+                         "features and rows\n");
+    return 1;
+  }
   return 0;
 }

@@ -23,6 +23,7 @@
 
 #include "runtime/base/OptionChecks.h"
 #include "runtime/device/cpu/CpuFeatures.h"
+#include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/device/cpu/bench/IsaOption.h"
 #include "runtime/device/cpu/bench/Turns.h"
 
@@ -190,7 +191,8 @@ struct Options {
 };
 
 void addOptions(CLI::App &app, Options &options) {
-  app.add_option("--threads", options.threads)->check(within<int64_t>(1, 1024));
+  app.add_option("--threads", options.threads)
+      ->check(within<int64_t>(1, maxThreads));
   app.add_option("--only", options.only)
       ->check(CLI::IsMember({"read", "int8", "int4", "fma"}));
   app.add_option("--isa", options.isa, "avx2, avx512 or avx512vnni")

@@ -12,6 +12,7 @@
 #include <barrier>
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -57,6 +58,8 @@ double bench::timeTurns(int64_t threads, double seconds,
 bench::Bytes bench::makeBytes(size_t size) {
   size_t rounded = (size + 63) / 64 * 64;
   Bytes bytes(static_cast<uint8_t *>(std::aligned_alloc(64, rounded)));
+  if (!bytes)
+    throw std::bad_alloc();
   uint32_t state = 1;
   for (size_t i = 0; i < rounded; ++i) {
     state = state * 1664525 + 1013904223;

@@ -28,7 +28,8 @@ struct FreeBytes {
 };
 using Bytes = std::unique_ptr<uint8_t, FreeBytes>;
 
-/// `size` bytes at a cache line's start, each written once.
+/// `size` bytes at a cache line's start, each written once. Throws
+/// std::bad_alloc.
 Bytes makeBytes(size_t size);
 
 /// Calls `body(thread, turn)` for turns 0, 1, ... on all threads, which start

@@ -15,6 +15,8 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_LINEAR_ACTIVATIONROWS_H
 #define SLUICE_RUNTIME_DEVICE_CPU_LINEAR_ACTIVATIONROWS_H
 
+#include "runtime/device/cpu/RoundedBlock.h"
+
 #include <cstdint>
 
 namespace sluice::cpu {

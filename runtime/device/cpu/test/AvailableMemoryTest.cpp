@@ -54,6 +54,8 @@ TEST_F(AvailableMemoryTest, NoMoreThanItsGroupHasLeft) {
   EXPECT_EQ(availableMemory(root), 60000u);
   write("sys/fs/cgroup/memory.stat", "anon 10000\nfile 30000\n");
   EXPECT_EQ(availableMemory(root), 90000u);
+  write("sys/fs/cgroup/memory.stat", "anon 10000\nfile 30000\nshmem 20000\n");
+  EXPECT_EQ(availableMemory(root), 70000u);
   writeGroup("100000\n", "400000\n");
   EXPECT_EQ(availableMemory(root), 0u);
   writeGroup("max\n", "40000\n");

@@ -24,7 +24,7 @@ using namespace sluice::cpu;
 
 namespace {
 
-class LinearTest : public testing::TestWithParam<int> {
+class LinearTest : public KernelTest, public testing::WithParamInterface<int> {
 protected:
   Format format() const { return Format(GetParam()); }
 
@@ -161,39 +161,56 @@ TEST_P(LinearTest, ARowIsTheSameAloneInCompanyAndOnManyThreads) {
   }
 }
 
-/// Of a weight so wide that its last panels go to whoever comes free.
-TEST_P(LinearTest, ThreadsShareProductsInAnyOrder) {
-  int64_t in = inputSizes().back(), out = 16 * 400 + 5;
-  constexpr int64_t products = 3;
-  TestWeight weight(random, spec(out, in));
+/// Three times the product, by threads that run at the same time and go from
+/// one to the next without meeting.
+static void expectSharedProducts(const LinearKernels &kernels,
+                                 const TestWeight &weight, const TestRows &x,
+                                 const std::vector<float> &expected,
+                                 int64_t rows, int64_t threads) {
+  constexpr uint32_t products = 3;
   PackedWeight packed = weight.packed();
-  for (int64_t rows : {1, 9}) {
-    TestRows x(random, packed.kind, rows, in);
-    std::vector<float> expected(size_t(rows * out));
+  std::vector<std::vector<float>> y(
+      products, std::vector<float>(expected.size(), untouched));
+  Tickets tickets;
+  std::vector<std::thread> team;
+  for (int64_t thread = 0; thread < threads; ++thread)
+    team.emplace_back([&, thread] {
+      std::vector<uint8_t> scratch(size_t(linearScratchBytes(kernels, packed)));
+      for (uint32_t work = 0; work < products; ++work)
+        linear(kernels, packed, x.from(0), nullptr, y[work].data(), rows,
+               {thread, threads, scratch.data(), tickets, work});
+    });
+  for (std::thread &each : team)
+    each.join();
+  for (const std::vector<float> &each : y)
+    EXPECT_TRUE(sameBits(each, expected))
+        << describe(&kernels, weight.spec, rows) << " threads " << threads;
+}
+
+/// Of weights so wide that their last panels go to whoever comes free, and so
+/// narrow that threads get some of the rows.
+TEST_P(LinearTest, ThreadsShareProductsInAnyOrder) {
+  struct Case {
+    int64_t out, rows;
+    std::vector<int64_t> threads;
+  };
+  int64_t in = inputSizes().back();
+  for (const Case &each :
+       {Case{16 * 400 + 5, 1, {2, 3}}, Case{16 * 400 + 5, 9, {2, 3}},
+        Case{33, 64, {5, 16}}}) {
+    TestWeight weight(random, spec(each.out, in));
+    TestRows x(random, weight.packed().kind, each.rows, in);
+    std::vector<float> expected(size_t(each.rows * each.out));
     linearReference(weight.spec, weight.stored.data(), x.from(0), nullptr,
-                    expected.data(), rows);
+                    expected.data(), each.rows);
     for (const LinearKernels *kernels : runnableKernels())
-      for (int64_t threads : {2, 3}) {
-        // At the same time, and from one product to the next without meeting.
-        std::vector<std::vector<float>> y(
-            products, std::vector<float>(size_t(rows * out), untouched));
-        Tickets tickets;
-        std::vector<std::thread> team;
-        for (int64_t thread = 0; thread < threads; ++thread)
-          team.emplace_back([&, thread] {
-            std::vector<uint8_t> scratch(
-                size_t(linearScratchBytes(*kernels, packed)));
-            for (uint32_t work = 0; work < products; ++work)
-              linear(*kernels, packed, x.from(0), nullptr, y[work].data(), rows,
-                     {thread, threads, scratch.data(), tickets, work});
-          });
-        for (std::thread &each : team)
-          each.join();
-        y.push_back(
-            runLinear(*kernels, packed, x.from(0), nullptr, rows, threads));
-        for (const std::vector<float> &each : y)
-          EXPECT_TRUE(sameBits(each, expected))
-              << describe(kernels, weight.spec, rows) << " threads " << threads;
+      for (int64_t threads : each.threads) {
+        expectSharedProducts(*kernels, weight, x, expected, each.rows, threads);
+        EXPECT_TRUE(sameBits(runLinear(*kernels, weight.packed(), x.from(0),
+                                       nullptr, each.rows, threads),
+                             expected))
+            << describe(kernels, weight.spec, each.rows) << " threads "
+            << threads;
       }
   }
 }
@@ -328,7 +345,9 @@ TEST_P(LinearTest, ABadRowIsItsOwnTrouble) {
     }
 }
 
-TEST(LinearConversion, StoredAsOneFormatComputedInAnother) {
+using LinearConversion = KernelTest;
+
+TEST_F(LinearConversion, StoredAsOneFormatComputedInAnother) {
   std::mt19937 random(7);
   const Format plain[] = {Format::F32, Format::F16, Format::BF16};
   const Format targets[] = {Format::F32,  Format::F16,  Format::BF16,
@@ -350,8 +369,10 @@ TEST(LinearConversion, StoredAsOneFormatComputedInAnother) {
       }
 }
 
+using LinearScratch = KernelTest;
+
 /// Up to where a panel's split quants fit the cache they are read from.
-TEST(LinearScratch, LongWeightsAreNotSplitAndGiveTheSame) {
+TEST_F(LinearScratch, LongWeightsAreNotSplitAndGiveTheSame) {
   std::mt19937 random(8);
   constexpr int64_t out = 33, rows = 20, split = 7680, tooLong = 7936;
   for (int64_t in : {split, tooLong}) {
@@ -372,7 +393,7 @@ TEST(LinearScratch, LongWeightsAreNotSplitAndGiveTheSame) {
 
 /// Up to where the panels of f32 fit their bound, 768 KiB of the largest
 /// kernels.
-TEST(LinearScratch, FloatsOf8BitsAreWidenedForManyRowsAndGiveTheSame) {
+TEST_F(LinearScratch, FloatsOf8BitsAreWidenedForManyRowsAndGiveTheSame) {
   std::mt19937 random(9);
   constexpr int64_t out = 50, rows = 20, longest = 6144, tooLong = 6272;
   for (int64_t in : {int64_t(128), longest, tooLong}) {
@@ -400,9 +421,11 @@ TEST(LinearScratch, FloatsOf8BitsAreWidenedForManyRowsAndGiveTheSame) {
   }
 }
 
+using LinearShares = KernelTest;
+
 /// What one of two threads leaves, and what it takes when the other one is
 /// late.
-TEST(LinearShares, TheLastPanelsOfWideWeightsGoToWhoeverComesFree) {
+TEST_F(LinearShares, TheLastPanelsOfWideWeightsGoToWhoeverComesFree) {
   std::mt19937 random(10);
   constexpr int64_t in = 1024, narrow = 256, wide = 4096;
   for (int64_t out : {narrow, wide}) {

@@ -8,12 +8,14 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_LINEAR_TEST_LINEARTESTUTILS_H
 #define SLUICE_RUNTIME_DEVICE_CPU_LINEAR_TEST_LINEARTESTUTILS_H
 
+#include "runtime/device/cpu/CpuFeatures.h"
 #include "runtime/device/cpu/linear/Linear.h"
 #include "runtime/device/cpu/linear/test/LinearReference.h"
 #include "runtime/device/cpu/linear/test/RandomWeights.h"
 
 #include <cstdint>
 #include <cstring>
+#include <gtest/gtest.h>
 #include <map>
 #include <memory>
 #include <new>
@@ -26,35 +28,31 @@ namespace sluice::cpu {
 
 extern const LinearKernels linearAvx512Emulated, linearAvx512VnniEmulated;
 
-/// Of AVX-512, compiled for AVX2.
-inline const LinearKernels *emulatedKernels(const LinearKernels &kernels,
-                                            const char *name) {
+/// A test that runs kernels.
+class KernelTest : public testing::Test {
+protected:
+  void SetUp() override {
+    if (Status s = requireIsa("avx2"); !s.ok())
+      GTEST_SKIP() << s.message();
+  }
+};
+
+/// The kernels called `name`, or, where the processor does not have what they
+/// need, `emulated`, which are compiled for AVX2.
+inline const LinearKernels *runnable(const char *name,
+                                     const LinearKernels &emulated) {
+  if (requireIsa(name).ok())
+    return linearKernels(name);
   static std::map<std::string, LinearKernels> named;
-  LinearKernels &result = named[name];
-  result = kernels;
-  result.name = name;
-  return &result;
+  auto at = named.emplace(std::string(name) + " (emulated)", emulated).first;
+  at->second.name = at->first.c_str();
+  return &at->second;
 }
 
-/// The kernels of every instruction set: of AVX-512 the emulated ones where the
-/// processor does not have it.
+/// The kernels of every instruction set, of AVX-512 perhaps emulated.
 inline std::vector<const LinearKernels *> runnableKernels() {
-  std::vector<const LinearKernels *> kernels;
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-      !__builtin_cpu_supports("f16c"))
-    return kernels;
-  bool hasAvx512 =
-      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  bool hasVnni = hasAvx512 && __builtin_cpu_supports("avx512vnni");
-  kernels.push_back(linearKernels("avx2"));
-  kernels.push_back(
-      hasAvx512 ? linearKernels("avx512")
-                : emulatedKernels(linearAvx512Emulated, "avx512 (emulated)"));
-  kernels.push_back(hasVnni ? linearKernels("avx512vnni")
-                            : emulatedKernels(linearAvx512VnniEmulated,
-                                              "avx512vnni (emulated)"));
-  return kernels;
+  return {linearKernels("avx2"), runnable("avx512", linearAvx512Emulated),
+          runnable("avx512vnni", linearAvx512VnniEmulated)};
 }
 
 /// Zeroed bytes aligned as packed weights are.

@@ -110,9 +110,11 @@ TEST(PackedWeight, PanelsPackedApartEqualThoseAtOnce) {
   }
 }
 
+using PackedWeightProducts = KernelTest;
+
 /// All scales are NaNs, and so is all that is computed with them, also where
 /// quants or scales are expanded for many rows.
-TEST(PackedWeight, HostileScalesArePackedWithoutHarm) {
+TEST_F(PackedWeightProducts, HostileScalesArePackedWithoutHarm) {
   constexpr int64_t rows = 64;
   for (int i = 0; i < formatCount; ++i) {
     LinearSpec spec = {20, 256, Format(i), Format(i), false};

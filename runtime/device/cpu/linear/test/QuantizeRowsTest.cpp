@@ -15,7 +15,9 @@
 using namespace sluice;
 using namespace sluice::cpu;
 
-TEST(QuantizedRows, EveryInstructionSetGivesTheSameBlocks) {
+using QuantizedRows = KernelTest;
+
+TEST_F(QuantizedRows, EveryInstructionSetGivesTheSameBlocks) {
   std::mt19937 random(11);
   constexpr int64_t cols = 96, rows = 42;
   std::vector<float> x = randomFloats(random, size_t(rows * cols));
@@ -51,7 +53,7 @@ TEST(QuantizedRows, EveryInstructionSetGivesTheSameBlocks) {
   }
 }
 
-TEST(QuantizedRows, BlocksAreWhatTheHeaderSays) {
+TEST_F(QuantizedRows, BlocksAreWhatTheHeaderSays) {
   std::mt19937 random(12);
   std::vector<float> x = randomFloats(random, 32 * 50);
   std::vector<QuantizedBlock> blocks(50);
