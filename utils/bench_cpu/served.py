@@ -49,7 +49,8 @@ answers of 32 to 96, uniform. The first figure is Sluice's, the second \
 llama-server's; ITL is the time between two tokens, TTFT that to the first. \
 Sluice keeps its steps short for those who wait for their next token \
 (`--max-itl-ms`, 200 unless told): where a step of everyone's rows is as long as \
-that, prompts get little of it, and first tokens come late.
+that, prompts get little of it, and first tokens come late. As many answers are in \
+flight at any time, so that a whole one comes sooner by as much as the ratio is.
 
 {table(["in flight", "tokens/s", "ratio", "ITL p50 ms", "ITL p99 ms",
         "TTFT p50 ms", "TTFT p99 ms"], rows)}
