@@ -92,7 +92,10 @@ gpu::GPUFuncOp KernelModule::create(const Plan &plan, Body early, Body body) {
                      ? Value(function.getWorkgroupAttributions().front())
                      : Value();
   BlockCode code(b, plan.shape, thread, worker, shared);
-  Frame frame{function.getArguments(), /*rows=*/{}, row, part, code};
+  // The function's arguments have its shared memory behind them.
+  ValueRange parameters =
+      function.getArguments().take_front(plan.parameters.size());
+  Frame frame{parameters, /*rows=*/{}, row, part, code};
   early(b, frame);
   WaitForPriorOp::create(b);
   Value count = ViewOp::create(b, MemRefType::get({1}, b.getI32Type()),

@@ -17,10 +17,10 @@ namespace sluice {
 /// `count` numbers of a normal distribution around zero.
 inline std::vector<float> randomFloats(std::mt19937 &random, size_t count,
                                        float deviation = 1) {
-  std::normal_distribution<float> normal(0, deviation);
+  std::normal_distribution<float> normal;
   std::vector<float> values(count);
   for (float &value : values)
-    value = normal(random);
+    value = deviation * normal(random);
   return values;
 }
 

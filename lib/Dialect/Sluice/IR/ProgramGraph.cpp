@@ -299,9 +299,11 @@ SmallVector<WorkOperand> GraphChecker::getLaunch(LaunchKernelOp op) {
   auto kernel =
       symbols.lookupNearestSymbolFrom<gpu::GPUFuncOp>(op, op.getKernelAttr());
   SmallVector<WorkOperand> operands;
+  // Behind the arguments are those that stand for shared memory.
   if (kernel && kernel.getNumArguments() == op.getWords().size()) // c1
-    for (auto [word, parameter] :
-         llvm::zip_equal(op.getWords(), kernel.getArguments()))
+    for (auto [word, parameter] : llvm::zip_equal(
+             op.getWords(),
+             kernel.getArguments().take_front(kernel.getNumArguments())))
       operands.push_back(getWorkOperand(word, parameter));
   return operands;
 }

@@ -108,8 +108,10 @@ PackedWeight cpu::packedWeight(const LinearSpec &spec, const void *data) {
 PackedWeight cpu::columnsOf(const PackedWeight &weight, int64_t colBegin,
                             int64_t colEnd) {
   assert(0 <= colBegin && colBegin <= colEnd && colEnd <= weight.outFeatures);
-  assert(colBegin % panelColumns == 0 &&
-         (colEnd % panelColumns == 0 || colEnd == weight.outFeatures));
+  auto isBound [[maybe_unused]] = [&](int64_t column) {
+    return column % panelColumns == 0 || column == weight.outFeatures;
+  };
+  assert(isBound(colBegin) && isBound(colEnd));
   PackedWeight view = weight;
   view.outFeatures = colEnd - colBegin;
   view.data += uint64_t(colBegin / panelColumns) * weight.panelBytes;
