@@ -18,13 +18,13 @@ using namespace sluice::app;
 
 /// Launchers end all ranks as soon as one of them fails, which must not be
 /// before rank 0 has said why; once it has, they end this wait too.
-static constexpr std::chrono::seconds kTimeToSayIt{2};
+static constexpr std::chrono::seconds timeToSayIt{2};
 
 Expected<int> app::saidOnce(const Status &reason,
                             const std::optional<comm::MpiLaunch> &launch) {
   if (!launch || launch->rank == 0)
     return reason;
-  std::this_thread::sleep_for(kTimeToSayIt);
+  std::this_thread::sleep_for(timeToSayIt);
   return 1;
 }
 

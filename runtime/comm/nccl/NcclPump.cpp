@@ -194,9 +194,7 @@ bool NcclRank::deliverControl(Lock &lock) {
 }
 
 bool NcclRank::hasCome(const Peer &peer, const DevicePayload &payload) const {
-  // Who sends no rows may have no edge.
-  return payload.bytes == 0 ||
-         (peer.from ? peer.from : peer.to)->completed() > payload.number;
+  return payload.bytes == 0 || peer.incoming()->completed() > payload.number;
 }
 
 /// Takes turns between the sources, so that a busy one does not starve others.
@@ -217,11 +215,9 @@ bool NcclRank::deliverData(Lock &lock) {
     nextSource = source + 1;
     Message message = peer.data.pop();
     lock.unlock();
-    if (message.payload.bytes > 0) {
-      NcclEdge &edge = peer.from ? *peer.from : *peer.to;
+    if (message.payload.bytes > 0)
       message.payload.address =
-          edge.in(static_cast<int64_t>(message.payload.address));
-    }
+          peer.incoming()->in(static_cast<int64_t>(message.payload.address));
     receiver->take(std::move(message));
     base->roomChanged();
     lock.lock();

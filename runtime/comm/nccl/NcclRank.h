@@ -70,6 +70,8 @@ private:
 
     /// To it and from it; where it is this rank, `to` does both.
     std::unique_ptr<NcclEdge> to, from;
+    /// By which its rows come; null where none do.
+    NcclEdge *incoming() const { return (from ? from : to).get(); }
 
     // What is sent to it.
     std::mutex sending;           ///< one sendRows() at a time; before `mutex`

@@ -88,16 +88,19 @@ struct AttentionKernels {
 /// them, but is nothing for kernels.
 constexpr int64_t attentionPageTokens = 32;
 constexpr int64_t attentionGroupTokens = 16;
+/// Of the widest registers; a pair has a sum for each of so many lanes.
+constexpr int64_t attentionLanes = 16;
 
 /// Working memory of one unit: for each pair its scaled query, accumulator and
 /// one page of probabilities; then, pair by pair, lane sums and the maximum;
 /// then a page of keys or values of 8 bits as floats.
 constexpr int64_t attentionScratchFloats(int64_t headDim, CacheFormat format) {
-  constexpr int64_t mostLanes = 16;
-  int64_t paddedDim = (headDim + mostLanes - 1) / mostLanes * mostLanes;
+  int64_t paddedDim =
+      (headDim + attentionLanes - 1) / attentionLanes * attentionLanes;
   int64_t unpacked =
       format == CacheFormat::F32 ? 0 : attentionPageTokens * paddedDim;
-  return maxUnitPairs * (2 * paddedDim + attentionPageTokens + mostLanes + 1) +
+  return maxUnitPairs *
+             (2 * paddedDim + attentionPageTokens + attentionLanes + 1) +
          unpacked;
 }
 

@@ -78,7 +78,7 @@ private:
   float *queries;  ///< [pair][paddedDim], scaled
   float *accs;     ///< [pair][paddedDim]
   float *probs;    ///< [pair][pageTokens]: scores, then probabilities
-  float *sums;     ///< [pair][16]
+  float *sums;     ///< [pair][attentionLanes]
   float *maxima;   ///< [pair]
   float *unpacked; ///< keys or values of 8 bits as floats
   const uint8_t *next = nullptr; ///< the next page's block, to be fetched
@@ -89,7 +89,8 @@ private:
         queries(scratch), accs(queries + maxUnitPairs * unit.paddedDim),
         probs(accs + maxUnitPairs * unit.paddedDim),
         sums(probs + maxUnitPairs * pageTokens),
-        maxima(sums + maxUnitPairs * 16), unpacked(maxima + maxUnitPairs) {}
+        maxima(sums + maxUnitPairs * attentionLanes),
+        unpacked(maxima + maxUnitPairs) {}
 
   const float *queryOf(int64_t pair) const { return unit.q + placeOf(pair); }
   /// Offset of a pair's head in q and out.
@@ -147,7 +148,7 @@ private:
       float *acc = accs + pair * unit.paddedDim;
       for (int64_t d = 0; d < unit.paddedDim; d += V::lanes)
         V::store(acc + d, V::zero());
-      V::store(sums + pair * 16, V::zero());
+      V::store(sums + pair * attentionLanes, V::zero());
       maxima[pair] = -__builtin_inff();
     }
   }
@@ -155,7 +156,7 @@ private:
   void finish() {
     int64_t pairs = unit.rows * unit.headCount;
     for (int64_t pair = 0; pair < pairs; ++pair) {
-      float sum = V::reduceAdd(V::load(sums + pair * 16));
+      float sum = V::reduceAdd(V::load(sums + pair * attentionLanes));
       const float *acc = accs + pair * unit.paddedDim;
       float *out = unit.out + placeOf(pair);
       for (int64_t d = 0; d < dim; ++d)
@@ -302,7 +303,7 @@ private:
     float before = maxima[pair];
     float pageMaximum = V::reduceMax(largest);
     float maximum = pageMaximum > before ? pageMaximum : before;
-    Reg sum = V::load(sums + pair * 16);
+    Reg sum = V::load(sums + pair * attentionLanes);
     if (maximum != before) {
       Reg factor = exp(V::set1(before - maximum));
       sum = V::mul(sum, factor);
@@ -319,7 +320,7 @@ private:
       sum = V::add(sum, p);
       V::store(prob + r * V::lanes, p);
     }
-    V::store(sums + pair * 16, sum);
+    V::store(sums + pair * attentionLanes, sum);
   }
 
   /// Soft cap and alibi for tokens position .. position+lanes-1.
