@@ -121,6 +121,39 @@ TEST(NcclFault, ACallFails) {
   }
 }
 
+/// Rank 0 has no NCCL: it is told by the base alone.
+TEST(NcclFault, WhoLeavesAfterAFailureEndsTheJobByIt) {
+  FakeNccl::Faults faults;
+  faults.failingCall = "ncclSend";
+  faults.failAfter = 1;
+  FakeNccl::reset(faults);
+  NcclLibrary nccl = *makeNccl(FakeNccl::functions());
+  NcclOptions options = oneWay();
+  options.ways = {{1, 1}};
+  auto results =
+      runJob(2, [&](int64_t number, std::unique_ptr<Communicator> base) {
+        if (number == 0)
+          return Mailbox(*base).waitForFailure(soon);
+        Rank rank;
+        if (Status s = rank.device.enter(); !s.ok())
+          return s;
+        auto comm = connected(std::move(base), nccl, &rank.device, options);
+        if (!comm)
+          return comm.status();
+        rank.comm = comm.take();
+        rank.rows = *rank.device.allocate(4096);
+        rank.stream = *rank.device.makeStream(false);
+        Mailbox mailbox(*rank.comm);
+        EXPECT_TRUE(rank.send(100).ok());
+        Status reason = mailbox.waitForFailure(soon);
+        rank.comm.reset();
+        rank.device.destroy(rank.stream);
+        rank.device.release(rank.rows);
+        return reason;
+      });
+  EXPECT_THAT(results, Each(says("ncclSend")));
+}
+
 TEST(NcclFault, OlderLibrariesAbortWithoutRevoking) {
   FakeNccl::Faults faults;
   faults.hasRevoke = false;
