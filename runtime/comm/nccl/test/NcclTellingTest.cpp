@@ -158,15 +158,21 @@ TEST(NcclTelling, AReceiverThatThrowsEndsTheJob) {
 /// What a rank does that has told its users: it leaves the others a moment.
 TEST(NcclTelling, ARankThatEndsLeavesTheOthersTime) {
   std::atomic<int> aborts{0};
+  std::atomic<bool> isOver{false};
   runUntilTold(aborts, [&](int64_t rank, NcclCommunicator &comm) {
-    if (rank == 0)
+    if (rank == 0) {
+      // Whoever leaves ends the job.
+      EXPECT_TRUE(happens([&] { return isOver.load(); }));
       return;
+    }
     auto start = std::chrono::steady_clock::now();
     EXPECT_THAT(comm.finish(milliseconds(300)).message(),
                 HasSubstr("a planned fault"));
     EXPECT_LT(std::chrono::steady_clock::now() - start, soon);
+    EXPECT_EQ(aborts, 0);
     comm.abort(failure("told"));
     EXPECT_EQ(aborts, 1);
+    isOver = true;
   });
 }
 
