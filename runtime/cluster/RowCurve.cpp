@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 
 using namespace sluice;
 using namespace sluice::cluster;
@@ -58,6 +59,12 @@ Expected<RowCurve> RowCurve::create(std::vector<Point> points) {
   return curve;
 }
 
+static double onLine(const RowCurve::Point &a, const RowCurve::Point &b,
+                     int64_t rows) {
+  double share = double(rows - a.rows) / double(b.rows - a.rows);
+  return a.seconds + share * (b.seconds - a.seconds);
+}
+
 double RowCurve::seconds(int64_t rows) const {
   assert(!kept.empty() && rows >= 1);
   auto above = std::ranges::lower_bound(kept, rows, {}, &Point::rows);
@@ -65,9 +72,16 @@ double RowCurve::seconds(int64_t rows) const {
     return kept.back().seconds * double(rows) / double(kept.back().rows);
   if (above->rows == rows)
     return above->seconds;
-  const Point &below = above[-1];
-  double share = double(rows - below.rows) / double(above->rows - below.rows);
-  return below.seconds + share * (above->seconds - below.seconds);
+  auto below = std::prev(above), after = std::next(above);
+  // In front of the first point the curve is level, and behind the last one it
+  // lies on a line from no rows and no time.
+  const Point before =
+      below == kept.begin() ? Point{0, below->seconds} : *std::prev(below);
+  const Point behind = after == kept.end() ? Point{0, 0} : *after;
+  double most = onLine(*below, *above, rows);
+  double least = std::min(most, std::max(onLine(before, *below, rows),
+                                         onLine(*above, behind, rows)));
+  return (least + most) / 2;
 }
 
 RowCurve RowCurve::slower(const RowCurve &a, const RowCurve &b) {

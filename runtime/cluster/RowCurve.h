@@ -5,8 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Times by the rows of a step, as measured. Between two row counts they lie on
-// the line between them; beyond the last a row takes as long as there.
+// Times by the rows of a step, as measured; beyond the last row count a row
+// takes as long as there.
+//
+// Steps are as long as memory takes, or arithmetic, whichever is slower, so
+// that times bend upwards. Between two row counts they are no more, then, than
+// the line between them says, and no less than where the curve would be if it
+// went on from one side as it came there. Where it bends nobody has measured:
+// half of the way between these bounds is off by half of what they differ by,
+// at most.
 //
 // Machines give what is required of the points: a step does not get shorter by
 // a row more, and a row takes no longer in a longer step, which could be

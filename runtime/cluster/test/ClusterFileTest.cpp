@@ -145,7 +145,9 @@ TEST(ClusterFileTest, ReadsMeasuredSteps) {
   StageCost all(model, wholeModel(model), device);
   EXPECT_EQ(all.time({1, 1, 32}), Time(100'000));
   EXPECT_EQ(all.time({4, 4, 32}), Time(160'000));
-  EXPECT_NEAR(double(all.time({2, 2, 32}).count()), 120'000, 100);
+  // Half way between the line, 120 us, and weights that take no longer than for
+  // one row, of which what has none takes 1 us.
+  EXPECT_NEAR(double(all.time({2, 2, 32}).count()), 110'500, 100);
 }
 
 TEST(ClusterFileTest, RefusesStepsThatCannotBeMeant) {

@@ -27,15 +27,45 @@ std::string error(std::vector<RowCurve::Point> points) {
   return curve.status().message();
 }
 
-TEST(RowCurveTest, IsExactAtItsPointsAndALineBetweenThem) {
+TEST(RowCurveTest, IsExactAtItsPoints) {
   RowCurve curve = curveOf({{1, 10}, {2, 10}, {8, 22}, {32, 88}});
   EXPECT_EQ(curve.seconds(1), 10);
   EXPECT_EQ(curve.seconds(2), 10);
   EXPECT_EQ(curve.seconds(8), 22);
   EXPECT_EQ(curve.seconds(32), 88);
-  EXPECT_DOUBLE_EQ(curve.seconds(3), 12);
-  EXPECT_DOUBLE_EQ(curve.seconds(7), 20);
+}
+
+/// Where it lies between two bounds: the line between two points, and what goes
+/// on from one side.
+TEST(RowCurveTest, IsHalfWayBetweenItsBoundsElsewhere) {
+  RowCurve curve = curveOf({{1, 10}, {2, 10}, {8, 22}, {32, 88}});
+  EXPECT_DOUBLE_EQ(curve.seconds(3), (12 + 10) / 2.0);
+  EXPECT_DOUBLE_EQ(curve.seconds(7), (20 + 22 - 66 / 24.0) / 2);
+  // What would go on is above the line.
   EXPECT_DOUBLE_EQ(curve.seconds(20), 55);
+  // A bend that lasts: at no place two lines.
+  curve = curveOf({{1, 10}, {4, 12}, {8, 24}});
+  EXPECT_DOUBLE_EQ(curve.seconds(2), (10 + 2 / 3.0 + 10) / 2);
+  EXPECT_DOUBLE_EQ(curve.seconds(6), 18);
+}
+
+/// As long as memory takes, or arithmetic: the bend is not a point of the
+/// curve.
+TEST(RowCurveTest, IsOffByHalfOfWhatALineIsAtABend) {
+  for (double bend = 4; bend <= 8; bend += 0.25) {
+    auto taken = [&](int64_t rows) { return std::max(bend, double(rows)); };
+    std::vector<RowCurve::Point> points;
+    for (int64_t rows : {1, 2, 4, 8, 16})
+      points.push_back({rows, taken(rows)});
+    RowCurve curve = curveOf(points);
+    for (int64_t rows = 1; rows <= 16; ++rows) {
+      double line = rows < 4 || rows > 8
+                        ? taken(rows)
+                        : bend + double(rows - 4) / 4 * (8 - bend);
+      EXPECT_NEAR(curve.seconds(rows), (line + taken(rows)) / 2, 1e-12)
+          << bend << ", " << rows;
+    }
+  }
 }
 
 TEST(RowCurveTest, ARowTakesAsLongBeyondTheLastPoint) {
