@@ -99,7 +99,8 @@ TEST(SimulationPlanTest, StagesTakeWhatWasMeasured) {
   };
   EXPECT_NEAR(millis(1), 5, 1e-5);
   EXPECT_NEAR(millis(8), 9, 1e-5);
-  EXPECT_NEAR(millis(3), 5 + 4 * 2 / 7.0, 0.01);
+  // Half way between level and the line.
+  EXPECT_NEAR(millis(3), (5 + 5 + 4 * 2 / 7.0) / 2, 0.01);
   EXPECT_NEAR(millis(64), 72, 2);
 }
 
