@@ -7,6 +7,7 @@
 
 #include "runtime/cluster/RowCurve.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -43,7 +44,7 @@ TEST(RowCurveTest, IsHalfWayBetweenItsBoundsElsewhere) {
   EXPECT_DOUBLE_EQ(curve.seconds(7), (20 + 22 - 66 / 24.0) / 2);
   // What would go on is above the line.
   EXPECT_DOUBLE_EQ(curve.seconds(20), 55);
-  // A bend that lasts: at no place two lines.
+  // Level where there is no point in front; from no rows where none is behind.
   curve = curveOf({{1, 10}, {4, 12}, {8, 24}});
   EXPECT_DOUBLE_EQ(curve.seconds(2), (10 + 2 / 3.0 + 10) / 2);
   EXPECT_DOUBLE_EQ(curve.seconds(6), 18);

@@ -38,13 +38,12 @@ NcclRank::~NcclRank() {
   }
   if (thread.joinable())
     thread.join();
+  base->detach(); // no more calls of arrive(), which may fail()
   // The others' next call may come before the telling: then the job has ended
   // by what was found, and not by a rank that has left.
   if (endBy)
     base->abort(found);
-  // No more calls of arrive(); then breaks the job, unless it has ended.
-  base->detach();
-  base.reset();
+  base.reset(); // breaks the job, unless it has ended
 }
 
 static Status checkOptions(const Communicator &base,

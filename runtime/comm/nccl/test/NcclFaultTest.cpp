@@ -60,8 +60,32 @@ struct Rank {
   }
 };
 
-/// Connects both ranks and runs `body` in each. What is left at the end, of
-/// NCCL or a device, is an error.
+/// Connects a rank, runs `body` in it, and leaves. What is left of its device
+/// then is an error.
+template <typename Body>
+Status runRank(int64_t number, std::unique_ptr<Communicator> base,
+               const NcclLibrary &nccl, const NcclOptions &options, Body body) {
+  Rank rank;
+  rank.number = number;
+  if (Status s = rank.device.enter(); !s.ok())
+    return s;
+  auto comm = connected(std::move(base), nccl, &rank.device, options);
+  if (!comm) {
+    EXPECT_EQ(rank.device.held(), 0u);
+    return comm.status();
+  }
+  rank.comm = comm.take();
+  rank.rows = *rank.device.allocate(4096);
+  rank.stream = *rank.device.makeStream(false);
+  Status status = body(rank);
+  rank.comm.reset();
+  rank.device.destroy(rank.stream);
+  rank.device.release(rank.rows);
+  EXPECT_EQ(rank.device.held(), 0u);
+  return status;
+}
+
+/// Runs `body` in both ranks. What is left of NCCL at the end is an error.
 template <typename Body>
 std::vector<Status> runPair(const FakeNccl::Faults &faults, Body body,
                             const NcclOptions &options = oneWay()) {
@@ -70,24 +94,7 @@ std::vector<Status> runPair(const FakeNccl::Faults &faults, Body body,
   NcclLibrary nccl = *makeNccl(FakeNccl::functions());
   std::vector<Status> results =
       runJob(2, [&](int64_t number, std::unique_ptr<Communicator> base) {
-        Rank rank;
-        rank.number = number;
-        if (Status s = rank.device.enter(); !s.ok())
-          return s;
-        auto comm = connected(std::move(base), nccl, &rank.device, options);
-        if (!comm) {
-          EXPECT_EQ(rank.device.held(), 0u);
-          return comm.status();
-        }
-        rank.comm = comm.take();
-        rank.rows = *rank.device.allocate(4096);
-        rank.stream = *rank.device.makeStream(false);
-        Status status = body(rank);
-        rank.comm.reset();
-        rank.device.destroy(rank.stream);
-        rank.device.release(rank.rows);
-        EXPECT_EQ(rank.device.held(), 0u);
-        return status;
+        return runRank(number, std::move(base), nccl, options, body);
       });
   EXPECT_EQ(FakeNccl::open(), 0);
   EXPECT_LT(std::chrono::steady_clock::now() - start, soon);
@@ -134,22 +141,11 @@ TEST(NcclFault, WhoLeavesAfterAFailureEndsTheJobByIt) {
       runJob(2, [&](int64_t number, std::unique_ptr<Communicator> base) {
         if (number == 0)
           return Mailbox(*base).waitForFailure(soon);
-        Rank rank;
-        if (Status s = rank.device.enter(); !s.ok())
-          return s;
-        auto comm = connected(std::move(base), nccl, &rank.device, options);
-        if (!comm)
-          return comm.status();
-        rank.comm = comm.take();
-        rank.rows = *rank.device.allocate(4096);
-        rank.stream = *rank.device.makeStream(false);
-        Mailbox mailbox(*rank.comm);
-        EXPECT_TRUE(rank.send(100).ok());
-        Status reason = mailbox.waitForFailure(soon);
-        rank.comm.reset();
-        rank.device.destroy(rank.stream);
-        rank.device.release(rank.rows);
-        return reason;
+        return runRank(number, std::move(base), nccl, options, [](Rank &rank) {
+          Mailbox mailbox(*rank.comm);
+          EXPECT_TRUE(rank.send(100).ok());
+          return mailbox.waitForFailure(soon);
+        });
       });
   EXPECT_THAT(results, Each(says("ncclSend")));
 }

@@ -16,6 +16,7 @@
 #include "runtime/comm/nccl/test/ThreadDevice.h"
 #include "runtime/comm/test/Mailbox.h"
 
+#include <array>
 #include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,10 +34,15 @@ namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds soon{10000};
 
+/// How often each rank has ended the job.
+using Aborts = std::array<std::atomic<int>, 2>;
+
+int total(const Aborts &aborts) { return aborts[0] + aborts[1]; }
+
 /// Says when the job is ended, and otherwise is the communicator under it.
 class WatchedBase final : public Communicator {
 public:
-  WatchedBase(std::unique_ptr<Communicator> inner, std::atomic<int> &aborts)
+  WatchedBase(std::unique_ptr<Communicator> inner, Aborts &aborts)
       : inner(std::move(inner)), aborts(aborts) {}
 
   int64_t rank() const override { return inner->rank(); }
@@ -56,7 +62,7 @@ public:
     return inner->finish(patience);
   }
   void abort(const Status &reason) override {
-    ++aborts;
+    ++aborts[static_cast<size_t>(rank())];
     inner->abort(reason);
   }
   std::vector<Traffic> traffic() const override { return inner->traffic(); }
@@ -64,13 +70,13 @@ public:
 
 private:
   std::unique_ptr<Communicator> inner;
-  std::atomic<int> &aborts;
+  Aborts &aborts;
 };
 
 /// Rank 0's third transfer fails; `body(rank, comm)` runs in both ranks when
 /// they have been told of it.
 template <typename Body>
-std::vector<Status> runUntilTold(std::atomic<int> &aborts, Body body) {
+std::vector<Status> runUntilTold(Aborts &aborts, Body body) {
   FakeNccl::Faults faults;
   faults.failingCall = "ncclSend";
   faults.failAfter = 2;
@@ -112,14 +118,15 @@ bool happens(const std::function<bool()> &isDone) {
 }
 
 TEST(NcclTelling, AllHearOfAFailureBeforeTheJobEnds) {
-  std::atomic<int> told{0}, aborts{0};
+  std::atomic<int> told{0};
+  Aborts aborts{};
   std::vector<Status> reasons =
       runUntilTold(aborts, [&](int64_t, NcclCommunicator &) {
         ++told;
         EXPECT_TRUE(happens([&] { return told == 2; }));
-        EXPECT_EQ(aborts, 0);
+        EXPECT_EQ(total(aborts), 0);
         // Nobody does anything about it: it ends by itself.
-        EXPECT_TRUE(happens([&] { return aborts == 1; }));
+        EXPECT_TRUE(happens([&] { return total(aborts) == 1; }));
       });
   EXPECT_THAT(reasons, Each(Property(&Status::message,
                                      HasSubstr("rank 0: rows between"))));
@@ -127,7 +134,8 @@ TEST(NcclTelling, AllHearOfAFailureBeforeTheJobEnds) {
 
 /// As any other failure.
 TEST(NcclTelling, AReceiverThatThrowsEndsTheJob) {
-  std::atomic<int> told{0}, aborts{0};
+  std::atomic<int> told{0};
+  Aborts aborts{};
   FakeNccl::reset({});
   NcclLibrary nccl = *makeNccl(FakeNccl::functions());
   NcclOptions options;
@@ -150,29 +158,24 @@ TEST(NcclTelling, AReceiverThatThrowsEndsTheJob) {
     if (rank == 0)
       EXPECT_TRUE((*comm)->send(1, Lane::Control, makeMessage(0), 0).ok());
     EXPECT_TRUE(happens([&] { return told == 2; }));
-    EXPECT_TRUE(happens([&] { return aborts == 1; }));
+    EXPECT_TRUE(happens([&] { return total(aborts) == 1; }));
     return Status();
   });
 }
 
 /// What a rank does that has told its users: it leaves the others a moment.
 TEST(NcclTelling, ARankThatEndsLeavesTheOthersTime) {
-  std::atomic<int> aborts{0};
-  std::atomic<bool> isOver{false};
+  Aborts aborts{};
   runUntilTold(aborts, [&](int64_t rank, NcclCommunicator &comm) {
-    if (rank == 0) {
-      // Whoever leaves ends the job.
-      EXPECT_TRUE(happens([&] { return isOver.load(); }));
+    if (rank == 0)
       return;
-    }
     auto start = std::chrono::steady_clock::now();
     EXPECT_THAT(comm.finish(milliseconds(300)).message(),
                 HasSubstr("a planned fault"));
     EXPECT_LT(std::chrono::steady_clock::now() - start, soon);
-    EXPECT_EQ(aborts, 0);
+    EXPECT_EQ(aborts[1], 0);
     comm.abort(failure("told"));
-    EXPECT_EQ(aborts, 1);
-    isOver = true;
+    EXPECT_EQ(aborts[1], 1);
   });
 }
 
