@@ -261,6 +261,33 @@ void addScore(CLI::App &app, ScoreOptions &options) {
                  "perplexity is over tokens 1 to n-1.");
 }
 
+void addSteps(CLI::App &app, StepsOptions &options) {
+  CLI::App &command =
+      *app.add_subcommand("steps", "Measures how long steps are by their rows");
+  addEngineOptions(command, options.engine);
+  command.get_option("--ctx-size")
+      ->description("Positions that each row attends to; default: 32");
+  command
+      .add_option("--rows", options.rows,
+                  "Rows of steps, each of another sequence; default: "
+                  "1,2,4,8,16,32,64")
+      ->type_name("N,N")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(within<int64_t>(1, 4096));
+  command
+      .add_option("--repeats", options.repeats,
+                  "How often each is measured; the median counts")
+      ->type_name("N")
+      ->check(within<int64_t>(1, 100000))
+      ->capture_default_str();
+  command.add_flag("--json", options.json,
+                   "Write one JSON object: model, context, steps (rows, "
+                   "median_seconds, seconds)");
+  command.footer("What is written otherwise is what a cluster's description "
+                 "says of a device. The model is whole, in this process.");
+}
+
 void addInfo(CLI::App &app, InfoOptions &options) {
   CLI::App &command =
       *app.add_subcommand("info", "Describes the model and this program");
@@ -300,6 +327,13 @@ void addBench(CLI::App &app, BenchCommandOptions &options) {
     if (std::ranges::find(everywhere, option) == everywhere.end() &&
         option->get_envname().empty())
       option->excludes(url);
+}
+
+/// Each row count once, ascending.
+void settleSteps(StepsOptions &options) {
+  std::ranges::sort(options.rows);
+  auto twice = std::ranges::unique(options.rows);
+  options.rows.erase(twice.begin(), twice.end());
 }
 
 /// The server's limits are the scheduler's.
@@ -344,6 +378,7 @@ Command app::parseCommandLine(int argc, const char *const *argv,
   program = program.substr(program.rfind('/') + 1);
   GenerateOptions generate;
   ScoreOptions score;
+  StepsOptions steps;
   InfoOptions info;
   ServeCommandOptions serve;
   BenchCommandOptions bench;
@@ -353,6 +388,7 @@ Command app::parseCommandLine(int argc, const char *const *argv,
   app.require_subcommand(0, 1);
   addGenerate(app, generate);
   addScore(app, score);
+  addSteps(app, steps);
   addInfo(app, info);
   addServe(app, serve);
   addBench(app, bench);
@@ -382,6 +418,10 @@ Command app::parseCommandLine(int argc, const char *const *argv,
   }
   if (app.got_subcommand("score"))
     return score;
+  if (app.got_subcommand("steps")) {
+    settleSteps(steps);
+    return steps;
+  }
   if (app.got_subcommand("serve")) {
     if (Status s =
             settlePipelineOptions(*app.get_subcommand("serve"), serve.pipeline);

@@ -73,6 +73,15 @@ struct ScoreOptions {
   bool json = false;
 };
 
+struct StepsOptions {
+  StepsOptions() { engine.contextLength = 32; }
+
+  EngineOptions engine; // contextLength: positions that each row attends to
+  std::vector<int64_t> rows = {1, 2, 4, 8, 16, 32, 64}; // ascending
+  int64_t repeats = 9;
+  bool json = false;
+};
+
 struct InfoOptions {
   EngineOptions engine;
   bool json = false;
@@ -99,8 +108,9 @@ struct ExitNow {
   std::string error;
 };
 
-using Command = std::variant<GenerateOptions, ScoreOptions, InfoOptions,
-                             ServeCommandOptions, BenchCommandOptions, ExitNow>;
+using Command =
+    std::variant<GenerateOptions, ScoreOptions, StepsOptions, InfoOptions,
+                 ServeCommandOptions, BenchCommandOptions, ExitNow>;
 
 /// Reads the arguments. Wrong usage is an ExitNow with code 2 and one line.
 /// `version` is what --version prints.

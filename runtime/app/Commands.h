@@ -21,6 +21,7 @@ Expected<int> runGenerate(const ProgramImage &image,
                           const GenerateOptions &options,
                           std::chrono::steady_clock::time_point programStart);
 Expected<int> runScore(const ProgramImage &image, const ScoreOptions &options);
+Expected<int> runSteps(const ProgramImage &image, const StepsOptions &options);
 Expected<int> runInfo(const ProgramImage &image, const InfoOptions &options);
 Expected<int> runServe(const ProgramImage &image,
                        const ServeCommandOptions &options);

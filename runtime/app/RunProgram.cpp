@@ -38,6 +38,8 @@ Expected<int> runCommand(const ProgramImage &image, const Command &command,
       return runGenerate(image, *generate, start);
     if (const auto *score = std::get_if<ScoreOptions>(&command))
       return runScore(image, *score);
+    if (const auto *steps = std::get_if<StepsOptions>(&command))
+      return runSteps(image, *steps);
     if (const auto *serve = std::get_if<ServeCommandOptions>(&command))
       return runServe(image, *serve);
     if (const auto *bench = std::get_if<BenchCommandOptions>(&command))

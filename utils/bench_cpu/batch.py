@@ -37,7 +37,8 @@ def together(requests):
     return (end - begin) / 1e3 / (tokens / len(requests))
 
 
-def step_of(model, folder, rows):
+def served_step(model, folder, rows):
+    """Seconds"""
     # Prompts as fast as can be, so that all generate at the same time.
     _, requests = serving.bench(model.program, [
         "-t", models.THREADS, "--requests", rows, "--max-num-seqs", rows, "-c",
@@ -59,18 +60,16 @@ def peer_step(peer, model, rows):
 
 
 def measure(args, peer, model, limits):
-    """{rows: Pairs of tokens a second}, {rows: Sluice's seconds of a step in each
-    run}. Steps that the cost model compares are measured one right behind the
-    other, in order of rows, since memory is faster at some moments than at
-    others."""
+    """{rows: Pairs of tokens a second}, {rows: Sluice's seconds of a step by
+    itself in each run}."""
     found = {rows: Pairs() for rows in ROWS}
     steps = {rows: [] for rows in sorted(ROWS + curve.HELD_OUT)}
     with tempfile.TemporaryDirectory() as folder:
-        step = functools.partial(step_of, model, folder)
+        step = functools.partial(served_step, model, folder)
         for turn in range(args.repeats):
             limits.measure()
-            for rows, kept in steps.items():
-                kept.append(step(rows))
+            for rows, seconds in curve.measure(model, steps, CONTEXT).items():
+                steps[rows].append(seconds)
             for rows, pairs in found.items():
                 ours, theirs = models.by_turns(
                     turn, functools.partial(step, rows),
@@ -149,7 +148,8 @@ def section(args):
 those of all requests while all of them generate.
 
 {table(["format", "rows", "Sluice tok/s", "llama.cpp tok/s", "ratio"], compared)}
-Steps by themselves, each right behind that of fewer rows:
+Steps by themselves (`steps`, which has row counts take turns: medians of \
+{curve.TURNS} in each run):
 
 {table(["rows", *args.formats], curves(args.formats, steps))}
 ![](cpu-steps-{args.isa}.svg)

@@ -6,9 +6,12 @@ import os
 
 from bench_common.processes import run
 
+from . import models
+
 # Rows of steps that the cost model is told of, and of others.
 FITTED = (1, 2, 4, 8, 16, 32, 64)
 HELD_OUT = (3, 6, 12, 24, 48)
+TURNS = 21
 
 # models.SHAPE, as in utils/clusters/models.yaml.
 DESCRIPTION = """\
@@ -37,6 +40,15 @@ nodes:
           times:
 {times}
 """
+
+
+def measure(model, rows, context):
+    """Seconds of steps of rows that attend to `context` positions, by `rows`."""
+    told = json.loads(run([
+        model.program, "steps", "-t", models.THREADS, "-c", context, "--rows",
+        ",".join(map(str, rows)), "--repeats", TURNS, "--json"]))
+    return models.whole({each["rows"]: each["median_seconds"]
+                         for each in told["steps"]}, rows, model.program)
 
 
 def between(low, value, high):

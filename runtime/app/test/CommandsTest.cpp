@@ -1,4 +1,4 @@
-//===- CommandsTest.cpp - score, info, help and wrong usage ---------------===//
+//===- CommandsTest.cpp - score, steps, info, help and wrong usage --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -64,6 +64,38 @@ TEST_F(CommandsTest, ScoreRefusesTooShortAndTooLong) {
     ids += ",1";
   EXPECT_THAT(runFailing({"score", "--tokens", ids}, 1),
               HasSubstr("has 97 tokens, more than the context of 96"));
+}
+
+TEST_F(CommandsTest, StepsAreOfTheRowsThatAreAskedFor) {
+  json measured = runJson({"steps", "--rows", "40,1,7,1", "-c", "20", "-b",
+                           "16", "--repeats", "4"});
+  EXPECT_EQ(measured["model"], "test model");
+  EXPECT_EQ(measured["context"], 20);
+  ASSERT_EQ(measured["steps"].size(), 3u);
+  const std::vector<int> rows = {1, 7, 40};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const json &step = measured["steps"][i];
+    EXPECT_EQ(step["rows"], rows[i]);
+    auto seconds = step["seconds"].get<std::vector<double>>();
+    ASSERT_EQ(seconds.size(), 4u);
+    std::ranges::sort(seconds);
+    EXPECT_GT(seconds[0], 0);
+    EXPECT_NEAR(step["median_seconds"].get<double>(),
+                (seconds[1] + seconds[2]) / 2, 1e-12);
+  }
+}
+
+TEST_F(CommandsTest, StepsAreWrittenAsAClusterDescribesThem) {
+  Finished result = run({"steps", "--rows", "2", "-c", "1"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::MatchesRegex(
+                              "steps:\n  model: \"test model\"\n"
+                              "  context: 1\n  times:\n"
+                              "    - \\{rows: 2, time: [0-9.e-]+ ms\\}\n"));
+}
+
+TEST_F(CommandsTest, StepsBeyondTheContextAreRefused) {
+  EXPECT_THAT(runFailing({"steps", "-c", "97"}, 1), HasSubstr("96"));
 }
 
 TEST_F(CommandsTest, InfoDescribesTheProgram) {
@@ -160,7 +192,7 @@ TEST_F(CommandsTest, InfoWorksOnAnyCpu) {
 TEST_F(CommandsTest, HelpAndVersion) {
   Finished help = run({"--help"});
   EXPECT_EQ(help.code, 0);
-  for (const char *command : {"generate", "score", "info"})
+  for (const char *command : {"generate", "score", "steps", "info"})
     EXPECT_THAT(help.out, HasSubstr(command));
   Finished generate = run({"generate", "--help"});
   EXPECT_EQ(generate.code, 0);
@@ -168,7 +200,8 @@ TEST_F(CommandsTest, HelpAndVersion) {
        {"--prompt", "--n-predict", "--temperature", "--top-k", "--stop",
         "--company", "--threads", "--ctx-size", "--model-dir"})
     EXPECT_THAT(generate.out, HasSubstr(option));
-  for (const char *command : {"generate", "score", "info", "serve", "bench"})
+  for (const char *command :
+       {"generate", "score", "steps", "info", "serve", "bench"})
     EXPECT_THAT(run({command, "--help"}).out, HasSubstr("--cache-type"));
   EXPECT_EQ(run({"--version"}).code, 0);
 }
@@ -269,6 +302,11 @@ TEST_F(CommandsTest, WrongUsageExitsWithTwo) {
       {"bench", "--url", "http://127.0.0.1:1", "--max-num-seqs", "2"},
       {"bench", "--url", "http://127.0.0.1:1", "-t", "1"},
       {"bench", "--url", "http://127.0.0.1:1", "--trace", "/tmp/t"},
+      {"steps", "--rows", "0"},
+      {"steps", "--rows", "4097"},
+      {"steps", "--rows"},
+      {"steps", "--repeats", "0"},
+      {"steps", "-p", "a"},
       {"info", "stray"},
   };
   for (const std::vector<std::string> &arguments : wrong) {

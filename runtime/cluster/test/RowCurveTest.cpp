@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <limits>
+#include <random>
 
 using namespace sluice;
 using namespace sluice::cluster;
@@ -76,13 +77,33 @@ TEST(RowCurveTest, ARowTakesAsLongBeyondTheLastPoint) {
   EXPECT_DOUBLE_EQ(curveOf({{1, 10}}).seconds(3), 30);
 }
 
+/// Points that a machine may have: each as long as the one before, at least,
+/// and as its rows in steps of that, at most; some of them at these bounds.
+RowCurve randomCurve(std::mt19937_64 &random) {
+  std::uniform_int_distribution<int64_t> steps(1, 20);
+  std::uniform_real_distribution<double> share(-0.3, 1.3);
+  std::vector<RowCurve::Point> points = {{1, 3}};
+  for (int64_t more = random() % 8; more > 0; --more) {
+    const RowCurve::Point before = points.back();
+    int64_t rows = before.rows + steps(random);
+    double most = before.seconds * double(rows) / double(before.rows);
+    double part = std::clamp(share(random), 0.0, 1.0);
+    points.push_back({rows, before.seconds + part * (most - before.seconds)});
+  }
+  return curveOf(points);
+}
+
 TEST(RowCurveTest, MoreRowsTakeLongerAndEachOfThemNoLonger) {
-  RowCurve curve = curveOf({{1, 3}, {2, 3}, {5, 7.5}, {6, 8}, {40, 53}});
-  for (int64_t rows = 1; rows < 100; ++rows) {
-    double now = curve.seconds(rows), next = curve.seconds(rows + 1);
-    EXPECT_GE(next, now) << rows;
-    EXPECT_LE(next / double(rows + 1), now / double(rows) * (1 + 1e-12))
-        << rows;
+  constexpr double slack = 1 + 1e-12;
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 1000; ++i) {
+    RowCurve curve = randomCurve(random);
+    SCOPED_TRACE(testing::PrintToString(i));
+    for (int64_t rows = 1; rows < 200; ++rows) {
+      double now = curve.seconds(rows), next = curve.seconds(rows + 1);
+      ASSERT_GE(next * slack, now) << rows;
+      ASSERT_LE(next / double(rows + 1), now / double(rows) * slack) << rows;
+    }
   }
 }
 

@@ -1,0 +1,195 @@
+//===- StepsCommand.cpp - the command `steps` -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How long steps are, by their rows: what a cluster's description says of a
+// device (docs/Clusters.md). Memory is faster at some moments than at others,
+// and steps of all row counts should meet the same moments: they take turns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/Commands.h"
+#include "runtime/app/Interrupt.h"
+#include "runtime/app/JsonWriter.h"
+#include "runtime/base/StandardOutput.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <random>
+
+using namespace sluice;
+using namespace sluice::app;
+
+namespace {
+
+/// Of steps with so many rows.
+struct MeasuredStep {
+  int64_t rows = 0;
+  std::vector<double> seconds; ///< in the order of the turns
+
+  double median() const {
+    std::vector<double> sorted = seconds;
+    std::ranges::sort(sorted);
+    size_t half = sorted.size() / 2;
+    return sorted.size() % 2 ? sorted[half]
+                             : (sorted[half - 1] + sorted[half]) / 2;
+  }
+};
+
+/// Sequences of which each wants one token more, and steps that give it to some
+/// of them.
+class StepRunner {
+public:
+  /// `model` has room for so many sequences, and for steps of `stepRows` rows.
+  StepRunner(LocalModel &model, int64_t stepRows, int64_t sequences)
+      : model(model), batch(stepRows, sequences), tokens(size_t(sequences)) {}
+
+  /// Opens all sequences and computes all positions but the last one.
+  Status fill();
+  /// Seconds of a step with one row each of the first `rows` sequences, which
+  /// are then as before.
+  Expected<double> run(int64_t rows);
+
+private:
+  Status flush();
+  int32_t anyToken() { return int32_t(random() % uint64_t(model.vocabSize())); }
+  int64_t lastPosition() const { return model.limits().contextLength - 1; }
+
+  LocalModel &model;
+  StepBatch batch;
+  std::vector<SequenceId> sequences;
+  std::vector<int32_t> tokens; ///< of each sequence at the last position
+  std::mt19937_64 random;      // the same tokens in every process
+};
+
+Status StepRunner::flush() {
+  if (batch.rows() == 0)
+    return {};
+  if (interrupted())
+    return failure("interrupted");
+  Status executed = model.execute(batch);
+  batch.clear();
+  return executed;
+}
+
+Status StepRunner::fill() {
+  for (int32_t &token : tokens) {
+    token = anyToken();
+    Expected<SequenceId> id = model.openSequence();
+    if (!id)
+      return id.status();
+    sequences.push_back(*id);
+    for (int64_t position = 0; position < lastPosition(); ++position) {
+      if (batch.freeRows() == 0)
+        if (Status s = flush(); !s.ok())
+          return s;
+      if (Status s = batch.add(*id, position, anyToken(),
+                               /*wantsLogits=*/false);
+          !s.ok())
+        return s;
+    }
+  }
+  return flush();
+}
+
+Expected<double> StepRunner::run(int64_t rows) {
+  for (int64_t row = 0; row < rows; ++row)
+    if (Status s = batch.add(sequences[row], lastPosition(), tokens[row],
+                             /*wantsLogits=*/true);
+        !s.ok())
+      return s;
+  auto start = std::chrono::steady_clock::now();
+  if (Status s = flush(); !s.ok())
+    return s;
+  std::chrono::duration<double> taken =
+      std::chrono::steady_clock::now() - start;
+  for (int64_t row = 0; row < rows; ++row)
+    model.truncateSequence(sequences[row], lastPosition());
+  return taken.count();
+}
+
+Expected<std::vector<MeasuredStep>> measure(StepRunner &runner,
+                                            const StepsOptions &options) {
+  std::vector<MeasuredStep> times;
+  for (int64_t rows : options.rows)
+    times.push_back({rows, {}});
+  // The first turn finds caches and pages as no other does.
+  for (int64_t turn = 0; turn <= options.repeats; ++turn)
+    for (MeasuredStep &each : times) {
+      Expected<double> seconds = runner.run(each.rows);
+      if (!seconds)
+        return seconds.status();
+      if (turn > 0)
+        each.seconds.push_back(*seconds);
+    }
+  return times;
+}
+
+std::string toJson(const std::vector<MeasuredStep> &times,
+                   const Engine &engine) {
+  JsonWriter json;
+  json.beginObject();
+  json.key("model").string(engine.descriptor().name);
+  json.key("context").number(engine.contextLength());
+  json.key("steps").beginArray();
+  for (const MeasuredStep &each : times) {
+    json.beginObject();
+    json.key("rows").number(each.rows);
+    json.key("median_seconds").number(each.median());
+    json.key("seconds").numbers(std::span<const double>(each.seconds));
+    json.endObject();
+  }
+  json.endArray();
+  json.endObject();
+  return json.text() + "\n";
+}
+
+/// A device's `steps` in a cluster's description.
+std::string toYaml(const std::vector<MeasuredStep> &times,
+                   const Engine &engine) {
+  JsonWriter name; // a string of JSON is one of YAML
+  name.string(engine.descriptor().name);
+  std::string text = "steps:\n  model: " + name.text() +
+                     "\n  context: " + std::to_string(engine.contextLength()) +
+                     "\n  times:\n";
+  for (const MeasuredStep &each : times) {
+    char line[96];
+    std::snprintf(line, sizeof(line), "    - {rows: %lld, time: %.4g ms}\n",
+                  static_cast<long long>(each.rows), 1e3 * each.median());
+    text += line;
+  }
+  return text;
+}
+
+} // namespace
+
+Expected<int> app::runSteps(const ProgramImage &image,
+                            const StepsOptions &options) {
+  Expected<std::unique_ptr<Engine>> engine =
+      Engine::create(image, options.engine);
+  if (!engine)
+    return engine.status();
+  if (Status s = (*engine)->checkOptions(); !s.ok())
+    return s;
+  int64_t sequences = options.rows.back();
+  EngineNeeds needs;
+  needs.rows = std::max(sequences, options.engine.prefillChunk);
+  needs.outputs = needs.sequences = sequences;
+  if (Status s = (*engine)->load(needs); !s.ok())
+    return s;
+  StepRunner runner((*engine)->model(), needs.rows, sequences);
+  if (Status s = runner.fill(); !s.ok())
+    return s;
+  Expected<std::vector<MeasuredStep>> times = measure(runner, options);
+  if (!times)
+    return times.status();
+  if (Status s = writeOutput(options.json ? toJson(*times, **engine)
+                                          : toYaml(*times, **engine));
+      !s.ok())
+    return s;
+  return 0;
+}
