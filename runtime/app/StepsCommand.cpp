@@ -46,7 +46,8 @@ class StepRunner {
 public:
   /// `model` has room for so many sequences, and for steps of `stepRows` rows.
   StepRunner(LocalModel &model, int64_t stepRows, int64_t sequences)
-      : model(model), batch(stepRows, sequences), tokens(size_t(sequences)) {}
+      : model(model), batch(stepRows, sequences), tokens(size_t(sequences)),
+        greatest(size_t(sequences), {OutputRequest::Greatest}) {}
 
   /// Opens all sequences and computes all positions but the last one.
   Status fill();
@@ -55,7 +56,7 @@ public:
   Expected<double> run(int64_t rows);
 
 private:
-  Status flush();
+  Status execute();
   int32_t anyToken() { return int32_t(random() % uint64_t(model.vocabSize())); }
   int64_t lastPosition() const { return model.limits().contextLength - 1; }
 
@@ -63,15 +64,18 @@ private:
   StepBatch batch;
   std::vector<SequenceId> sequences;
   std::vector<int32_t> tokens; ///< of each sequence at the last position
-  std::mt19937_64 random;      // the same tokens in every process
+  std::vector<OutputRequest> greatest; ///< as servers want most tokens
+  std::mt19937_64 random;              // the same tokens in every process
 };
 
-Status StepRunner::flush() {
+/// What the batch has, which is empty then.
+Status StepRunner::execute() {
   if (batch.rows() == 0)
     return {};
   if (interrupted())
     return failure("interrupted");
-  Status executed = model.execute(batch);
+  Status executed =
+      model.execute(batch, std::span(greatest).first(size_t(batch.outputs())));
   batch.clear();
   return executed;
 }
@@ -85,7 +89,7 @@ Status StepRunner::fill() {
     sequences.push_back(*id);
     for (int64_t position = 0; position < lastPosition(); ++position) {
       if (batch.freeRows() == 0)
-        if (Status s = flush(); !s.ok())
+        if (Status s = execute(); !s.ok())
           return s;
       if (Status s = batch.add(*id, position, anyToken(),
                                /*wantsLogits=*/false);
@@ -93,7 +97,7 @@ Status StepRunner::fill() {
         return s;
     }
   }
-  return flush();
+  return execute();
 }
 
 Expected<double> StepRunner::run(int64_t rows) {
@@ -103,7 +107,7 @@ Expected<double> StepRunner::run(int64_t rows) {
         !s.ok())
       return s;
   auto start = std::chrono::steady_clock::now();
-  if (Status s = flush(); !s.ok())
+  if (Status s = execute(); !s.ok())
     return s;
   std::chrono::duration<double> taken =
       std::chrono::steady_clock::now() - start;
