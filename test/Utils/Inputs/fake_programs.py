@@ -90,17 +90,22 @@ def machine_bench(only):
 
 
 def bench():
-    """In the process: steps that all requests share. Those of powers of two are
-    measured twice in a run, by themselves and beside llama-batched-bench's."""
+    """In the process: steps that all requests share."""
     rows = int(option("--requests"))
-    twice = rows & (rows - 1) == 0
-    step = 1e3 * step_seconds(rows) / factor(
-        f"step {rows}", [each for each in OURS for _ in range(1 + twice)])
-    if os.environ.get("FAKE_UNEVEN") == str(rows):
-        step *= factor(f"uneven {rows}", (1.5, 1 / 1.5, 1.5, 1 / 1.5, 1))
+    step = 1e3 * step_seconds(rows) / factor(f"served {rows}", OURS)
     save([{"started_ms": 0, "ttft_ms": 10, "itl_ms": [step] * 47,
            "output_tokens": 48}] * rows)
     print(json.dumps({"errors": 0}))
+
+
+def steps():
+    """All as fast as in the same run."""
+    speed = factor("steps", OURS)
+    uneven = factor("uneven", (1.5, 1 / 1.5, 1.5, 1 / 1.5, 1))
+    print(json.dumps({"steps": [
+        {"rows": rows, "median_seconds": step_seconds(rows) / speed * (
+            uneven if os.environ.get("FAKE_UNEVEN") == str(rows) else 1)}
+        for rows in map(int, option("--rows").split(","))]}))
 
 
 def save(requests):
@@ -203,7 +208,7 @@ def main():
         print("system_info: SSE3 = 1 | AVX512_BF16 = 0 | FMA = 1 | "
               + " | ".join(f"{name} = 1" for name in built), file=sys.stderr)
     else:
-        {"generate": generate, "info": info, "serve": lambda: serve("Sluice"),
+        {"generate": generate, "info": info, "steps": steps, "serve": lambda: serve("Sluice"),
          "bench": client if "--url" in OPTIONS else bench}[OPTIONS[0]]()
 
 
