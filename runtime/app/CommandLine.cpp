@@ -9,6 +9,7 @@
 
 #include "runtime/app/TokenList.h"
 #include "runtime/base/OptionChecks.h"
+#include "runtime/cluster/RowCurve.h"
 #include "runtime/device/cpu/ThreadPool.h"
 
 #include <CLI/CLI.hpp>
@@ -266,11 +267,14 @@ void addSteps(CLI::App &app, StepsOptions &options) {
       *app.add_subcommand("steps", "Measures how long steps are by their rows");
   addEngineOptions(command, options.engine);
   command.get_option("--ctx-size")
-      ->description("Positions that each row attends to; default: 32");
+      ->description("Positions that each row attends to; default: 32, or the "
+                    "model's context if that is less");
+  command.get_option("--prefill-chunk")
+      ->description("Rows of the steps that come before, which fill the cache");
   command
       .add_option("--rows", options.rows,
-                  "Rows of steps, each of another sequence; default: "
-                  "1,2,4,8,16,32,64")
+                  "Rows of steps, each of another sequence; 1 is always among "
+                  "them. Default: 1,2,4,8,16,32,64")
       ->type_name("N,N")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -329,11 +333,17 @@ void addBench(CLI::App &app, BenchCommandOptions &options) {
       option->excludes(url);
 }
 
-/// Each row count once, ascending.
-void settleSteps(StepsOptions &options) {
+/// As a curve of steps has them: one row first, each count once.
+Status settleSteps(StepsOptions &options) {
+  options.rows.push_back(1);
   std::ranges::sort(options.rows);
   auto twice = std::ranges::unique(options.rows);
   options.rows.erase(twice.begin(), twice.end());
+  if (int64_t(options.rows.size()) > cluster::maxCurvePoints)
+    return failure("--rows: ", options.rows.size(),
+                   " different row counts are more than ",
+                   cluster::maxCurvePoints);
+  return {};
 }
 
 /// The server's limits are the scheduler's.
@@ -419,7 +429,8 @@ Command app::parseCommandLine(int argc, const char *const *argv,
   if (app.got_subcommand("score"))
     return score;
   if (app.got_subcommand("steps")) {
-    settleSteps(steps);
+    if (Status s = settleSteps(steps); !s.ok())
+      return usage(s.message(), program + " steps");
     return steps;
   }
   if (app.got_subcommand("serve")) {

@@ -74,10 +74,8 @@ struct ScoreOptions {
 };
 
 struct StepsOptions {
-  StepsOptions() { engine.contextLength = 32; }
-
   EngineOptions engine; // contextLength: positions that each row attends to
-  std::vector<int64_t> rows = {1, 2, 4, 8, 16, 32, 64}; // ascending
+  std::vector<int64_t> rows = {1, 2, 4, 8, 16, 32, 64}; // ascending, from 1 on
   int64_t repeats = 9;
   bool json = false;
 };

@@ -235,6 +235,7 @@ Status Engine::load(const EngineNeeds &needs) {
   limits.rows = needs.rows;
   limits.outputs = needs.outputs;
   limits.sequences = needs.sequences;
+  limits.resident = needs.resident;
   limits.contextLength = settings.contextLength;
   limits.threads = settings.threads;
   limits.activations = needs.activations;

@@ -44,6 +44,7 @@ struct EngineNeeds {
   int64_t rows = 1;      // of a step, strangers not counted
   int64_t outputs = 1;   // of a step
   int64_t sequences = 1; // open at the same time
+  bool resident = false; // device::StepLimits has it
   ActivationFormat activations = ActivationFormat::F32; // between stages
 };
 

@@ -146,6 +146,7 @@ device::StepLimits LocalModel::stepLimits() const {
   limits.sequences = bounds.sequences;
   limits.pages = pages.limits().pages;
   limits.contextLength = bounds.contextLength;
+  limits.resident = bounds.resident;
   return limits;
 }
 

@@ -35,6 +35,7 @@ struct LocalModelLimits {
   int64_t sequences = 1;   ///< sequences open at the same time
   int64_t cacheTokens = 0; ///< tokens of all sequences; 0: each a full context
   int64_t contextLength = 0; ///< of one sequence; 0: the programs'
+  bool resident = false;     ///< device::StepLimits has it
   int64_t threads = 0;       ///< 0: defaultThreadCount()
   cpu::CacheFormat cacheFormat = cpu::CacheFormat::F32;
   /// How rows go from stage to stage: as they do in a pipeline.

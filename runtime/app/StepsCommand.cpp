@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <numeric>
 #include <random>
 
 using namespace sluice;
@@ -26,7 +27,9 @@ using namespace sluice::app;
 
 namespace {
 
-/// Of steps with so many rows.
+constexpr int64_t usualContext = 32;
+
+/// What steps of one row count took.
 struct MeasuredStep {
   int64_t rows = 0;
   std::vector<double> seconds; ///< in the order of the turns
@@ -56,7 +59,7 @@ public:
   Expected<double> run(int64_t rows);
 
 private:
-  Status execute();
+  Status compute();
   int32_t anyToken() { return int32_t(random() % uint64_t(model.vocabSize())); }
   int64_t lastPosition() const { return model.limits().contextLength - 1; }
 
@@ -68,8 +71,9 @@ private:
   std::mt19937_64 random;              // the same tokens in every process
 };
 
-/// What the batch has, which is empty then.
-Status StepRunner::execute() {
+/// The batch, which is empty then. Here an interrupt ends it all: to fill
+/// caches can take minutes.
+Status StepRunner::compute() {
   if (batch.rows() == 0)
     return {};
   if (interrupted())
@@ -89,7 +93,7 @@ Status StepRunner::fill() {
     sequences.push_back(*id);
     for (int64_t position = 0; position < lastPosition(); ++position) {
       if (batch.freeRows() == 0)
-        if (Status s = execute(); !s.ok())
+        if (Status s = compute(); !s.ok())
           return s;
       if (Status s = batch.add(*id, position, anyToken(),
                                /*wantsLogits=*/false);
@@ -97,7 +101,7 @@ Status StepRunner::fill() {
         return s;
     }
   }
-  return execute();
+  return compute();
 }
 
 Expected<double> StepRunner::run(int64_t rows) {
@@ -107,7 +111,7 @@ Expected<double> StepRunner::run(int64_t rows) {
         !s.ok())
       return s;
   auto start = std::chrono::steady_clock::now();
-  if (Status s = execute(); !s.ok())
+  if (Status s = compute(); !s.ok())
     return s;
   std::chrono::duration<double> taken =
       std::chrono::steady_clock::now() - start;
@@ -116,21 +120,28 @@ Expected<double> StepRunner::run(int64_t rows) {
   return taken.count();
 }
 
+/// In each turn in another order, so that no row count always follows the same
+/// one, whose clock rate and caches it would inherit.
 Expected<std::vector<MeasuredStep>> measure(StepRunner &runner,
                                             const StepsOptions &options) {
-  std::vector<MeasuredStep> times;
+  std::vector<MeasuredStep> steps;
   for (int64_t rows : options.rows)
-    times.push_back({rows, {}});
+    steps.push_back({rows, {}});
+  std::vector<size_t> order(steps.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937_64 random;
   // The first turn finds caches and pages as no other does.
-  for (int64_t turn = 0; turn <= options.repeats; ++turn)
-    for (MeasuredStep &each : times) {
-      Expected<double> seconds = runner.run(each.rows);
+  for (int64_t turn = 0; turn <= options.repeats; ++turn) {
+    std::ranges::shuffle(order, random);
+    for (size_t i : order) {
+      Expected<double> seconds = runner.run(steps[i].rows);
       if (!seconds)
         return seconds.status();
       if (turn > 0)
-        each.seconds.push_back(*seconds);
+        steps[i].seconds.push_back(*seconds);
     }
-  return times;
+  }
+  return steps;
 }
 
 std::string toJson(const std::vector<MeasuredStep> &times,
@@ -162,37 +173,65 @@ std::string toYaml(const std::vector<MeasuredStep> &times,
                      "\n  times:\n";
   for (const MeasuredStep &each : times) {
     char line[96];
-    std::snprintf(line, sizeof(line), "    - {rows: %lld, time: %.4g ms}\n",
+    std::snprintf(line, sizeof(line), "    - {rows: %lld, time: %.6g ms}\n",
                   static_cast<long long>(each.rows), 1e3 * each.median());
     text += line;
   }
   return text;
 }
 
+/// Without -c rows attend to a few positions, which the shortest of contexts
+/// may not have.
+Expected<std::unique_ptr<Engine>> makeEngine(const ProgramImage &image,
+                                             EngineOptions options) {
+  Expected<std::unique_ptr<Engine>> engine = Engine::create(image, options);
+  if (!engine || options.contextLength != 0)
+    return engine;
+  options.contextLength = std::min(usualContext, (*engine)->contextLength());
+  return Engine::create(image, options);
+}
+
+Status checkUse(const Engine &engine) {
+  for (const PlanStage &stage : engine.descriptor().plan.stages)
+    if (stage.members() > 1)
+      return failure("steps: the program is for groups of ", stage.members(),
+                     ", whose steps are not one device's: compile it without "
+                     "--tensor-parallel");
+  return engine.checkOptions();
+}
+
+/// Of all sequences, and of steps that fill them.
+EngineNeeds needsOf(int64_t sequences, const Engine &engine) {
+  EngineNeeds needs;
+  needs.outputs = needs.sequences = sequences;
+  needs.rows =
+      std::max(sequences, std::min(engine.options().prefillChunk,
+                                   sequences * (engine.contextLength() - 1)));
+  // As a server's, which is what steps are measured for.
+  needs.resident = true;
+  return needs;
+}
+
 } // namespace
 
 Expected<int> app::runSteps(const ProgramImage &image,
                             const StepsOptions &options) {
-  Expected<std::unique_ptr<Engine>> engine =
-      Engine::create(image, options.engine);
+  Expected<std::unique_ptr<Engine>> engine = makeEngine(image, options.engine);
   if (!engine)
     return engine.status();
-  if (Status s = (*engine)->checkOptions(); !s.ok())
+  if (Status s = checkUse(**engine); !s.ok())
     return s;
-  int64_t sequences = options.rows.back();
-  EngineNeeds needs;
-  needs.rows = std::max(sequences, options.engine.prefillChunk);
-  needs.outputs = needs.sequences = sequences;
+  EngineNeeds needs = needsOf(options.rows.back(), **engine);
   if (Status s = (*engine)->load(needs); !s.ok())
     return s;
-  StepRunner runner((*engine)->model(), needs.rows, sequences);
+  StepRunner runner((*engine)->model(), needs.rows, needs.sequences);
   if (Status s = runner.fill(); !s.ok())
     return s;
-  Expected<std::vector<MeasuredStep>> times = measure(runner, options);
-  if (!times)
-    return times.status();
-  if (Status s = writeOutput(options.json ? toJson(*times, **engine)
-                                          : toYaml(*times, **engine));
+  Expected<std::vector<MeasuredStep>> steps = measure(runner, options);
+  if (!steps)
+    return steps.status();
+  if (Status s = writeOutput(options.json ? toJson(*steps, **engine)
+                                          : toYaml(*steps, **engine));
       !s.ok())
     return s;
   return 0;

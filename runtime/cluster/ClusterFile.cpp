@@ -133,7 +133,7 @@ RowCurve readSteps(const YamlValue &value, const std::string &file,
   // Rates that are not positive are refused with the device's node.
   if (!status.ok() || !(device.bytesPerSecond > 0 && device.flopsPerSecond > 0))
     return {};
-  Expected<RowCurve> curve = RowCurve::create(std::move(points));
+  Expected<RowCurve> curve = RowCurve::fit(points);
   if (curve)
     curve = weightCurve(*curve, model->cost(), context, device);
   if (curve)

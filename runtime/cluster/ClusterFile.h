@@ -57,7 +57,7 @@ struct ClusterFile {
 /// and line: not YAML, longer than 1 MiB, deeper than 16 or of more than
 /// 100,000 values, aliases, unknown or doubled keys, values of another type or
 /// unit, numbers out of their range, measured steps of no described model or
-/// that RowCurve::create() and weightCurve() refuse, `like` that names nobody
+/// that RowCurve::fit() and weightCurve() refuse, `like` that names nobody
 /// or itself over others (prints the cycle), and what Cluster::create() and
 /// ModelShape::validate() refuse.
 Expected<ClusterFile> readClusterFile(const std::string &path);

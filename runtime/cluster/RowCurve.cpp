@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <iterator>
 
 using namespace sluice;
@@ -22,9 +23,6 @@ constexpr double slack = 1e-9;
 
 static Status checkPair(const RowCurve::Point &before,
                         const RowCurve::Point &point) {
-  if (point.rows <= before.rows)
-    return failure("a time for ", point.rows, " rows stands behind that for ",
-                   before.rows);
   if (point.seconds < before.seconds * (1 - slack))
     return failure(point.rows, " rows take ", formatSeconds(point.seconds),
                    ", less than ", before.rows, ": ",
@@ -37,25 +35,72 @@ static Status checkPair(const RowCurve::Point &before,
   return {};
 }
 
-Expected<RowCurve> RowCurve::create(std::vector<Point> points) {
+/// What each point has to be whatever the others' times are.
+static Status checkPoints(const std::vector<RowCurve::Point> &points) {
   if (points.empty() || int64_t(points.size()) > maxCurvePoints)
     return failure(points.size(), " times are not 1 to ", maxCurvePoints);
   if (points.front().rows != 1)
     return failure("the first time must be for 1 row, and not for ",
                    points.front().rows);
   for (size_t i = 0; i < points.size(); ++i) {
-    const Point &point = points[i];
+    const RowCurve::Point &point = points[i];
     if (point.rows > maxStepRows)
       return failure(point.rows, " rows are more than ", maxStepRows);
     if (!(point.seconds > 0 && point.seconds <= maxSeconds))
       return failure("the time for ", point.rows, " rows, ", point.seconds,
                      " s, is not in (0, ", maxSeconds, "]");
-    if (i > 0)
-      if (Status status = checkPair(points[i - 1], point); !status.ok())
-        return status;
+    if (i > 0 && point.rows <= points[i - 1].rows)
+      return failure("a time for ", point.rows, " rows stands behind that for ",
+                     points[i - 1].rows);
   }
+  return {};
+}
+
+static Status checkTimes(const std::vector<RowCurve::Point> &points) {
+  for (size_t i = 1; i < points.size(); ++i)
+    if (Status status = checkPair(points[i - 1], points[i]); !status.ok())
+      return status;
+  return {};
+}
+
+Expected<RowCurve> RowCurve::create(std::vector<Point> points) {
+  Status checked = checkPoints(points);
+  if (checked.ok())
+    checked = checkTimes(points);
+  if (!checked.ok())
+    return checked;
   RowCurve curve;
   curve.kept = std::move(points);
+  return curve;
+}
+
+/// How much longer than `before` a step of point's rows may be.
+static double mostRatio(const RowCurve::Point &before,
+                        const RowCurve::Point &point) {
+  return double(point.rows) / double(before.rows);
+}
+
+Expected<RowCurve> RowCurve::fit(const std::vector<Point> &measured) {
+  if (Status status = checkPoints(measured); !status.ok())
+    return status;
+  // Once as those of fewer rows allow, once as those of more do.
+  std::vector<Point> up = measured, down = measured;
+  for (size_t i = 1; i < up.size(); ++i)
+    up[i].seconds = std::clamp(up[i].seconds, up[i - 1].seconds,
+                               up[i - 1].seconds * mostRatio(up[i - 1], up[i]));
+  for (size_t i = down.size() - 1; i-- > 0;)
+    down[i].seconds = std::clamp(
+        down[i].seconds, down[i + 1].seconds / mostRatio(down[i], down[i + 1]),
+        down[i + 1].seconds);
+  RowCurve curve;
+  for (size_t i = 0; i < measured.size(); ++i) {
+    // The bounds are of ratios, which this mean keeps.
+    double seconds = std::sqrt(up[i].seconds * down[i].seconds);
+    if (std::abs(seconds - measured[i].seconds) >
+        maxNoise * measured[i].seconds)
+      return checkTimes(measured);
+    curve.kept.push_back({measured[i].rows, seconds});
+  }
   return curve;
 }
 

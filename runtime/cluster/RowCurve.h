@@ -36,6 +36,8 @@ namespace sluice::cluster {
 constexpr int64_t maxCurvePoints = 64;
 /// Most rows of a step.
 constexpr int64_t maxStepRows = 65536;
+/// Part of a measured time by which it may be off.
+constexpr double maxNoise = 0.25;
 
 /// Empty, or checked by create(); immutable, so thread-safe.
 class RowCurve {
@@ -51,6 +53,12 @@ public:
   /// do not rise or exceed maxStepRows, times that are not in (0, 10,000], that
   /// fall with more rows, or that rise faster than the rows do.
   static Expected<RowCurve> create(std::vector<Point> points);
+
+  /// The nearest curve to points that were measured: where noise made a time
+  /// fall, or rise faster than the rows, that and those it contradicts are
+  /// moved, each half of the way. Errors: create()'s; times that fall or rise
+  /// so are one where a time would be moved by more than maxNoise of it.
+  static Expected<RowCurve> fit(const std::vector<Point> &measured);
 
   bool empty() const { return kept.empty(); }
   const std::vector<Point> &points() const { return kept; }

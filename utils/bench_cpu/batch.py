@@ -38,7 +38,7 @@ def together(requests):
 
 
 def served_step(model, folder, rows):
-    """Seconds"""
+    """Seconds of a step of `rows` requests that are served."""
     # Prompts as fast as can be, so that all generate at the same time.
     _, requests = serving.bench(model.program, [
         "-t", models.THREADS, "--requests", rows, "--max-num-seqs", rows, "-c",
@@ -97,9 +97,14 @@ def ratios(fmt, found):
     return cells, targets
 
 
-def curves(formats, steps):
-    """Rows of a table: milliseconds of a step, a column for each format."""
-    return [[rows, *(f"{1e3 * medians(steps[fmt])[rows]:.1f}" for fmt in formats)]
+def curves(formats, steps, served):
+    """Rows of a table: milliseconds of a step, by itself and as it was served, in a
+    column for each format."""
+    def cell(fmt, rows):
+        alone = f"{1e3 * medians(steps[fmt])[rows]:.1f}"
+        pairs = served[fmt].get(rows)
+        return alone + (f" / {1e3 * rows / pairs.ours():.1f}" if pairs else "")
+    return [[rows, *(cell(fmt, rows) for fmt in formats)]
             for rows in steps[formats[0]]]
 
 
@@ -130,12 +135,12 @@ def predictions(args, model, limits, steps):
 def section(args):
     """(text, targets, pictures)"""
     peer = require_program("llama-batched-bench", args.llama_bin)
-    compared, predicted, targets, steps = [], [], [], {}
+    compared, predicted, targets, steps, served = [], [], [], {}, {}
     for fmt in args.formats:
         model = models.prepare(args, fmt)
         limits = models.Limits(args, model)
-        found, steps[fmt] = measure(args, peer, model, limits)
-        cells, wanted = ratios(fmt, found)
+        served[fmt], steps[fmt] = measure(args, peer, model, limits)
+        cells, wanted = ratios(fmt, served[fmt])
         compared += cells
         targets += wanted
         cells, wanted = predictions(args, model, limits, steps[fmt])
@@ -148,10 +153,11 @@ def section(args):
 those of all requests while all of them generate.
 
 {table(["format", "rows", "Sluice tok/s", "llama.cpp tok/s", "ratio"], compared)}
-Steps by themselves (`steps`, which has row counts take turns: medians of \
-{curve.TURNS} in each run):
+Milliseconds of steps by themselves (`steps`, which has row counts take turns: \
+medians of {curve.TURNS} in each run), and of those that were served, above, at another \
+moment:
 
-{table(["rows", *args.formats], curves(args.formats, steps))}
+{table(["rows", *args.formats], curves(args.formats, steps, served))}
 ![](cpu-steps-{args.isa}.svg)
 
 What the [cost model](../Clusters.md#measured-steps) says of some of them \

@@ -1,7 +1,6 @@
 """How long steps are by their rows, as the cost model is told of it, and what it
 says of others."""
 import json
-import math
 import os
 
 from bench_common.processes import run
@@ -51,39 +50,9 @@ def measure(model, rows, context):
                          for each in told["steps"]}, rows, model.program)
 
 
-def between(low, value, high):
-    return min(max(value, low), high)
-
-
-def curve_of(steps):
-    """{rows: whole microseconds}: the nearest steps that the cost model takes: none
-    shorter than one with fewer rows, or longer than its rows in several of those.
-    Where two steps are not so, each is moved half of the way."""
-    up, down = {}, {}
-    for rows, seconds in sorted(steps.items()):
-        if up:
-            fewer, least = list(up.items())[-1]
-            seconds = between(least, seconds, least * rows / fewer)
-        up[rows] = seconds
-    for rows, seconds in sorted(steps.items(), reverse=True):
-        if down:
-            more, most = list(down.items())[-1]
-            seconds = between(most * rows / more, seconds, most)
-        down[rows] = seconds
-    kept = {}
-    for rows in up:
-        # The bounds are of ratios, which this mean keeps, but for rounding.
-        micros = round(1e6 * math.sqrt(up[rows] * down[rows]))
-        if kept:
-            fewer, least = list(kept.items())[-1]
-            micros = between(least, micros, least * rows // fewer)
-        kept[rows] = micros
-    return kept
-
-
 def describe(model, limits, context, steps):
-    times = "\n".join(f"            - {{rows: {rows}, time: {micros} us}}"
-                      for rows, micros in curve_of(steps).items())
+    times = "\n".join(f"            - {{rows: {rows}, time: {1e6 * each:.0f} us}}"
+                      for rows, each in sorted(steps.items()))
     return DESCRIPTION.format(
         name=f"{model.file.stem}", threads=limits.threads,
         bits=8 * model.step_bytes / model.parameters,

@@ -67,8 +67,8 @@ TEST_F(CommandsTest, ScoreRefusesTooShortAndTooLong) {
 }
 
 TEST_F(CommandsTest, StepsAreOfTheRowsThatAreAskedFor) {
-  json measured = runJson({"steps", "--rows", "40,1,7,1", "-c", "20", "-b",
-                           "16", "--repeats", "4"});
+  json measured = runJson(
+      {"steps", "--rows", "40,7,7", "-c", "20", "-b", "16", "--repeats", "4"});
   EXPECT_EQ(measured["model"], "test model");
   EXPECT_EQ(measured["context"], 20);
   ASSERT_EQ(measured["steps"].size(), 3u);
@@ -91,7 +91,15 @@ TEST_F(CommandsTest, StepsAreWrittenAsAClusterDescribesThem) {
   EXPECT_THAT(result.out, testing::MatchesRegex(
                               "steps:\n  model: \"test model\"\n"
                               "  context: 1\n  times:\n"
+                              "    - \\{rows: 1, time: [0-9.e-]+ ms\\}\n"
                               "    - \\{rows: 2, time: [0-9.e-]+ ms\\}\n"));
+}
+
+TEST_F(CommandsTest, StepsOfAShortContextAttendToAllOfIt) {
+  EXPECT_EQ(runJson({"steps", "--rows", "1"})["context"], 32);
+  program.contextLength = program.programs[0].contextLength = 16;
+  describe(program);
+  EXPECT_EQ(runJson({"steps", "--rows", "1"})["context"], 16);
 }
 
 TEST_F(CommandsTest, StepsBeyondTheContextAreRefused) {
@@ -242,6 +250,9 @@ TEST_F(CommandsTest, WhoAsksForPinnedThreadsHearsWhyTheyAreNot) {
 }
 
 TEST_F(CommandsTest, WrongUsageExitsWithTwo) {
+  std::string sixtyFive = "1";
+  for (int rows = 2; rows <= 65; ++rows)
+    sixtyFive += "," + std::to_string(rows);
   const std::vector<std::vector<std::string>> wrong = {
       {},
       {"frobnicate"},
@@ -304,6 +315,7 @@ TEST_F(CommandsTest, WrongUsageExitsWithTwo) {
       {"bench", "--url", "http://127.0.0.1:1", "--trace", "/tmp/t"},
       {"steps", "--rows", "0"},
       {"steps", "--rows", "4097"},
+      {"steps", "--rows", sixtyFive},
       {"steps", "--rows"},
       {"steps", "--repeats", "0"},
       {"steps", "-p", "a"},

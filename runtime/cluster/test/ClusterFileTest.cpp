@@ -162,8 +162,8 @@ TEST(ClusterFileTest, RefusesStepsThatCannotBeMeant) {
   EXPECT_EQ(errorWith("times: [{rows: 1", "times: [{rows: 2"),
             "c.yaml:13: 'steps': the first time must be for 1 row, and not "
             "for 2");
-  EXPECT_EQ(errorWith("160 us", "90 us"),
-            "c.yaml:13: 'steps': 4 rows take 90 us, less than 1: 100 us");
+  EXPECT_EQ(errorWith("160 us", "40 us"),
+            "c.yaml:13: 'steps': 4 rows take 40 us, less than 1: 100 us");
   EXPECT_THAT(errorWith("160 us", "160"), HasSubstr("c.yaml:15: 'time': "));
   EXPECT_EQ(errorWith("rows: 4, ", ""),
             "c.yaml:15: a time of 'steps' needs 'rows'");

@@ -8,7 +8,8 @@
 #include "runtime/cluster/RowCurve.h"
 
 #include <algorithm>
-#include <gtest/gtest.h>
+#include <cmath>
+#include <gmock/gmock.h>
 #include <limits>
 #include <random>
 
@@ -105,6 +106,62 @@ TEST(RowCurveTest, MoreRowsTakeLongerAndEachOfThemNoLonger) {
       ASSERT_LE(next / double(rows + 1), now / double(rows) * slack) << rows;
     }
   }
+}
+
+std::vector<double> fitted(std::vector<RowCurve::Point> points) {
+  Expected<RowCurve> curve = RowCurve::fit(points);
+  EXPECT_TRUE(curve.ok()) << curve.status().message();
+  std::vector<double> seconds;
+  for (const RowCurve::Point &point : curve->points())
+    seconds.push_back(point.seconds);
+  return seconds;
+}
+
+TEST(RowCurveTest, NoiseIsMovedHalfOfTheWayByEachSide) {
+  using testing::DoubleEq;
+  using testing::ElementsAre;
+  // What is a curve stays as it is.
+  EXPECT_THAT(fitted({{1, 10}, {2, 10}, {4, 12}, {8, 24}}),
+              ElementsAre(10, 10, 12, 24));
+  // Shorter than one of fewer rows.
+  double middle = std::sqrt(10.1 * 10);
+  EXPECT_THAT(fitted({{1, 10.1}, {2, 10}, {4, 20}}),
+              ElementsAre(DoubleEq(middle), DoubleEq(middle), 20));
+  // Longer than its rows in steps of fewer.
+  EXPECT_THAT(fitted({{1, 10}, {2, 24.2}, {4, 30}}),
+              ElementsAre(DoubleEq(11), DoubleEq(22), 30));
+}
+
+TEST(RowCurveTest, NoiseMovesNothingByMoreThanItIs) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> noise(0.95, 1.05);
+  for (int i = 0; i < 1000; ++i) {
+    const RowCurve truth = randomCurve(random);
+    std::vector<RowCurve::Point> points = truth.points();
+    for (RowCurve::Point &point : points)
+      point.seconds *= noise(random);
+    std::vector<double> seconds = fitted(points);
+    for (size_t k = 0; k < points.size(); ++k) {
+      EXPECT_NEAR(seconds[k] / truth.points()[k].seconds, 1, 0.051);
+      points[k].seconds = seconds[k];
+    }
+    curveOf(points);
+  }
+}
+
+TEST(RowCurveTest, WhatIsMoreThanNoiseIsRefused) {
+  auto error = [](std::vector<RowCurve::Point> points) {
+    Expected<RowCurve> curve = RowCurve::fit(points);
+    EXPECT_FALSE(curve.ok());
+    return curve.status().message();
+  };
+  EXPECT_EQ(error({{1, 0.030}, {2, 0.016}}),
+            "2 rows take 16 ms, less than 1: 30 ms");
+  EXPECT_EQ(error({{1, 0.030}, {4, 0.210}}),
+            "4 rows take 210 ms: in steps of 1 they would take 120 ms");
+  EXPECT_EQ(error({{2, 1}}), "the first time must be for 1 row, and not for 2");
+  EXPECT_EQ(error({{1, 1}, {4, 2}, {4, 2}}),
+            "a time for 4 rows stands behind that for 4");
 }
 
 TEST(RowCurveTest, WhatNoMachineDoesIsRefused) {
