@@ -67,7 +67,8 @@ def measure(args, peer, model, limits):
     with tempfile.TemporaryDirectory() as folder:
         step = functools.partial(served_step, model, folder)
         for turn in range(args.repeats):
-            limits.measure()
+            limits.measure("read")
+            limits.measure("fma")
             for rows, seconds in curve.measure(model, steps, CONTEXT).items():
                 steps[rows].append(seconds)
             for rows, pairs in found.items():

@@ -54,7 +54,7 @@ def describe(model, limits, context, steps):
     times = "\n".join(f"            - {{rows: {rows}, time: {1e6 * each:.0f} us}}"
                       for rows, each in sorted(steps.items()))
     return DESCRIPTION.format(
-        name=f"{model.file.stem}", threads=limits.threads,
+        name=model.file.stem, threads=limits.threads,
         bits=8 * model.step_bytes / model.parameters,
         memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         # Products are as long as the steps say; attention is of floats.

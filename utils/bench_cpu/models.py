@@ -152,10 +152,10 @@ def llama_bench(peer, model, threads=THREADS, prompts=(), generate=0, depth=0):
     return whole(found, wanted, peer)
 
 
-def whole(found, wanted, peer):
-    """What was found, with all that is wanted in it."""
+def whole(found, wanted, program):
+    """What a program was found to say, with all that is wanted in it."""
     if missing := [each for each in wanted if each not in found]:
-        fail(f"{peer}: says nothing of " + ", ".join(map(str, missing)))
+        fail(f"{program}: says nothing of " + ", ".join(map(str, missing)))
     return found
 
 
@@ -171,11 +171,9 @@ class Limits:
                         "--isa", self.isa]
         self.found = []
 
-    def measure(self, only=None):
-        """All of them, or the one that is named: "read", "int8", "int4" or
-        "fma"."""
-        self.found.append(json.loads(run(
-            self.command + (["--only", only] if only else []))))
+    def measure(self, name):
+        """One of them: "read", "int8", "int4" or "fma"."""
+        self.found.append(json.loads(run(self.command + ["--only", name])))
 
     def behind(self, name, measured):
         """What measured() returns, and that limit right behind it."""

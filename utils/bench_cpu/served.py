@@ -44,8 +44,8 @@ def section(args):
                            for key in ("p50", "p99"))])
             targets += targets_of(load[0], turns)
     text = f"""{models.SHAPE} with random weights, {fmt}, \
-{serving.described(args.peer, args.repeats)} Prompts of 16 to 128 tokens, \
-answers of 32 to 96, uniform. The first figure is Sluice's, the second \
+{serving.described(args.peer, args.repeats)} {", ".join(str(n) for _, n in LOADS)} \
+requests in all. Prompts of 16 to 128 tokens, answers of 32 to 96, uniform. The first figure is Sluice's, the second \
 llama-server's; ITL is the time between two tokens, TTFT that to the first. \
 Sluice keeps its steps short for those who wait for their next token \
 (`--max-itl-ms`, 200 unless told): where a step of everyone's rows is as long as \

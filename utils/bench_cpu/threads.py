@@ -57,15 +57,17 @@ def pinning(args, model):
     return prompts, rows
 
 
-def waits(program, threads, tokens, count):
-    """(barriers of a step, share of the steps' time that a thread waited)"""
+def waits(model, threads, repeats):
+    """(barriers of a step, the same in all runs; share of the steps' time that a
+    thread waited, the runs' median)"""
     with tempfile.TemporaryDirectory() as folder:
-        stage = json.loads(run([
-            program, "generate", "--ignore-eos", "--json", "-t", threads, "-c",
-            tokens + count, "--tokens", ",".join(["5"] * tokens), "-n", count,
-            "--trace", f"{folder}/trace.json"]))["stages"][0]
-    return (stage["barriers"] / stage["steps"],
-            stage["wait_seconds"] / stage["busy_seconds"])
+        stages = [json.loads(run([
+            model.program, "generate", "--ignore-eos", "--json", "-t", threads,
+            "-c", 1 + GENERATE, "--tokens", "5", "-n", GENERATE, "--trace",
+            f"{folder}/trace.json"]))["stages"][0] for _ in range(repeats)]
+    return (stages[0]["barriers"] / stages[0]["steps"],
+            statistics.median(stage["wait_seconds"] / stage["busy_seconds"]
+                              for stage in stages))
 
 
 def section(args):
@@ -77,7 +79,7 @@ def section(args):
         layers = json.loads(run([model.program, "info", "--json"]))["layers"]
         found = measure(args, peer, model)
         for threads, (prompts, rows) in found.items():
-            barriers, waited = waits(model.program, threads, 1, GENERATE)
+            barriers, waited = waits(model, threads, args.repeats)
             cells.append([
                 fmt, threads, *prompts.cells(), scaling(prompts, found[1][0]),
                 *rows.cells(), scaling(rows, found[1][1]),
@@ -89,7 +91,7 @@ many threads; Sluice and `llama-bench` (llama.cpp {args.peer}) by turns, \
 {args.repeats} runs, medians. {models.RATIOS} *Scaling* is by one thread of the same turn, \
 its median. *Barriers* are those \
 of a generated token for each layer, the step's own among them, and *waiting* the \
-part of its time that a thread waits in them, from a run with a trace.
+part of its time that a thread waits in them, the median of as many runs with a trace.
 
 {table(["format", "threads", "prompt tok/s", "llama.cpp tok/s", "ratio",
         "scaling", "generation tok/s", "llama.cpp tok/s", "ratio", "scaling",
