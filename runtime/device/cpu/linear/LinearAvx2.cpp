@@ -19,7 +19,6 @@ struct Isa {
   static constexpr int parts = 2;
   static constexpr int plainPanels = 1, widenedPanels = 1, plainRows = 6;
   static constexpr int lonePlainRows = 6, loneQuantRows = 5;
-  static constexpr int narrowQuantRows = 5;
   static constexpr int quantPanels = 1, quantRows = 4;
   static constexpr int quadsUnrolled = 1;
   static constexpr bool expandsQuants = true;

@@ -20,7 +20,6 @@ namespace {
 struct Isa : Avx512 {
   static constexpr int plainPanels = 4, widenedPanels = 2, plainRows = 6;
   static constexpr int lonePlainRows = 8, loneQuantRows = 12;
-  static constexpr int narrowQuantRows = 12;
   static constexpr int quantPanels = 2, quantRows = 4;
   static constexpr int quadsUnrolled = 1;
   static constexpr bool expandsQuants = true;
