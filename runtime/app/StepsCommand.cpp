@@ -47,10 +47,10 @@ struct MeasuredStep {
 /// of them.
 class StepRunner {
 public:
-  /// `model` has room for so many sequences, and for steps of `stepRows` rows.
-  StepRunner(LocalModel &model, int64_t stepRows, int64_t sequences)
-      : model(model), batch(stepRows, sequences), tokens(size_t(sequences)),
-        greatest(size_t(sequences), {OutputRequest::Greatest}) {}
+  /// `model` has room for `count` sequences, and for steps of `stepRows` rows.
+  StepRunner(LocalModel &model, int64_t stepRows, int64_t count)
+      : model(model), batch(stepRows, count), tokens(size_t(count)),
+        greatest(size_t(count), {OutputRequest::Greatest}) {}
 
   /// Opens all sequences and computes all positions but the last one.
   Status fill();

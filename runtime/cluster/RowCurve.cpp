@@ -74,32 +74,45 @@ Expected<RowCurve> RowCurve::create(std::vector<Point> points) {
   return curve;
 }
 
-/// How much longer than `before` a step of point's rows may be.
-static double mostRatio(const RowCurve::Point &before,
-                        const RowCurve::Point &point) {
-  return double(point.rows) / double(before.rows);
+/// What a step of so many rows takes at most, by how long another is.
+static double mostBy(const RowCurve::Point &other, int64_t rows) {
+  return other.rows < rows ? other.seconds * double(rows) / double(other.rows)
+                           : other.seconds;
+}
+
+static double leastBy(const RowCurve::Point &other, int64_t rows) {
+  return other.rows > rows ? other.seconds * double(rows) / double(other.rows)
+                           : other.seconds;
+}
+
+/// Refuses two points that contradict each other by more than noise of both.
+static Status checkNoise(const RowCurve::Point &before,
+                         const RowCurve::Point &point) {
+  double apart = std::max(leastBy(before, point.rows) / point.seconds,
+                          point.seconds / mostBy(before, point.rows));
+  if (apart > (1 + maxNoise) * (1 + maxNoise))
+    return checkPair(before, point);
+  return {};
 }
 
 Expected<RowCurve> RowCurve::fit(const std::vector<Point> &measured) {
   if (Status status = checkPoints(measured); !status.ok())
     return status;
-  // Once as those of fewer rows allow, once as those of more do.
-  std::vector<Point> up = measured, down = measured;
-  for (size_t i = 1; i < up.size(); ++i)
-    up[i].seconds = std::clamp(up[i].seconds, up[i - 1].seconds,
-                               up[i - 1].seconds * mostRatio(up[i - 1], up[i]));
-  for (size_t i = down.size() - 1; i-- > 0;)
-    down[i].seconds = std::clamp(
-        down[i].seconds, down[i + 1].seconds / mostRatio(down[i], down[i + 1]),
-        down[i + 1].seconds);
+  for (size_t i = 0; i < measured.size(); ++i)
+    for (size_t before = 0; before < i; ++before)
+      if (Status status = checkNoise(measured[before], measured[i]);
+          !status.ok())
+        return status;
   RowCurve curve;
-  for (size_t i = 0; i < measured.size(); ++i) {
-    // The bounds are of ratios, which this mean keeps.
-    double seconds = std::sqrt(up[i].seconds * down[i].seconds);
-    if (std::abs(seconds - measured[i].seconds) >
-        maxNoise * measured[i].seconds)
-      return checkTimes(measured);
-    curve.kept.push_back({measured[i].rows, seconds});
+  for (const Point &point : measured) {
+    double most = point.seconds, least = point.seconds;
+    for (const Point &other : measured) {
+      most = std::min(most, mostBy(other, point.rows));
+      least = std::max(least, leastBy(other, point.rows));
+    }
+    // All that is wanted is of ratios: the bounds by themselves are curves, and
+    // so is this mean, which moves no time by more than it has to.
+    curve.kept.push_back({point.rows, std::sqrt(most * least)});
   }
   return curve;
 }

@@ -13,7 +13,8 @@
 // the line between them says, and no less than where the curve would be if it
 // went on from one side as it came there. Where it bends nobody has measured:
 // half of the way between these bounds is off by half of what they differ by,
-// at most.
+// at most. Where a kernel takes another way from some row count on, times bend
+// downwards as well, and what lies between two points is a guess.
 //
 // Machines give what is required of the points: a step does not get shorter by
 // a row more, and a row takes no longer in a longer step, which could be
@@ -36,10 +37,10 @@ namespace sluice::cluster {
 constexpr int64_t maxCurvePoints = 64;
 /// Most rows of a step.
 constexpr int64_t maxStepRows = 65536;
-/// Part of a measured time by which it may be off.
+/// Part of a time by which a measured one may be off.
 constexpr double maxNoise = 0.25;
 
-/// Empty, or checked by create(); immutable, so thread-safe.
+/// Empty, or what create() lets pass; immutable, so thread-safe.
 class RowCurve {
 public:
   struct Point {
@@ -56,8 +57,9 @@ public:
 
   /// The nearest curve to points that were measured: where noise made a time
   /// fall, or rise faster than the rows, that and those it contradicts are
-  /// moved, each half of the way. Errors: create()'s; times that fall or rise
-  /// so are one where a time would be moved by more than maxNoise of it.
+  /// moved, and the greatest factor by which one is moved is as small as can
+  /// be. Errors: create()'s; times that fall or rise so are one where that
+  /// factor is more than 1 + maxNoise.
   static Expected<RowCurve> fit(const std::vector<Point> &measured);
 
   bool empty() const { return kept.empty(); }

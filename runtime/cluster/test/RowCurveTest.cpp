@@ -130,6 +130,32 @@ TEST(RowCurveTest, NoiseIsMovedHalfOfTheWayByEachSide) {
   // Longer than its rows in steps of fewer.
   EXPECT_THAT(fitted({{1, 10}, {2, 24.2}, {4, 30}}),
               ElementsAre(DoubleEq(11), DoubleEq(22), 30));
+  // Longer than one of fewer rows allows, and than one of more.
+  EXPECT_THAT(fitted({{1, 10}, {2, 24.2}, {4, 20}}),
+              ElementsAre(DoubleEq(11), DoubleEq(22), DoubleEq(22)));
+}
+
+/// No curve is nearer: two points that contradict each other by a factor are
+/// both moved by its root at least.
+TEST(RowCurveTest, NoiseIsMovedByNoMoreThanItHasTo) {
+  std::mt19937_64 random(2);
+  std::uniform_real_distribution<double> noise(0.85, 1.15);
+  for (int i = 0; i < 1000; ++i) {
+    std::vector<RowCurve::Point> points = randomCurve(random).points();
+    for (RowCurve::Point &point : points)
+      point.seconds *= noise(random);
+    double apart = 1;
+    for (const RowCurve::Point &a : points)
+      for (const RowCurve::Point &b : points)
+        if (a.rows < b.rows)
+          apart = std::max(
+              {apart, a.seconds / b.seconds,
+               b.seconds / a.seconds * double(a.rows) / double(b.rows)});
+    std::vector<double> seconds = fitted(points);
+    for (size_t k = 0; k < points.size(); ++k)
+      EXPECT_LE(std::abs(std::log(seconds[k] / points[k].seconds)),
+                std::log(apart) / 2 + 1e-12);
+  }
 }
 
 TEST(RowCurveTest, NoiseMovesNothingByMoreThanItIs) {
@@ -159,6 +185,9 @@ TEST(RowCurveTest, WhatIsMoreThanNoiseIsRefused) {
             "2 rows take 16 ms, less than 1: 30 ms");
   EXPECT_EQ(error({{1, 0.030}, {4, 0.210}}),
             "4 rows take 210 ms: in steps of 1 they would take 120 ms");
+  // Of those that contradict each other, the ones that do by more than noise.
+  EXPECT_EQ(error({{1, 0.030}, {2, 0.0299}, {4, 0.010}}),
+            "4 rows take 10 ms, less than 1: 30 ms");
   EXPECT_EQ(error({{2, 1}}), "the first time must be for 1 row, and not for 2");
   EXPECT_EQ(error({{1, 1}, {4, 2}, {4, 2}}),
             "a time for 4 rows stands behind that for 4");
