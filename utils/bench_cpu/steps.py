@@ -11,9 +11,10 @@ from bench_common.report import Target, percent, table
 
 from . import models
 
-# Rows of steps that the cost model is told of, and of others.
-FITTED = (1, 2, 4, 8, 16, 32, 64)
-HELD_OUT = (3, 6, 12, 24, 48)
+# Rows of steps that the cost model is told of, those of `steps` by itself, and of
+# others.
+FITTED = (1, 2, 4, 8, 12, 16, 32, 64)
+HELD_OUT = (3, 6, 10, 14, 24, 48)
 TURNS = 21
 CONTEXT = 32  # positions that each row attends to
 ERROR = 0.1
