@@ -274,7 +274,8 @@ void addSteps(CLI::App &app, StepsOptions &options) {
   command
       .add_option("--rows", options.rows,
                   "Rows of steps, each of another sequence; 1 is always among "
-                  "them. Default: 1,2,4,8,12,16,32,64")
+                  "them. Default: " +
+                      CLI::detail::join(options.rows, ","))
       ->type_name("N,N")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -13,6 +13,7 @@
 #include "runtime/app/ServingOptions.h"
 #include "runtime/bench/BenchOptions.h"
 #include "runtime/core/SamplingParams.h"
+#include "runtime/core/Speculation.h"
 #include "runtime/device/cpu/CorePlan.h"
 #include "runtime/serve/ServeOptions.h"
 
@@ -75,8 +76,9 @@ struct ScoreOptions {
 
 struct StepsOptions {
   EngineOptions engine; // contextLength: positions that each row attends to
-  /// Ascending, from 1 on. A CPU's kernels have tiles of up to 12.
-  std::vector<int64_t> rows = {1, 2, 4, 8, 12, 16, 32, 64};
+  /// Ascending, from 1 on.
+  std::vector<int64_t> rows{StepTimes::rowCounts.begin(),
+                            StepTimes::rowCounts.end()};
   int64_t repeats = 9;
   bool json = false;
 };

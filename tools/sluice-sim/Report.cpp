@@ -66,8 +66,8 @@ static PipelineOutcome outcomeOf(const SimulationConfig &config,
 }
 
 /// Rows of the steps whose times are told, each with an output.
-static constexpr int64_t predictedRows[] = {1,  2,  3,  4,  6,  8,  10,
-                                            12, 14, 16, 24, 32, 48, 64};
+static constexpr int64_t predictedRows[] = {1,  2,  3,  4,  5,  6,  7,  8,
+                                            10, 12, 14, 16, 24, 32, 48, 64};
 
 /// What the run was predicted from.
 static ordered_json predictionJson(const SimulationPlan &plan,

@@ -13,8 +13,8 @@ from . import models
 
 # Rows of steps that the cost model is told of, those of `steps` by itself, and of
 # others.
-FITTED = (1, 2, 4, 8, 12, 16, 32, 64)
-HELD_OUT = (3, 6, 10, 14, 24, 48)
+FITTED = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64)
+HELD_OUT = (5, 7, 10, 14, 24, 48)
 TURNS = 21
 CONTEXT = 32  # positions that each row attends to
 ERROR = 0.1
