@@ -65,7 +65,8 @@ static PipelineOutcome outcomeOf(const SimulationConfig &config,
   return outcome;
 }
 
-/// Rows of the steps whose times are told, each with an output.
+/// Rows of the steps whose times are told, each with an output; those that
+/// utils/bench_cpu/steps.py compares with measured ones among them.
 static constexpr int64_t predictedRows[] = {1,  2,  3,  4,  5,  6,  7,  8,
                                             10, 12, 14, 16, 24, 32, 48, 64};
 

@@ -11,8 +11,8 @@ from bench_common.report import Target, percent, table
 
 from . import models
 
-# Rows of steps that the cost model is told of, those of `steps` by itself, and of
-# others.
+# Rows of steps that the cost model is told of, StepTimes::rowCounts of the runtime, as
+# `steps` by itself measures, and of others; sluice-sim tells of all of them.
 FITTED = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64)
 HELD_OUT = (5, 7, 10, 14, 24, 48)
 TURNS = 21
@@ -78,8 +78,8 @@ def predict(args, model, limits, steps):
     told = json.loads(run([
         args.tools / "sluice-sim", file, "--stages", 1, "--context", CONTEXT,
         "--prompt-tokens", 1, "--tokens", 1, "--json"]))
-    return {int(rows): seconds for rows, seconds in
-            told["prediction"]["stages"][0]["step_seconds"].items()}
+    return models.whole({int(rows): seconds for rows, seconds in told[
+        "prediction"]["stages"][0]["step_seconds"].items()}, HELD_OUT, "sluice-sim")
 
 
 def measure(args, model, limits):
@@ -104,9 +104,9 @@ def predictions(args, model, limits, steps):
     Each run's are predicted from the others of that run, as all steps are slower
     together where memory is."""
     fmt, cells, targets = model.format, [], []
-    told = functools.partial(predict, args, model, limits)
-    runs = [told(dict(zip(steps, run))) for run in zip(*steps.values())]
-    told(medians(steps))  # The last description is the one that stays.
+    predicted_by = functools.partial(predict, args, model, limits)
+    runs = [predicted_by(dict(zip(steps, run))) for run in zip(*steps.values())]
+    predicted_by(medians(steps))  # The last description is the one that stays.
     for rows in HELD_OUT:
         predicted = [each[rows] for each in runs]
         errors = [a / b - 1 for a, b in zip(predicted, steps[rows])]
@@ -139,15 +139,16 @@ def section(args):
         cells, wanted = predictions(args, model, limits, steps[fmt])
         predicted += cells
         targets += wanted
-    told = ", ".join(map(str, FITTED))
+    fitted = ", ".join(map(str, FITTED))
     text = f"""Milliseconds of steps of so many requests' rows (`steps`, which has row \
-counts take turns: medians of {TURNS} in each run), medians of {args.repeats} runs:
+counts take turns: medians of {TURNS} in each run), medians of {args.repeats} runs. Memory \
+changes in between, so they are not to be compared with other sections' steps:
 
 {table(["rows", *args.formats], curves(args.formats, steps))}
 ![](cpu-steps-{args.isa}.svg)
 
 What the [cost model](../Clusters.md#measured-steps) says of some of them \
-({CONTEXT} positions), told of the others ({told}) of the same run; medians, of the \
+({CONTEXT} positions), told of the others ({fitted}) of the same run; medians, of the \
 errors' sizes too, with the least and the most error in parentheses:
 
 {table(["format", "rows", "measured ms", "predicted ms", "error"],

@@ -7,6 +7,7 @@
 
 #include "runtime/app/test/ProgramRun.h"
 #include "runtime/app/test/TestStages.h"
+#include "runtime/core/Speculation.h"
 
 #include <cmath>
 #include <gmock/gmock.h>
@@ -83,6 +84,14 @@ TEST_F(CommandsTest, StepsAreOfTheRowsThatAreAskedFor) {
     EXPECT_NEAR(step["median_seconds"].get<double>(),
                 (seconds[1] + seconds[2]) / 2, 1e-12);
   }
+}
+
+TEST_F(CommandsTest, StepsAreOfTheRowsThatAPipelineKeepsTimesOf) {
+  json measured = runJson({"steps", "-c", "1", "--repeats", "1"});
+  std::vector<int32_t> rows;
+  for (const json &step : measured["steps"])
+    rows.push_back(step["rows"]);
+  EXPECT_THAT(rows, testing::ElementsAreArray(StepTimes::rowCounts));
 }
 
 TEST_F(CommandsTest, StepsAreWrittenAsAClusterDescribesThem) {
