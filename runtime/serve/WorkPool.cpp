@@ -42,13 +42,14 @@ void WorkPool::stop() {
   threads.clear();
 }
 
+// With the lock released, a work may be over, and the pool with it: so begin()
+// and proceed() notify before.
+
 bool WorkPool::begin(std::shared_ptr<Work> work, Time until) {
-  {
-    std::lock_guard lock(mutex);
-    if (stopping || static_cast<int64_t>(begins.size()) >= beginsWaiting)
-      return false;
-    begins.push_back({std::move(work), until});
-  }
+  std::lock_guard lock(mutex);
+  if (stopping || static_cast<int64_t>(begins.size()) >= beginsWaiting)
+    return false;
+  begins.push_back({std::move(work), until});
   changed.notify_one();
   return true;
 }
@@ -65,12 +66,10 @@ void WorkPool::withdraw(const Work &work) {
 }
 
 void WorkPool::proceed(std::shared_ptr<Work> work) {
-  {
-    std::lock_guard lock(mutex);
-    if (stopping)
-      return;
-    proceeds.push_back(std::move(work));
-  }
+  std::lock_guard lock(mutex);
+  if (stopping)
+    return;
+  proceeds.push_back(std::move(work));
   changed.notify_one();
 }
 
