@@ -11,8 +11,8 @@ from bench_common.report import Target, percent, table
 
 from . import models
 
-# Rows of steps that the cost model is told of, StepTimes::rowCounts of the runtime, as
-# `steps` by itself measures, and of others; sluice-sim tells of all of them.
+# Rows of steps that the cost model is told of: StepTimes::rowCounts of the runtime,
+# which `steps` measures unless told. And of others; sluice-sim predicts all of them.
 FITTED = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64)
 HELD_OUT = (5, 7, 10, 14, 24, 48)
 TURNS = 21
@@ -141,8 +141,8 @@ def section(args):
         targets += wanted
     fitted = ", ".join(map(str, FITTED))
     text = f"""Milliseconds of steps of so many requests' rows (`steps`, which has row \
-counts take turns: medians of {TURNS} in each run), medians of {args.repeats} runs. Memory \
-changes in between, so they are not to be compared with other sections' steps:
+counts take turns: medians of {TURNS} in each run), medians of {args.repeats} runs. \
+Memory changes in between, so they are not to be compared with other sections' steps:
 
 {table(["rows", *args.formats], curves(args.formats, steps))}
 ![](cpu-steps-{args.isa}.svg)
