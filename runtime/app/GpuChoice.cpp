@@ -168,6 +168,11 @@ Expected<std::shared_ptr<cuda::Device>> GpuChoice::device(int64_t number) {
         driver->open(static_cast<int32_t>(number));
     if (!opened)
       return opened.status();
+    Expected<cuda::DeviceOptions> wanted =
+        cuda::deviceOptionsOfEnvironment((*opened)->options());
+    if (!wanted)
+      return wanted.status();
+    (*opened)->use(*wanted);
     held = opened.take();
   }
   return held;

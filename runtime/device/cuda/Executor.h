@@ -24,6 +24,7 @@
 #include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/device/cuda/DeviceGroup.h"
 #include "runtime/device/cuda/MemoryPlan.h"
+#include "runtime/device/cuda/NodeSequence.h"
 #include "runtime/device/cuda/Program.h"
 #include "runtime/device/cuda/driver/Driver.h"
 
@@ -73,6 +74,19 @@ public:
   int64_t outputLimit() const override { return limits().outputs; }
   /// Bytes of device memory.
   uint64_t arenaBytes() const;
+
+  /// For those who look for a fault: where everything lies, what runs, and what
+  /// a graph for `rows` rows consists of (with DeviceOptions::oneNode or marks;
+  /// else nothing is kept of it). Valid as long as the executor.
+  struct Inside {
+    const MemoryPlan &plan;
+    DeviceAddress arena;
+    Stream stream;
+    std::span<const GraphNode> nodes;
+  };
+  Inside inside(int64_t rows) const;
+  /// Called as NodeSequence's; of the nodes of later steps.
+  void observe(NodeSequence::Observer observer);
 
   Status execute(const device::StepInput &input) override;
   std::span<const float> logits(int64_t output) const override;

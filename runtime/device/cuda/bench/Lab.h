@@ -64,6 +64,7 @@ public:
     made.words.resize(sizeof(Arguments) / sizeof(uint64_t));
     made.parameterWords = static_cast<uint32_t>(made.words.size());
     std::memcpy(made.words.data(), &arguments, sizeof(Arguments));
+    made.name = name;
     made.function = find(name, made.sharedBytes);
     return made;
   }

@@ -71,7 +71,9 @@ public:
     described.multiprocessors = 4;
     described.sharedBytes = 227 << 10;
     described.memoryBytes = options.memoryBytes;
-    described.patience = options.patience;
+    DeviceOptions usual;
+    usual.patience = options.patience;
+    use(usual);
     if (options.failDevice >= 0 && options.failDevice != number)
       this->options.failKernel = 0;
     for (const SluiceEmulatedKernel &kernel : runtimeKernels())
@@ -427,7 +429,8 @@ Status EmulatedDevice::runKernel(const KernelNode &node) {
   int64_t number = ++kernelsRun;
   if (number == options.failKernel)
     return failure("cuGraphLaunch: an illegal memory access was encountered");
-  while (number == options.stickKernel)
+  while (number == options.stickKernel ||
+         function->name == options.endlessKernel)
     std::this_thread::sleep_for(std::chrono::seconds(1));
   LaunchOptions launching;
   launching.grid = {node.grid.x, node.grid.y, node.grid.z};
@@ -437,8 +440,12 @@ Status EmulatedDevice::runKernel(const KernelNode &node) {
   launching.order = options.order;
   launching.seed = options.seed + uint64_t(number);
   launching.resident = options.resident;
+  const bool isWrong = function->name == options.wrongKernel;
+  const auto before = isWrong ? storage.copy() : decltype(storage.copy())();
   Status status =
       emulator::launch(launching, [&] { function->run(node.words.data()); });
+  if (isWrong)
+    storage.spoil(before);
   return status.withContext(function->name);
 }
 

@@ -53,7 +53,10 @@ struct EmulatedOptions {
   /// a step may take.
   int64_t stickKernel = 0;
   int64_t stickCopy = 0;
-  std::chrono::nanoseconds patience = DeviceProperties().patience;
+  std::chrono::nanoseconds patience = DeviceOptions().patience;
+  /// Every launch of this kernel leaves one of the numbers that it writes
+  /// wrong, and of that one never ends; empty: of none.
+  std::string wrongKernel = {}, endlessKernel = {};
   /// Only this device's does; -1: that of each.
   int32_t failDevice = -1;
   /// None of the kernels' code is for the chip.

@@ -70,7 +70,10 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
                                                       JoinColumnsArguments)
                                                       SLUICE_KERNEL_LINE(
                                                           sluice_read_alive,
-                                                          ReadAliveArguments)};
+                                                          ReadAliveArguments)
+                                                          SLUICE_KERNEL_LINE(
+                                                              sluice_mark,
+                                                              MarkArguments)};
   return kernels;
 }
 

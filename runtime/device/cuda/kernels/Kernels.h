@@ -18,6 +18,7 @@
 #include "runtime/device/cuda/kernels/DenseABI.h"
 #include "runtime/device/cuda/kernels/EmbedABI.h"
 #include "runtime/device/cuda/kernels/GroupABI.h"
+#include "runtime/device/cuda/kernels/MarkABI.h"
 #include "runtime/device/cuda/kernels/SampleABI.h"
 
 /// make(kind, name, rows) for each kernel sluice_linear_<name>_<rows>.
@@ -62,7 +63,7 @@
   "sluice_operand_rows", "sluice_append_cache", "sluice_attend_combine",       \
       "sluice_compact", "sluice_move_values", "sluice_copy_pages",             \
       "sluice_sum_parts", "sluice_join_columns", "sluice_read_alive",          \
-      "sluice_sample_search", "sluice_sample_merge"
+      "sluice_sample_search", "sluice_sample_merge", "sluice_mark"
 
 #ifndef __CUDACC__
 extern "C" {
@@ -88,6 +89,7 @@ SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_DECLARE_DENSE_RESULTS)
   void sluice_embed_##name(sluice::cuda::EmbedArguments arguments);
 SLUICE_FOR_EACH_EMBED(SLUICE_DECLARE_EMBED)
 #undef SLUICE_DECLARE_EMBED
+void sluice_mark(sluice::cuda::MarkArguments arguments);
 void sluice_compact(sluice::cuda::CompactArguments arguments);
 void sluice_move_values(sluice::cuda::MoveArguments arguments);
 void sluice_copy_pages(sluice::cuda::PageCopyArguments arguments);
