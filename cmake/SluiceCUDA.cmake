@@ -45,7 +45,10 @@ function(sluice_cuda_image out_image out_report source)
   list(APPEND chips -gencode
        arch=compute_${SLUICE_CUDA_PTX},code=compute_${SLUICE_CUDA_PTX})
   # Contraction would make other numbers of the kernels than the emulator does.
-  set(flags -std=c++20 -O3 --fmad=false --expt-relaxed-constexpr
+  # Lines are for profilers and sanitizers on a GPU; compressed, images with them
+  # are smaller than plain ones without.
+  set(flags -std=c++20 -O3 --fmad=false --expt-relaxed-constexpr -lineinfo
+            --compress-mode=size
             -I${CMAKE_SOURCE_DIR} -Werror all-warnings -Xptxas -v)
   set(headers ${CMAKE_CURRENT_BINARY_DIR}/${name}.d)
   string(JOIN " " command ${SLUICE_NVCC} ${flags} ${chips} -fatbin -o ${image}
