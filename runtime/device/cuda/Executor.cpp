@@ -42,9 +42,18 @@ bool Executor::hasEmbedding() const { return state->program.hasEmbedding; }
 bool Executor::hasOutput() const { return state->program.hasOutput; }
 uint64_t Executor::arenaBytes() const { return state->arena.bytes(); }
 
+Expected<double> Executor::timeLastStep(int32_t runs) {
+  if (!state->broken.ok())
+    return state->broken;
+  Expected<double> seconds = state->timeLastStep(runs);
+  if (!seconds)
+    state->broken = seconds.status();
+  return seconds;
+}
+
 Executor::Inside Executor::inside(int64_t rows) const {
   return {state->context.plan, state->arena.address(), state->stream,
-          state->bucketFor(rows).nodes.list()};
+          state->program, state->bucketFor(rows).nodes.list()};
 }
 
 void Executor::observe(NodeSequence::Observer observer) {
@@ -84,6 +93,29 @@ Status Executor::State::fillTables(const device::StepInput &input) {
   return tables->fill(input, graph.layout, graph.attention());
 }
 
+Expected<double> Executor::State::timeLastStep(int32_t runs) {
+  using Clock = std::chrono::steady_clock;
+  if (!lastStep)
+    return failure("there was no step");
+  if (Status s = device->enter(); !s.ok())
+    return s;
+  Clock::time_point begin;
+  // The first run finds the device idle, and does not count.
+  for (int32_t run = 0; run <= runs; ++run) {
+    if (Status s = lastStep->launch(stream); !s.ok())
+      return s;
+    if (run > 0 && run < runs)
+      continue;
+    if (Status s = device->record(ended, stream); !s.ok())
+      return s;
+    if (Status s = await(nullptr, lastStep); !s.ok())
+      return s;
+    if (run == 0)
+      begin = Clock::now();
+  }
+  return std::chrono::duration<double>(Clock::now() - begin).count() / runs;
+}
+
 /// The tables are filled.
 Status Executor::State::run(const device::StepInput &input) {
   const StepBatch &batch = *input.batch;
@@ -103,7 +135,8 @@ Status Executor::State::run(const device::StepInput &input) {
       return s;
   if (Status s = sendIncoming(*bucket.description, input); !s.ok())
     return s;
-  if (Status s = bucket.nodes.launch(stream, observer); !s.ok())
+  lastStep = &bucket.nodes;
+  if (Status s = lastStep->launch(stream, observer); !s.ok())
     return s;
   exchangesAwaited = bucket.description->exchanges;
   if (Status s = fetchResults(bucket, input); !s.ok())

@@ -75,6 +75,11 @@ public:
   /// Bytes of device memory.
   uint64_t arenaBytes() const;
 
+  /// For measuring: seconds that the graph of the last step takes when it runs
+  /// `runs` times in a row, computing the same again, and the host does nothing
+  /// in between. Errors: there was no step, the device's.
+  Expected<double> timeLastStep(int32_t runs);
+
   /// For those who look for a fault: where everything lies, what runs, and what
   /// a graph for `rows` rows consists of (with DeviceOptions::oneNode or marks;
   /// else nothing is kept of it). Valid as long as the executor.
@@ -82,6 +87,7 @@ public:
     const MemoryPlan &plan;
     DeviceAddress arena;
     Stream stream;
+    const Program &program;
     std::span<const GraphNode> nodes;
   };
   Inside inside(int64_t rows) const;

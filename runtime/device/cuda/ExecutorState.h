@@ -70,13 +70,15 @@ struct Executor::State {
   DeviceAddress sent = 0;       ///< rows that the last step has kept
   /// What the device is broken by.
   Status broken;
-  NodeSequence::Observer observer; ///< of the nodes of steps; may be empty
+  NodeSequence::Observer observer;  ///< of the nodes of steps; may be empty
+  NodeSequence *lastStep = nullptr; ///< of a bucket
 
   Status plan(const ExecutorLimits &limits);
   Status load(const ExecutorLimits &limits, const LoadOptions &loading);
   void awaitIdle();
   Status fillTables(const device::StepInput &input);
   Status run(const device::StepInput &input);
+  Expected<double> timeLastStep(int32_t runs);
   /// The least that has room for `rows`.
   Bucket &bucketFor(int64_t rows);
   device::StepBounds bounds() const;

@@ -28,6 +28,18 @@ struct EmulatedFunction {
   uint32_t sharedBytes = generatedSharedBytes;
 };
 
+/// Of an image that names a table.
+using EmulatedModule = std::map<std::string, EmulatedFunction>;
+
+/// The table that an image names, if that is what it is.
+const SluiceEmulatedImage *tableOf(std::span<const uint8_t> image) {
+  const auto *named =
+      reinterpret_cast<const SluiceEmulatedImage *>(image.data());
+  return image.size() == sizeof(*named) && named->magic == SLUICE_EMULATED_MAGIC
+             ? named
+             : nullptr;
+}
+
 /// What has been captured of a node.
 using CapturedWork = std::vector<std::function<Status()>>;
 
@@ -68,8 +80,8 @@ public:
     described.name = "emulator";
     described.identity = "emulated " + std::to_string(number);
     described.major = 9;
-    described.multiprocessors = 4;
-    described.sharedBytes = 227 << 10;
+    described.multiprocessors = options.multiprocessors;
+    described.sharedBytes = options.sharedBytes;
     described.memoryBytes = options.memoryBytes;
     DeviceOptions usual;
     usual.patience = options.patience;
@@ -196,7 +208,7 @@ public:
         /*always=*/true);
   }
 
-  /// One module has all kernels.
+  /// One module has all kernels but those of images that name a table.
   Expected<std::vector<Module>> loadKernels() override {
     if (Status s = here(); !s.ok())
       return s;
@@ -204,18 +216,34 @@ public:
       return failure(described.name,
                      ": cuModuleLoadData: no kernel image is available for "
                      "execution on the device");
-    return std::vector<Module>{reinterpret_cast<Module>(this)};
+    return std::vector<Module>{reinterpret_cast<Module>(&functions)};
   }
-  Expected<Module> load(std::span<const uint8_t>) override {
-    return reinterpret_cast<Module>(this);
+  Expected<Module> load(std::span<const uint8_t> image) override {
+    const SluiceEmulatedImage *named = tableOf(image);
+    if (!named)
+      return reinterpret_cast<Module>(&functions);
+    ++live;
+    auto *module = new EmulatedModule;
+    for (uint64_t i = 0; i < named->count; ++i) {
+      const SluiceEmulatedKernel &kernel = named->kernels[i];
+      (*module)[kernel.name] = {kernel.name, kernel.run, true};
+    }
+    return reinterpret_cast<Module>(module);
   }
-  void unload(Module) override {
-    if (!isGivenUp())
-      expectHere();
+  void unload(Module module) override {
+    if (isGivenUp())
+      return;
+    expectHere();
+    auto *held = reinterpret_cast<EmulatedModule *>(module);
+    if (held == &functions)
+      return;
+    --live;
+    delete held;
   }
-  Expected<Function> find(Module, const std::string &name) override {
-    auto found = functions.find(name);
-    if (found == functions.end())
+  Expected<Function> find(Module module, const std::string &name) override {
+    auto &kernels = *reinterpret_cast<EmulatedModule *>(module);
+    auto found = kernels.find(name);
+    if (found == kernels.end())
       return static_cast<Function>(nullptr);
     return reinterpret_cast<Function>(&found->second);
   }
@@ -297,7 +325,7 @@ private:
   EmulatedOptions options;
   DeviceProperties described;
   DeviceHealth health;
-  std::map<std::string, EmulatedFunction> functions;
+  EmulatedModule functions; ///< the runtime's, and options.program
   EmulatedMemory storage{options};
   std::atomic<bool> hasProducts{false};
   std::atomic<int64_t> kernelsRun{0}, copies{0};

@@ -39,6 +39,8 @@ enum class CopyKind : uint8_t { ToDevice, ToHost, OnDevice };
 struct EmulatedOptions {
   uint64_t memoryBytes = uint64_t{4} << 30;
   int32_t devices = 1;
+  int32_t multiprocessors = 4;
+  int32_t sharedBytes = 227 << 10; ///< that a block can have
   /// Of threads and blocks; see Emulator.h.
   Order order = Order::Ascending;
   uint64_t seed = 1;
