@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cpu/attention/test/AttentionReference.h"
-#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/kernels/CacheABI.h"
 #include "runtime/device/cuda/test/CacheModel.h"
 #include "runtime/device/cuda/test/LateInputs.h"
 
@@ -288,7 +288,7 @@ TEST(PageCopyTest, CopiesAreMadeInOrderInEveryLayer) {
   constexpr int32_t pages = 6;
   constexpr int64_t pageBytes[] = {16, 9216};
   DeviceArray<uint8_t> caches[2];
-  DeviceArray<LayerPages> layers(2);
+  auto layers = DeviceArray<LayerPages>(2).holdingAddresses();
   std::vector<uint8_t> want[2];
   std::mt19937 random(3);
   for (size_t i = 0; i < 2; ++i) {
@@ -316,7 +316,7 @@ TEST(PageCopyTest, CopiesAreMadeInOrderInEveryLayer) {
   options.grid = {2, 2, 1};
   options.threads = copyThreads;
   options.order = Order::Shuffled;
-  late.expectLaunch(options, [&] { sluice_copy_pages(arguments); });
+  late.expectLaunch(options, "sluice_copy_pages", arguments);
   for (size_t i = 0; i < 2; ++i)
     EXPECT_EQ(caches[i].values(), want[i]);
 }

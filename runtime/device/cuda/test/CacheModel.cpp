@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/test/CacheModel.h"
-#include "runtime/device/cuda/kernels/Kernels.h"
 #include "runtime/device/cuda/test/LateInputs.h"
 #include "runtime/formats/BlockFormat.h"
 #include "runtime/formats/Float8.h"
@@ -44,16 +43,11 @@ struct DeviceRows {
   }
 };
 
-using Kernel = void (*)(AttendArguments);
+constexpr const char *kindNames[cacheKindCount] = {"f16", "bf16", "e4m3"};
 
-Kernel kernelOf(CacheKind kind, int32_t dim, bool tile) {
-#define SLUICE_PICK(pickedKind, name, pickedDim)                               \
-  if (kind == CacheKind::pickedKind && dim == pickedDim)                       \
-    return tile ? sluice_attend_tile_##name##_##pickedDim                      \
-                : sluice_attend_##name##_##pickedDim;
-  SLUICE_FOR_EACH_ATTEND(SLUICE_PICK)
-#undef SLUICE_PICK
-  return nullptr;
+std::string kernelOf(CacheKind kind, int32_t dim, bool tile) {
+  return std::string("sluice_attend_") + (tile ? "tile_" : "") +
+         kindNames[int(kind)] + "_" + std::to_string(dim);
 }
 
 } // namespace
@@ -111,13 +105,12 @@ void CacheModel::append(const std::vector<StepRow> &rows,
   late.hide(mirrorRows);
   late.hide(mirrorSequences);
   late.hide(bytes);
-  late.expectLaunch(options, [&] { sluice_append_cache(arguments); });
+  late.expectLaunch(options, "sluice_append_cache", arguments);
 }
 
 AttendArguments CacheModel::argumentsOf(const SluiceAttention &params) const {
   AttendArguments arguments = {};
   arguments.cache = bytes.data();
-  arguments.alibiSlopes = params.alibiSlopes;
   arguments.heads = int32_t(params.heads);
   arguments.kvHeads = kvHeads;
   arguments.headDim = headDim;
@@ -183,6 +176,11 @@ std::vector<float> CacheModel::attend(const SluiceAttention &params,
   DeviceRows device(rows, capacity);
   DeviceArray<float> queries(q);
   DeviceArray<float> out(size_t(capacity * heads * headDim));
+  DeviceArray<float> slopes;
+  if (params.alibiSlopes)
+    slopes = DeviceArray<float>(std::vector<float>(
+        params.alibiSlopes, params.alibiSlopes + params.heads));
+  arguments.alibiSlopes = slopes.data();
   DeviceArray<int32_t> spanPlaces = placesOf(rows, capacity, way.places);
   for (size_t row = 0; row < rows.size(); ++row)
     if (spanPlaces[row] >= 0)
@@ -213,17 +211,17 @@ std::vector<float> CacheModel::attend(const SluiceAttention &params,
     int32_t tile = tileRows(dim, group);
     options.grid = {uint32_t(divideUp(capacity, tile)), uint32_t(kvHeads), 1};
     options.sharedBytes = size_t(tileSharedBytes(dim));
-    late.expectLaunch(options, [&] { kernelOf(kind, dim, true)(arguments); });
+    late.expectLaunch(options, kernelOf(kind, dim, true), arguments);
     expectRowsOfTiles(rows, tile, out, size_t(heads * headDim));
   }
   options.grid = {uint32_t(capacity * divideUp(group, warpPairs)),
                   way.spanBlocks, uint32_t(kvHeads)};
   options.sharedBytes = size_t(attendSharedBytes(dim));
-  late.expectLaunch(options, [&] { kernelOf(kind, dim, false)(arguments); });
+  late.expectLaunch(options, kernelOf(kind, dim, false), arguments);
   options.grid = {uint32_t(capacity), uint32_t(heads), 1};
   options.threads = uint32_t(combineThreads(dim));
   options.sharedBytes = size_t(combineSharedBytes(dim));
-  late.expectLaunch(options, [&] { sluice_attend_combine(arguments); });
+  late.expectLaunch(options, "sluice_attend_combine", arguments);
   std::vector<float> result = out.values();
   result.resize(rows.size() * size_t(heads * headDim));
   return result;

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/kernels/DenseABI.h"
 #include "runtime/device/cuda/test/LateInputs.h"
 #include "runtime/device/cuda/test/LinearRun.h"
 
@@ -40,16 +40,6 @@ protected:
     }
   }
 
-  using Kernel = void (*)(DenseWeightArguments);
-  Kernel kernel() const {
-#define SLUICE_PICK(pickedKind, name)                                          \
-  if (kind() == WeightKind::pickedKind)                                        \
-    return sluice_dense_weight_##name;
-    SLUICE_FOR_EACH_DENSE_WEIGHT(SLUICE_PICK)
-#undef SLUICE_PICK
-    return nullptr;
-  }
-
   /// Columns of the tiles, unpacked; a row count of 0 or 1.
   DeviceArray<uint16_t> unpack(const DeviceWeight &weight, int32_t firstTile,
                                int32_t tiles, int32_t rows = 1) {
@@ -72,7 +62,9 @@ protected:
     LateInputs late;
     late.hide(dense);
     late.hide(count);
-    late.expectLaunch(options, [&] { kernel()(arguments); });
+    late.expectLaunch(options,
+                      std::string("sluice_dense_weight_") + kindName(kind()),
+                      arguments);
     return dense;
   }
 

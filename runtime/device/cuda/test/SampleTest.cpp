@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Sampler.h"
-#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/kernels/SampleABI.h"
 #include "runtime/device/cuda/test/LateInputs.h"
 
 #include <cmath>
@@ -82,9 +82,9 @@ protected:
     late.hide(found);
     late.hide(counts);
     options.grid = {uint32_t(sampleParts(vocabulary)), uint32_t(count) + 1, 1};
-    late.expectLaunch(options, [&] { sluice_sample_search(arguments); });
+    late.expectLaunch(options, "sluice_sample_search", arguments);
     options.grid = {uint32_t(count) + 1, 1, 1};
-    late.expectLaunch(options, [&] { sluice_sample_merge(arguments); });
+    late.expectLaunch(options, "sluice_sample_merge", arguments);
     EXPECT_EQ(tokens[outputs.size()], -1);
     Sampled sampled;
     for (size_t i = 0; i < outputs.size(); ++i) {

@@ -1,0 +1,60 @@
+//===- KernelBed.h - where kernels of tests run ---------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tests of kernels name a kernel, and give it its structure of arguments, whose
+// pointers lead into DeviceArrays:
+//
+//   emulator::LaunchOptions options;
+//   options.grid = {4, 1, 1};
+//   Status status =
+//       launchKernel(kernelLaunch("sluice_sum_parts", options, arguments));
+//
+// It runs in the emulator.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_TEST_BED_KERNELBED_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_TEST_BED_KERNELBED_H
+
+#include "runtime/device/cuda/emulator/Emulator.h"
+
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace sluice::cuda {
+
+struct KernelLaunch {
+  std::string kernel;
+  /// Grid, threads and shared memory; all else is for the emulator alone.
+  emulator::LaunchOptions options;
+  std::vector<uint64_t> words; ///< the structure of arguments
+};
+
+template <typename Arguments>
+KernelLaunch kernelLaunch(std::string kernel,
+                          const emulator::LaunchOptions &options,
+                          const Arguments &arguments) {
+  static_assert(std::is_trivially_copyable_v<Arguments> &&
+                sizeof(Arguments) % sizeof(uint64_t) == 0);
+  KernelLaunch launch = {std::move(kernel), options, {}};
+  launch.words.resize(sizeof(Arguments) / sizeof(uint64_t));
+  std::memcpy(launch.words.data(), &arguments, sizeof(Arguments));
+  return launch;
+}
+
+/// In the emulator. Errors: there is no such kernel, or its launch fails; they
+/// begin with the kernel's name.
+Status emulateKernel(const KernelLaunch &launch);
+
+/// Where tests run kernels. Errors: emulateKernel()'s. One thread.
+Status launchKernel(const KernelLaunch &launch);
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_TEST_BED_KERNELBED_H
