@@ -126,12 +126,18 @@ void EmulatedMemory::spoil(
   std::memcpy(spoilt, &word, sizeof(word));
 }
 
-bool EmulatedMemory::isForeign(uint64_t word) {
+bool isMapped(uint64_t word) {
   // Programs, heaps, maps and stacks lie here; small numbers and pairs of them
   // do not.
   constexpr uint64_t first = uint64_t{0x5000} << 32, end = uint64_t{1} << 47;
   if (word < first || word >= end)
     return false;
+  constexpr uint64_t page = 4096;
+  unsigned char present = 0;
+  return ::mincore(pointer(word / page * page), page, &present) == 0;
+}
+
+bool EmulatedMemory::isForeign(uint64_t word) {
   std::lock_guard lock(mutex);
   auto next = blocks.upper_bound(word);
   if (next != blocks.begin()) {
@@ -142,9 +148,7 @@ bool EmulatedMemory::isForeign(uint64_t word) {
   for (const auto &[host, memory] : mapped)
     if (memory.isDevices(pointer(word)))
       return false;
-  constexpr uint64_t page = 4096;
-  unsigned char present = 0;
-  return ::mincore(pointer(word / page * page), page, &present) == 0;
+  return isMapped(word);
 }
 
 } // namespace sluice::cuda::emulator

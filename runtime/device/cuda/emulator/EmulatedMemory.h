@@ -24,6 +24,9 @@ inline DeviceAddress addressOf(const void *memory) {
   return reinterpret_cast<DeviceAddress>(memory);
 }
 
+/// Whether the word looks like an address of this process where it has memory.
+bool isMapped(uint64_t word);
+
 /// What a device has of memory: the allocations, which are the host's memory
 /// between guard bytes, the host's memory that it has mapped, and what the
 /// driver takes for itself. Thread-safe.

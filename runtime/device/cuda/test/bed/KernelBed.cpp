@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/test/bed/KernelBed.h"
 
 #include "runtime/device/cuda/emulator/EmulatedKernels.h"
+#include "runtime/device/cuda/test/bed/DeviceBed.h"
 
 #include <algorithm>
 
@@ -25,6 +26,12 @@ Status cuda::emulateKernel(const KernelLaunch &launch) {
       .withContext(launch.kernel);
 }
 
+static DeviceBed *current = nullptr;
+
+void cuda::setDeviceBed(DeviceBed *bed) { current = bed; }
+
+DeviceBed *cuda::deviceBed() { return current; }
+
 Status cuda::launchKernel(const KernelLaunch &launch) {
-  return emulateKernel(launch);
+  return current ? current->run(launch) : emulateKernel(launch);
 }

@@ -13,7 +13,9 @@
 //   Status status =
 //       launchKernel(kernelLaunch("sluice_sum_parts", options, arguments));
 //
-// It runs in the emulator.
+// It runs in the emulator. Where a device has been set (DeviceBed.h), it runs
+// there as well, on the same numbers: the two are compared, and the test goes
+// on with what the device has made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +54,15 @@ KernelLaunch kernelLaunch(std::string kernel,
 /// begin with the kernel's name.
 Status emulateKernel(const KernelLaunch &launch);
 
-/// Where tests run kernels. Errors: emulateKernel()'s. One thread.
+class DeviceBed;
+
+/// The device that launchKernel() uses beside the emulator; nullptr: none. It
+/// stays the caller's, who takes it back before it goes.
+void setDeviceBed(DeviceBed *bed);
+DeviceBed *deviceBed();
+
+/// In the emulator, and on the device where one is set. Errors:
+/// emulateKernel()'s and DeviceBed::run()'s. One thread.
 Status launchKernel(const KernelLaunch &launch);
 
 } // namespace sluice::cuda
