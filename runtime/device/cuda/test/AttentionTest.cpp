@@ -70,15 +70,14 @@ protected:
 
 } // namespace
 
-static std::string kindName(const testing::TestParamInfo<int> &info) {
-  constexpr const char *names[] = {"f16", "bf16", "e4m3"};
-  return names[info.param];
-}
 INSTANTIATE_TEST_SUITE_P(Kinds, AttentionKernelTest,
-                         testing::Range(0, cacheKindCount), kindName);
+                         testing::Range(0, cacheKindCount),
+                         [](const testing::TestParamInfo<int> &info) {
+                           return kindName(CacheKind(info.param));
+                         });
 
 TEST_P(AttentionKernelTest, StoresEachNumberRounded) {
-  for (int32_t headDim : {64, 80, 256}) {
+  for (int32_t headDim : {64, 80, 128, 256}) {
     CacheModel cache(kind(), 2, headDim, 2, 40);
     std::vector<StepRow> rows;
     for (int32_t position = 0; position < 40; ++position)

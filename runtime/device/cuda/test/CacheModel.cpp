@@ -43,14 +43,17 @@ struct DeviceRows {
   }
 };
 
-constexpr const char *kindNames[cacheKindCount] = {"f16", "bf16", "e4m3"};
-
 std::string kernelOf(CacheKind kind, int32_t dim, bool tile) {
   return std::string("sluice_attend_") + (tile ? "tile_" : "") +
-         kindNames[int(kind)] + "_" + std::to_string(dim);
+         kindName(kind) + "_" + std::to_string(dim);
 }
 
 } // namespace
+
+const char *cuda::kindName(CacheKind kind) {
+  constexpr const char *names[cacheKindCount] = {"f16", "bf16", "e4m3"};
+  return names[int(kind)];
+}
 
 CacheModel::CacheModel(CacheKind kind, int32_t kvHeads, int32_t headDim,
                        int32_t sequences, int32_t tokens)
@@ -64,6 +67,47 @@ CacheModel::CacheModel(CacheKind kind, int32_t kvHeads, int32_t headDim,
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), std::mt19937(7));
   pages = DeviceArray<int32_t>(order);
+}
+
+void CacheModel::setPages(int32_t sequence, std::span<const int32_t> held) {
+  std::ranges::copy(held, pages.data() + sequence * pagesPerSequence);
+}
+
+void CacheModel::copy(const std::vector<PageCopy> &copies) {
+  std::vector<int32_t> list;
+  for (const PageCopy &each : copies)
+    list.insert(list.end(), {each.from, each.to});
+  DeviceArray<int32_t> fromTo(list);
+  DeviceArray<int32_t> count(std::vector<int32_t>{int32_t(copies.size())});
+  auto layers = DeviceArray<LayerPages>(1).holdingAddresses();
+  layers[0] = {bytes.data(), int64_t{kvHeads} * pageHeadBytes(kind, dim)};
+  PageCopyArguments arguments = {layers.data(), fromTo.data(), count.data()};
+  emulator::LaunchOptions options;
+  options.grid.x = 3;
+  options.threads = copyThreads;
+  LateInputs late;
+  late.hide(bytes);
+  late.hide(fromTo);
+  late.hide(count);
+  late.expectLaunch(options, "sluice_copy_pages", arguments);
+}
+
+void CacheModel::fill(std::mt19937 &random) {
+  const auto block = size_t(pageHeadBytes(kind, dim));
+  const auto numbers = size_t(2 * pageHalfBytes(kind, dim));
+  for (size_t begin = 0; begin < bytes.size(); begin += block) {
+    for (size_t at = begin; at < begin + numbers; at += 2) {
+      auto bits = uint16_t(random());
+      // Sign and mantissa.
+      bits = kind == CacheKind::F16    ? (bits & 0x83ff) | 0x3400
+             : kind == CacheKind::BF16 ? (bits & 0x807f) | 0x3e80
+                                       : (bits & 0x8787) | 0x2828;
+      std::memcpy(bytes.data() + at, &bits, 2);
+    }
+    const float scale = 1;
+    for (size_t at = begin + numbers; at < begin + block; at += 4)
+      std::memcpy(bytes.data() + at, &scale, 4);
+  }
 }
 
 void CacheModel::append(const std::vector<StepRow> &rows,
