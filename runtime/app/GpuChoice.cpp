@@ -10,6 +10,7 @@
 #include "runtime/app/Interrupt.h"
 #include "runtime/device/cpu/CorePlan.h"
 #include "runtime/device/cuda/KernelLibrary.h"
+#include "runtime/device/cuda/weights/WeightMaker.h"
 #include "runtime/program/Progress.h"
 
 #include <algorithm>
@@ -75,18 +76,45 @@ cuda::Weight weightOf(const WeightDescriptor &weight,
   return cuda::VectorWeight{weight.name, matrix};
 }
 
+/// Of each weight, whether a GPU makes its random numbers: a partner's with
+/// those of the gate, in whose place they lie.
+std::vector<bool> madeOnDevice(const ProgramDescriptor &program) {
+  const std::span<const WeightDescriptor> weights = program.weights;
+  std::vector<bool> made;
+  for (const WeightDescriptor &weight : weights)
+    made.push_back(cuda::canMakeOnDevice(weightOf(weight, weights, nullptr)));
+  for (size_t i = 0; i < weights.size(); ++i)
+    if (weights[i].partner >= 0)
+      made[size_t(weights[i].partner)] = made[i];
+  return made;
+}
+
+/// `weight`, which is number `index` of the program's, is to be made there.
+void makeOnDevice(cuda::Weight &weight, const ProgramDescriptor &program,
+                  size_t index, uint64_t seed) {
+  const WeightDescriptor &described = program.weights[index];
+  std::visit(
+      [&](auto &each) { each.matrix.random = randomRows(described, seed); },
+      weight);
+  if (auto *linear = std::get_if<cuda::LinearWeight>(&weight);
+      linear && linear->partner)
+    linear->partner->random =
+        randomRows(program.weights[size_t(described.partner)], seed);
+}
+
 Expected<ModelFiles> openFiles(const ExecutableDescriptor &executable,
                                const ProgramDescriptor &program,
                                const GpuStageOptions &options) {
   if (!options.randomSeed)
     return ModelFiles::open(executable.files, program, options.search);
-  Expected<RandomWeights> reserved = RandomWeights::reserve(program);
+  Expected<RandomWeights> reserved =
+      RandomWeights::reserve(program, madeOnDevice(program));
   if (!reserved)
     return reserved.status();
   return ModelFiles::random(reserved.take());
 }
 
-/// Threads that lay weights out.
+/// Threads that lay weights out, and make those that no GPU makes.
 int64_t threadsOf(const GpuStageOptions &options) {
   return options.threads > 0 ? options.threads : cpu::defaultThreadCount();
 }
@@ -111,6 +139,12 @@ Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
       descriptor, entry->build, options.image, {}, descriptor.members};
   for (const WeightDescriptor &weight : descriptor.weights)
     program.weights.push_back(weightOf(weight, descriptor.weights, files));
+  if (!files || !options.randomSeed)
+    return program;
+  const std::vector<bool> made = madeOnDevice(descriptor);
+  for (size_t i = 0; i < made.size(); ++i)
+    if (made[i])
+      makeOnDevice(program.weights[i], descriptor, i, *options.randomSeed);
   return program;
 }
 

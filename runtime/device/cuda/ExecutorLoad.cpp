@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/ExecutorState.h"
-#include "runtime/device/cuda/weights/WeightUpload.h"
+#include "runtime/device/cuda/weights/WeightMaker.h"
 
 #include <algorithm>
 #include <cmath>
@@ -260,6 +260,29 @@ Status Executor::State::uploadGraphs() {
   return copyNodes.upload(stream);
 }
 
+/// Weight `number`, to its place; nothing where others have that.
+Status Executor::State::loadWeight(size_t number, WeightUpload &upload,
+                                   WeightMaker &maker) {
+  const Weight &weight = program.weights[number];
+  const DeviceAddress to = context.arena + context.plan.weights[number];
+  if (const auto *vector = std::get_if<VectorWeight>(&weight))
+    return upload.vector(*vector, to);
+  if (const auto *table = std::get_if<TableWeight>(&weight)) {
+    if (table->tied >= 0)
+      return {};
+    return table->matrix.random ? maker.linear(tilesOf(*table), to)
+                                : upload.linear(tilesOf(*table), to);
+  }
+  const auto &linear = std::get<LinearWeight>(weight);
+  if (linear.isPartner)
+    return {};
+  // Of random numbers f16 has all: their deviation is at most 1.
+  if (linear.matrix.random)
+    return maker.linear(linear, to);
+  return upload.linear(linear, to,
+                       /*asHalves=*/context.plan.denseRoom.weightBytes > 0);
+}
+
 /// Everything that is in the arena at the start.
 Status Executor::State::upload(const LoadOptions &loading) {
   const MemoryPlan &plan = context.plan;
@@ -281,22 +304,12 @@ Status Executor::State::upload(const LoadOptions &loading) {
                               plan.bytes - plan.weightBytes, stream);
       !s.ok())
     return s;
-  for (size_t i = 0; i < program.weights.size(); ++i) {
-    Status sent;
-    if (const auto *linear = std::get_if<LinearWeight>(&program.weights[i]))
-      sent = linear->isPartner
-                 ? Status()
-                 : to.linear(*linear, base + plan.weights[i],
-                             /*asHalves=*/plan.denseRoom.weightBytes > 0);
-    else if (const auto *vector =
-                 std::get_if<VectorWeight>(&program.weights[i]))
-      sent = to.vector(*vector, base + plan.weights[i]);
-    else if (const auto &table = std::get<TableWeight>(program.weights[i]);
-             table.tied < 0)
-      sent = to.linear(tilesOf(table), base + plan.weights[i]);
-    if (!sent.ok())
-      return sent;
-  }
+  WeightMaker maker(*device, *kernels, stream, progress);
+  for (size_t i = 0; i < program.weights.size(); ++i)
+    if (Status s = loadWeight(i, to, maker); !s.ok())
+      return s;
+  if (Status s = maker.finish(); !s.ok())
+    return s;
   for (size_t i = 0; i < program.ropeTables.size(); ++i) {
     std::vector<float> values =
         ropeValues(program.ropeTables[i], context.limits.contextLength);

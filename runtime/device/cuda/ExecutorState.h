@@ -21,6 +21,9 @@
 
 namespace sluice::cuda {
 
+class WeightMaker;
+class WeightUpload;
+
 struct Executor::State {
   State(std::shared_ptr<Device> given, Program program)
       : device(std::move(given)), program(std::move(program)) {}
@@ -90,6 +93,7 @@ private:
   Status loadKernels();
   Status allocate();
   Status upload(const LoadOptions &loading);
+  Status loadWeight(size_t number, WeightUpload &upload, WeightMaker &maker);
   Status makeGraphs();
   Status makeCopyGraph();
   Status uploadGraphs();

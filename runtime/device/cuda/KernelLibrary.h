@@ -10,9 +10,19 @@
 
 #include "runtime/device/cuda/driver/Driver.h"
 
+#include <cstring>
 #include <map>
 
 namespace sluice::cuda {
+
+/// The structure of a kernel's arguments as KernelNode has them.
+template <typename Arguments>
+std::vector<uint64_t> argumentWords(const Arguments &arguments) {
+  static_assert(sizeof(Arguments) % 8 == 0);
+  std::vector<uint64_t> words(sizeof(Arguments) / 8);
+  std::memcpy(words.data(), &arguments, sizeof(Arguments));
+  return words;
+}
 
 /// The runtime's kernels and a program's own, on one device. For one thread.
 class KernelLibrary {

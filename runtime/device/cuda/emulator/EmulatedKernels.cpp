@@ -40,6 +40,10 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
   SLUICE_KERNEL_LINE(sluice_dense_results_##name, DenseResultArguments)
 #define SLUICE_EMBED_LINE(kind, name)                                          \
   SLUICE_KERNEL_LINE(sluice_embed_##name, EmbedArguments)
+#define SLUICE_RANDOM_LINE(kind, name)                                         \
+  SLUICE_KERNEL_LINE(sluice_random_##name, RandomArguments)
+#define SLUICE_RANDOM_E4M3_OF_LINE(kind, name)                                 \
+  SLUICE_KERNEL_LINE(sluice_random_e4m3_of_##name, RandomArguments)
 #define SLUICE_ATTEND_LINE(kind, name, dim)                                    \
   SLUICE_KERNEL_LINE(sluice_attend_##name##_##dim, AttendArguments)            \
   SLUICE_KERNEL_LINE(sluice_attend_tile_##name##_##dim, AttendArguments)
@@ -47,13 +51,17 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
       SLUICE_FOR_EACH_LINEAR(SLUICE_LINEAR_LINE) SLUICE_FOR_EACH_LINEAR_TILE(
           SLUICE_LINEAR_TILE_LINE) SLUICE_FOR_EACH_ATTEND(SLUICE_ATTEND_LINE)
           SLUICE_FOR_EACH_DENSE_WEIGHT(SLUICE_DENSE_WEIGHT_LINE)
-              SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_DENSE_RESULTS_LINE)
-                  SLUICE_FOR_EACH_EMBED(SLUICE_EMBED_LINE) SLUICE_KERNEL_LINE(
-                      sluice_operand_rows,
-                      OperandArguments) SLUICE_KERNEL_LINE(sluice_append_cache,
-                                                           AppendArguments)
-                      SLUICE_KERNEL_LINE(sluice_attend_combine, AttendArguments)
-                          SLUICE_KERNEL_LINE(sluice_compact, CompactArguments)
+              SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_DENSE_RESULTS_LINE) SLUICE_FOR_EACH_EMBED(
+                  SLUICE_EMBED_LINE) SLUICE_FOR_EACH_RANDOM(SLUICE_RANDOM_LINE)
+                  SLUICE_FOR_EACH_RANDOM_E4M3_OF(SLUICE_RANDOM_E4M3_OF_LINE)
+                      SLUICE_KERNEL_LINE(
+                          sluice_operand_rows,
+                          OperandArguments) SLUICE_KERNEL_LINE(sluice_append_cache,
+                                                               AppendArguments)
+                          SLUICE_KERNEL_LINE(
+                              sluice_attend_combine,
+                              AttendArguments) SLUICE_KERNEL_LINE(sluice_compact,
+                                                                  CompactArguments)
                               SLUICE_KERNEL_LINE(sluice_move_values,
                                                  MoveArguments)
                                   SLUICE_KERNEL_LINE(sluice_sample_search,

@@ -130,6 +130,20 @@ constexpr int32_t tileBytes(WeightKind kind) {
   return 0;
 }
 
+/// The output column (of the gate or of its partner) that column `column` of
+/// tile `tile` has, which may be beyond the weight's end; `fromPartner`: of
+/// which. Gated: eight columns of the gate, then the same eight of its partner.
+struct TileColumn {
+  int64_t column;
+  bool fromPartner;
+};
+constexpr TileColumn tileColumn(bool gated, int64_t tile, int32_t column) {
+  constexpr int32_t half = tileColumns / 2;
+  if (!gated)
+    return {tile * tileColumns + column, false};
+  return {tile * half + column % half, column >= half};
+}
+
 constexpr int32_t divideUp(int32_t a, int32_t b) {
   return a / b + (a % b != 0);
 }

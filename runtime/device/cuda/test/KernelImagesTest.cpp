@@ -82,6 +82,12 @@ std::set<std::string> kernelNames() {
 #define SLUICE_NAME(kind, name) names.insert("sluice_embed_" #name);
   SLUICE_FOR_EACH_EMBED(SLUICE_NAME)
 #undef SLUICE_NAME
+#define SLUICE_NAME(kind, name) names.insert("sluice_random_" #name);
+  SLUICE_FOR_EACH_RANDOM(SLUICE_NAME)
+#undef SLUICE_NAME
+#define SLUICE_NAME(kind, name) names.insert("sluice_random_e4m3_of_" #name);
+  SLUICE_FOR_EACH_RANDOM_E4M3_OF(SLUICE_NAME)
+#undef SLUICE_NAME
 #define SLUICE_NAME(kind, name, dim)                                           \
   names.insert("sluice_attend_" #name "_" #dim);                               \
   names.insert("sluice_attend_tile_" #name "_" #dim);
@@ -103,6 +109,8 @@ int threadsOf(const std::string &name) {
     return denseThreads;
   if (has("_embed_"))
     return embedThreads;
+  if (has("_random_"))
+    return randomThreads;
   if (has("_attend_combine"))
     return mostCombineThreads;
   if (has("_attend_"))
