@@ -91,10 +91,9 @@ NodeSequence::withMarks(KernelLibrary &kernels) const {
     KernelNode mark;
     mark.function = *function;
     mark.threads = markThreads;
-    mark.words.resize(sizeof(arguments) / sizeof(uint64_t));
+    mark.words = argumentWords(arguments);
     mark.parameterWords = static_cast<uint32_t>(mark.words.size());
     mark.name = markKernel;
-    std::memcpy(mark.words.data(), &arguments, sizeof(arguments));
     marked.emplace_back(std::move(mark));
   }
   return marked;

@@ -155,26 +155,32 @@ TEST_F(WeightMakerTest, ADeviceThatFailsSaysSo) {
             "access was encountered");
 }
 
+/// With marks it is known at which weight.
 TEST_F(WeightMakerTest, ADeviceThatDoesNotEndIsGivenUp) {
-  emulator::EmulatedOptions options;
-  options.stickKernel = 1;
-  options.patience = std::chrono::milliseconds(100);
-  // It is in use for ever.
-  static std::unique_ptr<Device> stuck;
-  stuck = (*emulator::openEmulated(options))->open(0).take();
-  {
-    Stream other = *stuck->makeStream();
-    auto library = KernelLibrary::load(*stuck, {}).take();
-    const LinearWeight weight = some();
-    DeviceAddress to = *stuck->allocate(*layoutBytes(*weightSpec(weight)));
-    WeightMaker maker(*stuck, *library, other, nullptr);
-    ASSERT_TRUE(maker.linear(weight, to).ok());
+  for (bool marks : {false, true}) {
+    emulator::EmulatedOptions options;
+    options.endlessKernel = "sluice_random_f16";
+    // It is in use for ever.
+    Device &used = *(*emulator::openEmulated(options))->open(0)->release();
+    DeviceOptions wanted;
+    wanted.patience = std::chrono::milliseconds(100);
+    wanted.marks = marks;
+    used.use(wanted);
+    Stream other = *used.makeStream();
+    auto library = KernelLibrary::load(used, {}).take();
+    const RandomMatrix floats(Format::F32, Format::F32, 16, 64, 1);
+    WeightMaker maker(used, *library, other, nullptr);
+    for (const LinearWeight &weight :
+         {LinearWeight{"v", floats.made, false, {}, false}, some()}) {
+      DeviceAddress to = *used.allocate(*layoutBytes(*weightSpec(weight)));
+      ASSERT_TRUE(maker.linear(weight, to).ok());
+    }
     EXPECT_EQ(maker.finish().message(),
-              "random weights from 'w' on: the making of weights has not "
-              "ended within 0.1 s");
-    EXPECT_TRUE(stuck->isGivenUp());
+              std::string("random weights from 'v' on") +
+                  (marks ? ", at kernel 2 of 2 (sluice_random_f16)" : "") +
+                  ": the making of weights has not ended within 0.1 s");
+    EXPECT_TRUE(used.isGivenUp());
   }
-  (void)stuck.release();
   ASSERT_TRUE(device->enter().ok());
 }
 

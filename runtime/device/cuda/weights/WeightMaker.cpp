@@ -7,6 +7,7 @@
 
 #include "runtime/device/cuda/weights/WeightMaker.h"
 
+#include "runtime/device/cuda/NodeSequence.h"
 #include "runtime/device/cuda/kernels/RandomABI.h"
 
 namespace sluice::cuda {
@@ -70,8 +71,8 @@ Status WeightMaker::linear(const LinearWeight &weight, DeviceAddress to) {
   // write a device's memory.
   const auto blocks = static_cast<uint32_t>(
       randomBlocks(spec->kind, columnTiles(*spec), arguments.inFeatures));
-  Expected<Function> function =
-      kernels.find(kernelFor(weight.matrix), randomSharedBytes);
+  const std::string name = kernelFor(weight.matrix);
+  Expected<Function> function = kernels.find(name, randomSharedBytes);
   if (!function)
     return function.status();
   std::vector<uint64_t> words = argumentWords(arguments);
@@ -83,7 +84,8 @@ Status WeightMaker::linear(const LinearWeight &weight, DeviceAddress to) {
                              randomThreads,
                              randomSharedBytes,
                              std::move(words),
-                             size});
+                             size,
+                             name});
   bytes += *layoutBytes(*spec);
   return nodes.size() < mostNodes ? Status() : finish();
 }
@@ -91,22 +93,20 @@ Status WeightMaker::linear(const LinearWeight &weight, DeviceAddress to) {
 Status WeightMaker::finish() {
   if (nodes.empty())
     return {};
-  if (Status s = make(); !s.ok())
-    return s.withContext("random weights from '" + first + "' on");
-  nodes.clear();
-  const uint64_t made = std::exchange(bytes, 0);
-  return progress ? progress(made) : Status();
-}
-
-Status WeightMaker::make() {
-  Expected<Graph> graph = device.makeGraph(nodes);
-  if (!graph)
-    return graph.status();
-  Status status = device.launch(*graph, stream);
+  Expected<NodeSequence> sequence =
+      NodeSequence::make(device, kernels, std::exchange(nodes, {}));
+  Status status = sequence.status();
+  if (status.ok())
+    status = sequence->launch(stream);
   if (status.ok())
     status = device.settle(stream, "the making of weights");
-  device.destroy(*graph);
-  return status;
+  if (!status.ok()) {
+    const std::string where = sequence ? sequence->whereItStands() : "";
+    return status.withContext("random weights from '" + first + "' on" +
+                              (where.empty() ? "" : ", at " + where));
+  }
+  const uint64_t made = std::exchange(bytes, 0);
+  return progress ? progress(made) : Status();
 }
 
 } // namespace sluice::cuda

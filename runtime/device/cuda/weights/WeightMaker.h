@@ -49,8 +49,6 @@ public:
   Status finish();
 
 private:
-  Status make();
-
   Device &device;
   KernelLibrary &kernels;
   Stream stream;
