@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/test/BesideProgram.h"
 #include "runtime/device/cuda/driver/LibCuda.h"
 
 #include <cstdlib>
@@ -29,8 +30,19 @@ using testing::StartsWith;
 
 namespace {
 
+/// Libraries in the places of NVIDIA's: libcuda, an old one, cuBLASLt.
+const std::string fakeCuda = besideProgram("libFakeCuda.so");
+const std::string fakeOldCuda = besideProgram("libFakeOldCuda.so");
+const std::string fakeCublasLt = besideProgram("libFakeCublasLt.so");
+
 class DriverTest : public testing::Test {
 protected:
+  void SetUp() override {
+    std::string why = notBesideProgram(
+        {"libFakeCuda.so", "libFakeOldCuda.so", "libFakeCublasLt.so"});
+    if (!why.empty())
+      GTEST_SKIP() << why;
+  }
   void TearDown() override {
     for (const char *variable :
          {"FAKE_CUDA_VERSION", "FAKE_CUDA_INIT", "FAKE_CUDA_FAIL",
@@ -38,12 +50,12 @@ protected:
       ::unsetenv(variable);
   }
 
-  static std::string openError(const char *library = SLUICE_FAKE_CUDA) {
+  static std::string openError(const std::string &library = fakeCuda) {
     return openLibCuda(library).status().message();
   }
 
   std::unique_ptr<Device> openDevice() {
-    Expected<std::unique_ptr<Driver>> driver = openLibCuda(SLUICE_FAKE_CUDA);
+    Expected<std::unique_ptr<Driver>> driver = openLibCuda(fakeCuda);
     EXPECT_TRUE(driver) << driver.status().message();
     Expected<std::unique_ptr<Device>> device = (*driver)->open(0);
     EXPECT_TRUE(device) << device.status().message();
@@ -56,7 +68,7 @@ protected:
 
 private:
   template <typename F> F fake(const char *name) {
-    void *handle = ::dlopen(SLUICE_FAKE_CUDA, RTLD_NOW | RTLD_NOLOAD);
+    void *handle = ::dlopen(fakeCuda.c_str(), RTLD_NOW | RTLD_NOLOAD);
     return reinterpret_cast<F>(::dlsym(handle, name));
   }
 };
@@ -73,7 +85,7 @@ TEST_F(DriverTest, AnOldDriverSaysWhatIsNeeded) {
   ::setenv("FAKE_CUDA_VERSION", "12040", 1);
   EXPECT_EQ(openError(), "the NVIDIA driver is too old: it is for CUDA 12.4, "
                          "and 13.0 is needed");
-  EXPECT_THAT(openError(SLUICE_FAKE_OLD_CUDA),
+  EXPECT_THAT(openError(fakeOldCuda),
               HasSubstr("has no cuGraphLaunch: the NVIDIA driver is too old"));
 }
 
@@ -88,7 +100,7 @@ TEST_F(DriverTest, NoDeviceAndAnotherFault) {
 }
 
 TEST_F(DriverTest, ADeviceDescribesItself) {
-  Expected<std::unique_ptr<Driver>> driver = openLibCuda(SLUICE_FAKE_CUDA);
+  Expected<std::unique_ptr<Driver>> driver = openLibCuda(fakeCuda);
   ASSERT_TRUE(driver) << driver.status().message();
   EXPECT_EQ((*driver)->version(), 13000);
   EXPECT_EQ((*driver)->open(1).status().message(),
@@ -134,7 +146,7 @@ TEST_F(DriverTest, AGraphIsAChainOfDependentLaunches) {
 /// What the library puts into a stream becomes a graph in the graph, between
 /// edges on which all of a node waits for all of the one before.
 TEST_F(DriverTest, ProductsAreGraphsInTheGraph) {
-  ::setenv("SLUICE_CUBLASLT_LIBRARY", SLUICE_FAKE_CUBLASLT, 1);
+  ::setenv("SLUICE_CUBLASLT_LIBRARY", fakeCublasLt.c_str(), 1);
   std::unique_ptr<Device> device = openDevice();
   ASSERT_TRUE(device->openProducts().ok());
   auto function = reinterpret_cast<Function>(uintptr_t{16});

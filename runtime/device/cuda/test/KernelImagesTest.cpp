@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/images/KernelImages.h"
+#include "runtime/base/test/BesideProgram.h"
 #include "runtime/device/cuda/driver/FatBinary.h"
 #include "runtime/device/cuda/kernels/Kernels.h"
 
@@ -21,6 +22,7 @@
 #include <set>
 #include <sstream>
 
+using namespace sluice;
 using namespace sluice::cuda;
 
 namespace {
@@ -124,12 +126,15 @@ TEST(KernelImagesTest, EachKernelIsThereForEachChipAndSpillsNothing) {
   std::vector<std::string> reports = partsOf(SLUICE_CUDA_REPORTS);
   if (reports.empty())
     GTEST_SKIP() << "built without nvcc";
+  for (const std::string &report : reports)
+    if (std::string why = notBesideProgram({report}); !why.empty())
+      GTEST_SKIP() << "of ptxas' reports " << why;
   std::set<std::string> missing;
   for (const std::string &chip : partsOf(SLUICE_CUDA_CHIPS))
     for (const std::string &name : kernelNames())
       missing.insert(name + " for sm_" + chip);
   for (const std::string &report : reports)
-    for (const Compiled &kernel : readReport(report)) {
+    for (const Compiled &kernel : readReport(besideProgram(report))) {
       std::string name = kernel.kernel + " for sm_" + kernel.chip;
       EXPECT_EQ(missing.erase(name), 1u) << name << " is in no list";
       EXPECT_EQ(kernel.spilledBytes, 0) << name;
