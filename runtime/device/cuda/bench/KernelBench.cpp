@@ -11,12 +11,14 @@
 // check: the device against the emulator, and against itself. One JSON object
 // for each measurement, a line each, on standard output. --tiny: small shapes,
 // for the emulator. Status 1: something is wrong, with one line on stderr.
+// SLUICE_CUDA_OPTIONS says how the device is used (driver/DeviceOptions.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/bench/Check.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -239,18 +241,34 @@ Status runPart(const std::string &part, const Bench &bench) {
   return failure("no part '", part, "'");
 }
 
-Status run(const std::string &part, bool isTiny) {
+/// Says what is wrong, if anything; the process's status. Where the device has
+/// been given up the process ends here: what the driver's library does at an
+/// end in order would wait for the device.
+int endWith(const Status &status) {
+  if (!status.ok())
+    std::cerr << "sluice-cuda-bench: error: " << status.message() << std::endl;
+  if (Device::anyGivenUp())
+    std::_Exit(1);
+  return status.ok() ? 0 : 1;
+}
+
+int run(const std::string &part, bool isTiny) {
   Expected<std::unique_ptr<Driver>> driver = openDriver();
   if (!driver)
-    return driver.status();
+    return endWith(driver.status());
   Expected<std::unique_ptr<Device>> device = (*driver)->open(0);
   if (!device)
-    return device.status();
+    return endWith(device.status());
+  Expected<DeviceOptions> options =
+      deviceOptionsOfEnvironment((*device)->options());
+  if (!options)
+    return endWith(options.status());
+  (*device)->use(*options);
   Expected<std::unique_ptr<KernelLibrary>> kernels =
       KernelLibrary::load(**device, {});
   if (!kernels)
-    return kernels.status();
-  return runPart(part, {**device, **kernels, isTiny});
+    return endWith(kernels.status());
+  return endWith(runPart(part, {**device, **kernels, isTiny}));
 }
 
 } // namespace
@@ -271,9 +289,5 @@ int main(int count, char **arguments) {
     std::fputs("usage: sluice-cuda-bench PART [--tiny]\n", stderr);
     return 2;
   }
-  if (Status s = run(part, isTiny); !s.ok()) {
-    std::cerr << "sluice-cuda-bench: error: " << s.message() << '\n';
-    return 1;
-  }
-  return 0;
+  return run(part, isTiny);
 }

@@ -201,15 +201,19 @@ public:
   /// event that was never recorded. Does not wait.
   virtual Expected<bool> isDone(Event event) = 0;
   /// Waits until the event is done, as long as anything may take: then gives
-  /// the device up, since `what` has not ended.
-  Status await(Event event, const char *what) {
+  /// the device up, since `what` has not ended. For the first `eager` it looks
+  /// again and again, for those who want to know when it was done; then every
+  /// 50 us or so.
+  Status await(Event event, const char *what,
+               std::chrono::nanoseconds eager = {}) {
     using Clock = std::chrono::steady_clock;
     const std::chrono::nanoseconds patience = options().patience;
     const Clock::time_point begin = Clock::now();
     while (true) {
       // Before the device is asked: a process that was stopped in between finds
       // the event done.
-      const bool isLate = Clock::now() - begin > patience;
+      const Clock::duration waited = Clock::now() - begin;
+      const bool isLate = waited > patience;
       Expected<bool> done = isDone(event);
       if (!done || *done)
         return done.status();
@@ -218,7 +222,10 @@ public:
                        std::chrono::duration<double>(patience).count(), " s"));
         return givenUp();
       }
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      if (waited < eager)
+        std::this_thread::yield();
+      else
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
   /// The same for all work of the stream; where the device has no event to
