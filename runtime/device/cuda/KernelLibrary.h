@@ -32,6 +32,10 @@ public:
   load(Device &device, std::span<const uint8_t> programImage);
   ~KernelLibrary();
 
+  /// Adds the kernels of another image. Error: none of its code is for this
+  /// device.
+  Status add(std::span<const uint8_t> image);
+
   /// The kernel, whose blocks may have `sharedBytes` of dynamic shared memory.
   /// Error: there is none.
   Expected<Function> find(const std::string &name, uint32_t sharedBytes);

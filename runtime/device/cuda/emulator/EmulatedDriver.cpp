@@ -24,7 +24,8 @@ namespace {
 struct EmulatedFunction {
   std::string name;
   void (*run)(const uint64_t *words);
-  bool generated;
+  bool generated = false;
+  bool wholeGrid = false; ///< all of its blocks run at a time
   uint32_t sharedBytes = generatedSharedBytes;
 };
 
@@ -79,7 +80,8 @@ public:
       : options(options) {
     described.name = "emulator";
     described.identity = "emulated " + std::to_string(number);
-    described.major = 9;
+    described.major = options.major;
+    described.minor = options.minor;
     described.multiprocessors = options.multiprocessors;
     described.sharedBytes = options.sharedBytes;
     described.memoryBytes = options.memoryBytes;
@@ -89,7 +91,10 @@ public:
     if (options.failDevice >= 0 && options.failDevice != number)
       this->options.failKernel = 0;
     for (const SluiceEmulatedKernel &kernel : runtimeKernels())
-      functions[kernel.name] = {kernel.name, kernel.run, false};
+      functions[kernel.name] = {kernel.name, kernel.run};
+    for (const TestKernel &kernel : testKernels())
+      functions[kernel.name] = {kernel.name, kernel.run, false,
+                                kernel.wholeGrid};
     for (const SluiceEmulatedKernel &kernel : options.program)
       functions[kernel.name] = {kernel.name, kernel.run, true};
   }
@@ -467,7 +472,9 @@ Status EmulatedDevice::runKernel(const KernelNode &node) {
       function->generated ? generatedSharedBytes : node.sharedBytes;
   launching.order = options.order;
   launching.seed = options.seed + uint64_t(number);
-  launching.resident = options.resident;
+  launching.resident = function->wholeGrid
+                           ? node.grid.x * node.grid.y * node.grid.z
+                           : options.resident;
   const bool isWrong = function->name == options.wrongKernel;
   const auto before = isWrong ? storage.copy() : decltype(storage.copy())();
   Status status =

@@ -41,6 +41,8 @@ struct EmulatedOptions {
   int32_t devices = 1;
   int32_t multiprocessors = 4;
   int32_t sharedBytes = 227 << 10; ///< that a block can have
+  /// The devices' compute capability.
+  int32_t major = 9, minor = 0;
   /// Of threads and blocks; see Emulator.h.
   Order order = Order::Ascending;
   uint64_t seed = 1;

@@ -10,26 +10,21 @@
 #include "runtime/device/cuda/emulator/Emulator.h"
 #include "runtime/device/cuda/kernels/Kernels.h"
 
+#include <algorithm>
 #include <cstring>
+#include <mutex>
 
 using namespace sluice::cuda;
 
 namespace {
-
-/// Calls the kernel with its structure of arguments.
-template <typename Arguments, void kernel(Arguments)>
-void run(const uint64_t *words) {
-  Arguments arguments;
-  std::memcpy(&arguments, words, sizeof(arguments));
-  kernel(arguments);
-}
 
 constexpr auto here = std::source_location::current();
 
 } // namespace
 
 std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
-#define SLUICE_KERNEL_LINE(name, Arguments) {#name, run<Arguments, name>},
+#define SLUICE_KERNEL_LINE(name, Arguments)                                    \
+  {#name, emulator::callKernel<Arguments, name>},
 #define SLUICE_LINEAR_LINE(kind, name, rows)                                   \
   SLUICE_KERNEL_LINE(sluice_linear_##name##_##rows, LinearArguments)
 #define SLUICE_LINEAR_TILE_LINE(kind, name)                                    \
@@ -83,6 +78,24 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
                                                               sluice_mark,
                                                               MarkArguments)};
   return kernels;
+}
+
+/// What addTestKernels() has added.
+static std::vector<emulator::TestKernel> added;
+static std::mutex addedMutex;
+
+void emulator::addTestKernels(std::span<const TestKernel> kernels) {
+  std::lock_guard lock(addedMutex);
+  for (const TestKernel &kernel : kernels)
+    if (std::none_of(added.begin(), added.end(), [&](const TestKernel &each) {
+          return std::strcmp(each.name, kernel.name) == 0;
+        }))
+      added.push_back(kernel);
+}
+
+std::vector<emulator::TestKernel> emulator::testKernels() {
+  std::lock_guard lock(addedMutex);
+  return added;
 }
 
 std::span<const SluiceEmulatedKernel> emulator::programKernels() {
