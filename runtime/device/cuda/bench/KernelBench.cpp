@@ -8,14 +8,16 @@
 //   sluice-cuda-bench PART [--tiny]
 //
 // Parts: device, copy, linear, prompt, attend, compact: what takes how long;
-// check: the device against the emulator, and against itself. One JSON object
-// for each measurement, a line each, on standard output. --tiny: small shapes,
-// for the emulator. Status 1: something is wrong, with one line on stderr.
-// SLUICE_CUDA_OPTIONS says how the device is used (driver/DeviceOptions.h).
+// check: the device against the emulator, and against itself; probe: what only
+// a GPU can show (probe/Probe.h). One JSON object for each measurement, a line
+// each, on standard output. --tiny: small shapes, for the emulator. Status 1:
+// something is wrong, with one line on stderr. SLUICE_CUDA_OPTIONS says how the
+// device is used (driver/DeviceOptions.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/bench/Check.h"
+#include "runtime/device/cuda/probe/Probe.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -238,6 +240,8 @@ Status runPart(const std::string &part, const Bench &bench) {
     return timeCompact(bench);
   if (part == "check")
     return checkKernels(bench.device, bench.kernels, print);
+  if (part == "probe")
+    return probe::runProbe(bench.device, bench.kernels, {bench.isTiny}, print);
   return failure("no part '", part, "'");
 }
 
@@ -253,6 +257,7 @@ int endWith(const Status &status) {
 }
 
 int run(const std::string &part, bool isTiny) {
+  probe::emulateProbe(); // for the emulator alone
   Expected<std::unique_ptr<Driver>> driver = openDriver();
   if (!driver)
     return endWith(driver.status());
