@@ -195,6 +195,8 @@ Status GpuChoice::open() {
 }
 
 Expected<std::shared_ptr<cuda::Device>> GpuChoice::device(int64_t number) {
+  if (only)
+    return only;
   number %= driver->deviceCount();
   std::shared_ptr<cuda::Device> &held = devices[number];
   if (!held) {
