@@ -13,8 +13,11 @@
 //                                variables with which it fails), to test that
 //                                path without a GPU
 //
+// SLUICE_CUDA_OPTIONS says how the device is used (DeviceOptions.h).
+//
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/cuda/driver/DeviceOptions.h"
 #include "runtime/device/cuda/driver/LibCuda.h"
 #include "runtime/device/cuda/test/bed/KernelCases.h"
 
@@ -34,7 +37,18 @@ static Expected<std::unique_ptr<Device>> openDevice(const std::string &name) {
       name == "libcuda" ? openLibCuda("libcuda.so.1") : openDriver();
   if (!driver)
     return driver.status();
-  return (*driver)->open(0);
+  Expected<std::unique_ptr<Device>> device = (*driver)->open(0);
+  if (!device)
+    return device.status();
+  DeviceOptions usual = (*device)->options();
+  // A GPU's kernels take milliseconds; of an emulated one a test says it.
+  if (name == "libcuda")
+    usual.patience = std::chrono::seconds(10);
+  Expected<DeviceOptions> options = deviceOptionsOfEnvironment(usual);
+  if (!options)
+    return options.status();
+  (*device)->use(*options);
+  return device;
 }
 
 static int runOn(const std::string &name, int count, char **arguments) {

@@ -85,6 +85,7 @@ Status DeviceBed::runOnDevice(const KernelLaunch &launch) {
 
 Status DeviceBed::launchOnce(const KernelLaunch &launch) {
   KernelNode node;
+  node.name = launch.kernel;
   const emulator::LaunchOptions &options = launch.options;
   node.grid = {options.grid.x, options.grid.y, options.grid.z};
   node.threads = options.threads;

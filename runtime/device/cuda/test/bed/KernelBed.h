@@ -22,11 +22,10 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_TEST_BED_KERNELBED_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_TEST_BED_KERNELBED_H
 
+#include "runtime/device/cuda/KernelLibrary.h"
 #include "runtime/device/cuda/emulator/Emulator.h"
 
-#include <cstring>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace sluice::cuda {
@@ -42,12 +41,7 @@ template <typename Arguments>
 KernelLaunch kernelLaunch(std::string kernel,
                           const emulator::LaunchOptions &options,
                           const Arguments &arguments) {
-  static_assert(std::is_trivially_copyable_v<Arguments> &&
-                sizeof(Arguments) % sizeof(uint64_t) == 0);
-  KernelLaunch launch = {std::move(kernel), options, {}};
-  launch.words.resize(sizeof(Arguments) / sizeof(uint64_t));
-  std::memcpy(launch.words.data(), &arguments, sizeof(Arguments));
-  return launch;
+  return {std::move(kernel), options, argumentWords(arguments)};
 }
 
 /// In the emulator. Errors: there is no such kernel, or its launch fails; they

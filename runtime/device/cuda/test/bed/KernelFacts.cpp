@@ -169,6 +169,9 @@ constexpr Field joinColumnsFields[] = {
     SLUICE_FIELD(JoinColumnsArguments, rowCount),
     SLUICE_FIELD(JoinColumnsArguments, exchange.passed),
 };
+constexpr Field randomFields[] = {
+    SLUICE_FIELD(RandomArguments, tiles),
+};
 constexpr Field readAliveFields[] = {
     SLUICE_FIELD(ReadAliveArguments, alive),
     SLUICE_FIELD(ReadAliveArguments, decided),
@@ -200,6 +203,7 @@ const struct {
     {"sluice_move_values", moveFields},
     {"sluice_sum_parts", sumPartsFields},
     {"sluice_join_columns", joinColumnsFields},
+    {"sluice_random_", randomFields},
     {"sluice_read_alive", readAliveFields},
     {"sluice_sample_", sampleFields},
 };
