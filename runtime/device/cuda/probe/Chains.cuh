@@ -1,4 +1,4 @@
-//===- Chains.cuh - kernels that wait for the one before ---------------===//
+//===- Chains.cuh - kernels that wait for the one before ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -43,7 +43,8 @@ SLUICE_DEVICE void countRow(const RowArguments &arg) {
     for (int i = 0; i < vectors; ++i)
       values[i] = load16(shared + (i * rowThreads + (threadIndex() ^ 31)) * 16);
   }
-  const uint32_t place = arg.sharedBytes > 0 ? threadIndex() ^ 31 : threadIndex();
+  const uint32_t place =
+      arg.sharedBytes > 0 ? threadIndex() ^ 31 : threadIndex();
 #pragma unroll
   for (int i = 0; i < vectors; ++i)
     storeGlobal16(row + (i * rowThreads + place) * 4, plusOne(values[i]));

@@ -1,4 +1,4 @@
-//===- GridBarrier.cuh - a barrier over all blocks of a grid -----------===//
+//===- GridBarrier.cuh - a barrier over all blocks of a grid --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

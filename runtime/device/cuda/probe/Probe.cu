@@ -1,4 +1,4 @@
-//===- Probe.cu - the probe's kernels ----------------------------------===//
+//===- Probe.cu - the probe's kernels -------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

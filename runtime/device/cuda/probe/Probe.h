@@ -18,15 +18,15 @@
 //   why     instead, with holds: the error with which the part has ended
 //
 // Times end in Us (microseconds) and are the median of several; those that end
-// in LeastUs are the least of them. Rates are by the median.
+// in LeastUs are the least of them. Rates are by the median. A graph's time is
+// the host's: its launch and the notice of its end, some 10 us, are in it.
 //
 // probe: chain. A graph of kernels that wait for each other:
 //   kernels, blocks, blocksOfEveryOther, sharedBytesOfEveryOther
 //   dependentLaunch   edges are programmatic: a kernel may start before the one
 //                     before it has ended (DeviceOptions::dependentLaunch)
 //   largestCarveout   DeviceOptions::largestCarveout
-//   kernelUs, kernelLeastUs   the graph's time over its kernels; in the graph's
-//                     time are its launch and the notice of its end
+//   kernelUs, kernelLeastUs   the graph's time over its kernels
 //   wrongWords        of rows that each kernel has counted up
 //
 // probe: stream. Memory that is read once, by one kernel:

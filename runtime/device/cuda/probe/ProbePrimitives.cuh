@@ -73,8 +73,9 @@
 
 namespace sluice::cuda::probe {
 
-/// It gives up after some tenths of a second: a phase that does not end must not
-/// keep the GPU. Nobody says how long a try may wait, so there are few of them.
+/// It gives up after some tenths of a second: a phase that does not end must
+/// not keep the GPU. Nobody says how long a try may wait, so there are few of
+/// them.
 SLUICE_DEVICE bool awaitPhase(uint64_t *barrier, uint32_t parity) {
   constexpr int32_t tries = 64, tests = 1 << 22;
 #pragma unroll 1

@@ -43,10 +43,10 @@ SLUICE_DEVICE void addRelease(uint32_t *p, uint32_t n) {
 }
 
 SLUICE_DEVICE void initialiseBarrier(uint64_t *barrier, uint32_t arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(
-                   sharedAddress(barrier)),
-               "r"(arrivals)
-               : "memory");
+  asm volatile(
+      "mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(sharedAddress(barrier)),
+      "r"(arrivals)
+      : "memory");
 }
 
 /// Writes of a thread go through the generic proxy; bulk copies and wgmma
@@ -59,9 +59,9 @@ SLUICE_DEVICE void fenceAsyncProxy() {
 /// Releases what the thread has done before, of the block, as both arrivals do
 /// by default: its reads of a piece stand before the copy that overwrites it.
 SLUICE_DEVICE void arrive(uint64_t *barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(
-                   sharedAddress(barrier))
-               : "memory");
+  asm volatile(
+      "mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(sharedAddress(barrier))
+      : "memory");
 }
 
 /// The bytes are added to what the phase waits for before the arrival counts,
@@ -84,11 +84,12 @@ SLUICE_DEVICE void copyBulk(void *shared, const void *global, uint32_t bytes,
 }
 
 /// Both acquire, of the block, by default: what the copies have written is
-/// visible to the thread that sees the phase's end, which needs no fence for it.
+/// visible to the thread that sees the phase's end, which needs no fence for
+/// it.
 #define SLUICE_PHASE(instruction)                                              \
   uint32_t ended;                                                              \
   asm volatile("{\n\t"                                                         \
-               ".reg .pred ended;\n\t" instruction                            \
+               ".reg .pred ended;\n\t" instruction                             \
                ".parity.shared::cta.b64 ended, [%1], %2;\n\t"                  \
                "selp.u32 %0, 1, 0, ended;\n\t"                                 \
                "}"                                                             \
@@ -113,7 +114,9 @@ SLUICE_DEVICE bool tryPhase(uint64_t *barrier, uint32_t parity) {
 SLUICE_DEVICE uint64_t matrixDescriptor(const void *shared,
                                         uint32_t leadingBytes,
                                         uint32_t strideBytes) {
-  auto encoded = [](uint32_t bytes) { return uint64_t((bytes & 0x3ffff) >> 4); };
+  auto encoded = [](uint32_t bytes) {
+    return uint64_t((bytes & 0x3ffff) >> 4);
+  };
   return encoded(sharedAddress(shared)) | encoded(leadingBytes) << 16 |
          encoded(strideBytes) << 32;
 }

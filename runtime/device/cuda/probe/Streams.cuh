@@ -1,4 +1,4 @@
-//===- Streams.cuh - memory that is read once --------------------------===//
+//===- Streams.cuh - memory that is read once -----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,7 +40,8 @@ SLUICE_DEVICE void storeWarpSum(const StreamArguments &arg, uint64_t sum,
 }
 
 /// By loads into registers.
-template <int loads> SLUICE_DEVICE void streamLoads(const StreamArguments &arg) {
+template <int loads>
+SLUICE_DEVICE void streamLoads(const StreamArguments &arg) {
   launchDependents();
   waitForPrior();
   constexpr int64_t pieceBytes = loadPieceBytes(loads);
@@ -82,8 +83,8 @@ private:
   uint32_t lane, warp;
 
   SLUICE_MEMBER explicit AsyncStream(const StreamArguments &arguments)
-      : arg(arguments), share(arguments), lane(laneIndex()),
-        warp(warpIndex()) {}
+      : arg(arguments), share(arguments), lane(laneIndex()), warp(warpIndex()) {
+  }
 
   SLUICE_MEMBER uint64_t sum() {
 #pragma unroll
@@ -127,9 +128,9 @@ private:
 };
 
 /// By bulk copies into a ring of pieces. One thread asks for them, four warps
-/// add up. Each piece has two barriers: `full`, with one arrival and the piece's
-/// bytes, and `empty`, with an arrival of each warp that has read it. Both go
-/// through one phase a turn of the ring, so a turn's parity names them.
+/// add up. Each piece has two barriers: `full`, with one arrival and the
+/// piece's bytes, and `empty`, with an arrival of each warp that has read it.
+/// Both go through one phase a turn of the ring, so a turn's parity names them.
 class BulkStream {
 public:
   SLUICE_MEMBER static void run(const StreamArguments &arg) {

@@ -1,4 +1,4 @@
-//===- Wgmma.cuh - the same product by mma.sync and by wgmma -----------===//
+//===- Wgmma.cuh - the same product by mma.sync and by wgmma --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@ namespace sluice::cuda::probe {
 /// See WgmmaArguments. With g = lane / 4 and t = lane % 4 a lane has, of warp w
 /// and in all three ways,
 ///   of A: rows 16 w + g, 16 w + g + 8 at features 2 t, 2 t + 1, and then both
-///         at features 2 t + 8, 2 t + 9: the first factor of mma.m16n8k16, which
-///         is also that of wgmma.m64n8k16 in registers;
+///         at features 2 t + 8, 2 t + 9: the first factor of mma.m16n8k16,
+///         which is also that of wgmma.m64n8k16 in registers;
 ///   of B: column g at features 2 t, 2 t + 1 and 2 t + 8, 2 t + 9 (mma alone);
 ///   of D: row 16 w + g at columns 2 t, 2 t + 1; then row 16 w + g + 8.
 template <bool isBfloat> class WgmmaTile {
@@ -147,8 +147,8 @@ private:
   }
 
   SLUICE_MEMBER void store(WgmmaWay way, const float (&sum)[4]) {
-    float *to = d + (int32_t(way) * wgmmaRows + int32_t(row)) * wgmmaColumns +
-                pair;
+    float *to =
+        d + (int32_t(way) * wgmmaRows + int32_t(row)) * wgmmaColumns + pair;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       to[i / 2 * 8 * wgmmaColumns + i % 2] = sum[i];

@@ -17,8 +17,8 @@
 #include "runtime/device/cuda/probe/WgmmaTiles.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 
 using namespace sluice;
 using namespace sluice::cuda;
@@ -43,7 +43,9 @@ private:
   std::vector<float> values;
 };
 
-bool sameBits(float a, float b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
+bool sameBits(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
+}
 
 /// What a way's results show.
 struct Found {

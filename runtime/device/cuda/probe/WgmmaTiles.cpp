@@ -10,7 +10,6 @@
 #include "runtime/formats/BlockFormat.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -92,11 +91,11 @@ private:
     return tiles.isBfloat ? floatToBfloat(value) : floatToHalf(value);
   }
 
-  /// Products of f16 stay below 2^12, those of bf16 below 2^42.
+  /// Products of f16 stay below 2^12, those of bf16 below 2^22.
   uint16_t mixed() {
-    const int32_t least = tiles.isBfloat ? -20 : -10, most = least * -1 / 2;
-    const auto exponent = static_cast<int32_t>(
-        least + below(static_cast<uint64_t>(most - least + 1)));
+    const int32_t most = tiles.isBfloat ? 10 : 5, least = -2 * most;
+    const auto magnitudes = static_cast<uint64_t>(most - least) + 1;
+    const auto exponent = static_cast<int32_t>(least + below(magnitudes));
     const float size = 1.0f + static_cast<float>(below(1 << 12)) / (1 << 12);
     const float value = std::ldexp(size, exponent);
     return bitsOf(below(2) == 0 ? value : -value);

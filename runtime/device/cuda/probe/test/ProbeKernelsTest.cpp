@@ -123,7 +123,7 @@ TEST(ProbePrimitivesTest, ProductsAreThereWhenTheyAreFinished) {
   Status status = emulator::launch(gridOf(1, 128, 2048), [] {
     auto *b = reinterpret_cast<uint16_t *>(sharedMemory());
     for (uint32_t i = threadIndex(); i < 128; i += 128)
-      b[i] = floatToHalf(float(i % 64 / 8));
+      b[i] = floatToHalf(float((i >> 3) % 8));
     fenceAsyncProxy();
     syncThreads();
     uint32_t ones[4] = {0x3c003c00, 0x3c003c00, 0x3c003c00, 0x3c003c00};
