@@ -45,7 +45,7 @@ Status runEmptyKernels(const PartInput &input, const Print &print) {
       KernelLibrary::load(*input.device, {});
   if (!kernels)
     return kernels.status();
-  bench::Lab lab(*input.device, **kernels);
+  cuda::bench::Lab lab(*input.device, **kernels);
   const GraphNode node =
       lab.node(markKernel, {}, markThreads, 0, MarkArguments{nullptr, 0});
   const std::vector<GraphNode> three(3, node);
@@ -65,7 +65,7 @@ Status runBench(std::string_view name, const PartInput &input,
       KernelLibrary::load(*input.device, {});
   if (!kernels)
     return kernels.status();
-  return bench::runKernelBench(name, *input.device, **kernels, input.isTiny,
+  return cuda::bench::runKernelBench(name, *input.device, **kernels, input.isTiny,
                                print);
 }
 

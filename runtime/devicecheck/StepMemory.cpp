@@ -69,7 +69,7 @@ StepMemory::StepMemory(Executor &executor, Device &device)
         std::pair{plan.candidates, "candidates"},
         std::pair{plan.found, "found"}})
     regions.push_back({offset, name});
-  std::ranges::stable_sort(regions, {}, &Region::begin);
+  std::ranges::sort(regions, {}, &Region::begin);
 }
 
 Status StepMemory::copy(uint64_t offset, uint64_t bytes, uint8_t *to) const {
