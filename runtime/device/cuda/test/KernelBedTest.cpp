@@ -53,10 +53,11 @@ protected:
       (void)device.release();
   }
 
-  void open(emulator::EmulatedOptions options = {}) {
+  void open(emulator::EmulatedOptions options = {},
+            CopyPlace place = CopyPlace::Device) {
     options.program = replaced;
     device = (*emulator::openEmulated(options))->open(0).take();
-    bed = DeviceBed::open(*device).take();
+    bed = DeviceBed::open(*device, place).take();
   }
 
   /// Who lives of the rows from the `first` on.
@@ -231,6 +232,22 @@ TEST_F(KernelBedTest, MemoryOfTheHostIsMapped) {
                 arguments.decided[arguments.rows] = 1;
               }),
               HasSubstr("0 bytes behind the end of decided"));
+}
+
+/// Each array is as large on the device as it is here, and given back.
+TEST_F(KernelBedTest, ArraysMayLieApart) {
+  open({}, CopyPlace::Apart);
+  const uint64_t free = device->memory()->freeBytes;
+  for (size_t first : {0, 3}) {
+    Status status = bed->run(readAliveFrom(first));
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(device->memory()->freeBytes, free - 14);
+  }
+  EXPECT_EQ(decided.values(), (std::vector<uint8_t>{1, 0, 0, 1, 0, 0, 1}));
+  EXPECT_THAT(messageWith([](const ReadAliveArguments &arguments) {
+                arguments.decided[3] = 0;
+              }),
+              HasSubstr("decided: element 3 is 1 in the emulator and 0 on"));
 }
 
 /// Two layers' pages, of which one array has the addresses.

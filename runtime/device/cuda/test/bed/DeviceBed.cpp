@@ -16,7 +16,8 @@
 using namespace sluice;
 using namespace sluice::cuda;
 
-Expected<std::unique_ptr<DeviceBed>> DeviceBed::open(Device &device) {
+Expected<std::unique_ptr<DeviceBed>> DeviceBed::open(Device &device,
+                                                     CopyPlace place) {
   if (Status s = device.enter(); !s.ok())
     return s;
   Expected<std::unique_ptr<KernelLibrary>> kernels =
@@ -27,13 +28,13 @@ Expected<std::unique_ptr<DeviceBed>> DeviceBed::open(Device &device) {
   if (!stream)
     return stream.status();
   return std::unique_ptr<DeviceBed>(
-      new DeviceBed(device, kernels.take(), *stream));
+      new DeviceBed(device, kernels.take(), *stream, place));
 }
 
 DeviceBed::DeviceBed(Device &device, std::unique_ptr<KernelLibrary> kernels,
-                     Stream stream)
+                     Stream stream, CopyPlace place)
     : device(device), kernels(std::move(kernels)), stream(stream),
-      copies(device, stream) {}
+      copies(device, stream, place) {}
 
 DeviceBed::~DeviceBed() {
   (void)device.enter();

@@ -35,7 +35,9 @@ struct BedFigures {
 class DeviceBed {
 public:
   /// Errors: KernelLibrary's, the device's. `device` outlives the bed.
-  static Expected<std::unique_ptr<DeviceBed>> open(Device &device);
+  /// `place`: of arrays, Device or Apart.
+  static Expected<std::unique_ptr<DeviceBed>>
+  open(Device &device, CopyPlace place = CopyPlace::Device);
   ~DeviceBed();
 
   /// Gives the kernel what the arrays have, twice on the device and then in the
@@ -59,7 +61,7 @@ public:
 
 private:
   DeviceBed(Device &device, std::unique_ptr<KernelLibrary> kernels,
-            Stream stream);
+            Stream stream, CopyPlace place);
 
   /// What the device has made of an array, both times.
   struct Made {

@@ -29,63 +29,105 @@ constexpr uint64_t leastArenaBytes = 4 << 20;
 // Arenas
 //===----------------------------------------------------------------------===//
 
-void CopyArena::begin() { image.clear(); }
+void CopyArena::begin(Device &device) {
+  image.clear();
+  if (place == CopyPlace::Apart)
+    release(device);
+}
 
 uint64_t CopyArena::add(uint64_t bytes) {
   // Guard bytes lie before the first array and behind each.
   const uint64_t offset = image.empty() ? guardBytes : image.size();
   const uint64_t end = (offset + bytes + alignment - 1) / alignment * alignment;
   image.resize(end + guardBytes, guard);
+  if (place == CopyPlace::Apart)
+    pieces.push_back({offset, bytes, 0});
   return offset;
 }
 
 Status CopyArena::reserve(Device &device) {
-  if (image.size() <= memory.bytes)
+  if (place == CopyPlace::Apart)
+    return reserveApart(device);
+  if (image.size() <= capacity)
     return {};
   release(device);
   const uint64_t bytes =
       std::max(leastArenaBytes, std::bit_ceil<uint64_t>(image.size()));
-  if (isHosts) {
+  if (place == CopyPlace::Host) {
     Expected<HostMemory> made = device.allocateHost(bytes);
     if (!made)
       return made.status();
-    memory = *made;
-    return {};
+    mapped = *made;
+  } else {
+    Expected<DeviceAddress> made = device.allocate(bytes);
+    if (!made)
+      return made.status();
+    pieces = {{0, bytes, *made}};
   }
-  Expected<DeviceAddress> made = device.allocate(bytes);
-  if (!made)
-    return made.status();
-  memory = {nullptr, *made, bytes};
+  capacity = bytes;
+  return {};
+}
+
+/// Of an array without elements there is some memory all the same.
+Status CopyArena::reserveApart(Device &device) {
+  for (Piece &piece : pieces) {
+    Expected<DeviceAddress> made =
+        device.allocate(std::max<uint64_t>(piece.bytes, 1));
+    if (!made)
+      return made.status();
+    piece.memory = *made;
+  }
   return {};
 }
 
 void CopyArena::release(Device &device) {
-  if (memory.bytes == 0)
-    return;
-  if (isHosts)
-    device.releaseHost(memory);
-  else
-    device.release(memory.device);
-  memory = {};
+  for (Piece &piece : pieces)
+    if (piece.memory)
+      device.release(piece.memory);
+  pieces.clear();
+  if (mapped.bytes > 0)
+    device.releaseHost(mapped);
+  mapped = {};
+  capacity = 0;
+}
+
+DeviceAddress CopyArena::address(uint64_t offset) const {
+  if (place == CopyPlace::Host)
+    return mapped.device + offset;
+  for (const Piece &piece : pieces)
+    if (piece.offset == offset || place == CopyPlace::Device)
+      return piece.memory + (offset - piece.offset);
+  return 0;
 }
 
 Status CopyArena::upload(Device &device, Stream stream) const {
-  if (image.empty())
-    return {};
-  if (!isHosts)
-    return device.copyToDevice(memory.device, image.data(), image.size(),
-                               stream);
-  std::memcpy(memory.host, image.data(), image.size());
+  if (place == CopyPlace::Host && !image.empty())
+    std::memcpy(mapped.host, image.data(), image.size());
+  for (const Piece &piece : pieces) {
+    const uint64_t bytes = used(piece);
+    Status status =
+        bytes == 0
+            ? Status()
+            : device.copyToDevice(piece.memory, image.data() + piece.offset,
+                                  bytes, stream);
+    if (!status.ok())
+      return status;
+  }
   return {};
 }
 
 Status CopyArena::download(Device &device, Stream stream) {
-  found.resize(image.size());
-  if (image.empty())
-    return {};
-  if (!isHosts)
-    return device.copyToHost(found.data(), memory.device, found.size(), stream);
-  std::memcpy(found.data(), memory.host, found.size());
+  found = image;
+  if (place == CopyPlace::Host && !image.empty())
+    std::memcpy(found.data(), mapped.host, found.size());
+  for (const Piece &piece : pieces) {
+    const uint64_t bytes = used(piece);
+    Status status = bytes == 0 ? Status()
+                               : device.copyToHost(found.data() + piece.offset,
+                                                   piece.memory, bytes, stream);
+    if (!status.ok())
+      return status;
+  }
   return {};
 }
 
@@ -100,8 +142,8 @@ DeviceCopies::~DeviceCopies() {
 
 Status DeviceCopies::place(const KernelLaunch &launch) {
   copies.clear();
-  own.begin();
-  hosts.begin();
+  own.begin(device);
+  hosts.begin(device);
   for (size_t i = 0; i < launch.words.size(); ++i)
     if (Status s = refer(launch.words[i], fieldName(launch.kernel, i)); !s.ok())
       return s;
@@ -153,7 +195,7 @@ uint64_t DeviceCopies::translate(uint64_t word) {
   ArrayMemory *array = ArrayMemory::at(word);
   for (const ArrayCopy &copy : copies)
     if (copy.array == array)
-      return arenaOf(copy).address() + copy.offset + (word - array->address());
+      return arenaOf(copy).address(copy.offset) + (word - array->address());
   return word;
 }
 

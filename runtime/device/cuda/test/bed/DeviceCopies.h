@@ -37,14 +37,21 @@ struct ArrayCopy {
   uint64_t offset;  ///< in its arena
 };
 
-/// Memory that the arrays of one launch after another lie in: of the device, or
-/// of the host, mapped.
+/// Where copies lie.
+enum class CopyPlace : uint8_t {
+  Device, ///< one behind the other, with guard bytes between them
+  Apart,  ///< each in memory of its own, as large as the array: guard bytes are
+          ///< not there, and compute-sanitizer sees who reads beside an array
+  Host    ///< as Device, in the host's memory, mapped
+};
+
+/// Memory that the arrays of one launch after another lie in.
 class CopyArena {
 public:
-  explicit CopyArena(bool isHosts) : isHosts(isHosts) {}
+  explicit CopyArena(CopyPlace place) : place(place) {}
 
-  /// Empty again; its memory stays.
-  void begin();
+  /// Empty again; what lies together keeps its memory.
+  void begin(Device &device);
   /// The offset of so many bytes, aligned to 256, behind guard bytes.
   uint64_t add(uint64_t bytes);
   uint64_t bytes() const { return image.size(); }
@@ -52,7 +59,8 @@ public:
   /// Memory for all that has been added.
   Status reserve(Device &device);
   void release(Device &device);
-  DeviceAddress address() const { return memory.device; }
+  /// On the device, of what was added at the offset.
+  DeviceAddress address(uint64_t offset) const;
 
   /// What is uploaded: guard bytes, but where arrays have been put.
   std::span<uint8_t> at(uint64_t offset, uint64_t count) {
@@ -66,17 +74,31 @@ public:
   Status download(Device &device, Stream stream);
 
 private:
-  bool isHosts;
-  HostMemory memory; ///< `host` is null where it is the device's
+  /// What lies together on the device.
+  struct Piece {
+    uint64_t offset, bytes;
+    DeviceAddress memory;
+  };
+  Status reserveApart(Device &device);
+  /// How many of the piece's bytes this launch has.
+  uint64_t used(const Piece &piece) const {
+    return std::min<uint64_t>(piece.bytes, image.size() - piece.offset);
+  }
+
+  CopyPlace place;
+  uint64_t capacity = 0;     ///< not Apart: bytes that there is memory for
+  HostMemory mapped;         ///< Host
+  std::vector<Piece> pieces; ///< Apart: each array; Device: one
   std::vector<uint8_t> image, found;
 };
 
 /// One thread, which has entered the device.
 class DeviceCopies {
 public:
-  /// `device` and `stream` outlive it.
-  DeviceCopies(Device &device, Stream stream)
-      : device(device), stream(stream) {}
+  /// `device` and `stream` outlive it. `place`: Device or Apart, of arrays that
+  /// are not the host's.
+  DeviceCopies(Device &device, Stream stream, CopyPlace place)
+      : device(device), stream(stream), own(place) {}
   ~DeviceCopies();
 
   /// Finds the arrays and makes room for them. Errors: an argument is an
@@ -101,7 +123,7 @@ public:
 private:
   Device &device;
   Stream stream;
-  CopyArena own{false}, hosts{true};
+  CopyArena own, hosts{CopyPlace::Host};
   std::vector<ArrayCopy> copies;
   std::vector<uint64_t> translated;
 

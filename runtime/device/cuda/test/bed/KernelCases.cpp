@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 
 using namespace sluice;
@@ -33,22 +34,33 @@ bool isKernelCase(const testing::TestInfo &test) {
          std::string::npos;
 }
 
-/// Adds all other suites to those that the filter leaves out.
-void leaveOutOtherTests() {
-  const testing::UnitTest &tests = *testing::UnitTest::GetInstance();
-  std::string filter = GTEST_FLAG_GET(filter);
-  bool leavesOut = filter.find('-') != std::string::npos;
-  for (int i = 0; i < tests.total_test_suite_count(); ++i) {
-    const testing::TestSuite &suite = *tests.GetTestSuite(i);
-    if (suite.total_test_count() == 0 || isKernelCase(*suite.GetTestInfo(0)))
-      continue;
-    filter += std::string(leavesOut ? ":" : "-") + suite.name() + ".*";
-    leavesOut = true;
-  }
-  GTEST_FLAG_SET(filter, filter);
+/// The patterns, each also behind what INSTANTIATE_TEST_SUITE_P puts before a
+/// suite's name.
+std::string withPrefixes(const std::string &patterns) {
+  std::string all;
+  std::istringstream stream(patterns);
+  for (std::string each; std::getline(stream, each, ':');)
+    all += (all.empty() ? "" : ":") + each + ":*/" + each;
+  return all;
 }
 
-/// Without what INSTANTIATE_TEST_SUITE_P puts before it.
+/// Lets the filter name cases as they are printed, and leave out all suites
+/// that are none.
+void chooseCases() {
+  const testing::UnitTest &tests = *testing::UnitTest::GetInstance();
+  const std::string filter = GTEST_FLAG_GET(filter);
+  const size_t dash = std::min(filter.find('-'), filter.size());
+  const size_t behind = std::min(dash + 1, filter.size());
+  std::string others = withPrefixes(filter.substr(behind));
+  for (int i = 0; i < tests.total_test_suite_count(); ++i) {
+    const testing::TestSuite &suite = *tests.GetTestSuite(i);
+    if (suite.total_test_count() > 0 && !isKernelCase(*suite.GetTestInfo(0)))
+      others += (others.empty() ? "" : ":") + std::string(suite.name()) + ".*";
+  }
+  GTEST_FLAG_SET(filter, withPrefixes(filter.substr(0, dash)) + "-" + others);
+}
+
+/// As the case is printed: without that prefix.
 std::string nameOf(const testing::TestInfo &test) {
   std::string suite = test.test_suite_name();
   return suite.substr(suite.find('/') + 1) + "." + test.name();
@@ -148,15 +160,24 @@ private:
   }
 };
 
-/// Whether --json is among the options, which must be no others.
-Expected<bool> readOptions(int count, char **arguments) {
-  bool json = false;
+struct Options {
+  bool isJson = false;
+  CopyPlace place = CopyPlace::Device;
+};
+
+/// Those that GoogleTest has left.
+Expected<Options> readOptions(int count, char **arguments) {
+  Options options;
   for (int i = 1; i < count; ++i) {
-    if (std::string_view(arguments[i]) != "--json")
-      return failure("there is no option ", arguments[i]);
-    json = true;
+    std::string_view each = arguments[i];
+    if (each == "--json")
+      options.isJson = true;
+    else if (each == "--apart")
+      options.place = CopyPlace::Apart;
+    else
+      return failure("there is no option ", each);
   }
-  return json;
+  return options;
 }
 
 int fail(const Status &status, int exitStatus) {
@@ -168,17 +189,19 @@ int fail(const Status &status, int exitStatus) {
 
 int cuda::runKernelCases(int count, char **arguments, Device &device) {
   testing::InitGoogleMock(&count, arguments);
-  Expected<bool> json = readOptions(count, arguments);
-  if (!json)
-    return fail(json.status(), 2);
-  leaveOutOtherTests();
-  Expected<std::unique_ptr<DeviceBed>> bed = DeviceBed::open(device);
+  Expected<Options> options = readOptions(count, arguments);
+  if (!options)
+    return fail(options.status(), 2);
+  const std::string asked = GTEST_FLAG_GET(filter);
+  chooseCases();
+  Expected<std::unique_ptr<DeviceBed>> bed =
+      DeviceBed::open(device, options->place);
   if (!bed)
     return fail(bed.status(), 1);
   testing::TestEventListeners &listeners =
       testing::UnitTest::GetInstance()->listeners();
   listeners.Append(new EndWithDevice(**bed));
-  if (*json) {
+  if (options->isJson) {
     delete listeners.Release(listeners.default_result_printer());
     listeners.Append(new CasePrinter(**bed));
   }
@@ -188,6 +211,6 @@ int cuda::runKernelCases(int count, char **arguments, Device &device) {
   const bool isPart = std::getenv("GTEST_TOTAL_SHARDS") != nullptr;
   if (!isPart && !GTEST_FLAG_GET(list_tests) &&
       testing::UnitTest::GetInstance()->test_to_run_count() == 0)
-    return fail(failure("no case is called ", GTEST_FLAG_GET(filter)), 1);
+    return fail(failure("no case is called ", asked), 1);
   return status;
 }

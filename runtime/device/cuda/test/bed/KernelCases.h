@@ -9,7 +9,13 @@
 // emulator and on a device. A program that is linked with them calls this in
 // the place of RUN_ALL_TESTS():
 //
-//   PROGRAM [--json] [--gtest_filter=...] [other options of GoogleTest's]
+//   PROGRAM [--json] [--apart] [--gtest_filter=...] [others of GoogleTest's]
+//
+// The filter has cases' names as they are printed: what GoogleTest puts before
+// a suite's name ("Kinds/") may be left out.
+//
+// --apart: arrays lie in memory of their own on the device, for a program that
+// watches who reads beside them (compute-sanitizer's memcheck).
 //
 // --json: standard output has one JSON object a line for each case, as soon as
 // it has ended, and a last one for all of them; what failed is on standard
