@@ -12,7 +12,7 @@
 //   findsScales               whether scales have to be found before all else,
 //                             by findScales(), as words do not have them
 //   quants(column, feature)   of feature `feature`, which is even, and the one
-//                             behind it: the first in the low half of a register
+//                             behind it: in the low and the high half of a word
 //   scale(column, block)      of a block
 //   subScales(column, ...)    of the parts of a block that lie in a unit
 //

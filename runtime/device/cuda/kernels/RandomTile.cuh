@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Any of a row's numbers can be computed by itself, since its words are a
-// counter, mixed (formats/RandomNumbers.h). So a thread makes 16 bytes of a tile
-// from the words that they depend on, and no thread needs what another has made.
-// Words are drawn more than once for that: half a word for each weight of 16 or
-// 8 bits, where its row has a quarter or an eighth, and a quarter for one of 4.
+// counter, mixed (formats/RandomNumbers.h). So a thread makes 16 bytes of a
+// tile from the words that they depend on, and no thread needs what another has
+// made. Words are drawn more than once for that: half a word for each weight of
+// 16 or 8 bits, where its row has a quarter or an eighth, and a quarter for one
+// of four.
 //
 //===----------------------------------------------------------------------===//
 
