@@ -17,6 +17,7 @@
 #include "runtime/formats/Float8.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #define SLUICE_DEVICE [[maybe_unused]] static inline
@@ -96,6 +97,8 @@ SLUICE_DEVICE uint32_t voteOf(bool predicate, Site where = Site::current()) {
       where);
   return mine;
 }
+
+SLUICE_DEVICE void incrementShared(uint32_t *counter) { ++*counter; }
 
 struct MatrixLoad {
   const void *row;
@@ -235,6 +238,7 @@ SLUICE_DEVICE void storeHostWord(int32_t *p, int32_t value) {
   __atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
 
+SLUICE_DEVICE int32_t bitCount(uint32_t bits) { return std::popcount(bits); }
 SLUICE_DEVICE float multiplyAdd(float a, float b, float c) {
   return std::fma(a, b, c);
 }

@@ -20,7 +20,9 @@
 // capacity, on the grid, or on the order in which blocks run. Bit for bit.
 // Where a sum is split over blocks, shapes (of attention: positions) alone say
 // where, partial sums go to memory, and one block adds them in a fixed order.
-// No floating-point atomics.
+// No floating-point atomics: sums of integers are the same in any order, and
+// those that threads add to together (incrementShared) tell nobody which it
+// was.
 //
 // Values are rows of f32, x[row][N], dense. Operands of products are rows that
 // sluice_operand_rows makes of them, by the weight's kind:

@@ -53,6 +53,11 @@ SLUICE_DEVICE uint32_t sharedAddress(const void *p) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
 
+SLUICE_DEVICE void incrementShared(uint32_t *counter) {
+  asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(sharedAddress(counter))
+               : "memory");
+}
+
 SLUICE_DEVICE void loadMatrix4(uint32_t (&r)[4], const void *row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -135,6 +140,7 @@ SLUICE_DEVICE void storeHostWord(int32_t *p, int32_t value) {
   *static_cast<volatile int32_t *>(p) = value;
 }
 
+SLUICE_DEVICE int32_t bitCount(uint32_t bits) { return __popc(bits); }
 SLUICE_DEVICE float multiplyAdd(float a, float b, float c) {
   return __fmaf_rn(a, b, c);
 }
