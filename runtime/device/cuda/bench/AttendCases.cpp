@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/cuda/AttendGrid.h"
 #include "runtime/device/cuda/bench/Cases.h"
 #include "runtime/device/cuda/kernels/Kernels.h"
 
@@ -22,9 +23,6 @@ std::string_view bench::kindName(CacheKind kind) {
 }
 
 namespace {
-
-/// Blocks that share the spans of a row and head.
-constexpr uint32_t spanBlocks = 64;
 
 template <typename T> T *pointer(DeviceAddress address) {
   return reinterpret_cast<T *>(address);
@@ -87,7 +85,6 @@ void addNodes(Lab &lab, const AttendShape &shape, const AttendArguments &attend,
   int32_t dim = cacheDim(shape.headDim), group = shape.heads / shape.kvHeads;
   std::string tail(kindName(shape.kind));
   tail += "_" + std::to_string(dim);
-  auto rows = static_cast<uint32_t>(shape.rows);
   auto kvHeads = static_cast<uint32_t>(shape.kvHeads);
   if (shape.isPrompt) {
     uint32_t tiles =
@@ -95,16 +92,20 @@ void addNodes(Lab &lab, const AttendShape &shape, const AttendArguments &attend,
     nodes.push_back(lab.node("sluice_attend_tile_" + tail, {tiles, kvHeads},
                              attendThreads(dim), tileSharedBytes(dim), attend));
   }
+  const AttendGrid grid =
+      attendGrid({shape.rows, shape.heads, shape.kvHeads, dim,
+                  spansOf(shape.context - 1), shape.isPrompt},
+                 lab.properties().multiprocessors);
   nodes.push_back(lab.node(
       "sluice_attend_" + tail,
-      {rows * static_cast<uint32_t>(divideUp(group, warpPairs)),
-       std::min<uint32_t>(spanBlocks,
-                          static_cast<uint32_t>(spansOf(shape.context - 1))),
-       kvHeads},
+      {static_cast<uint32_t>(grid.spanRows * divideUp(group, warpPairs)),
+       static_cast<uint32_t>(grid.spanShares), kvHeads},
       attendThreads(dim), attendSharedBytes(dim), attend));
-  nodes.push_back(lab.node(
-      "sluice_attend_combine", {rows, static_cast<uint32_t>(shape.heads)},
-      combineThreads(dim), combineSharedBytes(dim), attend));
+  nodes.push_back(lab.node("sluice_attend_combine",
+                           {static_cast<uint32_t>(grid.combineRows),
+                            static_cast<uint32_t>(shape.heads)},
+                           combineThreads(dim), combineSharedBytes(dim),
+                           attend));
 }
 
 } // namespace

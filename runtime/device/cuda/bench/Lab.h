@@ -44,6 +44,7 @@ public:
   ~Lab();
 
   const Status &status() const { return first; }
+  const DeviceProperties &properties() const { return device.properties(); }
 
   DeviceAddress allocate(uint64_t bytes);
   /// Zeros.

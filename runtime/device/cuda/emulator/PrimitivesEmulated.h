@@ -23,6 +23,7 @@
 #define SLUICE_DEVICE [[maybe_unused]] static inline
 #define SLUICE_MEMBER inline
 #define SLUICE_KERNEL(threads) void
+#define SLUICE_KERNEL_RESIDENT(threads, blocks) void
 
 namespace sluice::cuda {
 

@@ -12,6 +12,9 @@
 //   SLUICE_DEVICE                  before a function of kernels
 //   SLUICE_MEMBER                  before a member function
 //   SLUICE_KERNEL(threads)         before a kernel: its block has that many
+//   SLUICE_KERNEL_RESIDENT(threads, blocks)
+//                                  the same, and so many of its blocks have
+//                                  registers on a multiprocessor at a time
 //
 //   threadIndex() blockX() blockY() blockZ() gridX() gridY() gridZ()
 //   sharedMemory()                 dynamic shared memory, aligned to 128 bytes

@@ -19,7 +19,9 @@
 
 #define SLUICE_MEMBER __device__ __forceinline__
 #define SLUICE_DEVICE static SLUICE_MEMBER
-#define SLUICE_KERNEL(threads) __global__ void __launch_bounds__(threads, 1)
+#define SLUICE_KERNEL_RESIDENT(threads, blocks)                                \
+  __global__ void __launch_bounds__(threads, blocks)
+#define SLUICE_KERNEL(threads) SLUICE_KERNEL_RESIDENT(threads, 1)
 
 namespace sluice::cuda {
 

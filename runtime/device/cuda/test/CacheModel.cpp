@@ -179,21 +179,23 @@ static std::vector<bool> rowsInTiles(const std::vector<StepRow> &rows,
   return result;
 }
 
-/// The tiles' rows, all of their numbers and no others are in `out` (which was
-/// NaNs of bits 1), whatever kernels are launched behind.
-static void expectRowsOfTiles(const std::vector<StepRow> &rows, int32_t tile,
-                              const DeviceArray<float> &out, size_t rowFloats) {
-  constexpr uint32_t untouched = 0xffffffff;
-  std::vector<bool> inTiles = rowsInTiles(rows, size_t(tile));
+/// What nobody has written to (a NaN that no kernel makes) since the array was
+/// made.
+static bool isUntouched(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  return bits == 0xffffffff;
+}
+
+/// All numbers of the rows, and no others, are in `out`.
+static void expectRows(const DeviceArray<float> &out, size_t rowFloats,
+                       const std::vector<bool> &rows, const char *whose) {
   size_t wrong = 0;
   for (size_t i = 0; i < out.size(); ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, &out[i], 4);
     size_t row = i / rowFloats;
-    bool written = row < rows.size() && inTiles[row];
-    wrong += written != (bits != untouched);
+    wrong += (row < rows.size() && rows[row]) == isUntouched(out[i]);
   }
-  EXPECT_EQ(wrong, 0u) << "of tiles of " << tile << " rows";
+  EXPECT_EQ(wrong, 0u) << "numbers of rows " << whose;
 }
 
 /// The rows' places, which lie in no order.
@@ -208,6 +210,25 @@ static DeviceArray<int32_t> placesOf(const std::vector<StepRow> &rows,
     next += fits ? spans : 0;
   }
   return result;
+}
+
+/// Nothing is in the places of rows that are in tiles.
+static void expectNoPartials(const std::vector<StepRow> &rows,
+                             const std::vector<bool> &inTiles,
+                             const AttendArguments &arguments) {
+  const auto floats = arguments.heads * spanFloats(cacheDim(arguments.headDim));
+  size_t wrong = 0;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (!inTiles[row])
+      continue;
+    const int32_t place = arguments.spanPlaces[row];
+    const int32_t first =
+        place < 0 ? arguments.placeCount + int32_t(row) : place;
+    const int32_t count = place < 0 ? 1 : spansOf(rows[row].position);
+    const float *partials = arguments.partials + int64_t{first} * floats;
+    wrong += !std::all_of(partials, partials + count * floats, isUntouched);
+  }
+  EXPECT_EQ(wrong, 0u) << "rows in tiles have partial results";
 }
 
 std::vector<float> CacheModel::attend(const SluiceAttention &params,
@@ -251,23 +272,35 @@ std::vector<float> CacheModel::attend(const SluiceAttention &params,
   options.order = way.order;
   options.resident = way.order == emulator::Order::Shuffled ? 3 : 1;
   options.threads = uint32_t(attendThreads(dim));
+  const size_t rowFloats = size_t(heads * headDim);
+  std::vector<bool> inTiles(rows.size());
+  std::vector<float> ofTiles;
   if (way.tiles) {
     int32_t tile = tileRows(dim, group);
+    inTiles = rowsInTiles(rows, size_t(tile));
     options.grid = {uint32_t(divideUp(capacity, tile)), uint32_t(kvHeads), 1};
     options.sharedBytes = size_t(tileSharedBytes(dim));
     late.expectLaunch(options, kernelOf(kind, dim, true), arguments);
-    expectRowsOfTiles(rows, tile, out, size_t(heads * headDim));
+    expectRows(out, rowFloats, inTiles, "in tiles");
+    ofTiles = out.values();
+    std::memset(out.data(), 0xff, out.bytes());
   }
-  options.grid = {uint32_t(capacity * divideUp(group, warpPairs)),
+  const int32_t rowBlocks = way.rowBlocks == 0 ? capacity : way.rowBlocks;
+  options.grid = {uint32_t(rowBlocks * divideUp(group, warpPairs)),
                   way.spanBlocks, uint32_t(kvHeads)};
   options.sharedBytes = size_t(attendSharedBytes(dim));
   late.expectLaunch(options, kernelOf(kind, dim, false), arguments);
-  options.grid = {uint32_t(capacity), uint32_t(heads), 1};
+  expectNoPartials(rows, inTiles, arguments);
+  options.grid = {uint32_t(rowBlocks), uint32_t(heads), 1};
   options.threads = uint32_t(combineThreads(dim));
   options.sharedBytes = size_t(combineSharedBytes(dim));
   late.expectLaunch(options, "sluice_attend_combine", arguments);
-  std::vector<float> result = out.values();
-  result.resize(rows.size() * size_t(heads * headDim));
+  std::vector<bool> others = inTiles;
+  others.flip();
+  expectRows(out, rowFloats, others, "in no tile");
+  std::vector<float> result;
+  for (size_t i = 0; i < rows.size() * rowFloats; ++i)
+    result.push_back(inTiles[i / rowFloats] ? ofTiles[i] : out[i]);
   return result;
 }
 

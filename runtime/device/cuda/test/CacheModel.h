@@ -28,6 +28,8 @@ struct AttendWay {
   uint32_t spanBlocks = 1;
   int32_t capacity = 0; ///< 0: the rows
   emulator::Order order = emulator::Order::Ascending;
+  /// Of the kernels that go over rows; 0: one for each of the capacity.
+  int32_t rowBlocks = 0;
   /// For spans; given to rows from the last one on, while there are enough.
   int32_t places = 1 << 20;
 };
@@ -54,7 +56,8 @@ public:
               const std::vector<Mirror> &mirrors = {});
 
   /// out[row][heads][headDim]. By tiles: expects that their kernel writes the
-  /// rows that are in tiles, and no others.
+  /// rows that are in tiles, and no others, and that the other kernels compute
+  /// the others, and none of these.
   std::vector<float> attend(const SluiceAttention &params,
                             const std::vector<StepRow> &rows,
                             const std::vector<float> &q,

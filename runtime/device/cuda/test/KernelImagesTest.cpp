@@ -98,7 +98,8 @@ std::set<std::string> kernelNames() {
   return names;
 }
 
-/// Threads of the largest block that the kernel is launched with.
+/// Threads that a multiprocessor has registers for: of the largest block that
+/// the kernel is launched with, or of several.
 int threadsOf(const std::string &name) {
   auto has = [&](const char *part) {
     return name.find(part) != std::string::npos;
@@ -115,8 +116,10 @@ int threadsOf(const std::string &name) {
     return randomThreads;
   if (has("_attend_combine"))
     return mostCombineThreads;
-  if (has("_attend_"))
-    return attendThreads(std::stoi(name.substr(name.rfind('_') + 1)));
+  if (has("_attend_")) {
+    const int dim = std::stoi(name.substr(name.rfind('_') + 1));
+    return attendThreads(dim) * (has("_tile_") ? 1 : attendResidentBlocks(dim));
+  }
   return mostOperandThreads; // No other has more.
 }
 
