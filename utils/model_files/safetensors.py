@@ -1,5 +1,4 @@
-"""Reads and writes safetensors files, with nothing but the standard library."""
-
+"""Reads and writes safetensors files."""
 import json
 import struct
 
@@ -18,11 +17,14 @@ def read(path):
 
 
 def write(path, tensors):
-    header, data = {}, b""
+    header, offset = {}, 0
     for name, (dtype, shape, content) in tensors.items():
-        offsets = [len(data), len(data) + len(content)]
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": offsets}
-        data += content
+        end = offset + len(content)
+        header[name] = {"dtype": dtype, "shape": shape,
+                        "data_offsets": [offset, end]}
+        offset = end
     text = json.dumps(header).encode()
     with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
+        file.write(struct.pack("<Q", len(text)) + text)
+        for _, _, content in tensors.values():
+            file.write(content)
