@@ -50,7 +50,10 @@ function(sluice_unit_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} GTest::gtest
                                         GTest::gmock GTest::gtest_main)
   target_compile_definitions(
-    ${name} PRIVATE SLUICE_TEST_MODELS="${CMAKE_SOURCE_DIR}/test/models")
+    ${name} PRIVATE SLUICE_TEST_MODELS="${SLUICE_MODELS}")
+  if(TARGET models)
+    add_dependencies(${name} models)
+  endif()
   target_compile_options(${name} PRIVATE ${sluice_test_options})
   if(ARG_MLIR)
     sluice_use_headers(${name} SluiceMLIRTestHeaders)
