@@ -12,7 +12,7 @@ set(SLUICE_MODELS ${CMAKE_BINARY_DIR}/models)
 function(sluice_models name)
   set(stamp ${SLUICE_MODELS}/${name}.stamp)
   # Changes where a file comes or goes, which no file's time says.
-  set(list ${SLUICE_MODELS}/${name}.sources)
+  set(list ${CMAKE_BINARY_DIR}/CMakeFiles/models/${name}.sources)
   list(JOIN ARGN "\n" text)
   file(CONFIGURE OUTPUT ${list} CONTENT "${text}\n" @ONLY)
   add_custom_command(OUTPUT ${stamp}
@@ -42,9 +42,10 @@ file(GLOB sluice_models_scripts CONFIGURE_DEPENDS
   ${CMAKE_SOURCE_DIR}/utils/model_files/*.py)
 file(GLOB sluice_models_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true
   RELATIVE ${CMAKE_SOURCE_DIR}/test/models ${CMAKE_SOURCE_DIR}/test/models/*)
-list(FILTER sluice_models_folders EXCLUDE REGEX "[.]|__pycache__")
 foreach(folder IN LISTS sluice_models_folders)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS
-    ${CMAKE_SOURCE_DIR}/test/models/${folder}/*)
-  sluice_models(${folder} ${sources} ${sluice_models_scripts})
+  set(path ${CMAKE_SOURCE_DIR}/test/models/${folder})
+  if(IS_DIRECTORY ${path} AND NOT folder STREQUAL "__pycache__")
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${path}/*)
+    sluice_models(${folder} ${sources} ${sluice_models_scripts})
+  endif()
 endforeach()

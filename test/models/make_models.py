@@ -9,10 +9,12 @@ PART is a folder beside this script. FOLDER/PART becomes a mirror of it: links t
 its files, and what is made of them:
 
   demo/target-TYPE.gguf   of demo/target, rounded to f16, q8_0 and q4_0
+  */*/model.safetensors   of a weights.json (seeded_weights.py, fp8_weights.py)
 
 What else lies in FOLDER/PART is removed. Needs the standard library alone.
 """
 
+import json
 import os
 import pathlib
 import sys
@@ -21,8 +23,12 @@ sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "utils"))
 
-from model_files import convert  # noqa: E402
+import fp8_weights  # noqa: E402
+import seeded_weights  # noqa: E402
+from model_files import convert, safetensors  # noqa: E402
 
+# What weights are made of: no file of a model.
+DESCRIPTION = "weights.json"
 # Of each Hugging Face folder, the types of the GGUF files to make of it.
 GGUF_TYPES = {"demo/target": ["f16", "q8_0", "q4_0"]}
 
@@ -48,6 +54,17 @@ def sources(part):
             if path.is_file() and "__pycache__" not in path.parts]
 
 
+def make_weights(source, path):
+    """A tiny model's, out of its weights.json."""
+    description = json.loads(source.read_text())
+    if "fp8" in description:
+        config = json.loads((source.parent / "config.json").read_text())
+        tensors = fp8_weights.Model(config, description).tensors
+    else:
+        tensors = seeded_weights.make(source.parent.name, description)
+    replace(path, lambda partial: safetensors.write(partial, tensors))
+
+
 def make_gguf(source, path, form):
     replace(path, lambda partial: convert.to_gguf(source, partial, form))
 
@@ -56,8 +73,13 @@ def mirror(folder, part):
     """Makes all that belongs there; returns its paths."""
     paths = []
     for source in sources(part):
-        paths.append(folder / source.relative_to(HERE))
-        link(source, paths[-1])
+        path = folder / source.relative_to(HERE)
+        if source.name == DESCRIPTION:
+            path = path.with_name("model.safetensors")
+            make_weights(source, path)
+        else:
+            link(source, path)
+        paths.append(path)
     for model, types in GGUF_TYPES.items():
         for form in types if model.startswith(part + "/") else ():
             paths.append(folder / f"{model}-{form}.gguf")
