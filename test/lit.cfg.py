@@ -84,5 +84,10 @@ if ptxas:
     options = subprocess.run([ptxas, "--help"], capture_output=True, text=True)
     if "'sm_121a'" in options.stdout:
         config.available_features.add("ptxas-13")
+# A copy of the sources without git does not say what of them is tracked.
+if shutil.which("git") and subprocess.run(
+        ["git", "-C", config.test_source_root, "ls-files", "--error-unmatch",
+         "lit.cfg.py"], capture_output=True).returncode == 0:
+    config.available_features.add("git-checkout")
 if config.sluice_sanitizer:
     config.available_features.add("sanitizer")
