@@ -267,7 +267,7 @@ TEST_F(SampleTest, CandidatesOfAnyVocabulary) {
     expectGreatest(randomLogits(vocabulary), {1, 2, 40, 127, 128});
 }
 
-/// All that the leading four bytes of the keys say is nothing.
+/// The leading four bytes of the keys are the same: tokens decide.
 TEST_F(SampleTest, CandidatesOfEqualLogitsAreTheLeastTokens) {
   for (float logit : {1.5f, 0.0f, -7e30f}) {
     expectGreatest(Logits(2300, logit), {1, 40, 127, 128});
