@@ -362,9 +362,12 @@ TEST(ComparisonTest, OtherElementsHaveTheSameBits) {
               HasSubstr("element 0 is 1 here and 2 there"));
   EXPECT_THAT(compare(Elements::Bfloat, {0x80, 0x3f}, {0, 0x40}),
               HasSubstr("element 0 is 1 here and 2 there"));
-  // NaNs of 16 bits, of other signs.
+  // NaNs of 16 bits, of other signs; and one that nobody has written to.
   EXPECT_EQ(compare(Elements::Half, {1, 0x7e}, {0, 0xfe}), "");
-  EXPECT_EQ(compare(Elements::Bfloat, {0xc0, 0x7f}, {0xff, 0xff}), "");
+  EXPECT_EQ(compare(Elements::Bfloat, {0xc0, 0x7f}, {0xc0, 0xff}), "");
+  EXPECT_THAT(compare(Elements::Bfloat, {0xc0, 0x7f}, {0xff, 0xff}),
+              HasSubstr("element 0 is nan here and -nan there; the largest "
+                        "difference is inf"));
 }
 
 TEST(KernelFactsTest, KernelsAreExactButForTheTensorUnits) {

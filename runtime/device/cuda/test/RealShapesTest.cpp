@@ -60,6 +60,7 @@ constexpr LinearCase linears[] = {
 class RealLinearTest : public testing::TestWithParam<LinearCase> {
 protected:
   static constexpr int64_t columns = 64; ///< of the window: a block's
+  static constexpr int32_t rows = 3;
 
   /// The first columns of a weight that has more of them.
   DeviceWeight window(const StoredWeight &first,
@@ -69,11 +70,13 @@ protected:
     return weight;
   }
 
-  /// Sums in double precision, of [row][out]; and of the terms' magnitudes.
-  void define(const StoredWeight &weight, const std::vector<float> &x,
-              std::vector<double> &sums, std::vector<double> &sizes) {
+  /// In double precision, [row][out].
+  struct Sums {
+    std::vector<double> values, sizes; ///< sizes: of the terms' magnitudes
+  };
+  static Sums define(const StoredWeight &weight, const std::vector<float> &x) {
     const int64_t in = weight.inFeatures;
-    const int64_t rows = std::ssize(x) / in;
+    Sums sums;
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t c = 0; c < weight.outFeatures; ++c) {
         const float *each = &x[size_t(row * in)];
@@ -84,9 +87,56 @@ protected:
           sum += term;
           size += std::fabs(term);
         }
-        sums.push_back(sum);
-        sizes.push_back(size);
+        sums.values.push_back(sum);
+        sums.sizes.push_back(size);
       }
+    return sums;
+  }
+
+  /// `up`: of a gated one, the partner.
+  void expectRight(const StoredWeight &gate, const StoredWeight &up,
+                   const std::vector<float> &x,
+                   const std::vector<float> &residual,
+                   const std::vector<float> &y) const {
+    const LinearCase &shape = GetParam();
+    Sums sums = define(gate, x), partner;
+    if (shape.isGated)
+      partner = define(up, x);
+    // Rows' numbers are off by half a last place at most, which in sums of so
+    // many cancel as random ones do; and sums are in f32.
+    const double place = shape.kind == WeightKind::F32    ? 0
+                         : shape.kind == WeightKind::BF16 ? 0x1p-8
+                                                          : 0x1p-11;
+    const double room = 4 * place / std::sqrt(double(shape.in)) + 1e-6;
+    for (size_t i = 0; i < y.size(); ++i) {
+      double want = sums.values[i], size = sums.sizes[i];
+      if (shape.isGated) {
+        const double silu = want / (1 + std::exp(-want));
+        want = silu * partner.values[i];
+        // silu is nowhere steeper than 1.1.
+        size = 1.1 * size * std::fabs(partner.values[i]) +
+               partner.sizes[i] * std::fabs(silu);
+      }
+      ASSERT_NEAR(y[i], want + residual[i], room * (size + std::fabs(want)))
+          << i;
+    }
+  }
+
+  /// The last two tiles of the four by themselves.
+  void expectLastTiles(const LinearRun &run, const std::vector<float> &x,
+                       const std::vector<float> &y) const {
+    const size_t out = y.size() / rows;
+    LinearRun last = run;
+    last.firstTile = 2;
+    last.tiles = 2;
+    last.residual.clear();
+    std::vector<float> want;
+    for (size_t i = 0; i < y.size(); ++i)
+      if (i % out >= out / 2) {
+        last.residual.push_back(run.residual[i]);
+        want.push_back(y[i]);
+      }
+    EXPECT_TRUE(sameBits<float>(last.run(x), want));
   }
 
   std::mt19937 random{3};
@@ -101,7 +151,6 @@ INSTANTIATE_TEST_SUITE_P(, RealLinearTest, testing::ValuesIn(linears),
 
 TEST_P(RealLinearTest, SumsAreRightByEveryKernel) {
   const LinearCase &shape = GetParam();
-  constexpr int32_t rows = 3;
   const int64_t out = shape.isGated ? columns / 2 : columns;
   StoredWeight gate = randomWeight(random, shape.kind, out, shape.in);
   StoredWeight up = randomWeight(random, shape.kind, out, shape.in);
@@ -113,28 +162,8 @@ TEST_P(RealLinearTest, SumsAreRightByEveryKernel) {
   run.gate = shape.isGated ? Gate::Silu : Gate::None;
   run.residual = randomFloats(random, size_t(rows * out));
   std::vector<float> y = run.run(x);
-
-  std::vector<double> sums, sizes, upSums, upSizes;
-  define(gate, x, sums, sizes);
-  if (shape.isGated)
-    define(up, x, upSums, upSizes);
-  // Rows' numbers are off by half a last place at most, which in sums of so
-  // many cancel as random ones do; and sums are in f32.
-  const double place = shape.kind == WeightKind::F32    ? 0
-                       : shape.kind == WeightKind::BF16 ? 0x1p-8
-                                                        : 0x1p-11;
-  const double room = 4 * place / std::sqrt(double(shape.in)) + 1e-6;
-  for (size_t i = 0; i < y.size(); ++i) {
-    double want = sums[i], size = sizes[i];
-    if (shape.isGated) {
-      const double silu = sums[i] / (1 + std::exp(-sums[i]));
-      want = silu * upSums[i];
-      size = 1.1 *
-             (sizes[i] * std::fabs(upSums[i]) + upSizes[i] * std::fabs(silu));
-    }
-    ASSERT_NEAR(y[i], want + run.residual[i], room * (size + std::fabs(want)))
-        << i;
-  }
+  expectRight(gate, up, x, run.residual, y);
+  expectLastTiles(run, x, y);
 
   // Of more rows in a block, and as a prompt's.
   for (int32_t kernelRows : {64, linearTileRows}) {

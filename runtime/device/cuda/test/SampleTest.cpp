@@ -227,6 +227,17 @@ TEST_F(SampleTest, DrawsAmongTheSameCandidates) {
     }
 }
 
+TEST_F(SampleTest, ARealVocabulary) {
+  std::vector<Logits> outputs;
+  const std::vector<SamplingParams> params = {
+      {.temperature = 0.8, .seed = 1},
+      {.temperature = 0.8, .topK = 40, .topP = 0.95, .seed = 2},
+      {.temperature = 1.2, .topK = 128, .minP = 0.01, .seed = 3}};
+  for (size_t i = 0; i < params.size(); ++i)
+    outputs.push_back(randomLogits(128256));
+  expectHosts(outputs, params, 7);
+}
+
 /// Of equal logits the least tokens, whichever block has them; zeros are equal,
 /// and what there is not is not made up.
 TEST_F(SampleTest, CandidatesAreTheGreatest) {

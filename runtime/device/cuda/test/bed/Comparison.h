@@ -17,7 +17,7 @@ namespace sluice::cuda {
 
 /// How an array differs from what was expected.
 struct Comparison {
-  bool equalBits = true; ///< NaNs of any bits are equal
+  bool equalBits = true; ///< NaNs are equal, as Elements has it
   /// The largest difference of two elements, as a share of the expected array's
   /// largest magnitude that is finite (as it is where that is 0); infinite
   /// where one of the two is no finite number.

@@ -25,8 +25,9 @@
 namespace sluice::cuda {
 
 /// How an array's elements are compared. Floating-point numbers that are NaNs
-/// on both sides are the same, whatever their bits: which bits a broken sum has
-/// is not the same on every processor.
+/// on both sides are the same, whatever their bits, since which bits a broken
+/// sum has is not the same on every processor: but for those whose bits are all
+/// ones, which nobody has written to.
 enum class Elements : uint8_t {
   Int8,
   Int16,

@@ -93,7 +93,9 @@ public:
     if (part.passed())
       return;
     if (part.failed())
-      std::cerr << part << std::flush;
+      std::cerr << nameOf(
+                       *testing::UnitTest::GetInstance()->current_test_info())
+                << ": " << part << std::flush;
     if (why.empty())
       why = part.message();
   }
