@@ -65,8 +65,8 @@ Status runBench(std::string_view name, const PartInput &input,
       KernelLibrary::load(*input.device, {});
   if (!kernels)
     return kernels.status();
-  return cuda::bench::runKernelBench(name, *input.device, **kernels, input.isTiny,
-                               print);
+  return cuda::bench::runKernelBench(name, *input.device, **kernels,
+                                     input.isTiny, print);
 }
 
 Status probeChip(const PartInput &input, const Print &print) {

@@ -53,30 +53,32 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
                           sluice_operand_rows,
                           OperandArguments) SLUICE_KERNEL_LINE(sluice_append_cache,
                                                                AppendArguments)
-                          SLUICE_KERNEL_LINE(
-                              sluice_attend_combine,
-                              AttendArguments) SLUICE_KERNEL_LINE(sluice_compact,
-                                                                  CompactArguments)
-                              SLUICE_KERNEL_LINE(sluice_move_values,
-                                                 MoveArguments)
-                                  SLUICE_KERNEL_LINE(sluice_sample_search,
-                                                     SampleArguments)
-                                      SLUICE_KERNEL_LINE(sluice_sample_merge,
+                          SLUICE_KERNEL_LINE(sluice_attend_combine,
+                                             AttendArguments)
+                              SLUICE_KERNEL_LINE(sluice_compact,
+                                                 CompactArguments)
+                                  SLUICE_KERNEL_LINE(sluice_move_values,
+                                                     MoveArguments)
+                                      SLUICE_KERNEL_LINE(sluice_sample_search,
                                                          SampleArguments)
-                                          SLUICE_KERNEL_LINE(sluice_copy_pages,
-                                                             PageCopyArguments)
+                                          SLUICE_KERNEL_LINE(
+                                              sluice_sample_merge,
+                                              SampleArguments)
                                               SLUICE_KERNEL_LINE(
-                                                  sluice_sum_parts,
-                                                  SumPartsArguments)
+                                                  sluice_copy_pages,
+                                                  PageCopyArguments)
                                                   SLUICE_KERNEL_LINE(
-                                                      sluice_join_columns,
-                                                      JoinColumnsArguments)
+                                                      sluice_sum_parts,
+                                                      SumPartsArguments)
                                                       SLUICE_KERNEL_LINE(
-                                                          sluice_read_alive,
-                                                          ReadAliveArguments)
+                                                          sluice_join_columns,
+                                                          JoinColumnsArguments)
                                                           SLUICE_KERNEL_LINE(
-                                                              sluice_mark,
-                                                              MarkArguments)};
+                                                              sluice_read_alive,
+                                                              ReadAliveArguments)
+                                                              SLUICE_KERNEL_LINE(
+                                                                  sluice_mark,
+                                                                  MarkArguments)};
   return kernels;
 }
 
