@@ -9,6 +9,7 @@
 
 #include "runtime/app/Interrupt.h"
 #include "runtime/device/cpu/CorePlan.h"
+#include "runtime/device/cuda/DescribedProgram.h"
 #include "runtime/device/cuda/KernelLibrary.h"
 #include "runtime/program/Progress.h"
 
@@ -19,61 +20,6 @@ using namespace sluice;
 using namespace sluice::app;
 
 namespace {
-
-/// `files` may be null in all of these: shapes without numbers.
-cuda::StoredMatrix matrixOf(const WeightDescriptor &weight,
-                            const ModelFiles *files) {
-  static constexpr uint8_t unread = 0;
-  const SlicedMatrix matrix =
-      files ? files->matrix(weight) : weight.matrix(&unread, &unread);
-  return {matrix.data,       weight.stored,     weight.format,
-          matrix.usedRows(), matrix.usedCols(), matrix.scales,
-          weight.slice,      weight.rows,       weight.cols};
-}
-
-/// The number of the weight of products that a table is, too: an output head
-/// tied to the embedding. -1: of none.
-int64_t tiedTo(const WeightDescriptor &table,
-               std::span<const WeightDescriptor> others) {
-  auto isPartner = [&](int64_t index) {
-    return std::ranges::any_of(others, [&](const WeightDescriptor &each) {
-      return each.partner == index;
-    });
-  };
-  for (int64_t i = 0; i < std::ssize(others); ++i) {
-    const WeightDescriptor &other = others[size_t(i)];
-    if (other.use == WeightUse::Linear && !other.transposed &&
-        other.partner < 0 && !isPartner(i) && other.file == table.file &&
-        other.offset == table.offset && other.stored == table.stored &&
-        other.format == table.format && other.rows == table.rows &&
-        other.cols == table.cols && other.isAsInFile())
-      return i;
-  }
-  return -1;
-}
-
-/// `others`: the program's weights.
-cuda::Weight weightOf(const WeightDescriptor &weight,
-                      std::span<const WeightDescriptor> others,
-                      const ModelFiles *files) {
-  cuda::StoredMatrix matrix = matrixOf(weight, files);
-  switch (weight.use) {
-  case WeightUse::Linear: {
-    cuda::LinearWeight linear = {weight.name, matrix, weight.transposed, {}};
-    if (weight.partner >= 0)
-      linear.partner = matrixOf(others[size_t(weight.partner)], files);
-    for (const WeightDescriptor &other : others)
-      linear.isPartner |=
-          other.partner >= 0 && &others[size_t(other.partner)] == &weight;
-    return linear;
-  }
-  case WeightUse::Rows:
-    return cuda::TableWeight{weight.name, matrix, tiedTo(weight, others)};
-  case WeightUse::Vector:
-    break;
-  }
-  return cuda::VectorWeight{weight.name, matrix};
-}
 
 Expected<ModelFiles> openFiles(const ExecutableDescriptor &executable,
                                const ProgramDescriptor &program,
@@ -97,6 +43,7 @@ Status makeWeights(RandomWeights &weights, const ProgramDescriptor &program,
   return weights.fill(program, *options.randomSeed, pool, interrupted);
 }
 
+/// `files` may be null: shapes without numbers.
 Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
                                    const GpuStageOptions &options,
                                    const ModelFiles *files) {
@@ -107,10 +54,9 @@ Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
   if (entry == options.graphs.end())
     return failure("the executable has no GPU code of program '",
                    descriptor.name, "'");
-  cuda::Program program = {
-      descriptor, entry->build, options.image, {}, descriptor.members};
-  for (const WeightDescriptor &weight : descriptor.weights)
-    program.weights.push_back(weightOf(weight, descriptor.weights, files));
+  cuda::Program program = cuda::describedProgram(descriptor, files);
+  program.build = entry->build;
+  program.image = options.image;
   return program;
 }
 
