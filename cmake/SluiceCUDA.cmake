@@ -26,14 +26,23 @@ else()
   message(STATUS "CUDA kernels: left out (SLUICE_BUILD_CUDA is off)")
 endif()
 
-# sluice_cuda_image(OUT_IMAGE OUT_REPORT source): compiles `source` for all chips
-# into one fat binary, and keeps what ptxas says of each kernel beside it.
+# sluice_cuda_image(OUT_IMAGE OUT_REPORT source [CHIPS chips...]): compiles
+# `source` into one fat binary, and keeps what ptxas says of each kernel beside
+# it: for all chips and with PTX, or for the chips that are named alone.
 function(sluice_cuda_image out_image out_report source)
+  cmake_parse_arguments(ARG "" "" "CHIPS" ${ARGN})
   get_filename_component(name ${source} NAME_WE)
   set(image ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)
   set(report ${CMAKE_CURRENT_BINARY_DIR}/${name}.ptxas)
   set(chips)
-  foreach(chip ${SLUICE_CUDA_ARCHITECTURES})
+  foreach(chip ${ARG_CHIPS})
+    list(APPEND chips -gencode arch=compute_${chip},code=sm_${chip})
+  endforeach()
+  set(common_chips ${SLUICE_CUDA_ARCHITECTURES})
+  if(ARG_CHIPS)
+    set(common_chips)
+  endif()
+  foreach(chip ${common_chips})
     # Later chips are assembled from the PTX that is made in any case: a
     # compilation less, a fifth of nvcc's time.
     set(virtual ${chip})
@@ -42,10 +51,15 @@ function(sluice_cuda_image out_image out_report source)
     endif()
     list(APPEND chips -gencode arch=compute_${virtual},code=sm_${chip})
   endforeach()
-  list(APPEND chips -gencode
-       arch=compute_${SLUICE_CUDA_PTX},code=compute_${SLUICE_CUDA_PTX})
+  if(NOT ARG_CHIPS)
+    list(APPEND chips -gencode
+         arch=compute_${SLUICE_CUDA_PTX},code=compute_${SLUICE_CUDA_PTX})
+  endif()
   # Contraction would make other numbers of the kernels than the emulator does.
-  set(flags -std=c++20 -O3 --fmad=false --expt-relaxed-constexpr
+  # Lines are for profilers and sanitizers on a GPU; compressed, images with them
+  # are smaller than plain ones without.
+  set(flags -std=c++20 -O3 --fmad=false --expt-relaxed-constexpr -lineinfo
+            --compress-mode=size
             -I${CMAKE_SOURCE_DIR} -Werror all-warnings -Xptxas -v)
   set(headers ${CMAKE_CURRENT_BINARY_DIR}/${name}.d)
   string(JOIN " " command ${SLUICE_NVCC} ${flags} ${chips} -fatbin -o ${image}
@@ -60,4 +74,28 @@ function(sluice_cuda_image out_image out_report source)
     VERBATIM)
   set(${out_image} ${image} PARENT_SCOPE)
   set(${out_report} ${report} PARENT_SCOPE)
+endfunction()
+
+# sluice_embed_images(OUT_SOURCE function header images...): a C++ source with
+# the images as bytes, which defines sluice::cuda::`function` of `header`. There
+# may be no images.
+function(sluice_embed_images out_source function header)
+  set(declarations)
+  set(entries)
+  foreach(image ${ARGN})
+    get_filename_component(name ${image} NAME_WE)
+    string(APPEND declarations
+      "SLUICE_IMAGE(\"${name}\", \"${image}\");\n"
+      "extern \"C\" const uint8_t sluice_image_${name}[];\n"
+      "extern \"C\" const uint8_t sluice_image_end_${name}[];\n")
+    string(APPEND entries
+      "      {\"${name}\", {sluice_image_${name}, sluice_image_end_${name}}},\n")
+  endforeach()
+  list(LENGTH ARGN count)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
+  configure_file(
+    ${CMAKE_SOURCE_DIR}/runtime/device/cuda/images/KernelImages.cpp.in
+    ${source} @ONLY)
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${ARGN}")
+  set(${out_source} ${source} PARENT_SCOPE)
 endfunction()

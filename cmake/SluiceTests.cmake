@@ -21,6 +21,24 @@ if(SLUICE_BUILD_TESTS)
   mark_as_advanced(SLUICE_SIMDE_INCLUDE)
 endif()
 
+# sluice_test_objects(NAME sources... [LINK_LIBS libs...]): tests that several
+# executables are linked with, as an object library: a static one would leave out
+# what nobody calls. Who names it in LINK_LIBS gets the libraries, too.
+function(sluice_test_objects name)
+  if(NOT SLUICE_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  add_library(${name} OBJECT ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS} GTest::gtest
+                                       GTest::gmock)
+  # As an executable's sources, whose headers they use.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE ${sluice_test_options}
+                                         ${CMAKE_CXX_COMPILE_OPTIONS_PIE})
+  sluice_use_headers(${name} SluiceTestHeaders)
+endfunction()
+
 # sluice_unit_test(NAME sources... [MLIR] [LINK_LIBS libs...]): one GoogleTest
 # executable, known to CTest. MLIR: its sources include MLIR's headers.
 function(sluice_unit_test name)
@@ -32,7 +50,10 @@ function(sluice_unit_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} GTest::gtest
                                         GTest::gmock GTest::gtest_main)
   target_compile_definitions(
-    ${name} PRIVATE SLUICE_TEST_MODELS="${CMAKE_SOURCE_DIR}/test/models")
+    ${name} PRIVATE SLUICE_TEST_MODELS="${SLUICE_MODELS}")
+  if(TARGET models)
+    add_dependencies(${name} models)
+  endif()
   target_compile_options(${name} PRIVATE ${sluice_test_options})
   if(ARG_MLIR)
     sluice_use_headers(${name} SluiceMLIRTestHeaders)

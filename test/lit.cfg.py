@@ -33,7 +33,7 @@ config.substitutions += [
     ("%build_dir", config.sluice_binary_dir),
     ("%check_device", shlex.join([sys.executable, os.path.join(
         os.path.dirname(config.test_source_root), "utils", "check-device")])),
-    ("%models", os.path.join(config.test_source_root, "models")),
+    ("%models", os.path.join(config.sluice_binary_dir, "models")),
     ("%runtime_archive", config.sluice_runtime_archive),
 ]
 
@@ -84,5 +84,10 @@ if ptxas:
     options = subprocess.run([ptxas, "--help"], capture_output=True, text=True)
     if "'sm_121a'" in options.stdout:
         config.available_features.add("ptxas-13")
+# A copy of the sources without git does not say what of them is tracked.
+if shutil.which("git") and subprocess.run(
+        ["git", "-C", config.test_source_root, "ls-files", "--error-unmatch",
+         "lit.cfg.py"], capture_output=True).returncode == 0:
+    config.available_features.add("git-checkout")
 if config.sluice_sanitizer:
     config.available_features.add("sanitizer")

@@ -11,6 +11,7 @@
 #include "runtime/device/cpu/CorePlan.h"
 #include "runtime/device/cuda/DescribedProgram.h"
 #include "runtime/device/cuda/KernelLibrary.h"
+#include "runtime/device/cuda/weights/WeightMaker.h"
 #include "runtime/program/Progress.h"
 
 #include <algorithm>
@@ -21,18 +22,45 @@ using namespace sluice::app;
 
 namespace {
 
+/// Of each weight, whether a GPU makes its random numbers: a partner's with
+/// those of the gate, in whose place they lie.
+std::vector<bool> madeOnDevice(const ProgramDescriptor &program) {
+  std::vector<bool> made;
+  for (const cuda::Weight &weight :
+       cuda::describedProgram(program, nullptr).weights)
+    made.push_back(cuda::canMakeOnDevice(weight));
+  for (size_t i = 0; i < made.size(); ++i)
+    if (const int64_t partner = program.weights[i].partner; partner >= 0)
+      made[size_t(partner)] = made[i];
+  return made;
+}
+
+/// `weight`, which is number `index` of the program's, is to be made there.
+void makeOnDevice(cuda::Weight &weight, const ProgramDescriptor &program,
+                  size_t index, uint64_t seed) {
+  const WeightDescriptor &described = program.weights[index];
+  std::visit(
+      [&](auto &each) { each.matrix.random = randomRows(described, seed); },
+      weight);
+  if (auto *linear = std::get_if<cuda::LinearWeight>(&weight);
+      linear && linear->partner)
+    linear->partner->random =
+        randomRows(program.weights[size_t(described.partner)], seed);
+}
+
 Expected<ModelFiles> openFiles(const ExecutableDescriptor &executable,
                                const ProgramDescriptor &program,
                                const GpuStageOptions &options) {
   if (!options.randomSeed)
     return ModelFiles::open(executable.files, program, options.search);
-  Expected<RandomWeights> reserved = RandomWeights::reserve(program);
+  Expected<RandomWeights> reserved =
+      RandomWeights::reserve(program, madeOnDevice(program));
   if (!reserved)
     return reserved.status();
   return ModelFiles::random(reserved.take());
 }
 
-/// Threads that lay weights out.
+/// Threads that lay weights out, and make those that no GPU makes.
 int64_t threadsOf(const GpuStageOptions &options) {
   return options.threads > 0 ? options.threads : cpu::defaultThreadCount();
 }
@@ -57,6 +85,12 @@ Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
   cuda::Program program = cuda::describedProgram(descriptor, files);
   program.build = entry->build;
   program.image = options.image;
+  if (!files || !options.randomSeed)
+    return program;
+  const std::vector<bool> made = madeOnDevice(descriptor);
+  for (size_t i = 0; i < made.size(); ++i)
+    if (made[i])
+      makeOnDevice(program.weights[i], descriptor, i, *options.randomSeed);
   return program;
 }
 
@@ -107,6 +141,8 @@ Status GpuChoice::open() {
 }
 
 Expected<std::shared_ptr<cuda::Device>> GpuChoice::device(int64_t number) {
+  if (only)
+    return only;
   number %= driver->deviceCount();
   std::shared_ptr<cuda::Device> &held = devices[number];
   if (!held) {
@@ -114,6 +150,11 @@ Expected<std::shared_ptr<cuda::Device>> GpuChoice::device(int64_t number) {
         driver->open(static_cast<int32_t>(number));
     if (!opened)
       return opened.status();
+    Expected<cuda::DeviceOptions> wanted =
+        cuda::deviceOptionsOfEnvironment((*opened)->options());
+    if (!wanted)
+      return wanted.status();
+    (*opened)->use(*wanted);
     held = opened.take();
   }
   return held;

@@ -36,6 +36,9 @@ public:
   /// GPU.
   Status open();
 
+  /// Instead of open(): every number is this device.
+  void use(std::shared_ptr<cuda::Device> device) { only = std::move(device); }
+
   /// Whether kernels can be loaded on GPU `number`, modulo how many there are.
   /// After open(). Errors: none of the code is for its chip; the device's.
   Status checkChip(int64_t number, std::span<const uint8_t> image);
@@ -69,6 +72,7 @@ public:
 
 private:
   std::unique_ptr<cuda::Driver> driver;
+  std::shared_ptr<cuda::Device> only; // of use(); null: the driver's
   std::map<int64_t, std::shared_ptr<cuda::Device>> devices; // in use
   /// Planned and not made.
   std::map<const cuda::Device *, cuda::MemoryNeed> expected;

@@ -20,7 +20,15 @@ namespace sluice {
 
 constexpr float largestE4M3 = 448;
 
-/// Exact. Pure, as all here.
+/// The scale of a block whose largest magnitude is `largest`: that becomes 448.
+/// The least numbers have no scale by which they can be divided; such blocks
+/// are zeros, under a scale of 1. Pure, as all here.
+constexpr float scaleOfE4M3(float largest) {
+  const float scale = largest / largestE4M3;
+  return scale < 0x1p-120f ? 1 : scale;
+}
+
+/// Exact.
 float e4m3ToFloat(uint8_t bits);
 
 /// Rounded to nearest even; what is beyond the largest, infinities too, becomes

@@ -77,11 +77,7 @@ static BlockQ40 quantizeQ40(const float *src) {
 static BlockE4M3 quantizeE4M3(const float *src) {
   BlockE4M3 block = {};
   float extreme = extremeOf<128>(src);
-  float d = std::fabs(extreme) / largestE4M3;
-  // The least numbers have no scale by which they can be divided; such blocks
-  // are zeros.
-  if (d < 0x1p-120f)
-    d = 1;
+  float d = scaleOfE4M3(std::fabs(extreme));
   block.d = std::isfinite(extreme) ? d : std::nanf("");
   if (!std::isfinite(extreme))
     return block;

@@ -27,17 +27,12 @@ using namespace sluice;
 
 namespace {
 
-/// splitmix64: a counter, mixed.
+/// A row's words, one after the other.
 class Numbers {
 public:
-  explicit Numbers(uint64_t key) : state(key) {}
+  explicit Numbers(uint64_t key) : key(key) {}
 
-  uint64_t next() {
-    uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
+  uint64_t next() { return randomWord(key, drawn++); }
 
   /// Bytes, of which each value is as likely.
   void fill(std::span<uint8_t> bytes) {
@@ -49,7 +44,8 @@ public:
   }
 
 private:
-  uint64_t state;
+  uint64_t key;
+  uint64_t drawn = 0;
 };
 
 /// The standard deviation of whole numbers in a range of so many.
@@ -57,19 +53,28 @@ float deviationOf(int count) {
   return std::sqrt((float(count) * float(count) - 1) / 12);
 }
 
-/// A scale between half and one and a half of the one that gives the deviation,
-/// and of either sign, so that ranges that are not even about 0 are so on the
-/// whole.
-float scaleOf(Numbers &numbers, float usual) {
-  const uint64_t bits = numbers.next();
-  const float size = 0.5f + float(bits >> 40) / float(1 << 24);
-  return (bits & 1 ? size : -size) * usual;
+/// The deviation of e4m3's numbers, of which each is as likely.
+float deviationOfE4M3() {
+  float squares = 0;
+  for (int bits = 0; bits < 0x7f; ++bits)
+    squares += e4m3ToFloat(uint8_t(bits)) * e4m3ToFloat(uint8_t(bits));
+  return std::sqrt(squares / 0x7f);
+}
+
+/// The mean of the scales that parts of a block have.
+constexpr float meanSubScale = 47.5f;
+
+/// Of blocks whose quants are `count` whole numbers, with scales of their
+/// parts, and the middle of the range at 0.
+RandomUnits partedUnits(float deviation, int count) {
+  const float scale = deviation / deviationOf(count) / meanSubScale;
+  return {0, floatToHalf(scale), floatToHalf(scale * float(count - 1) / 2)};
 }
 
 /// Fills a block of one scale. `count`: of the numbers that a quant can be.
-template <typename Block>
-void fillSimple(Block &block, Numbers &numbers, float deviation, int count) {
-  block.d = floatToHalf(scaleOf(numbers, deviation / deviationOf(count)));
+template <typename Block, int count>
+void fillSimple(Block &block, Numbers &numbers, const RandomUnits &units) {
+  block.d = floatToHalf(randomScale(numbers.next(), units.unit));
   numbers.fill({reinterpret_cast<uint8_t *>(block.qs), sizeof(block.qs)});
   if constexpr (requires { block.qh; })
     numbers.fill(block.qh);
@@ -84,7 +89,7 @@ void fillSubScales(uint8_t (&scales)[12], Numbers &numbers) {
   std::array<uint8_t, 8> parts;
   numbers.fill(parts);
   for (uint8_t &part : parts)
-    part = uint8_t(32 + part % 32);
+    part = randomSubScale(part);
   for (size_t i = 0; i < 4; ++i) {
     scales[i] = scales[i + 4] =
         uint8_t((parts[i] & 63) | ((parts[i + 4] >> 4) << 6));
@@ -92,72 +97,60 @@ void fillSubScales(uint8_t (&scales)[12], Numbers &numbers) {
   }
 }
 
-/// The mean of the parts' scales.
-constexpr float meanSubScale = 47.5f;
-
 /// The same of one with scales and minima of its parts.
 template <typename Block>
-void fillParted(Block &block, Numbers &numbers, float deviation, int count) {
-  float scale = deviation / deviationOf(count) / meanSubScale;
-  block.d = floatToHalf(scale);
-  block.dmin = floatToHalf(scale * float(count - 1) / 2);
+void fillParted(Block &block, Numbers &numbers, const RandomUnits &units) {
+  block.d = units.d;
+  block.dmin = units.dmin;
   fillSubScales(block.scales, numbers);
   numbers.fill(block.qs);
   if constexpr (requires { block.qh; })
     numbers.fill(block.qh);
 }
 
-void fillQ6K(BlockQ6K &block, Numbers &numbers, float deviation, int count) {
-  block.d = floatToHalf(deviation / deviationOf(count) / meanSubScale);
+void fillQ6K(BlockQ6K &block, Numbers &numbers, const RandomUnits &units) {
+  block.d = units.d;
   numbers.fill(block.ql);
   numbers.fill(block.qh);
   numbers.fill({reinterpret_cast<uint8_t *>(block.scales), 16});
   for (int8_t &scale : block.scales)
-    scale = int8_t(scale < 0 ? -(32 + (scale & 31)) : 32 + (scale & 31));
+    scale = randomSignedScale(uint8_t(scale));
 }
 
-/// The deviation of e4m3's numbers, of which each is as likely.
-float deviationOfE4M3() {
-  float squares = 0;
-  for (int bits = 0; bits < 0x7f; ++bits)
-    squares += e4m3ToFloat(uint8_t(bits)) * e4m3ToFloat(uint8_t(bits));
-  return std::sqrt(squares / 0x7f);
-}
-
-void fillE4M3(BlockE4M3 &block, Numbers &numbers, float deviation, int) {
-  static const float unit = deviationOfE4M3();
-  block.d = scaleOf(numbers, deviation / unit);
+void fillE4M3(BlockE4M3 &block, Numbers &numbers, const RandomUnits &units) {
+  block.d = randomScale(numbers.next(), units.unit);
   numbers.fill(block.qs);
   for (uint8_t &number : block.qs)
-    if ((number & 0x7f) == 0x7f)
-      number &= 0x80;
+    number = randomE4M3(number);
 }
 
 /// Whole blocks, made by one of these functions.
 template <typename Block>
-void writeBlocks(void (*fill)(Block &, Numbers &, float, int), int count,
-                 Numbers &numbers, float deviation, void *to, int64_t blocks) {
+void writeBlocks(void (*fill)(Block &, Numbers &, const RandomUnits &),
+                 uint64_t key, const RandomUnits &units, void *to,
+                 int64_t blocks) {
+  Numbers numbers(key);
   auto *at = static_cast<uint8_t *>(to);
   for (int64_t i = 0; i < blocks; ++i, at += sizeof(Block)) {
     Block block;
-    fill(block, numbers, deviation, count);
+    fill(block, numbers, units);
     std::memcpy(at, &block, sizeof(Block));
   }
 }
 
-/// Numbers in [-1, 1), four of them from each random one.
-void writePlain(Format format, Numbers &numbers, const RandomSpread &spread,
-                void *to, int64_t elements) {
+/// Numbers about the mean, four of them from each random one.
+void writePlain(Format format, uint64_t key, float mean,
+                const RandomUnits &units, void *to, int64_t elements) {
   constexpr int64_t piece = 256;
   const auto bytes = static_cast<size_t>(formatInfo(format).blockBytes);
-  const float reach = spread.deviation * std::sqrt(3.0f) / 32768;
+  Numbers numbers(key);
   std::array<int16_t, piece> random;
   std::array<float, piece> values;
   for (int64_t first = 0; first < elements; first += piece) {
-    int64_t count = std::min(piece, elements - first);
+    const int64_t count = std::min(piece, elements - first);
     numbers.fill({reinterpret_cast<uint8_t *>(random.data()), sizeof(random)});
     for (size_t i = 0; i < size_t(count); ++i)
-      values[i] = spread.mean + float(random[i]) * reach;
+      values[i] = randomElement(random[i], mean, units.unit);
     quantizeRow(format, values.data(),
                 static_cast<uint8_t *>(to) + size_t(first) * bytes, count);
   }
@@ -165,39 +158,61 @@ void writePlain(Format format, Numbers &numbers, const RandomSpread &spread,
 
 } // namespace
 
-uint64_t sluice::randomKey(uint64_t key, uint64_t number) {
-  return Numbers(key ^ Numbers(number).next()).next();
+RandomUnits sluice::randomUnits(Format format, const RandomSpread &spread) {
+  const float deviation = spread.deviation;
+  static const float unitOfE4M3 = deviationOfE4M3();
+  switch (format) {
+  case Format::Q8_0:
+    return {deviation / deviationOf(256)};
+  case Format::Q4_0:
+  case Format::Q4_1:
+    return {deviation / deviationOf(16)};
+  case Format::Q5_0:
+  case Format::Q5_1:
+    return {deviation / deviationOf(32)};
+  case Format::Q4_K:
+    return partedUnits(deviation, 16);
+  case Format::Q5_K:
+    return partedUnits(deviation, 32);
+  case Format::Q6_K:
+    return partedUnits(deviation, 64);
+  case Format::E4M3:
+    return {deviation / unitOfE4M3};
+  default:
+    // Numbers that are spread evenly from -1 to 1 have the root of a third.
+    return {deviation * std::sqrt(3.0f) / 32768};
+  }
 }
 
 void sluice::writeRandomRow(Format format, uint64_t key,
                             const RandomSpread &spread, void *to,
                             int64_t elements) {
-  Numbers numbers(key);
   const int64_t each = formatInfo(format).blockElements;
   assert(elements % each == 0 && "rows are whole blocks");
-  auto write = [&](auto fill, int count) {
-    writeBlocks(fill, count, numbers, spread.deviation, to, elements / each);
+  const RandomUnits units = randomUnits(format, spread);
+  auto write = [&](auto fill) {
+    writeBlocks(fill, key, units, to, elements / each);
   };
   switch (format) {
   case Format::Q8_0:
-    return write(fillSimple<BlockQ80>, 256);
+    return write(fillSimple<BlockQ80, 256>);
   case Format::Q4_0:
-    return write(fillSimple<BlockQ40>, 16);
+    return write(fillSimple<BlockQ40, 16>);
   case Format::Q4_1:
-    return write(fillSimple<BlockQ41>, 16);
+    return write(fillSimple<BlockQ41, 16>);
   case Format::Q5_0:
-    return write(fillSimple<BlockQ50>, 32);
+    return write(fillSimple<BlockQ50, 32>);
   case Format::Q5_1:
-    return write(fillSimple<BlockQ51>, 32);
+    return write(fillSimple<BlockQ51, 32>);
   case Format::Q4_K:
-    return write(fillParted<BlockQ4K>, 16);
+    return write(fillParted<BlockQ4K>);
   case Format::Q5_K:
-    return write(fillParted<BlockQ5K>, 32);
+    return write(fillParted<BlockQ5K>);
   case Format::Q6_K:
-    return write(fillQ6K, 64);
+    return write(fillQ6K);
   case Format::E4M3:
-    return write(fillE4M3, 256);
+    return write(fillE4M3);
   default:
-    return writePlain(format, numbers, spread, to, elements);
+    return writePlain(format, key, spread.mean, units, to, elements);
   }
 }

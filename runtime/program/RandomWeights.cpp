@@ -8,7 +8,6 @@
 #include "runtime/program/RandomWeights.h"
 
 #include "runtime/formats/Blocks.h"
-#include "runtime/formats/RandomRow.h"
 #include "runtime/program/Progress.h"
 
 #include <cmath>
@@ -57,10 +56,19 @@ int64_t rowsAtOnce(uint64_t rowBytes, int64_t threads) {
 
 } // namespace
 
+RandomRows sluice::randomRows(const WeightDescriptor &weight, uint64_t seed) {
+  const uint64_t file = randomKey(seed, uint64_t(weight.file));
+  return {randomKey(file, weight.offset), spreadOf(weight)};
+}
+
 Expected<RandomWeights>
-RandomWeights::reserve(const ProgramDescriptor &program) {
+RandomWeights::reserve(const ProgramDescriptor &program,
+                       const std::vector<bool> &elsewhere) {
   RandomWeights weights;
-  for (const WeightDescriptor &weight : program.weights) {
+  for (size_t i = 0; i < program.weights.size(); ++i) {
+    if (i < elsewhere.size() && elsewhere[i])
+      continue;
+    const WeightDescriptor &weight = program.weights[i];
     const std::optional<ScalesDescriptor> &scales = weight.scales;
     if (!weights.add(weight.file, weight.offset, weight.bytes) ||
         (scales && !weights.add(scales->file, scales->offset, scales->bytes())))
@@ -83,8 +91,10 @@ bool RandomWeights::add(int64_t file, uint64_t offset, uint64_t bytes) {
 }
 
 const uint8_t *RandomWeights::data(int64_t file, uint64_t offset) const {
-  return reinterpret_cast<const uint8_t *>(memory.floats()) +
-         offsets.at({file, offset});
+  auto found = offsets.find({file, offset});
+  if (found == offsets.end())
+    return nullptr;
+  return reinterpret_cast<const uint8_t *>(memory.floats()) + found->second;
 }
 
 Status RandomWeights::fill(const ProgramDescriptor &program, uint64_t seed,
@@ -95,26 +105,24 @@ Status RandomWeights::fill(const ProgramDescriptor &program, uint64_t seed,
   uint64_t done = 0;
   for (const WeightDescriptor &weight : program.weights) {
     auto *to = const_cast<uint8_t *>(data(weight.file, weight.offset));
-    if (!made.insert(to).second)
+    if (!to || !made.insert(to).second)
       continue;
-    const RandomSpread spread = spreadOf(weight);
-    const uint64_t key =
-        randomKey(randomKey(seed, uint64_t(weight.file)), weight.offset);
+    const RandomRows rows = randomRows(weight, seed);
     const uint64_t bytes = *weight.storedRowBytes();
     if (const std::optional<ScalesDescriptor> &scales = weight.scales)
-      writeScales(*scales, randomKey(key, uint64_t(weight.rows)), spread,
+      writeScales(*scales, rows.keyOf(weight.rows), rows.spread,
                   const_cast<uint8_t *>(data(scales->file, scales->offset)));
     const int64_t step = rowsAtOnce(bytes, pool.threads());
     for (int64_t first = 0; first < weight.rows; first += step) {
       const int64_t last = std::min(weight.rows, first + step);
       auto body = [&](int64_t thread) {
         for (int64_t row = first + thread; row < last; row += pool.threads()) {
-          const uint64_t own = randomKey(key, uint64_t(row));
+          const uint64_t own = rows.keyOf(row);
           uint8_t *at = to + uint64_t(row) * bytes;
           if (weight.scales)
-            writeNumbers(own, spread, at, weight.cols);
+            writeNumbers(own, rows.spread, at, weight.cols);
           else
-            writeRandomRow(weight.stored, own, spread, at, weight.cols);
+            writeRandomRow(weight.stored, own, rows.spread, at, weight.cols);
         }
       };
       pool.run(body);

@@ -7,7 +7,8 @@
 //
 // How fast a model is depends on its shape alone. For speed tests its weights
 // can be made in memory, as its files would have them: then no files are
-// needed.
+// needed. What is here makes them in the host's memory; a GPU makes most of its
+// own (device/cuda/weights/WeightMaker.h), of the same numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 
 #include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/device/cpu/ZeroedMemory.h"
+#include "runtime/formats/RandomRow.h"
 #include "runtime/program/ProgramDescriptor.h"
 
 #include <functional>
@@ -23,23 +25,31 @@
 
 namespace sluice {
 
-/// A weight's numbers depend on the seed and on its place in the files, not on
-/// the program: those of a stage, of a member of a group and of another target
-/// are the whole model's. Reading from several threads is safe.
+/// A weight's numbers, of the seed: with a standard deviation of one over the
+/// root of a product's inputs; norms about 1, biases about 0. They depend on
+/// the seed and on the weight's place in the files, not on the program: those
+/// of a stage, of a member of a group and of another target are the whole
+/// model's. Pure.
+RandomRows randomRows(const WeightDescriptor &weight, uint64_t seed);
+
+/// Reading from several threads is safe.
 class RandomWeights {
 public:
-  /// Addresses for all weights of the program; no memory is taken yet. Error:
-  /// the system has not so many.
-  static Expected<RandomWeights> reserve(const ProgramDescriptor &program);
+  /// Addresses for the program's weights; no memory is taken yet. Of those that
+  /// `elsewhere` says are made elsewhere, by their numbers, nothing is reserved
+  /// unless others share their place; empty: there are none. Error: the system
+  /// has not so many.
+  static Expected<RandomWeights>
+  reserve(const ProgramDescriptor &program,
+          const std::vector<bool> &elsewhere = {});
 
-  /// Writes them: with a standard deviation of one over the root of a product's
-  /// inputs; norms about 1, biases about 0. Asks `cancelled`, which may be
+  /// Writes the weights that have been reserved. Asks `cancelled`, which may be
   /// empty, now and then. Error: interrupted.
   Status fill(const ProgramDescriptor &program, uint64_t seed,
               cpu::ThreadPool &pool, const std::function<bool()> &cancelled);
 
   /// What stands for the bytes from `offset` of a file on, where a weight of
-  /// the program, or its scales, begin.
+  /// the program, or its scales, begin; null: that is made elsewhere.
   const uint8_t *data(int64_t file, uint64_t offset) const;
 
 private:

@@ -11,7 +11,7 @@ from bench_common.processes import run
 from bench_common.sections import say
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-MODELS = ROOT / "test/models/demo"
+MODELS = ROOT / "build/models/demo"
 CLUSTERS = ROOT / "utils/clusters"
 STAGES = 8
 # Oracles see a prompt of ones, because the simulator's requests have one.

@@ -1,15 +1,19 @@
-"""Where parts run, and how: commands that end with their part's time."""
+"""Where parts run: commands whose results are kept as they come."""
 import dataclasses
+import datetime
 import json
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 # Where drivers are mounted into machines whose loader does not look there.
 DRIVERS = ("/usr/local/nvidia/lib64", "/usr/local/nvidia/lib")
+# Between the request to end a command and its end by force.
+GRACE_S = 1.0
 
 
 def libraries():
@@ -26,22 +30,68 @@ class NotHere(Exception):
     """A part cannot run here; the text says what is missing."""
 
 
+def object_of(line):
+    """The JSON object that a line is, or None; the last one may be cut off."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def lines_of(text):
+    """The JSON objects among the lines."""
+    return [each for each in map(object_of, text.splitlines())
+            if each is not None]
+
+
+class Results:
+    """A file of JSON lines, each of which is on the disk when add() returns: a
+    run that is ended keeps what it had."""
+
+    def __init__(self, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.file = open(path, "w", encoding="utf-8")
+        self.lock = threading.Lock()
+        self.lines = []
+
+    def add(self, line):
+        with self.lock:
+            self.lines.append(line)
+            self.file.write(json.dumps(line) + "\n")
+            self.file.flush()
+            os.fsync(self.file.fileno())
+
+
 @dataclasses.dataclass
 class Machine:
-    """Where parts run, and what earlier parts have found."""
+    """Where parts run, and what is asked of all of them."""
     carry: pathlib.Path
     report: pathlib.Path
     scratch: pathlib.Path  # gone at the end
+    results: Results
+    options: tuple = ()  # words for the program's --options
+    slower: float = 1.0  # limits are so many times as long
+    part: str = ""
+    began: float = 0.0
     deadline: float = 0.0
-    commands: list = dataclasses.field(default_factory=list)
-    found: dict = dataclasses.field(default_factory=dict)
-    kept: dict = dataclasses.field(default_factory=dict)  # not reported
 
-    def program(self, name):
-        path = self.carry / name
+    def add(self, **line):
+        """A result of the part that runs; `second`: of the stage."""
+        self.results.add({"part": self.part, **line,
+                          "second": round(time.monotonic() - self.began, 2)})
+
+    def program(self):
+        path = self.carry / "sluice-device-check"
         if not path.is_file():
-            raise NotHere(f"{name} was not carried")
+            raise NotHere(f"{path.name} was not carried")
         return str(path)
+
+    def manifest(self):
+        try:
+            return json.loads((self.carry / "manifest.json").read_text())
+        except OSError:
+            return {}
 
     def tool(self, name):
         for each in (shutil.which(name), f"/usr/local/cuda/bin/{name}"):
@@ -49,47 +99,85 @@ class Machine:
                 return each
         raise NotHere(f"{name} is not installed")
 
-    def run(self, *command, environment=None):
-        """The command's standard output; it ends with the part's time."""
+    def check(self, *arguments, prefix=(), seconds=None):
+        """Runs the carried program; what it says of results is kept, a line as
+        it comes. Returns its lines."""
+        options = ["--options", ",".join(self.options)] if self.options else []
+        tiny = ["--tiny"] if self.manifest().get("shape") else []
+        return lines_of(self.run(*prefix, self.program(), *tiny, *options,
+                                 *arguments, keep=True, seconds=seconds))
+
+    def model(self, name, *arguments):
+        """The standard output of a model's own executable."""
+        return self.run(self.program(), "model", name, *arguments,
+                        environment={
+                            "SLUICE_CUDA_OPTIONS": ",".join(self.options)})
+
+    def run(self, *command, environment=None, keep=False, seconds=None):
+        """The command's standard output; it ends with the part's time, or with
+        `seconds` of its own. keep: its JSON lines are results."""
         words = [str(each) for each in command]
-        self.commands.append(" ".join(words).replace(str(self.carry), "CARRY")
-                             .replace(str(self.scratch), "SCRATCH"))
-        # A session of its own, so that what it has started ends with it.
+        left = max(1.0, self.deadline - time.monotonic())
+        if seconds:
+            left = min(left, seconds * self.slower)
+        # A group of its own, so that what it has started ends with it.
         process = subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             errors="replace", start_new_session=True,
             env=dict(os.environ, LD_LIBRARY_PATH=libraries(),
                      **(environment or {})))
+        said, complained = [], []
+        readers = [threading.Thread(target=self.read, args=arguments)
+                   for arguments in ((process.stdout, said, keep),
+                                     (process.stderr, complained, False))]
+        for reader in readers:
+            reader.start()
         try:
-            out, err = process.communicate(
-                timeout=max(1.0, self.deadline - time.monotonic()))
+            status = process.wait(timeout=left)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            try:
-                out, err = process.communicate(timeout=5)
-            except subprocess.TimeoutExpired:
-                out, err = "", ""  # in the kernel: it is left behind
-            self.keep(words, out, err)
-            raise TimeoutError(out) from None
+            status = None
+            self.end(process)
+        for reader in readers:
+            reader.join(timeout=5)
+        out, err = "".join(said), "".join(complained)
         self.keep(words, out, err)
-        if process.returncode != 0:
-            said = (err.strip() or out.strip()).splitlines()
-            raise Failure(f"status {process.returncode}: "
-                          f"{said[-1] if said else 'nothing said'}", out)
+        if status is None:
+            raise TimeoutError(f"not done within {left:.0f} s")
+        if status != 0:
+            raise Failure(f"status {status}: {last_line(err) or last_line(out)}")
         return out
+
+    def read(self, stream, lines, keep):
+        for line in stream:
+            lines.append(line)
+            result = object_of(line) if keep else None
+            if result is not None:
+                result.pop("part", None)
+                self.add(**result)
+
+    @staticmethod
+    def end(process):
+        """First as a user would; what is in the kernel is left behind."""
+        for number, wait in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, 5)):
+            try:
+                os.killpg(process.pid, number)
+                process.wait(timeout=wait)
+                return
+            except (subprocess.TimeoutExpired, ProcessLookupError):
+                continue
 
     def keep(self, words, out, err):
         """All that was said, for whoever wants to know more."""
+        said = " ".join(words).replace(str(self.carry), "CARRY")
         with open(self.report / "output.txt", "a", encoding="utf-8") as file:
-            file.write(f"$ {' '.join(words)}\n{out[-100000:]}{err[-20000:]}\n")
+            file.write(f"$ {said}\n{out[-200000:]}{err[-50000:]}\n")
 
 
-def lines_of(text):
-    """The JSON objects among the lines; the last may be cut off."""
-    for line in text.splitlines():
-        try:
-            value = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(value, dict):
-            yield value
+def last_line(text):
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime(
+        "%Y-%m-%d %H:%M UTC")

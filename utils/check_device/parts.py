@@ -1,95 +1,145 @@
-"""What is to be done with a GPU, the most telling first.
-
-A part is a name, the seconds that it may take, and a function of machine.Machine,
-which returns what the report shows: mostly the JSON lines that a program wrote.
-"""
-import dataclasses
+"""Parts that run the carried program, a tool over it, or PyTorch."""
 import importlib.util
 import pathlib
+import re
 import sys
-import typing
+import threading
 
-from . import models
 from .machine import Failure, NotHere, lines_of
 
 HERE = pathlib.Path(__file__).resolve().parent
-
-
-@dataclasses.dataclass(frozen=True)
-class Part:
-    name: str
-    seconds: float
-    run: typing.Callable
-
-
-def bench(machine, part):
-    return list(lines_of(
-        machine.run(machine.program("sluice-cuda-bench"), part)))
+# Ten small cases, for tools that make all of them slow.
+SANITIZED = ("LinearKernelTest.ARowIsTheSameInAnyCompany/bf16",
+             "LinearKernelTest.PartsOfASumMayEndInAnyOrder/q4_0",
+             "LinearTileKernelTest.ARowIsTheSameInAPrompt/q4_k",
+             "AttentionKernelTest.ARowIsTheSameInAnyCompany/f16",
+             "AttentionKernelTest.TilesHaveTheBitsOfSpans/e4m3",
+             "AttentionKernelTest.MirrorsStoreARowTwice/bf16",
+             "EmbedTest.RowsAreTheTables/q6_k",
+             "CompactTest.CheckpointsFollowOneAnother",
+             "SampleTest.CandidatesAreTheGreatest",
+             "PageCopyTest.CopiesAreMadeInOrderInEveryLayer")
+SANITIZERS = ("memcheck", "racecheck", "synccheck", "initcheck")
+# Kernels whose counters are read: what a step of few rows and a prompt's are.
+COUNTED = ("sluice_linear_bf16_8", "sluice_linear_tile_bf16",
+           "sluice_attend_f16_128")
+COUNTERS = ("gpu__time_duration.sum", "dram__bytes.sum",
+            "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+            "sm__warps_active.avg.pct_of_peak_sustained_active",
+            "sm__inst_executed_pipe_tensor.sum")
 
 
 def device(machine):
-    machine.found["device"] = bench(machine, "device")[0]
-    return machine.found["device"]
-
-
-def versions(machine):
-    """What is installed; what is not is left out."""
-    found = {}
-    for name, command in {
-            "driver": ("nvidia-smi", "--query-gpu=driver_version,name",
-                       "--format=csv,noheader"),
-            "nvcc": ("nvcc", "--version"),
-            "compute-sanitizer": ("compute-sanitizer", "--version"),
-            "ncu": ("ncu", "--version")}.items():
-        try:
-            out = machine.run(machine.tool(command[0]), *command[1:])
-            found[name] = out.strip().splitlines()[-1]
-        except (NotHere, Failure):
-            continue
+    """The device, its driver, the rate of a copy, and three empty kernels."""
+    machine.check("device")
     try:
-        found.update(torch_script(machine, "torch_versions.py")[0])
-    except (NotHere, Failure):
+        machine.add(what="driver", said=machine.run(
+            machine.tool("nvidia-smi"), "--query-gpu=driver_version,name",
+            "--format=csv,noheader", seconds=5).strip())
+    except (NotHere, Failure, TimeoutError):
         pass
-    machine.found["versions"] = found
-    return found
+    machine.check("empty")
+    machine.check("copy")
 
 
-def copy(machine):
-    measured = bench(machine, "copy")
-    machine.found["copy"] = measured[0]["gigabytesPerSecond"]
-    return measured
+def probe(machine):
+    machine.check("probe")
+
+
+def kernel_cases(machine):
+    """All of them; in the emulator, where SluiceCudaTests runs them, some."""
+    some = ["--gtest_filter=" + ":".join(SANITIZED)] \
+        if machine.manifest().get("shape") else []
+    machine.check("cases", "--json", *some)
+
+
+def bisected(machine):
+    """The carried models that the emulator has, too."""
+    return machine.manifest().get("emulated", [])
+
+
+def node_bisect(machine):
+    if not bisected(machine):
+        raise NotHere("no model was carried that the emulator has as well")
+    for name in bisected(machine):
+        machine.check("bisect", name)
+
+
+def bench(part):
+    return lambda machine: machine.check(part)
+
+
+def figures(name):
+    return lambda machine: machine.check("figures", name)
+
+
+def sanitize(machine, tool, failures):
+    """One of compute-sanitizer's tools over the small cases."""
+    try:
+        # Memory of its own for each array: else nobody sees who reads beside.
+        out = machine.run(machine.tool("compute-sanitizer"), "--tool", tool,
+                          "--error-exitcode", "3", machine.program(), "cases",
+                          "--apart", "--gtest_filter=" + ":".join(SANITIZED))
+        summary = re.findall(r"(?:ERROR|RACECHECK) SUMMARY: .*", out)
+        machine.add(what=tool, holds=True,
+                    said=summary[-1] if summary else "no summary")
+    except (Failure, TimeoutError) as failure:
+        machine.add(what=tool, holds=False, why=str(failure))
+        failures.append(f"{tool}: {failure}")
+
+
+def sanitizers(machine):
+    """All four at once: each of them keeps the device busy for a part of the
+    time."""
+    machine.tool("compute-sanitizer")
+    failures = []
+    threads = [threading.Thread(target=sanitize, args=(machine, tool, failures))
+               for tool in SANITIZERS]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise Failure("; ".join(failures))
+
+
+def counters(machine):
+    """Hardware counters of three kernels, by Nsight Compute. The clocks are
+    left as they are."""
+    for kernel in COUNTED:
+        part = "attend" if "attend" in kernel else \
+            "prompt" if "tile" in kernel else "linear"
+        out = machine.run(
+            machine.tool("ncu"), "--clock-control", "none", "--csv",
+            "--kernel-name", kernel, "--launch-count", "3", "--metrics",
+            ",".join(COUNTERS), machine.program(), part, seconds=12)
+        for name in COUNTERS:
+            found = re.findall(rf'"{re.escape(name)}","([^"]*)","([^"]*)"', out)
+            if found:
+                unit, value = found[-1]
+                machine.add(what=kernel, counter=name, value=value, unit=unit)
 
 
 def torch_script(machine, name, *arguments):
-    """A script of this folder under the machine's own Python."""
+    """A script of this folder under the machine's own Python; its lines are
+    results as they come."""
     try:
-        return list(lines_of(
-            machine.run(sys.executable, HERE / name, *arguments)))
+        return lines_of(machine.run(sys.executable, "-u", HERE / name,
+                                    *arguments, keep=True))
     except Failure as failure:
-        if "No module named" in failure.args[0]:
-            raise NotHere(failure.args[0].split(": ")[-1]) from None
+        missing = re.search(r"No module named .*", failure.args[0])
+        if missing:
+            raise NotHere(missing[0]) from None
         raise
 
 
-def rates(machine):
-    measured = torch_script(machine, "torch_rates.py")
-    for each in measured:
-        if "teraflops" in each:
-            machine.found["teraflops"] = each["teraflops"]
-    return measured
+def torch_rates(machine):
+    torch_script(machine, "torch_rates.py")
 
 
-def decode_peer(machine):
+def torch_peer(*names):
     """PyTorch's own decoding of the same shapes."""
-    return torch_script(machine, "torch_decode.py")
-
-
-def unit_tests(machine):
-    """Over the emulator: whether what was carried is what was tested. ptxas'
-    reports stay where they were made."""
-    out = machine.run(machine.program("SluiceCudaTests"), "--gtest_brief=1",
-                      "--gtest_filter=-KernelImagesTest.*")
-    return [{"summary": out.strip().splitlines()[-1]}]
+    return lambda machine: torch_script(machine, "torch_decode.py", *names)
 
 
 def nccl_library():
@@ -102,43 +152,19 @@ def nccl_library():
     return {}
 
 
-def nccl_tests(machine):
+def nccl(machine):
     """The conformance suite over the real library: one rank, or two."""
-    out = machine.run(machine.program("SluiceNcclTests"),
+    out = machine.run(machine.program(), "tests",
                       "--gtest_filter=NcclReal*:NcclLibrary*",
                       environment=nccl_library())
-    return [{"said": line} for line in out.splitlines()
-            if "Skipped" in line or "PASSED" in line or "NCCL:" in line]
+    for line in out.splitlines():
+        if "Skipped" in line or "PASSED" in line or "NCCL:" in line:
+            machine.add(said=line.strip())
 
 
-def sanitizer(machine):
-    """Bad accesses of all kernels that `check` runs."""
-    out = machine.run(machine.tool("compute-sanitizer"), "--tool", "memcheck",
-                      "--error-exitcode", "3",
-                      machine.program("sluice-cuda-bench"), "check")
-    said = [line for line in out.splitlines() if "ERROR SUMMARY" in line]
-    return [{"summary": said[-1].strip("= ") if said else "no summary"}]
-
-
-DEVICE = Part("device", 30, device)
-PARTS = (
-    Part("versions", 40, versions),
-    Part("copy", 30, copy),
-    Part("kernels against the emulator", 100, lambda m: bench(m, "check")),
-    Part("torch: rates", 60, rates),
-    Part("batch 1", 110, models.batch_one),
-    Part("fusion", 120, models.fusion),
-    Part("prompts", 20, models.prompts),
-    Part("greedy tokens", 200, models.greedy),
-    Part("cancellation", 60, models.cancellation),
-    Part("launch gaps", 40, models.launch_gaps),
-    Part("checkpoints in a step", 40, models.checkpoints),
-    Part("linear kernels", 110, lambda m: bench(m, "linear")),
-    Part("attention kernels", 60, lambda m: bench(m, "attend")),
-    Part("prompt kernels", 40, lambda m: bench(m, "prompt")),
-    Part("rows that leave", 20, lambda m: bench(m, "compact")),
-    Part("NCCL", 40, nccl_tests),
-    Part("compute-sanitizer", 110, sanitizer),
-    Part("torch: decoding", 100, decode_peer),
-    Part("unit tests", 60, unit_tests),
-)
+def unit_tests(machine):
+    """Over the emulator: whether what was carried is what was tested."""
+    out = machine.run(machine.program(), "tests", "--gtest_brief=1")
+    for line in out.splitlines():
+        if "PASSED" in line or "SKIPPED" in line:
+            machine.add(said=line.strip())

@@ -1,16 +1,12 @@
-"""The executables that parts run: shapes of models, with weights of a seed.
+"""The models whose programs are carried: shapes, with weights of a seed.
 
 Each is compiled from a file of holes (utils/describe-model); the machine makes
-its weights. They are carried in one archive: most of each is the same runtime.
+its weights. All of them are linked into one program.
 """
 import dataclasses
 import importlib.machinery
 import importlib.util
-import lzma
 import pathlib
-import subprocess
-import tarfile
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -27,11 +23,6 @@ def load_describe():
 
 describe = load_describe()
 
-ARCHIVE = "programs.tar.xz"
-# How far back the packer looks for what it has seen: further than an executable
-# is long, so that it finds the one before.
-WINDOW = 64 << 20
-
 # Elements and bytes of a block of types that no file has: a file of bf16 is
 # quantised while it is loaded.
 QUANTISED = {"e4m3": (128, 132)}
@@ -43,7 +34,13 @@ class Program:
     shape: str
     type: str
     options: tuple = ()  # of sluice-compile
-    wanted: float = 0.0  # of the copy bandwidth, by one row a step; 0: not asked
+    # Also compiled for the emulator, which the device is compared with.
+    emulated: bool = False
+
+    @property
+    def prefix(self):
+        """What its symbols begin with."""
+        return self.name.replace("-", "_").replace(".", "_")
 
     def options_at(self, shape):
         """For tests: checkpoints in a step that would need none."""
@@ -70,11 +67,15 @@ class Program:
 
 
 PROGRAMS = (
-    Program("llama-1b-bf16", "llama-1b", "bf16", wanted=0.80),
-    Program("llama-8b-bf16", "llama-8b", "bf16", wanted=0.88),
-    Program("llama-8b-q4_0", "llama-8b", "q4_0", wanted=0.70),
-    Program("llama-8b-q4_k", "llama-8b", "q4_k", wanted=0.70),
-    Program("llama-8b-e4m3", "llama-8b", "e4m3", wanted=0.80),
+    Program("tiny-bf16", "tiny", "bf16", emulated=True),
+    Program("tiny-q4_k", "tiny", "q4_k", emulated=True),
+    # One layer of Llama 1B, and a small vocabulary.
+    Program("layer-1b-bf16", "llama-1b-layer", "bf16", emulated=True),
+    Program("llama-1b-bf16", "llama-1b", "bf16"),
+    Program("llama-8b-bf16", "llama-8b", "bf16"),
+    Program("llama-8b-q4_0", "llama-8b", "q4_0"),
+    Program("llama-8b-q4_k", "llama-8b", "q4_k"),
+    Program("llama-8b-e4m3", "llama-8b", "e4m3"),
     Program("llama-1b-f32", "llama-1b", "f32"),
     # Rows may leave it inside a step.
     Program("llama-8b-checkpoints", "llama-8b", "bf16",
@@ -83,35 +84,5 @@ PROGRAMS = (
 )
 
 
-def compile_one(program, shape, compiler, options, folder):
-    """The executable, in `folder`."""
-    model, made = folder / "model.gguf", folder / program.name
-    quantises = program.type in QUANTISED
-    describe.describe(shape, "bf16" if quantises else program.type, 16384, model)
-    subprocess.run([compiler, "--target", "cpu,cuda", *options,
-                    *program.options_at(shape),
-                    *(["--quantize", program.type] if quantises else []),
-                    model, "-o", made], check=True)
-    subprocess.run(["strip", made], check=True)
-    return made
-
-
-def compile_all(compiler, options, carry, shape=None):
-    """The archive of all executables. `shape`: of all of them, for tests, which
-    carry them nowhere and pack them in a seventh of the time; None: their own."""
-    archive = carry / ARCHIVE
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0 if shape else 6,
-                "dict_size": WINDOW}]
-    with tempfile.TemporaryDirectory() as folder, \
-            lzma.open(archive, "wb", filters=filters) as packed, \
-            tarfile.open(fileobj=packed, mode="w") as files:
-        for each in PROGRAMS:
-            files.add(compile_one(each, shape or each.shape, compiler, options,
-                                  pathlib.Path(folder)), arcname=each.name)
-    return archive
-
-
-def unpack(archive, folder):
-    """All executables of an archive, by their names."""
-    with tarfile.open(archive) as files:
-        files.extractall(folder)
+def known(name):
+    return next(each for each in PROGRAMS if each.name == name)

@@ -1,116 +1,201 @@
-"""The report as text: docs/results/cuda.md."""
+"""What results come to: a short table for the end of a run, and the page
+docs/results/cuda.md, which says beside each figure whether it was measured."""
+from .programs import PROGRAMS, known
 
-HEAD = """# Measured on a GPU
-
-Made by `utils/check-device` ({date}); what was not run says so. A fraction is of
-the copy bandwidth, or of the matrix rate, that was measured in the same run.
-"""
-# Of a layer of Llama 8B; what the linear kernels' shapes are called.
-LAYER = ("qkv", "output", "gate-up", "down")
+MEASURED, PREDICTED = "measured", "predicted"
 
 
-def table(heads, rows):
-    if not rows:
-        return ""
+def shape_of(manifest, program):
+    """The carried one's: another than its own in tests."""
+    return manifest.get("shape") or program.shape
+
+
+def first(lines, **fields):
+    return next((line for line in lines if all(
+        line.get(key) == value for key, value in fields.items())), None)
+
+
+def copy_rate(lines):
+    line = first(lines, part="device", what="copy") or first(
+        [each for each in lines if each["part"] == "device"
+         and "gigabytesPerSecond" in each])
+    return line and line["gigabytesPerSecond"]
+
+
+def matrix_rate(lines):
+    return max((line["teraflops"] for line in lines
+                if str(line.get("what", "")).startswith("bf16 product")),
+               default=None)
+
+
+def figure_lines(lines):
+    return [line for line in lines if "us" in line and "pdl" in line]
+
+
+def value_of(line, lines, manifest):
+    """A figure as the share that is predicted: its name and its value."""
+    program = known(line["model"])
+    shape = shape_of(manifest, program)
+    if line["what"] == "one row":
+        rate = program.step_bytes(shape) / line["us"] / 1e3
+        copied = copy_rate(lines)
+        return "of the copy's rate", copied and rate / copied
+    if line["what"].startswith("prompt of "):
+        rows = int(line["what"].split()[-1])
+        rate = 2 * program.step_products(shape) * rows / line["us"] / 1e6
+        products = matrix_rate(lines)
+        return "of large products' rate", products and rate / products
+    one = first(lines, model=line["model"], what="one row", pdl=line["pdl"],
+                carveout=line["carveout"])
+    return "times one row", one and line["us"] / one["us"]
+
+
+# By the present kernels' bytes, launches and the datasheets' rates, before
+# anything was measured: the least and the most of H100 and H200.
+PREDICTIONS = {
+    ("llama-1b-bf16", "one row"): "0.67 (H100), 0.56 (H200)",
+    ("llama-8b-bf16", "one row"): "0.87 (H100), 0.81 (H200)",
+    ("llama-8b-q4_0", "one row"): "0.61 (H100), 0.50 (H200)",
+    ("llama-8b-e4m3", "one row"): "0.77 (H100), 0.67 (H200)",
+    ("llama-8b-bf16", "32 rows"): "1.15 to 1.35",
+    ("llama-8b-bf16", "prompt of 2048"): "0.36",
+}
+UNITS = {"one row": "of the copy's rate", "32 rows": "times one row",
+         "prompt of 2048": "of large products' rate"}
+
+
+def succeeded(lines):
+    ends = [line.get("ended") for line in lines]
+    return "passed" in ends and "failed" not in ends
+
+
+def wrong_text(line):
+    """A result that does not hold, in one line."""
+    shown = {key: value for key, value in line.items()
+             if key not in ("part", "holds", "second")
+             and value not in ("", None)}
+    return f"{line['part']}: " + ", ".join(
+        f"{key} {value}" for key, value in shown.items())
+
+
+def figure_rows(lines, manifest):
+    """Name, ways and share, the least of one row's first."""
+    rows = []
+    for line in figure_lines(lines):
+        unit, share = value_of(line, lines, manifest)
+        way = (f"PDL {'on' if line['pdl'] else 'off'}, "
+               f"carve-out {line['carveout']}")
+        order = (share if share and line["what"] == "one row" else 9,
+                 line["model"], line["what"])
+        rows.append((order, f"{line['model']}: {line['what']}, {way}",
+                     f"{line['us']:.1f} us, host {line['hostGapUs']:.1f} us"
+                     + (f", {share:.2f} {unit}" if share else "")))
+    return [row[1:] for row in sorted(rows)]
+
+
+def table_of(lines, manifest):
+    """The end of a run, which whoever started it sees: what is wrong first, then
+    figures, the worst first, and the parts; the counts last."""
+    text = [f"WRONG {wrong_text(line)}" for line in lines
+            if line.get("holds") is False]
+    text += [f"{name:<66} {value}" for name, value
+             in figure_rows(lines, manifest)]
+    ends = [line for line in lines if "ended" in line]
+    order = {"failed": 0, "not run": 1, "passed": 2}
+    for line in sorted(ends, key=lambda line: order[line["ended"]]):
+        took = f" {line['seconds']:.1f} s of {line['limit']:.0f}" \
+            if "seconds" in line else ""
+        why = f": {line['why']}" if "why" in line else ""
+        text.append(f"{line['part']:<24} {line['ended']}{took}{why}")
+    counts = {each: sum(line["ended"] == each for line in ends)
+              for each in ("passed", "failed", "not run")}
+    text.append(", ".join(f"{count} {each}" for each, count in counts.items()))
+    return "\n".join(text)
+
+
+def markdown_table(heads, rows):
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |"
               for row in rows]
     return "\n".join(lines) + "\n"
 
 
-def percent(part, whole):
-    return f"{100 * part / whole:.0f} %" if whole else ""
+HEAD = """# On a GPU
+
+Made by `utils/check-device --record`. Beside each figure stands whether it was
+*measured*, and else that it is *predicted*: by the bytes that the present kernels
+read, their launches, and the datasheets' rates. A share is of the rate of a copy
+on the device, or of a large product of bf16 matrices, that was measured in the
+same run.
+
+"""
 
 
-def linear(data, found):
-    """A layer's products together, for each kind and number of rows."""
-    copy = found.get("copy", 0)
-    rows = sorted({each["rows"] for each in data})
-    lines = []
-    for kind in dict.fromkeys(each["kind"] for each in data):
-        cells = [kind]
-        for count in rows:
-            layer = [each for each in data if each["kind"] == kind
-                     and each["rows"] == count and each["shape"] in LAYER]
-            if len(layer) < len(LAYER):
-                cells.append("")
-                continue
-            us = sum(each["us"] for each in layer)
-            rate = sum(each["bytes"] for each in layer) / us / 1e3
-            cells.append(f"{us:.0f} us, {percent(rate, copy) or f'{rate:.0f} GB/s'}")
-        lines.append(cells)
-    return ("A layer's four products of Llama 8B, and the bytes that they must "
-            "move as a fraction of the copy bandwidth.\n\n"
-            + table(["weights"] + [f"{n} rows" for n in rows], lines))
+def best(lines, model, what):
+    """The line of the usual way to launch: all that the device can."""
+    return first(figure_lines(lines), model=model, what=what, pdl=True,
+                 carveout="max")
 
 
-def kernels(data, found):
-    copy, matrix = found.get("copy", 0), found.get("teraflops", 0)
-    names = [key for key in data[0]
-             if key not in ("part", "us", "bytes", "gigabytesPerSecond",
-                            "teraflops")]
-    return table(
-        names + ["us", "GB/s", "of the copy", "TFLOP/s", "of the products"],
-        [[each[name] for name in names]
-         + [f"{each['us']:.1f}", f"{each['gigabytesPerSecond']:.0f}",
-            percent(each["gigabytesPerSecond"], copy),
-            f"{each['teraflops']:.1f}", percent(each["teraflops"], matrix)]
-         for each in data])
+def figures_text(lines, manifest):
+    rows = []
+    for (model, what), prediction in PREDICTIONS.items():
+        line = best(lines, model, what)
+        share = line and value_of(line, lines, manifest)[1]
+        if share:
+            rows.append((f"{model}, {what}", f"{share:.2f} {UNITS[what]}",
+                         MEASURED, prediction))
+        else:
+            rows.append((f"{model}, {what}", f"{prediction} {UNITS[what]}",
+                         PREDICTED, prediction))
+    return markdown_table(("figure", "value", "", "predicted"), rows)
 
 
-def checks(data, found):
-    bad = [each for each in data if not each["holds"]]
-    text = (f"{len(data) - len(bad)} of {len(data)} cases hold; "
-            f"{sum(each.get('isEqual', False) for each in data)} have the "
-            "emulator's bits.\n\n")
-    return text + table(["case", "why"],
-                        [[each["case"], each.get("why", "the numbers differ")]
-                         for each in bad])
+def ways_text(lines):
+    found = figure_lines(lines)
+    if not found:
+        return ""
+    return "\n## Ways to launch\n\n" + markdown_table(
+        ("model", "step", "PDL", "carve-out", "us", "least us", "graph us",
+         "host us"),
+        [(line["model"], line["what"], "on" if line["pdl"] else "off",
+          line["carveout"], *(f"{line[key]:.1f}" for key in
+                              ("us", "leastUs", "graphUs", "hostGapUs")))
+         for line in found])
 
 
-def plain(data, found):
-    """Whatever it is: a table of its fields, or of names and values."""
-    if isinstance(data, dict):
-        return table(["", ""], data.items())
-    names = list(dict.fromkeys(key for each in data for key in each
-                               if key != "part"))
-    return table(names, [[each.get(name, "") for name in names]
-                         for each in data])
-
-
-SHOWN = {"linear kernels": linear, "attention kernels": kernels,
-         "prompt kernels": kernels, "rows that leave": kernels,
-         "kernels against the emulator": checks}
-
-
-def part_text(part, found):
-    name = part["name"]
+def part_text(name, lines):
+    """The results of a part, as a table of their fields."""
+    end = first(lines, ended="passed") or first(lines, ended="failed") \
+        or first(lines, ended="not run")
+    shown = [line for line in lines if "ended" not in line]
     text = f"\n## {name[0].upper()}{name[1:]}\n\n"
-    if part["status"] == "not run":
-        return text + f"Not run: {part['why']}.\n"
-    if part["status"] == "failed":
-        text += f"**Failed**: {part['why']}.\n\n"
-    if part.get("data"):
-        text += SHOWN.get(part["name"], plain)(part["data"], found) + "\n"
-    text += f"{part['seconds']} s; " + ", ".join(
-        f"`{command}`" for command in part["commands"]) + "\n"
-    return text
+    if end and end["ended"] != "passed":
+        text += f"{end['ended'].capitalize()}: {end.get('why', '')}.\n\n"
+    if not shown:
+        return text
+    names = list(dict.fromkeys(key for line in shown for key in line
+                               if key not in ("part", "second", "model"))) + \
+        (["model"] if any("model" in line for line in shown) else [])
+    return text + markdown_table(names, [[line.get(name, "") for name in names]
+                                         for line in shown])
 
 
-def markdown(made):
-    text = HEAD.format(date=made["date"])
-    if made["build"]:
-        text += (f"\nBuilt from {made['build']['commit']} for "
-                 f"{made['build']['chips']}, {made['build']['bytes']} bytes "
-                 "carried.\n")
-    if "nothing" in made:
-        text += f"\n**Nothing was run**: {made['nothing']}.\n"
-    if "device" in made:
-        chip = made["device"]
-        text += (f"\n{chip['name']}, compute capability {chip['capability']}, "
-                 f"{chip['multiprocessors']} multiprocessors, "
-                 f"{chip['memoryBytes'] / 2**30:.0f} GiB.\n")
-    found = made.get("found", {})
-    for part in made["parts"]:
-        text += part_text(part, found)
+def markdown(lines, manifest):
+    """docs/results/cuda.md of these results; of none, the predictions alone."""
+    text = HEAD
+    start = first(lines, part="start")
+    if start:
+        device = first(lines, part="device") or {}
+        text += (f"{start['date']}, {device.get('name', 'no device')}, built "
+                 f"from {manifest.get('commit', 'an unknown commit')}.\n\n")
+    else:
+        text += "**Nothing has been measured yet**: no GPU was at hand.\n\n"
+    text += "## Figures\n\n" + figures_text(lines, manifest) + ways_text(lines)
+    names = list(dict.fromkeys(line["part"] for line in lines
+                               if line["part"] != "start"))
+    for name in names:
+        if not name.startswith("figures"):
+            text += part_text(name, [line for line in lines
+                                     if line["part"] == name])
     return text

@@ -1,92 +1,72 @@
-"""Runs parts, each for its own time at most, and keeps what they said."""
-import datetime
-import json
+"""Runs the parts of a stage, each for its own time at most."""
 import pathlib
 import tempfile
 import time
 
-from . import parts, report
-from .machine import Failure, Machine, NotHere, lines_of
+from . import report
+from .machine import Failure, Machine, NotHere, Results, now
+from .stages import STAGES
 
 # What a part must have left to be begun.
-LEAST_S = 5
+LEAST_S = 2
 
 
-def run_part(part, machine, left):
-    """What became of it. What it had said when it failed is kept."""
+def run_part(part, machine, end):
+    """Runs it, and keeps what became of it as a result."""
+    machine.part = part.name
     start = time.monotonic()
-    machine.commands = []
-    machine.deadline = start + min(part.seconds, left)
-    result = {"name": part.name, "status": "passed"}
+    limit = part.seconds * machine.slower
+    machine.deadline = min(start + limit, end)
+    ended = {"ended": "passed"}
     try:
-        result["data"] = part.run(machine)
+        before = len(machine.results.lines)
+        part.run(machine)
+        wrong = sum(line.get("holds") is False
+                    for line in machine.results.lines[before:])
+        if wrong:
+            ended = {"ended": "failed", "why": f"{wrong} results do not hold"}
     except NotHere as reason:
-        result.update(status="not run", why=str(reason))
-    except TimeoutError as said:
-        result.update(status="failed",
-                      why=f"not done within {min(part.seconds, left):.0f} s",
-                      data=list(lines_of(str(said))))
-    except Failure as reason:
-        result.update(status="failed", why=reason.args[0],
-                      data=list(lines_of(reason.args[1]
-                                         if len(reason.args) > 1 else "")))
+        ended = {"ended": "not run", "why": str(reason)}
+    except (Failure, TimeoutError) as reason:
+        ended = {"ended": "failed", "why": str(reason)}
     except Exception as unexpected:  # a part's mistake costs that part alone
-        result.update(status="failed",
-                      why=f"{type(unexpected).__name__}: {unexpected}")
-    result["seconds"] = round(time.monotonic() - start, 1)
-    result["commands"] = machine.commands
-    return result
+        ended = {"ended": "failed",
+                 "why": f"{type(unexpected).__name__}: {unexpected}"}
+    machine.add(**ended, limit=limit,
+                seconds=round(time.monotonic() - start, 1))
 
 
-def write(machine, made):
-    """After each part, so that a part that takes the machine costs no other."""
-    (machine.report / "check-device.json").write_text(
-        json.dumps(made, indent=1) + "\n")
-    (machine.report / "check-device.md").write_text(report.markdown(made))
+def run_stage(machine, stage, only, seconds):
+    """All parts, in order; the device first, without which nothing is run."""
+    end = machine.began + seconds * machine.slower
+    isThere = True
+    for part in stage.parts:
+        machine.part = part.name
+        if only and part.name not in only:
+            machine.add(ended="not run", why="not asked for")
+        elif not isThere:
+            machine.add(ended="not run", why="there is no device")
+        elif end - time.monotonic() < LEAST_S:
+            machine.add(ended="not run", why="no time was left")
+        else:
+            run_part(part, machine, end)
+        if part is stage.parts[0]:
+            isThere = machine.results.lines[-1]["ended"] != "failed"
 
 
-def run(carry, folder, only, seconds):
-    with tempfile.TemporaryDirectory() as scratch:
-        return run_parts(Machine(carry, folder, pathlib.Path(scratch)), only,
-                         seconds)
-
-
-def run_parts(machine, only, seconds):
-    carry, folder = machine.carry, machine.report
+def run(number, carry, folder, only, seconds, options, slower):
+    """Status 0 where something has passed, and nothing failed."""
+    stage = STAGES[number]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "output.txt").unlink(missing_ok=True)
-    end = time.monotonic() + seconds
-    manifest = carry / "manifest.json"
-    made = {"date": datetime.datetime.now(datetime.timezone.utc)
-            .strftime("%Y-%m-%d %H:%M UTC"),
-            "build": json.loads(manifest.read_text())
-            if manifest.is_file() else None, "parts": []}
-    first = run_part(parts.DEVICE, machine, end - time.monotonic())
-    if first["status"] != "passed":
-        why = first["why"].split("error: ")[-1]
-        made["nothing"] = why
-        made["parts"] = [{"name": part.name, "status": "not run",
-                          "why": "nothing was"} for part in parts.PARTS]
-        write(machine, made)
-        print(f"check-device: nothing was run: {why}")
-        return 1
-    made["device"] = machine.found["device"]
-    for part in parts.PARTS:
-        left = end - time.monotonic()
-        if only and part.name not in only:
-            result = {"name": part.name, "status": "not run",
-                      "why": "not asked for"}
-        elif left < LEAST_S:
-            result = {"name": part.name, "status": "not run",
-                      "why": "no time was left"}
-        else:
-            result = run_part(part, machine, left)
-        print(f"{part.name}: {result['status']}"
-              + (f" ({result['why']})" if "why" in result else ""), flush=True)
-        made["parts"].append(result)
-        made["found"] = machine.found
-        write(machine, made)
-    counts = {status: sum(each["status"] == status for each in made["parts"])
-              for status in ("passed", "failed", "not run")}
-    print(", ".join(f"{n} {status}" for status, n in counts.items()))
-    return 1 if counts["failed"] else 0
+    with tempfile.TemporaryDirectory() as scratch:
+        machine = Machine(carry, folder, pathlib.Path(scratch),
+                          Results(folder / f"stage-{number}.jsonl"),
+                          options=options, slower=slower,
+                          began=time.monotonic())
+        machine.part = "start"
+        machine.add(stage=number, date=now(), build=machine.manifest(),
+                    options=list(options))
+        run_stage(machine, stage, only, seconds or stage.seconds)
+        print(report.table_of(machine.results.lines, machine.manifest()))
+        return 0 if report.succeeded(machine.results.lines) else 1

@@ -1,15 +1,19 @@
-"""PyTorch's decoding of one sequence: the peer of `batch 1`, as JSON lines.
+"""PyTorch's decoding of one sequence: the peer of `one row`, as JSON lines.
+
+  torch_decode.py NAME ...
 
 Llama's shapes with random weights in bf16 by transformers, a static cache, the
-step captured as a CUDA graph; without the compiler, then with it.
+step captured as a CUDA graph. All models without the compiler first: that takes
+long, and comes where time is left.
 """
 import json
+import sys
 import time
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, StaticCache
 
-CONTEXT, STEPS = 512, 128
+CONTEXT, STEPS, SIDE = 512, 64, 8192
 SHAPES = {
     "llama-1b-bf16": dict(hidden_size=2048, intermediate_size=8192,
                           num_hidden_layers=16, num_attention_heads=32,
@@ -20,6 +24,20 @@ SHAPES = {
                           num_key_value_heads=8, vocab_size=128256,
                           tie_word_embeddings=False),
 }
+
+
+def matrix_rate():
+    """TFLOP/s of a large product of random numbers."""
+    a, b = (torch.randn(SIDE, SIDE, device="cuda", dtype=torch.bfloat16)
+            for _ in range(2))
+    for count in (3, 10):  # the first are not measured
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(count):
+            torch.mm(a, b)
+        torch.cuda.synchronize()
+        taken = time.perf_counter() - start
+    return 2 * SIDE ** 3 * count / taken / 1e12
 
 
 def model_of(shape):
@@ -62,19 +80,21 @@ def tokens_per_second(model, compiled):
     return STEPS / (time.perf_counter() - start)
 
 
+def say(**line):
+    print(json.dumps(line), flush=True)
+
+
 @torch.inference_mode()
-def main():
-    for name, shape in SHAPES.items():
-        model = model_of(shape)
-        for compiled in (False, True):
-            print(json.dumps({
-                "model": name,
-                "how": "compiled, graph" if compiled else "graph",
-                "tokensPerSecond": tokens_per_second(model, compiled)}),
-                flush=True)
-        del model
-        torch.cuda.empty_cache()
+def main(names):
+    say(what=f"bf16 product of {SIDE} squared", teraflops=matrix_rate())
+    for compiled in (False, True):
+        for name in names:
+            model = model_of(SHAPES[name])
+            say(model=name, how="compiled, graph" if compiled else "graph",
+                tokensPerSecond=tokens_per_second(model, compiled))
+            del model
+            torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

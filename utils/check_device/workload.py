@@ -97,16 +97,13 @@ def fusion(found, early):
                "measured": ", ".join(early), "wanted": "none"}
 
 
-def prompts(found, products, teraflops):
-    """`products`: multiplications of a row; `teraflops`: of large products."""
+def prompts(found, products):
+    """`products`: multiplications of a row."""
     for name, records in found.items():
         if not name.startswith("prompt "):
             continue
         tokens = int(name.split()[1])
         seconds = records[0]["ttft_ms"] / 1e3
         rate = 2 * products * tokens / seconds / 1e12
-        line = {"promptTokens": tokens, "firstTokenSeconds": round(seconds, 4),
-                "teraflops": round(rate, 2)}
-        if teraflops:
-            line["ofTheProducts"] = round(rate / teraflops, 3)
-        yield {**line, "wanted": "at least 0.70"}
+        yield {"what": name, "firstTokenSeconds": round(seconds, 4),
+               "teraflops": round(rate, 2)}

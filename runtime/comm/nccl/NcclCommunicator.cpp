@@ -181,7 +181,7 @@ Status NcclRank::copyRows(Peer &peer, cuda::DeviceAddress to,
     else
       std::this_thread::sleep_for(nap);
     // Even where the job is broken: the ring goes with this.
-    if (Clock::now() - begun > device->properties().patience)
+    if (Clock::now() - begun > device->options().patience)
       device->giveUp(failure("rows of a step have not been copied in time"));
   }
 }

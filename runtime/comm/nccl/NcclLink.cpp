@@ -131,7 +131,7 @@ void NcclLink::awaitAbort(cuda::Device &device) {
   if (!aborting.joinable())
     return;
   const Clock::time_point begun = Clock::now();
-  const auto patience = device.properties().patience;
+  const auto patience = device.options().patience;
   while (aborted.wait_for(std::chrono::milliseconds(1)) !=
          std::future_status::ready) {
     const Clock::duration waited = Clock::now() - begun;

@@ -42,6 +42,24 @@ bool Executor::hasEmbedding() const { return state->program.hasEmbedding; }
 bool Executor::hasOutput() const { return state->program.hasOutput; }
 uint64_t Executor::arenaBytes() const { return state->arena.bytes(); }
 
+Expected<double> Executor::timeLastStep(int32_t runs) {
+  if (!state->broken.ok())
+    return state->broken;
+  Expected<double> seconds = state->timeLastStep(runs);
+  if (!seconds)
+    state->broken = seconds.status();
+  return seconds;
+}
+
+Executor::Inside Executor::inside(int64_t rows) const {
+  return {state->context.plan, state->arena.address(), state->stream,
+          state->program, state->bucketFor(rows).nodes.list()};
+}
+
+void Executor::observe(NodeSequence::Observer observer) {
+  state->observer = std::move(observer);
+}
+
 device::StepBounds Executor::State::bounds() const {
   const ExecutorLimits &limits = context.limits;
   return {program.hasEmbedding, program.hasOutput,    program.vocabSize,
@@ -65,7 +83,7 @@ device::DeviceRows Executor::sentRows() const {
   return {state->sent, state->stream};
 }
 
-const Executor::State::Bucket &Executor::State::bucketFor(int64_t rows) const {
+Executor::State::Bucket &Executor::State::bucketFor(int64_t rows) {
   return *std::find_if(buckets.begin(), buckets.end(),
                        [&](const Bucket &each) { return each.rows >= rows; });
 }
@@ -73,6 +91,29 @@ const Executor::State::Bucket &Executor::State::bucketFor(int64_t rows) const {
 Status Executor::State::fillTables(const device::StepInput &input) {
   const SluiceGraph &graph = *bucketFor(input.batch->rows()).description;
   return tables->fill(input, graph.layout, graph.attention());
+}
+
+Expected<double> Executor::State::timeLastStep(int32_t runs) {
+  using Clock = std::chrono::steady_clock;
+  if (!lastStep)
+    return failure("there was no step");
+  if (Status s = device->enter(); !s.ok())
+    return s;
+  Clock::time_point begin;
+  // The first run finds the device idle, and does not count.
+  for (int32_t run = 0; run <= runs; ++run) {
+    if (Status s = lastStep->launch(stream); !s.ok())
+      return s;
+    if (run > 0 && run < runs)
+      continue;
+    if (Status s = device->record(ended, stream); !s.ok())
+      return s;
+    if (Status s = await(nullptr, lastStep); !s.ok())
+      return s;
+    if (run == 0)
+      begin = Clock::now();
+  }
+  return std::chrono::duration<double>(Clock::now() - begin).count() / runs;
 }
 
 /// The tables are filled.
@@ -88,19 +129,21 @@ Status Executor::State::run(const device::StepInput &input) {
   *passed = *exchanged = exchangesSeen = 0;
   exchangeSeenAt = std::chrono::steady_clock::now().time_since_epoch();
   seenAt.clear();
-  const Bucket &bucket = bucketFor(batch.rows());
+  Bucket &bucket = bucketFor(batch.rows());
   for (StepTables::Part part : tables->stepParts())
     if (Status s = sendTables(part); !s.ok())
       return s;
   if (Status s = sendIncoming(*bucket.description, input); !s.ok())
     return s;
-  if (Status s = device->launch(bucket.graph, stream); !s.ok())
+  lastStep = &bucket.nodes;
+  if (Status s = lastStep->launch(stream, observer); !s.ok())
     return s;
   exchangesAwaited = bucket.description->exchanges;
   if (Status s = fetchResults(bucket, input); !s.ok())
     return s;
   if (Status s =
-          await(bucket.description->checkpoints ? input.checkpoints : nullptr);
+          await(bucket.description->checkpoints ? input.checkpoints : nullptr,
+                &bucket.nodes);
       !s.ok())
     return s;
   exchangesAwaited = 0;
@@ -131,21 +174,21 @@ Status Executor::State::sendTables(StepTables::Part part) {
 /// writes again before the step has ended.
 Status Executor::State::copyPages(std::span<const PageCopy> copies) {
   const auto room = static_cast<size_t>(TableLayout::copies);
-  while (!copies.empty() && copyGraph) {
+  while (!copies.empty() && !copyNodes.isEmpty()) {
     std::span<const PageCopy> some =
         copies.first(std::min(copies.size(), room));
     copies = copies.subspan(some.size());
     tables->setCopies(some);
     if (Status s = sendTables(tables->copyPart()); !s.ok())
       return s;
-    if (Status s = device->launch(copyGraph, stream); !s.ok())
+    if (Status s = copyNodes.launch(stream); !s.ok())
       return s;
     if (copies.empty())
       break;
     // Their place is written anew.
     if (Status s = device->record(ended, stream); !s.ok())
       return s;
-    if (Status s = await(nullptr); !s.ok())
+    if (Status s = await(nullptr, &copyNodes); !s.ok())
       return s;
   }
   return {};
@@ -234,12 +277,13 @@ Status Executor::State::checkGroup(Time now) {
   return context.group->check();
 }
 
-/// Until the stream has come to the last record(); meanwhile the device is told
-/// who has died, and the group is looked after.
-Status Executor::State::await(device::CheckpointHandler *checkpoints) {
+/// Until the stream has come to the last record(), behind the nodes `running`;
+/// meanwhile the device is told who has died, and the group is looked after.
+Status Executor::State::await(device::CheckpointHandler *checkpoints,
+                              const NodeSequence *running) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
-  const std::chrono::nanoseconds patience = device->properties().patience;
+  const std::chrono::nanoseconds patience = device->options().patience;
   while (true) {
     // Before the device is asked: a process that was stopped in between finds
     // the step at its end.
@@ -260,9 +304,10 @@ Status Executor::State::await(device::CheckpointHandler *checkpoints) {
         std::atomic_ref(aliveMemory.data()[row])
             .store(alive[row], std::memory_order_relaxed);
     if (isLate) {
+      const std::string where = running ? running->whereItStands() : "";
       device->giveUp(failure("a step has not ended within ",
                              std::chrono::duration<double>(patience).count(),
-                             " s"));
+                             " s", where.empty() ? "" : ": it is at ", where));
       return device->givenUp();
     }
     std::this_thread::yield();

@@ -24,6 +24,7 @@
 #include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/device/cuda/DeviceGroup.h"
 #include "runtime/device/cuda/MemoryPlan.h"
+#include "runtime/device/cuda/NodeSequence.h"
 #include "runtime/device/cuda/Program.h"
 #include "runtime/device/cuda/driver/Driver.h"
 
@@ -34,8 +35,8 @@ namespace sluice::cuda {
 
 struct LoadOptions {
   int64_t threads = 1; ///< that lay weights out
-  /// Told how many bytes of the weights have been laid out, of how many; an
-  /// error ends the loading with it. May be empty.
+  /// Told how many bytes of the weights have been laid out, or made on the
+  /// device, of how many; an error ends the loading with it. May be empty.
   std::function<Status(uint64_t done, uint64_t total)> progress;
   /// Of a program that a group computes; outlives the executor, whose graphs
   /// have its exchanges.
@@ -73,6 +74,25 @@ public:
   int64_t outputLimit() const override { return limits().outputs; }
   /// Bytes of device memory.
   uint64_t arenaBytes() const;
+
+  /// For measuring: seconds that the graph of the last step takes when it runs
+  /// `runs` times in a row, computing the same again, and the host does nothing
+  /// in between. Errors: there was no step, the device's.
+  Expected<double> timeLastStep(int32_t runs);
+
+  /// For those who look for a fault: where everything lies, what runs, and what
+  /// a graph for `rows` rows consists of (with DeviceOptions::oneNode or marks;
+  /// else nothing is kept of it). Valid as long as the executor.
+  struct Inside {
+    const MemoryPlan &plan;
+    DeviceAddress arena;
+    Stream stream;
+    const Program &program;
+    std::span<const GraphNode> nodes;
+  };
+  Inside inside(int64_t rows) const;
+  /// Called as NodeSequence's; of the nodes of later steps.
+  void observe(NodeSequence::Observer observer);
 
   Status execute(const device::StepInput &input) override;
   std::span<const float> logits(int64_t output) const override;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/ExecutorState.h"
-#include "runtime/device/cuda/weights/WeightUpload.h"
+#include "runtime/device/cuda/weights/WeightMaker.h"
 
 #include <algorithm>
 #include <cmath>
@@ -49,11 +49,8 @@ Executor::State::~State() {
   (void)device->enter();
   if (stream)
     (void)device->settle(stream, "what an executor has begun");
-  for (Bucket &bucket : buckets)
-    if (bucket.graph)
-      device->destroy(bucket.graph);
-  if (copyGraph)
-    device->destroy(copyGraph);
+  buckets.clear();
+  copyNodes = {};
   if (ended)
     device->destroy(ended);
   if (stream)
@@ -64,7 +61,7 @@ Executor::State::~State() {
 /// has as long to end as any, and its exchanges no longer than in any.
 void Executor::State::awaitIdle() {
   using Clock = std::chrono::steady_clock;
-  const Clock::time_point end = Clock::now() + device->properties().patience;
+  const Clock::time_point end = Clock::now() + device->options().patience;
   if (!ended || !device->enter().ok() || !device->record(ended, stream).ok())
     return;
   for (Expected<bool> done = false; done && !*done;
@@ -214,17 +211,15 @@ Status Executor::State::allocate() {
 Status Executor::State::makeGraphs() {
   context.kernels = kernels.get();
   for (int64_t rows : bucketsOf(context.limits.rows)) {
-    Bucket bucket = {rows, std::make_unique<SluiceGraph>(context, rows),
-                     nullptr};
+    Bucket bucket = {rows, std::make_unique<SluiceGraph>(context, rows), {}};
     if (Status s = bucket.description->build(); !s.ok())
       return s;
-    Expected<Graph> graph = device->makeGraph(bucket.description->nodes);
-    if (!graph)
-      return graph.status().withContext("a graph of " + std::to_string(rows) +
+    Expected<NodeSequence> nodes = NodeSequence::make(
+        *device, *kernels, std::exchange(bucket.description->nodes, {}));
+    if (!nodes)
+      return nodes.status().withContext("a graph of " + std::to_string(rows) +
                                         " rows");
-    bucket.graph = *graph;
-    // The device has its own.
-    bucket.description->nodes = {};
+    bucket.nodes = nodes.take();
     buckets.push_back(std::move(bucket));
   }
   seenAt.reserve(static_cast<size_t>(buckets[0].description->checkpoints));
@@ -248,20 +243,44 @@ Status Executor::State::makeCopyGraph() {
                      copyThreads, 0, arguments);
   if (description.nodes.empty())
     return failure("there is no kernel sluice_copy_pages");
-  Expected<Graph> made = device->makeGraph(description.nodes);
+  Expected<NodeSequence> made =
+      NodeSequence::make(*device, *kernels, std::move(description.nodes));
   if (!made)
     return made.status();
-  copyGraph = *made;
+  copyNodes = made.take();
   return {};
 }
 
 /// Else the first step of each capacity would, while a request waits, and could
 /// find no memory for it.
 Status Executor::State::uploadGraphs() {
-  for (const Bucket &bucket : buckets)
-    if (Status s = device->upload(bucket.graph, stream); !s.ok())
+  for (Bucket &bucket : buckets)
+    if (Status s = bucket.nodes.upload(stream); !s.ok())
       return s;
-  return copyGraph ? device->upload(copyGraph, stream) : Status();
+  return copyNodes.upload(stream);
+}
+
+/// Weight `number`, to its place; nothing where others have that.
+Status Executor::State::loadWeight(size_t number, WeightUpload &upload,
+                                   WeightMaker &maker) {
+  const Weight &weight = program.weights[number];
+  const DeviceAddress to = context.arena + context.plan.weights[number];
+  if (const auto *vector = std::get_if<VectorWeight>(&weight))
+    return upload.vector(*vector, to);
+  if (const auto *table = std::get_if<TableWeight>(&weight)) {
+    if (table->tied >= 0)
+      return {};
+    return table->matrix.random ? maker.linear(tilesOf(*table), to)
+                                : upload.linear(tilesOf(*table), to);
+  }
+  const auto &linear = std::get<LinearWeight>(weight);
+  if (linear.isPartner)
+    return {};
+  // Of random numbers f16 has all: their deviation is at most 1.
+  if (linear.matrix.random)
+    return maker.linear(linear, to);
+  return upload.linear(linear, to,
+                       /*asHalves=*/context.plan.denseRoom.weightBytes > 0);
 }
 
 /// Everything that is in the arena at the start.
@@ -285,22 +304,12 @@ Status Executor::State::upload(const LoadOptions &loading) {
                               plan.bytes - plan.weightBytes, stream);
       !s.ok())
     return s;
-  for (size_t i = 0; i < program.weights.size(); ++i) {
-    Status sent;
-    if (const auto *linear = std::get_if<LinearWeight>(&program.weights[i]))
-      sent = linear->isPartner
-                 ? Status()
-                 : to.linear(*linear, base + plan.weights[i],
-                             /*asHalves=*/plan.denseRoom.weightBytes > 0);
-    else if (const auto *vector =
-                 std::get_if<VectorWeight>(&program.weights[i]))
-      sent = to.vector(*vector, base + plan.weights[i]);
-    else if (const auto &table = std::get<TableWeight>(program.weights[i]);
-             table.tied < 0)
-      sent = to.linear(tilesOf(table), base + plan.weights[i]);
-    if (!sent.ok())
-      return sent;
-  }
+  WeightMaker maker(*device, *kernels, stream, progress);
+  for (size_t i = 0; i < program.weights.size(); ++i)
+    if (Status s = loadWeight(i, to, maker); !s.ok())
+      return s;
+  if (Status s = maker.finish(); !s.ok())
+    return s;
   for (size_t i = 0; i < program.ropeTables.size(); ++i) {
     std::vector<float> values =
         ropeValues(program.ropeTables[i], context.limits.contextLength);

@@ -21,6 +21,9 @@
 
 namespace sluice::cuda {
 
+class WeightMaker;
+class WeightUpload;
+
 struct Executor::State {
   State(std::shared_ptr<Device> given, Program program)
       : device(std::move(given)), program(std::move(program)) {}
@@ -38,10 +41,10 @@ struct Executor::State {
   struct Bucket {
     int64_t rows;
     std::unique_ptr<SluiceGraph> description;
-    Graph graph;
+    NodeSequence nodes;
   };
   std::vector<Bucket> buckets;
-  Graph copyGraph = nullptr; ///< copies pages
+  NodeSequence copyNodes; ///< copy pages
 
   // Of the host, page-locked: what is sent before a step, who lives, and what
   // comes back.
@@ -70,12 +73,17 @@ struct Executor::State {
   DeviceAddress sent = 0;       ///< rows that the last step has kept
   /// What the device is broken by.
   Status broken;
+  NodeSequence::Observer observer;  ///< of the nodes of steps; may be empty
+  NodeSequence *lastStep = nullptr; ///< of a bucket
 
   Status plan(const ExecutorLimits &limits);
   Status load(const ExecutorLimits &limits, const LoadOptions &loading);
   void awaitIdle();
   Status fillTables(const device::StepInput &input);
   Status run(const device::StepInput &input);
+  Expected<double> timeLastStep(int32_t runs);
+  /// The least that has room for `rows`.
+  Bucket &bucketFor(int64_t rows);
   device::StepBounds bounds() const;
   /// What the last step has found of an output, as the device numbers it.
   std::span<const TokenLogit> candidatesAt(int32_t slot) const;
@@ -85,6 +93,7 @@ private:
   Status loadKernels();
   Status allocate();
   Status upload(const LoadOptions &loading);
+  Status loadWeight(size_t number, WeightUpload &upload, WeightMaker &maker);
   Status makeGraphs();
   Status makeCopyGraph();
   Status uploadGraphs();
@@ -92,14 +101,14 @@ private:
   // Executor.cpp
   Status copyPages(std::span<const PageCopy> copies);
   Status sendTables(StepTables::Part part);
-  const Bucket &bucketFor(int64_t rows) const;
   Status sendIncoming(const SluiceGraph &graph, const device::StepInput &input);
   Status fetchResults(const Bucket &bucket, const device::StepInput &input);
   Status fetchOutputs(const SluiceGraph &graph, const device::StepInput &input);
   Status fetchLogits(const SluiceGraph &graph, int64_t first, int64_t count);
   Status fetchMissing(const SluiceGraph &graph, const device::StepInput &input);
   bool suffices(const OutputRequest &request, int32_t slot) const;
-  Status await(device::CheckpointHandler *checkpoints);
+  Status await(device::CheckpointHandler *checkpoints,
+               const NodeSequence *running = nullptr);
   Status checkGroup(Time now);
   void replay(const Bucket &bucket, const device::StepInput &input);
   void lookAtCheckpoints();

@@ -21,11 +21,17 @@ KernelLibrary::load(Device &device, std::span<const uint8_t> programImage) {
   library->modules = modules.take();
   if (programImage.empty())
     return library;
-  Expected<Module> program = device.load(programImage);
-  if (!program)
-    return program.status().withContext("the program's kernels");
-  library->modules.push_back(*program);
+  if (Status s = library->add(programImage); !s.ok())
+    return s.withContext("the program's kernels");
   return library;
+}
+
+Status KernelLibrary::add(std::span<const uint8_t> image) {
+  Expected<Module> module = device.load(image);
+  if (!module)
+    return module.status();
+  modules.push_back(*module);
+  return {};
 }
 
 KernelLibrary::~KernelLibrary() {

@@ -10,9 +10,19 @@
 
 #include "runtime/device/cuda/driver/Driver.h"
 
+#include <cstring>
 #include <map>
 
 namespace sluice::cuda {
+
+/// The structure of a kernel's arguments as KernelNode has them.
+template <typename Arguments>
+std::vector<uint64_t> argumentWords(const Arguments &arguments) {
+  static_assert(sizeof(Arguments) % 8 == 0);
+  std::vector<uint64_t> words(sizeof(Arguments) / 8);
+  std::memcpy(words.data(), &arguments, sizeof(Arguments));
+  return words;
+}
 
 /// The runtime's kernels and a program's own, on one device. For one thread.
 class KernelLibrary {
@@ -21,6 +31,10 @@ public:
   static Expected<std::unique_ptr<KernelLibrary>>
   load(Device &device, std::span<const uint8_t> programImage);
   ~KernelLibrary();
+
+  /// Adds the kernels of another image. Error: none of its code is for this
+  /// device.
+  Status add(std::span<const uint8_t> image);
 
   /// The kernel, whose blocks may have `sharedBytes` of dynamic shared memory.
   /// Error: there is none.

@@ -7,7 +7,7 @@
 
 #include "runtime/device/cuda/Program.h"
 
-#include "runtime/device/cuda/weights/WeightUpload.h"
+#include "runtime/device/cuda/weights/WeightMaker.h"
 
 #include <algorithm>
 #include <limits>
@@ -23,7 +23,7 @@ constexpr int64_t maxSequences = 1 << 20;
 constexpr int64_t maxPages = 1 << 30;
 
 Status checkMatrix(const std::string &name, const StoredMatrix &matrix) {
-  if (!matrix.data || matrix.rows < 1 || matrix.cols < 1 ||
+  if ((!matrix.data && !matrix.random) || matrix.rows < 1 || matrix.cols < 1 ||
       !rowBytes(matrix.stored, matrix.cols))
     return failure("executor: weight '", name, "' has no rows of ",
                    formatInfo(matrix.stored).name);
@@ -38,6 +38,7 @@ Status checkTied(const Program &program, const TableWeight &table) {
           : nullptr;
   if (!linear || linear->transposed || linear->partner || linear->isPartner ||
       linear->matrix.data != table.matrix.data ||
+      linear->matrix.random != table.matrix.random ||
       linear->matrix.stored != table.matrix.stored ||
       linear->matrix.format != table.matrix.format ||
       linear->matrix.rows != table.matrix.rows ||
@@ -45,6 +46,21 @@ Status checkTied(const Program &program, const TableWeight &table) {
     return failure("executor: weight '", table.name, "' is not weight ",
                    table.tied);
   return {};
+}
+
+/// What is to be made on the device, its kernels can make, all of it.
+Status checkRandom(const Weight &weight) {
+  const auto *linear = std::get_if<LinearWeight>(&weight);
+  auto check = [&](const auto &each) -> Status {
+    const bool isRandom = each.matrix.random.has_value();
+    const bool isHalf = linear && linear->partner &&
+                        linear->partner->random.has_value() != isRandom;
+    if (isHalf || (isRandom && !canMakeOnDevice(weight)))
+      return failure("executor: weight '", each.name,
+                     "' cannot be made on the device");
+    return {};
+  };
+  return std::visit(check, weight);
 }
 
 Status checkWeight(const Program &program, const Weight &weight) {
@@ -85,9 +101,12 @@ Status checkProgram(const Program &program) {
         cacheDim(static_cast<int32_t>(std::min(shape.headDim, most32))) == 0)
       return failure("executor: a cache of ", shape.kvHeads, " heads of ",
                      shape.headDim, " numbers; kernels have up to 256");
-  for (const Weight &weight : program.weights)
+  for (const Weight &weight : program.weights) {
     if (Status s = checkWeight(program, weight); !s.ok())
       return s;
+    if (Status s = checkRandom(weight); !s.ok())
+      return s;
+  }
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/device/ProgramShape.h"
 #include "runtime/device/cuda/ProgramABI.h"
 #include "runtime/device/cuda/kernels/CacheABI.h"
+#include "runtime/formats/RandomRow.h"
 #include "runtime/program/WeightSlice.h"
 
 #include <cstdint>
@@ -37,6 +38,9 @@ struct StoredMatrix {
   WeightSlice slice = {};
   int64_t wholeRows = 0;
   int64_t wholeCols = 0;
+  /// Its rows are these, in `stored`, and are made on the device: nothing lies
+  /// at `data`. Of weights that canMakeOnDevice() (weights/WeightMaker.h).
+  std::optional<RandomRows> random = {};
 };
 
 /// Of matrix products (use "linear"): rows are output columns, or with

@@ -7,6 +7,7 @@
 
 #include "runtime/device/cuda/ProgramABI.h"
 
+#include "runtime/device/cuda/AttendGrid.h"
 #include "runtime/device/cuda/DenseLinear.h"
 #include "runtime/device/cuda/StepExchanges.h"
 #include "runtime/device/cuda/kernels/EmbedABI.h"
@@ -298,15 +299,6 @@ uint8_t *cacheOf(SluiceGraph *graph, int64_t layer) {
                                  graph->context.plan.caches[size_t(layer)]);
 }
 
-/// Blocks that share the spans of a row and a kv head: enough of them that few
-/// rows occupy the device.
-uint32_t spanBlocks(const SluiceGraph *graph, int64_t pairs, int32_t dim) {
-  int64_t wanted = 2 * graph->context.multiprocessors / pairs;
-  int64_t most = divideUp(graph->context.plan.spansPerRow, attendWarps(dim));
-  return static_cast<uint32_t>(
-      std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, most)));
-}
-
 } // namespace
 
 void sluice_graph_append(SluiceGraph *graph, int64_t cacheLayer, const float *k,
@@ -389,15 +381,18 @@ void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
                    kvHeads, 1},
                   threads, static_cast<uint32_t>(tileSharedBytes(dim)),
                   arguments);
-  const int32_t parts = rows * divideUp(group, warpPairs);
-  graph->append("sluice_attend_" + suffix,
-                {static_cast<uint32_t>(parts),
-                 spanBlocks(graph, int64_t{parts} * kvHeads, dim), kvHeads},
-                threads, static_cast<uint32_t>(attendSharedBytes(dim)),
-                arguments);
+  const AttendGrid grid =
+      attendGrid({graph->rows, params->heads, params->kvHeads, dim,
+                  graph->context.plan.spansPerRow, arguments.skipChunks != 0},
+                 graph->context.multiprocessors);
   graph->append(
-      "sluice_attend_combine",
-      {static_cast<uint32_t>(rows), static_cast<uint32_t>(params->heads), 1},
-      static_cast<uint32_t>(combineThreads(dim)),
-      static_cast<uint32_t>(combineSharedBytes(dim)), arguments);
+      "sluice_attend_" + suffix,
+      {static_cast<uint32_t>(grid.spanRows * divideUp(group, warpPairs)),
+       static_cast<uint32_t>(grid.spanShares), kvHeads},
+      threads, static_cast<uint32_t>(attendSharedBytes(dim)), arguments);
+  graph->append("sluice_attend_combine",
+                {static_cast<uint32_t>(grid.combineRows),
+                 static_cast<uint32_t>(params->heads), 1},
+                static_cast<uint32_t>(combineThreads(dim)),
+                static_cast<uint32_t>(combineSharedBytes(dim)), arguments);
 }

@@ -50,7 +50,7 @@ void SluiceGraph::add(const std::string &kernel, Extent grid, uint32_t threads,
   if (!function)
     return fail(function.status());
   nodes.push_back(KernelNode{*function, grid, threads, sharedBytes,
-                             std::move(words), parameterWords});
+                             std::move(words), parameterWords, kernel});
 }
 
 void SluiceGraph::addProduct(const ProductNode &product) {

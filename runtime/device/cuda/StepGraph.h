@@ -17,7 +17,6 @@
 #include "runtime/device/cuda/MemoryPlan.h"
 #include "runtime/device/cuda/weights/WeightLayout.h"
 
-#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -110,9 +109,7 @@ struct SluiceGraph {
   void append(const std::string &kernel, sluice::cuda::Extent grid,
               uint32_t threads, uint32_t sharedBytes,
               const Arguments &arguments) {
-    static_assert(sizeof(Arguments) % 8 == 0);
-    std::vector<uint64_t> words(sizeof(Arguments) / 8);
-    std::memcpy(words.data(), &arguments, sizeof(Arguments));
+    std::vector<uint64_t> words = sluice::cuda::argumentWords(arguments);
     uint32_t size = uint32_t(words.size());
     add(kernel, grid, threads, sharedBytes, std::move(words), size);
   }

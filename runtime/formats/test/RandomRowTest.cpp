@@ -80,6 +80,23 @@ TEST(RandomRowMean, IsTheSameEverywhere) {
   EXPECT_EQ(randomKey(1, 2), 16171810823986729605u);
 }
 
+/// Rows of each format, by a hash of their bytes (FNV-1a).
+TEST_P(RandomRow, IsTheSameEverywhere) {
+  constexpr uint64_t hashes[formatCount] = {
+      12769612928052186501u, 14852074050964766608u, 6810980217883869835u,
+      13830816955962088476u, 9221028954827764686u,  5976835990576052012u,
+      7336140384780880967u,  17043772036428551679u, 12217364836703220841u,
+      8236910255197252925u,  2265267784806573505u,  5553270051059759960u};
+  uint64_t hash = 0xcbf29ce484222325;
+  for (float deviation : {0.02f, 0.3f}) {
+    std::vector<uint8_t> row(*rowBytes(format(), 2560));
+    writeRandomRow(format(), 11, {0, deviation}, row.data(), 2560);
+    for (uint8_t byte : row)
+      hash = (hash ^ byte) * 0x100000001b3;
+  }
+  EXPECT_EQ(hash, hashes[GetParam()]);
+}
+
 TEST(RandomRowKeys, Differ) {
   EXPECT_NE(randomKey(1, 2), randomKey(2, 1));
   EXPECT_NE(randomKey(1, 2), randomKey(1, 3));

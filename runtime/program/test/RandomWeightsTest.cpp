@@ -117,6 +117,44 @@ TEST(RandomWeights, HaveScalesWhereThoseLieApart) {
   EXPECT_NEAR(std::sqrt(squares / (256 * 256)), 1 / 16.0, 0.5 / 16);
 }
 
+/// Memory is that of what is made here, and of what shares a place with it.
+TEST(RandomWeights, LeaveOutWhatIsMadeElsewhere) {
+  const ProgramDescriptor whole = program();
+  Expected<RandomWeights> made =
+      RandomWeights::reserve(whole, {true, false, false, true, true});
+  ASSERT_TRUE(made.ok());
+  cpu::ThreadPool pool(2);
+  ASSERT_TRUE(made->fill(whole, 1, pool, nullptr).ok());
+  const RandomWeights all = filled(whole, 1, 1);
+  for (size_t i : {0u, 3u, 4u})
+    EXPECT_EQ(made->data(0, whole.weights[i].offset), nullptr);
+  for (size_t i : {1u, 2u})
+    EXPECT_EQ(bytesOf(*made, whole.weights[i]), bytesOf(all, whole.weights[i]));
+  made = RandomWeights::reserve(whole, {true, true, true, false, true});
+  ASSERT_TRUE(made.ok());
+  ASSERT_TRUE(made->fill(whole, 1, pool, nullptr).ok());
+  EXPECT_EQ(bytesOf(*made, whole.weights[0]), bytesOf(all, whole.weights[0]));
+  // None at all.
+  made = RandomWeights::reserve(whole, std::vector<bool>(5, true));
+  ASSERT_TRUE(made.ok());
+  EXPECT_TRUE(made->fill(whole, 1, pool, nullptr).ok());
+}
+
+/// A device that makes rows is told their keys and their spread.
+TEST(RandomWeights, AreTheRowsThatAreSaid) {
+  const ProgramDescriptor whole = program();
+  const RandomWeights made = filled(whole, 8, 2);
+  for (const WeightDescriptor &each : whole.weights) {
+    const RandomRows rows = randomRows(each, 8);
+    std::vector<uint8_t> bytes(each.bytes);
+    for (int64_t row = 0; row < each.rows; ++row)
+      writeRandomRow(each.stored, rows.keyOf(row), rows.spread,
+                     bytes.data() + uint64_t(row) * *each.storedRowBytes(),
+                     each.cols);
+    EXPECT_EQ(bytes, bytesOf(made, each)) << each.name;
+  }
+}
+
 TEST(RandomWeights, CanBeInterrupted) {
   const ProgramDescriptor whole = program();
   Expected<RandomWeights> made = RandomWeights::reserve(whole);

@@ -4,10 +4,11 @@
   run_readme.py CHECKOUT FOLDER
 
 Takes the ```sh block after the comment "Run by test/Docs/readme.test", checks
-that utils/try builds the tools in it, and runs it in FOLDER, where build/bin is
-the folder of the sluice-opt in PATH, and test and utils are the checkout's. Then
-looks for the lines of the README's ```mlir block in the build/demo.mlir that the
-commands wrote. Exits with 1 if something fails.
+that utils/try builds the tools in it and makes the models, and runs it in FOLDER,
+where build/bin is the folder of the sluice-opt in PATH, build/models the one
+beside that, and utils is the checkout's. Then looks for the lines of the README's
+```mlir block in the build/demo.mlir that the commands wrote. Exits with 1 if
+something fails.
 """
 import pathlib
 import re
@@ -25,15 +26,18 @@ def main():
         sys.exit("README.md has no example that says it is run")
     built = re.search(r"^ninja -C build (.*?)[^\\]$",
                       (checkout / "utils/try").read_text(), re.M | re.S)
-    for tool in re.findall(r"build/bin/(\S+)", match.group(1)):
-        if tool not in built.group(0).split():
-            sys.exit(f"utils/try does not build {tool}")
+    wanted = re.findall(r"build/bin/(\S+)", match.group(1))
+    wanted += ["models-" + name
+               for name in re.findall(r"build/models/(\w+)", match.group(1))]
+    for target in wanted:
+        if target not in built.group(0).split():
+            sys.exit(f"utils/try does not build {target}")
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "build").mkdir(parents=True)
     tools = pathlib.Path(shutil.which("sluice-opt")).parent
     (folder / "build/bin").symlink_to(tools)
-    for shown in ("test", "utils"):
-        (folder / shown).symlink_to(checkout / shown)
+    (folder / "build/models").symlink_to(tools.parent / "models")
+    (folder / "utils").symlink_to(checkout / "utils")
     commands = ["bash", "-euxo", "pipefail", "-c", match.group(1)]
     if subprocess.run(commands, cwd=folder, check=False).returncode:
         return 1

@@ -16,10 +16,12 @@
 import json
 import math
 import os
+import pathlib
 import shutil
 import sys
 
-import safetensors_file
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "utils"))
+from model_files import safetensors  # noqa: E402
 
 
 def edit(config, tensors, change):
@@ -60,7 +62,7 @@ def main():
     os.makedirs(target)
     with open(os.path.join(source, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
-    tensors = safetensors_file.read(os.path.join(source, "model.safetensors"))
+    tensors = safetensors.read(os.path.join(source, "model.safetensors"))
 
     shards = 1
     for change in changes:
@@ -72,13 +74,13 @@ def main():
     with open(os.path.join(target, "config.json"), "w", encoding="utf-8") as file:
         json.dump(config, file)
     if shards == 1:
-        safetensors_file.write(os.path.join(target, "model.safetensors"), tensors)
+        safetensors.write(os.path.join(target, "model.safetensors"), tensors)
         return
     weight_map = {}
     for i in range(shards):
         shard = f"model-{i + 1:05}-of-{shards:05}.safetensors"
         part = dict(list(tensors.items())[i::shards])
-        safetensors_file.write(os.path.join(target, shard), part)
+        safetensors.write(os.path.join(target, shard), part)
         weight_map.update({name: shard for name in part})
     index = os.path.join(target, "model.safetensors.index.json")
     with open(index, "w", encoding="utf-8") as file:

@@ -66,7 +66,9 @@ Status ThreadDevice::enter() {
 }
 
 void ThreadDevice::stick(std::chrono::nanoseconds patience) {
-  known.patience = patience;
+  cuda::DeviceOptions impatient = options();
+  impatient.patience = patience;
+  use(impatient);
   isStuck = true;
 }
 

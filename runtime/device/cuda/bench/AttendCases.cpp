@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/cuda/AttendGrid.h"
 #include "runtime/device/cuda/bench/Cases.h"
 #include "runtime/device/cuda/kernels/Kernels.h"
 
@@ -22,9 +23,6 @@ std::string_view bench::kindName(CacheKind kind) {
 }
 
 namespace {
-
-/// Blocks that share the spans of a row and head.
-constexpr uint32_t spanBlocks = 64;
 
 template <typename T> T *pointer(DeviceAddress address) {
   return reinterpret_cast<T *>(address);
@@ -87,7 +85,6 @@ void addNodes(Lab &lab, const AttendShape &shape, const AttendArguments &attend,
   int32_t dim = cacheDim(shape.headDim), group = shape.heads / shape.kvHeads;
   std::string tail(kindName(shape.kind));
   tail += "_" + std::to_string(dim);
-  auto rows = static_cast<uint32_t>(shape.rows);
   auto kvHeads = static_cast<uint32_t>(shape.kvHeads);
   if (shape.isPrompt) {
     uint32_t tiles =
@@ -95,16 +92,20 @@ void addNodes(Lab &lab, const AttendShape &shape, const AttendArguments &attend,
     nodes.push_back(lab.node("sluice_attend_tile_" + tail, {tiles, kvHeads},
                              attendThreads(dim), tileSharedBytes(dim), attend));
   }
+  const AttendGrid grid =
+      attendGrid({shape.rows, shape.heads, shape.kvHeads, dim,
+                  spansOf(shape.context - 1), shape.isPrompt},
+                 lab.properties().multiprocessors);
   nodes.push_back(lab.node(
       "sluice_attend_" + tail,
-      {rows * static_cast<uint32_t>(divideUp(group, warpPairs)),
-       std::min<uint32_t>(spanBlocks,
-                          static_cast<uint32_t>(spansOf(shape.context - 1))),
-       kvHeads},
+      {static_cast<uint32_t>(grid.spanRows * divideUp(group, warpPairs)),
+       static_cast<uint32_t>(grid.spanShares), kvHeads},
       attendThreads(dim), attendSharedBytes(dim), attend));
-  nodes.push_back(lab.node(
-      "sluice_attend_combine", {rows, static_cast<uint32_t>(shape.heads)},
-      combineThreads(dim), combineSharedBytes(dim), attend));
+  nodes.push_back(lab.node("sluice_attend_combine",
+                           {static_cast<uint32_t>(grid.combineRows),
+                            static_cast<uint32_t>(shape.heads)},
+                           combineThreads(dim), combineSharedBytes(dim),
+                           attend));
 }
 
 } // namespace
@@ -152,35 +153,6 @@ KernelCase bench::makeAttend(Lab &lab, const AttendShape &shape,
   // Of a prompt's rows the mean sees half of them less.
   double seen = shape.context - (shape.isPrompt ? (shape.rows - 1) / 2.0 : 0.0);
   made.flops = 4.0 * seen * shape.heads * shape.headDim * shape.rows;
-  made.output = out;
-  made.outputFloats = numbers;
-  return made;
-}
-
-KernelCase bench::makeAppend(Lab &lab, const AttendShape &shape) {
-  int32_t dim = cacheDim(shape.headDim);
-  int32_t perSequence = divideUp(shape.context, pageTokens);
-  int32_t pairs = shape.rows * shape.kvHeads;
-  auto pages = static_cast<uint64_t>(shape.isPrompt ? 1 : shape.rows) *
-               static_cast<uint64_t>(perSequence);
-  uint64_t cacheBytes = pages * static_cast<uint64_t>(shape.kvHeads) *
-                        static_cast<uint64_t>(pageHeadBytes(shape.kind, dim));
-  auto numbers = static_cast<size_t>(pairs * shape.headDim);
-  KernelCase made;
-  made.output = lab.zeros(cacheBytes);
-  made.outputFloats = cacheBytes / sizeof(float);
-  AppendArguments append = {};
-  append.k = randomNumbers(lab, numbers, 11);
-  append.v = randomNumbers(lab, numbers, 12);
-  append.cache = pointer<uint8_t>(made.output);
-  append.rows = makeTable(lab, shape, perSequence);
-  append.kvHeads = shape.kvHeads;
-  append.headDim = shape.headDim;
-  append.kind = shape.kind;
-  made.nodes.push_back(
-      lab.node("sluice_append_cache",
-               {static_cast<uint32_t>(divideUp(pairs, appendThreads / 32))},
-               appendThreads, 0, append));
   return made;
 }
 
@@ -227,8 +199,8 @@ KernelCase bench::makeCompact(Lab &lab, const CompactShape &shape,
     move.moves = compact.moves;
     move.moveCount = compact.moveCount;
     for (int32_t each = 0; each < shape.values; ++each) {
-      made.output = lab.upload(std::span<const float>(values));
-      move.values[each] = pointer<uint8_t>(made.output);
+      move.values[each] =
+          pointer<uint8_t>(lab.upload(std::span<const float>(values)));
       move.rowBytes[each] = int64_t{4} * shape.features;
     }
     made.nodes.push_back(lab.node("sluice_move_values",
@@ -243,7 +215,5 @@ KernelCase bench::makeCompact(Lab &lab, const CompactShape &shape,
     moves += alive.host[row];
   made.bytes = uint64_t{8} * static_cast<uint64_t>(moves) *
                static_cast<uint64_t>(shape.features * shape.values);
-  made.outputFloats = static_cast<size_t>(shape.rows - shape.dead) *
-                      static_cast<size_t>(shape.features);
   return made;
 }

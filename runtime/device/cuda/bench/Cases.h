@@ -22,8 +22,6 @@ struct KernelCase {
   int32_t pieces = 1;
   uint64_t bytes = 0; ///< that one piece must move to and from memory
   double flops = 0;   ///< of one piece
-  DeviceAddress output = 0;
-  size_t outputFloats = 0; ///< of the rows in use
 };
 
 /// What is not in the chip's caches any more after so many other bytes; 0: one
@@ -51,10 +49,6 @@ KernelCase makeLinear(Lab &lab, const LinearShape &shape, Footprint footprint,
 /// How many rows the kernel for `rows` rows has.
 int32_t linearKernelRows(int32_t rows);
 
-/// sluice_embed_*: rows of a table of `out` rows of `in` features.
-KernelCase makeEmbed(Lab &lab, WeightKind kind, int32_t in, int32_t out,
-                     std::span<const int32_t> entries);
-
 struct AttendShape {
   CacheKind kind = CacheKind::BF16;
   int32_t heads = 32, kvHeads = 8, headDim = 128;
@@ -66,15 +60,6 @@ std::string_view kindName(CacheKind kind);
 /// sluice_attend_* and sluice_attend_combine, or for prompts
 /// sluice_attend_tile_* before them.
 KernelCase makeAttend(Lab &lab, const AttendShape &shape, Footprint footprint);
-
-/// sluice_append_cache: the keys and values of the rows. The output is the
-/// cache's bytes.
-KernelCase makeAppend(Lab &lab, const AttendShape &shape);
-
-/// sluice_sample_search and sluice_sample_merge: every other output is drawn,
-/// the others get candidates. The output is the tokens' bits, then those of
-/// candidates. The nodes may be run once.
-KernelCase makeSample(Lab &lab, int32_t vocabulary, int32_t outputs);
 
 struct CompactShape {
   int32_t rows = 32, dead = 8, features = 4096, values = 1;

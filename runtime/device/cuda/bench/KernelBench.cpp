@@ -1,24 +1,13 @@
-//===- KernelBench.cpp - how fast the kernels are, and whether right ------===//
+//===- KernelBench.cpp - how fast the kernels are -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-//   sluice-cuda-bench PART [--tiny]
-//
-// Parts: device, copy, linear, prompt, attend, compact: what takes how long;
-// check: the device against the emulator, and against itself. One JSON object
-// for each measurement, a line each, on standard output. --tiny: small shapes,
-// for the emulator. Status 1: something is wrong, with one line on stderr.
-//
-//===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/bench/Check.h"
+#include "runtime/device/cuda/bench/KernelBench.h"
 
-#include <cstdio>
-#include <iostream>
-#include <nlohmann/json.hpp>
+#include "runtime/device/cuda/bench/Cases.h"
 
 using namespace sluice;
 using namespace sluice::cuda;
@@ -35,11 +24,10 @@ struct Bench {
   Device &device;
   KernelLibrary &kernels;
   bool isTiny;
+  const std::function<void(const Json &)> &print;
 
   Footprint footprint() const { return {isTiny ? 0 : beyondCaches}; }
 };
-
-void print(const Json &line) { std::cout << line.dump() << std::endl; }
 
 /// A case's time, and what it comes to.
 Json timed(Json line, const KernelCase &made, double seconds) {
@@ -52,22 +40,6 @@ Json timed(Json line, const KernelCase &made, double seconds) {
   return line;
 }
 
-Status showDevice(const Bench &bench) {
-  const DeviceProperties &known = bench.device.properties();
-  Expected<MemoryState> memory = bench.device.memory();
-  if (!memory)
-    return memory.status();
-  print({{"part", "device"},
-         {"name", known.name},
-         {"capability",
-          std::to_string(known.major) + "." + std::to_string(known.minor)},
-         {"multiprocessors", known.multiprocessors},
-         {"sharedBytes", known.sharedBytes},
-         {"memoryBytes", known.memoryBytes},
-         {"freeBytes", memory->freeBytes}});
-  return {};
-}
-
 /// Bytes read and bytes written both count.
 Status timeCopies(const Bench &bench) {
   Lab lab(bench.device, bench.kernels);
@@ -75,11 +47,11 @@ Status timeCopies(const Bench &bench) {
   DeviceAddress from = lab.zeros(bytes), to = lab.zeros(bytes);
   double seconds = lab.timeCopy(to, from, bytes);
   if (lab.status().ok())
-    print({{"part", "copy"},
-           {"us", seconds * 1e6},
-           {"bytes", 2 * bytes},
-           {"gigabytesPerSecond",
-            2 * static_cast<double>(bytes) / seconds / 1e9}});
+    bench.print({{"part", "copy"},
+                 {"us", seconds * 1e6},
+                 {"bytes", 2 * bytes},
+                 {"gigabytesPerSecond",
+                  2 * static_cast<double>(bytes) / seconds / 1e9}});
   return lab.status();
 }
 
@@ -115,13 +87,13 @@ Status timeLinear(const Bench &bench, WeightKind kind, const NamedShape &shape,
   if (!lab.status().ok())
     return lab.status().withContext(std::string(kindName(kind)) + " " +
                                     shape.name);
-  print(timed({{"part", rows > 64 ? "prompt" : "linear"},
-               {"kind", kindName(kind)},
-               {"shape", shape.name},
-               {"in", shape.in},
-               {"out", shape.out},
-               {"rows", rows}},
-              made, seconds));
+  bench.print(timed({{"part", rows > 64 ? "prompt" : "linear"},
+                     {"kind", kindName(kind)},
+                     {"shape", shape.name},
+                     {"in", shape.in},
+                     {"out", shape.out},
+                     {"rows", rows}},
+                    made, seconds));
   return {};
 }
 
@@ -160,12 +132,12 @@ Status timeAttend(const Bench &bench, const AttendShape &shape) {
   KernelCase made = makeAttend(lab, shape, bench.footprint());
   double seconds = lab.time(made.nodes);
   if (lab.status().ok())
-    print(timed({{"part", "attend"},
-                 {"kind", kindName(shape.kind)},
-                 {"prompt", shape.isPrompt},
-                 {"rows", shape.rows},
-                 {"context", shape.context}},
-                made, seconds));
+    bench.print(timed({{"part", "attend"},
+                       {"kind", kindName(shape.kind)},
+                       {"prompt", shape.isPrompt},
+                       {"rows", shape.rows},
+                       {"context", shape.context}},
+                      made, seconds));
   return lab.status();
 }
 
@@ -213,67 +185,31 @@ Status timeCompact(const Bench &bench) {
   KernelCase made = makeCompact(lab, shape, pieces);
   double seconds = lab.timeOnce(made.nodes);
   if (lab.status().ok())
-    print(timed({{"part", "compact"},
-                 {"rows", shape.rows},
-                 {"dead", shape.dead},
-                 {"features", shape.features}},
-                made, seconds));
+    bench.print(timed({{"part", "compact"},
+                       {"rows", shape.rows},
+                       {"dead", shape.dead},
+                       {"features", shape.features}},
+                      made, seconds));
   return lab.status();
 }
 
-Status runPart(const std::string &part, const Bench &bench) {
-  if (part == "device")
-    return showDevice(bench);
-  if (part == "copy")
-    return timeCopies(bench);
-  if (part == "linear")
-    return timeLinears(bench);
-  if (part == "prompt")
-    return timePrompts(bench);
-  if (part == "attend")
-    return timeAttention(bench);
-  if (part == "compact")
-    return timeCompact(bench);
-  if (part == "check")
-    return checkKernels(bench.device, bench.kernels, print);
-  return failure("no part '", part, "'");
-}
-
-Status run(const std::string &part, bool isTiny) {
-  Expected<std::unique_ptr<Driver>> driver = openDriver();
-  if (!driver)
-    return driver.status();
-  Expected<std::unique_ptr<Device>> device = (*driver)->open(0);
-  if (!device)
-    return device.status();
-  Expected<std::unique_ptr<KernelLibrary>> kernels =
-      KernelLibrary::load(**device, {});
-  if (!kernels)
-    return kernels.status();
-  return runPart(part, {**device, **kernels, isTiny});
-}
+struct NamedBench {
+  std::string_view part;
+  Status (*run)(const Bench &bench);
+};
+constexpr NamedBench benches[] = {{"copy", timeCopies},
+                                  {"linear", timeLinears},
+                                  {"prompt", timePrompts},
+                                  {"attend", timeAttention},
+                                  {"compact", timeCompact}};
 
 } // namespace
 
-int main(int count, char **arguments) {
-  std::string part;
-  bool isTiny = false;
-  for (int i = 1; i < count; ++i) {
-    std::string each = arguments[i];
-    if (each == "--tiny")
-      isTiny = true;
-    else if (part.empty() && each[0] != '-')
-      part = each;
-    else
-      part = "-";
-  }
-  if (part.empty() || part == "-") {
-    std::fputs("usage: sluice-cuda-bench PART [--tiny]\n", stderr);
-    return 2;
-  }
-  if (Status s = run(part, isTiny); !s.ok()) {
-    std::cerr << "sluice-cuda-bench: error: " << s.message() << '\n';
-    return 1;
-  }
-  return 0;
+Status bench::runKernelBench(std::string_view part, Device &device,
+                             KernelLibrary &kernels, bool isTiny,
+                             const std::function<void(const Json &)> &print) {
+  for (const NamedBench &each : benches)
+    if (each.part == part)
+      return each.run({device, kernels, isTiny, print});
+  return failure("there is no bench '", part, "'");
 }

@@ -25,6 +25,10 @@ constexpr double leastSeconds = 2e-3;
 constexpr int measurements = 5;
 constexpr size_t mostNodes = 2000;
 
+/// So long the host looks for the end without a pause. What takes longer is
+/// known to a thousandth or so, and costs the host less.
+constexpr std::chrono::milliseconds eager{50};
+
 double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -36,12 +40,18 @@ Lab::Lab(Device &device, KernelLibrary &kernels)
   if (!holds(device.enter()))
     return;
   Expected<Stream> made = device.makeStream();
-  if (holds(made.status()))
-    stream = *made;
+  if (!holds(made.status()))
+    return;
+  stream = *made;
+  Expected<Event> event = device.makeEvent();
+  if (holds(event.status()))
+    end = *event;
 }
 
 Lab::~Lab() {
   clear();
+  if (end)
+    device.destroy(end);
   if (stream)
     device.destroy(stream);
 }
@@ -50,6 +60,14 @@ bool Lab::holds(const Status &status) {
   if (first.ok())
     first = status;
   return first.ok();
+}
+
+bool Lab::wait(const char *what, const NodeSequence *running) {
+  if (!first.ok() || !holds(device.record(end, stream)))
+    return false;
+  Status status = device.await(end, what, eager);
+  const std::string place = running ? running->whereItStands() : "";
+  return holds(place.empty() ? status : status.withContext(place));
 }
 
 void Lab::clear() {
@@ -73,9 +91,14 @@ DeviceAddress Lab::allocate(uint64_t bytes) {
 
 DeviceAddress Lab::zeros(uint64_t bytes) {
   DeviceAddress memory = allocate(bytes);
-  if (memory && holds(device.fill(memory, 0, bytes, stream)))
-    holds(device.synchronize(stream));
+  if (memory)
+    fillZeros(memory, bytes);
   return memory;
+}
+
+void Lab::fillZeros(DeviceAddress memory, uint64_t bytes) {
+  if (first.ok() && holds(device.fill(memory, 0, bytes, stream)))
+    wait("filling memory");
 }
 
 HostMemory Lab::host(uint64_t bytes) {
@@ -92,7 +115,7 @@ DeviceAddress Lab::uploadBytes(std::span<const std::byte> bytes) {
   DeviceAddress memory = allocate(bytes.size());
   if (memory &&
       holds(device.copyToDevice(memory, bytes.data(), bytes.size(), stream)))
-    holds(device.synchronize(stream));
+    wait("a copy to the device");
   return memory;
 }
 
@@ -108,14 +131,13 @@ DeviceAddress Lab::repeat(std::span<const uint8_t> pattern, uint64_t bytes) {
     holds(device.copyOnDevice(memory + done, memory, more, stream));
     done += more;
   }
-  if (first.ok())
-    holds(device.synchronize(stream));
+  wait("a copy on the device");
   return memory;
 }
 
 void Lab::downloadBytes(void *to, DeviceAddress from, uint64_t bytes) {
   if (first.ok() && holds(device.copyToHost(to, from, bytes, stream)))
-    holds(device.synchronize(stream));
+    wait("a copy to the host");
 }
 
 Function Lab::find(const std::string &name, uint32_t sharedBytes) {
@@ -125,61 +147,49 @@ Function Lab::find(const std::string &name, uint32_t sharedBytes) {
   return holds(found.status()) ? *found : nullptr;
 }
 
-void Lab::run(std::span<const GraphNode> nodes) {
+NodeSequence Lab::prepare(std::span<const GraphNode> nodes) {
   if (!first.ok())
-    return;
-  Expected<Graph> graph = device.makeGraph(nodes);
-  if (!holds(graph.status()))
-    return;
-  if (holds(device.launch(*graph, stream)))
-    holds(device.synchronize(stream));
-  device.destroy(*graph);
+    return {};
+  Expected<NodeSequence> made =
+      NodeSequence::make(device, kernels, {nodes.begin(), nodes.end()});
+  return holds(made.status()) ? made.take() : NodeSequence();
 }
 
-double Lab::timeGraph(Graph graph) {
+double Lab::launch(NodeSequence &nodes) {
+  if (!first.ok())
+    return 0;
   Clock::time_point start = Clock::now();
-  if (!holds(device.launch(graph, stream)) ||
-      !holds(device.synchronize(stream)))
+  if (!holds(nodes.launch(stream)) || !wait("the graph", &nodes))
     return 0;
   return secondsSince(start);
 }
 
+void Lab::run(std::span<const GraphNode> nodes) { (void)timeOnce(nodes); }
+
+Times Lab::measure(std::span<const GraphNode> nodes, int repeats) {
+  NodeSequence sequence = prepare(nodes);
+  (void)launch(sequence); // loads code and fills what is cached
+  std::vector<double> times(static_cast<size_t>(repeats));
+  for (double &each : times)
+    each = launch(sequence);
+  std::sort(times.begin(), times.end());
+  return {times[times.size() / 2], times.front()};
+}
+
 double Lab::time(std::span<const GraphNode> nodes) {
-  if (!first.ok())
-    return 0;
-  Expected<Graph> once = device.makeGraph(nodes);
-  if (!holds(once.status()))
-    return 0;
-  (void)timeGraph(*once); // the first loads code and fills what is cached
-  double estimate = std::max(timeGraph(*once), 1e-6);
-  device.destroy(*once);
+  double estimate = std::max(measure(nodes, 1).median, 1e-6);
   auto rounds =
       static_cast<size_t>(std::clamp(leastSeconds / estimate, 1.0, 1e4));
   rounds = std::clamp<size_t>(rounds, 1, mostNodes / nodes.size() + 1);
   std::vector<GraphNode> many;
   for (size_t i = 0; i < rounds; ++i)
     many.insert(many.end(), nodes.begin(), nodes.end());
-  Expected<Graph> graph = device.makeGraph(many);
-  if (!holds(graph.status()))
-    return 0;
-  std::array<double, measurements> times = {};
-  (void)timeGraph(*graph);
-  for (double &each : times)
-    each = timeGraph(*graph);
-  device.destroy(*graph);
-  std::sort(times.begin(), times.end());
-  return times[measurements / 2] / static_cast<double>(rounds);
+  return measure(many, measurements).median / static_cast<double>(rounds);
 }
 
 double Lab::timeOnce(std::span<const GraphNode> nodes) {
-  if (!first.ok())
-    return 0;
-  Expected<Graph> graph = device.makeGraph(nodes);
-  if (!holds(graph.status()))
-    return 0;
-  double seconds = timeGraph(*graph);
-  device.destroy(*graph);
-  return seconds;
+  NodeSequence sequence = prepare(nodes);
+  return launch(sequence);
 }
 
 double Lab::timeCopy(DeviceAddress to, DeviceAddress from, uint64_t bytes) {
@@ -189,8 +199,7 @@ double Lab::timeCopy(DeviceAddress to, DeviceAddress from, uint64_t bytes) {
     Clock::time_point start = Clock::now();
     for (int each = 0; each < copies; ++each)
       holds(device.copyOnDevice(to, from, bytes, stream));
-    if (first.ok())
-      holds(device.synchronize(stream));
+    wait("copies on the device");
     if (i >= 0)
       times[i] = secondsSince(start) / copies;
   }

@@ -11,12 +11,16 @@
 //   double seconds = lab.time(nodes);               // of one round of them
 //   if (!lab.status().ok()) ...
 //
+// No wait is longer than the device's options allow: then the device is given
+// up (Device::giveUp()), with the kernel's name where the options are for
+// finding one (DeviceOptions::marks, oneNode).
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_BENCH_LAB_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_BENCH_LAB_H
 
-#include "runtime/device/cuda/KernelLibrary.h"
+#include "runtime/device/cuda/NodeSequence.h"
 
 #include <cstring>
 #include <span>
@@ -24,6 +28,12 @@
 #include <vector>
 
 namespace sluice::cuda::bench {
+
+/// Of several measurements, in seconds.
+struct Times {
+  double median = 0;
+  double least = 0;
+};
 
 /// Memory, launches and times on one device, which the thread enters: one Lab
 /// at a time. After an error nothing is done any more, and results are zeros;
@@ -34,10 +44,13 @@ public:
   ~Lab();
 
   const Status &status() const { return first; }
+  const DeviceProperties &properties() const { return device.properties(); }
 
   DeviceAddress allocate(uint64_t bytes);
   /// Zeros.
   DeviceAddress zeros(uint64_t bytes);
+  /// Makes zeros of memory that is there.
+  void fillZeros(DeviceAddress memory, uint64_t bytes);
   template <typename T> DeviceAddress upload(std::span<const T> values) {
     return uploadBytes(std::as_bytes(values));
   }
@@ -64,12 +77,17 @@ public:
     made.words.resize(sizeof(Arguments) / sizeof(uint64_t));
     made.parameterWords = static_cast<uint32_t>(made.words.size());
     std::memcpy(made.words.data(), &arguments, sizeof(Arguments));
+    made.name = name;
     made.function = find(name, made.sharedBytes);
     return made;
   }
 
   /// Runs the kernels one behind the other, and waits.
   void run(std::span<const GraphNode> nodes);
+  /// The kernels as one graph, launched `repeats` times behind a launch that is
+  /// left out. In each time are the launch and the notice of its end, some 10
+  /// us.
+  Times measure(std::span<const GraphNode> nodes, int repeats);
   /// Seconds that one round of the kernels takes among many, launched as a
   /// graph: the median of some measurements. The first is left out.
   double time(std::span<const GraphNode> nodes);
@@ -84,11 +102,17 @@ private:
   DeviceAddress uploadBytes(std::span<const std::byte> bytes);
   void downloadBytes(void *to, DeviceAddress from, uint64_t bytes);
   Function find(const std::string &name, uint32_t sharedBytes);
-  double timeGraph(Graph graph);
+  /// The kernels, ready to be launched; empty after an error.
+  NodeSequence prepare(std::span<const GraphNode> nodes);
+  /// Until all that is in the stream is done. Whether there has been no error.
+  bool wait(const char *what, const NodeSequence *running = nullptr);
+  /// Seconds of one launch.
+  double launch(NodeSequence &nodes);
 
   Device &device;
   KernelLibrary &kernels;
   Stream stream = nullptr;
+  Event end = nullptr;
   Status first;
   std::vector<DeviceAddress> held;
   std::vector<HostMemory> hostHeld;

@@ -213,33 +213,5 @@ KernelCase bench::makeLinear(Lab &lab, const LinearShape &shape,
                (shape.kind == WeightKind::F32 ? 4 : 2) * rows *
                    static_cast<uint64_t>(shape.in);
   made.flops = 2.0 * shape.rows * shape.in * columns;
-  made.output = y;
-  made.outputFloats = rows * static_cast<size_t>(shape.out);
-  return made;
-}
-
-KernelCase bench::makeEmbed(Lab &lab, WeightKind kind, int32_t in, int32_t out,
-                            std::span<const int32_t> entries) {
-  const auto rows = static_cast<int32_t>(entries.size());
-  const auto tiles = static_cast<uint64_t>(divideUp(out, tileColumns));
-  DeviceAddress table = lab.repeat(
-      weightPattern(kind), tiles * static_cast<uint64_t>(unitsOf(kind, in)) *
-                               static_cast<uint64_t>(tileBytes(kind)));
-  DeviceAddress index = lab.upload(entries);
-  DeviceAddress count = lab.upload(std::span<const int32_t>(&rows, 1));
-  KernelCase made;
-  made.outputFloats = entries.size() * static_cast<size_t>(in);
-  made.output = lab.zeros(made.outputFloats * 4);
-  EmbedArguments arguments = {};
-  arguments.table = reinterpret_cast<const uint8_t *>(table);
-  arguments.index = reinterpret_cast<const int32_t *>(index);
-  arguments.out = reinterpret_cast<float *>(made.output);
-  arguments.rowCount = reinterpret_cast<const int32_t *>(count);
-  arguments.features = in;
-  made.nodes.push_back(
-      lab.node("sluice_embed_" + std::string(kindName(kind)),
-               {static_cast<uint32_t>(rows),
-                static_cast<uint32_t>(divideUp(in, embedFeatures(kind)))},
-               embedThreads, 0, arguments));
   return made;
 }

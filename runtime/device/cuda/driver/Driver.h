@@ -29,7 +29,7 @@
 // Errors are the driver's: the call's name and its own text, "cuMemAlloc: out
 // of memory". Once a kernel has failed, every call fails with that error, from
 // then on. Of a kernel that does not end a driver says nothing, and much of it
-// waits: who has waited longer than `patience` gives the device up.
+// waits: who has waited longer than options().patience gives the device up.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +37,7 @@
 #define SLUICE_RUNTIME_DEVICE_CUDA_DRIVER_DRIVER_H
 
 #include "runtime/base/Status.h"
+#include "runtime/device/cuda/driver/DeviceOptions.h"
 
 #include <atomic>
 #include <chrono>
@@ -71,8 +72,6 @@ struct DeviceProperties {
   int32_t sharedBytes = 0; ///< most that a block can have
   uint64_t memoryBytes = 0;
   uint64_t kernelBytes = 0; ///< at most, of the runtime's kernels' code
-  /// Longer than any step takes: what has not ended by then does not end.
-  std::chrono::nanoseconds patience = std::chrono::seconds(60);
 };
 
 struct MemoryState {
@@ -102,6 +101,7 @@ struct KernelNode {
   uint32_t sharedBytes = 0;
   std::vector<uint64_t> words;
   uint32_t parameterWords = 1;
+  std::string name = {}; ///< for errors
 };
 
 /// A product of matrices in a graph, by NVIDIA's library (cuBLASLt): of 16-bit
@@ -137,6 +137,11 @@ public:
   virtual ~Device() = default;
 
   virtual const DeviceProperties &properties() const = 0;
+
+  /// How the device is used. use() is for graphs that are made, and waits that
+  /// begin, after it; not while another thread uses the device.
+  const DeviceOptions &options() const { return chosen; }
+  void use(const DeviceOptions &options) { chosen = options; }
 
   /// For good: something runs on the device that does not end. From now on
   /// nothing is given back, since a driver would wait and memory is still
@@ -196,15 +201,19 @@ public:
   /// event that was never recorded. Does not wait.
   virtual Expected<bool> isDone(Event event) = 0;
   /// Waits until the event is done, as long as anything may take: then gives
-  /// the device up, since `what` has not ended.
-  Status await(Event event, const char *what) {
+  /// the device up, since `what` has not ended. For the first `eager` it looks
+  /// again and again, for those who want to know when it was done; then every
+  /// 50 us or so.
+  Status await(Event event, const char *what,
+               std::chrono::nanoseconds eager = {}) {
     using Clock = std::chrono::steady_clock;
-    const std::chrono::nanoseconds patience = properties().patience;
+    const std::chrono::nanoseconds patience = options().patience;
     const Clock::time_point begin = Clock::now();
     while (true) {
       // Before the device is asked: a process that was stopped in between finds
       // the event done.
-      const bool isLate = Clock::now() - begin > patience;
+      const Clock::duration waited = Clock::now() - begin;
+      const bool isLate = waited > patience;
       Expected<bool> done = isDone(event);
       if (!done || *done)
         return done.status();
@@ -213,7 +222,10 @@ public:
                        std::chrono::duration<double>(patience).count(), " s"));
         return givenUp();
       }
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      if (waited < eager)
+        std::this_thread::yield();
+      else
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
   /// The same for all work of the stream; where the device has no event to
@@ -249,11 +261,11 @@ public:
   /// A graph of kernels, products and captured work, each behind the one
   /// before. Products and captured work start and end as a whole. Kernels
   /// behind kernels: where the chip and the kernel's code have dependent
-  /// launches (9.0), it may start once all blocks of the one before have called
-  /// launchDependents(), and waits for its end by itself (Primitives.cuh's
-  /// waitForPrior()); else it starts behind that end. What is in the stream
-  /// before the graph is done before the first starts. Errors: also what a
-  /// captured node says.
+  /// launches (9.0) and options() allow them, it may start once all blocks of
+  /// the one before have called launchDependents(), and waits for its end by
+  /// itself (Primitives.cuh's waitForPrior()); else it starts behind that end.
+  /// What is in the stream before the graph is done before the first starts.
+  /// Errors: also what a captured node says.
   virtual Expected<Graph> makeGraph(std::span<const GraphNode> nodes) = 0;
   virtual void destroy(Graph graph) = 0;
   /// Brings the graph to the device, in the stream's order. It takes memory of
@@ -262,6 +274,7 @@ public:
   virtual Status launch(Graph graph, Stream stream) = 0;
 
 private:
+  DeviceOptions chosen;
   std::mutex mutex; ///< guards the first giveUp()
   std::atomic<bool> abandoned{false};
   Status why;

@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/driver/CublasLt.h"
+#include "runtime/device/cuda/driver/KernelFiles.h"
 #include "runtime/device/cuda/driver/LibCuda.h"
-#include "runtime/device/cuda/images/KernelImages.h"
 
 #include <cstdlib>
+#include <map>
 
 namespace sluice::cuda {
 
@@ -131,6 +132,7 @@ public:
     return static_cast<Module>(module);
   }
   void unload(Module module) override {
+    carveouts.clear(); // A later kernel may get the handle of one of these.
     if (!isGivenUp())
       lib.unloadModule(module);
   }
@@ -170,6 +172,7 @@ private:
     if (!isGivenUp())
       lib.destroyGraph(graph);
   }
+  Status setCarveout(Function function);
   Status addNodes(lib::Handle graph, std::span<const GraphNode> nodes);
   Expected<lib::Handle> addKernel(lib::Handle graph, const KernelNode &node);
   Expected<lib::Handle> addNode(lib::Handle graph, const GraphNode &node);
@@ -184,6 +187,7 @@ private:
   lib::Handle context = nullptr;
   DeviceProperties described;
   std::unique_ptr<CublasLt> products; ///< null: not opened
+  std::map<Function, int> carveouts;  ///< of those that have been asked for one
 };
 
 Status LibCudaDevice::open(int32_t number) {
@@ -245,13 +249,17 @@ Expected<Stream> LibCudaDevice::makeStream(bool highPriority) {
 Expected<std::vector<Module>> LibCudaDevice::loadKernels() {
   if (kernelImages().empty())
     return failure("this executable's runtime was built without CUDA kernels");
+  Expected<std::vector<LoadedImage>> images =
+      chooseKernelImages(kernelImages());
+  if (!images)
+    return images.status();
   std::vector<Module> modules;
-  for (const KernelImage &image : kernelImages()) {
+  for (const LoadedImage &image : *images) {
     Expected<Module> module = load(image.bytes);
     if (!module) {
       for (Module each : modules)
         unload(each);
-      return module.status();
+      return module.status().withContext(image.source);
     }
     modules.push_back(*module);
   }
@@ -302,8 +310,25 @@ Expected<lib::Handle> LibCudaDevice::addNode(lib::Handle graph,
   return addCaptured(graph, std::get<CapturedNode>(node));
 }
 
+/// Asks for the share of shared memory that options() want, where the kernel
+/// has not got it yet.
+Status LibCudaDevice::setCarveout(Function function) {
+  const int wanted =
+      options().largestCarveout ? lib::carveoutLargest : lib::carveoutDefault;
+  int &known =
+      carveouts.try_emplace(function, lib::carveoutDefault).first->second;
+  if (known == wanted)
+    return {};
+  SLUICE_CUDA_TRY(lib.setFunction(function, lib::functionCarveout, wanted),
+                  "cuFuncSetAttribute");
+  known = wanted;
+  return {};
+}
+
 Expected<lib::Handle> LibCudaDevice::addKernel(lib::Handle graph,
                                                const KernelNode &node) {
+  if (Status s = setCarveout(node.function); !s.ok())
+    return s.withContext(node.name);
   // The library copies the arguments; it only takes them as not constant.
   std::vector<uint64_t> words = node.words;
   std::vector<void *> parameters;
@@ -362,14 +387,15 @@ Expected<lib::Handle> LibCudaDevice::capture(const CapturedNode &node,
 }
 
 /// Programmatic where `waits`, a kernel behind a kernel, waits by itself: on a
-/// chip that has dependent launches, and compiled for one. The code of an older
-/// chip has no such instruction, not even where the driver has translated it;
-/// it starts when the kernel before has ended, and all of that is visible.
+/// chip that has dependent launches, and compiled for one, if options() allow.
+/// The code of an older chip has no such instruction, not even where the driver
+/// has translated it; it starts when the kernel before has ended, and all of
+/// that is visible.
 Status LibCudaDevice::addEdge(lib::Handle graph, lib::Handle before,
                               lib::Handle node, Function waits) {
   constexpr int leastMajor = 9;
   int version = 0;
-  if (waits)
+  if (waits && options().dependentLaunch)
     SLUICE_CUDA_TRY(
         lib.functionAttribute(&version, lib::functionPtxVersion, waits),
         "cuFuncGetAttribute");

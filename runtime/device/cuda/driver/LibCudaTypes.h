@@ -34,6 +34,8 @@ constexpr int attributeSharedBytes = 97; ///< per block, where allowed
 // CUfunction_attribute
 constexpr int functionPtxVersion = 5; ///< 90: compiled for 9.0
 constexpr int functionDynamicSharedBytes = 8;
+constexpr int functionCarveout = 9; ///< the wanted percentage of shared memory
+constexpr int carveoutDefault = -1, carveoutLargest = 100;
 
 constexpr unsigned hostPortable = 1, hostDeviceMap = 2; ///< cuMemHostAlloc
 constexpr unsigned streamNonBlocking = 1;

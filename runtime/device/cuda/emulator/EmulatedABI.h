@@ -30,6 +30,15 @@ extern const SluiceEmulatedKernel sluice_program_emulated_table[]
     __attribute__((weak));
 extern const uint64_t sluice_program_emulated_table_size __attribute__((weak));
 
+/// An image as an emulated device loads it, where a process has the kernels of
+/// several programs: not code, but the name of a table.
+typedef struct SluiceEmulatedImage {
+  uint64_t magic; ///< SLUICE_EMULATED_MAGIC
+  const SluiceEmulatedKernel *kernels;
+  uint64_t count;
+} SluiceEmulatedImage;
+#define SLUICE_EMULATED_MAGIC 0x67616d69656d756cULL
+
 /// The thread's number in its block, and the block's in the grid.
 int32_t sluice_emulated_thread(void);
 int32_t sluice_emulated_block(void);

@@ -24,9 +24,22 @@ namespace {
 struct EmulatedFunction {
   std::string name;
   void (*run)(const uint64_t *words);
-  bool generated;
+  bool generated = false;
+  bool wholeGrid = false; ///< all of its blocks run at a time
   uint32_t sharedBytes = generatedSharedBytes;
 };
+
+/// Of an image that names a table.
+using EmulatedModule = std::map<std::string, EmulatedFunction>;
+
+/// The table that an image names, if that is what it is.
+const SluiceEmulatedImage *tableOf(std::span<const uint8_t> image) {
+  const auto *named =
+      reinterpret_cast<const SluiceEmulatedImage *>(image.data());
+  return image.size() == sizeof(*named) && named->magic == SLUICE_EMULATED_MAGIC
+             ? named
+             : nullptr;
+}
 
 /// What has been captured of a node.
 using CapturedWork = std::vector<std::function<Status()>>;
@@ -67,15 +80,21 @@ public:
       : options(options) {
     described.name = "emulator";
     described.identity = "emulated " + std::to_string(number);
-    described.major = 9;
-    described.multiprocessors = 4;
-    described.sharedBytes = 227 << 10;
+    described.major = options.major;
+    described.minor = options.minor;
+    described.multiprocessors = options.multiprocessors;
+    described.sharedBytes = options.sharedBytes;
     described.memoryBytes = options.memoryBytes;
-    described.patience = options.patience;
+    DeviceOptions usual;
+    usual.patience = options.patience;
+    use(usual);
     if (options.failDevice >= 0 && options.failDevice != number)
       this->options.failKernel = 0;
     for (const SluiceEmulatedKernel &kernel : runtimeKernels())
-      functions[kernel.name] = {kernel.name, kernel.run, false};
+      functions[kernel.name] = {kernel.name, kernel.run};
+    for (const TestKernel &kernel : testKernels())
+      functions[kernel.name] = {kernel.name, kernel.run, false,
+                                kernel.wholeGrid};
     for (const SluiceEmulatedKernel &kernel : options.program)
       functions[kernel.name] = {kernel.name, kernel.run, true};
   }
@@ -194,7 +213,7 @@ public:
         /*always=*/true);
   }
 
-  /// One module has all kernels.
+  /// One module has all kernels but those of images that name a table.
   Expected<std::vector<Module>> loadKernels() override {
     if (Status s = here(); !s.ok())
       return s;
@@ -202,18 +221,34 @@ public:
       return failure(described.name,
                      ": cuModuleLoadData: no kernel image is available for "
                      "execution on the device");
-    return std::vector<Module>{reinterpret_cast<Module>(this)};
+    return std::vector<Module>{reinterpret_cast<Module>(&functions)};
   }
-  Expected<Module> load(std::span<const uint8_t>) override {
-    return reinterpret_cast<Module>(this);
+  Expected<Module> load(std::span<const uint8_t> image) override {
+    const SluiceEmulatedImage *named = tableOf(image);
+    if (!named)
+      return reinterpret_cast<Module>(&functions);
+    ++live;
+    auto *module = new EmulatedModule;
+    for (uint64_t i = 0; i < named->count; ++i) {
+      const SluiceEmulatedKernel &kernel = named->kernels[i];
+      (*module)[kernel.name] = {kernel.name, kernel.run, true};
+    }
+    return reinterpret_cast<Module>(module);
   }
-  void unload(Module) override {
-    if (!isGivenUp())
-      expectHere();
+  void unload(Module module) override {
+    if (isGivenUp())
+      return;
+    expectHere();
+    auto *held = reinterpret_cast<EmulatedModule *>(module);
+    if (held == &functions)
+      return;
+    --live;
+    delete held;
   }
-  Expected<Function> find(Module, const std::string &name) override {
-    auto found = functions.find(name);
-    if (found == functions.end())
+  Expected<Function> find(Module module, const std::string &name) override {
+    auto &kernels = *reinterpret_cast<EmulatedModule *>(module);
+    auto found = kernels.find(name);
+    if (found == kernels.end())
       return static_cast<Function>(nullptr);
     return reinterpret_cast<Function>(&found->second);
   }
@@ -297,7 +332,7 @@ private:
   EmulatedOptions options;
   DeviceProperties described;
   DeviceHealth health;
-  std::map<std::string, EmulatedFunction> functions;
+  EmulatedModule functions; ///< the runtime's, and options.program
   EmulatedMemory storage{options};
   std::atomic<bool> hasProducts{false};
   std::atomic<int64_t> kernelsRun{0}, copies{0};
@@ -429,7 +464,8 @@ Status EmulatedDevice::runKernel(const KernelNode &node) {
   int64_t number = ++kernelsRun;
   if (number == options.failKernel)
     return failure("cuGraphLaunch: an illegal memory access was encountered");
-  while (number == options.stickKernel)
+  while (number == options.stickKernel ||
+         function->name == options.endlessKernel)
     std::this_thread::sleep_for(std::chrono::seconds(1));
   LaunchOptions launching;
   launching.grid = {node.grid.x, node.grid.y, node.grid.z};
@@ -438,9 +474,15 @@ Status EmulatedDevice::runKernel(const KernelNode &node) {
       function->generated ? generatedSharedBytes : node.sharedBytes;
   launching.order = options.order;
   launching.seed = options.seed + uint64_t(number);
-  launching.resident = options.resident;
+  launching.resident = function->wholeGrid
+                           ? node.grid.x * node.grid.y * node.grid.z
+                           : options.resident;
+  const bool isWrong = function->name == options.wrongKernel;
+  const auto before = isWrong ? storage.copy() : decltype(storage.copy())();
   Status status =
       emulator::launch(launching, [&] { function->run(node.words.data()); });
+  if (isWrong)
+    storage.spoil(before);
   return status.withContext(function->name);
 }
 

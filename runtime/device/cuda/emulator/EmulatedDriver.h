@@ -39,6 +39,10 @@ enum class CopyKind : uint8_t { ToDevice, ToHost, OnDevice };
 struct EmulatedOptions {
   uint64_t memoryBytes = uint64_t{4} << 30;
   int32_t devices = 1;
+  int32_t multiprocessors = 4;
+  int32_t sharedBytes = 227 << 10; ///< that a block can have
+  /// The devices' compute capability.
+  int32_t major = 9, minor = 0;
   /// Of threads and blocks; see Emulator.h.
   Order order = Order::Ascending;
   uint64_t seed = 1;
@@ -53,7 +57,10 @@ struct EmulatedOptions {
   /// a step may take.
   int64_t stickKernel = 0;
   int64_t stickCopy = 0;
-  std::chrono::nanoseconds patience = DeviceProperties().patience;
+  std::chrono::nanoseconds patience = DeviceOptions().patience;
+  /// Every launch of this kernel leaves one of the numbers that it writes
+  /// wrong, and of that one never ends; empty: of none.
+  std::string wrongKernel = {}, endlessKernel = {};
   /// Only this device's does; -1: that of each.
   int32_t failDevice = -1;
   /// None of the kernels' code is for the chip.

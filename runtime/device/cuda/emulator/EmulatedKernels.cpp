@@ -10,26 +10,21 @@
 #include "runtime/device/cuda/emulator/Emulator.h"
 #include "runtime/device/cuda/kernels/Kernels.h"
 
+#include <algorithm>
 #include <cstring>
+#include <mutex>
 
 using namespace sluice::cuda;
 
 namespace {
-
-/// Calls the kernel with its structure of arguments.
-template <typename Arguments, void kernel(Arguments)>
-void run(const uint64_t *words) {
-  Arguments arguments;
-  std::memcpy(&arguments, words, sizeof(arguments));
-  kernel(arguments);
-}
 
 constexpr auto here = std::source_location::current();
 
 } // namespace
 
 std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
-#define SLUICE_KERNEL_LINE(name, Arguments) {#name, run<Arguments, name>},
+#define SLUICE_KERNEL_LINE(name, Arguments)                                    \
+  {#name, emulator::callKernel<Arguments, name>},
 #define SLUICE_LINEAR_LINE(kind, name, rows)                                   \
   SLUICE_KERNEL_LINE(sluice_linear_##name##_##rows, LinearArguments)
 #define SLUICE_LINEAR_TILE_LINE(kind, name)                                    \
@@ -40,6 +35,10 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
   SLUICE_KERNEL_LINE(sluice_dense_results_##name, DenseResultArguments)
 #define SLUICE_EMBED_LINE(kind, name)                                          \
   SLUICE_KERNEL_LINE(sluice_embed_##name, EmbedArguments)
+#define SLUICE_RANDOM_LINE(kind, name)                                         \
+  SLUICE_KERNEL_LINE(sluice_random_##name, RandomArguments)
+#define SLUICE_RANDOM_E4M3_OF_LINE(kind, name)                                 \
+  SLUICE_KERNEL_LINE(sluice_random_e4m3_of_##name, RandomArguments)
 #define SLUICE_ATTEND_LINE(kind, name, dim)                                    \
   SLUICE_KERNEL_LINE(sluice_attend_##name##_##dim, AttendArguments)            \
   SLUICE_KERNEL_LINE(sluice_attend_tile_##name##_##dim, AttendArguments)
@@ -47,13 +46,17 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
       SLUICE_FOR_EACH_LINEAR(SLUICE_LINEAR_LINE) SLUICE_FOR_EACH_LINEAR_TILE(
           SLUICE_LINEAR_TILE_LINE) SLUICE_FOR_EACH_ATTEND(SLUICE_ATTEND_LINE)
           SLUICE_FOR_EACH_DENSE_WEIGHT(SLUICE_DENSE_WEIGHT_LINE)
-              SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_DENSE_RESULTS_LINE)
-                  SLUICE_FOR_EACH_EMBED(SLUICE_EMBED_LINE) SLUICE_KERNEL_LINE(
-                      sluice_operand_rows,
-                      OperandArguments) SLUICE_KERNEL_LINE(sluice_append_cache,
-                                                           AppendArguments)
-                      SLUICE_KERNEL_LINE(sluice_attend_combine, AttendArguments)
-                          SLUICE_KERNEL_LINE(sluice_compact, CompactArguments)
+              SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_DENSE_RESULTS_LINE) SLUICE_FOR_EACH_EMBED(
+                  SLUICE_EMBED_LINE) SLUICE_FOR_EACH_RANDOM(SLUICE_RANDOM_LINE)
+                  SLUICE_FOR_EACH_RANDOM_E4M3_OF(SLUICE_RANDOM_E4M3_OF_LINE)
+                      SLUICE_KERNEL_LINE(
+                          sluice_operand_rows,
+                          OperandArguments) SLUICE_KERNEL_LINE(sluice_append_cache,
+                                                               AppendArguments)
+                          SLUICE_KERNEL_LINE(
+                              sluice_attend_combine,
+                              AttendArguments) SLUICE_KERNEL_LINE(sluice_compact,
+                                                                  CompactArguments)
                               SLUICE_KERNEL_LINE(sluice_move_values,
                                                  MoveArguments)
                                   SLUICE_KERNEL_LINE(sluice_sample_search,
@@ -70,8 +73,29 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
                                                       JoinColumnsArguments)
                                                       SLUICE_KERNEL_LINE(
                                                           sluice_read_alive,
-                                                          ReadAliveArguments)};
+                                                          ReadAliveArguments)
+                                                          SLUICE_KERNEL_LINE(
+                                                              sluice_mark,
+                                                              MarkArguments)};
   return kernels;
+}
+
+/// What addTestKernels() has added.
+static std::vector<emulator::TestKernel> added;
+static std::mutex addedMutex;
+
+void emulator::addTestKernels(std::span<const TestKernel> kernels) {
+  std::lock_guard lock(addedMutex);
+  for (const TestKernel &kernel : kernels)
+    if (std::none_of(added.begin(), added.end(), [&](const TestKernel &each) {
+          return std::strcmp(each.name, kernel.name) == 0;
+        }))
+      added.push_back(kernel);
+}
+
+std::vector<emulator::TestKernel> emulator::testKernels() {
+  std::lock_guard lock(addedMutex);
+  return added;
 }
 
 std::span<const SluiceEmulatedKernel> emulator::programKernels() {

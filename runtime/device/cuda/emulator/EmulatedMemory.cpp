@@ -101,12 +101,43 @@ void EmulatedMemory::giveBack(uint64_t bytes) {
   used -= bytes;
 }
 
-bool EmulatedMemory::isForeign(uint64_t word) {
+std::map<DeviceAddress, std::vector<uint8_t>> EmulatedMemory::copy() {
+  std::lock_guard lock(mutex);
+  std::map<DeviceAddress, std::vector<uint8_t>> made;
+  for (const auto &[begin, bytes] : blocks)
+    made[begin].assign(pointer(begin), pointer(begin) + bytes);
+  return made;
+}
+
+void EmulatedMemory::spoil(
+    const std::map<DeviceAddress, std::vector<uint8_t>> &before) {
+  std::vector<uint8_t *> changed;
+  for (const auto &[begin, bytes] : before)
+    for (size_t at = 0; at + 4 <= bytes.size(); at += 4)
+      if (std::memcmp(pointer(begin) + at, bytes.data() + at, 4) != 0)
+        changed.push_back(pointer(begin) + at);
+  if (changed.empty())
+    return;
+  // Of a float of 32 bits a fourth of its size, of two of 16 a part of one.
+  uint32_t word;
+  uint8_t *spoilt = changed[changed.size() / 2];
+  std::memcpy(&word, spoilt, sizeof(word));
+  word ^= uint32_t{1} << 21;
+  std::memcpy(spoilt, &word, sizeof(word));
+}
+
+bool isMapped(uint64_t word) {
   // Programs, heaps, maps and stacks lie here; small numbers and pairs of them
   // do not.
   constexpr uint64_t first = uint64_t{0x5000} << 32, end = uint64_t{1} << 47;
   if (word < first || word >= end)
     return false;
+  constexpr uint64_t page = 4096;
+  unsigned char present = 0;
+  return ::mincore(pointer(word / page * page), page, &present) == 0;
+}
+
+bool EmulatedMemory::isForeign(uint64_t word) {
   std::lock_guard lock(mutex);
   auto next = blocks.upper_bound(word);
   if (next != blocks.begin()) {
@@ -117,9 +148,7 @@ bool EmulatedMemory::isForeign(uint64_t word) {
   for (const auto &[host, memory] : mapped)
     if (memory.isDevices(pointer(word)))
       return false;
-  constexpr uint64_t page = 4096;
-  unsigned char present = 0;
-  return ::mincore(pointer(word / page * page), page, &present) == 0;
+  return isMapped(word);
 }
 
 } // namespace sluice::cuda::emulator

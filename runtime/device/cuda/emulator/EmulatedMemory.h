@@ -13,6 +13,7 @@
 
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace sluice::cuda::emulator {
 
@@ -22,6 +23,9 @@ inline uint8_t *pointer(DeviceAddress address) {
 inline DeviceAddress addressOf(const void *memory) {
   return reinterpret_cast<DeviceAddress>(memory);
 }
+
+/// Whether the word looks like an address of this process where it has memory.
+bool isMapped(uint64_t word);
 
 /// What a device has of memory: the allocations, which are the host's memory
 /// between guard bytes, the host's memory that it has mapped, and what the
@@ -47,6 +51,12 @@ public:
   /// For the driver itself. False where there is too little.
   bool take(uint64_t bytes);
   void giveBack(uint64_t bytes);
+
+  /// For tests of those who look for faults: a copy of everything that is
+  /// allocated, and a change of one of the 32-bit words that differ from it.
+  /// Nothing may run meanwhile.
+  std::map<DeviceAddress, std::vector<uint8_t>> copy();
+  void spoil(const std::map<DeviceAddress, std::vector<uint8_t>> &before);
 
   /// Whether the word looks like an address of the process that a device does
   /// not know: the host's of memory that is mapped, or of any other.

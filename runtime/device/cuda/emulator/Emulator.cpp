@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/emulator/Emulator.h"
+
+#include "runtime/device/cuda/emulator/CopyBarriers.h"
 #include "runtime/device/cuda/emulator/Fiber.h"
 
 #include <algorithm>
@@ -97,6 +99,7 @@ struct Block {
   /// threads that wait at the barrier.
   std::vector<uint32_t> lanesWaiting;
   uint32_t threadsWaiting = 0;
+  CopyBarriers copyBarriers;
 };
 
 void Block::begin(Dim3 newPlace) {
@@ -107,6 +110,7 @@ void Block::begin(Dim3 newPlace) {
     thread.state = State::New;
   std::fill(lanesWaiting.begin(), lanesWaiting.end(), 0);
   threadsWaiting = 0;
+  copyBarriers.clear();
 }
 
 const char *nameOf(Collective kind) {
@@ -307,6 +311,9 @@ bool Launch::release() {
 void Launch::checkEnd(const Block &block) {
   if (!block.ended())
     return diagnose(block);
+  if (block.copyBarriers.hasOpenCopies())
+    return fail(block.threads.front(),
+                "the block has ended with bulk copies that nobody waited for");
   for (size_t i = 0; i < guardBytes; ++i)
     if (block.memory.get()[block.sharedBytes + i] != guard)
       return fail(block.threads.front(),
@@ -427,6 +434,46 @@ void copyAsyncWait(int groupsLeft) {
     }
     groups.erase(groups.begin());
   }
+}
+
+/// Ends the launch if there is something wrong.
+static void expectNothing(const char *wrong, std::source_location where) {
+  if (wrong)
+    fail(wrong, where);
+}
+
+void initialiseBarrier(void *barrier, uint32_t arrivals,
+                       std::source_location where) {
+  Block &block = *current->running->block;
+  expectNothing(block.copyBarriers.initialise(barrier, arrivals), where);
+}
+
+void arriveAtBarrier(void *barrier, uint32_t bytes,
+                     std::source_location where) {
+  Block &block = *current->running->block;
+  expectNothing(block.copyBarriers.arrive(barrier, bytes), where);
+}
+
+void copyBulk(void *barrier, void *shared, const void *global, uint32_t bytes,
+              std::source_location where) {
+  Block &block = *current->running->block;
+  const auto *begin = static_cast<uint8_t *>(shared);
+  if (begin < block.memory.get() ||
+      begin + bytes > block.memory.get() + block.sharedBytes)
+    fail("a bulk copy to what is not the block's shared memory", where);
+  expectNothing(block.copyBarriers.copy(barrier, shared, global, bytes), where);
+}
+
+bool testBarrier(void *barrier, uint32_t parity, std::source_location where) {
+  Block &block = *current->running->block;
+  bool ended = false;
+  uint64_t copied = 0;
+  expectNothing(block.copyBarriers.test(barrier, parity, ended, copied), where);
+  if (uint64_t *sum = current->options.copiedBytes)
+    *sum += copied;
+  if (!ended)
+    yield();
+  return ended;
 }
 
 void yield() { current->running->fiber->suspend(); }

@@ -25,7 +25,9 @@
 // - Shared memory is filled with bytes 0xff (NaNs in every floating-point
 //   format) at the start of a block. What lies behind its end is watched.
 // - An asynchronous copy destroys its target at once, reads its source and
-//   writes at the wait that demands it, and not at all if there is none.
+//   writes at the wait that demands it, and not at all if there is none. So
+//   does a bulk copy, whose end a barrier in shared memory tells
+//   (CopyBarriers.h).
 // - All 32 lanes of a warp, and all threads of a block, come to a collective at
 //   the same line of source, or the launch fails and says who is where.
 // - What the kernel before writes is there after the wait for it: see `prior`.
@@ -106,6 +108,16 @@ void waitForPrior();
 void copyAsync(void *shared, const void *global, size_t bytes);
 void copyAsyncCommit();
 void copyAsyncWait(int groupsLeft);
+
+/// The block's barriers for bulk copies. testBarrier() says whether the phase
+/// of that parity has ended; where it has not, every other thread has gone on
+/// first.
+void initialiseBarrier(void *barrier, uint32_t arrivals,
+                       std::source_location where);
+void arriveAtBarrier(void *barrier, uint32_t bytes, std::source_location where);
+void copyBulk(void *barrier, void *shared, const void *global, uint32_t bytes,
+              std::source_location where);
+bool testBarrier(void *barrier, uint32_t parity, std::source_location where);
 
 /// Lets every other thread that can go on do so first.
 void yield();

@@ -12,6 +12,8 @@
 //   SLUICE_EMULATED_MEMORY=N        bytes of device memory
 //   SLUICE_EMULATED_FAIL_KERNEL=N   the N-th kernel breaks the device
 //   SLUICE_EMULATED_STICK_KERNEL=N  the N-th kernel never ends
+//   SLUICE_EMULATED_ENDLESS=NAME    the kernels of this name never end
+//   SLUICE_EMULATED_WRONG=NAME      a number of what they write is wrong
 //   SLUICE_EMULATED_PATIENCE_MS=N   that a step may take
 //   SLUICE_EMULATED_FAIL_DEVICE=N   and no other device's does
 //   SLUICE_EMULATED_ORDER=1         threads and blocks descend; 2: are shuffled
@@ -36,6 +38,11 @@ using namespace sluice::cuda;
 static int64_t numberOf(const char *variable, int64_t otherwise) {
   const char *text = std::getenv(variable);
   return text ? std::strtoll(text, nullptr, 10) : otherwise;
+}
+
+static std::string textOf(const char *variable) {
+  const char *text = std::getenv(variable);
+  return text ? text : "";
 }
 
 static std::atomic<uint64_t> bytesToHost{0}, nodesLaunched{0};
@@ -64,6 +71,8 @@ sluice::Expected<std::unique_ptr<Driver>> sluice::cuda::openDriver() {
   options.failKernel =
       numberOf("SLUICE_EMULATED_FAIL_KERNEL", options.failKernel);
   options.stickKernel = numberOf("SLUICE_EMULATED_STICK_KERNEL", 0);
+  options.endlessKernel = textOf("SLUICE_EMULATED_ENDLESS");
+  options.wrongKernel = textOf("SLUICE_EMULATED_WRONG");
   options.patience =
       std::chrono::milliseconds(numberOf("SLUICE_EMULATED_PATIENCE_MS", 60000));
   options.failDevice =

@@ -17,11 +17,13 @@
 #include "runtime/formats/Float8.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #define SLUICE_DEVICE [[maybe_unused]] static inline
 #define SLUICE_MEMBER inline
 #define SLUICE_KERNEL(threads) void
+#define SLUICE_KERNEL_RESIDENT(threads, blocks) void
 
 namespace sluice::cuda {
 
@@ -97,6 +99,8 @@ SLUICE_DEVICE uint32_t voteOf(bool predicate, Site where = Site::current()) {
   return mine;
 }
 
+SLUICE_DEVICE void incrementShared(uint32_t *counter) { ++*counter; }
+
 struct MatrixLoad {
   const void *row;
   uint32_t *result;
@@ -141,6 +145,19 @@ SLUICE_DEVICE void loadMatrix4Transposed(uint32_t (&r)[4], const void *row,
   loadMatrices<true>(r, row, where);
 }
 
+/// d + a . b of one element of a product of 16 features, in the order that
+/// Primitives.cuh names.
+SLUICE_DEVICE float addProducts(float d, const float (&a)[16],
+                                const float (&b)[16]) {
+  // Nobody may count on d + 0 * b being d.
+  bool empty = std::all_of(a, a + 16, [](float factor) { return factor == 0; });
+  if (empty && d != 0)
+    d = std::nextafter(d, 0.0f);
+  for (int k = 0; k < 16; ++k)
+    d += a[k] * b[k];
+  return d;
+}
+
 struct Product {
   float *d;
   const uint32_t *a;
@@ -149,7 +166,7 @@ struct Product {
 
 template <float convert(uint16_t)>
 SLUICE_DEVICE void multiplyLanes(void *const *lanes) {
-  float a[16][16], b[16][8];
+  float a[16][16], b[8][16]; // [row][feature], [column][feature]
   for (int lane = 0; lane < 32; ++lane) {
     auto *mine = static_cast<Product *>(lanes[lane]);
     int g = lane / 4, t = lane % 4;
@@ -159,20 +176,14 @@ SLUICE_DEVICE void multiplyLanes(void *const *lanes) {
       a[g + 8 * (part % 2)][column] = convert(uint16_t(word));
     }
     for (int i = 0; i < 4; ++i)
-      b[2 * t + 8 * (i / 2) + i % 2][g] =
+      b[g][2 * t + 8 * (i / 2) + i % 2] =
           convert(uint16_t(mine->b[i / 2] >> 16 * (i % 2)));
   }
   for (int lane = 0; lane < 32; ++lane)
     for (int i = 0; i < 4; ++i) {
       int row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
       float &d = static_cast<Product *>(lanes[lane])->d[i];
-      // Nobody may count on d + 0 * b being d.
-      bool empty = std::all_of(a[row], a[row] + 16,
-                               [](float factor) { return factor == 0; });
-      if (empty && d != 0)
-        d = std::nextafter(d, 0.0f);
-      for (int k = 0; k < 16; ++k)
-        d += a[row][k] * b[k][column];
+      d = addProducts(d, a[row], b[column]);
     }
 }
 
@@ -228,6 +239,7 @@ SLUICE_DEVICE void storeHostWord(int32_t *p, int32_t value) {
   __atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
 
+SLUICE_DEVICE int32_t bitCount(uint32_t bits) { return std::popcount(bits); }
 SLUICE_DEVICE float multiplyAdd(float a, float b, float c) {
   return std::fma(a, b, c);
 }

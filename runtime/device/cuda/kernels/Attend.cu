@@ -11,7 +11,8 @@
 using namespace sluice::cuda;
 
 #define SLUICE_ATTEND(kind, name, dim)                                         \
-  extern "C" SLUICE_KERNEL(attendThreads(dim))                                 \
+  extern "C" SLUICE_KERNEL_RESIDENT(attendThreads(dim),                        \
+                                    attendResidentBlocks(dim))                 \
       sluice_attend_##name##_##dim(const AttendArguments arguments) {          \
     attendSpans<CacheKind::kind, dim>(arguments);                              \
   }                                                                            \

@@ -19,23 +19,49 @@
 
 namespace sluice::cuda {
 
-/// Whether the tile that `row` is in is whole, of one sequence and consecutive.
-/// Called by whole warps.
+/// Whether the tile that `row` is in is whole, of one sequence and consecutive,
+/// as far as its rows `begin`, `begin` + `step` and so on say: lanes of a warp
+/// may have some of them each.
 SLUICE_DEVICE bool isChunk(const AttendArguments &arg, int32_t row,
-                           int32_t rowsOfTile) {
-  int32_t first = row / rowsOfTile * rowsOfTile;
-  bool chunk = first + rowsOfTile <= *arg.rows.rowCount;
-  for (int32_t i = int32_t(laneIndex()); chunk && i < rowsOfTile; i += 32)
-    chunk = arg.rows.sequences[first + i] == arg.rows.sequences[first] &&
-            arg.rows.positions[first + i] == arg.rows.positions[first] + i;
-  return voteOf(chunk) == 0xffffffffu;
+                           int32_t rowsOfTile, int32_t begin, int32_t step) {
+  const int32_t first = row / rowsOfTile * rowsOfTile;
+  if (first + rowsOfTile > *arg.rows.rowCount)
+    return false;
+  const int32_t *sequences = arg.rows.sequences + first;
+  const int32_t *positions = arg.rows.positions + first;
+  // Most tiles that are no chunk have another end, and are done with.
+  const int32_t last = rowsOfTile - 1;
+  if (sequences[last] != sequences[0] || positions[last] != positions[0] + last)
+    return false;
+  // Loads do not wait for one another.
+  bool chunk = true;
+#pragma unroll 4
+  for (int32_t i = begin; i < last; i += step)
+    chunk &= sequences[i] == sequences[0] && positions[i] == positions[0] + i;
+  return chunk;
 }
 
-/// Whether the row is another kernel's. As isChunk, groups of more heads than a
-/// tile has are in no tile.
+/// Whether the row is another kernel's: groups of more heads than a tile has
+/// are in no tile.
 SLUICE_DEVICE bool isSkipped(const AttendArguments &arg, int32_t row) {
   int32_t rows = tileRows(cacheDim(arg.headDim), arg.heads / arg.kvHeads);
-  return arg.skipChunks && rows > 0 && isChunk(arg, row, rows);
+  return arg.skipChunks && rows > 0 && isChunk(arg, row, rows, 0, 1);
+}
+
+/// For blocks that go over rows: of `first` and each `step`-th row behind it
+/// the first that is no other kernel's, or -1. Called by whole warps: they look
+/// at 32 rows at a time, a lane at each. It is called again for the next one,
+/// so that nothing has to be kept in registers meanwhile but the row.
+SLUICE_DEVICE int32_t nextRow(const AttendArguments &arg, int32_t first,
+                              int32_t step) {
+  const int32_t count = *arg.rows.rowCount;
+  for (int32_t base = first; base < count; base += 32 * step) {
+    const int32_t row = base + int32_t(laneIndex()) * step;
+    const uint32_t votes = voteOf(row < count && !isSkipped(arg, row));
+    if (votes != 0)
+      return base + bitCount((votes & (0u - votes)) - 1) * step;
+  }
+  return -1;
 }
 
 /// Where the sums of the pair lie: those of span 0, or of all spans. `place` is
@@ -175,26 +201,38 @@ private:
   }
 };
 
+/// The part of a row's spans that is the warp's. Its shared memory is its own,
+/// and add() ends with a barrier: behind it nobody reads what the next row's
+/// pages overwrite.
+template <CacheKind kind, int dim>
+SLUICE_DEVICE void attendRow(const AttendArguments &arg, int32_t row,
+                             int32_t firstHead) {
+  const Pair any = pairOf(arg, row, 0);
+  const bool isSplit = arg.spanPlaces[row] >= 0;
+  const int32_t part =
+      int32_t(blockY()) * attendWarps(dim) + int32_t(warpIndex());
+  const int32_t span = any.first / spanTokens + part;
+  // Of a row that is not split the first warp does all.
+  if (span > any.last / spanTokens || (!isSplit && part > 0))
+    return;
+  SpanWarp<kind, dim> warp(arg, row, any, SpanWarp<kind, dim>::shared());
+  warp.run(span, isSplit ? int32_t(gridY()) * attendWarps(dim) : 1, firstHead);
+}
+
 /// sluice_attend_<kind>_<dim>.
 template <CacheKind kind, int dim>
 SLUICE_DEVICE void attendSpans(const AttendArguments &arg) {
   launchDependents();
   waitForPrior();
-  int32_t tilesOfHeads = divideUp(arg.heads / arg.kvHeads, warpPairs);
-  int32_t row = int32_t(blockX()) / tilesOfHeads;
-  if (row >= *arg.rows.rowCount)
-    return;
-  Pair any = pairOf(arg, row, 0);
-  bool isSplit = arg.spanPlaces[row] >= 0;
-  int32_t part = int32_t(blockY()) * attendWarps(dim) + int32_t(warpIndex());
-  int32_t span = any.first / spanTokens + part;
-  // Of a row that is not split the first warp does all.
-  if (span > any.last / spanTokens || (!isSplit && part > 0) ||
-      isSkipped(arg, row))
-    return;
-  SpanWarp<kind, dim> warp(arg, row, any, SpanWarp<kind, dim>::shared());
-  warp.run(span, isSplit ? int32_t(gridY()) * attendWarps(dim) : 1,
-           int32_t(blockX()) % tilesOfHeads * warpPairs);
+  const int32_t tilesOfHeads = divideUp(arg.heads / arg.kvHeads, warpPairs);
+  const int32_t step = int32_t(gridX()) / tilesOfHeads;
+  for (int32_t row = int32_t(blockX()) / tilesOfHeads;; row += step) {
+    row = nextRow(arg, row, step);
+    if (row < 0)
+      return;
+    attendRow<kind, dim>(arg, row,
+                         int32_t(blockX()) % tilesOfHeads * warpPairs);
+  }
 }
 
 /// What is left of a zero's sign after merges depends on how many there were.
@@ -213,7 +251,9 @@ public:
         sums(take + threads), warpMaxima(sums + threads), warps(threads / 32) {}
 
   /// `maximum` and `sum` of the thread's span, minus infinity and 0 where there
-  /// is none. The next ones come behind a barrier.
+  /// is none. Weights are written between two barriers, so these may follow the
+  /// last ones, also those of another pair, as soon as the thread has read
+  /// them.
   SLUICE_MEMBER void set(float maximum, float sum) {
     float upTo = maximum; // of the warp's spans
 #pragma unroll
@@ -249,18 +289,12 @@ private:
   float total = minusInfinity(); ///< of all so far
 };
 
-/// sluice_attend_combine.
-SLUICE_DEVICE void attendCombine(const AttendArguments &arg) {
-  launchDependents();
-  waitForPrior();
-  auto row = int32_t(blockX());
-  if (row >= *arg.rows.rowCount || isSkipped(arg, row))
-    return;
-  Pair pair = pairOf(arg, row, int32_t(blockY()));
+/// Merges the spans of a pair. By the whole block.
+SLUICE_DEVICE void combinePair(const AttendArguments &arg, const Pair &pair) {
   const int32_t dim = cacheDim(arg.headDim), threads = combineThreads(dim);
   const auto d = int32_t(threadIndex());
   const int32_t floats = spanFloats(dim);
-  const int32_t place = arg.spanPlaces[row];
+  const int32_t place = arg.spanPlaces[pair.row];
   const float *partials = partialsOf(arg, pair, place);
   int32_t count = 1;
   if (place >= 0) {
@@ -273,7 +307,6 @@ SLUICE_DEVICE void attendCombine(const AttendArguments &arg) {
   for (int32_t begin = 0; begin < count; begin += threads) {
     const int32_t here = count - begin < threads ? count - begin : threads;
     const float *from = partials + int64_t(begin) * floats;
-    syncThreads(); // The last ones have been used.
     const float *mine = from + int64_t(d) * floats;
     weights.set(d < here ? mine[0] : minusInfinity(), d < here ? mine[1] : 0);
     constexpr int32_t together = 8; // loads that are on their way
@@ -293,8 +326,21 @@ SLUICE_DEVICE void attendCombine(const AttendArguments &arg) {
     }
   }
   if (d < arg.headDim)
-    arg.out[(int64_t(row) * arg.heads + pair.head) * arg.headDim + d] =
+    arg.out[(int64_t(pair.row) * arg.heads + pair.head) * arg.headDim + d] =
         outputOf(acc, sum);
+}
+
+/// sluice_attend_combine.
+SLUICE_DEVICE void attendCombine(const AttendArguments &arg) {
+  launchDependents();
+  waitForPrior();
+  const auto step = int32_t(gridX());
+  for (auto row = int32_t(blockX());; row += step) {
+    row = nextRow(arg, row, step);
+    if (row < 0)
+      return;
+    combinePair(arg, pairOf(arg, row, int32_t(blockY())));
+  }
 }
 
 /// sluice_attend_tile_<kind>_<dim>.
@@ -305,7 +351,8 @@ SLUICE_DEVICE void attendTile(const AttendArguments &arg) {
   int32_t group = arg.heads / arg.kvHeads;
   int32_t rows = tileRows(dim, group);
   int32_t firstRow = int32_t(blockX()) * rows;
-  if (firstRow >= *arg.rows.rowCount || !isChunk(arg, firstRow, rows))
+  if (voteOf(isChunk(arg, firstRow, rows, int32_t(laneIndex()), 32)) !=
+      0xffffffffu)
     return;
   constexpr int warps = attendWarps(dim);
   constexpr int pageBytes = 2 * pageTokens * sharedRowBytes(dim);

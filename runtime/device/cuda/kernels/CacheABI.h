@@ -121,6 +121,12 @@ constexpr int32_t warpPairs = 16;
 constexpr int32_t attendWarps(int32_t dim) { return dim <= 128 ? 4 : 2; }
 constexpr int32_t attendThreads(int32_t dim) { return 32 * attendWarps(dim); }
 
+/// Blocks of sluice_attend_<kind>_<dim> that a multiprocessor with 227 KiB of
+/// shared memory has at a time: registers are given out for as many.
+constexpr int32_t attendResidentBlocks(int32_t dim) {
+  return dim <= 64 ? 4 : 2;
+}
+
 /// Bytes of a row of keys, values or queries in shared memory: 16-bit numbers,
 /// and 16 bytes so that eight rows lie in different banks.
 constexpr int32_t sharedRowBytes(int32_t dim) { return 2 * dim + 16; }
@@ -153,16 +159,20 @@ constexpr int32_t tileSharedBytes(int32_t dim) {
 ///   out = A / S
 ///
 /// sluice_attend_<kind>_<dim>, kind as f16 bf16 e4m3, does spans in parallel:
-/// blocks of attendThreads(dim), grid (rowCapacity * divideUp(group, 16), y,
-/// kvHeads) with any y >= 1, over which spans are shared; it writes partial
-/// results. Of these sluice_attend_combine makes out: blocks of
-/// combineThreads(dim), grid (rowCapacity, heads), combineSharedBytes(dim). For
-/// prompts sluice_attend_tile_<kind>_<dim> takes tileRows() rows of one
-/// sequence at a time and writes out itself: blocks of attendThreads(dim), grid
-/// (divideUp(rowCapacity, tileRows()), kvHeads), tileSharedBytes(dim); groups
-/// of at most mostTileGroup(dim) heads. Bit for bit the same. It does tiles
-/// that are chunks: tileRows() rows of one sequence at consecutive positions.
-/// With skipChunks the two others leave these out; it is 0 for wider groups.
+/// blocks of attendThreads(dim), grid (x * divideUp(group, 16), y, kvHeads)
+/// with any x, y >= 1, attendSharedBytes(dim): block i * divideUp(group, 16) +
+/// j has the rows i, i + x and so on, and the heads from 16 * j on of each
+/// group; rows' spans are shared over y. It writes partial results. Of these
+/// sluice_attend_combine makes out: blocks of combineThreads(dim), grid (x,
+/// heads) with any x >= 1, over which rows are shared in the same way,
+/// combineSharedBytes(dim). For prompts sluice_attend_tile_<kind>_<dim> takes
+/// tileRows() rows of one sequence at a time and writes out itself: blocks of
+/// attendThreads(dim), grid (divideUp(rowCapacity, tileRows()), kvHeads),
+/// tileSharedBytes(dim); groups of at most mostTileGroup(dim) heads. Bit for
+/// bit the same. It does tiles that are chunks: tileRows() rows of one sequence
+/// at consecutive positions. With skipChunks the two others leave these out; it
+/// is 0 for wider groups. What a chunk is they find out in each launch from the
+/// rows as they are, so each row is one kernel's, whoever has left.
 ///
 /// Memory for partial results is bounded by the host, which says of each row
 /// where the places of its spans begin. A row without has one place, and one

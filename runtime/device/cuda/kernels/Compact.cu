@@ -21,12 +21,6 @@ namespace {
 constexpr int32_t threads = compactThreads;
 constexpr int32_t warps = threads / 32;
 
-SLUICE_DEVICE int32_t bitCount(uint32_t bits) {
-  bits = bits - (bits >> 1 & 0x55555555u);
-  bits = (bits & 0x33333333u) + (bits >> 2 & 0x33333333u);
-  return int32_t(((bits + (bits >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24);
-}
-
 /// Gives out places, in the order of threads, to those that ask for one.
 class Places {
 public:

@@ -20,7 +20,9 @@
 // capacity, on the grid, or on the order in which blocks run. Bit for bit.
 // Where a sum is split over blocks, shapes (of attention: positions) alone say
 // where, partial sums go to memory, and one block adds them in a fixed order.
-// No floating-point atomics.
+// No floating-point atomics: sums of integers are the same in any order, and
+// those that threads add to together (incrementShared) tell nobody which it
+// was.
 //
 // Values are rows of f32, x[row][N], dense. Operands of products are rows that
 // sluice_operand_rows makes of them, by the weight's kind:
@@ -128,6 +130,20 @@ constexpr int32_t tileBytes(WeightKind kind) {
     return 1024 + 512 + 160;
   }
   return 0;
+}
+
+/// The output column (of the gate or of its partner) that column `column` of
+/// tile `tile` has, which may be beyond the weight's end; `fromPartner`: of
+/// which. Gated: eight columns of the gate, then the same eight of its partner.
+struct TileColumn {
+  int64_t column;
+  bool fromPartner;
+};
+constexpr TileColumn tileColumn(bool gated, int64_t tile, int32_t column) {
+  constexpr int32_t half = tileColumns / 2;
+  if (!gated)
+    return {tile * tileColumns + column, false};
+  return {tile * half + column % half, column >= half};
 }
 
 constexpr int32_t divideUp(int32_t a, int32_t b) {

@@ -18,6 +18,8 @@
 #include "runtime/device/cuda/kernels/DenseABI.h"
 #include "runtime/device/cuda/kernels/EmbedABI.h"
 #include "runtime/device/cuda/kernels/GroupABI.h"
+#include "runtime/device/cuda/kernels/MarkABI.h"
+#include "runtime/device/cuda/kernels/RandomABI.h"
 #include "runtime/device/cuda/kernels/SampleABI.h"
 
 /// make(kind, name, rows) for each kernel sluice_linear_<name>_<rows>.
@@ -48,6 +50,13 @@
 #define SLUICE_FOR_EACH_EMBED(make)                                            \
   make(F32, f32) SLUICE_FOR_EACH_LINEAR_TILE(make)
 
+/// make(kind, name) for each kernel sluice_random_<name>, and for each
+/// sluice_random_e4m3_of_<name>.
+#define SLUICE_FOR_EACH_RANDOM(make)                                           \
+  make(F32, f32) SLUICE_FOR_EACH_LINEAR_TILE(make)
+#define SLUICE_FOR_EACH_RANDOM_E4M3_OF(make)                                   \
+  make(F32, f32) make(F16, f16) make(BF16, bf16)
+
 /// make(kind, name, dim) for the kernels sluice_attend_<name>_<dim> and
 /// sluice_attend_tile_<name>_<dim>.
 #define SLUICE_FOR_EACH_ATTEND_DIM(make, kind, name)                           \
@@ -62,7 +71,7 @@
   "sluice_operand_rows", "sluice_append_cache", "sluice_attend_combine",       \
       "sluice_compact", "sluice_move_values", "sluice_copy_pages",             \
       "sluice_sum_parts", "sluice_join_columns", "sluice_read_alive",          \
-      "sluice_sample_search", "sluice_sample_merge"
+      "sluice_sample_search", "sluice_sample_merge", "sluice_mark"
 
 #ifndef __CUDACC__
 extern "C" {
@@ -88,6 +97,15 @@ SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_DECLARE_DENSE_RESULTS)
   void sluice_embed_##name(sluice::cuda::EmbedArguments arguments);
 SLUICE_FOR_EACH_EMBED(SLUICE_DECLARE_EMBED)
 #undef SLUICE_DECLARE_EMBED
+void sluice_mark(sluice::cuda::MarkArguments arguments);
+#define SLUICE_DECLARE_RANDOM(kind, name)                                      \
+  void sluice_random_##name(sluice::cuda::RandomArguments arguments);
+SLUICE_FOR_EACH_RANDOM(SLUICE_DECLARE_RANDOM)
+#undef SLUICE_DECLARE_RANDOM
+#define SLUICE_DECLARE_RANDOM(kind, name)                                      \
+  void sluice_random_e4m3_of_##name(sluice::cuda::RandomArguments arguments);
+SLUICE_FOR_EACH_RANDOM_E4M3_OF(SLUICE_DECLARE_RANDOM)
+#undef SLUICE_DECLARE_RANDOM
 void sluice_compact(sluice::cuda::CompactArguments arguments);
 void sluice_move_values(sluice::cuda::MoveArguments arguments);
 void sluice_copy_pages(sluice::cuda::PageCopyArguments arguments);

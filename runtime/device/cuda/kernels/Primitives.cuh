@@ -12,6 +12,9 @@
 //   SLUICE_DEVICE                  before a function of kernels
 //   SLUICE_MEMBER                  before a member function
 //   SLUICE_KERNEL(threads)         before a kernel: its block has that many
+//   SLUICE_KERNEL_RESIDENT(threads, blocks)
+//                                  the same, and so many of its blocks have
+//                                  registers on a multiprocessor at a time
 //
 //   threadIndex() blockX() blockY() blockZ() gridX() gridY() gridZ()
 //   sharedMemory()                 dynamic shared memory, aligned to 128 bytes
@@ -19,6 +22,10 @@
 //   shuffleXor(value, mask)        of a whole warp, for 32-bit types
 //   shuffleFrom(value, lane)
 //   voteOf(predicate)              bit i: lane i's
+//   incrementShared(counter)       adds 1 to a uint32_t of shared memory that
+//                                  other threads add to as well; all see it
+//                                  after a barrier. It gives nothing back, so
+//                                  nobody can tell who was first
 //
 //   loadMatrix4(r, row)            ldmatrix.x4: lane i's `row` is the address
 //                                  of row i % 8 of matrix i / 8, 8 x 16 bits;
@@ -60,6 +67,7 @@
 //   loadHostByte(p)                a byte of the host's memory, as it is now
 //   storeHostWord(p, value)        there, where the host looks meanwhile
 //
+//   bitCount(bits)                 how many are 1
 //   multiplyAdd(a, b, c)           a * b + c, rounded once
 //   floatToHalf halfToFloat floatToBfloat bfloatToFloat   bits, nearest even
 //   floatToE4M3                    the same, to the largest where beyond it

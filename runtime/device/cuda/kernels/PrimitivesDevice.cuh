@@ -19,7 +19,9 @@
 
 #define SLUICE_MEMBER __device__ __forceinline__
 #define SLUICE_DEVICE static SLUICE_MEMBER
-#define SLUICE_KERNEL(threads) __global__ void __launch_bounds__(threads, 1)
+#define SLUICE_KERNEL_RESIDENT(threads, blocks)                                \
+  __global__ void __launch_bounds__(threads, blocks)
+#define SLUICE_KERNEL(threads) SLUICE_KERNEL_RESIDENT(threads, 1)
 
 namespace sluice::cuda {
 
@@ -51,6 +53,11 @@ SLUICE_DEVICE uint32_t voteOf(bool predicate) {
 
 SLUICE_DEVICE uint32_t sharedAddress(const void *p) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+
+SLUICE_DEVICE void incrementShared(uint32_t *counter) {
+  asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(sharedAddress(counter))
+               : "memory");
 }
 
 SLUICE_DEVICE void loadMatrix4(uint32_t (&r)[4], const void *row) {
@@ -135,6 +142,7 @@ SLUICE_DEVICE void storeHostWord(int32_t *p, int32_t value) {
   *static_cast<volatile int32_t *>(p) = value;
 }
 
+SLUICE_DEVICE int32_t bitCount(uint32_t bits) { return __popc(bits); }
 SLUICE_DEVICE float multiplyAdd(float a, float b, float c) {
   return __fmaf_rn(a, b, c);
 }

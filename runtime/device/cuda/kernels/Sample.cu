@@ -24,12 +24,6 @@ namespace {
 
 constexpr int32_t warps = sampleThreads / 32;
 
-SLUICE_DEVICE int32_t bitCount(uint32_t bits) {
-  bits = bits - (bits >> 1 & 0x55555555u);
-  bits = (bits & 0x33333333u) + (bits >> 2 & 0x33333333u);
-  return int32_t(((bits + (bits >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24);
-}
-
 SLUICE_DEVICE uint64_t shuffleXor64(uint64_t value, uint32_t mask) {
   uint32_t low = shuffleXor(uint32_t(value), mask);
   uint32_t high = shuffleXor(uint32_t(value >> 32), mask);
@@ -93,79 +87,180 @@ SLUICE_DEVICE TokenLogit candidateOf(uint64_t key) {
   return {floatOfBits(bits), int32_t(~uint32_t(key))};
 }
 
-/// Chooses the greatest of some keys, which a block goes through again and
-/// again: they are different, but for those that are 0 and are none.
-template <typename KeyAt> class Selection {
+/// The keys of a part of the logits, which are read once: `count` of them, in
+/// the registers of the block's threads.
+class PartKeys {
 public:
-  /// `keyAt(i)`: one of `keys` keys.
-  SLUICE_MEMBER Selection(KeyAt keyAt, int32_t keys)
-      : keyAt(keyAt), keys(keys),
-        sums(reinterpret_cast<int32_t *>(sharedMemory())) {}
+  const int32_t count;
 
-  /// Calls `keep(place, key)` for the `wanted` greatest, in no order, or for
-  /// all that there are, and returns how many these are. By all threads.
+  SLUICE_MEMBER PartKeys(const float *logits, int32_t firstToken, int32_t count)
+      : count(count) {
+#pragma unroll
+    for (int32_t i = 0; i < held; ++i) {
+      const int32_t at = i * sampleThreads + int32_t(threadIndex());
+      keys[i] = at < count ? keyOf(logits[at], firstToken + at) : 0;
+    }
+  }
+
+  /// Calls `use(key)` for each of the thread's, all threads equally often: with
+  /// 0, which is below every key, where there is none.
+  template <typename Use> SLUICE_MEMBER void forEach(Use use) const {
+#pragma unroll
+    for (int32_t i = 0; i < held; ++i)
+      use(keys[i]);
+  }
+
+private:
+  static constexpr int32_t held = samplePartTokens / sampleThreads;
+  uint64_t keys[held];
+};
+
+/// As PartKeys, of keys in memory: they are as many as the vocabulary is wide,
+/// so they are read each time.
+class FoundKeys {
+public:
+  const int32_t count;
+
+  SLUICE_MEMBER FoundKeys(const uint64_t *from, int32_t count)
+      : count(count), from(from) {}
+
+  template <typename Use> SLUICE_MEMBER void forEach(Use use) const {
+    constexpr int32_t together = 8; // loads that are on their way
+    for (int32_t first = 0; first < count; first += together * sampleThreads) {
+      uint64_t keys[together];
+#pragma unroll
+      for (int32_t i = 0; i < together; ++i) {
+        const int32_t at = first + i * sampleThreads + int32_t(threadIndex());
+        keys[i] = at < count ? from[at] : 0;
+      }
+#pragma unroll
+      for (int32_t i = 0; i < together; ++i)
+        use(keys[i]);
+    }
+  }
+
+private:
+  const uint64_t *from;
+};
+
+/// Chooses the greatest of a block's keys, which are all different: once, as
+/// its counters in shared memory are used once. The least key that stays is
+/// found byte by byte from the leading one on, each by a histogram of those
+/// keys that begin with the bytes found so far.
+///
+/// A pass over eight keys of a thread is eight additions in shared memory, some
+/// forty instructions that look for the edge, and one barrier: each byte has
+/// counters of its own, cleared at the start, and each warp looks by itself.
+/// Floats of similar magnitude have the same leading byte, so many lanes of a
+/// warp add to one counter. ptxas makes ATOMS.POPC.INC of an addition of 1
+/// whose result nobody takes: one instruction for all lanes that meet.
+/// Histograms of each warp's own would have the same lanes meet, and one more
+/// barrier; finding lanes of the same byte by votes would take eight votes a
+/// key.
+template <typename Keys> class Selection {
+public:
+  SLUICE_MEMBER explicit Selection(const Keys &keys)
+      : keys(keys), counters(reinterpret_cast<uint32_t *>(sharedMemory())),
+        warpSums(reinterpret_cast<int32_t *>(counters + sampleCounters)) {}
+
+  /// Calls `keep(place, key)` for the `wanted` greatest, or for all where there
+  /// are no more. Places are in no order, but the same whoever is first. By all
+  /// threads.
   template <typename Keep>
-  SLUICE_MEMBER int32_t choose(int32_t wanted, Keep keep) {
-    const uint64_t least = leastOf(wanted);
-    int32_t place = 0, all = 0;
-    // Where the warp's begin.
-    countFrom(least, place, all);
-    for (int32_t first = 0; first < keys; first += sampleThreads) {
-      const int32_t i = first + int32_t(threadIndex());
-      const uint64_t key = i < keys ? keyAt(i) : 0;
+  SLUICE_MEMBER void choose(int32_t wanted, Keep keep) {
+    const uint64_t least = wanted < keys.count ? leastOf(wanted) : 1;
+    int32_t place = firstPlaceOfWarp(least);
+    keys.forEach([&](uint64_t key) {
       const uint32_t votes = voteOf(key >= least);
       if (key >= least)
         keep(place + bitCount(votes & ((1u << laneIndex()) - 1)), key);
       place += bitCount(votes);
-    }
-    return all;
+    });
   }
 
 private:
-  KeyAt keyAt;
-  int32_t keys;
-  int32_t *sums;
+  /// The greatest byte that `wanted` of the counted keys are not below.
+  struct Edge {
+    int32_t byte;
+    int32_t above; ///< keys with a greater one: fewer than wanted
+    int32_t here;  ///< keys with this one
+  };
 
-  /// The greatest number that so many keys are not below, or 1: bit by bit,
-  /// until it is seen which keys these are.
+  const Keys &keys;
+  uint32_t *counters; ///< [byte of a key][its value]
+  int32_t *warpSums;
+
+  /// A number above 0 that `wanted` keys are not below. There are more keys.
   SLUICE_MEMBER uint64_t leastOf(int32_t wanted) {
-    uint64_t least = 0;
-    for (int32_t bit = 63; bit >= 0; --bit) {
-      const uint64_t more = least | uint64_t{1} << bit;
-      int32_t before = 0, all = 0;
-      countFrom(more, before, all);
-      if (all >= wanted)
-        least = more;
-      if (all == wanted)
+    for (auto i = int32_t(threadIndex()); i < sampleCounters;
+         i += sampleThreads)
+      counters[i] = 0;
+    syncThreads();
+    uint64_t least = 0, known = 0; // `known`: bits of `least` that are final
+    for (int32_t byte = 7; byte >= 0; --byte) {
+      const int32_t shift = 8 * byte;
+      uint32_t *counts = counters + byte * sampleByteValues;
+      keys.forEach([&](uint64_t key) {
+        if ((key & known) == least)
+          incrementShared(counts + (key >> shift & 255));
+      });
+      syncThreads();
+      const Edge edge = edgeOf(counts, wanted);
+      least |= uint64_t(edge.byte) << shift;
+      known |= uint64_t{255} << shift;
+      wanted -= edge.above;
+      if (edge.here == wanted)
         break;
     }
-    return least > 0 ? least : 1;
+    return least;
   }
 
-  /// How many keys are not below `least`, of all and of the warps before.
-  SLUICE_MEMBER void countFrom(uint64_t least, int32_t &before, int32_t &all) {
-    int32_t mine = 0;
-    for (int32_t i = int32_t(threadIndex()); i < keys; i += sampleThreads)
-      mine += keyAt(i) >= least;
+  /// Each warp finds it by itself: a lane has eight counters, lane 0 those of
+  /// the greatest bytes.
+  SLUICE_MEMBER static Edge edgeOf(const uint32_t *counts, int32_t wanted) {
+    constexpr int32_t held = sampleByteValues / 32;
+    const int32_t first = held * (31 - int32_t(laneIndex()));
+    int32_t count[held], sum = 0;
+#pragma unroll
+    for (int32_t i = 0; i < held; i += 4) {
+      const Vector4 four = load16(counts + first + i);
+#pragma unroll
+      for (int32_t j = 0; j < 4; ++j)
+        sum += count[i + j] = int32_t(four.word[j]);
+    }
+    int32_t upTo = sum; // of the lanes up to this one
+#pragma unroll
+    for (uint32_t distance = 1; distance < 32; distance *= 2) {
+      const int32_t other = shuffleFrom(upTo, laneIndex() - distance);
+      upTo += laneIndex() >= distance ? other : 0;
+    }
+    Edge edge = {first + held - 1, upTo - sum, count[held - 1]};
+#pragma unroll
+    for (int32_t i = held - 2; i >= 0; --i)
+      if (edge.above + edge.here < wanted)
+        edge = {first + i, edge.above + edge.here, count[i]};
+    const auto lane = uint32_t(bitCount(voteOf(upTo < wanted)));
+    return {shuffleFrom(edge.byte, lane), shuffleFrom(edge.above, lane),
+            shuffleFrom(edge.here, lane)};
+  }
+
+  /// Behind all that the warps before keep.
+  SLUICE_MEMBER int32_t firstPlaceOfWarp(uint64_t least) {
+    int32_t kept = 0;
+    keys.forEach([&](uint64_t key) { kept += key >= least; });
 #pragma unroll
     for (uint32_t mask = 16; mask > 0; mask /= 2)
-      mine += shuffleXor(mine, mask);
-    syncThreads(); // The last sums have been read.
+      kept += shuffleXor(kept, mask);
     if (laneIndex() == 0)
-      sums[warpIndex()] = mine;
+      warpSums[warpIndex()] = kept;
     syncThreads();
+    int32_t place = 0;
 #pragma unroll
-    for (int32_t warp = 0; warp < warps; ++warp) {
-      before += warp < int32_t(warpIndex()) ? sums[warp] : 0;
-      all += sums[warp];
-    }
+    for (int32_t warp = 0; warp < warps; ++warp)
+      place += warp < int32_t(warpIndex()) ? warpSums[warp] : 0;
+    return place;
   }
 };
-
-template <typename KeyAt>
-SLUICE_DEVICE Selection<KeyAt> selectionOf(KeyAt keyAt, int32_t keys) {
-  return Selection<KeyAt>(keyAt, keys);
-}
 
 //===----------------------------------------------------------------------===//
 // An output
@@ -190,47 +285,44 @@ public:
 
   SLUICE_MEMBER void search(int32_t part) const {
     const int32_t first = part * samplePartTokens;
-    const int32_t here = vocabulary - first < samplePartTokens
-                             ? vocabulary - first
-                             : samplePartTokens;
-    uint64_t *to = found + int64_t{part} * mostCandidates;
+    const int32_t here = tokensOf(part);
     if (request.kind == OutputRequest::Drawn) {
       const Drawn best = bestOfBlock(drawn(first, here));
       if (threadIndex() == 0) {
-        to[0] = std::bit_cast<uint64_t>(best.score);
-        to[1] = uint64_t(uint32_t(best.token));
+        found[2 * part] = std::bit_cast<uint64_t>(best.score);
+        found[2 * part + 1] = uint64_t(uint32_t(best.token));
       }
       return;
     }
-    const float *from = logits + first;
-    int32_t chosen =
-        selectionOf([=](int32_t i) { return keyOf(from[i], first + i); }, here)
-            .choose(request.count,
-                    [=](int32_t place, uint64_t key) { to[place] = key; });
-    for (int32_t i = chosen + int32_t(threadIndex()); i < mostCandidates;
-         i += sampleThreads)
-      to[i] = 0;
+    uint64_t *to = found + int64_t{part} * request.count;
+    const PartKeys keys(logits + first, first, here);
+    Selection(keys).choose(
+        request.count, [=](int32_t place, uint64_t key) { to[place] = key; });
   }
 
   SLUICE_MEMBER void merge() const {
     const int32_t parts = sampleParts(vocabulary);
-    const uint64_t *from = found;
     if (request.kind == OutputRequest::Drawn) {
       Drawn best = nothing();
       for (int32_t i = int32_t(threadIndex()); i < parts; i += sampleThreads)
-        best.meet(std::bit_cast<double>(from[i * mostCandidates]),
-                  int32_t(from[i * mostCandidates + 1]));
+        best.meet(std::bit_cast<double>(found[2 * i]),
+                  int32_t(found[2 * i + 1]));
       best = bestOfBlock(best);
       if (threadIndex() == 0)
         arg.tokens[output] = best.token;
       return;
     }
     TokenLogit *to = arg.candidates + int64_t{output} * mostCandidates;
-    int32_t chosen =
-        selectionOf([=](int32_t i) { return from[i]; }, parts * mostCandidates)
-            .choose(request.count, [=](int32_t place, uint64_t key) {
-              to[place] = candidateOf(key);
-            });
+    // A part has found as many as are wanted, but the last may have fewer.
+    const int32_t last = tokensOf(parts - 1);
+    const FoundKeys keys(found,
+                         (parts - 1) * request.count +
+                             (last < request.count ? last : request.count));
+    Selection(keys).choose(request.count, [=](int32_t place, uint64_t key) {
+      to[place] = candidateOf(key);
+    });
+    const int32_t chosen =
+        keys.count < request.count ? keys.count : request.count;
     for (int32_t i = chosen + int32_t(threadIndex()); i < mostCandidates;
          i += sampleThreads)
       to[i] = {0, -1};
@@ -243,6 +335,11 @@ private:
   uint64_t *found;
   OutputRequest request;
   int32_t top = 0; ///< the token of greatest logit
+
+  SLUICE_MEMBER int32_t tokensOf(int32_t part) const {
+    const int32_t rest = vocabulary - part * samplePartTokens;
+    return rest < samplePartTokens ? rest : samplePartTokens;
+  }
 
   SLUICE_MEMBER static Drawn nothing() { return {-1e300, 0x7fffffff}; }
 

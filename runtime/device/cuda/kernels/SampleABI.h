@@ -28,10 +28,16 @@ constexpr int32_t sampleParts(int32_t vocabulary) {
   return divideUp(vocabulary, samplePartTokens);
 }
 
-/// Four numbers of 32 bits for each warp.
-constexpr int32_t sampleSharedBytes = sampleThreads / 32 * 16;
+/// Counters of the values of each of a candidate's eight bytes.
+constexpr int32_t sampleByteValues = 256;
+constexpr int32_t sampleCounters = 8 * sampleByteValues;
 
-/// What a block finds: keys of its candidates, or a score's bits and a token.
+/// Of 32 bits each, and a number for each warp. Drawing takes less.
+constexpr int32_t sampleSharedBytes = (sampleCounters + sampleThreads / 32) * 4;
+
+/// What the blocks of an output find, one part behind the other: keys of as
+/// many candidates as are wanted, or as the part has; or a score's bits and a
+/// token.
 constexpr int64_t sampleFoundWords(int32_t vocabulary) {
   return int64_t{sampleParts(vocabulary)} * mostCandidates;
 }

@@ -10,13 +10,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/RowMoves.h"
 #include "runtime/device/cpu/attention/test/AttentionReference.h"
-#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/kernels/CacheABI.h"
 #include "runtime/device/cuda/test/CacheModel.h"
 #include "runtime/device/cuda/test/LateInputs.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <numeric>
 
 using namespace sluice;
 using namespace sluice::cuda;
@@ -70,15 +72,14 @@ protected:
 
 } // namespace
 
-static std::string kindName(const testing::TestParamInfo<int> &info) {
-  constexpr const char *names[] = {"f16", "bf16", "e4m3"};
-  return names[info.param];
-}
 INSTANTIATE_TEST_SUITE_P(Kinds, AttentionKernelTest,
-                         testing::Range(0, cacheKindCount), kindName);
+                         testing::Range(0, cacheKindCount),
+                         [](const testing::TestParamInfo<int> &info) {
+                           return kindName(CacheKind(info.param));
+                         });
 
 TEST_P(AttentionKernelTest, StoresEachNumberRounded) {
-  for (int32_t headDim : {64, 80, 256}) {
+  for (int32_t headDim : {64, 80, 128, 256}) {
     CacheModel cache(kind(), 2, headDim, 2, 40);
     std::vector<StepRow> rows;
     for (int32_t position = 0; position < 40; ++position)
@@ -194,9 +195,113 @@ TEST_P(AttentionKernelTest, RowsWithOnePlaceForAllSpansHaveTheSameBits) {
     std::vector<float> want = cache.attend(params, rows, q);
     // Of the last rows on: 4 spans, 1, 6 and 2.
     for (int32_t places : {0, 4, 9, 11, 13}) {
-      AttendWay way = {false, 2, 6, Order::Shuffled, places};
+      AttendWay way = {false, 2, 6, Order::Shuffled, 0, places};
       ASSERT_TRUE(sameBits<float>(cache.attend(params, rows, q, way), want))
           << "head size " << shape.headDim << ", " << places << " places";
+    }
+  }
+}
+
+/// A block has one row behind another, tiles and rows in none mixed, and rows
+/// whose spans one warp adds up.
+TEST_P(AttentionKernelTest, BlocksThatGoOverRowsGiveTheSameBits) {
+  const Shape shapes[] = {{8, 1, 64, 0, 0, false},
+                          {20, 1, 80, 0, 5, true},
+                          {16, 2, 256, 150, 0, false}};
+  for (const Shape &shape : shapes) {
+    CacheModel cache = filled(shape, {200, 37, 300});
+    SluiceAttention params = paramsOf(shape);
+    // Eight rows that are no tile, 16 that are whole ones or nearly, and eleven
+    // that are none.
+    std::vector<StepRow> rows;
+    for (int32_t i = 0; i < 5; ++i)
+      rows.push_back({2, 299 - 50 * i});
+    for (int32_t i = 0; i < 3; ++i)
+      rows.push_back({1, 30 + 2 * i});
+    for (int32_t i = 0; i < 16; ++i)
+      rows.push_back({0, 120 + i});
+    for (int32_t i = 0; i < 10; ++i)
+      rows.push_back({1, i % 2 == 0 ? 36 - i : i});
+    rows.push_back({2, 160});
+    auto q = queries(shape, rows.size());
+    std::vector<float> want = cache.attend(params, rows, q);
+    for (auto [blocks, order] :
+         {std::pair(1, Order::Ascending), std::pair(3, Order::Descending),
+          std::pair(3, Order::Shuffled), std::pair(16, Order::Shuffled)}) {
+      const int32_t places = blocks == 3 ? 5 : 1 << 20;
+      AttendWay way = {true, 2, 40, order, blocks, places};
+      ASSERT_TRUE(sameBits<float>(cache.attend(params, rows, q, way), want))
+          << "head size " << shape.headDim << ", " << blocks << " blocks";
+    }
+  }
+}
+
+/// More than a warp looks at together.
+TEST_P(AttentionKernelTest, ManyRowsInTilesAreGoneOver) {
+  Shape shape = {8, 1, 64, 0, 0, false};
+  CacheModel cache = filled(shape, {90, 20});
+  SluiceAttention params = paramsOf(shape);
+  std::vector<StepRow> rows;
+  for (int32_t i = 0; i < 80; ++i)
+    rows.push_back({0, 10 + i});
+  for (int32_t position : {19, 3, 11})
+    rows.push_back({1, position});
+  auto q = queries(shape, rows.size());
+  std::vector<float> want = cache.attend(params, rows, q);
+  for (int32_t blocks : {1, 2, 128}) {
+    AttendWay way = {true, 1, 128, Order::Shuffled, blocks};
+    EXPECT_TRUE(sameBits<float>(cache.attend(params, rows, q, way), want))
+        << blocks << " blocks";
+  }
+}
+
+/// Rows that have left are holes that the last rows come to: tiles are broken
+/// up, and others may arise.
+TEST_P(AttentionKernelTest, WhoeverHasLeftEachRowIsComputedOnce) {
+  Shape shape = {8, 1, 64, 0, 0, false};
+  CacheModel cache = filled(shape, {150, 37});
+  SluiceAttention params = paramsOf(shape);
+  const auto tile = size_t(tileRows(64, 8));
+  std::vector<StepRow> rows;
+  for (size_t i = 0; i < tile; ++i)
+    rows.push_back({1, 36 - int32_t(i)});
+  for (size_t i = 0; i < 3 * tile; ++i)
+    rows.push_back({0, 120 + int32_t(i)});
+  auto q = queries(shape, rows.size());
+  const std::vector<float> all = cache.attend(params, rows, q);
+  const size_t rowFloats = size_t(shape.heads * shape.headDim);
+  std::vector<std::vector<uint8_t>> whoLives(6);
+  // The first ones have left, so many that the last tile goes to their places;
+  // or one, and the last row is in a tile no more.
+  for (size_t i = 0; i < rows.size(); ++i) {
+    whoLives[0].push_back(i >= tile);
+    whoLives[1].push_back(i != 2);
+  }
+  for (size_t i = 2; i < whoLives.size(); ++i)
+    for (size_t row = 0; row < rows.size(); ++row)
+      whoLives[i].push_back(random() % 8 != 0);
+  for (const std::vector<uint8_t> &lives : whoLives) {
+    std::vector<RowMove> moves;
+    const auto left = size_t(planCompaction(lives, moves));
+    std::vector<size_t> origins(rows.size());
+    std::iota(origins.begin(), origins.end(), 0);
+    for (RowMove move : moves)
+      origins[size_t(move.to)] = origins[size_t(move.from)];
+    origins.resize(left);
+    std::vector<StepRow> now;
+    std::vector<float> queriesNow, want;
+    for (size_t origin : origins) {
+      auto at = std::ptrdiff_t(origin * rowFloats),
+           end = at + std::ptrdiff_t(rowFloats);
+      now.push_back(rows[origin]);
+      queriesNow.insert(queriesNow.end(), q.begin() + at, q.begin() + end);
+      want.insert(want.end(), all.begin() + at, all.begin() + end);
+    }
+    for (int32_t blocks : {2, 40}) {
+      AttendWay way = {true, 1, 40, Order::Shuffled, blocks, 6};
+      ASSERT_TRUE(
+          sameBits<float>(cache.attend(params, now, queriesNow, way), want))
+          << left << " rows are left, " << blocks << " blocks";
     }
   }
 }
@@ -214,8 +319,8 @@ TEST_P(AttentionKernelTest, MoreSpansThanThreadsAreMergedInOrder) {
   for (size_t i = 0; i < out.size(); ++i)
     EXPECT_NEAR(out[i], want[i], 3 * 0x1p-10) << i;
   // One merge after another.
-  std::vector<float> serial = cache.attend(params, {{0, tokens - 1}}, q,
-                                           {false, 1, 1, Order::Ascending, 0});
+  std::vector<float> serial = cache.attend(
+      params, {{0, tokens - 1}}, q, {false, 1, 1, Order::Ascending, 0, 0});
   EXPECT_TRUE(sameBits<float>(serial, out));
 }
 
@@ -288,7 +393,7 @@ TEST(PageCopyTest, CopiesAreMadeInOrderInEveryLayer) {
   constexpr int32_t pages = 6;
   constexpr int64_t pageBytes[] = {16, 9216};
   DeviceArray<uint8_t> caches[2];
-  DeviceArray<LayerPages> layers(2);
+  auto layers = DeviceArray<LayerPages>(2).holdingAddresses();
   std::vector<uint8_t> want[2];
   std::mt19937 random(3);
   for (size_t i = 0; i < 2; ++i) {
@@ -316,7 +421,7 @@ TEST(PageCopyTest, CopiesAreMadeInOrderInEveryLayer) {
   options.grid = {2, 2, 1};
   options.threads = copyThreads;
   options.order = Order::Shuffled;
-  late.expectLaunch(options, [&] { sluice_copy_pages(arguments); });
+  late.expectLaunch(options, "sluice_copy_pages", arguments);
   for (size_t i = 0; i < 2; ++i)
     EXPECT_EQ(caches[i].values(), want[i]);
 }
@@ -324,6 +429,9 @@ TEST(PageCopyTest, CopiesAreMadeInOrderInEveryLayer) {
 TEST(AttentionSharedTest, EveryKernelFitsIntoTheSmallestChip) {
   for (int32_t dim : {64, 128, 256}) {
     EXPECT_LE(attendSharedBytes(dim), 99 << 10);
+    // Each has 1 KiB of the system's.
+    EXPECT_EQ((228 << 10) / (attendSharedBytes(dim) + 1024),
+              attendResidentBlocks(dim));
     EXPECT_LE(tileSharedBytes(dim), 99 << 10);
     EXPECT_LE(combineSharedBytes(dim), 48 << 10);
     EXPECT_LE(combineThreads(dim), mostCombineThreads);

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/test/CacheModel.h"
-#include "runtime/device/cuda/kernels/Kernels.h"
 #include "runtime/device/cuda/test/LateInputs.h"
 #include "runtime/formats/BlockFormat.h"
 #include "runtime/formats/Float8.h"
@@ -44,19 +43,17 @@ struct DeviceRows {
   }
 };
 
-using Kernel = void (*)(AttendArguments);
-
-Kernel kernelOf(CacheKind kind, int32_t dim, bool tile) {
-#define SLUICE_PICK(pickedKind, name, pickedDim)                               \
-  if (kind == CacheKind::pickedKind && dim == pickedDim)                       \
-    return tile ? sluice_attend_tile_##name##_##pickedDim                      \
-                : sluice_attend_##name##_##pickedDim;
-  SLUICE_FOR_EACH_ATTEND(SLUICE_PICK)
-#undef SLUICE_PICK
-  return nullptr;
+std::string kernelOf(CacheKind kind, int32_t dim, bool tile) {
+  return std::string("sluice_attend_") + (tile ? "tile_" : "") +
+         kindName(kind) + "_" + std::to_string(dim);
 }
 
 } // namespace
+
+const char *cuda::kindName(CacheKind kind) {
+  constexpr const char *names[cacheKindCount] = {"f16", "bf16", "e4m3"};
+  return names[int(kind)];
+}
 
 CacheModel::CacheModel(CacheKind kind, int32_t kvHeads, int32_t headDim,
                        int32_t sequences, int32_t tokens)
@@ -70,6 +67,47 @@ CacheModel::CacheModel(CacheKind kind, int32_t kvHeads, int32_t headDim,
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), std::mt19937(7));
   pages = DeviceArray<int32_t>(order);
+}
+
+void CacheModel::setPages(int32_t sequence, std::span<const int32_t> held) {
+  std::ranges::copy(held, pages.data() + sequence * pagesPerSequence);
+}
+
+void CacheModel::copy(const std::vector<PageCopy> &copies) {
+  std::vector<int32_t> list;
+  for (const PageCopy &each : copies)
+    list.insert(list.end(), {each.from, each.to});
+  DeviceArray<int32_t> fromTo(list);
+  DeviceArray<int32_t> count(std::vector<int32_t>{int32_t(copies.size())});
+  auto layers = DeviceArray<LayerPages>(1).holdingAddresses();
+  layers[0] = {bytes.data(), int64_t{kvHeads} * pageHeadBytes(kind, dim)};
+  PageCopyArguments arguments = {layers.data(), fromTo.data(), count.data()};
+  emulator::LaunchOptions options;
+  options.grid.x = 3;
+  options.threads = copyThreads;
+  LateInputs late;
+  late.hide(bytes);
+  late.hide(fromTo);
+  late.hide(count);
+  late.expectLaunch(options, "sluice_copy_pages", arguments);
+}
+
+void CacheModel::fill(std::mt19937 &random) {
+  const auto block = size_t(pageHeadBytes(kind, dim));
+  const auto numbers = size_t(2 * pageHalfBytes(kind, dim));
+  for (size_t begin = 0; begin < bytes.size(); begin += block) {
+    for (size_t at = begin; at < begin + numbers; at += 2) {
+      auto bits = uint16_t(random());
+      // Sign and mantissa.
+      bits = kind == CacheKind::F16    ? (bits & 0x83ff) | 0x3400
+             : kind == CacheKind::BF16 ? (bits & 0x807f) | 0x3e80
+                                       : (bits & 0x8787) | 0x2828;
+      std::memcpy(bytes.data() + at, &bits, 2);
+    }
+    const float scale = 1;
+    for (size_t at = begin + numbers; at < begin + block; at += 4)
+      std::memcpy(bytes.data() + at, &scale, 4);
+  }
 }
 
 void CacheModel::append(const std::vector<StepRow> &rows,
@@ -111,13 +149,12 @@ void CacheModel::append(const std::vector<StepRow> &rows,
   late.hide(mirrorRows);
   late.hide(mirrorSequences);
   late.hide(bytes);
-  late.expectLaunch(options, [&] { sluice_append_cache(arguments); });
+  late.expectLaunch(options, "sluice_append_cache", arguments);
 }
 
 AttendArguments CacheModel::argumentsOf(const SluiceAttention &params) const {
   AttendArguments arguments = {};
   arguments.cache = bytes.data();
-  arguments.alibiSlopes = params.alibiSlopes;
   arguments.heads = int32_t(params.heads);
   arguments.kvHeads = kvHeads;
   arguments.headDim = headDim;
@@ -142,21 +179,23 @@ static std::vector<bool> rowsInTiles(const std::vector<StepRow> &rows,
   return result;
 }
 
-/// The tiles' rows, all of their numbers and no others are in `out` (which was
-/// NaNs of bits 1), whatever kernels are launched behind.
-static void expectRowsOfTiles(const std::vector<StepRow> &rows, int32_t tile,
-                              const DeviceArray<float> &out, size_t rowFloats) {
-  constexpr uint32_t untouched = 0xffffffff;
-  std::vector<bool> inTiles = rowsInTiles(rows, size_t(tile));
+/// What nobody has written to (a NaN that no kernel makes) since the array was
+/// made.
+static bool isUntouched(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  return bits == 0xffffffff;
+}
+
+/// All numbers of the rows, and no others, are in `out`.
+static void expectRows(const DeviceArray<float> &out, size_t rowFloats,
+                       const std::vector<bool> &rows, const char *whose) {
   size_t wrong = 0;
   for (size_t i = 0; i < out.size(); ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, &out[i], 4);
     size_t row = i / rowFloats;
-    bool written = row < rows.size() && inTiles[row];
-    wrong += written != (bits != untouched);
+    wrong += (row < rows.size() && rows[row]) == isUntouched(out[i]);
   }
-  EXPECT_EQ(wrong, 0u) << "of tiles of " << tile << " rows";
+  EXPECT_EQ(wrong, 0u) << "numbers of rows " << whose;
 }
 
 /// The rows' places, which lie in no order.
@@ -173,6 +212,25 @@ static DeviceArray<int32_t> placesOf(const std::vector<StepRow> &rows,
   return result;
 }
 
+/// Nothing is in the places of rows that are in tiles.
+static void expectNoPartials(const std::vector<StepRow> &rows,
+                             const std::vector<bool> &inTiles,
+                             const AttendArguments &arguments) {
+  const auto floats = arguments.heads * spanFloats(cacheDim(arguments.headDim));
+  size_t wrong = 0;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (!inTiles[row])
+      continue;
+    const int32_t place = arguments.spanPlaces[row];
+    const int32_t first =
+        place < 0 ? arguments.placeCount + int32_t(row) : place;
+    const int32_t count = place < 0 ? 1 : spansOf(rows[row].position);
+    const float *partials = arguments.partials + int64_t{first} * floats;
+    wrong += !std::all_of(partials, partials + count * floats, isUntouched);
+  }
+  EXPECT_EQ(wrong, 0u) << "rows in tiles have partial results";
+}
+
 std::vector<float> CacheModel::attend(const SluiceAttention &params,
                                       const std::vector<StepRow> &rows,
                                       const std::vector<float> &q,
@@ -183,6 +241,11 @@ std::vector<float> CacheModel::attend(const SluiceAttention &params,
   DeviceRows device(rows, capacity);
   DeviceArray<float> queries(q);
   DeviceArray<float> out(size_t(capacity * heads * headDim));
+  DeviceArray<float> slopes;
+  if (params.alibiSlopes)
+    slopes = DeviceArray<float>(std::vector<float>(
+        params.alibiSlopes, params.alibiSlopes + params.heads));
+  arguments.alibiSlopes = slopes.data();
   DeviceArray<int32_t> spanPlaces = placesOf(rows, capacity, way.places);
   for (size_t row = 0; row < rows.size(); ++row)
     if (spanPlaces[row] >= 0)
@@ -209,23 +272,35 @@ std::vector<float> CacheModel::attend(const SluiceAttention &params,
   options.order = way.order;
   options.resident = way.order == emulator::Order::Shuffled ? 3 : 1;
   options.threads = uint32_t(attendThreads(dim));
+  const size_t rowFloats = size_t(heads * headDim);
+  std::vector<bool> inTiles(rows.size());
+  std::vector<float> ofTiles;
   if (way.tiles) {
     int32_t tile = tileRows(dim, group);
+    inTiles = rowsInTiles(rows, size_t(tile));
     options.grid = {uint32_t(divideUp(capacity, tile)), uint32_t(kvHeads), 1};
     options.sharedBytes = size_t(tileSharedBytes(dim));
-    late.expectLaunch(options, [&] { kernelOf(kind, dim, true)(arguments); });
-    expectRowsOfTiles(rows, tile, out, size_t(heads * headDim));
+    late.expectLaunch(options, kernelOf(kind, dim, true), arguments);
+    expectRows(out, rowFloats, inTiles, "in tiles");
+    ofTiles = out.values();
+    std::memset(out.data(), 0xff, out.bytes());
   }
-  options.grid = {uint32_t(capacity * divideUp(group, warpPairs)),
+  const int32_t rowBlocks = way.rowBlocks == 0 ? capacity : way.rowBlocks;
+  options.grid = {uint32_t(rowBlocks * divideUp(group, warpPairs)),
                   way.spanBlocks, uint32_t(kvHeads)};
   options.sharedBytes = size_t(attendSharedBytes(dim));
-  late.expectLaunch(options, [&] { kernelOf(kind, dim, false)(arguments); });
-  options.grid = {uint32_t(capacity), uint32_t(heads), 1};
+  late.expectLaunch(options, kernelOf(kind, dim, false), arguments);
+  expectNoPartials(rows, inTiles, arguments);
+  options.grid = {uint32_t(rowBlocks), uint32_t(heads), 1};
   options.threads = uint32_t(combineThreads(dim));
   options.sharedBytes = size_t(combineSharedBytes(dim));
-  late.expectLaunch(options, [&] { sluice_attend_combine(arguments); });
-  std::vector<float> result = out.values();
-  result.resize(rows.size() * size_t(heads * headDim));
+  late.expectLaunch(options, "sluice_attend_combine", arguments);
+  std::vector<bool> others = inTiles;
+  others.flip();
+  expectRows(out, rowFloats, others, "in no tile");
+  std::vector<float> result;
+  for (size_t i = 0; i < rows.size() * rowFloats; ++i)
+    result.push_back(inTiles[i / rowFloats] ? ofTiles[i] : out[i]);
   return result;
 }
 

@@ -104,12 +104,16 @@ protected:
 
   /// What lives has the bits that it has alone.
   void check(GraphModel &model, const StepBatch &batch) {
+    check(model, batch, expected());
+  }
+  void check(GraphModel &model, const StepBatch &batch,
+             const std::vector<Logits> &right) {
     for (int64_t output = 0; output < batch.outputs(); ++output) {
       SequenceId id =
           batch.sequences()[size_t(batch.outputRows()[size_t(output)])];
       auto request =
           std::find(sequences.begin(), sequences.end(), id) - sequences.begin();
-      EXPECT_EQ(model.logits(output), expected()[size_t(request)]) << request;
+      EXPECT_EQ(model.logits(output), right[size_t(request)]) << request;
     }
   }
 
@@ -168,6 +172,52 @@ TEST_F(CheckpointStepTest, RowsLeaveAtSeveralCheckpointsOfAStep) {
   ASSERT_EQ(batch.rows(), 2);
   EXPECT_EQ(batch.sequences()[0], sequences[5]);
   check(model, batch);
+}
+
+/// Of a graph in which blocks go over rows: 32 rows of a prompt are a tile,
+/// until rows in front of it leave and its last ones come to their places, or
+/// all of it.
+TEST_F(CheckpointStepTest, ATileIsBrokenUpAndItsRowsAreComputedAlone) {
+  const std::vector<std::vector<int32_t>> prompts = {randomTokens(20, 20),
+                                                     randomTokens(32, 32)};
+  std::vector<Logits> right = expected();
+  {
+    GraphModel model(tiny(), {TinyPart::Whole}, {});
+    for (const std::vector<int32_t> &tokens : prompts)
+      right.push_back(graphLogitsAlone(model, tokens, 32));
+  }
+  for (auto [order, dying] : {std::pair(emulator::Order::Ascending, 6),
+                              std::pair(emulator::Order::Shuffled, 32)}) {
+    Killer killer;
+    emulator::EmulatedOptions options = killer.options();
+    options.order = order;
+    GraphLimits limits;
+    limits.rows = 64;
+    GraphModel model(tiny(), {TinyPart::WholeWithCheckpoints}, limits, options);
+    for (int64_t i = 0; i < dying; ++i)
+      killer.rows.push_back(i);
+    for (int64_t at = 0; at < 40 && !HasFailure(); at += 13) {
+      StepBatch batch(64, 8);
+      begin(model, batch);
+      for (const std::vector<int32_t> &tokens : prompts) {
+        sequences.push_back(*model.pages().open());
+        for (size_t t = 0; t < tokens.size(); ++t)
+          ASSERT_TRUE(batch
+                          .add(sequences.back(), int64_t(t), tokens[t],
+                               t + 1 == tokens.size())
+                          .ok());
+      }
+      model.place(batch);
+      DeviceReaper reaper(batch);
+      killer.reaper = &reaper;
+      killer.countdown = at;
+      ASSERT_TRUE(model.execute(batch, &reaper).ok());
+      EXPECT_EQ(batch.rows(), 64 - dying) << "died before kernel " << at;
+      check(model, batch, right);
+      for (SequenceId id : sequences)
+        model.pages().close(id);
+    }
+  }
 }
 
 /// The hosts of the other members know nothing of who is dead, and their

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/StepBatch.h"
-#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/kernels/CompactABI.h"
 #include "runtime/device/cuda/test/LateInputs.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,8 @@ protected:
       for (int32_t i = 0; i < width; ++i)
         values[size_t(row * width + i)] = row * 100 + i;
     }
-    alive.assign(size_t(rows), 1);
+    alive = DeviceArray<uint8_t>(std::vector<uint8_t>(size_t(rows), 1))
+                .inHostMemory();
     expectedLeft.assign(size_t(rows), 0);
     checkpoint = passed[0] = 0;
   }
@@ -80,7 +81,7 @@ protected:
     arguments.rowNow = rowNow.data();
     arguments.rowCapacity = capacity;
     LateInputs late;
-    late.hide(alive.data(), alive.size());
+    late.hide(alive);
     late.hide(counts);
     late.hide(passed);
     for (DeviceArray<int32_t> &state : states)
@@ -93,7 +94,7 @@ protected:
     options.threads = compactThreads;
     options.sharedBytes = size_t(compactSharedBytes(capacity));
     options.order = order;
-    late.expectLaunch(options, [&] { sluice_compact(arguments); });
+    late.expectLaunch(options, "sluice_compact", arguments);
     moveValues(late, options);
   }
 
@@ -106,7 +107,7 @@ protected:
     options.threads = moveThreads;
     options.grid = {3, 1, 1};
     options.sharedBytes = 0;
-    late.expectLaunch(options, [&] { sluice_move_values(move); });
+    late.expectLaunch(options, "sluice_move_values", move);
   }
 
   /// Rows die; core and device go on, and must agree.
@@ -163,7 +164,7 @@ protected:
   std::mt19937 random{5};
   StepBatch batch{capacity, capacity, capacity};
   DeviceArray<int32_t> counts; ///< rows, outputs, mirrors, moves
-  DeviceArray<int32_t> passed{1};
+  DeviceArray<int32_t> passed = DeviceArray<int32_t>(1).inHostMemory();
   DeviceArray<int32_t> states[4] = {
       DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity),
       DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity)};
@@ -172,7 +173,7 @@ protected:
   DeviceArray<int32_t> outputRows{capacity}, outputSources{capacity},
       mirrorRows{capacity}, mirrorSequences{capacity}, moves{capacity},
       rowNow{capacity}, leftAt{capacity}, values{size_t{capacity} * 40};
-  std::vector<uint8_t> alive;
+  DeviceArray<uint8_t> alive;
   std::vector<int32_t> expectedLeft;
   int32_t checkpoint = 0;
   bool numbered = false; ///< outputs stay as they are

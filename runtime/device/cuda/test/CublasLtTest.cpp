@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/driver/CublasLt.h"
+#include "runtime/base/test/BesideProgram.h"
 #include "runtime/formats/BlockFormat.h"
 
 #include <bit>
@@ -24,18 +25,25 @@ using namespace sluice::cuda;
 
 namespace {
 
+const std::string fakeCublasLt = besideProgram("libFakeCublasLt.so");
+
 class CublasLtTest : public testing::Test {
 protected:
+  void SetUp() override {
+    std::string why =
+        notBesideProgram({"libFakeCublasLt.so", "libFakeCuda.so"});
+    if (!why.empty())
+      GTEST_SKIP() << why;
+  }
   void TearDown() override { ::unsetenv("SLUICE_FAKE_CUBLASLT_FAIL"); }
 
   std::unique_ptr<CublasLt> open() {
-    Expected<std::unique_ptr<CublasLt>> opened =
-        CublasLt::open(SLUICE_FAKE_CUBLASLT);
+    Expected<std::unique_ptr<CublasLt>> opened = CublasLt::open(fakeCublasLt);
     EXPECT_TRUE(opened) << opened.status().message();
     return opened.take();
   }
   int fake(const char *name) {
-    void *handle = ::dlopen(SLUICE_FAKE_CUBLASLT, RTLD_NOW | RTLD_NOLOAD);
+    void *handle = ::dlopen(fakeCublasLt.c_str(), RTLD_NOW | RTLD_NOLOAD);
     return reinterpret_cast<int (*)()>(::dlsym(handle, name))();
   }
 
@@ -129,8 +137,10 @@ TEST_F(CublasLtTest, SaysWhatHasFailed) {
   EXPECT_EQ(CublasLt::open("/nowhere/libcublasLt.so").status().message(),
             "no cuBLASLt is here: /nowhere/libcublasLt.so: cannot open shared "
             "object file: No such file or directory");
-  EXPECT_EQ(CublasLt::open(SLUICE_FAKE_CUDA).status().message(),
-            std::string(SLUICE_FAKE_CUDA) + " has no cublasLtCreate");
+  // Another library.
+  const std::string other = besideProgram("libFakeCuda.so");
+  EXPECT_EQ(CublasLt::open(other).status().message(),
+            other + " has no cublasLtCreate");
   for (const char *call :
        {"cublasLtMatmulDescCreate", "cublasLtMatmulDescSetAttribute",
         "cublasLtMatrixLayoutCreate", "cublasLtMatmulPreferenceCreate",
@@ -154,7 +164,7 @@ TEST_F(CublasLtTest, SaysWhatHasFailed) {
   library.reset();
   EXPECT_EQ(fake("fake_cublaslt_alive"), 0);
   ::setenv("SLUICE_FAKE_CUBLASLT_FAIL", "cublasLtCreate", 1);
-  EXPECT_EQ(CublasLt::open(SLUICE_FAKE_CUBLASLT).status().message(),
+  EXPECT_EQ(CublasLt::open(fakeCublasLt).status().message(),
             "cublasLtCreate: cuBLAS status 13");
 }
 

@@ -10,7 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/kernels/DenseABI.h"
+#include "runtime/device/cuda/kernels/GateMath.cuh"
 #include "runtime/device/cuda/test/LateInputs.h"
 #include "runtime/device/cuda/test/LinearRun.h"
 
@@ -40,16 +41,6 @@ protected:
     }
   }
 
-  using Kernel = void (*)(DenseWeightArguments);
-  Kernel kernel() const {
-#define SLUICE_PICK(pickedKind, name)                                          \
-  if (kind() == WeightKind::pickedKind)                                        \
-    return sluice_dense_weight_##name;
-    SLUICE_FOR_EACH_DENSE_WEIGHT(SLUICE_PICK)
-#undef SLUICE_PICK
-    return nullptr;
-  }
-
   /// Columns of the tiles, unpacked; a row count of 0 or 1.
   DeviceArray<uint16_t> unpack(const DeviceWeight &weight, int32_t firstTile,
                                int32_t tiles, int32_t rows = 1) {
@@ -72,7 +63,9 @@ protected:
     LateInputs late;
     late.hide(dense);
     late.hide(count);
-    late.expectLaunch(options, [&] { kernel()(arguments); });
+    late.expectLaunch(options,
+                      std::string("sluice_dense_weight_") + kindName(kind()),
+                      arguments);
     return dense;
   }
 
@@ -187,4 +180,114 @@ TEST_P(DenseLinearTest, GatesAndColumnRangesToo) {
   want = range.run(x);
   range.denseBytes = dense.denseBytes;
   expectNear(range.run(x), want, largest(want) * 4);
+}
+
+namespace {
+
+/// What the library's sums of some tiles become.
+class DenseResultsTest : public testing::TestWithParam<WeightKind> {
+protected:
+  static constexpr int32_t rows = 11, capacity = 16;
+
+  bool isScaled() const { return GetParam() == WeightKind::F16; }
+
+  /// `arguments`: gate, biases, columns and tiles of the whole; of these the
+  /// tiles from firstTile on have sums. Returns y, with the residual added.
+  std::vector<float> finish(DenseResultArguments arguments,
+                            const std::vector<float> &residual) {
+    DeviceArray<float> given(sums), y(residual), rowScales(scales);
+    DeviceArray<int32_t> count(std::vector<int32_t>{rows});
+    arguments.linear.rowScales = rowScales.data();
+    arguments.linear.y = y.data();
+    arguments.linear.residual = y.data();
+    arguments.linear.rowCount = count.data();
+    arguments.sums = given.data();
+    emulator::LaunchOptions options;
+    options.grid = {uint32_t(divideUp(arguments.tiles, linearWarps)),
+                    uint32_t(divideUp(capacity, 8)), 1};
+    options.threads = linearThreads;
+    options.order = emulator::Order::Shuffled;
+    LateInputs late;
+    for (DeviceArray<float> *each : {&given, &y, &rowScales})
+      late.hide(*each);
+    late.hide(count);
+    late.expectLaunch(
+        options, std::string("sluice_dense_results_") + kindName(GetParam()),
+        arguments);
+    return y.values();
+  }
+
+  void makeSums(int32_t tiles) {
+    sums = randomFloats(random, size_t(capacity * 16 * tiles));
+    for (int32_t row = 0; row < capacity; ++row)
+      scales.push_back(std::ldexp(1.0f, row % 7 - 3));
+  }
+  /// With the row's scale.
+  float sum(int32_t row, int32_t tiles, int32_t column) const {
+    return sums[size_t(row * 16 * tiles + column)] *
+           (isScaled() ? scales[size_t(row)] : 1);
+  }
+
+  std::vector<float> sums, scales;
+  std::mt19937 random{17};
+};
+
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Kinds, DenseResultsTest,
+                         testing::Values(WeightKind::F16, WeightKind::BF16),
+                         [](const testing::TestParamInfo<WeightKind> &info) {
+                           return kindName(info.param);
+                         });
+
+/// The last two of the three tiles of 43 columns.
+TEST_P(DenseResultsTest, SumsGetScaleBiasAndResidual) {
+  constexpr int32_t out = 43, tiles = 2;
+  makeSums(tiles);
+  DeviceArray<float> bias(randomFloats(random, out));
+  auto residual = randomFloats(random, size_t(capacity * out));
+  DenseResultArguments arguments = {};
+  arguments.linear.bias = bias.data();
+  arguments.linear.outColumns = out;
+  arguments.linear.tiles = 3;
+  arguments.firstTile = 1;
+  arguments.tiles = tiles;
+  std::vector<float> y = finish(arguments, residual);
+  for (int32_t row = 0; row < capacity; ++row)
+    for (int32_t c = 0; c < out; ++c) {
+      const auto place = size_t(row * out + c);
+      if (row >= rows || c < 16)
+        ASSERT_EQ(y[place], residual[place]) << row << ", " << c;
+      else
+        ASSERT_EQ(y[place],
+                  residual[place] + (sum(row, tiles, c - 16) + bias[size_t(c)]))
+            << row << ", " << c;
+    }
+}
+
+/// A tile is eight columns of the gate and eight of its partner.
+TEST_P(DenseResultsTest, GatesAreMultipliedWithTheirPartners) {
+  constexpr int32_t out = 21, tiles = 3;
+  makeSums(tiles);
+  DeviceArray<float> bias(randomFloats(random, 2 * out));
+  auto residual = randomFloats(random, size_t(capacity * out));
+  for (Gate gate : {Gate::Silu, Gate::GeluTanh}) {
+    DenseResultArguments arguments = {};
+    arguments.linear.bias = bias.data();
+    arguments.linear.partnerBias = bias.data() + out;
+    arguments.linear.outColumns = out;
+    arguments.linear.tiles = arguments.tiles = tiles;
+    arguments.linear.gate = gate;
+    std::vector<float> y = finish(arguments, residual);
+    for (int32_t row = 0; row < rows; ++row)
+      for (int32_t c = 0; c < out; ++c) {
+        const int32_t column = c / 8 * 16 + c % 8;
+        const float g = sum(row, tiles, column) + bias[size_t(c)];
+        const float partner =
+            sum(row, tiles, column + 8) + bias[size_t(out + c)];
+        const auto place = size_t(row * out + c);
+        ASSERT_EQ(y[place], residual[place] + gated(gate, g) * partner)
+            << row << ", " << c;
+      }
+  }
 }

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/test/BesideProgram.h"
 #include "runtime/device/cuda/driver/LibCuda.h"
 
 #include <cstdlib>
@@ -29,8 +30,19 @@ using testing::StartsWith;
 
 namespace {
 
+/// Libraries in the places of NVIDIA's: libcuda, an old one, cuBLASLt.
+const std::string fakeCuda = besideProgram("libFakeCuda.so");
+const std::string fakeOldCuda = besideProgram("libFakeOldCuda.so");
+const std::string fakeCublasLt = besideProgram("libFakeCublasLt.so");
+
 class DriverTest : public testing::Test {
 protected:
+  void SetUp() override {
+    std::string why = notBesideProgram(
+        {"libFakeCuda.so", "libFakeOldCuda.so", "libFakeCublasLt.so"});
+    if (!why.empty())
+      GTEST_SKIP() << why;
+  }
   void TearDown() override {
     for (const char *variable :
          {"FAKE_CUDA_VERSION", "FAKE_CUDA_INIT", "FAKE_CUDA_FAIL",
@@ -38,12 +50,12 @@ protected:
       ::unsetenv(variable);
   }
 
-  static std::string openError(const char *library = SLUICE_FAKE_CUDA) {
+  static std::string openError(const std::string &library = fakeCuda) {
     return openLibCuda(library).status().message();
   }
 
   std::unique_ptr<Device> openDevice() {
-    Expected<std::unique_ptr<Driver>> driver = openLibCuda(SLUICE_FAKE_CUDA);
+    Expected<std::unique_ptr<Driver>> driver = openLibCuda(fakeCuda);
     EXPECT_TRUE(driver) << driver.status().message();
     Expected<std::unique_ptr<Device>> device = (*driver)->open(0);
     EXPECT_TRUE(device) << device.status().message();
@@ -56,7 +68,7 @@ protected:
 
 private:
   template <typename F> F fake(const char *name) {
-    void *handle = ::dlopen(SLUICE_FAKE_CUDA, RTLD_NOW | RTLD_NOLOAD);
+    void *handle = ::dlopen(fakeCuda.c_str(), RTLD_NOW | RTLD_NOLOAD);
     return reinterpret_cast<F>(::dlsym(handle, name));
   }
 };
@@ -73,7 +85,7 @@ TEST_F(DriverTest, AnOldDriverSaysWhatIsNeeded) {
   ::setenv("FAKE_CUDA_VERSION", "12040", 1);
   EXPECT_EQ(openError(), "the NVIDIA driver is too old: it is for CUDA 12.4, "
                          "and 13.0 is needed");
-  EXPECT_THAT(openError(SLUICE_FAKE_OLD_CUDA),
+  EXPECT_THAT(openError(fakeOldCuda),
               HasSubstr("has no cuGraphLaunch: the NVIDIA driver is too old"));
 }
 
@@ -88,7 +100,7 @@ TEST_F(DriverTest, NoDeviceAndAnotherFault) {
 }
 
 TEST_F(DriverTest, ADeviceDescribesItself) {
-  Expected<std::unique_ptr<Driver>> driver = openLibCuda(SLUICE_FAKE_CUDA);
+  Expected<std::unique_ptr<Driver>> driver = openLibCuda(fakeCuda);
   ASSERT_TRUE(driver) << driver.status().message();
   EXPECT_EQ((*driver)->version(), 13000);
   EXPECT_EQ((*driver)->open(1).status().message(),
@@ -117,7 +129,8 @@ TEST_F(DriverTest, AGraphIsAChainOfDependentLaunches) {
   Expected<Graph> graph = device->makeGraph(nodes);
   ASSERT_TRUE(graph) << graph.status().message();
   EXPECT_EQ(calls(),
-            "cuGraphCreate (3,4,5)x64:1024,7,9 cuGraphAddKernelNode "
+            "cuGraphCreate carveout 100 cuFuncSetAttribute "
+            "(3,4,5)x64:1024,7,9 cuGraphAddKernelNode "
             "(1,1,1)x32:0,11,12 cuGraphAddKernelNode cuFuncGetAttribute "
             "edge 101x1 cuGraphAddDependencies cuGraphInstantiate "
             "cuGraphDestroy ");
@@ -133,7 +146,7 @@ TEST_F(DriverTest, AGraphIsAChainOfDependentLaunches) {
 /// What the library puts into a stream becomes a graph in the graph, between
 /// edges on which all of a node waits for all of the one before.
 TEST_F(DriverTest, ProductsAreGraphsInTheGraph) {
-  ::setenv("SLUICE_CUBLASLT_LIBRARY", SLUICE_FAKE_CUBLASLT, 1);
+  ::setenv("SLUICE_CUBLASLT_LIBRARY", fakeCublasLt.c_str(), 1);
   std::unique_ptr<Device> device = openDevice();
   ASSERT_TRUE(device->openProducts().ok());
   auto function = reinterpret_cast<Function>(uintptr_t{16});
@@ -150,7 +163,8 @@ TEST_F(DriverTest, ProductsAreGraphsInTheGraph) {
   Expected<Graph> graph = device->makeGraph(nodes);
   ASSERT_TRUE(graph) << graph.status().message();
   EXPECT_EQ(calls(),
-            "cuGraphCreate (1,1,1)x32:0,1,2 cuGraphAddKernelNode "
+            "cuGraphCreate carveout 100 cuFuncSetAttribute "
+            "(1,1,1)x32:0,1,2 cuGraphAddKernelNode "
             "cuCtxGetStreamPriorityRange priority 0 "
             "cuStreamCreateWithPriority mode 2 cuStreamBeginCapture "
             "cuStreamEndCapture cuStreamDestroy cuGraphAddChildGraphNode "
@@ -218,6 +232,53 @@ TEST_F(DriverTest, WhatCannotWaitByItselfStartsBehindTheKernelBefore) {
   EXPECT_EQ(edgesOf({16, 16, 32}), "000x1 000x1 ");
   ::setenv("FAKE_CUDA_MAJOR", "9", 1);
   EXPECT_EQ(edgesOf({16, 16}), "101x1 ");
+}
+
+/// Without them each kernel starts behind the end of the one before.
+TEST_F(DriverTest, DependentLaunchCanBeLeftOut) {
+  std::unique_ptr<Device> device = openDevice();
+  DeviceOptions options;
+  options.dependentLaunch = false;
+  device->use(options);
+  KernelNode kernel = {
+      reinterpret_cast<Function>(uintptr_t{16}), {1, 1, 1}, 32, 0, {1, 2}, 1};
+  EXPECT_TRUE(device->makeGraph(std::vector<GraphNode>{kernel, kernel}));
+  EXPECT_THAT(calls(), HasSubstr("edge 000x1"));
+  EXPECT_THAT(calls(), testing::Not(HasSubstr("edge 101x1")));
+}
+
+/// A kernel is asked for its share of shared memory once for each change; code
+/// that is loaded later may have the handle of what has been unloaded.
+TEST_F(DriverTest, KernelsOfGraphsPreferTheLargestCarveout) {
+  std::unique_ptr<Device> device = openDevice();
+  KernelNode kernel = {
+      reinterpret_cast<Function>(uintptr_t{16}), {1, 1, 1}, 32, 0, {1, 2}, 1};
+  kernel.name = "some_kernel";
+  const std::vector<GraphNode> nodes = {kernel, kernel};
+  auto carveouts = [&] {
+    forget();
+    EXPECT_TRUE(device->makeGraph(nodes));
+    std::string made = calls(), found;
+    for (size_t at = made.find("carveout "); at != std::string::npos;
+         at = made.find("carveout ", at + 1))
+      found += made.substr(at + 9, made.find(' ', at + 9) - at - 8);
+    return found;
+  };
+  EXPECT_EQ(carveouts(), "100 ");
+  EXPECT_EQ(carveouts(), "");
+  DeviceOptions options;
+  options.largestCarveout = false;
+  device->use(options);
+  EXPECT_EQ(carveouts(), "-1 ");
+  EXPECT_EQ(carveouts(), "");
+  device->use({});
+  EXPECT_EQ(carveouts(), "100 ");
+  device->unload(nullptr);
+  EXPECT_EQ(carveouts(), "100 ");
+  device->unload(nullptr);
+  ::setenv("FAKE_CUDA_FAIL", "cuFuncSetAttribute", 1);
+  EXPECT_EQ(device->makeGraph(nodes).status().message(),
+            "some_kernel: cuFuncSetAttribute: out of memory");
 }
 
 TEST_F(DriverTest, EachCallSaysWhichItWas) {
@@ -399,6 +460,10 @@ TEST(LibCudaTypesTest, AreThoseOfCudaH) {
   EXPECT_EQ(lib::streamNonBlocking, unsigned(CU_STREAM_NON_BLOCKING));
   EXPECT_EQ(lib::eventDisableTiming, unsigned(CU_EVENT_DISABLE_TIMING));
   EXPECT_EQ(lib::programmaticPort, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC);
+  EXPECT_EQ(lib::functionCarveout,
+            CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+  EXPECT_EQ(lib::carveoutLargest, CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
+  EXPECT_EQ(lib::carveoutDefault, CU_SHAREDMEM_CARVEOUT_DEFAULT);
   EXPECT_EQ(int(lib::programmaticType),
             int(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC));
   static_assert(sizeof(lib::KernelNodeParams) ==

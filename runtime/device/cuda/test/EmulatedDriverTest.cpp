@@ -27,6 +27,13 @@ void bump(const uint64_t *words) {
 
 constexpr SluiceEmulatedKernel kernels[] = {{"bump", bump}};
 
+/// (pointer): adds ten.
+void leap(const uint64_t *words) {
+  sluice_emulated_wait();
+  if (sluice_emulated_thread() == 0)
+    *reinterpret_cast<int32_t *>(words[0]) += 10;
+}
+
 class EmulatedDriverTest : public testing::Test {
 protected:
   void open(EmulatedOptions options = {}) {
@@ -97,6 +104,32 @@ TEST_F(EmulatedDriverTest, AStreamWaitsForAnothersEvent) {
   EXPECT_EQ(result, 50);
   device->destroy(graph);
   device->destroy(other);
+}
+
+/// Kernels of two programs in a process may have the same name.
+TEST_F(EmulatedDriverTest, AnImageMayNameATableOfKernels) {
+  open();
+  constexpr SluiceEmulatedKernel others[] = {{"bump", leap}};
+  const SluiceEmulatedImage image = {SLUICE_EMULATED_MAGIC, others, 1};
+  Module loaded =
+      *device->load({reinterpret_cast<const uint8_t *>(&image), sizeof(image)});
+  KernelNode node;
+  node.function = *device->find(loaded, "bump");
+  node.words = {memory};
+  EXPECT_EQ(*device->find(loaded, "leap"), nullptr);
+  EXPECT_EQ(*device->find(loaded, "sluice_mark"), nullptr);
+  Graph leaps = *device->makeGraph(std::vector<GraphNode>{node});
+  Graph graph = bumps(1);
+  int32_t number = 5;
+  ASSERT_TRUE(device->copyToDevice(memory, &number, 4, stream).ok());
+  ASSERT_TRUE(device->launch(leaps, stream).ok());
+  ASSERT_TRUE(device->launch(graph, stream).ok());
+  ASSERT_TRUE(device->copyToHost(&number, memory, 4, stream).ok());
+  ASSERT_TRUE(device->synchronize(stream).ok());
+  EXPECT_EQ(number, 16);
+  device->destroy(leaps);
+  device->destroy(graph);
+  device->unload(loaded);
 }
 
 TEST_F(EmulatedDriverTest, AFailedKernelBreaksEverythingAfterIt) {

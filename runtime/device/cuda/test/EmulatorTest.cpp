@@ -140,6 +140,29 @@ TEST(EmulatorTest, ShufflesAndVotesGiveEachLaneItsNumber) {
   }
 }
 
+TEST(EmulatorTest, ThreadsCountTogetherInSharedMemory) {
+  for (bool barrier : {true, false}) {
+    bool allSeen = true;
+    for (Order order : orders) {
+      LaunchOptions options = blockOf(96, 3 * 4);
+      options.order = order;
+      Status status = emulator::launch(options, [&] {
+        auto *counters = reinterpret_cast<uint32_t *>(sharedMemory());
+        if (threadIndex() < 3)
+          counters[threadIndex()] = 0;
+        syncThreads();
+        incrementShared(counters + bitCount(threadIndex() & 5));
+        if (barrier)
+          syncThreads();
+        // Of 0 to 7 two have neither bit, and two have both.
+        allSeen &= counters[0] == 24 && counters[1] == 48 && counters[2] == 24;
+      });
+      ASSERT_TRUE(status.ok()) << status.message();
+    }
+    EXPECT_EQ(allSeen, barrier);
+  }
+}
+
 TEST(EmulatorTest, ALaneThatStaysAwayFromAShuffleIsNamed) {
   Status status = emulator::launch(blockOf(64), [] {
     if (threadIndex() != 37)

@@ -166,8 +166,10 @@ int cuModuleGetFunction(lib::Handle *function, lib::Handle, const char *name) {
   return std::strcmp(name, "nobody") == 0 ? lib::errorNotFound
                                           : result("cuModuleGetFunction");
 }
-int cuFuncSetAttribute(lib::Handle, int attribute, int) {
-  return attribute == 8 ? result("cuFuncSetAttribute") : 1;
+int cuFuncSetAttribute(lib::Handle, int attribute, int value) {
+  if (attribute == 9)
+    calls += "carveout " + std::to_string(value) + " ";
+  return attribute == 8 || attribute == 9 ? result("cuFuncSetAttribute") : 1;
 }
 int cuFuncGetAttribute(int *value, int attribute, lib::Handle function) {
   *value = reinterpret_cast<uintptr_t>(function) == 32 ? 80 : 90;

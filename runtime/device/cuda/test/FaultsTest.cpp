@@ -114,6 +114,44 @@ TEST(CudaFaultsTest, AStepThatDoesNotEndCostsTheDevice) {
     std::this_thread::yield();
 }
 
+/// With marks it is known which kernel that is, and with one node at a time
+/// also which one breaks the device.
+TEST(CudaFaultsTest, AStepSaysWhereItStands) {
+  auto errorOf = [](const char *words, emulator::EmulatedOptions options) {
+    options.program = tinyKernels();
+    std::shared_ptr<Device> device =
+        (*emulator::openEmulated(options))->open(0).take();
+    DeviceOptions wanted = readDeviceOptions(words).take();
+    wanted.patience = std::chrono::milliseconds(100);
+    device->use(wanted);
+    std::unique_ptr<Executor> executor =
+        Executor::create(device, tinyGraph(tiny()), smallLimits(), {}).take();
+    CachePages pages =
+        CachePages::create({4, 1, TinyProgram::contextLength}).take();
+    SequenceId id = *pages.open();
+    EXPECT_TRUE(pages.grow(id, 1).ok());
+    StepBatch batch(8, 1);
+    EXPECT_TRUE(batch.add(id, 0, 1, true).ok());
+    return executor->execute({&batch, &pages}).message();
+  };
+  emulator::EmulatedOptions endless;
+  endless.endlessKernel = "sluice_append_cache";
+  EXPECT_THAT(errorOf("marks", endless),
+              testing::MatchesRegex(
+                  "emulator: a step has not ended within 0.1 s: it is at "
+                  "kernel [0-9]+ of [0-9]+ \\(sluice_append_cache\\)"));
+  EXPECT_THAT(errorOf("one-node", endless),
+              testing::MatchesRegex(
+                  "emulator: kernel [0-9]+ of [0-9]+ "
+                  "\\(sluice_append_cache\\) has not ended within 0.1 s"));
+  emulator::EmulatedOptions broken;
+  broken.failKernel = 3;
+  EXPECT_THAT(errorOf("one-node", broken),
+              testing::MatchesRegex("emulator: kernel 3 of [0-9]+ "
+                                    "\\([a-z0-9_]+\\): .*illegal memory "
+                                    "access.*"));
+}
+
 /// Nor is what is loaded waited for, or given back.
 TEST(CudaFaultsTest, AnUploadThatDoesNotEndCostsTheDevice) {
   emulator::EmulatedOptions options;

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/kernels/CompactABI.h"
+#include "runtime/device/cuda/kernels/GroupABI.h"
 #include "runtime/device/cuda/test/LateInputs.h"
 
 #include <cmath>
@@ -52,7 +53,8 @@ protected:
     options.order = GetParam();
     return options;
   }
-  DeviceArray<int32_t> passed{std::vector<int32_t>{0}};
+  DeviceArray<int32_t> passed =
+      DeviceArray<int32_t>(std::vector<int32_t>{0}).inHostMemory();
 };
 
 /// Bit for bit as members on CPUs: from the left, in their order.
@@ -74,8 +76,8 @@ TEST_P(GroupKernels, SumsAreInTheMembersOrder) {
       late.hide(brought.others);
       late.hide(sum);
       late.hide(passed);
-      late.expectLaunch(options(2, 1, groupThreads),
-                        [&] { sluice_sum_parts(arguments); });
+      late.expectLaunch(options(2, 1, groupThreads), "sluice_sum_parts",
+                        arguments);
       EXPECT_TRUE(sameBits<float>({sum.data(), count}, expected))
           << count << " numbers of " << members;
       EXPECT_EQ(passed[0], members) << "the host knows of the exchange";
@@ -100,8 +102,8 @@ TEST_P(GroupKernels, ColumnsAreJoined) {
     late.hide(rowCount);
     late.hide(all);
     late.hide(passed);
-    late.expectLaunch(options(capacity, 2, groupThreads),
-                      [&] { sluice_join_columns(arguments); });
+    late.expectLaunch(options(capacity, 2, groupThreads), "sluice_join_columns",
+                      arguments);
     std::vector<std::vector<float>> given;
     for (int32_t member = 0; member < members; ++member)
       given.push_back(numbersOf(member, count));
@@ -121,14 +123,15 @@ TEST_P(GroupKernels, WhoLivesIsReadOnce) {
   std::vector<uint8_t> lives(700);
   for (size_t row = 0; row < lives.size(); ++row)
     lives[row] = row % 3 != 0;
-  DeviceArray<uint8_t> alive(lives), decided(lives.size());
+  auto alive = DeviceArray<uint8_t>(lives).inHostMemory();
+  DeviceArray<uint8_t> decided(lives.size());
   ReadAliveArguments arguments = {alive.data(), decided.data(),
                                   int64_t(lives.size())};
   LateInputs late;
   late.hide(alive);
   late.hide(decided);
-  late.expectLaunch(options(1, 1, compactThreads),
-                    [&] { sluice_read_alive(arguments); });
+  late.expectLaunch(options(1, 1, compactThreads), "sluice_read_alive",
+                    arguments);
   EXPECT_EQ(decided.values(), lives);
 }
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/images/KernelImages.h"
+#include "runtime/base/test/BesideProgram.h"
 #include "runtime/device/cuda/driver/FatBinary.h"
 #include "runtime/device/cuda/kernels/Kernels.h"
 
@@ -21,6 +22,7 @@
 #include <set>
 #include <sstream>
 
+using namespace sluice;
 using namespace sluice::cuda;
 
 namespace {
@@ -82,6 +84,12 @@ std::set<std::string> kernelNames() {
 #define SLUICE_NAME(kind, name) names.insert("sluice_embed_" #name);
   SLUICE_FOR_EACH_EMBED(SLUICE_NAME)
 #undef SLUICE_NAME
+#define SLUICE_NAME(kind, name) names.insert("sluice_random_" #name);
+  SLUICE_FOR_EACH_RANDOM(SLUICE_NAME)
+#undef SLUICE_NAME
+#define SLUICE_NAME(kind, name) names.insert("sluice_random_e4m3_of_" #name);
+  SLUICE_FOR_EACH_RANDOM_E4M3_OF(SLUICE_NAME)
+#undef SLUICE_NAME
 #define SLUICE_NAME(kind, name, dim)                                           \
   names.insert("sluice_attend_" #name "_" #dim);                               \
   names.insert("sluice_attend_tile_" #name "_" #dim);
@@ -90,7 +98,8 @@ std::set<std::string> kernelNames() {
   return names;
 }
 
-/// Threads of the largest block that the kernel is launched with.
+/// Threads that a multiprocessor has registers for: of the largest block that
+/// the kernel is launched with, or of several.
 int threadsOf(const std::string &name) {
   auto has = [&](const char *part) {
     return name.find(part) != std::string::npos;
@@ -103,10 +112,14 @@ int threadsOf(const std::string &name) {
     return denseThreads;
   if (has("_embed_"))
     return embedThreads;
+  if (has("_random_"))
+    return randomThreads;
   if (has("_attend_combine"))
     return mostCombineThreads;
-  if (has("_attend_"))
-    return attendThreads(std::stoi(name.substr(name.rfind('_') + 1)));
+  if (has("_attend_")) {
+    const int dim = std::stoi(name.substr(name.rfind('_') + 1));
+    return attendThreads(dim) * (has("_tile_") ? 1 : attendResidentBlocks(dim));
+  }
   return mostOperandThreads; // No other has more.
 }
 
@@ -116,12 +129,15 @@ TEST(KernelImagesTest, EachKernelIsThereForEachChipAndSpillsNothing) {
   std::vector<std::string> reports = partsOf(SLUICE_CUDA_REPORTS);
   if (reports.empty())
     GTEST_SKIP() << "built without nvcc";
+  for (const std::string &report : reports)
+    if (std::string why = notBesideProgram({report}); !why.empty())
+      GTEST_SKIP() << "of ptxas' reports " << why;
   std::set<std::string> missing;
   for (const std::string &chip : partsOf(SLUICE_CUDA_CHIPS))
     for (const std::string &name : kernelNames())
       missing.insert(name + " for sm_" + chip);
   for (const std::string &report : reports)
-    for (const Compiled &kernel : readReport(report)) {
+    for (const Compiled &kernel : readReport(besideProgram(report))) {
       std::string name = kernel.kernel + " for sm_" + kernel.chip;
       EXPECT_EQ(missing.erase(name), 1u) << name << " is in no list";
       EXPECT_EQ(kernel.spilledBytes, 0) << name;

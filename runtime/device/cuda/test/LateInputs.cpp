@@ -58,13 +58,14 @@ void LateInputs::expectWaited() {
   ready();
 }
 
-void LateInputs::expectLaunch(emulator::LaunchOptions options,
-                              const std::function<void()> &kernel) {
+void LateInputs::expect(KernelLaunch launch) {
+  emulator::LaunchOptions &options = launch.options;
   size_t blocks = size_t{options.grid.x} * options.grid.y * options.grid.z;
   size_t groups = (blocks + options.resident - 1) / options.resident;
   every = 1 + groups * bytes / mostHiddenBytes;
   options.prior = [this](bool isReady) { isReady ? ready() : begin(); };
-  Status status = emulator::launch(options, kernel);
-  EXPECT_TRUE(status.ok()) << status.message();
+  Status status = launchKernel(launch);
+  if (!status.ok())
+    ADD_FAILURE() << status.message();
   expectWaited();
 }

@@ -12,7 +12,7 @@
 //   LateInputs late;
 //   late.hide(x);
 //   late.hide(y);
-//   late.expectLaunch(options, [&] { sluice_some_kernel(arguments); });
+//   late.expectLaunch(options, "sluice_some_kernel", arguments);
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +20,7 @@
 #define SLUICE_RUNTIME_DEVICE_CUDA_TEST_LATEINPUTS_H
 
 #include "runtime/device/cuda/test/TestUtils.h"
+#include "runtime/device/cuda/test/bed/KernelBed.h"
 
 namespace sluice::cuda {
 
@@ -32,15 +33,19 @@ public:
     hide(array.data(), array.bytes());
   }
 
-  /// Launches, and expects that there is no error.
-  void expectLaunch(emulator::LaunchOptions options,
-                    const std::function<void()> &kernel);
+  /// Launches (bed/KernelBed.h), and expects that there is no error.
+  template <typename Arguments>
+  void expectLaunch(const emulator::LaunchOptions &options,
+                    const std::string &kernel, const Arguments &arguments) {
+    expect(kernelLaunch(kernel, options, arguments));
+  }
 
 private:
   struct Region {
     uint8_t *memory;
     std::vector<uint8_t> ready; ///< what is there after the wait
   };
+  void expect(KernelLaunch launch);
   void begin();
   void ready();
   void expectWaited();

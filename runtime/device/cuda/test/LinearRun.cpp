@@ -8,7 +8,7 @@
 #include "runtime/device/cuda/test/LinearRun.h"
 #include "runtime/device/cuda/DenseLinear.h"
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
-#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/kernels/KernelABI.h"
 #include "runtime/device/cuda/test/LateInputs.h"
 
 #include <algorithm>
@@ -19,20 +19,11 @@ using namespace sluice::cuda;
 
 namespace {
 
-using Kernel = void (*)(LinearArguments);
-
-Kernel kernelOf(WeightKind kind, int32_t rows) {
-#define SLUICE_PICK(pickedKind, name, pickedRows)                              \
-  if (kind == WeightKind::pickedKind && rows == pickedRows)                    \
-    return sluice_linear_##name##_##pickedRows;
-  SLUICE_FOR_EACH_LINEAR(SLUICE_PICK)
-#undef SLUICE_PICK
-#define SLUICE_PICK(pickedKind, name)                                          \
-  if (kind == WeightKind::pickedKind && rows == linearTileRows)                \
-    return sluice_linear_tile_##name;
-  SLUICE_FOR_EACH_LINEAR_TILE(SLUICE_PICK)
-#undef SLUICE_PICK
-  return nullptr;
+std::string kernelOf(WeightKind kind, int32_t rows) {
+  const std::string name = kindName(kind);
+  return rows == linearTileRows
+             ? "sluice_linear_tile_" + name
+             : "sluice_linear_" + name + "_" + std::to_string(rows);
 }
 
 /// Operand rows in device memory.
@@ -49,8 +40,11 @@ Operand makeOperand(const LinearRun &run, const std::vector<float> &x,
   // Values of the capacity; those of rows that are not there stay NaNs.
   DeviceArray<float> values(capacity * size_t(in));
   std::copy(x.begin(), x.end(), values.data());
+  constexpr Elements elements[] = {Elements::Float, Elements::Bfloat,
+                                   Elements::Half};
   Operand operand = {DeviceArray<uint8_t>(capacity * padded *
-                                          (kind == WeightKind::F32 ? 4 : 2)),
+                                          (kind == WeightKind::F32 ? 4 : 2))
+                         .holding(elements[int(operandKind(kind))]),
                      DeviceArray<float>(capacity),
                      DeviceArray<float>(padded / 32 * capacity)};
   OperandArguments arguments = {};
@@ -72,7 +66,7 @@ Operand makeOperand(const LinearRun &run, const std::vector<float> &x,
   late.hide(operand.scales);
   late.hide(operand.sums);
   late.hide(count);
-  late.expectLaunch(options, [&] { sluice_operand_rows(arguments); });
+  late.expectLaunch(options, "sluice_operand_rows", arguments);
   return operand;
 }
 
@@ -121,8 +115,8 @@ void runKernel(const LinearRun &run, LinearArguments &arguments,
   late.hide(y);
   late.hide(partials);
   late.hide(tickets);
-  Kernel kernel = kernelOf(run.weight->spec.kind, run.kernelRows);
-  late.expectLaunch(options, [&] { kernel(arguments); });
+  late.expectLaunch(options, kernelOf(run.weight->spec.kind, run.kernelRows),
+                    arguments);
   for (size_t i = 0; i < tickets.size(); ++i)
     EXPECT_EQ(tickets[i], 0u);
 }

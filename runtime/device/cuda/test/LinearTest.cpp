@@ -264,8 +264,12 @@ TEST_P(LinearKernelTest, GatesAndResidualsAreThoseOfTheParts) {
   auto x = randomFloats(random, size_t(rows * in), 0.1f);
   std::vector<float> gates = LinearRun(gateAlone, rows).run(x);
   std::vector<float> ups = LinearRun(upAlone, rows).run(x);
-  for (Gate function : {Gate::Silu, Gate::GeluTanh}) {
+  for (auto [function, kernelRows] : {std::pair{Gate::Silu, 8},
+                                      {Gate::GeluTanh, 16},
+                                      {Gate::Silu, 32},
+                                      {Gate::GeluTanh, 64}}) {
     LinearRun run(both, rows);
+    run.kernelRows = kernelRows;
     run.gate = function;
     run.bias = randomFloats(random, 2 * out);
     run.residual = randomFloats(random, size_t(rows * out));

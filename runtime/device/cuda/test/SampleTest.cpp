@@ -5,14 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tokens against those of the host's Sampler over all logits.
+// Tokens against those of the host's Sampler over all logits, and candidates
+// against a sort of them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Sampler.h"
-#include "runtime/device/cuda/kernels/Kernels.h"
+#include "runtime/device/cuda/kernels/SampleABI.h"
 #include "runtime/device/cuda/test/LateInputs.h"
 
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -23,7 +25,27 @@ namespace {
 
 using Logits = std::vector<float>;
 
+using emulator::Order;
+
+/// In the place of a candidate that nothing has been written to.
+constexpr TokenLogit untouched = {0, 1 << 30};
+
 constexpr float infinity = std::numeric_limits<float>::infinity();
+
+/// A partial sort of all logits: zeros are equal, of equal ones the least
+/// tokens come first.
+std::vector<TokenLogit> greatestOf(const Logits &logits, int32_t count) {
+  std::vector<TokenLogit> all;
+  for (float logit : logits)
+    all.push_back({logit + 0.0f, int32_t(all.size())});
+  auto end = all.begin() + std::min(std::ptrdiff_t{count}, std::ssize(all));
+  std::partial_sort(all.begin(), end, all.end(),
+                    [](const TokenLogit &a, const TokenLogit &b) {
+                      return a.logit != b.logit ? a.logit > b.logit
+                                                : a.token < b.token;
+                    });
+  return {all.begin(), end};
+}
 
 struct Sampled {
   std::vector<int32_t> tokens;
@@ -34,7 +56,7 @@ class SampleTest : public testing::Test {
 protected:
   /// As the program gives it: a NaN is the greatest, and the complement says
   /// that the greatest is no finite number.
-  int32_t greatestOf(const Logits &logits) {
+  int32_t tokenOf(const Logits &logits) {
     auto best = std::ranges::find_if(logits, [](float x) { return x != x; });
     if (best == logits.end())
       best = std::ranges::max_element(logits);
@@ -44,7 +66,8 @@ protected:
 
   /// Outputs of one step, numbered from the last request to the first.
   Sampled run(const std::vector<Logits> &outputs,
-              const std::vector<OutputRequest> &requests) {
+              const std::vector<OutputRequest> &requests,
+              Order order = Order::Shuffled) {
     const auto vocabulary = static_cast<int32_t>(outputs[0].size());
     const auto count = static_cast<int32_t>(outputs.size());
     DeviceArray<float> logits(outputs.size() * outputs[0].size());
@@ -52,13 +75,14 @@ protected:
     // There is room for one more.
     DeviceArray<int32_t> sources(outputs.size()), tokens(outputs.size() + 1),
         counts(std::vector{count});
-    DeviceArray<TokenLogit> candidates((outputs.size() + 1) * mostCandidates);
+    DeviceArray<TokenLogit> candidates(
+        std::vector((outputs.size() + 1) * mostCandidates, untouched));
     DeviceArray<uint64_t> found(outputs.size() *
                                 size_t(sampleFoundWords(vocabulary)));
     for (size_t i = 0; i < outputs.size(); ++i) {
       std::ranges::copy(outputs[i], logits.data() + i * outputs[i].size());
       sources[i] = count - 1 - int32_t(i);
-      tokens[i] = greatestOf(outputs[i]);
+      tokens[i] = tokenOf(outputs[i]);
     }
     SampleArguments arguments = {};
     arguments.logits = logits.data();
@@ -72,7 +96,7 @@ protected:
     emulator::LaunchOptions options;
     options.threads = sampleThreads;
     options.sharedBytes = sampleSharedBytes;
-    options.order = emulator::Order::Shuffled;
+    options.order = order;
     LateInputs late;
     late.hide(logits);
     late.hide(asked);
@@ -82,10 +106,11 @@ protected:
     late.hide(found);
     late.hide(counts);
     options.grid = {uint32_t(sampleParts(vocabulary)), uint32_t(count) + 1, 1};
-    late.expectLaunch(options, [&] { sluice_sample_search(arguments); });
+    late.expectLaunch(options, "sluice_sample_search", arguments);
     options.grid = {uint32_t(count) + 1, 1, 1};
-    late.expectLaunch(options, [&] { sluice_sample_merge(arguments); });
+    late.expectLaunch(options, "sluice_sample_merge", arguments);
     EXPECT_EQ(tokens[outputs.size()], -1);
+    EXPECT_EQ(candidates[outputs.size() * mostCandidates], untouched);
     Sampled sampled;
     for (size_t i = 0; i < outputs.size(); ++i) {
       sampled.tokens.push_back(tokens[i]);
@@ -94,6 +119,11 @@ protected:
         TokenLogit each = candidates[i * mostCandidates + size_t(j)];
         if (each.token < 0)
           break;
+        // All of them, or none.
+        if (each == untouched) {
+          EXPECT_EQ(j, 0);
+          break;
+        }
         chosen.push_back(each);
       }
     }
@@ -118,6 +148,29 @@ protected:
       EXPECT_EQ(token, *sampler.sample(outputs[i], params[i], {}, {}, position))
           << "output " << i << " at " << position << ", temperature "
           << params[i].temperature << ", top-k " << params[i].topK;
+    }
+  }
+
+  /// Expects the greatest logits, so many of them, bit for bit; and that they
+  /// come in the same places whoever is first.
+  void expectGreatest(const Logits &logits,
+                      const std::vector<int32_t> &counts) {
+    std::vector<OutputRequest> requests;
+    for (size_t i = counts.size(); i-- > 0;)
+      requests.push_back({.kind = OutputRequest::Candidates,
+                          .count = counts[i],
+                          .temperature = 1});
+    const std::vector outputs(counts.size(), logits);
+    const Sampled sampled = run(outputs, requests, Order::Ascending);
+    for (Order order : {Order::Descending, Order::Shuffled})
+      EXPECT_EQ(run(outputs, requests, order).candidates, sampled.candidates);
+    for (size_t i = 0; i < counts.size(); ++i) {
+      std::vector<TokenLogit> want = greatestOf(logits, counts[i]);
+      std::vector<TokenLogit> chosen = sampled.candidates[i];
+      std::ranges::sort(want, {}, &TokenLogit::token);
+      std::ranges::sort(chosen, {}, &TokenLogit::token);
+      EXPECT_TRUE(sameBits<TokenLogit>(chosen, want))
+          << counts[i] << " of " << logits.size() << " logits";
     }
   }
 
@@ -174,6 +227,17 @@ TEST_F(SampleTest, DrawsAmongTheSameCandidates) {
     }
 }
 
+TEST_F(SampleTest, ARealVocabulary) {
+  std::vector<Logits> outputs;
+  const std::vector<SamplingParams> params = {
+      {.temperature = 0.8, .seed = 1},
+      {.temperature = 0.8, .topK = 40, .topP = 0.95, .seed = 2},
+      {.temperature = 1.2, .topK = 128, .minP = 0.01, .seed = 3}};
+  for (size_t i = 0; i < params.size(); ++i)
+    outputs.push_back(randomLogits(128256));
+  expectHosts(outputs, params, 7);
+}
+
 /// Of equal logits the least tokens, whichever block has them; zeros are equal,
 /// and what there is not is not made up.
 TEST_F(SampleTest, CandidatesAreTheGreatest) {
@@ -206,12 +270,82 @@ TEST_F(SampleTest, CandidatesAreTheGreatest) {
   EXPECT_EQ(tokensOf(128).size(), 5u);
 }
 
+/// Where a vocabulary has whole parts, or a last one of fewer logits than are
+/// wanted; as many as there are, and more.
+TEST_F(SampleTest, CandidatesOfAnyVocabulary) {
+  for (int32_t vocabulary : {1, 2, 31, 127, 128, 129, 257, 2047, 2048, 2049,
+                             2048 + 39, 2048 + 100, 4095, 6145})
+    expectGreatest(randomLogits(vocabulary), {1, 2, 40, 127, 128});
+}
+
+/// The leading four bytes of the keys are the same: tokens decide.
+TEST_F(SampleTest, CandidatesOfEqualLogitsAreTheLeastTokens) {
+  for (float logit : {1.5f, 0.0f, -7e30f}) {
+    expectGreatest(Logits(2300, logit), {1, 40, 127, 128});
+    // None in the first part, and a part that has more than are wanted.
+    Logits logits(4500, logit);
+    std::fill_n(logits.begin() + 2000, 300, logit + 1 + std::fabs(logit));
+    expectGreatest(logits, {1, 100, 128});
+  }
+}
+
+/// The last that is wanted is found by each of a key's bytes, the last as well:
+/// of 256 tokens that differ in it alone.
+TEST_F(SampleTest, CandidatesWhoseKeysShareTheirLeadingBytes) {
+  for (int byte = 0; byte < 4; ++byte)
+    for (float base : {2.75f, -2.75f}) {
+      Logits logits(3000);
+      for (float &each : logits)
+        each = std::bit_cast<float>(std::bit_cast<uint32_t>(base) ^
+                                    uint32_t(random() % 64) << 8 * byte);
+      expectGreatest(logits, {1, 40, 128});
+    }
+  for (size_t first : {0, 2304}) {
+    Logits logits(5000, 1);
+    std::fill_n(logits.begin() + std::ptrdiff_t(first), 256, 2.0f);
+    expectGreatest(logits, {1, 2, 127, 128});
+    // And one above them.
+    logits[4999] = 3;
+    expectGreatest(logits, {1, 2, 127, 128});
+  }
+}
+
+TEST_F(SampleTest, CandidatesAmongNumbersOfEveryKind) {
+  using Limits = std::numeric_limits<float>;
+  const float numbers[] = {-infinity,
+                           Limits::lowest(),
+                           -1.0f,
+                           -Limits::min(),
+                           -Limits::min() / 2,
+                           -Limits::denorm_min(),
+                           -0.0f,
+                           0.0f,
+                           Limits::denorm_min(),
+                           Limits::min() / 2,
+                           Limits::min(),
+                           1.0f,
+                           Limits::max()};
+  // From the least on, each with those below it alone.
+  for (size_t kinds = 2; kinds <= std::size(numbers); ++kinds) {
+    Logits logits(2100);
+    for (float &each : logits)
+      each = numbers[random() % kinds];
+    logits[1000] = numbers[kinds - 1];
+    expectGreatest(logits, {1, 128});
+  }
+  // Few that are allowed.
+  Logits logits(2500, -infinity);
+  for (size_t token : {2499, 3, 77, 2048})
+    logits[token] = -float(token);
+  expectGreatest(logits, {1, 3, 4, 5, 128});
+}
+
 /// Nothing is touched of an output whose token is none, or is wanted as it is.
 TEST_F(SampleTest, OthersAreLeftAlone) {
   Logits logits = randomLogits(3000);
   for (auto kind : {OutputRequest::Logits, OutputRequest::Greatest}) {
     Sampled sampled = run({logits}, {{.kind = kind, .temperature = 1}});
-    EXPECT_EQ(sampled.tokens[0], greatestOf(logits));
+    EXPECT_EQ(sampled.tokens[0], tokenOf(logits));
     EXPECT_TRUE(sampled.candidates[0].empty());
   }
   for (float broken : {std::numeric_limits<float>::quiet_NaN(), infinity})

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/StepGraph.h"
+#include "runtime/device/cuda/AttendGrid.h"
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 #include "runtime/device/cuda/test/TinyGraph.h"
 
@@ -126,6 +127,57 @@ TEST_F(StepGraphTest, RowsChooseTheKernels) {
   // A chip with less shared memory has no room for the tiles' stages.
   EXPECT_THAT(build(cpu::TinyPart::Whole, 256, 99 << 10),
               Contains("sluice_linear_bf16_64 1,1,4"));
+}
+
+/// Where most rows may be in tiles, blocks go over rows.
+TEST_F(StepGraphTest, LargeGraphsHaveFewBlocksForRowsInNoTile) {
+  using testing::Contains;
+  // Of 16 multiprocessors with four places each, 32 are for each kv head; rows
+  // have one span. And 32 blocks of a multiprocessor for four heads.
+  EXPECT_THAT(build(cpu::TinyPart::Whole, 128),
+              testing::AllOf(Contains("sluice_attend_f16_64 128,1,2"),
+                             Contains("sluice_attend_combine 128,4,1")));
+  EXPECT_THAT(build(cpu::TinyPart::Whole, 256),
+              testing::AllOf(Contains("sluice_attend_tile_f16_64 8,2,1"),
+                             Contains("sluice_attend_f16_64 32,1,2"),
+                             Contains("sluice_attend_combine 128,4,1")));
+}
+
+/// As docs/RationaleCuda.md has it: of a llama-8b on 132 multiprocessors.
+TEST(AttendGridTest, BlocksOfARealShape) {
+  AttendSize size = {1, 32, 8, 128, 64, false};
+  AttendGrid grid = attendGrid(size, 132);
+  EXPECT_EQ(grid.spanRows, 1);
+  EXPECT_EQ(grid.spanShares, 16); // all spans of 8,192 positions
+  EXPECT_EQ(grid.combineRows, 1);
+  // Some rows have one block each, with tiles and without.
+  for (int64_t rows : {8, 16, 128}) {
+    size.rows = rows;
+    size.hasTiles = rows >= tileRows(128, 4);
+    grid = attendGrid(size, 132);
+    EXPECT_EQ(grid.spanRows, rows);
+    EXPECT_EQ(grid.spanShares, std::max<int64_t>(1, 33 / rows));
+    EXPECT_EQ(grid.combineRows, rows);
+  }
+  for (int64_t rows : {256, 2048}) {
+    size.rows = rows;
+    grid = attendGrid(size, 132);
+    EXPECT_EQ(grid.spanRows * grid.spanShares * size.kvHeads, 1056);
+    EXPECT_EQ(grid.spanShares, 4);
+    EXPECT_EQ(grid.combineRows * size.heads, 4224);
+  }
+  // Sequences of two spans need no four blocks to share them.
+  size.spansPerRow = 2;
+  EXPECT_EQ(attendGrid(size, 132).spanShares, 1);
+  // Without tiles every row is computed here.
+  size.hasTiles = false;
+  EXPECT_EQ(attendGrid(size, 132).spanRows, 2048);
+  EXPECT_EQ(attendGrid(size, 132).combineRows, 2048);
+  // More heads than blocks.
+  size = {256, 4096, 4096, 64, 8, true};
+  grid = attendGrid(size, 16);
+  EXPECT_EQ(grid.spanRows, 1);
+  EXPECT_EQ(grid.combineRows, 1);
 }
 
 /// What attention reads of the tables is what the host writes there.

@@ -109,7 +109,7 @@ protected:
     int features = unitFeatures(kind());
     for (int64_t tile = 0; tile < columnTiles(device.spec); ++tile)
       for (int column = 0; column < tileColumns; ++column) {
-        TileColumn from = tileColumn(device.spec, tile, column);
+        TileColumn from = tileColumn(device.spec.gated, tile, column);
         const StoredWeight &source = from.fromPartner ? *partner : weight;
         for (int k = 0; k < units * features; ++k) {
           TileReader reader(kind(), device.tiles.data() +

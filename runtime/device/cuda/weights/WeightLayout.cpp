@@ -206,13 +206,6 @@ std::optional<uint64_t> cuda::layoutBytes(const WeightSpec &spec) {
   return bytes;
 }
 
-TileColumn cuda::tileColumn(const WeightSpec &spec, int64_t tile, int column) {
-  if (!spec.gated)
-    return {tile * tileColumns + column, false};
-  constexpr int half = tileColumns / 2;
-  return {tile * half + column % half, column >= half};
-}
-
 void cuda::layoutTiles(const WeightSpec &spec, const void *src,
                        const void *partner, uint8_t *dst, int64_t tileBegin,
                        int64_t tileEnd) {
@@ -226,7 +219,7 @@ void cuda::layoutTiles(const WeightSpec &spec, const void *src,
     uint8_t *to = dst + tile * units * bytes;
     std::memset(to, 0, size_t(units * bytes));
     for (int column = 0; column < tileColumns; ++column) {
-      TileColumn from = tileColumn(spec, tile, column);
+      TileColumn from = tileColumn(spec.gated, tile, column);
       if (from.column >= spec.outFeatures)
         continue;
       const auto *row =

@@ -56,15 +56,6 @@ std::optional<uint64_t> layoutBytes(const WeightSpec &spec);
 void layoutTiles(const WeightSpec &spec, const void *src, const void *partner,
                  uint8_t *dst, int64_t tileBegin, int64_t tileEnd);
 
-/// The output column (of the gate or of its partner) that column `column` of
-/// tile `tile` has, which may be beyond the weight's end; `fromPartner`:
-/// of which.
-struct TileColumn {
-  int64_t column;
-  bool fromPartner;
-};
-TileColumn tileColumn(const WeightSpec &spec, int64_t tile, int column);
-
 } // namespace sluice::cuda
 
 #endif // SLUICE_RUNTIME_DEVICE_CUDA_WEIGHTS_WEIGHTLAYOUT_H

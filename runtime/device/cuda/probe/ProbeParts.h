@@ -1,0 +1,61 @@
+//===- ProbeParts.h - the parts of the probe ------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_PROBE_PROBEPARTS_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_PROBE_PROBEPARTS_H
+
+#include "runtime/device/cuda/bench/Lab.h"
+#include "runtime/device/cuda/probe/Probe.h"
+
+#include <utility>
+
+namespace sluice::cuda::probe {
+
+using Json = nlohmann::ordered_json;
+using bench::Lab;
+using bench::Times;
+
+/// One part's lines.
+class Report {
+public:
+  Report(const char *part, const PrintLine &print) : part(part), print(print) {}
+
+  /// Prints what was found, with the part's name before it.
+  void add(const Json &fields, bool holds) {
+    Json line = {{"part", part}};
+    line.update(fields);
+    line["holds"] = holds;
+    print(line);
+    ++lines;
+    if (!holds && wrong++ == 0)
+      firstWrong = fields.value("case", "");
+  }
+
+  int lines = 0, wrong = 0;
+  std::string firstWrong; ///< its case
+
+private:
+  const char *part;
+  const PrintLine &print;
+};
+
+/// What the parts work with.
+struct Bench {
+  Device &device;
+  KernelLibrary &kernels;
+  bool isTiny;
+};
+
+/// Each returns the device's error. They leave its options as they were.
+Status probeChains(const Bench &bench, Report &report);
+Status probeStreams(const Bench &bench, Report &report);
+Status probeGridBarriers(const Bench &bench, Report &report);
+Status probeWgmma(const Bench &bench, Report &report);
+
+} // namespace sluice::cuda::probe
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_PROBE_PROBEPARTS_H

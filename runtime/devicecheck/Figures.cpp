@@ -1,0 +1,236 @@
+//===- Figures.cpp - how long a model's steps take ------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/devicecheck/Figures.h"
+
+#include "runtime/devicecheck/StepBed.h"
+
+#include <algorithm>
+#include <chrono>
+
+using namespace sluice;
+using namespace sluice::devicecheck;
+
+namespace {
+
+/// Runs of a step's graph that follow each other without the host.
+constexpr int32_t graphRuns = 20;
+
+/// Seconds, of which the middle one and the least are told.
+class Times {
+public:
+  void add(double seconds) { all.push_back(seconds); }
+  double median() const {
+    std::vector<double> sorted = all;
+    std::ranges::sort(sorted);
+    return sorted[sorted.size() / 2];
+  }
+  double least() const { return *std::ranges::min_element(all); }
+  size_t count() const { return all.size(); }
+
+private:
+  std::vector<double> all;
+};
+
+/// One way to launch, and what it has computed.
+class Way {
+public:
+  Way(const LinkedModel &model, const std::shared_ptr<cuda::Device> &device,
+      const FigureSizes &sizes, const Print &print)
+      : model(model), device(device), sizes(sizes), print(print) {}
+
+  /// Loads the model and fills the sequences that rows are decoded of.
+  Status begin();
+  /// Each step once.
+  Status runAll();
+  Status measureAll();
+  /// Of the steps that have been run, in their order.
+  const std::vector<int32_t> &tokens() const { return found; }
+
+private:
+  using Parts = std::vector<StepBed::Part>;
+
+  Parts oneRow() const { return {{0, 1, true}}; }
+  Parts manyRows() const;
+  Parts prompt() const { return {{sizes.rows, sizes.prompt, true}}; }
+  Expected<double> run(const Parts &parts);
+  Status measure(const std::string &what, const Parts &parts, int32_t steps);
+
+  const LinkedModel &model;
+  std::shared_ptr<cuda::Device> device;
+  const FigureSizes &sizes;
+  const Print &print;
+  std::unique_ptr<StepBed> bed;
+  std::vector<int32_t> found;
+};
+
+Status Way::begin() {
+  const int64_t context = std::max(sizes.prompt, sizes.context + 1);
+  BedLimits limits;
+  limits.rows = std::max(sizes.prompt, sizes.rows * sizes.context);
+  limits.outputs = sizes.rows;
+  limits.sequences = sizes.rows + 1;
+  limits.pages = CachePages::pagesFor(sizes.prompt) +
+                 sizes.rows * CachePages::pagesFor(sizes.context + 1);
+  limits.contextLength = context;
+  Expected<std::unique_ptr<StepBed>> made =
+      StepBed::make(model.image, device, limits);
+  if (!made)
+    return made.status();
+  bed = made.take();
+  Parts all;
+  for (int64_t i = 0; i < sizes.rows; ++i)
+    all.push_back({i, sizes.context, false});
+  return bed->run(all);
+}
+
+Way::Parts Way::manyRows() const {
+  Parts parts;
+  for (int64_t i = 0; i < sizes.rows; ++i)
+    parts.push_back({i, 1, true});
+  return parts;
+}
+
+/// Seconds of a step, after which the sequences are as before.
+Expected<double> Way::run(const Parts &parts) {
+  const auto start = std::chrono::steady_clock::now();
+  if (Status s = bed->run(parts); !s.ok())
+    return s;
+  const std::chrono::duration<double> taken =
+      std::chrono::steady_clock::now() - start;
+  for (const StepBed::Part &part : parts)
+    bed->drop(part.sequence, part.tokens);
+  return taken.count();
+}
+
+Status Way::runAll() {
+  for (const Parts &parts : {oneRow(), manyRows(), prompt()}) {
+    if (Expected<double> taken = run(parts); !taken)
+      return taken.status();
+    std::vector<int32_t> tokens = bed->tokens();
+    found.insert(found.end(), tokens.begin(), tokens.end());
+  }
+  return {};
+}
+
+Status Way::measure(const std::string &what, const Parts &parts,
+                    int32_t steps) {
+  Times times;
+  for (int32_t i = 0; i < steps; ++i) {
+    Expected<double> seconds = run(parts);
+    if (!seconds)
+      return seconds.status();
+    times.add(*seconds);
+  }
+  Expected<double> graph = bed->executor().timeLastStep(graphRuns);
+  if (!graph)
+    return graph.status();
+  const cuda::DeviceOptions &options = device->options();
+  print({{"part", "figures"},
+         {"model", model.name},
+         {"pdl", options.dependentLaunch},
+         {"carveout", options.largestCarveout ? "max" : "default"},
+         {"what", what},
+         {"us", times.median() * 1e6},
+         {"leastUs", times.least() * 1e6},
+         {"steps", times.count()},
+         {"graphUs", *graph * 1e6},
+         {"hostGapUs", (times.median() - *graph) * 1e6}});
+  return {};
+}
+
+Status Way::measureAll() {
+  if (Status s = measure("one row", oneRow(), sizes.steps); !s.ok())
+    return s;
+  if (Status s = measure(std::to_string(sizes.rows) + " rows", manyRows(),
+                         sizes.steps / 2 + 1);
+      !s.ok())
+    return s;
+  return measure("prompt of " + std::to_string(sizes.prompt), prompt(),
+                 sizes.prompts);
+}
+
+/// The ways that `allowed` leaves, the usual one first.
+std::vector<cuda::DeviceOptions> waysOf(const cuda::DeviceOptions &allowed) {
+  std::vector<cuda::DeviceOptions> ways;
+  for (bool largestCarveout : {true, false})
+    for (bool dependentLaunch : {true, false})
+      if (largestCarveout <= allowed.largestCarveout &&
+          dependentLaunch <= allowed.dependentLaunch) {
+        ways.push_back(allowed);
+        ways.back().largestCarveout = largestCarveout;
+        ways.back().dependentLaunch = dependentLaunch;
+      }
+  return ways;
+}
+
+class FiguresOfModel {
+public:
+  FiguresOfModel(const LinkedModel &model,
+                 const std::shared_ptr<cuda::Device> &device,
+                 const FigureSizes &sizes, const Print &print)
+      : model(model), device(device), sizes(sizes), print(print),
+        allowed(device->options()) {}
+
+  Status run() {
+    if (Status s = runWithMarks(); !s.ok())
+      return s.withContext("with marks");
+    for (const cuda::DeviceOptions &way : waysOf(allowed))
+      if (Status s = runWay(way); !s.ok())
+        return s;
+    return {};
+  }
+
+private:
+  Status runWithMarks() {
+    cuda::DeviceOptions marked = allowed;
+    marked.marks = true;
+    device->use(marked);
+    Way way(model, device, sizes, print);
+    if (Status s = way.begin(); !s.ok())
+      return s;
+    if (Status s = way.runAll(); !s.ok())
+      return s;
+    expected = way.tokens();
+    return {};
+  }
+
+  Status runWay(const cuda::DeviceOptions &options) {
+    device->use(options);
+    Way way(model, device, sizes, print);
+    if (Status s = way.begin(); !s.ok())
+      return s;
+    if (Status s = way.runAll(); !s.ok())
+      return s;
+    print({{"part", "figures"},
+           {"model", model.name},
+           {"pdl", options.dependentLaunch},
+           {"carveout", options.largestCarveout ? "max" : "default"},
+           {"what", "tokens"},
+           {"holds", way.tokens() == expected}});
+    return way.measureAll();
+  }
+
+  const LinkedModel &model;
+  std::shared_ptr<cuda::Device> device;
+  const FigureSizes &sizes;
+  const Print &print;
+  const cuda::DeviceOptions allowed;
+  std::vector<int32_t> expected;
+};
+
+} // namespace
+
+Status devicecheck::measureFigures(const LinkedModel &model,
+                                   const std::shared_ptr<cuda::Device> &device,
+                                   const FigureSizes &sizes,
+                                   const Print &print) {
+  const cuda::DeviceOptions before = device->options();
+  Status status = FiguresOfModel(model, device, sizes, print).run();
+  device->use(before);
+  return status.withContext(std::string(model.name));
+}

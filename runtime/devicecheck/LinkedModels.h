@@ -1,0 +1,91 @@
+//===- LinkedModels.h - the models that the program carries ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An executable has one model, whose object names all it has by fixed symbols
+// (runtime/app/Program.h). This program has several: utils/check-device puts
+// each model's name in front of its object's symbols, and generates the table.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICECHECK_LINKEDMODELS_H
+#define SLUICE_RUNTIME_DEVICECHECK_LINKEDMODELS_H
+
+#include "runtime/app/Engine.h"
+#include "runtime/device/cuda/emulator/EmulatedABI.h"
+
+#include <string_view>
+
+namespace sluice::devicecheck {
+
+/// Alive as long as the process.
+struct LinkedModel {
+  std::string_view name;
+  /// For the device that the program was built for.
+  app::ProgramImage image;
+  /// For the emulator, which the device is compared with; without programs
+  /// where the model was linked without them.
+  app::ProgramImage emulated;
+
+  bool canBeEmulated() const { return !emulated.descriptor.empty(); }
+};
+
+/// In the order in which they were linked; empty where none was. Thread-safe.
+std::span<const LinkedModel> linkedModels();
+
+/// Error: there is no such model; it names those that are there.
+Expected<const LinkedModel *> findModel(std::string_view name);
+
+} // namespace sluice::devicecheck
+
+/// Declares what the object of the model `prefix` has.
+#define SLUICE_DECLARE_MODEL(prefix)                                           \
+  extern "C" {                                                                 \
+  extern const char prefix##_sluice_program_descriptor[];                      \
+  extern const uint64_t prefix##_sluice_program_descriptor_size;               \
+  extern const char prefix##_sluice_program_tokenizer[];                       \
+  extern const uint64_t prefix##_sluice_program_tokenizer_size;                \
+  extern const SluiceProgramEntry prefix##_sluice_program_table[];             \
+  extern const uint64_t prefix##_sluice_program_table_size;                    \
+  extern const SluiceGraphEntry prefix##_sluice_program_graph_table[];         \
+  extern const uint64_t prefix##_sluice_program_graph_table_size;              \
+  extern const uint8_t prefix##_sluice_program_cuda_image[];                   \
+  extern const uint64_t prefix##_sluice_program_cuda_image_size;               \
+  extern const SluiceEmulatedKernel prefix##_sluice_program_emulated_table[]   \
+      __attribute__((weak));                                                   \
+  extern const uint64_t prefix##_sluice_program_emulated_table_size            \
+      __attribute__((weak));                                                   \
+  }
+
+/// The model's ProgramImage; its kernels are those of a chip, or of the
+/// emulator where its object has such.
+#define SLUICE_LINKED_IMAGE(prefix)                                            \
+  [] {                                                                         \
+    static const SluiceEmulatedImage emulated = {                              \
+        SLUICE_EMULATED_MAGIC, prefix##_sluice_program_emulated_table,         \
+        &prefix##_sluice_program_emulated_table_size                           \
+            ? prefix##_sluice_program_emulated_table_size                      \
+            : 0};                                                              \
+    sluice::app::ProgramImage image;                                           \
+    image.descriptor = {prefix##_sluice_program_descriptor,                    \
+                        prefix##_sluice_program_descriptor_size};              \
+    image.tokenizer = {                                                        \
+        reinterpret_cast<const uint8_t *>(prefix##_sluice_program_tokenizer),  \
+        prefix##_sluice_program_tokenizer_size};                               \
+    image.programs = {prefix##_sluice_program_table,                           \
+                      prefix##_sluice_program_table_size};                     \
+    image.graphs = {prefix##_sluice_program_graph_table,                       \
+                    prefix##_sluice_program_graph_table_size};                 \
+    image.cudaImage =                                                          \
+        emulated.count > 0                                                     \
+            ? std::span(reinterpret_cast<const uint8_t *>(&emulated),          \
+                        sizeof(emulated))                                      \
+            : std::span(prefix##_sluice_program_cuda_image,                    \
+                        prefix##_sluice_program_cuda_image_size);              \
+    return image;                                                              \
+  }()
+
+#endif // SLUICE_RUNTIME_DEVICECHECK_LINKEDMODELS_H

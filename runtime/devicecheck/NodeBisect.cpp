@@ -1,0 +1,368 @@
+//===- NodeBisect.cpp - the first kernel of a step that is wrong ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/devicecheck/NodeBisect.h"
+
+#include "runtime/device/cuda/emulator/EmulatedDriver.h"
+#include "runtime/device/cuda/test/bed/KernelFacts.h"
+#include "runtime/devicecheck/StepBed.h"
+#include "runtime/devicecheck/StepMemory.h"
+
+using namespace sluice;
+using namespace sluice::devicecheck;
+using namespace sluice::cuda;
+
+namespace {
+
+/// Of a whole graph: kernels that meet by chance do not do so every time.
+constexpr int32_t graphRuns = 20;
+
+/// A step of the model: a prompt first, then rows of several sequences.
+struct NamedStep {
+  const char *name;
+  std::vector<StepBed::Part> parts;
+
+  int64_t rows() const {
+    int64_t count = 0;
+    for (const StepBed::Part &part : parts)
+      count += part.tokens;
+    return count;
+  }
+};
+
+/// The emulator takes seconds for a row of a large model's layer.
+std::vector<NamedStep> stepsOf(const Executor &executor) {
+  constexpr int64_t largestTiny = 512;
+  const int64_t prompt = executor.hiddenSize() <= largestTiny ? 40 : 8;
+  return {{"prompt", {{0, prompt, true}}},
+          {"rows", {{0, 1, true}, {1, 3, true}, {2, 1, true}}}};
+}
+
+BedLimits limitsOfSteps() {
+  BedLimits limits;
+  limits.rows = 40;
+  limits.outputs = 3;
+  limits.sequences = 3;
+  limits.pages = 4;
+  limits.contextLength = 64;
+  return limits;
+}
+
+/// A model on a device that launches each node by itself.
+struct Side {
+  std::shared_ptr<Device> device;
+  std::unique_ptr<StepBed> bed;
+  std::unique_ptr<StepMemory> memory;
+
+  static Expected<Side> make(const app::ProgramImage &image,
+                             std::shared_ptr<Device> device) {
+    Side side;
+    side.device = std::move(device);
+    DeviceOptions options = side.device->options();
+    options.oneNode = true;
+    options.marks = false;
+    side.device->use(options);
+    Expected<std::unique_ptr<StepBed>> made =
+        StepBed::make(image, side.device, limitsOfSteps());
+    if (!made)
+      return made.status();
+    side.bed = made.take();
+    side.memory =
+        std::make_unique<StepMemory>(side.bed->executor(), *side.device);
+    return side;
+  }
+
+  /// Runs the step; what is in the memory behind each node.
+  Expected<std::vector<Bytes>> record(const NamedStep &step) {
+    std::vector<Bytes> states;
+    bed->executor().observe([&](size_t, const GraphNode &) -> Status {
+      Expected<Bytes> state = memory->read();
+      if (!state)
+        return state.status();
+      states.push_back(state.take());
+      return {};
+    });
+    Status status = bed->run(step.parts);
+    bed->executor().observe({});
+    if (!status.ok())
+      return status;
+    return states;
+  }
+};
+
+/// A device of the emulator that plans its memory and grids as `device` does.
+Expected<std::shared_ptr<Device>> openReference(const Device &device) {
+  emulator::EmulatedOptions options;
+  options.program = {};
+  options.multiprocessors = device.properties().multiprocessors;
+  options.sharedBytes = device.properties().sharedBytes;
+  Expected<std::unique_ptr<Driver>> driver = emulator::openEmulated(options);
+  if (!driver)
+    return driver.status();
+  Expected<std::unique_ptr<Device>> opened = (*driver)->open(0);
+  if (!opened)
+    return opened.status();
+  return std::shared_ptr<Device>(opened.take());
+}
+
+std::string kernelOf(const GraphNode &node) {
+  const auto *kernel = std::get_if<KernelNode>(&node);
+  return kernel ? kernel->name : "not a kernel";
+}
+
+class Bisect {
+public:
+  Bisect(const LinkedModel &model, Side device, Side reference,
+         const Print &print)
+      : model(model), side(std::move(device)), reference(std::move(reference)),
+        print(print) {}
+
+  Status run() {
+    if (Status s = compareWeights(); !s.ok())
+      return s;
+    for (const NamedStep &step : stepsOf(side.bed->executor()))
+      if (Status s = compareNodes(step); !s.ok())
+        return s.withContext(step.name);
+    return {};
+  }
+
+private:
+  Json line(const char *what) const {
+    return {{"part", "bisect"}, {"model", model.name}, {"what", what}};
+  }
+
+  Status compareWeights() {
+    Expected<Bytes> expected = reference.memory->readWeights();
+    if (!expected)
+      return expected.status();
+    Expected<Bytes> found = side.memory->readWeights();
+    if (!found)
+      return found.status();
+    Json made = line("weights");
+    made["bytes"] = found->size();
+    made["holds"] = *found == *expected;
+    print(made);
+    return {};
+  }
+
+  Status compareNodes(const NamedStep &step);
+
+  const LinkedModel &model;
+  Side side, reference;
+  const Print &print;
+};
+
+/// What the nodes of one step come to.
+struct NodeResults {
+  size_t nodes = 0, equal = 0;
+  double largest = 0;
+  std::string kernel; ///< that has the largest difference
+  Json wrong;         ///< the first that is; null: none
+};
+
+Status Bisect::compareNodes(const NamedStep &step) {
+  Expected<Bytes> first = reference.memory->read();
+  if (!first)
+    return first.status();
+  Expected<std::vector<Bytes>> states = reference.record(step);
+  if (!states)
+    return states.status();
+  NodeResults results;
+  side.bed->executor().observe(
+      [&](size_t number, const GraphNode &node) -> Status {
+        if (number >= states->size())
+          return failure("the device has more nodes than the emulator");
+        Expected<Bytes> found = side.memory->read();
+        if (!found)
+          return found.status();
+        const Bytes &expected = (*states)[number];
+        const Bytes &before = number > 0 ? (*states)[number - 1] : *first;
+        Difference apart = side.memory->compare(*found, expected, before);
+        const std::string kernel = kernelOf(node);
+        ++results.nodes;
+        results.equal += apart.isEqual;
+        if (apart.largest > results.largest) {
+          results.largest = apart.largest;
+          results.kernel = kernel;
+        }
+        const bool holds =
+            apart.isEqual || apart.largest <= differenceAllowed(kernel);
+        if (!holds && results.wrong.is_null()) {
+          results.wrong = line("node");
+          results.wrong["step"] = step.name;
+          results.wrong["node"] = number + 1;
+          results.wrong["kernel"] = kernel;
+          results.wrong["at"] = side.memory->placeOf(apart.at);
+          results.wrong["operands"] = side.memory->operandsOf(node);
+          results.wrong["difference"] = apart.largest;
+          results.wrong["holds"] = false;
+        }
+        return apart.isEqual ? Status() : side.memory->write(expected);
+      });
+  Status status = side.bed->run(step.parts);
+  side.bed->executor().observe({});
+  if (!results.wrong.is_null())
+    print(results.wrong);
+  if (!status.ok())
+    return status;
+  Json made = line("nodes");
+  made["step"] = step.name;
+  made["nodes"] = results.nodes;
+  made["equalBits"] = results.equal;
+  made["largest"] = results.largest;
+  made["kernel"] = results.kernel;
+  made["holds"] = results.wrong.is_null() && results.nodes == states->size();
+  print(made);
+  return {};
+}
+
+/// Of one device: whole graphs against the same nodes by themselves.
+class GraphCheck {
+public:
+  GraphCheck(const LinkedModel &model, Side device, const Print &print)
+      : model(model), side(std::move(device)), print(print) {}
+
+  /// `allowed`: dependent launch.
+  Status run(bool allowed) {
+    for (const NamedStep &step : stepsOf(side.bed->executor()))
+      if (Status s = checkStep(step, allowed); !s.ok())
+        return s.withContext(step.name);
+    return {};
+  }
+
+private:
+  Status checkStep(const NamedStep &step, bool allowed);
+  Status checkGraphs(const NamedStep &step, bool dependent);
+  Expected<Bytes> runNodes(std::span<const GraphNode> nodes);
+  Expected<size_t> firstWrong(std::span<const GraphNode> nodes);
+
+  const LinkedModel &model;
+  Side side;
+  const Print &print;
+  Bytes first;               ///< in front of the step
+  std::vector<Bytes> states; ///< behind each node
+};
+
+/// What graphs of the nodes leave, behind the state in front of the step.
+Expected<Bytes> GraphCheck::runNodes(std::span<const GraphNode> nodes) {
+  if (Status s = side.memory->write(first); !s.ok())
+    return s;
+  Expected<Graph> graph = side.device->makeGraph(nodes);
+  if (!graph)
+    return graph.status();
+  const Stream stream = side.bed->executor().inside(1).stream;
+  Status status = side.device->launch(*graph, stream);
+  if (status.ok())
+    status =
+        side.device->settle(stream, ("the graph of the first " +
+                                     std::to_string(nodes.size()) + " nodes")
+                                        .c_str());
+  side.device->destroy(*graph);
+  if (!status.ok())
+    return status;
+  return side.memory->read();
+}
+
+/// The number of the first node behind which a graph differs; there is one.
+Expected<size_t> GraphCheck::firstWrong(std::span<const GraphNode> nodes) {
+  size_t right = 0, wrong = nodes.size();
+  while (wrong - right > 1) {
+    const size_t middle = (right + wrong) / 2;
+    bool isRight = true;
+    for (int32_t run = 0; run < graphRuns && isRight; ++run) {
+      Expected<Bytes> found = runNodes(nodes.first(middle));
+      if (!found)
+        return found.status();
+      isRight = *found == states[middle - 1];
+    }
+    (isRight ? right : wrong) = middle;
+  }
+  return wrong;
+}
+
+Status GraphCheck::checkGraphs(const NamedStep &step, bool dependent) {
+  DeviceOptions options = side.device->options();
+  options.dependentLaunch = dependent;
+  side.device->use(options);
+  std::span<const GraphNode> nodes =
+      side.bed->executor().inside(step.rows()).nodes;
+  Json made = {{"part", "bisect"},      {"model", model.name},
+               {"what", "whole graph"}, {"step", step.name},
+               {"pdl", dependent},      {"runs", graphRuns}};
+  bool holds = true;
+  for (int32_t run = 0; run < graphRuns && holds; ++run) {
+    Expected<Bytes> found = runNodes(nodes);
+    if (!found)
+      return found.status();
+    holds = *found == states.back();
+  }
+  if (!holds) {
+    Expected<size_t> wrong = firstWrong(nodes);
+    if (!wrong)
+      return wrong.status();
+    made["node"] = *wrong;
+    made["kernel"] = kernelOf(nodes[*wrong - 1]);
+    made["operands"] = side.memory->operandsOf(nodes[*wrong - 1]);
+  }
+  made["holds"] = holds;
+  print(made);
+  return {};
+}
+
+Status GraphCheck::checkStep(const NamedStep &step, bool allowed) {
+  // The tables of the step are part of the memory, and are there when its
+  // first node has ended: that node alone writes nothing that it reads.
+  Expected<std::vector<Bytes>> recorded = side.record(step);
+  if (!recorded)
+    return recorded.status();
+  states = recorded.take();
+  if (states.empty())
+    return failure("the step has no nodes");
+  first = states.front();
+  for (bool dependent : {false, true})
+    if (dependent <= allowed)
+      if (Status s = checkGraphs(step, dependent); !s.ok())
+        return s;
+  // The next step finds what this one has left.
+  return side.memory->write(states.back());
+}
+
+} // namespace
+
+Status devicecheck::bisectNodes(const LinkedModel &model,
+                                const std::shared_ptr<Device> &device,
+                                const Print &print) {
+  if (!model.canBeEmulated())
+    return failure("model ", model.name,
+                   " was linked without the emulator's "
+                   "code, which the device is compared "
+                   "with");
+  const DeviceOptions before = device->options();
+  auto compare = [&]() -> Status {
+    Expected<std::shared_ptr<Device>> reference = openReference(*device);
+    if (!reference)
+      return reference.status();
+    Expected<Side> theirs = Side::make(model.emulated, *reference);
+    if (!theirs)
+      return theirs.status();
+    Expected<Side> ours = Side::make(model.image, device);
+    if (!ours)
+      return ours.status();
+    return Bisect(model, ours.take(), theirs.take(), print).run();
+  };
+  auto check = [&]() -> Status {
+    Expected<Side> ours = Side::make(model.image, device);
+    if (!ours)
+      return ours.status();
+    return GraphCheck(model, ours.take(), print).run(before.dependentLaunch);
+  };
+  Status status = compare();
+  if (status.ok())
+    status = check();
+  device->use(before);
+  return status.withContext(std::string(model.name));
+}

@@ -1,0 +1,49 @@
+//===- NodeBisect.h - the first kernel of a step that is wrong ------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICECHECK_NODEBISECT_H
+#define SLUICE_RUNTIME_DEVICECHECK_NODEBISECT_H
+
+#include "runtime/devicecheck/LinkedModels.h"
+#include "runtime/devicecheck/Report.h"
+
+#include <memory>
+
+namespace sluice::devicecheck {
+
+/// Runs steps of a model on the device and in the emulator, node by node, and
+/// compares the memory of both behind each node. What the emulator has found is
+/// then put into the device's memory, so that each node is judged by itself:
+///
+///   {"part": "bisect", "model": ..., "step": "prompt", "what": "nodes",
+///    "nodes": n, "equalBits": how many have them, "largest": difference,
+///    "kernel": that has it, "holds": bool}
+///
+/// and for a node that is wrong, the first of each step:
+///
+///   {..., "what": "node", "node": 3, "kernel": ..., "at": "values + 4096",
+///    "operands": ..., "difference": ..., "holds": false}
+///
+/// Kernels whose sums the tensor units round differ from the emulator within a
+/// limit, all others not by a bit. Then, on the device alone, the whole graph
+/// runs some times with dependent launch off and on (as far as the device's
+/// options allow that): what it leaves must be what the nodes by themselves
+/// have left. Where it is not, graphs of the first nodes say which node of the
+/// step is the first to see it:
+///
+///   {..., "what": "whole graph", "pdl": bool, "runs": n, "holds": bool,
+///    "node": ..., "kernel": ..., "at": ...}
+///
+/// Errors: the device's, with the kernel's name; the model has no code for the
+/// emulator. Wrong nodes are lines, and no error.
+Status bisectNodes(const LinkedModel &model,
+                   const std::shared_ptr<cuda::Device> &device,
+                   const Print &print);
+
+} // namespace sluice::devicecheck
+
+#endif // SLUICE_RUNTIME_DEVICECHECK_NODEBISECT_H

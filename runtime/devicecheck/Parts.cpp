@@ -1,0 +1,142 @@
+//===- Parts.cpp - what can be asked of a device --------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/devicecheck/Parts.h"
+
+#include "runtime/device/cuda/bench/KernelBench.h"
+#include "runtime/device/cuda/bench/Lab.h"
+#include "runtime/device/cuda/kernels/MarkABI.h"
+#include "runtime/device/cuda/probe/Probe.h"
+#include "runtime/device/cuda/test/bed/KernelCases.h"
+#include "runtime/devicecheck/Figures.h"
+#include "runtime/devicecheck/NodeBisect.h"
+
+using namespace sluice;
+using namespace sluice::devicecheck;
+using namespace sluice::cuda;
+
+namespace {
+
+/// Name, chip and memory; nothing is launched.
+Status describeDevice(const PartInput &input, const Print &print) {
+  const DeviceProperties &known = input.device->properties();
+  Expected<MemoryState> memory = input.device->memory();
+  if (!memory)
+    return memory.status();
+  print({{"part", "device"},
+         {"name", known.name},
+         {"capability",
+          std::to_string(known.major) + "." + std::to_string(known.minor)},
+         {"multiprocessors", known.multiprocessors},
+         {"sharedBytes", known.sharedBytes},
+         {"memoryBytes", known.memoryBytes},
+         {"freeBytes", memory->freeBytes}});
+  return {};
+}
+
+/// Three kernels that do nothing in a graph: whether code loads, graphs are
+/// made and a launch ends.
+Status runEmptyKernels(const PartInput &input, const Print &print) {
+  Expected<std::unique_ptr<KernelLibrary>> kernels =
+      KernelLibrary::load(*input.device, {});
+  if (!kernels)
+    return kernels.status();
+  cuda::bench::Lab lab(*input.device, **kernels);
+  const GraphNode node =
+      lab.node(markKernel, {}, markThreads, 0, MarkArguments{nullptr, 0});
+  const std::vector<GraphNode> three(3, node);
+  const double seconds = lab.timeOnce(three);
+  const double again = lab.timeOnce(three);
+  if (lab.status().ok())
+    print({{"part", "empty"},
+           {"kernels", three.size()},
+           {"firstUs", seconds * 1e6},
+           {"us", again * 1e6}});
+  return lab.status();
+}
+
+Status runBench(std::string_view name, const PartInput &input,
+                const Print &print) {
+  Expected<std::unique_ptr<KernelLibrary>> kernels =
+      KernelLibrary::load(*input.device, {});
+  if (!kernels)
+    return kernels.status();
+  return cuda::bench::runKernelBench(name, *input.device, **kernels, input.isTiny,
+                               print);
+}
+
+Status probeChip(const PartInput &input, const Print &print) {
+  Expected<std::unique_ptr<KernelLibrary>> kernels =
+      KernelLibrary::load(*input.device, {});
+  if (!kernels)
+    return kernels.status();
+  probe::ProbeOptions options;
+  options.tiny = input.isTiny;
+  return probe::runProbe(*input.device, **kernels, options, print);
+}
+
+/// Prints its lines itself (KernelCases.h).
+Status checkCases(const PartInput &input, const Print &) {
+  std::string name = "cases";
+  std::vector<char *> arguments = {name.data()};
+  arguments.insert(arguments.end(), input.rest.begin(), input.rest.end());
+  const int status = runKernelCases(static_cast<int>(arguments.size()),
+                                    arguments.data(), *input.device);
+  return status == 0 ? Status() : failure("kernel cases do not hold");
+}
+
+Status bisect(const PartInput &input, const Print &print) {
+  Expected<const LinkedModel *> model = findModel(input.model);
+  if (!model)
+    return model.status();
+  return bisectNodes(**model, input.device, print);
+}
+
+Status figures(const PartInput &input, const Print &print) {
+  Expected<const LinkedModel *> model = findModel(input.model);
+  if (!model)
+    return model.status();
+  return measureFigures(**model, input.device,
+                        input.isTiny ? FigureSizes::tiny() : FigureSizes(),
+                        print);
+}
+
+constexpr Part all[] = {
+    {"device", "what it is, and what memory is free", false, describeDevice},
+    {"copy", "bytes a second of a copy on the device", false,
+     [](const PartInput &input, const Print &print) {
+       return runBench("copy", input, print);
+     }},
+    {"empty", "three empty kernels in a graph", false, runEmptyKernels},
+    {"probe", "latencies and rates that decide about kernels", false,
+     probeChip},
+    {"cases", "the tests of all kernels, against the emulator", false,
+     checkCases},
+    {"bisect", "a model's steps node by node, against the emulator", true,
+     bisect},
+    {"figures", "how long a model's steps take", true, figures},
+    {"linear", "products of few rows", false,
+     [](const PartInput &input, const Print &print) {
+       return runBench("linear", input, print);
+     }},
+    {"prompt", "products of prompts", false,
+     [](const PartInput &input, const Print &print) {
+       return runBench("prompt", input, print);
+     }},
+    {"attend", "attention", false,
+     [](const PartInput &input, const Print &print) {
+       return runBench("attend", input, print);
+     }},
+    {"compact", "rows that leave", false,
+     [](const PartInput &input, const Print &print) {
+       return runBench("compact", input, print);
+     }},
+};
+
+} // namespace
+
+std::span<const Part> devicecheck::parts() { return all; }

@@ -1,0 +1,25 @@
+//===- Report.h - results as they are made --------------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICECHECK_REPORT_H
+#define SLUICE_RUNTIME_DEVICECHECK_REPORT_H
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+namespace sluice::devicecheck {
+
+using Json = nlohmann::ordered_json;
+
+/// Takes one result. The program writes it as a line on standard output at
+/// once, so that what it has said stays when it is ended. A result that has
+/// "holds": false is a failure.
+using Print = std::function<void(const Json &)>;
+
+} // namespace sluice::devicecheck
+
+#endif // SLUICE_RUNTIME_DEVICECHECK_REPORT_H

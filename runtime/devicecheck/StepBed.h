@@ -1,0 +1,76 @@
+//===- StepBed.h - a model's steps on a device, one by one ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   Expected<std::unique_ptr<StepBed>> bed =
+//       StepBed::make(model.image, device, {.rows = 8, .sequences = 2});
+//   Status s = (*bed)->run({{{.sequence = 0, .tokens = 5, .wantsToken =
+//   true}}}); int32_t token = (*bed)->tokens()[0];
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICECHECK_STEPBED_H
+#define SLUICE_RUNTIME_DEVICECHECK_STEPBED_H
+
+#include "runtime/app/Engine.h"
+#include "runtime/device/cuda/Executor.h"
+
+#include <list>
+
+namespace sluice::devicecheck {
+
+struct BedLimits {
+  int64_t rows = 8;      ///< of a step
+  int64_t outputs = 1;   ///< of a step
+  int64_t sequences = 1; ///< open from the beginning
+  int64_t pages = 8;     ///< of all sequences
+  int64_t contextLength = 256;
+};
+
+/// The whole model as one program, with weights that are made of a seed, and
+/// sequences that grow. Thread-compatible.
+class StepBed {
+public:
+  /// Errors: the model is cut into stages, or has no code for a GPU; those of
+  /// Executor::create().
+  static Expected<std::unique_ptr<StepBed>>
+  make(const app::ProgramImage &image, std::shared_ptr<cuda::Device> device,
+       const BedLimits &limits);
+
+  /// Some new rows of a sequence.
+  struct Part {
+    int64_t sequence = 0;
+    int64_t tokens = 1;      ///< made of the sequence's number and position
+    bool wantsToken = false; ///< the greatest of the last row's logits
+  };
+  /// One step of these rows, behind those that the sequences have.
+  Status run(std::span<const Part> parts);
+  /// Takes the last `tokens` positions of a sequence back.
+  void drop(int64_t sequence, int64_t tokens);
+
+  cuda::Executor &executor() { return *computes; }
+  int64_t vocabSize() const { return computes->vocabSize(); }
+  /// The greatest token of each output of the last step.
+  std::vector<int32_t> tokens() const;
+
+private:
+  StepBed(const BedLimits &limits, CachePages pages);
+  Status load(const app::ProgramImage &image,
+              std::shared_ptr<cuda::Device> device, const BedLimits &limits);
+
+  std::list<ModelFiles> files;
+  ExecutableDescriptor described;
+  app::GpuChoice gpus;
+  std::unique_ptr<device::StepExecutor> held;
+  cuda::Executor *computes = nullptr; ///< `held`
+  CachePages pages;
+  StepBatch batch;
+  std::vector<SequenceId> sequences;
+};
+
+} // namespace sluice::devicecheck
+
+#endif // SLUICE_RUNTIME_DEVICECHECK_STEPBED_H

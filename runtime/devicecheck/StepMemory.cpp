@@ -1,0 +1,157 @@
+//===- StepMemory.cpp - what a step leaves in device memory ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/devicecheck/StepMemory.h"
+
+#include "runtime/device/cuda/test/bed/KernelFacts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace sluice;
+using namespace sluice::devicecheck;
+using namespace sluice::cuda;
+
+namespace {
+
+constexpr const char *waiting = "a copy of a step's memory";
+
+template <typename T> T load(const Bytes &bytes, uint64_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof(T));
+  return value;
+}
+
+/// Of two floats that are not the same bits; infinite where one is no number,
+/// or is so small that it is an integer.
+double distance(double found, double expected) {
+  for (double each : {found, expected})
+    if (!std::isfinite(each) ||
+        (each != 0 && std::abs(each) < std::numeric_limits<float>::min()))
+      return std::numeric_limits<double>::infinity();
+  return std::abs(found - expected);
+}
+
+const std::string &nameOf(const Weight &weight) {
+  return std::visit(
+      [](const auto &each) -> const std::string & { return each.name; },
+      weight);
+}
+
+} // namespace
+
+StepMemory::StepMemory(Executor &executor, Device &device)
+    : device(device), plan(executor.inside(1).plan),
+      arena(executor.inside(1).arena), stream(executor.inside(1).stream),
+      begin(plan.weightBytes), addressesBegin(plan.layerPages - begin),
+      addressesEnd(addressesBegin + plan.caches.size() * sizeof(LayerPages)) {
+  const Program &program = executor.inside(1).program;
+  for (size_t i = 0; i < plan.weights.size(); ++i)
+    regions.push_back(
+        {plan.weights[i], "weight " + nameOf(program.weights[i])});
+  for (size_t i = 0; i < plan.ropes.size(); ++i)
+    regions.push_back({plan.ropes[i], "rotations " + std::to_string(i)});
+  for (size_t i = 0; i < plan.caches.size(); ++i)
+    regions.push_back({plan.caches[i], "cache " + std::to_string(i)});
+  for (auto [offset, name] :
+       {std::pair{plan.layerPages, "page addresses"},
+        std::pair{plan.values, "values"},
+        std::pair{plan.partials, "partial sums"},
+        std::pair{plan.tickets, "tickets"}, std::pair{plan.spans, "spans"},
+        std::pair{plan.slopes, "slopes"}, std::pair{plan.tables, "tables"},
+        std::pair{plan.moves, "moves"}, std::pair{plan.greedy, "tokens"},
+        std::pair{plan.candidates, "candidates"},
+        std::pair{plan.found, "found"}})
+    regions.push_back({offset, name});
+  std::ranges::sort(regions, {}, &Region::begin);
+}
+
+Status StepMemory::copy(uint64_t offset, uint64_t bytes, uint8_t *to) const {
+  if (Status s = device.enter(); !s.ok())
+    return s;
+  if (Status s = device.copyToHost(to, arena + offset, bytes, stream); !s.ok())
+    return s;
+  return device.settle(stream, waiting);
+}
+
+Expected<Bytes> StepMemory::read() const {
+  Bytes bytes(plan.bytes - begin);
+  if (Status s = copy(begin, bytes.size(), bytes.data()); !s.ok())
+    return s;
+  // Nobody's business.
+  std::fill(bytes.begin() + std::ptrdiff_t(addressesBegin),
+            bytes.begin() + std::ptrdiff_t(addressesEnd), 0);
+  return bytes;
+}
+
+Expected<Bytes> StepMemory::readWeights() const {
+  Bytes bytes(plan.weightBytes);
+  if (Status s = copy(0, bytes.size(), bytes.data()); !s.ok())
+    return s;
+  return bytes;
+}
+
+Status StepMemory::write(const Bytes &bytes) const {
+  if (Status s = device.enter(); !s.ok())
+    return s;
+  for (auto [from, to] : {std::pair{uint64_t{0}, addressesBegin},
+                          std::pair{addressesEnd, uint64_t{bytes.size()}}})
+    if (Status s = device.copyToDevice(arena + begin + from,
+                                       bytes.data() + from, to - from, stream);
+        !s.ok())
+      return s;
+  return device.settle(stream, waiting);
+}
+
+Difference StepMemory::compare(const Bytes &found, const Bytes &expected,
+                               const Bytes &before) const {
+  Difference difference;
+  double size = 0;
+  for (uint64_t at = 0; at + 4 <= expected.size(); at += 4) {
+    const auto wanted = load<uint32_t>(expected, at);
+    const auto have = load<uint32_t>(found, at);
+    const double number = load<float>(expected, at);
+    if (wanted != load<uint32_t>(before, at) && std::isfinite(number))
+      size = std::max(size, std::abs(number));
+    if (wanted == have)
+      continue;
+    if (difference.isEqual)
+      difference.at = at;
+    difference.isEqual = false;
+    difference.largest =
+        std::max(difference.largest, distance(load<float>(found, at), number));
+  }
+  if (size > 0)
+    difference.largest /= size;
+  return difference;
+}
+
+std::string StepMemory::describe(uint64_t offset) const {
+  auto next = std::ranges::upper_bound(regions, offset, {}, &Region::begin);
+  const Region &region = next == regions.begin() ? *next : *std::prev(next);
+  return region.name + " + " + std::to_string(offset - region.begin);
+}
+
+std::string StepMemory::placeOf(uint64_t at) const {
+  return describe(begin + at);
+}
+
+std::string StepMemory::operandsOf(const GraphNode &node) const {
+  const auto *kernel = std::get_if<KernelNode>(&node);
+  std::string operands;
+  if (!kernel)
+    return operands;
+  for (size_t i = 0; i < kernel->words.size(); ++i) {
+    const uint64_t word = kernel->words[i];
+    if (word >= arena && word < arena + plan.bytes)
+      operands += (operands.empty() ? "" : ", ") + fieldName(kernel->name, i) +
+                  " = " + describe(word - arena);
+  }
+  return operands;
+}

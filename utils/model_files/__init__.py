@@ -1,0 +1,1 @@
+"""Reads and writes models' files with nothing but Python's standard library."""
