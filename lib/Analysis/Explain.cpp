@@ -11,6 +11,7 @@
 #include "runtime/cluster/Units.h"
 #include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Analysis/StepCost.h"
+#include "sluice/Support/TextTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -23,38 +24,6 @@ using namespace sluice::ir;
 using namespace sluice::cluster;
 
 namespace {
-
-/// Columns as wide as their widest cell; the first is flush left, numbers
-/// right.
-class Table {
-public:
-  explicit Table(std::vector<std::string> head) { rows.push_back(head); }
-
-  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
-
-  std::string print() const {
-    std::vector<size_t> widths(rows.front().size());
-    for (const auto &row : rows)
-      for (size_t c = 0; c < row.size(); ++c)
-        widths[c] = std::max(widths[c], row[c].size());
-    std::string text;
-    for (const auto &row : rows) {
-      std::string line;
-      for (size_t c = 0; c < row.size(); ++c) {
-        std::string padding(widths[c] - row[c].size(), ' ');
-        line += c < leftColumns ? row[c] + padding : padding + row[c];
-        line += "  ";
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      text += line + "\n";
-    }
-    return text;
-  }
-
-private:
-  static constexpr size_t leftColumns = 3; // stage, place, layers
-  std::vector<std::vector<std::string>> rows;
-};
 
 /// What a row of the table is about.
 struct Line {
@@ -176,9 +145,10 @@ Expected<std::string> sluice::explainStages(ModuleOp module) {
   if (!rows)
     return rows.status();
 
-  Table table({"stage", "place", "layers", "weights", "1 row", "8 rows",
-               "memory", "device", "checkpoints", "longest stretch",
-               "step rows"});
+  TextTable table({"stage", "place", "layers", "weights", "1 row", "8 rows",
+                   "memory", "device", "checkpoints", "longest stretch",
+                   "step rows"},
+                  /*left=*/{0, 1, 2});
   double slowest = 0, sum = 0;
   std::vector<Place> stages;
   std::optional<Place> head;

@@ -20,6 +20,7 @@
 #include "sluice/Support/Diagnostics.h"
 #include "sluice/Target/CudaImage.h"
 #include "sluice/Target/DescriptorBuilder.h"
+#include "sluice/Target/ExplainLaunches.h"
 #include "sluice/Target/Link.h"
 #include "sluice/Target/MergeDraft.h"
 #include "sluice/Target/NativeObject.h"
@@ -311,15 +312,30 @@ static Status writeExecutable(llvm::ArrayRef<char> object,
   return file->commit();
 }
 
+/// Gives `options.explain` what a phase lets be known of the module: pipeline
+/// its stages, kernels what they launch on a GPU.
+static Status explainPhase(ModuleOp module, const CompileOptions &options,
+                           Phase reached) {
+  if (!options.explain)
+    return {};
+  Expected<std::string> text = std::string();
+  if (reached == Phase::Pipeline)
+    text = explainStages(module);
+  else if (reached == Phase::Kernels && options.forCuda)
+    text = explainLaunches(module);
+  if (!text)
+    return text.status();
+  if (options.forCuda && reached == options.target && reached < Phase::Kernels)
+    *text += "launches of a step on a GPU: known in phase kernels\n";
+  return text->empty() ? Status() : options.explain(*text);
+}
+
 /// Takes the module to `last`, phase kernels at most, and dumps what it passes
 /// through.
 static Status lowerTo(ModuleOp module, const CompileOptions &options,
                       Phase phase, Phase last) {
-  auto explain = [&](Phase reached) -> Status {
-    if (reached != Phase::Pipeline || !options.explain)
-      return {};
-    Expected<std::string> table = explainStages(module);
-    return table ? options.explain(*table) : table.status();
+  auto explain = [&](Phase reached) {
+    return explainPhase(module, options, reached);
   };
   if (Status status = explain(phase); !status.ok())
     return status;

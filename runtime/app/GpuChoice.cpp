@@ -9,6 +9,7 @@
 
 #include "runtime/app/Interrupt.h"
 #include "runtime/device/cpu/CorePlan.h"
+#include "runtime/device/cuda/DescribedProgram.h"
 #include "runtime/device/cuda/KernelLibrary.h"
 #include "runtime/device/cuda/weights/WeightMaker.h"
 #include "runtime/program/Progress.h"
@@ -21,71 +22,16 @@ using namespace sluice::app;
 
 namespace {
 
-/// `files` may be null in all of these: shapes without numbers.
-cuda::StoredMatrix matrixOf(const WeightDescriptor &weight,
-                            const ModelFiles *files) {
-  static constexpr uint8_t unread = 0;
-  const SlicedMatrix matrix =
-      files ? files->matrix(weight) : weight.matrix(&unread, &unread);
-  return {matrix.data,       weight.stored,     weight.format,
-          matrix.usedRows(), matrix.usedCols(), matrix.scales,
-          weight.slice,      weight.rows,       weight.cols};
-}
-
-/// The number of the weight of products that a table is, too: an output head
-/// tied to the embedding. -1: of none.
-int64_t tiedTo(const WeightDescriptor &table,
-               std::span<const WeightDescriptor> others) {
-  auto isPartner = [&](int64_t index) {
-    return std::ranges::any_of(others, [&](const WeightDescriptor &each) {
-      return each.partner == index;
-    });
-  };
-  for (int64_t i = 0; i < std::ssize(others); ++i) {
-    const WeightDescriptor &other = others[size_t(i)];
-    if (other.use == WeightUse::Linear && !other.transposed &&
-        other.partner < 0 && !isPartner(i) && other.file == table.file &&
-        other.offset == table.offset && other.stored == table.stored &&
-        other.format == table.format && other.rows == table.rows &&
-        other.cols == table.cols && other.isAsInFile())
-      return i;
-  }
-  return -1;
-}
-
-/// `others`: the program's weights.
-cuda::Weight weightOf(const WeightDescriptor &weight,
-                      std::span<const WeightDescriptor> others,
-                      const ModelFiles *files) {
-  cuda::StoredMatrix matrix = matrixOf(weight, files);
-  switch (weight.use) {
-  case WeightUse::Linear: {
-    cuda::LinearWeight linear = {weight.name, matrix, weight.transposed, {}};
-    if (weight.partner >= 0)
-      linear.partner = matrixOf(others[size_t(weight.partner)], files);
-    for (const WeightDescriptor &other : others)
-      linear.isPartner |=
-          other.partner >= 0 && &others[size_t(other.partner)] == &weight;
-    return linear;
-  }
-  case WeightUse::Rows:
-    return cuda::TableWeight{weight.name, matrix, tiedTo(weight, others)};
-  case WeightUse::Vector:
-    break;
-  }
-  return cuda::VectorWeight{weight.name, matrix};
-}
-
 /// Of each weight, whether a GPU makes its random numbers: a partner's with
 /// those of the gate, in whose place they lie.
 std::vector<bool> madeOnDevice(const ProgramDescriptor &program) {
-  const std::span<const WeightDescriptor> weights = program.weights;
   std::vector<bool> made;
-  for (const WeightDescriptor &weight : weights)
-    made.push_back(cuda::canMakeOnDevice(weightOf(weight, weights, nullptr)));
-  for (size_t i = 0; i < weights.size(); ++i)
-    if (weights[i].partner >= 0)
-      made[size_t(weights[i].partner)] = made[i];
+  for (const cuda::Weight &weight :
+       cuda::describedProgram(program, nullptr).weights)
+    made.push_back(cuda::canMakeOnDevice(weight));
+  for (size_t i = 0; i < made.size(); ++i)
+    if (const int64_t partner = program.weights[i].partner; partner >= 0)
+      made[size_t(partner)] = made[i];
   return made;
 }
 
@@ -125,6 +71,7 @@ Status makeWeights(RandomWeights &weights, const ProgramDescriptor &program,
   return weights.fill(program, *options.randomSeed, pool, interrupted);
 }
 
+/// `files` may be null: shapes without numbers.
 Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
                                    const GpuStageOptions &options,
                                    const ModelFiles *files) {
@@ -135,10 +82,9 @@ Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
   if (entry == options.graphs.end())
     return failure("the executable has no GPU code of program '",
                    descriptor.name, "'");
-  cuda::Program program = {
-      descriptor, entry->build, options.image, {}, descriptor.members};
-  for (const WeightDescriptor &weight : descriptor.weights)
-    program.weights.push_back(weightOf(weight, descriptor.weights, files));
+  cuda::Program program = cuda::describedProgram(descriptor, files);
+  program.build = entry->build;
+  program.image = options.image;
   if (!files || !options.randomSeed)
     return program;
   const std::vector<bool> made = madeOnDevice(descriptor);

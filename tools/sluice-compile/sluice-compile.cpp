@@ -110,7 +110,8 @@ static cl::opt<int64_t> width("speculate-width", cl::init(8), cl::cat(category),
                                        "most (default: 8)"));
 static cl::opt<bool>
     explain("explain", cl::cat(category),
-            cl::desc("Print a table of the stages; without -o only that"));
+            cl::desc("Print a table of the stages, and with --target cuda what "
+                     "their steps launch on a GPU; without -o only that"));
 
 static int fail(const Status &status, int exitCode = exitFailure) {
   llvm::errs() << "sluice-compile: error: " << status.message() << '\n';
@@ -159,7 +160,7 @@ static Expected<OwningOpRef<ModuleOp>> loadAll(MLIRContext *context) {
   return target;
 }
 
-/// The table goes where the compiler's output does not.
+/// Tables go where the compiler's output does not.
 static Status printTable(std::string_view table) {
   llvm::raw_ostream &stream = output == "-" ? llvm::errs() : llvm::outs();
   stream << llvm::StringRef(table);
@@ -304,8 +305,9 @@ int main(int argc, char **argv) {
   if (Status status = checkPhaseOfOptions(*phase, options.pipelineGiven);
       !status.ok())
     return fail(status, exitUsage);
-  // Nothing is written, so nothing behind the table is needed.
-  options.target = output.empty() ? Phase::Pipeline : *phase;
+  // Where nothing is written, nothing behind the tables is needed.
+  const Phase explained = options.forCuda ? Phase::Kernels : Phase::Pipeline;
+  options.target = output.empty() ? std::min(*phase, explained) : *phase;
   if (explain)
     options.explain = printTable;
   if (embedWeights && options.target != Phase::Executable)

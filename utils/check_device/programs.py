@@ -54,7 +54,7 @@ class Program:
         total = 0
         for name, form, columns, rows in describe.tensors(shape, self.type):
             elements, size = QUANTISED.get(form) or describe.TYPES[form][1:]
-            if name != "token_embd.weight" or describe.SHAPES[shape][-1]:
+            if name != "token_embd.weight" or describe.SHAPES[shape].tied:
                 total += columns // elements * size * rows
         return total
 
@@ -63,7 +63,7 @@ class Program:
         return sum(columns * rows for name, _, columns, rows
                    in describe.tensors(shape, self.type)
                    if rows > 1 and (name != "token_embd.weight"
-                                    or describe.SHAPES[shape][-1]))
+                                    or describe.SHAPES[shape].tied))
 
 
 PROGRAMS = (

@@ -64,7 +64,8 @@ struct CompileOptions {
   /// obeyed: one of any, which only a module of phase model has use for, and
   /// one that only a draft has. Empty: none.
   std::string pipelineGiven, draftGiven;
-  /// Given the table of the stages once they are there; may be empty.
+  /// Given tables once what they are about is there: of the stages, and with
+  /// `forCuda` of the launches of their steps (phase kernels). May be empty.
   std::function<Status(std::string_view)> explain;
   /// Executable only: put the packed weights inside.
   bool embedWeights = false;

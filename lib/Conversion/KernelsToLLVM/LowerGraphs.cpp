@@ -149,6 +149,7 @@ void GraphLowering::lowerOp(Operation *op) {
       .Case([&](GraphSendOp op) {
         call("sluice_graph_send", {op.getInput(), number(op.getCols())});
       })
+      .Case([](GraphLayerOp) {})
       .Case([&](GraphSelectOutputsOp) {
         call("sluice_graph_select_outputs", {});
       })

@@ -27,17 +27,29 @@ void GraphEmitter::emit(Location loc, StringRef name) {
   const Node *send = nullptr;
   for (const Task &task : schedule.tasks) {
     b.setLoc(task.nodes.front()->op->getLoc());
-    if (task.nodes.front()->kind == Node::Kind::Send)
+    if (task.nodes.front()->kind == Node::Kind::Send) {
       send = task.nodes.front();
-    else
-      emitTask(b, task);
+      continue;
+    }
+    markLayer(b, task.nodes.front()->op->getParentOfType<LayerOp>());
+    emitTask(b, task);
   }
   b.setLoc(loc);
   // The runtime takes the rows when all else has ended.
   if (send)
     emitCall(b, *send);
-  if (graph.logits)
+  if (graph.logits) {
+    markLayer(b, LayerOp());
     emitGreedyTokens(b);
+  }
+}
+
+/// What is emitted from here on is of the layer; null: of none.
+void GraphEmitter::markLayer(ImplicitLocOpBuilder &b, LayerOp op) {
+  IntegerAttr index = op ? op.getIndexAttr() : IntegerAttr();
+  if (index != layer)
+    GraphLayerOp::create(b, index);
+  layer = index;
 }
 
 //===----------------------------------------------------------------------===//

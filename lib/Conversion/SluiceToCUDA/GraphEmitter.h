@@ -43,6 +43,7 @@ public:
   unsigned getLaunches() const { return launches; }
 
 private:
+  void markLayer(mlir::ImplicitLocOpBuilder &b, ir::LayerOp op);
   void emitTask(mlir::ImplicitLocOpBuilder &b, const Task &task);
   void emitRowLoop(mlir::ImplicitLocOpBuilder &b, const Task &task);
   void emitCall(mlir::ImplicitLocOpBuilder &b, const Node &node);
@@ -72,6 +73,7 @@ private:
   DeviceKernels kernels;
   unsigned launches = 0;
   bool hasOutputs = false; // they have been numbered
+  mlir::IntegerAttr layer; // that the list is at; null: it is at none
   llvm::DenseMap<std::pair<unsigned, int64_t>, mlir::Value> buffers;
   llvm::DenseMap<std::pair<unsigned, int64_t>, mlir::Value> memories;
 };

@@ -7,6 +7,8 @@
 
 #include "AttentionParameters.h"
 
+#include "mlir/IR/Matchers.h"
+
 #include <bit>
 #include <cmath>
 
@@ -110,4 +112,77 @@ LLVM::GlobalOp AttentionParameters::get(ImplicitLocOpBuilder &b, AttendOp op) {
   if (!global)
     global = create(b, op);
   return global;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// The values that the initializer inserts into its structure, by place; null
+/// where it inserts none.
+static SmallVector<Value> getFields(LLVM::GlobalOp global, size_t count) {
+  SmallVector<Value> fields(count);
+  Block *block = global.getInitializerBlock();
+  auto end = block ? dyn_cast<LLVM::ReturnOp>(block->getTerminator()) : nullptr;
+  Value structure = end ? end.getArg() : Value();
+  while (structure) {
+    auto insert = structure.getDefiningOp<LLVM::InsertValueOp>();
+    if (!insert)
+      break;
+    ArrayRef<int64_t> place = insert.getPosition();
+    if (place.size() == 1 && static_cast<size_t>(place[0]) < count &&
+        !fields[place[0]])
+      fields[place[0]] = insert.getValue();
+    structure = insert.getContainer();
+  }
+  return fields;
+}
+
+/// The numbers of the global whose address the field is; none of a null.
+static std::optional<std::vector<float>> readSlopes(const SymbolTable &symbols,
+                                                    Value field) {
+  if (field && field.getDefiningOp<LLVM::ZeroOp>())
+    return std::vector<float>();
+  auto address =
+      field ? field.getDefiningOp<LLVM::AddressOfOp>() : LLVM::AddressOfOp();
+  auto global = address
+                    ? symbols.lookup<LLVM::GlobalOp>(address.getGlobalName())
+                    : LLVM::GlobalOp();
+  auto values =
+      global ? dyn_cast_or_null<DenseFPElementsAttr>(global.getValueOrNull())
+             : DenseFPElementsAttr();
+  if (!values || !values.getElementType().isF32())
+    return std::nullopt;
+  auto range = values.getValues<float>();
+  return std::vector<float>(range.begin(), range.end());
+}
+
+std::optional<AttentionConstant>
+sluice::planning::readAttention(const SymbolTable &symbols,
+                                LLVM::GlobalOp global) {
+  constexpr size_t count = 7; // of a SluiceAttention
+  SmallVector<Value> fields = getFields(global, count);
+  AttentionConstant result{};
+  SluiceAttention &attention = result.parameters;
+  size_t next = 0;
+  for (int64_t *number : {&attention.heads, &attention.kvHeads,
+                          &attention.headDim, &attention.window}) {
+    APInt value;
+    if (Value field = fields[next++];
+        !field || !matchPattern(field, m_ConstantInt(&value)))
+      return std::nullopt;
+    *number = value.getSExtValue();
+  }
+  for (float *number : {&attention.scale, &attention.softcap}) {
+    APFloat value(0.0F);
+    if (Value field = fields[next++];
+        !field || !matchPattern(field, m_ConstantFloat(&value)))
+      return std::nullopt;
+    *number = value.convertToFloat();
+  }
+  std::optional<std::vector<float>> slopes = readSlopes(symbols, fields[next]);
+  if (!slopes)
+    return std::nullopt;
+  result.slopes = std::move(*slopes);
+  return result;
 }

@@ -8,11 +8,15 @@
 #ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_ATTENTIONPARAMETERS_H
 #define SLUICE_LIB_CONVERSION_STEPPLANNING_ATTENTIONPARAMETERS_H
 
+#include "runtime/device/cpu/ProgramABI.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
+
+#include <optional>
+#include <vector>
 
 namespace sluice::planning {
 
@@ -34,6 +38,18 @@ private:
   llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> parameters;
   llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> slopes;
 };
+
+/// What the runtime reads of such a constant.
+struct AttentionConstant {
+  /// Without slopes, which a step may only have the address of.
+  SluiceAttention parameters;
+  std::vector<float> slopes; // alibi's, or none
+};
+
+/// Reads the constant that get() has made, or another such; nothing where the
+/// global is no constant of a `SluiceAttention`'s fields.
+std::optional<AttentionConstant> readAttention(const mlir::SymbolTable &symbols,
+                                               mlir::LLVM::GlobalOp global);
 
 } // namespace sluice::planning
 

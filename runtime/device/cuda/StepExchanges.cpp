@@ -82,11 +82,13 @@ void addGiving(SluiceGraph *graph, const Piece &piece) {
   graph->addExchange(out, in);
 }
 
-/// Whether there is anything to be made of it: else it is only counted.
+/// Whether there is anything to be made or listed of it: else it is only
+/// counted.
 bool isMade(SluiceGraph *graph) {
-  if (graph->failed() || !graph->context.kernels)
+  const GraphContext &context = graph->context;
+  if (graph->failed() || (!context.kernels && !context.nodeNames))
     return false;
-  if (graph->context.group)
+  if (context.group)
     return true;
   graph->failWith("meets the members of a group, and there is none");
   return false;

@@ -21,6 +21,10 @@ SluiceGraph::SluiceGraph(GraphContext &context, int64_t rows)
 
 Status SluiceGraph::build() {
   context.program->build(this);
+  return finish();
+}
+
+Status SluiceGraph::finish() {
   if (!failed() && context.program->hasOutput && !outputsNumbered)
     failWith("its outputs have got no numbers");
   if (!failed() && givesGreedyTokens)
@@ -39,6 +43,7 @@ void SluiceGraph::add(const std::string &kernel, Extent grid, uint32_t threads,
                       uint32_t sharedBytes, std::vector<uint64_t> words,
                       uint32_t parameterWords) {
   ++kernelCount;
+  noteNode(kernel);
   if (failed() || !context.kernels)
     return;
   Expected<Function> function = context.kernels->find(kernel, sharedBytes);
@@ -50,6 +55,7 @@ void SluiceGraph::add(const std::string &kernel, Extent grid, uint32_t threads,
 
 void SluiceGraph::addProduct(const ProductNode &product) {
   kernelCount += kernelsOfProduct;
+  noteNode(productNodeName);
   if (failed() || !context.kernels)
     return;
   nodes.push_back(product);
@@ -59,6 +65,7 @@ void SluiceGraph::addExchange(std::span<const DeviceGroup::Piece> out,
                               std::span<const DeviceGroup::Piece> in) {
   ++exchanges;
   kernelCount += kernelsOfExchange;
+  noteNode(exchangeNodeName);
   if (!failed() && context.kernels)
     nodes.push_back(CapturedNode{
         [group = context.group, gives = std::vector(out.begin(), out.end()),

@@ -22,6 +22,11 @@
 
 namespace sluice::cuda {
 
+/// Names of nodes that are no kernels of the runtime's or the program's: the
+/// library's product, and the group's exchange.
+inline constexpr char productNodeName[] = "cublasLtMatmul";
+inline constexpr char exchangeNodeName[] = "exchange";
+
 /// What all graphs of a program refer to; outlives them.
 struct GraphContext {
   const Program *program = nullptr;
@@ -39,6 +44,11 @@ struct GraphContext {
   DeviceGroup *group = nullptr;
   /// Null: nothing is to be launched; only what the program needs is counted.
   KernelLibrary *kernels = nullptr;
+  /// Null, or where graphs put the name of each node that they get, in order,
+  /// also where nothing is to be launched: a kernel's, or one of those below.
+  /// `arena` is not 0 then, and of a program for several members `group` is
+  /// there.
+  std::vector<std::string> *nodeNames = nullptr;
   int32_t multiprocessors = 1;
   int32_t sharedBytes = 0; ///< that a block can have
   /// Of all graphs: equal ones are kept once. They lie at plan.slopes.
@@ -52,8 +62,12 @@ struct SluiceGraph {
   /// `rows`: one of bucketsOf(limits.rows).
   SluiceGraph(sluice::cuda::GraphContext &context, int64_t rows);
 
-  /// Calls the program's function. Errors: what it asks for that is not there.
+  /// Calls the program's function, and finish(). Errors: what it asks for that
+  /// is not there.
   sluice::Status build();
+  /// Behind the program's work, whoever has appended that: appends what the
+  /// runtime adds to it. Errors: as build().
+  sluice::Status finish();
 
   // What came out of build().
   std::vector<sluice::cuda::GraphNode> nodes;
@@ -140,6 +154,11 @@ struct SluiceGraph {
   bool outputsNumbered = false;
 
 private:
+  void noteNode(const std::string &name) {
+    if (context.nodeNames)
+      context.nodeNames->push_back(name);
+  }
+
   sluice::Status error;
 };
 

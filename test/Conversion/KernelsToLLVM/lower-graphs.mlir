@@ -3,6 +3,7 @@
 // A graph becomes a function whose calls say what it consists of, in order, as
 // runtime/device/cuda/ProgramABI.h has them. The words of launches and the
 // lists of checkpoints lie on the stack; a kernel's name is there once in a module.
+// Marks of layers leave nothing.
 
 llvm.mlir.global internal constant @attention(0 : i64) : i64
 gpu.module @kernels {
@@ -52,7 +53,7 @@ gpu.module @kernels {
 // CHECK:         llvm.store %c64_i64, %[[SIZES:.*]] :
 // CHECK:         call @sluice_graph_checkpoint(%[[GRAPH]], %[[WORDS]], %[[SIZES]], %c2_i64)
 // CHECK:         call @sluice_graph_select_outputs(%[[GRAPH]])
-// CHECK:         call @sluice_graph_send(%[[GRAPH]], %[[X]], %c64_i64)
+// CHECK-NEXT:    call @sluice_graph_send(%[[GRAPH]], %[[X]], %c64_i64)
 // CHECK-NEXT:    return
 sluice.graph @main_step {
   %x = sluice.graph_value rows 16
@@ -79,6 +80,7 @@ sluice.graph @main_step {
   sluice.graph_all_gather rows %x cols 48 into %y cols 64 scratch %s
   sluice.graph_checkpoint (%x, %o) {floats = array<i64: 64, 16>}
   sluice.graph_select_outputs
+  sluice.graph_layer 1
   sluice.graph_send %x cols 64
 }
 

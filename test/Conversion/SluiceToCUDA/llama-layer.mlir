@@ -5,7 +5,7 @@
 // what a call of the runtime. Rows become operands once for all products that
 // take them, by a call, since they are no whole units of features; the products
 // before the sums add the residual themselves, and those before the gate are one
-// with it; the two norms share a kernel.
+// with it; the two norms share a kernel. Marks say where the layer is.
 
 // REMARK: [Analysis] step | Category:convert-sluice-to-cuda
 // REMARK-SAME: checkpoints=0, generated-kernels=4, generated-launches=5, ops-fused-into-kernels=6, runtime-calls=15
@@ -35,6 +35,7 @@
 // CHECK-LABEL: sluice.graph @main_step {
 // CHECK:         %[[H:.*]] = sluice.graph_value rows
 // CHECK-NEXT:    sluice.graph_embed 0 by token into %[[H]] cols 64
+// CHECK-NEXT:    sluice.graph_layer 0
 // CHECK:         sluice.launch_kernel @kernels::@rows_rms_norm rows threads 32
 // CHECK:         sluice.graph_operand rows f16 %{{.*}} into %[[X:.*]] cols 64
 // CHECK:         sluice.graph_linear rows weight 2 columns 0 to 64 of %[[X]] into %[[Q:.*]]{{$}}
@@ -51,7 +52,8 @@
 // CHECK-NEXT:    %{{.*}} = sluice.graph_value
 // CHECK-NEXT:    sluice.graph_operand rows f16 %[[F]]
 // CHECK:         sluice.graph_linear rows weight 9 columns 0 to 64 of %{{.*}} residual %[[H2]] into
-// CHECK:         sluice.graph_select_outputs
+// CHECK-NEXT:    sluice.graph_layer{{$}}
+// CHECK-NEXT:    sluice.graph_select_outputs
 // CHECK:         sluice.launch_kernel @kernels::@rows_select_outputs_rms_norm outputs threads 32
 // CHECK:         sluice.graph_operand outputs f32
 // CHECK:         sluice.graph_linear outputs weight 11 columns 0 to 100 of %{{.*}} into %[[LOGITS:.*]]{{$}}

@@ -56,7 +56,8 @@ static LogicalResult verifyConstants(LaunchKernelOp launch,
 
 /// Whether an op in a graph is work, for a domain or for rows.
 static std::optional<ValueDomain> getWork(Operation &op) {
-  if (isa<GraphValueOp, GraphAddressOp, GraphSelectOutputsOp>(op) ||
+  if (isa<GraphValueOp, GraphAddressOp, GraphLayerOp, GraphSelectOutputsOp>(
+          op) ||
       !op.hasTrait<BelongsInGraph>())
     return std::nullopt;
   auto domain = op.getAttrOfType<ValueDomainAttr>("domain");

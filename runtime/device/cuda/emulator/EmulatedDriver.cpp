@@ -273,6 +273,8 @@ public:
       return s;
     if (Status s = charge(*held, "cuGraphLaunch"); !s.ok())
       return s;
+    if (options.onLaunch)
+      options.onLaunch(held->nodes.size());
     return add(stream, [this, held] { return run(*held); });
   }
 

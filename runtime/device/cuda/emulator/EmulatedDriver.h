@@ -74,6 +74,9 @@ struct EmulatedOptions {
   std::function<void(const std::string &kernel)> beforeKernel;
   /// Called for each copy that is asked for, on the caller's thread.
   std::function<void(CopyKind kind, uint64_t bytes)> onCopy;
+  /// Called for each graph that is launched, with its nodes, on the caller's
+  /// thread.
+  std::function<void(uint64_t nodes)> onLaunch;
 };
 
 Expected<std::unique_ptr<Driver>> openEmulated(const EmulatedOptions &options);

@@ -20,7 +20,8 @@
 //   SLUICE_EMULATED_RESIDENT=N      blocks that run at a time
 //   SLUICE_EMULATED_FOREIGN=1       no code is for its chip
 //   SLUICE_EMULATED_COUNT=1         the process ends by saying how many bytes
-//                                   were copied to the host
+//                                   were copied to the host, and how many nodes
+//                                   the launched graphs had
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,16 +45,20 @@ static std::string textOf(const char *variable) {
   return text ? text : "";
 }
 
-static std::atomic<uint64_t> bytesToHost{0};
+static std::atomic<uint64_t> bytesToHost{0}, nodesLaunched{0};
 
-static void countCopies(emulator::EmulatedOptions &options) {
+static void countWork(emulator::EmulatedOptions &options) {
   options.onCopy = [](emulator::CopyKind kind, uint64_t bytes) {
     if (kind == emulator::CopyKind::ToHost)
       bytesToHost += bytes;
   };
+  options.onLaunch = [](uint64_t nodes) { nodesLaunched += nodes; };
   std::atexit([] {
-    std::fprintf(stderr, "emulator: %llu bytes were copied to the host\n",
-                 static_cast<unsigned long long>(bytesToHost.load()));
+    std::fprintf(stderr,
+                 "emulator: %llu bytes were copied to the host\n"
+                 "emulator: graphs of %llu nodes were launched\n",
+                 static_cast<unsigned long long>(bytesToHost.load()),
+                 static_cast<unsigned long long>(nodesLaunched.load()));
   });
 }
 
@@ -78,6 +83,6 @@ sluice::Expected<std::unique_ptr<Driver>> sluice::cuda::openDriver() {
       uint32_t(numberOf("SLUICE_EMULATED_RESIDENT", options.resident));
   options.foreignChip = numberOf("SLUICE_EMULATED_FOREIGN", 0) != 0;
   if (numberOf("SLUICE_EMULATED_COUNT", 0) != 0)
-    countCopies(options);
+    countWork(options);
   return emulator::openEmulated(options);
 }

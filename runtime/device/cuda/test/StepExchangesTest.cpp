@@ -212,3 +212,44 @@ TEST(StepExchangesTest, WhatCannotBeGatheredIsRefused) {
   addAllGather(&*member.graph, member.meeting(), 7, 20);
   EXPECT_TRUE(member.graph->failed());
 }
+
+/// Also where nothing is launched: what each meeting is made of.
+TEST(StepExchangesTest, NodesHaveNames) {
+  using testing::ElementsAre;
+  TestMeeting meeting(2);
+  for (int32_t number : {0, 1}) {
+    Member member(meeting, number);
+    member.context.kernels = nullptr;
+    std::vector<std::string> names;
+    member.context.nodeNames = &names;
+    SluiceGraph &graph = *member.graph;
+    addBroadcast(&graph, member.value(0), 24);
+    EXPECT_THAT(names, ElementsAre("exchange"));
+    names.clear();
+    addAllReduce(&graph, member.meeting(), 24);
+    EXPECT_THAT(names, ElementsAre("exchange", "sluice_sum_parts", "exchange"));
+    names.clear();
+    addAllGather(&graph, member.meeting(), 12, 24);
+    EXPECT_THAT(names, ElementsAre("exchange", "sluice_join_columns"));
+    names.clear();
+    addDecision(&graph);
+    if (number == 0)
+      EXPECT_THAT(names, ElementsAre("sluice_read_alive", "exchange"));
+    else
+      EXPECT_THAT(names, ElementsAre("exchange"));
+    EXPECT_TRUE(graph.nodes.empty());
+    EXPECT_FALSE(graph.failed());
+  }
+}
+
+TEST(StepExchangesTest, NodesOfNoGroupHaveNoNames) {
+  TestMeeting meeting(2);
+  Member member(meeting, 0);
+  member.context.kernels = nullptr;
+  member.context.group = nullptr;
+  std::vector<std::string> names;
+  member.context.nodeNames = &names;
+  addBroadcast(&*member.graph, member.value(0), 24);
+  EXPECT_TRUE(member.graph->failed());
+  EXPECT_TRUE(names.empty());
+}

@@ -42,7 +42,9 @@ protected:
     context.limits.fastMathBatch = fastMathBatch;
     context.plan = MemoryPlan::make(program, context.limits, 320).take();
     context.arena = 1 << 20;
-    context.kernels = kernels.get();
+    context.kernels = isLaunched ? kernels.get() : nullptr;
+    names.clear();
+    context.nodeNames = &names;
     context.multiprocessors = 16;
     context.sharedBytes = sharedBytes;
     graph = std::make_unique<SluiceGraph>(context, rows);
@@ -76,6 +78,8 @@ protected:
   Program program;
   std::unique_ptr<Device> device;
   std::unique_ptr<KernelLibrary> kernels;
+  bool isLaunched = true;
+  std::vector<std::string> names; // of the last graph's nodes
   GraphContext context;
   std::unique_ptr<SluiceGraph> graph;
 };
@@ -261,4 +265,24 @@ TEST_F(StepGraphTest, StagesReceiveAndSend) {
   build(cpu::TinyPart::SecondStage, 4);
   EXPECT_EQ(graph->sent, 0u);
   EXPECT_EQ(graph->received, graph->valueAt(SLUICE_DOMAIN_ROWS, 0));
+}
+
+/// With the nodes and without any.
+TEST_F(StepGraphTest, NodesHaveNames) {
+  for (cpu::TinyPart part :
+       {cpu::TinyPart::WholeWithCheckpoints, cpu::TinyPart::SecondStage})
+    for (int64_t rows : {1, 256})
+      for (bool fastMathBatch : {false, true}) {
+        isLaunched = true;
+        std::vector<std::string> expected;
+        for (const std::string &line :
+             build(part, rows, 227 << 10, fastMathBatch))
+          expected.push_back(line.starts_with("product")
+                                 ? productNodeName
+                                 : line.substr(0, line.find(' ')));
+        EXPECT_EQ(names, expected);
+        isLaunched = false;
+        EXPECT_TRUE(build(part, rows, 227 << 10, fastMathBatch).empty());
+        EXPECT_EQ(names, expected);
+      }
 }

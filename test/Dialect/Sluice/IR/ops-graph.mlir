@@ -39,6 +39,8 @@ sluice.graph @main_step {
 // CHECK:         sluice.graph_linear rows weight 4 columns 0 to 256 of %{{.*}} bias %{{.*}} residual %{{.*}} into %{{.*}}
 // CHECK-NEXT:    sluice.graph_linear rows weight 5 columns 0 to 256 of %{{.*}} gate silu into %{{.*}}
 // CHECK-NEXT:    sluice.graph_linear rows weight 5 columns 0 to 256 of %{{.*}} gate gelu_tanh bias %{{.*}} partner_bias %{{.*}} into %{{.*}}
+// CHECK-NEXT:    sluice.graph_layer 3
+// CHECK-NEXT:    sluice.graph_layer{{$}}
 // CHECK:         sluice.graph_all_reduce rows %{{.*}} into %{{.*}} cols 256 scratch %{{.*}}
 // CHECK:         sluice.graph_checkpoint(%{{.*}}, %{{.*}}) {floats = array<i64: 256, 64>}
 // CHECK:         sluice.graph_linear outputs weight 4 columns 16 to 32 of %{{.*}} into %{{.*}}
@@ -71,6 +73,8 @@ sluice.graph @all {
   sluice.graph_linear rows weight 5 columns 0 to 256 of %q gate silu into %z
   sluice.graph_linear rows weight 5 columns 0 to 256 of %q gate gelu_tanh
     bias %b partner_bias %b into %y
+  sluice.graph_layer 3
+  sluice.graph_layer
   sluice.graph_append 0 %k, %v
   sluice.graph_attend 0 %q into %y with @attention
   %s = sluice.graph_value rows 1536

@@ -66,7 +66,7 @@ def Sluice_GraphOp : Sluice_Op<"graph", [
     CUDA graph for each capacity of rows when it starts, and a step is a launch
     of one: while it runs the host does nothing. So nothing here may need the
     host. What appends work runs when all before it has run; the rest are
-    addresses and constants.
+    addresses, constants, and marks that say to readers where layers begin.
 
     ```mlir
     sluice.graph @main_step {
@@ -78,8 +78,8 @@ def Sluice_GraphOp : Sluice_Op<"graph", [
     ```
 
     Constraints:
-    - (C1) it holds only ops that append work of the device, addresses, and
-      constants.
+    - (C1) it holds only ops that append work of the device, addresses,
+      constants, and marks of layers.
     - (C2) rows are looked up or received before all other work: tokens do not
       move with rows, and what is received is there when the graph starts.
     - (C3) outputs are numbered once at most, before any work for them.
@@ -223,6 +223,22 @@ def Sluice_GraphSelectOutputsOp : Sluice_InGraphOp<"graph_select_outputs"> {
     ```
   }];
   let assemblyFormat = "attr-dict";
+}
+
+def Sluice_GraphLayerOp : Sluice_InGraphOp<"graph_layer"> {
+  let summary = "says which layer the work behind it is of";
+  let description = [{
+    Work from here to the next such op is of the model's layer `index`; without
+    an index, and before the first such op, of none. Work of several layers is
+    counted to the first of them. This is for readers and appends nothing.
+
+    ```mlir
+    sluice.graph_layer 3
+    sluice.graph_layer
+    ```
+  }];
+  let arguments = (ins OptionalAttr<Sluice_ListIndex>:$index);
+  let assemblyFormat = "($index^)? attr-dict";
 }
 
 def Sluice_GraphOperandOp : Sluice_InGraphOp<"graph_operand"> {

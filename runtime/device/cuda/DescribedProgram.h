@@ -1,0 +1,25 @@
+//===- DescribedProgram.h - a program for a GPU from its descriptor -------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_DESCRIBEDPROGRAM_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_DESCRIBEDPROGRAM_H
+
+#include "runtime/device/cuda/Program.h"
+#include "runtime/program/ModelFiles.h"
+
+namespace sluice::cuda {
+
+/// The program that a valid `descriptor` of target Cuda describes, without its
+/// code: `build` and `image` are left to whoever has them. Its weights lie in
+/// `files`, which must outlive it. Null: weights have shapes and no numbers,
+/// which is enough to plan memory and to describe graphs.
+Program describedProgram(const ProgramDescriptor &descriptor,
+                         const ModelFiles *files);
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_DESCRIBEDPROGRAM_H
