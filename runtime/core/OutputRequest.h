@@ -48,6 +48,7 @@ struct OutputRequest {
   /// be more than `count`, logits are given.
   double leastScore = 0;
   bool wantsAllAbove = false;
+  uint8_t unused[7] = {}; ///< so that every byte of it is written
 };
 
 static_assert(sizeof(OutputRequest) == 48);

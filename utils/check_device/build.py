@@ -77,7 +77,8 @@ def compile_object(program, shape, compiler, arch, targets, prefix, folder):
     quantises = program.type in programs.QUANTISED
     programs.describe.describe(shape, "bf16" if quantises else program.type,
                                16384, model)
-    run(compiler, "--target", targets, "--cuda-arch", arch,
+    run(compiler, "--compile-to=object", "--target", targets,
+        "--cuda-arch", arch,
         *program.options_at(shape),
         *(["--quantize", program.type] if quantises else []),
         model, "-o", made)
