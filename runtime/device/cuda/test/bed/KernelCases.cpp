@@ -84,7 +84,9 @@ class CasePrinter : public testing::EmptyTestEventListener {
 public:
   explicit CasePrinter(DeviceBed &bed) : bed(bed) {}
 
-  void OnTestStart(const testing::TestInfo &) override {
+  void OnTestStart(const testing::TestInfo &test) override {
+    // GoogleTest cannot be asked for it while it has something to say.
+    present = nameOf(test);
     why.clear();
     (void)bed.takeFigures();
   }
@@ -93,9 +95,7 @@ public:
     if (part.passed())
       return;
     if (part.failed())
-      std::cerr << nameOf(
-                       *testing::UnitTest::GetInstance()->current_test_info())
-                << ": " << part << std::flush;
+      std::cerr << present << ": " << part << std::flush;
     if (why.empty())
       why = part.message();
   }
@@ -107,14 +107,14 @@ public:
       if (wasBroken)
         ++notRun;
       else
-        printSkipped(test);
+        printSkipped();
       return;
     }
     wasBroken = !bed.broken().ok();
     ++cases;
     failed += result.Failed();
     const BedFigures figures = bed.takeFigures();
-    Json line = {{"case", nameOf(test)},
+    Json line = {{"case", present},
                  {"holds", result.Passed()},
                  {"seconds", static_cast<double>(result.elapsed_time()) / 1e3},
                  {"launches", figures.launches},
@@ -139,13 +139,14 @@ public:
 
 private:
   DeviceBed &bed;
-  std::string why; ///< of the present case, what was said first
+  std::string present; ///< the case that runs
+  std::string why;     ///< and what was said first of it
   bool wasBroken = false;
   int cases = 0, failed = 0, skipped = 0, notRun = 0;
 
-  void printSkipped(const testing::TestInfo &test) {
+  void printSkipped() {
     ++skipped;
-    print({{"case", nameOf(test)}, {"skipped", lineOf(why)}});
+    print({{"case", present}, {"skipped", lineOf(why)}});
   }
   static std::string lineOf(std::string text) {
     if (text.starts_with("Failed\n"))
