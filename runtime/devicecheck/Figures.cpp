@@ -7,6 +7,7 @@
 
 #include "runtime/devicecheck/Figures.h"
 
+#include "runtime/device/cuda/bench/Lab.h"
 #include "runtime/devicecheck/StepBed.h"
 
 #include <algorithm>
@@ -19,22 +20,6 @@ namespace {
 
 /// Runs of a step's graph that follow each other without the host.
 constexpr int32_t graphRuns = 20;
-
-/// Seconds, of which the middle one and the least are told.
-class Times {
-public:
-  void add(double seconds) { all.push_back(seconds); }
-  double median() const {
-    std::vector<double> sorted = all;
-    std::ranges::sort(sorted);
-    return sorted[sorted.size() / 2];
-  }
-  double least() const { return *std::ranges::min_element(all); }
-  size_t count() const { return all.size(); }
-
-private:
-  std::vector<double> all;
-};
 
 /// One way to launch, and what it has computed.
 class Way {
@@ -119,27 +104,28 @@ Status Way::runAll() {
 
 Status Way::measure(const std::string &what, const Parts &parts,
                     int32_t steps) {
-  Times times;
+  std::vector<double> all;
   for (int32_t i = 0; i < steps; ++i) {
     Expected<double> seconds = run(parts);
     if (!seconds)
       return seconds.status();
-    times.add(*seconds);
+    all.push_back(*seconds);
   }
   Expected<double> graph = bed->executor().timeLastStep(graphRuns);
   if (!graph)
     return graph.status();
+  const cuda::bench::Times times = cuda::bench::timesOf(std::move(all));
   const cuda::DeviceOptions &options = device->options();
   print({{"part", "figures"},
          {"model", model.name},
          {"pdl", options.dependentLaunch},
          {"carveout", options.largestCarveout ? "max" : "default"},
          {"what", what},
-         {"us", times.median() * 1e6},
-         {"leastUs", times.least() * 1e6},
-         {"steps", times.count()},
+         {"us", times.median * 1e6},
+         {"leastUs", times.least * 1e6},
+         {"steps", steps},
          {"graphUs", *graph * 1e6},
-         {"hostGapUs", (times.median() - *graph) * 1e6}});
+         {"hostGapUs", (times.median - *graph) * 1e6}});
   return {};
 }
 

@@ -114,6 +114,7 @@ int complain(const Status &status) {
 
 int runPart(const Part &part, const Arguments &given) {
   PartInput input;
+  input.part = part.name;
   input.isTiny = given.isTiny;
   input.rest = given.rest;
   if (part.wantsModel) {
@@ -121,7 +122,10 @@ int runPart(const Part &part, const Arguments &given) {
       showUsage();
       return 2;
     }
-    input.model = given.rest[0];
+    Expected<const LinkedModel *> model = findModel(given.rest[0]);
+    if (!model)
+      return complain(model.status());
+    input.model = *model;
     input.rest = input.rest.subspan(1);
   }
   Expected<std::shared_ptr<cuda::Device>> device = openDevice(given.options);

@@ -59,13 +59,13 @@ Status runEmptyKernels(const PartInput &input, const Print &print) {
   return lab.status();
 }
 
-Status runBench(std::string_view name, const PartInput &input,
-                const Print &print) {
+/// The bench of the part's own name.
+Status runBench(const PartInput &input, const Print &print) {
   Expected<std::unique_ptr<KernelLibrary>> kernels =
       KernelLibrary::load(*input.device, {});
   if (!kernels)
     return kernels.status();
-  return cuda::bench::runKernelBench(name, *input.device, **kernels,
+  return cuda::bench::runKernelBench(input.part, *input.device, **kernels,
                                      input.isTiny, print);
 }
 
@@ -90,27 +90,18 @@ Status checkCases(const PartInput &input, const Print &) {
 }
 
 Status bisect(const PartInput &input, const Print &print) {
-  Expected<const LinkedModel *> model = findModel(input.model);
-  if (!model)
-    return model.status();
-  return bisectNodes(**model, input.device, print);
+  return bisectNodes(*input.model, input.device, print);
 }
 
 Status figures(const PartInput &input, const Print &print) {
-  Expected<const LinkedModel *> model = findModel(input.model);
-  if (!model)
-    return model.status();
-  return measureFigures(**model, input.device,
+  return measureFigures(*input.model, input.device,
                         input.isTiny ? FigureSizes::tiny() : FigureSizes(),
                         print);
 }
 
 constexpr Part all[] = {
     {"device", "what it is, and what memory is free", false, describeDevice},
-    {"copy", "bytes a second of a copy on the device", false,
-     [](const PartInput &input, const Print &print) {
-       return runBench("copy", input, print);
-     }},
+    {"copy", "bytes a second of a copy on the device", false, runBench},
     {"empty", "three empty kernels in a graph", false, runEmptyKernels},
     {"probe", "latencies and rates that decide about kernels", false,
      probeChip},
@@ -119,22 +110,10 @@ constexpr Part all[] = {
     {"bisect", "a model's steps node by node, against the emulator", true,
      bisect},
     {"figures", "how long a model's steps take", true, figures},
-    {"linear", "products of few rows", false,
-     [](const PartInput &input, const Print &print) {
-       return runBench("linear", input, print);
-     }},
-    {"prompt", "products of prompts", false,
-     [](const PartInput &input, const Print &print) {
-       return runBench("prompt", input, print);
-     }},
-    {"attend", "attention", false,
-     [](const PartInput &input, const Print &print) {
-       return runBench("attend", input, print);
-     }},
-    {"compact", "rows that leave", false,
-     [](const PartInput &input, const Print &print) {
-       return runBench("compact", input, print);
-     }},
+    {"linear", "products of few rows", false, runBench},
+    {"prompt", "products of prompts", false, runBench},
+    {"attend", "attention", false, runBench},
+    {"compact", "rows that leave", false, runBench},
 };
 
 } // namespace

@@ -9,11 +9,12 @@
 #define SLUICE_RUNTIME_DEVICECHECK_PARTS_H
 
 #include "runtime/device/cuda/driver/Driver.h"
+#include "runtime/devicecheck/LinkedModels.h"
 #include "runtime/devicecheck/Report.h"
 
 #include <memory>
 #include <span>
-#include <string>
+#include <string_view>
 
 namespace sluice::devicecheck {
 
@@ -21,7 +22,8 @@ namespace sluice::devicecheck {
 struct PartInput {
   std::shared_ptr<cuda::Device> device; ///< entered
   bool isTiny = false;                  ///< small shapes, few repeats
-  std::string model;                    ///< of parts that want one
+  std::string_view part;                ///< its name
+  const LinkedModel *model = nullptr;   ///< of parts that want one
   std::span<char *const> rest;          ///< arguments of the part's own
 };
 

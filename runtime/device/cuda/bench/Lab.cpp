@@ -35,6 +35,11 @@ double secondsSince(Clock::time_point start) {
 
 } // namespace
 
+Times bench::timesOf(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds[seconds.size() / 2], seconds.front()};
+}
+
 Lab::Lab(Device &device, KernelLibrary &kernels)
     : device(device), kernels(kernels) {
   if (!holds(device.enter()))
@@ -172,8 +177,7 @@ Times Lab::measure(std::span<const GraphNode> nodes, int repeats) {
   std::vector<double> times(static_cast<size_t>(repeats));
   for (double &each : times)
     each = launch(sequence);
-  std::sort(times.begin(), times.end());
-  return {times[times.size() / 2], times.front()};
+  return timesOf(std::move(times));
 }
 
 double Lab::time(std::span<const GraphNode> nodes) {

@@ -34,6 +34,8 @@ struct Times {
   double median = 0;
   double least = 0;
 };
+/// Of at least one.
+Times timesOf(std::vector<double> seconds);
 
 /// Memory, launches and times on one device, which the thread enters: one Lab
 /// at a time. After an error nothing is done any more, and results are zeros;

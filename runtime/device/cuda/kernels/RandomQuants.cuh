@@ -40,6 +40,11 @@ SLUICE_DEVICE uint32_t randomBytes(const RandomColumn &column, int32_t word,
   return (both & 0xffu) | (both & 0xff00u) << 8;
 }
 
+/// The scale that word `word` of a row gives the block behind it.
+SLUICE_DEVICE float randomBlockScale(const RandomColumn &column, int32_t word) {
+  return randomScale(randomWord(column.key, uint64_t(word)), column.unit);
+}
+
 /// Of a block's scales, which lie in shared memory, [unit - firstUnit][column].
 struct RandomScales {
   static constexpr bool findsScales = false;
@@ -88,8 +93,7 @@ template <> struct RandomQuants<WeightKind::E4M3> : RandomScales {
   }
 
   SLUICE_MEMBER static float scale(const RandomColumn &column, int32_t block) {
-    return randomScale(randomWord(column.key, uint64_t(block * blockWords)),
-                       column.unit);
+    return randomBlockScale(column, block * blockWords);
   }
 };
 
@@ -143,8 +147,7 @@ template <> struct RandomQuants<WeightKind::Q8_0> : RandomScales {
 
   SLUICE_MEMBER static uint16_t scale(const RandomColumn &column,
                                       int32_t block) {
-    return floatToHalf(randomScale(
-        randomWord(column.key, uint64_t(block * blockWords)), column.unit));
+    return floatToHalf(randomBlockScale(column, block * blockWords));
   }
 };
 
@@ -163,8 +166,7 @@ template <> struct RandomQuants<WeightKind::Q4_0> : RandomScales {
 
   SLUICE_MEMBER static uint16_t scale(const RandomColumn &column,
                                       int32_t block) {
-    return floatToHalf(randomScale(
-        randomWord(column.key, uint64_t(block * blockWords)), column.unit));
+    return floatToHalf(randomBlockScale(column, block * blockWords));
   }
 };
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
+#include "runtime/device/cuda/test/CountingKernel.h"
 
 #include <atomic>
 #include <gmock/gmock.h>
@@ -17,13 +18,6 @@ using namespace sluice::cuda;
 using namespace sluice::cuda::emulator;
 
 namespace {
-
-/// (pointer): adds one to a number.
-void bump(const uint64_t *words) {
-  sluice_emulated_wait();
-  if (sluice_emulated_thread() == 0)
-    ++*reinterpret_cast<int32_t *>(words[0]);
-}
 
 constexpr SluiceEmulatedKernel kernels[] = {{"bump", bump}};
 

@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/NodeSequence.h"
 
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
+#include "runtime/device/cuda/test/CountingKernel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,12 +19,6 @@ using namespace sluice::cuda::emulator;
 
 namespace {
 
-/// (pointer): adds one to a number.
-void bump(const uint64_t *words) {
-  sluice_emulated_wait();
-  if (sluice_emulated_thread() == 0)
-    ++*reinterpret_cast<int32_t *>(words[0]);
-}
 /// (pointer): doubles it.
 void twice(const uint64_t *words) {
   sluice_emulated_wait();
@@ -51,10 +46,7 @@ protected:
     device->release(memory);
     device->destroy(stream);
     library.reset();
-    // Its kernel goes on, and nothing of it may be given back.
-    static auto *kept = new std::vector<std::unique_ptr<Device>>;
-    if (device->isGivenUp())
-      kept->push_back(std::move(device));
+    keepGivenUp(device);
   }
 
   /// The error of making and launching bump, twice, bump.

@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/bench/Lab.h"
 
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
+#include "runtime/device/cuda/test/CountingKernel.h"
 
 #include <array>
 #include <gmock/gmock.h>
@@ -23,12 +24,6 @@ namespace {
 struct BumpArguments {
   int32_t *number;
 };
-/// Adds one to a number.
-void bump(const uint64_t *words) {
-  sluice_emulated_wait();
-  if (sluice_emulated_thread() == 0)
-    ++*reinterpret_cast<int32_t *>(words[0]);
-}
 constexpr SluiceEmulatedKernel kernels[] = {{"bump", bump}, {"stay", bump}};
 
 class LabTest : public testing::Test {
@@ -41,10 +36,7 @@ protected:
   }
   void TearDown() override {
     library.reset();
-    // Its kernel goes on, and nothing of it may be given back.
-    static auto *kept = new std::vector<std::unique_ptr<Device>>;
-    if (device->isGivenUp())
-      kept->push_back(std::move(device));
+    keepGivenUp(device);
   }
   static GraphNode node(Lab &lab, const char *name, DeviceAddress number) {
     return lab.node(name, {}, 32, 0,

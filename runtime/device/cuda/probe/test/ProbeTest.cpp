@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/probe/Probe.h"
 
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
+#include "runtime/device/cuda/test/CountingKernel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,9 +35,7 @@ protected:
   }
   void TearDown() override {
     kernels.reset();
-    static auto *kept = new std::vector<std::unique_ptr<Device>>;
-    if (device && device->isGivenUp())
-      kept->push_back(std::move(device));
+    keepGivenUp(device);
   }
 
   /// The error of a probe; `lines` are its lines.
