@@ -99,13 +99,13 @@ class Machine:
                 return each
         raise NotHere(f"{name} is not installed")
 
-    def check(self, *arguments, prefix=(), seconds=None):
+    def check(self, *arguments, environment=None):
         """Runs the carried program; what it says of results is kept, a line as
-        it comes. Returns its lines."""
+        it comes."""
         options = ["--options", ",".join(self.options)] if self.options else []
         tiny = ["--tiny"] if self.manifest().get("shape") else []
-        return lines_of(self.run(*prefix, self.program(), *tiny, *options,
-                                 *arguments, keep=True, seconds=seconds))
+        self.run(self.program(), *tiny, *options, *arguments, keep=True,
+                 environment=environment)
 
     def model(self, name, *arguments):
         """The standard output of a model's own executable."""

@@ -1,11 +1,12 @@
 """Parts that run the carried program, a tool over it, or PyTorch."""
 import importlib.util
+import os
 import pathlib
 import re
 import sys
 import threading
 
-from .machine import Failure, NotHere, lines_of
+from .machine import Failure, NotHere
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Ten small cases, for tools that make all of them slow.
@@ -46,11 +47,36 @@ def probe(machine):
     machine.check("probe")
 
 
+def at_once(calls):
+    """Makes all calls side by side; their failures are one."""
+    failures = []
+
+    def attempt(call):
+        try:
+            call()
+        except (Failure, TimeoutError) as failure:
+            failures.append(str(failure))
+    threads = [threading.Thread(target=attempt, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise Failure("; ".join(failures))
+
+
 def kernel_cases(machine):
-    """All of them; in the emulator, where SluiceCudaTests runs them, some."""
+    """All of them, shared out over processes: each launch is emulated as well,
+    which takes most of the time. In the emulator, where SluiceCudaTests runs
+    them, some."""
     some = ["--gtest_filter=" + ":".join(SANITIZED)] \
         if machine.manifest().get("shape") else []
-    machine.check("cases", "--json", *some)
+    machine.program()  # or there is nothing to share out
+    shards = max(1, min(8, (os.cpu_count() or 1) // 2))
+    at_once([lambda shard=shard: machine.check(
+        "cases", "--json", *some, environment={
+            "GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)})
+        for shard in range(shards)])
 
 
 def bisected(machine):
@@ -73,7 +99,7 @@ def figures(name):
     return lambda machine: machine.check("figures", name)
 
 
-def sanitize(machine, tool, failures):
+def sanitize(machine, tool):
     """One of compute-sanitizer's tools over the small cases."""
     try:
         # Memory of its own for each array: else nobody sees who reads beside.
@@ -85,22 +111,14 @@ def sanitize(machine, tool, failures):
                     said=summary[-1] if summary else "no summary")
     except (Failure, TimeoutError) as failure:
         machine.add(what=tool, holds=False, why=str(failure))
-        failures.append(f"{tool}: {failure}")
+        raise Failure(f"{tool}: {failure}") from None
 
 
 def sanitizers(machine):
     """All four at once: each of them keeps the device busy for a part of the
     time."""
     machine.tool("compute-sanitizer")
-    failures = []
-    threads = [threading.Thread(target=sanitize, args=(machine, tool, failures))
-               for tool in SANITIZERS]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise Failure("; ".join(failures))
+    at_once([lambda tool=tool: sanitize(machine, tool) for tool in SANITIZERS])
 
 
 def counters(machine):
@@ -124,8 +142,7 @@ def torch_script(machine, name, *arguments):
     """A script of this folder under the machine's own Python; its lines are
     results as they come."""
     try:
-        return lines_of(machine.run(sys.executable, "-u", HERE / name,
-                                    *arguments, keep=True))
+        machine.run(sys.executable, "-u", HERE / name, *arguments, keep=True)
     except Failure as failure:
         missing = re.search(r"No module named .*", failure.args[0])
         if missing:

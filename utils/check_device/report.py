@@ -16,10 +16,9 @@ def first(lines, **fields):
 
 
 def copy_rate(lines):
-    line = first(lines, part="device", what="copy") or first(
-        [each for each in lines if each["part"] == "device"
-         and "gigabytesPerSecond" in each])
-    return line and line["gigabytesPerSecond"]
+    return next((line["gigabytesPerSecond"] for line in lines
+                 if line["part"] == "device" and "gigabytesPerSecond" in line),
+                None)
 
 
 def matrix_rate(lines):

@@ -11,9 +11,10 @@ import sys
 import time
 
 import torch
+from torch_rates import matrix_rate
 from transformers import LlamaConfig, LlamaForCausalLM, StaticCache
 
-CONTEXT, STEPS, SIDE = 512, 64, 8192
+CONTEXT, STEPS = 512, 64
 SHAPES = {
     "llama-1b-bf16": dict(hidden_size=2048, intermediate_size=8192,
                           num_hidden_layers=16, num_attention_heads=32,
@@ -24,20 +25,6 @@ SHAPES = {
                           num_key_value_heads=8, vocab_size=128256,
                           tie_word_embeddings=False),
 }
-
-
-def matrix_rate():
-    """TFLOP/s of a large product of random numbers."""
-    a, b = (torch.randn(SIDE, SIDE, device="cuda", dtype=torch.bfloat16)
-            for _ in range(2))
-    for count in (3, 10):  # the first are not measured
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(count):
-            torch.mm(a, b)
-        torch.cuda.synchronize()
-        taken = time.perf_counter() - start
-    return 2 * SIDE ** 3 * count / taken / 1e12
 
 
 def model_of(shape):
@@ -86,7 +73,7 @@ def say(**line):
 
 @torch.inference_mode()
 def main(names):
-    say(what=f"bf16 product of {SIDE} squared", teraflops=matrix_rate())
+    say(**matrix_rate())
     for compiled in (False, True):
         for name in names:
             model = model_of(SHAPES[name])
