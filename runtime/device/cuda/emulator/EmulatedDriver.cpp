@@ -7,6 +7,7 @@
 
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 #include "runtime/device/cuda/emulator/EmulatedMemory.h"
+#include "runtime/device/cuda/emulator/EmulatedModule.h"
 #include "runtime/device/cuda/emulator/EmulatedStream.h"
 #include "runtime/formats/BlockFormat.h"
 
@@ -19,27 +20,6 @@
 namespace sluice::cuda::emulator {
 
 namespace {
-
-/// A kernel, or those of a module.
-struct EmulatedFunction {
-  std::string name;
-  void (*run)(const uint64_t *words);
-  bool generated = false;
-  bool wholeGrid = false; ///< all of its blocks run at a time
-  uint32_t sharedBytes = generatedSharedBytes;
-};
-
-/// Of an image that names a table.
-using EmulatedModule = std::map<std::string, EmulatedFunction>;
-
-/// The table that an image names, if that is what it is.
-const SluiceEmulatedImage *tableOf(std::span<const uint8_t> image) {
-  const auto *named =
-      reinterpret_cast<const SluiceEmulatedImage *>(image.data());
-  return image.size() == sizeof(*named) && named->magic == SLUICE_EMULATED_MAGIC
-             ? named
-             : nullptr;
-}
 
 /// What has been captured of a node.
 using CapturedWork = std::vector<std::function<Status()>>;
@@ -90,13 +70,7 @@ public:
     use(usual);
     if (options.failDevice >= 0 && options.failDevice != number)
       this->options.failKernel = 0;
-    for (const SluiceEmulatedKernel &kernel : runtimeKernels())
-      functions[kernel.name] = {kernel.name, kernel.run};
-    for (const TestKernel &kernel : testKernels())
-      functions[kernel.name] = {kernel.name, kernel.run, false,
-                                kernel.wholeGrid};
-    for (const SluiceEmulatedKernel &kernel : options.program)
-      functions[kernel.name] = {kernel.name, kernel.run, true};
+    addGenerated(functions, options.program);
   }
   ~EmulatedDevice() override {
     if (!storage.isEmpty() || live != 0)
@@ -224,16 +198,11 @@ public:
     return std::vector<Module>{reinterpret_cast<Module>(&functions)};
   }
   Expected<Module> load(std::span<const uint8_t> image) override {
-    const SluiceEmulatedImage *named = tableOf(image);
+    std::unique_ptr<EmulatedModule> named = loadTable(image);
     if (!named)
       return reinterpret_cast<Module>(&functions);
     ++live;
-    auto *module = new EmulatedModule;
-    for (uint64_t i = 0; i < named->count; ++i) {
-      const SluiceEmulatedKernel &kernel = named->kernels[i];
-      (*module)[kernel.name] = {kernel.name, kernel.run, true};
-    }
-    return reinterpret_cast<Module>(module);
+    return reinterpret_cast<Module>(named.release());
   }
   void unload(Module module) override {
     if (isGivenUp())
@@ -332,7 +301,8 @@ private:
   EmulatedOptions options;
   DeviceProperties described;
   DeviceHealth health;
-  EmulatedModule functions; ///< the runtime's, and options.program
+  /// Kernels but those of images that name a table.
+  EmulatedModule functions = runtimeModule();
   EmulatedMemory storage{options};
   std::atomic<bool> hasProducts{false};
   std::atomic<int64_t> kernelsRun{0}, copies{0};
