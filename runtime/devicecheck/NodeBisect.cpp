@@ -109,10 +109,13 @@ Expected<std::shared_ptr<Device>> openReference(const Device &device) {
   return std::shared_ptr<Device>(opened.take());
 }
 
-std::string kernelOf(const GraphNode &node) {
-  const auto *kernel = std::get_if<KernelNode>(&node);
-  return kernel ? kernel->name : "not a kernel";
-}
+/// What the nodes of one step come to.
+struct NodeResults {
+  size_t nodes = 0, equal = 0;
+  double largest = 0;
+  std::string kernel; ///< that has the largest difference
+  Json wrong;         ///< the first that is; null: none
+};
 
 class Bisect {
 public:
@@ -150,19 +153,36 @@ private:
   }
 
   Status compareNodes(const NamedStep &step);
+  /// Adds how far apart the two are behind a node.
+  void judge(const NamedStep &step, size_t number, const GraphNode &node,
+             const Difference &apart, NodeResults &results) const;
 
   const LinkedModel &model;
   Side side, reference;
   const Print &print;
 };
 
-/// What the nodes of one step come to.
-struct NodeResults {
-  size_t nodes = 0, equal = 0;
-  double largest = 0;
-  std::string kernel; ///< that has the largest difference
-  Json wrong;         ///< the first that is; null: none
-};
+void Bisect::judge(const NamedStep &step, size_t number, const GraphNode &node,
+                   const Difference &apart, NodeResults &results) const {
+  const std::string kernel = nodeName(node);
+  ++results.nodes;
+  results.equal += apart.isEqual;
+  if (apart.largest > results.largest) {
+    results.largest = apart.largest;
+    results.kernel = kernel;
+  }
+  if (!results.wrong.is_null() || apart.isEqual ||
+      apart.largest <= differenceAllowed(kernel))
+    return;
+  results.wrong = line("node");
+  results.wrong["step"] = step.name;
+  results.wrong["node"] = number + 1;
+  results.wrong["kernel"] = kernel;
+  results.wrong["at"] = side.memory->placeOf(apart.at);
+  results.wrong["operands"] = side.memory->operandsOf(node);
+  results.wrong["difference"] = apart.largest;
+  results.wrong["holds"] = false;
+}
 
 Status Bisect::compareNodes(const NamedStep &step) {
   Expected<Bytes> first = reference.memory->read();
@@ -182,25 +202,7 @@ Status Bisect::compareNodes(const NamedStep &step) {
         const Bytes &expected = (*states)[number];
         const Bytes &before = number > 0 ? (*states)[number - 1] : *first;
         Difference apart = side.memory->compare(*found, expected, before);
-        const std::string kernel = kernelOf(node);
-        ++results.nodes;
-        results.equal += apart.isEqual;
-        if (apart.largest > results.largest) {
-          results.largest = apart.largest;
-          results.kernel = kernel;
-        }
-        const bool holds =
-            apart.isEqual || apart.largest <= differenceAllowed(kernel);
-        if (!holds && results.wrong.is_null()) {
-          results.wrong = line("node");
-          results.wrong["step"] = step.name;
-          results.wrong["node"] = number + 1;
-          results.wrong["kernel"] = kernel;
-          results.wrong["at"] = side.memory->placeOf(apart.at);
-          results.wrong["operands"] = side.memory->operandsOf(node);
-          results.wrong["difference"] = apart.largest;
-          results.wrong["holds"] = false;
-        }
+        judge(step, number, node, apart, results);
         return apart.isEqual ? Status() : side.memory->write(expected);
       });
   Status status = side.bed->run(step.parts);
@@ -305,7 +307,7 @@ Status GraphCheck::checkGraphs(const NamedStep &step, bool dependent) {
     if (!wrong)
       return wrong.status();
     made["node"] = *wrong;
-    made["kernel"] = kernelOf(nodes[*wrong - 1]);
+    made["kernel"] = nodeName(nodes[*wrong - 1]);
     made["operands"] = side.memory->operandsOf(nodes[*wrong - 1]);
   }
   made["holds"] = holds;

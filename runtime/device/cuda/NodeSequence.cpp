@@ -100,14 +100,8 @@ NodeSequence::withMarks(KernelLibrary &kernels) const {
 }
 
 std::string NodeSequence::titleOf(size_t number) const {
-  const auto *kernel = std::get_if<KernelNode>(&nodes[number]);
-  const bool isProduct = std::holds_alternative<ProductNode>(nodes[number]);
   return "kernel " + std::to_string(number + 1) + " of " +
-         std::to_string(nodes.size()) + " (" +
-         (kernel      ? kernel->name
-          : isProduct ? "a product by cuBLASLt"
-                      : "an exchange of the group") +
-         ")";
+         std::to_string(nodes.size()) + " (" + nodeName(nodes[number]) + ")";
 }
 
 Status NodeSequence::upload(Stream stream) {

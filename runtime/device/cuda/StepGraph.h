@@ -22,11 +22,6 @@
 
 namespace sluice::cuda {
 
-/// Names of nodes that are no kernels of the runtime's or the program's: the
-/// library's product, and the group's exchange.
-inline constexpr char productNodeName[] = "cublasLtMatmul";
-inline constexpr char exchangeNodeName[] = "exchange";
-
 /// What all graphs of a program refer to; outlives them.
 struct GraphContext {
   const Program *program = nullptr;

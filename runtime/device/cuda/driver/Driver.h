@@ -131,6 +131,19 @@ struct CapturedNode {
 
 using GraphNode = std::variant<KernelNode, ProductNode, CapturedNode>;
 
+/// Names of nodes that are no kernels: the library's product, and what is
+/// captured, which is an exchange of a group.
+inline constexpr char productNodeName[] = "cublasLtMatmul";
+inline constexpr char exchangeNodeName[] = "exchange";
+
+/// What a node is called: the kernel, or one of these.
+inline std::string nodeName(const GraphNode &node) {
+  if (const auto *kernel = std::get_if<KernelNode>(&node))
+    return kernel->name;
+  return std::holds_alternative<ProductNode>(node) ? productNodeName
+                                                   : exchangeNodeName;
+}
+
 /// One GPU, in its primary context.
 class Device {
 public:
