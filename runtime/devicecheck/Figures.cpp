@@ -18,8 +18,8 @@ using namespace sluice::devicecheck;
 
 namespace {
 
-/// Runs of a step's graph that follow each other without the host.
-constexpr int32_t graphRuns = 20;
+/// Runs of a step's graph that follow each other without the host, at most.
+constexpr int32_t mostGraphRuns = 20;
 
 /// One way to launch, and what it has computed.
 class Way {
@@ -111,7 +111,8 @@ Status Way::measure(const std::string &what, const Parts &parts,
       return seconds.status();
     all.push_back(*seconds);
   }
-  Expected<double> graph = bed->executor().timeLastStep(graphRuns);
+  Expected<double> graph =
+      bed->executor().timeLastStep(std::min(steps, mostGraphRuns));
   if (!graph)
     return graph.status();
   const cuda::bench::Times times = cuda::bench::timesOf(std::move(all));

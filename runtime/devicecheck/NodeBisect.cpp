@@ -12,6 +12,9 @@
 #include "runtime/devicecheck/StepBed.h"
 #include "runtime/devicecheck/StepMemory.h"
 
+#include <algorithm>
+#include <optional>
+
 using namespace sluice;
 using namespace sluice::devicecheck;
 using namespace sluice::cuda;
@@ -148,8 +151,12 @@ private:
     Json made = line("weights");
     made["bytes"] = found->size();
     made["holds"] = *found == *expected;
+    if (*found != *expected)
+      made["at"] = side.memory->placeInWeights(static_cast<uint64_t>(
+          std::ranges::mismatch(*found, *expected).in1 - found->begin()));
     print(made);
-    return {};
+    // Kernels are judged with the right ones.
+    return side.memory->writeWeights(*expected);
   }
 
   Status compareNodes(const NamedStep &step);
@@ -180,7 +187,7 @@ void Bisect::judge(const NamedStep &step, size_t number, const GraphNode &node,
   results.wrong["kernel"] = kernel;
   results.wrong["at"] = side.memory->placeOf(apart.at);
   results.wrong["operands"] = side.memory->operandsOf(node);
-  results.wrong["difference"] = apart.largest;
+  results.wrong["difference"] = jsonOf(apart.largest);
   results.wrong["holds"] = false;
 }
 
@@ -215,7 +222,7 @@ Status Bisect::compareNodes(const NamedStep &step) {
   made["step"] = step.name;
   made["nodes"] = results.nodes;
   made["equalBits"] = results.equal;
-  made["largest"] = results.largest;
+  made["largest"] = jsonOf(results.largest);
   made["kernel"] = results.kernel;
   made["holds"] = results.wrong.is_null() && results.nodes == states->size();
   print(made);
@@ -225,97 +232,121 @@ Status Bisect::compareNodes(const NamedStep &step) {
 /// Of one device: whole graphs against the same nodes by themselves.
 class GraphCheck {
 public:
-  GraphCheck(const LinkedModel &model, Side device, const Print &print)
-      : model(model), side(std::move(device)), print(print) {}
+  /// `options`: those of graphs, without oneNode.
+  GraphCheck(const LinkedModel &model, Side device,
+             const DeviceOptions &options, const Print &print)
+      : model(model), side(std::move(device)), options(options), print(print) {}
 
-  /// `allowed`: dependent launch.
-  Status run(bool allowed) {
+  Status run() {
     for (const NamedStep &step : stepsOf(side.bed->executor()))
-      if (Status s = checkStep(step, allowed); !s.ok())
+      if (Status s = checkStep(step); !s.ok())
         return s.withContext(step.name);
     return {};
   }
 
 private:
-  Status checkStep(const NamedStep &step, bool allowed);
+  using Nodes = std::span<const GraphNode>;
+
+  Status checkStep(const NamedStep &step);
   Status checkGraphs(const NamedStep &step, bool dependent);
-  Expected<Bytes> runNodes(std::span<const GraphNode> nodes);
-  Expected<size_t> firstWrong(std::span<const GraphNode> nodes);
+  Expected<Bytes> runNodes(Nodes nodes);
+  Status launch(Nodes nodes);
+  Expected<std::optional<Bytes>> findOther(Nodes nodes);
+  Expected<size_t> firstWrong(Nodes nodes);
 
   const LinkedModel &model;
   Side side;
+  const DeviceOptions options;
   const Print &print;
   Bytes first;               ///< in front of the step
   std::vector<Bytes> states; ///< behind each node
 };
 
-/// What graphs of the nodes leave, behind the state in front of the step.
-Expected<Bytes> GraphCheck::runNodes(std::span<const GraphNode> nodes) {
+/// What a graph of the nodes leaves, behind the state in front of the step.
+Expected<Bytes> GraphCheck::runNodes(Nodes nodes) {
   if (Status s = side.memory->write(first); !s.ok())
     return s;
-  Expected<Graph> graph = side.device->makeGraph(nodes);
-  if (!graph)
-    return graph.status();
-  const Stream stream = side.bed->executor().inside(1).stream;
-  Status status = side.device->launch(*graph, stream);
-  if (status.ok())
-    status =
-        side.device->settle(stream, ("the graph of the first " +
-                                     std::to_string(nodes.size()) + " nodes")
-                                        .c_str());
-  side.device->destroy(*graph);
-  if (!status.ok())
-    return status;
+  if (Status s = launch(nodes); !s.ok())
+    return s.withContext("whole graph");
   return side.memory->read();
 }
 
-/// The number of the first node behind which a graph differs; there is one.
-Expected<size_t> GraphCheck::firstWrong(std::span<const GraphNode> nodes) {
-  size_t right = 0, wrong = nodes.size();
-  while (wrong - right > 1) {
-    const size_t middle = (right + wrong) / 2;
-    bool isRight = true;
-    for (int32_t run = 0; run < graphRuns && isRight; ++run) {
-      Expected<Bytes> found = runNodes(nodes.first(middle));
-      if (!found)
-        return found.status();
-      isRight = *found == states[middle - 1];
-    }
-    (isRight ? right : wrong) = middle;
-  }
-  return wrong;
+Status GraphCheck::launch(Nodes nodes) {
+  const Executor::Inside inside = side.bed->executor().inside(1);
+  Expected<NodeSequence> graph = NodeSequence::make(
+      *side.device, inside.kernels, {nodes.begin(), nodes.end()});
+  if (!graph)
+    return graph.status();
+  Status status = graph->launch(inside.stream);
+  if (status.ok())
+    status = side.device->settle(
+        inside.stream,
+        ("the graph of the first " + std::to_string(nodes.size()) + " nodes")
+            .c_str());
+  const std::string where = status.ok() ? "" : graph->whereItStands();
+  return where.empty() ? status : status.withContext("it is at " + where);
 }
 
-Status GraphCheck::checkGraphs(const NamedStep &step, bool dependent) {
-  DeviceOptions options = side.device->options();
-  options.dependentLaunch = dependent;
-  side.device->use(options);
-  std::span<const GraphNode> nodes =
-      side.bed->executor().inside(step.rows()).nodes;
-  Json made = {{"part", "bisect"},      {"model", model.name},
-               {"what", "whole graph"}, {"step", step.name},
-               {"pdl", dependent},      {"runs", graphRuns}};
-  bool holds = true;
-  for (int32_t run = 0; run < graphRuns && holds; ++run) {
+/// What one of some runs of the first nodes leaves that is not what they leave
+/// by themselves; nothing: all leave that.
+Expected<std::optional<Bytes>> GraphCheck::findOther(Nodes nodes) {
+  for (int32_t run = 0; run < graphRuns; ++run) {
     Expected<Bytes> found = runNodes(nodes);
     if (!found)
       return found.status();
-    holds = *found == states.back();
+    if (*found != states[nodes.size() - 1])
+      return std::optional(found.take());
   }
-  if (!holds) {
+  return std::optional<Bytes>();
+}
+
+/// The number of the first node behind which a graph differs, where the graph
+/// of all does; 0: those of fewer nodes do not.
+Expected<size_t> GraphCheck::firstWrong(Nodes nodes) {
+  size_t right = 0, wrong = nodes.size();
+  while (wrong - right > 1) {
+    const size_t middle = (right + wrong) / 2;
+    Expected<std::optional<Bytes>> other = findOther(nodes.first(middle));
+    if (!other)
+      return other.status();
+    (other->has_value() ? wrong : right) = middle;
+  }
+  return wrong < nodes.size() ? wrong : 0;
+}
+
+Status GraphCheck::checkGraphs(const NamedStep &step, bool dependent) {
+  const Nodes nodes = side.bed->executor().inside(step.rows()).nodes;
+  DeviceOptions used = options;
+  used.dependentLaunch = dependent;
+  side.device->use(used);
+  Json made = {{"part", "bisect"},      {"model", model.name},
+               {"what", "whole graph"}, {"step", step.name},
+               {"pdl", dependent},      {"runs", graphRuns}};
+  Expected<std::optional<Bytes>> other = findOther(nodes);
+  if (!other)
+    return other.status();
+  made["holds"] = !other->has_value();
+  if (other->has_value()) {
+    const Difference apart =
+        side.memory->compare(**other, states.back(), first);
+    made["at"] = side.memory->placeOf(apart.at);
+    made["difference"] = jsonOf(apart.largest);
     Expected<size_t> wrong = firstWrong(nodes);
     if (!wrong)
       return wrong.status();
-    made["node"] = *wrong;
-    made["kernel"] = nodeName(nodes[*wrong - 1]);
-    made["operands"] = side.memory->operandsOf(nodes[*wrong - 1]);
+    if (*wrong == 0) {
+      made["why"] = "not seen in graphs of fewer nodes";
+    } else {
+      made["node"] = *wrong;
+      made["kernel"] = nodeName(nodes[*wrong - 1]);
+      made["operands"] = side.memory->operandsOf(nodes[*wrong - 1]);
+    }
   }
-  made["holds"] = holds;
   print(made);
   return {};
 }
 
-Status GraphCheck::checkStep(const NamedStep &step, bool allowed) {
+Status GraphCheck::checkStep(const NamedStep &step) {
   // The tables of the step are part of the memory, and are there when its
   // first node has ended: that node alone writes nothing that it reads.
   Expected<std::vector<Bytes>> recorded = side.record(step);
@@ -326,7 +357,7 @@ Status GraphCheck::checkStep(const NamedStep &step, bool allowed) {
     return failure("the step has no nodes");
   first = states.front();
   for (bool dependent : {false, true})
-    if (dependent <= allowed)
+    if (dependent <= options.dependentLaunch)
       if (Status s = checkGraphs(step, dependent); !s.ok())
         return s;
   // The next step finds what this one has left.
@@ -360,7 +391,9 @@ Status devicecheck::bisectNodes(const LinkedModel &model,
     Expected<Side> ours = Side::make(model.image, device);
     if (!ours)
       return ours.status();
-    return GraphCheck(model, ours.take(), print).run(before.dependentLaunch);
+    DeviceOptions whole = before;
+    whole.oneNode = false;
+    return GraphCheck(model, ours.take(), whole, print).run();
   };
   Status status = compare();
   if (status.ok())

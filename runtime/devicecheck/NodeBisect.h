@@ -19,6 +19,11 @@ namespace sluice::devicecheck {
 /// compares the memory of both behind each node. What the emulator has found is
 /// then put into the device's memory, so that each node is judged by itself:
 ///
+/// The weights, which the device has made, first:
+///
+///   {"part": "bisect", "model": ..., "what": "weights", "bytes": n,
+///    "holds": bool, "at": "weight blk.0.attn_q.weight + 64"}
+///
 ///   {"part": "bisect", "model": ..., "step": "prompt", "what": "nodes",
 ///    "nodes": n, "equalBits": how many have them, "largest": difference,
 ///    "kernel": that has it, "holds": bool}
@@ -33,13 +38,15 @@ namespace sluice::devicecheck {
 /// runs some times with dependent launch off and on (as far as the device's
 /// options allow that): what it leaves must be what the nodes by themselves
 /// have left. Where it is not, graphs of the first nodes say which node of the
-/// step is the first to see it:
+/// step is the first to see it, if these differ as well:
 ///
 ///   {..., "what": "whole graph", "pdl": bool, "runs": n, "holds": bool,
-///    "node": ..., "kernel": ..., "at": ...}
+///    "at": ..., "difference": ..., "node": ..., "kernel": ...,
+///    "operands": ...}
 ///
-/// Errors: the device's, with the kernel's name; the model has no code for the
-/// emulator. Wrong nodes are lines, and no error.
+/// Errors: the device's, with the kernel's name (of a whole graph with
+/// DeviceOptions::marks alone, which are then behind its kernels); the model
+/// has no code for the emulator. Wrong nodes are lines, and no error.
 Status bisectNodes(const LinkedModel &model,
                    const std::shared_ptr<cuda::Device> &device,
                    const Print &print);

@@ -22,7 +22,7 @@ using namespace sluice::cuda;
 namespace {
 
 /// Name, chip and memory; nothing is launched.
-Status describeDevice(const PartInput &input, const Print &print) {
+Status describe(const PartInput &input, const Print &print) {
   const DeviceProperties &known = input.device->properties();
   Expected<MemoryState> memory = input.device->memory();
   if (!memory)
@@ -59,14 +59,29 @@ Status runEmptyKernels(const PartInput &input, const Print &print) {
   return lab.status();
 }
 
-/// The bench of the part's own name.
-Status runBench(const PartInput &input, const Print &print) {
+Status runBenchOf(std::string_view name, const PartInput &input,
+                  const Print &print) {
   Expected<std::unique_ptr<KernelLibrary>> kernels =
       KernelLibrary::load(*input.device, {});
   if (!kernels)
     return kernels.status();
-  return cuda::bench::runKernelBench(input.part, *input.device, **kernels,
+  return cuda::bench::runKernelBench(name, *input.device, **kernels,
                                      input.isTiny, print);
+}
+
+/// The bench of the part's own name.
+Status runBench(const PartInput &input, const Print &print) {
+  return runBenchOf(input.part, input, print);
+}
+
+/// What is known of the device, whether it runs anything, and how fast it
+/// copies.
+Status meetDevice(const PartInput &input, const Print &print) {
+  if (Status s = describe(input, print); !s.ok())
+    return s;
+  if (Status s = runEmptyKernels(input, print); !s.ok())
+    return s;
+  return runBenchOf("copy", input, print);
 }
 
 Status probeChip(const PartInput &input, const Print &print) {
@@ -100,9 +115,8 @@ Status figures(const PartInput &input, const Print &print) {
 }
 
 constexpr Part all[] = {
-    {"device", "what it is, and what memory is free", false, describeDevice},
-    {"copy", "bytes a second of a copy on the device", false, runBench},
-    {"empty", "three empty kernels in a graph", false, runEmptyKernels},
+    {"device", "what it is, three empty kernels, and the rate of a copy", false,
+     meetDevice},
     {"probe", "latencies and rates that decide about kernels", false,
      probeChip},
     {"cases", "the tests of all kernels, against the emulator", false,

@@ -8,12 +8,18 @@
 #ifndef SLUICE_RUNTIME_DEVICECHECK_REPORT_H
 #define SLUICE_RUNTIME_DEVICECHECK_REPORT_H
 
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 namespace sluice::devicecheck {
 
 using Json = nlohmann::ordered_json;
+
+/// A number; where it is none, which JSON cannot say, a word.
+inline Json jsonOf(double number) {
+  return std::isfinite(number) ? Json(number) : Json("infinite");
+}
 
 /// Takes one result. The program writes it as a line on standard output at
 /// once, so that what it has said stays when it is ended. A result that has

@@ -7,8 +7,9 @@
 //
 //   Expected<std::unique_ptr<StepBed>> bed =
 //       StepBed::make(model.image, device, {.rows = 8, .sequences = 2});
-//   Status s = (*bed)->run({{{.sequence = 0, .tokens = 5, .wantsToken =
-//   true}}}); int32_t token = (*bed)->tokens()[0];
+//   StepBed::Part part = {.sequence = 0, .tokens = 5, .wantsToken = true};
+//   Status s = (*bed)->run({&part, 1});
+//   int32_t token = (*bed)->tokens()[0];
 //
 //===----------------------------------------------------------------------===//
 

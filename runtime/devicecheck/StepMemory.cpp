@@ -72,41 +72,53 @@ StepMemory::StepMemory(Executor &executor, Device &device)
   std::ranges::sort(regions, {}, &Region::begin);
 }
 
-Status StepMemory::copy(uint64_t offset, uint64_t bytes, uint8_t *to) const {
+Expected<Bytes> StepMemory::readAt(uint64_t offset, uint64_t count) const {
+  Bytes bytes(count);
   if (Status s = device.enter(); !s.ok())
     return s;
-  if (Status s = device.copyToHost(to, arena + offset, bytes, stream); !s.ok())
+  if (Status s = device.copyToHost(bytes.data(), arena + offset, count, stream);
+      !s.ok())
+    return s;
+  if (Status s = device.settle(stream, waiting); !s.ok())
+    return s;
+  return bytes;
+}
+
+Status StepMemory::writeAt(uint64_t offset,
+                           std::span<const uint8_t> bytes) const {
+  if (Status s = device.enter(); !s.ok())
+    return s;
+  if (Status s = device.copyToDevice(arena + offset, bytes.data(), bytes.size(),
+                                     stream);
+      !s.ok())
     return s;
   return device.settle(stream, waiting);
 }
 
 Expected<Bytes> StepMemory::read() const {
-  Bytes bytes(plan.bytes - begin);
-  if (Status s = copy(begin, bytes.size(), bytes.data()); !s.ok())
-    return s;
-  // Nobody's business.
+  Expected<Bytes> found = readAt(begin, plan.bytes - begin);
+  if (!found)
+    return found.status();
+  Bytes bytes = found.take();
+  // They differ from device to device, and nobody compares them.
   std::fill(bytes.begin() + std::ptrdiff_t(addressesBegin),
             bytes.begin() + std::ptrdiff_t(addressesEnd), 0);
   return bytes;
 }
 
 Expected<Bytes> StepMemory::readWeights() const {
-  Bytes bytes(plan.weightBytes);
-  if (Status s = copy(0, bytes.size(), bytes.data()); !s.ok())
-    return s;
-  return bytes;
+  return readAt(0, plan.weightBytes);
+}
+
+Status StepMemory::writeWeights(const Bytes &bytes) const {
+  return writeAt(0, bytes);
 }
 
 Status StepMemory::write(const Bytes &bytes) const {
-  if (Status s = device.enter(); !s.ok())
+  const std::span<const uint8_t> all = bytes;
+  if (Status s = writeAt(begin, all.first(addressesBegin)); !s.ok())
     return s;
-  for (auto [from, to] : {std::pair{uint64_t{0}, addressesBegin},
-                          std::pair{addressesEnd, uint64_t{bytes.size()}}})
-    if (Status s = device.copyToDevice(arena + begin + from,
-                                       bytes.data() + from, to - from, stream);
-        !s.ok())
-      return s;
-  return device.settle(stream, waiting);
+  return writeAt(begin + addressesEnd, all.subspan(addressesEnd));
 }
 
 Difference StepMemory::compare(const Bytes &found, const Bytes &expected,

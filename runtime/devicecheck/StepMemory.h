@@ -47,6 +47,7 @@ public:
   /// Of the weights, tables of rotations included: the same on two devices that
   /// have made them of the same seed.
   Expected<Bytes> readWeights() const;
+  Status writeWeights(const Bytes &bytes) const;
 
   /// How `found` differs from `expected`, both read behind the same kernel;
   /// `before`: in front of it. Words are compared as floats, where they are.
@@ -55,6 +56,8 @@ public:
 
   /// What lies at a byte of the memory: "values + 4096".
   std::string placeOf(uint64_t at) const;
+  /// And at a byte of the weights.
+  std::string placeInWeights(uint64_t at) const { return describe(at); }
   /// The operands of a kernel, as far as they are addresses here: "weight =
   /// weight blk.0.attn_q + 0, y = values + 4096". Empty of what is no kernel.
   std::string operandsOf(const cuda::GraphNode &node) const;
@@ -65,7 +68,8 @@ private:
     std::string name;
   };
   std::string describe(uint64_t offset) const;
-  Status copy(uint64_t offset, uint64_t bytes, uint8_t *to) const;
+  Expected<Bytes> readAt(uint64_t offset, uint64_t bytes) const;
+  Status writeAt(uint64_t offset, std::span<const uint8_t> bytes) const;
 
   cuda::Device &device;
   const cuda::MemoryPlan &plan;

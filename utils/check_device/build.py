@@ -21,6 +21,9 @@ OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", "-DSLUICE_BUILD_COMPILER=OFF",
            "-DSLUICE_BUILD_CUDA=ON", "-DSLUICE_CUDA_ARCHITECTURES=90a",
            "-DSLUICE_CUDA_PTX=90"]
 COMPILER = "clang++-22"
+# What CPU code of models is for, as any machine with such a GPU has it; and what
+# /proc/cpuinfo calls what it uses.
+CPU, CPU_FLAGS = "x86-64-v3", ("avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")
 LIBRARIES = ["-lgtest", "-lgmock", "-l:libpcre2-8.a", "-l:libutf8proc.a",
              "-l:libyaml-cpp.a", "-l:libssl.a", "-l:libcrypto.a",
              "-lpthread", "-ldl", "-lm"]
@@ -78,7 +81,7 @@ def compile_object(program, shape, compiler, arch, targets, prefix, folder):
     programs.describe.describe(shape, "bf16" if quantises else program.type,
                                16384, model)
     run(compiler, "--compile-to=object", "--target", targets,
-        "--cuda-arch", arch,
+        "--cuda-arch", arch, "--cpu", CPU,
         *program.options_at(shape),
         *(["--quantize", program.type] if quantises else []),
         model, "-o", made)
@@ -165,6 +168,7 @@ def build(root, carry, made, compiler, shape):
                 "chips": "the emulated GPU" if shape else "sm_90a",
                 "emulated": [each.name for each in programs.PROGRAMS
                              if each.emulated],
+                "flags": CPU_FLAGS,
                 **({"shape": shape} if shape else {}), **described}
     (carry / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
     wrong = [] if shape else list(problems(root, carry, described))

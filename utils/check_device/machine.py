@@ -75,6 +75,7 @@ class Machine:
     part: str = ""
     began: float = 0.0
     deadline: float = 0.0
+    processes: set = dataclasses.field(default_factory=set)  # that run now
 
     def add(self, **line):
         """A result of the part that runs; `second`: of the stage."""
@@ -99,10 +100,12 @@ class Machine:
                 return each
         raise NotHere(f"{name} is not installed")
 
-    def check(self, *arguments, environment=None):
+    def check(self, *arguments, options=(), environment=None):
         """Runs the carried program; what it says of results is kept, a line as
-        it comes."""
-        options = ["--options", ",".join(self.options)] if self.options else []
+        it comes. `options`: words for --options, besides those of all parts,
+        which count where both speak of the same."""
+        words = [*options, *self.options]
+        options = ["--options", ",".join(words)] if words else []
         tiny = ["--tiny"] if self.manifest().get("shape") else []
         self.run(self.program(), *tiny, *options, *arguments, keep=True,
                  environment=environment)
@@ -126,8 +129,12 @@ class Machine:
             errors="replace", start_new_session=True,
             env=dict(os.environ, LD_LIBRARY_PATH=libraries(),
                      **(environment or {})))
+        self.processes.add(process)
         said, complained = [], []
-        readers = [threading.Thread(target=self.read, args=arguments)
+        # Daemons: what hangs in the driver keeps its pipe open for ever, and
+        # this process ends all the same.
+        readers = [threading.Thread(target=self.read, args=arguments,
+                                    daemon=True)
                    for arguments in ((process.stdout, said, keep),
                                      (process.stderr, complained, False))]
         for reader in readers:
@@ -137,6 +144,7 @@ class Machine:
         except subprocess.TimeoutExpired:
             status = None
             self.end(process)
+        self.processes.discard(process)
         for reader in readers:
             reader.join(timeout=5)
         out, err = "".join(said), "".join(complained)
@@ -165,6 +173,11 @@ class Machine:
                 return
             except (subprocess.TimeoutExpired, ProcessLookupError):
                 continue
+
+    def end_all(self):
+        """What runs has groups of its own, and would outlive this process."""
+        for process in list(self.processes):
+            self.end(process)
 
     def keep(self, words, out, err):
         """All that was said, for whoever wants to know more."""

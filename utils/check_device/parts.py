@@ -5,6 +5,7 @@ import pathlib
 import re
 import sys
 import threading
+import time
 
 from .machine import Failure, NotHere
 
@@ -30,8 +31,24 @@ COUNTERS = ("gpu__time_duration.sum", "dram__bytes.sum",
             "sm__inst_executed_pipe_tensor.sum")
 
 
+def missing(manifest):
+    """What the carried program wants and this machine has not."""
+    flags = re.search(r"^flags\s*:(.*)$",
+                      pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    have = set(flags[1].split() if flags else ())
+    yield from (f"the CPU has no {each}" for each in manifest.get("flags", ())
+                if each not in have)
+    glibc = os.confstr("CS_GNU_LIBC_VERSION").split()[-1]
+    wanted = manifest.get("glibc", "0")
+    if [int(n) for n in glibc.split(".")] < [int(n) for n in wanted.split(".")]:
+        yield f"glibc is {glibc}, and {wanted} is needed"
+
+
 def device(machine):
-    """The device, its driver, the rate of a copy, and three empty kernels."""
+    """The device, three empty kernels, and the rate of a copy, in one process,
+    as each has to wait for the device first; then the driver."""
+    for each in missing(machine.manifest()):
+        machine.add(what="this machine", holds=False, why=each)
     machine.check("device")
     try:
         machine.add(what="driver", said=machine.run(
@@ -39,8 +56,6 @@ def device(machine):
             "--format=csv,noheader", seconds=5).strip())
     except (NotHere, Failure, TimeoutError):
         pass
-    machine.check("empty")
-    machine.check("copy")
 
 
 def probe(machine):
@@ -56,7 +71,10 @@ def at_once(calls):
             call()
         except (Failure, TimeoutError) as failure:
             failures.append(str(failure))
-    threads = [threading.Thread(target=attempt, args=(call,)) for call in calls]
+        except Exception as mistake:  # of this script, or of the system
+            failures.append(f"{type(mistake).__name__}: {mistake}")
+    threads = [threading.Thread(target=attempt, args=(call,), daemon=True)
+               for call in calls]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -72,11 +90,17 @@ def kernel_cases(machine):
     some = ["--gtest_filter=" + ":".join(SANITIZED)] \
         if machine.manifest().get("shape") else []
     machine.program()  # or there is nothing to share out
-    shards = max(1, min(8, (os.cpu_count() or 1) // 2))
+    shards = min(8, os.cpu_count() or 1)
+    before = len(machine.results.lines)
     at_once([lambda shard=shard: machine.check(
         "cases", "--json", *some, environment={
             "GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)})
         for shard in range(shards)])
+    lines = machine.results.lines[before:]
+    names = [line["case"] for line in lines if "case" in line and "holds" in line]
+    counted = sum(line.get("cases", 0) for line in lines)
+    if not names or len(set(names)) != counted:
+        raise Failure(f"{len(set(names))} cases have ended of {counted}")
 
 
 def bisected(machine):
@@ -87,8 +111,17 @@ def bisected(machine):
 def node_bisect(machine):
     if not bisected(machine):
         raise NotHere("no model was carried that the emulator has as well")
+    # Steps of such models take milliseconds, but in the emulator.
+    patience = () if machine.manifest().get("shape") else ("patience=3",)
     for name in bisected(machine):
-        machine.check("bisect", name)
+        try:
+            machine.check("bisect", name, options=patience)
+        except Failure as failure:
+            if "whole graph" not in str(failure):
+                raise
+            # It does not say at which kernel: again, with marks.
+            machine.check("bisect", name, options=(*patience, "marks"))
+            raise Failure(f"{failure}; with marks all is well") from None
 
 
 def bench(part):
@@ -99,13 +132,23 @@ def figures(name):
     return lambda machine: machine.check("figures", name)
 
 
+def sanitized(tool):
+    """What a tool looks at: the small cases, each array with memory of its own,
+    else nobody sees who reads beside. Their arrays are copied to the device
+    whole: who reads what nobody has written is seen in a model's steps."""
+    if tool == "initcheck":
+        return ["model", "tiny-bf16", "generate", "--device", "cuda",
+                "--random-weights", "1", "--tokens", "3,10,17,24,31",
+                "-n", "4", "--ignore-eos"]
+    return ["cases", "--apart", "--gtest_filter=" + ":".join(SANITIZED)]
+
+
 def sanitize(machine, tool):
-    """One of compute-sanitizer's tools over the small cases."""
+    """One of compute-sanitizer's tools."""
     try:
-        # Memory of its own for each array: else nobody sees who reads beside.
         out = machine.run(machine.tool("compute-sanitizer"), "--tool", tool,
-                          "--error-exitcode", "3", machine.program(), "cases",
-                          "--apart", "--gtest_filter=" + ":".join(SANITIZED))
+                          "--error-exitcode", "3", machine.program(),
+                          *sanitized(tool))
         summary = re.findall(r"(?:ERROR|RACECHECK) SUMMARY: .*", out)
         machine.add(what=tool, holds=True,
                     said=summary[-1] if summary else "no summary")
@@ -124,25 +167,37 @@ def sanitizers(machine):
 def counters(machine):
     """Hardware counters of three kernels, by Nsight Compute. The clocks are
     left as they are."""
+    failures = []
     for kernel in COUNTED:
-        part = "attend" if "attend" in kernel else \
-            "prompt" if "tile" in kernel else "linear"
-        out = machine.run(
-            machine.tool("ncu"), "--clock-control", "none", "--csv",
-            "--kernel-name", kernel, "--launch-count", "3", "--metrics",
-            ",".join(COUNTERS), machine.program(), part, seconds=12)
-        for name in COUNTERS:
-            found = re.findall(rf'"{re.escape(name)}","([^"]*)","([^"]*)"', out)
-            if found:
-                unit, value = found[-1]
-                machine.add(what=kernel, counter=name, value=value, unit=unit)
+        try:
+            count(machine, kernel)
+        except (Failure, TimeoutError) as failure:
+            failures.append(f"{kernel}: {failure}")
+    if failures:
+        raise Failure("; ".join(failures))
+
+
+def count(machine, kernel):
+    """The counters of one kernel, whose bench ends when they are known."""
+    part = "attend" if "attend" in kernel else \
+        "prompt" if "tile" in kernel else "linear"
+    out = machine.run(
+        machine.tool("ncu"), "--clock-control", "none", "--csv",
+        "--kernel-name", kernel, "--launch-count", "3", "--kill", "yes",
+        "--metrics", ",".join(COUNTERS), machine.program(), part, seconds=12)
+    for name in COUNTERS:
+        found = re.findall(rf'"{re.escape(name)}","([^"]*)","([^"]*)"', out)
+        if found:
+            unit, value = found[-1]
+            machine.add(what=kernel, counter=name, value=value, unit=unit)
 
 
 def torch_script(machine, name, *arguments):
-    """A script of this folder under the machine's own Python; its lines are
-    results as they come."""
+    """A script of this folder under the machine's own Python, which is told how
+    many seconds it has; its lines are results as they come."""
     try:
-        machine.run(sys.executable, "-u", HERE / name, *arguments, keep=True)
+        machine.run(sys.executable, "-u", HERE / name,
+                    machine.deadline - time.monotonic(), *arguments, keep=True)
     except Failure as failure:
         missing = re.search(r"No module named .*", failure.args[0])
         if missing:

@@ -49,8 +49,8 @@ def value_of(line, lines, manifest):
     return "times one row", one and line["us"] / one["us"]
 
 
-# By the present kernels' bytes, launches and the datasheets' rates, before
-# anything was measured: the least and the most of H100 and H200.
+# Before anything was measured, from the present kernels' bytes and launches and
+# the datasheets' rates: of an H100 and of an H200 where they differ, or a range.
 PREDICTIONS = {
     ("llama-1b-bf16", "one row"): "0.67 (H100), 0.56 (H200)",
     ("llama-8b-bf16", "one row"): "0.87 (H100), 0.81 (H200)",
@@ -130,43 +130,67 @@ same run.
 """
 
 
-def best(lines, model, what):
-    """The line of the usual way to launch: all that the device can."""
-    return first(figure_lines(lines), model=model, what=what, pdl=True,
-                 carveout="max")
+class Run:
+    """The results of one stage: the lines of a file."""
+
+    def __init__(self, lines):
+        self.lines = lines
+        self.start = first(lines, part="start") or {}
+        self.manifest = self.start.get("build", {})
+
+    def title(self):
+        """When it was, on what, and of which commit."""
+        device = first(self.lines, part="device") or {}
+        return (f"stage {self.start.get('stage', '?')}, "
+                f"{self.start.get('date', 'at an unknown time')}, "
+                f"{device.get('name', 'no device')}, built from "
+                f"{self.manifest.get('commit', 'an unknown commit')}")
+
+    def part(self, name):
+        return [line for line in self.lines if line["part"] == name]
+
+    def has_passed(self, name):
+        return first(self.part(name), ended="passed") is not None
+
+    def best(self, model, what):
+        """The line of the usual way to launch: all that the device can."""
+        return first(figure_lines(self.lines), model=model, what=what,
+                     pdl=True, carveout="max")
 
 
-def figures_text(lines, manifest):
+def figures_text(runs):
+    """Each figure of the last run that has it."""
     rows = []
     for (model, what), prediction in PREDICTIONS.items():
-        line = best(lines, model, what)
-        share = line and value_of(line, lines, manifest)[1]
-        if share:
-            rows.append((f"{model}, {what}", f"{share:.2f} {UNITS[what]}",
-                         MEASURED, prediction))
-        else:
-            rows.append((f"{model}, {what}", f"{prediction} {UNITS[what]}",
-                         PREDICTED, prediction))
+        shares = [share for run in runs if (line := run.best(model, what))
+                  and (share := value_of(line, run.lines, run.manifest)[1])]
+        value = f"{shares[-1]:.2f}" if shares else prediction
+        rows.append((f"{model}, {what}", f"{value} {UNITS[what]}",
+                     MEASURED if shares else PREDICTED, prediction))
     return markdown_table(("figure", "value", "", "predicted"), rows)
 
 
-def ways_text(lines):
-    found = figure_lines(lines)
-    if not found:
+def ways_text(runs):
+    """Of each model, what the last run that has it has measured."""
+    of_models = {}
+    for run in runs:
+        found = figure_lines(run.lines)
+        of_models |= {name: [line for line in found if line["model"] == name]
+                      for name in {line["model"] for line in found}}
+    rows = [(line["model"], line["what"], "on" if line["pdl"] else "off",
+             line["carveout"], *(f"{line[key]:.1f}" for key in
+                                 ("us", "leastUs", "graphUs", "hostGapUs")))
+            for name in sorted(of_models) for line in of_models[name]]
+    if not rows:
         return ""
     return "\n## Ways to launch\n\n" + markdown_table(
         ("model", "step", "PDL", "carve-out", "us", "least us", "graph us",
-         "host us"),
-        [(line["model"], line["what"], "on" if line["pdl"] else "off",
-          line["carveout"], *(f"{line[key]:.1f}" for key in
-                              ("us", "leastUs", "graphUs", "hostGapUs")))
-         for line in found])
+         "host us"), rows)
 
 
 def part_text(name, lines):
     """The results of a part, as a table of their fields."""
-    end = first(lines, ended="passed") or first(lines, ended="failed") \
-        or first(lines, ended="not run")
+    end = next((line for line in lines if "ended" in line), None)
     shown = [line for line in lines if "ended" not in line]
     text = f"\n## {name[0].upper()}{name[1:]}\n\n"
     if end and end["ended"] != "passed":
@@ -180,21 +204,27 @@ def part_text(name, lines):
                                          for line in shown])
 
 
-def markdown(lines, manifest):
-    """docs/results/cuda.md of these results; of none, the predictions alone."""
+def parts_text(runs):
+    """Each part of the last run in which it passed; where it never did, of the
+    last run that has it."""
+    text = ""
+    names = dict.fromkeys(line["part"] for run in runs for line in run.lines)
+    for name in names:
+        having = [run for run in runs if run.part(name)]
+        chosen = ([run for run in having if run.has_passed(name)] or having)[-1]
+        if name != "start" and not name.startswith("figures"):
+            text += part_text(name, chosen.part(name))
+    return text
+
+
+def markdown(files):
+    """docs/results/cuda.md of the lines of such files, in the order in which
+    they were made; of none, the predictions alone."""
+    runs = [Run(lines) for lines in files]
     text = HEAD
-    start = first(lines, part="start")
-    if start:
-        device = first(lines, part="device") or {}
-        text += (f"{start['date']}, {device.get('name', 'no device')}, built "
-                 f"from {manifest.get('commit', 'an unknown commit')}.\n\n")
+    if runs:
+        text += "".join(f"- {run.title()}\n" for run in runs) + "\n"
     else:
         text += "**Nothing has been measured yet**: no GPU was at hand.\n\n"
-    text += "## Figures\n\n" + figures_text(lines, manifest) + ways_text(lines)
-    names = list(dict.fromkeys(line["part"] for line in lines
-                               if line["part"] != "start"))
-    for name in names:
-        if not name.startswith("figures"):
-            text += part_text(name, [line for line in lines
-                                     if line["part"] == name])
-    return text
+    return text + "## Figures\n\n" + figures_text(runs) + ways_text(runs) + \
+        parts_text(runs)

@@ -1,5 +1,7 @@
 """Runs the parts of a stage, each for its own time at most."""
 import pathlib
+import signal
+import sys
 import tempfile
 import time
 
@@ -37,7 +39,8 @@ def run_part(part, machine, end):
 
 
 def run_stage(machine, stage, only, seconds):
-    """All parts, in order; the device first, without which nothing is run."""
+    """All parts, in order; the device first, which must have said its name, or
+    nothing else is run."""
     end = machine.began + seconds * machine.slower
     isThere = True
     for part in stage.parts:
@@ -51,7 +54,17 @@ def run_stage(machine, stage, only, seconds):
         else:
             run_part(part, machine, end)
         if part is stage.parts[0]:
-            isThere = machine.results.lines[-1]["ended"] != "failed"
+            isThere = machine.results.lines[-1]["ended"] == "not run" or any(
+                "name" in line for line in machine.results.lines)
+
+
+def end_when_told(machine):
+    """Whoever ends this process by a signal ends what it has started as well."""
+    def end(number, _):
+        machine.end_all()
+        sys.exit(128 + number)
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
 
 
 def run(number, carry, folder, only, seconds, options, slower):
@@ -64,6 +77,7 @@ def run(number, carry, folder, only, seconds, options, slower):
                           Results(folder / f"stage-{number}.jsonl"),
                           options=options, slower=slower,
                           began=time.monotonic())
+        end_when_told(machine)
         machine.part = "start"
         machine.add(stage=number, date=now(), build=machine.manifest(),
                     options=list(options))

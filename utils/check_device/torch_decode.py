@@ -1,10 +1,10 @@
 """PyTorch's decoding of one sequence: the peer of `one row`, as JSON lines.
 
-  torch_decode.py NAME ...
+  torch_decode.py SECONDS NAME ...
 
 Llama's shapes with random weights in bf16 by transformers, a static cache, the
-step captured as a CUDA graph. All models without the compiler first: that takes
-long, and comes where time is left.
+step captured as a CUDA graph. All models without the compiler first; with it
+those for which time is left, as it takes long.
 """
 import json
 import sys
@@ -12,9 +12,10 @@ import time
 
 import torch
 from torch_rates import matrix_rate
-from transformers import LlamaConfig, LlamaForCausalLM, StaticCache
 
 CONTEXT, STEPS = 512, 64
+# That the compiler may need for one model.
+COMPILING_S = 90
 SHAPES = {
     "llama-1b-bf16": dict(hidden_size=2048, intermediate_size=8192,
                           num_hidden_layers=16, num_attention_heads=32,
@@ -28,6 +29,8 @@ SHAPES = {
 
 
 def model_of(shape):
+    # Not above: this takes seconds, and large products are measured first.
+    from transformers import LlamaConfig, LlamaForCausalLM
     config = LlamaConfig(max_position_embeddings=CONTEXT, **shape)
     torch.set_default_dtype(torch.bfloat16)
     with torch.device("cuda"):
@@ -36,6 +39,7 @@ def model_of(shape):
 
 def tokens_per_second(model, compiled):
     """Greedy steps, one token each, with the whole step as a graph."""
+    from transformers import StaticCache
     cache = StaticCache(config=model.config, max_cache_len=CONTEXT)
     token = torch.ones(1, 1, dtype=torch.long, device="cuda")
     position = torch.zeros(1, dtype=torch.long, device="cuda")
@@ -72,10 +76,14 @@ def say(**line):
 
 
 @torch.inference_mode()
-def main(names):
+def main(seconds, names):
+    end = time.monotonic() + seconds
     say(**matrix_rate())
     for compiled in (False, True):
         for name in names:
+            if compiled and end - time.monotonic() < COMPILING_S:
+                say(model=name, how="compiled, graph", why="no time was left")
+                continue
             model = model_of(SHAPES[name])
             say(model=name, how="compiled, graph" if compiled else "graph",
                 tokensPerSecond=tokens_per_second(model, compiled))
@@ -84,4 +92,4 @@ def main(names):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(float(sys.argv[1]), sys.argv[2:])

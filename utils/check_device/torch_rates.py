@@ -1,4 +1,7 @@
-"""Copy bandwidth and bf16 matrix rate by PyTorch, as JSON lines."""
+"""Copy bandwidth and bf16 matrix rate by PyTorch, as JSON lines.
+
+  torch_rates.py SECONDS     which are not needed
+"""
 import json
 import statistics
 

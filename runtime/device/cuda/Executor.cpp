@@ -52,8 +52,9 @@ Expected<double> Executor::timeLastStep(int32_t runs) {
 }
 
 Executor::Inside Executor::inside(int64_t rows) const {
-  return {state->context.plan, state->arena.address(), state->stream,
-          state->program, state->bucketFor(rows).nodes.list()};
+  return {state->context.plan,     state->arena.address(),
+          state->stream,           state->program,
+          *state->context.kernels, state->bucketFor(rows).nodes.list()};
 }
 
 void Executor::observe(NodeSequence::Observer observer) {
@@ -108,7 +109,7 @@ Expected<double> Executor::State::timeLastStep(int32_t runs) {
       continue;
     if (Status s = device->record(ended, stream); !s.ok())
       return s;
-    if (Status s = await(nullptr, lastStep); !s.ok())
+    if (Status s = await(nullptr, lastStep, std::max(1, run)); !s.ok())
       return s;
     if (run == 0)
       begin = Clock::now();
@@ -277,13 +278,15 @@ Status Executor::State::checkGroup(Time now) {
   return context.group->check();
 }
 
-/// Until the stream has come to the last record(), behind the nodes `running`;
-/// meanwhile the device is told who has died, and the group is looked after.
+/// Until the stream has come to the last record(), behind the nodes `running`
+/// that were launched so many times; meanwhile the device is told who has died,
+/// and the group is looked after.
 Status Executor::State::await(device::CheckpointHandler *checkpoints,
-                              const NodeSequence *running) {
+                              const NodeSequence *running, int32_t launches) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
-  const std::chrono::nanoseconds patience = device->options().patience;
+  const std::chrono::nanoseconds patience =
+      launches * device->options().patience;
   while (true) {
     // Before the device is asked: a process that was stopped in between finds
     // the step at its end.

@@ -88,6 +88,7 @@ public:
     DeviceAddress arena;
     Stream stream;
     const Program &program;
+    KernelLibrary &kernels;
     std::span<const GraphNode> nodes;
   };
   Inside inside(int64_t rows) const;

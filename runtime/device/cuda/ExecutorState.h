@@ -108,7 +108,7 @@ private:
   Status fetchMissing(const SluiceGraph &graph, const device::StepInput &input);
   bool suffices(const OutputRequest &request, int32_t slot) const;
   Status await(device::CheckpointHandler *checkpoints,
-               const NodeSequence *running = nullptr);
+               const NodeSequence *running = nullptr, int32_t launches = 1);
   Status checkGroup(Time now);
   void replay(const Bucket &bucket, const device::StepInput &input);
   void lookAtCheckpoints();

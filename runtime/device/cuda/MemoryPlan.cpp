@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/MemoryPlan.h"
 
 #include "runtime/device/cuda/DenseLinear.h"
+#include "runtime/device/cuda/driver/FatBinary.h"
 #include "runtime/device/cuda/kernels/SampleABI.h"
 #include "runtime/device/cuda/weights/WeightUpload.h"
 
@@ -202,7 +203,7 @@ uint64_t graphReserve(int64_t kernels) {
 uint64_t codeReserve(const Program &program, const DeviceProperties &device,
                      const DenseRoom &dense) {
   constexpr uint64_t productBytes = uint64_t{64} << 20;
-  return program.image.size() + device.kernelBytes +
+  return codeBytesOf(program.image) + device.kernelBytes +
          (dense.weightBytes > 0 ? productBytes : 0);
 }
 

@@ -97,8 +97,8 @@ struct MemoryPlan : MemoryNeed {
 uint64_t graphReserve(int64_t kernels);
 
 /// What is kept free for code, which is loaded when graphs are made. It may be
-/// more than is taken: images have code for several chips, and of cuBLASLt's
-/// nobody says how much that is.
+/// more than is taken: not all kernels of an image are used, and of cuBLASLt's
+/// code nobody says how much that is.
 uint64_t codeReserve(const Program &program, const DeviceProperties &device,
                      const DenseRoom &dense);
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Ends a command by force when a file has a word.
+"""Ends a command by a signal, KILL or TERM, when a file has a word, and waits for
+its end.
 
-  end_early.py FILE WORD COMMAND...
+  end_early.py SIGNAL FILE WORD COMMAND...
 """
 import os
 import pathlib
@@ -10,7 +11,8 @@ import subprocess
 import sys
 import time
 
-path, word, command = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+number = signal.Signals["SIG" + sys.argv[1]]
+path, word, command = pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4:]
 process = subprocess.Popen(command, start_new_session=True,
                            stdout=subprocess.DEVNULL)
 end = time.monotonic() + 60
@@ -18,5 +20,5 @@ while not (path.is_file() and word in path.read_text()):
     if time.monotonic() > end or process.poll() is not None:
         sys.exit(f"{path} has got no '{word}'")
     time.sleep(0.05)
-os.killpg(process.pid, signal.SIGKILL)
+os.killpg(process.pid, number)
 process.wait()

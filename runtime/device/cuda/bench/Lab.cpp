@@ -8,7 +8,6 @@
 #include "runtime/device/cuda/bench/Lab.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 using namespace sluice;
@@ -197,7 +196,7 @@ double Lab::timeOnce(std::span<const GraphNode> nodes) {
 }
 
 double Lab::timeCopy(DeviceAddress to, DeviceAddress from, uint64_t bytes) {
-  std::array<double, measurements> times = {};
+  std::vector<double> times;
   for (int i = -1; i < measurements && first.ok(); ++i) {
     constexpr int copies = 8;
     Clock::time_point start = Clock::now();
@@ -205,8 +204,7 @@ double Lab::timeCopy(DeviceAddress to, DeviceAddress from, uint64_t bytes) {
       holds(device.copyOnDevice(to, from, bytes, stream));
     wait("copies on the device");
     if (i >= 0)
-      times[i] = secondsSince(start) / copies;
+      times.push_back(secondsSince(start) / copies);
   }
-  std::sort(times.begin(), times.end());
-  return times[measurements / 2];
+  return first.ok() ? timesOf(std::move(times)).median : 0;
 }

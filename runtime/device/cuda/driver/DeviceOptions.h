@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Who uses a model leaves all of these as they are. They are there for those
-// who measure what a mechanism of the device is worth, or look for the kernel
-// that is wrong: on a GPU an error says which call found it, and not which
-// kernel made it.
+// To use a model, leave all of these as they are. They serve to measure what a
+// mechanism of the device is worth, and to find a kernel that is wrong: on a
+// GPU an error says which call found it, and not which kernel made it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,10 +39,10 @@ struct DeviceOptions {
   std::chrono::nanoseconds patience = std::chrono::seconds(60);
 };
 
-/// Names separated by commas, each at most once in effect, the last one counts:
+/// Words separated by commas:
 ///   no-pdl  carveout=max  carveout=default  one-node  marks  patience=SECONDS
-/// What they do not say is as in `usual`. Error: another word, or no positive
-/// number of seconds.
+/// Of two that contradict each other the last one counts. What they do not say
+/// is as in `usual`. Error: another word, or no positive number of seconds.
 Expected<DeviceOptions> readDeviceOptions(std::string_view text,
                                           const DeviceOptions &usual = {});
 

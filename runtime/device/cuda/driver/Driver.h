@@ -23,8 +23,9 @@
 // Order. Work in one stream runs in order; work in two streams where events say
 // so. Nothing waits for the device but synchronize() and what says so.
 //
-// Threads. Everything may be called from any thread, by one at a time for each
-// stream, which has entered the device and no other since. open() enters it.
+// Threads. Any thread may call after enter(), until it enters another device;
+// open() enters as well. Of the threads that use a stream, one at a time may
+// call.
 //
 // Errors are the driver's: the call's name and its own text, "cuMemAlloc: out
 // of memory". Once a kernel has failed, every call fails with that error, from

@@ -34,6 +34,8 @@ struct Entry {
   uint64_t bytes; ///< behind the header
   uint32_t unused[3];
   uint32_t chip;
+  uint32_t others[6];
+  uint64_t unpackedBytes; ///< 0: it is not compressed
 };
 
 enum Kind : uint16_t { Ptx = 1, Cubin = 2 };
@@ -46,26 +48,44 @@ bool readAt(std::span<const uint8_t> image, size_t at, T &to) {
   return true;
 }
 
-} // namespace
-
-std::vector<std::string> chipsOf(std::span<const uint8_t> image) {
-  std::vector<std::string> chips;
+/// The entries of PTX and code; stops where the image is cut off.
+std::vector<Entry> entriesOf(std::span<const uint8_t> image) {
+  std::vector<Entry> entries;
   Header header;
   if (!readAt(image, 0, header) || header.magic != magic)
-    return chips;
+    return entries;
   Entry entry;
   for (size_t at = header.headerBytes; readAt(image, at, entry);) {
-    if (entry.kind == Ptx || entry.kind == Cubin) {
-      std::string name =
-          (entry.kind == Ptx ? "compute_" : "sm_") + std::to_string(entry.chip);
-      if (std::find(chips.begin(), chips.end(), name) == chips.end())
-        chips.push_back(std::move(name));
-    }
+    if (entry.kind == Ptx || entry.kind == Cubin)
+      entries.push_back(entry);
     const size_t left = image.size() - at;
     if (entry.headerBytes < sizeof(Entry) || entry.headerBytes > left ||
         entry.bytes > left - entry.headerBytes)
       break;
     at += entry.headerBytes + entry.bytes;
+  }
+  return entries;
+}
+
+} // namespace
+
+uint64_t codeBytesOf(std::span<const uint8_t> image) {
+  std::vector<Entry> entries = entriesOf(image);
+  if (entries.empty())
+    return image.size();
+  uint64_t largest = 0;
+  for (const Entry &entry : entries)
+    largest = std::max({largest, entry.bytes, entry.unpackedBytes});
+  return largest;
+}
+
+std::vector<std::string> chipsOf(std::span<const uint8_t> image) {
+  std::vector<std::string> chips;
+  for (const Entry &entry : entriesOf(image)) {
+    std::string name =
+        (entry.kind == Ptx ? "compute_" : "sm_") + std::to_string(entry.chip);
+    if (std::find(chips.begin(), chips.end(), name) == chips.end())
+      chips.push_back(std::move(name));
   }
   std::sort(chips.begin(), chips.end(),
             [](const std::string &a, const std::string &b) {

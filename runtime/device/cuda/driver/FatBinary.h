@@ -21,6 +21,11 @@ namespace sluice::cuda {
 /// image is cut off or is none.
 std::vector<std::string> chipsOf(std::span<const uint8_t> image);
 
+/// At most how many bytes of device memory the code takes that a driver chooses
+/// from such an image: as many as its largest entry has, unpacked. Of what is
+/// no such image, its size.
+uint64_t codeBytesOf(std::span<const uint8_t> image);
+
 } // namespace sluice::cuda
 
 #endif // SLUICE_RUNTIME_DEVICE_CUDA_DRIVER_FATBINARY_H

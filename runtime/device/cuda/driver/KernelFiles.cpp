@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
+#include <map>
 
 namespace sluice::cuda {
 
@@ -19,16 +19,26 @@ namespace fs = std::filesystem;
 static constexpr const char *variable = "SLUICE_KERNEL_IMAGES";
 static constexpr uint64_t mostFileBytes = uint64_t{256} << 20;
 
-/// The file that replaces the image, if there is one.
-static std::optional<fs::path> findFile(const fs::path &folder,
-                                        std::string_view source) {
-  for (const char *ending : {".fatbin", ".cubin"}) {
-    fs::path path = folder / (std::string(source) + ending);
-    std::error_code ignored;
-    if (fs::exists(path, ignored))
-      return path;
+/// The files of the folder that are images by their endings, by the sources
+/// that they are named after.
+static Expected<std::map<std::string, fs::path>>
+listFiles(const std::string &folder) {
+  std::map<std::string, fs::path> files;
+  std::error_code error;
+  fs::directory_iterator entries(folder, error);
+  for (; !error && entries != fs::directory_iterator();
+       entries.increment(error)) {
+    const fs::path &path = entries->path();
+    if (path.extension() != ".fatbin" && path.extension() != ".cubin")
+      continue;
+    auto [other, isNew] = files.emplace(path.stem().string(), path);
+    if (!isNew)
+      return failure(path.string(), ": ", other->second.filename().string(),
+                     " is there as well");
   }
-  return std::nullopt;
+  if (error)
+    return failure(folder, ": ", error.message());
+  return files;
 }
 
 static Expected<LoadedImage> readFile(const fs::path &path,
@@ -54,25 +64,31 @@ static Expected<LoadedImage> readFile(const fs::path &path,
 Expected<std::vector<LoadedImage>>
 chooseKernelImages(std::span<const KernelImage> builtIn) {
   const char *folder = std::getenv(variable);
+  std::map<std::string, fs::path> files;
+  if (folder) {
+    Expected<std::map<std::string, fs::path>> listed = listFiles(folder);
+    if (!listed)
+      return listed.status().withContext(variable);
+    files = listed.take();
+    if (files.empty())
+      return failure(variable, ": ", folder,
+                     " has no NAME.fatbin or NAME.cubin");
+  }
   std::vector<LoadedImage> images;
-  bool anyReplaced = false;
   for (const KernelImage &each : builtIn) {
-    std::optional<fs::path> file;
-    if (folder)
-      file = findFile(folder, each.source);
-    if (!file) {
+    auto file = files.extract(std::string(each.source));
+    if (file.empty()) {
       images.push_back({std::string(each.source), each.bytes, {}});
       continue;
     }
-    Expected<LoadedImage> read = readFile(*file, each.source);
+    Expected<LoadedImage> read = readFile(file.mapped(), each.source);
     if (!read)
       return read.status().withContext(variable);
     images.push_back(read.take());
-    anyReplaced = true;
   }
-  if (folder && !anyReplaced)
-    return failure(variable, ": ", folder,
-                   " has no NAME.fatbin or NAME.cubin of the kernels' sources");
+  if (!files.empty())
+    return failure(variable, ": ", files.begin()->second.string(),
+                   " is named after no source of the kernels");
   return images;
 }
 

@@ -32,8 +32,9 @@ struct LoadedImage {
 };
 
 /// The images of `builtIn`, of which the variable's folder replaces some; all
-/// as they are where it is not set. Errors: the folder has none of their names,
-/// or a file that cannot be read, is empty, or is larger than 256 MiB.
+/// as they are where it is not set. Errors: the folder cannot be read, has no
+/// file of these names, or one with such an ending and another name; a file
+/// that cannot be read, is empty, or is larger than 256 MiB.
 Expected<std::vector<LoadedImage>>
 chooseKernelImages(std::span<const KernelImage> builtIn);
 

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/driver/CublasLt.h"
+#include "runtime/device/cuda/driver/FatBinary.h"
 #include "runtime/device/cuda/driver/KernelFiles.h"
 #include "runtime/device/cuda/driver/LibCuda.h"
 
 #include <cstdlib>
-#include <map>
 
 namespace sluice::cuda {
 
@@ -132,7 +132,6 @@ public:
     return static_cast<Module>(module);
   }
   void unload(Module module) override {
-    carveouts.clear(); // A later kernel may get the handle of one of these.
     if (!isGivenUp())
       lib.unloadModule(module);
   }
@@ -187,7 +186,6 @@ private:
   lib::Handle context = nullptr;
   DeviceProperties described;
   std::unique_ptr<CublasLt> products; ///< null: not opened
-  std::map<Function, int> carveouts;  ///< of those that have been asked for one
 };
 
 Status LibCudaDevice::open(int32_t number) {
@@ -212,9 +210,8 @@ Status LibCudaDevice::open(int32_t number) {
   size_t bytes = 0;
   SLUICE_CUDA_TRY(lib.deviceMemory(&bytes, device), "cuDeviceTotalMem");
   described.memoryBytes = bytes;
-  // They are for all chips.
   for (const KernelImage &image : kernelImages())
-    described.kernelBytes += image.bytes.size();
+    described.kernelBytes += codeBytesOf(image.bytes);
   SLUICE_CUDA_TRY(lib.retainContext(&context, device),
                   "cuDevicePrimaryCtxRetain");
   return enter();
@@ -310,19 +307,13 @@ Expected<lib::Handle> LibCudaDevice::addNode(lib::Handle graph,
   return addCaptured(graph, std::get<CapturedNode>(node));
 }
 
-/// Asks for the share of shared memory that options() want, where the kernel
-/// has not got it yet.
+/// Asks for the share of shared memory that options() want.
 Status LibCudaDevice::setCarveout(Function function) {
-  const int wanted =
-      options().largestCarveout ? lib::carveoutLargest : lib::carveoutDefault;
-  int &known =
-      carveouts.try_emplace(function, lib::carveoutDefault).first->second;
-  if (known == wanted)
-    return {};
-  SLUICE_CUDA_TRY(lib.setFunction(function, lib::functionCarveout, wanted),
-                  "cuFuncSetAttribute");
-  known = wanted;
-  return {};
+  return SLUICE_CUDA_ASK(lib.setFunction(function, lib::functionCarveout,
+                                         options().largestCarveout
+                                             ? lib::carveoutLargest
+                                             : lib::carveoutDefault),
+                         "cuFuncSetAttribute");
 }
 
 Expected<lib::Handle> LibCudaDevice::addKernel(lib::Handle graph,

@@ -292,7 +292,7 @@ private:
 
   Expected<CapturedWork> capture(const CapturedNode &node);
   Status run(const EmulatedGraph &graph);
-  Status runKernel(const KernelNode &node);
+  Status runKernel(const KernelNode &node, bool isFirst);
   Status charge(EmulatedGraph &graph, const char *call);
   Status checkNode(const KernelNode &node);
 
@@ -395,7 +395,7 @@ Expected<CapturedWork> EmulatedDevice::capture(const CapturedNode &node) {
 Status EmulatedDevice::run(const EmulatedGraph &graph) {
   for (const auto &node : graph.nodes) {
     if (const auto *kernel = std::get_if<KernelNode>(&node)) {
-      if (Status s = runKernel(*kernel); !s.ok())
+      if (Status s = runKernel(*kernel, &node == &graph.nodes.front()); !s.ok())
         return s;
     } else if (const auto *product = std::get_if<ProductNode>(&node)) {
       multiply(*product);
@@ -427,15 +427,17 @@ Status EmulatedDevice::charge(EmulatedGraph &graph, const char *call) {
   return {};
 }
 
-Status EmulatedDevice::runKernel(const KernelNode &node) {
+/// `isFirst`: of its graph.
+Status EmulatedDevice::runKernel(const KernelNode &node, bool isFirst) {
   auto *function = reinterpret_cast<EmulatedFunction *>(node.function);
   if (options.beforeKernel)
     options.beforeKernel(function->name);
   int64_t number = ++kernelsRun;
   if (number == options.failKernel)
     return failure("cuGraphLaunch: an illegal memory access was encountered");
+  const bool canBeWrong = !options.onlyBehindOthers || !isFirst;
   while (number == options.stickKernel ||
-         function->name == options.endlessKernel)
+         (canBeWrong && function->name == options.endlessKernel))
     std::this_thread::sleep_for(std::chrono::seconds(1));
   LaunchOptions launching;
   launching.grid = {node.grid.x, node.grid.y, node.grid.z};
@@ -447,7 +449,8 @@ Status EmulatedDevice::runKernel(const KernelNode &node) {
   launching.resident = function->wholeGrid
                            ? node.grid.x * node.grid.y * node.grid.z
                            : options.resident;
-  const bool isWrong = function->name == options.wrongKernel;
+  launching.leftover = options.leftover;
+  const bool isWrong = canBeWrong && function->name == options.wrongKernel;
   const auto before = isWrong ? storage.copy() : decltype(storage.copy())();
   Status status =
       emulator::launch(launching, [&] { function->run(node.words.data()); });

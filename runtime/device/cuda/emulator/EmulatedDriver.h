@@ -61,8 +61,14 @@ struct EmulatedOptions {
   /// Every launch of this kernel leaves one of the numbers that it writes
   /// wrong, and of that one never ends; empty: of none.
   std::string wrongKernel = {}, endlessKernel = {};
+  /// These two are so only behind another node of their graph, as where two
+  /// kernels run at once that must not.
+  bool onlyBehindOthers = false;
   /// Only this device's does; -1: that of each.
   int32_t failDevice = -1;
+  /// Each byte of device memory and of blocks' shared memory until something is
+  /// written there; what a GPU has there, nobody knows.
+  uint8_t leftover = 0xff;
   /// None of the kernels' code is for the chip.
   bool foreignChip = false;
   /// A graph's kernels are given no address of the host's; tests that pass

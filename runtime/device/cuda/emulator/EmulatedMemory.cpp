@@ -17,17 +17,17 @@ namespace {
 
 constexpr size_t alignment = 256;
 constexpr size_t guardBytes = 256;
-constexpr uint8_t poison = 0xff, guard = 0xa5;
+constexpr uint8_t guard = 0xa5;
 
 /// Memory with guard bytes before and behind it.
-uint8_t *allocateGuarded(uint64_t bytes) {
+uint8_t *allocateGuarded(uint64_t bytes, uint8_t leftover) {
   size_t inner = (bytes + alignment - 1) / alignment * alignment;
   auto *base = static_cast<uint8_t *>(
       std::aligned_alloc(alignment, inner + 2 * guardBytes));
   if (!base)
     return nullptr;
   std::memset(base, guard, guardBytes);
-  std::memset(base + guardBytes, poison, bytes);
+  std::memset(base + guardBytes, leftover, bytes);
   std::memset(base + guardBytes + bytes, guard, inner - bytes + guardBytes);
   return base + guardBytes;
 }
@@ -54,7 +54,7 @@ bool EmulatedMemory::isEmpty() {
 Expected<DeviceAddress> EmulatedMemory::allocate(uint64_t bytes) {
   std::lock_guard lock(mutex);
   const bool fails = ++allocations == failAllocation || bytes > all - used;
-  uint8_t *memory = fails ? nullptr : allocateGuarded(bytes);
+  uint8_t *memory = fails ? nullptr : allocateGuarded(bytes, leftover);
   if (!memory)
     return failure("cuMemAlloc: out of memory");
   used += bytes;

@@ -32,9 +32,11 @@ bool isMapped(uint64_t word);
 /// driver takes for itself. Thread-safe.
 class EmulatedMemory {
 public:
-  /// Of the options: how much there is, and which allocation fails.
+  /// Of the options: how much there is, what is in it, and which allocation
+  /// fails.
   explicit EmulatedMemory(const EmulatedOptions &options)
-      : all(options.memoryBytes), failAllocation(options.failAllocation),
+      : all(options.memoryBytes), leftover(options.leftover),
+        failAllocation(options.failAllocation),
         failHostAllocation(options.failHostAllocation) {}
 
   uint64_t freeBytes();
@@ -64,6 +66,7 @@ public:
 
 private:
   const uint64_t all;
+  const uint8_t leftover;
   const int64_t failAllocation, failHostAllocation;
 
   std::mutex mutex;                               ///< guards what follows

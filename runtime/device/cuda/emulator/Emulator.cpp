@@ -28,7 +28,9 @@ constexpr uint32_t warpLanes = 32;
 constexpr uint32_t maxThreads = 1024;
 /// Behind the end of shared memory, to see what is written there.
 constexpr size_t guardBytes = 1024;
-constexpr uint8_t poison = 0xff, guard = 0xa5;
+/// At the target of a copy until it is waited for.
+constexpr uint8_t poison = 0xff;
+constexpr uint8_t guard = 0xa5;
 
 enum class State : uint8_t {
   New,
@@ -85,7 +87,7 @@ struct Block {
     }
   }
 
-  void begin(Dim3 newPlace);
+  void begin(Dim3 newPlace, uint8_t leftover);
   bool ended() const {
     return std::all_of(threads.begin(), threads.end(),
                        [](const Thread &t) { return t.state == State::Ended; });
@@ -102,9 +104,9 @@ struct Block {
   CopyBarriers copyBarriers;
 };
 
-void Block::begin(Dim3 newPlace) {
+void Block::begin(Dim3 newPlace, uint8_t leftover) {
   place = newPlace;
-  std::memset(memory.get(), poison, sharedBytes);
+  std::memset(memory.get(), leftover, sharedBytes);
   std::memset(memory.get() + sharedBytes, guard, guardBytes);
   for (Thread &thread : threads)
     thread.state = State::New;
@@ -233,7 +235,8 @@ void Launch::runTogether(std::span<const uint32_t> indices) {
   for (size_t i = 0; i < indices.size(); ++i) {
     uint32_t index = indices[i];
     blocks[i]->begin(
-        {index % grid.x, index / grid.x % grid.y, index / grid.x / grid.y});
+        {index % grid.x, index / grid.x % grid.y, index / grid.x / grid.y},
+        options.leftover);
     for (Thread &thread : blocks[i]->threads)
       threads.push_back(&thread);
   }

@@ -22,8 +22,10 @@
 //   shuffled order some warps are left behind now and then.
 // - Blocks run one after another, or so many at a time that take turns, as
 //   `resident` says; nothing of a block's is left to the next.
-// - Shared memory is filled with bytes 0xff (NaNs in every floating-point
-//   format) at the start of a block. What lies behind its end is watched.
+// - At the start of a block each byte of shared memory is `leftover`: 0xff
+// makes
+//   NaNs in every floating-point format, and what differs with another one was
+//   never written. What lies behind its end is watched.
 // - An asynchronous copy destroys its target at once, reads its source and
 //   writes at the wait that demands it, and not at all if there is none. So
 //   does a bulk copy, whose end a barrier in shared memory tells
@@ -65,6 +67,7 @@ struct LaunchOptions {
   Order order = Order::Ascending; ///< of threads within a block, and of blocks
   uint64_t seed = 1;              ///< of Order::Shuffled
   uint32_t resident = 1;          ///< blocks that run at a time
+  uint8_t leftover = 0xff;        ///< in shared memory that nobody has written
   /// For programmatic dependent launch. If set: called with false before each
   /// block (with several, before those that run together), to destroy what the
   /// kernel before has to write, and with true when no thread of theirs can go

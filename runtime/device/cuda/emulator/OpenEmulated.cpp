@@ -14,10 +14,12 @@
 //   SLUICE_EMULATED_STICK_KERNEL=N  the N-th kernel never ends
 //   SLUICE_EMULATED_ENDLESS=NAME    the kernels of this name never end
 //   SLUICE_EMULATED_WRONG=NAME      a number of what they write is wrong
+//   SLUICE_EMULATED_RACE=1          both only behind another node of a graph
 //   SLUICE_EMULATED_PATIENCE_MS=N   that a step may take
 //   SLUICE_EMULATED_FAIL_DEVICE=N   and no other device's does
 //   SLUICE_EMULATED_ORDER=1         threads and blocks descend; 2: are shuffled
 //   SLUICE_EMULATED_RESIDENT=N      blocks that run at a time
+//   SLUICE_EMULATED_LEFTOVER=N      each byte of memory before it is written
 //   SLUICE_EMULATED_FOREIGN=1       no code is for its chip
 //   SLUICE_EMULATED_COUNT=1         the process ends by saying how many bytes
 //                                   were copied to the host, and how many nodes
@@ -73,6 +75,7 @@ sluice::Expected<std::unique_ptr<Driver>> sluice::cuda::openDriver() {
   options.stickKernel = numberOf("SLUICE_EMULATED_STICK_KERNEL", 0);
   options.endlessKernel = textOf("SLUICE_EMULATED_ENDLESS");
   options.wrongKernel = textOf("SLUICE_EMULATED_WRONG");
+  options.onlyBehindOthers = numberOf("SLUICE_EMULATED_RACE", 0) != 0;
   options.patience =
       std::chrono::milliseconds(numberOf("SLUICE_EMULATED_PATIENCE_MS", 60000));
   options.failDevice =
@@ -81,6 +84,8 @@ sluice::Expected<std::unique_ptr<Driver>> sluice::cuda::openDriver() {
       std::clamp<int64_t>(numberOf("SLUICE_EMULATED_ORDER", 0), 0, 2));
   options.resident =
       uint32_t(numberOf("SLUICE_EMULATED_RESIDENT", options.resident));
+  options.leftover =
+      uint8_t(numberOf("SLUICE_EMULATED_LEFTOVER", options.leftover));
   options.foreignChip = numberOf("SLUICE_EMULATED_FOREIGN", 0) != 0;
   if (numberOf("SLUICE_EMULATED_COUNT", 0) != 0)
     countWork(options);

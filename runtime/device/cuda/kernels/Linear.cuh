@@ -80,6 +80,7 @@ private:
     rowsHere = rowsHere < rows ? rowsHere : rows;
     if (firstRow > 0)
       copyFirstWeights();
+    clearOtherRows();
 #pragma unroll
     for (int stage = 0; stage < stages - 1; ++stage) {
       copyRows(stage);
@@ -136,6 +137,22 @@ private:
     for (int at = 0; at < tileBytes(kind); at += 512)
       if (at + 512 <= tileBytes(kind) || at + int(lane) * 16 < tileBytes(kind))
         copyAsync16(to + at + lane * 16, from + at + lane * 16);
+  }
+
+  /// Products are of eight rows at a time. Rows that do not exist are zeros in
+  /// every stage, where nothing is copied over them: so the parts of a sum have
+  /// the same bits in every run.
+  SLUICE_MEMBER void clearOtherRows() {
+    constexpr int pieces = unitRowBytes / 16;
+    for (int stage = 0; stage < stages; ++stage) {
+      uint8_t *x = stageOf(stage) + weightBytes;
+      for (int32_t i = rowsHere * pieces + int32_t(threadIndex());
+           i < rows * pieces; i += linearThreads)
+        store16(x + i * 16, Vector4());
+      if constexpr (kind == WeightKind::Q4_K)
+        if (int32_t row = int32_t(threadIndex()); row >= rowsHere && row < rows)
+          store16(x + operandBytes + row * 16, Vector4());
+    }
   }
 
   /// The block copies the unit of its rows, of those that exist.

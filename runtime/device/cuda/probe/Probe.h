@@ -45,11 +45,12 @@
 // probe: wgmma. D = A B of 64 x 8 results, of factors of mixed size, part of
 // which cancel out, and of small integers:
 //   factors, steps    products of 16 features one behind the other
-//   instruction       mma.sync, or wgmma with A in registers or in shared
-//   memory integersAreExact  the products of integers are elements results that
-//   the following counts are of movedUnequal      whose bits change when the
-//   rows of A and the columns of B
-//                     are put into another order
+//   instruction       mma.sync, or wgmma with A in registers or in memory
+//                     (shared)
+//   integersAreExact  whether the products of integers are
+//   elements          results that the following counts are of
+//   movedUnequal      whose bits change when the rows of A and the columns of
+//                     B are put into another order
 //   companyUnequal    whose bits change when other rows and columns change
 //   unequalToMma      whose bits are not mma.sync's, which is a finding: it
 //                     does not keep `holds` from being true

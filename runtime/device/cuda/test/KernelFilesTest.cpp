@@ -53,7 +53,7 @@ protected:
 
 TEST_F(KernelFilesTest, AFileReplacesTheImageOfItsName) {
   write("Sample.cubin", "mended");
-  write("Other.cubin", "nobody asks for it");
+  write("notes.txt", "is no image");
   Expected<std::vector<LoadedImage>> images = chooseKernelImages(builtIn);
   ASSERT_TRUE(images) << images.status().message();
   ASSERT_EQ(images->size(), 2u);
@@ -63,6 +63,7 @@ TEST_F(KernelFilesTest, AFileReplacesTheImageOfItsName) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>((*images)[1].bytes.data()) % 8, 0u);
   // Text of PTX ends with a zero.
   EXPECT_EQ((*images)[1].bytes.data()[6], 0);
+  fs::remove(folder / "Sample.cubin");
   write("Sample.fatbin", "12345678");
   EXPECT_EQ(textOf(chooseKernelImages(builtIn).take()[1]), "12345678");
 }
@@ -74,11 +75,22 @@ TEST_F(KernelFilesTest, WithoutTheVariableAllAreBuiltIn) {
 }
 
 TEST_F(KernelFilesTest, AFolderThatReplacesNothingIsAMistake) {
-  EXPECT_EQ(error(),
-            "SLUICE_KERNEL_IMAGES: " + folder.string() +
-                " has no NAME.fatbin or NAME.cubin of the kernels' sources");
+  EXPECT_EQ(error(), "SLUICE_KERNEL_IMAGES: " + folder.string() +
+                         " has no NAME.fatbin or NAME.cubin");
   ::setenv("SLUICE_KERNEL_IMAGES", "/nowhere", 1);
-  EXPECT_THAT(error(), testing::HasSubstr("/nowhere has no NAME.fatbin"));
+  EXPECT_EQ(error(),
+            "SLUICE_KERNEL_IMAGES: /nowhere: No such file or directory");
+}
+
+TEST_F(KernelFilesTest, AFileThatReplacesNothingIsAMistake) {
+  write("Sample.cubin", "mended");
+  write("Liner.cubin", "nobody asks for it");
+  EXPECT_EQ(error(),
+            "SLUICE_KERNEL_IMAGES: " + (folder / "Liner.cubin").string() +
+                " is named after no source of the kernels");
+  fs::remove(folder / "Liner.cubin");
+  write("Sample.fatbin", "mended, too");
+  EXPECT_THAT(error(), testing::EndsWith(" is there as well"));
 }
 
 TEST_F(KernelFilesTest, FilesThatAreNoImagesAreNamed) {

@@ -158,6 +158,7 @@ TEST(KernelImagesTest, ImagesSayWhichChipsTheyAreFor) {
     std::vector<std::string> chips = chipsOf(image.bytes);
     ASSERT_FALSE(chips.empty()) << image.source;
     EXPECT_TRUE(chips.front().starts_with("sm_")) << chips.front();
+    EXPECT_GT(codeBytesOf(image.bytes), 0u);
     // However it is cut off, nothing behind its end is read.
     for (size_t length = 0; length < std::min<size_t>(200, image.bytes.size());
          ++length)
@@ -166,15 +167,17 @@ TEST(KernelImagesTest, ImagesSayWhichChipsTheyAreFor) {
 }
 
 TEST(FatBinaryTest, TellsCubinsFromTheTextForLaterChips) {
-  // A header of 16 bytes, then entries: kind, bytes of header and rest, chip.
+  // A header of 16 bytes, then entries: kind, bytes of header and rest, chip,
+  // and bytes of the rest unpacked.
   std::vector<uint8_t> image = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0,
                                 0,    0,    0,    0,    0, 0, 0,  0};
   auto add = [&](uint8_t kind, uint8_t chip, uint8_t bytes) {
-    std::vector<uint8_t> entry(32 + bytes);
+    std::vector<uint8_t> entry(64 + bytes);
     entry[0] = kind;
-    entry[4] = 32;
+    entry[4] = 64;
     entry[8] = bytes;
     entry[28] = chip;
+    entry[56] = 3 * bytes;
     image.insert(image.end(), entry.begin(), entry.end());
   };
   add(1, 80, 5);
@@ -183,6 +186,7 @@ TEST(FatBinaryTest, TellsCubinsFromTheTextForLaterChips) {
   add(2, 90, 1);
   EXPECT_EQ(chipsOf(image),
             (std::vector<std::string>{"sm_90", "sm_100", "compute_80"}));
+  EXPECT_EQ(codeBytesOf(image), 21u);
   image[16 + 8] = 255; // the first is longer than the image
   EXPECT_EQ(chipsOf(image), (std::vector<std::string>{"compute_80"}));
   image[16 + 4] = 0; // and has no header
@@ -190,6 +194,7 @@ TEST(FatBinaryTest, TellsCubinsFromTheTextForLaterChips) {
   image[0] = 0;
   EXPECT_TRUE(chipsOf(image).empty());
   EXPECT_TRUE(chipsOf({}).empty());
+  EXPECT_EQ(codeBytesOf(image), image.size());
 }
 
 TEST(KernelImagesTest, ImagesAreFatBinaries) {

@@ -9,6 +9,7 @@
 
 #include "runtime/device/cuda/test/bed/DeviceBed.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <gmock/gmock.h>
@@ -119,7 +120,9 @@ public:
                  {"seconds", static_cast<double>(result.elapsed_time()) / 1e3},
                  {"launches", figures.launches},
                  {"equalBits", figures.equalBits},
-                 {"difference", figures.difference}};
+                 {"difference", std::isfinite(figures.difference)
+                                    ? Json(figures.difference)
+                                    : Json("infinite")}};
     if (figures.tooLarge > 0)
       line["tooLarge"] = figures.tooLarge;
     if (result.Failed())
