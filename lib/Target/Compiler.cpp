@@ -216,7 +216,7 @@ static void addConversions(PassManager &passes, const CompileOptions &options) {
 }
 
 /// Warns of stages that were planned with the times of a kind of device that
-/// they get no code for.
+/// they get no code for. Devices that nobody has described are of any kind.
 static Status checkKinds(ModuleOp module, const CompileOptions &options) {
   if ((options.forCpu && options.forCuda) || !hasCluster(module))
     return {};
@@ -228,8 +228,9 @@ static Status checkKinds(ModuleOp module, const CompileOptions &options) {
       Expected<cluster::Place> place = fromPlaceAttr(*machines, name);
       if (!place)
         return place.status();
-      bool isGpu = machines->device(*place).kind == cluster::DeviceKind::Cuda;
-      if (isGpu != options.forCuda)
+      const cluster::Device &device = machines->device(*place);
+      const bool isGpu = device.kind == cluster::DeviceKind::Cuda;
+      if (isGpu != options.forCuda && !(device == cluster::defaultDevice()))
         stage.emitWarning()
             << "stage '" << stage.getSymName() << "' is planned on '"
             << machines->placeName(*place) << "', a " << (isGpu ? "GPU" : "CPU")

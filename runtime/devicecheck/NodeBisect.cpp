@@ -21,9 +21,6 @@ using namespace sluice::cuda;
 
 namespace {
 
-/// Of a whole graph: kernels that meet by chance do not do so every time.
-constexpr int32_t graphRuns = 20;
-
 /// A step of the model: a prompt first, then rows of several sequences.
 struct NamedStep {
   const char *name;
@@ -234,8 +231,10 @@ class GraphCheck {
 public:
   /// `options`: those of graphs, without oneNode.
   GraphCheck(const LinkedModel &model, Side device,
-             const DeviceOptions &options, const Print &print)
-      : model(model), side(std::move(device)), options(options), print(print) {}
+             const DeviceOptions &options, int32_t graphRuns,
+             const Print &print)
+      : model(model), side(std::move(device)), options(options),
+        graphRuns(graphRuns), print(print) {}
 
   Status run() {
     for (const NamedStep &step : stepsOf(side.bed->executor()))
@@ -257,6 +256,7 @@ private:
   const LinkedModel &model;
   Side side;
   const DeviceOptions options;
+  const int32_t graphRuns;
   const Print &print;
   Bytes first;               ///< in front of the step
   std::vector<Bytes> states; ///< behind each node
@@ -368,7 +368,7 @@ Status GraphCheck::checkStep(const NamedStep &step) {
 
 Status devicecheck::bisectNodes(const LinkedModel &model,
                                 const std::shared_ptr<Device> &device,
-                                const Print &print) {
+                                int32_t graphRuns, const Print &print) {
   if (!model.canBeEmulated())
     return failure("model ", model.name,
                    " was linked without the emulator's "
@@ -393,7 +393,7 @@ Status devicecheck::bisectNodes(const LinkedModel &model,
       return ours.status();
     DeviceOptions whole = before;
     whole.oneNode = false;
-    return GraphCheck(model, ours.take(), whole, print).run();
+    return GraphCheck(model, ours.take(), whole, graphRuns, print).run();
   };
   Status status = compare();
   if (status.ok())

@@ -35,8 +35,9 @@ namespace sluice::devicecheck {
 ///
 /// Kernels whose sums the tensor units round differ from the emulator within a
 /// limit, all others not by a bit. Then, on the device alone, the whole graph
-/// runs some times with dependent launch off and on (as far as the device's
-/// options allow that): what it leaves must be what the nodes by themselves
+/// runs `graphRuns` times with dependent launch off and on (as far as the
+/// device's options allow that), since kernels that meet by chance do not do so
+/// every time: what it leaves must be what the nodes by themselves
 /// have left. Where it is not, graphs of the first nodes say which node of the
 /// step is the first to see it, if these differ as well:
 ///
@@ -49,7 +50,7 @@ namespace sluice::devicecheck {
 /// has no code for the emulator. Wrong nodes are lines, and no error.
 Status bisectNodes(const LinkedModel &model,
                    const std::shared_ptr<cuda::Device> &device,
-                   const Print &print);
+                   int32_t graphRuns, const Print &print);
 
 } // namespace sluice::devicecheck
 

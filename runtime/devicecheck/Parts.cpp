@@ -105,7 +105,7 @@ Status checkCases(const PartInput &input, const Print &) {
 }
 
 Status bisect(const PartInput &input, const Print &print) {
-  return bisectNodes(*input.model, input.device, print);
+  return bisectNodes(*input.model, input.device, input.isTiny ? 2 : 20, print);
 }
 
 Status figures(const PartInput &input, const Print &print) {

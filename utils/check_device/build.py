@@ -98,7 +98,9 @@ def compile_models(compiler, arch, shape, folder):
     """Objects of all models, and the source of their table."""
     objects, declarations, models = [], "", ""
     for program in programs.PROGRAMS:
-        shape_here = shape or program.shape
+        # What the emulator compares is small enough for it.
+        shape_here = program.shape if program.emulated \
+            else shape or program.shape
         objects.append(compile_object(program, shape_here, compiler, arch,
                                       "cpu,cuda", program.prefix, folder))
         declarations += f"SLUICE_DECLARE_MODEL({program.prefix})\n"
@@ -146,8 +148,9 @@ def problems(root, carry, described):
 
 def build(root, carry, made, compiler, shape):
     """`made`: the build folder to take libraries from; None: makes one.
-    `shape`: all models have it, and are for the emulated GPU, to test this
-    script; nothing of that runs anywhere else. None: for a GPU."""
+    `shape`: the large models have it instead of their own, and all are for the
+    emulated GPU, to test this script; nothing of that runs anywhere else. None:
+    for a GPU."""
     start = time.monotonic()
     folder = made or carry.parent / "build"
     if not made:
