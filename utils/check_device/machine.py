@@ -112,9 +112,13 @@ class Machine:
 
     def model(self, name, *arguments):
         """The standard output of a model's own executable."""
+        words = [*self.patience(10), *self.options]
         return self.run(self.program(), "model", name, *arguments,
-                        environment={
-                            "SLUICE_CUDA_OPTIONS": ",".join(self.options)})
+                        environment={"SLUICE_CUDA_OPTIONS": ",".join(words)})
+
+    def patience(self, seconds):
+        """The word that ends a wait for a GPU; an emulated one may take long."""
+        return () if self.manifest().get("shape") else (f"patience={seconds}",)
 
     def run(self, *command, environment=None, keep=False, seconds=None):
         """The command's standard output; it ends with the part's time, or with

@@ -111,8 +111,8 @@ def bisected(machine):
 def node_bisect(machine):
     if not bisected(machine):
         raise NotHere("no model was carried that the emulator has as well")
-    # Steps of such models take milliseconds, but in the emulator.
-    patience = () if machine.manifest().get("shape") else ("patience=3",)
+    # Steps of such models take milliseconds.
+    patience = machine.patience(3)
     for name in bisected(machine):
         try:
             machine.check("bisect", name, options=patience)
