@@ -8,6 +8,11 @@
 #ifndef SLUICE_TOOLS_COMMANDLINE_H
 #define SLUICE_TOOLS_COMMANDLINE_H
 
+#include "runtime/base/InputFiles.h"
+#include "runtime/base/Status.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -29,6 +34,35 @@ inline bool parseCommandLine(int argc, char **argv, llvm::StringRef overview) {
     return true;
   llvm::errs() << llvm::StringRef(message).ltrim().split('\n').first << '\n';
   return false;
+}
+
+/// For tools of MLIR's own main, which empties what -o names before it reads
+/// anything: checks that this is no file that another argument names, be it by
+/// itself or inside an option
+/// ("--sluice-partition-stages=cluster-file=c.yaml").
+inline Status checkOutput(int argc, char **argv) {
+  std::string output;
+  for (int i = 1; i < argc; ++i) {
+    llvm::StringRef word = argv[i];
+    if (llvm::StringRef name = word.ltrim('-');
+        word.starts_with("-") && (name == "o" || name.starts_with("o="))) {
+      output = name == "o" && i + 1 < argc ? argv[++i] : name.drop_front(2);
+      continue;
+    }
+    noteInput(word.str());
+    llvm::SmallVector<llvm::StringRef> pieces;
+    llvm::SplitString(word, pieces, "= ,{}\"'");
+    for (llvm::StringRef piece : pieces)
+      noteInput(piece.str());
+  }
+  return output == "-" ? Status() : checkIsNoInput(output);
+}
+
+/// Prints an error as every tool does: one line.
+inline int complain(llvm::StringRef tool, const Status &status,
+                    int exitCode = exitFailure) {
+  llvm::errs() << tool << ": error: " << status.message() << '\n';
+  return exitCode;
 }
 
 } // namespace sluice

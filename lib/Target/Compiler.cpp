@@ -7,6 +7,7 @@
 
 #include "sluice/Target/Compiler.h"
 #include "runtime/base/AtomicFile.h"
+#include "runtime/base/InputFiles.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/program/PackedFileWriter.h"
 #include "runtime/text/TokenizerBlob.h"
@@ -62,6 +63,21 @@ std::optional<Phase> sluice::parsePhase(std::string_view name) {
   return std::nullopt;
 }
 
+/// The one behind it; `phase` is not the last.
+static Phase nextPhase(Phase phase) {
+  return static_cast<Phase>(static_cast<int>(phase) + 1);
+}
+
+/// The phase that a module can only be in, by the ops that it has.
+static Phase phaseOf(ModuleOp module) {
+  if (!module.getOps<ir::ProgramOp>().empty())
+    return Phase::Kernels;
+  if (!module.getOps<ir::RankOp>().empty())
+    return Phase::Program;
+  return module.getOps<ir::PipelineOp>().empty() ? Phase::Model
+                                                 : Phase::Pipeline;
+}
+
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
@@ -74,6 +90,15 @@ static std::string print(ModuleOp module) {
   return text;
 }
 
+/// Where a phase is dumped.
+static std::string dumpPath(const CompileOptions &options, Phase phase) {
+  llvm::SmallString<256> path(options.dumpPhasesTo);
+  llvm::sys::path::append(path, llvm::Twine(static_cast<int>(phase) + 1) + "-" +
+                                    llvm::StringRef(phaseName(phase)) +
+                                    (phase == Phase::Object ? ".o" : ".mlir"));
+  return path.str().str();
+}
+
 /// Writes a phase that was passed through where the options ask for it.
 static Status dump(const CompileOptions &options, Phase phase,
                    llvm::function_ref<std::string()> render) {
@@ -83,26 +108,29 @@ static Status dump(const CompileOptions &options, Phase phase,
           llvm::sys::fs::create_directories(options.dumpPhasesTo))
     return failure(options.dumpPhasesTo,
                    ": cannot make folder: ", error.message());
-  llvm::SmallString<256> path(options.dumpPhasesTo);
-  llvm::sys::path::append(path, llvm::Twine(static_cast<int>(phase) + 1) + "-" +
-                                    llvm::StringRef(phaseName(phase)) +
-                                    (phase == Phase::Object ? ".o" : ".mlir"));
-  return writeFile(path.str().str(), render());
+  return writeFile(dumpPath(options, phase), render());
+}
+
+/// Checks, before anything is written or takes its time, that nothing that the
+/// module refers to or that is still to be read would be written over.
+static Status checkOutputs(ModuleOp module, const CompileOptions &options,
+                           const std::string &output) {
+  for (ir::FileOp file : module.getOps<ir::FileOp>())
+    noteInput(file.getPath().str());
+  noteInput(options.pipeline.clusterFile);
+  noteInput(options.runtimeArchive);
+  if (!options.dumpPhasesTo.empty())
+    for (Phase phase = phaseOf(module); phase < options.target;
+         phase = nextPhase(phase))
+      if (Status status = checkIsNoInput(dumpPath(options, phase));
+          !status.ok())
+        return status;
+  return output == "-" ? Status() : checkIsNoInput(output);
 }
 
 //===----------------------------------------------------------------------===//
 // Phases
 //===----------------------------------------------------------------------===//
-
-/// The phase that a module can only be in, by the ops that it has.
-static Phase phaseOf(ModuleOp module) {
-  if (!module.getOps<ir::ProgramOp>().empty())
-    return Phase::Kernels;
-  if (!module.getOps<ir::RankOp>().empty())
-    return Phase::Program;
-  return module.getOps<ir::PipelineOp>().empty() ? Phase::Model
-                                                 : Phase::Pipeline;
-}
 
 static Status run(ModuleOp module, const CompileOptions &options,
                   const char *what,
@@ -346,7 +374,7 @@ static Status lowerTo(ModuleOp module, const CompileOptions &options,
       return status;
     if (Status status = lower(module, options, phase); !status.ok())
       return status;
-    phase = static_cast<Phase>(static_cast<int>(phase) + 1);
+    phase = nextPhase(phase);
     if (Status status = explain(phase); !status.ok())
       return status;
   }
@@ -458,6 +486,8 @@ Status sluice::compile(ModuleOp module, const CompileOptions &options,
     return failure("the module is in phase ", phaseName(phase),
                    ", beyond what can be explained");
 
+  if (Status status = checkOutputs(module, options, output); !status.ok())
+    return status;
   if (Status status = lowerTo(module, options, phase,
                               std::min(options.target, Phase::Kernels));
       !status.ok())

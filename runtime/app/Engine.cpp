@@ -49,6 +49,7 @@ Expected<std::unique_ptr<Engine>> Engine::create(const ProgramImage &image,
     return parsed.status();
   engine->described = parsed.take();
   const ExecutableDescriptor &executable = engine->described;
+  noteModelFiles(executable.files, {image.executable, options.modelDir});
   for (const ProgramDescriptor &program : executable.programs)
     if (program.target == ProgramTarget::Cpu)
       if (Status s = cpu::requireIsa(program.cpu); !s.ok())

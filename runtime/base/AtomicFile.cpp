@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/AtomicFile.h"
+#include "runtime/base/InputFiles.h"
 #include "runtime/base/StandardOutput.h"
 
 #include <algorithm>
@@ -52,6 +53,8 @@ Expected<AtomicFile> AtomicFile::create(const std::string &path, mode_t mode) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     return failure(path, ": cannot write: not a regular file");
+  if (Status s = checkIsNoInput(path); !s.ok())
+    return s;
   ::signal(SIGXFSZ, SIG_IGN);
   AtomicFile file;
   file.target = path;
@@ -148,6 +151,9 @@ Status AtomicFile::sync() {
 }
 
 Status AtomicFile::commit() {
+  // It may have been read since.
+  if (Status s = checkIsNoInput(target); !s.ok())
+    return s;
   // Space that was reserved for more is not part of the file.
   if (reserved > written && ::ftruncate(fd, off_t(written)) != 0)
     return failure(target, ": cannot write: ", std::strerror(errno));

@@ -27,9 +27,11 @@ namespace sluice {
 ///   return file->commit();
 class AtomicFile {
 public:
-  /// Errors: the folder is missing or not writable. `mode` are the finished
-  /// file's permissions before the process's umask. From now on a limit on the
-  /// size of files is an error, as a full disk is, and not a signal.
+  /// Errors: the folder is missing or not writable; there is something else
+  /// than a file, or a file that this process reads (InputFiles.h). `mode` are
+  /// the finished file's permissions before the process's umask. From now on a
+  /// limit on the size of files is an error, as a full disk is, and not a
+  /// signal.
   static Expected<AtomicFile> create(const std::string &path,
                                      mode_t mode = 0666);
 

@@ -7,6 +7,8 @@
 
 #include "runtime/base/MappedFile.h"
 
+#include "runtime/base/InputFiles.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -16,7 +18,7 @@
 
 using namespace sluice;
 
-Expected<MappedFile> MappedFile::open(const std::string &path) {
+Expected<MappedFile> MappedFile::open(const std::string &path, FileUse use) {
   // Without blocking: opening a pipe would wait for its writer.
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
@@ -26,6 +28,8 @@ Expected<MappedFile> MappedFile::open(const std::string &path) {
     ::close(fd);
     return failure(path, ": not a regular file");
   }
+  if (use == FileUse::Input)
+    noteInput(fd);
   MappedFile file;
   file.name = path;
   file.length = static_cast<size_t>(info.st_size);

@@ -16,13 +16,19 @@
 
 namespace sluice {
 
+enum class FileUse : uint8_t {
+  Input,      ///< never replaced by this process (InputFiles.h)
+  Replaceable ///< which it may write anew, as a cache
+};
+
 /// A regular file mapped read-only for as long as the object lives. Moving it
 /// keeps the addresses. Reading from several threads is safe.
 class MappedFile {
 public:
   /// Maps the whole file. Errors: cannot open, not a regular file, cannot map.
   /// An empty file maps to an empty span.
-  static Expected<MappedFile> open(const std::string &path);
+  static Expected<MappedFile> open(const std::string &path,
+                                   FileUse use = FileUse::Input);
 
   MappedFile(MappedFile &&other) noexcept;
   MappedFile &operator=(MappedFile &&other) noexcept;

@@ -7,6 +7,8 @@
 
 #include "runtime/http/TlsStream.h"
 
+#include "runtime/base/InputFiles.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -65,6 +67,7 @@ static Status readKey(SSL_CTX *context, const std::string &file,
 }
 
 static Status checkReadable(const char *what, const std::string &file) {
+  noteInput(file);
   std::unique_ptr<FILE, FreeWith<fclose>> in(fopen(file.c_str(), "re"));
   if (!in || fgetc(in.get()) == EOF)
     return failure(what, " '", file, "': ",

@@ -8,6 +8,7 @@
 #include "runtime/program/ModelFiles.h"
 
 #include "runtime/base/FileIdentity.h"
+#include "runtime/base/InputFiles.h"
 
 #include <unistd.h>
 
@@ -23,15 +24,21 @@ bool exists(const std::string &path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
-Expected<MappedFile> openOne(const ModelFile &file, const FileSearch &search) {
+/// Where the file should be, or is; empty: nowhere.
+std::string find(const ModelFile &file, const FileSearch &search) {
   std::string name = fileNameOf(file.path);
   if (!search.modelDir.empty())
-    return MappedFile::open(search.modelDir + "/" + name);
+    return search.modelDir + "/" + name;
   if (exists(file.path))
-    return MappedFile::open(file.path);
+    return file.path;
   std::string beside = folderOf(search.executable) + "/" + name;
-  if (exists(beside))
-    return MappedFile::open(beside);
+  return exists(beside) ? beside : "";
+}
+
+Expected<MappedFile> openOne(const ModelFile &file, const FileSearch &search) {
+  std::string path = find(file, search);
+  if (!path.empty())
+    return MappedFile::open(path);
   return failure(file.path, ": the model's file is missing, also in the "
                             "program's folder; --model-dir says where it is");
 }
@@ -50,6 +57,13 @@ Status checkSame(const MappedFile &opened, const ModelFile &recorded) {
 }
 
 } // namespace
+
+void sluice::noteModelFiles(std::span<const ModelFile> files,
+                            const FileSearch &search) {
+  noteInput(search.executable);
+  for (const ModelFile &file : files)
+    noteInput(find(file, search));
+}
 
 void ModelFiles::releasePages() const {
   for (const std::optional<MappedFile> &file : files)

@@ -23,6 +23,11 @@ struct FileSearch {
   std::string modelDir;   // when set, the only folder looked in
 };
 
+/// Notes the executable and all files that it was made from, as far as they are
+/// found, as files that are read (InputFiles.h): of those of the other ranks,
+/// too, nothing is written over.
+void noteModelFiles(std::span<const ModelFile> files, const FileSearch &search);
+
 /// Those of an executable's files that a program's weights lie in, found,
 /// mapped and known to be the ones it was compiled from. Others that it was
 /// made from (a tokenizer's) are not looked for. Reading from several threads

@@ -120,6 +120,11 @@ std::vector<uint8_t> sluice::encodePackedHeader(const PackedLayout &layout,
   return bytes;
 }
 
+bool sluice::isPackedFile(std::span<const uint8_t> bytes) {
+  return bytes.size() >= sizeof(headerMagic) &&
+         std::memcmp(bytes.data(), headerMagic, sizeof(headerMagic)) == 0;
+}
+
 Expected<PackedLayout> sluice::readPackedHeader(std::span<const uint8_t> bytes,
                                                 const PackedKey &key,
                                                 size_t weights) {
@@ -127,7 +132,7 @@ Expected<PackedLayout> sluice::readPackedHeader(std::span<const uint8_t> bytes,
   if (bytes.size() < sizeof(header))
     return failure("is cut short");
   std::memcpy(&header, bytes.data(), sizeof(header));
-  if (std::memcmp(header.magic, headerMagic, sizeof(headerMagic)) != 0)
+  if (!isPackedFile(bytes))
     return failure("is not a file of packed weights");
   if (header.version != packedVersion)
     return failure("is of version ", header.version, ", not ", packedVersion);

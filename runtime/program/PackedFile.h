@@ -67,6 +67,10 @@ struct PackedLayout {
 std::vector<uint8_t> encodePackedHeader(const PackedLayout &layout,
                                         const PackedKey &key);
 
+/// Whether the bytes are those of a packed file, of any version and in whatever
+/// state: something that this program may replace.
+bool isPackedFile(std::span<const uint8_t> bytes);
+
 /// Reads the table of a packed file that fills `bytes`, when it was made for
 /// `key` and `weights` weights. The error is the reason alone, fit to follow
 /// the file's name: "was packed for avx2".

@@ -70,6 +70,7 @@ private:
   Status loadFromFiles();
   Status loadRandom();
   bool loadCached(std::string &reason);
+  bool isOthersFile() const;
   bool bindFile(const std::string &file, std::string &reason);
   Status keep(AtomicFile file);
   Status packToFile(bool &fileFailed);
@@ -119,6 +120,12 @@ Status WeightStore::Loader::loadFromFiles() {
   if (loadCached(reason)) {
     store.source = Origin::Cached;
     return populate(store.packedFile->bytes(), options.packing);
+  }
+  if (isOthersFile()) {
+    note(path +
+         ": is no cache of packed weights and stays as it is; the packed "
+         "weights stay in memory and the next start packs them again");
+    return packToMemory();
   }
   if (!reason.empty())
     note(path + ": " + reason + "; packing the weights again");
@@ -173,10 +180,19 @@ bool WeightStore::Loader::loadCached(std::string &reason) {
   return ::access(path.c_str(), F_OK) == 0 && bindFile(path, reason);
 }
 
+/// Whether the cache's path is taken by what may not be a cache: it is not
+/// replaced then.
+bool WeightStore::Loader::isOthersFile() const {
+  if (::access(path.c_str(), F_OK) != 0)
+    return false;
+  Expected<MappedFile> file = MappedFile::open(path, FileUse::Replaceable);
+  return !file || !isPackedFile(file->bytes());
+}
+
 /// Maps a packed file and uses it, unless there is a reason against it.
 bool WeightStore::Loader::bindFile(const std::string &file,
                                    std::string &reason) {
-  Expected<MappedFile> cache = MappedFile::open(file);
+  Expected<MappedFile> cache = MappedFile::open(file, FileUse::Replaceable);
   if (!cache) {
     reason = "cannot be read";
     return false;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/InputFiles.h"
 #include "sluice/Conversion/CudaChips.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
@@ -114,8 +115,7 @@ static cl::opt<bool>
                      "their steps launch on a GPU; without -o only that"));
 
 static int fail(const Status &status, int exitCode = exitFailure) {
-  llvm::errs() << "sluice-compile: error: " << status.message() << '\n';
-  return exitCode;
+  return complain("sluice-compile", status, exitCode);
 }
 
 static bool isText(llvm::StringRef path) {
@@ -139,6 +139,7 @@ static Expected<OwningOpRef<ModuleOp>> load(const std::string &path,
   std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &message);
   if (!buffer)
     return failure(message);
+  noteInput(path);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, context);

@@ -73,9 +73,7 @@ int main(int argc, char **argv) {
           "Imports a model as MLIR (dialect sluice, phase model). Its weights "
           "stay in its files.\n"))
     return exitUsage;
-  if (Status status = run(); !status.ok()) {
-    llvm::errs() << "sluice-import: " << status.message() << "\n";
-    return 1;
-  }
-  return 0;
+  if (Status status = run(); !status.ok())
+    return complain("sluice-import", status);
+  return exitSuccess;
 }

@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/InitAll.h"
+#include "tools/CommandLine.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
+  if (sluice::Status status = sluice::checkOutput(argc, argv); !status.ok())
+    return sluice::complain("sluice-opt", status);
   mlir::DialectRegistry registry;
   sluice::registerAllDialects(registry);
   sluice::registerAllPasses();

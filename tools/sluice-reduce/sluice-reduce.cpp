@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/InitAll.h"
+#include "tools/CommandLine.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -13,6 +14,8 @@
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 
 int main(int argc, char **argv) {
+  if (sluice::Status status = sluice::checkOutput(argc, argv); !status.ok())
+    return sluice::complain("sluice-reduce", status);
   mlir::DialectRegistry registry;
   sluice::registerAllDialects(registry);
   sluice::registerAllPasses();

@@ -170,10 +170,6 @@ TEST_F(WeightStoreTest, StaleCachesAreMadeAgain) {
   remade("bytes, not");
   fs::resize_file(cachePath(), 10);
   remade("cut short");
-  fs::resize_file(cachePath(), 0);
-  remade("cut short");
-  writeFile(cachePath(), bytes.data(), bytes.size());
-  remade("is not a file of packed weights");
   {
     std::fstream file(cachePath(),
                       std::ios::in | std::ios::out | std::ios::binary);
@@ -186,6 +182,27 @@ TEST_F(WeightStoreTest, StaleCachesAreMadeAgain) {
   Expected<WeightStore> other = load();
   ASSERT_TRUE(other);
   EXPECT_THAT(notes, ElementsAre(HasSubstr("packed for another program")));
+}
+
+/// A file that has the cache's name and is none may be all that somebody has of
+/// a model.
+TEST_F(WeightStoreTest, OthersFilesAreNotReplaced) {
+  Expected<WeightStore> fresh = load();
+  ASSERT_TRUE(fresh);
+  const std::vector<std::string> expected = contents(*fresh);
+  for (size_t size : {bytes.size(), size_t{3}, size_t{0}}) {
+    fs::remove(cachePath());
+    writeFile(cachePath(), bytes.data(), size);
+    Expected<WeightStore> store = load();
+    ASSERT_TRUE(store) << store.status().message();
+    EXPECT_EQ(store->origin(), Origin::InMemory);
+    EXPECT_EQ(contents(*store), expected);
+    EXPECT_THAT(notes, ElementsAre(HasSubstr(
+                           ".weights: is no cache of packed weights and stays "
+                           "as it is")));
+    EXPECT_EQ(fs::file_size(cachePath()), size);
+    expectNothingElse();
+  }
 }
 
 TEST_F(WeightStoreTest, UnwritableFolderCostsTimeOnly) {
