@@ -292,15 +292,43 @@ static Status lower(ModuleOp module, const CompileOptions &options,
              });
 }
 
+/// Warns of tokens for which a model with rows for `vocabSize` has none, as of
+/// those that were added to a tokenizer alone: texts that need them are
+/// refused.
+static void checkTokens(ModuleOp module, const text::TokenizerSpec &spec,
+                        int64_t vocabSize) {
+  constexpr int64_t mostNamed = 5;
+  const auto count = static_cast<int64_t>(spec.tokens.size());
+  std::string names;
+  int64_t missing = 0;
+  for (int64_t id = vocabSize; id < count; ++id) {
+    const std::string &text = spec.tokens[size_t(id)].text;
+    // Numbers between others may be left free.
+    if (text.empty() || ++missing > mostNamed)
+      continue;
+    names +=
+        (missing > 1 ? ", " : "") + std::to_string(id) + " ('" + text + "')";
+  }
+  if (missing > 0)
+    mlir::emitWarning(module.getLoc())
+        << "the tokenizer has " << missing
+        << (missing > 1 ? " tokens" : " token") << " that the model, which has "
+        << vocabSize << ", does not: " << names
+        << (missing > mostNamed ? ", ..." : "") << "; texts that need "
+        << (missing > 1 ? "them" : "it") << " are refused";
+}
+
 /// The tokenizer that the module refers to, as an executable carries it; empty
 /// where the model has none.
-static Expected<std::string> buildTokenizer(ModuleOp module) {
+static Expected<std::string> buildTokenizer(ModuleOp module,
+                                            int64_t vocabSize) {
   auto tokenizers = module.getOps<ir::TokenizerOp>();
   if (tokenizers.empty())
     return std::string();
   Expected<text::TokenizerSpec> spec = readTokenizer(*tokenizers.begin());
   if (!spec)
     return spec.status();
+  checkTokens(module, *spec, vocabSize);
   std::vector<uint8_t> blob = text::serializeTokenizer(*spec);
   return std::string(blob.begin(), blob.end());
 }
@@ -445,7 +473,8 @@ static Status writeNative(ModuleOp module, const CompileOptions &options,
   Expected<std::string> json = descriptor->toJson();
   if (!json)
     return json.status();
-  Expected<std::string> tokenizer = buildTokenizer(module);
+  Expected<std::string> tokenizer =
+      buildTokenizer(module, descriptor->vocabSize);
   if (!tokenizer)
     return tokenizer.status();
   Expected<std::string> image = buildImage(module, options);

@@ -45,6 +45,7 @@
 #include "runtime/core/Speculation.h"
 
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,9 +74,13 @@ struct RequestSpec {
   Turn turn = {};
 };
 
+/// Where nobody looks at the ids of tokens.
+inline constexpr int64_t anyVocabSize = std::numeric_limits<int32_t>::max();
+
 struct HeadLimits {
   int64_t requests = 1;
   int64_t contextLength = 0;
+  int64_t vocabSize = anyVocabSize; ///< ids of tokens are less
   /// Rows of a step that has rows of prompts, as far as others leave room.
   int64_t prefillRows = 512;
   int64_t stages = 1;

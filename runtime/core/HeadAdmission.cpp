@@ -27,7 +27,22 @@ Status Head::State::check(const RequestSpec &spec) const {
   if (int64_t pages = CachePages::pagesFor(known); pages > ledger.pages())
     return failure("request: the prompt's ", known, " tokens take ", pages,
                    " pages of the cache, which has ", ledger.pages());
-  // Its frame would end the pipeline.
+  return checkFrame(spec);
+}
+
+/// What every rank checks of a request's frame, and takes for the end of the
+/// pipeline where it is wrong. Here it is the end of the request alone.
+Status Head::State::checkFrame(const RequestSpec &spec) const {
+  for (const std::vector<int32_t> *tokens : {&spec.prompt, &spec.generated})
+    for (int32_t token : *tokens)
+      if (token < 0 || token >= limits.vocabSize)
+        return failure("request: token ", token, " is not among the model's ",
+                       limits.vocabSize);
+  if (Status s = spec.sampling.validate(limits.vocabSize); !s.ok())
+    return s.withContext("request");
+  if (spec.logProbabilities < -1 || spec.logProbabilities > limits.vocabSize)
+    return failure("request: ", spec.logProbabilities, " log-probabilities of ",
+                   limits.vocabSize, " tokens");
   if (size_t bytes = spec.grammar.text().size();
       bytes > GrammarSource::maxBytes)
     return failure("request: the grammar has ", bytes, " bytes, more than ",

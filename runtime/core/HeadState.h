@@ -164,6 +164,7 @@ struct Head::State {
 
   // HeadAdmission.cpp
   Status check(const RequestSpec &spec) const;
+  Status checkFrame(const RequestSpec &spec) const;
   int64_t longestPath(const RequestSpec &spec) const;
   bool canGrow(const HeadRequest &request) const;
   int64_t pagesToGrowInto(const RequestSpec &spec) const;

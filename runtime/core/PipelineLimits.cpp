@@ -15,6 +15,7 @@ HeadLimits PipelineLimits::head() const {
   HeadLimits limits;
   limits.requests = requests;
   limits.contextLength = contextLength;
+  limits.vocabSize = vocabSize;
   limits.prefillRows = prefillRows;
   limits.stages = stages;
   limits.pages = pagesOfRequests();

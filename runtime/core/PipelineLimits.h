@@ -26,7 +26,8 @@ struct PipelineLimits {
   SpeculationOptions speculation;
   int64_t requests = 1;
   int64_t contextLength = 0;
-  int64_t prefillRows = 512; ///< prompt rows of a step
+  int64_t vocabSize = anyVocabSize; ///< as HeadLimits
+  int64_t prefillRows = 512;        ///< prompt rows of a step
   int64_t stages = 1;
   /// Pages of each stage's cache, without those for guesses; 0: as many as the
   /// requests can need.

@@ -160,6 +160,14 @@ ApiStatus openai::fitPrompt(TokenIds &tokens, const Lengths &lengths,
   if (std::ssize(tokens) > model.contextLength())
     return tooLong(model.contextLength(), std::ssize(tokens), std::nullopt,
                    path);
+  for (int32_t token : tokens)
+    if (token >= model.vocabularySize())
+      return invalidField(path,
+                          "'" + path + "' has the text '" +
+                              std::string(model.tokenizer().tokenText(token)) +
+                              "', whose token " + std::to_string(token) +
+                              " is not among the model's " +
+                              std::to_string(model.vocabularySize()));
   return std::nullopt;
 }
 

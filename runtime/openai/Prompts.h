@@ -58,8 +58,9 @@ ApiExpected<std::vector<Prompt>> readPrompts(const ordered_json &body,
 /// Reads truncate_prompt_tokens and truncation_side.
 void readTruncation(FieldReader &fields, const Model &model, Lengths &lengths);
 
-/// Truncates a prompt as asked for. Errors: no tokens, or more than the context
-/// has; `path` is where the prompt is.
+/// Truncates a prompt as asked for. Errors: no tokens, more than the context
+/// has, or one that the model does not have (a tokenizer may have more); `path`
+/// is where the prompt is.
 ApiStatus fitPrompt(TokenIds &tokens, const Lengths &lengths,
                     const Model &model, const std::string &path);
 

@@ -37,6 +37,7 @@ PipelineLimits PipelineSettings::limits(const PipelineShape &shape) const {
   limits.speculation = speculation;
   limits.requests = requests;
   limits.contextLength = shape.contextLength;
+  limits.vocabSize = shape.vocabSize;
   limits.prefillRows = prefillRows;
   limits.stages = int64_t(shape.stageRanks.size());
   limits.pages = pages;

@@ -29,9 +29,10 @@ struct ImportOptions {
 /// module of the phase `model`. Reads headers and a sample of each file for its
 /// identity; weights become references. Paths in the module begin with `path`.
 ///
-/// Errors are one line, "path: place: reason": everything malformed, unknown or
-/// not supported, tensors that are missing, left over or of another shape than
-/// the configuration asks for. The module is verified. Loads the dialect into
+/// Errors are one line, "path: place: reason": a path that means another file
+/// to the next process (/dev/stdin), everything malformed, unknown or not
+/// supported, tensors that are missing, left over or of another shape than the
+/// configuration asks for. The module is verified. Loads the dialect into
 /// `context`.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(const std::string &path, const ImportOptions &options,

@@ -13,8 +13,33 @@
 
 #include "mlir/IR/Verifier.h"
 
+#include <filesystem>
+
 using namespace sluice;
 using namespace sluice::importer;
+
+namespace fs = std::filesystem;
+
+/// Whether the path leads through a table of open files, as /dev/stdin does: to
+/// another process it means another file.
+static bool namesOpenFile(const std::string &path) {
+  constexpr int mostLinks = 40; // as Linux
+  fs::path current = path;
+  for (int links = 0; links < mostLinks; ++links) {
+    std::error_code error;
+    fs::path folder = current.has_parent_path() ? current.parent_path() : ".";
+    folder = fs::canonical(folder, error);
+    if (error)
+      return false;
+    if (folder.filename() == "fd" && folder.native().starts_with("/proc/"))
+      return true;
+    fs::path target = fs::read_symlink(folder / current.filename(), error);
+    if (error)
+      return false;
+    current = folder / target;
+  }
+  return false;
+}
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 sluice::importModel(const std::string &path, const ImportOptions &options,
@@ -24,6 +49,10 @@ sluice::importModel(const std::string &path, const ImportOptions &options,
       quantize != Format::Q4_0 && quantize != Format::E4M3)
     return failure("--quantize: ", quote(options.quantize),
                    " is not supported (q8_0, q4_0 and e4m3 are)");
+  // The module and its executable open the files again.
+  if (namesOpenFile(path))
+    return failure(path, ": is not a place where the model's file can be found "
+                         "later: give the path of the file itself");
   Expected<ModelFiles> model = ModelFiles::open(path);
   if (!model)
     return model.status();

@@ -12,6 +12,8 @@
 
 #include "runtime/core/test/HeadScript.h"
 
+#include <gmock/gmock.h>
+
 using namespace sluice;
 using namespace sluice::test;
 
@@ -62,6 +64,35 @@ TEST(HeadTest, LimitsAndRequestsAreChecked) {
   spec.grammar = {};
   EXPECT_EQ(refused(), "no room");
   EXPECT_EQ(spec.prompt, Tokens{1});
+}
+
+/// What the ranks' check of frames would take for the end of the pipeline.
+TEST(HeadTest, NumbersOfARequestEndThatRequestAlone) {
+  Script script;
+  script.limits.vocabSize = 100;
+  script.submit({1});
+  RequestSpec good;
+  good.prompt = {0, 99};
+  auto refused = [&](auto change) {
+    RequestSpec spec = good;
+    change(spec);
+    return script.head->check(spec).message();
+  };
+  using Spec = RequestSpec;
+  EXPECT_EQ(refused([](Spec &) {}), "");
+  EXPECT_EQ(refused([](Spec &spec) { spec.prompt = {1, 100}; }),
+            "request: token 100 is not among the model's 100");
+  EXPECT_EQ(refused([](Spec &spec) { spec.prompt[0] = -1; }),
+            "request: token -1 is not among the model's 100");
+  EXPECT_EQ(refused([](Spec &spec) { spec.generated = {100}; }),
+            "request: token 100 is not among the model's 100");
+  EXPECT_EQ(refused([](Spec &spec) { spec.logProbabilities = 100; }), "");
+  EXPECT_EQ(refused([](Spec &spec) { spec.logProbabilities = 101; }),
+            "request: 101 log-probabilities of 100 tokens");
+  EXPECT_THAT(refused([](Spec &spec) { spec.sampling.topP = 2; }),
+              testing::StartsWith("request: top_p"));
+  EXPECT_THAT(refused([](Spec &spec) { spec.sampling.logitBias = {{100, 1}}; }),
+              testing::StartsWith("request: logit_bias"));
 }
 
 TEST(HeadTest, PromptLeavesInChunks) {
