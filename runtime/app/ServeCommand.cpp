@@ -26,6 +26,7 @@ openai::ModelOptions describeModel(Engine &engine,
   openai::ModelOptions model{.names = {executable.name},
                              .tokenizer = *engine.tokenizer()};
   model.vocabularySize = executable.vocabSize;
+  model.endTokens = executable.eosTokens;
   model.contextLength = engine.contextLength();
   // Where the cache is small, one request can have all of it.
   if (Expected<CacheStorage> storage = engine.cacheStorage())

@@ -186,7 +186,7 @@ openai::readCommonFields(const ordered_json &body,
   readStops(fields, context.limits, request.stops);
   fields.flag("ignore_eos", common.ignoreEnd);
   if (!common.ignoreEnd)
-    common.spec.stopTokens = model.tokenizer().spec().endOfText;
+    common.spec.stopTokens = model.endTokens();
   readStopTokens(fields, context, common.spec.stopTokens);
   readStreaming(fields, request);
   readChoices(fields, context, request, common);

@@ -8,6 +8,7 @@
 #include "runtime/openai/Model.h"
 
 #include "runtime/text/TokenBytes.h"
+#include "runtime/text/jinja/TurnEnd.h"
 
 #include <algorithm>
 
@@ -36,6 +37,10 @@ Expected<Model> Model::create(ModelOptions options) {
     options.chatTemplate = options.tokenizer.spec().chatTemplate;
   Model model(std::move(options));
   model.promptBytes = bytesBeyond(model.given);
+  for (TokenId id : model.given.endTokens)
+    model.addEndToken(id);
+  for (TokenId id : model.tokenizer().spec().endOfText)
+    model.addEndToken(id);
   const std::string &source = model.given.chatTemplate;
   if (source.empty())
     return model;
@@ -45,7 +50,14 @@ Expected<Model> Model::create(ModelOptions options) {
   model.compiled = compiled.take();
   model.forms = model.compiled->contentForms();
   model.tools = toolSyntaxOf(source);
+  if (auto end = text::findTurnEnd(*model.compiled, model.tokenizer()))
+    model.addEndToken(*end);
   return model;
+}
+
+void Model::addEndToken(TokenId id) {
+  if (std::ranges::find(ends, id) == ends.end())
+    ends.push_back(id);
 }
 
 bool Model::hasName(std::string_view name) const {

@@ -29,6 +29,8 @@ struct ModelOptions {
   /// Tokens of a prompt and its answer together; that of the head in force
   /// (Head::limits), which a small cache can make shorter than the model's.
   int64_t contextLength = 0;
+  /// That end a text, besides the tokenizer's (TokenizerSpec::endOfText).
+  std::vector<text::TokenId> endTokens = {};
   /// Replaces the tokenizer's (TokenizerSpec::chatTemplate) where not empty.
   std::string chatTemplate = {};
   /// `system_fingerprint` of answers; empty: null.
@@ -67,6 +69,8 @@ public:
   /// Whether the template's text has `word` as a name of its own: "tools",
   /// "reasoning_effort". False without a template.
   bool templateMentions(std::string_view word) const;
+  /// All that end an answer: those given, and what ends a turn in the template.
+  const std::vector<text::TokenId> &endTokens() const { return ends; }
   /// The text of the token that begins a text, for the template.
   std::optional<std::string> bosToken() const;
   /// That which ends one.
@@ -83,11 +87,13 @@ public:
 
 private:
   explicit Model(ModelOptions options) : given(std::move(options)) {}
+  void addEndToken(text::TokenId id);
 
   ModelOptions given;
   std::optional<text::ChatTemplate> compiled;
   text::ContentForms forms;
   const ToolSyntax *tools = nullptr;
+  std::vector<text::TokenId> ends;
   int64_t promptBytes = 0;
 };
 

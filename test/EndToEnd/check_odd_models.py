@@ -24,7 +24,7 @@ class OddModels:
         self.model, self.scratch = model, scratch
 
     def cases(self):
-        return [self.token_beyond_rows]
+        return [self.token_beyond_rows, self.end_of_turn]
 
     def copy(self, name):
         """A copy of the folder, whose small files may be changed."""
@@ -83,6 +83,22 @@ class OddModels:
                       "the other request has not gone on")
             check(server.post("/v1/completions", {"prompt": "A"}).status == 200,
                   "the server")
+
+
+    def end_of_turn(self):
+        """Texts end with one token, and turns with one that the template alone
+        names."""
+        folder = self.copy("turns")
+        program, _ = self.compile(folder)
+        forced = {"logit_bias": {"2": 100}, "max_tokens": 8, "temperature": 0}
+        with Server([program]) as server:
+            for path, fields in (
+                    ("/v1/completions", {"prompt": "A pass is"}),
+                    ("/v1/chat/completions",
+                     {"messages": [{"role": "user", "content": "Hi"}]})):
+                choice = server.post(path, {**fields, **forced}).choice()
+                check(choice["finish_reason"] == "stop",
+                      "<|im_end|> does not end it", choice)
 
 
 def main():

@@ -8,10 +8,13 @@
 #include "sluice/Import/Import.h"
 
 #include "DecoderBuilder.h"
+#include "runtime/text/jinja/TurnEnd.h"
 #include "sluice/Import/Support/Quote.h"
+#include "sluice/Import/Tokenizer.h"
 #include "sluice/Support/Diagnostics.h"
 
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <filesystem>
 
@@ -41,6 +44,29 @@ static bool namesOpenFile(const std::string &path) {
   return false;
 }
 
+/// Adds to the tokens that end a text those of the tokenizer and the one that
+/// ends a turn in the chat template. What is wrong with either is said where it
+/// is used.
+static void addEndTokens(ir::ModelOp model, ir::TokenizerOp op) {
+  Expected<text::TokenizerSpec> spec = readTokenizer(op);
+  if (!spec)
+    return;
+  llvm::SetVector<int64_t> ends;
+  ends.insert_range(model.getEosTokens());
+  auto add = [&](text::TokenId id) {
+    if (static_cast<uint64_t>(id) < model.getVocabSize())
+      ends.insert(id);
+  };
+  llvm::for_each(spec->endOfText, add);
+  if (Expected<text::ChatTemplate> chat =
+          text::ChatTemplate::compile(spec->chatTemplate))
+    if (Expected<text::Tokenizer> tokenizer =
+            text::Tokenizer::create(spec.take()))
+      if (std::optional<text::TokenId> end = findTurnEnd(*chat, *tokenizer))
+        add(*end);
+  model.setEosTokens(ends.getArrayRef());
+}
+
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 sluice::importModel(const std::string &path, const ImportOptions &options,
                     mlir::MLIRContext *context) {
@@ -64,6 +90,9 @@ sluice::importModel(const std::string &path, const ImportOptions &options,
   DecoderBuilder(*model, weights, context).build(*module);
   if (Status s = weights.finish(); !s.ok())
     return s;
+  for (ir::ModelOp op : module->getOps<ir::ModelOp>())
+    for (ir::TokenizerOp tokenizer : module->getOps<ir::TokenizerOp>())
+      addEndTokens(op, tokenizer);
   FirstError firstError(context);
   if (mlir::failed(mlir::verify(*module)))
     return firstError.status("the module does not verify").withContext(path);
