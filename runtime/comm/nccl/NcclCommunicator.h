@@ -59,7 +59,7 @@ struct NcclOptions {
   int64_t capacity = defaultCapacity;
   /// For all ranks to meet, and for one transfer.
   std::chrono::milliseconds setup{30000};
-  std::chrono::milliseconds patience{10000};
+  std::chrono::milliseconds patience = ncclPatience;
 };
 
 /// A communicator whose data messages can bring device memory.

@@ -40,7 +40,7 @@ struct NcclGroupOptions {
   std::chrono::milliseconds setup{30000};
   /// As DeviceGroup has it. NCCL itself does not always notice that a member is
   /// lost: a kernel that waits for a dead rank over NVLink goes on.
-  std::chrono::milliseconds patience{5000};
+  std::chrono::milliseconds patience = ncclPatience;
   /// Multiprocessors for the transfers: nothing is computed beside them.
   int blocks = 16;
 };

@@ -21,12 +21,18 @@
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/driver/Driver.h"
 
+#include <chrono>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace sluice::comm {
+
+/// How long a transfer between two ranks or an exchange of a group may take:
+/// then one of them is taken for lost. Long enough for threads that wait for a
+/// core of a busy machine.
+inline constexpr std::chrono::milliseconds ncclPatience{10000};
 
 /// An ncclComm_t.
 using NcclComm = struct NcclCommHandle *;
