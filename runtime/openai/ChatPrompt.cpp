@@ -75,11 +75,31 @@ static ApiStatus cutBehind(std::string &prompt, const std::string &last) {
   return std::nullopt;
 }
 
+/// Leaves out arguments of calls that are no object, for templates that take
+/// objects alone; whether there were any.
+static bool dropTextArguments(ordered_json &messages) {
+  bool hasDropped = false;
+  for (ordered_json &message : messages) {
+    auto calls = message.find("tool_calls");
+    if (calls == message.end())
+      continue;
+    for (ordered_json &call : *calls)
+      if (ordered_json &arguments = call["function"]["arguments"];
+          !arguments.is_object()) {
+        arguments = ordered_json::object();
+        hasDropped = true;
+      }
+  }
+  return hasDropped;
+}
+
 static ApiExpected<std::string> render(const Model &model,
-                                       const text::ChatInput &input) {
+                                       text::ChatInput &input) {
   std::optional<std::string> raised;
   Expected<std::string> prompt =
       model.chatTemplate()->render(input, {}, &raised);
+  if (!prompt && dropTextArguments(input.messages))
+    return render(model, input);
   if (prompt)
     return prompt.take();
   return invalidField("messages", raised ? Status::error(*raised).message()
@@ -113,17 +133,22 @@ ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
   ApiExpected<ordered_json> messages = readMessages(body, context);
   if (!messages)
     return messages.error();
+  input.messages = messages.take();
+  input.tools = tools.shown;
+  ContentMarks marks(model.specialSpellings());
+  ordered_json none;
+  auto documents = input.variables.find("documents");
+  marks.putInto({&input.messages, &input.tools,
+                 documents != input.variables.end() ? &*documents : &none});
   std::optional<std::string> last;
   if (continues) {
-    if (messages->back()["role"] == "assistant")
-      last = textOf(messages->back());
+    if (input.messages.back()["role"] == "assistant")
+      last = textOf(input.messages.back());
     if (!last)
       return invalidField("continue_final_message",
                           "'continue_final_message' needs a last message of "
                           "the assistant with text");
   }
-  input.messages = messages.take();
-  input.tools = tools.shown;
   input.bosToken = model.bosToken();
   input.eosToken = model.eosToken();
   input.now = context.now;
@@ -133,12 +158,13 @@ ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
   if (last)
     if (ApiStatus wrong = cutBehind(*text, *last))
       return *wrong;
+  const std::vector<size_t> literal = marks.takeOutOf(*text);
   *text += tools.promptEnd;
   if (ApiStatus wrong = lengths ? checkBytes(*text, *lengths, model, "messages")
                                 : std::nullopt)
     return *wrong;
   ApiExpected<TokenIds> tokens =
-      encodeText(model, *text, addSpecial, "messages");
+      encodeText(model, *text, addSpecial, "messages", literal);
   if (!tokens)
     return tokens.error();
   return Prompt{tokens.take(), {}};

@@ -15,11 +15,13 @@ namespace sluice::openai {
 
 /// Renders `messages` with the model's template and makes tokens of the text.
 /// Templates write the special tokens themselves, so that none are added but
-/// with add_special_tokens, and what the text spells is taken as such. Also
-/// reads add_generation_prompt, continue_final_message, chat_template_kwargs,
-/// and reasoning_effort and documents, which are for the template alone and
-/// refused where it does not mention them. Errors: no template, a conversation
-/// that it refuses, a text that is far too long for `lengths`, if not null.
+/// with add_special_tokens, and what they spell is taken as such; what
+/// messages, tools and documents spell is text, unless the model says
+/// otherwise. Also reads add_generation_prompt, continue_final_message,
+/// chat_template_kwargs, and reasoning_effort and documents, which are for the
+/// template alone and refused where it does not mention them. Errors: no
+/// template, a conversation that it refuses, a text that is far too long for
+/// `lengths`, if not null.
 ApiExpected<Prompt> readChatPrompt(const ordered_json &body,
                                    const RequestContext &context,
                                    const ToolRequest &tools,

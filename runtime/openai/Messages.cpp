@@ -84,7 +84,10 @@ bool MessageReader::readContent(FieldReader &fields, bool needed,
   if (!content) {
     if (needed)
       fields.fail("content", "is missing");
-    out["content"] = nullptr;
+    if (model.contentForms().null)
+      out["content"] = nullptr;
+    else
+      out["content"] = contentOf("");
     return fields.ok();
   }
   std::string text;
@@ -115,12 +118,10 @@ ApiExpected<ordered_json> MessageReader::readArguments(FieldReader &function) {
   const auto &text = arguments->get_ref<const std::string &>();
   if (text.empty())
     return ordered_json::object();
+  // What a model has written may be cut off, or be no object: it stays as it
+  // is, or a conversation could not go on behind it.
   ApiExpected<ordered_json> value = parseJson(text, limits, path);
-  if (value && !value->is_object())
-    return invalidField(path, "'" + path + "' is JSON of " +
-                                  std::string(typeName(*value)) +
-                                  ", not of an object");
-  return value;
+  return value && value->is_object() ? value.take() : ordered_json(text);
 }
 
 ApiExpected<ordered_json> MessageReader::readToolCall(const ordered_json &call,

@@ -10,7 +10,11 @@
 //   - content is text or a list of text parts, whichever the template shows;
 //     the texts of parts are put together with a newline between, as in vLLM;
 //   - `developer` is `system` where the template knows no such role;
-//   - arguments of tool calls, JSON in a string, become the object they are;
+//   - null, of a message that calls tools, is an empty text where the template
+//     does not ask for it;
+//   - arguments of tool calls, JSON in a string, become the object they are,
+//   and
+//     stay text where they are none;
 //   - members that no template asks about are left out.
 //
 //===----------------------------------------------------------------------===//

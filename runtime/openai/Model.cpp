@@ -37,6 +37,7 @@ Expected<Model> Model::create(ModelOptions options) {
     options.chatTemplate = options.tokenizer.spec().chatTemplate;
   Model model(std::move(options));
   model.promptBytes = bytesBeyond(model.given);
+  model.spellings = SpecialSpellings(model.tokenizer());
   for (TokenId id : model.given.endTokens)
     model.addEndToken(id);
   for (TokenId id : model.tokenizer().spec().endOfText)

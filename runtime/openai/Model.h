@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_OPENAI_MODEL_H
 #define SLUICE_RUNTIME_OPENAI_MODEL_H
 
+#include "runtime/openai/ContentMarks.h"
 #include "runtime/openai/ToolSyntax.h"
 #include "runtime/text/Tokenizer.h"
 #include "runtime/text/jinja/ChatTemplate.h"
@@ -33,6 +34,9 @@ struct ModelOptions {
   std::vector<text::TokenId> endTokens = {};
   /// Replaces the tokenizer's (TokenizerSpec::chatTemplate) where not empty.
   std::string chatTemplate = {};
+  /// Whether contents of chats that spell special tokens are these tokens; else
+  /// they are text (ContentMarks.h).
+  bool parsesSpecialInContent = false;
   /// `system_fingerprint` of answers; empty: null.
   std::string fingerprint = {};
   /// When the model came into being, in seconds since 1970, for /v1/models; 0:
@@ -71,6 +75,10 @@ public:
   bool templateMentions(std::string_view word) const;
   /// All that end an answer: those given, and what ends a turn in the template.
   const std::vector<text::TokenId> &endTokens() const { return ends; }
+  /// Null: contents of chats may be special tokens.
+  const SpecialSpellings *specialSpellings() const {
+    return given.parsesSpecialInContent ? nullptr : &spellings;
+  }
   /// The text of the token that begins a text, for the template.
   std::optional<std::string> bosToken() const;
   /// That which ends one.
@@ -93,6 +101,7 @@ private:
   std::optional<text::ChatTemplate> compiled;
   text::ContentForms forms;
   const ToolSyntax *tools = nullptr;
+  SpecialSpellings spellings;
   std::vector<text::TokenId> ends;
   int64_t promptBytes = 0;
 };

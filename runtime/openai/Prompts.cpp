@@ -12,8 +12,10 @@ using namespace sluice::openai;
 
 ApiExpected<TokenIds> openai::encodeText(const Model &model,
                                          std::string_view text, bool addSpecial,
-                                         const std::string &path) {
-  Expected<TokenIds> ids = model.tokenizer().encode(text, addSpecial);
+                                         const std::string &path,
+                                         std::span<const size_t> literal) {
+  Expected<TokenIds> ids = model.tokenizer().encode(
+      text, addSpecial, /*parseSpecial=*/true, literal);
   if (!ids)
     return invalidField(path, "'" + path + "': " + ids.status().message());
   return ids.take();

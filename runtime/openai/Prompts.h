@@ -21,8 +21,10 @@ struct Prompt {
 };
 
 /// The tokens of a text. Errors: the tokenizer's; `path` is where the text is.
+/// `literal`: as Tokenizer::encode has it.
 ApiExpected<TokenIds> encodeText(const Model &model, std::string_view text,
-                                 bool addSpecial, const std::string &path);
+                                 bool addSpecial, const std::string &path,
+                                 std::span<const size_t> literal = {});
 
 /// How long prompts and answers are to be.
 struct Lengths {

@@ -146,6 +146,7 @@ ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
     given.created = std::time(nullptr);
   if (!options.modelNames.empty())
     given.names = options.modelNames;
+  given.parsesSpecialInContent = options.parsesSpecialInContent;
   if (!options.chatTemplateFile.empty())
     if (Status s = readTemplate(options.chatTemplateFile, given.chatTemplate);
         !s.ok())

@@ -98,6 +98,11 @@ static void addModel(CLI::App &command, ServeOptions &options) {
   addText(command, "--chat-template", options.chatTemplateFile, "FILE",
           "A Jinja template to use instead of the model's")
       ->group(group);
+  command
+      .add_flag("--parse-special-in-content", options.parsesSpecialInContent,
+                "What messages spell of special tokens becomes these tokens "
+                "instead of text")
+      ->group(group);
 }
 
 static void addLimits(CLI::App &command, ServeOptions &options) {

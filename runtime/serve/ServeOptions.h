@@ -36,6 +36,8 @@ struct ServeOptions {
   std::vector<std::string> modelNames;
   /// A file that replaces the model's chat template; empty: none.
   std::string chatTemplateFile;
+  /// See ModelOptions.
+  bool parsesSpecialInContent = false;
 
   /// Requests that wait for their first row, and beside them HTTP requests that
   /// have not been read; further ones get 429.

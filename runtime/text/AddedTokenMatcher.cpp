@@ -75,7 +75,8 @@ std::pair<int32_t, size_t> AddedTokenMatcher::longestAt(std::string_view text,
 }
 
 void AddedTokenMatcher::split(std::string_view text, bool parseSpecial,
-                              std::vector<Segment> &segments) const {
+                              std::vector<Segment> &segments,
+                              std::span<const size_t> literal) const {
   size_t done = 0; // up to where the text is in segments
   for (size_t at = 0; at < text.size();) {
     if (!begins[static_cast<uint8_t>(text[at])]) {
@@ -89,6 +90,10 @@ void AddedTokenMatcher::split(std::string_view text, bool parseSpecial,
     }
     const AddedToken &token = tokens[which];
     size_t begin = at, end = at + length;
+    if (token.special && std::ranges::binary_search(literal, at)) {
+      ++at; // Another one may begin inside.
+      continue;
+    }
     at = end;
     if ((token.special && !parseSpecial) ||
         (token.singleWord && !standsAlone(text, begin, end)))

@@ -12,6 +12,7 @@
 #include "runtime/text/TokenizerSpec.h"
 
 #include <array>
+#include <span>
 #include <string_view>
 
 namespace sluice::text {
@@ -30,9 +31,11 @@ public:
   void add(std::string_view spelling, const AddedToken &token);
 
   /// Appends the segments of `text`, none of them empty text. Special tokens
-  /// are text unless `parseSpecial`.
+  /// are text unless `parseSpecial`, and where they begin at an offset of
+  /// `literal`, which ascend.
   void split(std::string_view text, bool parseSpecial,
-             std::vector<Segment> &segments) const;
+             std::vector<Segment> &segments,
+             std::span<const size_t> literal = {}) const;
 
 private:
   /// The longest token that begins at `at`; {-1, 0} where there is none.

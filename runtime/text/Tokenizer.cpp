@@ -148,15 +148,17 @@ Status Tokenizer::Tables::encodeSegment(std::string_view text, bool atStart,
   return {};
 }
 
-Expected<std::vector<TokenId>> Tokenizer::encode(std::string_view text,
-                                                 bool addSpecial,
-                                                 bool parseSpecial) const {
+Expected<std::vector<TokenId>>
+Tokenizer::encode(std::string_view text, bool addSpecial, bool parseSpecial,
+                  std::span<const size_t> literal) const {
   if (text.size() > maxTextBytes)
     return failure("the text is longer than 1 GiB");
   std::string repaired;
   if (!isValidUtf8(text)) {
     repaired = replaceInvalidUtf8(text);
     text = repaired;
+    // The offsets are those of the text as it was.
+    parseSpecial = parseSpecial && literal.empty();
   }
   std::vector<TokenId> ids;
   ids.reserve(text.size() / 3 + 8);
@@ -166,15 +168,21 @@ Expected<std::vector<TokenId>> Tokenizer::encode(std::string_view text,
   std::unique_ptr<ModelScratch> scratch =
       tables->model->makeScratch(text.size());
   std::vector<AddedTokenMatcher::Segment> segments;
-  tables->rawMatcher.split(text, parseSpecial, segments);
+  tables->rawMatcher.split(text, parseSpecial, segments, literal);
   for (const AddedTokenMatcher::Segment &segment : segments) {
     if (segment.id >= 0) {
       ids.push_back(segment.id);
       continue;
     }
     bool first = segment.text.data() == text.data();
-    Status status =
-        tables->encodeSegment(segment.text, first, parseSpecial, *scratch, ids);
+    // Where a literal spelling is in the normalized text nobody knows: nothing
+    // of its segment is special.
+    const auto begin = static_cast<size_t>(segment.text.data() - text.data());
+    auto next = std::ranges::lower_bound(literal, begin);
+    const bool isLiteral =
+        next != literal.end() && *next < begin + segment.text.size();
+    Status status = tables->encodeSegment(
+        segment.text, first, parseSpecial && !isLiteral, *scratch, ids);
     if (!status.ok())
       return status.withContext("tokenizer");
   }

@@ -40,12 +40,13 @@ public:
 
   /// The ids of `text`. With `addSpecial` the template's ids go around them
   /// (begin of text and the like). With `parseSpecial` the spelling of a
-  /// special token in the text becomes that token; without it is text.
+  /// special token in the text becomes that token; without it is text, and so
+  /// is one that begins at an offset of `literal`, which ascend.
   /// Errors: the text is longer than 1 GiB, a pattern needs more steps than
   /// its limit, or a character has no token and there is no unknown token.
-  Expected<std::vector<TokenId>> encode(std::string_view text,
-                                        bool addSpecial = true,
-                                        bool parseSpecial = true) const;
+  Expected<std::vector<TokenId>>
+  encode(std::string_view text, bool addSpecial = true,
+         bool parseSpecial = true, std::span<const size_t> literal = {}) const;
 
   /// The text of `ids`, always valid UTF-8. Ids outside the vocabulary are
   /// left out; special tokens too with `skipSpecial`.

@@ -55,16 +55,19 @@ inline text::test::SpecBuilder testSpec() {
 }
 
 inline Model makeModel(const std::string &chatTemplate = chatml,
-                       int64_t contextLength = 1000) {
+                       int64_t contextLength = 1000,
+                       bool parsesSpecial = false) {
   text::Tokenizer tokenizer = text::test::make(testSpec().spec);
   int64_t vocabulary = tokenizer.vocabularySize();
-  Expected<Model> model = Model::create({.names = {"tiny", "alias"},
-                                         .tokenizer = std::move(tokenizer),
-                                         .vocabularySize = vocabulary,
-                                         .contextLength = contextLength,
-                                         .chatTemplate = chatTemplate,
-                                         .fingerprint = "fp_test",
-                                         .created = 1700000000});
+  Expected<Model> model =
+      Model::create({.names = {"tiny", "alias"},
+                     .tokenizer = std::move(tokenizer),
+                     .vocabularySize = vocabulary,
+                     .contextLength = contextLength,
+                     .chatTemplate = chatTemplate,
+                     .parsesSpecialInContent = parsesSpecial,
+                     .fingerprint = "fp_test",
+                     .created = 1700000000});
   if (!model) {
     ADD_FAILURE() << model.status().message();
     return makeModel();

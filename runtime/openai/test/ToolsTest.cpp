@@ -462,11 +462,6 @@ TEST_F(ToolsTest, CallsInConversationsAreChecked) {
   EXPECT_EQ(refuseCalls(R"([{"function": {"name": "f", "arguments": 3}}])"),
             wrong(".function.arguments", "is an integer, not JSON in a "
                                          "string"));
-  EXPECT_EQ(refuseCalls(R"([{"function": {"name": "f", "arguments": "{"}}])"),
-            wrong(".function.arguments", "is not JSON: byte 2 is wrong"));
-  EXPECT_EQ(refuseCalls(R"([{"function": {"name": "f", "arguments": "[]"}}])"),
-            wrong(".function.arguments", "is JSON of an array, not of an "
-                                         "object"));
 }
 
 TEST(ToolSyntaxTest, IsFoundInPublishedTemplates) {

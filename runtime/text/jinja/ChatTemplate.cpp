@@ -69,21 +69,50 @@ Expected<ChatTemplate> ChatTemplate::compile(std::string_view text) {
   return ChatTemplate(std::move(compiled));
 }
 
+/// What is looked for in short prompts.
+static constexpr RenderLimits probing{.outputBytes = size_t(1) << 20,
+                                      .steps = 100'000,
+                                      .valueBytes = size_t(16) << 20};
+
+/// The prompt of these messages, where neither tokens nor the time matter.
+static Expected<std::string> probe(const ChatTemplate &chat,
+                                   ordered_json messages) {
+  ChatInput input;
+  input.messages = std::move(messages);
+  input.bosToken = "";
+  input.eosToken = "";
+  input.now = 0;
+  return chat.render(input, probing);
+}
+
 /// Whether a user's `content` appears in the prompt as text. `dumped` is in
 /// what shows where a list of parts is printed as a whole.
 static bool showsContent(const ChatTemplate &chat, ordered_json content,
                          std::string_view dumped) {
-  static constexpr RenderLimits limits{.outputBytes = size_t(1) << 20,
-                                       .steps = 100'000,
-                                       .valueBytes = size_t(16) << 20};
-  ChatInput input;
-  input.messages = {{{"role", "user"}, {"content", std::move(content)}}};
-  input.bosToken = "";
-  input.eosToken = "";
-  input.now = 0;
-  Expected<std::string> prompt = chat.render(input, limits);
+  Expected<std::string> prompt =
+      probe(chat, {{{"role", "user"}, {"content", std::move(content)}}});
   return prompt && prompt->find("sluice-text") != std::string::npos &&
          prompt->find(dumped) == std::string::npos;
+}
+
+/// Whether the template asks if the content of a message that calls tools is
+/// null. `empty`: what it has for no text.
+static bool asksForNull(const ChatTemplate &chat, ordered_json empty) {
+  auto prompt = [&](ordered_json content) {
+    ordered_json call = {
+        {"id", "sluice000"},
+        {"type", "function"},
+        {"function",
+         {{"name", "sluice"}, {"arguments", ordered_json::object()}}}};
+    return probe(chat, {{{"role", "user"}, {"content", "x"}},
+                        {{"role", "assistant"},
+                         {"content", std::move(content)},
+                         {"tool_calls", ordered_json::array({call})}}});
+  };
+  Expected<std::string> withNull = prompt(nullptr);
+  Expected<std::string> without = prompt(std::move(empty));
+  return withNull && without && *withNull != *without &&
+         withNull->find("None") == std::string::npos;
 }
 
 ContentForms ChatTemplate::contentForms() const {
@@ -93,6 +122,9 @@ ContentForms ChatTemplate::contentForms() const {
       *this, {{{"type", "text"}, {"text", "sluice-text"}, {"dumped", dumped}}},
       dumped);
   forms.text = !forms.parts || showsContent(*this, "sluice-text", dumped);
+  forms.null = asksForNull(
+      *this, forms.text ? ordered_json("")
+                        : ordered_json{{{"type", "text"}, {"text", ""}}});
   return forms;
 }
 

@@ -75,6 +75,10 @@ inline constexpr size_t maxTemplateBytes = size_t(1) << 20;
 struct ContentForms {
   bool text = true;   ///< a string
   bool parts = false; ///< a list of parts of the type `text`
+  /// Null, of an assistant's message that calls tools: the template asks for it
+  /// and writes something else then than for an empty string. Others fail, or
+  /// print Python's None.
+  bool null = false;
 };
 
 /// A compiled template. Immutable, cheap to copy (copies share it), and safe to

@@ -101,6 +101,30 @@ TEST(Tokenizer, TakesSpecialTokensAsTextWhenAsked) {
   EXPECT_TRUE(tokenizer.isEndOfText(*tokenizer.tokenId("<end>")));
 }
 
+TEST(Tokenizer, TakesSpecialTokensAtLiteralPlacesAsText) {
+  test::SpecBuilder builder = test::byteLevel();
+  builder.added("nd>").special = true;
+  Tokenizer tokenizer = test::make(builder.spec);
+  auto encode = [&](std::vector<size_t> literal) {
+    return *tokenizer.encode("<end>a<end>", false, true, literal);
+  };
+  const TokenId end = *tokenizer.tokenId("<end>");
+  const std::vector<TokenId> text =
+      *tokenizer.encode("a<end>", false, /*parseSpecial=*/false);
+  std::vector<TokenId> first = {end};
+  first.insert(first.end(), text.begin(), text.end());
+  EXPECT_EQ(encode({6, 8}), first);
+  EXPECT_EQ(encode({}).back(), end);
+  // What begins inside of it is one of its own.
+  EXPECT_EQ(encode({6}).back(), *tokenizer.tokenId("nd>"));
+  // Those that are looked for in the normalized text, too.
+  for (AddedToken &added : builder.spec.addedTokens)
+    added.normalized = true;
+  tokenizer = test::make(builder.spec);
+  EXPECT_EQ(encode({0, 2, 6, 8}), *tokenizer.encode("<end>a<end>", false,
+                                                    /*parseSpecial=*/false));
+}
+
 TEST(Tokenizer, PutsTheTemplateAround) {
   test::SpecBuilder builder = test::byteLevel();
   builder.spec.prefix = {1, 2};
