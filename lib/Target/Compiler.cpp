@@ -351,8 +351,12 @@ static Status writeExecutable(llvm::ArrayRef<char> object,
     return failure("cannot make a temporary file: ", error.message());
   llvm::sys::RemoveFileOnSignal(linked);
   llvm::FileRemover removeLinked(linked);
+  const bool isForGpus = llvm::any_of(
+      descriptor.programs, [](const ProgramDescriptor &program) {
+        return program.target == ProgramTarget::Cuda;
+      });
   if (Status status = linkExecutable({object.data(), object.size()}, archive,
-                                     linked.str().str());
+                                     isForGpus, linked.str().str());
       !status.ok())
     return status;
 

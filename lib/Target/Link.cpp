@@ -72,7 +72,7 @@ static std::string explain(const std::string &logFile, llvm::StringRef driver,
 
 Status sluice::linkExecutable(std::span<const char> object,
                               const std::string &runtimeArchive,
-                              const std::string &output) {
+                              bool isForGpus, const std::string &output) {
   Expected<std::string> driver = findDriver();
   if (!driver)
     return driver.status();
@@ -113,6 +113,10 @@ Status sluice::linkExecutable(std::span<const char> object,
                                             "-lpthread",
                                             "-lm",
                                             "-Wl,--gc-sections"};
+  // See KernelImages.h.
+  if (!isForGpus)
+    arguments.push_back(
+        "-Wl,--defsym=sluice_kernel_images=sluice_no_kernel_images");
   std::optional<llvm::StringRef> redirects[] = {
       llvm::StringRef(""), llvm::StringRef(*log), llvm::StringRef(*log)};
   std::string message;

@@ -187,6 +187,11 @@ openai::readCommonFields(const ordered_json &body,
   fields.flag("ignore_eos", common.ignoreEnd);
   if (!common.ignoreEnd)
     common.spec.stopTokens = model.endTokens();
+  // Special tokens are left out of the text that stops are looked for in.
+  for (const std::string &stop : request.stops)
+    if (std::optional<text::TokenId> id = model.tokenizer().tokenId(stop);
+        id && model.tokenizer().isSpecial(*id))
+      common.spec.stopTokens.push_back(*id);
   readStopTokens(fields, context, common.spec.stopTokens);
   readStreaming(fields, request);
   readChoices(fields, context, request, common);

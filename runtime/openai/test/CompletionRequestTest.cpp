@@ -64,6 +64,15 @@ TEST_F(CompletionRequestTest, HasOpenAIsDefaults) {
   EXPECT_EQ(sampling.seed, 77u);
 }
 
+/// Its spelling never is in the text, which special tokens are left out of.
+TEST_F(CompletionRequestTest, AStopTextThatIsASpecialTokenStopsAtTheToken) {
+  GenerationRequest request =
+      accept(R"({"stop": ["x", "<|im_end|>"], "ignore_eos": true})");
+  EXPECT_EQ(request.requests[0].spec.stopTokens,
+            std::vector<int32_t>{*model.tokenizer().tokenId("<|im_end|>")});
+  EXPECT_EQ(request.stops.size(), 2u);
+}
+
 TEST_F(CompletionRequestTest, NullIsNotThere) {
   GenerationRequest request = accept(
       R"({"model": null, "max_tokens": null, "temperature": null, "n": null,

@@ -414,6 +414,8 @@ Expected<Graph> LibCudaDevice::makeGraph(std::span<const GraphNode> nodes) {
 
 } // namespace
 
+std::span<const KernelImage> noKernelImages() { return {}; }
+
 Expected<std::unique_ptr<Device>> openLibCudaDevice(const LibCuda &lib,
                                                     int32_t number) {
   auto device = std::make_unique<LibCudaDevice>(lib);

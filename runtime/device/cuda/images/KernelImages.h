@@ -25,8 +25,11 @@ struct KernelImage {
   std::span<const uint8_t> bytes; ///< aligned to 16, for the process's life
 };
 
-/// Empty where the runtime was built without nvcc. Thread-safe.
-std::span<const KernelImage> kernelImages();
+/// Empty where the runtime was built without nvcc. Thread-safe. The linker
+/// gives programs without code for a GPU the other one (Link.h), and leaves the
+/// images out; so both have plain names for it.
+std::span<const KernelImage> kernelImages() asm("sluice_kernel_images");
+std::span<const KernelImage> noKernelImages() asm("sluice_no_kernel_images");
 
 } // namespace sluice::cuda
 
