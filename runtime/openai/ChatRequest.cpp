@@ -22,7 +22,7 @@ static Lengths readLengths(FieldReader &fields, const Model &model) {
     lengths.maxTokensName = "max_completion_tokens";
     fields.integer("max_completion_tokens", lengths.maxTokens, 1, INT32_MAX);
   }
-  readTruncation(fields, model, lengths);
+  readTruncation(fields, lengths);
   return lengths;
 }
 

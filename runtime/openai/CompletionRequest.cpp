@@ -31,7 +31,7 @@ openai::parseCompletionRequest(std::string_view body,
   Lengths lengths;
   lengths.defaultMaxTokens = defaultMaxTokens;
   fields.integer("max_tokens", lengths.maxTokens, 0, INT32_MAX);
-  readTruncation(fields, context.model, lengths);
+  readTruncation(fields, lengths);
   fields.integer("logprobs", request.logprobs, 0, context.limits.logprobs);
   bool echo = false, addSpecial = true;
   fields.flag("echo", echo);

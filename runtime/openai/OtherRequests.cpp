@@ -34,7 +34,8 @@ openai::parseEmbeddingRequest(std::string_view body,
   if (fields.find("dimensions"))
     fields.fail("dimensions", "is not supported");
   Lengths lengths;
-  readTruncation(fields, model, lengths);
+  lengths.maxTokens = 0;
+  readTruncation(fields, lengths);
   if (!fields.ok())
     return fields.error();
   ApiExpected<std::vector<Prompt>> inputs =

@@ -115,13 +115,10 @@ openai::readPrompts(const ordered_json &body, std::string_view name,
   return prompts;
 }
 
-void openai::readTruncation(FieldReader &fields, const Model &model,
-                            Lengths &lengths) {
+void openai::readTruncation(FieldReader &fields, Lengths &lengths) {
   fields.integer("truncate_prompt_tokens", lengths.promptTokens, -1, INT64_MAX);
   if (lengths.promptTokens == 0)
     fields.fail("truncate_prompt_tokens", "is 0, neither -1 nor at least 1");
-  if (lengths.promptTokens == -1)
-    lengths.promptTokens = model.contextLength();
   std::string side = "left";
   fields.text("truncation_side", side);
   if (side != "left" && side != "right")
@@ -129,13 +126,27 @@ void openai::readTruncation(FieldReader &fields, const Model &model,
   lengths.keepsFirst = side == "right";
 }
 
-static void truncate(TokenIds &tokens, const Lengths &lengths) {
-  if (!lengths.promptTokens || std::ssize(tokens) <= *lengths.promptTokens)
+/// How many tokens a prompt keeps that is to leave room for the answer: as long
+/// as that may be, or one token where nobody says how long.
+static int64_t besideAnswer(const Lengths &lengths, const Model &model) {
+  const int64_t answer =
+      lengths.maxTokens.value_or(lengths.defaultMaxTokens.value_or(1));
+  return std::max<int64_t>(1, model.contextLength() - answer);
+}
+
+static void truncate(TokenIds &tokens, const Lengths &lengths,
+                     const Model &model) {
+  if (!lengths.promptTokens)
+    return;
+  const int64_t kept = *lengths.promptTokens >= 0
+                           ? *lengths.promptTokens
+                           : besideAnswer(lengths, model);
+  if (std::ssize(tokens) <= kept)
     return;
   if (lengths.keepsFirst)
-    tokens.resize(static_cast<size_t>(*lengths.promptTokens));
+    tokens.resize(static_cast<size_t>(kept));
   else
-    tokens.erase(tokens.begin(), tokens.end() - *lengths.promptTokens);
+    tokens.erase(tokens.begin(), tokens.end() - kept);
 }
 
 static ApiError tooLong(int64_t context, int64_t prompt,
@@ -158,7 +169,7 @@ ApiStatus openai::fitPrompt(TokenIds &tokens, const Lengths &lengths,
                             const Model &model, const std::string &path) {
   if (tokens.empty())
     return invalidField(path, "'" + path + "' has no tokens");
-  truncate(tokens, lengths);
+  truncate(tokens, lengths, model);
   if (std::ssize(tokens) > model.contextLength())
     return tooLong(model.contextLength(), std::ssize(tokens), std::nullopt,
                    path);

@@ -28,7 +28,8 @@ ApiExpected<TokenIds> encodeText(const Model &model, std::string_view text,
 
 /// How long prompts and answers are to be.
 struct Lengths {
-  /// truncate_prompt_tokens: the prompt keeps so many of its tokens.
+  /// truncate_prompt_tokens: the prompt keeps so many of its tokens; -1: as many
+  /// as fit the context beside the answer.
   std::optional<int64_t> promptTokens;
   bool keepsFirst = false; ///< truncation_side "right"; else the last are kept
   /// max_tokens as the request gives it.
@@ -58,7 +59,7 @@ ApiExpected<std::vector<Prompt>> readPrompts(const ordered_json &body,
                                              bool addSpecial, bool wantsText);
 
 /// Reads truncate_prompt_tokens and truncation_side.
-void readTruncation(FieldReader &fields, const Model &model, Lengths &lengths);
+void readTruncation(FieldReader &fields, Lengths &lengths);
 
 /// Truncates a prompt as asked for. Errors: no tokens, more than the context
 /// has, or one that the model does not have (a tokenizer may have more); `path`

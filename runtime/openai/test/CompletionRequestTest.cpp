@@ -214,14 +214,18 @@ TEST_F(CompletionRequestTest, PromptsCanBeTruncated) {
   EXPECT_EQ(refusal(parseCompletionRequest(
                 with(base, R"({"truncate_prompt_tokens": 3})"), tight)),
             "accepted");
-  // -1 is the whole context, which leaves no room for an answer.
-  EXPECT_EQ(
-      parsed(parseCompletionRequest(with(base, R"({"truncate_prompt_tokens": -1,
-                                      "max_tokens": 0})"),
-                                    tight))
-          .requests[0]
-          .spec.prompt,
-      (Ids{2, 3, 4, 5}));
+  // -1 leaves room for the answer that is asked for.
+  auto fitted = [&](const std::string &extra) {
+    ordered_json body = ordered_json::parse(extra);
+    body["truncate_prompt_tokens"] = -1;
+    return parsed(parseCompletionRequest(with(base, body.dump()), tight))
+        .requests[0]
+        .spec;
+  };
+  EXPECT_EQ(fitted(R"({"max_tokens": 0})").prompt, (Ids{2, 3, 4, 5}));
+  EXPECT_EQ(fitted(R"({"max_tokens": 2})").prompt, (Ids{4, 5}));
+  EXPECT_EQ(fitted("{}").prompt, Ids{5});
+  EXPECT_EQ(fitted("{}").maxTokens, 3);
   EXPECT_EQ(refuse(R"({"truncate_prompt_tokens": 0})"),
             "truncate_prompt_tokens: 'truncate_prompt_tokens' is 0, neither "
             "-1 nor at least 1");
