@@ -31,9 +31,10 @@
 // and unevaluatedItems, as booleans; minLength, maxLength, pattern and format
 // (Pattern.h); minimum, maximum, exclusiveMinimum, exclusiveMaximum,
 // multipleOf, and the formats of numbers of OpenAPI. Annotations (title,
-// description, default, examples and the like, and names that begin with x-)
-// are left out of account. Anything else is refused with its JSON pointer,
-// never ignored.
+// description, default, and all names that JSON Schema does not know) are left
+// out of account, as it says. A keyword that cannot be held to (not, if,
+// contains, ...), or with a value of the wrong kind, is refused with its JSON
+// pointer, wherever it stands.
 //
 // Internal to runtime/grammar; Grammar::fromJsonSchema is the way in.
 //

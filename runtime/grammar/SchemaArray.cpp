@@ -33,8 +33,6 @@ Expected<ArraySchema> readArray(const SchemaNode &node) {
   bool older = node.find("items") && node.find("items")->is_array();
   out.tuple = node.member(older ? "items" : "prefixItems");
   out.rest = node.member(older ? "additionalItems" : "items");
-  if (out.tuple.value && !out.tuple.value->is_array())
-    return node.refuse("'prefixItems' is not a list of schemas");
   if (older && node.find("prefixItems"))
     return node.refuse("'items' is a list beside 'prefixItems'");
   if (!older && node.find("additionalItems") && !node.find("items"))

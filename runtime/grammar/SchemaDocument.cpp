@@ -52,30 +52,16 @@ constexpr std::string_view constraints[] = {
 
 constexpr std::string_view combinations[] = {"$ref", "allOf", "anyOf", "oneOf"};
 
-/// Keywords that say nothing about a value, or name parts to refer to.
-constexpr std::string_view annotations[] = {"$schema",
-                                            "$id",
-                                            "id",
-                                            "$anchor",
-                                            "$comment",
-                                            "$defs",
-                                            "definitions",
-                                            "title",
-                                            "description",
-                                            "default",
-                                            "example",
-                                            "examples",
-                                            "deprecated",
-                                            "readOnly",
-                                            "writeOnly",
-                                            "contentEncoding",
-                                            "contentSchema",
-                                            "markdownDescription",
-                                            "contentMediaType",
-                                            "discriminator",
-                                            "enumDescriptions",
-                                            "externalDocs",
-                                            "propertyOrdering"};
+/// Keywords that say something about a value that cannot be held to. Others
+/// that nobody knows are annotations: so says JSON Schema (core, 6.5).
+constexpr std::string_view unsupported[] = {"not",          "if",
+                                            "then",         "else",
+                                            "contains",     "minContains",
+                                            "maxContains",  "dependentRequired",
+                                            "dependencies", "dependentSchemas",
+                                            "$dynamicRef",  "$recursiveRef",
+                                            "extends",      "disallow",
+                                            "divisibleBy"};
 
 bool contains(std::span<const std::string_view> keys, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -89,8 +75,37 @@ bool isSupported(std::string_view key, const ordered_json &value) {
     return value.is_boolean();
   if (key == "uniqueItems")
     return value == false;
-  return contains(constraints, key) || contains(combinations, key) ||
-         contains(annotations, key) || key.starts_with("x-");
+  return !contains(unsupported, key);
+}
+
+bool isSchema(const ordered_json &value) {
+  return value.is_object() || value.is_boolean();
+}
+
+bool isList(const ordered_json &value, bool (*isItem)(const ordered_json &)) {
+  return value.is_array() && std::all_of(value.begin(), value.end(), isItem);
+}
+
+/// What is wrong with the kind of a keyword's value. Looked at wherever the
+/// keyword stands, also where it says nothing about the value, so that a
+/// mistake is not passed over.
+std::string_view wrongKind(std::string_view key, const ordered_json &value) {
+  auto isText = [](const ordered_json &item) { return item.is_string(); };
+  if (key == "required" && !isList(value, isText))
+    return "is not a list of names";
+  if ((key == "properties" || key == "patternProperties") && !value.is_object())
+    return "is not an object";
+  if (key == "prefixItems" && !value.is_array())
+    return "is not a list of schemas";
+  if (contains(combinations, key) && key != "$ref" &&
+      (!value.is_array() || value.empty()))
+    return "is not a list of schemas";
+  if ((key == "items" && !isSchema(value) && !value.is_array()) ||
+      ((key == "additionalProperties" || key == "propertyNames" ||
+        key == "additionalItems") &&
+       !isSchema(value)))
+    return "is no schema, which is an object or a boolean";
+  return {};
 }
 
 /// Whether references below the schema are its own: an $id that is no anchor,
@@ -202,6 +217,15 @@ Status sluice::grammar::checkSchema(const SchemaNode &schema) {
   for (const auto &item : schema.value->items())
     if (!isSupported(item.key(), item.value()))
       return schema.refuse("'", item.key(), "' is not supported");
+  for (const auto &item : schema.value->items())
+    if (std::string_view wrong = wrongKind(item.key(), item.value());
+        !wrong.empty())
+      return schema.refuse("'", item.key(), "' ", wrong);
+  for (std::string_view key :
+       {"minItems", "maxItems", "minProperties", "maxProperties"})
+    if (Expected<std::optional<uint64_t>> count = readCount(schema, key);
+        !count)
+      return count.status();
   return {};
 }
 

@@ -74,8 +74,6 @@ Status SchemaCompiler::expandNode(const SchemaNode &given,
     const ordered_json *list = node.find(key);
     if (!list)
       continue;
-    if (!list->is_array() || list->empty())
-      return node.refuse("'", key, "' is not a list of schemas");
     SchemaNode member = node.member(key).asPartOf(node);
     if (key != "allOf") {
       out.choices.push_back({std::move(member), key == "oneOf"});

@@ -40,10 +40,6 @@ Expected<std::vector<ObjectSchema>> readObjects(const Constraints &constraints,
   for (const SchemaNode &node : constraints.nodes) {
     ObjectSchema &object = objects.emplace_back();
     object.node = node;
-    for (std::string_view key : {"properties", "patternProperties"})
-      if (const ordered_json *value = node.find(key))
-        if (!value->is_object())
-          return node.refuse("'", key, "' is not an object");
     if (node.find("properties")) {
       object.properties = node.member("properties");
       const auto &members =
@@ -77,15 +73,10 @@ readRequired(const std::vector<ObjectSchema> &objects) {
   std::set<std::string> seen;
   for (const ObjectSchema &object : objects)
     if (const ordered_json *list = object.node.find("required")) {
-      if (!list->is_array())
-        return object.node.refuse("'required' is not a list of names");
-      for (const ordered_json &name : *list) {
-        const auto *text = name.get_ptr<const std::string *>();
-        if (!text)
-          return object.node.refuse("'required' is not a list of names");
-        if (seen.insert(*text).second)
-          required.push_back(*text);
-      }
+      for (const ordered_json &name : *list)
+        if (const auto &text = name.get_ref<const std::string &>();
+            seen.insert(text).second)
+          required.push_back(text);
     }
   return required;
 }

@@ -24,10 +24,9 @@ std::string errorOf(std::string_view schema) {
 }
 
 TEST(JsonSchemaRefusalTest, UnsupportedKeywordsByNameAndPlace) {
-  for (std::string key :
-       {"not", "if", "then", "else", "contains", "minContains",
-        "dependentRequired", "dependentSchemas", "$dynamicRef", "$recursiveRef",
-        "nullable", "minLenght"})
+  for (std::string key : {"not", "if", "then", "else", "contains",
+                          "minContains", "dependentRequired",
+                          "dependentSchemas", "$dynamicRef", "$recursiveRef"})
     EXPECT_EQ(errorOf(R"({"properties": {"a b": {")" + key + "\": {}}}}"),
               "JSON schema #/properties/a b: '" + key + "' is not supported");
   EXPECT_EQ(errorOf(R"({"uniqueItems": true})"),
@@ -71,7 +70,8 @@ TEST(JsonSchemaRefusalTest, UnsupportedKeywordsByNameAndPlace) {
 TEST(JsonSchemaRefusalTest, ValuesOfTheWrongKind) {
   EXPECT_EQ(errorOf("3"), "JSON schema #: a schema is an object or a boolean");
   EXPECT_EQ(errorOf(R"({"items": "x"})"),
-            "JSON schema #/items: a schema is an object or a boolean");
+            "JSON schema #: 'items' is no schema, which is an object or a "
+            "boolean");
   EXPECT_EQ(errorOf(R"({"type": "int"})"),
             "JSON schema #: 'type' is \"int\", which is no type");
   EXPECT_EQ(errorOf(R"({"type": ["string", 3]})"),
@@ -121,6 +121,38 @@ TEST(JsonSchemaRefusalTest, ValuesOfTheWrongKind) {
             "JSON schema #: 'pattern' is not a string");
   EXPECT_EQ(errorOf(R"({"format": 1})"),
             "JSON schema #: 'format' is not a string");
+}
+
+/// As tools that are made of Python's functions have them.
+TEST(JsonSchemaRefusalTest, ValuesOfTheWrongKindWhereTheySayNothing) {
+  EXPECT_EQ(errorOf(R"({"type": "object", "properties":
+                         {"city": {"type": "string", "required": true}}})"),
+            "JSON schema #/properties/city: 'required' is not a list of names");
+  for (std::string key : {"properties", "patternProperties"})
+    EXPECT_EQ(errorOf(R"({"type": "null", ")" + key + R"(": []})"),
+              "JSON schema #: '" + key + "' is not an object");
+  for (std::string key :
+       {"additionalProperties", "propertyNames", "items", "additionalItems"})
+    EXPECT_EQ(errorOf(R"({"type": "null", ")" + key + R"(": 1})"),
+              "JSON schema #: '" + key +
+                  "' is no schema, which is an object or a boolean");
+  for (std::string key :
+       {"minItems", "maxItems", "minProperties", "maxProperties"})
+    EXPECT_EQ(errorOf(R"({"type": "null", ")" + key + R"(": "1"})"),
+              "JSON schema #: '" + key +
+                  "' is not a whole number from 0 to 2^53");
+  EXPECT_EQ(errorOf(R"({"type": "null", "minLength": "1"})"),
+            "JSON schema #: 'minLength' is not a whole number from 0 to 2^53");
+  EXPECT_EQ(errorOf(R"({"type": "null", "minimum": "1"})"),
+            "JSON schema #: 'minimum' is not a number");
+  EXPECT_EQ(errorOf(R"({"type": "null", "pattern": 1})"),
+            "JSON schema #: 'pattern' is not a string");
+}
+
+TEST(JsonSchemaRefusalTest, NamesThatNobodyKnowsAreAnnotations) {
+  EXPECT_EQ(errorOf(R"({"type": "string", "readonly": true, "name": "n",
+                        "nullable": true, "errorMessage": {"not": {}}})"),
+            "");
 }
 
 TEST(JsonSchemaRefusalTest, References) {
