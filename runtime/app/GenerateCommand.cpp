@@ -323,6 +323,11 @@ app::runGenerate(const ProgramImage &image, const GenerateOptions &options,
     prompt = readPrompt(options.prompt, *engine, /*addSpecial=*/true);
   if (!prompt)
     return prompt.status();
+  if (job->isHead())
+    if (Status s = generator->fitBehind(std::ssize(*prompt),
+                                        engine->contextLength());
+        !s.ok())
+      return s;
   GenerateRun run(*engine, options, generator.take(), prompt.take());
   return isPipelined(*engine, options, launch) ? run.pipelined(launch)
                                                : run.local();

@@ -7,6 +7,8 @@
 
 #include "runtime/app/Generator.h"
 
+#include <algorithm>
+
 using namespace sluice;
 using namespace sluice::app;
 
@@ -68,6 +70,16 @@ Generator::Generator(const Engine &engine, const GenerateOptions &options,
       stop(std::move(stop)) {
   if (engine.tokenizer())
     detokenizer.emplace(*engine.tokenizer());
+}
+
+Status Generator::fitBehind(int64_t promptTokens, int64_t contextLength) {
+  const int64_t room = contextLength - promptTokens;
+  if (room < 1 && spec.maxTokens != 0)
+    return failure("the prompt has ", promptTokens,
+                   " tokens, which leaves no room for output in a context of ",
+                   contextLength);
+  spec.maxTokens = spec.maxTokens < 0 ? room : std::min(room, spec.maxTokens);
+  return {};
 }
 
 Status Generator::take(StreamedToken token, const Write &write) {

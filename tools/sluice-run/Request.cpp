@@ -48,8 +48,11 @@ Status Request::begin(std::vector<int32_t> tokens, Clock::time_point start) {
   prompt = std::move(tokens);
   processStart = start;
   promptStart = Clock::now();
-  // The last token need not fit the context: nothing comes after it.
-  limit = session.contextLength() - int64_t(prompt.size()) + 1;
+  limit = session.contextLength() - int64_t(prompt.size());
+  if (limit < 1 && options.predict != 0)
+    return failure("the prompt has ", prompt.size(),
+                   " tokens, which leaves no room for output in a context of ",
+                   session.contextLength());
   if (options.predict >= 0)
     limit = std::min(limit, options.predict);
   return sequence.append(prompt);

@@ -120,11 +120,11 @@ TEST_F(GenerateTest, LogitsReadBackExactly) {
 }
 
 TEST_F(GenerateTest, FillsTheContext) {
-  // The last token needs no place in the context.
+  // Of prompt and output together.
   json result = runJson(base + Arguments{"-n", "-1"});
-  EXPECT_EQ(result["tokens"].size(), size_t(context - 3 + 1));
+  EXPECT_EQ(result["tokens"].size(), size_t(context - 3));
   result = runJson(base + Arguments{"-n", "1000", "-c", "10"});
-  EXPECT_EQ(result["tokens"].size(), size_t(10 - 3 + 1));
+  EXPECT_EQ(result["tokens"].size(), size_t(10 - 3));
   EXPECT_EQ(result["finish_reason"], "length");
 }
 
