@@ -53,6 +53,31 @@ configure_preset() {
   rm -f "$folder.log"
 }
 
+# thin_progress: of ninja's output the progress of each minute, and all else.
+thin_progress() {
+  local line due=$SECONDS
+  while IFS= read -r line; do
+    if [[ ! $line =~ ^\[[0-9]+/[0-9]+\]\  ]]; then
+      printf '%s\n' "$line"
+    elif ((SECONDS >= due)); then
+      printf '%s\n' "$line"
+      due=$((SECONDS + 60))
+    fi
+  done
+}
+
+# build FOLDER [TARGET...]: on a terminal ninja shows how far it is.
+build() {
+  local folder=$1
+  shift
+  say "building ($folder/)"
+  if [[ -t 1 ]]; then
+    ninja -C "$folder" "$@"
+  else
+    ninja -C "$folder" "$@" 2>&1 | thin_progress
+  fi
+}
+
 # install_openai FOLDER: OpenAI's package for Python, which Debian does not have,
 # into an environment of its own. Where PyPI cannot be reached, its test is skipped.
 install_openai() {
