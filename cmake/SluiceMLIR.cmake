@@ -46,5 +46,7 @@ function(sluice_tool name)
   cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
+  target_compile_definitions(${name}
+    PRIVATE SLUICE_VERSION="${PROJECT_VERSION}")
   set_property(GLOBAL APPEND PROPERTY SLUICE_TOOLS ${name})
 endfunction()

@@ -14,6 +14,8 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -23,6 +25,18 @@ namespace sluice {
 
 /// Exit statuses of the tools: wrong usage is told apart from all else.
 enum ExitCode : int { exitSuccess = 0, exitFailure = 1, exitUsage = 2 };
+
+/// What --version prints: "sluice-opt 0.1.0, LLVM 22.1.0".
+inline std::string versionOf(llvm::StringRef tool) {
+  return (tool + " " SLUICE_VERSION ", LLVM " LLVM_VERSION_STRING).str();
+}
+
+/// Sets that up for a tool whose options are LLVM's.
+inline void setVersion(llvm::StringRef tool) {
+  llvm::cl::SetVersionPrinter([text = versionOf(tool)](llvm::raw_ostream &out) {
+    out << text << '\n';
+  });
+}
 
 /// Parses the registered options. Wrong usage is reported in one line on
 /// stderr (LLVM would write one for each thing it found) and returns false;

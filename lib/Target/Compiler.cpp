@@ -104,8 +104,8 @@ static Status dump(const CompileOptions &options, Phase phase,
                    llvm::function_ref<std::string()> render) {
   if (options.dumpPhasesTo.empty())
     return {};
-  if (std::error_code error =
-          llvm::sys::fs::create_directories(options.dumpPhasesTo))
+  if (std::error_code error = llvm::sys::fs::create_directories(
+          options.dumpPhasesTo, true, llvm::sys::fs::all_all))
     return failure(options.dumpPhasesTo,
                    ": cannot make folder: ", error.message());
   return writeFile(dumpPath(options, phase), render());
@@ -351,8 +351,8 @@ static Status writeExecutable(llvm::ArrayRef<char> object,
     return failure("cannot make a temporary file: ", error.message());
   llvm::sys::RemoveFileOnSignal(linked);
   llvm::FileRemover removeLinked(linked);
-  const bool isForGpus = llvm::any_of(
-      descriptor.programs, [](const ProgramDescriptor &program) {
+  const bool isForGpus =
+      llvm::any_of(descriptor.programs, [](const ProgramDescriptor &program) {
         return program.target == ProgramTarget::Cuda;
       });
   if (Status status = linkExecutable({object.data(), object.size()}, archive,

@@ -51,13 +51,22 @@ int openNamed(std::string &path, mode_t mode) {
 
 Expected<AtomicFile> AtomicFile::create(const std::string &path, mode_t mode) {
   struct stat info = {};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+  const bool isThere = ::stat(path.c_str(), &info) == 0;
+  const bool isDevice = isThere && S_ISCHR(info.st_mode);
+  if (isThere && !isDevice && !S_ISREG(info.st_mode))
     return failure(path, ": cannot write: not a regular file");
   if (Status s = checkIsNoInput(path); !s.ok())
     return s;
   ::signal(SIGXFSZ, SIG_IGN);
   AtomicFile file;
   file.target = path;
+  if (isDevice) {
+    file.isDevice = true;
+    file.fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file.fd < 0)
+      return failure(path, ": cannot write: ", std::strerror(errno));
+    return file;
+  }
   file.fd = openNameless(folderOf(path), mode);
   if (file.fd >= 0)
     return file;
@@ -72,8 +81,9 @@ Expected<AtomicFile> AtomicFile::create(const std::string &path, mode_t mode) {
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept
     : target(std::move(other.target)),
       temporary(std::exchange(other.temporary, {})),
-      fd(std::exchange(other.fd, -1)), written(other.written),
-      reserved(other.reserved), started(other.started) {}
+      fd(std::exchange(other.fd, -1)), isDevice(other.isDevice),
+      written(other.written), reserved(other.reserved), started(other.started) {
+}
 
 AtomicFile::~AtomicFile() {
   if (fd >= 0)
@@ -83,6 +93,8 @@ AtomicFile::~AtomicFile() {
 }
 
 Status AtomicFile::reserve(uint64_t size) {
+  if (isDevice)
+    return {};
   int error = 0;
   do {
     error = ::fallocate(fd, 0, 0, off_t(size)) == 0 ? 0 : errno;
@@ -151,6 +163,10 @@ Status AtomicFile::sync() {
 }
 
 Status AtomicFile::commit() {
+  if (isDevice) {
+    ::close(std::exchange(fd, -1));
+    return {};
+  }
   // It may have been read since.
   if (Status s = checkIsNoInput(target); !s.ok())
     return s;

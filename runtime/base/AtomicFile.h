@@ -20,7 +20,8 @@ namespace sluice {
 /// Writes a temporary file in the folder of `path` and renames it over `path`
 /// on commit(). Without a commit, or after an error, the temporary is gone and
 /// an older file at `path` stays as it was; also when the process is killed,
-/// where the file system has files without a name. Not thread-safe.
+/// where the file system has files without a name. Not thread-safe. A device,
+/// as /dev/null, is written as it is, at once.
 ///
 ///   Expected<AtomicFile> file = AtomicFile::create(path);
 ///   if (Status s = file->write(data, size); !s.ok()) return s;
@@ -28,10 +29,10 @@ namespace sluice {
 class AtomicFile {
 public:
   /// Errors: the folder is missing or not writable; there is something else
-  /// than a file, or a file that this process reads (InputFiles.h). `mode` are
-  /// the finished file's permissions before the process's umask. From now on a
-  /// limit on the size of files is an error, as a full disk is, and not a
-  /// signal.
+  /// than a file or a device, or a file that this process reads (InputFiles.h).
+  /// `mode` are the finished file's permissions before the process's umask.
+  /// From now on a limit on the size of files is an error, as a full disk is,
+  /// and not a signal.
   static Expected<AtomicFile> create(const std::string &path,
                                      mode_t mode = 0666);
 
@@ -78,6 +79,7 @@ private:
   std::string target;
   std::string temporary; ///< empty while the temporary has no name
   int fd = -1;
+  bool isDevice = false;
   uint64_t written = 0;
   uint64_t reserved = 0;
   uint64_t started = 0; ///< of these, those that the disk was told to write

@@ -23,11 +23,11 @@ namespace {
 /// as an inode is used again once its file is gone.
 using File = std::array<uint64_t, 5>;
 
-/// `path` is looked up in `folder`; empty: the file that is open there. Nothing
-/// where there is no such file.
-std::optional<File> identify(int folder, const char *path) {
+/// As statx() takes `folder`, `path` and `flags`. Nothing where there is no
+/// such file.
+std::optional<File> identify(int folder, const char *path, int flags) {
   struct statx info = {};
-  if (::statx(folder, path, AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &info) != 0)
+  if (::statx(folder, path, flags, STATX_INO | STATX_BTIME, &info) != 0)
     return std::nullopt;
   // Some file systems do not know when, and leave zeros.
   return File{info.stx_dev_major, info.stx_dev_minor, info.stx_ino,
@@ -54,13 +54,13 @@ void add(const std::optional<File> &file) {
 } // namespace
 
 void sluice::noteInput(const std::string &path) {
-  add(identify(AT_FDCWD, path.c_str()));
+  add(identify(AT_FDCWD, path.c_str(), 0));
 }
 
-void sluice::noteInput(int fd) { add(identify(fd, "")); }
+void sluice::noteInput(int fd) { add(identify(fd, "", AT_EMPTY_PATH)); }
 
 Status sluice::checkIsNoInput(const std::string &path) {
-  std::optional<File> file = identify(AT_FDCWD, path.c_str());
+  std::optional<File> file = identify(AT_FDCWD, path.c_str(), 0);
   std::lock_guard lock(notes().mutex);
   if (!file || !notes().files.contains(*file))
     return {};

@@ -280,6 +280,7 @@ int main(int argc, char **argv) {
   registerPassManagerCLOptions();
   registerDefaultTimingManagerCLOptions();
   sluice::registerAllPasses();
+  setVersion("sluice-compile");
   // Those of MLIR stay usable; --help-hidden lists them.
   cl::HideUnrelatedOptions(category);
   if (!parseCommandLine(argc, argv,

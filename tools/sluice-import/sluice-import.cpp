@@ -65,9 +65,7 @@ Status run() {
 
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &stream) {
-    stream << "sluice-import " << SLUICE_VERSION << "\n";
-  });
+  setVersion("sluice-import");
   if (!parseCommandLine(
           argc, argv,
           "Imports a model as MLIR (dialect sluice, phase model). Its weights "

@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/InitAll.h"
+#include "tools/CommandLine.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
+  sluice::setVersion("sluice-lsp-server");
   mlir::DialectRegistry registry;
   sluice::registerAllDialects(registry);
   return mlir::asMainReturnCode(mlir::MlirLspServerMain(argc, argv, registry));

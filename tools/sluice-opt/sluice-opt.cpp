@@ -12,6 +12,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
+  sluice::setVersion("sluice-opt");
   if (sluice::Status status = sluice::checkOutput(argc, argv); !status.ok())
     return sluice::complain("sluice-opt", status);
   mlir::DialectRegistry registry;

@@ -14,6 +14,7 @@
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 
 int main(int argc, char **argv) {
+  sluice::setVersion("sluice-reduce");
   if (sluice::Status status = sluice::checkOutput(argc, argv); !status.ok())
     return sluice::complain("sluice-reduce", status);
   mlir::DialectRegistry registry;

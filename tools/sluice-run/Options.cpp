@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "tools/CommandLine.h"
 
 #include <CLI/CLI.hpp>
 
@@ -113,6 +114,7 @@ sluice::run::parseOptions(int argc, const char *const *argv, int &code) {
                "'program' with the reference interpreter (slow, float32, easy "
                "to trust), the phase 'kernels' natively",
                "sluice-run");
+  app.set_version_flag("--version", versionOf("sluice-run"));
   app.add_option("module", options.module,
                  "The module, as sluice-import writes it; - is standard input")
       ->required();

@@ -144,4 +144,17 @@ TEST_F(AtomicFileTest, AFullDiskIsAnError) {
   EXPECT_FALSE(reserved.ok());
 }
 
+TEST_F(AtomicFileTest, DevicesAreWrittenAsTheyAre) {
+  EXPECT_TRUE(writeFile("/dev/null", "gone").ok());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_EQ(writeFile("/dev/full", "x").message(),
+            "/dev/full: cannot write: No space left on device");
+  Expected<AtomicFile> file = AtomicFile::create("/dev/null");
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(file->reserve(1 << 20).ok());
+  EXPECT_TRUE(file->write("x").ok());
+  EXPECT_TRUE(file->sync().ok());
+  EXPECT_TRUE(file->commit().ok());
+}
+
 } // namespace

@@ -87,6 +87,12 @@ TEST_F(InputFilesTest, CachesAndOthersFilesAreReplaced) {
   }
 }
 
+TEST_F(InputFilesTest, NoPathIsNoFile) {
+  noteInput("");
+  EXPECT_TRUE(checkIsNoInput("").ok());
+  EXPECT_TRUE(checkIsNoInput(".").ok());
+}
+
 TEST_F(InputFilesTest, AFileThatHasGoneIsForgotten) {
   std::string path = make("model");
   noteInput(path);

@@ -24,7 +24,7 @@ def main():
         r"Run by test/Docs/readme\.test.*?```sh\n(.*?)```", text, re.S)
     if not match:
         sys.exit("README.md has no example that says it is run")
-    built = re.search(r"^ninja -C build (.*?)[^\\]$",
+    built = re.search(r"^build build (.*?)[^\\]$",
                       (checkout / "utils/try").read_text(), re.M | re.S)
     wanted = re.findall(r"build/bin/(\S+)", match.group(1))
     wanted += ["models-" + name
