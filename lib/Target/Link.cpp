@@ -71,8 +71,8 @@ static std::string explain(const std::string &logFile, llvm::StringRef driver,
 }
 
 Status sluice::linkExecutable(std::span<const char> object,
-                              const std::string &runtimeArchive,
-                              bool isForGpus, const std::string &output) {
+                              const std::string &runtimeArchive, bool isForGpus,
+                              const std::string &output) {
   Expected<std::string> driver = findDriver();
   if (!driver)
     return driver.status();
