@@ -324,8 +324,8 @@ app::runGenerate(const ProgramImage &image, const GenerateOptions &options,
   if (!prompt)
     return prompt.status();
   if (job->isHead())
-    if (Status s = generator->fitBehind(std::ssize(*prompt),
-                                        engine->contextLength());
+    if (Status s =
+            generator->fitBehind(std::ssize(*prompt), engine->contextLength());
         !s.ok())
       return s;
   GenerateRun run(*engine, options, generator.take(), prompt.take());

@@ -59,7 +59,8 @@ public:
                                     Clock::time_point programStart);
 
   /// Bounds the output to what the context has room for behind so many tokens
-  /// of a prompt; before request(). Error: it has none, and output is asked for.
+  /// of a prompt; before request(). Error: it has none, and output is asked
+  /// for.
   Status fitBehind(int64_t promptTokens, int64_t contextLength);
 
   /// What a stream is asked for; without the prompt. Valid as long as the

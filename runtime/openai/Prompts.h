@@ -28,8 +28,8 @@ ApiExpected<TokenIds> encodeText(const Model &model, std::string_view text,
 
 /// How long prompts and answers are to be.
 struct Lengths {
-  /// truncate_prompt_tokens: the prompt keeps so many of its tokens; -1: as many
-  /// as fit the context beside the answer.
+  /// truncate_prompt_tokens: the prompt keeps so many of its tokens; -1: as
+  /// many as fit the context beside the answer.
   std::optional<int64_t> promptTokens;
   bool keepsFirst = false; ///< truncation_side "right"; else the last are kept
   /// max_tokens as the request gives it.
