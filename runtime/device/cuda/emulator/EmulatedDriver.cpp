@@ -307,6 +307,8 @@ private:
   std::atomic<bool> hasProducts{false};
   std::atomic<int64_t> kernelsRun{0}, copies{0};
   std::atomic<int64_t> live{0}; ///< everything else that is to be destroyed
+  /// What still runs once the device is given up, or may do so.
+  std::vector<const EmulatedGraph *> kept;
 };
 
 thread_local const EmulatedDevice *EmulatedDevice::current = nullptr;
@@ -409,10 +411,10 @@ Status EmulatedDevice::run(const EmulatedGraph &graph) {
 }
 
 void EmulatedDevice::destroy(Graph graph) {
-  if (isGivenUp())
-    return;
-  expectHere();
   auto *held = reinterpret_cast<EmulatedGraph *>(graph);
+  if (isGivenUp())
+    return kept.push_back(held);
+  expectHere();
   if (held->isUploaded)
     storage.giveBack(held->nodes.size() * graphNodeBytes);
   --live;

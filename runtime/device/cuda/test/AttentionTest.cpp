@@ -26,7 +26,10 @@ using emulator::Order;
 
 namespace {
 
-constexpr float slopes[] = {0.5f, 0.25f, 0.125f, 0.0625f, 0.03125f, 0.01f};
+/// Of as many heads as a shape with alibi has here.
+constexpr float slopes[20] = {
+    0.5f, 0.25f, 0.125f, 0.0625f, 0.03125f, 0.01f, 0.4f,  0.2f, 0.1f,   0.05f,
+    0.3f, 0.15f, 0.075f, 0.6f,    0.35f,    0.02f, 0.45f, 0.7f, 0.055f, 0.08f};
 
 struct Shape {
   int32_t heads, kvHeads, headDim, window;
