@@ -6,18 +6,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Target/Compiler.h"
+
+#include "CarriedTokenizer.h"
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/InputFiles.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/program/PackedFileWriter.h"
-#include "runtime/text/TokenizerBlob.h"
 #include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Analysis/Explain.h"
 #include "sluice/Conversion/CudaChips.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Dialect/Sluice/Transforms/Passes.h"
-#include "sluice/Import/Tokenizer.h"
 #include "sluice/Support/Diagnostics.h"
 #include "sluice/Target/CudaImage.h"
 #include "sluice/Target/DescriptorBuilder.h"
@@ -111,8 +111,8 @@ static Status dump(const CompileOptions &options, Phase phase,
   return writeFile(dumpPath(options, phase), render());
 }
 
-/// Checks, before anything is written or takes its time, that nothing that the
-/// module refers to or that is still to be read would be written over.
+/// Checks that no output is a file that the module refers to or that is still
+/// to be read. Called first, before anything is computed or written.
 static Status checkOutputs(ModuleOp module, const CompileOptions &options,
                            const std::string &output) {
   for (ir::FileOp file : module.getOps<ir::FileOp>())
@@ -290,47 +290,6 @@ static Status lower(ModuleOp module, const CompileOptions &options,
                addConversions(passes, options);
                addVerifier(passes, Phase::Kernels);
              });
-}
-
-/// Warns of tokens for which a model with rows for `vocabSize` has none, as of
-/// those that were added to a tokenizer alone: texts that need them are
-/// refused.
-static void checkTokens(ModuleOp module, const text::TokenizerSpec &spec,
-                        int64_t vocabSize) {
-  constexpr int64_t mostNamed = 5;
-  const auto count = static_cast<int64_t>(spec.tokens.size());
-  std::string names;
-  int64_t missing = 0;
-  for (int64_t id = vocabSize; id < count; ++id) {
-    const std::string &text = spec.tokens[size_t(id)].text;
-    // Numbers between others may be left free.
-    if (text.empty() || ++missing > mostNamed)
-      continue;
-    names +=
-        (missing > 1 ? ", " : "") + std::to_string(id) + " ('" + text + "')";
-  }
-  if (missing > 0)
-    mlir::emitWarning(module.getLoc())
-        << "the tokenizer has " << missing
-        << (missing > 1 ? " tokens" : " token") << " that the model, which has "
-        << vocabSize << ", does not: " << names
-        << (missing > mostNamed ? ", ..." : "") << "; texts that need "
-        << (missing > 1 ? "them" : "it") << " are refused";
-}
-
-/// The tokenizer that the module refers to, as an executable carries it; empty
-/// where the model has none.
-static Expected<std::string> buildTokenizer(ModuleOp module,
-                                            int64_t vocabSize) {
-  auto tokenizers = module.getOps<ir::TokenizerOp>();
-  if (tokenizers.empty())
-    return std::string();
-  Expected<text::TokenizerSpec> spec = readTokenizer(*tokenizers.begin());
-  if (!spec)
-    return spec.status();
-  checkTokens(module, *spec, vocabSize);
-  std::vector<uint8_t> blob = text::serializeTokenizer(*spec);
-  return std::string(blob.begin(), blob.end());
 }
 
 /// Links and, where asked, appends the packed weights.

@@ -8,6 +8,7 @@
 #include "runtime/openai/ContentMarks.h"
 
 #include <algorithm>
+#include <type_traits>
 
 using namespace sluice;
 using namespace sluice::openai;

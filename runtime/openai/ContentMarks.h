@@ -27,8 +27,10 @@
 #include "runtime/text/ByteTrie.h"
 #include "runtime/text/Tokenizer.h"
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::openai {

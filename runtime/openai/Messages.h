@@ -12,9 +12,8 @@
 //   - `developer` is `system` where the template knows no such role;
 //   - null, of a message that calls tools, is an empty text where the template
 //     does not ask for it;
-//   - arguments of tool calls, JSON in a string, become the object they are,
-//   and
-//     stay text where they are none;
+//   - arguments of tool calls, JSON in a string, become the object they are;
+//     where they are none they stay text;
 //   - members that no template asks about are left out.
 //
 //===----------------------------------------------------------------------===//

@@ -117,9 +117,9 @@ def node_bisect(machine):
         try:
             machine.check("bisect", name, options=patience)
         except Failure as failure:
-            if "whole graph" not in str(failure):
+            # The error of a whole graph does not say at which kernel it stood.
+            if "whole graph: " not in str(failure):
                 raise
-            # It does not say at which kernel: again, with marks.
             machine.check("bisect", name, options=(*patience, "marks"))
             raise Failure(f"{failure}; with marks all is well") from None
 
@@ -193,15 +193,14 @@ def count(machine, kernel):
 
 
 def torch_script(machine, name, *arguments):
-    """A script of this folder under the machine's own Python, which is told how
-    many seconds it has; its lines are results as they come."""
+    """A script of this folder under the machine's own Python; its lines are
+    results as they come."""
     try:
-        machine.run(sys.executable, "-u", HERE / name,
-                    machine.deadline - time.monotonic(), *arguments, keep=True)
+        machine.run(sys.executable, "-u", HERE / name, *arguments, keep=True)
     except Failure as failure:
-        missing = re.search(r"No module named .*", failure.args[0])
-        if missing:
-            raise NotHere(missing[0]) from None
+        module = re.search(r"No module named .*", failure.args[0])
+        if module:
+            raise NotHere(module[0]) from None
         raise
 
 
@@ -210,8 +209,9 @@ def torch_rates(machine):
 
 
 def torch_peer(*names):
-    """PyTorch's own decoding of the same shapes."""
-    return lambda machine: torch_script(machine, "torch_decode.py", *names)
+    """PyTorch's own decoding of the same shapes, in the seconds that are left."""
+    return lambda machine: torch_script(
+        machine, "torch_decode.py", machine.deadline - time.monotonic(), *names)
 
 
 def nccl_library():

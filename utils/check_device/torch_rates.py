@@ -1,7 +1,4 @@
-"""Copy bandwidth and bf16 matrix rate by PyTorch, as JSON lines.
-
-  torch_rates.py SECONDS     which are not needed
-"""
+"""Copy bandwidth and bf16 matrix rate by PyTorch, as JSON lines."""
 import json
 import statistics
 

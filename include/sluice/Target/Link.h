@@ -19,9 +19,9 @@ namespace sluice {
 /// executable at `output`. Runs the system's C++ compiler driver (`$CXX`, else
 /// c++, g++, clang++ or clang++-22 in that order, from PATH); the result needs
 /// nothing but the C library at run time. `runtimeArchive` is the path of
-/// libsluice_runtime.a, whose kernels for GPUs, some MB, an executable has
-/// that `isForGpus`. Errors: no driver, a runtime of another
-/// SLUICE_ABI_VERSION, or what the linker said first.
+/// libsluice_runtime.a. Only where `isForGpus` does the executable carry the
+/// runtime's kernels for GPUs, which are some MB. Errors: no driver, a runtime
+/// of another SLUICE_ABI_VERSION, or what the linker said first.
 Status linkExecutable(std::span<const char> object,
                       const std::string &runtimeArchive, bool isForGpus,
                       const std::string &output);

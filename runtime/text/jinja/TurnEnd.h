@@ -1,5 +1,4 @@
-//===- TurnEnd.h - the token that ends an assistant's turn
-//-----------------===//
+//===- TurnEnd.h - the token that ends an assistant's turn ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

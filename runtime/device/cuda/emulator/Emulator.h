@@ -22,10 +22,10 @@
 //   shuffled order some warps are left behind now and then.
 // - Blocks run one after another, or so many at a time that take turns, as
 //   `resident` says; nothing of a block's is left to the next.
-// - At the start of a block each byte of shared memory is `leftover`: 0xff
-// makes
-//   NaNs in every floating-point format, and what differs with another one was
-//   never written. What lies behind its end is watched.
+// - At the start of a block each byte of shared memory is `leftover`. With 0xff
+//   all numbers there are NaNs. A result that is another one with another byte
+//   depends on memory that nobody has written. What lies behind the end of
+//   shared memory is watched.
 // - An asynchronous copy destroys its target at once, reads its source and
 //   writes at the wait that demands it, and not at all if there is none. So
 //   does a bulk copy, whose end a barrier in shared memory tells

@@ -25,10 +25,12 @@ struct KernelImage {
   std::span<const uint8_t> bytes; ///< aligned to 16, for the process's life
 };
 
-/// Empty where the runtime was built without nvcc. Thread-safe. The linker
-/// gives programs without code for a GPU the other one (Link.h), and leaves the
-/// images out; so both have plain names for it.
+/// Empty where the runtime was built without nvcc. Thread-safe.
 std::span<const KernelImage> kernelImages() asm("sluice_kernel_images");
+
+/// Always empty. In a program without code for a GPU the linker calls it in the
+/// place of kernelImages(), and leaves the images out (Link.h). For that, both
+/// functions have names that are not mangled.
 std::span<const KernelImage> noKernelImages() asm("sluice_no_kernel_images");
 
 } // namespace sluice::cuda

@@ -1,0 +1,53 @@
+//===- CarriedTokenizer.cpp - the tokenizer in an executable --------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CarriedTokenizer.h"
+
+#include "runtime/text/TokenizerBlob.h"
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+#include "sluice/Import/Tokenizer.h"
+
+using namespace mlir;
+using namespace sluice;
+
+/// Warns of tokens that the model, which has rows for `vocabSize`, has no row
+/// for: some that were added to the tokenizer alone.
+static void checkTokens(ModuleOp module, const text::TokenizerSpec &spec,
+                        int64_t vocabSize) {
+  constexpr int64_t mostNamed = 5;
+  const auto count = static_cast<int64_t>(spec.tokens.size());
+  std::string names;
+  int64_t missing = 0;
+  for (int64_t id = vocabSize; id < count; ++id) {
+    const std::string &text = spec.tokens[size_t(id)].text;
+    // Numbers between others may be left free.
+    if (text.empty() || ++missing > mostNamed)
+      continue;
+    names +=
+        (missing > 1 ? ", " : "") + std::to_string(id) + " ('" + text + "')";
+  }
+  if (missing > 0)
+    mlir::emitWarning(module.getLoc())
+        << "the tokenizer has " << missing
+        << (missing > 1 ? " tokens" : " token") << " that the model, which has "
+        << vocabSize << ", does not: " << names
+        << (missing > mostNamed ? ", ..." : "") << "; texts that need "
+        << (missing > 1 ? "them" : "it") << " are refused";
+}
+
+Expected<std::string> sluice::buildTokenizer(ModuleOp module,
+                                             int64_t vocabSize) {
+  auto tokenizers = module.getOps<ir::TokenizerOp>();
+  if (tokenizers.empty())
+    return std::string();
+  Expected<text::TokenizerSpec> spec = readTokenizer(*tokenizers.begin());
+  if (!spec)
+    return spec.status();
+  checkTokens(module, *spec, vocabSize);
+  std::vector<uint8_t> blob = text::serializeTokenizer(*spec);
+  return std::string(blob.begin(), blob.end());
+}
