@@ -147,12 +147,19 @@ struct Call {
   CallArguments arguments;
 };
 
+/// What cannot be evaluated, such as a filter that nobody knows. An error where
+/// it is reached and nowhere else, as in Jinja2: templates have branches for
+/// conversations that never come.
+struct Unsupported {
+  std::string why;
+};
+
 struct Expression {
   Position at;
   uint32_t depth; ///< 1 + that of the deepest operand
   std::variant<Constant, Variable, Attribute, Item, Slice, Unary, Binary,
                Logical, Comparison, Concatenation, Conditional, ListLiteral,
-               DictLiteral, BuiltinCall, Select, Call>
+               DictLiteral, BuiltinCall, Select, Call, Unsupported>
       node;
 };
 
@@ -193,6 +200,11 @@ struct For {
   ExpressionPtr filter; ///< or null
   Body body;
   Body otherwise;
+  /// The body is one `if` without `else`, whose condition asks for nothing that
+  /// is the loop's and changes nothing: once it is false it stays false, and
+  /// the iterations that are left would do nothing. Templates look for the last
+  /// message of a kind so, from every message.
+  bool endsWhenFalse = false;
 };
 
 struct Break {};
@@ -201,6 +213,9 @@ struct Continue {};
 struct Set {
   Target target;
   ExpressionPtr value;
+  /// It is {% set x = x ~ more %} or {% set space.x = space.x ~ more %}, as
+  /// templates write that put a text together from many messages.
+  bool appends = false;
 };
 
 struct SetBlock {
@@ -253,8 +268,16 @@ struct Statement {
 
 /// A compiled template. Immutable, so that threads can share it.
 struct Template {
+  /// What fails where it is reached: an Unsupported, or a call of a function
+  /// that nothing sets.
+  struct Refusal {
+    Position at;
+    std::string why;
+  };
+
   Body body;
   std::vector<std::string> names; ///< of the variables, by Symbol
+  std::vector<Refusal> refusals;  ///< in the order of the text
 };
 
 } // namespace sluice::text::jinja

@@ -71,6 +71,19 @@ struct Function {
 
 std::span<const Function> globalFunctions();
 
+/// The integers that range(...) gives: start, start + step, ...
+struct RangeItems {
+  Integer start = 0;
+  Integer step = 1;
+  size_t size = 0;
+};
+
+/// Those of a call with these arguments. Fails where Python would, and beyond
+/// 100,000 items.
+RangeItems rangeItems(Runtime &runtime, const Arguments &arguments);
+/// Whether the function is `range`.
+bool isRange(const Function &function);
+
 } // namespace sluice::text::jinja
 
 #endif // SLUICE_RUNTIME_TEXT_JINJA_BUILTINS_H

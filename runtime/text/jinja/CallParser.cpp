@@ -33,10 +33,13 @@ CallArguments Parser::parseArguments() {
     if (skipOperator(")"))
       break;
     Position at = current().at;
-    if (isOperator("*") || isOperator("**"))
-      failAt(at, "'", current().text, "' before an argument is not supported");
-    if (current().kind == Kind::Name && following().kind == Kind::Operator &&
-        following().text == "=") {
+    if (isOperator("*") || isOperator("**")) {
+      std::string stars = take().text;
+      parseExpression();
+      made.positional.push_back(unsupported(
+          at, "'" + stars + "' before an argument is not supported"));
+    } else if (current().kind == Kind::Name &&
+               following().kind == Kind::Operator && following().text == "=") {
       std::string name = take().text;
       take();
       made.named.emplace_back(std::move(name), parseExpression());
@@ -55,7 +58,7 @@ std::vector<ExpressionPtr> Parser::bindArguments(Position at,
                                                  std::string_view what,
                                                  CallArguments arguments) {
   auto refuse = [&](const auto &...parts) {
-    failAt(at, what, " '", builtin.name, "' ", parts...);
+    failAt<UnsupportedError>(at, what, " '", builtin.name, "' ", parts...);
   };
   size_t count = builtin.parameterCount();
   if (arguments.positional.size() > count)
@@ -82,11 +85,13 @@ std::vector<ExpressionPtr> Parser::bindArguments(Position at,
 ExpressionPtr Parser::makeCall(Position at, const Builtin &builtin,
                                const Method *method, std::string_view what,
                                ExpressionPtr subject, CallArguments arguments) {
-  std::vector<ExpressionPtr> all =
-      bindArguments(at, builtin, what, std::move(arguments));
-  all.insert(all.begin(), std::move(subject));
-  uint32_t depth = deepestOf(all);
-  return make(at, BuiltinCall{&builtin, method, std::move(all)}, depth);
+  return orUnsupported([&] {
+    std::vector<ExpressionPtr> all =
+        bindArguments(at, builtin, what, std::move(arguments));
+    all.insert(all.begin(), std::move(subject));
+    uint32_t depth = deepestOf(all);
+    return make(at, BuiltinCall{&builtin, method, std::move(all)}, depth);
+  });
 }
 
 /// A method's call, or one of a macro or a function.
@@ -96,7 +101,8 @@ ExpressionPtr Parser::parseCall(ExpressionPtr callee) {
   if (auto *attribute = std::get_if<Attribute>(&callee->node)) {
     const Method *method = findMethod(attribute->name);
     if (!method || !method->builtin.run)
-      failAt(at, "method '", attribute->name, "' is not supported");
+      return unsupported(at,
+                         "method '" + attribute->name + "' is not supported");
     return makeCall(at, method->builtin, method, "method",
                     std::move(attribute->object), std::move(arguments));
   }
@@ -107,8 +113,7 @@ ExpressionPtr Parser::parseCall(ExpressionPtr callee) {
             known.begin(), known.end(),
             [&](const Function &function) { return function.name == name; }) &&
         name != "caller")
-      unknownNames.push_back(
-          {at, name, "function '" + name + "' is not supported"});
+      unknownFunctions.push_back({at, variable->name});
   }
   uint32_t depth = std::max(callee->depth, deepestOf(arguments.positional));
   for (const auto &[name, value] : arguments.named)
@@ -126,10 +131,12 @@ ExpressionPtr Parser::parseFilter(ExpressionPtr value) {
   for (std::string_view select :
        {"map", "select", "reject", "selectattr", "rejectattr"})
     if (name == select)
-      return makeSelect(token, std::move(value), std::move(arguments));
+      return orUnsupported([&] {
+        return makeSelect(token, std::move(value), std::move(arguments));
+      });
   const Builtin *filter = findFilter(name);
   if (!filter)
-    failAt(token.at, "filter '", name, "' is not supported");
+    return unsupported(token.at, "filter '" + name + "' is not supported");
   return makeCall(token.at, *filter, nullptr, "filter", std::move(value),
                   std::move(arguments));
 }
@@ -153,7 +160,7 @@ ExpressionPtr Parser::parseTest(ExpressionPtr value) {
     arguments.positional.push_back(parsePostfix(parsePrimary()));
   const Builtin *test = findTest(name);
   if (!test)
-    failAt(at, "test '", name, "' is not supported");
+    return unsupported(at, "test '" + name + "' is not supported");
   ExpressionPtr made = makeCall(at, *test, nullptr, "test", std::move(value),
                                 std::move(arguments));
   uint32_t depth = made->depth;
@@ -194,7 +201,8 @@ ExpressionPtr Parser::makeSelect(const Token &name, ExpressionPtr items,
       ExpressionPtr &place =
           key == "attribute" ? made.attribute : made.fallback;
       if ((key != "attribute" && key != "default") || place)
-        failAt(name.at, "filter 'map' has no argument '", key, "' here");
+        failAt<UnsupportedError>(name.at, "filter 'map' has no argument '", key,
+                                 "' here");
       place = std::move(value);
     }
     arguments.named.clear();
@@ -206,16 +214,19 @@ ExpressionPtr Parser::makeSelect(const Token &name, ExpressionPtr items,
     Position at = positional.front()->at;
     std::optional<std::string> inner = constantText(takeFirst());
     if (!inner)
-      failAt(at, "the name of a ", what, " must be a string here");
+      failAt<UnsupportedError>(at, "the name of a ", what,
+                               " must be a string here");
     made.builtin = isMap ? findFilter(*inner) : findTest(*inner);
     if (!made.builtin)
-      failAt(at, what, " '", *inner, "' is not supported here");
+      failAt<UnsupportedError>(at, what, " '", *inner,
+                               "' is not supported here");
     made.arguments =
         bindArguments(at, *made.builtin, what, std::move(arguments));
   } else if (!arguments.named.empty() ||
              (!made.attribute && (isMap || name.text.ends_with("attr")))) {
-    failAt(name.at, "filter '", name.text, "' needs an attribute or a ",
-           isMap ? "filter" : "test");
+    failAt<UnsupportedError>(name.at, "filter '", name.text,
+                             "' needs an attribute or a ",
+                             isMap ? "filter" : "test");
   }
   uint32_t depth = std::max(made.items->depth, deepestOf(made.arguments));
   for (const ExpressionPtr *part : {&made.attribute, &made.fallback})

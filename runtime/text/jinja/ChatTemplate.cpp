@@ -14,6 +14,7 @@
 #include "runtime/text/jinja/PythonText.h"
 
 #include <algorithm>
+#include <sstream>
 
 using namespace sluice;
 using namespace sluice::text;
@@ -40,14 +41,20 @@ static std::string shortened(std::string text) {
   return text.substr(0, end) + "...";
 }
 
-/// The error with its line and column in `source`.
-static Status located(Position at, std::string_view message,
-                      std::string_view source) {
+/// The message with its line and column in `source`.
+static std::string withPlace(Position at, std::string_view message,
+                             std::string_view source) {
   std::string_view before = source.substr(0, at.offset);
   auto line = 1 + std::count(before.begin(), before.end(), '\n');
   size_t column = 1 + codePointCount(before.substr(before.rfind('\n') + 1));
-  return failure("chat template: line ", line, ", column ", column, ": ",
-                 message);
+  std::ostringstream text;
+  text << "line " << line << ", column " << column << ": " << message;
+  return text.str();
+}
+
+static Status located(Position at, std::string_view message,
+                      std::string_view source) {
+  return failure("chat template: ", withPlace(at, message, source));
 }
 
 static Status located(const TemplateError &error, std::string_view source) {
@@ -67,6 +74,14 @@ Expected<ChatTemplate> ChatTemplate::compile(std::string_view text) {
     return located(error, compiled->source);
   }
   return ChatTemplate(std::move(compiled));
+}
+
+std::vector<std::string> ChatTemplate::unsupported() const {
+  std::vector<std::string> messages;
+  for (const Template::Refusal &refusal : compiled->tree.refusals)
+    messages.push_back(
+        withPlace(refusal.at, shortened(refusal.why), compiled->source));
+  return messages;
 }
 
 /// What is looked for in short prompts.

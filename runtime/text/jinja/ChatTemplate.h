@@ -21,7 +21,10 @@
 // and a filter; break, continue), set (blocks too), macro, call, filter,
 // generation. Globals: namespace, dict, range, raise_exception, strftime_now.
 // For filters, tests and methods see Filters.cpp, Tests.cpp and Methods.cpp.
-// What is used beyond that is refused when the template is compiled, by name.
+// What is used beyond that is an error where it is reached, as in Jinja2:
+// templates have branches for conversations that never come. unsupported() has
+// it by name. Statements of other names are refused when the template is
+// compiled.
 //
 // Values behave as in Python, but for integers, which end at 64 bits and a
 // sign. (JSON's reader makes floats of longer ones.)
@@ -40,6 +43,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::text {
 
@@ -86,7 +90,7 @@ struct ContentForms {
 class ChatTemplate {
 public:
   /// `text` is not kept. Errors, with line and column (in characters, from 1):
-  /// the text is not Jinja2, uses something that is not supported (its name is
+  /// the text is not Jinja2, has a statement that is not supported (its name is
   /// given), nests too deep, has more than 500 variables; without them: it is
   /// too long or not UTF-8.
   static Expected<ChatTemplate> compile(std::string_view text);
@@ -98,12 +102,18 @@ public:
   ///     take such a conversation. TEXT is in `*raised`, too, which nothing
   ///     else sets: it is for who sent the conversation, the line is not;
   ///   chat template: line 3, column 5: ...
-  ///     Python would raise an error there, or a limit was reached;
+  ///     Python would raise an error there, the place is one of unsupported(),
+  ///     or a limit was reached;
   ///   chat template: ...
   ///     the input is not as ChatInput says, or nests too deep.
   Expected<std::string>
   render(const ChatInput &input, const RenderLimits &limits = {},
          std::optional<std::string> *raised = nullptr) const;
+
+  /// What the template uses and rendering cannot do, each as "line 3, column 5:
+  /// filter 'x' is not supported", in the order of the text. Conversations that
+  /// reach none of it are rendered.
+  std::vector<std::string> unsupported() const;
 
   /// Renders a message in each form to see what becomes of it. Whoever has the
   /// other form puts text into one part, or the texts of the parts together.

@@ -138,17 +138,22 @@ Value Interpreter::evaluate(const Comparison &node, Position at,
   return Value::boolean(true);
 }
 
-Value Interpreter::evaluate(const Concatenation &node, Position at,
-                            const Scope &scope) {
+std::string Interpreter::textOf(std::span<const ExpressionPtr> parts,
+                                Position at, const Scope &scope) {
   std::string text;
-  for (const ExpressionPtr &part : node.parts) {
+  for (const ExpressionPtr &part : parts) {
     Value value = evaluate(*part, scope);
     runtime.at = at;
     std::string more = toText(runtime, value);
     runtime.charge(more.size());
     text += more;
   }
-  return runtime.string(std::move(text));
+  return text;
+}
+
+Value Interpreter::evaluate(const Concatenation &node, Position at,
+                            const Scope &scope) {
+  return runtime.string(textOf(node.parts, at, scope));
 }
 
 Value Interpreter::evaluate(const Conditional &node, Position,
@@ -229,4 +234,10 @@ Value Interpreter::evaluate(const Select &node, Position at,
 
 Value Interpreter::evaluate(const Call &node, Position at, const Scope &scope) {
   return call(node, at, scope, Value());
+}
+
+Value Interpreter::evaluate(const Unsupported &node, Position at,
+                            const Scope &) {
+  runtime.at = at;
+  runtime.fail(node.why);
 }

@@ -166,15 +166,23 @@ ExpressionPtr Parser::parseProduct() {
     const auto *found = std::find_if(
         std::begin(operators), std::end(operators),
         [&](const auto &entry) { return isOperator(entry.first); });
-    if (isOperator("**"))
-      failAt(current().at, "operator '**' is not supported");
+    if (isOperator("**")) {
+      Position at = take().at;
+      parseUnary(true);
+      left = unsupported(at, "operator '**' is not supported");
+      continue;
+    }
     if (found == std::end(operators))
       return left;
     Position at = take().at;
     const auto *constant = std::get_if<Constant>(&left->node);
-    if (found->second == modulo && constant && constant->value.isString())
-      failAt(at, "formatting strings with '%' is not supported");
+    bool formats =
+        found->second == modulo && constant && constant->value.isString();
     ExpressionPtr right = parseUnary(true);
+    if (formats) {
+      left = unsupported(at, "formatting strings with '%' is not supported");
+      continue;
+    }
     uint32_t depth = deepest(left, right);
     left = make(at, Binary{found->second, std::move(left), std::move(right)},
                 depth);
@@ -249,10 +257,10 @@ ExpressionPtr Parser::parseVariable() {
     return make(token.at, Constant{Value::none()});
   if (name == "caller")
     callerUsed = true;
-  if (name == "varargs" || name == "kwargs")
-    unknownNames.push_back(
-        {token.at, name, "variable '" + name + "' is not supported"});
-  return make(token.at, Variable{symbol(name)});
+  Symbol variable = symbol(name);
+  if ((name == "varargs" || name == "kwargs") && !assigned.contains(variable))
+    return unsupported(token.at, "variable '" + name + "' is not supported");
+  return make(token.at, Variable{variable});
 }
 
 ExpressionPtr Parser::parseList() {
@@ -313,7 +321,7 @@ ExpressionPtr Parser::parseAttribute(ExpressionPtr object) {
   const auto *variable = std::get_if<Variable>(&object->node);
   if (variable && tree.names[variable->name] == "loop" &&
       !Loop::hasAttribute(name))
-    failAt(at, "'loop.", name, "' is not supported");
+    return unsupported(at, "'loop." + name + "' is not supported");
   return make(at, Attribute{std::move(object), std::move(name)}, depth);
 }
 

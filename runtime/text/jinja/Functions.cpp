@@ -32,7 +32,7 @@ static void checkPositional(Runtime &runtime, std::string_view name,
     runtime.fail(name, " does not take ", count, " arguments");
 }
 
-static Value range(Runtime &runtime, const Arguments &arguments) {
+RangeItems jinja::rangeItems(Runtime &runtime, const Arguments &arguments) {
   checkPositional(runtime, "range", arguments, 1, 3);
   Integer bounds[3];
   size_t count = 0;
@@ -49,11 +49,20 @@ static Value range(Runtime &runtime, const Arguments &arguments) {
   if (size > maxRange)
     runtime.fail("a range has more than ", static_cast<int>(maxRange),
                  " items");
+  return {start, step, static_cast<size_t>(size)};
+}
+
+static Value range(Runtime &runtime, const Arguments &arguments) {
+  const RangeItems range = rangeItems(runtime, arguments);
+  runtime.step(range.size / 8);
   std::vector<Value> items;
-  for (Integer i = 0; i < size; ++i)
-    items.push_back(Value::integer(start + i * step));
+  for (size_t i = 0; i < range.size; ++i)
+    items.push_back(
+        Value::integer(range.start + static_cast<Integer>(i) * range.step));
   return runtime.list(std::move(items), List::Form::Range);
 }
+
+bool jinja::isRange(const Function &function) { return function.run == range; }
 
 /// The entries of dict(mapping, name=value...), which namespace() takes too.
 static Dict entriesOf(Runtime &runtime, std::string_view name,

@@ -29,13 +29,18 @@ const Value *Scope::find(Runtime &runtime, Symbol name) const {
   return nullptr;
 }
 
+Value *Scope::findOwn(Symbol name) {
+  for (auto &[candidate, value] : variables)
+    if (candidate == name)
+      return &value;
+  return nullptr;
+}
+
 void Scope::set(Symbol name, Value value) {
-  for (auto &[candidate, old] : variables)
-    if (candidate == name) {
-      old = std::move(value);
-      return;
-    }
-  variables.emplace_back(name, std::move(value));
+  if (Value *old = findOwn(name))
+    *old = std::move(value);
+  else
+    variables.emplace_back(name, std::move(value));
 }
 
 static std::optional<Symbol> symbolOf(const Template &source,
@@ -151,9 +156,34 @@ Interpreter::Flow Interpreter::execute(const If &node, Scope &scope) {
   return execute(node.otherwise, scope);
 }
 
+LoopItems Interpreter::loopItems(const Expression &items, const Scope &scope) {
+  const auto *node = std::get_if<Call>(&items.node);
+  if (node && std::holds_alternative<Variable>(node->callee->node)) {
+    Value callee = evaluate(*node->callee, scope);
+    if (callee.is(Kind::Function) && isRange(callee.function())) {
+      Arguments arguments = evaluateArguments(node->arguments, scope);
+      runtime.at = items.at;
+      return LoopItems(rangeItems(runtime, arguments));
+    }
+  }
+  Value sequence = evaluate(items, scope);
+  runtime.at = items.at;
+  return LoopItems(itemsOf(runtime, sequence));
+}
+
+std::optional<Interpreter::Flow> Interpreter::iterate(const For &node,
+                                                      Scope &inner) {
+  if (!node.endsWhenFalse)
+    return execute(node.body, inner);
+  const auto &[condition, body] =
+      std::get<If>(node.body[0].node).branches.front();
+  if (!evaluate(*condition, inner).isTrue())
+    return std::nullopt;
+  return execute(body, inner);
+}
+
 Interpreter::Flow Interpreter::execute(const For &node, Scope &scope) {
-  Value sequence = evaluate(*node.items, scope);
-  runtime.at = node.items->at;
+  LoopItems items = loopItems(*node.items, scope);
   Loop::Filter filter;
   if (node.filter)
     filter = [&](const Value &item) {
@@ -161,8 +191,7 @@ Interpreter::Flow Interpreter::execute(const For &node, Scope &scope) {
       assign(node.target, item, inner);
       return evaluate(*node.filter, inner).isTrue();
     };
-  auto loop =
-      std::make_shared<Loop>(itemsOf(runtime, sequence), std::move(filter));
+  auto loop = std::make_shared<Loop>(std::move(items), std::move(filter));
   // In Jinja2 an iteration that `break` or `continue` ends does not count for
   // `else`.
   bool completed = false;
@@ -173,8 +202,9 @@ Interpreter::Flow Interpreter::execute(const For &node, Scope &scope) {
     if (loopName)
       inner.set(*loopName, Value::loop(loop));
     assign(node.target, loop->current(), inner);
-    flow = execute(node.body, inner);
-    completed |= flow == Flow::Next;
+    std::optional<Flow> next = iterate(node, inner);
+    flow = next.value_or(Flow::Break);
+    completed |= flow == Flow::Next || !next;
   }
   loop->finish();
   if (!completed) {
@@ -192,7 +222,42 @@ Interpreter::Flow Interpreter::execute(const Continue &, Scope &) {
   return Flow::Continue;
 }
 
+Value *Interpreter::findAssigned(const Target::Place &place, Scope &scope) {
+  if (place.attribute.empty())
+    return scope.findOwn(place.name);
+  const Value *space = scope.find(runtime, place.name);
+  if (!space || !space->is(Kind::Namespace))
+    return nullptr;
+  runtime.step(space->space().attributes.size() / 8);
+  return space->space().find(place.attribute);
+}
+
+void Interpreter::append(const Set &node, Scope &scope) {
+  const Target::Place &place = node.target.places[0];
+  const auto &parts = std::get<Concatenation>(node.value->node).parts;
+  Value before = evaluate(*parts[0], scope);
+  std::string more = textOf(std::span(parts).subspan(1), node.value->at, scope);
+  runtime.at = node.value->at;
+  Value *held = findAssigned(place, scope);
+  // The parts can have assigned to it, and others hold its text.
+  if (held && before.is(Kind::String) && held->isSame(before)) {
+    if (before.text().size() + more.size() > maxTextBytes)
+      runtime.fail("a text is longer than ", maxTextBytes, " bytes");
+    before = Value();
+    if (held->append(more))
+      return;
+    before = *held;
+  }
+  std::string text = toText(runtime, before);
+  runtime.charge(text.size());
+  assign(place, runtime.string(std::move(text += more)), scope);
+}
+
 Interpreter::Flow Interpreter::execute(const Set &node, Scope &scope) {
+  if (node.appends) {
+    append(node, scope);
+    return Flow::Next;
+  }
   assign(node.target, evaluate(*node.value, scope), scope);
   return Flow::Next;
 }

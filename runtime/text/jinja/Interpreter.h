@@ -18,6 +18,7 @@
 #define SLUICE_RUNTIME_TEXT_JINJA_INTERPRETER_H
 
 #include "runtime/text/jinja/Ast.h"
+#include "runtime/text/jinja/Loop.h"
 #include "runtime/text/jinja/Runtime.h"
 
 #include <deque>
@@ -31,6 +32,8 @@ public:
 
   /// Here or further out; nullptr where nothing has the name.
   const Value *find(Runtime &runtime, Symbol name) const;
+  /// Here alone.
+  Value *findOwn(Symbol name);
   void set(Symbol name, Value value);
 
 private:
@@ -82,6 +85,15 @@ private:
   void write(std::string_view text);
   /// What `body` writes, in a scope inside of `scope`.
   Value capture(const Body &body, const Scope &scope);
+  /// What a loop goes through. `items`: its expression.
+  LoopItems loopItems(const Expression &items, const Scope &scope);
+  /// One iteration. Nothing: those that are left would do nothing.
+  std::optional<Flow> iterate(const For &node, Scope &inner);
+  /// Runs a statement that appends. The text stays where it is if nobody else
+  /// holds it, so that many of them take a time in proportion to what they add.
+  void append(const Set &node, Scope &scope);
+  /// Where the value is that the place would be assigned to; null: nowhere yet.
+  Value *findAssigned(const Target::Place &place, Scope &scope);
   void assign(const Target &target, const Value &value, Scope &scope);
   void assign(const Target::Place &place, Value value, Scope &scope);
 
@@ -115,6 +127,10 @@ private:
   Value evaluate(const BuiltinCall &node, Position at, const Scope &scope);
   Value evaluate(const Select &node, Position at, const Scope &scope);
   Value evaluate(const Call &node, Position at, const Scope &scope);
+  Value evaluate(const Unsupported &node, Position at, const Scope &scope);
+  /// The texts of expressions, joined.
+  std::string textOf(std::span<const ExpressionPtr> parts, Position at,
+                     const Scope &scope);
   bool compare(Comparison::Operator op, const Value &left, const Value &right);
   std::vector<Value> evaluateAll(const std::vector<ExpressionPtr> &expressions,
                                  const Scope &scope);

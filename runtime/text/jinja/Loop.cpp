@@ -23,10 +23,10 @@ bool Loop::hasAttribute(std::string_view name) {
 }
 
 void Loop::lookAhead(size_t count) {
-  while (ahead.size() < count && nextItem < items->items.size()) {
-    const Value &candidate = items->items[nextItem++];
+  while (ahead.size() < count && nextItem < items.size()) {
+    Value candidate = items.at(nextItem++);
     if (!accepts || accepts(candidate))
-      ahead.push_back(candidate);
+      ahead.push_back(std::move(candidate));
   }
 }
 
@@ -44,7 +44,7 @@ bool Loop::advance() {
 
 void Loop::finish() {
   accepts = nullptr;
-  items = std::make_shared<const List>();
+  items = LoopItems();
   nextItem = 0;
   ahead.clear();
   item = Value();

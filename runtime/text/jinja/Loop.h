@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_TEXT_JINJA_LOOP_H
 #define SLUICE_RUNTIME_TEXT_JINJA_LOOP_H
 
+#include "runtime/text/jinja/Builtins.h"
 #include "runtime/text/jinja/Runtime.h"
 
 #include <deque>
@@ -18,12 +19,35 @@ namespace sluice::text::jinja {
 /// A loop's way through its items. The loop's filter is asked about an item
 /// when the loop gets there, or looks ahead for `loop.last` and the like: it
 /// may depend on what the body has done.
+/// What a loop goes through: the items of a list, or those of a range, which
+/// are made one by one. (A loop over the messages before each message makes few
+/// of them that way, if it ends early.)
+class LoopItems {
+public:
+  LoopItems() = default;
+  explicit LoopItems(std::shared_ptr<const List> list)
+      : list(std::move(list)) {}
+  explicit LoopItems(const RangeItems &range) : range(range) {}
+
+  size_t size() const { return list ? list->items.size() : range.size; }
+  /// i < size().
+  Value at(size_t i) const {
+    return list ? list->items[i]
+                : Value::integer(range.start +
+                                 static_cast<Integer>(i) * range.step);
+  }
+
+private:
+  std::shared_ptr<const List> list; ///< null: `range`
+  RangeItems range;
+};
+
 class Loop {
 public:
   using Filter = std::function<bool(const Value &item)>;
 
   /// An empty filter accepts all.
-  Loop(std::shared_ptr<const List> items, Filter accepts)
+  Loop(LoopItems items, Filter accepts)
       : items(std::move(items)), accepts(std::move(accepts)) {}
 
   /// Goes to the next item; false at the end.
@@ -43,7 +67,7 @@ private:
   void lookAhead(size_t count);
   size_t length();
 
-  std::shared_ptr<const List> items;
+  LoopItems items;
   Filter accepts;
   size_t nextItem = 0;
   std::deque<Value> ahead; ///< accepted, not visited

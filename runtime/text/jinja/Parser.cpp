@@ -8,6 +8,7 @@
 #include "runtime/text/jinja/Parser.h"
 
 #include "runtime/text/jinja/ParserDepth.h"
+#include "runtime/text/jinja/Shapes.h"
 
 #include <algorithm>
 #include <utility>
@@ -182,6 +183,9 @@ Statement Parser::parseStatement() {
     return parseLoopControl(at, name == "break");
   if (name == "generation")
     return {at, Generation{parseScope(at, name, "endgeneration")}};
+  if (name == "include" || name == "extends" || name == "import" ||
+      name == "from")
+    return parseOtherFile(at, name);
   if (name.starts_with("end") || name == "else" || name == "elif")
     failAt(at, "unexpected '", name, "'");
   failAt(at, "statement '", name, "' is not supported");
@@ -210,7 +214,7 @@ Statement Parser::parseFor(Position at) {
   if (skipName("if"))
     made.filter = parseExpression();
   if (isName("recursive"))
-    failAt(current().at, "recursive loops are not supported");
+    made.items = unsupported(take().at, "recursive loops are not supported");
   ++loopDepth;
   ++scopeDepth;
   made.body = parseBlock(at, "for", {"else", "endfor"});
@@ -219,6 +223,7 @@ Statement Parser::parseFor(Position at) {
     made.otherwise = parseBlock(at, "for", {"endfor"});
   --scopeDepth;
   expectName("endfor");
+  made.endsWhenFalse = endsWhenFalse(made, tree.names);
   return {at, std::move(made)};
 }
 
@@ -246,8 +251,11 @@ Target Parser::parseTarget(bool ofSet) {
 
 Statement Parser::parseSet(Position at) {
   Target target = parseTarget(true);
-  if (skipOperator("="))
-    return {at, Set{std::move(target), parseTuple(true)}};
+  if (skipOperator("=")) {
+    Set made{std::move(target), parseTuple(true)};
+    made.appends = appends(made);
+    return {at, std::move(made)};
+  }
   if (isOperator("|"))
     failAt(current().at, "filters of a set block are not supported");
   return {at, SetBlock{std::move(target), parseScope(at, "set", "endset")}};
@@ -317,16 +325,27 @@ Statement Parser::parseLoopControl(Position at, bool isBreak) {
   return {at, Continue{}};
 }
 
-void Parser::checkUnknownNames() const {
-  for (const UnknownName &unknown : unknownNames) {
-    auto found = std::find(tree.names.begin(), tree.names.end(), unknown.name);
-    if (!assigned.contains(static_cast<Symbol>(found - tree.names.begin())))
-      failAt(unknown.at, unknown.refusal);
-  }
+/// A tag that needs another template.
+Statement Parser::parseOtherFile(Position at, const std::string &name) {
+  while (current().kind != Kind::BlockEnd && current().kind != Kind::End)
+    take();
+  return {at,
+          Output{unsupported(at, "statement '" + name + "' is not supported")}};
+}
+
+/// Adds the calls of functions that nothing sets, and sorts.
+void Parser::collectRefusals() {
+  for (const UnknownFunction &unknown : unknownFunctions)
+    if (!assigned.contains(unknown.name))
+      tree.refusals.push_back(
+          {unknown.at,
+           "function '" + tree.names[unknown.name] + "' is not supported"});
+  std::ranges::sort(tree.refusals, {},
+                    [](const auto &refusal) { return refusal.at.offset; });
 }
 
 Template Parser::run() {
   tree.body = parseBody({});
-  checkUnknownNames();
+  collectRefusals();
   return std::move(tree);
 }

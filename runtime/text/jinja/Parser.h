@@ -60,10 +60,11 @@ private:
   Statement parseCallBlock(Position at);
   Statement parseFilterBlock(Position at);
   Statement parseLoopControl(Position at, bool isBreak);
+  Statement parseOtherFile(Position at, const std::string &name);
   std::vector<Parameter> parseParameters();
   Target parseTarget(bool ofSet);
   Symbol takeAssigned();
-  void checkUnknownNames() const;
+  void collectRefusals();
 
   // Expressions (ExpressionParser.cpp).
   ExpressionPtr parseExpression();
@@ -112,19 +113,34 @@ private:
     return ExpressionPtr(new Expression{at, deepest + 1, std::move(node)});
   }
 
-  /// A call of a name that is no global function, or a name that only Jinja2
-  /// knows: refused if the template does not set the name.
-  struct UnknownName {
+  /// An expression that fails where it is reached.
+  ExpressionPtr unsupported(Position at, std::string why) {
+    tree.refusals.push_back({at, why});
+    return make(at, Unsupported{std::move(why)});
+  }
+
+  /// What `makeCall` gives; where it throws an UnsupportedError, an expression
+  /// that fails where it is reached.
+  template <typename MakeCall> ExpressionPtr orUnsupported(MakeCall makeCall) {
+    try {
+      return makeCall();
+    } catch (const UnsupportedError &error) {
+      return unsupported(error.at, error.message);
+    }
+  }
+
+  /// A call of a name that is no global function; what it calls is undefined
+  /// unless the template sets the name.
+  struct UnknownFunction {
     Position at;
-    std::string name;
-    std::string refusal;
+    Symbol name;
   };
 
   std::vector<Token> tokens;
   size_t next = 0;
   Template tree;
   std::set<Symbol> assigned; ///< by set, for, macro or as a parameter
-  std::vector<UnknownName> unknownNames;
+  std::vector<UnknownFunction> unknownFunctions;
   uint32_t depth = 0;      ///< of the parser's own recursion
   uint32_t loopDepth = 0;  ///< loops that break and continue can be for
   uint32_t scopeDepth = 0; ///< bodies in which no macro can be defined

@@ -18,9 +18,11 @@ struct RenderLimits {
   /// Length of the prompt.
   size_t outputBytes = size_t(16) << 20;
   /// Expressions evaluated, items visited, 64-byte pieces of text gone through.
-  /// A template evaluates some hundred expressions a message; ten million of
-  /// them take about a second.
-  size_t steps = 10'000'000;
+  /// Most templates evaluate some hundred expressions a message. Some look for
+  /// a call of a tool by its id, from each result through all messages: 2,000
+  /// messages of which a quarter are results take them 18 million. As many as
+  /// there may be take about four seconds.
+  size_t steps = 40'000'000;
   /// All values made on the way, whether still in use or not.
   size_t valueBytes = size_t(256) << 20;
 };

@@ -31,17 +31,22 @@ struct TemplateError : std::exception {
   std::string message;
 };
 
+/// An expression cannot be evaluated: an error only where it is reached.
+struct UnsupportedError : TemplateError {
+  using TemplateError::TemplateError;
+};
+
 /// The template called raise_exception(message).
 struct RaisedError : TemplateError {
   using TemplateError::TemplateError;
 };
 
-/// Throws a TemplateError with a message made of parts that can be streamed.
-template <typename... Parts>
+/// Throws an Error with a message made of parts that can be streamed.
+template <typename Error = TemplateError, typename... Parts>
 [[noreturn]] void failAt(Position at, const Parts &...parts) {
   std::ostringstream stream;
   (stream << ... << parts);
-  throw TemplateError(at, stream.str());
+  throw Error(at, stream.str());
 }
 
 } // namespace sluice::text::jinja

@@ -17,7 +17,16 @@ Value Value::undefined(std::string why) {
 }
 
 Value Value::string(std::string text) {
-  return Value(Text(std::make_shared<const std::string>(std::move(text))));
+  // Not made const: see append().
+  return Value(Text(std::make_shared<std::string>(std::move(text))));
+}
+
+bool Value::append(std::string_view more) {
+  Text *text = std::get_if<Text>(&data);
+  if (!text || text->use_count() != 1)
+    return false;
+  *std::const_pointer_cast<std::string>(*text) += more;
+  return true;
 }
 
 Value Value::markup(std::string text) {
@@ -137,11 +146,15 @@ void Dict::set(const Value &key, Value value) {
   entries.emplace_back(key, std::move(value));
 }
 
-const Value *Namespace::find(std::string_view name) const {
-  for (const auto &[candidate, value] : attributes)
+Value *Namespace::find(std::string_view name) {
+  for (auto &[candidate, value] : attributes)
     if (candidate == name)
       return &value;
   return nullptr;
+}
+
+const Value *Namespace::find(std::string_view name) const {
+  return const_cast<Namespace *>(this)->find(name);
 }
 
 void Namespace::set(std::string_view name, Value value) {

@@ -8,7 +8,8 @@
 //
 // The values of Python that chat templates get to see. All but namespaces and
 // iterators are immutable, and copies share what they hold; so do values that
-// are constants of a template and the threads that render it.
+// are constants of a template and the threads that render it. (A string that
+// nobody shares can grow.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -130,6 +131,16 @@ public:
   Callable &callable() const { return *std::get<Callable *>(data); }
   const Function &function() const { return *std::get<const Function *>(data); }
 
+  /// Whether both are the same string, not another one of the same text.
+  bool isSame(const Value &other) const {
+    const Text *own = std::get_if<Text>(&data);
+    const Text *others = std::get_if<Text>(&other.data);
+    return own && others && *own == *others;
+  }
+  /// Appends to a string (no Markup) that no other value shares; false: it is
+  /// none, or is shared, and nothing is done.
+  bool append(std::string_view more);
+
   /// Python's name of the type, for messages; "undefined" for Undefined.
   std::string_view typeName() const;
 
@@ -194,6 +205,7 @@ struct Namespace {
   std::vector<std::pair<std::string, Value>> attributes;
 
   const Value *find(std::string_view name) const;
+  Value *find(std::string_view name);
   void set(std::string_view name, Value value);
 };
 

@@ -56,6 +56,32 @@ TEST(Limits, OfSteps) {
         << source;
 }
 
+/// As templates are written that look back from every message, and that put the
+/// prompt together themselves: steps and values grow with the conversation, not
+/// with its square.
+TEST(Limits, LongConversationsTakeATimeInProportion) {
+  ChatInput input;
+  for (int i = 0; i < 10000; ++i)
+    input.messages.push_back(
+        {{"role", i % 2 ? "assistant" : "user"}, {"content", "some words"}});
+  RenderLimits limits;
+  limits.steps = 2'000'000;
+  limits.valueBytes = size_t(32) << 20;
+  for (std::string_view source :
+       {"{% for m in messages %}{% set n = namespace(found=false, role='') %}"
+        "{% for j in range(loop.index0 - 1, -1, -1) %}{% if not n.found %}"
+        "{% set n.role = messages[j].role %}{% set n.found = true %}{% endif %}"
+        "{% endfor %}{{ n.role }}{% endfor %}",
+        "{% set n = namespace(out='') %}{% for m in messages %}"
+        "{% set n.out = n.out ~ m.role ~ ': ' ~ m.content %}{% endfor %}"
+        "{{ n.out }}"}) {
+    Expected<ChatTemplate> chat = ChatTemplate::compile(source);
+    ASSERT_TRUE(chat);
+    Expected<std::string> prompt = chat->render(input, limits);
+    EXPECT_TRUE(prompt) << prompt.status().message();
+  }
+}
+
 TEST(Limits, OfVariables) {
   auto setAll = [](size_t count, const std::string &prefix) {
     std::string text = "{% set ns = namespace() %}";

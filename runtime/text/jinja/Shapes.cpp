@@ -1,0 +1,80 @@
+//===- Shapes.cpp - statements that are run in less time ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/text/jinja/Shapes.h"
+
+#include <algorithm>
+
+using namespace sluice::text;
+using namespace sluice::text::jinja;
+
+namespace {
+
+/// Whether an expression gives the same in every iteration of a loop, as long
+/// as nothing else is evaluated: it calls nothing, and reads neither the item
+/// nor `loop`.
+struct IsInvariant {
+  Symbol item;
+  const std::vector<std::string> &names;
+
+  bool operator()(const ExpressionPtr &expression) const {
+    return !expression || std::visit(*this, expression->node);
+  }
+  bool operator()(const Constant &) const { return true; }
+  bool operator()(const Variable &variable) const {
+    return variable.name != item && names[variable.name] != "loop";
+  }
+  bool operator()(const Attribute &attribute) const {
+    return (*this)(attribute.object);
+  }
+  bool operator()(const Item &node) const {
+    return (*this)(node.object) && (*this)(node.key);
+  }
+  bool operator()(const Unary &unary) const { return (*this)(unary.operand); }
+  bool operator()(const Logical &logical) const {
+    return (*this)(logical.left) && (*this)(logical.right);
+  }
+  bool operator()(const Comparison &comparison) const {
+    return (*this)(comparison.first) &&
+           std::ranges::all_of(comparison.rest, [&](const auto &operand) {
+             return (*this)(operand.second);
+           });
+  }
+  template <typename Other> bool operator()(const Other &) const {
+    return false;
+  }
+};
+
+} // namespace
+
+bool jinja::endsWhenFalse(const For &loop,
+                          const std::vector<std::string> &names) {
+  // Taking an item apart can fail, and a filter can change a namespace.
+  if (loop.target.isTuple || loop.filter || loop.body.size() != 1)
+    return false;
+  const auto *only = std::get_if<If>(&loop.body[0].node);
+  if (!only || only->branches.size() != 1 || !only->otherwise.empty())
+    return false;
+  return IsInvariant{loop.target.places[0].name,
+                     names}(only->branches[0].first);
+}
+
+bool jinja::appends(const Set &set) {
+  const auto *joined = std::get_if<Concatenation>(&set.value->node);
+  if (!joined || set.target.isTuple)
+    return false;
+  const Target::Place &place = set.target.places[0];
+  const Expression *first = joined->parts[0].get();
+  if (!place.attribute.empty()) {
+    const auto *attribute = std::get_if<Attribute>(&first->node);
+    if (!attribute || attribute->name != place.attribute)
+      return false;
+    first = attribute->object.get();
+  }
+  const auto *variable = std::get_if<Variable>(&first->node);
+  return variable && variable->name == place.name;
+}
