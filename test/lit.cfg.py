@@ -33,6 +33,7 @@ config.substitutions += [
     ("%build_dir", config.sluice_binary_dir),
     ("%check_device", shlex.join([sys.executable, os.path.join(
         os.path.dirname(config.test_source_root), "utils", "check-device")])),
+    ("%sluice_tools", config.sluice_tools_dir),
     ("%models", os.path.join(config.sluice_binary_dir, "models")),
     ("%runtime_archive", config.sluice_runtime_archive),
 ]
