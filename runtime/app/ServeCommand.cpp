@@ -24,7 +24,9 @@ openai::ModelOptions describeModel(Engine &engine,
                                    const ServingOptions &serving) {
   const ExecutableDescriptor &executable = engine.descriptor();
   openai::ModelOptions model{.names = {executable.name},
-                             .tokenizer = *engine.tokenizer()};
+                             .tokenizer = engine.tokenizer()
+                                              ? *engine.tokenizer()
+                                              : text::Tokenizer::none()};
   model.vocabularySize = executable.vocabSize;
   model.endTokens = executable.eosTokens;
   model.contextLength = engine.contextLength();
@@ -97,10 +99,7 @@ Expected<int> app::runServe(const ProgramImage &image,
   if (!job)
     return job.status();
   auto &[launch, engine] = *job;
-  Status usable = checkUse(*engine, options.pipeline, launch);
-  if (usable.ok() && !engine->tokenizer())
-    usable = failure("serve: the model has no tokenizer");
-  if (!usable.ok())
+  if (Status usable = checkUse(*engine, options.pipeline, launch); !usable.ok())
     return saidOnce(usable, launch);
   return runOnRanks(*engine, options.pipeline, launch,
                     [&](PipelineSession &session) {

@@ -169,6 +169,11 @@ std::string_view AnswerWriter::echoOf(size_t index) const {
   return request->echo[index / static_cast<size_t>(request->choices)];
 }
 
+/// Only with request->tokenIds.
+const std::vector<int32_t> &AnswerWriter::promptIdsOf(size_t index) const {
+  return request->promptIds[index / static_cast<size_t>(request->choices)];
+}
+
 std::string AnswerWriter::answer(std::span<const ChoiceAnswer> choices,
                                  const Usage &usage) const {
   bool isChat = request->endpoint == Endpoint::Chat;
@@ -190,19 +195,25 @@ std::string AnswerWriter::answer(std::span<const ChoiceAnswer> choices,
     }
     choice["logprobs"] = logprobsOf(*request, all);
     choice["finish_reason"] = finishReasonOf(request->tools, choices[i].end);
+    if (request->tokenIds)
+      choice["token_ids"] = all.tokens;
+    if (request->tokenIds && !isChat)
+      choice["prompt_token_ids"] = promptIdsOf(i);
     list.push_back(std::move(choice));
   }
   ordered_json json =
       envelope(isChat ? "chat.completion" : "text_completion", std::move(list));
+  if (request->tokenIds && isChat)
+    json["prompt_token_ids"] = promptIdsOf(0);
   json["usage"] = usageJson(usage);
   return dumpJson(json);
 }
 
 /// `delta` is that of a chat.
-std::string AnswerWriter::chunkOf(int64_t index, ordered_json delta,
-                                  const ChoicePiece &piece,
-                                  const ChoiceEnd *end,
-                                  const Usage &soFar) const {
+ordered_json AnswerWriter::chunkOf(int64_t index, ordered_json delta,
+                                   const ChoicePiece &piece,
+                                   const ChoiceEnd *end,
+                                   const Usage &soFar) const {
   bool isChat = request->endpoint == Endpoint::Chat;
   ordered_json choice = {{"index", index}};
   if (isChat)
@@ -213,6 +224,8 @@ std::string AnswerWriter::chunkOf(int64_t index, ordered_json delta,
       piece.logprobs.empty() ? ordered_json() : logprobsOf(*request, piece);
   choice["finish_reason"] =
       end ? ordered_json(finishReasonOf(request->tools, *end)) : ordered_json();
+  if (!piece.tokens.empty())
+    choice["token_ids"] = piece.tokens;
   ordered_json json =
       envelope(isChat ? "chat.completion.chunk" : "text_completion",
                ordered_json::array({std::move(choice)}));
@@ -220,7 +233,7 @@ std::string AnswerWriter::chunkOf(int64_t index, ordered_json delta,
     json["usage"] = usageJson(soFar);
   else if (request->includeUsage)
     json["usage"] = nullptr;
-  return dumpJson(json);
+  return json;
 }
 
 static ordered_json deltaOf(const ChoicePiece &piece) {
@@ -233,23 +246,30 @@ static ordered_json deltaOf(const ChoicePiece &piece) {
 }
 
 std::string AnswerWriter::firstChunk(int64_t index, const Usage &soFar) const {
-  if (request->endpoint == Endpoint::Chat)
-    return chunkOf(index, {{"role", "assistant"}, {"content", ""}}, {}, nullptr,
-                   soFar);
+  const bool isChat = request->endpoint == Endpoint::Chat;
+  const auto place = static_cast<size_t>(index);
   ChoicePiece piece;
-  piece.text = echoOf(static_cast<size_t>(index));
-  return piece.text.empty() ? "" : chunkOf(index, {}, piece, nullptr, soFar);
+  if (!isChat)
+    piece.text = echoOf(place);
+  if (!isChat && piece.text.empty() && !request->tokenIds)
+    return "";
+  ordered_json json = chunkOf(index, {{"role", "assistant"}, {"content", ""}},
+                              piece, nullptr, soFar);
+  if (request->tokenIds)
+    (isChat ? json : json["choices"][0])["prompt_token_ids"] =
+        promptIdsOf(place);
+  return dumpJson(json);
 }
 
 std::string AnswerWriter::chunk(int64_t index, const ChoicePiece &piece,
                                 const Usage &soFar) const {
-  return chunkOf(index, deltaOf(piece), piece, nullptr, soFar);
+  return dumpJson(chunkOf(index, deltaOf(piece), piece, nullptr, soFar));
 }
 
 std::string AnswerWriter::lastChunk(int64_t index, const ChoicePiece &rest,
                                     const ChoiceEnd &end,
                                     const Usage &soFar) const {
-  return chunkOf(index, deltaOf(rest), rest, &end, soFar);
+  return dumpJson(chunkOf(index, deltaOf(rest), rest, &end, soFar));
 }
 
 std::string AnswerWriter::usageChunk(const Usage &usage) const {

@@ -64,8 +64,8 @@ public:
                      const Usage &usage) const;
 
   /// What a choice's stream begins with: the role in a chat, the prompt with
-  /// `echo`; else "", nothing to send. `soFar`, here and below, goes in where
-  /// the request wants usage in every chunk.
+  /// `echo` or where ids are wanted; else "", nothing to send. `soFar`, here
+  /// and below, goes in where the request wants usage in every chunk.
   std::string firstChunk(int64_t index, const Usage &soFar) const;
   std::string chunk(int64_t index, const ChoicePiece &piece,
                     const Usage &soFar) const;
@@ -79,9 +79,10 @@ private:
   nlohmann::ordered_json envelope(std::string_view object,
                                   nlohmann::ordered_json choices) const;
   std::string_view echoOf(size_t index) const;
-  std::string chunkOf(int64_t index, nlohmann::ordered_json delta,
-                      const ChoicePiece &piece, const ChoiceEnd *end,
-                      const Usage &soFar) const;
+  const std::vector<int32_t> &promptIdsOf(size_t index) const;
+  nlohmann::ordered_json chunkOf(int64_t index, nlohmann::ordered_json delta,
+                                 const ChoicePiece &piece, const ChoiceEnd *end,
+                                 const Usage &soFar) const;
 
   const GenerationRequest *request;
   std::string id;

@@ -18,7 +18,7 @@ static constexpr std::string_view efforts[] = {
     "none", "minimal", "low", "medium", "high", "xhigh", "max"};
 
 /// What goes to the template beside the conversation.
-static void readVariables(FieldReader &fields, const Model &model,
+static void readVariables(FieldReader &fields, const PromptTemplate &chat,
                           text::ChatInput &input) {
   input.variables = ordered_json::object();
   if (const ordered_json *given = fields.members("chat_template_kwargs"))
@@ -31,7 +31,7 @@ static void readVariables(FieldReader &fields, const Model &model,
                 "', not none, minimal, low, medium, high, xhigh or max");
   const ordered_json *documents = fields.array("documents");
   for (std::string_view name : {"reasoning_effort", "documents"})
-    if (fields.find(name) && !model.templateMentions(name))
+    if (fields.find(name) && !chat.mentions(name))
       fields.fail(name, "is not supported: this model's chat template does not "
                         "use it");
   if (!effort.empty())
@@ -93,13 +93,12 @@ static bool dropTextArguments(ordered_json &messages) {
   return hasDropped;
 }
 
-static ApiExpected<std::string> render(const Model &model,
+static ApiExpected<std::string> render(const text::ChatTemplate &chat,
                                        text::ChatInput &input) {
   std::optional<std::string> raised;
-  Expected<std::string> prompt =
-      model.chatTemplate()->render(input, {}, &raised);
+  Expected<std::string> prompt = chat.render(input, {}, &raised);
   if (!prompt && dropTextArguments(input.messages))
-    return render(model, input);
+    return render(chat, input);
   if (prompt)
     return prompt.take();
   return invalidField("messages", raised ? Status::error(*raised).message()
@@ -111,9 +110,10 @@ ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
                                            const ToolRequest &tools,
                                            const Lengths *lengths) {
   const Model &model = context.model;
-  if (!model.chatTemplate())
-    return invalidField("messages", "this model has no chat template; use "
-                                    "/v1/completions");
+  ApiExpected<const PromptTemplate *> chat =
+      model.chatTemplate(/*withTools=*/!tools.shown.is_null());
+  if (!chat)
+    return chat.error();
   FieldReader fields(body);
   text::ChatInput input;
   bool continues = false, addSpecial = false;
@@ -127,10 +127,11 @@ ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
   if (!tools.promptEnd.empty() && !input.addGenerationPrompt)
     fields.fail("add_generation_prompt",
                 "must be true where 'tool_choice' forces a call");
-  readVariables(fields, model, input);
+  readVariables(fields, **chat, input);
   if (!fields.ok())
     return fields.error();
-  ApiExpected<ordered_json> messages = readMessages(body, context);
+  ApiExpected<ordered_json> messages =
+      readMessages(body, **chat, context.limits);
   if (!messages)
     return messages.error();
   input.messages = messages.take();
@@ -152,7 +153,7 @@ ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
   input.bosToken = model.bosToken();
   input.eosToken = model.eosToken();
   input.now = context.now;
-  ApiExpected<std::string> text = render(model, input);
+  ApiExpected<std::string> text = render((*chat)->compiled(), input);
   if (!text)
     return text.error();
   if (last)

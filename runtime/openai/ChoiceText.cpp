@@ -25,6 +25,7 @@ void ChoicePiece::append(ChoicePiece next) {
   text += next.text;
   std::move(next.logprobs.begin(), next.logprobs.end(),
             std::back_inserter(logprobs));
+  tokens.insert(tokens.end(), next.tokens.begin(), next.tokens.end());
   for (ToolCallDelta &delta : next.toolCalls) {
     if (!toolCalls.empty() && toolCalls.back().index == delta.index)
       toolCalls.back().arguments += delta.arguments;
@@ -114,6 +115,8 @@ ChoicePiece ChoiceText::push(int32_t token,
   if (wantsEntry)
     waiting.push_back({std::move(entry), decoded});
   ChoicePiece piece = release(stop.push(text), /*last=*/false);
+  if (request->tokenIds)
+    piece.tokens.push_back(token);
   ended = stop.stopped() || (tools && tools->isComplete());
   return piece;
 }

@@ -58,12 +58,14 @@ struct ToolCallDelta {
 struct ChoicePiece {
   std::string text;
   std::vector<LogprobEntry> logprobs;
+  std::vector<int32_t> tokens; ///< where the request wants their ids
   /// In order; of one call there may be several, but append() joins them.
   std::vector<ToolCallDelta> toolCalls;
 
   /// Nothing to send.
   bool empty() const {
-    return text.empty() && logprobs.empty() && toolCalls.empty();
+    return text.empty() && logprobs.empty() && tokens.empty() &&
+           toolCalls.empty();
   }
   void append(ChoicePiece next);
 };

@@ -196,6 +196,11 @@ openai::readCommonFields(const ordered_json &body,
   readStreaming(fields, request);
   readChoices(fields, context, request, common);
   fields.flag("skip_special_tokens", request.skipSpecial);
+  request.tokenIds = !model.hasTokenizer();
+  fields.flag("return_token_ids", request.tokenIds);
+  if (!request.stops.empty() && !model.hasTokenizer())
+    fields.fail("stop", "is not supported: this model has no tokenizer; use "
+                        "'stop_token_ids'");
   if (!fields.ok())
     return fields.error();
   Status ranges = common.spec.sampling.validate(model.vocabularySize());

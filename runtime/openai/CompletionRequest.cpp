@@ -52,6 +52,10 @@ openai::parseCompletionRequest(std::string_view body,
   if (!grammar)
     return grammar.error();
   common->spec.grammar = grammar.take();
+  if (common->spec.grammar.kind != GrammarSource::Kind::None &&
+      !context.model.hasTokenizer())
+    return invalidField("prompt", "this model has no tokenizer, so that its "
+                                  "answers cannot be held to a form");
   if (common->ignoreEnd &&
       common->spec.grammar.kind != GrammarSource::Kind::None)
     return invalidField("ignore_eos", "'ignore_eos' is not supported where "

@@ -21,8 +21,8 @@ std::string itemPath(const std::string &path, size_t index) {
 /// One message after the other; `error` is the first.
 class MessageReader {
 public:
-  MessageReader(const RequestContext &context)
-      : model(context.model), limits(context.limits) {}
+  MessageReader(const PromptTemplate &chat, const RequestLimits &limits)
+      : chat(chat), limits(limits) {}
 
   ApiExpected<ordered_json> read(const ordered_json &message,
                                  const std::string &path);
@@ -38,12 +38,12 @@ private:
   ApiExpected<ordered_json> readArguments(FieldReader &function);
   ordered_json contentOf(std::string text) const;
 
-  const Model &model;
+  const PromptTemplate &chat;
   const RequestLimits &limits;
 };
 
 ordered_json MessageReader::contentOf(std::string text) const {
-  if (model.contentForms().text)
+  if (chat.contentForms().text)
     return text;
   return ordered_json::array(
       {ordered_json{{"type", "text"}, {"text", std::move(text)}}});
@@ -84,7 +84,7 @@ bool MessageReader::readContent(FieldReader &fields, bool needed,
   if (!content) {
     if (needed)
       fields.fail("content", "is missing");
-    if (model.contentForms().null)
+    if (chat.contentForms().null)
       out["content"] = nullptr;
     else
       out["content"] = contentOf("");
@@ -182,7 +182,7 @@ void MessageReader::readTexts(FieldReader &fields, ordered_json &out) {
     fields.text(name, text);
     if (text.empty())
       continue;
-    if (std::string_view(name) != "name" && !model.templateMentions(name))
+    if (std::string_view(name) != "name" && !chat.mentions(name))
       fields.fail(name, "is not supported: this model's chat template does not "
                         "use it");
     out[name] = std::move(text);
@@ -205,7 +205,7 @@ ApiExpected<ordered_json> MessageReader::read(const ordered_json &message,
            role != "developer")
     fields.fail("role", "is '", role.substr(0, 40),
                 "', not system, developer, user, assistant or tool");
-  if (role == "developer" && !model.templateMentions("developer"))
+  if (role == "developer" && !chat.mentions("developer"))
     role = "system";
   ordered_json out = {{"role", role}, {"content", nullptr}};
   // What programs send back as they got it, and what would be lost.
@@ -237,19 +237,20 @@ ApiExpected<ordered_json> MessageReader::read(const ordered_json &message,
 } // namespace
 
 ApiExpected<ordered_json> openai::readMessages(const ordered_json &body,
-                                               const RequestContext &context) {
+                                               const PromptTemplate &chat,
+                                               const RequestLimits &limits) {
   FieldReader fields(body);
   const ordered_json *messages = fields.array("messages");
   if (!messages && fields.ok())
     fields.fail("messages", "is missing");
   else if (messages && messages->empty())
     fields.fail("messages", "is empty");
-  else if (messages && std::ssize(*messages) > context.limits.messages)
+  else if (messages && std::ssize(*messages) > limits.messages)
     fields.fail("messages", "has ", messages->size(), " messages, more than ",
-                context.limits.messages);
+                limits.messages);
   if (!fields.ok())
     return fields.error();
-  MessageReader reader(context);
+  MessageReader reader(chat, limits);
   ordered_json out = ordered_json::array();
   for (size_t i = 0; i < messages->size(); ++i) {
     ApiExpected<ordered_json> message =

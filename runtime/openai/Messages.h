@@ -22,14 +22,16 @@
 #define SLUICE_RUNTIME_OPENAI_MESSAGES_H
 
 #include "runtime/openai/FieldReader.h"
+#include "runtime/openai/PromptTemplate.h"
 #include "runtime/openai/Request.h"
 
 namespace sluice::openai {
 
-/// Errors name the message: a role there is not, content that is missing or
-/// not text, calls of tools that are not whole.
+/// The messages as `chat` takes them. Errors name the message: a role there is
+/// not, content that is missing or not text, calls of tools that are not whole.
 ApiExpected<ordered_json> readMessages(const ordered_json &body,
-                                       const RequestContext &context);
+                                       const PromptTemplate &chat,
+                                       const RequestLimits &limits);
 
 } // namespace sluice::openai
 

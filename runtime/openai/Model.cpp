@@ -33,8 +33,6 @@ Expected<Model> Model::create(ModelOptions options) {
   if (options.vocabularySize < 1 || options.contextLength < 1)
     return failure("the model's vocabulary has ", options.vocabularySize,
                    " tokens, its context ", options.contextLength);
-  if (options.chatTemplate.empty())
-    options.chatTemplate = options.tokenizer.spec().chatTemplate;
   Model model(std::move(options));
   model.promptBytes = bytesBeyond(model.given);
   model.spellings = SpecialSpellings(model.tokenizer());
@@ -42,18 +40,54 @@ Expected<Model> Model::create(ModelOptions options) {
     model.addEndToken(id);
   for (TokenId id : model.tokenizer().spec().endOfText)
     model.addEndToken(id);
-  const std::string &source = model.given.chatTemplate;
-  if (source.empty())
-    return model;
-  Expected<text::ChatTemplate> compiled = text::ChatTemplate::compile(source);
-  if (!compiled)
-    return compiled.status();
-  model.compiled = compiled.take();
-  model.forms = model.compiled->contentForms();
-  model.tools = toolSyntaxOf(source);
-  if (auto end = text::findTurnEnd(*model.compiled, model.tokenizer()))
-    model.addEndToken(*end);
+  if (Status wrong = model.compileTemplates(); !wrong.ok())
+    return wrong;
   return model;
+}
+
+/// Compiles the template that was given, or those of the tokenizer.
+Status Model::compileTemplates() {
+  if (!given.chatTemplate.empty()) {
+    Expected<PromptTemplate> compiled =
+        PromptTemplate::create(given.chatTemplate);
+    if (!compiled)
+      return compiled.status();
+    keep(chats, std::move(compiled), "chats");
+    return {};
+  }
+  const text::TokenizerSpec &spec = tokenizer().spec();
+  chats.why = hasTokenizer()
+                  ? "this model has no chat template; use /v1/completions"
+                  : "this model has no tokenizer; give token ids to "
+                    "/v1/completions";
+  if (!spec.chatTemplate.empty())
+    keep(chats, PromptTemplate::create(spec.chatTemplate), "chats");
+  if (!spec.toolTemplate.empty())
+    keep(toolChats.emplace(), PromptTemplate::create(spec.toolTemplate),
+         "chats with tools");
+  return {};
+}
+
+/// `requests`: those that the template is for.
+void Model::keep(Slot &slot, Expected<PromptTemplate> compiled,
+                 std::string_view requests) {
+  if (!compiled) {
+    slot.why = "this model's chat template cannot be used: " +
+               compiled.status().message() + "; use /v1/completions";
+    said.push_back(std::string(requests) +
+                   " are refused: " + compiled.status().message());
+    return;
+  }
+  slot.usable = compiled.take();
+  if (auto end = text::findTurnEnd(slot.usable->compiled(), tokenizer()))
+    addEndToken(*end);
+}
+
+ApiExpected<const PromptTemplate *> Model::chatTemplate(bool withTools) const {
+  const Slot &slot = withTools && toolChats ? *toolChats : chats;
+  if (!slot.usable)
+    return invalidField("messages", slot.why);
+  return &*slot.usable;
 }
 
 void Model::addEndToken(TokenId id) {
@@ -64,23 +98,6 @@ void Model::addEndToken(TokenId id) {
 bool Model::hasName(std::string_view name) const {
   return std::find(given.names.begin(), given.names.end(), name) !=
          given.names.end();
-}
-
-static bool isNameCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c >= '0' && c <= '9') || c == '_';
-}
-
-bool Model::templateMentions(std::string_view word) const {
-  std::string_view source = given.chatTemplate;
-  for (size_t at = source.find(word); at != std::string_view::npos;
-       at = source.find(word, at + 1)) {
-    size_t end = at + word.size();
-    if ((at == 0 || !isNameCharacter(source[at - 1])) &&
-        (end == source.size() || !isNameCharacter(source[end])))
-      return true;
-  }
-  return false;
 }
 
 std::optional<std::string> Model::bosToken() const {
@@ -98,5 +115,7 @@ std::optional<std::string> Model::eosToken() const {
 }
 
 std::string Model::tokenBytes(TokenId id) const {
+  if (!hasTokenizer())
+    return "token_id:" + std::to_string(id);
   return text::tokenBytes(tokenizer(), id);
 }

@@ -8,10 +8,10 @@
 #ifndef SLUICE_RUNTIME_OPENAI_MODEL_H
 #define SLUICE_RUNTIME_OPENAI_MODEL_H
 
+#include "runtime/openai/ApiError.h"
 #include "runtime/openai/ContentMarks.h"
-#include "runtime/openai/ToolSyntax.h"
+#include "runtime/openai/PromptTemplate.h"
 #include "runtime/text/Tokenizer.h"
-#include "runtime/text/jinja/ChatTemplate.h"
 
 #include <optional>
 #include <string>
@@ -24,6 +24,7 @@ struct ModelOptions {
   /// What requests may call the model; at least one. Answers have the first
   /// where a request does not say.
   std::vector<std::string> names;
+  /// Tokenizer::none() for a model that comes without.
   text::Tokenizer tokenizer;
   /// Of the logits: ids below it can be asked for and come out.
   int64_t vocabularySize = 0;
@@ -32,7 +33,8 @@ struct ModelOptions {
   int64_t contextLength = 0;
   /// That end a text, besides the tokenizer's (TokenizerSpec::endOfText).
   std::vector<text::TokenId> endTokens = {};
-  /// Replaces the tokenizer's (TokenizerSpec::chatTemplate) where not empty.
+  /// Replaces the tokenizer's (TokenizerSpec::chatTemplate, and toolTemplate)
+  /// where not empty.
   std::string chatTemplate = {};
   /// Whether contents of chats that spell special tokens are these tokens; else
   /// they are text (ContentMarks.h).
@@ -50,7 +52,9 @@ struct ModelOptions {
 /// thread-safe; outlives what is made with it.
 class Model {
 public:
-  /// Errors: no name, sizes below 1, a chat template that does not compile.
+  /// Errors: no name, sizes below 1, a chat template among the options that
+  /// does not compile. One of the tokenizer's that does not is no error: a
+  /// model's texts can be completed without; warnings() says so.
   static Expected<Model> create(ModelOptions options);
 
   const std::vector<std::string> &names() const { return given.names; }
@@ -64,16 +68,17 @@ public:
   int64_t created() const { return given.created; }
   bool embeddings() const { return given.embeddings; }
 
-  /// Null: the model has no chat template, so no /v1/chat/completions.
-  const text::ChatTemplate *chatTemplate() const {
-    return compiled ? &*compiled : nullptr;
-  }
-  /// What becomes of text and of parts in the template.
-  text::ContentForms contentForms() const { return forms; }
-  /// Whether the template's text has `word` as a name of its own: "tools",
-  /// "reasoning_effort". False without a template.
-  bool templateMentions(std::string_view word) const;
-  /// All that end an answer: those given, and what ends a turn in the template.
+  /// Whether prompts and answers have texts; else they are token ids alone.
+  bool hasTokenizer() const { return given.tokenizer.vocabularySize() > 0; }
+
+  /// The template of a conversation: the one for tools where the request gives
+  /// some and the model has one of its own for them. The error tells the client
+  /// that the model has none, or what is wrong with it.
+  ApiExpected<const PromptTemplate *> chatTemplate(bool withTools) const;
+  /// What whoever serves the model should know: a line for each of its
+  /// templates that cannot be used.
+  const std::vector<std::string> &warnings() const { return said; }
+  /// All that end an answer: those given, and what ends a turn in a template.
   const std::vector<text::TokenId> &endTokens() const { return ends; }
   /// Null: contents of chats may be special tokens.
   const SpecialSpellings *specialSpellings() const {
@@ -84,23 +89,28 @@ public:
   /// That which ends one.
   std::optional<std::string> eosToken() const;
 
-  /// How the model writes calls of tools; nothing where the template knows no
-  /// tools, or teaches a form that is not in ToolSyntax.h.
-  const ToolSyntax *toolSyntax() const { return tools; }
-
   /// The bytes that a token puts into a text, whole characters or not: the
   /// `bytes` of log-probabilities. Those of a special token are its name.
-  /// Empty outside of the vocabulary.
+  /// Empty outside of the vocabulary. Without a tokenizer "token_id:ID".
   std::string tokenBytes(text::TokenId id) const;
 
 private:
+  /// What there is of a template.
+  struct Slot {
+    std::optional<PromptTemplate> usable;
+    std::string why; ///< there is none, for the client
+  };
+
   explicit Model(ModelOptions options) : given(std::move(options)) {}
   void addEndToken(text::TokenId id);
+  Status compileTemplates();
+  void keep(Slot &slot, Expected<PromptTemplate> compiled,
+            std::string_view requests);
 
   ModelOptions given;
-  std::optional<text::ChatTemplate> compiled;
-  text::ContentForms forms;
-  const ToolSyntax *tools = nullptr;
+  Slot chats;
+  std::optional<Slot> toolChats; ///< nothing: as `chats`
+  std::vector<std::string> said;
   SpecialSpellings spellings;
   std::vector<text::TokenId> ends;
   int64_t promptBytes = 0;

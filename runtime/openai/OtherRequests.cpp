@@ -107,6 +107,8 @@ openai::parseDetokenizeRequest(std::string_view body,
   const ordered_json *ids = fields.array("tokens");
   if (!ids && fields.ok())
     fields.fail("tokens", "is missing");
+  if (!context.model.hasTokenizer())
+    fields.fail("tokens", "have no text: this model has no tokenizer");
   if (!fields.ok())
     return fields.error();
   ApiExpected<TokenIds> tokens = readIds(*ids, context.model, "tokens");

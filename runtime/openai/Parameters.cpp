@@ -27,7 +27,6 @@ static constexpr RefusedParameter refused[] = {
     {"prompt_logprobs", ""},
     {"logprob_token_ids", ""},
     {"return_tokens_as_token_ids", "false"},
-    {"return_token_ids", "false"},
     {"include_reasoning", "true", "", Where::Chat},
     {"reasoning_format", "\"none\"|\"auto\"", "", Where::Chat},
     {"echo", "false", "use 'continue_final_message'", Where::Chat},

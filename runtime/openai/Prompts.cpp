@@ -227,6 +227,8 @@ ApiStatus openai::addRequests(std::vector<Prompt> prompts,
                                 "than " +
                                     std::to_string(limits.promptTokens) +
                                     " tokens");
+    if (request.tokenIds)
+      request.promptIds.push_back(prompt.tokens);
     for (int64_t choice = 0; choice < request.choices; ++choice) {
       ScheduledRequest &scheduled = request.requests.emplace_back();
       scheduled.spec = common.spec;

@@ -115,6 +115,11 @@ struct GenerationRequest {
   int64_t logprobs = -1;        ///< how many besides the token's own; -1: none
   std::vector<std::string> stops;
   bool skipSpecial = true; ///< special tokens make no text
+  /// return_token_ids: the answer has the ids of its tokens and of the
+  /// prompts'.
+  bool tokenIds = false;
+  /// Of each prompt; empty without tokenIds.
+  std::vector<std::vector<int32_t>> promptIds;
   /// Of each prompt, what goes in front of its answers; empty without `echo`.
   std::vector<std::string> echo;
   ToolUse tools;

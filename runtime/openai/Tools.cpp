@@ -256,11 +256,14 @@ ApiExpected<ToolRequest> openai::readTools(const ordered_json &body,
     request.shown = nullptr;
     return request;
   }
-  const Model &model = context.model;
-  request.use.syntax = model.toolSyntax();
+  ApiExpected<const PromptTemplate *> chat =
+      context.model.chatTemplate(/*withTools=*/true);
+  if (!chat)
+    return chat.error();
+  request.use.syntax = (*chat)->toolSyntax();
   if (!request.use.syntax)
     return invalidField(
-        "tools", model.templateMentions("tools")
+        "tools", (*chat)->mentions("tools")
                      ? "'tools': the form in which this model calls tools is "
                        "not supported"
                      : "'tools': this model's chat template knows no tools");

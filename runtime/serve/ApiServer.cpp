@@ -154,7 +154,7 @@ ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
   Expected<openai::Model> model = openai::Model::create(std::move(given));
   if (!model)
     return model.status();
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = model->warnings();
   allowConnections(options.maxConnections, warnings);
   Expected<Endpoints::Access> access = makeAccess(options, warnings);
   if (!access)

@@ -96,6 +96,12 @@ Expected<Tokenizer> Tokenizer::create(TokenizerSpec spec) {
   return Tokenizer(std::move(tables));
 }
 
+Tokenizer Tokenizer::none() {
+  auto tables = std::make_shared<Tables>(TokenizerSpec());
+  tables->decoder = Decoder::create({}).take();
+  return Tokenizer(std::move(tables));
+}
+
 Expected<Tokenizer> Tokenizer::load(std::span<const uint8_t> blob) {
   Expected<TokenizerSpec> spec = parseTokenizer(blob);
   if (!spec)
@@ -163,6 +169,8 @@ Tokenizer::encode(std::string_view text, bool addSpecial, bool parseSpecial,
   std::vector<TokenId> ids;
   ids.reserve(text.size() / 3 + 8);
   const TokenizerSpec &spec = tables->spec;
+  if (spec.tokens.empty())
+    return failure("this model has no tokenizer; give token ids");
   if (addSpecial)
     ids = spec.prefix;
   std::unique_ptr<ModelScratch> scratch =

@@ -38,12 +38,17 @@ public:
   /// From the bytes that serializeTokenizer made; `blob` is not kept.
   static Expected<Tokenizer> load(std::span<const uint8_t> blob);
 
+  /// The tokenizer of a model that comes without one: it has no tokens, encodes
+  /// nothing and decodes to nothing.
+  static Tokenizer none();
+
   /// The ids of `text`. With `addSpecial` the template's ids go around them
   /// (begin of text and the like). With `parseSpecial` the spelling of a
   /// special token in the text becomes that token; without it is text, and so
   /// is one that begins at an offset of `literal`, which ascend.
   /// Errors: the text is longer than 1 GiB, a pattern needs more steps than
-  /// its limit, or a character has no token and there is no unknown token.
+  /// its limit, a character has no token and there is no unknown token, or
+  /// there are no tokens at all.
   Expected<std::vector<TokenId>>
   encode(std::string_view text, bool addSpecial = true,
          bool parseSpecial = true, std::span<const size_t> literal = {}) const;

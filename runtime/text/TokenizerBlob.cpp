@@ -26,7 +26,7 @@ static_assert(std::endian::native == std::endian::little,
 namespace {
 
 constexpr std::string_view magic = "SLUTOKEN";
-constexpr uint32_t version = 1;
+constexpr uint32_t version = 2;
 
 class Writer {
 public:
@@ -216,6 +216,7 @@ template <typename A> void fields(A &archive, Field<A, TokenizerSpec> &spec) {
   archive.flag(spec.fuseUnknown);
   archive.flag(spec.ignoreMerges);
   archive.string(spec.chatTemplate);
+  archive.string(spec.toolTemplate);
 }
 
 } // namespace

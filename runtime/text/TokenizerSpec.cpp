@@ -119,7 +119,8 @@ private:
   }
 
   Status checkSteps() const {
-    bool valid = isValidUtf8(spec.chatTemplate);
+    bool valid =
+        isValidUtf8(spec.chatTemplate) && isValidUtf8(spec.toolTemplate);
     for (const NormalizerStep &step : spec.normalizer)
       valid &= (step.kind == NormalizerStep::Kind::Precompiled ||
                 isValidUtf8(step.pattern)) &&

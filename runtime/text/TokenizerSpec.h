@@ -167,6 +167,9 @@ struct TokenizerSpec {
   bool ignoreMerges = false; ///< a piece that is a token is that token
 
   std::string chatTemplate; ///< empty: none
+  /// For conversations with tools; empty: the same for all. Models that come
+  /// with several name it "tool_use".
+  std::string toolTemplate;
 
   /// Whether the description can be run: every token has a text of its own,
   /// every id is inside the vocabulary, every merge makes what it says. The

@@ -226,6 +226,33 @@ TEST_F(AnswerWriterTest, LogprobsOfChats) {
             R"({"content":[],"refusal":null})");
 }
 
+TEST_F(AnswerWriterTest, HasTheIdsOfTokensThatARequestAsksFor) {
+  request.tokenIds = true;
+  request.promptIds = {{1, 2}};
+  ChoicePiece piece;
+  piece.text = "a";
+  piece.tokens = {3, 4};
+  ChoiceAnswer answers[] = {{piece, {}}};
+  auto parse = [](const std::string &json) {
+    return ordered_json::parse(json);
+  };
+  for (Endpoint endpoint : {Endpoint::Completions, Endpoint::Chat}) {
+    const bool isChat = endpoint == Endpoint::Chat;
+    request.endpoint = endpoint;
+    ordered_json whole = parse(writer().answer(answers, usage));
+    EXPECT_EQ(whole["choices"][0]["token_ids"].dump(), "[3,4]");
+    EXPECT_EQ((isChat ? whole : whole["choices"][0])["prompt_token_ids"].dump(),
+              "[1,2]");
+    ordered_json first = parse(writer().firstChunk(0, usage));
+    EXPECT_EQ((isChat ? first : first["choices"][0])["prompt_token_ids"].dump(),
+              "[1,2]");
+    EXPECT_FALSE(first["choices"][0].contains("token_ids"));
+    ordered_json next = parse(writer().chunk(0, piece, usage));
+    EXPECT_EQ(next["choices"][0]["token_ids"].dump(), "[3,4]");
+    EXPECT_FALSE(next.contains("prompt_token_ids"));
+  }
+}
+
 TEST_F(AnswerWriterTest, WithoutAFingerprintItIsNull) {
   Expected<Model> bare =
       Model::create({.names = {"m"},

@@ -157,44 +157,4 @@ TEST_F(OtherRequestsTest, ListsModels) {
             "404 model: The model `x` does not exist.");
 }
 
-TEST(ModelTest, IsChecked) {
-  auto create = [](ModelOptions options) {
-    return Model::create(std::move(options)).status().message();
-  };
-  text::Tokenizer tokenizer = text::test::make(testSpec().spec);
-  EXPECT_EQ(create({.names = {}, .tokenizer = tokenizer}),
-            "the model has no name to be served under");
-  EXPECT_EQ(create({.names = {"m"}, .tokenizer = tokenizer}),
-            "the model's vocabulary has 0 tokens, its context 0");
-  std::string wrong = create({.names = {"m"},
-                              .tokenizer = tokenizer,
-                              .vocabularySize = 1,
-                              .contextLength = 1,
-                              .chatTemplate = "{% if"});
-  EXPECT_TRUE(wrong.starts_with("chat template: ")) << wrong;
-}
-
-TEST(ModelTest, BytesOfTokens) {
-  Model model = makeModel();
-  EXPECT_EQ(model.tokenBytes(' '), " ");
-  EXPECT_EQ(model.tokenBytes(0xC3), "\xC3"); // a part of a character
-  EXPECT_EQ(model.tokenBytes(260), " hello");
-  EXPECT_EQ(model.tokenBytes(*model.tokenizer().tokenId("<|im_end|>")),
-            "<|im_end|>");
-  EXPECT_EQ(model.tokenBytes(5000), "");
-  // Spaces as SentencePiece spells them, and its byte tokens.
-  text::test::SpecBuilder pieces =
-      text::test::sentencePiece({{"▁a", -1}, {"b", -2}});
-  int32_t a = pieces.find("▁a"), line = pieces.find("<0x0A>");
-  Expected<Model> other =
-      Model::create({.names = {"m"},
-                     .tokenizer = text::test::make(pieces.spec),
-                     .vocabularySize = 300,
-                     .contextLength = 10});
-  EXPECT_EQ(other->tokenBytes(a), " a");
-  EXPECT_EQ(other->tokenBytes(pieces.find("b")), "b");
-  EXPECT_EQ(other->tokenBytes(line), "\n");
-  EXPECT_EQ(other->tokenBytes(pieces.find("<0xC3>")), "\xC3");
-}
-
 } // namespace

@@ -56,7 +56,7 @@ protected:
   }
   void use(const std::string &marks) {
     model = makeModel(templateWith(marks));
-    ASSERT_NE(model.toolSyntax(), nullptr);
+    ASSERT_NE((*model.chatTemplate(true))->toolSyntax(), nullptr);
   }
 
   Model model = makeModel(hermesTemplate);

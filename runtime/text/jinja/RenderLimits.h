@@ -20,8 +20,8 @@ struct RenderLimits {
   /// Expressions evaluated, items visited, 64-byte pieces of text gone through.
   /// Most templates evaluate some hundred expressions a message. Some look for
   /// a call of a tool by its id, from each result through all messages: 2,000
-  /// messages of which a quarter are results take them 18 million. As many as
-  /// there may be take about four seconds.
+  /// messages of which a quarter are results take them 10 to 15 million. As
+  /// many as there may be take some seconds.
   size_t steps = 40'000'000;
   /// All values made on the way, whether still in use or not.
   size_t valueBytes = size_t(256) << 20;

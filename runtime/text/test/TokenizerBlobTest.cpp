@@ -38,6 +38,7 @@ TokenizerSpec everything() {
   spec.beginOfText = 5;
   spec.ignoreMerges = true;
   spec.chatTemplate = "{{ messages }}";
+  spec.toolTemplate = "{{ tools }}";
   spec.tokens[9].score = -1.25;
   return spec;
 }
@@ -55,6 +56,7 @@ TEST(TokenizerBlob, HoldsEverything) {
   EXPECT_EQ(spec->unknown, 4);
   EXPECT_TRUE(spec->addedTokens[0].lstrip);
   EXPECT_EQ(spec->chatTemplate, "{{ messages }}");
+  EXPECT_EQ(spec->toolTemplate, "{{ tools }}");
   EXPECT_TRUE(Tokenizer::load(blob).ok());
 }
 
