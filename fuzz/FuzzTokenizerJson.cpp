@@ -9,7 +9,9 @@
 #include "runtime/text/TokenizerBlob.h"
 #include "sluice/Import/HuggingFace/TokenizerJson.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 using namespace sluice;
 using namespace sluice::text;
@@ -19,11 +21,24 @@ static void check(const Status &status) {
     std::abort();
 }
 
+/// The files that the input holds, with zero bytes between them:
+/// tokenizer.json, tokenizer_config.json and added_tokens.json.
+static hf::TokenizerTexts split(std::string_view input) {
+  hf::TokenizerTexts texts;
+  for (std::string_view *text :
+       {&texts.tokenizer, &texts.config, &texts.addedTokens}) {
+    const size_t end = std::min(input.find('\0'), input.size());
+    *text = input.substr(0, end);
+    input.remove_prefix(std::min(end + 1, input.size()));
+  }
+  return texts;
+}
+
 /// A description that is accepted survives its blob, and a tokenizer made of it
 /// encodes and decodes whatever it is given.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  Expected<TokenizerSpec> spec =
-      hf::parseTokenizerJson({reinterpret_cast<const char *>(data), size}, "");
+  Expected<TokenizerSpec> spec = hf::parseTokenizerJson(
+      split({reinterpret_cast<const char *>(data), size}));
   check(spec.status());
   if (!spec)
     return 0;

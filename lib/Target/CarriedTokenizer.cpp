@@ -8,6 +8,7 @@
 #include "CarriedTokenizer.h"
 
 #include "runtime/text/TokenizerBlob.h"
+#include "runtime/text/jinja/ChatTemplate.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Import/Tokenizer.h"
 
@@ -39,6 +40,26 @@ static void checkTokens(ModuleOp module, const text::TokenizerSpec &spec,
         << (missing > 1 ? "them" : "it") << " are refused";
 }
 
+/// Warns of conversations, `chats`, that the server will refuse: the template's
+/// are all refused, or those that reach something that is not supported.
+static void checkTemplate(ModuleOp module, StringRef chats,
+                          const std::string &source) {
+  if (source.empty())
+    return;
+  Expected<text::ChatTemplate> compiled = text::ChatTemplate::compile(source);
+  if (!compiled) {
+    mlir::emitWarning(module.getLoc())
+        << compiled.status().message() << "; " << chats
+        << " will be refused, unless the server is given another "
+           "--chat-template";
+    return;
+  }
+  for (const std::string &place : compiled->unsupported())
+    mlir::emitWarning(module.getLoc())
+        << "chat template: " << place << "; " << chats
+        << " that reach it will be refused";
+}
+
 Expected<std::string> sluice::buildTokenizer(ModuleOp module,
                                              int64_t vocabSize) {
   auto tokenizers = module.getOps<ir::TokenizerOp>();
@@ -48,6 +69,8 @@ Expected<std::string> sluice::buildTokenizer(ModuleOp module,
   if (!spec)
     return spec.status();
   checkTokens(module, *spec, vocabSize);
+  checkTemplate(module, "chats", spec->chatTemplate);
+  checkTemplate(module, "chats with tools", spec->toolTemplate);
   std::vector<uint8_t> blob = text::serializeTokenizer(*spec);
   return std::string(blob.begin(), blob.end());
 }

@@ -19,7 +19,8 @@ namespace sluice {
 
 /// The tokenizer that the module refers to, as an executable carries it; empty
 /// where the model has none. Warns of tokens for which the model, whose logits
-/// are of `vocabSize` tokens, has no row. Errors: readTokenizer()'s.
+/// are of `vocabSize` tokens, has no row, and of what its chat templates use
+/// and the server cannot do. Errors: readTokenizer()'s.
 Expected<std::string> buildTokenizer(mlir::ModuleOp module, int64_t vocabSize);
 
 } // namespace sluice

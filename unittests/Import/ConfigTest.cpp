@@ -264,8 +264,14 @@ TEST(HuggingFaceConfig, TakesTheGenerationsEndTokens) {
   EXPECT_THAT(config->eosTokens, ElementsAre(3, 4));
   EXPECT_THAT(read("llama", {{"eos_token_id", nullptr}})->eosTokens,
               ElementsAre());
-  EXPECT_THAT(error("llama", {{"eos_token_id", 512}}),
-              HasSubstr("the end-of-text token 512 is outside"));
+  Expected<ModelConfig> outside =
+      read("llama", {{"eos_token_id", {-1, 3, 512, 5000000000}}});
+  ASSERT_TRUE(outside) << outside.status().message();
+  EXPECT_THAT(outside->eosTokens, ElementsAre(3));
+  EXPECT_THAT(outside->warnings,
+              ElementsAre("m/config.json: the end-of-text token -1 is outside "
+                          "the vocabulary of 512 and is left out",
+                          HasSubstr("token 512 is"), HasSubstr("5000000000")));
   EXPECT_THAT(read("llama", {}, {{"eos_token_id", "x"}}).status().message(),
               HasSubstr("m/generation_config.json: 'eos_token_id'"));
 }

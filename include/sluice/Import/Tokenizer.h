@@ -16,8 +16,10 @@ namespace sluice {
 
 /// Reads the tokenizer that `op` refers to from the model's file. Errors: the
 /// file is missing, has changed since the model was imported, or describes a
-/// tokenizer that is malformed or not supported.
-Expected<text::TokenizerSpec> readTokenizer(ir::TokenizerOp op);
+/// tokenizer that is malformed or not supported. `warnings`, where it is not
+/// null, gets a line for each thing that the files say and that is left out.
+Expected<text::TokenizerSpec>
+readTokenizer(ir::TokenizerOp op, std::vector<std::string> *warnings = nullptr);
 
 } // namespace sluice
 

@@ -44,27 +44,43 @@ static bool namesOpenFile(const std::string &path) {
   return false;
 }
 
-/// Adds to the tokens that end a text those of the tokenizer and the one that
-/// ends a turn in the chat template. What is wrong with either is said where it
-/// is used.
-static void addEndTokens(ir::ModelOp model, ir::TokenizerOp op) {
-  Expected<text::TokenizerSpec> spec = readTokenizer(op);
-  if (!spec)
-    return;
+/// Adds to the tokens that end a text those of the tokenizer and those that end
+/// a turn in its chat templates. What is wrong with one of these is said where
+/// it is used.
+static void addEndTokens(ir::ModelOp model, const text::Tokenizer &tokenizer) {
+  const text::TokenizerSpec &spec = tokenizer.spec();
   llvm::SetVector<int64_t> ends;
   ends.insert_range(model.getEosTokens());
   auto add = [&](text::TokenId id) {
     if (static_cast<uint64_t>(id) < model.getVocabSize())
       ends.insert(id);
   };
-  llvm::for_each(spec->endOfText, add);
-  if (Expected<text::ChatTemplate> chat =
-          text::ChatTemplate::compile(spec->chatTemplate))
-    if (Expected<text::Tokenizer> tokenizer =
-            text::Tokenizer::create(spec.take()))
-      if (std::optional<text::TokenId> end = findTurnEnd(*chat, *tokenizer))
+  llvm::for_each(spec.endOfText, add);
+  for (const std::string *source : {&spec.chatTemplate, &spec.toolTemplate})
+    if (Expected<text::ChatTemplate> chat =
+            text::ChatTemplate::compile(*source))
+      if (std::optional<text::TokenId> end = findTurnEnd(*chat, tokenizer))
         add(*end);
   model.setEosTokens(ends.getArrayRef());
+}
+
+/// Reads the module's tokenizer. One that cannot be read or run is taken out,
+/// with a warning: the model takes and gives token ids then.
+static void settleTokenizer(ir::ModelOp model, ir::TokenizerOp op) {
+  std::vector<std::string> warnings;
+  Expected<text::TokenizerSpec> spec = readTokenizer(op, &warnings);
+  Expected<text::Tokenizer> tokenizer =
+      spec ? text::Tokenizer::create(spec.take()) : spec.status();
+  for (const std::string &line : warnings)
+    mlir::emitWarning(op.getLoc()) << line;
+  if (tokenizer) {
+    addEndTokens(model, *tokenizer);
+    return;
+  }
+  mlir::emitWarning(op.getLoc())
+      << tokenizer.status().message()
+      << "; without its tokenizer, the model takes and gives token ids";
+  op.erase();
 }
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
@@ -90,9 +106,12 @@ sluice::importModel(const std::string &path, const ImportOptions &options,
   DecoderBuilder(*model, weights, context).build(*module);
   if (Status s = weights.finish(); !s.ok())
     return s;
+  for (const std::string &line : model->config().warnings)
+    mlir::emitWarning(module->getLoc()) << line;
   for (ir::ModelOp op : module->getOps<ir::ModelOp>())
-    for (ir::TokenizerOp tokenizer : module->getOps<ir::TokenizerOp>())
-      addEndTokens(op, tokenizer);
+    for (ir::TokenizerOp tokenizer :
+         llvm::make_early_inc_range(module->getOps<ir::TokenizerOp>()))
+      settleTokenizer(op, tokenizer);
   FirstError firstError(context);
   if (mlir::failed(mlir::verify(*module)))
     return firstError.status("the module does not verify").withContext(path);

@@ -93,6 +93,18 @@ Expected<ModelFolder> ModelFolder::open(const std::string &path) {
   return model;
 }
 
+std::string ModelFolder::otherTokenizer() const {
+  // tekken.json is Mistral's, tiktoken.model Llama's and Kimi's, vocab.txt
+  // BERT's; the other pieces are SentencePiece's.
+  for (const char *name :
+       {"tokenizer.model", "tekken.json", "vocab.json", "vocab.txt",
+        "tiktoken.model", "spiece.model", "sentencepiece.bpe.model",
+        "sentencepiece.model", "qwen.tiktoken", "tokenizer.tok.json"})
+    if (std::string path = folder + "/" + name; exists(path))
+      return path;
+  return {};
+}
+
 Status ModelFolder::openShards() {
   std::string single = folder + "/model.safetensors";
   std::string index = folder + "/model.safetensors.index.json";

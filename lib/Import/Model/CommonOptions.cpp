@@ -240,7 +240,7 @@ void importer::readTied(Options &options, ModelConfig &config, bool fallback) {
 
 void importer::readCommonHuggingFace(Options &options, ModelConfig &config) {
   config.vocabulary = options.count("vocab_size");
-  config.eosTokens = options.naturals("eos_token_id");
+  config.eosTokens = options.tokenIds("eos_token_id");
   readQuantization(options);
   options.mustBeFlag("is_encoder_decoder", false);
   options.mustBeFlag("add_cross_attention", false);

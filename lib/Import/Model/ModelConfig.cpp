@@ -51,6 +51,18 @@ Status validateRope(const RopeConfig &rope, int64_t headDim) {
 
 } // namespace
 
+void ModelConfig::dropTokensOutside(const std::string &place) {
+  std::erase_if(eosTokens, [&](int64_t token) {
+    bool isOutside = token < 0 || token >= vocabulary;
+    if (isOutside)
+      warnings.push_back(place + ": the end-of-text token " +
+                         std::to_string(token) +
+                         " is outside the vocabulary of " +
+                         std::to_string(vocabulary) + " and is left out");
+    return isOutside;
+  });
+}
+
 Status ModelConfig::validate() const {
   for (int64_t size : {vocabulary, context, hidden, layers, heads,
                        keyValueHeads, headDim, feedForward})
@@ -67,10 +79,6 @@ Status ModelConfig::validate() const {
     return failure("the norms' epsilon ", epsilon, " is negative");
   if (!isPositive(attentionScale))
     return failure("the attention scale ", attentionScale, " is not positive");
-  for (int64_t token : eosTokens)
-    if (token >= vocabulary)
-      return failure("the end-of-text token ", token,
-                     " is outside the vocabulary of ", vocabulary);
   if (!windows.empty() && int64_t(windows.size()) != layers)
     return failure("sliding windows are given for ", windows.size(), " of ",
                    layers, " layers");

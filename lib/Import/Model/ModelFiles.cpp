@@ -84,6 +84,7 @@ Status ModelFiles::settleVocabulary(const std::string &path, uint64_t tokens) {
     decoder.vocabulary = static_cast<int64_t>(tokens);
   if (decoder.vocabulary == 0 && table)
     decoder.vocabulary = table->shape[0];
+  decoder.dropTokensOutside(path);
   return decoder.validate().withContext(path);
 }
 
@@ -123,6 +124,10 @@ Expected<ModelFiles> ModelFiles::openHuggingFace(const std::string &path) {
   if (const std::optional<MappedFile> &tokenizer = folder->tokenizer()) {
     model.tokenizerFile = {model.opened.size(), TokenizerKind::TokenizerJSON};
     model.opened.push_back({tokenizer->path(), tokenizer->bytes()});
+  } else if (std::string other = folder->otherTokenizer(); !other.empty()) {
+    model.decoder.warnings.push_back(
+        other + ": this form of a tokenizer is not read, only tokenizer.json "
+                "is; the model takes and gives token ids");
   }
 
   TensorNames &names = model.tensorNames;

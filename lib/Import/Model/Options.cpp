@@ -155,11 +155,21 @@ std::vector<std::string> Options::texts(std::string_view key) {
 }
 
 std::vector<int64_t> Options::naturals(std::string_view key) {
-  constexpr std::string_view wanted = "integers from 0 to 2147483647";
+  return integers(key, 0, std::numeric_limits<int32_t>::max(),
+                  "integers from 0 to 2147483647");
+}
+
+std::vector<int64_t> Options::tokenIds(std::string_view key) {
+  return integers(key, std::numeric_limits<int64_t>::min(),
+                  std::numeric_limits<int64_t>::max(), "integers");
+}
+
+std::vector<int64_t> Options::integers(std::string_view key, int64_t least,
+                                       int64_t most, std::string_view wanted) {
   std::vector<int64_t> result;
   auto add = [&](const OptionValue &element) {
     const auto *held = std::get_if<int64_t>(&element.held);
-    if (held && *held >= 0 && *held <= std::numeric_limits<int32_t>::max())
+    if (held && *held >= least && *held <= most)
       result.push_back(*held);
     else
       wrongKind(key, wanted, element);

@@ -52,10 +52,8 @@ Status readEndTokens(const gguf::GGUFFile &file, ModelConfig &config) {
       return token.status();
     if (!*token)
       continue;
-    if (**token > uint64_t(std::numeric_limits<int32_t>::max()))
-      return failure(file.path(), ": ", key, ": ", **token,
-                     " is no token's number");
-    auto number = static_cast<int64_t>(**token);
+    auto number = static_cast<int64_t>(
+        std::min<uint64_t>(**token, std::numeric_limits<int64_t>::max()));
     if (std::ranges::find(config.eosTokens, number) == config.eosTokens.end())
       config.eosTokens.push_back(number);
   }
@@ -104,12 +102,13 @@ Expected<ModelConfig> importer::readHuggingFaceConfig(const std::string &place,
         place.substr(0, place.find_last_of('/') + 1) + "generation_config.json",
         json{{"eos_token_id", generation.value("eos_token_id", json())}});
     if (more.has("eos_token_id"))
-      result.eosTokens = more.naturals("eos_token_id");
+      result.eosTokens = more.tokenIds("eos_token_id");
     if (Status s = more.finish(); !s.ok())
       return s;
   }
   if (Status s = options.finish(); !s.ok())
     return s;
+  result.dropTokensOutside(place);
   if (Status s = result.validate(); !s.ok())
     return s.withContext(place);
   return result;

@@ -28,7 +28,8 @@ static Status checkUnchanged(ir::FileOp file) {
   return {};
 }
 
-Expected<text::TokenizerSpec> sluice::readTokenizer(ir::TokenizerOp op) {
+Expected<text::TokenizerSpec>
+sluice::readTokenizer(ir::TokenizerOp op, std::vector<std::string> *warnings) {
   auto file = mlir::SymbolTable::lookupNearestSymbolFrom<ir::FileOp>(
       op, op.getFileAttr());
   if (Status status = checkUnchanged(file); !status.ok())
@@ -36,10 +37,10 @@ Expected<text::TokenizerSpec> sluice::readTokenizer(ir::TokenizerOp op) {
   std::string path = file.getPath().str();
   if (op.getSource() == ir::TokenizerSource::TokenizerJson) {
     llvm::StringRef folder = llvm::sys::path::parent_path(path);
-    return hf::readTokenizerJson(folder.empty() ? "." : folder.str());
+    return hf::readTokenizerJson(folder.empty() ? "." : folder.str(), warnings);
   }
   Expected<gguf::GGUFFile> model = gguf::GGUFFile::open(path);
   if (!model)
     return model.status();
-  return gguf::readTokenizer(*model);
+  return gguf::readTokenizer(*model, warnings);
 }

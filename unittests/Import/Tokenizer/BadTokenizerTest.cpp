@@ -52,8 +52,8 @@ std::string file(const std::string &name, const std::string &value) {
 
 std::string problem(const std::string &name, const std::string &value,
                     const std::string &config = "") {
-  Expected<TokenizerSpec> spec =
-      hf::parseTokenizerJson(file(name, value), config);
+  Expected<TokenizerSpec> spec = hf::parseTokenizerJson(
+      {.tokenizer = file(name, value), .config = config});
   if (!spec)
     EXPECT_THAT(spec.status().message(), Not(HasSubstr("\n")));
   return spec.status().message();
@@ -190,12 +190,36 @@ TEST(BadTokenizerJson, RefusesTemplatesThatDoNotFit) {
 
 TEST(BadTokenizerJson, RefusesConfigurationsThatDoNotFit) {
   EXPECT_EQ(problem("", "", R"({"bos_token":{"content":"<s>"}})"), "");
-  EXPECT_THAT(problem("", "", R"({"eos_token":"</s>"})"),
-              HasSubstr("tokenizer_config.json: eos_token: '</s>' is not in"));
+  EXPECT_EQ(problem("", "", R"({"eos_token":5})"),
+            "tokenizer_config.json: eos_token: not a token");
   EXPECT_THAT(problem("", "", "[]"), HasSubstr("tokenizer_config.json"));
   EXPECT_THAT(problem("", "", R"({"chat_template":5})"),
               HasSubstr("chat_template"));
+  EXPECT_THAT(problem("", "", R"({"chat_template":[{"name":"default"}]})"),
+              HasSubstr("chat_template.template: missing"));
   EXPECT_THAT(problem("", "", "{"), HasSubstr("tokenizer_config.json"));
+  EXPECT_EQ(problem("", "", R"({"added_tokens_decoder":[]})"),
+            "tokenizer_config.json: added_tokens_decoder: not an object");
+  EXPECT_EQ(problem("", "", R"({"added_tokens_decoder":{"x":{}}})"),
+            "tokenizer_config.json: added_tokens_decoder: 'x' is not a token "
+            "id");
+  EXPECT_EQ(problem("", "", R"({"added_tokens_decoder":{"4":{"content":""}}})"),
+            "tokenizer_config.json: added_tokens_decoder.4.content: empty");
+}
+
+TEST(BadTokenizerJson, RefusesAddedTokensThatDoNotFit) {
+  auto problemOf = [](const char *text) {
+    return hf::parseTokenizerJson(
+               {.tokenizer = file("", ""), .addedTokens = text})
+        .status()
+        .message();
+  };
+  EXPECT_EQ(problemOf(R"({"x": 4})"), "");
+  EXPECT_EQ(problemOf("[]"), "added_tokens.json: not an object");
+  EXPECT_EQ(problemOf(R"({"x": "4"})"),
+            "added_tokens.json: the id of 'x' is not a token id");
+  EXPECT_EQ(problemOf(R"({"": 4})"),
+            "added_tokens.json: the id of '' is not a token id");
 }
 
 TEST(BadTokenizerJson, RefusesFilesThatAreNotJson) {
@@ -213,10 +237,10 @@ TEST(BadTokenizerJson, RefusesFilesThatAreNotJson) {
 }
 
 TEST(BadTokenizerJson, PatternsAreCheckedWhenTheTokenizerIsMade) {
-  Expected<TokenizerSpec> spec = hf::parseTokenizerJson(
+  std::string text =
       file("pre_tokenizer", R"({"type":"Split","pattern":{"Regex":"(a"},)"
-                            R"("behavior":"Isolated","invert":false})"),
-      "");
+                            R"("behavior":"Isolated","invert":false})");
+  Expected<TokenizerSpec> spec = hf::parseTokenizerJson({.tokenizer = text});
   EXPECT_FALSE(spec.ok() && Tokenizer::create(spec.take()).ok());
 }
 
@@ -253,17 +277,29 @@ public:
     });
   }
   std::string problem() const {
-    GGUFBytes out(0, entries.size());
-    for (const auto &entry : entries)
-      entry(out);
-    Expected<gguf::GGUFFile> file = out.parse();
-    if (!file)
-      return file.status().message();
-    return gguf::readTokenizer(*file).status().message();
+    return read([](const gguf::GGUFFile &file) {
+      return gguf::readTokenizer(file).status().message();
+    });
+  }
+  /// The first warning about a file that can be read.
+  std::string warning() const {
+    return read([](const gguf::GGUFFile &file) {
+      std::vector<std::string> warnings;
+      Status status = gguf::readTokenizer(file, &warnings).status();
+      return warnings.empty() ? status.message() : warnings[0];
+    });
   }
 
 private:
   using Entry = std::function<void(GGUFBytes &)>;
+  using Reader = std::string (*)(const gguf::GGUFFile &file);
+  std::string read(Reader reader) const {
+    GGUFBytes out(0, entries.size());
+    for (const auto &entry : entries)
+      entry(out);
+    Expected<gguf::GGUFFile> file = out.parse();
+    return file ? reader(*file) : file.status().message();
+  }
   Metadata &add(Entry entry) {
     entries.push_back(std::move(entry));
     return *this;
@@ -345,8 +381,14 @@ TEST(BadGGUFTokenizer, RefusesBadTokensAndIds) {
                   .strings("merges", {})
                   .problem(),
               HasSubstr("is not UTF-8"));
-  EXPECT_THAT(bpe().u32("eos_token_id", 3).strings("merges", {}).problem(),
-              HasSubstr("eos_token_id: the id 3 is outside the vocabulary"));
+}
+
+TEST(BadGGUFTokenizer, LeavesOutTokensBeyondTheVocabulary) {
+  EXPECT_EQ(bpe().u32("bos_token_id", 3).strings("merges", {}).warning(),
+            "m.gguf: tokenizer.ggml.bos_token_id: the id 3 is outside the "
+            "vocabulary and is left out");
+  // The model's configuration tells of those that end a text.
+  EXPECT_EQ(bpe().u32("eos_token_id", 3).strings("merges", {}).warning(), "");
 }
 
 } // namespace

@@ -17,8 +17,12 @@ namespace sluice::gguf {
 /// "gpt2" (byte-level byte-pair encoding), "llama" (SentencePiece by scores)
 /// and "t5" (SentencePiece's unigram). Errors name file and key: no tokenizer,
 /// another model, a pre-tokenizer whose name is not known, lists that do not
-/// fit each other, or a description that cannot be run.
-Expected<text::TokenizerSpec> readTokenizer(const GGUFFile &file);
+/// fit each other, or a description that cannot be run. `warnings`, where it is
+/// not null, gets a line for each thing that the file says and that is left
+/// out.
+Expected<text::TokenizerSpec>
+readTokenizer(const GGUFFile &file,
+              std::vector<std::string> *warnings = nullptr);
 
 } // namespace sluice::gguf
 

@@ -46,6 +46,9 @@ public:
   const std::vector<SafetensorsFile> &shards() const { return files; }
   /// tokenizer.json, or nothing where there is none.
   const std::optional<MappedFile> &tokenizer() const { return tokenizerFile; }
+  /// The path of a file that describes the tokenizer in a form that is not
+  /// read: tokenizer.model, say. Empty where there is none.
+  std::string otherTokenizer() const;
 
 private:
   ModelFolder() = default;

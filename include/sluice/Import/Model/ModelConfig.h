@@ -74,7 +74,8 @@ struct RopeConfig {
   RopeScaling scaling;
 };
 
-/// A decoder. Sizes are positive once validate() has passed.
+/// A decoder. Sizes are positive once validate() has passed, and tokens inside
+/// the vocabulary once dropTokensOutside() has run.
 struct ModelConfig {
   std::string architecture; // our name: "llama"
   std::string name;
@@ -87,6 +88,8 @@ struct ModelConfig {
   int64_t headDim = 0;
   int64_t feedForward = 0;
   std::vector<int64_t> eosTokens;
+  /// What the files say and the model goes without, a line each.
+  std::vector<std::string> warnings;
 
   NormKind norm = NormKind::Layer;
   double epsilon = 1e-5;
@@ -115,6 +118,10 @@ struct ModelConfig {
   Tied tied = Tied::No;
   /// The layers' matrices (not the tables) lie as [in, out].
   bool transposed = false;
+
+  /// Drops end-of-text tokens that the vocabulary does not have, with a warning
+  /// that begins with `place`.
+  void dropTokensOutside(const std::string &place);
 
   /// Errors name what is impossible: heads that don't divide, a rotary size
   /// that is odd, a scale that is not positive, ... They carry no path.

@@ -91,6 +91,8 @@ public:
   std::vector<std::string> texts(std::string_view key);
   /// One integer or a list of them, none negative; empty where absent.
   std::vector<int64_t> naturals(std::string_view key);
+  /// The same with any integers: numbers of tokens, which may be of none.
+  std::vector<int64_t> tokenIds(std::string_view key);
   /// One integer, or a list of equal ones: a size that a format allows to
   /// differ from layer to layer, where no supported model's does.
   int64_t uniformCount(std::string_view key,
@@ -123,6 +125,8 @@ private:
                  const OptionValue &found);
   int64_t integer(std::string_view key, std::optional<int64_t> fallback,
                   int64_t least);
+  std::vector<int64_t> integers(std::string_view key, int64_t least,
+                                int64_t most, std::string_view wanted);
 
   std::string place;
   OptionValue::Table values;

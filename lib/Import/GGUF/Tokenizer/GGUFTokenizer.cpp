@@ -25,6 +25,8 @@ public:
 
   Expected<TokenizerSpec> read();
 
+  std::vector<std::string> warnings; ///< of what is left out
+
 private:
   Status fail(std::string_view key, std::string_view reason) const {
     return failure(file.path(), ": ", prefixed(key), ": ", reason);
@@ -36,8 +38,9 @@ private:
   // Each keeps the first error.
   bool flag(std::string_view key, bool otherwise);
   std::optional<TokenId> id(std::string_view key,
-                            std::optional<TokenId> otherwise);
+                            std::optional<TokenId> otherwise, bool warns);
   std::string string(std::string_view key);
+  std::string chatTemplate(std::string_view key);
   void keep(const Status &error) {
     if (status.ok())
       status = error;
@@ -76,8 +79,12 @@ std::string TokenizerReader::string(std::string_view key) {
   return value ? std::string(value->value_or("")) : std::string();
 }
 
+/// A token that the metadata names. One outside the vocabulary is left out,
+/// with a warning if it `warns`: of those that end a text the model's
+/// configuration tells.
 std::optional<TokenId> TokenizerReader::id(std::string_view key,
-                                           std::optional<TokenId> otherwise) {
+                                           std::optional<TokenId> otherwise,
+                                           bool warns) {
   Expected<std::optional<uint64_t>> value = file.uintValue(prefixed(key));
   keep(value.status());
   if (!value || !value->has_value())
@@ -85,8 +92,11 @@ std::optional<TokenId> TokenizerReader::id(std::string_view key,
                ? otherwise
                : std::nullopt;
   if (**value >= spec.tokens.size()) {
-    keep(fail(key, "the id " + std::to_string(**value) +
-                       " is outside the vocabulary"));
+    if (warns)
+      warnings.push_back(fail(key, "the id " + std::to_string(**value) +
+                                       " is outside the vocabulary and is left "
+                                       "out")
+                             .message());
     return std::nullopt;
   }
   return static_cast<TokenId>(**value);
@@ -180,22 +190,25 @@ Status TokenizerReader::readMerges() {
 void TokenizerReader::readTemplate(bool addBegin, bool addEnd,
                                    std::optional<TokenId> defaultBegin,
                                    std::optional<TokenId> defaultEnd) {
-  spec.beginOfText = id("bos_token_id", defaultBegin);
-  std::optional<TokenId> end = id("eos_token_id", defaultEnd);
+  auto endId = [&](std::string_view key, std::optional<TokenId> otherwise) {
+    return id(key, otherwise, /*warns=*/false);
+  };
+  spec.beginOfText = id("bos_token_id", defaultBegin, /*warns=*/true);
+  std::optional<TokenId> end = endId("eos_token_id", defaultEnd);
   for (std::optional<TokenId> last :
-       {end, id("eot_token_id", {}), id("eom_token_id", {})})
+       {end, endId("eot_token_id", {}), endId("eom_token_id", {})})
     if (last)
       spec.endOfText.push_back(*last);
   if (flag("add_bos_token", addBegin)) {
     if (spec.beginOfText)
       spec.prefix.push_back(*spec.beginOfText);
-    else
+    else if (!file.find(prefixed("bos_token_id")))
       keep(fail("bos_token_id", "missing, and the token is to be added"));
   }
   if (flag("add_eos_token", addEnd)) {
     if (end)
       spec.suffix.push_back(*end);
-    else
+    else if (!file.find(prefixed("eos_token_id")))
       keep(fail("eos_token_id", "missing, and the token is to be added"));
   }
 }
@@ -261,7 +274,7 @@ Status TokenizerReader::readLlama() {
   Status scores = readScores();
   if (!scores.ok())
     return scores;
-  spec.unknown = id("unknown_token_id", 0);
+  spec.unknown = id("unknown_token_id", 0, /*warns=*/true);
   readTemplate(true, false, 1, 2);
   readNormalizer(/*words=*/false);
   bool prefix = flag("add_space_prefix", true);
@@ -286,7 +299,7 @@ Status TokenizerReader::readT5() {
   Status scores = readScores();
   if (!scores.ok())
     return scores;
-  spec.unknown = id("unknown_token_id", 2);
+  spec.unknown = id("unknown_token_id", 2, /*warns=*/true);
   readTemplate(false, true, {}, 1);
   readNormalizer(/*words=*/true);
   PreTokenizerStep words;
@@ -302,6 +315,13 @@ Status TokenizerReader::readT5() {
     spec.decoder.push_back({DecoderStep::Kind::ByteFallback});
   spec.decoder.push_back(decoder);
   return {};
+}
+
+/// Empty where the file has no such template.
+std::string TokenizerReader::chatTemplate(std::string_view key) {
+  Expected<std::optional<std::string_view>> text = file.stringValue(key);
+  keep(text.status());
+  return std::string(text ? text->value_or("") : "");
 }
 
 Expected<TokenizerSpec> TokenizerReader::read() {
@@ -321,12 +341,10 @@ Expected<TokenizerSpec> TokenizerReader::read() {
   else
     rest = fail("model", "the tokenizer " + quote(model) + " is not supported");
   keep(rest);
-  Expected<std::optional<std::string_view>> chat =
-      file.stringValue("tokenizer.chat_template");
-  keep(chat.status());
+  spec.chatTemplate = chatTemplate("tokenizer.chat_template");
+  spec.toolTemplate = chatTemplate("tokenizer.chat_template.tool_use");
   if (!status.ok())
     return status;
-  spec.chatTemplate = chat->value_or("");
   addSpecialTokens();
   Status valid = spec.validate();
   if (!valid.ok())
@@ -334,6 +352,12 @@ Expected<TokenizerSpec> TokenizerReader::read() {
   return std::move(spec);
 }
 
-Expected<TokenizerSpec> gguf::readTokenizer(const GGUFFile &file) {
-  return TokenizerReader(file).read();
+Expected<TokenizerSpec>
+gguf::readTokenizer(const GGUFFile &file, std::vector<std::string> *warnings) {
+  TokenizerReader reader(file);
+  Expected<TokenizerSpec> spec = reader.read();
+  if (warnings)
+    warnings->insert(warnings->end(), reader.warnings.begin(),
+                     reader.warnings.end());
+  return spec;
 }

@@ -9,6 +9,7 @@
 
 #include "JsonFields.h"
 #include "Steps.h"
+#include "TokenizerConfig.h"
 #include "VocabularyBuilder.h"
 #include "runtime/base/MappedFile.h"
 #include "sluice/Import/Support/JSON.h"
@@ -217,82 +218,24 @@ Expected<TokenizerSpec> TokenizerReader::read(const json &value) {
   return std::move(spec);
 }
 
-/// A token in tokenizer_config.json, as a string or as an object with it.
-static Status readConfigToken(JsonFields &config, const char *name,
-                              const TokenizerSpec &spec,
-                              std::optional<TokenId> &id) {
-  const json *field = config.find(name);
-  if (!field)
-    return {};
-  std::string text;
-  if (field->is_string())
-    text = field->get<std::string>();
-  else
-    text = JsonFields(*field, name).string("content");
-  for (size_t i = 0; i < spec.tokens.size(); ++i)
-    if (spec.tokens[i].text == text)
-      id = static_cast<TokenId>(i);
-  return id ? Status()
-            : failure(name, ": ", quote(text), " is not in the vocabulary");
-}
-
-/// A template, or of a list of named ones that called "default".
-static Expected<std::string> readChatTemplate(const json &field) {
-  if (field.is_string())
-    return field.get<std::string>();
-  if (!field.is_array())
-    return failure("chat_template: not a string");
-  for (const json &entry : field) {
-    JsonFields fields(entry, "chat_template");
-    std::string name = fields.string("name");
-    std::string text = fields.string("template");
-    if (!fields.ok())
-      return fields.finish();
-    if (name == "default")
-      return text;
-  }
-  return std::string();
-}
-
-static Status readConfig(std::string_view configJson, TokenizerSpec &spec) {
-  Expected<json> parsed = parseJSON(configJson);
-  if (!parsed)
-    return parsed.status();
-  JsonFields config(*parsed, "");
-  if (!config.ok())
-    return config.finish();
-  std::optional<TokenId> end;
-  Status status = readConfigToken(config, "bos_token", spec, spec.beginOfText);
-  if (status.ok())
-    status = readConfigToken(config, "eos_token", spec, end);
-  if (!status.ok())
-    return status;
-  if (end)
-    spec.endOfText.push_back(*end);
-  if (const json *field = config.find("chat_template")) {
-    Expected<std::string> text = readChatTemplate(*field);
-    if (!text)
-      return text.status();
-    spec.chatTemplate = text.take();
-  }
-  return {};
-}
-
-Expected<TokenizerSpec> hf::parseTokenizerJson(std::string_view tokenizerJson,
-                                               std::string_view configJson) {
-  Expected<json> parsed = parseJSON(tokenizerJson);
+Expected<TokenizerSpec>
+hf::parseTokenizerJson(const TokenizerTexts &texts,
+                       std::vector<std::string> *warnings) {
+  Expected<json> parsed = parseJSON(texts.tokenizer);
   if (!parsed)
     return parsed.status().withContext("tokenizer.json");
   Expected<TokenizerSpec> spec = TokenizerReader().read(*parsed);
-  if (!spec)
-    return spec.status().withContext("tokenizer.json");
-  Status status = spec->validate();
+  Status status = spec ? spec->validate() : spec.status();
   if (!status.ok())
     return status.withContext("tokenizer.json");
-  if (!configJson.empty())
-    status = readConfig(configJson, *spec);
+  std::vector<std::string> said;
+  status = readTokenizerConfig(texts.config, texts.addedTokens, *spec, said);
+  if (status.ok())
+    status = spec->validate();
   if (!status.ok())
-    return status.withContext("tokenizer_config.json");
+    return status;
+  if (warnings)
+    warnings->insert(warnings->end(), said.begin(), said.end());
   return spec;
 }
 
@@ -308,7 +251,25 @@ static Expected<std::string> readOptional(const std::string &path) {
                      file->bytes().size());
 }
 
-Expected<TokenizerSpec> hf::readTokenizerJson(const std::string &folder) {
+/// The templates in files of their own, which replace the configuration's.
+static Status readTemplateFiles(const std::string &folder,
+                                TokenizerSpec &spec) {
+  constexpr std::pair<const char *, std::string_view> files[] = {
+      {"/chat_template.jinja", "default"},
+      {"/additional_chat_templates/tool_use.jinja", "tool_use"}};
+  for (const auto &[file, name] : files) {
+    Expected<std::string> text = readOptional(folder + file);
+    if (!text)
+      return text.status();
+    if (!text->empty())
+      keepNamedTemplate(name, text.take(), spec);
+  }
+  return {};
+}
+
+Expected<TokenizerSpec>
+hf::readTokenizerJson(const std::string &folder,
+                      std::vector<std::string> *warnings) {
   Expected<MappedFile> file = MappedFile::open(folder + "/tokenizer.json");
   if (!file)
     return file.status();
@@ -316,16 +277,22 @@ Expected<TokenizerSpec> hf::readTokenizerJson(const std::string &folder) {
       readOptional(folder + "/tokenizer_config.json");
   if (!config)
     return config.status();
-  Expected<std::string> chat = readOptional(folder + "/chat_template.jinja");
-  if (!chat)
-    return chat.status();
-  Expected<TokenizerSpec> spec =
-      parseTokenizerJson({reinterpret_cast<const char *>(file->bytes().data()),
-                          file->bytes().size()},
-                         *config);
+  Expected<std::string> added = readOptional(folder + "/added_tokens.json");
+  if (!added)
+    return added.status();
+  std::vector<std::string> said;
+  Expected<TokenizerSpec> spec = parseTokenizerJson(
+      {.tokenizer = {reinterpret_cast<const char *>(file->bytes().data()),
+                     file->bytes().size()},
+       .config = *config,
+       .addedTokens = *added},
+      &said);
   if (!spec)
     return failure(folder, "/", spec.status().message());
-  if (!chat->empty())
-    spec->chatTemplate = chat.take();
+  if (Status wrong = readTemplateFiles(folder, *spec); !wrong.ok())
+    return wrong;
+  if (warnings)
+    for (const std::string &line : said)
+      warnings->push_back(folder + "/" + line);
   return spec;
 }
