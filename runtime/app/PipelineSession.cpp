@@ -168,10 +168,12 @@ void PipelineSession::settleShape() {
   shape.identity = plan.identity;
   shape.ranks = int64_t(plan.ranks.size());
   shape.hasDraft = options.speculation.mode != SpeculationMode::Off;
-  if (shape.hasDraft && plan.draft && !options.oracleAcceptance)
-    shape.draftContextLength =
-        executable.programs[*executable.findProgram(plan.draft->program)]
-            .contextLength;
+  if (shape.hasDraft && plan.draft && !options.oracleAcceptance) {
+    const ProgramDescriptor &draft =
+        executable.programs[*executable.findProgram(plan.draft->program)];
+    shape.draftContextLength = draft.contextLength;
+    shape.draftVocabSize = draft.vocabSize;
+  }
   shape.vocabSize = executable.vocabSize;
   shape.hiddenSize = executable.hiddenSize;
   shape.contextLength = engine.contextLength();

@@ -100,7 +100,7 @@ std::unique_ptr<pipeline::Guesser> PipelineSession::makeGuesser() const {
         options.oracleSeed, shape.vocabSize, *options.oracleAcceptance, width,
         needs.truth);
   return std::make_unique<pipeline::ModelGuesser>(
-      shape.vocabSize, width, settings.requests,
+      shape.sharedVocabSize(), width, settings.requests,
       [this] { return makeTokenTrie(); });
 }
 

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <ranges>
 
 namespace sluice {
 
@@ -191,15 +192,19 @@ void Sampler::forbidOthers(std::span<const uint64_t> allowed) {
 
 void Sampler::applyBias(const SamplingParams &params) {
   for (const auto &[token, bias] : params.logitBias)
-    candidates[token].logit += bias;
+    if (token < size)
+      candidates[token].logit += bias;
 }
 
 void Sampler::applyPenalties(const SamplingParams &params,
                              std::span<const int32_t> prompt,
                              std::span<const int32_t> output) {
+  auto known = [this](std::span<const int32_t> tokens) {
+    return tokens |
+           std::views::filter([this](int32_t token) { return token < size; });
+  };
   for (std::span<const int32_t> tokens : {prompt, output})
-    for (int32_t token : tokens) {
-      assert(token >= 0 && token < size);
+    for (int32_t token : known(tokens)) {
       if (std::exchange(seen[token], 1))
         continue;
       double &logit = candidates[token].logit;
@@ -207,12 +212,12 @@ void Sampler::applyPenalties(const SamplingParams &params,
                         : logit * params.repetitionPenalty;
     }
   for (std::span<const int32_t> tokens : {prompt, output})
-    for (int32_t token : tokens)
+    for (int32_t token : known(tokens))
       seen[token] = 0;
 
-  for (int32_t token : output)
+  for (int32_t token : known(output))
     ++outputCount[token];
-  for (int32_t token : output)
+  for (int32_t token : known(output))
     if (int32_t count = std::exchange(outputCount[token], 0))
       candidates[token].logit -=
           params.frequencyPenalty * count + params.presencePenalty;

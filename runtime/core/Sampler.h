@@ -58,7 +58,9 @@ public:
 
   /// The token at `position` (that of the token to be chosen: the number of
   /// tokens before it). `logits[vocabSize]`; `prompt` and `output` are the
-  /// tokens before, read by penalties only; `params` have been validated.
+  /// tokens before, read by penalties only; `params` have been validated. What
+  /// these say of tokens from vocabSize on counts for nothing: a draft can have
+  /// fewer than the target whose text it continues.
   /// `allowed` has a bit for each token that can be chosen, 64 to a word,
   /// others beyond its end cannot; empty: all can. Errors: a logit that is NaN
   /// or +infinity (or becomes it by penalties), or every token forbidden.

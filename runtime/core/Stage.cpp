@@ -19,6 +19,7 @@ namespace {
 
 constexpr int64_t maxRows = int64_t{1} << 20;
 constexpr int64_t maxPosition = std::numeric_limits<int32_t>::max();
+constexpr int64_t mostTokens = std::numeric_limits<int32_t>::max();
 
 Status checkLimits(const StageLimits &limits, const CachePages &pages,
                    const EpochBoard &board) {
@@ -35,6 +36,9 @@ Status checkLimits(const StageLimits &limits, const CachePages &pages,
     if (value < 1 || value > most)
       return failure("stage: ", what, ": ", value, " is not between 1 and ",
                      most);
+  if (limits.vocabSize < 0 || limits.vocabSize > mostTokens)
+    return failure("stage: tokens: ", limits.vocabSize,
+                   " is not between 0 and ", mostTokens);
   if (limits.sharedPages < 0 || limits.sharedPages > pages.limits().pages)
     return failure("stage: shared pages: ", limits.sharedPages,
                    " is not between 0 and ", pages.limits().pages);

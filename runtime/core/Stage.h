@@ -70,6 +70,11 @@ struct StageLimits {
   int64_t branches = 64;
   int64_t nodes = 1024; ///< speculative rows of a request that can be alive
   int64_t contextLength = 0;
+  /// Tokens that the program has rows for; 0: all. A draft can have fewer than
+  /// the target whose texts it continues: it computes any other token as its
+  /// last one, which is padding as a rule. The texts themselves are as they are
+  /// in promptOf() and outputOf().
+  int64_t vocabSize = 0;
   int64_t frames = 256; ///< queued at the door
   /// Numbers of shared pages; 0: none may be kept.
   int64_t sharedPages = 0;

@@ -9,9 +9,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace sluice {
+
+static int32_t lastTokenOf(const StageLimits &limits) {
+  return limits.vocabSize > 0 ? static_cast<int32_t>(limits.vocabSize - 1)
+                              : std::numeric_limits<int32_t>::max();
+}
 
 Stage::State::State(const StageLimits &limits, CachePages &pages,
                     EpochBoard &board)
@@ -19,7 +25,8 @@ Stage::State::State(const StageLimits &limits, CachePages &pages,
       door({limits.frames, limits.requests, limits.contextLength,
             limits.sharedPages}),
       branches(pages, limits.requests),
-      rows(limits.rows, limits.outputs, pages.limits().sequences),
+      rows(limits.rows, limits.outputs, pages.limits().sequences,
+           lastTokenOf(limits)),
       shared(static_cast<size_t>(limits.sharedPages)),
       seenIn(static_cast<size_t>(limits.requests)),
       rowsIn(static_cast<size_t>(limits.requests)),

@@ -19,8 +19,9 @@ constexpr int64_t mirrorsPerRow = CachePages::pageTokens - 1;
 
 } // namespace
 
-StepRows::StepRows(int64_t rows, int64_t outputs, int64_t sequences)
-    : limit(rows), outputLimit(std::min(rows, outputs)),
+StepRows::StepRows(int64_t rows, int64_t outputs, int64_t sequences,
+                   int32_t lastToken)
+    : limit(rows), outputLimit(std::min(rows, outputs)), lastToken(lastToken),
       groups(static_cast<size_t>(sequences)),
       steps(rows, outputLimit, rows * mirrorsPerRow) {
   size_t count = static_cast<size_t>(rows);
@@ -88,8 +89,9 @@ Status StepRows::arrange() {
   }
   for (size_t row = 0; row < rowOf.size(); ++row) {
     const Row &added = rowOf[row];
-    if (Status s = steps.add(sequenceOf[row], added.position, added.token,
-                             added.wantsOutput);
+    if (Status s =
+            steps.add(sequenceOf[row], added.position,
+                      std::min(added.token, lastToken), added.wantsOutput);
         !s.ok())
       return s;
   }

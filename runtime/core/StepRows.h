@@ -19,6 +19,7 @@
 #include "runtime/core/Rows.h"
 #include "runtime/core/StepBatch.h"
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -37,8 +38,10 @@ struct RowOrigin {
 class StepRows {
 public:
   /// For steps of at most `rows` rows, `outputs` of which want an output, of
-  /// sequences below `sequences`.
-  StepRows(int64_t rows, int64_t outputs, int64_t sequences);
+  /// sequences below `sequences`. In the batch, tokens above `lastToken` are
+  /// `lastToken`.
+  StepRows(int64_t rows, int64_t outputs, int64_t sequences,
+           int32_t lastToken = std::numeric_limits<int32_t>::max());
 
   /// Starts a step.
   void clear();
@@ -87,6 +90,7 @@ private:
 
   int64_t limit;
   int64_t outputLimit;
+  int32_t lastToken;
   int64_t outputs = 0;
   uint64_t step = 0;
   std::vector<Admitted> admitted;

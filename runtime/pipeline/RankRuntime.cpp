@@ -223,6 +223,7 @@ Status RankRuntime::createDraft() {
   config.name = "draft";
   config.rank = comm.rank();
   config.limits = setup.settings.limits(setup.shape).draft().stage();
+  config.limits.vocabSize = setup.shape.sharedVocabSize();
   config.pages = setup.settings.limits(setup.shape).draft().cachePages();
   auto output = std::make_unique<GuessOutput>(
       std::move(setup.guesser), config.limits.rows, [this](GuessFrame frame) {

@@ -19,6 +19,8 @@
 #include "runtime/device/cuda/DeviceGroup.h"
 #include "runtime/pipeline/StageWorker.h"
 
+#include <algorithm>
+
 namespace sluice::pipeline {
 
 /// What all ranks of a job have in common. The head, and the draft if there is
@@ -29,9 +31,16 @@ struct PipelineShape {
   int64_t ranks = 1;
   bool hasDraft = false;
   int64_t draftContextLength = 0; ///< positions the draft takes; 0: all
-  int64_t vocabSize = 0;
+  int64_t vocabSize = 0;          ///< ids of tokens are less
+  int64_t draftVocabSize = 0;     ///< to the draft; 0: as vocabSize
   int64_t hiddenSize = 0;
   int64_t contextLength = 0;
+
+  /// Ids that target and draft both have, which are those below: only they can
+  /// be guessed, and come true.
+  int64_t sharedVocabSize() const {
+    return draftVocabSize > 0 ? std::min(vocabSize, draftVocabSize) : vocabSize;
+  }
 };
 
 /// How they run; the same on all ranks.

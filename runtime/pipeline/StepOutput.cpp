@@ -158,10 +158,10 @@ Status ModelGuesser::guess(Stage &stage, int64_t row,
   auto allowed = masks.allowedAfter(stage.rows()[size_t(row)]);
   if (!allowed)
     return allowed.status();
-  return sampler.rank(logits, stage.requestOf(row).sampling,
-                      stage.promptOf(row), stage.outputOf(row),
-                      stage.rows()[row].position + 1, count, candidates,
-                      *allowed);
+  return sampler.rank(logits.first(size_t(sampler.vocabSize())),
+                      stage.requestOf(row).sampling, stage.promptOf(row),
+                      stage.outputOf(row), stage.rows()[row].position + 1,
+                      count, candidates, *allowed);
 }
 
 GuessOutput::GuessOutput(std::unique_ptr<Guesser> guesser, int64_t rowLimit,

@@ -155,6 +155,8 @@ public:
 /// By the draft model's logits, with the noise that the target will draw with.
 class ModelGuesser final : public Guesser {
 public:
+  /// Guesses tokens below `vocabSize`; the draft has logits for them, and maybe
+  /// for more.
   ModelGuesser(int64_t vocabSize, int64_t count, int64_t requests,
                MakeTokenTrie makeTrie)
       : sampler(vocabSize), masks(std::move(makeTrie), requests), count(count) {

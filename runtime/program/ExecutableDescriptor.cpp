@@ -173,9 +173,6 @@ Status checkDraft(const ExecutableDescriptor &executable) {
     return bad("the draft '", draft.name, "' is not a whole model");
   if (draft.members != 1)
     return bad("the draft '", draft.name, "' is of a group");
-  if (draft.vocabSize != executable.vocabSize)
-    return bad("the draft '", draft.name, "' has a vocabulary of ",
-               draft.vocabSize, ", not ", executable.vocabSize);
   return {};
 }
 

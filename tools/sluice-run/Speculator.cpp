@@ -12,6 +12,10 @@
 using namespace sluice;
 using namespace sluice::run;
 
+Speculator::Speculator(Session &session, SequenceId id)
+    : draft(*session.draft()), id(id),
+      sampler(std::min(session.vocabSize(), draft.info().vocabSize)) {}
+
 /// The draft's token behind prompt and output.
 Expected<int32_t> Speculator::next(const SamplingParams &sampling,
                                    std::span<const int32_t> prompt,
@@ -25,16 +29,20 @@ Expected<int32_t> Speculator::next(const SamplingParams &sampling,
   int64_t first = std::min<int64_t>(same.second - tokens.begin(),
                                     int64_t(tokens.size()) - 1);
   StepBatch batch(int64_t(tokens.size()) - first, 1);
+  // A token that the draft has no row for is read as its last one: that makes
+  // for a poor guess at worst.
+  auto lastToken = static_cast<int32_t>(draft.info().vocabSize - 1);
   for (int64_t p = first; p < int64_t(tokens.size()); ++p)
-    if (Status s = batch.add(id, p, tokens[p], p + 1 == int64_t(tokens.size()));
+    if (Status s = batch.add(id, p, std::min(tokens[p], lastToken),
+                             p + 1 == int64_t(tokens.size()));
         !s.ok())
       return s;
   Expected<interpreter::RowData> logits = draft.step(batch);
   if (!logits)
     return logits.status();
   computed = tokens;
-  return sampler.sample(logits->row(0), sampling, prompt, output,
-                        int64_t(tokens.size()));
+  return sampler.sample(logits->row(0).first(size_t(sampler.vocabSize())),
+                        sampling, prompt, output, int64_t(tokens.size()));
 }
 
 Expected<std::vector<int32_t>>

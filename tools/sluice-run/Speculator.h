@@ -26,11 +26,11 @@ public:
   static constexpr int64_t chain = 4;
 
   /// `id` names the sequence whose continuation is guessed.
-  Speculator(Session &session, SequenceId id)
-      : draft(*session.draft()), id(id), sampler(session.vocabSize()) {}
+  Speculator(Session &session, SequenceId id);
 
   /// At most `count` guesses for what follows prompt and output, which the
-  /// draft computes as far as it has not done so. Fewer where its context ends.
+  /// draft computes as far as it has not done so. Fewer where its context ends;
+  /// of tokens that the target has as well.
   Expected<std::vector<int32_t>> guess(const SamplingParams &sampling,
                                        std::span<const int32_t> prompt,
                                        std::span<const int32_t> output,
@@ -43,7 +43,7 @@ private:
 
   interpreter::Interpreter &draft;
   SequenceId id;
-  Sampler sampler;
+  Sampler sampler; ///< of the tokens that draft and target both have
   std::vector<int32_t> computed; // tokens in the draft's cache
 };
 

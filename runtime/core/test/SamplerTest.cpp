@@ -426,6 +426,39 @@ TEST(SamplerTest, RankAndSampleFailAlike) {
             "sampling: every token is forbidden");
 }
 
+/// A draft has fewer tokens than the target whose request it is: what that says
+/// of others counts for nothing.
+TEST(SamplerTest, TokensBeyondTheVocabularyArePassedOver) {
+  SamplingParams params;
+  params.repetitionPenalty = 2;
+  params.frequencyPenalty = 1;
+  params.logitBias = {{0, 1.25}, {3, 50}, {900, -50}};
+  EXPECT_EQ(tokensOf(rank({0, 3, 2}, params, 3, 9, {3, 2, 900}, {900, 1, 3})),
+            (Tokens{0, 2, 1}));
+}
+
+/// Noise is a token's own, however many there are: a draft with more or fewer
+/// rows than the target draws what the target does.
+TEST(SamplerTest, PaddingLeavesTheNoise) {
+  std::mt19937 random(23);
+  for (int64_t position = 0; position < 100; ++position) {
+    std::vector<float> logits(40 + random() % 40);
+    for (float &logit : logits)
+      logit = static_cast<float>(random() % 1000) / 200;
+    SamplingParams params;
+    params.temperature = 0.8;
+    params.seed = random();
+    params.topK = random() % 2 ? 10 : 0;
+    params.topP = random() % 2 ? 0.9 : 1;
+    std::vector<float> padded = logits;
+    padded.resize(128, -infinity);
+    EXPECT_EQ(tokensOf(rank(logits, params, 1, position)),
+              (Tokens{draw(padded, params, position)}));
+    EXPECT_EQ(tokensOf(rank(padded, params, 1, position)),
+              (Tokens{draw(logits, params, position)}));
+  }
+}
+
 /// The first is what sample() draws, the second what it would draw without the
 /// first, and so on, whatever the parameters.
 TEST(SamplerTest, RankFollowsSample) {

@@ -325,6 +325,8 @@ TEST(StageLimitsTest, LimitsAreChecked) {
             "stage: branches: 5 is not between 1 and 4");
   EXPECT_EQ(message(&StageLimits::contextLength, 65),
             "stage: context length: 65 is not between 1 and 64");
+  EXPECT_EQ(message(&StageLimits::vocabSize, -1),
+            "stage: tokens: -1 is not between 0 and 2147483647");
   EXPECT_EQ(message(&StageLimits::frames, 0),
             "stage: frames: 0 is not between 1 and 1048576");
   ASSERT_TRUE(pages.open());
