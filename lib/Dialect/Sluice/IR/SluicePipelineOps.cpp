@@ -445,12 +445,6 @@ LogicalResult SpeculateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!isa_and_nonnull<ModelOp, PipelineOp>(draft) || draft == target)
     return emitOpError() << getDraftAttr()
                          << " is not a model that could be the draft";
-  auto model = dyn_cast<ModelOp>(draft);
-  uint64_t vocabSize =
-      model ? model.getVocabSize() : cast<PipelineOp>(draft).getVocabSize();
-  if (target && vocabSize != target.getVocabSize())
-    return emitOpError() << "the draft's vocabulary has " << vocabSize
-                         << " tokens, the target's " << target.getVocabSize();
   return verifyHeadChannels(*this, getViaAttr(), getResultsAttr(),
                             FrameKind::Guesses, symbols);
 }

@@ -52,17 +52,33 @@ std::string sluice::findOtherToken(const TokenizerSpec &draft,
     if (guessed[id].text != known[id].text)
       return "token " + number(id) + " is " + quote(guessed[id].text) +
              ", the target's is " + quote(known[id].text);
-  if (guessed.size() != known.size())
-    return "the tokenizer has " + number(guessed.size()) +
-           " tokens, the target's " + number(known.size());
   return "";
+}
+
+std::string sluice::findMissingTokens(const TokenizerSpec &draft,
+                                      uint64_t draftRows,
+                                      const TokenizerSpec &target) {
+  size_t first = 0, missing = 0;
+  for (size_t id = std::min<size_t>(draft.tokens.size(), draftRows);
+       id < target.tokens.size(); ++id) {
+    const Token &token = target.tokens[id];
+    if (token.text.empty() || token.type == TokenType::Unused)
+      continue;
+    if (missing++ == 0)
+      first = id;
+  }
+  if (missing == 0)
+    return "";
+  return "it lacks " + number(missing) + " of the target's tokens, the first " +
+         number(first) + ", " + quote(target.tokens[first].text);
 }
 
 static std::string compareScores(const TokenizerSpec &draft,
                                  const TokenizerSpec &target) {
   if (draft.kind == ModelKind::BPE)
     return "";
-  for (size_t id = 0; id < target.tokens.size(); ++id)
+  size_t shared = std::min(draft.tokens.size(), target.tokens.size());
+  for (size_t id = 0; id < shared; ++id)
     // A GGUF file has them in single precision.
     if (float(draft.tokens[id].score) != float(target.tokens[id].score))
       return "token " + number(id) + ", " + quote(target.tokens[id].text) +

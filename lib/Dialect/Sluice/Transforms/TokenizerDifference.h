@@ -14,10 +14,17 @@
 
 namespace sluice {
 
-/// The first token of a draft's tokenizer that is not the target's of that id;
-/// empty where there is none.
+/// The first token of a draft's tokenizer that is not the target's of that id,
+/// among the ids that both have; empty where there is none.
 std::string findOtherToken(const text::TokenizerSpec &draft,
                            const text::TokenizerSpec &target);
+
+/// What a draft with rows for `draftRows` ids lacks of the target's tokens;
+/// empty where that is nothing. Ids without a text and placeholders, which make
+/// a vocabulary as long as its table, are no tokens.
+std::string findMissingTokens(const text::TokenizerSpec &draft,
+                              uint64_t draftRows,
+                              const text::TokenizerSpec &target);
 
 /// The first thing in which a draft's tokenizer makes other ids of a text, or
 /// another text of ids, although the tokens are the target's; empty where there

@@ -316,33 +316,6 @@ sluice.pipeline @main stages [@s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
 sluice.model @draft(%batch: !sluice.batch) attributes {architecture = "llama",
-    model_name = "d", vocab_size = 9, context_length = 4} {
-  %h = "test.rows"() : () -> tensor<?x9xf32>
-  sluice.return %h : tensor<?x9xf32>
-}
-sluice.generate @generate target(@main) {
-  %run = sluice.launch @main : !sluice.run
-  // speculate_c2: of one vocabulary
-  // expected-error @+1 {{the draft's vocabulary has 9 tokens, the target's 8}}
-  %guesses = sluice.speculate draft(@draft) behind(%run) placement(own)
-    depth 4 width 1 : !sluice.guesses
-  %n = sluice.verify %run, %guesses : index
-  sluice.commit %run, %n
-  sluice.emit %n
-  sluice.end
-}
-
-// -----
-
-sluice.stage @s0 on(#sluice.place<node = "n0", device = 0>)
-    (%batch: !sluice.batch) -> tensor<?x8xf32> {
-  %h = "test.rows"() : () -> tensor<?x8xf32>
-  sluice.forward %h : tensor<?x8xf32>
-}
-sluice.pipeline @main stages [@s0] attributes {
-    architecture = "llama", model_name = "m", vocab_size = 8,
-    context_length = 4}
-sluice.model @draft(%batch: !sluice.batch) attributes {architecture = "llama",
     model_name = "d", vocab_size = 8, context_length = 4} {
   %h = "test.rows"() : () -> tensor<?x8xf32>
   sluice.return %h : tensor<?x8xf32>

@@ -300,7 +300,7 @@ sluice.program @d step @d_step cpu avx2 {
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
 // plan_c4
-// expected-error @+1 {{@b is not a whole model of the stages' vocabulary at the head's rank}}
+// expected-error @+1 {{@b is not a whole model at the head's rank}}
 sluice.plan head(@r0) stages [@a, @b]
   draft(@b) placement(own) depth 4 width 1
 
@@ -329,7 +329,7 @@ sluice.program @d step @d_step cpu avx2 {
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
 // plan_c4: at the head's rank
-// expected-error @+1 {{@d is not a whole model of the stages' vocabulary at the head's rank}}
+// expected-error @+1 {{@d is not a whole model at the head's rank}}
 sluice.plan head(@r1) stages [@a, @b]
   draft(@d) placement(own) depth 4 width 1
 

@@ -318,6 +318,8 @@ def Sluice_SpeculateOp : Sluice_Op<"speculate", [
     guesses form a tree of at most `depth` rows from the run to a leaf, with at
     most `width` guesses for one row's next token. The draft runs on a rank that
     it shares with the head, of its `own` or that of the first stage (`head`).
+    An id means the same token to the draft and to the run's pipeline, but one
+    may have more of them: ids that either lacks are not guessed.
 
     Until `sluice.commit` the guesses may be wrong, so what comes before it must
     be possible to undo. Rejected rows are dropped from the caches and from
@@ -340,7 +342,7 @@ def Sluice_SpeculateOp : Sluice_Op<"speculate", [
     Constraints:
     - (C1) it stands directly in a `sluice.generate`.
     - (C2) `draft` names a `sluice.model` or, in the phase `program`, a
-      `sluice.pipeline`, with the vocabulary of the run's pipeline.
+      `sluice.pipeline` that is not the run's.
     - (C3) `depth` is 1 to 1024, `width` 1 to 64.
     - (C4) a `sluice.verify` in the same block takes the guesses, and a
       `sluice.commit` behind it its count.

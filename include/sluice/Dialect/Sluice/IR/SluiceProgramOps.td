@@ -226,7 +226,7 @@ def Sluice_PlanOp : Sluice_Op<"plan", [
       has either; their layers are numbered 0, 1, 2, ... in order; all are of
       one vocabulary, context and hidden size.
     - (C4) `draft`, where given, names a `sluice.program` at the head's rank
-      with embedding and output and the stages' vocabulary.
+      with embedding and output.
     - (C5) `depth` and `width` are as in `sluice.speculate`, `max_latency_us`
       as in `sluice.pipeline`.
     - (C6) `groups`, where given, has a list for each stage that begins with

@@ -354,13 +354,22 @@ def InsertSpeculation : Pass<"sluice-insert-speculation", "::mlir::ModuleOp"> {
     2407.11798.
 
     Verification compares token ids, so draft and target must mean the same by
-    them. The pass refuses a draft whose vocabulary or tokens differ and names
-    the first difference. Where only the rules differ by which a tokenizer cuts a
-    text (merges, scores, normalizer, flags), ids mean the same and guesses may
-    be poor: the first such difference is a warning. The draft's tokenizer, the
-    one whose name begins with the draft's and a dot, is then dropped. Where the
-    draft's context is shorter than the target's, positions beyond it are not
-    guessed, which is a warning as well.
+    them. The pass refuses a draft that has another token than the target by an
+    id that both have, and names the first one. How many tokens there are may
+    differ: tables of one vocabulary are padded to different numbers of rows
+    (151936 and 152064 in models of one family), and one model may have been
+    given tokens that the other has not. Only ids that both tables have are
+    guessed. A draft that lacks tokens of the target's is a warning, for which
+    placeholders are no tokens. Without tokenizers there is nothing to compare
+    but the numbers of rows: tables that differ by more than 128 are refused, and
+    whether others mean the same is for the user to know.
+
+    Where only the rules differ by which a tokenizer cuts a text (merges, scores,
+    normalizer, flags), ids mean the same and guesses may be poor: the first such
+    difference is a warning. The draft's tokenizer, the one whose name begins
+    with the draft's and a dot, is then dropped. Where the draft's context is
+    shorter than the target's, positions beyond it are not guessed, which is a
+    warning as well.
 
     It stands between `--sluice-partition-stages`, with the same `placement`,
     and `--sluice-insert-checkpoints`, which puts checkpoints into the draft as
