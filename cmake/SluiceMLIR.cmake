@@ -45,8 +45,7 @@ endfunction()
 function(sluice_tool name)
   cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
-  target_compile_definitions(${name}
-    PRIVATE SLUICE_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(${name}
+    PRIVATE SluiceCommandLine ${ARG_LINK_LIBS} MLIR LLVM)
   set_property(GLOBAL APPEND PROPERTY SLUICE_TOOLS ${name})
 endfunction()

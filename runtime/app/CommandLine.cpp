@@ -9,20 +9,19 @@
 
 #include "runtime/app/TokenList.h"
 #include "runtime/base/OptionChecks.h"
+#include "runtime/base/ParseArguments.h"
 #include "runtime/cluster/RowCurve.h"
 #include "runtime/device/cpu/ThreadPool.h"
 
 #include <CLI/CLI.hpp>
 #include <map>
 #include <random>
-#include <sstream>
 
 using namespace sluice;
 using namespace sluice::app;
 
 namespace {
 
-constexpr int usageError = 2;
 constexpr int64_t maxCount = (int64_t(1) << 31) - 1;
 
 void addPromptOptions(CLI::App &command, PromptOptions &prompt) {
@@ -368,19 +367,6 @@ void settleSampling(const CLI::App &command, SamplingParams &sampling) {
     sampling.seed = std::random_device{}();
 }
 
-ExitNow usage(const std::string &message, const std::string &help) {
-  return {usageError, "", message + " (see " + help + " --help)"};
-}
-
-std::string oneLine(std::string text) {
-  while (!text.empty() && text.back() == '\n')
-    text.pop_back();
-  for (char &c : text)
-    if (c == '\n')
-      c = ' ';
-  return text;
-}
-
 } // namespace
 
 Command app::parseCommandLine(int argc, const char *const *argv,
@@ -395,7 +381,6 @@ Command app::parseCommandLine(int argc, const char *const *argv,
   BenchCommandOptions bench;
   CLI::App app("A language model compiled by Sluice", program);
   app.set_version_flag("--version", version);
-  // Not require_subcommand(1): that would hide which word was not expected.
   app.require_subcommand(0, 1);
   addGenerate(app, generate);
   addScore(app, score);
@@ -403,19 +388,10 @@ Command app::parseCommandLine(int argc, const char *const *argv,
   addInfo(app, info);
   addServe(app, serve);
   addBench(app, bench);
-  try {
-    app.parse(argc, argv);
-    if (app.get_subcommands().empty())
-      throw CLI::RequiredError("A command");
-  } catch (const CLI::ParseError &error) {
-    std::ostringstream out;
-    std::ostringstream ignored;
-    if (error.get_exit_code() == 0) {
-      app.exit(error, out, ignored);
-      return ExitNow{0, out.str(), ""};
-    }
-    return usage(oneLine(error.what()), program);
-  }
+  if (std::optional<ExitNow> exit = parseArguments(app, argc, argv))
+    return *exit;
+  if (app.get_subcommands().empty())
+    return wrongUsage("A command is required", program);
   if (app.got_subcommand("generate")) {
     settleSampling(*app.get_subcommand("generate"), generate.sampling);
     // Ranges only; whether a biased token exists is not a matter of usage.
@@ -424,21 +400,21 @@ Command app::parseCommandLine(int argc, const char *const *argv,
       checked = settlePipelineOptions(*app.get_subcommand("generate"),
                                       generate.pipeline);
     if (!checked.ok())
-      return usage(checked.message(), program + " generate");
+      return wrongUsage(checked.message(), program + " generate");
     return generate;
   }
   if (app.got_subcommand("score"))
     return score;
   if (app.got_subcommand("steps")) {
     if (Status s = settleSteps(steps); !s.ok())
-      return usage(s.message(), program + " steps");
+      return wrongUsage(s.message(), program + " steps");
     return steps;
   }
   if (app.got_subcommand("serve")) {
     if (Status s =
             settlePipelineOptions(*app.get_subcommand("serve"), serve.pipeline);
         !s.ok())
-      return usage(s.message(), program + " serve");
+      return wrongUsage(s.message(), program + " serve");
     settleServe(serve);
     return serve;
   }
@@ -448,7 +424,7 @@ Command app::parseCommandLine(int argc, const char *const *argv,
     if (checked.ok())
       checked = bench::settleBenchOptions(command, bench.bench);
     if (!checked.ok())
-      return usage(checked.message(), program + " bench");
+      return wrongUsage(checked.message(), program + " bench");
     // None waits in a queue that it would be refused from.
     bench.serving.scheduler.waiting = bench.bench.workload.requests;
     return bench;

@@ -11,6 +11,7 @@
 #include "runtime/app/CacheStorage.h"
 #include "runtime/app/PipelineOptions.h"
 #include "runtime/app/ServingOptions.h"
+#include "runtime/base/ParseArguments.h"
 #include "runtime/bench/BenchOptions.h"
 #include "runtime/core/SamplingParams.h"
 #include "runtime/core/Speculation.h"
@@ -100,13 +101,6 @@ struct BenchCommandOptions {
   PipelineOptions pipeline;
   ServingOptions serving;
   bench::BenchOptions bench;
-};
-
-/// The process ends now: text for stdout (help) or a usage error for stderr.
-struct ExitNow {
-  int code = 0;
-  std::string output;
-  std::string error;
 };
 
 using Command =

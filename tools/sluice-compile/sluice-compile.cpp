@@ -283,7 +283,7 @@ int main(int argc, char **argv) {
   setVersion("sluice-compile");
   // Those of MLIR stay usable; --help-hidden lists them.
   cl::HideUnrelatedOptions(category);
-  if (!parseCommandLine(argc, argv,
+  if (!parseCommandLine("sluice-compile", argc, argv,
                         "Compiles a language model to a native executable\n"))
     return exitUsage;
 

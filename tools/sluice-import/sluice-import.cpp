@@ -67,9 +67,9 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   setVersion("sluice-import");
   if (!parseCommandLine(
-          argc, argv,
-          "Imports a model as MLIR (dialect sluice, phase model). Its weights "
-          "stay in its files.\n"))
+          "sluice-import", argc, argv,
+          "Imports a model as MLIR (dialect sluice, phase model). Its\n"
+          "weights stay in its files.\n"))
     return exitUsage;
   if (Status status = run(); !status.ok())
     return complain("sluice-import", status);

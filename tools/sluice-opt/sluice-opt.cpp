@@ -10,14 +10,27 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+
+using namespace sluice;
+namespace cl = llvm::cl;
+
+static cl::opt<std::string> input(cl::Positional, cl::desc("<input file>"),
+                                  cl::init("-"));
+static cl::opt<std::string> output("o", cl::desc("Output filename"),
+                                   cl::value_desc("filename"), cl::init("-"));
 
 int main(int argc, char **argv) {
-  sluice::setVersion("sluice-opt");
-  if (sluice::Status status = sluice::checkOutput(argc, argv); !status.ok())
-    return sluice::complain("sluice-opt", status);
+  setVersion("sluice-opt");
+  if (Status status = checkOutput(argc, argv); !status.ok())
+    return complain("sluice-opt", status);
   mlir::DialectRegistry registry;
   sluice::registerAllDialects(registry);
   sluice::registerAllPasses();
+  std::string overview =
+      mlir::registerCLIOptions("Sluice's pass driver", registry);
+  if (!parseCommandLine("sluice-opt", argc, argv, overview))
+    return exitFailure;
   return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "Sluice's pass driver", registry));
+      mlir::MlirOptMain(argc, argv, input, output, registry));
 }

@@ -6,17 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "runtime/base/ParseArguments.h"
+#include "runtime/base/StandardOutput.h"
 #include "tools/CommandLine.h"
 
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 #include <random>
 
 using namespace sluice;
 using namespace sluice::run;
 
-static constexpr int usageError = 2;
 static constexpr int64_t maxCount = (int64_t(1) << 31) - 1;
 
 static void addPrompt(CLI::App &app, Options &options) {
@@ -97,14 +97,22 @@ static void settleSampling(const CLI::App &app, SamplingParams &sampling) {
     sampling.seed = std::random_device{}();
 }
 
-static void reportUsage(std::string message) {
-  while (!message.empty() && message.back() == '\n')
-    message.pop_back();
-  for (char &c : message)
-    if (c == '\n')
-      c = ' ';
-  std::fprintf(stderr, "sluice-run: %s (see sluice-run --help)\n",
-               message.c_str());
+/// What the parser cannot know.
+static Status check(const Options &options) {
+  if (options.score && options.prompts.size() > 1)
+    return failure("--score takes one prompt");
+  return options.sampling.validate(maxCount);
+}
+
+/// Says it; the exit status.
+static int endNow(const ExitNow &exit) {
+  if (!exit.error.empty())
+    writeNote("sluice-run: " + exit.error);
+  if (Status s = writeOutput(exit.output); !s.ok()) {
+    writeNote("sluice-run: " + s.message());
+    return exitFailure;
+  }
+  return exit.code;
 }
 
 std::optional<Options>
@@ -121,28 +129,14 @@ sluice::run::parseOptions(int argc, const char *const *argv, int &code) {
   addPrompt(app, options);
   addGeneration(app, options);
   addOutput(app, options);
-  code = 0;
-  try {
-    app.parse(argc, argv);
+  std::optional<ExitNow> exit = parseArguments(app, argc, argv);
+  if (!exit) {
     settleSampling(app, options.sampling);
-  } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0) {
-      app.exit(error);
-      return std::nullopt;
-    }
-    code = usageError;
-    reportUsage(error.what());
-    return std::nullopt;
+    if (Status s = check(options); !s.ok())
+      exit = wrongUsage(s.message(), "sluice-run");
   }
-  if (options.score && options.prompts.size() > 1) {
-    code = usageError;
-    reportUsage("--score takes one prompt");
-    return std::nullopt;
-  }
-  if (Status s = options.sampling.validate(maxCount); !s.ok()) {
-    code = usageError;
-    reportUsage(s.message());
-    return std::nullopt;
-  }
-  return options;
+  if (!exit)
+    return options;
+  code = endNow(*exit);
+  return std::nullopt;
 }

@@ -11,14 +11,12 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
 using namespace sluice;
 using namespace sluice::simulator;
 
 namespace {
 
-constexpr int usageError = 2;
 /// A draft that is always right is planned for as one that nearly is: the
 /// planning model's chances are below 1.
 constexpr double mostAcceptance = 0.999;
@@ -271,7 +269,7 @@ void addScenarios(CLI::App &app, Options &options) {
 }
 
 ExitNow usage(const std::string &message) {
-  return {usageError, "", message + " (see sluice-sim --help)"};
+  return wrongUsage(message, "sluice-sim");
 }
 
 /// Options that scenarios from seeds take.
@@ -320,15 +318,6 @@ std::optional<ExitNow> check(const Options &options, const CLI::App &app) {
   return checkSpeculation(options, app);
 }
 
-std::string oneLine(std::string text) {
-  while (!text.empty() && text.back() == '\n')
-    text.pop_back();
-  for (char &c : text)
-    if (c == '\n')
-      c = ' ';
-  return text;
-}
-
 } // namespace
 
 Options simulator::parseOptions(int argc, char **argv,
@@ -353,16 +342,9 @@ Options simulator::parseOptions(int argc, char **argv,
       ->type_name("FILE")
       ->check(notEmpty());
   app.add_flag("--json", options.json, "Write one JSON object");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    std::ostringstream out, err;
-    if (app.exit(error, out, err) == 0)
-      exit = ExitNow{0, out.str(), ""};
-    else
-      exit = usage(oneLine(error.what()));
+  exit = parseArguments(app, argc, argv);
+  if (exit)
     return options;
-  }
   options.draftGiven = app.count("--draft") > 0;
   if (options.steps)
     options.plan.placement = sim::SimPlacement::None;

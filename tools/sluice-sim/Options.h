@@ -8,6 +8,7 @@
 #ifndef SLUICE_TOOLS_SLUICE_SIM_OPTIONS_H
 #define SLUICE_TOOLS_SLUICE_SIM_OPTIONS_H
 
+#include "runtime/base/ParseArguments.h"
 #include "runtime/bench/Prompt.h"
 #include "runtime/sim/SimulationPlan.h"
 
@@ -57,13 +58,6 @@ struct Options {
 
   /// Whether scenarios are run, and not a cluster.
   bool runsScenarios() const { return clusterFile.empty() && !steps; }
-};
-
-/// What to do instead of running: say something and end.
-struct ExitNow {
-  int code = 0;
-  std::string output; ///< for stdout
-  std::string error;  ///< one line for stderr
 };
 
 /// Reads the command line. `exit` is set for --help, --version and wrong usage.

@@ -1,0 +1,53 @@
+//===- CommandLineTest.cpp - wrong usage of every command -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/CommandLine.h"
+
+#include <gmock/gmock.h>
+
+using namespace sluice;
+using namespace sluice::app;
+using testing::HasSubstr;
+
+namespace {
+
+ExitNow parse(std::vector<const char *> arguments) {
+  arguments.insert(arguments.begin(), "/some/folder/m");
+  Command command =
+      parseCommandLine(int(arguments.size()), arguments.data(), "version 1");
+  const ExitNow *exit = std::get_if<ExitNow>(&command);
+  return exit ? *exit : ExitNow();
+}
+
+constexpr const char *commands[] = {"generate", "score", "steps",
+                                    "info",     "serve", "bench"};
+
+TEST(CommandLineTest, WhatIsNotKnownIsNamedWithItsCommand) {
+  for (const char *command : commands) {
+    const std::string before = std::string(command) + ": ";
+    const std::string help = " (see m " + std::string(command) + " --help)";
+    ExitNow exit = parse({command, "--thread", "1", "--nope"});
+    EXPECT_EQ(exit.code, 2);
+    EXPECT_EQ(exit.error,
+              before + "unknown option '--thread', did you mean '--threads'?" +
+                  help);
+    EXPECT_EQ(parse({command, "foo", "--nope"}).error,
+              before + "'foo' is not an argument of this command" + help);
+    EXPECT_THAT(parse({command, "-t", "0"}).error, HasSubstr(help));
+  }
+  EXPECT_EQ(parse({"serv"}).error, "'serv' is not a command of this program, "
+                                   "did you mean 'serve'? (see m --help)");
+  EXPECT_EQ(parse({}).error, "A command is required (see m --help)");
+}
+
+TEST(CommandLineTest, PromptsOfTheOptionGroupAreSuggested) {
+  EXPECT_EQ(parse({"generate", "--promt", "x"}).error,
+            "generate: unknown option '--promt', did you mean '--prompt'? (see "
+            "m generate --help)");
+}
+
+} // namespace
