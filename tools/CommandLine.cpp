@@ -9,6 +9,7 @@
 
 #include "runtime/base/InputFiles.h"
 #include "runtime/base/ParseArguments.h"
+#include "runtime/base/WrapText.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -18,6 +19,8 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
+#include <deque>
 #include <vector>
 
 using namespace sluice;
@@ -31,6 +34,19 @@ void sluice::setVersion(llvm::StringRef tool) {
   cl::SetVersionPrinter([text = versionOf(tool)](llvm::raw_ostream &out) {
     out << text << '\n';
   });
+}
+
+void sluice::wrapHelp() {
+  // LLVM puts " - " before an option's text, and aligns its lines by itself.
+  constexpr size_t separator = 3;
+  static std::deque<std::string> texts; // options keep references
+  size_t width = 0;
+  for (auto [name, option] : cl::getRegisteredOptions())
+    if (option->getOptionHiddenFlag() == cl::NotHidden)
+      width = std::max(width, option->getOptionWidth());
+  for (auto [name, option] : cl::getRegisteredOptions())
+    option->setDescription(texts.emplace_back(
+        wrapText(option->HelpStr, helpColumns - width - separator)));
 }
 
 /// The options that --help shows, in the alphabet's order.

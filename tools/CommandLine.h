@@ -25,6 +25,10 @@ std::string versionOf(llvm::StringRef tool);
 /// Sets that up for a tool whose options are LLVM's.
 void setVersion(llvm::StringRef tool);
 
+/// Keeps the help of a tool that shows few options to 80 columns. Called when
+/// all are registered.
+void wrapHelp();
+
 /// Parses the registered options, which are all that the tool takes. Wrong
 /// usage is reported in one line on stderr and returns false: the first word
 /// that is not known, with the option that it may have meant; else the first

@@ -8,6 +8,7 @@
 #include "runtime/app/CommandLine.h"
 
 #include "runtime/app/TokenList.h"
+#include "runtime/base/HelpFormatter.h"
 #include "runtime/base/OptionChecks.h"
 #include "runtime/base/ParseArguments.h"
 #include "runtime/cluster/RowCurve.h"
@@ -27,7 +28,7 @@ constexpr int64_t maxCount = (int64_t(1) << 31) - 1;
 void addPromptOptions(CLI::App &command, PromptOptions &prompt) {
   using Source = PromptOptions::Source;
   CLI::Option_group *group = command.add_option_group(
-      "Prompt", "What the model is given; exactly one of");
+      "Prompt", "what the model is given, exactly one of these");
   auto add = [&](const char *name, const char *type, Source source,
                  const char *help) {
     group
@@ -40,7 +41,7 @@ void addPromptOptions(CLI::App &command, PromptOptions &prompt) {
             help)
         ->type_name(type);
   };
-  add("-p,--prompt", "TEXT", Source::Text, "Text");
+  add("-p,--prompt", "PROMPT", Source::Text, "A text");
   add("-f,--file", "FILE", Source::File,
       "A file of text, used as it is; - is standard input");
   add("--tokens", "IDS", Source::Tokens, "Token ids: 5,6,7");
@@ -71,7 +72,7 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
           "Whether each thread stays on a core of its own: on, off, or auto: "
           "where there are as many threads as cores. Default: auto")
       ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "on", "off"}));
+      ->check(oneOf({"auto", "on", "off"}));
   command
       .add_option("-c,--ctx-size", engine.contextLength,
                   "Tokens of prompt and output together; default: the model's")
@@ -96,7 +97,7 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
           "Compute on cpu or cuda, a GPU; auto: on a GPU where the program has "
           "code for it and there is one. Default: auto")
       ->type_name("DEVICE")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+      ->check(oneOf({"auto", "cpu", "cuda"}));
   const std::map<std::string, CacheType> types = {{"f32", CacheType::F32},
                                                   {"q8_0", CacheType::Q8_0},
                                                   {"f16", CacheType::F16},
@@ -114,7 +115,7 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
           "so "
           "tokens can differ; on a GPU as f16, bf16 or fp8. Default: f32; f16")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"f32", "q8_0", "f16", "bf16", "fp8"}));
+      ->check(oneOf({"f32", "q8_0", "f16", "bf16", "fp8"}));
   command.add_flag(
       "--fast-math-batch", engine.fastMathBatch,
       "On a GPU: products of steps of more than 128 rows by cuBLASLt. Tokens "
@@ -137,8 +138,8 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
 /// An option that may be given several times, each time with one value that
 /// `take` reads; the raw text of the values, untouched by list syntax.
 template <typename Fn>
-void addRepeated(CLI::App &command, const std::string &name, Fn take,
-                 const std::string &help) {
+void addRepeated(CLI::App &command, const std::string &name,
+                 const std::string &type, Fn take, const std::string &help) {
   command
       .add_option(
           name,
@@ -148,7 +149,7 @@ void addRepeated(CLI::App &command, const std::string &name, Fn take,
             return true;
           },
           help)
-      ->type_name("TEXT")
+      ->type_name(type)
       ->expected(1, CLI::detail::expected_max_vector_size)
       ->allow_extra_args(false);
 }
@@ -156,25 +157,26 @@ void addRepeated(CLI::App &command, const std::string &name, Fn take,
 void addSamplingOptions(CLI::App &command, GenerateOptions &options) {
   SamplingParams &sampling = options.sampling;
   const char *group = "Sampling";
-  auto add = [&](const char *name, auto &value, const char *help) {
-    command.add_option(name, value, help)->type_name("N")->group(group);
+  auto add = [&](const char *name, const char *type, auto &value,
+                 const char *help) {
+    command.add_option(name, value, help)->type_name(type)->group(group);
   };
-  add("--temperature", sampling.temperature,
+  add("--temperature", "X", sampling.temperature,
       "0 always takes the most probable token. Default: 0, or 1 when --top-k, "
       "--top-p, --min-p or --seed is given");
-  add("--top-k", sampling.topK, "Only the K most probable tokens");
-  add("--top-p", sampling.topP,
+  add("--top-k", "K", sampling.topK, "Only the K most probable tokens");
+  add("--top-p", "P", sampling.topP,
       "Only the most probable tokens that together reach P");
-  add("--min-p", sampling.minP,
+  add("--min-p", "P", sampling.minP,
       "Only tokens at least P times as probable as the most probable one");
-  add("--repeat-penalty", sampling.repetitionPenalty,
+  add("--repeat-penalty", "X", sampling.repetitionPenalty,
       "Divides the logits of tokens seen before");
-  add("--presence-penalty", sampling.presencePenalty,
+  add("--presence-penalty", "X", sampling.presencePenalty,
       "Subtracted from the logits of tokens in the output");
-  add("--frequency-penalty", sampling.frequencyPenalty,
+  add("--frequency-penalty", "X", sampling.frequencyPenalty,
       "The same, for each time that the token is there");
   addRepeated(
-      command, "--logit-bias",
+      command, "--logit-bias", "BIAS",
       [&sampling](const std::string &text) {
         Expected<std::pair<int32_t, double>> bias = parseLogitBias(text);
         if (!bias)
@@ -183,7 +185,7 @@ void addSamplingOptions(CLI::App &command, GenerateOptions &options) {
       },
       "ID+VALUE or ID-VALUE: changes a token's logit; 12-inf forbids token "
       "12; can be given several times");
-  add("--seed", sampling.seed,
+  add("--seed", "N", sampling.seed,
       "Makes sampling repeatable; default: another one each time");
   command.get_option("--logit-bias")->group(group);
   command.get_option("--seed")->check(seed());
@@ -203,13 +205,13 @@ void addGenerate(CLI::App &app, GenerateOptions &options) {
   command.add_flag("--ignore-eos", options.ignoreEos,
                    "Do not stop at the end-of-text token");
   addRepeated(
-      command, "--stop",
+      command, "--stop", "STRING",
       [&options](const std::string &text) {
         options.stopStrings.push_back(text);
       },
       "Stop before this text; can be given several times");
   addRepeated(
-      command, "--stop-token",
+      command, "--stop-token", "ID",
       [&options](const std::string &text) {
         Expected<std::vector<int32_t>> ids = parseTokenList(text);
         if (!ids)
@@ -325,7 +327,8 @@ void addBench(CLI::App &app, BenchCommandOptions &options) {
   addServingOptions(command, options.serving);
   addEngineOptions(command, options.engine);
   addPipelineOptions(command, options.pipeline);
-  // What follows is about the pipeline in this process.
+  command.footer("Options about the model and its pipeline in this process are "
+                 "refused together with --url, which measures a server.");
   CLI::Option *url = command.get_option("--url");
   for (CLI::Option *option : command.get_options())
     if (std::ranges::find(everywhere, option) == everywhere.end() &&
@@ -380,6 +383,7 @@ Command app::parseCommandLine(int argc, const char *const *argv,
   ServeCommandOptions serve;
   BenchCommandOptions bench;
   CLI::App app("A language model compiled by Sluice", program);
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", version);
   app.require_subcommand(0, 1);
   addGenerate(app, generate);

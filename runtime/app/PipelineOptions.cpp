@@ -32,7 +32,7 @@ void addSpeculation(CLI::App &command, PipelineOptions &options) {
           "guesses in flight all the time. Default: async where there is a "
           "draft")
       ->type_name("MODE")
-      ->check(CLI::IsMember({"off", "sync", "async"}));
+      ->check(oneOf({"off", "sync", "async"}));
   command
       .add_option("--speculate-depth", options.depth,
                   "Guesses on one path at most; with sync: how many are "
@@ -61,7 +61,7 @@ void addTransport(CLI::App &command, PipelineOptions &options) {
           "Rows between stages as f32, bf16 or f16; 16 bits halve the traffic "
           "and round, so tokens can differ. Default: f32")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+      ->check(oneOf({"f32", "bf16", "f16"}));
   std::map<std::string, TransportOption> transports;
   for (TransportOption each :
        {TransportOption::Auto, TransportOption::Nccl, TransportOption::Host})
@@ -76,7 +76,7 @@ void addTransport(CLI::App &command, PipelineOptions &options) {
           "the machines' memory; auto: by NCCL where every stage has a GPU of "
           "its own. Default: auto")
       ->type_name("HOW")
-      ->check(CLI::IsMember({"auto", "nccl", "host"}));
+      ->check(oneOf({"auto", "nccl", "host"}));
   addText(command, "--trace", options.traceFile, "FILE",
           "Write what every rank did, for Perfetto or chrome://tracing");
 }

@@ -23,8 +23,9 @@ void app::addServingOptions(CLI::App &command, ServingOptions &options) {
           "--cache-bytes", options.cacheBytes,
           "Memory of each rank's cache of keys and values, for what is "
           "certain of all requests; suffixes like 512MiB are understood")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-      ->capture_default_str()
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false).description(""))
+      ->default_str("4GiB") // as the field has it, for the help
       ->group("Requests");
   command
       .add_option(
@@ -37,9 +38,10 @@ void app::addServingOptions(CLI::App &command, ServingOptions &options) {
       ->capture_default_str()
       ->group("Requests");
   command
-      .add_flag("!--no-prefix-cache", options.sharesPrefixes,
-                "Compute each prompt from its beginning, also where another "
-                "began alike")
+      .add_flag_callback(
+          "--no-prefix-cache", [&options] { options.sharesPrefixes = false; },
+          "Compute each prompt from its beginning, also where another began "
+          "alike")
       ->group("Requests");
 }
 

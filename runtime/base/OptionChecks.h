@@ -17,6 +17,8 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sluice {
 
@@ -32,6 +34,11 @@ template <typename T> CLI::Validator within(T low, T high) {
                " to " + std::to_string(high);
       },
       "");
+}
+
+/// One of these words.
+inline CLI::Validator oneOf(std::vector<std::string> words) {
+  return CLI::IsMember(std::move(words)).description("");
 }
 
 /// A seed. The parser takes -1, and all that is too large, for the largest

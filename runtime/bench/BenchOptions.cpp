@@ -64,7 +64,7 @@ void addArrivals(CLI::App &command, WorkloadOptions &workload) {
           "all: at once, the default; fixed: one each interval; poisson: after "
           "exponential intervals; gamma: after gamma intervals")
       ->type_name("KIND")
-      ->check(CLI::IsMember({"all", "fixed", "poisson", "gamma"}));
+      ->check(oneOf({"all", "fixed", "poisson", "gamma"}));
   addNumber(command, "--mean-interval-ms", workload.meanIntervalMs, 1e-3, 1e9,
             "Mean time between two arrivals");
   addNumber(command, "--burstiness", workload.burstiness, 1e-2, 1e6,
@@ -102,7 +102,7 @@ void addLengths(CLI::App &command, BenchOptions &options) {
           "tokens: random ids; text: random words, about a token each. "
           "Default: text with --endpoint chat, else tokens")
       ->type_name("FORM")
-      ->check(CLI::IsMember({"tokens", "text"}));
+      ->check(oneOf({"tokens", "text"}));
   addNumber<int64_t>(command, "--vocab-size", options.prompt.vocabularySize, 1,
                      (int64_t(1) << 31) - 1,
                      "Random ids are below N; default: the model's, or 1000 "
@@ -151,7 +151,7 @@ void addServer(CLI::App &command, HttpOptions &http) {
           },
           "completions, the default, or chat")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"completions", "chat"}))
+      ->check(oneOf({"completions", "chat"}))
       ->group(group)
       ->needs(url);
 }

@@ -32,9 +32,8 @@ using namespace sluice;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory category("sluice-compile options");
-static cl::opt<std::string>
-    input(cl::Positional, cl::cat(category),
-          cl::desc("<model.gguf | Hugging Face folder | model.mlir | ->"));
+static cl::opt<std::string> input(cl::Positional, cl::cat(category),
+                                  cl::desc("<model>"));
 static cl::opt<std::string>
     output("o", cl::cat(category), cl::value_desc("path"),
            cl::desc("What to write ('-': stdout, not for executables)"));
@@ -76,8 +75,8 @@ static cl::opt<std::string>
                       "q8_0, q4_0 or e4m3 (model files only)"));
 static cl::opt<std::string>
     draftPath("draft", cl::cat(category), cl::value_desc("path"),
-              cl::desc("A smaller model that guesses ahead: <model.gguf | "
-                       "Hugging Face folder | model.mlir>"));
+              cl::desc("A smaller model that guesses ahead, in any form that "
+                       "the model can have"));
 static cl::opt<int64_t>
     stages("stages", cl::init(0), cl::cat(category), cl::value_desc("N"),
            cl::desc("Cut the model into N stages, each on a rank of its own "
@@ -283,8 +282,13 @@ int main(int argc, char **argv) {
   setVersion("sluice-compile");
   // Those of MLIR stay usable; --help-hidden lists them.
   cl::HideUnrelatedOptions(category);
-  if (!parseCommandLine("sluice-compile", argc, argv,
-                        "Compiles a language model to a native executable\n"))
+  wrapHelp();
+  if (!parseCommandLine(
+          "sluice-compile", argc, argv,
+          "Compiles a language model to a native executable. The model is a\n"
+          "GGUF file, a Hugging Face folder, or a module (x.mlir); '-' reads "
+          "a\n"
+          "module from standard input.\n"))
     return exitUsage;
 
   // Checked here rather than by LLVM, which reports each in a line of its own.

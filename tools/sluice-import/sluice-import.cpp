@@ -66,6 +66,7 @@ Status run() {
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   setVersion("sluice-import");
+  wrapHelp();
   if (!parseCommandLine(
           "sluice-import", argc, argv,
           "Imports a model as MLIR (dialect sluice, phase model). Its\n"

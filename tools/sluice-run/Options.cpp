@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "runtime/base/HelpFormatter.h"
+#include "runtime/base/OptionChecks.h"
 #include "runtime/base/ParseArguments.h"
 #include "runtime/base/StandardOutput.h"
 #include "tools/CommandLine.h"
@@ -21,9 +23,10 @@ static constexpr int64_t maxCount = (int64_t(1) << 31) - 1;
 
 static void addPrompt(CLI::App &app, Options &options) {
   CLI::Option_group *group = app.add_option_group(
-      "Prompt", "What the model is given; exactly one of, which can be given "
-                "several times, for as many requests");
-  auto add = [&](const char *name, PromptSource source, const char *help) {
+      "Prompt", "what the model is given, exactly one of these, which can be "
+                "given several times for as many requests");
+  auto add = [&](const char *name, const char *type, PromptSource source,
+                 const char *help) {
     // Called for each time that it is given. A list of strings would not do:
     // CLI11 takes a text in brackets apart.
     group
@@ -34,45 +37,49 @@ static void addPrompt(CLI::App &app, Options &options) {
               options.prompts.push_back(value);
             },
             help)
+        ->type_name(type)
         ->trigger_on_parse();
   };
-  add("-p,--prompt", PromptSource::Text, "Text");
-  add("-f,--file", PromptSource::File, "A file of text; - is standard input");
-  add("--tokens", PromptSource::Tokens, "Token ids: 5,6,7");
-  add("--tokens-file", PromptSource::TokensFile,
+  add("-p,--prompt", "PROMPT", PromptSource::Text, "A text");
+  add("-f,--file", "FILE", PromptSource::File,
+      "A file of text; - is standard input");
+  add("--tokens", "IDS", PromptSource::Tokens, "Token ids: 5,6,7");
+  add("--tokens-file", "FILE", PromptSource::TokensFile,
       "A file of token ids, separated by commas, blanks or newlines");
   group->require_option(1);
 }
 
 static void addGeneration(CLI::App &app, Options &options) {
-  app.add_option("-n,--n-predict", options.predict,
-                 "Tokens to generate; -1: until the context is full")
-      ->check(CLI::Range(int64_t(-1), maxCount))
+  auto add = [&](const char *name, const char *type, auto &value,
+                 const char *help) {
+    return app.add_option(name, value, help)->type_name(type);
+  };
+  add("-n,--n-predict", "N", options.predict,
+      "Tokens to generate; -1: until the context is full")
+      ->check(within<int64_t>(-1, maxCount))
       ->capture_default_str();
-  app.add_option("-c,--ctx-size", options.contextLength,
-                 "Tokens of prompt and output together; default: the model's")
-      ->check(CLI::Range(int64_t(1), maxCount));
-  app.add_option("-b,--prefill-chunk", options.prefillChunk,
-                 "Prompt tokens computed in one step")
-      ->check(CLI::Range(int64_t(1), int64_t(65536)))
+  add("-c,--ctx-size", "N", options.contextLength,
+      "Tokens of prompt and output together; default: the model's")
+      ->check(within<int64_t>(1, maxCount));
+  add("-b,--prefill-chunk", "N", options.prefillChunk,
+      "Prompt tokens computed in one step")
+      ->check(within<int64_t>(1, 65536))
       ->capture_default_str();
   app.add_flag("--ignore-eos", options.ignoreEos,
                "Do not stop at the end-of-text token");
-  app.add_option("--stop", options.stopStrings,
-                 "Stop before this text; can be given several times")
+  add("--stop", "STRING", options.stopStrings,
+      "Stop before this text; can be given several times")
       ->allow_extra_args(false);
-  app.add_option("--temperature", options.sampling.temperature,
-                 "0 always takes the most probable token. Default: 0, or 1 "
-                 "when --top-k, --top-p, --min-p or --seed is given");
-  app.add_option("--top-k", options.sampling.topK,
-                 "Only the K most probable tokens");
-  app.add_option("--top-p", options.sampling.topP,
-                 "Only the most probable tokens that together reach P");
-  app.add_option("--min-p", options.sampling.minP,
-                 "Only tokens at least P times as probable as the most "
-                 "probable one");
-  app.add_option("--seed", options.sampling.seed,
-                 "Makes sampling repeatable; default: another one each time");
+  add("--temperature", "X", options.sampling.temperature,
+      "0 always takes the most probable token. Default: 0, or 1 when --top-k, "
+      "--top-p, --min-p or --seed is given");
+  add("--top-k", "K", options.sampling.topK, "Only the K most probable tokens");
+  add("--top-p", "P", options.sampling.topP,
+      "Only the most probable tokens that together reach P");
+  add("--min-p", "P", options.sampling.minP,
+      "Only tokens at least P times as probable as the most probable one");
+  add("--seed", "N", options.sampling.seed,
+      "Makes sampling repeatable; default: another one each time");
 }
 
 static void addOutput(CLI::App &app, Options &options) {
@@ -122,9 +129,11 @@ sluice::run::parseOptions(int argc, const char *const *argv, int &code) {
                "'program' with the reference interpreter (slow, float32, easy "
                "to trust), the phase 'kernels' natively",
                "sluice-run");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", versionOf("sluice-run"));
   app.add_option("module", options.module,
                  "The module, as sluice-import writes it; - is standard input")
+      ->type_name("MODULE")
       ->required();
   addPrompt(app, options);
   addGeneration(app, options);

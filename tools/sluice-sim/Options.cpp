@@ -7,6 +7,7 @@
 
 #include "Options.h"
 
+#include "runtime/base/HelpFormatter.h"
 #include "runtime/base/OptionChecks.h"
 
 #include <algorithm>
@@ -327,6 +328,7 @@ Options simulator::parseOptions(int argc, char **argv,
                "predicts a pipeline on described machines, or tries small ones "
                "with faults from seeds.",
                "sluice-sim");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", "sluice-sim " SLUICE_VERSION);
   addModel(app, options);
   addLoad(app, options);

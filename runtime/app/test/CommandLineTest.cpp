@@ -1,4 +1,4 @@
-//===- CommandLineTest.cpp - wrong usage of every command -----------------===//
+//===- CommandLineTest.cpp - help and wrong usage of every command --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,10 +8,12 @@
 #include "runtime/app/CommandLine.h"
 
 #include <gmock/gmock.h>
+#include <sstream>
 
 using namespace sluice;
 using namespace sluice::app;
 using testing::HasSubstr;
+using testing::Not;
 
 namespace {
 
@@ -25,6 +27,35 @@ ExitNow parse(std::vector<const char *> arguments) {
 
 constexpr const char *commands[] = {"generate", "score", "steps",
                                     "info",     "serve", "bench"};
+
+TEST(CommandLineTest, HelpHasEightyColumnsAndNoTypesOfTheParser) {
+  std::vector<std::string> all = {parse({"--help"}).output};
+  for (const char *command : commands)
+    all.push_back(parse({command, "--help"}).output);
+  for (const std::string &help : all) {
+    SCOPED_TRACE(help.substr(0, help.find('\n')));
+    EXPECT_THAT(help, HasSubstr("Usage: m "));
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(line.size(), 80u) << line;
+    for (const char *type :
+         {"INT", "FLOAT", "TEXT", ":{", "{false}", " in [", "Excludes",
+          "Needs:", "Env:", "[--", "[Option", "REQUIRED", " ...", "kb(="})
+      EXPECT_THAT(help, Not(HasSubstr(type)));
+  }
+}
+
+TEST(CommandLineTest, HelpNamesValues) {
+  std::string serve = parse({"serve", "--help"}).output;
+  for (const char *option :
+       {"--host ADDRESS=127.0.0.1", "--port N=8000", "--tls-cert FILE ",
+        "--cache-bytes SIZE=4GiB ", "--device DEVICE ", "--no-prefix-cache "})
+    EXPECT_THAT(serve, HasSubstr(option));
+}
+
+TEST(CommandLineTest, HelpKnowsTheCachesSize) {
+  EXPECT_EQ(ServingOptions().cacheBytes, int64_t{4} << 30);
+}
 
 TEST(CommandLineTest, WhatIsNotKnownIsNamedWithItsCommand) {
   for (const char *command : commands) {

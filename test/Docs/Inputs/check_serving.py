@@ -51,12 +51,13 @@ def options(program, command):
 
 
 def missing_options(text, program):
-    """What is in no table's first column, or there with another default."""
+    """What is in no table's first column, or there with other defaults alone."""
     rows = {}
     for line in text.splitlines():
         first, *others = line.strip("|").split(" | ")
         if line.startswith("|"):
-            rows.update((name, others) for name in re.findall(r"--[\w-]+", first))
+            for name in re.findall(r"--[\w-]+", first):
+                rows.setdefault(name, []).extend(others)
     for command in ("serve", "bench"):
         for name, default in options(program, command):
             if name not in rows:
