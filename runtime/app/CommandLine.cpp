@@ -55,8 +55,9 @@ void addPromptOptions(CLI::App &command, PromptOptions &prompt) {
 
 void addEngineOptions(CLI::App &command, EngineOptions &engine) {
   command
-      .add_option("-t,--threads", engine.threads,
-                  "Threads; default: one for each core")
+      .add_option(
+          "-t,--threads", engine.threads,
+          "Threads; default: one for each core that this process may use")
       ->type_name("N")
       ->check(within<int64_t>(1, cpu::maxThreads));
   const std::map<std::string, cpu::Pinning> pinnings = {

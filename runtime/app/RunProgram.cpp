@@ -10,6 +10,7 @@
 #include "runtime/base/Guarded.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/comm/mpi/MpiLaunch.h"
+#include "runtime/device/cpu/CorePlan.h"
 #include "runtime/device/cpu/ProgramABI.h"
 #include "runtime/device/cuda/driver/Driver.h"
 
@@ -65,6 +66,24 @@ bool speaksForItsJob() {
   return !launch || !*launch || (*launch)->rank == 0;
 }
 
+/// Says where more threads are asked for than there are cores for: each step
+/// then waits for those that have to share one.
+void warnOfThreads(const Command &command) {
+  const int64_t threads = std::visit(
+      [](const auto &options) -> int64_t {
+        if constexpr (requires { options.engine; })
+          return options.engine.threads;
+        return 0;
+      },
+      command);
+  const int64_t cores = cpu::defaultThreadCount();
+  if (threads > cores && speaksForItsJob())
+    writeNote(std::string(program_invocation_short_name) + ": warning: -t " +
+              std::to_string(threads) + ": this machine has " +
+              std::to_string(cores) + (cores == 1 ? " core" : " cores") +
+              " for this process; threads beyond that slow it down");
+}
+
 } // namespace
 
 std::string app::versionText() {
@@ -102,6 +121,7 @@ int app::runProgram(const ProgramImage &image, int argc,
     }
     return exit->code;
   }
+  warnOfThreads(command);
   Expected<int> code = runCommand(image, command, start);
   return endWith(code ? *code : explainFailure(code.status()));
 }

@@ -8,6 +8,7 @@
 #include "runtime/app/test/ProgramRun.h"
 #include "runtime/app/test/TestStages.h"
 #include "runtime/core/Speculation.h"
+#include "runtime/device/cpu/CorePlan.h"
 
 #include <cmath>
 #include <gmock/gmock.h>
@@ -256,6 +257,34 @@ TEST_F(CommandsTest, WhoAsksForPinnedThreadsHearsWhyTheyAreNot) {
                                    many + " are more than "));
   EXPECT_THAT(err("auto"), testing::Not(HasSubstr("--cpu-pin")));
   EXPECT_THAT(err("off"), testing::Not(HasSubstr("--cpu-pin")));
+}
+
+TEST_F(CommandsTest, MoreThreadsThanCoresAreWarnedOf) {
+  const int64_t cores = cpu::defaultThreadCount();
+  auto err = [&](int64_t threads) {
+    Finished finished = run({"generate", "--tokens", "5,6,7", "-n", "2", "-t",
+                             std::to_string(threads)});
+    EXPECT_EQ(finished.code, 0);
+    return finished.err;
+  };
+  EXPECT_THAT(err(cores), testing::Not(HasSubstr("warning")));
+  EXPECT_THAT(err(cores + 1),
+              testing::StartsWith(
+                  "model: warning: -t " + std::to_string(cores + 1) +
+                  ": this machine has " + std::to_string(cores) +
+                  (cores == 1 ? " core" : " cores") +
+                  " for this process; threads beyond that slow it down\n"));
+}
+
+/// Of a process that may run on one processor the others do not count.
+TEST_F(CommandsTest, CoresAreThoseThatTheProcessMayUse) {
+  const cpu::AffinityMask all = cpu::AffinityMask::ofThisThread();
+  cpu::AffinityMask({all.processors().front()}).apply();
+  Finished finished =
+      run({"generate", "--tokens", "5,6,7", "-n", "2", "--threads", "2"});
+  all.apply();
+  EXPECT_EQ(finished.code, 0);
+  EXPECT_THAT(finished.err, HasSubstr("this machine has 1 core for this"));
 }
 
 TEST_F(CommandsTest, WrongUsageExitsWithTwo) {

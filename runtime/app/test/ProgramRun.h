@@ -50,7 +50,8 @@ protected:
     return finish(start(arguments, output));
   }
 
-  /// Runs with --json, expects success and nothing on stderr, and parses.
+  /// Runs with --json, expects success and nothing on stderr but a warning of
+  /// threads, and parses.
   nlohmann::json runJson(std::vector<std::string> arguments);
 
   /// Expects an exit status and one line on stderr, nothing on stdout; returns
