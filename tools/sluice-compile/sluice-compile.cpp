@@ -5,27 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/InputFiles.h"
 #include "sluice/Conversion/CudaChips.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Import/Import.h"
 #include "sluice/InitAll.h"
 #include "sluice/Support/Diagnostics.h"
+#include "sluice/Support/ModuleFile.h"
 #include "sluice/Target/Compiler.h"
 #include "sluice/Target/MergeDraft.h"
 #include "tools/CommandLine.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -117,15 +114,11 @@ static int fail(const Status &status, int exitCode = exitFailure) {
   return complain("sluice-compile", status, exitCode);
 }
 
-static bool isText(llvm::StringRef path) {
-  return path == "-" || path.ends_with(".mlir");
-}
-
-/// Imports a model's files or parses MLIR, by what `path` is.
+/// Reads a module or imports a model's files, by what `path` is.
 static Expected<OwningOpRef<ModuleOp>> load(const std::string &path,
                                             const std::string &quantized,
                                             MLIRContext *context) {
-  if (!isText(path)) {
+  if (!isModuleFile(path)) {
     ImportOptions options;
     options.quantize = quantized;
     return importModel(path, options, context);
@@ -133,18 +126,7 @@ static Expected<OwningOpRef<ModuleOp>> load(const std::string &path,
   if (!quantized.empty())
     return failure("--quantize works while importing a model's files, not on "
                    "MLIR");
-  FirstError firstError(context);
-  std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &message);
-  if (!buffer)
-    return failure(message);
-  noteInput(path);
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, context);
-  if (!module)
-    return firstError.status("cannot parse");
-  return module;
+  return readModuleFile(path, context);
 }
 
 /// The model, with its draft where there is one.
@@ -232,7 +214,7 @@ static Status readPipelineOptions(CompileOptions &all) {
     return failure("--speculate-width: ", int64_t(width), " is not 1 to ",
                    ir::maxGuessWidth);
   all.draftGiven = findGiven({&draftPlacement, &depth, &width});
-  if (!all.draftGiven.empty() && draftPath.empty() && !isText(input))
+  if (!all.draftGiven.empty() && draftPath.empty() && !isModuleFile(input))
     return failure(all.draftGiven, " needs --draft");
   std::optional<ir::Placement> placement =
       ir::symbolizePlacement(draftPlacement);
@@ -286,9 +268,8 @@ int main(int argc, char **argv) {
   if (!parseCommandLine(
           "sluice-compile", argc, argv,
           "Compiles a language model to a native executable. The model is a\n"
-          "GGUF file, a Hugging Face folder, or a module (x.mlir); '-' reads "
-          "a\n"
-          "module from standard input.\n"))
+          "GGUF file, a Hugging Face folder, or a module, as text (x.mlir) or\n"
+          "bytecode; '-' reads a module from standard input.\n"))
     return exitUsage;
 
   // Checked here rather than by LLVM, which reports each in a line of its own.

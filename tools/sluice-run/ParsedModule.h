@@ -13,7 +13,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <memory>
 #include <string>
@@ -29,10 +28,6 @@ struct ParsedModule {
 /// Parses and verifies the module at `path`; "-" is standard input. Errors are
 /// one line: the file cannot be read, or what MLIR reports first.
 Expected<ParsedModule> parseModule(const std::string &path);
-
-/// The content of a file, or of standard input for "-".
-Expected<std::unique_ptr<llvm::MemoryBuffer>>
-readInput(const std::string &path);
 
 } // namespace sluice::run
 

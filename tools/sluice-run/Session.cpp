@@ -9,6 +9,7 @@
 
 #include "runtime/app/TokenList.h"
 #include "sluice/Import/Tokenizer.h"
+#include "sluice/Support/ModuleFile.h"
 
 using namespace sluice;
 using namespace sluice::run;

@@ -1,0 +1,43 @@
+//===- ModuleFile.h - modules read from files -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_SUPPORT_MODULEFILE_H
+#define SLUICE_SUPPORT_MODULEFILE_H
+
+#include "runtime/base/Status.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <memory>
+#include <string>
+
+namespace mlir {
+class MLIRContext;
+} // namespace mlir
+
+namespace sluice {
+
+/// Whether `path` is a module, and not a model's own files: standard input
+/// ("-"), what is called .mlir, and a file of MLIR's bytecode whatever it is
+/// called.
+bool isModuleFile(const std::string &path);
+
+/// Parses and verifies the module at `path`, text or bytecode; "-" is standard
+/// input. The dialects it needs are registered in `context`. Errors are one
+/// line: the file cannot be read, or what MLIR reports first.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+readModuleFile(const std::string &path, mlir::MLIRContext *context);
+
+/// The content of a file, or of standard input for "-".
+Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readInput(const std::string &path);
+
+} // namespace sluice
+
+#endif // SLUICE_SUPPORT_MODULEFILE_H

@@ -1,0 +1,60 @@
+//===- ModuleFile.cpp - modules read from files ---------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Support/ModuleFile.h"
+
+#include "runtime/base/InputFiles.h"
+#include "sluice/Support/Diagnostics.h"
+
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace sluice;
+
+// Far above any module or prompt; keeps a pipe that never ends out of memory.
+static constexpr size_t maxInputBytes = size_t(1) << 30;
+
+Expected<std::unique_ptr<llvm::MemoryBuffer>>
+sluice::readInput(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  std::string place = path == "-" ? "standard input" : path;
+  if (!buffer)
+    return failure(place, ": cannot read: ", buffer.getError().message());
+  if ((*buffer)->getBufferSize() > maxInputBytes)
+    return failure(place, ": has more than ", maxInputBytes, " bytes");
+  return std::move(*buffer);
+}
+
+bool sluice::isModuleFile(const std::string &path) {
+  if (path == "-" || llvm::StringRef(path).ends_with(".mlir"))
+    return true;
+  // Not of a folder or of a pipe, whose beginning would be gone.
+  if (!llvm::sys::fs::is_regular_file(path))
+    return false;
+  constexpr uint64_t magicBytes = 4;
+  auto start = llvm::MemoryBuffer::getFileSlice(path, magicBytes, 0);
+  return start && isBytecode((*start)->getMemBufferRef());
+}
+
+Expected<OwningOpRef<ModuleOp>> sluice::readModuleFile(const std::string &path,
+                                                       MLIRContext *context) {
+  Expected<std::unique_ptr<llvm::MemoryBuffer>> text = readInput(path);
+  if (!text)
+    return text.status();
+  noteInput(path);
+  FirstError errors(context);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(text.take(), llvm::SMLoc());
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, context);
+  if (!module)
+    return errors.status("the module cannot be parsed");
+  return module;
+}
