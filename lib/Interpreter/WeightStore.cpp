@@ -17,7 +17,7 @@ using namespace sluice::interpreter;
 
 /// Maps the file that `op` names and checks its size and identity.
 static Expected<MappedFile> openModelFile(ir::FileOp op) {
-  std::string path = op.getPath().str();
+  std::string path = op.getAbsolutePath();
   Expected<MappedFile> file = MappedFile::open(path);
   if (!file)
     return opError(op, file.status().message());

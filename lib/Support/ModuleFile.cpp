@@ -8,12 +8,15 @@
 #include "sluice/Support/ModuleFile.h"
 
 #include "runtime/base/InputFiles.h"
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Support/Diagnostics.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -44,12 +47,22 @@ bool sluice::isModuleFile(const std::string &path) {
   return start && isBytecode((*start)->getMemBufferRef());
 }
 
+/// The folder that a module's relative paths begin in. What comes in by an open
+/// file (/dev/stdin, /dev/fd/3) has none of its own.
+static std::string folderOf(const std::string &path) {
+  if (path == "-" || llvm::StringRef(path).starts_with("/dev/"))
+    return "";
+  return llvm::sys::path::parent_path(path).str();
+}
+
 Expected<OwningOpRef<ModuleOp>> sluice::readModuleFile(const std::string &path,
                                                        MLIRContext *context) {
   Expected<std::unique_ptr<llvm::MemoryBuffer>> text = readInput(path);
   if (!text)
     return text.status();
   noteInput(path);
+  context->getOrLoadDialect<ir::SluiceDialect>()->setModuleFolder(
+      folderOf(path));
   FirstError errors(context);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(text.take(), llvm::SMLoc());
@@ -57,4 +70,35 @@ Expected<OwningOpRef<ModuleOp>> sluice::readModuleFile(const std::string &path,
   if (!module)
     return errors.status("the module cannot be parsed");
   return module;
+}
+
+namespace {
+
+class FolderExtension
+    : public DialectExtension<FolderExtension, ir::SluiceDialect> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FolderExtension)
+
+  explicit FolderExtension(std::string folder) : folder(std::move(folder)) {}
+
+  void apply(MLIRContext * /*context*/,
+             ir::SluiceDialect *dialect) const override {
+    dialect->setModuleFolder(folder);
+  }
+
+private:
+  std::string folder;
+};
+
+} // namespace
+
+void sluice::setModuleFolder(DialectRegistry &registry,
+                             const std::string &path) {
+  registry.addExtension(TypeID::get<FolderExtension>(),
+                        std::make_unique<FolderExtension>(folderOf(path)));
+}
+
+void sluice::makePathsAbsolute(ModuleOp module) {
+  for (auto file : module.getOps<ir::FileOp>())
+    file.setPath(file.getAbsolutePath());
 }

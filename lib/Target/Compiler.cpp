@@ -116,7 +116,7 @@ static Status dump(const CompileOptions &options, Phase phase,
 static Status checkOutputs(ModuleOp module, const CompileOptions &options,
                            const std::string &output) {
   for (ir::FileOp file : module.getOps<ir::FileOp>())
-    noteInput(file.getPath().str());
+    noteInput(file.getAbsolutePath());
   noteInput(options.pipeline.clusterFile);
   noteInput(options.runtimeArchive);
   if (!options.dumpPhasesTo.empty())

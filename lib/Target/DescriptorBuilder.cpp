@@ -15,18 +15,10 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::ir;
-
-static std::string makeAbsolute(llvm::StringRef path) {
-  llvm::SmallString<256> absolute(path);
-  // Fails only where the working folder is gone; the path then stays relative.
-  (void)llvm::sys::fs::make_absolute(absolute);
-  return absolute.str().str();
-}
 
 using FileNumbers = llvm::DenseMap<StringRef, int64_t>;
 
@@ -35,8 +27,8 @@ static FileNumbers addFiles(ModuleOp module, ExecutableDescriptor &result) {
   FileNumbers numbers;
   for (FileOp file : module.getOps<FileOp>()) {
     numbers[file.getSymName()] = static_cast<int64_t>(result.files.size());
-    result.files.push_back({makeAbsolute(file.getPath()), file.getSize(),
-                            file.getIdentity().str()});
+    result.files.push_back(
+        {file.getAbsolutePath(), file.getSize(), file.getIdentity().str()});
   }
   return numbers;
 }

@@ -126,7 +126,10 @@ static Expected<OwningOpRef<ModuleOp>> load(const std::string &path,
   if (!quantized.empty())
     return failure("--quantize works while importing a model's files, not on "
                    "MLIR");
-  return readModuleFile(path, context);
+  Expected<OwningOpRef<ModuleOp>> module = readModuleFile(path, context);
+  if (module)
+    makePathsAbsolute(**module);
+  return module;
 }
 
 /// The model, with its draft where there is one.

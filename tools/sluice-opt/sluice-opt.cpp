@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/InitAll.h"
+#include "sluice/Support/ModuleFile.h"
 #include "tools/CommandLine.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -31,6 +32,7 @@ int main(int argc, char **argv) {
       mlir::registerCLIOptions("Sluice's pass driver", registry);
   if (!parseCommandLine("sluice-opt", argc, argv, overview))
     return exitFailure;
+  setModuleFolder(registry, input);
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, input, output, registry));
 }

@@ -27,7 +27,7 @@ struct ImportOptions {
 
 /// Imports a GGUF file, or a Hugging Face folder where `path` is one, as a
 /// module of the phase `model`. Reads headers and a sample of each file for its
-/// identity; weights become references. Paths in the module begin with `path`.
+/// identity; weights become references. Paths in the module are absolute.
 ///
 /// Errors are one line, "path: place: reason": a path that means another file
 /// to the next process (/dev/stdin), everything malformed, unknown or not

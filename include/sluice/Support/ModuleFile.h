@@ -18,6 +18,7 @@
 #include <string>
 
 namespace mlir {
+class DialectRegistry;
 class MLIRContext;
 } // namespace mlir
 
@@ -29,10 +30,19 @@ namespace sluice {
 bool isModuleFile(const std::string &path);
 
 /// Parses and verifies the module at `path`, text or bytecode; "-" is standard
-/// input. The dialects it needs are registered in `context`. Errors are one
-/// line: the file cannot be read, or what MLIR reports first.
+/// input. Relative paths of files that the module names begin in its folder
+/// from then on. The dialects it needs are registered in `context`. Errors are
+/// one line: the file cannot be read, or what MLIR reports first.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 readModuleFile(const std::string &path, mlir::MLIRContext *context);
+
+/// The same for tools whose module MLIR's own drivers read from `path`, in
+/// contexts that `registry` is for.
+void setModuleFolder(mlir::DialectRegistry &registry, const std::string &path);
+
+/// Names the module's files by absolute paths, for a module that is written to
+/// another folder or becomes part of another module.
+void makePathsAbsolute(mlir::ModuleOp module);
 
 /// The content of a file, or of standard input for "-".
 Expected<std::unique_ptr<llvm::MemoryBuffer>>

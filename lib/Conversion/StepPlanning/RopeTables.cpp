@@ -19,10 +19,10 @@ using namespace sluice::ir;
 
 /// The values of a vector weight, from its file.
 static Expected<SmallVector<float>> readVector(WeightOp weight, FileOp file) {
-  Expected<MappedFile> mapped = MappedFile::open(file.getPath().str());
+  std::string path = file.getAbsolutePath();
+  Expected<MappedFile> mapped = MappedFile::open(path);
   if (!mapped)
     return mapped.status();
-  std::string path = file.getPath().str();
   if (mapped->bytes().size() != file.getSize() ||
       fileIdentity(mapped->bytes()) != file.getIdentity())
     return failure(path, ": changed since the model was imported");

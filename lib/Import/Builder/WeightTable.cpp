@@ -12,6 +12,7 @@
 #include "runtime/formats/ScaleGrid.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Import/Support/Quote.h"
+#include "sluice/Support/AbsolutePath.h"
 
 using namespace sluice;
 using namespace sluice::importer;
@@ -54,9 +55,9 @@ void WeightTable::declareFilesBefore(mlir::Operation *op) {
   mlir::Location loc = moduleBuilder.getUnknownLoc();
   for (size_t i = 0; i < model.files().size(); ++i) {
     const ModelFile &file = model.files()[i];
-    ir::FileOp::create(moduleBuilder, loc, fileSymbol(i), file.path,
-                       static_cast<int64_t>(file.bytes.size()),
-                       fileIdentity(file.bytes));
+    ir::FileOp::create(
+        moduleBuilder, loc, fileSymbol(i), toAbsolutePath(file.path),
+        static_cast<int64_t>(file.bytes.size()), fileIdentity(file.bytes));
   }
   if (const std::optional<TokenizerFile> &tokenizer = model.tokenizer())
     ir::TokenizerOp::create(moduleBuilder, loc, "tokenizer",

@@ -18,12 +18,12 @@ using namespace sluice;
 
 /// Refuses a file that is not the one the module was imported from.
 static Status checkUnchanged(ir::FileOp file) {
-  Expected<MappedFile> mapped = MappedFile::open(file.getPath().str());
+  Expected<MappedFile> mapped = MappedFile::open(file.getAbsolutePath());
   if (!mapped)
     return mapped.status();
   if (mapped->bytes().size() != file.getSize() ||
       fileIdentity(mapped->bytes()) != file.getIdentity())
-    return failure(file.getPath().str(),
+    return failure(file.getAbsolutePath(),
                    ": has changed since the model was imported");
   return {};
 }
@@ -34,11 +34,10 @@ sluice::readTokenizer(ir::TokenizerOp op, std::vector<std::string> *warnings) {
       op, op.getFileAttr());
   if (Status status = checkUnchanged(file); !status.ok())
     return status;
-  std::string path = file.getPath().str();
-  if (op.getSource() == ir::TokenizerSource::TokenizerJson) {
-    llvm::StringRef folder = llvm::sys::path::parent_path(path);
-    return hf::readTokenizerJson(folder.empty() ? "." : folder.str(), warnings);
-  }
+  std::string path = file.getAbsolutePath();
+  if (op.getSource() == ir::TokenizerSource::TokenizerJson)
+    return hf::readTokenizerJson(llvm::sys::path::parent_path(path).str(),
+                                 warnings);
   Expected<gguf::GGUFFile> model = gguf::GGUFFile::open(path);
   if (!model)
     return model.status();

@@ -7,6 +7,7 @@
 
 #include "RowFlow.h"
 #include "runtime/formats/ScaleGrid.h"
+#include "sluice/Support/AbsolutePath.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -31,6 +32,11 @@ LogicalResult FileOp::verify() {
       !llvm::all_of(getIdentity(), [](char c) { return llvm::isHexDigit(c); }))
     return emitOpError("identity must be sixteen hexadecimal digits");
   return success();
+}
+
+std::string FileOp::getAbsolutePath() {
+  auto *dialect = getContext()->getLoadedDialect<SluiceDialect>();
+  return toAbsolutePath(getPath(), dialect->getModuleFolder());
 }
 
 //===----------------------------------------------------------------------===//

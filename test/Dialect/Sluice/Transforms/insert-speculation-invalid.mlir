@@ -190,7 +190,7 @@ sluice.stage @main.s0 on(#sluice.place<node = "n0", device = 0>)
 sluice.pipeline @main stages [@main.s0] attributes {
     architecture = "llama", model_name = "m", vocab_size = 8,
     context_length = 4}
-// expected-error @+1 {{draft: model.gguf: cannot open}}
+// expected-error-re @+1 {{draft: {{.*}}/model.gguf: cannot open}}
 sluice.model @draft(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "d", vocab_size = 8,
     context_length = 4} {

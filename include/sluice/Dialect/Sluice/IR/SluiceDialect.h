@@ -10,6 +10,8 @@
 
 #include "mlir/IR/Dialect.h"
 
+#include <string>
+
 #include "sluice/Dialect/Sluice/IR/SluiceDialect.h.inc"
 
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEDIALECT_H

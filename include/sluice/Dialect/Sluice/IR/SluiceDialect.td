@@ -32,6 +32,20 @@ def Sluice_Dialect : Dialect {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    /// Says where the file of the module lies that is read into this context:
+    /// the module's relative paths begin there. Empty, as at first: in the
+    /// working folder.
+    void setModuleFolder(::llvm::StringRef folder) {
+      moduleFolder = folder.str();
+    }
+    ::llvm::StringRef getModuleFolder() const { return moduleFolder; }
+
+  private:
+    ::std::string moduleFolder;
+
+  public:
+  }];
 }
 
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEDIALECT_TD

@@ -15,9 +15,11 @@ let opDocGroup = Sluice_SymbolOps in {
 def Sluice_FileOp : Sluice_Op<"file", [Symbol]> {
   let summary = "a file of the model";
   let description = [{
-    Names a file that weights and tokenizers refer to. `identity` is a hash over
-    the size and samples of the content; who reads the file later refuses one
-    whose size or identity differ.
+    Names a file that weights and tokenizers refer to. A relative `path` begins
+    in the folder of the module's own file, or in the working folder where the
+    module came from standard input. `identity` is a hash over the size and
+    samples of the content; who reads the file later refuses one whose size or
+    identity differ.
 
     ```mlir
     sluice.file @f0 path "model.gguf" size 7949312 identity "0123456789abcdef"
@@ -34,6 +36,10 @@ def Sluice_FileOp : Sluice_Op<"file", [Symbol]> {
     $sym_name `path` $path `size` $size `identity` $identity attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Where the file is to be opened, whatever folder one works in.
+    ::std::string getAbsolutePath();
+  }];
 }
 
 def Sluice_WeightOp : Sluice_Op<"weight", [
