@@ -112,6 +112,12 @@ bool sluice::parseCommandLine(llvm::StringRef tool, int argc, char **argv,
   return false;
 }
 
+void sluice::shortenDiagnostics() {
+  auto &options = cl::getRegisteredOptions();
+  static_cast<cl::opt<bool> *>(options.lookup("mlir-print-op-on-diagnostic"))
+      ->setInitialValue(false);
+}
+
 Status sluice::checkOutput(int argc, char **argv) {
   std::string output;
   for (int i = 1; i < argc; ++i) {

@@ -36,6 +36,12 @@ void wrapHelp();
 bool parseCommandLine(llvm::StringRef tool, int argc, char **argv,
                       llvm::StringRef overview);
 
+/// Makes diagnostics of contexts that come later end with their source line:
+/// the op that one is about, which can be a whole model, is printed with
+/// --mlir-print-op-on-diagnostic alone. Called when MLIR's options of contexts
+/// are registered, before they are parsed.
+void shortenDiagnostics();
+
 /// For tools of MLIR's own main, which empties what -o names before it reads
 /// anything: checks that this is no file that another argument names, be it by
 /// itself or inside an option

@@ -260,6 +260,7 @@ static int compileInput(const CompileOptions &options) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   registerMLIRContextCLOptions();
+  shortenDiagnostics();
   registerAsmPrinterCLOptions();
   registerPassManagerCLOptions();
   registerDefaultTimingManagerCLOptions();

@@ -30,6 +30,7 @@ int main(int argc, char **argv) {
   sluice::registerAllPasses();
   std::string overview =
       mlir::registerCLIOptions("Sluice's pass driver", registry);
+  shortenDiagnostics();
   if (!parseCommandLine("sluice-opt", argc, argv, overview))
     return exitFailure;
   setModuleFolder(registry, input);

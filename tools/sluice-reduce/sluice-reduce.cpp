@@ -21,5 +21,7 @@ int main(int argc, char **argv) {
   sluice::registerAllDialects(registry);
   sluice::registerAllPasses();
   mlir::MLIRContext context(registry);
+  // As shortenDiagnostics(), which this context would be too early for.
+  context.printOpOnDiagnostic(false);
   return mlir::asMainReturnCode(mlir::mlirReduceMain(argc, argv, context));
 }

@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --sluice-fuse-decode --split-input-file --verify-diagnostics --allow-unregistered-dialect --mlir-print-op-on-diagnostic=false
+// RUN: sluice-opt %s --sluice-fuse-decode --split-input-file --verify-diagnostics --allow-unregistered-dialect
 
 // What is not known to be row-wise or per-sequence is not fused, whatever dialect
 // it is of; nor what has no rows to concatenate, and nothing is fused twice.

@@ -1,6 +1,6 @@
-// RUN: sed "s#INPUTS#%S/Inputs#" %s | sluice-opt --split-input-file --verify-diagnostics --sluice-insert-speculation --mlir-print-op-on-diagnostic=false
-// RUN: not sluice-opt %s --sluice-insert-speculation=draft=other --split-input-file --mlir-print-op-on-diagnostic=false 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: not sluice-opt %s --sluice-insert-speculation=depth=0 --split-input-file --mlir-print-op-on-diagnostic=false 2>&1 | FileCheck %s --check-prefix=DEPTH
+// RUN: sed "s#INPUTS#%S/Inputs#" %s | sluice-opt --split-input-file --verify-diagnostics --sluice-insert-speculation
+// RUN: not sluice-opt %s --sluice-insert-speculation=draft=other --split-input-file 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not sluice-opt %s --sluice-insert-speculation=depth=0 --split-input-file 2>&1 | FileCheck %s --check-prefix=DEPTH
 
 // Drafts whose tokens are not the target's: the first difference is named.
 

@@ -1,5 +1,5 @@
-// RUN: sluice-opt %s --sluice-partition-stages --split-input-file --verify-diagnostics --mlir-print-op-on-diagnostic=false
-// RUN: not sluice-opt %s --sluice-partition-stages=stages=3 --split-input-file --mlir-print-op-on-diagnostic=false 2>&1 | FileCheck %s
+// RUN: sluice-opt %s --sluice-partition-stages --split-input-file --verify-diagnostics
+// RUN: not sluice-opt %s --sluice-partition-stages=stages=3 --split-input-file 2>&1 | FileCheck %s
 
 // Modules in which it is unclear what is cut for whom, or in which stages would
 // take a name that is taken, and a model that cannot be cut at all.

@@ -1,5 +1,5 @@
-// RUN: sluice-opt %s --split-input-file --verify-diagnostics --sluice-split-ranks=capacity=2 --mlir-print-op-on-diagnostic=false
-// RUN: not sluice-opt %s --split-input-file --sluice-split-ranks=capacity=0 --mlir-print-op-on-diagnostic=false 2>&1 | FileCheck %s
+// RUN: sluice-opt %s --split-input-file --verify-diagnostics --sluice-split-ranks=capacity=2
+// RUN: not sluice-opt %s --split-input-file --sluice-split-ranks=capacity=0 2>&1 | FileCheck %s
 
 // Channels too short for the guesses that may follow a run: head and stages
 // would wait for each other. Two stages and three channels of two frames have
