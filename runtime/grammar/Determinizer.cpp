@@ -55,13 +55,11 @@ std::vector<bool> findNullable(const GrammarBuilder &builder) {
     for (Place place : waiting[rule])
       reach(place.rule, place.state);
   };
-  for (RuleId rule = 0; rule < rules.size(); ++rule)
-    if (rules[rule].counted && rules[rule].least == 0)
-      markNullable(rule);
   while (!work.empty()) {
     Place place = work.back();
     work.pop_back();
-    if (place.state == rules[place.rule].end)
+    const GrammarBuilder::Rule &rule = rules[place.rule];
+    if (place.state == rule.end && (!rule.counted || rule.least == 0))
       markNullable(place.rule);
     for (uint32_t i = builder.firstEdgeOf(place.state); i != noEdge;
          i = builder.edge(i).next) {
@@ -110,16 +108,16 @@ private:
     sets.clear();
     base = static_cast<uint32_t>(out.states.size());
     end = rule.end;
+    ambiguous = false;
     // The start of a rule that matches the empty text is a state of its own,
-    // which does not accept, and that of a counted rule one at which only
-    // repetitions begin: the same set may be reached again in other ways.
+    // which does not accept: the same set may be reached again in other ways.
     StateSet first = closure({rule.start});
+    ambiguous |= counts;
     bool empty = std::binary_search(first.begin(), first.end(), end);
-    if (empty || rule.counted)
+    if (empty)
       sets.push_back(&first);
     else
       numberOf(StateSet(first));
-    bool prefixFree = !empty;
     for (size_t i = 0; i < sets.size(); ++i) {
       if (base + sets.size() > maxStates || members > mostMembers)
         return tooLarge().withContext("rule '" + rule.name + "'");
@@ -138,9 +136,9 @@ private:
       state.callCount =
           static_cast<uint32_t>(out.calls.size()) - state.firstCall;
       out.states.push_back(state);
-      prefixFree &= !state.accepting || state.edgeCount + state.callCount == 0;
+      ambiguous |= state.callCount > 0;
     }
-    out.prefixFree.push_back(prefixFree);
+    out.countable.push_back(!ambiguous);
     return {};
   }
 
@@ -154,38 +152,56 @@ private:
   }
 
   /// What is reached from `seeds` without reading anything; only states that
-  /// matter, those with other edges and the rule's end.
+  /// matter, those with other edges and the rule's end. `counts` says whether
+  /// the way there leads through counting states; `ambiguous` is set where that
+  /// depends on the way.
   StateSet closure(StateSet seeds) {
     ++round;
-    StateSet reached;
-    auto push = [&](BuilderState state) {
-      if (stamp[state] != round) {
-        stamp[state] = round;
-        seeds.push_back(state);
-      }
-    };
-    for (size_t i = 0, given = seeds.size(); i < given; ++i)
-      stamp[seeds[i]] = round;
+    for (BuilderState seed : seeds)
+      stamp[seed] = round;
+    StateSet reached, counting;
     while (!seeds.empty()) {
       BuilderState state = seeds.back();
       seeds.pop_back();
-      ++members;
-      bool matters = state == end;
-      for (uint32_t i = builder.firstEdgeOf(state); i != noEdge;
-           i = builder.edge(i).next) {
-        const GrammarBuilder::Edge &edge = builder.edge(i);
-        ++members;
-        matters |= edge.kind != EdgeKind::Epsilon;
-        if (edge.kind == EdgeKind::Epsilon ||
-            (edge.kind == EdgeKind::Call && out.nullable[edge.rule]))
-          push(edge.target);
-      }
-      if (matters)
-        reached.push_back(state);
+      if (builder.isCounting(state))
+        counting.push_back(state);
+      else
+        expand(state, seeds, reached);
+    }
+    counts = !counting.empty();
+    ambiguous |= counts && !reached.empty();
+    for (BuilderState state : counting)
+      expand(state, seeds, reached);
+    while (!seeds.empty()) {
+      BuilderState state = seeds.back();
+      seeds.pop_back();
+      ambiguous |= builder.isCounting(state);
+      expand(state, seeds, reached);
     }
     std::sort(reached.begin(), reached.end());
     reached.erase(std::unique(reached.begin(), reached.end()), reached.end());
     return reached;
+  }
+
+  /// Adds `state` to `reached` if it matters, and what follows it without
+  /// reading anything to `next`.
+  void expand(BuilderState state, StateSet &next, StateSet &reached) {
+    ++members;
+    bool matters = state == end;
+    for (uint32_t i = builder.firstEdgeOf(state); i != noEdge;
+         i = builder.edge(i).next) {
+      const GrammarBuilder::Edge &edge = builder.edge(i);
+      ++members;
+      matters |= edge.kind != EdgeKind::Epsilon;
+      bool reads = edge.kind == EdgeKind::Bytes ||
+                   (edge.kind == EdgeKind::Call && !out.nullable[edge.rule]);
+      if (reads || stamp[edge.target] == round)
+        continue;
+      stamp[edge.target] = round;
+      next.push_back(edge.target);
+    }
+    if (matters)
+      reached.push_back(state);
   }
 
   void addEdges(const StateSet &set) {
@@ -219,10 +235,10 @@ private:
       auto low = static_cast<uint8_t>(bounds[i]);
       auto high = static_cast<uint8_t>(bounds[i + 1] - 1);
       if (out.edges.size() > first && out.edges.back().target == target &&
-          out.edges.back().high + 1 == low)
+          out.edges.back().counts == counts && out.edges.back().high + 1 == low)
         out.edges.back().high = high;
       else
-        out.edges.push_back({low, high, target});
+        out.edges.push_back({low, high, counts, target});
     }
   }
 
@@ -254,12 +270,14 @@ private:
   // Of the rule at hand.
   uint32_t base = 0;
   BuilderState end = 0;
+  bool ambiguous = false;
   std::vector<const StateSet *> sets;
   std::unordered_map<StateSet, uint32_t, SetHash> numbers;
 
   // Of closure(): a state has been reached in this round.
   std::vector<uint32_t> stamp;
   uint32_t round = 0;
+  bool counts = false;
 };
 
 } // namespace

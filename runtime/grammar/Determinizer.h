@@ -33,6 +33,7 @@ struct RuleAutomata {
   struct Edge {
     uint8_t low;
     uint8_t high;
+    bool counts; ///< one more is counted on the way
     uint32_t target;
   };
   struct Call {
@@ -52,9 +53,9 @@ struct RuleAutomata {
   std::vector<Call> calls;   ///< of a state: sorted by rule, one for each
   std::vector<uint32_t> firstState; ///< [rule], and the end of the last
   std::vector<bool> nullable;       ///< [rule]: matches the empty text
-  /// [rule]: no text that the body matches begins another that it matches, nor
-  /// is empty; counted rules need that.
-  std::vector<bool> prefixFree;
+  /// [rule]: how much is counted on the way to a state does not depend on how
+  /// the text is read, and no rule is called; counted rules need that.
+  std::vector<bool> countable;
 
   std::span<const Edge> edgesOf(uint32_t state) const {
     return {edges.data() + states[state].firstEdge, states[state].edgeCount};

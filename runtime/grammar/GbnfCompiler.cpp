@@ -199,10 +199,10 @@ private:
     if (std::max(node.least, node.most == unbounded ? 0 : node.most) >
             mostUnrolled &&
         &into == &builder && canBeCounted(body)) {
-      RuleId rule = builder.addCountedRule(grammar.rules[current].name,
-                                           node.least, node.most);
-      lower(builder, body, builder.start(rule), builder.end(rule));
-      return builder.call(from, rule, to);
+      GrammarBuilder::Repetition counted = builder.addRepetition(
+          grammar.rules[current].name, node.least, node.most);
+      lower(builder, body, counted.from, counted.to);
+      return builder.call(from, counted.rule, to);
     }
     for (uint32_t i = 0; i < node.least && !stopped(into); ++i) {
       BuilderState next = into.addState();
@@ -232,11 +232,11 @@ private:
     if (!fresh || counted.size() > maxTrials || callsRules(current, body))
       return known->second;
     GrammarBuilder trial(mostEdges);
-    RuleId rule = trial.addRule("");
-    lower(trial, body, trial.start(rule), trial.end(rule));
+    GrammarBuilder::Repetition repeated = trial.addRepetition("", 1, 1);
+    lower(trial, body, repeated.from, repeated.to);
     Expected<RuleAutomata> automata =
         determinize(trial, deadline, maxTrialMembers);
-    return known->second = automata && automata->prefixFree[rule];
+    return known->second = automata && automata->countable[repeated.rule];
   }
 
   /// Whether something of the expression, within `rule`, is not put in place.

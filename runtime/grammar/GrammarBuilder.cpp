@@ -27,12 +27,31 @@ RuleId GrammarBuilder::addCountedRule(std::string name, uint32_t least,
   return rule;
 }
 
+GrammarBuilder::Repetition
+GrammarBuilder::addRepetition(std::string name, uint32_t least, uint32_t most) {
+  RuleId rule = addCountedRule(std::move(name), least, most);
+  BuilderState from = addState(), to = addCountingState();
+  epsilon(start(rule), from);
+  epsilon(start(rule), end(rule));
+  epsilon(to, from);
+  epsilon(to, end(rule));
+  return {rule, from, to};
+}
+
+BuilderState GrammarBuilder::addCountingState() {
+  BuilderState state = addState();
+  if (!exhausted)
+    counting[state] = true;
+  return state;
+}
+
 BuilderState GrammarBuilder::addState() {
   if (firstEdge.size() >= mostEdges) {
     exhausted = true;
     return 0;
   }
   firstEdge.push_back(noEdge);
+  counting.push_back(false);
   return static_cast<BuilderState>(firstEdge.size() - 1);
 }
 

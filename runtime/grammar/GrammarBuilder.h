@@ -55,23 +55,33 @@ public:
     std::string name;
     BuilderState start;
     BuilderState end;
-    /// Of a counted rule: how often the body, which lies between start and
-    /// end, is repeated. Its states carry a number when they are run, so that
-    /// x{0,1000} costs no more states than x.
+    /// Of a counted rule: how often a text of it arrives at counting states.
+    /// Its states carry a number when they are run, so that x{0,1000} costs no
+    /// more states than x.
     bool counted = false;
-    uint32_t least = 1;
-    uint32_t most = 1;
+    uint32_t least = 0;
+    uint32_t most = 0;
+  };
+  /// A counted rule that repeats what is put between `from` and `to`.
+  struct Repetition {
+    RuleId rule;
+    BuilderState from;
+    BuilderState to;
   };
 
   explicit GrammarBuilder(size_t mostEdges = maxBuilderEdges)
       : mostEdges(mostEdges) {}
 
   RuleId addRule(std::string name);
-  /// The rule that repeats its body; the body must call no rule, must not
-  /// match the empty text, nor a text and the start of a longer one.
+  /// A rule whose texts arrive at counting states `least` to `most` times. It
+  /// must call no rule, and how often a beginning of a text arrives there must
+  /// not depend on how it is read; RuleAutomata::countable says so.
   RuleId addCountedRule(std::string name, uint32_t least, uint32_t most);
+  Repetition addRepetition(std::string name, uint32_t least, uint32_t most);
 
   BuilderState addState();
+  /// A state of a counted rule at which one more is counted.
+  BuilderState addCountingState();
   BuilderState start(RuleId rule) const { return ruleList[rule].start; }
   BuilderState end(RuleId rule) const { return ruleList[rule].end; }
 
@@ -88,6 +98,7 @@ public:
   /// The first edge out of a state, or noEdge.
   uint32_t firstEdgeOf(BuilderState state) const { return firstEdge[state]; }
   const Edge &edge(uint32_t index) const { return edges[index]; }
+  bool isCounting(BuilderState state) const { return counting[state]; }
 
 private:
   void addEdge(BuilderState from, Edge edge);
@@ -95,6 +106,7 @@ private:
   size_t mostEdges; ///< and states
   std::vector<Rule> ruleList;
   std::vector<uint32_t> firstEdge; ///< [state]
+  std::vector<bool> counting;      ///< [state]
   std::vector<Edge> edges;
   bool exhausted = false;
 };

@@ -6,22 +6,46 @@
 //===----------------------------------------------------------------------===//
 //
 // From deterministic automata for each rule to the tables: refuse left
-// recursion, find what can lead to the end of a text, order the rules, write
-// the tables.
+// recursion, find what can lead to the end of a text, with which counts where
+// there are any, order the rules, write the tables.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/grammar/GrammarCompiler.h"
 
+#include "runtime/grammar/CountRanges.h"
 #include "runtime/grammar/Determinizer.h"
 #include "runtime/grammar/GrammarLimits.h"
 
 #include <algorithm>
+#include <cassert>
+#include <map>
 
 using namespace sluice;
 using namespace sluice::grammar;
 
 namespace {
+
+using CountRange = GrammarTables::CountRange;
+/// Those of the counted rules.
+using RangesByRule = std::map<RuleId, CountRanges>;
+
+Expected<RangesByRule> findRanges(const RuleAutomata &automata,
+                                  const GrammarBuilder &builder,
+                                  const Deadline &deadline) {
+  RangesByRule ranges;
+  for (RuleId rule = 0; rule < builder.rules().size(); ++rule) {
+    const GrammarBuilder::Rule &it = builder.rules()[rule];
+    if (!it.counted)
+      continue;
+    assert(automata.countable[rule]);
+    auto found = findCountRanges(automata, rule, it.least, it.most, deadline);
+    if (!found)
+      return found.status().withContext("rule '" + it.name + "'");
+    ranges.emplace(rule, found.take());
+  }
+  return ranges;
+}
 
 /// Visits rules depth first along the calls that a rule can begin with.
 class FirstCallOrder {
@@ -92,11 +116,13 @@ private:
 };
 
 /// [state]: whether the end of its rule can be reached from it, through calls
-/// of rules of which the same holds. Works backwards from accepting states.
+/// of rules of which the same holds. Works backwards from accepting states. Of
+/// counted rules it is known already: from the start there must be a way to go
+/// on with nothing counted, from the others with some count.
 class AliveStates {
 public:
-  explicit AliveStates(const RuleAutomata &automata)
-      : automata(automata), alive(automata.states.size()),
+  AliveStates(const RuleAutomata &automata, const RangesByRule &ranges)
+      : automata(automata), ranges(ranges), alive(automata.states.size()),
         byTarget(automata.states.size() + 1),
         byRule(automata.firstState.size()) {
     collect();
@@ -104,7 +130,7 @@ public:
 
   std::vector<bool> find() {
     for (uint32_t state = 0; state < alive.size(); ++state)
-      if (automata.states[state].accepting)
+      if (isEnd(state))
         mark(state);
     while (!work.empty()) {
       uint32_t state = work.back();
@@ -150,7 +176,21 @@ private:
       sourceRule.resize(automata.firstState[rule + 1], rule);
   }
 
+  bool isEnd(uint32_t state) const {
+    RuleId rule = sourceRule[state];
+    auto counted = ranges.find(rule);
+    if (counted == ranges.end())
+      return automata.states[state].accepting;
+    uint32_t number = state - automata.firstState[rule];
+    const std::vector<CountRange> &counts = counted->second[number];
+    if (number == 0)
+      return !counts.empty() && counts[0].least == 0;
+    return !counts.empty() || automata.states[state].accepting;
+  }
+
   void follow(Source source) {
+    if (ranges.contains(sourceRule[source.state]))
+      return;
     if (source.rule == noRule || alive[automata.firstState[source.rule]])
       mark(source.state);
   }
@@ -163,6 +203,7 @@ private:
   }
 
   const RuleAutomata &automata;
+  const RangesByRule &ranges;
   std::vector<bool> alive;
   std::vector<Source> sources; // sorted by target
   std::vector<uint32_t> byTarget;
@@ -175,8 +216,9 @@ private:
 class TableWriter {
 public:
   TableWriter(const RuleAutomata &automata, const GrammarBuilder &builder,
-              std::vector<bool> alive)
-      : automata(automata), builder(builder), alive(std::move(alive)),
+              const RangesByRule &ranges, std::vector<bool> alive)
+      : automata(automata), builder(builder), ranges(ranges),
+        alive(std::move(alive)),
         stateNumber(automata.states.size(), GrammarTables::none),
         ruleNumber(builder.rules().size(), GrammarTables::none) {}
 
@@ -186,11 +228,14 @@ public:
     tables.states[GrammarTables::textEnd] = {.edges = 0,
                                              .calls = 0,
                                              .callCount = 0,
+                                             .counts = 0,
+                                             .rangeCount = 0,
                                              .rule = 0,
                                              .edgeCount = 0,
                                              .flags = GrammarTables::Final};
     for (uint32_t state : order)
       writeState(state);
+    writeCountBounds();
     writeFirstBytes();
     tables.root = ruleNumber[root];
     tables.rootNullable = automata.nullable[root];
@@ -200,11 +245,6 @@ public:
 private:
   bool canFollow(RuleAutomata::Call call) const {
     return alive[call.target] && alive[automata.firstState[call.rule]];
-  }
-
-  /// The end of a repetition: the state has no edges, and is left out.
-  bool isCountedEnd(uint32_t state, RuleId rule) const {
-    return builder.rules()[rule].counted && automata.states[state].accepting;
   }
 
   /// Numbers the states and rules that are reached from the root.
@@ -235,12 +275,14 @@ private:
         tables.rules.push_back({.start = stateNumber[automata.firstState[rule]],
                                 .least = it.least,
                                 .most = it.most,
+                                .bounds = 0,
+                                .boundCount = 0,
                                 .first = {}});
       }
   }
 
   void addState(uint32_t state, RuleId rule) {
-    if (stateNumber[state] != GrammarTables::none || isCountedEnd(state, rule))
+    if (stateNumber[state] != GrammarTables::none)
       return;
     order.push_back(state);
     ruleOf.push_back(rule);
@@ -254,9 +296,16 @@ private:
     state.rule = ruleNumber[rule];
     if (automata.states[from].accepting)
       state.flags |= GrammarTables::Accepting;
-    if (builder.rules()[rule].counted && from == automata.firstState[rule])
+    if (auto counted = ranges.find(rule); counted != ranges.end()) {
+      const std::vector<CountRange> &counts =
+          counted->second[from - automata.firstState[rule]];
       state.flags |= GrammarTables::Counted;
-    writeEdges(from, rule, state);
+      state.counts = static_cast<uint32_t>(tables.countRanges.size());
+      state.rangeCount = static_cast<uint32_t>(counts.size());
+      tables.countRanges.insert(tables.countRanges.end(), counts.begin(),
+                                counts.end());
+    }
+    writeEdges(from, state);
     state.calls = static_cast<uint32_t>(tables.callList.size());
     for (RuleAutomata::Call call : automata.callsOf(from))
       if (canFollow(call)) {
@@ -269,16 +318,15 @@ private:
     tables.states[number] = state;
   }
 
-  void writeEdges(uint32_t from, RuleId rule, GrammarTables::State &state) {
+  void writeEdges(uint32_t from, GrammarTables::State &state) {
     constexpr size_t mostSearched = 4;
     size_t first = tables.ranges.size();
     for (RuleAutomata::Edge edge : automata.edgesOf(from)) {
       if (!alive[edge.target])
         continue;
-      uint32_t target =
-          isCountedEnd(edge.target, rule)
-              ? stateNumber[automata.firstState[rule]] | GrammarTables::countBit
-              : stateNumber[edge.target];
+      uint32_t target = stateNumber[edge.target];
+      if (edge.counts)
+        target |= GrammarTables::countBit;
       tables.ranges.push_back({edge.low, edge.high, target});
     }
     state.edges = static_cast<uint32_t>(first);
@@ -296,13 +344,38 @@ private:
     state.flags |= GrammarTables::Dense;
   }
 
+  void writeCountBounds() {
+    std::map<uint32_t, std::vector<uint32_t>> bounds; // [rule]
+    for (const GrammarTables::State &state : tables.states) {
+      if (!(state.flags & GrammarTables::Counted))
+        continue;
+      std::vector<uint32_t> &its = bounds[state.rule];
+      its.push_back(tables.rules[state.rule].least);
+      for (uint32_t i = 0; i < state.rangeCount; ++i) {
+        CountRange range = tables.countRanges[state.counts + i];
+        its.push_back(range.least);
+        if (range.most != GrammarTables::unbounded)
+          its.push_back(range.most + 1);
+      }
+    }
+    for (auto &[rule, its] : bounds) {
+      std::sort(its.begin(), its.end());
+      its.erase(std::unique(its.begin(), its.end()), its.end());
+      tables.rules[rule].bounds =
+          static_cast<uint32_t>(tables.countBounds.size());
+      tables.rules[rule].boundCount = static_cast<uint32_t>(its.size());
+      tables.countBounds.insert(tables.countBounds.end(), its.begin(),
+                                its.end());
+    }
+  }
+
   /// A rule's callees have higher numbers, so theirs are known before its own.
   void writeFirstBytes() {
     for (size_t i = tables.rules.size(); i-- > 0;) {
       GrammarTables::Rule &rule = tables.rules[i];
       const GrammarTables::State &start = tables.states[rule.start];
       for (unsigned byte = 0; byte < 256; ++byte)
-        if (tables.target(start, static_cast<uint8_t>(byte)) !=
+        if (tables.move(start, 0, static_cast<uint8_t>(byte)).target !=
             GrammarTables::none)
           rule.first.set(byte);
       for (uint32_t c = 0; c < start.callCount; ++c)
@@ -312,6 +385,7 @@ private:
 
   const RuleAutomata &automata;
   const GrammarBuilder &builder;
+  const RangesByRule &ranges;
   std::vector<bool> alive;
   std::vector<uint32_t> stateNumber; // [state of automata]
   std::vector<uint32_t> ruleNumber;  // [rule of builder]
@@ -329,15 +403,16 @@ sluice::grammar::compileGrammar(const GrammarBuilder &builder, RuleId root,
   if (!automata)
     return automata.status();
   FirstCallOrder order(*automata, builder);
-  for (RuleId rule = 0; rule < builder.rules().size(); ++rule) {
+  for (RuleId rule = 0; rule < builder.rules().size(); ++rule)
     if (Status status = order.visit(rule); !status.ok())
       return status;
-    assert(!builder.rules()[rule].counted || automata->prefixFree[rule]);
-  }
-  std::vector<bool> alive = AliveStates(*automata).find();
+  Expected<RangesByRule> ranges = findRanges(*automata, builder, deadline);
+  if (!ranges)
+    return ranges.status();
+  std::vector<bool> alive = AliveStates(*automata, *ranges).find();
   if (!automata->nullable[root] && !alive[automata->firstState[root]])
     return failure("the grammar matches no text: '", builder.rules()[root].name,
                    "' has no end that can be reached");
-  return TableWriter(*automata, builder, std::move(alive))
+  return TableWriter(*automata, builder, *ranges, std::move(alive))
       .write(root, order.calleesFirst());
 }

@@ -47,6 +47,10 @@ inline constexpr size_t maxSetMembers = size_t(1) << 24;
 /// and how many of them are looked at.
 inline constexpr size_t maxTrialMembers = 1 << 14;
 inline constexpr size_t maxTrials = 1 << 10;
+/// Edges that are looked at to find out with which counts a counted rule can
+/// end, and ranges of counts that its states have together.
+inline constexpr size_t maxCountSteps = size_t(1) << 25;
+inline constexpr size_t maxCountRanges = size_t(1) << 20;
 /// States and edges of the automaton of a pattern, format or range of numbers.
 inline constexpr size_t maxTextStates = 1 << 15;
 inline constexpr size_t maxTextEdges = 1 << 19;

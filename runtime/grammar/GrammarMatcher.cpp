@@ -36,28 +36,27 @@ void GrammarMatcher::attach(const GrammarTables &tables,
 /// The rule of the item may end where it is.
 bool GrammarMatcher::isAccepting(const MatchItem &item) const {
   const Tables::State &state = tables->states[item.state];
-  if (state.flags & Tables::Counted)
-    return item.count >= tables->rules[state.rule].least;
-  return state.flags & Tables::Accepting;
+  return state.flags & Tables::Counted ? tables->mayEnd(state, item.count)
+                                       : state.flags & Tables::Accepting;
 }
 
 /// The item can take no further byte in its rule.
 bool GrammarMatcher::isOver(const MatchItem &item) const {
   const Tables::State &state = tables->states[item.state];
   if (state.flags & Tables::Counted)
-    return item.count == tables->rules[state.rule].most;
+    return !tables->goesOn(state, item.count);
   return state.flags & Tables::Final && item.state != Tables::textEnd;
 }
 
 bool GrammarMatcher::normalizeCount(MatchItem &item, uint32_t bytes) const {
   const Tables::State &state = tables->states[item.state];
-  const Tables::Rule &rule = tables->rules[state.rule];
   if (!(state.flags & Tables::Counted))
     return true;
-  uint64_t count = item.count;
-  bool enough = count >= rule.least;
-  item.count = enough;
-  return count + bytes < (enough ? rule.most : rule.least);
+  Tables::Stretch stretch =
+      tables->stretchOf(tables->rules[state.rule], item.count);
+  uint64_t most = uint64_t(item.count) + bytes;
+  item.count = stretch.first;
+  return most < stretch.end;
 }
 
 void GrammarMatcher::add(MatchItem item) {
@@ -134,25 +133,20 @@ void GrammarMatcher::addCall(uint32_t rule, FrameTable::Edge edge) {
   std::push_heap(pending.begin(), pending.end(), laterRule);
 }
 
+/// Takes `item` by `byte` along its state's edge; false where there is none.
+bool GrammarMatcher::read(MatchItem &item, uint8_t byte) const {
+  Tables::Move move =
+      tables->move(tables->states[item.state], item.count, byte);
+  item.state = move.target;
+  item.count = move.count;
+  return move.target != Tables::none;
+}
+
 /// Takes `item` by `byte` along its state's edge, and notes the calls.
 void GrammarMatcher::shift(MatchItem item, uint8_t byte) {
   const Tables::State &state = tables->states[item.state];
-  if (state.flags & Tables::Counted) {
-    const Tables::Rule &rule = tables->rules[state.rule];
-    if (item.count == rule.most)
-      return;
-  }
-  if (uint32_t target = tables->target(state, byte); target != Tables::none) {
-    MatchItem next{target, item.count, item.frame};
-    if (target & Tables::countBit) {
-      next.state = target & ~Tables::countBit;
-      // Without an upper bound only the lower one is counted up to.
-      const Tables::Rule &rule = tables->rules[state.rule];
-      if (rule.most != Tables::unbounded || next.count < rule.least)
-        ++next.count;
-    }
+  if (MatchItem next = item; read(next, byte))
     add(next);
-  }
   for (uint32_t i = state.calls, end = i + state.callCount; i < end; ++i) {
     Tables::Call call = tables->callList[i];
     if (!tables->rules[call.rule].first[byte])
@@ -202,13 +196,11 @@ size_t GrammarMatcher::step(size_t begin, size_t end, uint8_t byte) {
   if (end - begin == 1) {
     MatchItem item = items[begin];
     const Tables::State &state = tables->states[item.state];
-    if (!(state.flags & Tables::Counted) && state.callCount == 0) {
-      uint32_t target = tables->target(state, byte);
-      if (target == Tables::none)
+    if (state.callCount == 0) {
+      if (!read(item, byte))
         return 0;
-      if (!(target & Tables::countBit) &&
-          !(tables->states[target].flags & Tables::Accepting)) {
-        items.push_back({target, item.count, item.frame});
+      if (!(tables->states[item.state].flags & Tables::Accepting)) {
+        items.push_back(item);
         return 1;
       }
     }
@@ -232,7 +224,7 @@ std::bitset<256> GrammarMatcher::nextBytes(const MatchItem &item) const {
   std::bitset<256> bytes;
   const Tables::State &state = tables->states[item.state];
   for (unsigned byte = 0; byte < 256; ++byte)
-    if (tables->target(state, static_cast<uint8_t>(byte)) != Tables::none)
+    if (MatchItem next = item; read(next, static_cast<uint8_t>(byte)))
       bytes.set(byte);
   for (uint32_t i = state.calls, end = i + state.callCount; i < end; ++i)
     bytes |= tables->rules[tables->callList[i].rule].first;

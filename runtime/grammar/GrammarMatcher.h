@@ -32,7 +32,7 @@ namespace sluice::grammar {
 /// frame, says that the text may end here.
 struct MatchItem {
   uint32_t state;
-  uint32_t count; ///< repetitions so far, of a counted rule
+  uint32_t count; ///< what has been counted so far, of a counted rule
   uint32_t frame;
   bool operator==(const MatchItem &) const = default;
 };
@@ -68,9 +68,9 @@ public:
   /// The bytes that step() takes from `item`.
   std::bitset<256> nextBytes(const MatchItem &item) const;
 
-  /// Whether so many more bytes cannot take the item's count to a bound, where
-  /// repetitions are counted in its state; there the count becomes 1 if the
-  /// rule may end, else 0.
+  /// Whether so many more bytes cannot take the item's count to one with which
+  /// its rule's states do something else. The count becomes the lowest with
+  /// which they do the same.
   bool normalizeCount(MatchItem &item, uint32_t bytes) const;
 
   /// The frame with this edge alone.
@@ -99,6 +99,7 @@ private:
     FrameTable::Edge edge;
   };
 
+  bool read(MatchItem &item, uint8_t byte) const;
   void shift(MatchItem item, uint8_t byte);
   void enter(uint32_t rule, uint8_t byte);
   void addCall(uint32_t rule, FrameTable::Edge edge);

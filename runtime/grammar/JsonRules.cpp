@@ -152,19 +152,17 @@ RuleId JsonRules::stringRule() {
 
 void JsonRules::string(BuilderState from, uint32_t least, uint32_t most,
                        BuilderState to) {
-  BuilderState open = builder.addState(), close = builder.addState();
-  builder.literal(from, "\"", open);
-  if (most == 0) {
-    builder.epsilon(open, close);
-  } else {
-    auto [known, fresh] = countedStrings.try_emplace({least, most}, 0);
-    if (fresh) {
-      known->second = builder.addCountedRule("string", least, most);
-      anyCharacter(builder.start(known->second), builder.end(known->second));
-    }
-    builder.call(open, known->second, close);
+  auto [known, fresh] = countedStrings.try_emplace({least, most}, 0);
+  if (fresh) {
+    RuleId rule = builder.addCountedRule("string", least, most);
+    BuilderState loop = builder.addState(), behind = builder.addCountingState();
+    builder.literal(builder.start(rule), "\"", loop);
+    anyCharacter(loop, behind);
+    builder.epsilon(behind, loop);
+    builder.literal(loop, "\"", builder.end(rule));
+    known->second = rule;
   }
-  builder.literal(close, "\"", to);
+  builder.call(from, known->second, to);
 }
 
 void JsonRules::anyCharacter(BuilderState from, BuilderState to) {
@@ -254,15 +252,23 @@ RuleId JsonRules::numberRule() {
   return *numbers;
 }
 
-/// Puts `texts` between two states; `read` puts a set of characters there.
+/// Puts `texts` between two states; `read` puts a set of characters there. In a
+/// counted rule it can count the characters.
 template <typename Read>
 void JsonRules::automaton(BuilderState from, const TextAutomaton &texts,
-                          BuilderState to, Read read) {
+                          BuilderState to, bool counts, Read read) {
   if (texts.empty())
     return;
   std::vector<BuilderState> states(texts.states().size());
   for (BuilderState &state : states)
     state = builder.addState();
+  // Where a character that leads to a state ends.
+  std::vector<BuilderState> behind = states;
+  if (counts)
+    for (size_t i = 0; i < states.size(); ++i) {
+      behind[i] = builder.addCountingState();
+      builder.epsilon(behind[i], states[i]);
+    }
   builder.epsilon(from, states[0]);
   for (size_t i = 0; i < states.size() && !builder.full(); ++i) {
     const TextAutomaton::State &state = texts.states()[i];
@@ -270,17 +276,29 @@ void JsonRules::automaton(BuilderState from, const TextAutomaton &texts,
     for (TextAutomaton::Edge edge : state.edges)
       byTarget[edge.target].push_back({edge.low, edge.high});
     for (auto &[target, ranges] : byTarget)
-      read(states[i], CodePointSet(std::move(ranges)), states[target]);
+      read(states[i], CodePointSet(std::move(ranges)), behind[target]);
     if (state.accepting)
       builder.epsilon(states[i], to);
   }
 }
 
-void JsonRules::quoted(BuilderState from, const TextAutomaton &strings,
+void JsonRules::quoted(BuilderState from, const SizedTexts &strings,
                        BuilderState to) {
+  if (strings.bounded()) {
+    RuleId rule = builder.addCountedRule("string", strings.least, strings.most);
+    quotedTexts(builder.start(rule), strings.texts, builder.end(rule),
+                /*counts=*/true);
+    builder.call(from, rule, to);
+  } else {
+    quotedTexts(from, strings.texts, to, /*counts=*/false);
+  }
+}
+
+void JsonRules::quotedTexts(BuilderState from, const TextAutomaton &texts,
+                            BuilderState to, bool counts) {
   BuilderState open = builder.addState(), close = builder.addState();
   builder.literal(from, "\"", open);
-  automaton(open, strings, close,
+  automaton(open, texts, close, counts,
             [&](BuilderState at, const CodePointSet &set, BuilderState next) {
               encoded(at, set, next);
             });
@@ -289,7 +307,7 @@ void JsonRules::quoted(BuilderState from, const TextAutomaton &strings,
 
 void JsonRules::plain(BuilderState from, const TextAutomaton &texts,
                       BuilderState to) {
-  automaton(from, texts, to,
+  automaton(from, texts, to, /*counts=*/false,
             [&](BuilderState at, const CodePointSet &set, BuilderState next) {
               builder.characters(at, set, next);
             });

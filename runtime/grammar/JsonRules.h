@@ -46,16 +46,16 @@ public:
   void object(BuilderState from, BuilderState to);
   void array(BuilderState from, BuilderState to);
   void string(BuilderState from, BuilderState to);
-  /// Of `least` to `most` characters; an escape is one character, and so is a
-  /// pair of escapes that stands for one.
+  /// Of `least` to `most` characters, which are the code points that the string
+  /// stands for: an escape is one, and so is a pair of surrogates.
   void string(BuilderState from, uint32_t least, uint32_t most,
               BuilderState to);
   void number(BuilderState from, BuilderState to);
   void integer(BuilderState from, BuilderState to);
 
-  /// The strings of an automaton. Characters that need no escape have none, and
-  /// the others the shortest: one spelling for each string.
-  void quoted(BuilderState from, const TextAutomaton &strings, BuilderState to);
+  /// The strings of a set. Characters that need no escape have none, and the
+  /// others the shortest: one spelling for each string.
+  void quoted(BuilderState from, const SizedTexts &strings, BuilderState to);
   /// One string, spelt likewise.
   void quoted(BuilderState from, std::string_view text, BuilderState to);
   /// The texts of an automaton as they are.
@@ -80,9 +80,11 @@ private:
   void whole(BuilderState from, BuilderState to);
   void encoded(BuilderState from, const CodePointSet &set, BuilderState to);
   void escapedControls(BuilderState from, uint32_t controls, BuilderState to);
+  void quotedTexts(BuilderState from, const TextAutomaton &texts,
+                   BuilderState to, bool counts);
   template <typename Read>
   void automaton(BuilderState from, const TextAutomaton &texts, BuilderState to,
-                 Read read);
+                 bool counts, Read read);
 
   GrammarBuilder &builder;
   std::optional<RuleId> spaces, strings, numbers, integers, values, objects,

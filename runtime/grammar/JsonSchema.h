@@ -21,7 +21,8 @@
 //   - a property that the schema does not name may be written twice, as JSON
 //     allows; all of those together count as one towards minProperties;
 //   - strings with a pattern or a format, property names and constants have
-//     one spelling, the shortest; spaces are bounded (JsonRules.h).
+//     one spelling, the shortest; spaces are bounded (JsonRules.h);
+//   - a maxLength of 2^32 - 1 or more is as good as none.
 //
 // Supported: boolean schemas; $ref within the document or, below a schema with
 // an $id, within that one, recursive ones too; allOf, anyOf, and oneOf where no

@@ -171,27 +171,15 @@ Status SchemaCompiler::emitNumber(const Constraints &constraints,
 
 Status SchemaCompiler::emitString(const Constraints &constraints,
                                   BuilderState from, BuilderState to) {
-  constexpr uint64_t mostCounted = GrammarTables::unbounded - 1;
-  if (!constraints.patterns) {
-    if (!constraints.boundsLength()) {
-      json.string(from, to);
-      return {};
-    }
-    uint64_t most = constraints.maxLength.value_or(GrammarTables::unbounded);
-    if (constraints.minLength > mostCounted ||
-        (constraints.maxLength && most > mostCounted))
-      return constraints.place().refuse("a length of more than ", mostCounted,
-                                        " is not supported");
-    if (constraints.minLength <= most)
-      json.string(from, static_cast<uint32_t>(constraints.minLength),
-                  static_cast<uint32_t>(most), to);
-    return {};
-  }
-  Expected<TextAutomaton> strings = constraints.strings();
+  Expected<SizedTexts> strings = constraints.strings();
   if (!strings)
-    return constraints.place().refuse("'pattern' or 'format' with a length: ",
-                                      strings.status().message());
-  json.quoted(from, *strings, to);
+    return strings.status();
+  if (constraints.patterns)
+    json.quoted(from, *strings, to);
+  else if (strings->bounded())
+    json.string(from, strings->least, strings->most, to);
+  else
+    json.string(from, to);
   return {};
 }
 

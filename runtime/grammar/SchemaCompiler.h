@@ -52,8 +52,8 @@ struct ExpandedSchema {
 
 /// Members of an object that have values of one schema.
 struct MemberSchema {
-  std::string name;                   ///< of a declared member
-  std::optional<TextAutomaton> names; ///< of others; nothing: any string
+  std::string name;                ///< of a declared member
+  std::optional<SizedTexts> names; ///< of others; nothing: any string
   bool declared = false;
   bool required = false;
   Conjunction value;
@@ -123,7 +123,7 @@ private:
                     BuilderState to);
 
   // SchemaMembers.cpp
-  Expected<TextAutomaton> nameAutomaton(const Constraints &constraints);
+  Expected<SizedTexts> allowedNames(const Constraints &constraints);
   /// The declared members in their order, then the others.
   Expected<std::vector<MemberSchema>>
   readMembers(const Constraints &constraints);

@@ -8,7 +8,6 @@
 #include "runtime/grammar/SchemaConstraints.h"
 
 #include "runtime/grammar/Pattern.h"
-#include "runtime/text/Utf8.h"
 
 #include <algorithm>
 
@@ -285,6 +284,9 @@ Status filterValues(Constraints &out) {
   Expected<NumberAutomata> numbers = numberAutomata(out.numbers);
   if (!numbers)
     return out.place().refuse(numbers.status().message());
+  Expected<SizedTexts> strings = out.strings();
+  if (!strings)
+    return strings.status();
   std::vector<const ordered_json *> kept;
   for (const ordered_json *value : *out.values) {
     uint8_t type = typeOf(*value);
@@ -295,7 +297,7 @@ Status filterValues(Constraints &out) {
           "'enum' or 'const' with objects or arrays, beside keywords that look "
           "into them, is not supported");
     if (type == StringType &&
-        !out.acceptsString(value->get_ref<const std::string &>()))
+        !strings->contains(value->get_ref<const std::string &>()))
       continue;
     if (type & NumberTypes && out.numbers.bounded()) {
       Expected<Decimal> number = Decimal::parse(value->dump());
@@ -333,19 +335,18 @@ uint8_t sluice::grammar::typeOf(const ordered_json &value) {
   }
 }
 
-bool Constraints::acceptsString(std::string_view string) const {
-  uint64_t length = 0;
-  for (size_t at = 0; at < string.size(); ++length)
-    at += text::characterLength(string[at]);
-  return length >= minLength && (!maxLength || length <= *maxLength) &&
-         (!patterns || patterns->contains(string));
-}
-
-Expected<TextAutomaton> Constraints::strings() const {
-  TextAutomaton all = patterns ? *patterns : TextAutomaton::all();
-  if (!boundsLength())
-    return all;
-  return all.withLength(minLength, maxLength);
+Expected<SizedTexts> Constraints::strings() const {
+  constexpr uint64_t longest = SizedTexts::unbounded - 1;
+  if (minLength > longest)
+    return place().refuse("'minLength' is more than ", longest,
+                          ", which is not supported");
+  SizedTexts strings;
+  strings.texts = patterns ? *patterns : TextAutomaton::all();
+  strings.least = static_cast<uint32_t>(minLength);
+  // No answer is longer than that.
+  if (maxLength && *maxLength <= longest)
+    strings.most = static_cast<uint32_t>(*maxLength);
+  return strings;
 }
 
 Expected<Constraints>

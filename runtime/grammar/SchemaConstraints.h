@@ -58,11 +58,9 @@ struct Constraints {
   /// For messages.
   const SchemaNode &place() const { return nodes.front(); }
 
-  /// Whether lengths and patterns allow a string.
-  bool acceptsString(std::string_view string) const;
-
-  /// The strings that they allow.
-  Expected<TextAutomaton> strings() const;
+  /// The strings that lengths and patterns allow. Errors: minLength is too
+  /// large.
+  Expected<SizedTexts> strings() const;
 };
 
 /// `nodes` is not empty; they are objects, and their references and

@@ -163,7 +163,7 @@ splitByPatterns(TextAutomaton names, const std::vector<ObjectSchema> &objects,
 Expected<std::vector<MemberSchema>>
 otherMembers(const std::vector<ObjectSchema> &objects,
              const std::vector<std::string> &declared,
-             const TextAutomaton &allowed, bool anyName,
+             const SizedTexts &allowed, bool anyName,
              const Deadline &deadline) {
   bool open = false, declares = false, patterns = false;
   for (const ObjectSchema &object : objects) {
@@ -176,7 +176,7 @@ otherMembers(const std::vector<ObjectSchema> &objects,
     return others;
   Expected<TextAutomaton> names = TextAutomaton::of(declared);
   if (names)
-    names = TextAutomaton::difference(allowed, *names);
+    names = TextAutomaton::difference(allowed.texts, *names);
   if (!names)
     return objects[0].node.refuse("names of further properties: ",
                                   names.status().message());
@@ -194,7 +194,8 @@ otherMembers(const std::vector<ObjectSchema> &objects,
         other.value.push_back({*objects[i].additional, false});
     }
     if (!anyName || patterns || !declared.empty())
-      other.names = std::move(region.names);
+      other.names =
+          SizedTexts{std::move(region.names), allowed.least, allowed.most};
     if (!open && declares && !matched)
       others.pop_back();
   }
@@ -204,9 +205,9 @@ otherMembers(const std::vector<ObjectSchema> &objects,
 } // namespace
 
 /// The names that propertyNames allows.
-Expected<TextAutomaton>
-SchemaCompiler::nameAutomaton(const Constraints &constraints) {
-  TextAutomaton names = TextAutomaton::all();
+Expected<SizedTexts>
+SchemaCompiler::allowedNames(const Constraints &constraints) {
+  SizedTexts names{.texts = TextAutomaton::all()};
   for (const SchemaNode &node : constraints.nodes) {
     if (!node.find("propertyNames"))
       continue;
@@ -215,7 +216,7 @@ SchemaCompiler::nameAutomaton(const Constraints &constraints) {
     if (!expanded)
       return expanded.status();
     if (expanded->never)
-      return TextAutomaton();
+      return SizedTexts();
     if (!expanded->choices.empty())
       return member.refuse("'anyOf' and 'oneOf' are not supported for names");
     if (expanded->constraints.empty())
@@ -224,8 +225,11 @@ SchemaCompiler::nameAutomaton(const Constraints &constraints) {
     if (!read)
       return read.status();
     if (!(read->types & StringType))
-      return TextAutomaton();
-    Expected<TextAutomaton> allowed = read->strings();
+      return SizedTexts();
+    Expected<SizedTexts> strings = read->strings();
+    if (!strings)
+      return strings.status();
+    Expected<TextAutomaton> allowed = std::move(strings->texts);
     if (read->values) {
       std::vector<std::string> listed;
       for (const ordered_json *value : *read->values)
@@ -234,10 +238,11 @@ SchemaCompiler::nameAutomaton(const Constraints &constraints) {
       allowed = TextAutomaton::of(listed);
     }
     if (allowed)
-      allowed = TextAutomaton::intersection(names, *allowed);
+      allowed = TextAutomaton::intersection(names.texts, *allowed);
     if (!allowed)
       return member.refuse(allowed.status().message());
-    names = allowed.take();
+    names = {allowed.take(), std::max(names.least, strings->least),
+             std::min(names.most, strings->most)};
   }
   return names;
 }
@@ -289,14 +294,15 @@ SchemaCompiler::readMembers(const Constraints &constraints) {
   auto required = readRequired(*objects);
   if (!required)
     return required.status();
-  Expected<TextAutomaton> allowed = nameAutomaton(constraints);
+  Expected<SizedTexts> allowed = allowedNames(constraints);
   if (!allowed)
     return allowed.status();
   bool anyName = true;
   for (const SchemaNode &node : constraints.nodes) {
     bool closed = node.closes(unevaluatedProperties);
     if (closed)
-      if (Status status = keepEvaluated(node, *objects, deadline, *allowed);
+      if (Status status =
+              keepEvaluated(node, *objects, deadline, allowed->texts);
           !status.ok())
         return status;
     anyName &= !closed && !node.find("propertyNames");

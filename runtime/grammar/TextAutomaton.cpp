@@ -349,28 +349,6 @@ Expected<TextAutomaton> TextAutomaton::difference(const TextAutomaton &a,
   return product(a, b, false);
 }
 
-Expected<TextAutomaton>
-TextAutomaton::withLength(uint64_t least, std::optional<uint64_t> most) const {
-  if (empty())
-    return *this;
-  using Place = std::pair<uint32_t, uint64_t>; // a state, characters so far
-  StateMaker<Place> maker;
-  maker.numberOf({0, 0});
-  return maker.make([&](const Place &place, State &state) {
-    auto [from, length] = place;
-    state.accepting = stateList[from].accepting && length >= least;
-    if (most && length >= *most) {
-      state.accepting &= length <= *most;
-      return;
-    }
-    // Without an upper bound only the lower one is counted up to.
-    uint64_t next = most || length < least ? length + 1 : length;
-    for (const Edge &edge : stateList[from].edges)
-      state.edges.push_back(
-          {edge.low, edge.high, maker.numberOf({edge.target, next})});
-  });
-}
-
 bool TextAutomaton::contains(std::string_view text) const {
   if (empty())
     return false;
@@ -383,4 +361,11 @@ bool TextAutomaton::contains(std::string_view text) const {
     state = edge->target;
   }
   return stateList[state].accepting;
+}
+
+bool SizedTexts::contains(std::string_view text) const {
+  uint64_t length = 0;
+  for (size_t at = 0; at < text.size(); ++length)
+    at += text::characterLength(text[at]);
+  return least <= length && length <= most && texts.contains(text);
 }

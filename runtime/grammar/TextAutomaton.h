@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Deterministic automata over characters: what patterns, formats, lengths and
-// ranges of numbers become, because those can be combined. Internal to
-// runtime/grammar.
+// Deterministic automata over characters: what patterns, formats and ranges of
+// numbers become, because those can be combined. Internal to runtime/grammar.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +17,7 @@
 #include "runtime/grammar/Expression.h"
 
 #include <cstdint>
-#include <optional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,10 +60,6 @@ public:
   /// The texts of `a` that are not in `b`.
   static Expected<TextAutomaton> difference(const TextAutomaton &a,
                                             const TextAutomaton &b);
-  /// The texts of `least` to `most` characters; without `most` any number.
-  Expected<TextAutomaton> withLength(uint64_t least,
-                                     std::optional<uint64_t> most) const;
-
   /// Whether `text`, valid UTF-8, is in the set.
   bool contains(std::string_view text) const;
 
@@ -73,6 +68,20 @@ public:
 
 private:
   std::vector<State> stateList;
+};
+
+/// The texts of a set that have `least` to `most` characters. The length stays
+/// beside the automaton, which would have a state for each otherwise.
+struct SizedTexts {
+  static constexpr uint32_t unbounded = std::numeric_limits<uint32_t>::max();
+
+  TextAutomaton texts;
+  uint32_t least = 0;
+  uint32_t most = unbounded;
+
+  bool bounded() const { return least > 0 || most != unbounded; }
+  /// Whether `text`, valid UTF-8, is one of them.
+  bool contains(std::string_view text) const;
 };
 
 } // namespace sluice::grammar

@@ -52,15 +52,16 @@ size_t TokenGrammar::cachedBytes() const {
 }
 
 /// A count that gives the same mask as `count`, the same for as many as can be:
-/// no token is long enough to tell counts apart that are further from both
-/// bounds than it has bytes.
+/// no token is long enough to tell counts apart that are further than it has
+/// bytes from the next with which the rule's states do something else.
 uint32_t TokenGrammar::countThatMatters(uint32_t state, uint32_t count) const {
   const GrammarTables &tables = rules.tables();
-  const GrammarTables::Rule &rule = tables.rules[tables.states[state].rule];
+  if (!(tables.states[state].flags & GrammarTables::Counted))
+    return 0;
+  GrammarTables::Stretch stretch =
+      tables.stretchOf(tables.rules[tables.states[state].rule], count);
   uint32_t reach = vocabulary->longestToken();
-  if (count < rule.least)
-    return rule.least - count > reach ? 0 : count;
-  return rule.most - count > reach ? rule.least : count;
+  return stretch.end - count > reach ? stretch.first : count;
 }
 
 Expected<TokenGrammar::Mask> TokenGrammar::makeMask(RulePlace place) const {

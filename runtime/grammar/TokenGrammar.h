@@ -24,7 +24,7 @@ namespace sluice::grammar {
 struct RulePlace {
   static constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
   uint32_t state;
-  uint32_t count;         ///< repetitions so far, of a counted rule
+  uint32_t count;         ///< what has been counted, of a counted rule
   uint32_t caller = none; ///< the state to which the rule returns
   bool operator==(const RulePlace &) const = default;
 };

@@ -110,6 +110,16 @@ Expected<Grammar> personSchema() {
     "bio"], "additionalProperties": false})");
 }
 
+Expected<Grammar> url() {
+  return fromSchema(R"({"type": "string", "format": "uri"})");
+}
+
+/// As pydantic's HttpUrl is written.
+Expected<Grammar> urlWithLength() {
+  return fromSchema(R"({"type": "string", "format": "uri", "minLength": 1,
+    "maxLength": 2083})");
+}
+
 Expected<Grammar> jsonGbnf() {
   return Grammar::fromGbnf(R"gbnf(
 root ::= object
@@ -138,8 +148,12 @@ std::vector<Case> cases() {
   std::string nested = R"({"a": [1, 2.5, {"b": {"c": [[], [true, null]]}}],)"
                        R"( "text": "some words in a row, and then some more",)"
                        R"( "d": {"e": "f", "g": [{"h": -1e5}]}})";
+  std::string link = R"("https://example.org/a/path/to/some%20where/and/more?)"
+                     R"(with=a&query=that-is-long#and-the-place")";
   return {{"any JSON object", &Grammar::anyJsonObject, nested},
           {"schema of a person", &personSchema, person},
+          {"URL", &url, link},
+          {"URL with a length", &urlWithLength, link},
           {"JSON as GBNF", &jsonGbnf, nested}};
 }
 

@@ -1,0 +1,210 @@
+//===- CountRanges.cpp - with which counts a rule can end -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Goes from the highest count down. What can be done with a count differs from
+// what can be done with the next one only in the states before those that
+// differed there, so that only these are looked at again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/CountRanges.h"
+
+#include "runtime/grammar/GrammarLimits.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+namespace {
+
+using States = std::vector<uint32_t>;
+
+class RangeFinder {
+public:
+  RangeFinder(const RuleAutomata &automata, RuleId rule, uint32_t least,
+              uint32_t most, const Deadline &deadline)
+      : automata(automata), deadline(deadline), base(automata.firstState[rule]),
+        count(automata.firstState[rule + 1] - base), least(least), most(most),
+        sources(count), goesOn(count), lives(count), isAffected(count),
+        openedAt(count), ranges(count) {
+    for (uint32_t state = 0; state < count; ++state) {
+      for (RuleAutomata::Edge edge : automata.edgesOf(base + state))
+        sources[edge.target - base].push_back({state, edge.counts});
+      if (automata.states[base + state].accepting)
+        accepting.push_back(state);
+    }
+  }
+
+  Expected<CountRanges> run() {
+    int64_t level = most;
+    if (most == GrammarTables::unbounded) {
+      startUnbounded();
+      level = int64_t(least) - 1;
+    }
+    while (level >= 0) {
+      if (Status status = visit(static_cast<uint32_t>(level)); !status.ok())
+        return status;
+      // Where nothing has changed, nothing does below it either, up to where
+      // the rule may no longer end.
+      if (!changed.empty())
+        --level;
+      else
+        level = level >= least ? int64_t(least) - 1 : -1;
+    }
+    for (uint32_t state = 0; state < count; ++state) {
+      if (goesOn[state])
+        ranges[state].push_back({0, openedAt[state]});
+      std::reverse(ranges[state].begin(), ranges[state].end());
+    }
+    return std::move(ranges);
+  }
+
+private:
+  struct Source {
+    uint32_t state;
+    bool counts;
+  };
+
+  /// With `least` counted, after which nothing is counted, all that leads to an
+  /// accepting state leads to an end.
+  void startUnbounded() {
+    States work = accepting;
+    for (uint32_t state : accepting)
+      lives[state] = true;
+    while (!work.empty()) {
+      uint32_t state = work.back();
+      work.pop_back();
+      for (Source source : sources[state]) {
+        goesOn[source.state] = true;
+        openedAt[source.state] = GrammarTables::unbounded;
+        if (!lives[source.state])
+          work.push_back(source.state);
+        lives[source.state] = true;
+      }
+    }
+  }
+
+  bool endsAt(uint32_t state, uint32_t level) const {
+    return automata.states[base + state].accepting && level >= least &&
+           level <= most;
+  }
+
+  /// Makes `goesOn` and `lives`, which are those of the level above, those of
+  /// `level`, and `changed` the states whose `lives` differ.
+  Status visit(uint32_t level) {
+    if (Status late = deadline.check(); !late.ok())
+      return late;
+    bool endsChange = level == most || level + 1 == least;
+    findAffected(endsChange);
+    std::vector<bool> before;
+    for (uint32_t state : affected) {
+      before.push_back(goesOn[state]);
+      goesOn[state] = false;
+    }
+    findAnew(level);
+    for (size_t i = 0; i < affected.size(); ++i) {
+      uint32_t state = affected[i];
+      isAffected[state] = false;
+      if (goesOn[state] && !before[i])
+        openedAt[state] = level;
+      if (!goesOn[state] && before[i]) {
+        ranges[state].push_back({level + 1, openedAt[state]});
+        ++rangeCount;
+      }
+    }
+    if (endsChange)
+      affected.insert(affected.end(), accepting.begin(), accepting.end());
+    changed.clear();
+    for (uint32_t state : affected) {
+      bool now = goesOn[state] || endsAt(state, level);
+      if (now != lives[state])
+        changed.push_back(state);
+      lives[state] = now;
+    }
+    if (steps > maxCountSteps || rangeCount > maxCountRanges)
+      return failure("the lengths of its texts are too irregular to be counted "
+                     "up to bounds this high");
+    return {};
+  }
+
+  /// The states before those that changed at the level above, or where ends
+  /// change at this one, and those before them on the same level.
+  void findAffected(bool endsChange) {
+    affected.clear();
+    auto addBefore = [&](uint32_t state, bool counts) {
+      for (Source source : sources[state]) {
+        ++steps;
+        if (source.counts != counts || isAffected[source.state])
+          continue;
+        isAffected[source.state] = true;
+        affected.push_back(source.state);
+      }
+    };
+    for (uint32_t state : changed)
+      addBefore(state, true);
+    if (endsChange)
+      for (uint32_t state : accepting)
+        addBefore(state, false);
+    for (size_t i = 0; i < affected.size(); ++i)
+      addBefore(affected[i], false);
+  }
+
+  /// Which of the affected states go on: from those that lead to others, and
+  /// to the level above, back to those before them.
+  void findAnew(uint32_t level) {
+    States work;
+    auto mark = [&](uint32_t state) {
+      if (!goesOn[state])
+        work.push_back(state);
+      goesOn[state] = true;
+    };
+    for (uint32_t state : affected)
+      for (RuleAutomata::Edge edge : automata.edgesOf(base + state)) {
+        ++steps;
+        uint32_t target = edge.target - base;
+        if (edge.counts ? lives[target]
+                        : goesOn[target] || endsAt(target, level))
+          mark(state);
+      }
+    while (!work.empty()) {
+      uint32_t state = work.back();
+      work.pop_back();
+      for (Source source : sources[state])
+        if (!source.counts)
+          mark(source.state);
+    }
+  }
+
+  const RuleAutomata &automata;
+  const Deadline &deadline;
+  const uint32_t base; // the rule's first state; those here count from it
+  const uint32_t count;
+  const uint32_t least, most;
+  std::vector<std::vector<Source>> sources; // [state]: the edges into it
+  States accepting;
+
+  // Of the level at hand; until it is done, of the one above.
+  std::vector<bool> goesOn; // a byte can follow, and an end after it
+  std::vector<bool> lives;  // that, or it may end
+  States changed;
+
+  std::vector<bool> isAffected;
+  States affected;
+  std::vector<uint32_t> openedAt; // the highest count of the latest range
+  CountRanges ranges;             // the highest first
+  size_t steps = 0, rangeCount = 0;
+};
+
+} // namespace
+
+Expected<CountRanges>
+sluice::grammar::findCountRanges(const RuleAutomata &automata, RuleId rule,
+                                 uint32_t least, uint32_t most,
+                                 const Deadline &deadline) {
+  return RangeFinder(automata, rule, least, most, deadline).run();
+}
