@@ -53,6 +53,10 @@ public:
         open.prefix,
         in.getCount("prefix tokens", limits.contextLength, layout::tokenBytes),
         &TableReader::token);
+    readAll(
+        open.scored,
+        in.getCount("scored tokens", limits.contextLength, layout::tokenBytes),
+        &TableReader::token);
   }
 
   void read(KeepPage &keep) {

@@ -22,7 +22,8 @@
 //             i32 logProbabilities; f64 temperature; i64 topK; f64 topP, minP,
 //             repetitionPenalty, presencePenalty, frequencyPenalty; u64 seed;
 //             biases (i32 token; f64 bias), tokens ascending; u8 kind of
-//             grammar; its source (u8); prefix pages (i32); prefix tokens (i32)
+//             grammar; its source (u8); prefix pages (i32); prefix tokens
+//             (i32); scored tokens (i32)
 //   mark      i32 request, epoch; i64 confirmed; u8 ended
 //   row       i64 node, parent; i32 request, position, token; u8 flags
 //   keep      i32 request; i64 node; i32 index, page
@@ -108,6 +109,8 @@ void put(WireWriter &writer, const OpenRequest &open) {
   putAll(writer, open.prefixPages);
   writer.putCount(open.prefix);
   putAll(writer, open.prefix);
+  writer.putCount(open.scored);
+  putAll(writer, open.scored);
 }
 
 void put(WireWriter &writer, const EpochMark &mark) {

@@ -21,7 +21,7 @@ constexpr uint8_t rowCertain = 1;
 constexpr uint8_t rowWants = 2;
 
 // Bytes of an entry; of those with a list inside, without its entries.
-constexpr size_t openBytes = 105;
+constexpr size_t openBytes = 109;
 constexpr size_t biasBytes = 12;
 constexpr size_t markBytes = 17;
 constexpr size_t rowBytes = 29;

@@ -43,6 +43,7 @@ Status checkLimits(const HeadLimits &limits,
        {Bound{"requests", limits.requests, 1, most},
         Bound{"context length", limits.contextLength, 1, most},
         Bound{"prefill rows", limits.prefillRows, 1, most},
+        Bound{"outputs", limits.outputs, 1, most},
         Bound{"stages", limits.stages, 1, 4096},
         Bound{"pages", limits.pages, 0, most},
         Bound{"frames in flight", limits.framesInFlight, 4, most},
@@ -253,6 +254,8 @@ void Head::State::handleResult(const ResultRow &result, Time now) {
     verify(request, result, now);
     return;
   }
+  if (result.node < request.firstNode + request.knownRows - 1)
+    return score(request, result);
   // The user has ended the request; its last confirmed row is no guess.
   if (result.node == request.path.back().node)
     return;
@@ -261,6 +264,18 @@ void Head::State::handleResult(const ResultRow &result, Time now) {
   count(request, &SpeculationCounters::computedDead);
   if (options.mode == SpeculationMode::Sync)
     request.outstanding = std::max<int64_t>(0, request.outstanding - 1);
+}
+
+/// What the last stage has to say of a token of the prompt.
+void Head::State::score(HeadRequest &request, const ResultRow &result) {
+  if (!request.active)
+    return;
+  if (!result.error.empty())
+    return finish(request, FinishReason::Error, result.error);
+  commands.tokens.push_back({idOf(request), result.token, result.report, true});
+  request.spec.scored = result.node - request.firstNode + 2;
+  if (request.isDone())
+    finish(request, FinishReason::Length);
 }
 
 /// What the root's true successor says about the draft.
@@ -297,7 +312,7 @@ void Head::State::verify(HeadRequest &request, const ResultRow &result,
     finish(request, FinishReason::Stop);
     return;
   }
-  commands.tokens.emplace_back(idOf(request), result.token, result.report);
+  commands.tokens.push_back({idOf(request), result.token, result.report});
   ++request.emitted;
   bool full = position + 1 >= limits.contextLength;
   if (full || request.emitted == request.spec.maxTokens) {
@@ -405,7 +420,7 @@ Expected<std::optional<RequestId>> Head::submit(RequestSpec &spec, Time now,
                    [](const HeadRequest &each) { return !each.active; });
   if (!state->admit(*free, spec, claims.pages))
     return std::optional<RequestId>();
-  if (free->spec.maxTokens == free->emitted)
+  if (free->isDone())
     state->finish(*free, FinishReason::Length);
   state->pump(now);
   return std::optional<RequestId>(state->idOf(*free));

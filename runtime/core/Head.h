@@ -71,7 +71,17 @@ struct RequestSpec {
   int64_t maxTokens = -1; ///< -1: until the context is full; with `generated`
   std::vector<int32_t> stopTokens; ///< end the text; not part of it
   int32_t logProbabilities = -1;   ///< as OpenRequest
+  /// Whether to report on the prompt's tokens as well, all but the first; with
+  /// logProbabilities of at least 0.
+  bool scoresPrompt = false;
+  /// Beginning of the prompt on which has been reported; 0: nothing yet.
+  int64_t scored = 0;
   Turn turn = {};
+
+  /// Tokens of the prompt on which is to be reported yet.
+  int64_t unscored() const {
+    return scoresPrompt ? std::ssize(prompt) - std::max<int64_t>(1, scored) : 0;
+  }
 };
 
 /// Where nobody looks at the ids of tokens.
@@ -83,6 +93,8 @@ struct HeadLimits {
   int64_t vocabSize = anyVocabSize; ///< ids of tokens are less
   /// Rows of a step that has rows of prompts, as far as others leave room.
   int64_t prefillRows = 512;
+  /// Rows of a step that want an output.
+  int64_t outputs = 64;
   int64_t stages = 1;
   /// Pages of each stage's cache, without those for guesses; 0: as many as the
   /// requests can need.
@@ -109,6 +121,9 @@ struct TokenEvent {
   RequestId request = 0;
   int32_t token = 0;
   std::vector<TokenLogProbability> report;
+  /// One of the prompt's, told of for the sake of its report: in order, before
+  /// the request's first token.
+  bool ofPrompt = false;
 };
 
 struct FinishEvent {
@@ -220,10 +235,10 @@ public:
   /// slot now: it was submitted because who computed `left` is gone.
   ComingPrefix inherit(RequestId heir, const ComingPrefix &left) const;
 
-  /// Admits a request: its rows leave in chunks. With maxTokens 0 it ends at
-  /// once. Nothing, and `spec` is as it was, where beside what others have a
-  /// claim to there is no free slot, or no room in the cache. Errors: those of
-  /// check().
+  /// Admits a request: its rows leave in chunks. With maxTokens 0 it ends once
+  /// its prompt has been reported on, at once where it need not be. Nothing,
+  /// and `spec` is as it was, where beside what others have a claim to there is
+  /// no free slot, or no room in the cache. Errors: those of check().
   Expected<std::optional<RequestId>> submit(RequestSpec &spec, Time now,
                                             const HeadClaims &claims = {});
   /// Advances when a request that was not admitted may be: one has ended or

@@ -43,6 +43,9 @@ Status Head::State::checkFrame(const RequestSpec &spec) const {
   if (spec.logProbabilities < -1 || spec.logProbabilities > limits.vocabSize)
     return failure("request: ", spec.logProbabilities, " log-probabilities of ",
                    limits.vocabSize, " tokens");
+  if (spec.scoresPrompt && spec.logProbabilities < 0)
+    return failure("request: the prompt is to be scored, without "
+                   "log-probabilities");
   if (size_t bytes = spec.grammar.text().size();
       bytes > GrammarSource::maxBytes)
     return failure("request: the grammar has ", bytes, " bytes, more than ",
@@ -56,6 +59,14 @@ int64_t Head::State::longestPath(const RequestSpec &spec) const {
     return limits.contextLength;
   return std::min(limits.contextLength,
                   std::ssize(spec.prompt) + spec.maxTokens);
+}
+
+/// Pages that a request can begin with at most, if they are kept: rows whose
+/// results are to be reported are computed.
+int64_t Head::State::mostPrefixPages(const RequestSpec &spec) {
+  if (spec.unscored() == 0)
+    return PageLedger::anyPrefix;
+  return std::max<int64_t>(0, spec.scored - 1) / CachePages::pageTokens;
 }
 
 /// Pages to be left for each that can grow where this request is admitted.
@@ -115,7 +126,8 @@ std::optional<ComingPrefix> Head::State::comingPrefix(const RequestSpec &spec) {
     return std::nullopt;
   std::span<const int32_t> tokens = knownOf(spec);
   // The last token's row is computed in any case.
-  int64_t most = (std::ssize(tokens) - 1) / CachePages::pageTokens;
+  int64_t most = std::min((std::ssize(tokens) - 1) / CachePages::pageTokens,
+                          mostPrefixPages(spec));
   std::optional<int64_t> kept; // looked up where somebody begins alike
   ComingPrefix longest;
   for (const HeadRequest &each : requests) {
@@ -162,7 +174,8 @@ bool Head::State::admit(HeadRequest &request, RequestSpec &spec,
                         int64_t claimed) {
   RequestId id = idOf(request);
   std::span<const int32_t> tokens = knownOf(spec);
-  if (!ledger.open(id, tokens, pagesToGrowInto(spec) + claimed))
+  if (!ledger.open(id, tokens, pagesToGrowInto(spec) + claimed,
+                   mostPrefixPages(spec)))
     return false;
   int64_t rows = std::ssize(tokens);
   request.active = true;
@@ -262,7 +275,7 @@ bool Head::State::fitsWithout(const Turn &turn, const RequestSpec &spec,
     spare += canGrow(each) ? pagesEach(spec) : 0;
   }
   return limits.requests - staying > claims.slots &&
-         ledger.wouldOpen(knownOf(spec), spare, leaving);
+         ledger.wouldOpen(knownOf(spec), spare, leaving, mostPrefixPages(spec));
 }
 
 /// Of the requests that run, the one whose turn is last, or null.

@@ -65,8 +65,11 @@ void Head::State::ask(HeadRequest &request, StepFrame &frame, const Row &row) {
   if (std::none_of(
           frame.marks.begin(), frame.marks.end(),
           [&](const EpochMark &each) { return each.request == row.request; })) {
-    if (!std::exchange(request.openAtDraft, true))
-      frame.opens.emplace_back(openingOf(request)).logProbabilities = -1;
+    if (!std::exchange(request.openAtDraft, true)) {
+      OpenRequest &open = frame.opens.emplace_back(openingOf(request));
+      open.logProbabilities = -1;
+      open.scored.clear();
+    }
     frame.marks.push_back(markOf(request));
   }
   frame.rows.push_back(row);

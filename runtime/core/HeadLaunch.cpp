@@ -233,6 +233,7 @@ PromptStep Head::State::promptStep() const {
   PromptStep step = {.rows = others, .positions = generatingAt / limits.stages};
   step.room = std::max(std::min(leastPromptRows, limits.prefillRows),
                        limits.prefillRows - others);
+  step.outputs = std::max<int64_t>(1, limits.outputs - others);
   if (generating > 0 && limits.interTokenLatency > Time(0)) {
     Time without = promptTimes.get(step.rows, step.positions);
     step.most = std::max(limits.interTokenLatency / limits.stages,
@@ -249,15 +250,17 @@ static int64_t positionsOf(int64_t first, int64_t rows) {
 /// How many of the request's known rows the step can take besides.
 int64_t Head::State::rowsThatFit(const PromptStep &step,
                                  const HeadRequest &request) const {
+  int64_t room = request.spec.unscored() > 0 ? std::min(step.room, step.outputs)
+                                             : step.room;
   if (!step.most)
-    return step.room;
+    return room;
   auto time = [&](int64_t rows) {
     return promptTimes.get(step.rows + rows,
                            step.positions +
                                positionsOf(request.knownSent, rows));
   };
   int64_t fits = 0;
-  for (int64_t above = step.room + 1; above - fits > 1;) {
+  for (int64_t above = room + 1; above - fits > 1;) {
     int64_t middle = fits + (above - fits) / 2;
     (time(middle) <= *step.most ? fits : above) = middle;
   }
@@ -271,6 +274,8 @@ void Head::State::addKnownRows(PromptStep &step, HeadRequest &request,
   int64_t rows = sendKnownRows(request, frame, most);
   step.rows += rows;
   step.room -= rows;
+  if (request.spec.unscored() > 0)
+    step.outputs -= rows;
   step.positions += positionsOf(first, rows);
   if (rowFrames.empty() || rowFrames.back().step != frame.step)
     rowFrames.push_back({.step = frame.step});
@@ -335,6 +340,8 @@ OpenRequest Head::State::openingOf(const HeadRequest &request) const {
   open.logProbabilities = request.spec.logProbabilities;
   open.sampling = request.spec.sampling;
   open.grammar = request.spec.grammar;
+  if (request.spec.unscored() > 0)
+    open.scored = request.spec.prompt;
   return open;
 }
 
@@ -353,8 +360,11 @@ int64_t Head::State::sendKnownRows(HeadRequest &request, StepFrame &frame,
   }
   if (std::exchange(request.markedIn, frame.launched) != frame.launched)
     frame.marks.push_back(markOf(request));
+  const RequestSpec &spec = request.spec;
   for (int64_t i = 0; i < rows; ++i) {
     int64_t position = request.knownSent++;
+    bool isScored = spec.scoresPrompt && position + 1 >= spec.scored &&
+                    position + 1 < std::ssize(spec.prompt);
     const PathEntry &entry = request.path[static_cast<size_t>(position)];
     frame.rows.push_back({.node = entry.node,
                           .parent = position > 0 ? entry.node - 1 : noNode,
@@ -362,7 +372,7 @@ int64_t Head::State::sendKnownRows(HeadRequest &request, StepFrame &frame,
                           .position = static_cast<int32_t>(position),
                           .token = entry.token,
                           .certain = true,
-                          .wantsOutput = false});
+                          .wantsOutput = isScored});
   }
   if (!request.promptLeft()) {
     if (ledger.sharesPrefixes())

@@ -95,6 +95,10 @@ struct HeadRequest {
   bool inPrompt() const {
     return static_cast<int64_t>(path.size()) == knownRows;
   }
+  /// Whether the user has all that was asked for.
+  bool isDone() const {
+    return emitted == spec.maxTokens && spec.unscored() == 0;
+  }
   /// Whether the root was launched and its result is to come.
   bool rootInFlight() const { return !tree.empty() && tree.root().launched; }
 };
@@ -121,6 +125,7 @@ struct PromptStep {
   int64_t rows = 0;
   int64_t positions = 0;         ///< of all its rows, added up
   int64_t room = 0;              ///< for rows of prompts
+  int64_t outputs = 0;           ///< for those of them that want an output
   std::optional<Time> most = {}; ///< that it may take
 };
 
@@ -148,6 +153,7 @@ struct Head::State {
   void noteGone(uint64_t frames);
   void prefetch(std::span<const ResultRow> results) const;
   void handleResult(const ResultRow &result, Time now);
+  void score(HeadRequest &request, const ResultRow &result);
   void verify(HeadRequest &request, const ResultRow &result, Time now);
   void learn(HeadRequest &request, int32_t token);
   void confirm(HeadRequest &request, int32_t token);
@@ -166,6 +172,7 @@ struct Head::State {
   Status check(const RequestSpec &spec) const;
   Status checkFrame(const RequestSpec &spec) const;
   int64_t longestPath(const RequestSpec &spec) const;
+  static int64_t mostPrefixPages(const RequestSpec &spec);
   bool canGrow(const HeadRequest &request) const;
   int64_t pagesToGrowInto(const RequestSpec &spec) const;
   std::span<const int32_t> knownOf(const RequestSpec &spec);

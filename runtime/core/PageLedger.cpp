@@ -40,13 +40,20 @@ bool PageLedger::take(Account &account, int64_t pages) {
   return true;
 }
 
+/// The last of the pages that a request begins with.
+SharedPage PageLedger::findPrefix(std::span<const int32_t> known,
+                                  int64_t most) const {
+  return tree.find(
+      known, std::min((std::ssize(known) - 1) / CachePages::pageTokens, most));
+}
+
 bool PageLedger::open(RequestId request, std::span<const int32_t> known,
-                      int64_t spare) {
+                      int64_t spare, int64_t mostPrefix) {
   Account &account = accounts[request];
   assert(!account.isOpen && !known.empty());
   account = {};
   int64_t tokens = std::ssize(known);
-  account.tip = tree.find(known, (tokens - 1) / CachePages::pageTokens);
+  account.tip = findPrefix(known, mostPrefix);
   account.prefix = tree.depth(account.tip);
   tree.pin(account.tip);
   int64_t needed = CachePages::pagesFor(tokens) - account.prefix;
@@ -62,11 +69,12 @@ bool PageLedger::open(RequestId request, std::span<const int32_t> known,
 }
 
 bool PageLedger::wouldOpen(std::span<const int32_t> known, int64_t spare,
-                           std::span<const RequestId> closed) {
+                           std::span<const RequestId> closed,
+                           int64_t mostPrefix) {
   // As if: what they alone hold is idle for a moment. What was idle before
   // stays in its order.
   int64_t tokens = std::ssize(known);
-  SharedPage tip = tree.find(known, (tokens - 1) / CachePages::pageTokens);
+  SharedPage tip = findPrefix(known, mostPrefix);
   tree.pin(tip);
   int64_t freed = 0;
   for (RequestId each : closed) {

@@ -26,6 +26,8 @@
 
 #include "runtime/core/PrefixTree.h"
 
+#include <limits>
+
 namespace sluice {
 
 /// Memory is taken by the constructor; no later call allocates but into the
@@ -39,14 +41,20 @@ public:
   };
   explicit PageLedger(const Limits &limits);
 
+  /// No bound on the pages that a request may share when it opens.
+  static constexpr int64_t anyPrefix = std::numeric_limits<int64_t>::max();
+
   /// Takes pages for `known` tokens, all known, of a request that opens. Pages
   /// of the longest beginning that is kept are shared, but for the last
-  /// token's, whose row has to be computed. False, and then nothing has
-  /// changed: there would not be `spare` pages left for others.
-  bool open(RequestId request, std::span<const int32_t> known, int64_t spare);
+  /// token's, whose row has to be computed, and `mostPrefix` of them at most.
+  /// False, and then nothing has changed: there would not be `spare` pages left
+  /// for others.
+  bool open(RequestId request, std::span<const int32_t> known, int64_t spare,
+            int64_t mostPrefix = anyPrefix);
   /// Whether it would be opened if these requests were closed.
   bool wouldOpen(std::span<const int32_t> known, int64_t spare,
-                 std::span<const RequestId> closed);
+                 std::span<const RequestId> closed,
+                 int64_t mostPrefix = anyPrefix);
   /// Pages that the request shared when it opened.
   int64_t prefixPages(RequestId request) const;
   /// Fills `pages` with them, in order; it has prefixPages() entries.
@@ -95,6 +103,7 @@ private:
 
   int64_t unused() const { return limits.pages - owned - tree.size(); }
   bool take(Account &account, int64_t pages);
+  SharedPage findPrefix(std::span<const int32_t> known, int64_t most) const;
 
   Limits limits;
   PrefixTree tree;

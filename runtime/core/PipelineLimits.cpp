@@ -17,6 +17,7 @@ HeadLimits PipelineLimits::head() const {
   limits.contextLength = contextLength;
   limits.vocabSize = vocabSize;
   limits.prefillRows = prefillRows;
+  limits.outputs = stage().outputs;
   limits.stages = stages;
   limits.pages = pagesOfRequests();
   limits.sharesPrefixes = sharesPrefixes;

@@ -121,6 +121,10 @@ struct OpenRequest {
   /// knownTokens. Nodes are numbered as if the rows had come.
   std::vector<SharedPage> prefixPages;
   std::vector<int32_t> prefix;
+  /// The prompt's tokens, where their log-probabilities are asked for; else
+  /// empty. A row of the prompt that wants an output is answered with the token
+  /// that follows it here and the report on that one.
+  std::vector<int32_t> scored;
 };
 
 /// From now on the stages hold the page with positions from `index` *
@@ -169,7 +173,7 @@ struct StepFrame {
 struct ResultRow {
   NodeId node = 0;
   RequestId request = 0;
-  int32_t token = 0; ///< that follows the row's
+  int32_t token = 0; ///< that follows the row's; of a scored one the prompt's
   /// The token itself first, then the most probable ones; empty unless asked.
   std::vector<TokenLogProbability> report;
   /// Why there is no token, which is this request's own; empty: there is one.

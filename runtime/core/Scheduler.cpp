@@ -194,8 +194,8 @@ void Scheduler::settle(Time now) {
 void Scheduler::takeHeadEvents(Time now) {
   HeadCommands &commands = head.commands();
   for (TokenEvent &token : commands.tokens) {
-    told.tokens.emplace_back(inSlot[token.request], token.request, token.token,
-                             std::move(token.report));
+    told.tokens.push_back({inSlot[token.request], token.request, token.token,
+                           std::move(token.report), token.ofPrompt});
   }
   commands.tokens.clear();
   for (FinishEvent &finish : commands.finished) {

@@ -93,6 +93,7 @@ struct UserToken {
   RequestId slot = -1; ///< that the request runs in; for traces
   int32_t token = 0;
   std::vector<TokenLogProbability> report;
+  bool ofPrompt = false; ///< as TokenEvent
 };
 
 struct UserEnd {

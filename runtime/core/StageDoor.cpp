@@ -132,6 +132,9 @@ Status StageDoor::checkOpen(const OpenRequest &open) {
     return failure("stage: request ", open.request, ": ", open.knownTokens,
                    " known tokens with a prompt of ", open.promptTokens,
                    " in a context of ", bounds.contextLength);
+  if (!open.scored.empty() && std::ssize(open.scored) != open.promptTokens)
+    return failure("stage: request ", open.request, ": ", open.scored.size(),
+                   " tokens to score in a prompt of ", open.promptTokens);
   if (Status s = checkPrefix(open); !s.ok())
     return s;
   NodeId first = open.firstNode + std::ssize(open.prefix);

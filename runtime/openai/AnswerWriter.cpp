@@ -47,8 +47,13 @@ static ordered_json completionLogprobs(const ChoicePiece &piece) {
       return nameOf(token.bytes, "bytes:");
     };
     tokens.push_back(name(entry.token));
-    logprobs.push_back(logprobOf(entry.token));
     offsets.push_back(entry.textOffset);
+    if (!entry.hasLogprob) {
+      logprobs.push_back(nullptr);
+      tops.push_back(nullptr);
+      continue;
+    }
+    logprobs.push_back(logprobOf(entry.token));
     // The token itself is there too, so there can be one more than asked for.
     ordered_json top = ordered_json::object();
     top[name(entry.token)] = logprobOf(entry.token);

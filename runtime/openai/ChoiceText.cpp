@@ -44,6 +44,46 @@ ChoiceText::ChoiceText(const GenerationRequest &request, const Model &model,
     tools = std::make_unique<ToolCallParser>(
         request.tools,
         request.random + static_cast<uint64_t>(index) * 0xD1B54A32D192ED03);
+  if (!request.echo.empty())
+    echoed = countCharacters(
+        request.echo[index / static_cast<size_t>(request.choices)]);
+  if (const RequestSpec &spec = request.requests[index].spec; spec.scoresPrompt)
+    readPrompt(spec.prompt);
+}
+
+/// Where the prompt's tokens lie in it. What a tokenizer puts in front of the
+/// text is not part of it, and lies at its beginning.
+void ChoiceText::readPrompt(const std::vector<int32_t> &prompt) {
+  text::Detokenizer pieces(model->tokenizer(), /*skipSpecial=*/false);
+  int64_t length = 0;
+  for (int32_t token : prompt) {
+    promptOffsets.push_back(length);
+    length += countCharacters(pieces.push(token));
+  }
+  length += countCharacters(pieces.flush());
+  for (int64_t &offset : promptOffsets)
+    offset = std::max<int64_t>(0, offset + echoed - length);
+  first = {.token = {model->tokenBytes(prompt[0]), 0},
+           .top = {},
+           .textOffset = 0,
+           .hasLogprob = false};
+}
+
+/// The prompt's first token comes before all others.
+void ChoiceText::addFirst(ChoicePiece &piece) {
+  if (!first)
+    return;
+  piece.logprobs.insert(piece.logprobs.begin(), std::move(*first));
+  first.reset();
+}
+
+ChoicePiece
+ChoiceText::pushPrompt(std::span<const TokenLogProbability> report) {
+  ChoicePiece piece;
+  LogprobEntry &entry = piece.logprobs.emplace_back(entryOf(report));
+  entry.textOffset = promptOffsets[promptTaken++];
+  addFirst(piece);
+  return piece;
 }
 
 ChoiceText::ChoiceText(ChoiceText &&) noexcept = default;
@@ -94,10 +134,13 @@ ChoicePiece ChoiceText::release(std::string_view text, bool last) {
     return token.end <= released || token.entry.textOffset < released;
   };
   size_t ready = 0;
-  while (ready < waiting.size() && isReady(waiting[ready]))
+  while (ready < waiting.size() && isReady(waiting[ready])) {
     piece.logprobs.push_back(std::move(waiting[ready++].entry));
+    piece.logprobs.back().textOffset += echoed;
+  }
   waiting.erase(waiting.begin(),
                 waiting.begin() + static_cast<ptrdiff_t>(ready));
+  addFirst(piece);
   return piece;
 }
 

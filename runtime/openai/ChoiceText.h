@@ -25,6 +25,7 @@
 #include "runtime/text/Detokenizer.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace sluice::openai {
@@ -43,6 +44,8 @@ struct LogprobEntry {
   std::vector<TokenLogprob> top; ///< most probable first, as many as asked for
   /// Characters of the choice's text before this token's.
   int64_t textOffset = 0;
+  /// False: the prompt's first token, which has nothing before it.
+  bool hasLogprob = true;
 };
 
 /// A part of a call of a tool: the first of a call has its id and name, and all
@@ -83,6 +86,10 @@ public:
   ChoiceText &operator=(ChoiceText &&) noexcept;
   ~ChoiceText();
 
+  /// Takes a token of the prompt and the report on it: from the second on, all
+  /// of them, where the request scores its prompt. No text.
+  ChoicePiece pushPrompt(std::span<const TokenLogProbability> report);
+
   /// Takes a token and what the last stage reports of it (the token itself
   /// first; empty where not asked for). After stopped() it takes nothing more.
   ChoicePiece push(int32_t token, std::span<const TokenLogProbability> report);
@@ -107,6 +114,8 @@ private:
     int64_t end; ///< characters before the next token's
   };
 
+  void readPrompt(const std::vector<int32_t> &prompt);
+  void addFirst(ChoicePiece &piece);
   std::string textOf(int32_t token);
   LogprobEntry entryOf(std::span<const TokenLogProbability> report) const;
   ChoicePiece release(std::string_view text, bool last);
@@ -117,6 +126,12 @@ private:
   StopMatcher stop;
   std::unique_ptr<ToolCallParser> tools; ///< null: text only
   std::vector<Waiting> waiting;
+  int64_t echoed = 0; ///< characters of the prompt in front of the text
+  /// [token of the prompt]: characters before it; empty where it isn't scored.
+  std::vector<int64_t> promptOffsets;
+  size_t promptTaken = 1; ///< tokens of it that have been taken
+  /// Of the prompt's first token, until it has been given out.
+  std::optional<LogprobEntry> first;
   int64_t decoded = 0;  ///< characters from the detokenizer so far
   int64_t released = 0; ///< characters past the stop strings so far
   int64_t taken = 0;

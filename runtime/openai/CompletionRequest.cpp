@@ -40,9 +40,6 @@ openai::parseCompletionRequest(std::string_view body,
   fields.integer("best_of", bestOf, 1, context.limits.choices);
   if (bestOf && *bestOf != request.choices)
     fields.fail("best_of", "is not supported where it is not 'n'");
-  // The stages report what they generate, and nothing of the prompt.
-  if (echo && request.logprobs >= 0)
-    fields.fail("echo", "is not supported together with 'logprobs'");
   if (!fields.ok())
     return fields.error();
 

@@ -212,10 +212,15 @@ ApiStatus openai::addRequests(std::vector<Prompt> prompts,
                                  " for " + std::to_string(prompts.size()) +
                                  " prompts; together they can be " +
                                  std::to_string(limits.requests) + " at most");
-  for (Prompt &prompt : prompts) {
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    Prompt &prompt = prompts[i];
+    size_t given = prompt.tokens.size();
     if (ApiStatus wrong =
             fitPrompt(prompt.tokens, lengths, context.model, path))
       return *wrong;
+    // What is echoed is what the model is given.
+    if (prompt.tokens.size() < given && !request.echo.empty())
+      request.echo[i] = context.model.tokenizer().decode(prompt.tokens);
     int64_t tokens = std::ssize(prompt.tokens);
     ApiExpected<int64_t> maxTokens =
         maxTokensFor(tokens, lengths, context.model, path);
@@ -237,6 +242,8 @@ ApiStatus openai::addRequests(std::vector<Prompt> prompts,
       scheduled.spec.sampling.seed =
           common.seed + static_cast<uint64_t>(choice);
       scheduled.spec.logProbabilities = static_cast<int32_t>(request.logprobs);
+      scheduled.spec.scoresPrompt =
+          !request.echo.empty() && request.logprobs >= 0;
       scheduled.priority = common.priority;
     }
   }

@@ -56,7 +56,7 @@ void GrammarMasks::begin(Stage &stage) {
     Begun &latest = begun[size_t(row.request)];
     if (latest.firstNode != request.firstNode)
       latest = {request.firstNode, maker.make(request.grammar)};
-    if (!row.wantsOutput)
+    if (!row.wantsOutput || row.position + 1 < request.promptTokens)
       continue;
     if (!std::exchange(latest.urgent, true))
       maker.hurry(*latest.grammar);

@@ -172,9 +172,11 @@ Status HeadLoop::sendCommands(HeadCommands &commands, Time at) {
 /// Gives users their tokens and ends.
 void HeadLoop::deliver(Time at) {
   for (UserToken &token : scheduler.events().tokens) {
-    links.told(token, at);
+    if (!token.ofPrompt)
+      links.told(token, at);
     TokenItem item;
     item.token = token.token;
+    item.ofPrompt = token.ofPrompt;
     item.report = std::move(token.report);
     item.at = at;
     sinks.at(token.number)->push(std::move(item));

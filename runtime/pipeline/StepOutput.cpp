@@ -95,6 +95,12 @@ ResultOutput::ResultOutput(std::string name, int64_t vocabSize,
 Status ResultOutput::answer(Stage &stage, int64_t row,
                             std::span<const float> logits, ResultRow &answer) {
   const OpenRequest &request = stage.requestOf(row);
+  size_t next = size_t(stage.rows()[size_t(row)].position) + 1;
+  if (next < request.scored.size()) {
+    answer.token = request.scored[next];
+    return reportProbabilities(logits, answer.token, request.logProbabilities,
+                               answer.report);
+  }
   auto allowed = masks.allowedAfter(stage.rows()[size_t(row)]);
   if (!allowed)
     return allowed.status();

@@ -114,7 +114,8 @@ private:
   SendRows sendRows;
 };
 
-/// To the head: the token that each row wants.
+/// To the head: the token that each row wants, or what there is to say of the
+/// prompt's token behind it.
 class ResultOutput final : public StepOutput {
 public:
   /// `name` begins the errors of requests: "rank 2: stage 1".

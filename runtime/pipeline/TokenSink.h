@@ -25,6 +25,7 @@ struct TokenItem {
   Kind kind = Kind::Token;
   int32_t token = 0;
   std::vector<TokenLogProbability> report; ///< of the token, where asked for
+  bool ofPrompt = false;                   ///< as TokenEvent; of Token
   FinishReason reason = FinishReason::Stop;
   bool started = true; ///< false: it ended before it had its first row
   int64_t cachedTokens =

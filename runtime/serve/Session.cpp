@@ -305,6 +305,12 @@ void Session::take(Arrival &arrival) {
 }
 
 void Session::takeToken(Choice &choice, uint32_t index, TokenItem &item) {
+  if (item.ofPrompt) {
+    if (choice.isComplete || isAnswered)
+      return;
+    choice.piece.append(choice.text.pushPrompt(item.report));
+    return touch(choice, index);
+  }
   ServeMetrics &metrics = services.metrics;
   metrics.generationTokens.add();
   if (choice.lastToken == Time(0)) {

@@ -13,7 +13,7 @@ using namespace sluice;
 namespace {
 constexpr int64_t headerBytes = 48;
 constexpr int64_t countBytes = 4;
-constexpr int64_t openBytes = 105, biasBytes = 12, markBytes = 17;
+constexpr int64_t openBytes = 109, biasBytes = 12, markBytes = 17;
 constexpr int64_t rowTableBytes = 29, keepBytes = 20, closeBytes = 4;
 constexpr int64_t pageBytes = 4, tokenBytes = 4, timingBytes = 24;
 constexpr int64_t resultBytes = 24, reportEntryBytes = 12;
@@ -37,7 +37,7 @@ int64_t sim::wireBytes(const StepFrame &frame, int64_t rowBytes) {
     bytes += static_cast<int64_t>(open.grammar.text().size()) +
              static_cast<int64_t>(open.sampling.logitBias.size()) * biasBytes +
              countOf(open.prefixPages) * pageBytes +
-             countOf(open.prefix) * tokenBytes;
+             (countOf(open.prefix) + countOf(open.scored)) * tokenBytes;
   if (rowBytes == 0 || frame.rows.empty())
     return bytes;
   bytes = (bytes + activationAlignment - 1) / activationAlignment *

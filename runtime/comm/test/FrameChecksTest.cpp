@@ -30,7 +30,7 @@ TEST(FrameChecks, HeadersAreChecked) {
   EXPECT_THAT(message(bad), HasSubstr("begins with 0x46554c58"));
   bad = good;
   poke<uint16_t>(bad, 4, 7);
-  EXPECT_THAT(message(bad), HasSubstr("of version 7; this executable reads 3"));
+  EXPECT_THAT(message(bad), HasSubstr("of version 7; this executable reads 4"));
   bad = good;
   poke<uint8_t>(bad, 6, 99);
   EXPECT_THAT(message(bad), HasSubstr("unknown kind 99"));
@@ -114,6 +114,10 @@ TEST(FrameChecks, PagesAndOpensAreChecked) {
          [](auto &frame, auto &) { frame.opens[0].prefixPages.resize(21); });
   expect("a shared page 20 is not in 0..19",
          [](auto &frame, auto &) { frame.opens[0].prefixPages.push_back(20); });
+  expect("4097 scored tokens, the limit is 4096",
+         [](auto &frame, auto &) { frame.opens[0].scored.resize(4097); });
+  expect("a token 32000 is not in 0..31999",
+         [](auto &frame, auto &) { frame.opens[0].scored = {32000}; });
   expect("4097 prefix tokens, the limit is 4096",
          [](auto &frame, auto &) { frame.opens[0].prefix.resize(4097); });
   expect("a token -1 is not in",

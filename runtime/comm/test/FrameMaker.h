@@ -64,6 +64,7 @@ public:
           i % 2 ? real(-100, 100) : -std::numeric_limits<double>::infinity();
     fill(open.prefixPages, upTo(3), [&] { return page(); });
     fill(open.prefix, upTo(70), [&] { return token(); });
+    fill(open.scored, upTo(70), [&] { return token(); });
     return open;
   }
 

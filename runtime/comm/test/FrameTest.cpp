@@ -52,6 +52,7 @@ TEST(Frame, StepsComeBackAsTheyWere) {
       EXPECT_EQ(decoded.opens[i].knownTokens, frame.opens[i].knownTokens);
       EXPECT_EQ(decoded.opens[i].prefixPages, frame.opens[i].prefixPages);
       EXPECT_EQ(decoded.opens[i].prefix, frame.opens[i].prefix);
+      EXPECT_EQ(decoded.opens[i].scored, frame.opens[i].scored);
     }
     ASSERT_EQ(decoded.keeps.size(), frame.keeps.size());
     for (size_t i = 0; i < frame.keeps.size(); ++i) {

@@ -32,6 +32,7 @@ struct SchedulerScript {
   /// What a user has been told of a request.
   struct Told {
     Text prompt, tokens;
+    Text scored; ///< tokens of the prompt that it was told of
     int64_t ends = 0;
     UserEnd end;
     Time firstToken{0}, lastToken{0}, ended{0};
@@ -60,12 +61,16 @@ struct SchedulerScript {
 
   /// Its number; -1: it was refused, and `last` says why.
   RequestNumber submit(Text prompt, int64_t maxTokens, int32_t priority = 0,
-                       std::optional<Time> deadline = {}) {
+                       std::optional<Time> deadline = {},
+                       bool scoresPrompt = false) {
     if (!scheduler)
       begin();
     ScheduledRequest request;
     request.spec.prompt = prompt;
     request.spec.maxTokens = maxTokens;
+    request.spec.scoresPrompt = scoresPrompt;
+    if (scoresPrompt)
+      request.spec.logProbabilities = 0;
     request.priority = priority;
     request.deadline = deadline;
     last = scheduler->submit(std::move(request), now);
@@ -141,6 +146,10 @@ struct SchedulerScript {
     stages->take(scheduler->commands(), now);
     for (const UserToken &token : scheduler->events().tokens) {
       Told &each = told[token.number];
+      if (token.ofPrompt) {
+        takeScore(each, token);
+        continue;
+      }
       if (each.tokens.empty())
         each.firstToken = now;
       else
@@ -156,6 +165,17 @@ struct SchedulerScript {
       each.ended = now;
     }
     scheduler->clear();
+  }
+
+  /// In order, once, and before the first token.
+  static void takeScore(Told &request, const UserToken &token) {
+    EXPECT_EQ(request.ends, 0) << "a score after the end";
+    EXPECT_TRUE(request.tokens.empty()) << "a score after a token";
+    request.scored.push_back(token.token);
+    ASSERT_EQ(token.report.size(), 1u);
+    EXPECT_EQ(token.report[0].token, token.token);
+    EXPECT_EQ(token.report[0].logProbability,
+              TextStages::scoreAt(std::ssize(request.scored)));
   }
 };
 

@@ -421,6 +421,8 @@ TEST_F(StageSharingTest, TheDoorChecksPrefixes) {
   EXPECT_EQ(
       with([&](auto &, auto &open) { open.prefix = half; }),
       "stage: request 1: a prefix of 32 tokens in 2 pages, with 67 known");
+  EXPECT_EQ(with([](auto &, auto &open) { open.scored = {1, 2}; }),
+            "stage: request 1: 2 tokens to score in a prompt of 67");
   EXPECT_EQ(
       with([](auto &, auto &open) { open.prefix.pop_back(); }),
       "stage: request 1: a prefix of 63 tokens in 2 pages, with 67 known");

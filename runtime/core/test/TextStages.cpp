@@ -64,6 +64,7 @@ void TextStages::open(const OpenRequest &request) {
   slot.firstNode = request.firstNode;
   slot.known = request.knownTokens;
   slot.text = request.prefix;
+  slot.scored = request.scored;
   check(std::ssize(request.prefix) ==
             std::ssize(request.prefixPages) * pageTokens,
         "a prefix is not whole pages");
@@ -96,9 +97,17 @@ void TextStages::accept(const Row &row, Work &work) {
   work.positions += row.position;
   work.nodes.emplace_back(row.request, row.node);
   work.known += row.position < slot.known;
-  if (row.wantsOutput)
-    work.answer.results.push_back(
-        {row.node, row.request, next(slot.text), {}, {}});
+  if (!row.wantsOutput)
+    return;
+  ResultRow &result = work.answer.results.emplace_back();
+  result.node = row.node;
+  result.request = row.request;
+  if (size_t behind = slot.text.size(); behind < slot.scored.size()) {
+    result.token = slot.scored[behind];
+    result.report = {{result.token, scoreAt(static_cast<int64_t>(behind))}};
+  } else {
+    result.token = next(slot.text);
+  }
 }
 
 void TextStages::keep(const KeepPage &order) {

@@ -46,6 +46,10 @@ public:
   static int32_t next(std::span<const int32_t> text);
   /// The first `count` tokens of what follows a prompt.
   static Text output(Text prompt, int64_t count);
+  /// What is reported of the token of a prompt at `position`.
+  static double scoreAt(int64_t position) {
+    return -static_cast<double>(position);
+  }
 
   /// Takes the frames of the head's commands to the first stage's door.
   void take(HeadCommands &commands, Time now);
@@ -77,6 +81,7 @@ private:
     NodeId firstNode = 0, computed = noNode; ///< by all stages
     int64_t known = 0;
     Text text;
+    Text scored; ///< as OpenRequest
     std::vector<int64_t> pages;
   };
   struct Kept {

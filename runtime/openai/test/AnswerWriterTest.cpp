@@ -128,6 +128,21 @@ TEST_F(AnswerWriterTest, WritesTheEcho) {
             R"({"index":3,"text":"B:","logprobs":null,"finish_reason":null})");
 }
 
+TEST_F(AnswerWriterTest, NothingIsSaidOfThePromptsFirstToken) {
+  request.logprobs = 1;
+  request.echo = {"ab"};
+  ChoicePiece all = textPiece("");
+  all.logprobs = {{{"a", 0}, {}, 0, /*hasLogprob=*/false},
+                  {{"b", -0.5}, {{"c", -0.25}}, 1}};
+  ChoiceAnswer choice[] = {{all, {FinishReason::Length}}};
+  ordered_json answer = ordered_json::parse(writer().answer(choice, usage));
+  EXPECT_EQ(answer["choices"][0].dump(),
+            R"({"index":0,"text":"ab","logprobs":{"tokens":["a","b"],)"
+            R"("token_logprobs":[null,-0.5],)"
+            R"("top_logprobs":[null,{"b":-0.5,"c":-0.25}],)"
+            R"("text_offset":[0,1]},"finish_reason":"length"})");
+}
+
 TEST_F(AnswerWriterTest, StreamsCompletions) {
   EXPECT_EQ(writer().firstChunk(0, usage), "");
   EXPECT_EQ(writer().chunk(1, hello, usage),

@@ -41,7 +41,11 @@ protected:
   int32_t special(const char *name) { return *model.tokenizer().tokenId(name); }
 
   Model model = makeModel();
-  GenerationRequest request;
+  GenerationRequest request = [] {
+    GenerationRequest one;
+    one.requests.emplace_back();
+    return one;
+  }();
 };
 
 TEST_F(ChoiceTextTest, TextComesInWholeCharacters) {
@@ -103,6 +107,41 @@ TEST_F(ChoiceTextTest, LogprobsNameTokensAndPlaces) {
   EXPECT_EQ(show(choice.push(0xC3, part)), "\xC3@6 ");
   EXPECT_EQ(show(choice.push(0xA9, rest)), "\xA9@6 ");
   EXPECT_EQ(show(choice.push('z', last)), "z@7 ");
+}
+
+TEST_F(ChoiceTextTest, APromptsTokensComeBeforeTheAnswers) {
+  request.logprobs = 0;
+  // <|im_start|> was put in front of the text.
+  request.echo = {"é hello"};
+  RequestSpec &spec = request.requests[0].spec;
+  spec.prompt = {special("<|im_start|>"), 0xC3, 0xA9, 260};
+  spec.scoresPrompt = true;
+  ChoiceText choice = make();
+  TokenLogProbability reports[] = {{0xC3, -1.f}, {0xA9, -2.f}, {260, -3.f}};
+  ChoicePiece all;
+  for (const TokenLogProbability &report : reports)
+    all.append(choice.pushPrompt({&report, 1}));
+  EXPECT_EQ(all.text, "");
+  EXPECT_EQ(show(all), "<|im_start|>@0 \xC3@0 \xA9@0  hello@1 ");
+  EXPECT_FALSE(all.logprobs[0].hasLogprob);
+  EXPECT_TRUE(all.logprobs[1].hasLogprob);
+  EXPECT_EQ(all.logprobs[3].token.logprob, -3);
+  TokenLogProbability x[] = {{'x', -1.f}}, y[] = {{'y', -1.f}};
+  EXPECT_EQ(show(choice.push('x', x)), "x@7 ");
+  EXPECT_EQ(show(choice.push('y', y)), "y@8 ");
+  EXPECT_EQ(choice.tokens(), 2);
+}
+
+TEST_F(ChoiceTextTest, APromptOfOneTokenHasItAlone) {
+  request.logprobs = 0;
+  request.echo = {"a"};
+  request.requests[0].spec.prompt = {'a'};
+  request.requests[0].spec.scoresPrompt = true;
+  EXPECT_EQ(show(make().finish()), "a@0 ");
+  ChoiceText choice = make();
+  TokenLogProbability x[] = {{'x', -1.f}};
+  EXPECT_EQ(show(choice.push('x', x)), "a@0 x@1 ");
+  EXPECT_EQ(show(choice.finish()), "");
 }
 
 TEST_F(ChoiceTextTest, LogprobsWaitForTheirText) {

@@ -264,8 +264,23 @@ TEST_F(CompletionRequestTest, EchoHasTheTextOfThePrompts) {
             (std::vector<std::string>{"hello", "ab"}));
   EXPECT_EQ(accept(R"({"prompt": [104, 105], "echo": true})").echo,
             (std::vector<std::string>{"hi"}));
-  EXPECT_EQ(refuse(R"({"echo": true, "logprobs": 1})"),
-            "echo: 'echo' is not supported together with 'logprobs'");
+  // What is echoed is what the model is given.
+  for (std::string side : {"left", "right"})
+    EXPECT_EQ(accept(R"({"prompt": [104, 105, 106], "echo": true,
+                         "truncate_prompt_tokens": 2, "truncation_side": ")" +
+                     side + "\"}")
+                  .echo,
+              (std::vector<std::string>{side == "left" ? "ij" : "hi"}));
+}
+
+TEST_F(CompletionRequestTest, EchoWithLogprobsScoresThePrompts) {
+  auto scores = [&](const char *body) {
+    return accept(body).requests[0].spec.scoresPrompt;
+  };
+  EXPECT_TRUE(scores(R"({"echo": true, "logprobs": 0, "max_tokens": 0})"));
+  EXPECT_TRUE(scores(R"({"echo": true, "logprobs": 3})"));
+  EXPECT_FALSE(scores(R"({"echo": true})"));
+  EXPECT_FALSE(scores(R"({"logprobs": 3})"));
 }
 
 TEST_F(CompletionRequestTest, RefusesOtherModels) {

@@ -7,6 +7,7 @@
 
 #include "runtime/pipeline/StageWorker.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace sluice;
@@ -373,6 +374,59 @@ TEST_F(StageWorkerTest, AnOrphanIsNotAnswered) {
   EXPECT_EQ(results[0].token + results[1].token, 3);
   EXPECT_EQ(worker->report().leftAtCheckpoint, 2u);
   EXPECT_EQ(worker->report().cancelLatency.count, 2);
+}
+
+/// Whatever the grammar says: the prompt is what it is.
+TEST_F(StageWorkerTest, RowsOfAScoredPromptAreAnsweredWithItsTokens) {
+  auto makeTrie = [] {
+    return std::make_shared<const grammar::TokenTrie>(
+        grammar::TokenTrie::create({{"a", "b", ""}}, {{2}}).take());
+  };
+  std::vector<OutputRequest> wants;
+  auto compute =
+      std::make_unique<StepHook>(false, [&](const device::StepInput &input) {
+        wants.assign(input.requests.begin(), input.requests.end());
+      });
+  compute->outputs = {{0, 1, 0}, {0, 0, 1}, {0, 1, 1}};
+  std::vector<ResultRow> results;
+  make(std::move(compute),
+       std::make_unique<ResultOutput>("stage", 3, 16, 4, makeTrie,
+                                      [&](const ResultFrame &frame) {
+                                        results = frame.results;
+                                        return Status();
+                                      }));
+  StepFrame frame = firstFrame(0);
+  OpenRequest &open = frame.opens[0];
+  open.promptTokens = open.knownTokens = 3;
+  open.sampling.temperature = 0;
+  open.logProbabilities = 1;
+  open.grammar = {GrammarSource::Kind::Gbnf, "root ::= \"a\""};
+  open.scored = {0, 2, 1};
+  frame.rows.clear();
+  for (int32_t i = 0; i < 3; ++i)
+    frame.rows.push_back({.node = i,
+                          .parent = i - 1,
+                          .position = i,
+                          .token = open.scored[size_t(i)],
+                          .certain = true,
+                          .wantsOutput = true});
+  worker->arrive({std::move(frame), {}, {}});
+  run();
+  ASSERT_EQ(wants.size(), 3u);
+  for (const OutputRequest &want : wants)
+    EXPECT_EQ(want.kind, OutputRequest::Logits);
+  ASSERT_EQ(results.size(), 3u);
+  const double two = std::log(std::exp(1.0) + 2);
+  EXPECT_EQ(results[0].token, 2);
+  ASSERT_EQ(results[0].report.size(), 2u);
+  EXPECT_EQ(results[0].report[0].token, 2);
+  EXPECT_DOUBLE_EQ(results[0].report[0].logProbability, -two);
+  EXPECT_EQ(results[0].report[1].token, 1);
+  EXPECT_DOUBLE_EQ(results[0].report[1].logProbability, 1 - two);
+  EXPECT_EQ(results[1].token, 1);
+  EXPECT_DOUBLE_EQ(results[1].report[0].logProbability, -two);
+  // The answer's first token, which the grammar allows.
+  EXPECT_EQ(results[2].token, 0);
 }
 
 /// The device is asked for logits where something reads them, and only there.

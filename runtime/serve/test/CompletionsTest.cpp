@@ -121,6 +121,34 @@ TEST_F(CompletionsTest, LogProbabilitiesComeWithTheTokens) {
   EXPECT_EQ(logprobs["token_logprobs"][0], -0.5);
 }
 
+/// As lm-eval asks for the likelihood of a text.
+TEST_F(CompletionsTest, EchoWithLogprobsSaysHowLikelyThePromptIs) {
+  start();
+  auto client = send(
+      "/v1/completions",
+      {{"prompt", "abc"}, {"echo", true}, {"logprobs", 1}, {"max_tokens", 1}});
+  ASSERT_TRUE(engine.wait(0));
+  EXPECT_TRUE(engine.request(0).spec.scoresPrompt);
+  for (char letter : std::string("bcd")) {
+    pipeline::TokenItem item;
+    item.token = letter;
+    item.report = {{letter, -0.5F}, {'x', -0.25F}};
+    item.ofPrompt = letter != 'd';
+    engine.tell(0, item);
+  }
+  engine.end(0, FinishReason::Length);
+  json body = bodyOf(client->read());
+  EXPECT_EQ(body["choices"][0]["text"], "abcd");
+  json logprobs = body["choices"][0]["logprobs"];
+  EXPECT_EQ(logprobs["tokens"], json({"a", "b", "c", "d"}));
+  EXPECT_EQ(logprobs["token_logprobs"], json({nullptr, -0.5, -0.5, -0.5}));
+  EXPECT_EQ(logprobs["top_logprobs"][0], nullptr);
+  EXPECT_EQ(logprobs["top_logprobs"][1], json({{"b", -0.5}, {"x", -0.25}}));
+  EXPECT_EQ(logprobs["text_offset"], json({0, 1, 2, 3}));
+  EXPECT_EQ(body["usage"]["completion_tokens"], 1);
+  EXPECT_EQ(metric("sluice:generation_tokens_total"), "1");
+}
+
 /// Each prompt's are counted once, as its tokens are.
 TEST_F(CompletionsTest, TheUsageHasWhatWasCached) {
   start();

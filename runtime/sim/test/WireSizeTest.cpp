@@ -50,6 +50,7 @@ TEST(WireSizeTest, StepsAreAsLongAsTheCodecMakesThem) {
   EXPECT_EQ(wireBytes(frame, 16), encodedBytes(frame, 4));
   frame.opens[0].prefixPages = {4, 2};
   frame.opens[0].prefix.resize(64);
+  frame.opens[0].scored.resize(70);
   frame.drops = {1, 2, 3};
   frame.keeps.resize(2);
   EXPECT_EQ(wireBytes(frame, 16), encodedBytes(frame, 4));
