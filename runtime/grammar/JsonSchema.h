@@ -26,7 +26,8 @@
 //
 // Supported: boolean schemas; $ref within the document or, below a schema with
 // an $id, within that one, recursive ones too; allOf, anyOf, and oneOf where no
-// value can match two of its schemas; type, enum, const; properties, required,
+// value can match two of its schemas; uniqueItems, of items of a few named
+// values; type, enum, const; properties, required,
 // additionalProperties, patternProperties, propertyNames, minProperties,
 // maxProperties; items, prefixItems, minItems, maxItems; unevaluatedProperties
 // and unevaluatedItems, as booleans; minLength, maxLength, pattern and format

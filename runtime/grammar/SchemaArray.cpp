@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Arrays and tuples: a chain of places, at each so many items written, with a
-// loop at its end where the number of items has no bound.
+// loop at its end where the number of items has no bound. Where items must be
+// unique, a place for each set of values that have been written.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/grammar/SchemaCompiler.h"
+#include "runtime/grammar/SchemaValues.h"
 
 using namespace sluice;
 using namespace sluice::grammar;
@@ -39,12 +41,6 @@ Expected<ArraySchema> readArray(const SchemaNode &node) {
     return node.refuse("'additionalItems' without 'items' is not supported");
   return out;
 }
-
-/// How many items there are.
-struct ItemCount {
-  uint64_t least = 0;
-  std::optional<uint64_t> most;
-};
 
 /// How many items the schemas within `whole` describe; nothing: any number.
 std::optional<uint64_t> itemsWithin(const SchemaNode &whole,
@@ -107,6 +103,128 @@ Conjunction itemSchema(const std::vector<ArraySchema> &arrays, size_t index) {
 
 } // namespace
 
+Expected<SchemaCompiler::ItemValues>
+SchemaCompiler::valuesOf(const Conjunction &schema, size_t depth) {
+  static const ordered_json booleans[] = {false, true};
+  static const ordered_json null;
+  constexpr size_t mostNested = 8;
+  Expected<ExpandedSchema> expanded = expand(schema);
+  if (!expanded)
+    return expanded.status();
+  std::vector<const ordered_json *> values;
+  if (expanded->never)
+    return ItemValues(values);
+  if (!expanded->choices.empty()) {
+    for (const ExpandedSchema::Choice &choice : expanded->choices)
+      if (choice.exclusive || depth == mostNested)
+        return ItemValues();
+    Expected<std::vector<Conjunction>> ways = alternatives(*expanded);
+    if (!ways)
+      return ways.status();
+    for (const Conjunction &way : *ways) {
+      Expected<ItemValues> some = valuesOf(way, depth + 1);
+      if (!some || !*some)
+        return some;
+      values.insert(values.end(), (*some)->begin(), (*some)->end());
+    }
+    return ItemValues(std::move(values));
+  }
+  if (expanded->constraints.empty())
+    return ItemValues();
+  auto constraints = readConstraints(expanded->constraints, deadline);
+  if (!constraints)
+    return constraints.status();
+  if (constraints->values)
+    return constraints->values;
+  if (constraints->types & ~(NullType | BooleanType))
+    return ItemValues();
+  if (constraints->types & NullType)
+    values.push_back(&null);
+  if (constraints->types & BooleanType)
+    for (const ordered_json &value : booleans)
+      values.push_back(&value);
+  return ItemValues(std::move(values));
+}
+
+/// The values that each item can have, the last one's for all behind it; equal
+/// values are one.
+Expected<SchemaCompiler::UniqueItems>
+SchemaCompiler::readUniqueItems(const SchemaNode &place,
+                                const std::vector<Conjunction> &items) {
+  UniqueItems out;
+  auto numberOf = [&](const ordered_json *value) {
+    auto same = std::ranges::find_if(out.values, [&](const auto *other) {
+      return sameValue(*value, *other);
+    });
+    auto number = static_cast<size_t>(same - out.values.begin());
+    if (same == out.values.end())
+      out.values.push_back(value);
+    return number;
+  };
+  for (const Conjunction &item : items) {
+    Expected<ItemValues> values = valuesOf(item);
+    if (!values)
+      return values.status();
+    if (!*values)
+      return place.refuse("'uniqueItems' is supported only where the items are "
+                          "of a few values, each of which is named");
+    std::set<size_t> numbers;
+    for (const ordered_json *value : **values) {
+      if (Status late = checkTime(deadline); !late.ok())
+        return late;
+      numbers.insert(numberOf(value));
+    }
+    out.choices.emplace_back(numbers.begin(), numbers.end());
+  }
+  return out;
+}
+
+/// As each item adds a value, those that have been written say how many items
+/// there are.
+Status SchemaCompiler::emitUniqueItems(const SchemaNode &place,
+                                       const UniqueItems &items,
+                                       const ItemCount &count,
+                                       BuilderState from, BuilderState to) {
+  using Written = std::vector<size_t>; // numbers of values, ascending
+  std::map<Written, BuilderState> places;
+  std::vector<Written> pending;
+  auto placeOf = [&](Written written) {
+    auto [at, fresh] = places.try_emplace(std::move(written), 0);
+    if (fresh) {
+      at->second = builder.addState();
+      pending.push_back(at->first);
+    }
+    return at->second;
+  };
+  builder.epsilon(from, placeOf({}));
+  for (size_t i = 0; i < pending.size(); ++i) {
+    if (places.size() > maxUniquePlaces)
+      return place.refuse("'uniqueItems' with more than ", maxUniquePlaces,
+                          " sets of values that can have been written");
+    if (Status status = checkWork(); !status.ok())
+      return status;
+    const Written written = pending[i];
+    BuilderState at = places.at(written);
+    if (written.size() >= count.least)
+      builder.epsilon(at, to);
+    if (count.most && written.size() >= *count.most)
+      continue;
+    BuilderState entry = written.empty() ? at : json.mark(at, ',');
+    size_t item = std::min(written.size(), items.choices.size() - 1);
+    for (size_t number : items.choices[item]) {
+      Written more = written;
+      auto behind = std::ranges::lower_bound(more, number);
+      if (behind != more.end() && *behind == number)
+        continue;
+      more.insert(behind, number);
+      BuilderState valued = builder.addState();
+      json.constant(entry, *items.values[number], valued);
+      builder.epsilon(json.space(valued), placeOf(std::move(more)));
+    }
+  }
+  return {};
+}
+
 Status SchemaCompiler::emitArray(const Constraints &constraints,
                                  BuilderState from, BuilderState to) {
   std::vector<ArraySchema> arrays;
@@ -121,6 +239,20 @@ Status SchemaCompiler::emitArray(const Constraints &constraints,
   Expected<ItemCount> count = readItemCount(constraints, arrays);
   if (!count)
     return count.status();
+  BuilderState open = json.mark(from, '['), close = builder.addState();
+  builder.literal(close, "]", to);
+  bool unique =
+      std::ranges::any_of(constraints.nodes, &SchemaNode::wantsUniqueItems);
+  if (unique && count->most.value_or(2) > 1) {
+    std::vector<Conjunction> items;
+    for (size_t i = 0; i <= tuple; ++i)
+      if (!count->most || i < *count->most)
+        items.push_back(itemSchema(arrays, i));
+    Expected<UniqueItems> read = readUniqueItems(constraints.place(), items);
+    if (!read)
+      return read.status();
+    return emitUniqueItems(constraints.place(), *read, *count, open, close);
+  }
   // Without a bound the last place, behind the tuple and what there must be,
   // is the one that items come back to.
   size_t last = count->most ? static_cast<size_t>(*count->most)
@@ -128,7 +260,7 @@ Status SchemaCompiler::emitArray(const Constraints &constraints,
   std::vector<BuilderState> at(last + 1);
   for (BuilderState &place : at)
     place = builder.addState();
-  builder.epsilon(json.mark(from, '['), at[0]);
+  builder.epsilon(open, at[0]);
   for (size_t i = 0; i < last && !builder.full(); ++i) {
     BuilderState entry = builder.addState(), valued = builder.addState();
     builder.epsilon(i == 0 ? at[0] : json.mark(at[i], ','), entry);
@@ -142,8 +274,6 @@ Status SchemaCompiler::emitArray(const Constraints &constraints,
         !status.ok())
       return status;
   }
-  BuilderState close = builder.addState();
-  builder.literal(close, "]", to);
   for (size_t i = count->least; i <= last; ++i)
     builder.epsilon(at[i], close);
   return checkWork();

@@ -77,6 +77,12 @@ struct MemberCount {
   }
 };
 
+/// How many items of an array there are.
+struct ItemCount {
+  uint64_t least = 0;
+  std::optional<uint64_t> most;
+};
+
 /// Puts schemas into a builder. The functions that emit add edges out of
 /// `from` and into `to` only, and none for a schema that nothing matches.
 /// References become rules, so that recursion ends; everything else lies in
@@ -135,6 +141,18 @@ private:
   // SchemaArray.cpp
   Status emitArray(const Constraints &constraints, BuilderState from,
                    BuilderState to);
+  struct UniqueItems {
+    std::vector<const ordered_json *> values;
+    std::vector<std::vector<size_t>> choices; ///< [item]: numbers of values
+  };
+  Expected<UniqueItems> readUniqueItems(const SchemaNode &place,
+                                        const std::vector<Conjunction> &items);
+  Status emitUniqueItems(const SchemaNode &place, const UniqueItems &items,
+                         const ItemCount &count, BuilderState from,
+                         BuilderState to);
+  /// The values that match; nothing: not just a few that are named.
+  using ItemValues = std::optional<std::vector<const ordered_json *>>;
+  Expected<ItemValues> valuesOf(const Conjunction &schema, size_t depth = 0);
 
   // SchemaOverlap.cpp
   Status checkExclusive(const ExpandedSchema &schema);

@@ -8,6 +8,7 @@
 #include "runtime/grammar/SchemaConstraints.h"
 
 #include "runtime/grammar/Pattern.h"
+#include "runtime/grammar/SchemaValues.h"
 
 #include <algorithm>
 
@@ -89,14 +90,16 @@ public:
         return status;
     for (TypedKeyword keyword : typedKeywords)
       if (node.find(keyword.name))
-        spokenOf |= keyword.bits;
+        out.spokenOf |= keyword.bits;
+    if (node.wantsUniqueItems())
+      out.spokenOf |= ArrayType;
     return {};
   }
 
   /// Without `type`, the other keywords say which types are meant.
   void settleTypes() {
-    if (!out.typed && !out.values && spokenOf != 0)
-      out.types = spokenOf;
+    if (!out.typed && !out.values && out.spokenOf != 0)
+      out.types = out.spokenOf;
   }
 
 private:
@@ -149,9 +152,10 @@ private:
     for (const ordered_json *value : values) {
       if (Status late = checkTime(deadline); !late.ok())
         return late;
-      if (std::any_of(
-              out.values->begin(), out.values->end(),
-              [&](const ordered_json *other) { return *value == *other; }))
+      if (std::any_of(out.values->begin(), out.values->end(),
+                      [&](const ordered_json *other) {
+                        return sameValue(*value, *other);
+                      }))
         kept.push_back(value);
     }
     out.values = std::move(kept);
@@ -236,7 +240,8 @@ private:
     if (!name)
       return node.refuse("'format' is not a string");
     if (std::optional<std::string_view> pattern = formatPattern(*name)) {
-      spokenOf |= StringType;
+      out.spokenOf |= StringType;
+      out.hasFormat = true;
       return addPattern(node, "format", *pattern);
     }
     for (const NumberFormat &format : numberFormats)
@@ -248,9 +253,10 @@ private:
   }
 
   void addNumberFormat(const NumberFormat &format) {
-    spokenOf |= format.integer ? IntegerType : NumberTypes;
+    out.spokenOf |= format.integer ? IntegerType : NumberTypes;
     if (format.integer)
       out.types &= ~FractionType;
+    out.hasFormat |= format.integer;
     if (!format.least.empty()) {
       out.numbers.least.push_back({*Decimal::parse(format.least)});
       out.numbers.most.push_back({*Decimal::parse(format.most)});
@@ -270,17 +276,11 @@ private:
 
   Constraints &out;
   const Deadline &deadline;
-  uint8_t spokenOf = 0;
 };
 
 /// Leaves those of the values that fulfil the other constraints.
 Status filterValues(Constraints &out) {
   constexpr uint8_t structured = ArrayType | ObjectType;
-  uint8_t lookedInto = 0;
-  for (const SchemaNode &node : out.nodes)
-    for (TypedKeyword keyword : typedKeywords)
-      if (node.find(keyword.name))
-        lookedInto |= keyword.bits & structured;
   Expected<NumberAutomata> numbers = numberAutomata(out.numbers);
   if (!numbers)
     return out.place().refuse(numbers.status().message());
@@ -292,7 +292,7 @@ Status filterValues(Constraints &out) {
     uint8_t type = typeOf(*value);
     if (!(out.types & type))
       continue;
-    if (type & lookedInto)
+    if (type & out.spokenOf & structured)
       return out.place().refuse(
           "'enum' or 'const' with objects or arrays, beside keywords that look "
           "into them, is not supported");

@@ -46,6 +46,8 @@ struct Constraints {
   std::vector<SchemaNode> nodes;
   uint8_t types = AllTypes;
   bool typed = false; ///< one of them has `type`
+  /// Of these they have keywords.
+  uint8_t spokenOf = 0;
   /// The only values, of `enum` and `const`; they fulfil the rest.
   std::optional<std::vector<const ordered_json *>> values;
   NumberRange numbers;
@@ -53,6 +55,9 @@ struct Constraints {
   std::optional<uint64_t> maxLength;
   /// Of patterns and formats, all of which hold; nothing where there are none.
   std::optional<TextAutomaton> patterns;
+  /// There is a format, of strings or numbers: it may allow more than what is
+  /// kept of it here.
+  bool hasFormat = false;
 
   bool boundsLength() const { return minLength > 0 || maxLength; }
   /// For messages.

@@ -46,6 +46,7 @@ constexpr std::string_view constraints[] = {
     "maximum",
     "multipleOf",
     "exclusiveMaximum",
+    "uniqueItems",
     unevaluatedProperties,
     unevaluatedItems,
 };
@@ -68,13 +69,10 @@ bool contains(std::span<const std::string_view> keys, std::string_view key) {
 }
 
 /// Whether the keyword is supported with this value. Of unevaluated parts it
-/// can only be said that there are none; unique items cannot be had, but need
-/// not be.
+/// can only be said that there are none.
 bool isSupported(std::string_view key, const ordered_json &value) {
   if (key == unevaluatedProperties || key == unevaluatedItems)
     return value.is_boolean();
-  if (key == "uniqueItems")
-    return value == false;
   return !contains(unsupported, key);
 }
 
@@ -95,6 +93,8 @@ std::string_view wrongKind(std::string_view key, const ordered_json &value) {
     return "is not a list of names";
   if ((key == "properties" || key == "patternProperties") && !value.is_object())
     return "is not an object";
+  if (key == "uniqueItems" && !value.is_boolean())
+    return "is not a boolean";
   if (key == "prefixItems" && !value.is_array())
     return "is not a list of schemas";
   if (contains(combinations, key) && key != "$ref" &&
@@ -203,6 +203,11 @@ const ordered_json *SchemaNode::find(std::string_view key) const {
 bool SchemaNode::closes(std::string_view keyword) const {
   const ordered_json *unevaluated = find(keyword);
   return unevaluated && *unevaluated == false;
+}
+
+bool SchemaNode::wantsUniqueItems() const {
+  const ordered_json *unique = find("uniqueItems");
+  return unique && *unique == true;
 }
 
 bool SchemaNode::isWithin(const SchemaNode &whole) const {

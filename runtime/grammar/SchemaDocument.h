@@ -54,6 +54,8 @@ struct SchemaNode {
   const ordered_json *find(std::string_view key) const;
   /// Whether the keyword, unevaluatedProperties or unevaluatedItems, is false.
   bool closes(std::string_view keyword) const;
+  /// Whether uniqueItems is true.
+  bool wantsUniqueItems() const;
   bool isWithin(const SchemaNode &whole) const;
 
   /// "#/a: " and the parts.

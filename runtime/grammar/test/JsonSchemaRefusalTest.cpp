@@ -23,14 +23,33 @@ std::string errorOf(std::string_view schema) {
   return grammar ? "" : grammar.status().message();
 }
 
+std::string listOf(int from, int to, const std::string &before,
+                   const std::string &after) {
+  std::string list;
+  for (int i = from; i < to; ++i)
+    list += (i == from ? "" : ",") + before + std::to_string(i) + after;
+  return list;
+}
+
 TEST(JsonSchemaRefusalTest, UnsupportedKeywordsByNameAndPlace) {
   for (std::string key : {"not", "if", "then", "else", "contains",
                           "minContains", "dependentRequired",
                           "dependentSchemas", "$dynamicRef", "$recursiveRef"})
     EXPECT_EQ(errorOf(R"({"properties": {"a b": {")" + key + "\": {}}}}"),
               "JSON schema #/properties/a b: '" + key + "' is not supported");
-  EXPECT_EQ(errorOf(R"({"uniqueItems": true})"),
-            "JSON schema #: 'uniqueItems' is not supported");
+  for (std::string items :
+       {"", R"("items": {"type": "string"},)", R"("items": {"maximum": 3},)",
+        R"("items": {"oneOf": [{"const": 1}, {"const": 2}]},)",
+        R"("prefixItems": [{"const": 1}], "items": {"type": "integer"},)"})
+    EXPECT_EQ(errorOf("{" + items + R"("uniqueItems": true})"),
+              "JSON schema #: 'uniqueItems' is supported only where the items "
+              "are of a few values, each of which is named");
+  EXPECT_EQ(errorOf(R"({"items": {"enum": [)" + listOf(0, 11, "", "") +
+                    R"(]}, "uniqueItems": true})"),
+            "JSON schema #: 'uniqueItems' with more than 1024 sets of values "
+            "that can have been written");
+  EXPECT_EQ(errorOf(R"({"uniqueItems": "yes"})"),
+            "JSON schema #: 'uniqueItems' is not a boolean");
   EXPECT_EQ(errorOf(R"({"unevaluatedItems": {"type": "null"}})"),
             "JSON schema #: 'unevaluatedItems' is not supported");
   EXPECT_EQ(errorOf(R"({"$defs": {"x": {"properties": {"a": {}}}},
@@ -290,14 +309,6 @@ int64_t looksAt(std::string_view schema, int64_t most = 1 << 20) {
   (void)Grammar::fromJsonSchema(
       parsed, Deadline(std::chrono::nanoseconds(most), looking));
   return looks - before;
-}
-
-std::string listOf(int from, int to, const std::string &before,
-                   const std::string &after) {
-  std::string list;
-  for (int i = from; i < to; ++i)
-    list += (i == from ? "" : ",") + before + std::to_string(i) + after;
-  return list;
 }
 
 /// Each loop whose time grows faster than the schema's length.

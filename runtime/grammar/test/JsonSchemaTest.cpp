@@ -303,6 +303,32 @@ TEST(JsonSchemaTest, Arrays) {
   check(R"({"items": {"const": 1}, "uniqueItems": false})", {"[1,1]"}, {});
 }
 
+TEST(JsonSchemaTest, UniqueItems) {
+  check(R"({"items": {"enum": ["a", "b", "c"]}, "uniqueItems": true})",
+        {"[]", "[\"b\"]", "[\"c\", \"a\"]", "[\"b\",\"a\",\"c\"]"},
+        {"[\"a\",\"a\"]", "[\"a\",\"b\",\"a\"]", "[\"d\"]",
+         "[\"a\",\"b\",\"c\",\"a\"]"});
+  check(R"({"items": {"type": ["boolean", "null"]}, "uniqueItems": true,
+            "minItems": 2, "maxItems": 2})",
+        {"[true,false]", "[null,true]"},
+        {"[true]", "[true,true]", "[true,false,null]"});
+  check(R"({"items": {"anyOf": [{"const": 1}, {"enum": ["x", 1.0]}]},
+            "uniqueItems": true})",
+        {"[1,\"x\"]", "[\"x\",1]"}, {"[1,1]", "[1,1.0]", "[\"x\",\"x\"]"});
+  check(R"({"prefixItems": [{"enum": [1, 2]}, {"enum": [2, 3]}],
+            "uniqueItems": true})",
+        {"[1,2]", "[1,3]", "[2,3]"}, {"[2,2]", "[1]", "[1,2,3]"});
+  // Two of many.
+  check(R"({"items": {"enum": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]},
+            "uniqueItems": true, "maxItems": 2})",
+        {"[16,1]", "[7]"}, {"[16,16]", "[1,2,3]"});
+  // One item cannot be there twice.
+  check(R"({"items": {"type": "string"}, "maxItems": 1, "uniqueItems": true})",
+        {"[]", "[\"a\"]"}, {"[\"a\",\"b\"]"});
+  check(R"({"type": "array", "uniqueItems": true, "maxItems": 0})", {"[]"},
+        {"[1]"});
+}
+
 TEST(JsonSchemaTest, Tuples) {
   check(R"({"prefixItems": [{"const": 1}, {"const": 2}]})", {"[1,2]"},
         {"[]", "[1]", "[1,2,3]", "[2,1]"});

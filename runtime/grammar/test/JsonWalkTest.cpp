@@ -158,6 +158,10 @@ private:
     if (value.size() < schema.value("minItems", size_t(0)) ||
         value.size() > schema.value("maxItems", size_t(-1)))
       return false;
+    for (size_t i = 0; i < value.size(); ++i)
+      if (schema.value("uniqueItems", false) &&
+          std::count(value.begin(), value.end(), value[i]) > 1)
+        return false;
     ordered_json tuple = schema.value("prefixItems", ordered_json::array());
     for (size_t i = 0; i < value.size(); ++i) {
       if (i < tuple.size()
@@ -231,13 +235,22 @@ std::optional<std::string> walk(const std::shared_ptr<const TokenGrammar> &it,
   return std::nullopt;
 }
 
-/// Those of schema_cases.json, and counted strings in rules of their own, which
-/// end in the middle of tokens.
+/// Strings with lengths, which end in the middle of tokens, and items that must
+/// differ.
+constexpr const char *hardSchemas[] = {
+    R"({"type": "array", "items": {"$ref": "#/$defs/s"},
+        "$defs": {"s": {"type": "string", "minLength": 2, "maxLength": 30}}})",
+    R"({"type": "array", "items": {"pattern": "^(aa|bbb|na)*$", "minLength": 5,
+        "maxLength": 11}, "maxItems": 4})",
+    R"({"type": "array", "items": {"enum": ["a", "b", 1, null, "ke"]},
+        "uniqueItems": true, "minItems": 2})"};
+
+/// Those of schema_cases.json as well.
 std::vector<ordered_json> schemas() {
   std::ifstream file(SLUICE_GRAMMAR_TEST_DATA "/schema_cases.json");
-  std::vector<ordered_json> out{ordered_json::parse(R"({
-      "type": "array", "items": {"$ref": "#/$defs/s"},
-      "$defs": {"s": {"type": "string", "minLength": 2, "maxLength": 30}}})")};
+  std::vector<ordered_json> out;
+  for (const char *schema : hardSchemas)
+    out.push_back(ordered_json::parse(schema));
   for (const auto &it : ordered_json::parse(file, nullptr, false))
     out.push_back(it["schema"]);
   return out;

@@ -1,0 +1,90 @@
+//===- SchemaValues.cpp - whether a value matches a schema ----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/SchemaValues.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+bool sluice::grammar::sameValue(const ordered_json &a, const ordered_json &b) {
+  if (a.is_object() && b.is_object())
+    return a.size() == b.size() &&
+           std::all_of(
+               a.items().begin(), a.items().end(), [&](const auto &member) {
+                 auto other = b.find(member.key());
+                 return other != b.end() && sameValue(member.value(), *other);
+               });
+  if (a.is_array() && b.is_array())
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), sameValue);
+  return a == b;
+}
+
+uint8_t sluice::grammar::typesThatMatch(const Constraints &constraints) {
+  if (!constraints.values)
+    return constraints.typed ? constraints.types : uint8_t(AllTypes);
+  uint8_t types = 0;
+  for (const ordered_json *value : *constraints.values)
+    types |= typeOf(*value);
+  return types;
+}
+
+uint8_t sluice::grammar::typesThatAreWritten(const Constraints &constraints) {
+  return constraints.values ? typesThatMatch(constraints) : constraints.types;
+}
+
+Expected<ValueTest> ValueTest::create(const Constraints &constraints) {
+  ValueTest test(constraints);
+  Expected<SizedTexts> strings = constraints.strings();
+  if (!strings)
+    return strings.status();
+  test.strings = strings.take();
+  if (constraints.numbers.bounded()) {
+    Expected<NumberAutomata> numbers = numberAutomata(constraints.numbers);
+    if (!numbers)
+      return constraints.place().refuse(numbers.status().message());
+    test.numbers = numbers.take();
+  }
+  return test;
+}
+
+Answer ValueTest::matchesString(const std::string &text) const {
+  if (strings.contains(text))
+    return Answer::Yes;
+  return constraints->hasFormat ? Answer::Unknown : Answer::No;
+}
+
+Answer ValueTest::matchesNumber(const ordered_json &value) const {
+  if (!numbers)
+    return Answer::Yes;
+  Expected<Decimal> number = Decimal::parse(value.dump());
+  if (!number || number->whole.size() > maxWholeDigits ||
+      number->fraction.size() > maxFractionDigits)
+    return Answer::Unknown;
+  if (numbers->contains(*number))
+    return Answer::Yes;
+  return constraints->hasFormat ? Answer::Unknown : Answer::No;
+}
+
+Answer ValueTest::matches(const ordered_json &value) const {
+  Answer otherwise = constraints->hasFormat ? Answer::Unknown : Answer::No;
+  if (constraints->values)
+    return std::any_of(
+               constraints->values->begin(), constraints->values->end(),
+               [&](const auto *each) { return sameValue(*each, value); })
+               ? Answer::Yes
+               : otherwise;
+  uint8_t type = typeOf(value);
+  if (!(typesThatMatch(*constraints) & type))
+    return Answer::No;
+  if (type == StringType)
+    return matchesString(value.get_ref<const std::string &>());
+  if (type & NumberTypes)
+    return matchesNumber(value);
+  return constraints->spokenOf & type ? Answer::Unknown : Answer::Yes;
+}
