@@ -27,6 +27,9 @@ inline constexpr size_t maxSchemaValues = 1 << 18; ///< JSON values in a schema
 /// Members of all of a schema's objects together.
 inline constexpr size_t maxSchemaMembers = 1 << 14;
 inline constexpr size_t maxPatternBytes = 1 << 14;
+/// Members within members, and choices within choices, that are looked into to
+/// find out whether two schemas keep apart.
+inline constexpr size_t maxNestedOverlap = 4;
 /// Sets of values that an array of unique items can have at some place.
 inline constexpr size_t maxUniquePlaces = 1 << 10;
 /// For the grammars of a request. Each step has a limit of its own, of about a

@@ -107,8 +107,7 @@ Status SchemaCompiler::emitChoices(const ExpandedSchema &schema,
                                    BuilderState from, BuilderState to) {
   if (std::any_of(schema.choices.begin(), schema.choices.end(),
                   [](const auto &choice) { return choice.exclusive; }))
-    if (Status status = checkExclusive(schema); !status.ok())
-      return status;
+    return emitExclusive(schema, from, to);
   Expected<std::vector<Conjunction>> ways = alternatives(schema);
   if (!ways)
     return ways.status();
@@ -162,11 +161,16 @@ Status SchemaCompiler::emitNumber(const Constraints &constraints,
   if (!numbers)
     return constraints.place().refuse("the bounds of the number: ",
                                       numbers.status().message());
-  json.plain(from, numbers->positive, to);
+  emitAutomata(*numbers, from, to);
+  return {};
+}
+
+void SchemaCompiler::emitAutomata(const NumberAutomata &numbers,
+                                  BuilderState from, BuilderState to) {
+  json.plain(from, numbers.positive, to);
   BuilderState minus = builder.addState();
   builder.literal(from, "-", minus);
-  json.plain(minus, numbers->negative, to);
-  return {};
+  json.plain(minus, numbers.negative, to);
 }
 
 Status SchemaCompiler::emitString(const Constraints &constraints,

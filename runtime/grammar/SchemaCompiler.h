@@ -21,6 +21,7 @@
 #include "runtime/grammar/SchemaDocument.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -109,6 +110,8 @@ private:
                          BuilderState to);
   Status emitNumber(const Constraints &constraints, BuilderState from,
                     BuilderState to);
+  void emitAutomata(const NumberAutomata &numbers, BuilderState from,
+                    BuilderState to);
   Status emitString(const Constraints &constraints, BuilderState from,
                     BuilderState to);
   Status checkWork();
@@ -154,8 +157,54 @@ private:
   using ItemValues = std::optional<std::vector<const ordered_json *>>;
   Expected<ItemValues> valuesOf(const Conjunction &schema, size_t depth = 0);
 
+  // SchemaExclusive.cpp
+  /// A schema of a oneOf beside the one that is being written.
+  struct Sibling {
+    SchemaNode list;
+    size_t written;
+    size_t index;
+    Conjunction schema;
+    Status refuse() const;
+  };
+  struct LeafSibling {
+    const Sibling *of;
+    Constraints constraints;
+  };
+  Status emitExclusive(const ExpandedSchema &schema, BuilderState from,
+                       BuilderState to);
+  Status emitApart(const Conjunction &written, std::vector<Sibling> siblings,
+                   size_t depth, BuilderState from, BuilderState to);
+  Status emitChoicesApart(const ExpandedSchema &written,
+                          const std::vector<Sibling> &siblings, size_t depth,
+                          BuilderState from, BuilderState to);
+  Status splitSibling(const Sibling &sibling, const Conjunction &part,
+                      size_t depth, std::vector<LeafSibling> &leaves);
+  Status emitTypesApart(const Conjunction &written,
+                        const Constraints &constraints,
+                        const std::vector<LeafSibling> &siblings,
+                        BuilderState from, BuilderState to);
+  Status emitValuesApart(const std::vector<const ordered_json *> &values,
+                         const std::vector<LeafSibling> &siblings,
+                         BuilderState from, BuilderState to);
+  Status emitNumbersApart(const Constraints &constraints,
+                          const std::vector<LeafSibling> &siblings,
+                          BuilderState from, BuilderState to);
+  Status emitStringsApart(const Constraints &constraints,
+                          const std::vector<LeafSibling> &siblings,
+                          BuilderState from, BuilderState to);
+  Status emitObjectsApart(const Conjunction &written,
+                          const Constraints &constraints,
+                          const std::vector<LeafSibling> &siblings,
+                          BuilderState from, BuilderState to);
+  /// Members that an object must not have, and that it must.
+  struct MemberChange {
+    std::set<std::string> without, with;
+  };
+  Expected<std::vector<MemberChange>> waysApart(const Constraints &written,
+                                                const Constraints &other);
+  Conjunction changed(Conjunction written, const MemberChange &change);
+
   // SchemaOverlap.cpp
-  Status checkExclusive(const ExpandedSchema &schema);
   Expected<bool> excludes(const Conjunction &written, const Conjunction &other,
                           size_t depth);
   Expected<bool> objectExcludes(const Constraints &written,
@@ -174,6 +223,8 @@ private:
   };
   std::map<RuleKey, RuleId> rules;
   std::vector<PendingRule> pending;
+  /// Schemas that the document has not; they stay where they are.
+  std::deque<ordered_json> made;
 
   std::set<const ordered_json *> checked;
   // Of expand(): schemas that are being followed, and those that have been with

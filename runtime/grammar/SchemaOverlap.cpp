@@ -5,14 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// oneOf: a value must match one of the schemas, and no other. A grammar cannot
-// look at a value twice, so that oneOf becomes a choice like anyOf's, and what
-// has to be shown is that nothing that is written for one of the schemas
-// matches another. Where that cannot be shown, the schema is refused.
+// Whether what is written for one schema can match another: for oneOf, whose
+// value must match one of the schemas and no other.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/grammar/SchemaCompiler.h"
+#include "runtime/grammar/SchemaValues.h"
 
 #include <unordered_set>
 
@@ -21,32 +20,17 @@ using namespace sluice::grammar;
 
 namespace {
 
-/// Members within members that are looked into.
-constexpr size_t mostNested = 4;
-
-/// Types that a schema lets through. Where it names none, only what is written
-/// is narrowed to the types that its keywords are about.
-uint8_t typesThatMatch(const Constraints &constraints) {
-  if (!constraints.values)
-    return constraints.typed ? constraints.types : uint8_t(AllTypes);
-  uint8_t types = 0;
-  for (const ordered_json *value : *constraints.values)
-    types |= typeOf(*value);
-  return types;
-}
-
-uint8_t typesThatAreWritten(const Constraints &constraints) {
-  return constraints.values ? typesThatMatch(constraints) : constraints.types;
-}
-
-Expected<bool> haveCommonValue(const Constraints &a, const Constraints &b,
-                               const Deadline &deadline) {
-  for (const ordered_json *value : *a.values) {
+/// Whether one of the values may match `other`.
+Expected<bool> someMatches(const std::vector<const ordered_json *> &values,
+                           const Constraints &other, const Deadline &deadline) {
+  Expected<ValueTest> test = ValueTest::create(other);
+  if (!test)
+    return test.status();
+  for (const ordered_json *value : values) {
     if (Status late = checkTime(deadline); !late.ok())
       return late;
-    for (const ordered_json *other : *b.values)
-      if (*value == *other)
-        return true;
+    if (test->matches(*value) != Answer::No)
+      return true;
   }
   return false;
 }
@@ -83,38 +67,12 @@ Expected<bool> requiresMore(const std::vector<MemberSchema> &members,
 
 } // namespace
 
-Status SchemaCompiler::checkExclusive(const ExpandedSchema &schema) {
-  const SchemaNode &list = schema.choices[0].list;
-  if (schema.choices.size() > 1)
-    return list.refuse("'oneOf' beside another 'oneOf' or 'anyOf' for the same "
-                       "value is not supported");
-  size_t count = list.value->size();
-  for (size_t i = 0; i < count; ++i) {
-    Conjunction written;
-    for (const SchemaNode &node : schema.constraints)
-      written.push_back({node, true});
-    written.push_back({list.item(i).asPartOf(list), false});
-    for (size_t j = 0; j < count; ++j) {
-      if (i == j)
-        continue;
-      Expected<bool> apart = excludes(written, conjunctionOf(list.item(j)), 0);
-      if (!apart)
-        return apart.status();
-      if (!*apart)
-        return list.refuse("a value may match both ", i, " and ", j,
-                           ", and 'oneOf' allows only one; use 'anyOf', or a "
-                           "required property with different constants");
-    }
-  }
-  return {};
-}
-
 /// Whether nothing that is written for `written` can match `other`; false where
 /// that is not certain.
 Expected<bool> SchemaCompiler::excludes(const Conjunction &written,
                                         const Conjunction &other,
                                         size_t depth) {
-  if (depth > mostNested)
+  if (depth > maxNestedOverlap)
     return false;
   Expected<ExpandedSchema> a = expand(written), b = expand(other);
   if (!a || !b)
@@ -144,11 +102,12 @@ Expected<bool> SchemaCompiler::excludes(const Conjunction &written,
   uint8_t common = typesThatAreWritten(*left) & typesThatMatch(*right);
   if (common == 0)
     return true;
-  if (left->values && right->values) {
-    Expected<bool> overlap = haveCommonValue(*left, *right, deadline);
-    if (!overlap || !*overlap)
-      return overlap ? Expected<bool>(true) : overlap;
-  }
+  for (auto [one, two] : {std::pair(&*left, &*right), {&*right, &*left}})
+    if (one->values) {
+      Expected<bool> overlap = someMatches(*one->values, *two, deadline);
+      if (!overlap || !*overlap)
+        return overlap ? Expected<bool>(true) : overlap;
+    }
   if (common != ObjectType || left->values || right->values)
     return false;
   return objectExcludes(*left, *right, depth);

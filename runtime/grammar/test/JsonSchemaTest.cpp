@@ -5,29 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/grammar/test/TestGrammars.h"
-
-#include <nlohmann/json.hpp>
+#include "runtime/grammar/test/SchemaCheck.h"
 
 using namespace sluice;
 using namespace sluice::grammar;
-using nlohmann::ordered_json;
 
 namespace {
-
-using Texts = std::vector<std::string>;
-
-/// Checks which texts the schema lets be written.
-void check(std::string_view schema, const Texts &in, const Texts &out) {
-  ordered_json parsed = ordered_json::parse(schema, nullptr, false);
-  ASSERT_FALSE(parsed.is_discarded()) << schema;
-  Expected<Grammar> grammar = Grammar::fromJsonSchema(parsed);
-  ASSERT_TRUE(grammar) << schema << ": " << grammar.status().message();
-  for (const std::string &text : in)
-    EXPECT_TRUE(matches(*grammar, text)) << schema << " and " << text;
-  for (const std::string &text : out)
-    EXPECT_FALSE(matches(*grammar, text)) << schema << " and " << text;
-}
 
 TEST(JsonSchemaTest, AnyValue) {
   Texts values{"null",
@@ -385,28 +368,6 @@ TEST(JsonSchemaTest, AllOfMerges) {
         {"\"ab\"", "\"bxa\""}, {"\"a\"", "\"b\"", "\"abxx\""});
   check(R"({"type": "integer", "allOf": [true, {"title": "x"}]})", {"1"},
         {"null"});
-}
-
-TEST(JsonSchemaTest, OneOf) {
-  check(R"({"oneOf": [{"type": "integer"}, {"type": "string"}]})",
-        {"1", "\"a\""}, {"null"});
-  check(R"({"oneOf": [{"const": 1}, {"const": 2}, {"enum": ["a", "b"]}]})",
-        {"1", "2", "\"b\""}, {"3"});
-  check(R"({"oneOf": [
-              {"properties": {"kind": {"const": "a"}, "x": {}},
-               "required": ["kind"]},
-              {"properties": {"kind": {"const": "b"}, "y": {}},
-               "required": ["kind"]}]})",
-        {R"({"kind":"a","x":1})", R"({"kind":"b"})"},
-        {R"({"kind":"c"})", R"({"kind":"a","y":1})"});
-  // Nothing that is written for one has what the other requires.
-  check(R"({"oneOf": [
-              {"properties": {"a": {}}, "required": ["a"]},
-              {"properties": {"b": {}}, "required": ["b"]}]})",
-        {R"({"a":1})", R"({"b":1})"}, {R"({"a":1,"b":1})", "{}"});
-  check(R"({"oneOf": [{"type": "null"},
-                      {"oneOf": [{"const": 1}, {"const": "x"}]}]})",
-        {"null", "1", "\"x\""}, {"2"});
 }
 
 TEST(JsonSchemaTest, References) {

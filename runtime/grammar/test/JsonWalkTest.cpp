@@ -235,13 +235,35 @@ std::optional<std::string> walk(const std::shared_ptr<const TokenGrammar> &it,
   return std::nullopt;
 }
 
-/// Strings with lengths, which end in the middle of tokens, and items that must
-/// differ.
+/// Strings with lengths, which end in the middle of tokens, what must match one
+/// schema of several, and items that must differ.
 constexpr const char *hardSchemas[] = {
     R"({"type": "array", "items": {"$ref": "#/$defs/s"},
         "$defs": {"s": {"type": "string", "minLength": 2, "maxLength": 30}}})",
     R"({"type": "array", "items": {"pattern": "^(aa|bbb|na)*$", "minLength": 5,
         "maxLength": 11}, "maxItems": 4})",
+    R"({"oneOf": [{"type": "number", "minimum": -99, "maximum": 99},
+        {"type": "integer"}]})",
+    R"({"oneOf": [{"type": "integer", "minimum": 0},
+        {"type": "number", "maximum": 10}]})",
+    R"({"oneOf": [{"type": "string", "pattern": "^a"},
+        {"type": "string", "pattern": "b$", "maxLength": 4},
+        {"enum": ["a", "b", "c", 1]}]})",
+    R"({"oneOf": [{"type": "string", "minLength": 3}, {"maxLength": 6},
+        {"type": ["null", "boolean"]}]})",
+    R"({"type": "object", "properties": {"a": {"type": "integer"},
+        "b": {"type": "boolean"}, "c": {"type": "null"}},
+        "oneOf": [{"required": ["a"]}, {"required": ["b"]},
+                  {"required": ["c"]}]})",
+    R"({"oneOf": [{"type": "object", "properties": {"k": {"enum": ["a", "b"]},
+        "x": {"type": "integer"}}}, {"type": "object",
+        "properties": {"k": {"const": "c"}, "x": {"type": "null"}}}]})",
+    R"({"type": "object", "additionalProperties": {"type": "boolean"},
+        "oneOf": [{"required": ["a"]}, {"required": ["b"]}]})",
+    R"({"oneOf": [{"type": "object", "properties": {"x": {}, "a": {}},
+        "additionalProperties": false}, {"type": "object",
+        "properties": {"x": {"type": "integer"}, "b": {}},
+        "additionalProperties": false}]})",
     R"({"type": "array", "items": {"enum": ["a", "b", 1, null, "ke"]},
         "uniqueItems": true, "minItems": 2})"};
 

@@ -1,0 +1,430 @@
+//===- SchemaExclusive.cpp - one schema and no other ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// oneOf: a value must match one of the schemas, and no other. A grammar cannot
+// look at a value twice, so that oneOf becomes a choice, as anyOf does, of what
+// is written for each schema but for what may match another: other values,
+// numbers or strings are left, or objects that lack a member which the other
+// requires, or have one that it forbids. Where that cannot be said, the schema
+// is refused.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/Pattern.h"
+#include "runtime/grammar/SchemaCompiler.h"
+#include "runtime/grammar/SchemaValues.h"
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+Status SchemaCompiler::Sibling::refuse() const {
+  return list.refuse("a value may match both ", written, " and ", index,
+                     ", and 'oneOf' allows only one; use 'anyOf', or a "
+                     "required property with different constants");
+}
+
+Status SchemaCompiler::emitExclusive(const ExpandedSchema &schema,
+                                     BuilderState from, BuilderState to) {
+  return emitChoicesApart(schema, {}, 0, from, to);
+}
+
+/// Each way to choose, apart from the siblings, and from what could have been
+/// chosen instead where only one may be.
+Status SchemaCompiler::emitChoicesApart(const ExpandedSchema &written,
+                                        const std::vector<Sibling> &siblings,
+                                        size_t depth, BuilderState from,
+                                        BuilderState to) {
+  const ExpandedSchema::Choice &choice = written.choices[0];
+  bool exclusive = std::any_of(written.choices.begin(), written.choices.end(),
+                               [](const auto &each) { return each.exclusive; });
+  if (exclusive && written.choices.size() > 1)
+    return choice.list.refuse("'oneOf' beside another 'oneOf' or 'anyOf' for "
+                              "the same value is not supported");
+  Expected<std::vector<Conjunction>> ways = alternatives(written);
+  if (!ways)
+    return ways.status();
+  for (size_t i = 0; i < ways->size(); ++i) {
+    std::vector<Sibling> others = siblings;
+    for (size_t j = 0; exclusive && j < ways->size(); ++j)
+      if (i != j)
+        others.push_back(
+            {choice.list, i, j, conjunctionOf(choice.list.item(j))});
+    if (Status status =
+            emitApart((*ways)[i], std::move(others), depth, from, to);
+        !status.ok())
+      return status;
+  }
+  return {};
+}
+
+/// What is written for `written` and matches none of the siblings.
+Status SchemaCompiler::emitApart(const Conjunction &written,
+                                 std::vector<Sibling> siblings, size_t depth,
+                                 BuilderState from, BuilderState to) {
+  std::vector<Sibling> near;
+  for (Sibling &sibling : siblings) {
+    Expected<bool> apart = excludes(written, sibling.schema, 0);
+    if (!apart)
+      return apart.status();
+    if (!*apart)
+      near.push_back(std::move(sibling));
+  }
+  if (near.empty())
+    return emit(written, from, to);
+  if (depth > maxNestedOverlap)
+    return near[0].refuse();
+  Expected<ExpandedSchema> expanded = expand(written);
+  if (!expanded)
+    return expanded.status();
+  if (expanded->never)
+    return {};
+  if (!expanded->choices.empty())
+    return emitChoicesApart(*expanded, near, depth + 1, from, to);
+  std::vector<LeafSibling> leaves;
+  for (const Sibling &sibling : near)
+    if (Status status = splitSibling(sibling, sibling.schema, 0, leaves);
+        !status.ok())
+      return status;
+  static const ordered_json any = ordered_json::object();
+  if (expanded->constraints.empty())
+    expanded->constraints.push_back({&any, near[0].list.pointer});
+  Expected<Constraints> constraints =
+      readConstraints(expanded->constraints, deadline);
+  if (!constraints)
+    return constraints.status();
+  return emitTypesApart(written, *constraints, leaves, from, to);
+}
+
+/// A value matches the sibling only if it matches one of the leaves.
+Status SchemaCompiler::splitSibling(const Sibling &sibling,
+                                    const Conjunction &part, size_t depth,
+                                    std::vector<LeafSibling> &leaves) {
+  if (depth > maxNestedOverlap)
+    return sibling.refuse();
+  Expected<ExpandedSchema> expanded = expand(part);
+  if (!expanded)
+    return expanded.status();
+  if (expanded->never)
+    return {};
+  if (!expanded->choices.empty()) {
+    Expected<std::vector<Conjunction>> ways = alternatives(*expanded);
+    if (!ways)
+      return ways.status();
+    for (const Conjunction &way : *ways)
+      if (Status status = splitSibling(sibling, way, depth + 1, leaves);
+          !status.ok())
+        return status;
+    return {};
+  }
+  static const ordered_json any = ordered_json::object();
+  if (expanded->constraints.empty())
+    expanded->constraints.push_back({&any, sibling.list.pointer});
+  Expected<Constraints> constraints =
+      readConstraints(expanded->constraints, deadline);
+  if (!constraints)
+    return constraints.status();
+  leaves.push_back({&sibling, constraints.take()});
+  return {};
+}
+
+Status SchemaCompiler::emitTypesApart(const Conjunction &written,
+                                      const Constraints &constraints,
+                                      const std::vector<LeafSibling> &siblings,
+                                      BuilderState from, BuilderState to) {
+  static const ordered_json simple[] = {nullptr, false, true};
+  if (constraints.values)
+    return emitValuesApart(*constraints.values, siblings, from, to);
+  std::vector<const ordered_json *> values;
+  for (const ordered_json &value : simple)
+    if (typeOf(value) & constraints.types)
+      values.push_back(&value);
+  Status status = emitValuesApart(values, siblings, from, to);
+  if (status.ok() && constraints.types & NumberTypes)
+    status = emitNumbersApart(constraints, siblings, from, to);
+  if (status.ok() && constraints.types & StringType)
+    status = emitStringsApart(constraints, siblings, from, to);
+  if (status.ok() && constraints.types & ObjectType)
+    status = emitObjectsApart(written, constraints, siblings, from, to);
+  if (!status.ok() || !(constraints.types & ArrayType))
+    return status;
+  for (const LeafSibling &sibling : siblings)
+    if (typesThatMatch(sibling.constraints) & ArrayType) {
+      if (sibling.constraints.values ||
+          sibling.constraints.spokenOf & ArrayType)
+        return sibling.of->refuse();
+      return {}; // it matches every array
+    }
+  return emitArray(constraints, from, to);
+}
+
+Status
+SchemaCompiler::emitValuesApart(const std::vector<const ordered_json *> &values,
+                                const std::vector<LeafSibling> &siblings,
+                                BuilderState from, BuilderState to) {
+  std::vector<ValueTest> tests;
+  for (const LeafSibling &sibling : siblings) {
+    Expected<ValueTest> test = ValueTest::create(sibling.constraints);
+    if (!test)
+      return test.status();
+    tests.push_back(test.take());
+  }
+  for (const ordered_json *value : values) {
+    bool matches = false;
+    for (size_t i = 0; i < tests.size(); ++i) {
+      if (Status late = checkTime(deadline); !late.ok())
+        return late;
+      Answer answer = tests[i].matches(*value);
+      if (answer == Answer::Unknown)
+        return siblings[i].of->refuse();
+      matches |= answer == Answer::Yes;
+    }
+    if (!matches)
+      json.constant(from, *value, to);
+  }
+  return checkWork();
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers and strings: the difference of their automata
+//===----------------------------------------------------------------------===//
+
+/// The ranges of the numbers that match; nothing where their spellings cannot
+/// all be told.
+static std::optional<std::vector<NumberRange>>
+rangesOf(const Constraints &constraints) {
+  std::vector<NumberRange> ranges;
+  if (!constraints.values) {
+    if (!(typesThatMatch(constraints) & NumberTypes))
+      return ranges;
+    // A multiple can be written with zeros that its automaton does not have.
+    if (!constraints.numbers.multiplesOf.empty() || constraints.hasFormat)
+      return std::nullopt;
+    ranges.push_back(constraints.numbers);
+    ranges[0].integer = !(typesThatMatch(constraints) & FractionType);
+    return ranges;
+  }
+  for (const ordered_json *value : *constraints.values)
+    if (typeOf(*value) & NumberTypes) {
+      Expected<Decimal> number = Decimal::parse(value->dump());
+      if (!number)
+        return std::nullopt;
+      NumberRange &range = ranges.emplace_back();
+      range.least.push_back({*number});
+      range.most.push_back({*number});
+    }
+  return ranges;
+}
+
+/// Takes away all spellings of a range's numbers: an integer is one with a
+/// point and zeros behind it as well.
+static Status subtract(NumberAutomata &from, NumberRange range) {
+  bool integer = std::exchange(range.integer, false);
+  Expected<NumberAutomata> numbers = numberAutomata(range);
+  if (!numbers)
+    return numbers.status();
+  for (auto part : {&NumberAutomata::positive, &NumberAutomata::negative}) {
+    Expected<TextAutomaton> texts = std::move((*numbers).*part);
+    if (integer) {
+      Expected<TextAutomaton> whole = compilePattern("^[0-9]+(\\.0*)?$");
+      if (!whole)
+        return whole.status();
+      texts = TextAutomaton::intersection(*texts, *whole);
+    }
+    if (texts)
+      texts = TextAutomaton::difference(from.*part, *texts);
+    if (!texts)
+      return texts.status();
+    from.*part = texts.take();
+  }
+  return {};
+}
+
+Status
+SchemaCompiler::emitNumbersApart(const Constraints &constraints,
+                                 const std::vector<LeafSibling> &siblings,
+                                 BuilderState from, BuilderState to) {
+  std::vector<NumberRange> others;
+  for (const LeafSibling &sibling : siblings) {
+    auto ranges = rangesOf(sibling.constraints);
+    if (!ranges)
+      return sibling.of->refuse();
+    others.insert(others.end(), ranges->begin(), ranges->end());
+  }
+  if (others.empty())
+    return emitNumber(constraints, from, to);
+  Expected<NumberAutomata> numbers = numberAutomata(constraints.numbers);
+  Status status = numbers.status();
+  for (size_t i = 0; status.ok() && i < others.size(); ++i) {
+    status = subtract(*numbers, others[i]);
+    if (Status late = checkTime(deadline); !late.ok())
+      return late;
+  }
+  if (!status.ok())
+    return constraints.place().refuse("the bounds of the number: ",
+                                      status.message());
+  emitAutomata(*numbers, from, to);
+  return {};
+}
+
+/// Those of the sets that are not in `other`: their texts are not, or their
+/// lengths.
+static Status subtract(std::vector<SizedTexts> &sets, const SizedTexts &other) {
+  std::vector<SizedTexts> left;
+  for (SizedTexts &set : sets) {
+    auto only = TextAutomaton::difference(set.texts, other.texts);
+    auto both = TextAutomaton::intersection(set.texts, other.texts);
+    if (!only || !both)
+      return only ? both.status() : only.status();
+    if (!both->empty() && set.least < other.least)
+      left.push_back({*both, set.least, std::min(set.most, other.least - 1)});
+    if (!both->empty() && set.most > other.most)
+      left.push_back({*both, std::max(set.least, other.most + 1), set.most});
+    if (!only->empty())
+      left.push_back({only.take(), set.least, set.most});
+  }
+  sets = std::move(left);
+  return {};
+}
+
+Status
+SchemaCompiler::emitStringsApart(const Constraints &constraints,
+                                 const std::vector<LeafSibling> &siblings,
+                                 BuilderState from, BuilderState to) {
+  std::vector<SizedTexts> sets;
+  for (const LeafSibling &sibling : siblings) {
+    const Constraints &other = sibling.constraints;
+    if (!(typesThatMatch(other) & StringType))
+      continue;
+    if (other.hasFormat)
+      return sibling.of->refuse();
+    Expected<SizedTexts> strings = other.strings();
+    if (strings && other.values) {
+      std::vector<std::string> listed;
+      for (const ordered_json *value : *other.values)
+        if (const auto *text = value->get_ptr<const std::string *>())
+          listed.push_back(*text);
+      Expected<TextAutomaton> texts = TextAutomaton::of(listed);
+      if (!texts)
+        return other.place().refuse(texts.status().message());
+      strings = SizedTexts{.texts = texts.take()};
+    }
+    if (!strings)
+      return strings.status();
+    if (sets.empty()) {
+      Expected<SizedTexts> all = constraints.strings();
+      if (!all)
+        return all.status();
+      sets.push_back(all.take());
+    }
+    if (Status status = subtract(sets, *strings); !status.ok())
+      return constraints.place().refuse("the strings that match no other "
+                                        "schema of the 'oneOf': ",
+                                        status.message());
+    if (sets.empty())
+      return {};
+  }
+  if (sets.empty())
+    return emitString(constraints, from, to);
+  for (const SizedTexts &set : sets)
+    json.quoted(from, set, to);
+  return checkWork();
+}
+
+//===----------------------------------------------------------------------===//
+// Objects: members that one has and the other must not
+//===----------------------------------------------------------------------===//
+
+/// How an object of `written` can be changed so that it does not match `other`.
+Expected<std::vector<SchemaCompiler::MemberChange>>
+SchemaCompiler::waysApart(const Constraints &written,
+                          const Constraints &other) {
+  auto members = readMembers(written);
+  if (!members)
+    return members.status();
+  std::set<std::string> required;
+  std::vector<std::string> optional;
+  std::vector<const MemberSchema *> schemas;
+  for (const MemberSchema &member : *members) {
+    if (member.required)
+      required.insert(member.name);
+    else if (member.declared) {
+      optional.push_back(member.name);
+      schemas.push_back(&member);
+    }
+  }
+  std::vector<MemberChange> ways;
+  for (const SchemaNode &node : other.nodes)
+    if (const ordered_json *names = node.find("required"))
+      for (const ordered_json &name : *names)
+        if (const auto &text = name.get_ref<const std::string &>();
+            !required.contains(text))
+          ways.push_back({.without = {text}, .with = {}});
+  auto values = membersOf(other, optional);
+  if (!values)
+    return values.status();
+  for (size_t i = 0; i < optional.size(); ++i) {
+    Expected<bool> apart = excludes(schemas[i]->value, (*values)[i], 1);
+    if (!apart)
+      return apart.status();
+    if (*apart)
+      ways.push_back({.without = {}, .with = {optional[i]}});
+  }
+  return ways;
+}
+
+/// The schema with a change to its members.
+Conjunction SchemaCompiler::changed(Conjunction written,
+                                    const MemberChange &change) {
+  ordered_json &schema = made.emplace_back(ordered_json::object());
+  schema["type"] = "object";
+  for (const std::string &name : change.without)
+    schema["properties"][name] = false;
+  for (const std::string &name : change.with)
+    schema["required"].push_back(name);
+  written.push_back({{&schema, "#"}, false});
+  return written;
+}
+
+Status
+SchemaCompiler::emitObjectsApart(const Conjunction &written,
+                                 const Constraints &constraints,
+                                 const std::vector<LeafSibling> &siblings,
+                                 BuilderState from, BuilderState to) {
+  constexpr size_t mostChanges = 64;
+  std::vector<MemberChange> changes(1);
+  for (const LeafSibling &sibling : siblings) {
+    const Constraints &other = sibling.constraints;
+    if (!(typesThatMatch(other) & ObjectType))
+      continue;
+    if (other.values)
+      return sibling.of->refuse();
+    if (!(other.spokenOf & ObjectType))
+      return {}; // it matches every object
+    Expected<bool> apart = objectExcludes(constraints, other, 0);
+    if (!apart)
+      return apart.status();
+    if (*apart)
+      continue;
+    auto ways = waysApart(constraints, other);
+    if (!ways)
+      return ways.status();
+    if (ways->empty() || changes.size() * ways->size() > mostChanges)
+      return sibling.of->refuse();
+    std::vector<MemberChange> next;
+    for (const MemberChange &change : changes)
+      for (const MemberChange &way : *ways) {
+        MemberChange &both = next.emplace_back(change);
+        both.without.insert(way.without.begin(), way.without.end());
+        both.with.insert(way.with.begin(), way.with.end());
+      }
+    changes = std::move(next);
+  }
+  for (const MemberChange &change : changes)
+    if (Status status = emit(changed(written, change), from, to); !status.ok())
+      return status;
+  return {};
+}

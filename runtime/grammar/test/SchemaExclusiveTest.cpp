@@ -1,0 +1,114 @@
+//===- SchemaExclusiveTest.cpp - what fits one schema of a oneOf ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/test/SchemaCheck.h"
+
+using namespace sluice;
+using namespace sluice::grammar;
+
+namespace {
+
+TEST(SchemaExclusiveTest, SchemasThatKeepApart) {
+  check(R"({"oneOf": [{"type": "integer"}, {"type": "string"}]})",
+        {"1", "\"a\""}, {"null"});
+  check(R"({"oneOf": [{"const": 1}, {"const": 2}, {"enum": ["a", "b"]}]})",
+        {"1", "2", "\"b\""}, {"3"});
+  check(R"({"oneOf": [
+              {"properties": {"kind": {"const": "a"}, "x": {}},
+               "required": ["kind"]},
+              {"properties": {"kind": {"const": "b"}, "y": {}},
+               "required": ["kind"]}]})",
+        {R"({"kind":"a","x":1})", R"({"kind":"b"})"},
+        {R"({"kind":"c"})", R"({"kind":"a","y":1})"});
+  // Nothing that is written for one has what the other requires.
+  check(R"({"oneOf": [
+              {"properties": {"a": {}}, "required": ["a"]},
+              {"properties": {"b": {}}, "required": ["b"]}]})",
+        {R"({"a":1})", R"({"b":1})"}, {R"({"a":1,"b":1})", "{}"});
+  check(R"({"oneOf": [{"type": "null"},
+                      {"oneOf": [{"const": 1}, {"const": "x"}]}]})",
+        {"null", "1", "\"x\""}, {"2"});
+}
+
+TEST(SchemaExclusiveTest, ValuesThatMatchOne) {
+  check(R"({"oneOf": [{"const": 1}, {"enum": [1, 2, 1.5]}]})", {"2", "1.5"},
+        {"1"});
+  check(R"({"oneOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]},
+                      {"enum": ["c", "d", "a"]}]})",
+        {"\"d\""}, {"\"a\"", "\"b\"", "\"c\""});
+  check(R"({"oneOf": [{"enum": ["a", "bb", 7]},
+                      {"type": "string", "maxLength": 1}]})",
+        {"\"bb\"", "7", "\"c\"", "\"\""}, {"\"a\""});
+  // Members in another order are the same value, and so is 1.0.
+  check(R"({"oneOf": [{"const": {"a": 1, "b": 2}},
+                      {"enum": [{"b": 2, "a": 1.0}, 3]}]})",
+        {"3"}, {R"({"a":1,"b":2})", R"({"b":2,"a":1})"});
+  check(R"({"oneOf": [{"type": ["null", "boolean"]},
+                      {"enum": [true, null, 1]}]})",
+        {"false", "1"}, {"true", "null"});
+  // A schema without a type matches null, whatever it says of strings.
+  check(R"({"oneOf": [{"type": "null"}, {"minLength": 1}, {"maxLength": 5}]})",
+        {"\"\"", "\"abcdef\""}, {"null", "\"a\"", "\"abcde\""});
+}
+
+TEST(SchemaExclusiveTest, NumbersAndStringsThatMatchOne) {
+  check(R"({"oneOf": [{"type": "number"}, {"type": "integer"}]})",
+        {"1.5", "-0.25"}, {"1", "-7", "1.0", "0.00", "1e2"});
+  check(R"({"oneOf": [{"type": "integer", "minimum": 0},
+                      {"type": "number", "maximum": 10}]})",
+        {"11", "-3", "2.5", "-0.5"}, {"0", "10", "3", "3.0", "10.5"});
+  check(R"({"oneOf": [{"type": "number"}, {"enum": [1, -2.5]}]})",
+        {"2", "1.5", "-2"}, {"1", "1.0", "-2.50"});
+  check(R"({"oneOf": [{"type": "string", "pattern": "^a"},
+                      {"type": "string", "pattern": "b$"}]})",
+        {"\"a\"", "\"axa\"", "\"b\"", "\"xb\""}, {"\"ab\"", "\"c\""});
+  check(R"({"oneOf": [{"type": "string"}, {"const": "auto"}]})",
+        {"\"\"", "\"aut\"", "\"autos\""}, {"\"auto\""});
+  check(R"({"oneOf": [{"type": "string", "minLength": 3},
+                      {"type": "string", "pattern": "^[a-z]+$",
+                       "maxLength": 6}]})",
+        {"\"a\"", "\"ab\"", "\"ABC\"", "\"abcdefg\"", "\"1234567\""},
+        {"\"abc\"", "\"abcdef\"", "\"A\"", "\"\""});
+  // Nothing is left of the second.
+  check(R"({"oneOf": [{"type": "string"}, {"type": "string", "minLength": 2},
+                      {"type": "null"}]})",
+        {"\"a\"", "\"\"", "null"}, {"\"ab\""});
+}
+
+TEST(SchemaExclusiveTest, ObjectsThatMatchOne) {
+  check(R"({"properties": {"a": {}, "b": {}, "c": {}},
+            "oneOf": [{"required": ["a"]}, {"required": ["b"]}]})",
+        {R"({"a":1})", R"({"b":1})", R"({"a":1,"c":1})"},
+        {"{}", R"({"a":1,"b":1})", R"({"c":1})"});
+  check(R"({"properties": {"a": {}, "b": {}, "c": {}},
+            "oneOf": [{"required": ["a"]}, {"required": ["b"]},
+                      {"required": ["c"]}], "additionalProperties": false})",
+        {R"({"a":1})", R"({"b":1})", R"({"c":1})"},
+        {"{}", R"({"a":1,"c":1})", R"({"a":1,"b":1,"c":1})"});
+  // The member that tells them apart has to be there.
+  check(R"({"oneOf": [
+              {"properties": {"kind": {"const": "a"}, "x": {}}},
+              {"properties": {"kind": {"const": "b"}, "x": {}}}]})",
+        {R"({"kind":"a","x":1})", R"({"kind":"b"})"}, {"{}", R"({"x":1})"});
+  check(R"({"oneOf": [
+              {"properties": {"x": {}, "a": {}}, "additionalProperties": false},
+              {"properties": {"x": {}, "b": {}},
+               "additionalProperties": false}]})",
+        {R"({"a":1})", R"({"x":1,"b":1})"}, {"{}", R"({"x":1})"});
+  check(R"({"type": "object", "additionalProperties": {"type": "integer"},
+            "oneOf": [{"required": ["a"]}, {"required": ["b"]}]})",
+        {R"({"a":1})", R"({"b":1})", R"({"a":1,"c":2})"},
+        {"{}", R"({"a":1,"b":1})", R"({"c":1})"});
+  // Through references, and within another choice.
+  check(R"({"$defs": {"a": {"required": ["a"]}, "b": {"required": ["b"]}},
+            "type": "object", "properties": {"a": {}, "b": {}},
+            "oneOf": [{"anyOf": [{"$ref": "#/$defs/a"}, {"required": ["c"]}]},
+                      {"$ref": "#/$defs/b"}]})",
+        {R"({"a":1})", R"({"b":1})"}, {"{}", R"({"a":1,"b":1})"});
+}
+
+} // namespace
