@@ -12,6 +12,7 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <fstream>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -66,6 +67,7 @@ public:
   explicit TlsServer(const Certificate &certificate)
       : context(SSL_CTX_new(TLS_server_method())),
         server([this](Peer &peer) { serve(peer); }) {
+    std::signal(SIGPIPE, SIG_IGN); // SSL_write() raises it
     SSL_CTX_use_certificate(context, certificate.x509);
     SSL_CTX_use_PrivateKey(context, certificate.key);
   }
