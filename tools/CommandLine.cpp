@@ -113,9 +113,10 @@ bool sluice::parseCommandLine(llvm::StringRef tool, int argc, char **argv,
 }
 
 void sluice::shortenDiagnostics() {
-  auto &options = cl::getRegisteredOptions();
-  static_cast<cl::opt<bool> *>(options.lookup("mlir-print-op-on-diagnostic"))
-      ->setInitialValue(false);
+  cl::Option *option =
+      cl::getRegisteredOptions().lookup("mlir-print-op-on-diagnostic");
+  assert(option && "registerMLIRContextCLOptions() has not been called");
+  static_cast<cl::opt<bool> *>(option)->setInitialValue(false);
 }
 
 Status sluice::checkOutput(int argc, char **argv) {

@@ -276,19 +276,26 @@ void Head::State::addKnownRows(PromptStep &step, HeadRequest &request,
   step.room -= rows;
   if (request.spec.unscored() > 0)
     step.outputs -= rows;
+  else if (request.promptLeft())
+    --step.outputs; // of its last row comes a token
   step.positions += positionsOf(first, rows);
   if (rowFrames.empty() || rowFrames.back().step != frame.step)
     rowFrames.push_back({.step = frame.step});
   rowFrames.back().hasPrompt = true;
 }
 
-/// Of the requests with known rows to send: the one with the fewest.
-HeadRequest &Head::State::soonestDone() {
-  auto left = [this](RequestId id) {
-    return requests[static_cast<size_t>(id)].rowsLeft();
-  };
-  return requests[static_cast<size_t>(
-      *std::ranges::min_element(prefilling, {}, left))];
+/// Of the requests with known rows to send, and whose rows the step has outputs
+/// for where they want some: the one with the fewest. Null: there is none.
+HeadRequest *Head::State::soonestDone(const PromptStep &step) {
+  HeadRequest *soonest = nullptr;
+  for (RequestId id : prefilling) {
+    HeadRequest &request = requests[static_cast<size_t>(id)];
+    if (request.spec.unscored() > 0 && step.outputs <= 0)
+      continue;
+    if (!soonest || request.rowsLeft() < soonest->rowsLeft())
+      soonest = &request;
+  }
+  return soonest;
 }
 
 /// Fills steps with rows of prompts: half of each for the request whose turn
@@ -304,13 +311,12 @@ StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
     int64_t fits = std::max<int64_t>(1, rowsThatFit(step, first));
     addKnownRows(step, first, *frame,
                  prefilling.size() > 1 ? (fits + 1) / 2 : fits);
-    while (!prefilling.empty()) {
-      HeadRequest &next = soonestDone();
-      fits = rowsThatFit(step, next);
+    while (HeadRequest *next = soonestDone(step)) {
+      fits = rowsThatFit(step, *next);
       if (fits == 0)
         break;
-      frame = &frameToOpenIn(frame, idOf(next), now);
-      addKnownRows(step, next, *frame, std::min(fits, next.rowsLeft()));
+      frame = &frameToOpenIn(frame, idOf(*next), now);
+      addKnownRows(step, *next, *frame, std::min(fits, next->rowsLeft()));
     }
     giveSlot(*frame, /*hasPrompt=*/true, now);
     frame = nullptr;

@@ -205,7 +205,7 @@ struct Head::State {
   int64_t rowsThatFit(const PromptStep &step, const HeadRequest &request) const;
   void addKnownRows(PromptStep &step, HeadRequest &request, StepFrame &frame,
                     int64_t most);
-  HeadRequest &soonestDone();
+  HeadRequest *soonestDone(const PromptStep &step);
   StepFrame *sendPrompts(StepFrame *frame, Time now);
   StepFrame &frameToOpenIn(StepFrame *frame, RequestId id, Time now);
   int64_t sendKnownRows(HeadRequest &request, StepFrame &frame, int64_t most);

@@ -234,6 +234,14 @@ ApiStatus openai::addRequests(std::vector<Prompt> prompts,
                                     " tokens");
     if (request.tokenIds)
       request.promptIds.push_back(prompt.tokens);
+    const bool isScored = !request.echo.empty() && request.logprobs >= 0;
+    if (isScored &&
+        request.promptTokens * request.choices * (request.logprobs + 1) >
+            limits.promptLogprobs)
+      return invalidField("logprobs",
+                          "'logprobs' of the prompts of all choices would be "
+                          "more than " +
+                              std::to_string(limits.promptLogprobs));
     for (int64_t choice = 0; choice < request.choices; ++choice) {
       ScheduledRequest &scheduled = request.requests.emplace_back();
       scheduled.spec = common.spec;
@@ -242,8 +250,7 @@ ApiStatus openai::addRequests(std::vector<Prompt> prompts,
       scheduled.spec.sampling.seed =
           common.seed + static_cast<uint64_t>(choice);
       scheduled.spec.logProbabilities = static_cast<int32_t>(request.logprobs);
-      scheduled.spec.scoresPrompt =
-          !request.echo.empty() && request.logprobs >= 0;
+      scheduled.spec.scoresPrompt = isScored;
       scheduled.priority = common.priority;
     }
   }

@@ -54,6 +54,9 @@ struct RequestLimits {
   int64_t prompts = 1024;          ///< of one request
   int64_t requests = 1024;         ///< prompts times choices
   int64_t promptTokens = int64_t(1) << 23; ///< of all requests together
+  /// Log-probabilities of prompts in one answer: of each token its own and
+  /// `logprobs` more.
+  int64_t promptLogprobs = int64_t(1) << 21;
   int64_t logprobs = 20;
   int64_t stops = 16;       ///< stop strings
   int64_t stopBytes = 1024; ///< of each

@@ -83,6 +83,21 @@ TEST(PromptScoresTest, AChunkWantsNoMoreOutputsThanAStepHas) {
   EXPECT_EQ(most, 20);
 }
 
+TEST(PromptScoresTest, OthersTakeTheRowsThatItsOutputsDoNotReachFor) {
+  Scores s;
+  s.limits.prefillRows = 100;
+  s.limits.outputs = 20;
+  s.score(countingPrompt(1, 200), 1);
+  s.submit(countingPrompt(500, 300), 1);
+  s.runAll();
+  s.check();
+  auto isShared = [](const TextStages::Arrived &each) {
+    return each.frame.rows.size() == 100 &&
+           std::ranges::count(each.frame.rows, true, &Row::wantsOutput) == 20;
+  };
+  EXPECT_TRUE(std::ranges::any_of(s.stages->arrived(), isShared));
+}
+
 TEST(PromptScoresTest, RowsThatAreReportedAreNotTakenFromTheCache) {
   Scores s;
   s.limits.sharesPrefixes = true;

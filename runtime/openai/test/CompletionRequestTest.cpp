@@ -257,6 +257,12 @@ TEST_F(CompletionRequestTest, NumbersOfRequestsAreBounded) {
   context.limits.promptTokens = 7;
   EXPECT_EQ(refuse(R"({"prompt": [1, 2, 3, 4], "n": 2})"),
             "prompt: the prompts of all choices have more than 7 tokens");
+  context.limits.promptLogprobs = 11;
+  EXPECT_EQ(refuse(R"({"prompt": [1, 2], "echo": true, "logprobs": 5})"),
+            "logprobs: 'logprobs' of the prompts of all choices would be more "
+            "than 11");
+  EXPECT_EQ(refuse(R"({"prompt": [1, 2], "echo": true, "logprobs": 4})"),
+            "accepted");
 }
 
 TEST_F(CompletionRequestTest, EchoHasTheTextOfThePrompts) {

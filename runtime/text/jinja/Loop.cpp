@@ -52,6 +52,8 @@ void Loop::finish() {
 }
 
 size_t Loop::length() {
+  if (!accepts)
+    return visited + ahead.size() + (items.size() - nextItem);
   lookAhead(SIZE_MAX);
   return visited + ahead.size();
 }

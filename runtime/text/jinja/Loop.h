@@ -16,12 +16,9 @@
 
 namespace sluice::text::jinja {
 
-/// A loop's way through its items. The loop's filter is asked about an item
-/// when the loop gets there, or looks ahead for `loop.last` and the like: it
-/// may depend on what the body has done.
 /// What a loop goes through: the items of a list, or those of a range, which
-/// are made one by one. (A loop over the messages before each message makes few
-/// of them that way, if it ends early.)
+/// are made one by one: loops that look back from each message, and end early,
+/// then make few of them.
 class LoopItems {
 public:
   LoopItems() = default;
@@ -42,6 +39,9 @@ private:
   RangeItems range;
 };
 
+/// A loop's way through its items. The loop's filter is asked about an item
+/// when the loop gets there, or looks ahead for `loop.last` and the like: it
+/// may depend on what the body has done.
 class Loop {
 public:
   using Filter = std::function<bool(const Value &item)>;

@@ -16,10 +16,12 @@ namespace {
 
 /// Whether an expression gives the same in every iteration of a loop, as long
 /// as nothing else is evaluated: it calls nothing, and reads neither the item
-/// nor `loop`.
-struct IsInvariant {
-  Symbol item;
-  const std::vector<std::string> &names;
+/// nor `loop`. A namespace can hold the loop as well, so that nothing is read
+/// of what an attribute or item is.
+class IsInvariant {
+public:
+  IsInvariant(Symbol item, const std::vector<std::string> &names)
+      : item(item), names(names) {}
 
   bool operator()(const ExpressionPtr &expression) const {
     return !expression || std::visit(*this, expression->node);
@@ -29,10 +31,10 @@ struct IsInvariant {
     return variable.name != item && names[variable.name] != "loop";
   }
   bool operator()(const Attribute &attribute) const {
-    return (*this)(attribute.object);
+    return isVariable(attribute.object);
   }
   bool operator()(const Item &node) const {
-    return (*this)(node.object) && (*this)(node.key);
+    return isVariable(node.object) && (*this)(node.key);
   }
   bool operator()(const Unary &unary) const { return (*this)(unary.operand); }
   bool operator()(const Logical &logical) const {
@@ -47,6 +49,15 @@ struct IsInvariant {
   template <typename Other> bool operator()(const Other &) const {
     return false;
   }
+
+private:
+  Symbol item;
+  const std::vector<std::string> &names;
+
+  bool isVariable(const ExpressionPtr &expression) const {
+    return std::holds_alternative<Variable>(expression->node) &&
+           (*this)(expression);
+  }
 };
 
 } // namespace
@@ -59,8 +70,8 @@ bool jinja::endsWhenFalse(const For &loop,
   const auto *only = std::get_if<If>(&loop.body[0].node);
   if (!only || only->branches.size() != 1 || !only->otherwise.empty())
     return false;
-  return IsInvariant{loop.target.places[0].name,
-                     names}(only->branches[0].first);
+  return IsInvariant(loop.target.places[0].name,
+                     names)(only->branches[0].first);
 }
 
 bool jinja::appends(const Set &set) {

@@ -1,5 +1,4 @@
-//===- TokenizerConfigTest.cpp - what lies beside a tokenizer.json
-//----------===//
+//===- TokenizerConfigTest.cpp - what lies beside a tokenizer.json ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -75,6 +74,27 @@ TEST(TokenizerConfig, AddedTokensOfTheConfigurationCount) {
   EXPECT_FALSE(made.isSpecial(5));
   EXPECT_THAT(made.warnings, ElementsAre("tokenizer_config.json: token '<b>' "
                                          "has the id 5, not 10"));
+}
+
+TEST(TokenizerConfig, WhatIsNotRightIsLeftOutAlone) {
+  Made made = make(R"({"added_tokens_decoder": {
+      "x": {"content": "<x>"}, "4": {"content": ""},
+      "5": {"content": "<y>", "special": 3}, "6": {"content": "<z>"}}})",
+                   R"({"<v>": "7", "": 8, "<w>": 9, "<u>": 9})");
+  EXPECT_THAT(made.encode("<z><u><w>"), ElementsAre(4, 5, 6));
+  EXPECT_THAT(
+      made.warnings,
+      testing::IsSupersetOf(
+          {"tokenizer_config.json: added_tokens_decoder: 'x' is not a token "
+           "id; the token is left out",
+           "tokenizer_config.json: added_tokens_decoder.4.content: empty; the "
+           "token is left out",
+           "tokenizer_config.json: added_tokens_decoder.5.special: not true "
+           "or false; the token is left out",
+           "added_tokens.json: the id of '<v>' is not a token id; the token "
+           "is left out",
+           "added_tokens.json: the id of '' is not a token id; the token is "
+           "left out"}));
 }
 
 TEST(TokenizerConfig, ATokenOfTheVocabularyKeepsItsId) {

@@ -45,11 +45,17 @@ static auto key(const AddedToken &t) {
 
 static std::string number(size_t value) { return std::to_string(value); }
 
+/// A placeholder, which makes a vocabulary as long as its table, is no token.
+static bool isToken(const Token &token) {
+  return !token.text.empty() && token.type != TokenType::Unused;
+}
+
 std::string sluice::findOtherToken(const TokenizerSpec &draft,
                                    const TokenizerSpec &target) {
   const auto &guessed = draft.tokens, &known = target.tokens;
   for (size_t id = 0; id < std::min(guessed.size(), known.size()); ++id)
-    if (guessed[id].text != known[id].text)
+    if (isToken(guessed[id]) && isToken(known[id]) &&
+        guessed[id].text != known[id].text)
       return "token " + number(id) + " is " + quote(guessed[id].text) +
              ", the target's is " + quote(known[id].text);
   return "";
@@ -59,10 +65,10 @@ std::string sluice::findMissingTokens(const TokenizerSpec &draft,
                                       uint64_t draftRows,
                                       const TokenizerSpec &target) {
   size_t first = 0, missing = 0;
-  for (size_t id = std::min<size_t>(draft.tokens.size(), draftRows);
-       id < target.tokens.size(); ++id) {
-    const Token &token = target.tokens[id];
-    if (token.text.empty() || token.type == TokenType::Unused)
+  const size_t known = std::min<size_t>(draft.tokens.size(), draftRows);
+  for (size_t id = 0; id < target.tokens.size(); ++id) {
+    if (!isToken(target.tokens[id]) ||
+        (id < known && isToken(draft.tokens[id])))
       continue;
     if (missing++ == 0)
       first = id;

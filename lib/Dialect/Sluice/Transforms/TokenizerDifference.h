@@ -15,13 +15,14 @@
 namespace sluice {
 
 /// The first token of a draft's tokenizer that is not the target's of that id,
-/// among the ids that both have; empty where there is none.
+/// among the ids that both have; empty where there is none. Ids without a text
+/// and placeholders, which make a vocabulary as long as its table, are no
+/// tokens.
 std::string findOtherToken(const text::TokenizerSpec &draft,
                            const text::TokenizerSpec &target);
 
 /// What a draft with rows for `draftRows` ids lacks of the target's tokens;
-/// empty where that is nothing. Ids without a text and placeholders, which make
-/// a vocabulary as long as its table, are no tokens.
+/// empty where that is nothing.
 std::string findMissingTokens(const text::TokenizerSpec &draft,
                               uint64_t draftRows,
                               const text::TokenizerSpec &target);

@@ -57,6 +57,7 @@ private:
   void readTemplate(bool addBegin, bool addEnd,
                     std::optional<TokenId> defaultBegin,
                     std::optional<TokenId> defaultEnd);
+  void lacksAdded(std::string_view key);
   void addSpecialTokens();
 
   const GGUFFile &file;
@@ -202,15 +203,27 @@ void TokenizerReader::readTemplate(bool addBegin, bool addEnd,
   if (flag("add_bos_token", addBegin)) {
     if (spec.beginOfText)
       spec.prefix.push_back(*spec.beginOfText);
-    else if (!file.find(prefixed("bos_token_id")))
-      keep(fail("bos_token_id", "missing, and the token is to be added"));
+    else
+      lacksAdded("bos_token_id");
   }
   if (flag("add_eos_token", addEnd)) {
     if (end)
       spec.suffix.push_back(*end);
-    else if (!file.find(prefixed("eos_token_id")))
-      keep(fail("eos_token_id", "missing, and the token is to be added"));
+    else
+      lacksAdded("eos_token_id");
   }
+}
+
+/// Says of a token that is to be added to texts that there is none: an error if
+/// the file does not name it, a warning if it names one that does not exist.
+void TokenizerReader::lacksAdded(std::string_view key) {
+  if (!file.find(prefixed(key)))
+    keep(fail(key, "missing, and the token is to be added"));
+  else
+    warnings.push_back(
+        fail(key, "outside the vocabulary, so that texts go without the token "
+                  "that is to be added to them")
+            .message());
 }
 
 /// Tokens that are found in the text whatever the model would make of it.

@@ -1,5 +1,4 @@
-//===- TokenizerConfig.cpp - what lies beside a tokenizer.json
-//--------------===//
+//===- TokenizerConfig.cpp - what lies beside a tokenizer.json ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -43,6 +42,11 @@ private:
                    std::optional<TokenId> &id);
   void add(uint64_t id, const std::string &content, AddedToken token,
            const char *file);
+  /// Warns of a token that cannot be added.
+  void leaveOut(const char *file, const Status &reason) {
+    warnings.push_back(reason.withContext(file).message() +
+                       "; the token is left out");
+  }
   std::optional<TokenId> find(const std::string &text) const;
 
   TokenizerSpec &spec;
@@ -111,13 +115,13 @@ void ConfigReader::add(uint64_t id, const std::string &content,
 Status ConfigReader::readDecoder(const json &tokens) {
   if (!tokens.is_object())
     return failure("added_tokens_decoder: not an object");
-  std::map<uint64_t, const json *> ordered;
+  std::multimap<uint64_t, const json *> ordered;
   for (auto token = tokens.begin(); token != tokens.end(); ++token) {
-    std::optional<uint64_t> id = parseId(token.key());
-    if (!id)
-      return failure("added_tokens_decoder: ", quote(token.key()),
-                     " is not a token id");
-    ordered.emplace(*id, &*token);
+    if (std::optional<uint64_t> id = parseId(token.key()))
+      ordered.emplace(*id, &*token);
+    else
+      leaveOut(configFile, failure("added_tokens_decoder: ", quote(token.key()),
+                                   " is not a token id"));
   }
   for (const auto &[id, value] : ordered) {
     JsonFields fields(*value, "added_tokens_decoder." + std::to_string(id));
@@ -130,9 +134,10 @@ Status ConfigReader::readDecoder(const json &tokens) {
     token.normalized = fields.flag("normalized", !token.special);
     if (fields.ok() && content.empty())
       fields.fail("content", "empty");
-    if (!fields.ok())
-      return fields.error();
-    add(id, content, token, configFile);
+    if (fields.ok())
+      add(id, content, token, configFile);
+    else
+      leaveOut(configFile, fields.error());
   }
   return {};
 }
@@ -141,11 +146,13 @@ Status ConfigReader::readDecoder(const json &tokens) {
 Status ConfigReader::readAddedTokens(const json &file) {
   if (!file.is_object())
     return failure("not an object");
-  std::map<uint64_t, std::string> ordered;
+  std::multimap<uint64_t, std::string> ordered;
   for (auto token = file.begin(); token != file.end(); ++token) {
-    if (!token->is_number_unsigned() || token.key().empty())
-      return failure("the id of ", quote(token.key()), " is not a token id");
-    ordered.emplace(token->get<uint64_t>(), token.key());
+    if (token->is_number_unsigned() && !token.key().empty())
+      ordered.emplace(token->get<uint64_t>(), token.key());
+    else
+      leaveOut(addedTokensFile,
+               failure("the id of ", quote(token.key()), " is not a token id"));
   }
   for (const auto &[id, content] : ordered) {
     AddedToken token;

@@ -1,5 +1,4 @@
-//===- TokenizerConfig.h - what lies beside a tokenizer.json
-//----------------===//
+//===- TokenizerConfig.h - what lies beside a tokenizer.json ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +20,8 @@ namespace sluice::hf {
 /// tokens that it lacks, the tokens that begin and end a text, and the chat
 /// templates. Each text is empty where there is no such file. A token that
 /// begins or ends a text and is not in the vocabulary is left out, with a
-/// warning. Errors name file and field.
+/// warning, and so is one to add whose description is not right. Errors name
+/// file and field.
 Status readTokenizerConfig(std::string_view configJson,
                            std::string_view addedTokensJson,
                            text::TokenizerSpec &spec,

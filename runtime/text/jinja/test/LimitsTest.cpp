@@ -82,6 +82,19 @@ TEST(Limits, LongConversationsTakeATimeInProportion) {
   }
 }
 
+/// Ranges are made item by item, and so nothing that is not counted is made of
+/// one, however long.
+TEST(Limits, TheLengthOfALoopIsNotCountedOut) {
+  RenderLimits limits;
+  limits.steps = 200'000;
+  limits.valueBytes = size_t(1) << 20;
+  limits.outputBytes = size_t(1) << 20;
+  EXPECT_EQ(errorOf("{% for i in range(5000) %}{% for j in range(100000) %}"
+                    "{{ loop.length }}{% break %}{% endfor %}{% endfor %}",
+                    limits),
+            "");
+}
+
 TEST(Limits, OfVariables) {
   auto setAll = [](size_t count, const std::string &prefix) {
     std::string text = "{% set ns = namespace() %}";

@@ -1,5 +1,4 @@
-//===- RefusalTest.cpp - what templates cannot have, or not reach
-//-----------===//
+//===- RefusalTest.cpp - what a template cannot have, or reach ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
