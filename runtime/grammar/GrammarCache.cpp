@@ -18,7 +18,8 @@ using namespace sluice::grammar;
 static size_t bytesOf(const GrammarTables &tables) {
   auto bytes = [](const auto &list) { return list.size() * sizeof(list[0]); };
   return sizeof(tables) + bytes(tables.states) + bytes(tables.ranges) +
-         bytes(tables.rows) + bytes(tables.callList) + bytes(tables.rules);
+         bytes(tables.rows) + bytes(tables.callList) + bytes(tables.rules) +
+         bytes(tables.countRanges) + bytes(tables.countBounds);
 }
 
 GrammarCache &GrammarCache::ofProcess() {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/grammar/GrammarCache.h"
+#include "runtime/grammar/GrammarTables.h"
 #include "runtime/grammar/test/TestGrammars.h"
 
 using namespace sluice;
@@ -47,6 +48,30 @@ TEST(GrammarCacheTest, KeepsWhatWasUsedLast) {
   EXPECT_TRUE(small.fromGbnf("root ::= \"a\""));
   EXPECT_EQ(small.bytes(), 0u);
   EXPECT_EQ(small.size(), 0u);
+}
+
+/// High bounds of awkward lengths leave the states as they are.
+TEST(GrammarCacheTest, CountsWhatCountedRulesHold) {
+  auto make = [](const std::string &length, Grammar &grammar) {
+    GrammarCache cache(size_t(1) << 30);
+    Expected<Grammar> made =
+        cache.fromJsonSchema(R"({"pattern": "^(aaa)*$", "minLength": )" +
+                             length + R"(, "maxLength": )" + length + "}");
+    EXPECT_TRUE(made) << made.status().message();
+    if (made)
+      grammar = *made;
+    return cache.bytes();
+  };
+  Grammar low = gbnf("root ::= \"\""), high = low;
+  size_t lowBytes = make("3000", low), highBytes = make("9000", high);
+  const GrammarTables &few = low.tables(), &many = high.tables();
+  ASSERT_EQ(few.states.size(), many.states.size());
+  size_t ranges = many.countRanges.size() - few.countRanges.size();
+  size_t bounds = many.countBounds.size() - few.countBounds.size();
+  EXPECT_GE(ranges, 2000u);
+  EXPECT_GE(bounds, 2000u);
+  EXPECT_EQ(highBytes - lowBytes, ranges * sizeof(many.countRanges[0]) +
+                                      bounds * sizeof(many.countBounds[0]));
 }
 
 /// Small ones would be many before their bytes were.
