@@ -27,8 +27,9 @@ using States = std::vector<uint32_t>;
 class RangeFinder {
 public:
   RangeFinder(const RuleAutomata &automata, RuleId rule, uint32_t least,
-              uint32_t most, const Deadline &deadline)
-      : automata(automata), deadline(deadline), base(automata.firstState[rule]),
+              uint32_t most, CountWork &work, const Deadline &deadline)
+      : automata(automata), work(work), deadline(deadline),
+        base(automata.firstState[rule]),
         count(automata.firstState[rule + 1] - base), least(least), most(most),
         sources(count), goesOn(count), lives(count), isAffected(count),
         openedAt(count), ranges(count) {
@@ -58,7 +59,7 @@ public:
     }
     for (uint32_t state = 0; state < count; ++state) {
       if (goesOn[state])
-        ranges[state].push_back({0, openedAt[state]});
+        addRange(state, 0);
       std::reverse(ranges[state].begin(), ranges[state].end());
     }
     return std::move(ranges);
@@ -73,17 +74,17 @@ private:
   /// With `least` counted, after which nothing is counted, all that leads to an
   /// accepting state leads to an end.
   void startUnbounded() {
-    States work = accepting;
+    States pending = accepting;
     for (uint32_t state : accepting)
       lives[state] = true;
-    while (!work.empty()) {
-      uint32_t state = work.back();
-      work.pop_back();
+    while (!pending.empty()) {
+      uint32_t state = pending.back();
+      pending.pop_back();
       for (Source source : sources[state]) {
         goesOn[source.state] = true;
         openedAt[source.state] = GrammarTables::unbounded;
         if (!lives[source.state])
-          work.push_back(source.state);
+          pending.push_back(source.state);
         lives[source.state] = true;
       }
     }
@@ -112,10 +113,8 @@ private:
       isAffected[state] = false;
       if (goesOn[state] && !before[i])
         openedAt[state] = level;
-      if (!goesOn[state] && before[i]) {
-        ranges[state].push_back({level + 1, openedAt[state]});
-        ++rangeCount;
-      }
+      if (!goesOn[state] && before[i])
+        addRange(state, level + 1);
     }
     if (endsChange)
       affected.insert(affected.end(), accepting.begin(), accepting.end());
@@ -126,8 +125,19 @@ private:
         changed.push_back(state);
       lives[state] = now;
     }
-    if (steps > maxCountSteps || rangeCount > maxCountRanges)
-      return failure("the lengths of its texts are too irregular to be counted "
+    return checkWork();
+  }
+
+  /// One from `low` up to where the state's latest range opened.
+  void addRange(uint32_t state, uint32_t low) {
+    ranges[state].push_back({low, openedAt[state]});
+    ++work.ranges;
+  }
+
+  Status checkWork() const {
+    if (work.steps > maxCountSteps || work.ranges > maxCountRanges)
+      return failure("the lengths of its texts, together with those of the "
+                     "counted rules before it, are too irregular to be counted "
                      "up to bounds this high");
     return {};
   }
@@ -138,7 +148,7 @@ private:
     affected.clear();
     auto addBefore = [&](uint32_t state, bool counts) {
       for (Source source : sources[state]) {
-        ++steps;
+        ++work.steps;
         if (source.counts != counts || isAffected[source.state])
           continue;
         isAffected[source.state] = true;
@@ -157,23 +167,23 @@ private:
   /// Which of the affected states go on: from those that lead to others, and
   /// to the level above, back to those before them.
   void findAnew(uint32_t level) {
-    States work;
+    States pending;
     auto mark = [&](uint32_t state) {
       if (!goesOn[state])
-        work.push_back(state);
+        pending.push_back(state);
       goesOn[state] = true;
     };
     for (uint32_t state : affected)
       for (RuleAutomata::Edge edge : automata.edgesOf(base + state)) {
-        ++steps;
+        ++work.steps;
         uint32_t target = edge.target - base;
         if (edge.counts ? lives[target]
                         : goesOn[target] || endsAt(target, level))
           mark(state);
       }
-    while (!work.empty()) {
-      uint32_t state = work.back();
-      work.pop_back();
+    while (!pending.empty()) {
+      uint32_t state = pending.back();
+      pending.pop_back();
       for (Source source : sources[state])
         if (!source.counts)
           mark(source.state);
@@ -181,6 +191,7 @@ private:
   }
 
   const RuleAutomata &automata;
+  CountWork &work;
   const Deadline &deadline;
   const uint32_t base; // the rule's first state; those here count from it
   const uint32_t count;
@@ -197,14 +208,13 @@ private:
   States affected;
   std::vector<uint32_t> openedAt; // the highest count of the latest range
   CountRanges ranges;             // the highest first
-  size_t steps = 0, rangeCount = 0;
 };
 
 } // namespace
 
 Expected<CountRanges>
 sluice::grammar::findCountRanges(const RuleAutomata &automata, RuleId rule,
-                                 uint32_t least, uint32_t most,
+                                 uint32_t least, uint32_t most, CountWork &work,
                                  const Deadline &deadline) {
-  return RangeFinder(automata, rule, least, most, deadline).run();
+  return RangeFinder(automata, rule, least, most, work, deadline).run();
 }

@@ -34,12 +34,14 @@ Expected<RangesByRule> findRanges(const RuleAutomata &automata,
                                   const GrammarBuilder &builder,
                                   const Deadline &deadline) {
   RangesByRule ranges;
+  CountWork work;
   for (RuleId rule = 0; rule < builder.rules().size(); ++rule) {
     const GrammarBuilder::Rule &it = builder.rules()[rule];
     if (!it.counted)
       continue;
     assert(automata.countable[rule]);
-    auto found = findCountRanges(automata, rule, it.least, it.most, deadline);
+    auto found =
+        findCountRanges(automata, rule, it.least, it.most, work, deadline);
     if (!found)
       return found.status().withContext("rule '" + it.name + "'");
     ranges.emplace(rule, found.take());

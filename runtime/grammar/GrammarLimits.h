@@ -52,8 +52,9 @@ inline constexpr size_t maxSetMembers = size_t(1) << 24;
 /// and how many of them are looked at.
 inline constexpr size_t maxTrialMembers = 1 << 14;
 inline constexpr size_t maxTrials = 1 << 10;
-/// Edges that are looked at to find out with which counts a counted rule can
-/// end, and ranges of counts that its states have together.
+/// Edges that are looked at to find out with which counts the counted rules of
+/// a grammar can end, and ranges of counts that their states have: for all of
+/// the rules together.
 inline constexpr size_t maxCountSteps = size_t(1) << 25;
 inline constexpr size_t maxCountRanges = size_t(1) << 20;
 /// States and edges of the automaton of a pattern, format or range of numbers.

@@ -261,6 +261,10 @@ TEST(JsonSchemaRefusalTest, OneOfThatMayMatchTwice) {
             "for the same value is not supported");
 }
 
+const std::string tooIrregular =
+    "the lengths of its texts, together with those of the counted rules before "
+    "it, are too irregular to be counted up to bounds this high";
+
 TEST(JsonSchemaRefusalTest, Limits) {
   std::string deep;
   for (int i = 0; i < 200; ++i)
@@ -285,8 +289,7 @@ TEST(JsonSchemaRefusalTest, Limits) {
             "supported");
   EXPECT_EQ(errorOf(R"({"pattern": "^(aaa)*$", "minLength": 3000000,
                         "maxLength": 3000000})"),
-            "JSON schema: rule 'string': the lengths of its texts are too "
-            "irregular to be counted up to bounds this high");
+            "JSON schema: rule 'string': " + tooIrregular);
   // 2^20 ways to choose.
   std::string choice = R"({"anyOf": [{"minLength": 1}, {"maxLength": 9}]})";
   std::string all = choice;
@@ -305,6 +308,27 @@ TEST(JsonSchemaRefusalTest, Limits) {
                 "}}";
   }
   EXPECT_EQ(errorOf(doubling + "}, \"$ref\": \"#/$defs/d59\"}"), "");
+}
+
+/// What each may take alone is more than they may take together.
+TEST(JsonSchemaRefusalTest, CountedRulesShareALimit) {
+  auto tuple = [](const std::string &pattern, size_t length, size_t count) {
+    ordered_json items = ordered_json::array();
+    for (size_t i = 0; i < count; ++i, length += 3)
+      items.push_back(
+          {{"pattern", pattern}, {"minLength", length}, {"maxLength", length}});
+    return ordered_json{{"prefixItems", items}}.dump();
+  };
+  // A range of a state for each three characters; there are three states.
+  const std::string ranges = "^(aaa)*$";
+  EXPECT_EQ(errorOf(tuple(ranges, 300000, 2)), "");
+  EXPECT_EQ(errorOf(tuple(ranges, 300000, 5)),
+            "JSON schema: rule 'string': " + tooIrregular);
+  // Few ranges, but with each character many states are looked at again.
+  const std::string steps = "^z{0,500}(a(aaa)*|b*)$";
+  EXPECT_EQ(errorOf(tuple(steps, 4000, 1)), "");
+  EXPECT_EQ(errorOf(tuple(steps, 4000, 8)),
+            "JSON schema: rule 'string': " + tooIrregular);
 }
 
 /// A clock that goes on by a nanosecond with each look at it.
