@@ -8,9 +8,36 @@
 #include "runtime/grammar/SchemaValues.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::grammar;
+
+/// Whether the two are equal without rounding the integer.
+template <typename Integer> static bool isSame(Integer integer, double number) {
+  constexpr double end = std::is_signed_v<Integer> ? 0x1p63 : 0x1p64;
+  return number == static_cast<double>(integer) && number < end &&
+         static_cast<Integer>(number) == integer;
+}
+
+static bool isSame(const ordered_json &integer, double number) {
+  return integer.is_number_unsigned() ? isSame(integer.get<uint64_t>(), number)
+                                      : isSame(integer.get<int64_t>(), number);
+}
+
+/// Exactly: == of ordered_json converts numbers of two kinds to one of them.
+static bool isSameNumber(const ordered_json &a, const ordered_json &b) {
+  if (a.type() == b.type())
+    return a == b;
+  if (a.is_number_float())
+    return isSame(b, a.get<double>());
+  if (b.is_number_float())
+    return isSame(a, b.get<double>());
+  return a.is_number_unsigned()
+             ? std::cmp_equal(a.get<uint64_t>(), b.get<int64_t>())
+             : std::cmp_equal(a.get<int64_t>(), b.get<uint64_t>());
+}
 
 bool sluice::grammar::sameValue(const ordered_json &a, const ordered_json &b) {
   if (a.is_object() && b.is_object())
@@ -22,6 +49,8 @@ bool sluice::grammar::sameValue(const ordered_json &a, const ordered_json &b) {
                });
   if (a.is_array() && b.is_array())
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), sameValue);
+  if (a.is_number() && b.is_number())
+    return isSameNumber(a, b);
   return a == b;
 }
 

@@ -301,6 +301,11 @@ TEST(JsonSchemaTest, UniqueItems) {
   check(R"({"prefixItems": [{"enum": [1, 2]}, {"enum": [2, 3]}],
             "uniqueItems": true})",
         {"[1,2]", "[1,3]", "[2,3]"}, {"[2,2]", "[1]", "[1,2,3]"});
+  // A cast from one kind of number to another would make these equal.
+  check(R"({"items": {"enum": [-1, 18446744073709551615]},
+            "uniqueItems": true})",
+        {"[-1,18446744073709551615]", "[18446744073709551615,-1]"},
+        {"[-1,-1]", "[18446744073709551615,18446744073709551615]"});
   // Two of many.
   check(R"({"items": {"enum": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]},
             "uniqueItems": true, "maxItems": 2})",

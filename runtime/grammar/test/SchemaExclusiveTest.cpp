@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/grammar/SchemaValues.h"
 #include "runtime/grammar/test/SchemaCheck.h"
 
 using namespace sluice;
@@ -53,6 +54,30 @@ TEST(SchemaExclusiveTest, ValuesThatMatchOne) {
   // A schema without a type matches null, whatever it says of strings.
   check(R"({"oneOf": [{"type": "null"}, {"minLength": 1}, {"maxLength": 5}]})",
         {"\"\"", "\"abcdef\""}, {"null", "\"a\"", "\"abcde\""});
+}
+
+/// Whether two of them are the same value is decided without rounding.
+TEST(SchemaExclusiveTest, LargeNumbersAreComparedExactly) {
+  check(R"({"oneOf": [{"const": -1}, {"const": 18446744073709551615}]})",
+        {"-1", "18446744073709551615"}, {"1"});
+  check(R"({"oneOf": [{"const": 18446744073709551615}, {"const": -1}]})",
+        {"-1", "18446744073709551615"}, {"1"});
+  check(R"({"oneOf": [{"const": 9007199254740993},
+                      {"const": 9007199254740992.0}]})",
+        {"9007199254740993", "9.007199254740992e+15"}, {"9007199254740992"});
+  check(R"({"oneOf": [{"const": -9007199254740992.0},
+                      {"const": -9007199254740993}]})",
+        {"-9007199254740993", "-9.007199254740992e+15"}, {"-9007199254740992"});
+  check(R"({"oneOf": [{"const": 9007199254740992},
+                      {"enum": [9007199254740992.0, 7]}]})",
+        {"7"}, {"9007199254740992", "9.007199254740992e+15"});
+  // These doubles are past all integers of the two kinds.
+  check(R"({"oneOf": [{"const": 18446744073709551615}, {"const": 1},
+                      {"const": 18446744073709551616.0}]})",
+        {"18446744073709551615", "1.8446744073709552e+19"}, {});
+  ordered_json most = int64_t(9223372036854775807);
+  EXPECT_FALSE(sameValue(most, 9223372036854775808.0));
+  EXPECT_TRUE(sameValue(most, uint64_t(9223372036854775807)));
 }
 
 TEST(SchemaExclusiveTest, NumbersAndStringsThatMatchOne) {
