@@ -189,6 +189,9 @@ private:
   Status emitNumbersApart(const Constraints &constraints,
                           const std::vector<LeafSibling> &siblings,
                           BuilderState from, BuilderState to);
+  Expected<std::vector<SizedTexts>>
+  stringsApart(const std::vector<SizedTexts> &sets, const SizedTexts &other,
+               const Sibling &sibling);
   Status emitStringsApart(const Constraints &constraints,
                           const std::vector<LeafSibling> &siblings,
                           BuilderState from, BuilderState to);

@@ -267,7 +267,7 @@ private:
                     std::string_view pattern) {
     Expected<TextAutomaton> made = compilePattern(pattern);
     if (made && out.patterns)
-      made = TextAutomaton::intersection(*out.patterns, *made);
+      made = TextAutomaton::intersection(*out.patterns, *made, deadline);
     if (!made)
       return node.refuse("'", key, "': ", made.status().message());
     out.patterns = made.take();

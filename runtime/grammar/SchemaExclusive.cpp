@@ -221,7 +221,8 @@ rangesOf(const Constraints &constraints) {
 
 /// Takes away all spellings of a range's numbers: an integer is one with a
 /// point and zeros behind it as well.
-static Status subtract(NumberAutomata &from, NumberRange range) {
+static Status subtract(NumberAutomata &from, NumberRange range,
+                       const Deadline &deadline) {
   bool integer = std::exchange(range.integer, false);
   Expected<NumberAutomata> numbers = numberAutomata(range);
   if (!numbers)
@@ -232,10 +233,10 @@ static Status subtract(NumberAutomata &from, NumberRange range) {
       Expected<TextAutomaton> whole = compilePattern("^[0-9]+(\\.0*)?$");
       if (!whole)
         return whole.status();
-      texts = TextAutomaton::intersection(*texts, *whole);
+      texts = TextAutomaton::intersection(*texts, *whole, deadline);
     }
     if (texts)
-      texts = TextAutomaton::difference(from.*part, *texts);
+      texts = TextAutomaton::difference(from.*part, *texts, deadline);
     if (!texts)
       return texts.status();
     from.*part = texts.take();
@@ -259,7 +260,7 @@ SchemaCompiler::emitNumbersApart(const Constraints &constraints,
   Expected<NumberAutomata> numbers = numberAutomata(constraints.numbers);
   Status status = numbers.status();
   for (size_t i = 0; status.ok() && i < others.size(); ++i) {
-    status = subtract(*numbers, others[i]);
+    status = subtract(*numbers, others[i], deadline);
     if (Status late = checkTime(deadline); !late.ok())
       return late;
   }
@@ -270,24 +271,62 @@ SchemaCompiler::emitNumbersApart(const Constraints &constraints,
   return {};
 }
 
-/// Those of the sets that are not in `other`: their texts are not, or their
-/// lengths.
-static Status subtract(std::vector<SizedTexts> &sets, const SizedTexts &other) {
+/// What is in `set` and not in `other`, whose texts differ or their lengths: up
+/// to three sets.
+static Expected<std::vector<SizedTexts>> without(const SizedTexts &set,
+                                                 const SizedTexts &other,
+                                                 const Deadline &deadline) {
+  auto only = TextAutomaton::difference(set.texts, other.texts, deadline);
+  auto both = TextAutomaton::intersection(set.texts, other.texts, deadline);
+  if (!only || !both)
+    return only ? both.status() : only.status();
   std::vector<SizedTexts> left;
-  for (SizedTexts &set : sets) {
-    auto only = TextAutomaton::difference(set.texts, other.texts);
-    auto both = TextAutomaton::intersection(set.texts, other.texts);
-    if (!only || !both)
-      return only ? both.status() : only.status();
-    if (!both->empty() && set.least < other.least)
-      left.push_back({*both, set.least, std::min(set.most, other.least - 1)});
-    if (!both->empty() && set.most > other.most)
-      left.push_back({*both, std::max(set.least, other.most + 1), set.most});
-    if (!only->empty())
-      left.push_back({only.take(), set.least, set.most});
+  if (!both->empty() && set.least < other.least)
+    left.push_back({*both, set.least, std::min(set.most, other.least - 1)});
+  if (!both->empty() && set.most > other.most)
+    left.push_back({*both, std::max(set.least, other.most + 1), set.most});
+  if (!only->empty())
+    left.push_back({only.take(), set.least, set.most});
+  return left;
+}
+
+/// The strings that match; a format may allow more.
+static Expected<SizedTexts> stringsThatMatch(const Constraints &constraints) {
+  if (!constraints.values)
+    return constraints.strings();
+  std::vector<std::string> listed;
+  for (const ordered_json *value : *constraints.values)
+    if (const auto *text = value->get_ptr<const std::string *>())
+      listed.push_back(*text);
+  Expected<TextAutomaton> texts = TextAutomaton::of(listed);
+  if (!texts)
+    return constraints.place().refuse(texts.status().message());
+  return SizedTexts{.texts = texts.take()};
+}
+
+/// Those of the sets that are not in `other`, which are strings of the sibling.
+/// Each can become three: they are refused where there are too many, or their
+/// automata have more edges together than one may have.
+Expected<std::vector<SizedTexts>>
+SchemaCompiler::stringsApart(const std::vector<SizedTexts> &sets,
+                             const SizedTexts &other, const Sibling &sibling) {
+  constexpr size_t mostSets = 64;
+  std::vector<SizedTexts> left;
+  size_t edges = 0;
+  for (const SizedTexts &set : sets) {
+    Expected<std::vector<SizedTexts>> parts = without(set, other, deadline);
+    if (!parts)
+      return sibling.list.refuse("the strings that match no other schema: ",
+                                 parts.status().message());
+    for (SizedTexts &part : *parts) {
+      for (const TextAutomaton::State &state : part.texts.states())
+        edges += state.edges.size();
+      left.push_back(std::move(part));
+    }
+    if (left.size() > mostSets || edges > maxTextEdges)
+      return sibling.refuse();
   }
-  sets = std::move(left);
-  return {};
+  return left;
 }
 
 Status
@@ -301,17 +340,7 @@ SchemaCompiler::emitStringsApart(const Constraints &constraints,
       continue;
     if (other.hasFormat)
       return sibling.of->refuse();
-    Expected<SizedTexts> strings = other.strings();
-    if (strings && other.values) {
-      std::vector<std::string> listed;
-      for (const ordered_json *value : *other.values)
-        if (const auto *text = value->get_ptr<const std::string *>())
-          listed.push_back(*text);
-      Expected<TextAutomaton> texts = TextAutomaton::of(listed);
-      if (!texts)
-        return other.place().refuse(texts.status().message());
-      strings = SizedTexts{.texts = texts.take()};
-    }
+    Expected<SizedTexts> strings = stringsThatMatch(other);
     if (!strings)
       return strings.status();
     if (sets.empty()) {
@@ -320,12 +349,12 @@ SchemaCompiler::emitStringsApart(const Constraints &constraints,
         return all.status();
       sets.push_back(all.take());
     }
-    if (Status status = subtract(sets, *strings); !status.ok())
-      return constraints.place().refuse("the strings that match no other "
-                                        "schema of the 'oneOf': ",
-                                        status.message());
-    if (sets.empty())
+    auto left = stringsApart(sets, *strings, *sibling.of);
+    if (!left)
+      return left.status();
+    if (left->empty())
       return {};
+    sets = left.take();
   }
   if (sets.empty())
     return emitString(constraints, from, to);

@@ -139,8 +139,10 @@ splitByPatterns(TextAutomaton names, const std::vector<ObjectSchema> &objects,
       for (NameRegion &region : regions) {
         if (Status late = checkTime(deadline); !late.ok())
           return late;
-        auto in = TextAutomaton::intersection(region.names, pattern.names);
-        auto out = TextAutomaton::difference(region.names, pattern.names);
+        auto in =
+            TextAutomaton::intersection(region.names, pattern.names, deadline);
+        auto out =
+            TextAutomaton::difference(region.names, pattern.names, deadline);
         if (!in || !out)
           return pattern.value.refuse((in ? out : in).status().message());
         if (!in->empty()) {
@@ -176,7 +178,7 @@ otherMembers(const std::vector<ObjectSchema> &objects,
     return others;
   Expected<TextAutomaton> names = TextAutomaton::of(declared);
   if (names)
-    names = TextAutomaton::difference(allowed.texts, *names);
+    names = TextAutomaton::difference(allowed.texts, *names, deadline);
   if (!names)
     return objects[0].node.refuse("names of further properties: ",
                                   names.status().message());
@@ -238,7 +240,7 @@ SchemaCompiler::allowedNames(const Constraints &constraints) {
       allowed = TextAutomaton::of(listed);
     }
     if (allowed)
-      allowed = TextAutomaton::intersection(names.texts, *allowed);
+      allowed = TextAutomaton::intersection(names.texts, *allowed, deadline);
     if (!allowed)
       return member.refuse(allowed.status().message());
     names = {allowed.take(), std::max(names.least, strings->least),
@@ -257,7 +259,7 @@ static Status keepEvaluated(const SchemaNode &whole,
       return described.status();
     if (Status late = deadline.check(); !late.ok())
       return late;
-    auto rest = TextAutomaton::difference(others, *described);
+    auto rest = TextAutomaton::difference(others, *described, deadline);
     if (rest)
       others = rest.take();
     return rest.status();
@@ -278,7 +280,7 @@ static Status keepEvaluated(const SchemaNode &whole,
     if (!status.ok())
       return whole.refuse("'", unevaluatedProperties, "': ", status.message());
   }
-  auto evaluated = TextAutomaton::difference(names, others);
+  auto evaluated = TextAutomaton::difference(names, others, deadline);
   if (!evaluated)
     return whole.refuse("'", unevaluatedProperties,
                         "': ", evaluated.status().message());

@@ -42,14 +42,16 @@ public:
     return it->second;
   }
 
-  /// Calls `fill(key, state)` for each state, also those that it adds.
+  /// Calls `fill(key, state)` for each state, also those that it adds. Errors:
+  /// those of `fill`, or the automaton is too large.
   Expected<TextAutomaton>
-  make(const std::function<void(const Key &, State &)> &fill) {
+  make(const std::function<Status(const Key &, State &)> &fill) {
     std::vector<State> states;
     size_t edges = 0;
     for (size_t i = 0; i < keys.size(); ++i) {
       State state;
-      fill(*keys[i], state);
+      if (Status status = fill(*keys[i], state); !status.ok())
+        return status;
       edges += state.edges.size();
       states.push_back(std::move(state));
       if (keys.size() > maxTextStates || edges > maxTextEdges)
@@ -76,13 +78,11 @@ public:
     StateMaker<std::vector<uint32_t>> maker;
     seen.assign(nodes.size(), 0);
     maker.numberOf(closure({start}));
-    Expected<TextAutomaton> made =
-        maker.make([&](const std::vector<uint32_t> &set, State &state) {
-          state.accepting = std::binary_search(set.begin(), set.end(), end);
-          if (work <= maxSetMembers)
-            addEdges(set, state, maker);
-        });
-    return work > maxSetMembers ? tooLarge() : made;
+    return maker.make([&](const std::vector<uint32_t> &set, State &state) {
+      state.accepting = std::binary_search(set.begin(), set.end(), end);
+      addEdges(set, state, maker);
+      return work > maxSetMembers ? tooLarge() : Status();
+    });
   }
 
 private:
@@ -236,13 +236,18 @@ const Edge *findEdge(const State &state, uint32_t character) {
 
 /// Runs both at once. With `inBoth` a text must be in both, else in `a` alone.
 Expected<TextAutomaton> product(const TextAutomaton &a, const TextAutomaton &b,
-                                bool inBoth) {
+                                bool inBoth, const Deadline &deadline) {
+  constexpr size_t statesBetweenLooks = 256;
   if (a.empty())
     return a;
   using Pair = std::pair<uint32_t, uint32_t>; // of b's states, or none
   StateMaker<Pair> maker;
   maker.numberOf({0, b.empty() ? none : 0});
-  return maker.make([&](const Pair &pair, State &state) {
+  size_t made = 0;
+  return maker.make([&](const Pair &pair, State &state) -> Status {
+    if (made++ % statesBetweenLooks == 0)
+      if (Status late = deadline.check(); !late.ok())
+        return late;
     const State &left = a.states()[pair.first];
     const State *right =
         pair.second == none ? nullptr : &b.states()[pair.second];
@@ -269,6 +274,7 @@ Expected<TextAutomaton> product(const TextAutomaton &a, const TextAutomaton &b,
               {low, high, maker.numberOf({edge.target, second})});
         low = high + 1;
       }
+    return {};
   });
 }
 
@@ -340,13 +346,15 @@ TextAutomaton::fromExpression(const ExpressionTree &tree, ExpressionId root) {
 }
 
 Expected<TextAutomaton> TextAutomaton::intersection(const TextAutomaton &a,
-                                                    const TextAutomaton &b) {
-  return product(a, b, true);
+                                                    const TextAutomaton &b,
+                                                    const Deadline &deadline) {
+  return product(a, b, true, deadline);
 }
 
 Expected<TextAutomaton> TextAutomaton::difference(const TextAutomaton &a,
-                                                  const TextAutomaton &b) {
-  return product(a, b, false);
+                                                  const TextAutomaton &b,
+                                                  const Deadline &deadline) {
+  return product(a, b, false, deadline);
 }
 
 bool TextAutomaton::contains(std::string_view text) const {

@@ -14,6 +14,7 @@
 #define SLUICE_RUNTIME_GRAMMAR_TEXTAUTOMATON_H
 
 #include "runtime/base/Status.h"
+#include "runtime/grammar/Deadline.h"
 #include "runtime/grammar/Expression.h"
 
 #include <cstdint>
@@ -54,12 +55,15 @@ public:
   static Expected<TextAutomaton> fromExpression(const ExpressionTree &tree,
                                                 ExpressionId root);
 
-  /// The texts that are in both.
-  static Expected<TextAutomaton> intersection(const TextAutomaton &a,
-                                              const TextAutomaton &b);
+  /// The texts that are in both. Errors of this one and the next: also that the
+  /// deadline has passed.
+  static Expected<TextAutomaton>
+  intersection(const TextAutomaton &a, const TextAutomaton &b,
+               const Deadline &deadline = Deadline());
   /// The texts of `a` that are not in `b`.
-  static Expected<TextAutomaton> difference(const TextAutomaton &a,
-                                            const TextAutomaton &b);
+  static Expected<TextAutomaton>
+  difference(const TextAutomaton &a, const TextAutomaton &b,
+             const Deadline &deadline = Deadline());
   /// Whether `text`, valid UTF-8, is in the set.
   bool contains(std::string_view text) const;
 

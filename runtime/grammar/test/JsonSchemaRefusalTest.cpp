@@ -222,13 +222,15 @@ TEST(JsonSchemaRefusalTest, SchemasThatNothingMatches) {
             "");
 }
 
+/// The error where a value may match the schemas `i` and `j` of a oneOf.
+std::string expected(int i, int j) {
+  return "JSON schema #/oneOf: a value may match both " + std::to_string(i) +
+         " and " + std::to_string(j) +
+         ", and 'oneOf' allows only one; use 'anyOf', or a required property "
+         "with different constants";
+}
+
 TEST(JsonSchemaRefusalTest, OneOfThatMayMatchTwice) {
-  auto expected = [](int i, int j) {
-    return "JSON schema #/oneOf: a value may match both " + std::to_string(i) +
-           " and " + std::to_string(j) +
-           ", and 'oneOf' allows only one; use 'anyOf', or a required property "
-           "with different constants";
-  };
   EXPECT_EQ(errorOf(R"({"oneOf": [
               {"properties": {"a": {}}, "required": ["a"]},
               {"properties": {"a": {}, "b": {}}, "required": ["a", "b"]}]})"),
@@ -310,6 +312,29 @@ TEST(JsonSchemaRefusalTest, Limits) {
   EXPECT_EQ(errorOf(doubling + "}, \"$ref\": \"#/$defs/d59\"}"), "");
 }
 
+/// The first `count` of schemas of strings, each of which divides the sets that
+/// the others make: `^a` of up to 100 characters, `^.a` of up to 101, ...
+std::string dividingStrings(size_t count) {
+  std::string list;
+  for (size_t i = 0; i < count; ++i)
+    list += R"(,{"type": "string", "pattern": "^)" + std::string(i, '.') +
+            R"(a", "maxLength": )" + std::to_string(100 + i) + "}";
+  return list;
+}
+
+/// What is left of strings doubles with each of the siblings.
+TEST(JsonSchemaRefusalTest, OneOfOfManyStrings) {
+  auto schema = [](const std::string &pattern, size_t count) {
+    return R"({"oneOf": [{"type": "string", "pattern": ")" + pattern + "\"}" +
+           dividingStrings(count) + "]}";
+  };
+  EXPECT_EQ(errorOf(schema("^", 4)), "");
+  EXPECT_EQ(errorOf(schema("^", 7)), expected(0, 7));
+  EXPECT_EQ(errorOf(schema("^", 30)), expected(0, 7));
+  // Few of a large automaton.
+  EXPECT_EQ(errorOf(schema("^.{0,10000}$", 5)), expected(0, 4));
+}
+
 /// What each may take alone is more than they may take together.
 TEST(JsonSchemaRefusalTest, CountedRulesShareALimit) {
   auto tuple = [](const std::string &pattern, size_t length, size_t count) {
@@ -361,6 +386,10 @@ TEST(JsonSchemaRefusalTest, LongLoopsLookAtTheDeadline) {
             4000);
   std::string patterns = listOf(0, 50, "\"^p", "$\": {}");
   EXPECT_GE(looksAt("{\"patternProperties\": {" + patterns + "}}"), 1000);
+  // Twice for each set of strings that is left: 1, 2, 4, ... of them.
+  EXPECT_GE(looksAt("{\"oneOf\": [{\"type\": \"string\"}" + dividingStrings(7) +
+                    "]}"),
+            150);
   // The automaton of what has been read.
   EXPECT_GE(looksAt(R"({"const": ")" + std::string(5000, 'x') + "\"}"), 5000);
   // Where it has passed, the work ends.

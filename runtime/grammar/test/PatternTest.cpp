@@ -201,6 +201,27 @@ TEST(PatternTest, Formats) {
   EXPECT_FALSE(formatPattern(""));
 }
 
+/// A clock that goes on by a nanosecond with each look at it.
+int64_t looks = 0;
+Deadline::Clock::time_point looking() {
+  return Deadline::Clock::time_point(std::chrono::nanoseconds(++looks));
+}
+
+/// Two large ones take long, so that the deadline is looked at on the way.
+TEST(PatternTest, CombiningAutomataEndsAtTheDeadline) {
+  TextAutomaton few = compile("^.{0,5}$"), many = compile("^.{0,5000}$");
+  for (auto combine :
+       {&TextAutomaton::intersection, &TextAutomaton::difference}) {
+    const Deadline passed(std::chrono::seconds(0));
+    EXPECT_EQ(combine(few, few, passed).status().message(),
+              "it takes more than 0 s to make a grammar of it");
+    EXPECT_TRUE(
+        combine(few, few, Deadline(std::chrono::nanoseconds(5), looking)));
+    EXPECT_FALSE(
+        combine(many, many, Deadline(std::chrono::nanoseconds(5), looking)));
+  }
+}
+
 TEST(PatternTest, AutomataCombine) {
   TextAutomaton a = compile("^[a-z]+$"), b = compile("x");
   TextAutomaton both = *TextAutomaton::intersection(a, b);
