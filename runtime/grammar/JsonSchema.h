@@ -26,17 +26,18 @@
 //
 // Supported: boolean schemas; $ref within the document or, below a schema with
 // an $id, within that one, recursive ones too; allOf, anyOf, and oneOf where it
-// can be said which values match just one of its schemas (SchemaExclusive.cpp);
-// uniqueItems, of items of a few named values; type, enum, const; properties,
-// required, additionalProperties, patternProperties, propertyNames,
-// minProperties, maxProperties; items, prefixItems, minItems, maxItems;
-// unevaluatedProperties and unevaluatedItems, as booleans; minLength,
-// maxLength, pattern and format (Pattern.h); minimum, maximum,
-// exclusiveMinimum, exclusiveMaximum, multipleOf, and the formats of numbers of
-// OpenAPI. Annotations (title, description, default, and all names that JSON
-// Schema does not know) are left out of account, as it says. A keyword that
-// cannot be held to (not, if, contains, ...), or with a value of the wrong
-// kind, is refused with its JSON pointer, wherever it stands.
+// can be said which values match just one of its schemas (SchemaExclusive.cpp):
+// where one of them overlaps with another and has a oneOf of its own, no value
+// may match two schemas of that; uniqueItems, of items of a few named values;
+// type, enum, const; properties, required, additionalProperties,
+// patternProperties, propertyNames, minProperties, maxProperties; items,
+// prefixItems, minItems, maxItems; unevaluatedProperties and unevaluatedItems,
+// as booleans; minLength, maxLength, pattern and format (Pattern.h); minimum,
+// maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, and the formats of
+// numbers of OpenAPI. Annotations (title, description, default, and all names
+// that JSON Schema does not know) are left out of account, as it says. A
+// keyword that cannot be held to (not, if, contains, ...), or with a value of
+// the wrong kind, is refused with its JSON pointer, wherever it stands.
 //
 // Internal to runtime/grammar; Grammar::fromJsonSchema is the way in.
 //

@@ -177,6 +177,7 @@ private:
   Status emitChoicesApart(const ExpandedSchema &written,
                           const std::vector<Sibling> &siblings, size_t depth,
                           BuilderState from, BuilderState to);
+  Expected<bool> mayMatchTwice(const ExpandedSchema &schema);
   Status splitSibling(const Sibling &sibling, const Conjunction &part,
                       size_t depth, std::vector<LeafSibling> &leaves);
   Status emitTypesApart(const Conjunction &written,
@@ -208,8 +209,21 @@ private:
   Conjunction changed(Conjunction written, const MemberChange &change);
 
   // SchemaOverlap.cpp
+  using Comparison = Expected<bool> (SchemaCompiler::*)(const Constraints &,
+                                                        const Constraints &,
+                                                        size_t depth);
+  Expected<bool> compareLeaves(const Conjunction &a, const Conjunction &b,
+                               size_t depth, Comparison comparison);
   Expected<bool> excludes(const Conjunction &written, const Conjunction &other,
                           size_t depth);
+  Expected<bool> leafExcludes(const Constraints &written,
+                              const Constraints &other, size_t depth);
+  Expected<bool> keepApart(const Conjunction &a, const Conjunction &b,
+                           size_t depth);
+  Expected<bool> leavesKeepApart(const Constraints &a, const Constraints &b,
+                                 size_t depth);
+  Expected<bool> objectsKeepApart(const Constraints &a, const Constraints &b,
+                                  size_t depth);
   Expected<bool> objectExcludes(const Constraints &written,
                                 const Constraints &other, size_t depth);
 

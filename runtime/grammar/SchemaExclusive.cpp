@@ -99,7 +99,27 @@ Status SchemaCompiler::emitApart(const Conjunction &written,
   return emitTypesApart(written, *constraints, leaves, from, to);
 }
 
-/// A value matches the sibling only if it matches one of the leaves.
+/// Whether a value may match two schemas of the same oneOf.
+Expected<bool> SchemaCompiler::mayMatchTwice(const ExpandedSchema &schema) {
+  for (const ExpandedSchema::Choice &choice : schema.choices) {
+    if (!choice.exclusive)
+      continue;
+    Expected<std::vector<Conjunction>> ways =
+        alternatives({.constraints = schema.constraints, .choices = {choice}});
+    if (!ways)
+      return ways.status();
+    for (size_t i = 0; i < ways->size(); ++i)
+      for (size_t j = 0; j < i; ++j) {
+        Expected<bool> apart = keepApart((*ways)[i], (*ways)[j], 0);
+        if (!apart || !*apart)
+          return apart ? Expected<bool>(true) : apart;
+      }
+  }
+  return false;
+}
+
+/// A value matches the sibling just if it matches one of the leaves: what would
+/// match two schemas of a oneOf within it, and so not that, is refused.
 Status SchemaCompiler::splitSibling(const Sibling &sibling,
                                     const Conjunction &part, size_t depth,
                                     std::vector<LeafSibling> &leaves) {
@@ -111,6 +131,11 @@ Status SchemaCompiler::splitSibling(const Sibling &sibling,
   if (expanded->never)
     return {};
   if (!expanded->choices.empty()) {
+    Expected<bool> twice = mayMatchTwice(*expanded);
+    if (!twice)
+      return twice.status();
+    if (*twice)
+      return sibling.refuse();
     Expected<std::vector<Conjunction>> ways = alternatives(*expanded);
     if (!ways)
       return ways.status();

@@ -5,14 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whether what is written for one schema can match another: for oneOf, whose
-// value must match one of the schemas and no other.
+// Whether what is written for one schema can match another, and whether any
+// value can match two: for oneOf, whose value must match one of the schemas and
+// no other.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/grammar/SchemaCompiler.h"
 #include "runtime/grammar/SchemaValues.h"
 
+#include <set>
 #include <unordered_set>
 
 using namespace sluice;
@@ -65,52 +67,162 @@ Expected<bool> requiresMore(const std::vector<MemberSchema> &members,
   return false;
 }
 
+/// Types that a schema lets through, whatever a format leaves of its values.
+uint8_t typesWithoutFormats(const Constraints &constraints) {
+  bool mayBeMore = constraints.values && constraints.hasFormat;
+  return mayBeMore ? uint8_t(AllTypes) : typesThatMatch(constraints);
+}
+
+/// Whether no string is of the patterns and lengths of both.
+Expected<bool> stringsKeepApart(const Constraints &a, const Constraints &b,
+                                const Deadline &deadline) {
+  Expected<SizedTexts> left = a.strings(), right = b.strings();
+  if (!left || !right)
+    return left ? right.status() : left.status();
+  if (left->most < right->least || right->most < left->least)
+    return true;
+  auto both = TextAutomaton::intersection(left->texts, right->texts, deadline);
+  if (!both)
+    return a.place().refuse("strings that match two schemas: ",
+                            both.status().message());
+  return both->empty();
+}
+
+/// Whether no number is within the bounds of both.
+Expected<bool> numbersKeepApart(const Constraints &a, const Constraints &b) {
+  NumberRange range = a.numbers;
+  const NumberRange &other = b.numbers;
+  // A schema that says nothing of numbers has it set, and matches all of them.
+  range.integer = false;
+  range.least.insert(range.least.end(), other.least.begin(), other.least.end());
+  range.most.insert(range.most.end(), other.most.begin(), other.most.end());
+  Expected<NumberAutomata> both = numberAutomata(range);
+  if (!both)
+    return a.place().refuse("numbers that match two schemas: ",
+                            both.status().message());
+  return both->positive.empty() && both->negative.empty();
+}
+
+/// Names of members that one of the two requires.
+std::vector<std::string> requiredByEither(const Constraints &a,
+                                          const Constraints &b) {
+  std::set<std::string> names;
+  for (const Constraints *constraints : {&a, &b})
+    for (const SchemaNode &node : constraints->nodes)
+      if (const ordered_json *required = node.find("required"))
+        for (const ordered_json &name : *required)
+          if (const auto *text = name.get_ptr<const std::string *>())
+            names.insert(*text);
+  return {names.begin(), names.end()};
+}
+
 } // namespace
+
+/// Whether the comparison holds for all that can be chosen of the one with all
+/// that can be chosen of the other; false where that is not certain.
+Expected<bool> SchemaCompiler::compareLeaves(const Conjunction &a,
+                                             const Conjunction &b, size_t depth,
+                                             Comparison comparison) {
+  if (depth > maxNestedOverlap)
+    return false;
+  Expected<ExpandedSchema> left = expand(a), right = expand(b);
+  if (!left || !right)
+    return left ? right.status() : left.status();
+  if (left->never || right->never)
+    return true;
+  if (!left->choices.empty() || !right->choices.empty()) {
+    bool splitLeft = !left->choices.empty();
+    auto ways = alternatives(splitLeft ? *left : *right);
+    if (!ways)
+      return ways.status();
+    for (const Conjunction &way : *ways) {
+      Expected<bool> holds = splitLeft
+                                 ? compareLeaves(way, b, depth + 1, comparison)
+                                 : compareLeaves(a, way, depth + 1, comparison);
+      if (!holds || !*holds)
+        return holds;
+    }
+    return true;
+  }
+  if (left->constraints.empty() || right->constraints.empty())
+    return false;
+  Expected<Constraints> one = readConstraints(left->constraints, deadline);
+  Expected<Constraints> other = readConstraints(right->constraints, deadline);
+  if (!one || !other)
+    return one ? other.status() : one.status();
+  return (this->*comparison)(*one, *other, depth);
+}
 
 /// Whether nothing that is written for `written` can match `other`; false where
 /// that is not certain.
 Expected<bool> SchemaCompiler::excludes(const Conjunction &written,
                                         const Conjunction &other,
                                         size_t depth) {
-  if (depth > maxNestedOverlap)
-    return false;
-  Expected<ExpandedSchema> a = expand(written), b = expand(other);
-  if (!a || !b)
-    return a ? b.status() : a.status();
-  if (a->never || b->never)
-    return true;
-  if (!a->choices.empty() || !b->choices.empty()) {
-    // Each alternative of the one must keep away from the other.
-    bool splitWritten = !a->choices.empty();
-    auto ways = alternatives(splitWritten ? *a : *b);
-    if (!ways)
-      return ways.status();
-    for (const Conjunction &way : *ways) {
-      Expected<bool> apart = splitWritten ? excludes(way, other, depth + 1)
-                                          : excludes(written, way, depth + 1);
-      if (!apart || !*apart)
-        return apart;
-    }
-    return true;
-  }
-  if (a->constraints.empty() || b->constraints.empty())
-    return false;
-  Expected<Constraints> left = readConstraints(a->constraints, deadline);
-  Expected<Constraints> right = readConstraints(b->constraints, deadline);
-  if (!left || !right)
-    return left ? right.status() : left.status();
-  uint8_t common = typesThatAreWritten(*left) & typesThatMatch(*right);
+  return compareLeaves(written, other, depth, &SchemaCompiler::leafExcludes);
+}
+
+Expected<bool> SchemaCompiler::leafExcludes(const Constraints &written,
+                                            const Constraints &other,
+                                            size_t depth) {
+  uint8_t common = typesThatAreWritten(written) & typesThatMatch(other);
   if (common == 0)
     return true;
-  for (auto [one, two] : {std::pair(&*left, &*right), {&*right, &*left}})
+  for (auto [one, two] : {std::pair(&written, &other), {&other, &written}})
     if (one->values) {
       Expected<bool> overlap = someMatches(*one->values, *two, deadline);
       if (!overlap || !*overlap)
         return overlap ? Expected<bool>(true) : overlap;
     }
-  if (common != ObjectType || left->values || right->values)
+  if (common != ObjectType || written.values || other.values)
     return false;
-  return objectExcludes(*left, *right, depth);
+  return objectExcludes(written, other, depth);
+}
+
+/// Whether no value matches both, be it one that is written or not; false where
+/// that is not certain.
+Expected<bool> SchemaCompiler::keepApart(const Conjunction &a,
+                                         const Conjunction &b, size_t depth) {
+  return compareLeaves(a, b, depth, &SchemaCompiler::leavesKeepApart);
+}
+
+Expected<bool> SchemaCompiler::leavesKeepApart(const Constraints &a,
+                                               const Constraints &b,
+                                               size_t depth) {
+  constexpr uint8_t simple = NumberTypes | StringType;
+  uint8_t common = typesWithoutFormats(a) & typesWithoutFormats(b);
+  bool hasFormat = a.hasFormat || b.hasFormat;
+  for (auto [one, two] : {std::pair(&a, &b), {&b, &a}})
+    if (one->values && !one->hasFormat) {
+      Expected<bool> overlap = someMatches(*one->values, *two, deadline);
+      if (!overlap || !*overlap)
+        return overlap ? Expected<bool>(true) : overlap;
+    }
+  if (common & ~(simple | ObjectType) || (hasFormat && common & simple))
+    return false;
+  Expected<bool> apart = true;
+  if (common & NumberTypes)
+    apart = numbersKeepApart(a, b);
+  if (apart && *apart && common & StringType)
+    apart = stringsKeepApart(a, b, deadline);
+  if (apart && *apart && common & ObjectType)
+    apart = objectsKeepApart(a, b, depth);
+  return apart;
+}
+
+/// Whether a member that one of them requires tells them apart.
+Expected<bool> SchemaCompiler::objectsKeepApart(const Constraints &a,
+                                                const Constraints &b,
+                                                size_t depth) {
+  std::vector<std::string> names = requiredByEither(a, b);
+  auto left = membersOf(a, names), right = membersOf(b, names);
+  if (!left || !right)
+    return left ? right.status() : left.status();
+  for (size_t i = 0; i < names.size(); ++i) {
+    Expected<bool> apart = keepApart((*left)[i], (*right)[i], depth + 1);
+    if (!apart || *apart)
+      return apart;
+  }
+  return false;
 }
 
 Expected<bool> SchemaCompiler::objectExcludes(const Constraints &written,

@@ -263,6 +263,59 @@ TEST(JsonSchemaRefusalTest, OneOfThatMayMatchTwice) {
             "for the same value is not supported");
 }
 
+/// What matches two schemas of the inner oneOf matches the outer one's first
+/// alone, and would not be written.
+TEST(JsonSchemaRefusalTest, OneOfWithinOneOfThatMayMatchTwice) {
+  auto errorWithin = [](const std::string &first, const std::string &inner) {
+    return errorOf("{\"oneOf\": [" + first + ", " + inner + "]}");
+  };
+  const std::string text = R"({"type": "string"})";
+  const std::string overlapping =
+      R"({"oneOf": [{"type": "string", "maxLength": 5},
+                    {"type": "string", "minLength": 3}]})";
+  EXPECT_EQ(errorWithin(text, overlapping), expected(0, 1));
+  EXPECT_EQ(
+      errorWithin(text, R"({"anyOf": [{"const": "x"}, )" + overlapping + "]}"),
+      expected(0, 1));
+  EXPECT_EQ(errorWithin(text, R"({"oneOf": [{"const": "x"}, {"const": 1},
+                                            {"enum": ["y", "x"]}]})"),
+            expected(0, 1));
+  EXPECT_EQ(errorWithin(text, R"({"oneOf": [
+                          {"type": "string", "pattern": "^a"},
+                          {"type": "string", "pattern": "b$"}]})"),
+            expected(0, 1));
+  EXPECT_EQ(errorWithin(R"({"type": "number"})", R"({"oneOf": [
+                          {"type": "integer", "maximum": 3},
+                          {"type": "number", "minimum": 3}]})"),
+            expected(0, 1));
+  // Null is not written for either, and matches both.
+  EXPECT_EQ(errorWithin(R"({"type": "null"})",
+                        R"({"oneOf": [{"minLength": 1}, {"minimum": 1}]})"),
+            expected(0, 1));
+  EXPECT_EQ(errorWithin(R"({"type": "null"})", R"({"oneOf": [
+                          {"type": ["null", "string"], "maxLength": 1},
+                          {"type": ["null", "string"], "minLength": 3}]})"),
+            expected(0, 1));
+  EXPECT_EQ(errorWithin(R"({"type": "number"})", R"({"oneOf": [
+                          {"type": "number", "minimum": 0.5, "maximum": 0.7},
+                          {"minLength": 1}]})"),
+            expected(0, 1));
+  // So does an object with both members.
+  EXPECT_EQ(errorWithin(R"({"properties": {"a": {}, "b": {}}})", R"({"oneOf": [
+                          {"properties": {"a": {}}, "required": ["a"]},
+                          {"properties": {"b": {}}, "required": ["b"]}]})"),
+            expected(0, 1));
+  // Formats may allow more than what is known of them.
+  EXPECT_EQ(errorWithin(text, R"({"oneOf": [
+                          {"type": "string", "format": "date"},
+                          {"type": "string", "pattern": "^x$"}]})"),
+            expected(0, 1));
+  EXPECT_EQ(errorWithin(text, R"({"oneOf": [
+                          {"const": "x", "format": "date"},
+                          {"type": "string", "pattern": "^x$"}]})"),
+            expected(0, 1));
+}
+
 const std::string tooIrregular =
     "the lengths of its texts, together with those of the counted rules before "
     "it, are too irregular to be counted up to bounds this high";

@@ -104,6 +104,53 @@ TEST(SchemaExclusiveTest, NumbersAndStringsThatMatchOne) {
         {"\"a\"", "\"\"", "null"}, {"\"ab\""});
 }
 
+/// The schemas of the inner oneOf keep apart, so that it is as good as anyOf.
+TEST(SchemaExclusiveTest, OneOfWithinOneOf) {
+  check(R"({"oneOf": [{"type": "string"}, {"oneOf": [
+              {"type": "string", "maxLength": 2},
+              {"type": "string", "minLength": 4}]}]})",
+        {"\"abc\""}, {"\"ab\"", "\"abcd\""});
+  check(R"({"oneOf": [{"type": "string"}, {"oneOf": [
+              {"type": "string", "pattern": "^a"},
+              {"type": "string", "pattern": "^b"}]}]})",
+        {"\"c\"", "\"\""}, {"\"a\"", "\"b\""});
+  check(R"({"oneOf": [{"type": "integer"}, {"oneOf": [
+              {"type": "number", "maximum": 0},
+              {"type": "number", "exclusiveMinimum": 0, "minimum": -5,
+               "maximum": 9},
+              {"type": "number", "exclusiveMinimum": 20}]}]})",
+        {"10", "20", "-0.5", "0.5", "20.5"}, {"0", "-1", "9", "21", "10.5"});
+  check(R"({"oneOf": [{"type": "string"}, {"oneOf": [
+              {"enum": ["x", "y"]}, {"type": "string", "minLength": 2},
+              {"const": "z"}]}]})",
+        {"\"a\"", "\"\""}, {"\"x\"", "\"z\"", "\"ab\""});
+  check(R"({"oneOf": [{"type": "integer"}, {"oneOf": [
+              {"const": 1}, {"enum": [2, null]},
+              {"type": "string", "format": "date"}]}]})",
+        {"3", "null", "\"2024-02-29\""}, {"1", "2"});
+  check(R"({"oneOf": [
+              {"type": "object", "properties": {"kind": {"type": "string"},
+               "x": {}}, "required": ["x"]},
+              {"oneOf": [
+                {"properties": {"kind": {"const": "a"}}, "type": "object",
+                 "required": ["kind"]},
+                {"properties": {"kind": {"const": "b"}}, "type": "object",
+                 "required": ["kind"]}]}]})",
+        {R"({"x":1})", R"({"kind":"a"})", R"({"kind":"b"})"},
+        {R"({"kind":"a","x":1})", R"({"kind":"c"})"});
+  // A member that only the second requires, and the first does not allow.
+  check(R"({"oneOf": [
+              {"type": "object", "properties": {"a": {}, "b": {}, "x": {}},
+               "required": ["x"]},
+              {"oneOf": [
+                {"properties": {"a": {}}, "type": "object",
+                 "additionalProperties": false},
+                {"properties": {"b": {}}, "type": "object",
+                 "required": ["b"]}]}]})",
+        {R"({"x":1})", R"({"a":1,"x":1})", R"({"a":1})", R"({"b":1})"},
+        {R"({"b":1,"x":1})", R"({"a":1,"b":1})"});
+}
+
 TEST(SchemaExclusiveTest, ObjectsThatMatchOne) {
   check(R"({"properties": {"a": {}, "b": {}, "c": {}},
             "oneOf": [{"required": ["a"]}, {"required": ["b"]}]})",
