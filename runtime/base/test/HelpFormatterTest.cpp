@@ -31,7 +31,7 @@ protected:
         ->capture_default_str();
     serve.add_option("--host", host, "Which address")
         ->type_name("ADDRESS")
-        ->envname("SLUICE_TEST_HOST");
+        ->envname("TEST_HOST");
     serve.add_option("--how", how, "Fast or slow")
         ->type_name("HOW")
         ->check(oneOf({"fast", "slow"}));
@@ -88,7 +88,7 @@ Usage: m serve [OPTIONS]
 Options:
   -h,--help                   Print this help message and exit
   -p,--port N=80              Where to listen
-  --host ADDRESS              Which address (also the variable SLUICE_TEST_HOST)
+  --host ADDRESS              Which address (also the variable TEST_HOST)
   --how HOW                   Fast or slow
   --quiet                     Say nothing (needs --host)
 
