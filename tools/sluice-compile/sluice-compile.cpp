@@ -243,13 +243,7 @@ static int compileInput(const CompileOptions &options) {
   DialectRegistry registry;
   sluice::registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  // MLIR itself prints errors alone.
-  ScopedDiagnosticHandler warnings(&context, [](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
-      return failure();
-    llvm::errs() << "sluice-compile: warning: " << toLine(diagnostic) << '\n';
-    return success();
-  });
+  PrintedWarnings warnings(&context, "sluice-compile");
   Expected<OwningOpRef<ModuleOp>> module = loadAll(&context);
   if (!module)
     return fail(module.status());

@@ -8,6 +8,7 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/formats/BlockFormat.h"
 #include "sluice/Import/Import.h"
+#include "sluice/Support/Diagnostics.h"
 #include "tools/CommandLine.h"
 
 #include "mlir/IR/AsmState.h"
@@ -54,6 +55,7 @@ Status run() {
   if (quantize.getNumOccurrences() > 0)
     options.quantize = formatInfo(quantize).name;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  PrintedWarnings warnings(&context, "sluice-import");
   Expected<mlir::OwningOpRef<mlir::ModuleOp>> module =
       importModel(input, options, &context);
   if (!module)

@@ -13,6 +13,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <string>
 
@@ -59,6 +60,22 @@ public:
 
 private:
   std::string message;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+/// While it lives, prints the warnings of a context as lines of `tool`: MLIR
+/// itself prints errors alone.
+class PrintedWarnings {
+public:
+  PrintedWarnings(mlir::MLIRContext *context, llvm::StringRef tool)
+      : handler(context, [tool = tool.str()](mlir::Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Warning)
+            return mlir::failure();
+          llvm::errs() << tool << ": warning: " << toLine(diagnostic) << '\n';
+          return mlir::success();
+        }) {}
+
+private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
