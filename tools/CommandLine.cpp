@@ -93,11 +93,12 @@ static Status findStrayWord(int argc, char **argv) {
 
 bool sluice::parseCommandLine(llvm::StringRef tool, int argc, char **argv,
                               llvm::StringRef overview) {
-  const std::string help = " (see " + tool.str() + " --help)";
-  if (Status status = findStrayWord(argc, argv); !status.ok()) {
-    complain(tool, failure(status.message(), help));
+  auto refuse = [&](const std::string &reason) {
+    complain(tool, Status::error(wrongUsage(reason, tool.str()).error));
     return false;
-  }
+  };
+  if (Status status = findStrayWord(argc, argv); !status.ok())
+    return refuse(status.message());
   std::string message;
   llvm::raw_string_ostream stream(message);
   if (cl::ParseCommandLineOptions(argc, argv, overview, &stream))
@@ -107,9 +108,7 @@ bool sluice::parseCommandLine(llvm::StringRef tool, int argc, char **argv,
   llvm::StringRef line = llvm::StringRef(message).ltrim().split('\n').first;
   line.consume_front(tool);
   line.consume_front(": ");
-  if (!line.empty())
-    complain(tool, failure(line.str(), help));
-  return false;
+  return line.empty() ? false : refuse(line.str());
 }
 
 void sluice::shortenDiagnostics() {

@@ -170,6 +170,8 @@ private:
     const Sibling *of;
     Constraints constraints;
   };
+  Expected<Constraints> readLeaf(const ExpandedSchema &leaf,
+                                 const Sibling &sibling);
   Status emitExclusive(const ExpandedSchema &schema, BuilderState from,
                        BuilderState to);
   Status emitApart(const Conjunction &written, std::vector<Sibling> siblings,

@@ -11,6 +11,7 @@
 #include "runtime/grammar/SchemaValues.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 using namespace sluice;
 using namespace sluice::grammar;
@@ -333,6 +334,18 @@ uint8_t sluice::grammar::typeOf(const ordered_json &value) {
   default:
     return NullType;
   }
+}
+
+std::vector<std::string> Constraints::requiredNames() const {
+  std::vector<std::string> names;
+  std::unordered_set<std::string_view> seen;
+  for (const SchemaNode &node : nodes)
+    if (const ordered_json *required = node.find("required"))
+      for (const ordered_json &name : *required)
+        if (const auto &text = name.get_ref<const std::string &>();
+            seen.insert(text).second)
+          names.push_back(text);
+  return names;
 }
 
 Expected<SizedTexts> Constraints::strings() const {

@@ -66,6 +66,8 @@ struct Constraints {
   /// The strings that lengths and patterns allow. Errors: minLength is too
   /// large.
   Expected<SizedTexts> strings() const;
+  /// Of the members that an object must have, each once.
+  std::vector<std::string> requiredNames() const;
 };
 
 /// `nodes` is not empty; they are objects, and their references and

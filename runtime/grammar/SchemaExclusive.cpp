@@ -61,6 +61,16 @@ Status SchemaCompiler::emitChoicesApart(const ExpandedSchema &written,
   return {};
 }
 
+/// The constraints of a schema in which nothing is to be chosen. One that says
+/// nothing matches all values, and has the sibling's place in messages.
+Expected<Constraints> SchemaCompiler::readLeaf(const ExpandedSchema &leaf,
+                                               const Sibling &sibling) {
+  static const ordered_json any = ordered_json::object();
+  if (leaf.constraints.empty())
+    return readConstraints({{&any, sibling.list.pointer}}, deadline);
+  return readConstraints(leaf.constraints, deadline);
+}
+
 /// What is written for `written` and matches none of the siblings.
 Status SchemaCompiler::emitApart(const Conjunction &written,
                                  std::vector<Sibling> siblings, size_t depth,
@@ -89,11 +99,7 @@ Status SchemaCompiler::emitApart(const Conjunction &written,
     if (Status status = splitSibling(sibling, sibling.schema, 0, leaves);
         !status.ok())
       return status;
-  static const ordered_json any = ordered_json::object();
-  if (expanded->constraints.empty())
-    expanded->constraints.push_back({&any, near[0].list.pointer});
-  Expected<Constraints> constraints =
-      readConstraints(expanded->constraints, deadline);
+  Expected<Constraints> constraints = readLeaf(*expanded, near[0]);
   if (!constraints)
     return constraints.status();
   return emitTypesApart(written, *constraints, leaves, from, to);
@@ -145,11 +151,7 @@ Status SchemaCompiler::splitSibling(const Sibling &sibling,
         return status;
     return {};
   }
-  static const ordered_json any = ordered_json::object();
-  if (expanded->constraints.empty())
-    expanded->constraints.push_back({&any, sibling.list.pointer});
-  Expected<Constraints> constraints =
-      readConstraints(expanded->constraints, deadline);
+  Expected<Constraints> constraints = readLeaf(*expanded, sibling);
   if (!constraints)
     return constraints.status();
   leaves.push_back({&sibling, constraints.take()});
@@ -411,12 +413,9 @@ SchemaCompiler::waysApart(const Constraints &written,
     }
   }
   std::vector<MemberChange> ways;
-  for (const SchemaNode &node : other.nodes)
-    if (const ordered_json *names = node.find("required"))
-      for (const ordered_json &name : *names)
-        if (const auto &text = name.get_ref<const std::string &>();
-            !required.contains(text))
-          ways.push_back({.without = {text}, .with = {}});
+  for (const std::string &name : other.requiredNames())
+    if (!required.contains(name))
+      ways.push_back({.without = {name}, .with = {}});
   auto values = membersOf(other, optional);
   if (!values)
     return values.status();

@@ -66,21 +66,6 @@ Expected<std::vector<ObjectSchema>> readObjects(const Constraints &constraints,
   return objects;
 }
 
-/// Names that must be there, each once.
-Expected<std::vector<std::string>>
-readRequired(const std::vector<ObjectSchema> &objects) {
-  std::vector<std::string> required;
-  std::set<std::string> seen;
-  for (const ObjectSchema &object : objects)
-    if (const ordered_json *list = object.node.find("required")) {
-      for (const ordered_json &name : *list)
-        if (const auto &text = name.get_ref<const std::string &>();
-            seen.insert(text).second)
-          required.push_back(text);
-    }
-  return required;
-}
-
 /// Declared names in their order, then those that are only required.
 std::vector<std::string>
 namesInOrder(const std::vector<ObjectSchema> &objects,
@@ -293,9 +278,7 @@ SchemaCompiler::readMembers(const Constraints &constraints) {
   auto objects = readObjects(constraints, deadline);
   if (!objects)
     return objects.status();
-  auto required = readRequired(*objects);
-  if (!required)
-    return required.status();
+  const std::vector<std::string> required = constraints.requiredNames();
   Expected<SizedTexts> allowed = allowedNames(constraints);
   if (!allowed)
     return allowed.status();
@@ -309,8 +292,8 @@ SchemaCompiler::readMembers(const Constraints &constraints) {
         return status;
     anyName &= !closed && !node.find("propertyNames");
   }
-  std::set<std::string> needed(required->begin(), required->end());
-  std::vector<std::string> names = namesInOrder(*objects, *required);
+  std::set<std::string> needed(required.begin(), required.end());
+  std::vector<std::string> names = namesInOrder(*objects, required);
   std::vector<MemberSchema> members;
   for (const std::string &name : names) {
     if (Status late = checkTime(deadline); !late.ok())

@@ -55,15 +55,12 @@ Expected<bool> requiresMore(const std::vector<MemberSchema> &members,
                          return !member->names || member->names->contains(name);
                        });
   };
-  for (const SchemaNode &node : other.nodes)
-    if (const ordered_json *required = node.find("required"))
-      for (const ordered_json &name : *required) {
-        if (Status late = checkTime(deadline); !late.ok())
-          return late;
-        if (const auto *text = name.get_ptr<const std::string *>();
-            text && !mayHave(*text))
-          return true;
-      }
+  for (const std::string &name : other.requiredNames()) {
+    if (Status late = checkTime(deadline); !late.ok())
+      return late;
+    if (!mayHave(name))
+      return true;
+  }
   return false;
 }
 
@@ -108,11 +105,8 @@ std::vector<std::string> requiredByEither(const Constraints &a,
                                           const Constraints &b) {
   std::set<std::string> names;
   for (const Constraints *constraints : {&a, &b})
-    for (const SchemaNode &node : constraints->nodes)
-      if (const ordered_json *required = node.find("required"))
-        for (const ordered_json &name : *required)
-          if (const auto *text = name.get_ptr<const std::string *>())
-            names.insert(*text);
+    for (std::string &name : constraints->requiredNames())
+      names.insert(std::move(name));
   return {names.begin(), names.end()};
 }
 

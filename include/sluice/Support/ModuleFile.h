@@ -30,8 +30,9 @@ namespace sluice {
 bool isModuleFile(const std::string &path);
 
 /// Parses and verifies the module at `path`, text or bytecode; "-" is standard
-/// input. Relative paths of files that the module names begin in its folder
-/// from then on. The dialects it needs are registered in `context`. Errors are
+/// input. Relative paths of files that the module names begin in its folder,
+/// until the next module is read into `context`: makePathsAbsolute() keeps them
+/// for longer. The dialects it needs are registered in `context`. Errors are
 /// one line: the file cannot be read, or what MLIR reports first.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 readModuleFile(const std::string &path, mlir::MLIRContext *context);

@@ -31,6 +31,20 @@ struct Scores : SchedulerScript {
                       int32_t priority = 0) {
     return submit(prompt, maxTokens, priority, {}, /*scoresPrompt=*/true);
   }
+  /// A prompt that is scored and another one, in steps of 100 rows of which 20
+  /// have outputs, from beginning to end.
+  void scoreBeside(int64_t scoredTokens, int64_t otherTokens) {
+    limits.prefillRows = 100;
+    limits.outputs = 20;
+    score(countingPrompt(1, scoredTokens), 1);
+    submit(countingPrompt(500, otherTokens), 1);
+    runAll();
+    check();
+  }
+  /// Rows of a frame that want an output.
+  static int64_t outputsOf(const TextStages::Arrived &arrived) {
+    return std::ranges::count(arrived.frame.rows, true, &Row::wantsOutput);
+  }
   /// Each of the prompt's tokens but the first was told of.
   void expectScored(RequestNumber number) const {
     const Told &request = told.at(number);
@@ -70,30 +84,18 @@ TEST(PromptScoresTest, WithoutAnAnswerItEndsWithTheLastOfThem) {
 
 TEST(PromptScoresTest, AChunkWantsNoMoreOutputsThanAStepHas) {
   Scores s;
-  s.limits.prefillRows = 100;
-  s.limits.outputs = 20;
-  s.score(countingPrompt(1, 90), 1);
-  s.submit(countingPrompt(500, 90), 1);
-  s.runAll();
-  s.check();
+  s.scoreBeside(90, 90);
   int64_t most = 0;
   for (const TextStages::Arrived &each : s.stages->arrived())
-    most = std::max<int64_t>(
-        most, std::ranges::count(each.frame.rows, true, &Row::wantsOutput));
+    most = std::max(most, Scores::outputsOf(each));
   EXPECT_EQ(most, 20);
 }
 
 TEST(PromptScoresTest, OthersTakeTheRowsThatItsOutputsDoNotReachFor) {
   Scores s;
-  s.limits.prefillRows = 100;
-  s.limits.outputs = 20;
-  s.score(countingPrompt(1, 200), 1);
-  s.submit(countingPrompt(500, 300), 1);
-  s.runAll();
-  s.check();
+  s.scoreBeside(200, 300);
   auto isShared = [](const TextStages::Arrived &each) {
-    return each.frame.rows.size() == 100 &&
-           std::ranges::count(each.frame.rows, true, &Row::wantsOutput) == 20;
+    return each.frame.rows.size() == 100 && Scores::outputsOf(each) == 20;
   };
   EXPECT_TRUE(std::ranges::any_of(s.stages->arrived(), isShared));
 }

@@ -91,6 +91,21 @@ protected:
     ASSERT_TRUE(made) << made.status().message();
     worker = made.take();
   }
+  /// The last stage, whose tokens are "a", "b" and one that ends a text.
+  /// `results` gets what it answers with.
+  void makeLast(std::unique_ptr<StepHook> compute,
+                std::vector<ResultRow> &results) {
+    auto makeTrie = [] {
+      return std::make_shared<const grammar::TokenTrie>(
+          grammar::TokenTrie::create({{"a", "b", ""}}, {{2}}).take());
+    };
+    auto keep = [&results](const ResultFrame &frame) {
+      results = frame.results;
+      return Status();
+    };
+    make(std::move(compute),
+         std::make_unique<ResultOutput>("stage", 3, 16, 4, makeTrie, keep));
+  }
 
   /// One certain row that opens the request, and `guesses` in a chain behind.
   static StepFrame firstFrame(int guesses) {
@@ -378,10 +393,6 @@ TEST_F(StageWorkerTest, AnOrphanIsNotAnswered) {
 
 /// Whatever the grammar says: the prompt is what it is.
 TEST_F(StageWorkerTest, RowsOfAScoredPromptAreAnsweredWithItsTokens) {
-  auto makeTrie = [] {
-    return std::make_shared<const grammar::TokenTrie>(
-        grammar::TokenTrie::create({{"a", "b", ""}}, {{2}}).take());
-  };
   std::vector<OutputRequest> wants;
   auto compute =
       std::make_unique<StepHook>(false, [&](const device::StepInput &input) {
@@ -389,12 +400,7 @@ TEST_F(StageWorkerTest, RowsOfAScoredPromptAreAnsweredWithItsTokens) {
       });
   compute->outputs = {{0, 1, 0}, {0, 0, 1}, {0, 1, 1}};
   std::vector<ResultRow> results;
-  make(std::move(compute),
-       std::make_unique<ResultOutput>("stage", 3, 16, 4, makeTrie,
-                                      [&](const ResultFrame &frame) {
-                                        results = frame.results;
-                                        return Status();
-                                      }));
+  makeLast(std::move(compute), results);
   StepFrame frame = firstFrame(0);
   OpenRequest &open = frame.opens[0];
   open.promptTokens = open.knownTokens = 3;
@@ -446,10 +452,6 @@ TEST_F(StageWorkerTest, LogitsAreWantedWhereATokenIsNotEnough) {
       [](OpenRequest &open) {
         open.grammar = {GrammarSource::Kind::Gbnf, "root ::= \"a\""};
       }};
-  auto makeTrie = [] {
-    return std::make_shared<const grammar::TokenTrie>(
-        grammar::TokenTrie::create({{"a", "b", ""}}, {{2}}).take());
-  };
   for (size_t i = 0; i < requests.size(); ++i) {
     std::vector<OutputRequest> wants;
     auto compute =
@@ -462,12 +464,7 @@ TEST_F(StageWorkerTest, LogitsAreWantedWhereATokenIsNotEnough) {
     if (i == 2)
       compute->chosen = {{-3, 2}};
     std::vector<ResultRow> results;
-    make(std::move(compute),
-         std::make_unique<ResultOutput>("stage", 3, 16, 4, makeTrie,
-                                        [&](const ResultFrame &frame) {
-                                          results = frame.results;
-                                          return Status();
-                                        }));
+    makeLast(std::move(compute), results);
     StepFrame frame = firstFrame(1);
     frame.opens[0].sampling.temperature = 0;
     requests[i](frame.opens[0]);

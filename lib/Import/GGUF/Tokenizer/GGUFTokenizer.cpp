@@ -39,8 +39,8 @@ private:
   bool flag(std::string_view key, bool otherwise);
   std::optional<TokenId> id(std::string_view key,
                             std::optional<TokenId> otherwise, bool warns);
-  std::string string(std::string_view key);
-  std::string chatTemplate(std::string_view key);
+  /// Empty where the file does not have the key, which is given whole.
+  std::string text(std::string_view key);
   void keep(const Status &error) {
     if (status.ok())
       status = error;
@@ -73,11 +73,10 @@ bool TokenizerReader::flag(std::string_view key, bool otherwise) {
   return value ? value->value_or(otherwise) : otherwise;
 }
 
-std::string TokenizerReader::string(std::string_view key) {
-  Expected<std::optional<std::string_view>> value =
-      file.stringValue(prefixed(key));
+std::string TokenizerReader::text(std::string_view key) {
+  Expected<std::optional<std::string_view>> value = file.stringValue(key);
   keep(value.status());
-  return value ? std::string(value->value_or("")) : std::string();
+  return std::string(value ? value->value_or("") : "");
 }
 
 /// A token that the metadata names. One outside the vocabulary is left out,
@@ -242,7 +241,7 @@ void TokenizerReader::addSpecialTokens() {
 
 Status TokenizerReader::readBpe() {
   spec.kind = ModelKind::BPE;
-  std::string name = string("pre");
+  std::string name = text(prefixed("pre"));
   std::optional<NamedPreTokenizer> named = findPreTokenizer(name);
   if (!named)
     return fail("pre",
@@ -330,15 +329,8 @@ Status TokenizerReader::readT5() {
   return {};
 }
 
-/// Empty where the file has no such template.
-std::string TokenizerReader::chatTemplate(std::string_view key) {
-  Expected<std::optional<std::string_view>> text = file.stringValue(key);
-  keep(text.status());
-  return std::string(text ? text->value_or("") : "");
-}
-
 Expected<TokenizerSpec> TokenizerReader::read() {
-  std::string model = string("model");
+  std::string model = text(prefixed("model"));
   if (status.ok() && model.empty())
     return failure(file.path(), ": has no tokenizer");
   Status tokens = status.ok() ? readTokens() : status;
@@ -354,8 +346,8 @@ Expected<TokenizerSpec> TokenizerReader::read() {
   else
     rest = fail("model", "the tokenizer " + quote(model) + " is not supported");
   keep(rest);
-  spec.chatTemplate = chatTemplate("tokenizer.chat_template");
-  spec.toolTemplate = chatTemplate("tokenizer.chat_template.tool_use");
+  spec.chatTemplate = text("tokenizer.chat_template");
+  spec.toolTemplate = text("tokenizer.chat_template.tool_use");
   if (!status.ok())
     return status;
   addSpecialTokens();
