@@ -94,12 +94,13 @@ Expected<ModelFolder> ModelFolder::open(const std::string &path) {
 }
 
 std::string ModelFolder::otherTokenizer() const {
-  // tekken.json is Mistral's, tiktoken.model Llama's and Kimi's, vocab.txt
-  // BERT's; the other pieces are SentencePiece's.
+  // SentencePiece's have many names. Of the others tekken.json is Mistral's,
+  // vocab.json GPT-2's, vocab.txt BERT's, tiktoken.model Kimi's, qwen.tiktoken
+  // Qwen's and tokenizer.tok.json Grok's.
   for (const char *name :
-       {"tokenizer.model", "tekken.json", "vocab.json", "vocab.txt",
-        "tiktoken.model", "spiece.model", "sentencepiece.bpe.model",
-        "sentencepiece.model", "qwen.tiktoken", "tokenizer.tok.json"})
+       {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
+        "sentencepiece.model", "tekken.json", "vocab.json", "vocab.txt",
+        "tiktoken.model", "qwen.tiktoken", "tokenizer.tok.json"})
     if (std::string path = folder + "/" + name; exists(path))
       return path;
   return {};

@@ -239,11 +239,11 @@ void Interpreter::append(const Set &node, Scope &scope) {
   std::string more = textOf(std::span(parts).subspan(1), node.value->at, scope);
   runtime.at = node.value->at;
   Value *held = findAssigned(place, scope);
-  // The parts can have assigned to it, and others hold its text.
+  // A macro that one of the parts calls can have assigned another text to it.
   if (held && before.is(Kind::String) && held->isSame(before)) {
     if (before.text().size() + more.size() > maxTextBytes)
       runtime.fail("a text is longer than ", maxTextBytes, " bytes");
-    before = Value();
+    before = Value(); // so that it shares the text no longer
     if (held->append(more))
       return;
     before = *held;

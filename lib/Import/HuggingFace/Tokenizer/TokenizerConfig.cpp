@@ -11,7 +11,6 @@
 #include "sluice/Import/Support/JSON.h"
 #include "sluice/Import/Support/Quote.h"
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 #include <set>
