@@ -223,6 +223,7 @@ TEST_F(ChoiceTextTest, IdsOfCallsDifferBetweenChoices) {
   request.tools.choice = ToolUse::Choice::Auto;
   request.tools.names = {"f"};
   request.tools.syntax = toolSyntaxOf("tools <tool_call>");
+  request.requests.resize(2);
   auto idOf = [&](size_t index) {
     ChoiceText choice(request, model, index);
     ChoicePiece all = choice.push(special("<tool_call>"), {});

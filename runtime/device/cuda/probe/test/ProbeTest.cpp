@@ -177,10 +177,11 @@ TEST_F(ProbeTest, ADeviceThatFailsEndsTheProbeWithWhatItHas) {
 TEST_F(ProbeTest, AKernelWithoutAnEndIsNamed) {
   EmulatedOptions options;
   options.endlessKernel = "sluice_probe_wide_row";
-  options.patience = std::chrono::milliseconds(200);
+  // The kernels before it end within that on a busy machine, too.
+  options.patience = std::chrono::seconds(2);
   open(options, "marks");
   EXPECT_EQ(run(), "probe: chain: kernel 1 of 20 (sluice_probe_wide_row): the "
-                   "graph has not ended within 0.2 s");
+                   "graph has not ended within 2 s");
   EXPECT_EQ(lines.size(), 17u);
 }
 
