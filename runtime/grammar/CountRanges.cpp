@@ -27,8 +27,8 @@ using States = std::vector<uint32_t>;
 class RangeFinder {
 public:
   RangeFinder(const RuleAutomata &automata, RuleId rule, uint32_t least,
-              uint32_t most, CountWork &work, const Deadline &deadline)
-      : automata(automata), work(work), deadline(deadline),
+              uint32_t most, size_t &rangeCount, WorkMeter &meter)
+      : automata(automata), rangeCount(rangeCount), meter(meter),
         base(automata.firstState[rule]),
         count(automata.firstState[rule + 1] - base), least(least), most(most),
         sources(count), goesOn(count), lives(count), isAffected(count),
@@ -98,8 +98,6 @@ private:
   /// Makes `goesOn` and `lives`, which are those of the level above, those of
   /// `level`, and `changed` the states whose `lives` differ.
   Status visit(uint32_t level) {
-    if (Status late = deadline.check(); !late.ok())
-      return late;
     bool endsChange = level == most || level + 1 == least;
     findAffected(endsChange);
     std::vector<bool> before;
@@ -125,21 +123,21 @@ private:
         changed.push_back(state);
       lives[state] = now;
     }
-    return checkWork();
+    if (rangeCount > maxCountRanges)
+      return tooIrregular();
+    return meter.spend(1 + affected.size() + changed.size());
   }
 
   /// One from `low` up to where the state's latest range opened.
   void addRange(uint32_t state, uint32_t low) {
     ranges[state].push_back({low, openedAt[state]});
-    ++work.ranges;
+    ++rangeCount;
   }
 
-  Status checkWork() const {
-    if (work.steps > maxCountSteps || work.ranges > maxCountRanges)
-      return failure("the lengths of its texts, together with those of the "
-                     "counted rules before it, are too irregular to be counted "
-                     "up to bounds this high");
-    return {};
+  static Status tooIrregular() {
+    return failure("the lengths of its texts, together with those of the "
+                   "counted rules before it, are too irregular to be counted "
+                   "up to bounds this high");
   }
 
   /// The states before those that changed at the level above, or where ends
@@ -147,8 +145,8 @@ private:
   void findAffected(bool endsChange) {
     affected.clear();
     auto addBefore = [&](uint32_t state, bool counts) {
+      (void)meter.charge(sources[state].size()); // visit() ends the work
       for (Source source : sources[state]) {
-        ++work.steps;
         if (source.counts != counts || isAffected[source.state])
           continue;
         isAffected[source.state] = true;
@@ -173,14 +171,15 @@ private:
         pending.push_back(state);
       goesOn[state] = true;
     };
-    for (uint32_t state : affected)
+    for (uint32_t state : affected) {
+      (void)meter.charge(automata.edgesOf(base + state).size());
       for (RuleAutomata::Edge edge : automata.edgesOf(base + state)) {
-        ++work.steps;
         uint32_t target = edge.target - base;
         if (edge.counts ? lives[target]
                         : goesOn[target] || endsAt(target, level))
           mark(state);
       }
+    }
     while (!pending.empty()) {
       uint32_t state = pending.back();
       pending.pop_back();
@@ -191,8 +190,8 @@ private:
   }
 
   const RuleAutomata &automata;
-  CountWork &work;
-  const Deadline &deadline;
+  size_t &rangeCount; // of the grammar
+  WorkMeter &meter;
   const uint32_t base; // the rule's first state; those here count from it
   const uint32_t count;
   const uint32_t least, most;
@@ -214,7 +213,7 @@ private:
 
 Expected<CountRanges>
 sluice::grammar::findCountRanges(const RuleAutomata &automata, RuleId rule,
-                                 uint32_t least, uint32_t most, CountWork &work,
-                                 const Deadline &deadline) {
-  return RangeFinder(automata, rule, least, most, work, deadline).run();
+                                 uint32_t least, uint32_t most,
+                                 size_t &rangeCount, WorkMeter &meter) {
+  return RangeFinder(automata, rule, least, most, rangeCount, meter).run();
 }

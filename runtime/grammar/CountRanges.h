@@ -23,21 +23,14 @@ namespace sluice::grammar {
 /// reached after it; sorted and apart.
 using CountRanges = std::vector<std::vector<GrammarTables::CountRange>>;
 
-/// What the counted rules of a grammar have taken together.
-struct CountWork {
-  size_t steps = 0;
-  size_t ranges = 0;
-};
-
-/// Of a counted rule, which is countable; adds to `work`. Exact: a rule with
-/// texts of every third length only may have a range for each. Time: about that
-/// of looking at each state once for each end of a range, whatever the bounds
-/// are. Errors: `work` comes to more than maxCountSteps or maxCountRanges, or
-/// the deadline has passed.
+/// Of a counted rule, which is countable; adds to `rangeCount`, which is that
+/// of the grammar. Exact: a rule with texts of every third length only may have
+/// a range for each. Time: about that of looking at each state once for each
+/// end of a range, whatever the bounds are. Errors: `rangeCount` comes to more
+/// than maxCountRanges, or the meter ends the work.
 Expected<CountRanges> findCountRanges(const RuleAutomata &automata, RuleId rule,
                                       uint32_t least, uint32_t most,
-                                      CountWork &work,
-                                      const Deadline &deadline);
+                                      size_t &rangeCount, WorkMeter &meter);
 
 } // namespace sluice::grammar
 

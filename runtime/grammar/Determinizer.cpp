@@ -30,8 +30,10 @@ struct SetHash {
 };
 
 /// Which rules match the empty text: follows from every rule's start the edges
-/// that read nothing; a call is one of them as soon as its rule is.
-std::vector<bool> findNullable(const GrammarBuilder &builder) {
+/// that read nothing; a call is one of them as soon as its rule is. Each edge
+/// is looked at once. Errors: the meter ends the work.
+Expected<std::vector<bool>> findNullable(const GrammarBuilder &builder,
+                                         WorkMeter &meter) {
   const std::vector<GrammarBuilder::Rule> &rules = builder.rules();
   struct Place {
     RuleId rule;
@@ -63,6 +65,8 @@ std::vector<bool> findNullable(const GrammarBuilder &builder) {
       markNullable(place.rule);
     for (uint32_t i = builder.firstEdgeOf(place.state); i != noEdge;
          i = builder.edge(i).next) {
+      if (!meter.charge())
+        return meter.status();
       const GrammarBuilder::Edge &edge = builder.edge(i);
       if (edge.kind == EdgeKind::Epsilon)
         reach(place.rule, edge.target);
@@ -78,16 +82,20 @@ std::vector<bool> findNullable(const GrammarBuilder &builder) {
 /// The subset construction, one rule after the other.
 class Determinizer {
 public:
-  Determinizer(const GrammarBuilder &builder, const Deadline &deadline,
-               size_t mostMembers)
-      : builder(builder), deadline(deadline), mostMembers(mostMembers),
-        stamp(builder.stateCount()) {
-    out.nullable = findNullable(builder);
+  Determinizer(const GrammarBuilder &builder, WorkMeter &meter,
+               size_t mostSteps)
+      : builder(builder), meter(meter), firstStep(meter.steps()),
+        mostSteps(mostSteps), heldSets(meter), stamp(builder.stateCount()) {
+    out.held = HeldBytes(meter);
   }
 
   Expected<RuleAutomata> run() {
     if (builder.full())
-      return tooLarge();
+      return meter.status().ok() ? tooLarge() : meter.status();
+    Expected<std::vector<bool>> nullable = findNullable(builder, meter);
+    if (!nullable)
+      return nullable.status();
+    out.nullable = nullable.take();
     for (RuleId rule = 0; rule < builder.rules().size(); ++rule) {
       out.firstState.push_back(static_cast<uint32_t>(out.states.size()));
       if (Status made = makeRule(builder.rules()[rule]); !made.ok())
@@ -106,6 +114,7 @@ private:
   Status makeRule(const GrammarBuilder::Rule &rule) {
     numbers.clear();
     sets.clear();
+    heldSets.clear();
     base = static_cast<uint32_t>(out.states.size());
     end = rule.end;
     ambiguous = false;
@@ -119,10 +128,8 @@ private:
     else
       numberOf(StateSet(first));
     for (size_t i = 0; i < sets.size(); ++i) {
-      if (base + sets.size() > maxStates || members > mostMembers)
-        return tooLarge().withContext("rule '" + rule.name + "'");
-      if (Status late = deadline.check(); !late.ok())
-        return late;
+      if (Status over = checkSize(rule); !over.ok())
+        return over;
       const StateSet &set = *sets[i];
       RuleAutomata::State state{};
       state.accepting =
@@ -131,6 +138,8 @@ private:
       state.firstCall = static_cast<uint32_t>(out.calls.size());
       addEdges(set);
       addCalls(set);
+      if (!mayGoOn)
+        return checkSize(rule);
       state.edgeCount =
           static_cast<uint32_t>(out.edges.size()) - state.firstEdge;
       state.callCount =
@@ -142,12 +151,34 @@ private:
     return {};
   }
 
+  /// Errors: what has been made is too large, or the work must end.
+  Status checkSize(const GrammarBuilder::Rule &rule) {
+    if (base + sets.size() > maxStates)
+      return tooLarge().withContext("rule '" + rule.name + "'");
+    if (meter.steps() - firstStep > mostSteps)
+      return failure("it takes more than ", mostSteps, " steps");
+    return meter.spend();
+  }
+
+  /// Counts steps of the loops below; where the work must end, they end, and
+  /// what they have made is of no use.
+  bool charge(size_t steps) {
+    mayGoOn = mayGoOn && meter.charge(steps) &&
+              meter.steps() - firstStep <= mostSteps;
+    return mayGoOn;
+  }
+
   /// The number of a state for `set`, a new one where there is none yet.
   uint32_t numberOf(StateSet set) {
+    constexpr size_t entryBytes = 64; // of the table, beside the set's members
+    (void)charge(set.size());
     auto number = static_cast<uint32_t>(base + sets.size());
     auto [found, fresh] = numbers.try_emplace(std::move(set), number);
-    if (fresh)
+    if (fresh) {
       sets.push_back(&found->first); // keys stay where they are
+      mayGoOn &=
+          heldSets.add(entryBytes + found->first.size() * sizeof(BuilderState));
+    }
     return found->second;
   }
 
@@ -160,7 +191,7 @@ private:
     for (BuilderState seed : seeds)
       stamp[seed] = round;
     StateSet reached, counting;
-    while (!seeds.empty()) {
+    while (!seeds.empty() && mayGoOn) {
       BuilderState state = seeds.back();
       seeds.pop_back();
       if (builder.isCounting(state))
@@ -172,7 +203,7 @@ private:
     ambiguous |= counts && !reached.empty();
     for (BuilderState state : counting)
       expand(state, seeds, reached);
-    while (!seeds.empty()) {
+    while (!seeds.empty() && mayGoOn) {
       BuilderState state = seeds.back();
       seeds.pop_back();
       ambiguous |= builder.isCounting(state);
@@ -186,12 +217,10 @@ private:
   /// Adds `state` to `reached` if it matters, and what follows it without
   /// reading anything to `next`.
   void expand(BuilderState state, StateSet &next, StateSet &reached) {
-    ++members;
     bool matters = state == end;
-    for (uint32_t i = builder.firstEdgeOf(state); i != noEdge;
+    for (uint32_t i = builder.firstEdgeOf(state); i != noEdge && charge(1);
          i = builder.edge(i).next) {
       const GrammarBuilder::Edge &edge = builder.edge(i);
-      ++members;
       matters |= edge.kind != EdgeKind::Epsilon;
       bool reads = edge.kind == EdgeKind::Bytes ||
                    (edge.kind == EdgeKind::Call && !out.nullable[edge.rule]);
@@ -212,7 +241,7 @@ private:
     std::vector<Reading> readings;
     std::vector<unsigned> bounds;
     for (BuilderState state : set)
-      for (uint32_t i = builder.firstEdgeOf(state); i != noEdge;
+      for (uint32_t i = builder.firstEdgeOf(state); i != noEdge && charge(1);
            i = builder.edge(i).next)
         if (const GrammarBuilder::Edge &edge = builder.edge(i);
             edge.kind == EdgeKind::Bytes) {
@@ -223,12 +252,11 @@ private:
     std::sort(bounds.begin(), bounds.end());
     bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
     auto first = static_cast<uint32_t>(out.edges.size());
-    for (size_t i = 0; i + 1 < bounds.size(); ++i) {
+    for (size_t i = 0; i + 1 < bounds.size() && charge(readings.size()); ++i) {
       StateSet targets;
       for (const Reading &reading : readings)
         if (reading.bytes.low <= bounds[i] && bounds[i] <= reading.bytes.high)
           targets.push_back(reading.target);
-      members += readings.size();
       if (targets.empty())
         continue;
       uint32_t target = numberOf(closure(std::move(targets)));
@@ -240,18 +268,22 @@ private:
       else
         out.edges.push_back({low, high, counts, target});
     }
+    mayGoOn &=
+        out.held.add((out.edges.size() - first) * sizeof(RuleAutomata::Edge) +
+                     sizeof(RuleAutomata::State));
   }
 
   void addCalls(const StateSet &set) {
     std::vector<std::pair<RuleId, BuilderState>> found;
     for (BuilderState state : set)
-      for (uint32_t i = builder.firstEdgeOf(state); i != noEdge;
+      for (uint32_t i = builder.firstEdgeOf(state); i != noEdge && charge(1);
            i = builder.edge(i).next)
         if (const GrammarBuilder::Edge &edge = builder.edge(i);
             edge.kind == EdgeKind::Call)
           found.emplace_back(edge.rule, edge.target);
     std::sort(found.begin(), found.end());
-    for (size_t i = 0; i < found.size();) {
+    mayGoOn &= out.held.add(found.size() * sizeof(RuleAutomata::Call));
+    for (size_t i = 0; i < found.size() && charge(1);) {
       RuleId rule = found[i].first;
       StateSet targets;
       for (; i < found.size() && found[i].first == rule; ++i)
@@ -262,10 +294,11 @@ private:
   }
 
   const GrammarBuilder &builder;
-  const Deadline &deadline;
-  const size_t mostMembers;
+  WorkMeter &meter;
+  const size_t firstStep, mostSteps; // of the meter's
   RuleAutomata out;
-  size_t members = 0;
+  HeldBytes heldSets; // of the rule at hand
+  bool mayGoOn = true;
 
   // Of the rule at hand.
   uint32_t base = 0;
@@ -283,7 +316,7 @@ private:
 } // namespace
 
 Expected<RuleAutomata>
-sluice::grammar::determinize(const GrammarBuilder &builder,
-                             const Deadline &deadline, size_t mostMembers) {
-  return Determinizer(builder, deadline, mostMembers).run();
+sluice::grammar::determinize(const GrammarBuilder &builder, WorkMeter &meter,
+                             size_t mostSteps) {
+  return Determinizer(builder, meter, mostSteps).run();
 }

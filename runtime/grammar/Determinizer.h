@@ -20,7 +20,7 @@
 #define SLUICE_RUNTIME_GRAMMAR_DETERMINIZER_H
 
 #include "runtime/base/Status.h"
-#include "runtime/grammar/Deadline.h"
+#include "runtime/base/WorkMeter.h"
 #include "runtime/grammar/GrammarBuilder.h"
 
 #include <span>
@@ -48,6 +48,7 @@ struct RuleAutomata {
     bool accepting;
   };
 
+  HeldBytes held;            ///< of the arrays, by the meter of determinize()
   std::vector<State> states; ///< those of a rule lie together, its start first
   std::vector<Edge> edges;   ///< of a state: sorted by byte, disjoint
   std::vector<Call> calls;   ///< of a state: sorted by rule, one for each
@@ -65,11 +66,11 @@ struct RuleAutomata {
   }
 };
 
-/// Errors: more states than a grammar may have, more members of state sets than
-/// `mostMembers` to be looked at, or the deadline has passed.
+/// Errors: more states than a grammar may have, more than `mostSteps` steps, or
+/// the meter ends the work.
 Expected<RuleAutomata> determinize(const GrammarBuilder &builder,
-                                   const Deadline &deadline,
-                                   size_t mostMembers = maxSetMembers);
+                                   WorkMeter &meter,
+                                   size_t mostSteps = WorkMeter::unlimited);
 
 } // namespace sluice::grammar
 

@@ -13,7 +13,7 @@
 #define SLUICE_RUNTIME_GRAMMAR_GBNF_H
 
 #include "runtime/base/Status.h"
-#include "runtime/grammar/Deadline.h"
+#include "runtime/base/WorkMeter.h"
 #include "runtime/grammar/Expression.h"
 #include "runtime/grammar/GrammarTables.h"
 
@@ -40,7 +40,7 @@ Expected<GbnfGrammar> parseGbnf(std::string_view text);
 
 /// Errors: as compileGrammar's.
 Expected<GrammarTables> compileGbnf(const GbnfGrammar &grammar,
-                                    const Deadline &deadline);
+                                    WorkMeter &meter);
 
 } // namespace sluice::grammar
 

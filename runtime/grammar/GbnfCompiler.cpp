@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::grammar;
@@ -127,8 +128,8 @@ private:
 
 class Compiler {
 public:
-  Compiler(const GbnfGrammar &grammar, const Deadline &deadline)
-      : grammar(grammar), deadline(deadline), plan(grammar) {}
+  Compiler(const GbnfGrammar &grammar, WorkMeter &meter)
+      : grammar(grammar), meter(meter), plan(grammar), builder(meter) {}
 
   Expected<GrammarTables> run() {
     for (const GbnfGrammar::Rule &rule : grammar.rules)
@@ -136,23 +137,17 @@ public:
     for (current = 0; current < grammar.rules.size(); ++current)
       lower(builder, grammar.rules[current].body, builder.start(current),
             builder.end(current));
-    if (work > mostWork)
-      return failure("its repetitions make it too large");
-    return compileGrammar(builder, grammar.root, deadline);
+    if (Status ended = meter.status(); !ended.ok())
+      return ended;
+    return compileGrammar(builder, grammar.root, meter);
   }
 
 private:
-  static constexpr size_t mostWork = maxBuilderEdges;
-
-  bool stopped(const GrammarBuilder &into) const {
-    return into.full() || work > mostWork;
-  }
-
   /// Puts the expression between two states of `into`: adds edges out of `from`
   /// and into `to`, never the other way round.
   void lower(GrammarBuilder &into, ExpressionId id, BuilderState from,
              BuilderState to) {
-    if (++work > mostWork)
+    if (!meter.charge())
       return;
     const Node &node = grammar.expressions[id];
     switch (node.kind) {
@@ -167,7 +162,7 @@ private:
     case Kind::Reference:
       return lowerReference(into, node.rule, from, to);
     case Kind::Repeat:
-      return lowerRepeat(into, node, from, to);
+      return lowerRepeat(into, id, from, to);
     case Kind::Sequence:
       for (ExpressionId part : node.parts) {
         BuilderState next = into.addState();
@@ -192,19 +187,16 @@ private:
     current = outer;
   }
 
-  void lowerRepeat(GrammarBuilder &into, const Node &node, BuilderState from,
+  void lowerRepeat(GrammarBuilder &into, ExpressionId id, BuilderState from,
                    BuilderState to) {
     constexpr uint32_t unbounded = ExpressionTree::unbounded;
+    const Node &node = grammar.expressions[id];
     ExpressionId body = node.parts[0];
     if (std::max(node.least, node.most == unbounded ? 0 : node.most) >
             mostUnrolled &&
-        &into == &builder && canBeCounted(body)) {
-      GrammarBuilder::Repetition counted = builder.addRepetition(
-          grammar.rules[current].name, node.least, node.most);
-      lower(builder, body, counted.from, counted.to);
-      return builder.call(from, counted.rule, to);
-    }
-    for (uint32_t i = 0; i < node.least && !stopped(into); ++i) {
+        &into == &builder && !inCounted && canBeCounted(body))
+      return builder.call(from, countedRule(id, node), to);
+    for (uint32_t i = 0; i < node.least && !into.full(); ++i) {
       BuilderState next = into.addState();
       lower(into, body, from, next);
       from = next;
@@ -216,7 +208,7 @@ private:
       into.epsilon(again, loop);
       return into.epsilon(loop, to);
     }
-    for (uint32_t i = node.least; i < node.most && !stopped(into); ++i) {
+    for (uint32_t i = node.least; i < node.most && !into.full(); ++i) {
       BuilderState next = into.addState();
       into.epsilon(from, to);
       lower(into, body, from, next);
@@ -225,22 +217,39 @@ private:
     into.epsilon(from, to);
   }
 
+  /// The counted rule of a repetition, which is of `current`: one for all the
+  /// places to which an outer repetition copies it.
+  RuleId countedRule(ExpressionId id, const Node &node) {
+    auto [known, fresh] = countedRules.try_emplace(id, 0);
+    if (!fresh)
+      return known->second;
+    GrammarBuilder::Repetition counted = builder.addRepetition(
+        grammar.rules[current].name, node.least, node.most);
+    known->second = counted.rule;
+    bool outer = std::exchange(inCounted, true);
+    lower(builder, node.parts[0], counted.from, counted.to);
+    inCounted = outer;
+    return counted.rule;
+  }
+
   /// Whether a counted rule can have this body, which is one of `current`.
   bool canBeCounted(ExpressionId body) {
     constexpr size_t mostEdges = 1024;
     auto [known, fresh] = counted.try_emplace(body, false);
     if (!fresh || counted.size() > maxTrials || callsRules(current, body))
       return known->second;
-    GrammarBuilder trial(mostEdges);
+    GrammarBuilder trial(meter, mostEdges);
     GrammarBuilder::Repetition repeated = trial.addRepetition("", 1, 1);
     lower(trial, body, repeated.from, repeated.to);
-    Expected<RuleAutomata> automata =
-        determinize(trial, deadline, maxTrialMembers);
+    Expected<RuleAutomata> automata = determinize(trial, meter, maxTrialSteps);
     return known->second = automata && automata->countable[repeated.rule];
   }
 
-  /// Whether something of the expression, within `rule`, is not put in place.
-  bool callsRules(uint32_t rule, ExpressionId id) const {
+  /// Whether something of the expression, within `rule`, is not put in place;
+  /// true where the work must end.
+  bool callsRules(uint32_t rule, ExpressionId id) {
+    if (!meter.charge())
+      return true;
     const Node &node = grammar.expressions[id];
     if (node.kind == Kind::Reference)
       return !plan.inlines(rule, node.rule) ||
@@ -251,17 +260,18 @@ private:
   }
 
   const GbnfGrammar &grammar;
-  const Deadline &deadline;
+  WorkMeter &meter;
   InlinePlan plan;
   GrammarBuilder builder;
   uint32_t current = 0; // the rule whose body is at hand
-  size_t work = 0;      // calls of lower()
   std::unordered_map<ExpressionId, bool> counted; // of canBeCounted()
+  std::unordered_map<ExpressionId, RuleId> countedRules;
+  bool inCounted = false; // such a rule calls no other
 };
 
 } // namespace
 
 Expected<GrammarTables> sluice::grammar::compileGbnf(const GbnfGrammar &grammar,
-                                                     const Deadline &deadline) {
-  return Compiler(grammar, deadline).run();
+                                                     WorkMeter &meter) {
+  return Compiler(grammar, meter).run();
 }

@@ -62,9 +62,13 @@ private:
     return false;
   }
 
-  size_t line() const {
-    return 1 + static_cast<size_t>(
-                   std::count(text.begin(), text.begin() + at, '\n'));
+  /// Counts on from where it was asked last, as the text only goes on.
+  size_t line() {
+    lineNow += static_cast<size_t>(
+        std::count(text.begin() + static_cast<ptrdiff_t>(countedTo),
+                   text.begin() + static_cast<ptrdiff_t>(at), '\n'));
+    countedTo = at;
+    return lineNow;
   }
 
   /// What comes next, for a message.
@@ -345,6 +349,7 @@ private:
 
   std::string_view text;
   size_t at = 0;
+  size_t lineNow = 1, countedTo = 0; // of line()
   GbnfGrammar out;
   std::unordered_map<std::string, uint32_t> numbers;
   std::vector<size_t> definedAt; // [rule]: the line, or 0

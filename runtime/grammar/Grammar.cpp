@@ -8,6 +8,7 @@
 #include "runtime/grammar/Grammar.h"
 
 #include "runtime/grammar/Gbnf.h"
+#include "runtime/grammar/GrammarLimits.h"
 #include "runtime/grammar/JsonSchema.h"
 
 #include <nlohmann/json.hpp>
@@ -18,23 +19,38 @@ using namespace sluice::grammar;
 Grammar::Grammar(GrammarTables tables)
     : shared(std::make_shared<const GrammarTables>(std::move(tables))) {}
 
-Expected<Grammar> Grammar::fromGbnf(std::string_view text,
-                                    const Deadline &deadline) {
+Expected<Grammar> Grammar::fromGbnf(std::string_view text, WorkMeter &meter) {
+  if (Status ended = meter.spend(text.size()); !ended.ok())
+    return ended.withContext("grammar");
   Expected<GbnfGrammar> parsed = parseGbnf(text);
   if (!parsed)
     return parsed.status();
-  Expected<GrammarTables> tables = compileGbnf(*parsed, deadline);
+  Expected<GrammarTables> tables = compileGbnf(*parsed, meter);
+  // What is cut short can fail in other ways as well.
+  if (Status ended = meter.status(); !ended.ok())
+    return ended.withContext("grammar");
   if (!tables)
     return tables.status().withContext("grammar");
   return Grammar(tables.take());
 }
 
+Expected<Grammar> Grammar::fromGbnf(std::string_view text) {
+  WorkMeter meter(maxGrammarWork);
+  return fromGbnf(text, meter);
+}
+
 Expected<Grammar> Grammar::fromJsonSchema(const nlohmann::ordered_json &schema,
-                                          const Deadline &deadline) {
-  Expected<GrammarTables> tables = compileJsonSchema(schema, deadline);
+                                          WorkMeter &meter) {
+  Expected<GrammarTables> tables = compileJsonSchema(schema, meter);
   if (!tables)
     return tables.status();
   return Grammar(tables.take());
+}
+
+Expected<Grammar>
+Grammar::fromJsonSchema(const nlohmann::ordered_json &schema) {
+  WorkMeter meter(maxGrammarWork);
+  return fromJsonSchema(schema, meter);
 }
 
 Expected<Grammar> Grammar::anyJsonObject() {

@@ -18,7 +18,7 @@
 #define SLUICE_RUNTIME_GRAMMAR_GRAMMAR_H
 
 #include "runtime/base/Status.h"
-#include "runtime/grammar/Deadline.h"
+#include "runtime/base/WorkMeter.h"
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -37,16 +37,17 @@ public:
   /// comments. The text starts with the rule `root`. Not supported, as a
   /// grammar is made without a vocabulary: tokens (`<think>`, `<[7]>`).
   /// Errors name the line, or the rule that is missing, doubled or
-  /// left-recursive, or say, here and below, that the deadline has passed.
-  static Expected<Grammar> fromGbnf(std::string_view text,
-                                    const Deadline &deadline = Deadline());
+  /// left-recursive, or say, here and below, how the meter has ended the work.
+  static Expected<Grammar> fromGbnf(std::string_view text, WorkMeter &meter);
+  /// With a meter of its own, of maxGrammarWork; likewise below.
+  static Expected<Grammar> fromGbnf(std::string_view text);
 
   /// From a JSON schema; JsonSchema.h says which keywords there are and what
   /// is written. An ordered_json, because objects are written in the order of
   /// `properties`. Errors name the JSON pointer and the keyword.
-  static Expected<Grammar>
-  fromJsonSchema(const nlohmann::ordered_json &schema,
-                 const Deadline &deadline = Deadline());
+  static Expected<Grammar> fromJsonSchema(const nlohmann::ordered_json &schema,
+                                          WorkMeter &meter);
+  static Expected<Grammar> fromJsonSchema(const nlohmann::ordered_json &schema);
 
   /// Any JSON object.
   static Expected<Grammar> anyJsonObject();

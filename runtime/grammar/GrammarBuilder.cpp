@@ -10,6 +10,8 @@
 using namespace sluice::grammar;
 
 RuleId GrammarBuilder::addRule(std::string name) {
+  if (!takes(sizeof(Rule) + name.size()) && !ruleList.empty())
+    return 0; // any rule: no grammar is made of a builder that is full
   Rule rule;
   rule.name = std::move(name);
   rule.start = addState();
@@ -45,21 +47,27 @@ BuilderState GrammarBuilder::addCountingState() {
   return state;
 }
 
+/// Whether one more thing of this size fits.
+bool GrammarBuilder::takes(size_t bytes) {
+  exhausted = exhausted || !meter.charge() || !held.add(bytes);
+  return !exhausted;
+}
+
 BuilderState GrammarBuilder::addState() {
-  if (firstEdge.size() >= mostEdges) {
+  if (firstEdge.size() >= mostEdges)
     exhausted = true;
+  if (!takes(sizeof(uint32_t)))
     return 0;
-  }
   firstEdge.push_back(noEdge);
   counting.push_back(false);
   return static_cast<BuilderState>(firstEdge.size() - 1);
 }
 
 void GrammarBuilder::addEdge(BuilderState from, Edge edge) {
-  if (edges.size() >= mostEdges) {
+  if (edges.size() >= mostEdges)
     exhausted = true;
+  if (!takes(sizeof(Edge)))
     return;
-  }
   edge.next = firstEdge[from];
   firstEdge[from] = static_cast<uint32_t>(edges.size());
   edges.push_back(edge);

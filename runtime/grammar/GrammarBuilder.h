@@ -10,7 +10,7 @@
 // whole rule. GrammarCompiler makes the tables from it. Internal to
 // runtime/grammar.
 //
-//   GrammarBuilder builder;
+//   GrammarBuilder builder(meter);
 //   RuleId digits = builder.addRule("digits");
 //   builder.bytes(builder.start(digits), '0', '9', builder.end(digits));
 //   builder.epsilon(builder.end(digits), builder.start(digits));
@@ -20,6 +20,7 @@
 #ifndef SLUICE_RUNTIME_GRAMMAR_GRAMMARBUILDER_H
 #define SLUICE_RUNTIME_GRAMMAR_GRAMMARBUILDER_H
 
+#include "runtime/base/WorkMeter.h"
 #include "runtime/grammar/CodePointSet.h"
 #include "runtime/grammar/GrammarLimits.h"
 
@@ -38,7 +39,8 @@ using BuilderState = uint32_t;
 inline constexpr uint32_t noEdge = std::numeric_limits<uint32_t>::max();
 
 /// Rules as nondeterministic automata. A state belongs to the rule from whose
-/// start it is reached: edges never join two rules. Past its limits it takes
+/// start it is reached: edges never join two rules. All that is added charges
+/// the meter. Past its limits, and where the meter ends the work, it takes
 /// nothing more and says so by full(), so that callers check once in their
 /// loops and once at the end. Thread-compatible.
 class GrammarBuilder {
@@ -69,8 +71,9 @@ public:
     BuilderState to;
   };
 
-  explicit GrammarBuilder(size_t mostEdges = maxBuilderEdges)
-      : mostEdges(mostEdges) {}
+  /// `meter` outlives the builder.
+  explicit GrammarBuilder(WorkMeter &meter, size_t mostEdges = maxBuilderEdges)
+      : mostEdges(mostEdges), meter(meter), held(meter) {}
 
   RuleId addRule(std::string name);
   /// A rule whose texts arrive at counting states `least` to `most` times. It
@@ -102,8 +105,11 @@ public:
 
 private:
   void addEdge(BuilderState from, Edge edge);
+  bool takes(size_t bytes);
 
   size_t mostEdges; ///< and states
+  WorkMeter &meter;
+  HeldBytes held;
   std::vector<Rule> ruleList;
   std::vector<uint32_t> firstEdge; ///< [state]
   std::vector<bool> counting;      ///< [state]

@@ -7,6 +7,7 @@
 
 #include "runtime/grammar/GrammarCache.h"
 
+#include "runtime/grammar/GrammarLimits.h"
 #include "runtime/grammar/GrammarTables.h"
 #include "runtime/grammar/SchemaDocument.h"
 
@@ -46,18 +47,19 @@ GrammarCache::Entries::iterator GrammarCache::locate(const Key &key) {
   return same == last ? entries.end() : same->second;
 }
 
-std::optional<Grammar> GrammarCache::find(const Key &key) {
+std::optional<Expected<Grammar>> GrammarCache::find(const Key &key) {
   std::lock_guard lock(mutex);
   auto found = locate(key);
   if (found == entries.end())
     return std::nullopt;
   entries.splice(entries.begin(), entries, found);
-  return found->grammar;
+  return found->outcome;
 }
 
-void GrammarCache::keep(const Key &key, const Grammar &grammar) {
-  Entry entry{key.form, key.text, key.hash, grammar,
-              key.text.size() + bytesOf(grammar.tables())};
+void GrammarCache::keep(const Key &key, const Expected<Grammar> &outcome) {
+  Entry entry{key.form, key.text, key.hash, outcome,
+              key.text.size() + (outcome ? bytesOf(outcome->tables())
+                                         : outcome.status().message().size())};
   std::lock_guard lock(mutex);
   if (locate(key) != entries.end())
     return; // another thread has made it meanwhile
@@ -79,29 +81,44 @@ void GrammarCache::dropLast() {
 
 template <typename Make>
 Expected<Grammar> GrammarCache::get(Form form, const std::string &text,
-                                    Make make) {
+                                    WorkMeter &meter, Make make) {
   const Key key{form, text,
                 std::hash<std::string>()(text) + static_cast<size_t>(form)};
-  if (std::optional<Grammar> known = find(key))
+  if (std::optional<Expected<Grammar>> known = find(key))
     return *known;
+  bool isFirst = meter.steps() == 0;
   Expected<Grammar> made = make();
-  if (made)
-    keep(key, *made);
+  // What is refused for its cost is so for ever if it was all of the work.
+  if (made || meter.end() == WorkMeter::End::None ||
+      (meter.endsAlways() && isFirst))
+    keep(key, made);
   return made;
 }
 
 Expected<Grammar> GrammarCache::fromGbnf(const std::string &text,
-                                         const Deadline &deadline) {
-  return get(Form::Gbnf, text,
-             [&] { return Grammar::fromGbnf(text, deadline); });
+                                         WorkMeter &meter) {
+  return get(Form::Gbnf, text, meter,
+             [&] { return Grammar::fromGbnf(text, meter); });
+}
+
+Expected<Grammar> GrammarCache::fromGbnf(const std::string &text) {
+  WorkMeter meter(maxGrammarWork);
+  return fromGbnf(text, meter);
+}
+
+Expected<Grammar> GrammarCache::fromJsonSchema(const std::string &text) {
+  WorkMeter meter(maxGrammarWork);
+  return fromJsonSchema(text, meter);
 }
 
 Expected<Grammar> GrammarCache::fromJsonSchema(const std::string &text,
-                                               const Deadline &deadline) {
-  return get(Form::JsonSchema, text, [&]() -> Expected<Grammar> {
+                                               WorkMeter &meter) {
+  return get(Form::JsonSchema, text, meter, [&]() -> Expected<Grammar> {
+    if (Status ended = spendOnSchema(meter, text.size()); !ended.ok())
+      return ended;
     Expected<ordered_json> schema = readSchema(text);
     if (!schema)
       return schema.status();
-    return Grammar::fromJsonSchema(*schema, deadline);
+    return Grammar::fromJsonSchema(*schema, meter);
   });
 }

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Grammars that were made lately, by their source: who checks a request and who
-// answers it both need its grammar, and making one can take seconds.
+// answers it both need its grammar, and making one can take seconds. So can
+// finding out that none can be made, which is remembered as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,11 +37,13 @@ public:
   static GrammarCache &ofProcess();
 
   /// As Grammar's functions; one that is known is there at once, whatever the
-  /// deadline. Errors: theirs, which are not kept; a schema that is not JSON.
-  Expected<Grammar> fromGbnf(const std::string &text,
-                             const Deadline &deadline = Deadline());
-  Expected<Grammar> fromJsonSchema(const std::string &text,
-                                   const Deadline &deadline = Deadline());
+  /// meter says. Errors: theirs; a schema that is not JSON. They are kept as
+  /// well, unless another time or a meter of its own could do better.
+  Expected<Grammar> fromGbnf(const std::string &text, WorkMeter &meter);
+  Expected<Grammar> fromJsonSchema(const std::string &text, WorkMeter &meter);
+  /// With a meter of their own, of maxGrammarWork.
+  Expected<Grammar> fromGbnf(const std::string &text);
+  Expected<Grammar> fromJsonSchema(const std::string &text);
 
   size_t size() const; ///< how many there are
   size_t bytes() const;
@@ -57,16 +60,17 @@ private:
     Form form;
     std::string text;
     size_t hash;
-    Grammar grammar;
+    Expected<Grammar> outcome;
     size_t bytes;
   };
   using Entries = std::list<Entry>;
 
   template <typename Make>
-  Expected<Grammar> get(Form form, const std::string &text, Make make);
-  std::optional<Grammar> find(const Key &key);
+  Expected<Grammar> get(Form form, const std::string &text, WorkMeter &meter,
+                        Make make);
+  std::optional<Expected<Grammar>> find(const Key &key);
   Entries::iterator locate(const Key &key);
-  void keep(const Key &key, const Grammar &grammar);
+  void keep(const Key &key, const Expected<Grammar> &outcome);
   void dropLast();
 
   size_t mostBytes;

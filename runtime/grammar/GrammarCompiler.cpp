@@ -32,16 +32,16 @@ using RangesByRule = std::map<RuleId, CountRanges>;
 
 Expected<RangesByRule> findRanges(const RuleAutomata &automata,
                                   const GrammarBuilder &builder,
-                                  const Deadline &deadline) {
+                                  WorkMeter &meter) {
   RangesByRule ranges;
-  CountWork work;
+  size_t rangeCount = 0;
   for (RuleId rule = 0; rule < builder.rules().size(); ++rule) {
     const GrammarBuilder::Rule &it = builder.rules()[rule];
     if (!it.counted)
       continue;
     assert(automata.countable[rule]);
     auto found =
-        findCountRanges(automata, rule, it.least, it.most, work, deadline);
+        findCountRanges(automata, rule, it.least, it.most, rangeCount, meter);
     if (!found)
       return found.status().withContext("rule '" + it.name + "'");
     ranges.emplace(rule, found.take());
@@ -396,19 +396,30 @@ private:
   GrammarTables tables;
 };
 
+/// Bytes of a state, edge or call, as a source of AliveStates and in the
+/// tables.
+constexpr size_t bytesOfEach = 64;
+
 } // namespace
 
 Expected<GrammarTables>
 sluice::grammar::compileGrammar(const GrammarBuilder &builder, RuleId root,
-                                const Deadline &deadline) {
-  Expected<RuleAutomata> automata = determinize(builder, deadline);
+                                WorkMeter &meter) {
+  Expected<RuleAutomata> automata = determinize(builder, meter);
   if (!automata)
     return automata.status();
+  // What follows looks at each state, edge and call a few times, and makes
+  // tables of about their size twice over.
+  size_t size =
+      automata->states.size() + automata->edges.size() + automata->calls.size();
+  HeldBytes held(meter);
+  if (!held.add(size * bytesOfEach) || !meter.charge(size))
+    return meter.status();
   FirstCallOrder order(*automata, builder);
   for (RuleId rule = 0; rule < builder.rules().size(); ++rule)
     if (Status status = order.visit(rule); !status.ok())
       return status;
-  Expected<RangesByRule> ranges = findRanges(*automata, builder, deadline);
+  Expected<RangesByRule> ranges = findRanges(*automata, builder, meter);
   if (!ranges)
     return ranges.status();
   std::vector<bool> alive = AliveStates(*automata, *ranges).find();

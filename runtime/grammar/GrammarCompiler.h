@@ -9,7 +9,7 @@
 #define SLUICE_RUNTIME_GRAMMAR_GRAMMARCOMPILER_H
 
 #include "runtime/base/Status.h"
-#include "runtime/grammar/Deadline.h"
+#include "runtime/base/WorkMeter.h"
 #include "runtime/grammar/GrammarBuilder.h"
 #include "runtime/grammar/GrammarTables.h"
 
@@ -18,10 +18,10 @@ namespace sluice::grammar {
 /// The tables of the grammar whose texts `root` matches. What cannot lead to
 /// the end of a text is left out, so that every text that is begun within the
 /// tables can be completed. Errors: a rule is left-recursive, the grammar
-/// matches no text at all, it is larger than its limits, or the deadline has
-/// passed.
+/// matches no text at all, it is larger than its limits, or the meter ends the
+/// work.
 Expected<GrammarTables> compileGrammar(const GrammarBuilder &builder,
-                                       RuleId root, const Deadline &deadline);
+                                       RuleId root, WorkMeter &meter);
 
 } // namespace sluice::grammar
 

@@ -14,11 +14,22 @@
 #ifndef SLUICE_RUNTIME_GRAMMAR_GRAMMARLIMITS_H
 #define SLUICE_RUNTIME_GRAMMAR_GRAMMARLIMITS_H
 
+#include "runtime/base/WorkMeter.h"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 namespace sluice::grammar {
+
+/// What the making of all of a request's grammars may cost together: for their
+/// meter. The time is for a busy machine; on an idle one the steps end first,
+/// with which the same grammar is refused everywhere.
+inline constexpr WorkMeter::Limits maxGrammarWork = {
+    .time = std::chrono::seconds(4),
+    .steps = size_t(1) << 26,
+    .bytes = size_t(256) << 20,
+};
 
 // The source.
 inline constexpr size_t maxGbnfBytes = size_t(1) << 20;
@@ -32,10 +43,6 @@ inline constexpr size_t maxPatternBytes = 1 << 14;
 inline constexpr size_t maxNestedOverlap = 4;
 /// Sets of values that an array of unique items can have at some place.
 inline constexpr size_t maxUniquePlaces = 1 << 10;
-/// For the grammars of a request. Each step has a limit of its own, of about a
-/// second at most; this one is for many patterns that come near it, and for
-/// many schemas.
-inline constexpr std::chrono::seconds maxGrammarTime{4};
 /// Groups within groups of a GBNF rule or a pattern, values within values of a
 /// schema.
 inline constexpr size_t maxDepth = 128;
@@ -45,17 +52,12 @@ inline constexpr size_t maxBuilderEdges = size_t(1) << 22;
 inline constexpr size_t maxStates = size_t(1) << 19;
 /// States with a table of all bytes, 1 KiB each; the others search.
 inline constexpr size_t maxDenseRows = 1 << 14;
-/// Members of the state sets that are looked at while a rule is made
-/// deterministic: bounds the time.
-inline constexpr size_t maxSetMembers = size_t(1) << 24;
-/// The same for bodies of repetitions, to find out whether they can be counted,
-/// and how many of them are looked at.
-inline constexpr size_t maxTrialMembers = 1 << 14;
+/// Steps to find out whether the body of a repetition can be counted, and how
+/// many bodies are looked at.
+inline constexpr size_t maxTrialSteps = 1 << 14;
 inline constexpr size_t maxTrials = 1 << 10;
-/// Edges that are looked at to find out with which counts the counted rules of
-/// a grammar can end, and ranges of counts that their states have: for all of
-/// the rules together.
-inline constexpr size_t maxCountSteps = size_t(1) << 25;
+/// Ranges of counts that the states of the counted rules of a grammar have
+/// together.
 inline constexpr size_t maxCountRanges = size_t(1) << 20;
 /// States and edges of the automaton of a pattern, format or range of numbers.
 inline constexpr size_t maxTextStates = 1 << 15;

@@ -24,13 +24,14 @@ constexpr auto laterRule = [](const auto &a, const auto &b) {
 
 } // namespace
 
-void GrammarMatcher::attach(const GrammarTables &tables,
-                            const FrameTable &held) {
+void GrammarMatcher::attach(const GrammarTables &tables, const FrameTable &held,
+                            WorkMeter &meter) {
   this->tables = &tables;
   this->held = &held;
+  this->meter = &meter;
   scratch.clear();
   items.clear();
-  stepCount = 0;
+  exceeded = false;
 }
 
 /// The rule of the item may end where it is.
@@ -60,6 +61,10 @@ bool GrammarMatcher::normalizeCount(MatchItem &item, uint32_t bytes) const {
 }
 
 void GrammarMatcher::add(MatchItem item) {
+  constexpr size_t comparisonsPerStep = 16;
+  exceeded |= !meter->charge(1 + (items.size() - first) / comparisonsPerStep);
+  if (exceeded)
+    return;
   for (size_t i = first; i < items.size(); ++i)
     if (items[i] == item)
       return;
@@ -81,7 +86,7 @@ uint32_t GrammarMatcher::intern() {
       depth = std::max(depth, frame(edge.parent).depth + 1);
       onHeld &= !(edge.parent & scratchBit);
     }
-  if (depth > maxStackDepth)
+  if (depth > maxStackDepth || scratch.room() > maxScratchEdges)
     exceeded = true;
   if (onHeld)
     if (uint32_t found = held->find(edges, hash); found != FrameTable::none)
@@ -102,7 +107,8 @@ uint32_t GrammarMatcher::lowestFrame() {
 }
 
 bool GrammarMatcher::exhausted() const {
-  return stepCount > maxMaskSteps || scratch.room() > maxScratchEdges;
+  return meter->end() != WorkMeter::End::None ||
+         scratch.room() > maxScratchEdges;
 }
 
 void GrammarMatcher::start() {
@@ -125,10 +131,9 @@ void GrammarMatcher::returnFrom(uint32_t frame) {
 }
 
 void GrammarMatcher::addCall(uint32_t rule, FrameTable::Edge edge) {
-  if (pending.size() >= maxPendingCalls) {
-    exceeded = true;
+  exceeded |= pending.size() >= maxPendingCalls || !meter->charge();
+  if (exceeded)
     return;
-  }
   pending.push_back({rule, edge});
   std::push_heap(pending.begin(), pending.end(), laterRule);
 }
@@ -147,7 +152,9 @@ void GrammarMatcher::shift(MatchItem item, uint8_t byte) {
   const Tables::State &state = tables->states[item.state];
   if (MatchItem next = item; read(next, byte))
     add(next);
-  for (uint32_t i = state.calls, end = i + state.callCount; i < end; ++i) {
+  exceeded |= !meter->charge(state.callCount);
+  for (uint32_t i = state.calls, end = i + state.callCount;
+       i < end && !exceeded; ++i) {
     Tables::Call call = tables->callList[i];
     if (!tables->rules[call.rule].first[byte])
       continue;
@@ -169,14 +176,13 @@ void GrammarMatcher::enter(uint32_t rule, uint8_t byte) {
     std::pop_heap(pending.begin(), pending.end(), laterRule);
     pending.pop_back();
   }
-  stepCount += edges.size();
   shift({tables->rules[rule].start, 0, intern()}, byte);
 }
 
 /// Returns from rules that may end, and from those that end by that, then
 /// drops what can go no further.
 void GrammarMatcher::finishRules() {
-  for (size_t i = first; i < items.size(); ++i) {
+  for (size_t i = first; i < items.size() && !exceeded; ++i) {
     MatchItem item = items[i];
     if (isAccepting(item))
       forEachEdge(item.frame, [&](FrameTable::Edge edge) {
@@ -191,7 +197,8 @@ void GrammarMatcher::finishRules() {
 }
 
 size_t GrammarMatcher::step(size_t begin, size_t end, uint8_t byte) {
-  stepCount += end - begin;
+  if (!meter->charge(end - begin))
+    return 0;
   // Most states have no calls and read on in their rule.
   if (end - begin == 1) {
     MatchItem item = items[begin];
@@ -207,26 +214,14 @@ size_t GrammarMatcher::step(size_t begin, size_t end, uint8_t byte) {
   }
   first = items.size();
   exceeded = false;
-  for (size_t i = begin; i < end; ++i)
+  for (size_t i = begin; i < end && !exceeded; ++i)
     shift(items[i], byte);
-  while (!pending.empty())
+  while (!pending.empty() && !exceeded)
     enter(pending.front().rule, byte);
   finishRules();
-  if (exceeded)
+  if (exceeded) {
+    pending.clear();
     items.resize(first);
-  // Each new item has been compared with those before it.
-  size_t made = items.size() - first;
-  stepCount += made + made * made / 64;
-  return made;
-}
-
-std::bitset<256> GrammarMatcher::nextBytes(const MatchItem &item) const {
-  std::bitset<256> bytes;
-  const Tables::State &state = tables->states[item.state];
-  for (unsigned byte = 0; byte < 256; ++byte)
-    if (MatchItem next = item; read(next, static_cast<uint8_t>(byte)))
-      bytes.set(byte);
-  for (uint32_t i = state.calls, end = i + state.callCount; i < end; ++i)
-    bytes |= tables->rules[tables->callList[i].rule].first;
-  return bytes;
+  }
+  return items.size() - first;
 }

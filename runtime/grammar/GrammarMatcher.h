@@ -19,10 +19,10 @@
 #ifndef SLUICE_RUNTIME_GRAMMAR_GRAMMARMATCHER_H
 #define SLUICE_RUNTIME_GRAMMAR_GRAMMARMATCHER_H
 
+#include "runtime/base/WorkMeter.h"
 #include "runtime/grammar/FrameTable.h"
 #include "runtime/grammar/GrammarTables.h"
 
-#include <bitset>
 #include <cstdint>
 #include <vector>
 
@@ -45,9 +45,11 @@ class GrammarMatcher {
 public:
   static constexpr uint32_t scratchBit = uint32_t(1) << 31;
 
-  /// From here on matches by `tables`, above the frames of `held`. Forgets all
-  /// items and frames of its own. Both must stay as they are while it is used.
-  void attach(const GrammarTables &tables, const FrameTable &held);
+  /// From here on matches by `tables`, above the frames of `held`, and charges
+  /// the meter. Forgets all items and frames of its own. The first two must
+  /// stay as they are while it is used; all three outlive that.
+  void attach(const GrammarTables &tables, const FrameTable &held,
+              WorkMeter &meter);
 
   const GrammarTables &grammarTables() const { return *tables; }
 
@@ -64,9 +66,6 @@ public:
 
   /// Appends to `items` those that return from `frame`.
   void returnFrom(uint32_t frame);
-
-  /// The bytes that step() takes from `item`.
-  std::bitset<256> nextBytes(const MatchItem &item) const;
 
   /// Whether so many more bytes cannot take the item's count to one with which
   /// its rule's states do something else. The count becomes the lowest with
@@ -90,7 +89,8 @@ public:
       body(table.slot(slot).edge);
   }
 
-  /// step() has done more since attach() than one token or mask may take.
+  /// The meter has ended the work, or step() has made more frames since
+  /// attach() than one token or mask may take.
   bool exhausted() const;
 
 private:
@@ -111,12 +111,12 @@ private:
 
   const GrammarTables *tables = nullptr;
   const FrameTable *held = nullptr;
+  WorkMeter *meter = nullptr;
   FrameTable scratch;
   std::vector<PendingCall> pending; ///< a heap, the lowest rule on top
   std::vector<FrameTable::Edge> edges;
   size_t first = 0; ///< of the set that is being made
-  /// Items and calls that step() has seen, and comparisons of 64 items.
-  size_t stepCount = 0;
+  /// What is being made has come to a limit, and is given up.
   bool exceeded = false;
 };
 

@@ -56,7 +56,8 @@ struct GrammarState::Family {
 GrammarState::GrammarState(std::shared_ptr<const TokenGrammar> grammar)
     : grammar(std::move(grammar)), family(std::make_shared<Family>()) {
   GrammarMatcher &matcher = workspace().walk.matcher;
-  matcher.attach(this->grammar->grammar().tables(), family->frames);
+  WorkMeter meter({.steps = maxMaskSteps});
+  matcher.attach(this->grammar->grammar().tables(), family->frames, meter);
   matcher.start();
   hold(matcher, 0);
 }
@@ -164,11 +165,11 @@ void GrammarState::hold(GrammarMatcher &matcher, size_t begin) {
 /// Matches the token's bytes; the items after it begin at `begin`. The caller
 /// has the family's lock.
 bool GrammarState::matchToken(TokenId token, GrammarMatcher &matcher,
-                              size_t &begin) const {
+                              WorkMeter &meter, size_t &begin) const {
   std::string_view bytes = grammar->trie().bytes(token);
   if (bytes.empty() || ended)
     return false;
-  matcher.attach(grammar->grammar().tables(), family->frames);
+  matcher.attach(grammar->grammar().tables(), family->frames, meter);
   matcher.items.assign(items.begin(), items.end());
   begin = 0;
   for (char byte : bytes) {
@@ -186,7 +187,8 @@ bool GrammarState::accepts(TokenId token) const {
     return isComplete() && !ended;
   std::shared_lock lock(family->mutex);
   size_t begin;
-  return matchToken(token, workspace().walk.matcher, begin);
+  WorkMeter meter({.steps = maxMaskSteps});
+  return matchToken(token, workspace().walk.matcher, meter, begin);
 }
 
 bool GrammarState::advance(TokenId token) {
@@ -199,7 +201,8 @@ bool GrammarState::advance(TokenId token) {
   std::lock_guard lock(family->mutex);
   size_t begin;
   GrammarMatcher &matcher = workspace().walk.matcher;
-  if (!matchToken(token, matcher, begin))
+  WorkMeter meter({.steps = maxMaskSteps});
+  if (!matchToken(token, matcher, meter, begin))
     return false;
   hold(matcher, begin);
   return true;
@@ -214,6 +217,13 @@ bool GrammarState::isComplete() const {
 size_t GrammarState::readings() const { return items.size(); }
 
 Status GrammarState::fillMask(std::span<uint64_t> bits) const {
+  WorkMeter meter({.steps = maxMaskSteps});
+  return fillMask(bits, meter);
+}
+
+Status GrammarState::fillMask(std::span<uint64_t> bits,
+                              WorkMeter &meter) const {
+  constexpr size_t wordsPerStep = 8;
   assert(bits.size() == grammar->maskWords());
   std::fill(bits.begin(), bits.end(), 0);
   if (ended)
@@ -226,23 +236,26 @@ Status GrammarState::fillMask(std::span<uint64_t> bits) const {
       setBits(bits, grammar->trie().endTokens());
       continue;
     }
-    auto mask = grammar->maskOf({item.state, item.count});
+    auto mask = grammar->maskOf({item.state, item.count}, meter);
     const FrameTable::Slot &frame = family->frames.slot(item.frame);
     uint32_t below = item.frame;
     if (mask && (*mask)->returnCount > maxReturnNodes &&
         frame.next == FrameTable::none) {
-      mask = grammar->maskOf({item.state, item.count, frame.edge.state});
+      mask = grammar->maskOf({item.state, item.count, frame.edge.state}, meter);
       below = frame.edge.parent;
     }
     if (!mask)
       return mask.status();
+    if (!meter.charge(1 + (*mask)->words.size() / wordsPerStep +
+                      (*mask)->tokens.size()))
+      return TokenGrammar::tooAmbiguous();
     for (size_t i = 0; i < (*mask)->words.size(); ++i)
       bits[i] |= (*mask)->words[i];
     setBits(bits, (*mask)->tokens);
     if ((*mask)->returnCount > 0 && below != FrameTable::none)
       returning.push_back({mask.take(), below});
   }
-  Status status = addReturns(bits);
+  Status status = addReturns(bits, meter);
   returning.clear(); // hold no masks that the cache may want to drop
   if (!status.ok())
     return status;
@@ -252,11 +265,12 @@ Status GrammarState::fillMask(std::span<uint64_t> bits) const {
 }
 
 /// Adds the tokens that go on behind the rules of the masks in the workspace.
-Status GrammarState::addReturns(std::span<uint64_t> bits) const {
+Status GrammarState::addReturns(std::span<uint64_t> bits,
+                                WorkMeter &meter) const {
   Workspace &space = workspace();
   GrammarMatcher &matcher = space.walk.matcher;
   const TokenTrie &trie = grammar->trie();
-  matcher.attach(grammar->grammar().tables(), family->frames);
+  matcher.attach(grammar->grammar().tables(), family->frames, meter);
   auto allow = [&](uint32_t first, uint32_t last, size_t, size_t) {
     setBits(bits, trie.tokensAt(first, last));
   };
@@ -270,49 +284,8 @@ Status GrammarState::addReturns(std::span<uint64_t> bits) const {
       continue; // no byte can follow
     for (StateMask::Nodes nodes : it.mask->returns)
       for (uint32_t node = nodes.first; node < nodes.last; ++node)
-        if (!space.walk.below(trie, node, allow))
+        if (!meter.charge() || !space.walk.below(trie, node, allow))
           return TokenGrammar::tooAmbiguous();
   }
   return {};
-}
-
-std::string GrammarState::forcedText(size_t most) const {
-  std::string text;
-  if (ended)
-    return text;
-  std::shared_lock lock(family->mutex);
-  GrammarMatcher &matcher = workspace().walk.matcher;
-  matcher.attach(grammar->grammar().tables(), family->frames);
-  matcher.items.assign(items.begin(), items.end());
-  while (text.size() < most) {
-    std::bitset<256> bytes;
-    for (const MatchItem &item : matcher.items) {
-      if (item.state == GrammarTables::textEnd)
-        return text; // it may as well end here
-      bytes |= matcher.nextBytes(item);
-    }
-    if (bytes.count() != 1)
-      return text;
-    auto byte = static_cast<uint8_t>(bytes._Find_first());
-    size_t end = matcher.items.size();
-    if (matcher.step(0, end, byte) == 0)
-      return text;
-    matcher.items.erase(matcher.items.begin(),
-                        matcher.items.begin() + static_cast<ptrdiff_t>(end));
-    text.push_back(static_cast<char>(byte));
-  }
-  return text;
-}
-
-std::optional<TokenId>
-sluice::grammar::onlyToken(std::span<const uint64_t> bits) {
-  std::optional<TokenId> only;
-  for (size_t i = 0; i < bits.size(); ++i) {
-    if (bits[i] == 0)
-      continue;
-    if (only || !std::has_single_bit(bits[i]))
-      return std::nullopt;
-    only = static_cast<TokenId>(i * 64 + std::countr_zero(bits[i]));
-  }
-  return only;
 }

@@ -25,7 +25,6 @@
 #include "runtime/grammar/TokenGrammar.h"
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -75,27 +74,26 @@ public:
   /// maxItems ways, or lies in nearly maxStackDepth rules (GrammarLimits.h), a
   /// token that the mask allows may still be one that advance() refuses.
   Status fillMask(std::span<uint64_t> bits) const;
-
-  /// The bytes that every continuation begins with, at most `most` of them.
-  std::string forcedText(size_t most) const;
+  /// The same with less, or more, than maxMaskSteps. Masks of places that are
+  /// made before the meter ends the work are kept, so that another call begins
+  /// behind them.
+  Status fillMask(std::span<uint64_t> bits, WorkMeter &meter) const;
 
 private:
   struct Family;
 
-  bool matchToken(TokenId token, GrammarMatcher &matcher, size_t &begin) const;
+  bool matchToken(TokenId token, GrammarMatcher &matcher, WorkMeter &meter,
+                  size_t &begin) const;
   void hold(GrammarMatcher &matcher, size_t begin);
   void addReferences() const;
   void releaseItems();
-  Status addReturns(std::span<uint64_t> bits) const;
+  Status addReturns(std::span<uint64_t> bits, WorkMeter &meter) const;
 
   std::shared_ptr<const TokenGrammar> grammar;
   std::shared_ptr<Family> family; ///< the state's, and its copies'
   std::vector<MatchItem> items;   ///< each holds a reference to its frame
   bool ended = false;
 };
-
-/// The only token of a mask; nothing where there are more, or none.
-std::optional<TokenId> onlyToken(std::span<const uint64_t> bits);
 
 } // namespace sluice::grammar
 

@@ -47,7 +47,7 @@
 #define SLUICE_RUNTIME_GRAMMAR_JSONSCHEMA_H
 
 #include "runtime/base/Status.h"
-#include "runtime/grammar/Deadline.h"
+#include "runtime/base/WorkMeter.h"
 #include "runtime/grammar/GrammarTables.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -55,9 +55,9 @@
 namespace sluice::grammar {
 
 /// Errors: the schema is not one, uses what is not supported, contradicts
-/// itself, or is larger than the limits; the deadline has passed.
+/// itself, or is larger than the limits; the meter ends the work.
 Expected<GrammarTables> compileJsonSchema(const nlohmann::ordered_json &schema,
-                                          const Deadline &deadline);
+                                          WorkMeter &meter);
 
 } // namespace sluice::grammar
 

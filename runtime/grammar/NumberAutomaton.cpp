@@ -18,7 +18,8 @@ using State = TextAutomaton::State;
 
 /// An unsigned decimal number of at most so many digits; a point only with
 /// digits behind it.
-Expected<TextAutomaton> syntax(uint32_t wholeDigits, uint32_t fractionDigits) {
+Expected<TextAutomaton> syntax(uint32_t wholeDigits, uint32_t fractionDigits,
+                               WorkMeter &meter) {
   ExpressionTree tree;
   auto digit = [&](char low) {
     return tree.characters(CodePointSet({{static_cast<uint32_t>(low), '9'}}));
@@ -28,11 +29,11 @@ Expected<TextAutomaton> syntax(uint32_t wholeDigits, uint32_t fractionDigits) {
                    tree.sequence({digit('1'), tree.repeat(digit('0'), 0,
                                                           wholeDigits - 1)})});
   if (fractionDigits == 0)
-    return TextAutomaton::fromExpression(tree, whole);
+    return TextAutomaton::fromExpression(tree, whole, meter);
   ExpressionId fraction = tree.sequence(
       {tree.literal(U"."), tree.repeat(digit('0'), 1, fractionDigits)});
   return TextAutomaton::fromExpression(
-      tree, tree.sequence({whole, tree.repeat(fraction, 0, 1)}));
+      tree, tree.sequence({whole, tree.repeat(fraction, 0, 1)}), meter);
 }
 
 /// The numbers that compare with `bound`, which is not negative, in one of the
@@ -43,7 +44,7 @@ public:
   Comparison(const Decimal &bound, bool less, bool equal, bool greater)
       : bound(bound), wanted{less, equal, greater} {}
 
-  TextAutomaton make() {
+  TextAutomaton make(WorkMeter &meter) {
     states.resize(fractionAt(bound.fraction.size()) + 1);
     for (size_t digits = 0; digits <= bound.whole.size(); ++digits)
       for (Order order : {Less, Equal, Greater})
@@ -59,7 +60,7 @@ public:
     accept(decided + Greater, Greater);
     for (size_t digits = 0; digits <= bound.fraction.size(); ++digits)
       addFraction(digits);
-    return TextAutomaton(std::move(states));
+    return TextAutomaton(std::move(states), meter);
   }
 
 private:
@@ -127,13 +128,20 @@ private:
 
 /// The multiples of `step`, a number of `scale` digits behind the point that is
 /// `units` without it: keeps the remainder of the digits read.
-TextAutomaton multiples(uint32_t units, uint32_t scale) {
+Expected<TextAutomaton> multiples(uint32_t units, uint32_t scale,
+                                  WorkMeter &meter) {
   // Behind the point, so many digits, a remainder; 0 digits: before it.
   auto at = [&](uint32_t digits, uint32_t rest) {
     return digits * units + rest;
   };
   // `scale` + 2 rows: before the point, then 0 to `scale` digits behind it.
-  std::vector<State> states((scale + 2) * units);
+  constexpr size_t digits = 10;
+  size_t count = size_t{scale + 2} * units;
+  HeldBytes held(meter);
+  if (!meter.charge(count * digits) ||
+      !held.add(count * (sizeof(State) + digits * sizeof(TextAutomaton::Edge))))
+    return meter.status();
+  std::vector<State> states(count);
   for (uint32_t row = 0; row < scale + 2; ++row)
     for (uint32_t rest = 0; rest < units; ++rest) {
       State &state = states[at(row, rest)];
@@ -148,33 +156,37 @@ TextAutomaton multiples(uint32_t units, uint32_t scale) {
         state.edges.push_back({'0', '0', at(row, rest)});
         continue;
       }
-      for (uint32_t digit = 0; digit < 10; ++digit)
+      for (uint32_t digit = 0; digit < digits; ++digit)
         state.edges.push_back(
             {'0' + digit, '0' + digit,
              at(row == 0 ? 0 : row + 1, (rest * 10 + digit) % units)});
     }
-  return TextAutomaton(std::move(states));
+  return TextAutomaton(std::move(states), meter);
 }
 
 using Bounds = std::vector<NumberRange::Bound>;
 
 /// The unsigned numbers between the bounds, none of which is negative.
 Expected<TextAutomaton> magnitudes(const NumberRange &range,
-                                   const Bounds &least, const Bounds &most) {
+                                   const Bounds &least, const Bounds &most,
+                                   WorkMeter &meter) {
   size_t digits = maxWholeDigits;
   for (const Bounds *bounds : {&least, &most})
     for (const NumberRange::Bound &bound : *bounds)
       digits = std::max(digits, bound.value.whole.size());
-  Expected<TextAutomaton> all = syntax(static_cast<uint32_t>(digits),
-                                       range.integer ? 0 : maxFractionDigits);
-  auto restrict = [&](const TextAutomaton &to) {
+  Expected<TextAutomaton> all =
+      syntax(static_cast<uint32_t>(digits),
+             range.integer ? 0 : maxFractionDigits, meter);
+  auto restrict = [&](const Expected<TextAutomaton> &to) {
     if (all)
-      all = TextAutomaton::intersection(*all, to);
+      all = to ? TextAutomaton::intersection(*all, *to, meter) : to;
   };
   for (const NumberRange::Bound &bound : least)
-    restrict(Comparison(bound.value, false, !bound.exclusive, true).make());
+    restrict(
+        Comparison(bound.value, false, !bound.exclusive, true).make(meter));
   for (const NumberRange::Bound &bound : most)
-    restrict(Comparison(bound.value, true, !bound.exclusive, false).make());
+    restrict(
+        Comparison(bound.value, true, !bound.exclusive, false).make(meter));
   for (const Decimal &step : range.multiplesOf) {
     constexpr size_t mostDigits = 4;
     std::string units = step.whole + step.fraction;
@@ -183,7 +195,7 @@ Expected<TextAutomaton> magnitudes(const NumberRange &range,
       return failure("multiples of a number of more than ", mostDigits,
                      " digits are not supported");
     restrict(multiples(static_cast<uint32_t>(std::stoul(units)),
-                       static_cast<uint32_t>(step.fraction.size())));
+                       static_cast<uint32_t>(step.fraction.size()), meter));
   }
   return all;
 }
@@ -249,7 +261,7 @@ bool NumberAutomata::contains(const Decimal &number) const {
 }
 
 Expected<NumberAutomata>
-sluice::grammar::numberAutomata(const NumberRange &range) {
+sluice::grammar::numberAutomata(const NumberRange &range, WorkMeter &meter) {
   // What holds below zero holds for the number without its sign with the
   // bounds changed over.
   Bounds positiveLeast, positiveMost, negativeLeast, negativeMost;
@@ -271,13 +283,13 @@ sluice::grammar::numberAutomata(const NumberRange &range) {
   negativeLeast.push_back({.value = Decimal{}, .exclusive = true});
   NumberAutomata automata;
   if (positive) {
-    auto made = magnitudes(range, positiveLeast, positiveMost);
+    auto made = magnitudes(range, positiveLeast, positiveMost, meter);
     if (!made)
       return made.status();
     automata.positive = made.take();
   }
   if (negative) {
-    auto made = magnitudes(range, negativeLeast, negativeMost);
+    auto made = magnitudes(range, negativeLeast, negativeMost, meter);
     if (!made)
       return made.status();
     automata.negative = made.take();

@@ -67,7 +67,8 @@ struct NumberAutomata {
 };
 
 /// Errors: a multiple of more than four digits, or automata that are too large.
-Expected<NumberAutomata> numberAutomata(const NumberRange &range);
+Expected<NumberAutomata> numberAutomata(const NumberRange &range,
+                                        WorkMeter &meter);
 
 } // namespace sluice::grammar
 

@@ -73,7 +73,7 @@ std::optional<CodePointSet> classEscape(char c) {
 /// says why.
 class Parser {
 public:
-  explicit Parser(std::string_view text) : text(text) {}
+  Parser(std::string_view text, WorkMeter &meter) : text(text), meter(meter) {}
 
   Expected<TextAutomaton> run() {
     std::optional<ExpressionId> root = parseChoice(0);
@@ -81,7 +81,7 @@ public:
       refuse("a ')' without its '('");
     if (!status.ok())
       return status;
-    return TextAutomaton::fromExpression(tree, *root);
+    return TextAutomaton::fromExpression(tree, *root, meter);
   }
 
 private:
@@ -405,6 +405,7 @@ private:
   }
 
   std::string_view text;
+  WorkMeter &meter;
   size_t at = 0;
   ExpressionTree tree;
   Status status;
@@ -413,11 +414,13 @@ private:
 } // namespace
 
 Expected<TextAutomaton>
-sluice::grammar::compilePattern(std::string_view pattern) {
+sluice::grammar::compilePattern(std::string_view pattern, WorkMeter &meter) {
   if (pattern.size() > maxPatternBytes)
     return failure("a pattern of ", pattern.size(), " bytes, more than ",
                    maxPatternBytes);
   if (!text::isValidUtf8(pattern))
     return failure("a pattern that is not valid UTF-8");
-  return Parser(pattern).run();
+  if (Status ended = meter.spend(pattern.size()); !ended.ok())
+    return ended;
+  return Parser(pattern, meter).run();
 }

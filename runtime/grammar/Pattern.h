@@ -27,7 +27,8 @@ namespace sluice::grammar {
 /// {m} {m,} {m,n} (greedy or lazy, which match the same texts), and `^` and `$`
 /// at the ends of the pattern's alternatives. The error names anything else
 /// (assertions, back references, Unicode properties) and its place.
-Expected<TextAutomaton> compilePattern(std::string_view pattern);
+Expected<TextAutomaton> compilePattern(std::string_view pattern,
+                                       WorkMeter &meter);
 
 /// The pattern of a string format of JSON Schema: date, time, date-time,
 /// duration, email, hostname, ipv4, ipv6, uuid, uri. It matches a part of the

@@ -131,7 +131,7 @@ SchemaCompiler::valuesOf(const Conjunction &schema, size_t depth) {
   }
   if (expanded->constraints.empty())
     return ItemValues();
-  auto constraints = readConstraints(expanded->constraints, deadline);
+  auto constraints = readConstraints(expanded->constraints, meter);
   if (!constraints)
     return constraints.status();
   if (constraints->values)
@@ -154,7 +154,7 @@ SchemaCompiler::readUniqueItems(const SchemaNode &place,
   UniqueItems out;
   auto numberOf = [&](const ordered_json *value) {
     auto same = std::ranges::find_if(out.values, [&](const auto *other) {
-      return sameValue(*value, *other);
+      return sameValue(*value, *other, meter);
     });
     auto number = static_cast<size_t>(same - out.values.begin());
     if (same == out.values.end())
@@ -170,9 +170,9 @@ SchemaCompiler::readUniqueItems(const SchemaNode &place,
                           "of a few values, each of which is named");
     std::set<size_t> numbers;
     for (const ordered_json *value : **values) {
-      if (Status late = checkTime(deadline); !late.ok())
-        return late;
       numbers.insert(numberOf(value));
+      if (Status ended = spendOnSchema(meter); !ended.ok())
+        return ended;
     }
     out.choices.emplace_back(numbers.begin(), numbers.end());
   }

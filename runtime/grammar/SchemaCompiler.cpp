@@ -28,16 +28,18 @@ Expected<GrammarTables> SchemaCompiler::run() {
         !status.ok())
       return status;
   }
-  Expected<GrammarTables> tables = compileGrammar(builder, rule, deadline);
+  Expected<GrammarTables> tables = compileGrammar(builder, rule, meter);
   if (!tables)
     return tables.status().withContext("JSON schema");
   return tables;
 }
 
 Status SchemaCompiler::checkWork() {
+  if (Status ended = spendOnSchema(meter); !ended.ok())
+    return ended;
   if (++work > maxSchemaValues || builder.full())
     return failure("JSON schema: too large, once its references are followed");
-  return checkTime(deadline);
+  return {};
 }
 
 Status SchemaCompiler::emit(const Conjunction &schema, BuilderState from,
@@ -58,8 +60,20 @@ Status SchemaCompiler::emitShared(const Conjunction &schema, BuilderState from,
   return emitRule(*expanded, from, to);
 }
 
+/// About the bytes of a schema that waits to be written.
+static size_t bytesOf(const ExpandedSchema &schema) {
+  size_t bytes = sizeof(schema);
+  auto add = [&bytes](const SchemaNode &node) { bytes += node.bytes(); };
+  for (const SchemaNode &node : schema.constraints)
+    add(node);
+  for (const ExpandedSchema::Choice &choice : schema.choices)
+    add(choice.list);
+  return bytes;
+}
+
 Status SchemaCompiler::emitRule(const ExpandedSchema &schema, BuilderState from,
                                 BuilderState to) {
+  constexpr size_t keyComparisons = 8; // of a search among the rules, about
   if (schema.never)
     return {};
   if (schema.constraints.empty() && schema.choices.empty())
@@ -75,8 +89,13 @@ Status SchemaCompiler::emitRule(const ExpandedSchema &schema, BuilderState from,
   key.push_back(nullptr);
   for (const ExpandedSchema::Choice &choice : schema.choices)
     add(choice.list);
+  if (Status ended = spendOnSchema(meter, keyComparisons * key.size());
+      !ended.ok())
+    return ended;
   auto [known, fresh] = rules.try_emplace(std::move(key), 0);
   if (fresh) {
+    if (!held.add(bytesOf(schema)))
+      return spendOnSchema(meter);
     known->second = builder.addRule(schema.constraints.empty()
                                         ? schema.choices[0].list.pointer
                                         : schema.constraints[0].pointer);
@@ -97,7 +116,7 @@ Status SchemaCompiler::emitExpanded(const ExpandedSchema &schema,
     return {};
   }
   Expected<Constraints> constraints =
-      readConstraints(schema.constraints, deadline);
+      readConstraints(schema.constraints, meter);
   if (!constraints)
     return constraints.status();
   return emitConstraints(*constraints, from, to);
@@ -157,7 +176,7 @@ Status SchemaCompiler::emitNumber(const Constraints &constraints,
       json.number(from, to);
     return {};
   }
-  Expected<NumberAutomata> numbers = numberAutomata(constraints.numbers);
+  Expected<NumberAutomata> numbers = numberAutomata(constraints.numbers, meter);
   if (!numbers)
     return constraints.place().refuse("the bounds of the number: ",
                                       numbers.status().message());
@@ -189,8 +208,12 @@ Status SchemaCompiler::emitString(const Constraints &constraints,
 
 Expected<GrammarTables>
 sluice::grammar::compileJsonSchema(const ordered_json &schema,
-                                   const Deadline &deadline) {
+                                   WorkMeter &meter) {
   if (Status status = checkSize(schema); !status.ok())
     return status;
-  return SchemaCompiler(schema, deadline).run();
+  Expected<GrammarTables> tables = SchemaCompiler(schema, meter).run();
+  // What is cut short can fail in other ways as well.
+  if (Status ended = meter.status(); !ended.ok())
+    return ended.withContext("JSON schema");
+  return tables;
 }

@@ -12,7 +12,7 @@
 #ifndef SLUICE_RUNTIME_GRAMMAR_SCHEMACOMPILER_H
 #define SLUICE_RUNTIME_GRAMMAR_SCHEMACOMPILER_H
 
-#include "runtime/grammar/Deadline.h"
+#include "runtime/base/WorkMeter.h"
 #include "runtime/grammar/GrammarBuilder.h"
 #include "runtime/grammar/GrammarLimits.h"
 #include "runtime/grammar/GrammarTables.h"
@@ -90,8 +90,10 @@ struct ItemCount {
 /// place. Thread-compatible; made for one document.
 class SchemaCompiler {
 public:
-  SchemaCompiler(const ordered_json &document, const Deadline &deadline)
-      : root{&document, "#"}, json(builder), deadline(deadline) {}
+  /// Both outlive it.
+  SchemaCompiler(const ordered_json &document, WorkMeter &meter)
+      : root{&document, "#"}, builder(meter), json(builder), held(meter),
+        meter(meter) {}
 
   Expected<GrammarTables> run();
 
@@ -242,6 +244,7 @@ private:
   };
   std::map<RuleKey, RuleId> rules;
   std::vector<PendingRule> pending;
+  HeldBytes held; ///< of both
   /// Schemas that the document has not; they stay where they are.
   std::deque<ordered_json> made;
 
@@ -251,7 +254,7 @@ private:
   std::vector<const ordered_json *> following;
   std::map<const ordered_json *, std::vector<const ordered_json *>> taken;
   size_t work = 0;
-  const Deadline &deadline;
+  WorkMeter &meter;
 };
 
 /// A part of `node` as a conjunction of its own.

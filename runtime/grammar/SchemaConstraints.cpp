@@ -77,12 +77,14 @@ constexpr NumberFormat numberFormats[] = {
 /// Reads schemas one after the other into the same constraints.
 class Reader {
 public:
-  Reader(Constraints &out, const Deadline &deadline)
-      : out(out), deadline(deadline) {}
+  Reader(Constraints &out, WorkMeter &meter) : out(out), meter(meter) {}
 
   Status read(const SchemaNode &node) {
-    if (Status late = checkTime(deadline); !late.ok())
-      return late;
+    // Each keyword is looked for among all that the schema has.
+    if (Status ended =
+            spendOnSchema(meter, std::size(typedKeywords) * node.value->size());
+        !ended.ok())
+      return ended;
     using Step = Status (Reader::*)(const SchemaNode &);
     for (Step step :
          {&Reader::readType, &Reader::readValues, &Reader::readBounds,
@@ -130,8 +132,8 @@ private:
 
   Status readValues(const SchemaNode &node) {
     if (const ordered_json *value = node.find("const"))
-      if (Status late = keepValues({value}); !late.ok())
-        return late;
+      if (Status ended = keepValues({value}); !ended.ok())
+        return ended;
     const ordered_json *list = node.find("enum");
     if (!list)
       return {};
@@ -151,11 +153,11 @@ private:
     }
     std::vector<const ordered_json *> kept;
     for (const ordered_json *value : values) {
-      if (Status late = checkTime(deadline); !late.ok())
-        return late;
+      if (Status ended = spendOnSchema(meter); !ended.ok())
+        return ended;
       if (std::any_of(out.values->begin(), out.values->end(),
                       [&](const ordered_json *other) {
-                        return sameValue(*value, *other);
+                        return sameValue(*value, *other, meter);
                       }))
         kept.push_back(value);
     }
@@ -266,9 +268,9 @@ private:
 
   Status addPattern(const SchemaNode &node, std::string_view key,
                     std::string_view pattern) {
-    Expected<TextAutomaton> made = compilePattern(pattern);
+    Expected<TextAutomaton> made = compilePattern(pattern, meter);
     if (made && out.patterns)
-      made = TextAutomaton::intersection(*out.patterns, *made, deadline);
+      made = TextAutomaton::intersection(*out.patterns, *made, meter);
     if (!made)
       return node.refuse("'", key, "': ", made.status().message());
     out.patterns = made.take();
@@ -276,13 +278,13 @@ private:
   }
 
   Constraints &out;
-  const Deadline &deadline;
+  WorkMeter &meter;
 };
 
 /// Leaves those of the values that fulfil the other constraints.
-Status filterValues(Constraints &out) {
+Status filterValues(Constraints &out, WorkMeter &meter) {
   constexpr uint8_t structured = ArrayType | ObjectType;
-  Expected<NumberAutomata> numbers = numberAutomata(out.numbers);
+  Expected<NumberAutomata> numbers = numberAutomata(out.numbers, meter);
   if (!numbers)
     return out.place().refuse(numbers.status().message());
   Expected<SizedTexts> strings = out.strings();
@@ -291,14 +293,17 @@ Status filterValues(Constraints &out) {
   std::vector<const ordered_json *> kept;
   for (const ordered_json *value : *out.values) {
     uint8_t type = typeOf(*value);
+    const auto *text = value->get_ptr<const std::string *>();
+    if (Status ended = spendOnSchema(meter, 1 + (text ? text->size() : 0));
+        !ended.ok())
+      return ended;
     if (!(out.types & type))
       continue;
     if (type & out.spokenOf & structured)
       return out.place().refuse(
           "'enum' or 'const' with objects or arrays, beside keywords that look "
           "into them, is not supported");
-    if (type == StringType &&
-        !strings->contains(value->get_ref<const std::string &>()))
+    if (text && !strings->contains(*text))
       continue;
     if (type & NumberTypes && out.numbers.bounded()) {
       Expected<Decimal> number = Decimal::parse(value->dump());
@@ -306,6 +311,7 @@ Status filterValues(Constraints &out) {
         continue;
     }
     kept.push_back(value);
+    out.valueTypes |= type;
   }
   out.values = std::move(kept);
   return {};
@@ -336,14 +342,14 @@ uint8_t sluice::grammar::typeOf(const ordered_json &value) {
   }
 }
 
-std::vector<std::string> Constraints::requiredNames() const {
+std::vector<std::string> Constraints::requiredNames(WorkMeter &meter) const {
   std::vector<std::string> names;
   std::unordered_set<std::string_view> seen;
   for (const SchemaNode &node : nodes)
     if (const ordered_json *required = node.find("required"))
       for (const ordered_json &name : *required)
         if (const auto &text = name.get_ref<const std::string &>();
-            seen.insert(text).second)
+            meter.charge(1 + text.size()) && seen.insert(text).second)
           names.push_back(text);
   return names;
 }
@@ -364,17 +370,17 @@ Expected<SizedTexts> Constraints::strings() const {
 
 Expected<Constraints>
 sluice::grammar::readConstraints(std::vector<SchemaNode> nodes,
-                                 const Deadline &deadline) {
+                                 WorkMeter &meter) {
   Constraints out;
   out.nodes = std::move(nodes);
-  Reader reader(out, deadline);
+  Reader reader(out, meter);
   for (const SchemaNode &node : out.nodes)
     if (Status status = reader.read(node); !status.ok())
       return status;
   reader.settleTypes();
   out.numbers.integer = !(out.types & FractionType);
   if (out.values)
-    if (Status status = filterValues(out); !status.ok())
+    if (Status status = filterValues(out, meter); !status.ok())
       return status;
   return out;
 }

@@ -13,7 +13,7 @@
 #ifndef SLUICE_RUNTIME_GRAMMAR_SCHEMACONSTRAINTS_H
 #define SLUICE_RUNTIME_GRAMMAR_SCHEMACONSTRAINTS_H
 
-#include "runtime/grammar/Deadline.h"
+#include "runtime/base/WorkMeter.h"
 #include "runtime/grammar/NumberAutomaton.h"
 #include "runtime/grammar/SchemaDocument.h"
 #include "runtime/grammar/TextAutomaton.h"
@@ -50,6 +50,7 @@ struct Constraints {
   uint8_t spokenOf = 0;
   /// The only values, of `enum` and `const`; they fulfil the rest.
   std::optional<std::vector<const ordered_json *>> values;
+  uint8_t valueTypes = 0; ///< of `values`
   NumberRange numbers;
   uint64_t minLength = 0;
   std::optional<uint64_t> maxLength;
@@ -66,16 +67,17 @@ struct Constraints {
   /// The strings that lengths and patterns allow. Errors: minLength is too
   /// large.
   Expected<SizedTexts> strings() const;
-  /// Of the members that an object must have, each once.
-  std::vector<std::string> requiredNames() const;
+  /// Of the members that an object must have, each once. Charges the meter;
+  /// where that ends the work some are missing.
+  std::vector<std::string> requiredNames(WorkMeter &meter) const;
 };
 
 /// `nodes` is not empty; they are objects, and their references and
 /// combinations have been dealt with. Errors: a keyword's value is not of its
 /// type, a pattern or format is not supported, values are given one by one
-/// beside keywords that look into them, or the deadline has passed.
+/// beside keywords that look into them, or the meter ends the work.
 Expected<Constraints> readConstraints(std::vector<SchemaNode> nodes,
-                                      const Deadline &deadline);
+                                      WorkMeter &meter);
 
 } // namespace sluice::grammar
 

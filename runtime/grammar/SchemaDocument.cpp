@@ -160,8 +160,12 @@ std::optional<std::string> unescaped(std::string_view token) {
 /// What lies directly in `parent`.
 SchemaNode partOf(const SchemaNode &parent, const ordered_json *value,
                   std::string_view step) {
-  SchemaNode part{value, parent.pointer + "/" + escaped(step), parent.base,
-                  parent.basePointer};
+  // Pointers are for messages, and there can be very many of them.
+  constexpr size_t longest = 512;
+  SchemaNode part{value, parent.pointer, parent.base, parent.basePointer};
+  if (part.pointer.size() > longest)
+    part.pointer.replace(longest / 2, std::string::npos, "/...");
+  part.pointer += "/" + escaped(step);
   if (value && isBase(*value)) {
     part.base = value;
     part.basePointer = part.pointer;
@@ -241,9 +245,9 @@ bool sluice::grammar::hasConstraints(const SchemaNode &schema) {
   return false;
 }
 
-Expected<SchemaNode>
-sluice::grammar::resolveReference(const SchemaNode &root,
-                                  const SchemaNode &schema) {
+Expected<SchemaNode> sluice::grammar::resolveReference(const SchemaNode &root,
+                                                       const SchemaNode &schema,
+                                                       WorkMeter &meter) {
   const auto *text = schema.find("$ref")->get_ptr<const std::string *>();
   if (!text)
     return schema.refuse("'$ref' is not a string");
@@ -256,6 +260,9 @@ sluice::grammar::resolveReference(const SchemaNode &root,
   if (schema.base)
     at = {schema.base, schema.basePointer, schema.base, schema.basePointer};
   while (!rest.empty()) {
+    // A member is looked for one by one, and twice.
+    if (Status ended = spendOnSchema(meter, 2 * at.value->size()); !ended.ok())
+      return ended;
     rest.remove_prefix(1); // the slash
     size_t end = std::min(rest.find('/'), rest.size());
     std::optional<std::string> token = unescaped(rest.substr(0, end));

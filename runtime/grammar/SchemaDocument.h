@@ -13,7 +13,7 @@
 #define SLUICE_RUNTIME_GRAMMAR_SCHEMADOCUMENT_H
 
 #include "runtime/base/Status.h"
-#include "runtime/grammar/Deadline.h"
+#include "runtime/base/WorkMeter.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -57,6 +57,11 @@ struct SchemaNode {
   /// Whether uniqueItems is true.
   bool wantsUniqueItems() const;
   bool isWithin(const SchemaNode &whole) const;
+  /// About the bytes that the node takes; none of them are the document's.
+  size_t bytes() const {
+    return sizeof(*this) + pointer.size() + basePointer.size() +
+           within.size() * sizeof(void *);
+  }
 
   /// "#/a: " and the parts.
   template <typename... Parts> Status refuse(const Parts &...parts) const {
@@ -64,9 +69,9 @@ struct SchemaNode {
   }
 };
 
-/// Errors: the deadline has passed.
-inline Status checkTime(const Deadline &deadline) {
-  return deadline.check().withContext("JSON schema");
+/// Charges the meter. Errors: the work must end.
+inline Status spendOnSchema(WorkMeter &meter, size_t steps = 1) {
+  return meter.spend(steps).withContext("JSON schema");
 }
 
 /// Errors: it is neither an object nor a boolean, or has a keyword that is not
@@ -79,9 +84,10 @@ bool hasConstraints(const SchemaNode &schema);
 
 /// What the $ref of `schema` refers to: a pointer begins at the nearest schema
 /// above it that has an $id, else at the document. Errors: it leads out of the
-/// document, or nowhere.
+/// document, or nowhere, or the meter ends the work.
 Expected<SchemaNode> resolveReference(const SchemaNode &root,
-                                      const SchemaNode &schema);
+                                      const SchemaNode &schema,
+                                      WorkMeter &meter);
 
 /// A member that must be a whole number, not negative; nothing where it is not
 /// there. Errors: it is something else.

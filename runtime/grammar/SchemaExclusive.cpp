@@ -67,8 +67,8 @@ Expected<Constraints> SchemaCompiler::readLeaf(const ExpandedSchema &leaf,
                                                const Sibling &sibling) {
   static const ordered_json any = ordered_json::object();
   if (leaf.constraints.empty())
-    return readConstraints({{&any, sibling.list.pointer}}, deadline);
-  return readConstraints(leaf.constraints, deadline);
+    return readConstraints({{&any, sibling.list.pointer}}, meter);
+  return readConstraints(leaf.constraints, meter);
 }
 
 /// What is written for `written` and matches none of the siblings.
@@ -194,7 +194,7 @@ SchemaCompiler::emitValuesApart(const std::vector<const ordered_json *> &values,
                                 BuilderState from, BuilderState to) {
   std::vector<ValueTest> tests;
   for (const LeafSibling &sibling : siblings) {
-    Expected<ValueTest> test = ValueTest::create(sibling.constraints);
+    Expected<ValueTest> test = ValueTest::create(sibling.constraints, meter);
     if (!test)
       return test.status();
     tests.push_back(test.take());
@@ -202,8 +202,8 @@ SchemaCompiler::emitValuesApart(const std::vector<const ordered_json *> &values,
   for (const ordered_json *value : values) {
     bool matches = false;
     for (size_t i = 0; i < tests.size(); ++i) {
-      if (Status late = checkTime(deadline); !late.ok())
-        return late;
+      if (Status ended = spendOnSchema(meter); !ended.ok())
+        return ended;
       Answer answer = tests[i].matches(*value);
       if (answer == Answer::Unknown)
         return siblings[i].of->refuse();
@@ -249,21 +249,21 @@ rangesOf(const Constraints &constraints) {
 /// Takes away all spellings of a range's numbers: an integer is one with a
 /// point and zeros behind it as well.
 static Status subtract(NumberAutomata &from, NumberRange range,
-                       const Deadline &deadline) {
+                       WorkMeter &meter) {
   bool integer = std::exchange(range.integer, false);
-  Expected<NumberAutomata> numbers = numberAutomata(range);
+  Expected<NumberAutomata> numbers = numberAutomata(range, meter);
   if (!numbers)
     return numbers.status();
   for (auto part : {&NumberAutomata::positive, &NumberAutomata::negative}) {
     Expected<TextAutomaton> texts = std::move((*numbers).*part);
     if (integer) {
-      Expected<TextAutomaton> whole = compilePattern("^[0-9]+(\\.0*)?$");
+      Expected<TextAutomaton> whole = compilePattern("^[0-9]+(\\.0*)?$", meter);
       if (!whole)
         return whole.status();
-      texts = TextAutomaton::intersection(*texts, *whole, deadline);
+      texts = TextAutomaton::intersection(*texts, *whole, meter);
     }
     if (texts)
-      texts = TextAutomaton::difference(from.*part, *texts, deadline);
+      texts = TextAutomaton::difference(from.*part, *texts, meter);
     if (!texts)
       return texts.status();
     from.*part = texts.take();
@@ -284,12 +284,12 @@ SchemaCompiler::emitNumbersApart(const Constraints &constraints,
   }
   if (others.empty())
     return emitNumber(constraints, from, to);
-  Expected<NumberAutomata> numbers = numberAutomata(constraints.numbers);
+  Expected<NumberAutomata> numbers = numberAutomata(constraints.numbers, meter);
   Status status = numbers.status();
   for (size_t i = 0; status.ok() && i < others.size(); ++i) {
-    status = subtract(*numbers, others[i], deadline);
-    if (Status late = checkTime(deadline); !late.ok())
-      return late;
+    status = subtract(*numbers, others[i], meter);
+    if (Status ended = spendOnSchema(meter); !ended.ok())
+      return ended;
   }
   if (!status.ok())
     return constraints.place().refuse("the bounds of the number: ",
@@ -300,11 +300,10 @@ SchemaCompiler::emitNumbersApart(const Constraints &constraints,
 
 /// What is in `set` and not in `other`, whose texts differ or their lengths: up
 /// to three sets.
-static Expected<std::vector<SizedTexts>> without(const SizedTexts &set,
-                                                 const SizedTexts &other,
-                                                 const Deadline &deadline) {
-  auto only = TextAutomaton::difference(set.texts, other.texts, deadline);
-  auto both = TextAutomaton::intersection(set.texts, other.texts, deadline);
+static Expected<std::vector<SizedTexts>>
+without(const SizedTexts &set, const SizedTexts &other, WorkMeter &meter) {
+  auto only = TextAutomaton::difference(set.texts, other.texts, meter);
+  auto both = TextAutomaton::intersection(set.texts, other.texts, meter);
   if (!only || !both)
     return only ? both.status() : only.status();
   std::vector<SizedTexts> left;
@@ -318,14 +317,15 @@ static Expected<std::vector<SizedTexts>> without(const SizedTexts &set,
 }
 
 /// The strings that match; a format may allow more.
-static Expected<SizedTexts> stringsThatMatch(const Constraints &constraints) {
+static Expected<SizedTexts> stringsThatMatch(const Constraints &constraints,
+                                             WorkMeter &meter) {
   if (!constraints.values)
     return constraints.strings();
   std::vector<std::string> listed;
   for (const ordered_json *value : *constraints.values)
     if (const auto *text = value->get_ptr<const std::string *>())
       listed.push_back(*text);
-  Expected<TextAutomaton> texts = TextAutomaton::of(listed);
+  Expected<TextAutomaton> texts = TextAutomaton::of(listed, meter);
   if (!texts)
     return constraints.place().refuse(texts.status().message());
   return SizedTexts{.texts = texts.take()};
@@ -341,7 +341,7 @@ SchemaCompiler::stringsApart(const std::vector<SizedTexts> &sets,
   std::vector<SizedTexts> left;
   size_t edges = 0;
   for (const SizedTexts &set : sets) {
-    Expected<std::vector<SizedTexts>> parts = without(set, other, deadline);
+    Expected<std::vector<SizedTexts>> parts = without(set, other, meter);
     if (!parts)
       return sibling.list.refuse("the strings that match no other schema: ",
                                  parts.status().message());
@@ -367,7 +367,7 @@ SchemaCompiler::emitStringsApart(const Constraints &constraints,
       continue;
     if (other.hasFormat)
       return sibling.of->refuse();
-    Expected<SizedTexts> strings = stringsThatMatch(other);
+    Expected<SizedTexts> strings = stringsThatMatch(other, meter);
     if (!strings)
       return strings.status();
     if (sets.empty()) {
@@ -413,7 +413,7 @@ SchemaCompiler::waysApart(const Constraints &written,
     }
   }
   std::vector<MemberChange> ways;
-  for (const std::string &name : other.requiredNames())
+  for (const std::string &name : other.requiredNames(meter))
     if (!required.contains(name))
       ways.push_back({.without = {name}, .with = {}});
   auto values = membersOf(other, optional);

@@ -35,9 +35,14 @@ Expected<ExpandedSchema> SchemaCompiler::expand(const Conjunction &schema) {
 /// `given`: with what it is within, but for itself.
 Status SchemaCompiler::expandNode(const SchemaNode &given,
                                   ExpandedSchema &out) {
+  constexpr size_t keywordsLookedFor = 8;
   const SchemaNode node = given.asPartOf(given);
   if (Status status = checkWork(); !status.ok())
     return status;
+  if (Status ended =
+          spendOnSchema(meter, keywordsLookedFor * node.value->size());
+      !ended.ok())
+    return ended;
   if (checked.insert(node.value).second)
     if (Status status = checkSchema(node); !status.ok())
       return status;
@@ -61,7 +66,7 @@ Status SchemaCompiler::expandNode(const SchemaNode &given,
   }
   following.push_back(node.value);
   if (node.find("$ref")) {
-    Expected<SchemaNode> target = resolveReference(root, node);
+    Expected<SchemaNode> target = resolveReference(root, node, meter);
     if (!target)
       return target.status();
     out.followed = true;
@@ -91,6 +96,7 @@ Status SchemaCompiler::expandNode(const SchemaNode &given,
 Expected<std::vector<Conjunction>>
 SchemaCompiler::alternatives(const ExpandedSchema &schema) {
   constexpr size_t most = 1024;
+  constexpr size_t partCost = 16; // steps to copy one, with its texts
   std::vector<Conjunction> ways(1);
   for (const SchemaNode &node : schema.constraints)
     ways[0].push_back({node, true});
@@ -102,6 +108,9 @@ SchemaCompiler::alternatives(const ExpandedSchema &schema) {
     std::vector<Conjunction> next;
     for (const Conjunction &way : ways)
       for (size_t i = 0; i < count; ++i) {
+        if (Status ended = spendOnSchema(meter, partCost * (way.size() + 1));
+            !ended.ok())
+          return ended;
         next.push_back(way);
         next.back().push_back(
             {choice.list.item(i).asPartOf(choice.list), false});

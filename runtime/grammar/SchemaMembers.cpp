@@ -35,15 +35,19 @@ struct ObjectSchema {
 };
 
 Expected<std::vector<ObjectSchema>> readObjects(const Constraints &constraints,
-                                                const Deadline &deadline) {
+                                                WorkMeter &meter) {
   std::vector<ObjectSchema> objects;
   for (const SchemaNode &node : constraints.nodes) {
     ObjectSchema &object = objects.emplace_back();
     object.node = node;
+    if (Status ended = spendOnSchema(meter, node.value->size()); !ended.ok())
+      return ended;
     if (node.find("properties")) {
       object.properties = node.member("properties");
       const auto &members =
           object.properties->value->get_ref<const ordered_json::object_t &>();
+      if (Status ended = spendOnSchema(meter, members.size()); !ended.ok())
+        return ended;
       for (const auto &[name, value] : members)
         object.declared.emplace(name, &value);
     }
@@ -53,9 +57,9 @@ Expected<std::vector<ObjectSchema>> readObjects(const Constraints &constraints,
       continue;
     SchemaNode patterns = node.member("patternProperties");
     for (const auto &item : patterns.value->items()) {
-      if (Status late = checkTime(deadline); !late.ok())
-        return late;
-      Expected<TextAutomaton> names = compilePattern(item.key());
+      if (Status ended = spendOnSchema(meter); !ended.ok())
+        return ended;
+      Expected<TextAutomaton> names = compilePattern(item.key(), meter);
       if (!names)
         return patterns.refuse("the pattern '", item.key(),
                                "': ", names.status().message());
@@ -86,10 +90,15 @@ namesInOrder(const std::vector<ObjectSchema> &objects,
 }
 
 /// What holds for the value of the member `name`.
-Conjunction memberSchema(const std::vector<ObjectSchema> &objects,
-                         const std::string &name) {
+Expected<Conjunction> memberSchema(const std::vector<ObjectSchema> &objects,
+                                   const std::string &name, WorkMeter &meter) {
   Conjunction value;
   for (const ObjectSchema &object : objects) {
+    // The name is looked up, and read by each pattern.
+    if (Status ended = spendOnSchema(meter, (1 + object.patterns.size()) *
+                                                (1 + name.size()));
+        !ended.ok())
+      return ended;
     auto found = object.declared.find(name);
     bool declared = found != object.declared.end();
     if (declared)
@@ -113,7 +122,7 @@ struct NameRegion {
 
 Expected<std::vector<NameRegion>>
 splitByPatterns(TextAutomaton names, const std::vector<ObjectSchema> &objects,
-                const Deadline &deadline) {
+                WorkMeter &meter) {
   std::vector<NameRegion> regions{
       {std::move(names),
        std::vector<std::vector<const SchemaNode *>>(objects.size())}};
@@ -122,12 +131,12 @@ splitByPatterns(TextAutomaton names, const std::vector<ObjectSchema> &objects,
       constexpr size_t most = 64;
       std::vector<NameRegion> next;
       for (NameRegion &region : regions) {
-        if (Status late = checkTime(deadline); !late.ok())
-          return late;
+        if (Status ended = spendOnSchema(meter); !ended.ok())
+          return ended;
         auto in =
-            TextAutomaton::intersection(region.names, pattern.names, deadline);
+            TextAutomaton::intersection(region.names, pattern.names, meter);
         auto out =
-            TextAutomaton::difference(region.names, pattern.names, deadline);
+            TextAutomaton::difference(region.names, pattern.names, meter);
         if (!in || !out)
           return pattern.value.refuse((in ? out : in).status().message());
         if (!in->empty()) {
@@ -150,8 +159,7 @@ splitByPatterns(TextAutomaton names, const std::vector<ObjectSchema> &objects,
 Expected<std::vector<MemberSchema>>
 otherMembers(const std::vector<ObjectSchema> &objects,
              const std::vector<std::string> &declared,
-             const SizedTexts &allowed, bool anyName,
-             const Deadline &deadline) {
+             const SizedTexts &allowed, bool anyName, WorkMeter &meter) {
   bool open = false, declares = false, patterns = false;
   for (const ObjectSchema &object : objects) {
     open |= object.additional.has_value();
@@ -161,13 +169,13 @@ otherMembers(const std::vector<ObjectSchema> &objects,
   std::vector<MemberSchema> others;
   if (!open && declares && !patterns)
     return others;
-  Expected<TextAutomaton> names = TextAutomaton::of(declared);
+  Expected<TextAutomaton> names = TextAutomaton::of(declared, meter);
   if (names)
-    names = TextAutomaton::difference(allowed.texts, *names, deadline);
+    names = TextAutomaton::difference(allowed.texts, *names, meter);
   if (!names)
     return objects[0].node.refuse("names of further properties: ",
                                   names.status().message());
-  auto regions = splitByPatterns(names.take(), objects, deadline);
+  auto regions = splitByPatterns(names.take(), objects, meter);
   if (!regions)
     return regions.status();
   for (NameRegion &region : *regions) {
@@ -208,7 +216,7 @@ SchemaCompiler::allowedNames(const Constraints &constraints) {
       return member.refuse("'anyOf' and 'oneOf' are not supported for names");
     if (expanded->constraints.empty())
       continue;
-    auto read = readConstraints(expanded->constraints, deadline);
+    auto read = readConstraints(expanded->constraints, meter);
     if (!read)
       return read.status();
     if (!(read->types & StringType))
@@ -222,10 +230,10 @@ SchemaCompiler::allowedNames(const Constraints &constraints) {
       for (const ordered_json *value : *read->values)
         if (const auto *name = value->get_ptr<const std::string *>())
           listed.push_back(*name);
-      allowed = TextAutomaton::of(listed);
+      allowed = TextAutomaton::of(listed, meter);
     }
     if (allowed)
-      allowed = TextAutomaton::intersection(names.texts, *allowed, deadline);
+      allowed = TextAutomaton::intersection(names.texts, *allowed, meter);
     if (!allowed)
       return member.refuse(allowed.status().message());
     names = {allowed.take(), std::max(names.least, strings->least),
@@ -237,14 +245,12 @@ SchemaCompiler::allowedNames(const Constraints &constraints) {
 /// Takes the names away that no schema within `whole` describes.
 static Status keepEvaluated(const SchemaNode &whole,
                             const std::vector<ObjectSchema> &objects,
-                            const Deadline &deadline, TextAutomaton &names) {
+                            WorkMeter &meter, TextAutomaton &names) {
   TextAutomaton others = names;
   auto describe = [&](const Expected<TextAutomaton> &described) -> Status {
     if (!described)
       return described.status();
-    if (Status late = deadline.check(); !late.ok())
-      return late;
-    auto rest = TextAutomaton::difference(others, *described, deadline);
+    auto rest = TextAutomaton::difference(others, *described, meter);
     if (rest)
       others = rest.take();
     return rest.status();
@@ -258,14 +264,14 @@ static Status keepEvaluated(const SchemaNode &whole,
     if (object.properties)
       for (const auto &item : object.properties->value->items())
         declared.push_back(item.key());
-    Status status = describe(TextAutomaton::of(declared));
+    Status status = describe(TextAutomaton::of(declared, meter));
     for (const ObjectSchema::NamePattern &pattern : object.patterns)
       if (status.ok())
         status = describe(pattern.names);
     if (!status.ok())
       return whole.refuse("'", unevaluatedProperties, "': ", status.message());
   }
-  auto evaluated = TextAutomaton::difference(names, others, deadline);
+  auto evaluated = TextAutomaton::difference(names, others, meter);
   if (!evaluated)
     return whole.refuse("'", unevaluatedProperties,
                         "': ", evaluated.status().message());
@@ -275,10 +281,10 @@ static Status keepEvaluated(const SchemaNode &whole,
 
 Expected<std::vector<MemberSchema>>
 SchemaCompiler::readMembers(const Constraints &constraints) {
-  auto objects = readObjects(constraints, deadline);
+  auto objects = readObjects(constraints, meter);
   if (!objects)
     return objects.status();
-  const std::vector<std::string> required = constraints.requiredNames();
+  const std::vector<std::string> required = constraints.requiredNames(meter);
   Expected<SizedTexts> allowed = allowedNames(constraints);
   if (!allowed)
     return allowed.status();
@@ -286,8 +292,7 @@ SchemaCompiler::readMembers(const Constraints &constraints) {
   for (const SchemaNode &node : constraints.nodes) {
     bool closed = node.closes(unevaluatedProperties);
     if (closed)
-      if (Status status =
-              keepEvaluated(node, *objects, deadline, allowed->texts);
+      if (Status status = keepEvaluated(node, *objects, meter, allowed->texts);
           !status.ok())
         return status;
     anyName &= !closed && !node.find("propertyNames");
@@ -296,8 +301,8 @@ SchemaCompiler::readMembers(const Constraints &constraints) {
   std::vector<std::string> names = namesInOrder(*objects, required);
   std::vector<MemberSchema> members;
   for (const std::string &name : names) {
-    if (Status late = checkTime(deadline); !late.ok())
-      return late;
+    if (Status ended = spendOnSchema(meter, 1 + name.size()); !ended.ok())
+      return ended;
     bool isNeeded = needed.contains(name);
     bool isAllowed = anyName || allowed->contains(name);
     if (!isAllowed && !isNeeded)
@@ -306,13 +311,16 @@ SchemaCompiler::readMembers(const Constraints &constraints) {
     member.name = name;
     member.declared = true;
     member.required = isNeeded;
-    member.value = memberSchema(*objects, name);
+    Expected<Conjunction> value = memberSchema(*objects, name, meter);
+    if (!value)
+      return value.status();
+    member.value = value.take();
     if (!isAllowed) {
       static const ordered_json never = false;
       member.value.push_back({{&never, constraints.place().pointer}, false});
     }
   }
-  auto others = otherMembers(*objects, names, *allowed, anyName, deadline);
+  auto others = otherMembers(*objects, names, *allowed, anyName, meter);
   if (!others)
     return others.status();
   for (MemberSchema &other : *others)
@@ -323,14 +331,15 @@ SchemaCompiler::readMembers(const Constraints &constraints) {
 Expected<std::vector<Conjunction>>
 SchemaCompiler::membersOf(const Constraints &constraints,
                           const std::vector<std::string> &names) {
-  auto objects = readObjects(constraints, deadline);
+  auto objects = readObjects(constraints, meter);
   if (!objects)
     return objects.status();
   std::vector<Conjunction> members;
   for (const std::string &name : names) {
-    if (Status late = checkTime(deadline); !late.ok())
-      return late;
-    members.push_back(memberSchema(*objects, name));
+    Expected<Conjunction> value = memberSchema(*objects, name, meter);
+    if (!value)
+      return value.status();
+    members.push_back(value.take());
   }
   return members;
 }

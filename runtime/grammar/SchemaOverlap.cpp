@@ -24,13 +24,13 @@ namespace {
 
 /// Whether one of the values may match `other`.
 Expected<bool> someMatches(const std::vector<const ordered_json *> &values,
-                           const Constraints &other, const Deadline &deadline) {
-  Expected<ValueTest> test = ValueTest::create(other);
+                           const Constraints &other, WorkMeter &meter) {
+  Expected<ValueTest> test = ValueTest::create(other, meter);
   if (!test)
     return test.status();
   for (const ordered_json *value : values) {
-    if (Status late = checkTime(deadline); !late.ok())
-      return late;
+    if (Status ended = spendOnSchema(meter); !ended.ok())
+      return ended;
     if (test->matches(*value) != Answer::No)
       return true;
   }
@@ -39,8 +39,7 @@ Expected<bool> someMatches(const std::vector<const ordered_json *> &values,
 
 /// Whether `other` requires a member that cannot be written.
 Expected<bool> requiresMore(const std::vector<MemberSchema> &members,
-                            const Constraints &other,
-                            const Deadline &deadline) {
+                            const Constraints &other, WorkMeter &meter) {
   std::unordered_set<std::string_view> declared;
   std::vector<const MemberSchema *> others;
   for (const MemberSchema &member : members)
@@ -55,9 +54,11 @@ Expected<bool> requiresMore(const std::vector<MemberSchema> &members,
                          return !member->names || member->names->contains(name);
                        });
   };
-  for (const std::string &name : other.requiredNames()) {
-    if (Status late = checkTime(deadline); !late.ok())
-      return late;
+  for (const std::string &name : other.requiredNames(meter)) {
+    if (Status ended =
+            spendOnSchema(meter, (1 + others.size()) * (1 + name.size()));
+        !ended.ok())
+      return ended;
     if (!mayHave(name))
       return true;
   }
@@ -72,13 +73,13 @@ uint8_t typesWithoutFormats(const Constraints &constraints) {
 
 /// Whether no string is of the patterns and lengths of both.
 Expected<bool> stringsKeepApart(const Constraints &a, const Constraints &b,
-                                const Deadline &deadline) {
+                                WorkMeter &meter) {
   Expected<SizedTexts> left = a.strings(), right = b.strings();
   if (!left || !right)
     return left ? right.status() : left.status();
   if (left->most < right->least || right->most < left->least)
     return true;
-  auto both = TextAutomaton::intersection(left->texts, right->texts, deadline);
+  auto both = TextAutomaton::intersection(left->texts, right->texts, meter);
   if (!both)
     return a.place().refuse("strings that match two schemas: ",
                             both.status().message());
@@ -86,14 +87,15 @@ Expected<bool> stringsKeepApart(const Constraints &a, const Constraints &b,
 }
 
 /// Whether no number is within the bounds of both.
-Expected<bool> numbersKeepApart(const Constraints &a, const Constraints &b) {
+Expected<bool> numbersKeepApart(const Constraints &a, const Constraints &b,
+                                WorkMeter &meter) {
   NumberRange range = a.numbers;
   const NumberRange &other = b.numbers;
   // A schema that says nothing of numbers has it set, and matches all of them.
   range.integer = false;
   range.least.insert(range.least.end(), other.least.begin(), other.least.end());
   range.most.insert(range.most.end(), other.most.begin(), other.most.end());
-  Expected<NumberAutomata> both = numberAutomata(range);
+  Expected<NumberAutomata> both = numberAutomata(range, meter);
   if (!both)
     return a.place().refuse("numbers that match two schemas: ",
                             both.status().message());
@@ -101,11 +103,11 @@ Expected<bool> numbersKeepApart(const Constraints &a, const Constraints &b) {
 }
 
 /// Names of members that one of the two requires.
-std::vector<std::string> requiredByEither(const Constraints &a,
-                                          const Constraints &b) {
+std::vector<std::string>
+requiredByEither(const Constraints &a, const Constraints &b, WorkMeter &meter) {
   std::set<std::string> names;
   for (const Constraints *constraints : {&a, &b})
-    for (std::string &name : constraints->requiredNames())
+    for (std::string &name : constraints->requiredNames(meter))
       names.insert(std::move(name));
   return {names.begin(), names.end()};
 }
@@ -140,8 +142,8 @@ Expected<bool> SchemaCompiler::compareLeaves(const Conjunction &a,
   }
   if (left->constraints.empty() || right->constraints.empty())
     return false;
-  Expected<Constraints> one = readConstraints(left->constraints, deadline);
-  Expected<Constraints> other = readConstraints(right->constraints, deadline);
+  Expected<Constraints> one = readConstraints(left->constraints, meter);
+  Expected<Constraints> other = readConstraints(right->constraints, meter);
   if (!one || !other)
     return one ? other.status() : one.status();
   return (this->*comparison)(*one, *other, depth);
@@ -163,7 +165,7 @@ Expected<bool> SchemaCompiler::leafExcludes(const Constraints &written,
     return true;
   for (auto [one, two] : {std::pair(&written, &other), {&other, &written}})
     if (one->values) {
-      Expected<bool> overlap = someMatches(*one->values, *two, deadline);
+      Expected<bool> overlap = someMatches(*one->values, *two, meter);
       if (!overlap || !*overlap)
         return overlap ? Expected<bool>(true) : overlap;
     }
@@ -187,7 +189,7 @@ Expected<bool> SchemaCompiler::leavesKeepApart(const Constraints &a,
   bool hasFormat = a.hasFormat || b.hasFormat;
   for (auto [one, two] : {std::pair(&a, &b), {&b, &a}})
     if (one->values && !one->hasFormat) {
-      Expected<bool> overlap = someMatches(*one->values, *two, deadline);
+      Expected<bool> overlap = someMatches(*one->values, *two, meter);
       if (!overlap || !*overlap)
         return overlap ? Expected<bool>(true) : overlap;
     }
@@ -195,9 +197,9 @@ Expected<bool> SchemaCompiler::leavesKeepApart(const Constraints &a,
     return false;
   Expected<bool> apart = true;
   if (common & NumberTypes)
-    apart = numbersKeepApart(a, b);
+    apart = numbersKeepApart(a, b, meter);
   if (apart && *apart && common & StringType)
-    apart = stringsKeepApart(a, b, deadline);
+    apart = stringsKeepApart(a, b, meter);
   if (apart && *apart && common & ObjectType)
     apart = objectsKeepApart(a, b, depth);
   return apart;
@@ -207,7 +209,7 @@ Expected<bool> SchemaCompiler::leavesKeepApart(const Constraints &a,
 Expected<bool> SchemaCompiler::objectsKeepApart(const Constraints &a,
                                                 const Constraints &b,
                                                 size_t depth) {
-  std::vector<std::string> names = requiredByEither(a, b);
+  std::vector<std::string> names = requiredByEither(a, b, meter);
   auto left = membersOf(a, names), right = membersOf(b, names);
   if (!left || !right)
     return left ? right.status() : left.status();
@@ -225,7 +227,7 @@ Expected<bool> SchemaCompiler::objectExcludes(const Constraints &written,
   auto members = readMembers(written);
   if (!members)
     return members.status();
-  Expected<bool> more = requiresMore(*members, other, deadline);
+  Expected<bool> more = requiresMore(*members, other, meter);
   if (!more || *more)
     return more;
   std::erase_if(*members,

@@ -39,16 +39,29 @@ static bool isSameNumber(const ordered_json &a, const ordered_json &b) {
              : std::cmp_equal(a.get<int64_t>(), b.get<uint64_t>());
 }
 
-bool sluice::grammar::sameValue(const ordered_json &a, const ordered_json &b) {
+static size_t bytesOfText(const ordered_json &value) {
+  const auto *text = value.get_ptr<const std::string *>();
+  return text ? text->size() : 0;
+}
+
+bool sluice::grammar::sameValue(const ordered_json &a, const ordered_json &b,
+                                WorkMeter &meter) {
+  if (!meter.charge(1 + std::min(bytesOfText(a), bytesOfText(b))))
+    return false;
+  auto same = [&meter](const ordered_json &one, const ordered_json &other) {
+    return sameValue(one, other, meter);
+  };
   if (a.is_object() && b.is_object())
     return a.size() == b.size() &&
            std::all_of(
                a.items().begin(), a.items().end(), [&](const auto &member) {
+                 if (!meter.charge(b.size()))
+                   return false; // it is looked for one by one
                  auto other = b.find(member.key());
-                 return other != b.end() && sameValue(member.value(), *other);
+                 return other != b.end() && same(member.value(), *other);
                });
   if (a.is_array() && b.is_array())
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), sameValue);
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
   if (a.is_number() && b.is_number())
     return isSameNumber(a, b);
   return a == b;
@@ -57,24 +70,23 @@ bool sluice::grammar::sameValue(const ordered_json &a, const ordered_json &b) {
 uint8_t sluice::grammar::typesThatMatch(const Constraints &constraints) {
   if (!constraints.values)
     return constraints.typed ? constraints.types : uint8_t(AllTypes);
-  uint8_t types = 0;
-  for (const ordered_json *value : *constraints.values)
-    types |= typeOf(*value);
-  return types;
+  return constraints.valueTypes;
 }
 
 uint8_t sluice::grammar::typesThatAreWritten(const Constraints &constraints) {
   return constraints.values ? typesThatMatch(constraints) : constraints.types;
 }
 
-Expected<ValueTest> ValueTest::create(const Constraints &constraints) {
-  ValueTest test(constraints);
+Expected<ValueTest> ValueTest::create(const Constraints &constraints,
+                                      WorkMeter &meter) {
+  ValueTest test(constraints, meter);
   Expected<SizedTexts> strings = constraints.strings();
   if (!strings)
     return strings.status();
   test.strings = strings.take();
   if (constraints.numbers.bounded()) {
-    Expected<NumberAutomata> numbers = numberAutomata(constraints.numbers);
+    Expected<NumberAutomata> numbers =
+        numberAutomata(constraints.numbers, meter);
     if (!numbers)
       return constraints.place().refuse(numbers.status().message());
     test.numbers = numbers.take();
@@ -83,6 +95,8 @@ Expected<ValueTest> ValueTest::create(const Constraints &constraints) {
 }
 
 Answer ValueTest::matchesString(const std::string &text) const {
+  if (!meter->charge(text.size()))
+    return Answer::Unknown;
   if (strings.contains(text))
     return Answer::Yes;
   return constraints->hasFormat ? Answer::Unknown : Answer::No;
@@ -103,9 +117,10 @@ Answer ValueTest::matchesNumber(const ordered_json &value) const {
 Answer ValueTest::matches(const ordered_json &value) const {
   Answer otherwise = constraints->hasFormat ? Answer::Unknown : Answer::No;
   if (constraints->values)
-    return std::any_of(
-               constraints->values->begin(), constraints->values->end(),
-               [&](const auto *each) { return sameValue(*each, value); })
+    return std::any_of(constraints->values->begin(), constraints->values->end(),
+                       [&](const auto *each) {
+                         return sameValue(*each, value, *meter);
+                       })
                ? Answer::Yes
                : otherwise;
   uint8_t type = typeOf(value);

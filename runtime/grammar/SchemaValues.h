@@ -19,7 +19,7 @@ namespace sluice::grammar {
 
 /// Equal as JSON Schema has it: whatever the order of members, and the spelling
 /// of numbers.
-bool sameValue(const ordered_json &a, const ordered_json &b);
+bool sameValue(const ordered_json &a, const ordered_json &b, WorkMeter &meter);
 
 /// Types that a schema lets through. Where it names none, only what is written
 /// is narrowed to the types that its keywords are about.
@@ -33,19 +33,21 @@ enum class Answer : uint8_t { No, Yes, Unknown };
 class ValueTest {
 public:
   /// Errors: its automata are too large.
-  static Expected<ValueTest> create(const Constraints &constraints);
+  static Expected<ValueTest> create(const Constraints &constraints,
+                                    WorkMeter &meter);
 
   /// Unknown: an array or object, of which the schemas say something; a string
   /// or number that a format may allow; a number of very many digits.
   Answer matches(const ordered_json &value) const;
 
 private:
-  explicit ValueTest(const Constraints &constraints)
-      : constraints(&constraints) {}
+  ValueTest(const Constraints &constraints, WorkMeter &meter)
+      : constraints(&constraints), meter(&meter) {}
   Answer matchesString(const std::string &text) const;
   Answer matchesNumber(const ordered_json &value) const;
 
   const Constraints *constraints;
+  WorkMeter *meter;
   SizedTexts strings;
   std::optional<NumberAutomata> numbers; ///< nothing: all numbers
 };

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <unordered_map>
 
 using namespace sluice;
 using namespace sluice::grammar;
@@ -30,58 +31,80 @@ Status tooLarge() {
                  maxTextEdges, " edges");
 }
 
+/// Some states of an expression or of two automata, as what a state of another
+/// automaton stands for.
+using Key = std::vector<uint32_t>;
+
+struct KeyHash {
+  size_t operator()(const Key &key) const {
+    uint64_t hash = key.size();
+    for (uint32_t state : key)
+      hash = (hash ^ state) * 0x9E3779B97F4A7C15 + (hash >> 29);
+    return static_cast<size_t>(hash);
+  }
+};
+
 /// Makes the states of an automaton from descriptions of them, as they are
-/// reached. `Key` says what a state stands for.
-template <typename Key> class StateMaker {
+/// reached.
+class StateMaker {
 public:
-  uint32_t numberOf(const Key &key) {
+  explicit StateMaker(WorkMeter &meter) : meter(meter), held(meter) {}
+
+  uint32_t numberOf(Key key) {
+    constexpr size_t entryBytes = 64;   // of the table, beside the key's states
+    (void)meter.charge(1 + key.size()); // make() ends the work
     auto [it, fresh] =
-        numbers.try_emplace(key, static_cast<uint32_t>(keys.size()));
-    if (fresh)
+        numbers.try_emplace(std::move(key), static_cast<uint32_t>(keys.size()));
+    if (fresh) {
       keys.push_back(&it->first);
+      (void)held.add(entryBytes + it->first.size() * sizeof(uint32_t));
+    }
     return it->second;
   }
 
   /// Calls `fill(key, state)` for each state, also those that it adds. Errors:
-  /// those of `fill`, or the automaton is too large.
+  /// the automaton is too large, or the meter ends the work.
   Expected<TextAutomaton>
-  make(const std::function<Status(const Key &, State &)> &fill) {
+  make(const std::function<void(const Key &, State &)> &fill) {
     std::vector<State> states;
     size_t edges = 0;
     for (size_t i = 0; i < keys.size(); ++i) {
       State state;
-      if (Status status = fill(*keys[i], state); !status.ok())
-        return status;
+      fill(*keys[i], state);
+      if (!meter.charge(1 + state.edges.size()))
+        return meter.status();
       edges += state.edges.size();
       states.push_back(std::move(state));
       if (keys.size() > maxTextStates || edges > maxTextEdges)
         return tooLarge();
     }
-    return TextAutomaton(std::move(states));
+    return TextAutomaton(std::move(states), meter);
   }
 
 private:
-  std::map<Key, uint32_t> numbers;
+  WorkMeter &meter;
+  HeldBytes held;
+  std::unordered_map<Key, uint32_t, KeyHash> numbers;
   std::vector<const Key *> keys; // keys of a map stay where they are
 };
 
 /// Thompson's construction, then that of subsets.
 class Builder {
 public:
-  explicit Builder(const ExpressionTree &tree) : tree(tree) {}
+  Builder(const ExpressionTree &tree, WorkMeter &meter)
+      : tree(tree), meter(meter), held(meter) {}
 
   Expected<TextAutomaton> run(ExpressionId root) {
     uint32_t start = addNode(), end = addNode();
     add(root, start, end);
     if (full())
-      return tooLarge();
-    StateMaker<std::vector<uint32_t>> maker;
+      return meter.status().ok() ? tooLarge() : meter.status();
+    StateMaker maker(meter);
     seen.assign(nodes.size(), 0);
     maker.numberOf(closure({start}));
-    return maker.make([&](const std::vector<uint32_t> &set, State &state) {
+    return maker.make([&](const Key &set, State &state) {
       state.accepting = std::binary_search(set.begin(), set.end(), end);
       addEdges(set, state, maker);
-      return work > maxSetMembers ? tooLarge() : Status();
     });
   }
 
@@ -92,9 +115,14 @@ private:
     uint32_t target = 0; // by a character of `set`
   };
 
-  bool full() const { return nodes.size() > maxTextEdges; }
+  bool full() const {
+    return nodes.size() > maxTextEdges || meter.end() != WorkMeter::End::None;
+  }
 
   uint32_t addNode() {
+    constexpr size_t freeNodes = 2; // of a node, about
+    (void)meter.charge();
+    (void)held.add(sizeof(Node) + freeNodes * sizeof(uint32_t));
     nodes.emplace_back();
     return static_cast<uint32_t>(nodes.size() - 1);
   }
@@ -169,16 +197,15 @@ private:
 
   /// What is reached from `seeds` without a character; only nodes that read
   /// one, and the end, which is node 1.
-  std::vector<uint32_t> closure(std::vector<uint32_t> seeds) {
+  Key closure(Key seeds) {
     ++round;
-    std::vector<uint32_t> reached;
-    while (!seeds.empty()) {
+    Key reached;
+    while (!seeds.empty() && meter.charge()) {
       uint32_t node = seeds.back();
       seeds.pop_back();
       if (seen[node] == round)
         continue;
       seen[node] = round;
-      ++work;
       if (nodes[node].set || node == 1)
         reached.push_back(node);
       seeds.insert(seeds.end(), nodes[node].free.begin(),
@@ -188,23 +215,21 @@ private:
     return reached;
   }
 
-  void addEdges(const std::vector<uint32_t> &set, State &state,
-                StateMaker<std::vector<uint32_t>> &maker) {
+  void addEdges(const Key &set, State &state, StateMaker &maker) {
     std::vector<uint32_t> bounds;
     for (uint32_t node : set)
-      if (nodes[node].set)
+      if (nodes[node].set && meter.charge(nodes[node].set->ranges().size()))
         for (CodePointSet::Range range : nodes[node].set->ranges()) {
           bounds.push_back(range.low);
           bounds.push_back(range.high + 1);
         }
     std::sort(bounds.begin(), bounds.end());
     bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
-    for (size_t i = 0; i + 1 < bounds.size(); ++i) {
-      std::vector<uint32_t> targets;
+    for (size_t i = 0; i + 1 < bounds.size() && meter.charge(set.size()); ++i) {
+      Key targets;
       for (uint32_t node : set)
         if (nodes[node].set && nodes[node].set->contains(bounds[i]))
           targets.push_back(nodes[node].target);
-      work += set.size();
       if (targets.empty())
         continue;
       uint32_t target = maker.numberOf(closure(std::move(targets)));
@@ -221,7 +246,8 @@ private:
   std::map<uint32_t, CodePointSet> single;
   std::vector<uint32_t> seen;
   uint32_t round = 0;
-  size_t work = 0;
+  WorkMeter &meter;
+  HeldBytes held; // of `nodes`
 };
 
 /// The edge of a state that takes a character, or null.
@@ -236,21 +262,15 @@ const Edge *findEdge(const State &state, uint32_t character) {
 
 /// Runs both at once. With `inBoth` a text must be in both, else in `a` alone.
 Expected<TextAutomaton> product(const TextAutomaton &a, const TextAutomaton &b,
-                                bool inBoth, const Deadline &deadline) {
-  constexpr size_t statesBetweenLooks = 256;
+                                bool inBoth, WorkMeter &meter) {
   if (a.empty())
     return a;
-  using Pair = std::pair<uint32_t, uint32_t>; // of b's states, or none
-  StateMaker<Pair> maker;
+  // A state stands for one of `a`, and one of `b` or none.
+  StateMaker maker(meter);
   maker.numberOf({0, b.empty() ? none : 0});
-  size_t made = 0;
-  return maker.make([&](const Pair &pair, State &state) -> Status {
-    if (made++ % statesBetweenLooks == 0)
-      if (Status late = deadline.check(); !late.ok())
-        return late;
-    const State &left = a.states()[pair.first];
-    const State *right =
-        pair.second == none ? nullptr : &b.states()[pair.second];
+  return maker.make([&](const Key &pair, State &state) {
+    const State &left = a.states()[pair[0]];
+    const State *right = pair[1] == none ? nullptr : &b.states()[pair[1]];
     bool inRight = right && right->accepting;
     state.accepting = left.accepting && inRight == inBoth;
     for (const Edge &edge : left.edges)
@@ -274,13 +294,14 @@ Expected<TextAutomaton> product(const TextAutomaton &a, const TextAutomaton &b,
               {low, high, maker.numberOf({edge.target, second})});
         low = high + 1;
       }
-    return {};
   });
 }
 
 } // namespace
 
-TextAutomaton::TextAutomaton(std::vector<State> states) {
+/// The states from which an accepting one can be reached, numbered anew; none
+/// where the start is not among them.
+static std::vector<State> onlyLiving(std::vector<State> states) {
   std::vector<std::vector<uint32_t>> sources(states.size());
   std::vector<uint32_t> work;
   std::vector<bool> alive(states.size());
@@ -301,8 +322,9 @@ TextAutomaton::TextAutomaton(std::vector<State> states) {
         work.push_back(source);
       }
   }
+  std::vector<State> living;
   if (states.empty() || !alive[0])
-    return;
+    return living;
   std::vector<uint32_t> number(states.size(), none);
   uint32_t count = 0;
   for (uint32_t i = 0; i < states.size(); ++i)
@@ -311,24 +333,49 @@ TextAutomaton::TextAutomaton(std::vector<State> states) {
   for (uint32_t i = 0; i < states.size(); ++i) {
     if (!alive[i])
       continue;
-    State &state = stateList.emplace_back();
+    State &state = living.emplace_back();
     state.accepting = states[i].accepting;
     for (const Edge &edge : states[i].edges)
       if (alive[edge.target])
         state.edges.push_back({edge.low, edge.high, number[edge.target]});
   }
+  return living;
+}
+
+TextAutomaton::TextAutomaton(std::vector<State> states, WorkMeter &meter) {
+  size_t edges = 0;
+  for (const State &state : states)
+    edges += state.edges.size();
+  (void)meter.charge(states.size() + edges);
+  auto living = std::make_shared<Shared>();
+  living->states = onlyLiving(std::move(states));
+  living->held = HeldBytes(meter);
+  (void)living->held.add(living->states.size() * sizeof(State) +
+                         edges * sizeof(Edge));
+  if (!living->states.empty())
+    shared = std::move(living);
+}
+
+const std::vector<State> &TextAutomaton::states() const {
+  static const std::vector<State> noStates;
+  return shared ? shared->states : noStates;
 }
 
 TextAutomaton TextAutomaton::all() {
-  State state{.edges = {}, .accepting = true};
-  CodePointSet all = CodePointSet::all();
-  for (CodePointSet::Range range : all.ranges())
-    state.edges.push_back({range.low, range.high, 0});
-  return TextAutomaton(std::vector<State>{std::move(state)});
+  static const auto every = [] {
+    auto shared = std::make_shared<Shared>();
+    State &state = shared->states.emplace_back();
+    state.accepting = true;
+    CodePointSet characters = CodePointSet::all();
+    for (CodePointSet::Range range : characters.ranges())
+      state.edges.push_back({range.low, range.high, 0});
+    return shared;
+  }();
+  return TextAutomaton(every);
 }
 
-Expected<TextAutomaton>
-TextAutomaton::of(const std::vector<std::string> &texts) {
+Expected<TextAutomaton> TextAutomaton::of(const std::vector<std::string> &texts,
+                                          WorkMeter &meter) {
   ExpressionTree tree;
   std::vector<ExpressionId> literals;
   for (const std::string &text : texts) {
@@ -337,24 +384,25 @@ TextAutomaton::of(const std::vector<std::string> &texts) {
       characters.push_back(text::nextCodePoint(text, at));
     literals.push_back(tree.literal(std::move(characters)));
   }
-  return fromExpression(tree, tree.choice(std::move(literals)));
+  return fromExpression(tree, tree.choice(std::move(literals)), meter);
 }
 
 Expected<TextAutomaton>
-TextAutomaton::fromExpression(const ExpressionTree &tree, ExpressionId root) {
-  return Builder(tree).run(root);
+TextAutomaton::fromExpression(const ExpressionTree &tree, ExpressionId root,
+                              WorkMeter &meter) {
+  return Builder(tree, meter).run(root);
 }
 
 Expected<TextAutomaton> TextAutomaton::intersection(const TextAutomaton &a,
                                                     const TextAutomaton &b,
-                                                    const Deadline &deadline) {
-  return product(a, b, true, deadline);
+                                                    WorkMeter &meter) {
+  return product(a, b, true, meter);
 }
 
 Expected<TextAutomaton> TextAutomaton::difference(const TextAutomaton &a,
                                                   const TextAutomaton &b,
-                                                  const Deadline &deadline) {
-  return product(a, b, false, deadline);
+                                                  WorkMeter &meter) {
+  return product(a, b, false, meter);
 }
 
 bool TextAutomaton::contains(std::string_view text) const {
@@ -362,13 +410,12 @@ bool TextAutomaton::contains(std::string_view text) const {
     return false;
   uint32_t state = 0;
   for (size_t at = 0; at < text.size();) {
-    const Edge *edge =
-        findEdge(stateList[state], text::nextCodePoint(text, at));
+    const Edge *edge = findEdge(states()[state], text::nextCodePoint(text, at));
     if (!edge)
       return false;
     state = edge->target;
   }
-  return stateList[state].accepting;
+  return states()[state].accepting;
 }
 
 bool SizedTexts::contains(std::string_view text) const {

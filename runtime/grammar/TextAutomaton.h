@@ -14,11 +14,12 @@
 #define SLUICE_RUNTIME_GRAMMAR_TEXTAUTOMATON_H
 
 #include "runtime/base/Status.h"
-#include "runtime/grammar/Deadline.h"
+#include "runtime/base/WorkMeter.h"
 #include "runtime/grammar/Expression.h"
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,8 @@
 namespace sluice::grammar {
 
 /// A set of texts. From every state an accepting one can be reached; without
-/// states the set is empty. Thread-compatible.
+/// states the set is empty. Immutable; copies share the states, and are as
+/// thread-safe as the meter by which it was made, which outlives it.
 class TextAutomaton {
 public:
   struct Edge {
@@ -41,37 +43,46 @@ public:
 
   /// No text.
   TextAutomaton() = default;
-  /// State 0 is the start. States that lead nowhere are left out.
-  explicit TextAutomaton(std::vector<State> states);
+  /// State 0 is the start. States that lead nowhere are left out. Charges the
+  /// meter, which may end the work with that.
+  TextAutomaton(std::vector<State> states, WorkMeter &meter);
 
   /// Every text.
   static TextAutomaton all();
 
   /// Just these, valid UTF-8. Errors: as below.
-  static Expected<TextAutomaton> of(const std::vector<std::string> &texts);
+  static Expected<TextAutomaton> of(const std::vector<std::string> &texts,
+                                    WorkMeter &meter);
 
   /// The texts of an expression without references. Errors here and below:
-  /// more states or edges than an automaton may have.
+  /// more states or edges than an automaton may have, or the meter ends the
+  /// work.
   static Expected<TextAutomaton> fromExpression(const ExpressionTree &tree,
-                                                ExpressionId root);
+                                                ExpressionId root,
+                                                WorkMeter &meter);
 
-  /// The texts that are in both. Errors of this one and the next: also that the
-  /// deadline has passed.
-  static Expected<TextAutomaton>
-  intersection(const TextAutomaton &a, const TextAutomaton &b,
-               const Deadline &deadline = Deadline());
+  /// The texts that are in both.
+  static Expected<TextAutomaton> intersection(const TextAutomaton &a,
+                                              const TextAutomaton &b,
+                                              WorkMeter &meter);
   /// The texts of `a` that are not in `b`.
   static Expected<TextAutomaton>
-  difference(const TextAutomaton &a, const TextAutomaton &b,
-             const Deadline &deadline = Deadline());
+  difference(const TextAutomaton &a, const TextAutomaton &b, WorkMeter &meter);
   /// Whether `text`, valid UTF-8, is in the set.
   bool contains(std::string_view text) const;
 
-  bool empty() const { return stateList.empty(); }
-  const std::vector<State> &states() const { return stateList; }
+  bool empty() const { return !shared; }
+  const std::vector<State> &states() const;
 
 private:
-  std::vector<State> stateList;
+  struct Shared {
+    std::vector<State> states;
+    HeldBytes held;
+  };
+  explicit TextAutomaton(std::shared_ptr<const Shared> shared)
+      : shared(std::move(shared)) {}
+
+  std::shared_ptr<const Shared> shared; ///< null: no states
 };
 
 /// The texts of a set that have `least` to `most` characters. The length stays

@@ -64,11 +64,12 @@ uint32_t TokenGrammar::countThatMatters(uint32_t state, uint32_t count) const {
   return stretch.end - count > reach ? stretch.first : count;
 }
 
-Expected<TokenGrammar::Mask> TokenGrammar::makeMask(RulePlace place) const {
+Expected<TokenGrammar::Mask> TokenGrammar::makeMask(RulePlace place,
+                                                    WorkMeter &meter) const {
   thread_local TrieWalk walk;
   thread_local const FrameTable noFrames;
   GrammarMatcher &matcher = walk.matcher;
-  matcher.attach(rules.tables(), noFrames);
+  matcher.attach(rules.tables(), noFrames, meter);
   // The frame below stands for any: what returns to it ends the walk.
   uint32_t frame = matcher.lowestFrame();
   if (place.caller != RulePlace::none)
@@ -128,11 +129,12 @@ void TokenGrammar::keep(const RulePlace &place, const Mask &mask) const {
   }
 }
 
-Expected<TokenGrammar::Mask> TokenGrammar::maskOf(RulePlace place) const {
+Expected<TokenGrammar::Mask> TokenGrammar::maskOf(RulePlace place,
+                                                  WorkMeter &meter) const {
   place.count = countThatMatters(place.state, place.count);
   if (Mask mask = find(place))
     return mask;
-  Expected<Mask> made = makeMask(place);
+  Expected<Mask> made = makeMask(place, meter);
   if (made)
     keep(place, *made);
   return made;

@@ -64,9 +64,10 @@ public:
   /// Bytes that the cache holds now; at most what it was given.
   size_t cachedBytes() const;
 
-  /// The mask of a place, cached or made now. Errors: making it would take too
-  /// long. Internal to runtime/grammar.
-  Expected<std::shared_ptr<const StateMask>> maskOf(RulePlace place) const;
+  /// The mask of a place, cached or made now. Errors: it takes too many frames,
+  /// or the meter ends the work. Internal to runtime/grammar.
+  Expected<std::shared_ptr<const StateMask>> maskOf(RulePlace place,
+                                                    WorkMeter &meter) const;
   static Status tooAmbiguous();
 
 private:
@@ -80,7 +81,7 @@ private:
   };
 
   uint32_t countThatMatters(uint32_t state, uint32_t count) const;
-  Expected<Mask> makeMask(RulePlace place) const;
+  Expected<Mask> makeMask(RulePlace place, WorkMeter &meter) const;
   Mask find(const RulePlace &place) const;
   void keep(const RulePlace &place, const Mask &mask) const;
 

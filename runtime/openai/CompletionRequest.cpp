@@ -43,7 +43,7 @@ openai::parseCompletionRequest(std::string_view body,
   if (!fields.ok())
     return fields.error();
 
-  GrammarBudget budget(context.limits);
+  GrammarBudget budget(context.limits, context.work);
   ApiExpected<GrammarSource> grammar =
       readConstraint(*json, context.limits, budget);
   if (!grammar)

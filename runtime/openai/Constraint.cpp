@@ -17,11 +17,11 @@ using Kind = GrammarSource::Kind;
 
 ApiStatus GrammarBudget::take(const std::string &text,
                               const std::string &path) {
-  const bool alone = taken == 0;
-  taken += text.size();
-  if (taken <= most)
+  const bool alone = bytes == 0;
+  bytes += text.size();
+  if (bytes <= most)
     return std::nullopt;
-  return invalidField(path, "'" + path + "' takes " + std::to_string(taken) +
+  return invalidField(path, "'" + path + "' takes " + std::to_string(bytes) +
                                 " bytes" +
                                 (alone ? "" : " with the schemas before it") +
                                 ", more than " + std::to_string(most));
@@ -32,7 +32,7 @@ ApiStatus openai::checkSchema(const std::string &text, const std::string &path,
   if (ApiStatus tooLong = budget.take(text, path))
     return tooLong;
   auto compiled =
-      grammar::GrammarCache::ofProcess().fromJsonSchema(text, budget.until());
+      grammar::GrammarCache::ofProcess().fromJsonSchema(text, budget.work());
   if (compiled)
     return std::nullopt;
   return invalidField(path, "'" + path + "': " + compiled.status().message());
@@ -115,7 +115,7 @@ void ConstraintReader::setGrammar(std::string text, const std::string &path) {
   if ((error = budget.take(text, path)))
     return;
   auto compiled =
-      grammar::GrammarCache::ofProcess().fromGbnf(text, budget.until());
+      grammar::GrammarCache::ofProcess().fromGbnf(text, budget.work());
   if (!compiled)
     error =
         invalidField(path, "'" + path + "': " + compiled.status().message());

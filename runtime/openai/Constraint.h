@@ -8,29 +8,43 @@
 #ifndef SLUICE_RUNTIME_OPENAI_CONSTRAINT_H
 #define SLUICE_RUNTIME_OPENAI_CONSTRAINT_H
 
-#include "runtime/grammar/Deadline.h"
+#include "runtime/base/WorkMeter.h"
 #include "runtime/openai/FieldReader.h"
 #include "runtime/openai/Request.h"
+
+#include <optional>
 
 namespace sluice::openai {
 
 /// What the grammars of one request may cost together: of many that each keep
-/// to the limits, the sum would not. The time counts from here on.
+/// to the limits, the sum would not.
 class GrammarBudget {
 public:
-  explicit GrammarBudget(const RequestLimits &limits)
-      : most(limits.grammarBytes), deadline(limits.grammarTime) {}
+  /// `work`: what their making charges, which outlives the budget; null: a
+  /// meter of limits.grammarWork, whose time counts from here on.
+  explicit GrammarBudget(const RequestLimits &limits, WorkMeter *work = nullptr)
+      : most(limits.grammarBytes), meter(work) {
+    if (!meter)
+      meter = &own.emplace(limits.grammarWork);
+  }
+  GrammarBudget(const GrammarBudget &) = delete;
+  GrammarBudget &operator=(const GrammarBudget &) = delete;
 
   /// Counts a text, which must also be short enough to be sent to the stages.
   /// Errors: it is too long, by itself or with those before it.
   ApiStatus take(const std::string &text, const std::string &path);
+  /// Bytes of all texts so far.
+  size_t taken() const { return bytes; }
+  /// Forgets the texts since it was `taken`, which are to be counted again.
+  void rewind(size_t taken) { bytes = taken; }
 
-  const grammar::Deadline &until() const { return deadline; }
+  WorkMeter &work() { return *meter; }
 
 private:
   size_t most;
-  size_t taken = 0; ///< bytes
-  grammar::Deadline deadline;
+  size_t bytes = 0;
+  std::optional<WorkMeter> own;
+  WorkMeter *meter;
 };
 
 /// Reads what a request says about the form of the answer, one of:

@@ -76,7 +76,7 @@ openai::parseTokenizeRequest(std::string_view body,
   if (!fields.ok())
     return fields.error();
   if (isChat) {
-    GrammarBudget budget(context.limits);
+    GrammarBudget budget(context.limits, context.work);
     ApiExpected<ToolRequest> tools = readTools(*json, context, budget);
     if (!tools)
       return tools.error();

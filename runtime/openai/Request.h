@@ -66,10 +66,11 @@ struct RequestLimits {
   int64_t tools = 128;
   /// Of all grammars and schemas of a request together.
   size_t grammarBytes = GrammarSource::maxBytes;
-  std::chrono::milliseconds grammarTime = grammar::maxGrammarTime;
+  /// To make grammars of these.
+  WorkMeter::Limits grammarWork = grammar::maxGrammarWork;
 };
 
-/// What a request is read with. `model` outlives it.
+/// What a request is read with. `model` and `work` outlive it.
 struct RequestContext {
   const Model &model;
   /// From a good source, new for each request: seeds and ids come from it.
@@ -77,6 +78,10 @@ struct RequestContext {
   /// For templates that show today's date.
   std::time_t now = 0;
   RequestLimits limits = {};
+  /// What the work that a request can make long charges, which is that of its
+  /// grammars; null: a meter of limits.grammarWork. Belongs to the caller, who
+  /// sees by it whether that has ended the reading.
+  WorkMeter *work = nullptr;
 };
 
 enum class Endpoint : uint8_t { Completions, Chat };

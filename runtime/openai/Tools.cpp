@@ -189,11 +189,13 @@ static ApiStatus force(ToolRequest &request, const std::vector<size_t> &wanted,
     schema =
         callsSchema(request, wanted, syntax.body != ToolSyntax::Body::Object);
   }
-  GrammarBudget again = budget; // the same texts, in what time is left
+  const size_t before = budget.taken();
   std::string text = dumpJson(schema);
   if (ApiStatus wrong = checkSchema(text, "tools", budget)) {
-    ApiStatus which = checkTools(request, wanted, again);
-    return which && !again.until().passed() ? which : wrong;
+    // One by one, to name the one that it is; by what is left of the work.
+    budget.rewind(before);
+    ApiStatus which = checkTools(request, wanted, budget);
+    return which && budget.work().status().ok() ? which : wrong;
   }
   request.grammar = {GrammarSource::Kind::JsonSchema, std::move(text)};
   return std::nullopt;

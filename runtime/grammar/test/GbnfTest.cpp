@@ -13,8 +13,8 @@ using namespace sluice::grammar;
 namespace {
 
 std::string errorOf(std::string_view text) {
-  Expected<Grammar> grammar = Grammar::fromGbnf(text);
-  return grammar ? "" : grammar.status().message();
+  WorkMeter meter(untimedGrammarWork);
+  return Grammar::fromGbnf(text, meter).status().message();
 }
 
 /// Which of `texts` the grammar takes whole.
@@ -287,6 +287,21 @@ TEST(GbnfTest, RefusesWhatMatchesNoText) {
             "be reached");
 }
 
+/// Within a repetition that is counted another one is written out, as a counted
+/// rule calls no other.
+TEST(GbnfTest, CountsTheOuterOfTwoRepetitions) {
+  Grammar grammar = gbnf("root ::= (\"a\"{20} \"b\"){2,100}");
+  const std::string once = std::string(20, 'a') + "b";
+  EXPECT_FALSE(matches(grammar, once));
+  EXPECT_TRUE(matches(grammar, once + once));
+  EXPECT_FALSE(matches(grammar, once + "a" + once));
+  std::string often;
+  for (int i = 0; i < 100; ++i)
+    often += once;
+  EXPECT_TRUE(matches(grammar, often));
+  EXPECT_FALSE(matches(grammar, often + once));
+}
+
 TEST(GbnfTest, HasLimits) {
   EXPECT_EQ(errorOf(std::string((1 << 20) + 1, ' ')),
             "grammar: 1048577 bytes, more than 1048576");
@@ -299,7 +314,8 @@ TEST(GbnfTest, HasLimits) {
   for (int i = 0; i < 40; ++i)
     nested = "(" + nested + "){30}";
   EXPECT_EQ(errorOf("root ::= " + nested),
-            "grammar: its repetitions make it too large");
+            "grammar: the grammar is too large: its automaton needs more than "
+            "524288 states");
   // A deterministic automaton of 2^30 states.
   EXPECT_EQ(errorOf("root ::= [ab]* \"a\" [ab]{15} [ab]{15}"),
             "grammar: rule 'root': the grammar is too large: its automaton "

@@ -118,15 +118,38 @@ TEST(GrammarCacheTest, SchemasHaveSoManyMembersAtMost) {
 }
 
 /// What is there needs no time.
-TEST(GrammarCacheTest, OnlyMakingHasADeadline) {
+TEST(GrammarCacheTest, OnlyMakingChargesTheMeter) {
   GrammarCache cache(1 << 20);
-  const Deadline passed(std::chrono::seconds(0));
-  EXPECT_EQ(cache.fromJsonSchema("{}", passed).status().message(),
-            "JSON schema: it takes more than 0 s to make a grammar of it");
-  EXPECT_EQ(cache.fromGbnf("root ::= \"a\"", passed).status().message(),
-            "grammar: it takes more than 0 s to make a grammar of it");
+  WorkMeter late({.time = std::chrono::seconds(0)}), later = late;
+  EXPECT_EQ(cache.fromJsonSchema("{}", late).status().message(),
+            "JSON schema: it takes more than 0 s");
+  EXPECT_EQ(cache.fromGbnf("root ::= \"a\"", later).status().message(),
+            "grammar: it takes more than 0 s");
   EXPECT_TRUE(cache.fromJsonSchema("{}"));
-  EXPECT_TRUE(cache.fromJsonSchema("{}", passed));
+  EXPECT_TRUE(cache.fromJsonSchema("{}", late));
+}
+
+/// A refusal is remembered where the same text would always be refused.
+TEST(GrammarCacheTest, RemembersRefusals) {
+  GrammarCache cache(1 << 20);
+  const std::string wrong = "root ::= nothing", large = "root ::= \"abc\"";
+  EXPECT_FALSE(cache.fromGbnf(wrong));
+  EXPECT_EQ(cache.size(), 1u);
+  EXPECT_FALSE(cache.fromGbnf(wrong));
+  EXPECT_EQ(cache.size(), 1u);
+  WorkMeter busy({.time = std::chrono::seconds(0)});
+  EXPECT_FALSE(cache.fromGbnf(large, busy));
+  WorkMeter left({}, [] { return true; });
+  EXPECT_FALSE(cache.fromGbnf(large, left));
+  WorkMeter spent({.steps = 10});
+  EXPECT_TRUE(spent.charge(10));
+  EXPECT_FALSE(cache.fromGbnf(large, spent)); // by what was before it
+  EXPECT_EQ(cache.size(), 1u);
+  WorkMeter small({.steps = 10});
+  EXPECT_FALSE(cache.fromGbnf(large, small));
+  EXPECT_EQ(cache.size(), 2u);
+  EXPECT_EQ(cache.fromGbnf(large).status().message(),
+            "grammar: it takes more than 10 steps");
 }
 
 } // namespace

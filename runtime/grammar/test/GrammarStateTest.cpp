@@ -183,32 +183,6 @@ TEST(GrammarStateTest, SaysWhenTheVocabularyCannotGoOn) {
             "grammar: the vocabulary has no token that can come next");
 }
 
-TEST(GrammarStateTest, ForcedText) {
-  Grammar grammar = *Grammar::fromJsonSchema(nlohmann::ordered_json::parse(
-      R"({"type": "object", "properties": {"name": {"const": "x"}},
-          "required": ["name"]})"));
-  auto bytes = std::make_shared<const TokenGrammar>(grammar, byteTrie());
-  GrammarState state(bytes);
-  EXPECT_EQ(state.forcedText(100), "{"); // then there may be space
-  ASSERT_TRUE(state.advance('{'));
-  EXPECT_EQ(state.forcedText(100), "");
-  ASSERT_TRUE(state.advance('"'));
-  EXPECT_EQ(state.forcedText(100), "name\"");
-  EXPECT_EQ(state.forcedText(3), "nam");
-  EXPECT_EQ(state.forcedText(0), "");
-  for (char c : std::string_view("name\":\"x\""))
-    ASSERT_TRUE(state.advance(static_cast<uint8_t>(c)));
-  ASSERT_TRUE(state.advance('}'));
-  EXPECT_TRUE(state.isComplete());
-  EXPECT_EQ(state.forcedText(100), "");
-  ASSERT_TRUE(state.advance(256));
-  EXPECT_EQ(state.forcedText(100), "");
-  // Where the text may end, nothing is forced.
-  auto optional = over({"a"}, "root ::= \"ab\" \"cd\"?");
-  GrammarState open(optional);
-  EXPECT_EQ(open.forcedText(100), "ab");
-}
-
 TEST(GrammarStateTest, TheCacheIsBoundedAndChangesNothing) {
   // 1,000 states with many tokens each; room for about four masks.
   std::vector<std::string> tokens;
@@ -306,14 +280,6 @@ TEST(GrammarStateTest, OneThreadMakesMasksWhileAnotherGuesses) {
   done = true;
   masks.join();
   EXPECT_EQ(failures, 0);
-}
-
-TEST(GrammarStateTest, OnlyToken) {
-  EXPECT_EQ(onlyToken(std::vector<uint64_t>{0, 0}), std::nullopt);
-  EXPECT_EQ(onlyToken(std::vector<uint64_t>{0, 8}), 67);
-  EXPECT_EQ(onlyToken(std::vector<uint64_t>{1, 0}), 0);
-  EXPECT_EQ(onlyToken(std::vector<uint64_t>{1, 1}), std::nullopt);
-  EXPECT_EQ(onlyToken(std::vector<uint64_t>{0, 3}), std::nullopt);
 }
 
 TEST(GrammarStateTest, TooManyReadingsAreRefused) {

@@ -19,8 +19,8 @@ namespace {
 std::string errorOf(std::string_view schema) {
   ordered_json parsed = ordered_json::parse(schema, nullptr, false);
   EXPECT_FALSE(parsed.is_discarded()) << schema;
-  Expected<Grammar> grammar = Grammar::fromJsonSchema(parsed);
-  return grammar ? "" : grammar.status().message();
+  WorkMeter meter(untimedGrammarWork);
+  return Grammar::fromJsonSchema(parsed, meter).status().message();
 }
 
 std::string listOf(int from, int to, const std::string &before,
@@ -406,47 +406,41 @@ TEST(JsonSchemaRefusalTest, CountedRulesShareALimit) {
   const std::string steps = "^z{0,500}(a(aaa)*|b*)$";
   EXPECT_EQ(errorOf(tuple(steps, 4000, 1)), "");
   EXPECT_EQ(errorOf(tuple(steps, 4000, 8)),
-            "JSON schema: rule 'string': " + tooIrregular);
+            "JSON schema: it takes more than 67108864 steps");
 }
 
-/// A clock that goes on by a nanosecond with each look at it.
-int64_t looks = 0;
-Deadline::Clock::time_point looking() {
-  return Deadline::Clock::time_point(std::chrono::nanoseconds(++looks));
-}
-
-/// How often the deadline is looked at while the schema is compiled, at most
-/// `most` times.
-int64_t looksAt(std::string_view schema, int64_t most = 1 << 20) {
+/// The steps that compiling a schema charges.
+size_t stepsOf(std::string_view schema, size_t most = WorkMeter::unlimited) {
   ordered_json parsed = ordered_json::parse(schema);
-  int64_t before = looks;
-  (void)Grammar::fromJsonSchema(
-      parsed, Deadline(std::chrono::nanoseconds(most), looking));
-  return looks - before;
+  WorkMeter meter({.steps = most});
+  (void)Grammar::fromJsonSchema(parsed, meter);
+  return meter.steps();
 }
 
 /// Each loop whose time grows faster than the schema's length.
-TEST(JsonSchemaRefusalTest, LongLoopsLookAtTheDeadline) {
+TEST(JsonSchemaRefusalTest, LongLoopsChargeTheMeter) {
   std::string low = "{\"enum\": [" + listOf(0, 1000, "", "") + "]}";
   std::string high = "{\"enum\": [" + listOf(1000, 2000, "", "") + "]}";
-  EXPECT_GE(looksAt("{\"oneOf\": [" + low + "," + high + "]}"), 1000);
-  EXPECT_GE(looksAt("{\"allOf\": [" + low + "," + high + "]}"), 1000);
+  // Each value is compared with each.
+  EXPECT_GE(stepsOf("{\"oneOf\": [" + low + "," + high + "]}"), 1'000'000u);
+  EXPECT_GE(stepsOf("{\"allOf\": [" + low + "," + high + "]}"), 1'000'000u);
   std::string names = "[" + listOf(0, 1000, "\"m", "\"") + "]";
-  EXPECT_GE(looksAt(R"({"oneOf": [{"type": "object", "properties": {)" +
+  EXPECT_GE(stepsOf(R"({"oneOf": [{"type": "object", "properties": {)" +
                     listOf(0, 1000, "\"m", "\": {}") +
                     "}, \"required\": " + names +
                     R"(}, {"type": "object", "required": )" + names + "}]}"),
-            4000);
+            4000u);
   std::string patterns = listOf(0, 50, "\"^p", "$\": {}");
-  EXPECT_GE(looksAt("{\"patternProperties\": {" + patterns + "}}"), 1000);
+  EXPECT_GE(stepsOf("{\"patternProperties\": {" + patterns + "}}"), 1000u);
   // Twice for each set of strings that is left: 1, 2, 4, ... of them.
-  EXPECT_GE(looksAt("{\"oneOf\": [{\"type\": \"string\"}" + dividingStrings(7) +
+  EXPECT_GE(stepsOf("{\"oneOf\": [{\"type\": \"string\"}" + dividingStrings(7) +
                     "]}"),
-            150);
+            150u);
   // The automaton of what has been read.
-  EXPECT_GE(looksAt(R"({"const": ")" + std::string(5000, 'x') + "\"}"), 5000);
-  // Where it has passed, the work ends.
-  EXPECT_LT(looksAt("{\"oneOf\": [" + low + "," + high + "]}", 100), 110);
+  EXPECT_GE(stepsOf(R"({"const": ")" + std::string(5000, 'x') + "\"}"), 5000u);
+  // Where the meter ends the work, little more is done.
+  EXPECT_LT(stepsOf("{\"oneOf\": [" + low + "," + high + "]}", 100'000),
+            110'000u);
 }
 
 /// Patterns are read once, and not for each name that is looked up.
@@ -459,8 +453,8 @@ TEST(JsonSchemaRefusalTest, WorkGrowsWithTheNumberOfMembers) {
         "}, \"required\": [" + listOf(0, members, "\"m", "\"") + "]}";
     return "{\"oneOf\": [" + object + "," + object + "]}";
   };
-  int64_t few = looksAt(schema(100)), many = looksAt(schema(200));
-  EXPECT_LE(many - few, 100 * 20);
+  size_t few = stepsOf(schema(100)), many = stepsOf(schema(200));
+  EXPECT_LE(2 * many, 5 * few);
 }
 
 /// The pointer of each member has its name in it.

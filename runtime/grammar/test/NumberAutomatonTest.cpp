@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/grammar/NumberAutomaton.h"
+#include "runtime/grammar/test/TestGrammars.h"
 
 #include <gtest/gtest.h>
 #include <random>
@@ -106,7 +107,7 @@ TEST(NumberAutomatonTest, Bounds) {
       most = randomNumber(random, random() % 2);
       range.most.push_back({decimal(most), mostOpen});
     }
-    Expected<NumberAutomata> automata = numberAutomata(range);
+    Expected<NumberAutomata> automata = numberAutomata(range, anyWork());
     ASSERT_TRUE(automata) << automata.status().message();
     for (int i = 0; i < 100; ++i) {
       std::string text = randomNumber(random, integer);
@@ -131,7 +132,7 @@ TEST(NumberAutomatonTest, Multiples) {
                            "0.25", "4.44", "1000"}) {
     NumberRange range;
     range.multiplesOf = {decimal(step)};
-    Expected<NumberAutomata> automata = numberAutomata(range);
+    Expected<NumberAutomata> automata = numberAutomata(range, anyWork());
     ASSERT_TRUE(automata) << step;
     for (int i = 0; i < 3000; ++i) {
       std::string text = randomNumber(random, random() % 2);
@@ -146,7 +147,7 @@ TEST(NumberAutomatonTest, Multiples) {
   both.multiplesOf = {decimal("4"), decimal("6")};
   both.least = {{decimal("-30")}};
   both.most = {{decimal("30")}};
-  Expected<NumberAutomata> automata = numberAutomata(both);
+  Expected<NumberAutomata> automata = numberAutomata(both, anyWork());
   ASSERT_TRUE(automata);
   for (int i = -100; i <= 100; ++i)
     EXPECT_EQ(takes(*automata, std::to_string(i)),
@@ -157,7 +158,7 @@ TEST(NumberAutomatonTest, Multiples) {
 TEST(NumberAutomatonTest, WritesPlainDecimalsOnly) {
   NumberRange range;
   range.least = {{decimal("-5")}};
-  NumberAutomata automata = *numberAutomata(range);
+  NumberAutomata automata = *numberAutomata(range, anyWork());
   for (std::string text : {"00", "01", "1.", ".5", "1e2", "+1", "", "-"})
     EXPECT_FALSE(automata.positive.contains(text)) << text;
   EXPECT_TRUE(automata.positive.contains(std::string(20, '9')));
@@ -167,14 +168,14 @@ TEST(NumberAutomatonTest, WritesPlainDecimalsOnly) {
   // A bound of more digits makes room for itself.
   NumberRange large;
   large.least = {{decimal("1e30")}};
-  EXPECT_TRUE(
-      numberAutomata(large)->positive.contains("1" + std::string(30, '0')));
+  EXPECT_TRUE(numberAutomata(large, anyWork())
+                  ->positive.contains("1" + std::string(30, '0')));
 }
 
 TEST(NumberAutomatonTest, RefusesFineSteps) {
   NumberRange range;
   range.multiplesOf = {decimal("0.12345")};
-  EXPECT_EQ(numberAutomata(range).status().message(),
+  EXPECT_EQ(numberAutomata(range, anyWork()).status().message(),
             "multiples of a number of more than 4 digits are not supported");
 }
 

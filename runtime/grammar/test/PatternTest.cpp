@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/grammar/Pattern.h"
+#include "runtime/grammar/test/TestGrammars.h"
 
 #include <gtest/gtest.h>
 #include <string>
@@ -16,7 +17,7 @@ using namespace sluice::grammar;
 namespace {
 
 TextAutomaton compile(std::string_view pattern) {
-  Expected<TextAutomaton> made = compilePattern(pattern);
+  Expected<TextAutomaton> made = compilePattern(pattern, anyWork());
   EXPECT_TRUE(made) << pattern << ": " << made.status().message();
   return made ? made.take() : TextAutomaton();
 }
@@ -31,7 +32,7 @@ void check(std::string_view pattern, const std::vector<std::string> &in,
 }
 
 std::string errorOf(std::string_view pattern) {
-  return compilePattern(pattern).status().message();
+  return compilePattern(pattern, anyWork()).status().message();
 }
 
 TEST(PatternTest, SearchesUnlessAnchored) {
@@ -201,31 +202,34 @@ TEST(PatternTest, Formats) {
   EXPECT_FALSE(formatPattern(""));
 }
 
-/// A clock that goes on by a nanosecond with each look at it.
-int64_t looks = 0;
-Deadline::Clock::time_point looking() {
-  return Deadline::Clock::time_point(std::chrono::nanoseconds(++looks));
-}
-
-/// Two large ones take long, so that the deadline is looked at on the way.
-TEST(PatternTest, CombiningAutomataEndsAtTheDeadline) {
-  TextAutomaton few = compile("^.{0,5}$"), many = compile("^.{0,5000}$");
+/// All of the work is charged, and what is made holds bytes until it is gone.
+TEST(PatternTest, AutomataChargeTheMeter) {
+  constexpr size_t most = 5000;
+  const std::string long_ = "^.{0,5000}$";
+  TextAutomaton few = compile("^.{0,5}$"), many = compile(long_);
   for (auto combine :
        {&TextAutomaton::intersection, &TextAutomaton::difference}) {
-    const Deadline passed(std::chrono::seconds(0));
-    EXPECT_EQ(combine(few, few, passed).status().message(),
-              "it takes more than 0 s to make a grammar of it");
-    EXPECT_TRUE(
-        combine(few, few, Deadline(std::chrono::nanoseconds(5), looking)));
-    EXPECT_FALSE(
-        combine(many, many, Deadline(std::chrono::nanoseconds(5), looking)));
+    WorkMeter meter({.steps = most}), tooLittle({.steps = most});
+    {
+      Expected<TextAutomaton> made = combine(few, few, meter);
+      EXPECT_TRUE(made);
+      EXPECT_EQ(meter.heldBytes() > 0, !made->empty());
+    }
+    EXPECT_EQ(meter.heldBytes(), 0u);
+    EXPECT_EQ(combine(many, many, tooLittle).status().message(),
+              "it takes more than 5000 steps");
   }
+  WorkMeter steps({.steps = most}), bytes({.bytes = most});
+  EXPECT_EQ(compilePattern(long_, steps).status().message(),
+            "it takes more than 5000 steps");
+  EXPECT_EQ(compilePattern(long_, bytes).status().message(),
+            "it takes more than 0 MiB of memory");
 }
 
 TEST(PatternTest, AutomataCombine) {
   TextAutomaton a = compile("^[a-z]+$"), b = compile("x");
-  TextAutomaton both = *TextAutomaton::intersection(a, b);
-  TextAutomaton only = *TextAutomaton::difference(a, b);
+  TextAutomaton both = *TextAutomaton::intersection(a, b, anyWork());
+  TextAutomaton only = *TextAutomaton::difference(a, b, anyWork());
   for (std::string text : {"x", "axb", "ab", "", "X", "1x", "é"}) {
     bool inA = a.contains(text), inB = b.contains(text);
     EXPECT_EQ(both.contains(text), inA && inB) << text;
@@ -240,15 +244,19 @@ TEST(PatternTest, AutomataCombine) {
   EXPECT_TRUE(some.contains("ab"));
   EXPECT_FALSE(some.contains("éé"));
   EXPECT_TRUE(
-      TextAutomaton::intersection(compile("^a$"), compile("^b$"))->empty());
-  EXPECT_TRUE(TextAutomaton::difference(a, TextAutomaton::all())->empty());
-  EXPECT_TRUE(TextAutomaton::intersection(TextAutomaton(), a)->empty());
-  EXPECT_TRUE(TextAutomaton::difference(a, TextAutomaton())->contains("a"));
-  TextAutomaton names = *TextAutomaton::of({"é", "ab", ""});
+      TextAutomaton::intersection(compile("^a$"), compile("^b$"), anyWork())
+          ->empty());
+  EXPECT_TRUE(
+      TextAutomaton::difference(a, TextAutomaton::all(), anyWork())->empty());
+  EXPECT_TRUE(
+      TextAutomaton::intersection(TextAutomaton(), a, anyWork())->empty());
+  EXPECT_TRUE(
+      TextAutomaton::difference(a, TextAutomaton(), anyWork())->contains("a"));
+  TextAutomaton names = *TextAutomaton::of({"é", "ab", ""}, anyWork());
   for (std::string text : {"é", "ab", ""})
     EXPECT_TRUE(names.contains(text));
   EXPECT_FALSE(names.contains("a"));
-  EXPECT_TRUE(TextAutomaton::of({})->empty());
+  EXPECT_TRUE(TextAutomaton::of({}, anyWork())->empty());
 }
 
 } // namespace

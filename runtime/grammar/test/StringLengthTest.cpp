@@ -308,7 +308,7 @@ TEST(StringLengthTest, MasksAreThoseOfASlowSearch) {
     if (most)
       json["maxLength"] = *most;
     SCOPED_TRACE(json.dump());
-    Expected<TextAutomaton> automaton = compilePattern(pattern);
+    Expected<TextAutomaton> automaton = compilePattern(pattern, anyWork());
     ASSERT_TRUE(automaton) << automaton.status().message();
     Search search(*automaton, least, most);
     Expected<Grammar> grammar = Grammar::fromJsonSchema(json);

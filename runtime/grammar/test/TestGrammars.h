@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_GRAMMAR_TEST_TESTGRAMMARS_H
 #define SLUICE_RUNTIME_GRAMMAR_TEST_TESTGRAMMARS_H
 
+#include "runtime/grammar/GrammarLimits.h"
 #include "runtime/grammar/GrammarState.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +18,16 @@
 #include <vector>
 
 namespace sluice::grammar {
+
+/// As for a request, but for the time, which a busy machine takes more of.
+inline constexpr WorkMeter::Limits untimedGrammarWork = {
+    .steps = maxGrammarWork.steps, .bytes = maxGrammarWork.bytes};
+
+/// For work that may cost anything.
+inline WorkMeter &anyWork() {
+  static WorkMeter meter({});
+  return meter;
+}
 
 /// A vocabulary of these tokens; the last one ends a text.
 inline std::shared_ptr<const TokenTrie>

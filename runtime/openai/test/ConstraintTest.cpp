@@ -132,13 +132,11 @@ TEST(ConstraintTest, RefusesWhatIsTooLong) {
 
 TEST(ConstraintTest, RefusesWhatTakesTooLong) {
   RequestLimits limits;
-  limits.grammarTime = std::chrono::milliseconds(0);
+  limits.grammarWork.time = std::chrono::milliseconds(0);
   EXPECT_EQ(read(R"({"json_schema": {"const": "takes too long"}})", limits),
-            "json_schema: 'json_schema': JSON schema: it takes more than 0 s "
-            "to make a grammar of it");
+            "json_schema: 'json_schema': JSON schema: it takes more than 0 s");
   EXPECT_EQ(read(R"({"grammar": "root ::= \"takes too long\""})", limits),
-            "grammar: 'grammar': grammar: it takes more than 0 s to make a "
-            "grammar of it");
+            "grammar: 'grammar': grammar: it takes more than 0 s");
 }
 
 TEST(ConstraintTest, RefusesWhatIsNotKept) {

@@ -153,14 +153,14 @@ TEST_F(ToolsTest, StrictSchemasShareTheRequestsLimits) {
             "before it, more than 1048576");
   body = strictTools(128, 10);
   body["tools"][0]["function"]["parameters"]["title"] = "takes too long";
-  context.limits.grammarTime = std::chrono::milliseconds(0);
+  context.limits.grammarWork.time = std::chrono::milliseconds(0);
   EXPECT_EQ(refuse(body.dump()),
             "tools[0].function.parameters: 'tools[0].function.parameters': "
-            "JSON schema: it takes more than 0 s to make a grammar of it");
+            "JSON schema: it takes more than 0 s");
   // Where there is no time left to find the one, none is blamed.
   body["tool_choice"] = "required";
   EXPECT_EQ(refuse(body.dump()), "tools: 'tools': JSON schema: it takes more "
-                                 "than 0 s to make a grammar of it");
+                                 "than 0 s");
 }
 
 struct Wrong {
