@@ -186,6 +186,8 @@ std::vector<RowFrame>::iterator Head::State::firstUnder(uint64_t frames) {
 /// What the frames that come back took: where each stage made one step of them,
 /// with nothing else in it.
 void Head::State::measureSteps(const ResultFrame &frame) {
+  if (frame.isLate())
+    return;
   int64_t rows = 0, positions = 0;
   for (auto each = rowFrames.begin(); each != firstUnder(frame.launched);
        ++each) {
@@ -234,7 +236,7 @@ void Head::State::prefetch(std::span<const ResultRow> results) const {
   }
 }
 
-void Head::State::handleResult(const ResultRow &result, Time now) {
+void Head::State::handleResult(const ResultRow &result, bool isLate, Time now) {
   if (result.request < 0 ||
       result.request >= static_cast<RequestId>(requests.size()))
     return;
@@ -251,6 +253,7 @@ void Head::State::handleResult(const ResultRow &result, Time now) {
       request.tree.root().node == result.node) {
     if (options.mode == SpeculationMode::Sync)
       request.outstanding = std::max<int64_t>(0, request.outstanding - 1);
+    request.travelsAlone = request.travelsAlone && !isLate;
     verify(request, result, now);
     return;
   }
@@ -464,7 +467,7 @@ void Head::onResults(const ResultFrame &frame, Time now) {
   std::span<const ResultRow> results = frame.results;
   for (size_t i = 0; i < results.size(); ++i) {
     state->prefetch(results.subspan(i));
-    state->handleResult(results[i], now);
+    state->handleResult(results[i], frame.isLate(), now);
   }
   state->pump(now);
 }

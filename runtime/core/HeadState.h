@@ -152,7 +152,7 @@ struct Head::State {
   void measureSteps(const ResultFrame &frame);
   void noteGone(uint64_t frames);
   void prefetch(std::span<const ResultRow> results) const;
-  void handleResult(const ResultRow &result, Time now);
+  void handleResult(const ResultRow &result, bool isLate, Time now);
   void score(HeadRequest &request, const ResultRow &result);
   void verify(HeadRequest &request, const ResultRow &result, Time now);
   void learn(HeadRequest &request, int32_t token);

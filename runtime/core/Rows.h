@@ -185,7 +185,10 @@ struct ResultFrame {
   uint64_t step = 0;
   uint64_t launched = 0;          ///< as StepFrame's
   std::vector<ResultRow> results; ///< of a request in ascending order of node
+  /// Empty: the results are late. Steps have gone on without them.
   std::vector<StageTiming> timings;
+
+  bool isLate() const { return timings.empty(); }
 };
 
 /// A token that the draft thinks may follow, and how sure it is.

@@ -50,6 +50,13 @@ public:
     changed.notify_one();
   }
 
+  /// Whoever waits in take(), or comes to wait there next, does not wait.
+  void wake() {
+    std::lock_guard lock(mutex);
+    woken = true;
+    changed.notify_one();
+  }
+
   /// No more items will come; those inside can still be taken.
   void close() {
     {
@@ -60,11 +67,12 @@ public:
   }
 
   /// Appends the first items to `taken`, `most` of them at most, waiting for
-  /// one if `wait`. False: the door is closed and empty.
+  /// one, or for wake(), if `wait`. False: the door is closed and empty.
   bool take(std::vector<Item> &taken, bool wait, int64_t most = unlimited) {
     std::unique_lock lock(mutex);
     if (wait)
-      changed.wait(lock, [this] { return closed || !items.empty(); });
+      changed.wait(lock, [this] { return closed || woken || !items.empty(); });
+    woken = false;
     return move(taken, most);
   }
 
@@ -91,6 +99,7 @@ private:
   std::condition_variable changed;
   std::vector<Item> items;
   bool closed = false;
+  bool woken = false;
 };
 
 } // namespace sluice::pipeline

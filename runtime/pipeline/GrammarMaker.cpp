@@ -8,7 +8,9 @@
 #include "runtime/pipeline/GrammarMaker.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/base/ThreadPriority.h"
 #include "runtime/grammar/GrammarCache.h"
+#include "runtime/grammar/GrammarLimits.h"
 #include "runtime/grammar/GrammarState.h"
 
 #include <algorithm>
@@ -22,18 +24,20 @@ namespace {
 /// that each of them keeps.
 constexpr size_t mostKnown = 16;
 constexpr size_t maskCacheBytes = size_t(8) << 20;
+/// Of a grammar's first mask, at most; who needs more waits for it alone.
+constexpr size_t firstMaskSteps = size_t(1) << 20;
 
 } // namespace
 
-Expected<grammar::Grammar>
-pipeline::compileGrammar(const GrammarSource &source) {
+Expected<grammar::Grammar> pipeline::compileGrammar(const GrammarSource &source,
+                                                    WorkMeter &meter) {
   using grammar::Grammar;
   grammar::GrammarCache &cache = grammar::GrammarCache::ofProcess();
   switch (source.kind) {
   case GrammarSource::Kind::JsonSchema:
-    return cache.fromJsonSchema(source.text());
+    return cache.fromJsonSchema(source.text(), meter);
   case GrammarSource::Kind::Gbnf:
-    return cache.fromGbnf(source.text());
+    return cache.fromGbnf(source.text(), meter);
   case GrammarSource::Kind::JsonObject:
   case GrammarSource::Kind::None:
     break;
@@ -41,8 +45,15 @@ pipeline::compileGrammar(const GrammarSource &source) {
   return Grammar::anyJsonObject();
 }
 
-GrammarMaker::GrammarMaker(MakeTokenTrie makeTrie)
-    : makeTrie(std::move(makeTrie)) {}
+GrammarMaker::GrammarMaker(MakeTokenTrie makeTrie, std::function<void()> onMade)
+    : makeTrie(std::move(makeTrie)), onMade(std::move(onMade)) {}
+
+Status GrammarMaker::start() {
+  return guarded([this] {
+    thread = std::thread([this] { run(); });
+    return Status();
+  });
+}
 
 GrammarMaker::~GrammarMaker() {
   {
@@ -76,8 +87,6 @@ std::shared_ptr<WantedGrammar> GrammarMaker::make(const GrammarSource &source) {
     wanted = std::make_shared<WantedGrammar>(source);
     queue.push_back(wanted);
   }
-  if (!thread.joinable())
-    thread = std::thread([this] { run(); });
   changed.notify_all();
   return wanted;
 }
@@ -109,7 +118,14 @@ std::shared_ptr<WantedGrammar> GrammarMaker::takeNext() {
   return next;
 }
 
+/// Whether nobody but the maker holds what it makes.
+bool GrammarMaker::isCurrentUnwanted() {
+  std::lock_guard lock(mutex);
+  return closed || current.use_count() == 1;
+}
+
 void GrammarMaker::run() {
+  giveWayToOthers();
   std::unique_lock lock(mutex);
   while (true) {
     changed.wait(lock, [this] { return closed || !queue.empty(); });
@@ -119,8 +135,20 @@ void GrammarMaker::run() {
     if (!current)
       continue;
     lock.unlock();
-    current->promise.set_value(
-        guarded([&] { return makeNow(current->source); }));
+    WorkMeter meter(grammar::maxGrammarWork,
+                    [this] { return isCurrentUnwanted(); });
+    Made made = guarded([&] { return makeNow(current->source, meter); });
+    lock.lock();
+    if (meter.end() == WorkMeter::End::Unwanted) {
+      if (current.use_count() > 1)
+        queue.push_front(current); // somebody has come meanwhile
+      current = nullptr;
+      continue;
+    }
+    lock.unlock();
+    current->promise.set_value(std::move(made));
+    if (onMade)
+      onMade();
     lock.lock();
     known.push_front(std::exchange(current, nullptr));
     if (known.size() > mostKnown)
@@ -128,20 +156,22 @@ void GrammarMaker::run() {
   }
 }
 
-GrammarMaker::Made GrammarMaker::makeNow(const GrammarSource &source) {
+GrammarMaker::Made GrammarMaker::makeNow(const GrammarSource &source,
+                                         WorkMeter &meter) {
   if (!trie) {
     auto made = makeTrie();
     if (!made)
       return made.status().withContext("grammar");
     trie = made.take();
   }
-  Expected<grammar::Grammar> rules = compileGrammar(source);
+  Expected<grammar::Grammar> rules = compileGrammar(source, meter);
   if (!rules)
     return rules.status().withContext("grammar");
   auto made = std::make_shared<const grammar::TokenGrammar>(rules.take(), trie,
                                                             maskCacheBytes);
   // The first mask is often the dearest; its error is that of who needs it.
+  WorkMeter few({.steps = firstMaskSteps});
   std::vector<uint64_t> mask(made->maskWords());
-  (void)grammar::GrammarState(made).fillMask(mask);
+  (void)grammar::GrammarState(made).fillMask(mask, few);
   return std::shared_ptr<const grammar::TokenGrammar>(std::move(made));
 }

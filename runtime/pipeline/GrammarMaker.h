@@ -11,6 +11,7 @@
 #include "runtime/core/Rows.h"
 #include "runtime/grammar/TokenGrammar.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <future>
@@ -27,7 +28,8 @@ using MakeTokenTrie =
 
 /// From its source, with the words of users' errors, or from the process's
 /// cache. Errors: those of grammar::Grammar.
-Expected<grammar::Grammar> compileGrammar(const GrammarSource &source);
+Expected<grammar::Grammar> compileGrammar(const GrammarSource &source,
+                                          WorkMeter &meter);
 
 /// A grammar that somebody wants, by holding it; made by a GrammarMaker.
 class WantedGrammar {
@@ -39,6 +41,10 @@ public:
   /// Waits until it is made, for which its maker must live. Errors: no
   /// vocabulary, or those of compileGrammar(). Thread-safe.
   const Made &get() const { return made.get(); }
+  /// Whether get() would not wait. Thread-safe.
+  bool isMade() const {
+    return made.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
 
 private:
   friend class GrammarMaker;
@@ -51,12 +57,18 @@ private:
 /// Makes the grammars of requests as they open, on a thread of its own: one can
 /// take seconds, in which others want masks. One that nobody holds any more
 /// when its turn comes is not made; urgent ones come first, then whoever came
-/// first. Used by one thread; has its own from the first grammar on.
+/// first. One that everybody lets go of while it is made is given up. Used by
+/// one thread; has its own, which gives way to others.
 class GrammarMaker {
 public:
   using Made = WantedGrammar::Made;
 
-  explicit GrammarMaker(MakeTokenTrie makeTrie);
+  /// `onMade` is called on the maker's thread when one has been made; it may be
+  /// empty.
+  explicit GrammarMaker(MakeTokenTrie makeTrie,
+                        std::function<void()> onMade = {});
+  /// Starts the thread; once, before make(). Errors: there is none to be had.
+  Status start();
   /// Waits for the one that is being made. Nobody may wait for others.
   ~GrammarMaker();
 
@@ -70,10 +82,12 @@ public:
 private:
   void run();
   std::shared_ptr<WantedGrammar> takeNext();
-  Made makeNow(const GrammarSource &source);
+  bool isCurrentUnwanted();
+  Made makeNow(const GrammarSource &source, WorkMeter &meter);
 
   // The thread's own.
   MakeTokenTrie makeTrie;
+  const std::function<void()> onMade;
   std::shared_ptr<const grammar::TokenTrie> trie;
   std::thread thread;
 

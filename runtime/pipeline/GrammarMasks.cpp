@@ -8,6 +8,9 @@
 #include "runtime/pipeline/GrammarMasks.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/base/ThreadPriority.h"
+#include "runtime/grammar/GrammarLimits.h"
+#include "runtime/pipeline/Clock.h"
 
 #include <algorithm>
 
@@ -19,20 +22,40 @@ namespace {
 /// Paths of a request that are followed without going back to its beginning.
 constexpr size_t mostStates = 64;
 
+Status tooSlow(size_t steps) {
+  return failure("grammar: its masks have taken more than ", steps, " steps");
+}
+
 } // namespace
 
 GrammarMasks::GrammarMasks(MakeTokenTrie makeTrie, int64_t requests)
-    : maker(std::move(makeTrie)), begun(size_t(requests)),
-      texts(size_t(requests)) {}
+    : GrammarMasks(std::move(makeTrie), requests, Limits()) {}
+
+GrammarMasks::GrammarMasks(MakeTokenTrie makeTrie, int64_t requests,
+                           Limits limits)
+    : limits(limits), begun(size_t(requests)),
+      maker(std::move(makeTrie), [this] { grammarMade(); }) {}
 
 GrammarMasks::~GrammarMasks() {
   {
     std::lock_guard lock(mutex);
     closed = true;
   }
-  changed.notify_all();
-  if (thread.joinable())
-    thread.join();
+  offered.notify_all();
+  for (std::thread *thread : {&quick, &slow})
+    if (thread->joinable())
+      thread->join();
+}
+
+Status GrammarMasks::start(std::function<void()> given) {
+  onMade = std::move(given);
+  if (Status s = maker.start(); !s.ok())
+    return s;
+  return guarded([this] {
+    quick = std::thread([this] { runQuick(); });
+    slow = std::thread([this] { runSlow(); });
+    return Status();
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -40,13 +63,6 @@ GrammarMasks::~GrammarMasks() {
 //===----------------------------------------------------------------------===//
 
 void GrammarMasks::begin(Stage &stage) {
-  {
-    // Tasks of a step that nobody waited for, as its rows have left, are still
-    // made: they are few, and their states are of use.
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return done == offered; });
-    offered = done = 0;
-  }
   used = 0;
   for (int64_t at = 0; at < std::ssize(stage.rows()); ++at) {
     const OpenRequest &request = stage.requestOf(at);
@@ -54,87 +70,194 @@ void GrammarMasks::begin(Stage &stage) {
     if (request.grammar.kind == GrammarSource::Kind::None)
       continue;
     Begun &latest = begun[size_t(row.request)];
-    if (latest.firstNode != request.firstNode)
-      latest = {request.firstNode, maker.make(request.grammar)};
+    if (latest.firstNode != request.firstNode) {
+      latest = {request.firstNode, std::make_shared<GrammarText>()};
+      latest.text->grammar = maker.make(request.grammar);
+    }
     if (!row.wantsOutput || row.position + 1 < request.promptTokens)
       continue;
     if (!std::exchange(latest.urgent, true))
-      maker.hurry(*latest.grammar);
-    if (used == tasks.size())
-      tasks.emplace_back();
-    Task &task = tasks[used++];
-    task.row = row;
-    task.firstNode = request.firstNode;
-    task.grammar = latest.grammar;
-    std::span<const int32_t> output = stage.outputOf(at);
-    task.output.assign(output.begin(), output.end());
-    task.status = {};
+      maker.hurry(*latest.text->grammar);
+    offer(row, stage.outputOf(at), latest.text);
   }
   if (used == 0)
     return;
   {
     std::lock_guard lock(mutex);
-    offered = used;
+    quickTasks.insert(quickTasks.end(), tasks.begin(),
+                      tasks.begin() + ptrdiff_t(used));
   }
-  if (!thread.joinable())
-    thread = std::thread([this] { run(); });
-  changed.notify_all();
+  offered.notify_all();
 }
 
-Expected<std::span<const uint64_t>> GrammarMasks::allowedAfter(const Row &row) {
-  auto is = [&](const Task &task) {
-    return task.row.request == row.request && task.row.node == row.node;
-  };
+/// Adds a row to the tasks of the step, in one that nobody holds any more.
+void GrammarMasks::offer(const Row &row, std::span<const int32_t> output,
+                         const std::shared_ptr<GrammarText> &text) {
+  if (used == tasks.size())
+    tasks.emplace_back();
+  Task &task = tasks[used++];
+  if (!task || task.use_count() > 1)
+    task = std::make_shared<RowMask>();
+  task->row = row;
+  task->text = text;
+  task->output.assign(output.begin(), output.end());
+  task->mask.clear();
+  task->status = {};
+  task->isMade = false;
+}
+
+std::shared_ptr<RowMask> GrammarMasks::maskOf(const Row &row) const {
   auto end = tasks.begin() + ptrdiff_t(used);
-  auto found = std::find_if(tasks.begin(), end, is);
-  if (found == end)
-    return std::span<const uint64_t>();
-  size_t index = size_t(found - tasks.begin());
-  {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return done > index; });
-  }
-  if (!found->status.ok())
-    return found->status;
-  return std::span<const uint64_t>(found->mask);
+  auto found = std::find_if(tasks.begin(), end, [&](const Task &task) {
+    return task->row.request == row.request && task->row.node == row.node;
+  });
+  return found == end ? nullptr : *found;
+}
+
+bool GrammarMasks::waitFor(const RowMask &mask, Time until) {
+  std::unique_lock lock(mutex);
+  return made.wait_until(lock, toTimePoint(until),
+                         [&mask] { return mask.isMade; });
+}
+
+void GrammarMasks::waitFor(const RowMask &mask) {
+  std::unique_lock lock(mutex);
+  made.wait(lock, [&mask] { return mask.isMade; });
 }
 
 void GrammarMasks::close(std::span<const RequestId> requests) {
-  for (RequestId request : requests)
-    begun[size_t(request)] = {};
-}
-
-//===----------------------------------------------------------------------===//
-// The thread that makes masks
-//===----------------------------------------------------------------------===//
-
-void GrammarMasks::run() {
-  std::unique_lock lock(mutex);
-  while (true) {
-    changed.wait(lock, [this] { return closed || done < offered; });
-    if (done == offered)
-      return;
-    Task &task = tasks[done];
-    lock.unlock();
-    Status made = guarded([&] {
-      make(task);
-      return Status();
-    });
-    if (!made.ok())
-      task.status = made;
-    lock.lock();
-    ++done;
-    changed.notify_all();
+  for (RequestId request : requests) {
+    Begun &latest = begun[size_t(request)];
+    if (latest.text)
+      drop(*latest.text);
+    latest = {};
   }
 }
 
-void GrammarMasks::make(Task &task) {
-  Text &text = texts[size_t(task.row.request)];
-  if (std::exchange(text.firstNode, task.firstNode) != task.firstNode)
-    text.states.clear();
+/// Forgets the tasks of a text, so that nothing holds its grammar but who works
+/// on it.
+void GrammarMasks::drop(GrammarText &text) {
+  auto isIts = [&text](const Task &task) {
+    return task && task->text.get() == &text;
+  };
+  for (Task &task : tasks)
+    if (isIts(task))
+      task.reset();
+  used = 0; // the step has ended
+  text.isClosed = true;
+  std::lock_guard lock(mutex);
+  for (std::deque<Task> *queue : {&waitingTasks, &quickTasks, &slowTasks})
+    std::erase_if(*queue, isIts);
+}
+
+//===----------------------------------------------------------------------===//
+// The threads that make masks
+//===----------------------------------------------------------------------===//
+
+void GrammarMasks::runQuick() {
+  std::unique_lock lock(mutex);
+  while (true) {
+    offered.wait(lock, [this] { return closed || !quickTasks.empty(); });
+    if (closed)
+      return;
+    Task task = std::move(quickTasks.front());
+    quickTasks.pop_front();
+    // Nobody waits here for a grammar; and masks of a text are made by one
+    // thread at a time.
+    if (!task->text->grammar->isMade()) {
+      waitingTasks.push_back(std::move(task));
+      continue;
+    }
+    if (task->text->slowRows > 0) {
+      leaveToSlow(std::move(task));
+      continue;
+    }
+    lock.unlock();
+    WorkMeter meter({.steps = limits.quickSteps});
+    makeOn(task, meter);
+    lock.lock();
+    if (meter.end() == WorkMeter::End::None) {
+      task->isMade = true;
+      made.notify_all();
+      lock.unlock();
+      if (onMade)
+        onMade();
+      lock.lock();
+    } else {
+      leaveToSlow(std::move(task));
+    }
+  }
+}
+
+/// On the maker's thread: rows may have waited for it.
+void GrammarMasks::grammarMade() {
+  std::lock_guard lock(mutex);
+  quickTasks.insert(quickTasks.begin(), waitingTasks.begin(),
+                    waitingTasks.end());
+  waitingTasks.clear();
+  offered.notify_all();
+}
+
+/// With the lock.
+void GrammarMasks::leaveToSlow(Task task) {
+  ++task->text->slowRows;
+  slowTasks.push_back(std::move(task));
+  offered.notify_all();
+}
+
+/// The first task of the text that has cost the least so far; null: there is
+/// none. With the lock.
+GrammarMasks::Task GrammarMasks::takeSlow() {
+  auto next = std::ranges::min_element(
+      slowTasks, {}, [](const Task &task) { return task->text->slowSteps; });
+  if (next == slowTasks.end())
+    return nullptr;
+  Task task = std::move(*next);
+  slowTasks.erase(next);
+  return task;
+}
+
+void GrammarMasks::runSlow() {
+  giveWayToOthers();
+  std::unique_lock lock(mutex);
+  while (true) {
+    Task task;
+    offered.wait(lock, [&] { return closed || (task = takeSlow()); });
+    if (closed)
+      return;
+    GrammarText &text = *task->text;
+    lock.unlock();
+    WorkMeter meter({.steps = grammar::maxMaskSteps},
+                    [&text] { return text.isClosed.load(); });
+    makeOn(task, meter);
+    lock.lock();
+    text.slowSteps += meter.steps();
+    if (text.slowSteps > limits.slowSteps)
+      task->status = tooSlow(limits.slowSteps);
+    --text.slowRows;
+    task->isMade = true;
+    made.notify_all();
+    lock.unlock();
+    if (onMade)
+      onMade();
+    task.reset(); // perhaps the last reference, to much
+    lock.lock();
+  }
+}
+
+void GrammarMasks::makeOn(const Task &task, WorkMeter &meter) {
+  Status done = guarded([&] {
+    make(*task, meter);
+    return Status();
+  });
+  if (!done.ok())
+    task->status = done;
+}
+
+void GrammarMasks::make(RowMask &task, WorkMeter &meter) {
+  GrammarText &text = *task.text;
   task.mask.clear();
-  const auto wanted = std::exchange(task.grammar, nullptr);
-  const WantedGrammar::Made &grammar = wanted->get();
+  const WantedGrammar::Made &grammar = text.grammar->get();
   task.status = grammar.status();
   if (!grammar)
     return;
@@ -143,7 +266,7 @@ void GrammarMasks::make(Task &task) {
   if (!state || state->hasEnded())
     return;
   task.mask.resize((*grammar)->maskWords());
-  task.status = state->fillMask(task.mask);
+  task.status = state->fillMask(task.mask, meter);
   if (text.states.size() == mostStates)
     text.states.pop_front();
   text.states.emplace_back(task.row.node, std::move(*state));
@@ -152,7 +275,7 @@ void GrammarMasks::make(Task &task) {
 /// Behind the task's row; nothing where the grammar forbids a token of its
 /// path. A row that comes again finds itself.
 std::optional<grammar::GrammarState> GrammarMasks::stateAt(
-    Text &text, const Task &task,
+    GrammarText &text, const RowMask &task,
     const std::shared_ptr<const grammar::TokenGrammar> &grammar) {
   auto at = [&](NodeId node) {
     return std::ranges::find(text.states, node,

@@ -88,7 +88,8 @@ void HeadLoop::handle(Event &event) {
   if (!failed.ok())
     return;
   if (auto *results = std::get_if<ResultFrame>(&event)) {
-    note([&](HeadStatus &status) { status.noteStep(results->timings); });
+    if (!results->isLate())
+      note([&](HeadStatus &status) { status.noteStep(results->timings); });
     scheduler.onResults(*results, now());
   } else if (auto *guesses = std::get_if<GuessFrame>(&event)) {
     note([&](HeadStatus &status) { status.noteDraft(guesses->timing); });

@@ -71,6 +71,10 @@ Expected<std::unique_ptr<StageWorker>> StageWorker::create(
     config.group->start(limits, worker->config.pages);
   worker->compute = std::move(compute);
   worker->output = std::move(output);
+  if (Status s =
+          worker->output->start([door = &worker->door] { door->wake(); });
+      !s.ok())
+    return s.withContext(config.name);
   worker->pacer = std::move(pacer);
   worker->trace = std::move(trace);
   worker->events = std::move(events);
@@ -105,7 +109,12 @@ Status StageWorker::runSteps() {
     if (stage->queued() > 0)
       if (Status s = runStep(); !s.ok())
         return s;
+    if (Status s = output->sendLate(); !s.ok())
+      return s;
   }
+  if (atEnd)
+    if (Status s = output->finish(); !s.ok())
+      return s;
   return config.group && atEnd ? config.group->tellEnd() : Status();
 }
 

@@ -122,12 +122,12 @@ private:
   StageWorkerConfig config;
   std::optional<CachePages> pages;
   std::optional<Stage> stage;
+  Door<Arrival> door; ///< before the output, which may call wake()
   std::unique_ptr<StepCompute> compute;
   std::unique_ptr<StepOutput> output;
   std::unique_ptr<StepPacer> pacer;
   LaneTrace trace;
   Events events;
-  Door<Arrival> door;
   std::atomic<int64_t> atStage{0}; ///< stage->queued(); for waiting() alone
 
   bool open = true;   ///< frames may still come

@@ -8,6 +8,7 @@
 #include "runtime/pipeline/StepOutput.h"
 
 #include "runtime/core/LogProbabilities.h"
+#include "runtime/pipeline/Clock.h"
 
 #include <algorithm>
 
@@ -63,7 +64,7 @@ void gather(const StepFrame &frame, std::vector<Record> &records,
             std::vector<Record> &answers) {
   answers.clear();
   for (size_t row = 0; row < frame.rows.size(); ++row)
-    if (frame.rows[row].wantsOutput)
+    if (frame.rows[row].wantsOutput && records[row].node != noNode)
       answers.push_back(records[row]);
   std::sort(answers.begin(), answers.end(),
             [](const Record &a, const Record &b) {
@@ -88,32 +89,44 @@ Status reportProbabilities(std::span<const float> logits, int32_t token,
 ResultOutput::ResultOutput(std::string name, int64_t vocabSize,
                            int64_t rowLimit, int64_t requests,
                            MakeTokenTrie makeTrie, SendResults sendResults)
-    : name(std::move(name)), sampler(vocabSize),
-      masks(std::move(makeTrie), requests), answers(size_t(rowLimit)),
-      sendResults(std::move(sendResults)) {}
+    : name(std::move(name)), sampler(vocabSize), answers(size_t(rowLimit)),
+      sendResults(std::move(sendResults)),
+      masks(std::move(makeTrie), requests) {}
 
-Status ResultOutput::answer(Stage &stage, int64_t row,
-                            std::span<const float> logits, ResultRow &answer) {
-  const OpenRequest &request = stage.requestOf(row);
-  size_t next = size_t(stage.rows()[size_t(row)].position) + 1;
-  if (next < request.scored.size()) {
-    answer.token = request.scored[next];
-    return reportProbabilities(logits, answer.token, request.logProbabilities,
-                               answer.report);
-  }
-  auto allowed = masks.allowedAfter(stage.rows()[size_t(row)]);
-  if (!allowed)
-    return allowed.status();
-  Expected<int32_t> token = sampler.sample(
-      logits, request.sampling, stage.promptOf(row), stage.outputOf(row),
-      stage.rows()[row].position + 1, *allowed);
+/// Whether the row's answer has to wait for its mask, which is put into `mask`:
+/// it is then kept for later.
+bool ResultOutput::answerIsLate(const TokenChoice &choice, Time until,
+                                std::shared_ptr<RowMask> &mask) {
+  mask = masks.maskOf(choice.row);
+  if (!mask || (!late.has(choice.row.request) && masks.waitFor(*mask, until)))
+    return false;
+  late.keep(choice, mask);
+  return true;
+}
+
+Status ResultOutput::choose(const TokenChoice &choice, const RowMask *mask,
+                            ResultRow &answer) {
+  if (mask && !mask->status.ok())
+    return mask->status;
+  Expected<int32_t> token =
+      sampler.sample(choice.logits, choice.sampling, choice.prompt,
+                     choice.output, choice.row.position + 1,
+                     mask ? std::span<const uint64_t>(mask->mask)
+                          : std::span<const uint64_t>());
   if (!token)
     return token.status();
   answer.token = *token;
-  if (request.logProbabilities < 0)
+  if (choice.logProbabilities < 0)
     return {};
-  return reportProbabilities(logits, *token, request.logProbabilities,
+  return reportProbabilities(choice.logits, *token, choice.logProbabilities,
                              answer.report);
+}
+
+void ResultOutput::answer(const TokenChoice &choice, const RowMask *mask,
+                          ResultRow &answer) {
+  // One request's error is its own.
+  if (Status s = choose(choice, mask, answer); !s.ok())
+    answer.error = s.withContext(name).message();
 }
 
 OutputRequest ResultOutput::requestOf(const Stage &stage, int64_t row) const {
@@ -124,7 +137,18 @@ OutputRequest ResultOutput::requestOf(const Stage &stage, int64_t row) const {
   return requestFor(request.sampling, stage.rows()[row].position + 1);
 }
 
+/// What there is to say of a prompt's token that is known.
+void ResultOutput::score(const TokenChoice &choice, int32_t token,
+                         ResultRow &answer) {
+  answer.token = token;
+  if (Status s = reportProbabilities(choice.logits, token,
+                                     choice.logProbabilities, answer.report);
+      !s.ok())
+    answer.error = s.withContext(name).message();
+}
+
 Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {
+  const Time until = now() + GrammarMasks::patience;
   collectAnswers(
       stage, answers, [&](int64_t row, int64_t output, ResultRow &result) {
         result.token = 0;
@@ -141,16 +165,29 @@ Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {
                                   stage.rows()[row].position + 1);
           return;
         }
-        // One request's error is its own.
-        if (Status s = answer(stage, row, compute.logits(output), result);
-            !s.ok())
-          result.error = s.withContext(name).message();
+        const OpenRequest &request = stage.requestOf(row);
+        const TokenChoice choice = {.row = stage.rows()[size_t(row)],
+                                    .logits = compute.logits(output),
+                                    .prompt = stage.promptOf(row),
+                                    .output = stage.outputOf(row),
+                                    .sampling = request.sampling,
+                                    .logProbabilities =
+                                        request.logProbabilities};
+        const size_t next = size_t(choice.row.position) + 1;
+        if (next < request.scored.size())
+          return score(choice, request.scored[next], result);
+        std::shared_ptr<RowMask> mask;
+        if (answerIsLate(choice, until, mask))
+          result.node = noNode; // no answer of this step
+        else
+          answer(choice, mask.get(), result);
       });
   return {};
 }
 
 Status ResultOutput::send(StepFrame &frame) {
   masks.close(frame.closes);
+  late.drop(frame.closes);
   results.step = frame.step;
   results.launched = frame.launched;
   gather(frame, answers, results.results);
@@ -158,16 +195,44 @@ Status ResultOutput::send(StepFrame &frame) {
   return sendResults(results);
 }
 
+/// In a frame of their own, which has no times: it is no step's.
+Status ResultOutput::sendLate() {
+  if (late.empty())
+    return {};
+  results.results.clear();
+  results.timings.clear();
+  late.takeReady(masks, [this](const TokenChoice &choice, const RowMask &mask) {
+    ResultRow &result = results.results.emplace_back();
+    result.node = choice.row.node;
+    result.request = choice.row.request;
+    answer(choice, &mask, result);
+  });
+  if (results.results.empty())
+    return {};
+  return sendResults(results);
+}
+
+Status ResultOutput::finish() {
+  late.waitForAll(masks);
+  return sendLate();
+}
+
 Status ModelGuesser::guess(Stage &stage, int64_t row,
                            std::span<const float> logits,
                            std::vector<Candidate> &candidates) {
-  auto allowed = masks.allowedAfter(stage.rows()[size_t(row)]);
-  if (!allowed)
-    return allowed.status();
+  std::shared_ptr<RowMask> mask = masks.maskOf(stage.rows()[size_t(row)]);
+  if (!until)
+    until = now() + patience;
+  if (mask && !masks.waitFor(*mask, *until))
+    return failure("its mask is not made yet");
+  if (mask && !mask->status.ok())
+    return mask->status;
   return sampler.rank(logits.first(size_t(sampler.vocabSize())),
                       stage.requestOf(row).sampling, stage.promptOf(row),
                       stage.outputOf(row), stage.rows()[row].position + 1,
-                      count, candidates, *allowed);
+                      count, candidates,
+                      mask ? std::span<const uint64_t>(mask->mask)
+                           : std::span<const uint64_t>());
 }
 
 GuessOutput::GuessOutput(std::unique_ptr<Guesser> guesser, int64_t rowLimit,

@@ -18,6 +18,7 @@
 #include "runtime/core/Sampler.h"
 #include "runtime/core/Stage.h"
 #include "runtime/pipeline/GrammarMasks.h"
+#include "runtime/pipeline/LateAnswers.h"
 #include "runtime/pipeline/StepCompute.h"
 
 #include <functional>
@@ -46,6 +47,15 @@ public:
   virtual Status collect(Stage &stage, const StepCompute &compute) = 0;
   /// Sends what the step has come to; `frame` is from Stage::finishStep().
   virtual Status send(StepFrame &frame) = 0;
+
+  /// Starts what works beside the steps; once, before the first. Answers can be
+  /// late, and steps go on without them: `wake` is called, on any thread, when
+  /// sendLate() has something to send. Errors: there are no threads to be had.
+  virtual Status start(std::function<void()> wake) { return {}; }
+  /// Sends the answers that have become ready, also between two steps.
+  virtual Status sendLate() { return {}; }
+  /// No more steps come: waits for all answers, and sends them.
+  virtual Status finish() { return {}; }
 };
 
 /// Of a member of a group that is not the first, which sends for all.
@@ -115,7 +125,7 @@ private:
 };
 
 /// To the head: the token that each row wants, or what there is to say of the
-/// prompt's token behind it.
+/// prompt's token behind it. A row whose mask takes long is answered later.
 class ResultOutput final : public StepOutput {
 public:
   /// `name` begins the errors of requests: "rank 2: stage 1".
@@ -127,17 +137,28 @@ public:
   OutputRequest requestOf(const Stage &stage, int64_t row) const override;
   Status collect(Stage &stage, const StepCompute &compute) override;
   Status send(StepFrame &frame) override;
+  Status start(std::function<void()> wake) override {
+    return masks.start(std::move(wake));
+  }
+  Status sendLate() override;
+  Status finish() override;
 
 private:
-  Status answer(Stage &stage, int64_t row, std::span<const float> logits,
+  bool answerIsLate(const TokenChoice &choice, Time until,
+                    std::shared_ptr<RowMask> &mask);
+  void score(const TokenChoice &choice, int32_t token, ResultRow &answer);
+  void answer(const TokenChoice &choice, const RowMask *mask,
+              ResultRow &answer);
+  Status choose(const TokenChoice &choice, const RowMask *mask,
                 ResultRow &answer);
 
   std::string name;
   Sampler sampler;
-  GrammarMasks masks;
+  LateAnswers late;
   std::vector<ResultRow> answers; ///< one for each row of the step
   ResultFrame results;
   SendResults sendResults;
+  GrammarMasks masks; ///< ends first: its threads call back
 };
 
 /// Chooses the draft's candidates for one row, likeliest first. After an error
@@ -145,6 +166,8 @@ private:
 class Guesser {
 public:
   virtual ~Guesser() = default;
+  /// As StepOutput's.
+  virtual Status start() { return {}; }
   virtual Status guess(Stage &stage, int64_t row, std::span<const float> logits,
                        std::vector<Candidate> &candidates) = 0;
   /// The step is formed, and about to be computed.
@@ -156,13 +179,20 @@ public:
 /// By the draft model's logits, with the noise that the target will draw with.
 class ModelGuesser final : public Guesser {
 public:
+  /// What a step waits for its masks: nobody waits for guesses.
+  static constexpr Time usualPatience = std::chrono::milliseconds(4);
+
   /// Guesses tokens below `vocabSize`; the draft has logits for them, and maybe
   /// for more.
   ModelGuesser(int64_t vocabSize, int64_t count, int64_t requests,
-               MakeTokenTrie makeTrie)
-      : sampler(vocabSize), masks(std::move(makeTrie), requests), count(count) {
+               MakeTokenTrie makeTrie, Time patience = usualPatience)
+      : sampler(vocabSize), masks(std::move(makeTrie), requests), count(count),
+        patience(patience) {}
+  Status start() override { return masks.start(); }
+  void begin(Stage &stage) override {
+    masks.begin(stage);
+    until.reset();
   }
-  void begin(Stage &stage) override { masks.begin(stage); }
   void close(std::span<const RequestId> requests) override {
     masks.close(requests);
   }
@@ -173,6 +203,8 @@ private:
   Sampler sampler;
   GrammarMasks masks;
   int64_t count;
+  Time patience;
+  std::optional<Time> until; ///< masks of the step are waited for
 };
 
 /// To the head: candidates for each row that wants them.
@@ -180,6 +212,7 @@ class GuessOutput final : public StepOutput {
 public:
   GuessOutput(std::unique_ptr<Guesser> guesser, int64_t rowLimit,
               SendGuesses sendGuesses);
+  Status start(std::function<void()>) override { return guesser->start(); }
   void begin(Stage &stage) override { guesser->begin(stage); }
   Status collect(Stage &stage, const StepCompute &compute) override;
   Status send(StepFrame &frame) override;

@@ -32,6 +32,7 @@ TEST(GrammarMakerTest, MakesAGrammarOnce) {
     ++tries;
     return oneLetter();
   });
+  ASSERT_TRUE(maker.start().ok());
   auto first = maker.make({gbnf, "root ::= \"a\""});
   auto other = maker.make({gbnf, "root ::= \"aa\""});
   auto again = maker.make({gbnf, "root ::= \"a\""});
@@ -45,11 +46,13 @@ TEST(GrammarMakerTest, MakesAGrammarOnce) {
 
 TEST(GrammarMakerTest, ErrorsAreOfWhoGetsIt) {
   GrammarMaker maker(oneLetter);
+  ASSERT_TRUE(maker.start().ok());
   auto made = maker.make({gbnf, "root ::= nothing"});
   EXPECT_NE(made->get().status().message().find("nothing"), std::string::npos);
   GrammarMaker without([]() -> decltype(oneLetter()) {
     return failure("the model has no tokenizer");
   });
+  ASSERT_TRUE(without.start().ok());
   EXPECT_EQ(without.make({gbnf, "root ::= \"a\""})->get().status().message(),
             "grammar: the model has no tokenizer");
 }
@@ -57,6 +60,7 @@ TEST(GrammarMakerTest, ErrorsAreOfWhoGetsIt) {
 /// Says as what number each grammar was made, once the first may be.
 class GrammarMakerOrderTest : public testing::Test {
 protected:
+  GrammarMakerOrderTest() { EXPECT_TRUE(maker.start().ok()); }
   std::shared_ptr<WantedGrammar> make(const std::string &text) {
     return maker.make({gbnf, "root ::= \"" + text + "\""});
   }
@@ -121,8 +125,9 @@ TEST(GrammarMakerTest, CompilesASourceOnce) {
   for (GrammarSource source : {GrammarSource{gbnf, "root ::= \"made once\""},
                                GrammarSource{GrammarSource::Kind::JsonSchema,
                                              R"({"const": "made once"})"}}) {
-    Expected<grammar::Grammar> first = compileGrammar(source);
-    Expected<grammar::Grammar> again = compileGrammar(source);
+    WorkMeter meter({});
+    Expected<grammar::Grammar> first = compileGrammar(source, meter);
+    Expected<grammar::Grammar> again = compileGrammar(source, meter);
     ASSERT_TRUE(first && again);
     EXPECT_EQ(&first->tables(), &again->tables());
   }

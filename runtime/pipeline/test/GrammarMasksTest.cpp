@@ -10,6 +10,7 @@
 #include "runtime/pipeline/StepOutput.h"
 
 #include <gtest/gtest.h>
+#include <semaphore>
 
 using namespace sluice;
 using namespace sluice::pipeline;
@@ -34,7 +35,9 @@ constexpr auto gbnf = GrammarSource::Kind::Gbnf;
 
 class GrammarMasksTest : public testing::Test {
 protected:
-  GrammarMasksTest() {
+  explicit GrammarMasksTest(GrammarMasks::Limits maskLimits = {})
+      : masks([this] { return vocabulary(); }, 3, maskLimits) {
+    EXPECT_TRUE(masks.start().ok());
     StageLimits limits;
     limits.rows = 16;
     limits.outputs = 16;
@@ -101,14 +104,17 @@ protected:
     Row wanted;
     wanted.node = node;
     wanted.request = request;
-    auto mask = masks.allowedAfter(wanted);
-    if (!mask)
-      return mask.status().message();
-    if (mask->empty())
+    std::shared_ptr<RowMask> made = masks.maskOf(wanted);
+    if (!made)
+      return "any";
+    masks.waitFor(*made);
+    if (!made->status.ok())
+      return made->status.message();
+    if (made->mask.empty())
       return "any";
     std::string text;
     for (int token = 0; token < 27; ++token)
-      if (((*mask)[0] >> token) & 1)
+      if ((made->mask[0] >> token) & 1)
         text += token == 26 ? '.' : static_cast<char>('a' + token);
     return text;
   }
@@ -122,7 +128,30 @@ protected:
   EpochBoard board{3};
   std::optional<CachePages> pages;
   std::optional<Stage> stage;
-  GrammarMasks masks{[this] { return vocabulary(); }, 3};
+  GrammarMasks masks;
+};
+
+/// Every mask takes longer than the quick thread may take for it.
+class SlowMasksTest : public GrammarMasksTest {
+protected:
+  SlowMasksTest(size_t slowSteps = size_t{1} << 20)
+      : GrammarMasksTest({.quickSteps = 1, .slowSteps = slowSteps}) {}
+};
+
+class RefusedMasksTest : public SlowMasksTest {
+protected:
+  RefusedMasksTest() : SlowMasksTest(1) {}
+};
+
+/// All tokens are as likely: the first one that may be chosen is.
+class EvenLogits final : public StepCompute {
+public:
+  bool receives() const override { return false; }
+  Status execute(const device::StepInput &) override { return {}; }
+  std::span<const float> logits(int64_t) const override { return all; }
+
+private:
+  const std::vector<float> all = std::vector<float>(27, 0.0f);
 };
 
 TEST_F(GrammarMasksTest, EachPathOfGuessesHasItsOwn) {
@@ -185,6 +214,7 @@ TEST_F(GrammarMasksTest, AStepsOutputLetsGoOfClosedRequests) {
           error = result.error;
         return Status();
       });
+  ASSERT_TRUE(output.start({}).ok());
   auto run = [&](StepFrame frame) {
     ASSERT_TRUE(stage->enqueue(std::move(frame)));
     Expected<bool> formed = stage->formStep();
@@ -207,7 +237,81 @@ TEST_F(GrammarMasksTest, AStepsOutputLetsGoOfClosedRequests) {
   StepFrame rest;
   rest.rows = {row(2, 1, 0, 1, 25, true)};
   run(std::move(rest));
+  ASSERT_TRUE(output.finish().ok());
   EXPECT_EQ(error, "stage: grammar: 2");
+}
+
+/// Its steps go on without it: whose grammar is not made is answered later.
+TEST_F(GrammarMasksTest, AnAnswerThatIsLateHoldsUpNobody) {
+  held = true;
+  std::vector<ResultFrame> frames;
+  std::counting_semaphore<> woken{0};
+  ResultOutput output(
+      "stage", 27, 16, 3, [this] { return vocabulary(); },
+      [&](const ResultFrame &frame) {
+        frames.push_back(frame);
+        return Status();
+      });
+  ASSERT_TRUE(output.start([&] { woken.release(); }).ok());
+  auto run = [&](StepFrame frame) {
+    ASSERT_TRUE(stage->enqueue(std::move(frame)));
+    Expected<bool> formed = stage->formStep();
+    ASSERT_TRUE(formed && *formed);
+    output.begin(*stage);
+    ASSERT_TRUE(output.collect(*stage, EvenLogits()).ok());
+    StepFrame out;
+    stage->finishStep(out);
+    out.timings.emplace_back();
+    ASSERT_TRUE(output.send(out).ok());
+    ASSERT_TRUE(output.sendLate().ok());
+  };
+  StepFrame both = opening(0, {gbnf, "root ::= \"cd\""});
+  StepFrame free = opening(1, {});
+  both.opens.push_back(free.opens[0]);
+  both.rows.push_back(free.rows[0]);
+  run(std::move(both));
+  ASSERT_EQ(frames.size(), 1u);
+  ASSERT_EQ(frames[0].results.size(), 1u);
+  EXPECT_EQ(frames[0].results[0].request, 1);
+  // A guess behind the row is not answered before it.
+  StepFrame guess;
+  guess.rows = {row(0, 1, 0, 1, 2, false), row(1, 1, 0, 1, 0, true)};
+  run(std::move(guess));
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[1].results.size(), 1u);
+  gate.set_value();
+  while (frames.size() < 3 || frames.back().results.back().node != 1) {
+    ASSERT_TRUE(woken.try_acquire_for(std::chrono::seconds(60)));
+    ASSERT_TRUE(output.sendLate().ok());
+  }
+  std::vector<ResultRow> late;
+  for (size_t i = 2; i < frames.size(); ++i) {
+    EXPECT_TRUE(frames[i].isLate());
+    late.insert(late.end(), frames[i].results.begin(), frames[i].results.end());
+  }
+  ASSERT_EQ(late.size(), 2u);
+  EXPECT_EQ(late[0].node, 0);
+  EXPECT_EQ(late[0].token, 2);
+  EXPECT_EQ(late[1].node, 1);
+  EXPECT_EQ(late[1].token, 3);
+}
+
+TEST_F(SlowMasksTest, AreTheSame) {
+  StepFrame open = opening(0, {gbnf, "root ::= \"ab\" | \"a\" \"c\"+ \"d\""});
+  step(std::move(open), [&] { EXPECT_EQ(after(0), "a"); });
+  StepFrame next;
+  next.rows = {row(0, 1, 0, 1, 0, true), row(0, 2, 1, 2, 2, false)};
+  step(std::move(next), [&] {
+    EXPECT_EQ(after(1), "bc");
+    EXPECT_EQ(after(2), "cd");
+  });
+}
+
+TEST_F(RefusedMasksTest, EndTheirRequestAlone) {
+  step(opening(0, {gbnf, "root ::= \"ab\""}), [&] {
+    EXPECT_EQ(after(0), "grammar: its masks have taken more than 1 steps");
+  });
+  step(opening(1, {}), [&] { EXPECT_EQ(after(0, 1), "any"); });
 }
 
 /// A prompt that is still long need not have its grammar yet.
@@ -258,11 +362,12 @@ TEST_F(GrammarMasksTest, AGrammarThatCannotBeUsedIsTheRequestsError) {
 }
 
 TEST_F(GrammarMasksTest, SchemasAndObjects) {
+  WorkMeter meter({});
   Expected<grammar::Grammar> schema = compileGrammar(
-      {GrammarSource::Kind::JsonSchema, R"({"type":"integer"})"});
+      {GrammarSource::Kind::JsonSchema, R"({"type":"integer"})"}, meter);
   EXPECT_TRUE(schema);
-  EXPECT_FALSE(compileGrammar({GrammarSource::Kind::JsonSchema, "{"}));
-  EXPECT_TRUE(compileGrammar({GrammarSource::Kind::JsonObject, ""}));
+  EXPECT_FALSE(compileGrammar({GrammarSource::Kind::JsonSchema, "{"}, meter));
+  EXPECT_TRUE(compileGrammar({GrammarSource::Kind::JsonObject, ""}, meter));
 }
 
 } // namespace

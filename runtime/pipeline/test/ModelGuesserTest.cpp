@@ -61,13 +61,14 @@ protected:
     EpochBoard board(1);
     Stage stage = Stage::create(limits, pages, board).take();
     GuessFrame guesses;
-    GuessOutput output(std::make_unique<ModelGuesser>(shape.sharedVocabSize(),
-                                                      4, 1, eightyTokens),
+    GuessOutput output(std::make_unique<ModelGuesser>(
+                           shape.sharedVocabSize(), 4, 1, eightyTokens,
+                           /*patience=*/std::chrono::minutes(1)),
                        limits.rows, [&](GuessFrame frame) {
                          guesses = std::move(frame);
                          return Status();
                        });
-
+    EXPECT_TRUE(output.start({}).ok());
     EXPECT_TRUE(stage.enqueue(opening(text, std::move(open))));
     EXPECT_TRUE(*stage.formStep());
     output.begin(stage);

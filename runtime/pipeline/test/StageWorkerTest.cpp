@@ -100,7 +100,7 @@ protected:
           grammar::TokenTrie::create({{"a", "b", ""}}, {{2}}).take());
     };
     auto keep = [&results](const ResultFrame &frame) {
-      results = frame.results;
+      results.insert(results.end(), frame.results.begin(), frame.results.end());
       return Status();
     };
     make(std::move(compute),
