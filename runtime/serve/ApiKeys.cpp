@@ -107,18 +107,17 @@ Status ApiKeys::addFile(const std::string &path, std::string *warning) {
   return {};
 }
 
-bool ApiKeys::admits(const std::string *authorization) const {
-  if (!required())
-    return true;
+std::optional<size_t> ApiKeys::find(const std::string *authorization) const {
   constexpr std::string_view scheme = "Bearer ";
   if (!authorization || authorization->size() <= scheme.size() ||
       strncasecmp(authorization->data(), scheme.data(), scheme.size()) != 0)
-    return false;
+    return std::nullopt;
   std::string_view key =
       trimmed(std::string_view(*authorization).substr(scheme.size()));
   Digest given = digestOf(key);
-  bool isKnown = false;
-  for (const Digest &digest : digests)
-    isKnown |= CRYPTO_memcmp(digest.data(), given.data(), given.size()) == 0;
-  return isKnown;
+  std::optional<size_t> found;
+  for (size_t i = 0; i < digests.size(); ++i)
+    if (CRYPTO_memcmp(digests[i].data(), given.data(), given.size()) == 0)
+      found = i;
+  return found;
 }

@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,10 +44,11 @@ public:
   /// Without keys, everybody may do everything.
   bool required() const { return !digests.empty(); }
 
-  /// Whether the value of an Authorization field carries a key; null: there is
-  /// no such field. Takes as long for one key as for another, right or wrong:
-  /// digests of equal length are compared, always all of them to the end.
-  bool admits(const std::string *authorization) const;
+  /// The number of the key that the value of an Authorization field carries;
+  /// null: there is no such field. Takes as long for one key as for another,
+  /// right or wrong: digests of equal length are compared, always all of them
+  /// to the end.
+  std::optional<size_t> find(const std::string *authorization) const;
 
 private:
   using Digest = std::array<uint8_t, 32>;

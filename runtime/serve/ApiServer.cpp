@@ -38,7 +38,7 @@ struct ApiServer::Impl {
       : drainTime(fromSeconds(options.drainSeconds)), model(std::move(model)),
         metrics(this->model.names().front(), version),
         log(options.logRequests ? STDERR_FILENO : -1), pool(options.maxQueue),
-        poolThreads(options.threads),
+        poolThreads{.quick = options.threads},
         services{
             .model = this->model,
             .limits = {.bodyBytes = static_cast<size_t>(options.maxBodyBytes)},
@@ -56,7 +56,7 @@ struct ApiServer::Impl {
   RequestLog log;
   SessionTable table;
   WorkPool pool;
-  const int poolThreads;
+  const WorkPool::Threads poolThreads;
   SessionServices services;
   Monitor monitor;
   std::unique_ptr<Endpoints> endpoints;

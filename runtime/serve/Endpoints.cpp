@@ -117,8 +117,8 @@ void Endpoints::dispatch(Responder responder) {
   const PageFile *file = access.page ? pageFile(request.path) : nullptr;
   if (file && isGet)
     return sendFile(std::move(responder), *file);
-  if (!file && !(samePath && samePath->isOpen) &&
-      !access.keys.admits(request.field("Authorization")))
+  if (!file && !(samePath && samePath->isOpen) && access.keys.required() &&
+      !access.keys.find(request.field("Authorization")))
     return responder.fail(
         {.status = 401,
          .message = "a valid API key is needed: 'Authorization: Bearer KEY'",
@@ -260,6 +260,12 @@ bool Endpoints::takesBody(Responder &responder) {
 }
 
 /// For seeds, which nobody should guess, and ids, which nobody may.
+TenantId Endpoints::tenantOf(const http::Request &request) const {
+  if (auto key = access.keys.find(request.field("Authorization")))
+    return static_cast<TenantId>(*key);
+  return std::hash<std::string>()(request.peerAddress);
+}
+
 static uint64_t randomNumber() {
   std::random_device source;
   return (uint64_t{source()} << 32) | source();
@@ -287,8 +293,9 @@ void Endpoints::startSession(Responder responder, openai::Endpoint endpoint) {
     clientId = *field;
     responder.addField("X-Request-Id", clientId);
   }
+  const TenantId tenant = tenantOf(responder.request());
   std::make_shared<Session>(parts.sessions, std::move(responder), endpoint,
-                            randomNumber(), clientId)
+                            tenant, randomNumber(), clientId)
       ->start();
 }
 
@@ -311,32 +318,49 @@ public:
   ReadingJob(SessionServices &services, Responder responder, Answer answer)
       : services(services), responder(std::move(responder)), answer(answer) {}
 
-  void begin() override {
-    if (responder.exchange().gone())
-      return responder.left();
-    Status done = guarded([this] {
-      std::string body = responder.exchange().takeBody();
-      auto json = answer(body, {services.model, randomNumber(),
-                                std::time(nullptr), services.limits});
-      if (json)
-        responder.json(json.take());
-      else
-        responder.fail(json.error());
+  bool begin(Pace pace) override {
+    bool isDone = true;
+    Status done = guarded([&] {
+      isDone = read(pace);
       return Status();
     });
     if (!done.ok())
       responder.fail({.status = 500, .message = done.message()});
+    return isDone;
   }
   void expire() override {
     if (responder.exchange().gone())
       return responder.left();
     services.failExpired(responder);
   }
+  void refuse() override { services.failRefused(responder); }
   void proceed() override {}
 
-  Responder &answerBy() { return responder; }
-
 private:
+  /// False: it takes too long for this pace.
+  bool read(Pace pace) {
+    http::Exchange &exchange = responder.exchange();
+    if (exchange.gone()) {
+      responder.left();
+      return true;
+    }
+    const std::string &body = responder.request().body;
+    if (pace == Pace::Quick && SessionServices::isLong(body.size()))
+      return false;
+    WorkMeter meter =
+        services.meterFor(pace, [&exchange] { return exchange.gone(); });
+    auto json = answer(body, {services.model, randomNumber(),
+                              std::time(nullptr), services.limits, &meter});
+    if (meter.end() == WorkMeter::End::Time && pace == Pace::Quick)
+      return false;
+    (void)exchange.takeBody();
+    if (json)
+      responder.json(json.take());
+    else
+      responder.fail(json.error());
+    return true;
+  }
+
   SessionServices &services;
   Responder responder;
   Answer answer;
@@ -348,15 +372,11 @@ void Endpoints::onPool(Responder responder, Answer answer) {
   if (!takesBody(responder))
     return;
   const Time until = parts.sessions.beginUntil(responder.arrived());
+  const TenantId tenant = tenantOf(responder.request());
   auto job = std::make_shared<ReadingJob>(parts.sessions, std::move(responder),
                                           answer);
-  if (parts.sessions.pool.begin(job, until))
-    return;
-  parts.sessions.metrics.refused.add();
-  job->answerBy().fail({.status = 429,
-                        .message = "too many requests are waiting",
-                        .code = "queue_full"},
-                       1);
+  if (!parts.sessions.pool.begin(job, tenant, until))
+    job->refuse();
 }
 
 void Endpoints::tokenize(Responder responder) {

@@ -87,6 +87,7 @@ private:
   static const Route routes[];
 
   Responder responderFor(std::shared_ptr<http::Exchange> exchange) const;
+  TenantId tenantOf(const http::Request &request) const;
   void dispatch(Responder responder);
   Status ready() const;
 

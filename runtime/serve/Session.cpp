@@ -56,6 +56,28 @@ void SessionServices::failExpired(Responder &responder) const {
   responder.fail(queueTimeoutError(), retrySeconds);
 }
 
+void SessionServices::failRefused(Responder &responder) const {
+  metrics.refused.add();
+  responder.fail({.status = 429,
+                  .message = "too many requests are waiting",
+                  .code = "queue_full"},
+                 retrySeconds);
+}
+
+WorkMeter SessionServices::meterFor(Work::Pace pace,
+                                    WorkMeter::Unwanted isUnwanted) const {
+  constexpr std::chrono::milliseconds quickTime{20};
+  WorkMeter::Limits work = limits.grammarWork;
+  if (pace == Work::Pace::Quick)
+    work.time = std::min<std::chrono::nanoseconds>(work.time, quickTime);
+  return WorkMeter(work, std::move(isUnwanted));
+}
+
+bool SessionServices::isLong(size_t bodyBytes) {
+  constexpr size_t quickBytes = size_t{256} << 10; // some 20 ms
+  return bodyBytes > quickBytes;
+}
+
 static std::vector<std::string> idsOf(const std::string &id,
                                       const std::string &clientId) {
   std::vector<std::string> ids = {id};
@@ -65,9 +87,9 @@ static std::vector<std::string> idsOf(const std::string &id,
 }
 
 Session::Session(SessionServices &services, Responder responder,
-                 openai::Endpoint endpoint, uint64_t random,
+                 openai::Endpoint endpoint, TenantId tenant, uint64_t random,
                  const std::string &clientId)
-    : services(services), endpoint(endpoint), random(random),
+    : services(services), endpoint(endpoint), tenant(tenant), random(random),
       id(openai::answerId(endpoint, random)), ids(idsOf(id, clientId)),
       responder(std::move(responder)) {
   this->responder.note("id=" + id);
@@ -89,19 +111,25 @@ void Session::start() {
   };
   if (!responder.exchange().onGone(onGone))
     return abort(Reason::Left);
-  if (services.pool.begin(self, services.beginUntil(responder.arrived())))
+  if (!services.pool.begin(self, tenant,
+                           services.beginUntil(responder.arrived())))
+    refuse();
+}
+
+/// From a phase to Over, if it is still in that one. Whether it was.
+bool Session::leavePhase(Phase left) {
+  std::lock_guard lock(mutex);
+  if (phase != left)
+    return false;
+  phase = Phase::Over;
+  return true;
+}
+
+void Session::refuse() {
+  if (!leavePhase(Phase::Waiting)) // the client has gone meanwhile
     return;
-  {
-    std::lock_guard lock(mutex);
-    if (phase == Phase::Over) // the client has gone meanwhile
-      return;
-    phase = Phase::Over;
-  }
-  services.metrics.refused.add();
-  responder.fail({.status = 429,
-                  .message = "too many requests are waiting",
-                  .code = "queue_full"},
-                 retrySeconds);
+  isAnswered = true;
+  services.failRefused(responder);
   conclude();
 }
 
@@ -152,35 +180,39 @@ void Session::conclude() { services.table.remove(ids); }
 // From the body to the engine
 //===----------------------------------------------------------------------===//
 
-void Session::begin() {
+bool Session::begin(Pace pace) {
   {
     std::lock_guard lock(mutex);
     if (phase != Phase::Waiting)
-      return;
+      return true;
     phase = Phase::Reading;
   }
+  bool isRead = true;
   Status done = guarded([&] {
-    read();
+    isRead = read(pace);
     return Status();
   });
   if (!done.ok())
     fail({.status = 500, .message = done.message()});
-  if (!isAnswered)
-    return submit();
-  {
+  if (!isRead) {
     std::lock_guard lock(mutex);
-    phase = Phase::Over;
+    if (reason == Reason::None) {
+      phase = Phase::Waiting;
+      return false;
+    }
   }
-  conclude();
+  if (!isAnswered) {
+    submit(); // or ends it, where somebody wants that
+  } else {
+    leavePhase(Phase::Reading);
+    conclude();
+  }
+  return true;
 }
 
 void Session::expire() {
-  {
-    std::lock_guard lock(mutex);
-    if (phase != Phase::Waiting)
-      return;
-    phase = Phase::Over;
-  }
+  if (!leavePhase(Phase::Waiting))
+    return;
   isAnswered = true;
   services.metrics.ended(FinishReason::Timeout);
   services.failExpired(responder);
@@ -188,15 +220,29 @@ void Session::expire() {
 }
 
 /// Checks the request and makes what its answer needs; answers what is wrong.
-void Session::read() {
-  std::string body = responder.exchange().takeBody();
+/// Reads the request, or answers why it cannot be read. False: that takes long,
+/// and is left to those who have time for it; or nobody waits for it any more.
+bool Session::read(Pace pace) {
+  const std::string &body = responder.request().body;
+  if (pace == Pace::Quick && SessionServices::isLong(body.size()))
+    return false;
+  WorkMeter meter = services.meterFor(pace, [this] {
+    std::lock_guard lock(mutex);
+    return reason != Reason::None;
+  });
   openai::RequestContext context = {services.model, random, std::time(nullptr),
-                                    services.limits};
+                                    services.limits, &meter};
   auto parsed = endpoint == openai::Endpoint::Chat
                     ? openai::parseChatRequest(body, context)
                     : openai::parseCompletionRequest(body, context);
-  if (!parsed)
-    return fail(parsed.error());
+  if (meter.end() == WorkMeter::End::Unwanted ||
+      (meter.end() == WorkMeter::End::Time && pace == Pace::Quick))
+    return false;
+  (void)responder.exchange().takeBody();
+  if (!parsed) {
+    fail(parsed.error());
+    return true;
+  }
   request = parsed.take();
   writer.emplace(request, services.model, id, context.now);
   const size_t count = request.requests.size();
@@ -215,6 +261,7 @@ void Session::read() {
     sinks[i].session = this;
     sinks[i].index = static_cast<uint32_t>(i);
   }
+  return true;
 }
 
 void Session::submit() {

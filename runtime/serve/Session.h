@@ -18,7 +18,8 @@
 // together: a choice's tokens then make one chunk.
 //
 //   Waiting --begin--> Reading --> Running --> Over
-//      `-----------------`------------`---------^   leave, abort, errors
+//      | `---- long -----' |            |         ^
+//      `-------------------`------------`---------'   leave, abort, errors
 //
 // A session that runs is over when all of its requests have ended in the
 // engine, which can be after its answer: a client that has gone, or an error,
@@ -56,6 +57,13 @@ struct SessionServices {
   Time beginUntil(Time arrived) const;
   /// Answers what has waited longer than that.
   void failExpired(Responder &responder) const;
+  /// Answers what finds no room in the pool's queue.
+  void failRefused(Responder &responder) const;
+  /// What reading a request may cost at this pace. `isUnwanted`: whether nobody
+  /// waits for it any more.
+  WorkMeter meterFor(Work::Pace pace, WorkMeter::Unwanted isUnwanted) const;
+  /// Whether reading a body of this size is left to those who have time for it.
+  static bool isLong(size_t bodyBytes);
 };
 
 /// Thread-safe.
@@ -73,7 +81,7 @@ public:
   /// `random`: for seeds and the answer's id; `clientId`: from X-Request-Id, or
   /// empty.
   Session(SessionServices &services, Responder responder,
-          openai::Endpoint endpoint, uint64_t random,
+          openai::Endpoint endpoint, TenantId tenant, uint64_t random,
           const std::string &clientId);
   ~Session() override;
 
@@ -82,8 +90,9 @@ public:
   /// Ends it; nothing where it is over. The first reason counts.
   void abort(Reason why);
 
-  void begin() override;
+  bool begin(Pace pace) override;
   void expire() override;
+  void refuse() override;
   void proceed() override;
 
 private:
@@ -113,7 +122,8 @@ private:
   };
 
   // On a thread of the pool, while nobody else works on the session.
-  void read();
+  bool read(Pace pace);
+  bool leavePhase(Phase left);
   void submit();
   void take(Arrival &arrival);
   void takeToken(Choice &choice, uint32_t index, pipeline::TokenItem &item);
@@ -137,6 +147,7 @@ private:
 
   SessionServices &services;
   const openai::Endpoint endpoint;
+  const TenantId tenant;
   const uint64_t random;
   const std::string id;
   const std::vector<std::string> ids; ///< all that it can be asked for by

@@ -8,61 +8,79 @@
 #include "runtime/serve/WorkPool.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/base/ThreadPriority.h"
 #include "runtime/pipeline/Clock.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace sluice;
 using namespace sluice::serve;
 
+static constexpr int64_t anyNumber = std::numeric_limits<int64_t>::max();
+
 WorkPool::~WorkPool() { stop(); }
 
-Status WorkPool::start(int count) {
-  threadCount = count;
+Status WorkPool::start(Threads wanted) {
+  counts = wanted;
   return guarded([&] {
-    for (int i = 0; i < count; ++i)
-      threads.emplace_back([this] { run(); });
+    for (int i = 0; i < wanted.quick; ++i)
+      threads.emplace_back([this] { runQuick(); });
+    for (int i = 0; i < wanted.slow; ++i)
+      threads.emplace_back([this] { runSlow(); });
     return Status();
   });
 }
 
 void WorkPool::stop() {
-  std::deque<std::shared_ptr<Work>> dropped; // destroyed without the lock
+  // Destroyed without the lock.
+  std::deque<std::shared_ptr<Work>> dropped;
+  BeginQueue droppedBegins, droppedLong;
   {
     std::lock_guard lock(mutex);
     stopping = true;
     dropped.swap(proceeds);
-    for (Begin &begin : begins)
-      dropped.push_back(std::move(begin.work));
-    begins.clear();
+    std::swap(droppedBegins, begins);
+    std::swap(droppedLong, longBegins);
   }
   changed.notify_all();
+  longChanged.notify_all();
   for (std::thread &thread : threads)
     thread.join();
   threads.clear();
 }
 
-// With the lock released, a work may be over, and the pool with it: so begin()
-// and proceed() notify before.
+//===----------------------------------------------------------------------===//
+// What others put in
+//===----------------------------------------------------------------------===//
 
-bool WorkPool::begin(std::shared_ptr<Work> work, Time until) {
-  std::lock_guard lock(mutex);
-  if (stopping || static_cast<int64_t>(begins.size()) >= beginsWaiting)
-    return false;
-  begins.push_back({std::move(work), until});
-  changed.notify_one();
+bool WorkPool::begin(std::shared_ptr<Work> work, TenantId tenant, Time until) {
+  BeginQueue::Entry replaced;
+  {
+    std::lock_guard lock(mutex);
+    if (stopping)
+      return false;
+    if (begins.size() + longBegins.size() >= beginsWaiting) {
+      BeginQueue &larger =
+          begins.size() > longBegins.size() ? begins : longBegins;
+      replaced = larger.takeFromMost(tenant);
+      if (!replaced.work)
+        return false;
+    }
+    begins.push({std::move(work), tenant, until});
+    changed.notify_one();
+  }
+  if (replaced.work)
+    replaced.work->refuse();
   return true;
 }
 
 void WorkPool::withdraw(const Work &work) {
-  std::shared_ptr<Work> dropped; // destroyed without the lock
+  BeginQueue::Entry dropped; // destroyed without the lock
   std::lock_guard lock(mutex);
-  auto found = std::ranges::find_if(
-      begins, [&work](const Begin &one) { return one.work.get() == &work; });
-  if (found == begins.end())
-    return;
-  dropped = std::move(found->work);
-  begins.erase(found);
+  dropped = begins.withdraw(work);
+  if (!dropped.work)
+    dropped = longBegins.withdraw(work);
 }
 
 void WorkPool::proceed(std::shared_ptr<Work> work) {
@@ -75,52 +93,111 @@ void WorkPool::proceed(std::shared_ptr<Work> work) {
 
 int64_t WorkPool::waiting() const {
   std::lock_guard lock(mutex);
-  return static_cast<int64_t>(begins.size());
+  return begins.size() + longBegins.size();
 }
+
+//===----------------------------------------------------------------------===//
+// The threads
+//===----------------------------------------------------------------------===//
 
 bool WorkPool::mayBegin() const {
-  return !begins.empty() && beginning < std::max<int64_t>(threadCount - 1, 1);
+  return beginning < std::max(counts.quick - 1, 1) && begins.hasNext(anyNumber);
 }
 
-/// Who came first has the least time left.
-bool WorkPool::hasExpired() const {
-  return !begins.empty() && begins.front().until != Time(0) &&
-         begins.front().until <= pipeline::now();
+Time WorkPool::firstExpiry() const {
+  Time first = begins.firstExpiry(), other = longBegins.firstExpiry();
+  if (first == Time(0) || other == Time(0))
+    return std::max(first, other);
+  return std::min(first, other);
 }
 
-void WorkPool::waitForWork(std::unique_lock<std::mutex> &lock) {
-  while (!stopping && proceeds.empty() && !mayBegin() && !hasExpired()) {
-    if (begins.empty() || begins.front().until == Time(0))
+/// The queue whose first entry has expired, or null.
+BeginQueue *WorkPool::expired() {
+  for (BeginQueue *queue : {&begins, &longBegins})
+    if (Time until = queue->firstExpiry();
+        until != Time(0) && until <= pipeline::now())
+      return queue;
+  return nullptr;
+}
+
+/// Waits until there is something to do for a quick thread. False: the pool
+/// stops.
+bool WorkPool::waitForWork(std::unique_lock<std::mutex> &lock) {
+  while (!stopping && proceeds.empty() && !mayBegin() && !expired()) {
+    if (Time first = firstExpiry(); first == Time(0))
       changed.wait(lock);
     else
-      changed.wait_until(lock, pipeline::toTimePoint(begins.front().until));
+      changed.wait_until(lock, pipeline::toTimePoint(first));
   }
+  return !stopping;
 }
 
-void WorkPool::run() {
+void WorkPool::runQuick() {
   std::unique_lock lock(mutex);
-  while (true) {
-    waitForWork(lock);
-    if (stopping)
-      return;
+  while (waitForWork(lock)) {
+    if (proceeds.empty() && !expired()) {
+      ++beginning;
+      beginNext(begins, Work::Pace::Quick, lock);
+      --beginning;
+      continue;
+    }
     std::shared_ptr<Work> work;
     void (Work::*method)() = &Work::proceed;
     if (!proceeds.empty()) {
       work = std::move(proceeds.front());
       proceeds.pop_front();
     } else {
-      method = hasExpired() ? &Work::expire : &Work::begin;
-      work = std::move(begins.front().work);
-      begins.pop_front();
+      method = &Work::expire;
+      work = expired()->takeExpired().work;
     }
-    const bool isBegin = method == &Work::begin;
-    beginning += isBegin;
     lock.unlock();
     ((*work).*method)();
     work.reset(); // perhaps the last reference
     lock.lock();
-    // Whoever was woken for a begin and was not allowed to sleeps again; this
-    // thread looks at the queue next.
-    beginning -= isBegin;
   }
+}
+
+/// Long beginnings of one tenant that may be under way: others find a thread
+/// free, if there are two.
+static int64_t longOfTenant(int slowThreads) {
+  return std::max(slowThreads - 1, 1);
+}
+
+/// The same for a slow thread.
+bool WorkPool::waitForLong(std::unique_lock<std::mutex> &lock) {
+  longChanged.wait(lock, [this] {
+    return stopping || longBegins.hasNext(longOfTenant(counts.slow));
+  });
+  return !stopping;
+}
+
+void WorkPool::runSlow() {
+  giveWayToOthers();
+  std::unique_lock lock(mutex);
+  while (waitForLong(lock))
+    beginNext(longBegins, Work::Pace::Long, lock);
+}
+
+void WorkPool::beginNext(BeginQueue &queue, Work::Pace pace,
+                         std::unique_lock<std::mutex> &lock) {
+  BeginQueue::Entry entry = queue.takeNext(
+      pace == Work::Pace::Quick ? anyNumber : longOfTenant(counts.slow));
+  lock.unlock();
+  const Time began = pipeline::now();
+  const bool isDone = entry.work->begin(pace);
+  const Time took = pipeline::now() - began;
+  if (isDone)
+    entry.work.reset(); // perhaps the last reference
+  lock.lock();
+  if (stopping) { // the queue has been dropped
+    lock.unlock();
+    entry.work.reset();
+    return lock.lock();
+  }
+  queue.finished(entry.tenant, took);
+  if (!isDone)
+    longBegins.push(std::move(entry));
+  // A tenant may have one more under way; and whoever was woken and was not
+  // allowed to begin sleeps again, while this thread looks at its queue next.
+  longChanged.notify_one();
 }

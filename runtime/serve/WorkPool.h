@@ -7,11 +7,20 @@
 //
 // The threads between the server's, which receives requests, and the head's,
 // which has tokens for them: neither may be held up by what takes time. There
-// are two kinds of work. To begin a request (read its JSON, tokenize its
-// prompt, compile its grammar) can take seconds; to continue one (make text of
-// tokens) takes microseconds and has somebody waiting for it. So what continues
-// goes first, and one thread is always kept free for it, if there are two. That
-// thread also sees to those that have waited too long for their beginning.
+// are three kinds of work:
+//
+//   to continue a request   (make text of tokens) takes microseconds, and has
+//                           somebody waiting for it: it goes first, and one
+//                           thread is always kept free for it, if there are two
+//   to begin one            (read its JSON, cut its prompt into tokens, look up
+//                           its grammar) takes milliseconds
+//   to begin a long one     (make a large grammar) takes up to seconds: a
+//                           beginning that turns out to be one is given up, and
+//                           done again by threads that do nothing else and give
+//                           way to all others
+//
+// Both kinds of beginnings are served fairly between tenants. The thread that
+// is kept free also sees to those that have waited too long.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +28,7 @@
 #define SLUICE_RUNTIME_SERVE_WORKPOOL_H
 
 #include "runtime/base/Status.h"
-#include "runtime/core/Rows.h"
+#include "runtime/serve/BeginQueue.h"
 
 #include <condition_variable>
 #include <cstdint>
@@ -35,16 +44,29 @@ namespace sluice::serve {
 /// worked on. No method lets an exception out.
 class Work {
 public:
+  enum class Pace : uint8_t {
+    Quick, ///< to be given up where it takes long
+    Long
+  };
   virtual ~Work() = default;
-  virtual void begin() = 0;
+  /// False, with Pace::Quick alone: it takes long, and nothing has come of it.
+  /// It is called again with Pace::Long.
+  virtual bool begin(Pace pace) = 0;
   /// Instead of begin(): its time has passed.
   virtual void expire() = 0;
+  /// Instead of begin(): it had a place in the queue, which another has now.
+  virtual void refuse() = 0;
   virtual void proceed() = 0;
 };
 
 /// Thread-safe, but for start() and stop(), which belong to the owner.
 class WorkPool {
 public:
+  struct Threads {
+    int quick = 2; ///< for what continues, and for beginnings
+    int slow = 2;  ///< for beginnings that take long
+  };
+
   /// At most `beginsWaiting` works wait for their begin().
   explicit WorkPool(int64_t beginsWaiting) : beginsWaiting(beginsWaiting) {}
   ~WorkPool();
@@ -52,16 +74,17 @@ public:
   WorkPool &operator=(const WorkPool &) = delete;
 
   /// Errors: there are no threads to be had.
-  Status start(int threads);
+  Status start(Threads counts);
   /// Waits for what is being worked on and drops what waits. May be called
   /// again.
   void stop();
 
-  /// Calls begin() on a thread of the pool, in the order of these calls; or
-  /// expire(), if it has not come to that by `until`. Zero: it waits for ever.
-  /// Only the first in order is looked at, so that `until` must not go back
-  /// from call to call. False: too many wait already.
-  bool begin(std::shared_ptr<Work> work, Time until = Time(0));
+  /// Calls begin() on a thread of the pool, in the order of these calls for
+  /// each tenant; or expire(), if it has not come to that by `until`. Zero: it
+  /// waits for ever. `until` must not go back from call to call. False: too
+  /// many wait already. Where this tenant has far fewer of them than another,
+  /// the other's last one is refused in its place, on the calling thread.
+  bool begin(std::shared_ptr<Work> work, TenantId tenant, Time until = Time(0));
   /// A work that waits for its begin() does not have it called any more.
   void withdraw(const Work &work);
   /// Calls proceed() on a thread of the pool. Never refused: whoever calls this
@@ -72,25 +95,26 @@ public:
   int64_t waiting() const;
 
 private:
-  struct Begin {
-    std::shared_ptr<Work> work;
-    Time until;
-  };
-
-  void run();
-  void waitForWork(std::unique_lock<std::mutex> &lock);
+  void runQuick();
+  void runSlow();
+  bool waitForWork(std::unique_lock<std::mutex> &lock);
+  bool waitForLong(std::unique_lock<std::mutex> &lock);
+  void beginNext(BeginQueue &queue, Work::Pace pace,
+                 std::unique_lock<std::mutex> &lock);
   bool mayBegin() const;
-  bool hasExpired() const;
+  BeginQueue *expired();
+  Time firstExpiry() const;
 
   const int64_t beginsWaiting;
   mutable std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<Begin> begins;
+  std::condition_variable changed;     ///< for the quick threads
+  std::condition_variable longChanged; ///< for the slow ones
+  BeginQueue begins, longBegins;
   std::deque<std::shared_ptr<Work>> proceeds;
-  int64_t beginning = 0; ///< threads that are in begin()
+  int64_t beginning = 0; ///< quick threads that are in begin()
   bool stopping = false;
   std::vector<std::thread> threads; ///< of the owner
-  int64_t threadCount = 0;
+  Threads counts;
 };
 
 } // namespace sluice::serve

@@ -18,7 +18,7 @@ namespace {
 class ErrorsTest : public ServeTest {
 protected:
   /// A request that takes long to read, and has arrived.
-  std::unique_ptr<TestClient> sendLarge() {
+  std::unique_ptr<TestClient> sendLargest() {
     constexpr int bytes = 7 << 20;
     auto client = send("/v1/completions", {{"prompt", std::string(bytes, 'x')},
                                            {"truncate_prompt_tokens", 5000}});
@@ -33,6 +33,9 @@ protected:
 
 static const json plain = {{"prompt", "p"}};
 static const json streamed = {{"prompt", "p"}, {"stream", true}};
+/// To be read behind a larger one, by the threads that have time for such.
+static const json large = {{"prompt", std::string(300 << 10, 'x')},
+                           {"truncate_prompt_tokens", 5000}};
 
 static const std::string cancelled =
     "sluice:request_success_total{finished_reason=\"cancelled\"}";
@@ -237,14 +240,14 @@ TEST_F(ErrorsTest, AClientThatGoesBeforeItsRequestIsRead) {
   options.threads = 1;
   options.maxQueue = 2;
   start();
-  auto large = sendLarge();
+  auto largest = sendLargest();
   for (int i = 0; i < 4; ++i) {
-    auto waiting = send("/v1/completions", plain);
+    auto waiting = send("/v1/completions", large);
     waiting->close();
     EXPECT_TRUE(
         becomes("sluice:client_disconnects_total", std::to_string(i + 1)));
   }
-  EXPECT_EQ(large->read().status, 400); // does not fit the context
+  EXPECT_EQ(largest->read().status, 400); // does not fit the context
   EXPECT_EQ(engine.submitted(), 0u);
   EXPECT_EQ(metric("sluice:requests_refused_total"), "0");
 }
@@ -262,16 +265,16 @@ TEST_F(ErrorsTest, WhatWaitsToBeReadHasItsTimeOuts) {
     options.queueTimeout = one.queue;
     options.requestTimeout = one.request;
     start();
-    auto large = sendLarge();
-    auto waiting = send("/v1/completions", plain);
-    auto other = send("/tokenize", plain);
+    auto largest = sendLargest();
+    auto waiting = send("/v1/completions", large);
+    auto other = send("/tokenize", large);
     Answer answer = waiting->read();
     EXPECT_EQ(answer.status, one.status);
     EXPECT_EQ(errorOf(answer)["code"], one.code);
     EXPECT_EQ(answer.field("Retry-After"), one.status == 503 ? "1" : "");
     EXPECT_EQ(other->read().status, one.status);
     EXPECT_EQ(engine.submitted(), 0u);
-    large->close();
+    largest->close();
   }
 }
 
@@ -316,13 +319,13 @@ TEST_F(ErrorsTest, AbortByTheClientsId) {
 TEST_F(ErrorsTest, AbortWhileTheRequestWaitsToBeRead) {
   options.threads = 1;
   start();
-  auto large = sendLarge();
-  auto client = send("/v1/completions", plain, "X-Request-Id: mine\r\n");
+  auto largest = sendLargest();
+  auto client = send("/v1/completions", large, "X-Request-Id: mine\r\n");
   ASSERT_TRUE(eventually([&] {
     return post("/abort_request", {{"request_id", "mine"}}).status == 200;
   }));
   EXPECT_EQ(client->read().status, 499);
-  large->close();
+  largest->close();
   EXPECT_EQ(engine.submitted(), 0u);
 }
 

@@ -21,21 +21,36 @@ namespace {
 class Job final : public Work {
 public:
   explicit Job(
-      std::function<void()> onBegin, std::function<void()> onProceed = [] {})
-      : onBegin(std::move(onBegin)), onProceed(std::move(onProceed)) {}
-  void begin() override { onBegin(); }
+      std::function<void()> onBegin, std::function<void()> onProceed = [] {},
+      bool isLong = false)
+      : onBegin(std::move(onBegin)), onProceed(std::move(onProceed)),
+        isLong(isLong) {}
+  bool begin(Pace pace) override {
+    if (isLong && pace == Pace::Quick)
+      return false;
+    onBegin();
+    return true;
+  }
   void expire() override { expired.raise(); }
+  void refuse() override { refused.raise(); }
   void proceed() override { onProceed(); }
 
-  Signal expired;
+  Signal expired, refused;
 
 private:
   std::function<void()> onBegin, onProceed;
+  bool isLong;
 };
+
+constexpr TenantId someone = 1, other = 2;
 
 // Pools end before what their works refer to.
 std::shared_ptr<Job> job(std::function<void()> begin) {
   return std::make_shared<Job>(std::move(begin));
+}
+
+std::shared_ptr<Job> longJob(std::function<void()> begin) {
+  return std::make_shared<Job>(std::move(begin), [] {}, /*isLong=*/true);
 }
 
 } // namespace
@@ -44,19 +59,21 @@ TEST(WorkPool, BeginsInOrderAndRefusesWhatIsTooMuch) {
   Signal started, go, done;
   std::string order;
   WorkPool pool(2);
-  ASSERT_TRUE(pool.start(1).ok());
+  ASSERT_TRUE(pool.start({1, 1}).ok());
   EXPECT_TRUE(pool.begin(job([&] {
-    started.raise();
-    go.wait();
-  })));
+                           started.raise();
+                           go.wait();
+                         }),
+                         someone));
   ASSERT_TRUE(started.wait());
   for (char name : {'a', 'b'})
     EXPECT_TRUE(pool.begin(job([&, name] {
-      order += name;
-      done.raise();
-    })));
+                             order += name;
+                             done.raise();
+                           }),
+                           someone));
   EXPECT_EQ(pool.waiting(), 2);
-  EXPECT_FALSE(pool.begin(job([&] { order += 'c'; })));
+  EXPECT_FALSE(pool.begin(job([&] { order += 'c'; }), someone));
   go.raise();
   ASSERT_TRUE(done.wait(2));
   EXPECT_EQ(order, "ab");
@@ -66,12 +83,13 @@ TEST(WorkPool, BeginsInOrderAndRefusesWhatIsTooMuch) {
 TEST(WorkPool, OneThreadIsKeptForWhatProceeds) {
   Signal begun, go, proceeded;
   WorkPool pool(10);
-  ASSERT_TRUE(pool.start(2).ok());
+  ASSERT_TRUE(pool.start({2, 1}).ok());
   for (int i = 0; i < 3; ++i)
     pool.begin(job([&] {
-      begun.raise();
-      go.wait();
-    }));
+                 begun.raise();
+                 go.wait();
+               }),
+               someone);
   ASSERT_TRUE(begun.wait());
   pool.proceed(std::make_shared<Job>([] {}, [&] { proceeded.raise(); }));
   EXPECT_TRUE(proceeded.wait());
@@ -85,17 +103,18 @@ TEST(WorkPool, WhatHasWaitedTooLongDoesNotBegin) {
   Signal begun, go, last;
   auto late = job([] { FAIL() << "expired"; });
   WorkPool pool(10);
-  ASSERT_TRUE(pool.start(2).ok());
+  ASSERT_TRUE(pool.start({2, 1}).ok());
   pool.begin(job([&] {
-    begun.raise();
-    go.wait();
-  }));
+               begun.raise();
+               go.wait();
+             }),
+             someone);
   ASSERT_TRUE(begun.wait());
   auto after = [](int milliseconds) {
     return sluice::pipeline::now() + std::chrono::milliseconds(milliseconds);
   };
-  pool.begin(late, after(10));
-  pool.begin(job([&] { last.raise(); }), after(60000));
+  pool.begin(late, someone, after(10));
+  pool.begin(job([&] { last.raise(); }), someone, after(60000));
   EXPECT_TRUE(late->expired.wait());
   EXPECT_EQ(pool.waiting(), 1);
   go.raise();
@@ -105,18 +124,19 @@ TEST(WorkPool, WhatHasWaitedTooLongDoesNotBegin) {
 TEST(WorkPool, WhatIsWithdrawnIsDroppedAndLeavesItsPlace) {
   Signal started, go, done;
   WorkPool pool(1);
-  ASSERT_TRUE(pool.start(1).ok());
+  ASSERT_TRUE(pool.start({1, 1}).ok());
   pool.begin(job([&] {
-    started.raise();
-    go.wait();
-  }));
+               started.raise();
+               go.wait();
+             }),
+             someone);
   ASSERT_TRUE(started.wait());
   auto dropped = job([&] { FAIL() << "withdrawn"; });
-  EXPECT_TRUE(pool.begin(dropped));
+  EXPECT_TRUE(pool.begin(dropped, someone));
   pool.withdraw(*dropped);
   EXPECT_EQ(dropped.use_count(), 1);
   pool.withdraw(*dropped);
-  EXPECT_TRUE(pool.begin(job([&] { done.raise(); })));
+  EXPECT_TRUE(pool.begin(job([&] { done.raise(); }), someone));
   go.raise();
   EXPECT_TRUE(done.wait());
 }
@@ -125,19 +145,84 @@ TEST(WorkPool, StopWaitsForWhatRunsAndDropsWhatWaits) {
   Signal started;
   bool isDone = false;
   WorkPool pool(4);
-  ASSERT_TRUE(pool.start(1).ok());
+  ASSERT_TRUE(pool.start({1, 1}).ok());
   pool.begin(job([&] {
-    started.raise();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    isDone = true;
-  }));
+               started.raise();
+               std::this_thread::sleep_for(std::chrono::milliseconds(20));
+               isDone = true;
+             }),
+             someone);
   ASSERT_TRUE(started.wait());
   auto waiting = job([] { FAIL(); });
-  pool.begin(waiting);
+  pool.begin(waiting, someone);
   pool.stop();
   EXPECT_TRUE(isDone);
   EXPECT_EQ(waiting.use_count(), 1);
-  EXPECT_FALSE(pool.begin(waiting));
+  EXPECT_FALSE(pool.begin(waiting, someone));
   pool.proceed(waiting);
   EXPECT_EQ(waiting.use_count(), 1);
+}
+
+/// A beginning that takes long is done by others, who are there for nothing
+/// else; those that come later do not wait for it.
+TEST(WorkPool, WhatTakesLongHoldsUpNobody) {
+  Signal begun, go, quick;
+  WorkPool pool(10);
+  ASSERT_TRUE(pool.start({1, 1}).ok());
+  for (int i = 0; i < 3; ++i)
+    pool.begin(longJob([&] {
+                 begun.raise();
+                 go.wait();
+               }),
+               someone);
+  ASSERT_TRUE(begun.wait());
+  pool.begin(job([&] { quick.raise(); }), someone);
+  EXPECT_TRUE(quick.wait());
+  EXPECT_EQ(begun.count(), 1);
+  EXPECT_EQ(pool.waiting(), 2);
+  go.raise();
+  EXPECT_TRUE(begun.wait(3));
+}
+
+/// Of two threads for what takes long one tenant has one.
+TEST(WorkPool, WhatTakesLongLeavesAThreadToOthers) {
+  Signal begun, go, others;
+  WorkPool pool(10);
+  ASSERT_TRUE(pool.start({1, 2}).ok());
+  for (int i = 0; i < 3; ++i)
+    pool.begin(longJob([&] {
+                 begun.raise();
+                 go.wait();
+               }),
+               someone);
+  ASSERT_TRUE(begun.wait());
+  pool.begin(longJob([&] { others.raise(); }), other);
+  EXPECT_TRUE(others.wait());
+  EXPECT_EQ(begun.count(), 1);
+  go.raise();
+  EXPECT_TRUE(begun.wait(3));
+}
+
+/// Whoever fills the queue gives up a place in it.
+TEST(WorkPool, AFullQueueHasRoomForOtherTenants) {
+  Signal started, go, done;
+  WorkPool pool(3);
+  ASSERT_TRUE(pool.start({1, 1}).ok());
+  pool.begin(job([&] {
+               started.raise();
+               go.wait();
+             }),
+             someone);
+  ASSERT_TRUE(started.wait());
+  std::vector<std::shared_ptr<Job>> many;
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(
+        pool.begin(many.emplace_back(job([&] { done.raise(); })), someone));
+  EXPECT_FALSE(pool.begin(job([] { FAIL(); }), someone));
+  EXPECT_TRUE(pool.begin(job([&] { done.raise(); }), other));
+  EXPECT_EQ(many[2]->refused.count(), 1);
+  EXPECT_FALSE(pool.begin(job([] { FAIL(); }), other));
+  go.raise();
+  EXPECT_TRUE(done.wait(3));
+  EXPECT_EQ(many[0]->refused.count() + many[1]->refused.count(), 0);
 }

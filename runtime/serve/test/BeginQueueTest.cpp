@@ -1,0 +1,134 @@
+//===- BeginQueueTest.cpp - requests that wait to be read -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/BeginQueue.h"
+
+#include "runtime/serve/WorkPool.h"
+
+#include <gtest/gtest.h>
+#include <limits>
+#include <map>
+#include <string>
+
+using namespace sluice;
+using namespace sluice::serve;
+
+namespace {
+
+constexpr int64_t anyNumber = std::numeric_limits<int64_t>::max();
+
+class Named final : public Work {
+public:
+  explicit Named(std::string name) : name(std::move(name)) {}
+  bool begin(Pace) override { return true; }
+  void expire() override {}
+  void refuse() override {}
+  void proceed() override {}
+
+  const std::string name;
+};
+
+std::string nameOf(const BeginQueue::Entry &entry) {
+  return entry.work ? static_cast<Named &>(*entry.work).name : "";
+}
+
+void push(BeginQueue &queue, TenantId tenant, const std::string &name,
+          Time until = Time(0)) {
+  queue.push({std::make_shared<Named>(name), tenant, until});
+}
+
+/// The order in which all that wait come, each of which takes `took`.
+std::string order(BeginQueue &queue, std::map<TenantId, int> took) {
+  std::string names;
+  while (queue.hasNext(anyNumber)) {
+    BeginQueue::Entry next = queue.takeNext(anyNumber);
+    names += nameOf(next);
+    queue.finished(next.tenant, Time(took[next.tenant]));
+  }
+  return names;
+}
+
+TEST(BeginQueueTest, TenantsHaveTheSameTimeNotTheSameNumber) {
+  BeginQueue queue;
+  for (const char *name : {"a", "b", "c", "d", "e", "f"})
+    push(queue, 1, name);
+  for (const char *name : {"1", "2"})
+    push(queue, 2, name);
+  // The second takes three times as long.
+  std::string names = order(queue, {{1, 10}, {2, 30}});
+  EXPECT_EQ(names.size(), 8u);
+  size_t first = names.find('1'), second = names.find('2');
+  EXPECT_LE(first, 1u);
+  EXPECT_GE(second - first, 3u);
+  EXPECT_LE(second - first, 4u);
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(BeginQueueTest, ANewcomerWaitsForNobodysPast) {
+  BeginQueue queue;
+  for (int i = 0; i < 100; ++i)
+    push(queue, 1, "a");
+  for (int i = 0; i < 50; ++i)
+    queue.finished(queue.takeNext(anyNumber).tenant, Time(1000));
+  push(queue, 2, "x");
+  push(queue, 2, "y");
+  // It has no claim to all of the time before it came either.
+  std::string names = order(queue, {{1, 1000}, {2, 1000}});
+  EXPECT_EQ(names.find('x'), 0u);
+  EXPECT_GE(names.find('y'), 1u);
+  EXPECT_LE(names.find('y'), 3u);
+}
+
+TEST(BeginQueueTest, OneTenantHasSoManyUnderWayAtMost) {
+  BeginQueue queue;
+  push(queue, 1, "a");
+  push(queue, 1, "b");
+  push(queue, 2, "x");
+  EXPECT_NE(nameOf(queue.takeNext(1)), nameOf(queue.takeNext(1)));
+  EXPECT_FALSE(queue.hasNext(1));
+  EXPECT_TRUE(queue.hasNext(2));
+  queue.finished(1, Time(5));
+  ASSERT_TRUE(queue.hasNext(1));
+  EXPECT_EQ(nameOf(queue.takeNext(1)), "b");
+}
+
+TEST(BeginQueueTest, TheFirstExpiresFirst) {
+  BeginQueue queue;
+  EXPECT_EQ(queue.firstExpiry(), Time(0));
+  push(queue, 1, "a", Time(10));
+  push(queue, 2, "x", Time(20));
+  EXPECT_EQ(queue.firstExpiry(), Time(10));
+  EXPECT_EQ(nameOf(queue.takeExpired()), "a");
+  EXPECT_EQ(queue.firstExpiry(), Time(20));
+  EXPECT_EQ(queue.size(), 1);
+}
+
+TEST(BeginQueueTest, WhoHasTheMostGivesUpTheLast) {
+  BeginQueue queue;
+  EXPECT_EQ(nameOf(queue.takeFromMost(1)), "");
+  for (const char *name : {"a", "b", "c"})
+    push(queue, 1, name);
+  EXPECT_EQ(nameOf(queue.takeFromMost(1)), "");
+  push(queue, 2, "x");
+  EXPECT_EQ(nameOf(queue.takeFromMost(2)), "c");
+  EXPECT_EQ(nameOf(queue.takeFromMost(2)), ""); // 2 and 1 become 1 and 2
+  EXPECT_EQ(nameOf(queue.takeFromMost(3)), "b");
+}
+
+TEST(BeginQueueTest, WhatIsWithdrawnIsGone) {
+  BeginQueue queue;
+  auto work = std::make_shared<Named>("a");
+  queue.push({work, 1, Time(0)});
+  push(queue, 1, "b");
+  EXPECT_EQ(nameOf(queue.withdraw(*work)), "a");
+  EXPECT_EQ(nameOf(queue.withdraw(*work)), "");
+  EXPECT_EQ(nameOf(queue.takeNext(anyNumber)), "b");
+  queue.finished(1, Time(1));
+  EXPECT_TRUE(queue.empty());
+}
+
+} // namespace
