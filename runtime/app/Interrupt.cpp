@@ -39,6 +39,8 @@ void app::catchInterrupts() {
     sigaction(SIGHUP, &action, nullptr);
 }
 
+void app::ignoreBrokenPipes() { std::signal(SIGPIPE, SIG_IGN); }
+
 bool app::interrupted() {
   return received.load(std::memory_order_relaxed) != 0;
 }

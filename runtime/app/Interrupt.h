@@ -14,6 +14,10 @@ namespace sluice::app {
 /// one ends the process as it would have by default.
 void catchInterrupts();
 
+/// From now on a write to a pipe that nobody reads any more fails, and does not
+/// end the process: a server outlives who reads its log.
+void ignoreBrokenPipes();
+
 /// Whether a signal came. Any thread may ask at any time.
 bool interrupted();
 

@@ -95,6 +95,7 @@ Expected<int> serveRank(PipelineSession &session, Engine &engine,
 
 Expected<int> app::runServe(const ProgramImage &image,
                             const ServeCommandOptions &options) {
+  ignoreBrokenPipes();
   Expected<Job> job = beginJob(image, options.engine);
   if (!job)
     return job.status();
