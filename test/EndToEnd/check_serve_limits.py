@@ -11,12 +11,17 @@ Exit status: 0 when all is as it should be, 1 when not.
 """
 import argparse
 import concurrent.futures
+import contextlib
+import http.client
+import json
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 from serving import (PATIENCE, Server, check, check_error, run_cases, text_of,
                      wait_until)
@@ -157,13 +162,40 @@ def tls(args):
           "a key as certificate", broken)
 
 
+def closed_log(args):
+    """Whoever reads the log may go."""
+    process = subprocess.Popen(
+        [args.program, "serve", "--port", "0", "--log-requests"],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        line = process.stderr.readline()
+        port = re.search(r"^serving .* at http://[\d.]+:(\d+)$", line)
+        check(port, "not what a server says", line)
+        process.stderr.close()
+        for _ in range(3):
+            connection = http.client.HTTPConnection(
+                "127.0.0.1", int(port[1]), timeout=PATIENCE)
+            with contextlib.closing(connection):
+                connection.request(
+                    "POST", "/v1/completions",
+                    json.dumps({"prompt": "A", "max_tokens": 4}),
+                    {"Content-Type": "application/json"})
+                check(connection.getresponse().status == 200, "not answered")
+            time.sleep(0.3)  # it writes its log now and then
+        process.terminate()
+        check(process.wait(PATIENCE) == 0, "the exit status",
+              process.returncode)
+    finally:
+        process.kill()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--slow", required=True)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as args.folder:
-        run_cases([keys_and_queue, timeouts, drain, tls], args)
+        run_cases([keys_and_queue, timeouts, drain, tls, closed_log], args)
 
 
 if __name__ == "__main__":
