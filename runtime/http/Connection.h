@@ -78,6 +78,8 @@ private:
   void dropBody();
   void dispatch();
   void refuse(int status, std::string message);
+  void
+  answerAtOnce(const std::function<void(std::shared_ptr<Exchange>)> &handle);
   void answer(Request request,
               const std::function<void(std::shared_ptr<Exchange>)> &handle);
 

@@ -119,6 +119,8 @@ void Connection::dropBody() {
 void Connection::stageChanged(RequestParser::Stage stage) {
   if (stage == RequestParser::Stage::Header)
     return setDeadline(loop.options.headerTimeout);
+  if (!loop.options.wantsBody(parser->request()))
+    return answerAtOnce(loop.handler);
   setDeadline(loop.options.bodyTimeout);
   if (parser->expectsContinue() && parser->bodyBytes() == 0 && input.empty())
     output += "HTTP/1.1 100 Continue\r\n\r\n";
@@ -149,6 +151,15 @@ void Connection::dispatch() {
 /// Has what is no request answered, or one that cannot be taken, and ends.
 /// `message` is a copy: it may have been the parser's.
 void Connection::refuse(int status, std::string message) {
+  answerAtOnce([&](const std::shared_ptr<Exchange> &given) {
+    loop.options.onRefusal(given, status, message);
+  });
+}
+
+/// With what is known of the request that is being read; no other can follow
+/// it, as nobody knows where that would begin.
+void Connection::answerAtOnce(
+    const std::function<void(std::shared_ptr<Exchange>)> &handle) {
   Request request = parser ? parser->take() : Request();
   parser.reset();
   request.keepAlive = false;
@@ -156,9 +167,7 @@ void Connection::refuse(int status, std::string message) {
   shrink(request.body);
   dropBody();
   input = {};
-  answer(std::move(request), [&](const std::shared_ptr<Exchange> &given) {
-    loop.options.onRefusal(given, status, message);
-  });
+  answer(std::move(request), handle);
   // At once: a client that has ended its output is to have this answer.
   writeOutput();
 }

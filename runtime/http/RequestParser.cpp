@@ -225,6 +225,8 @@ size_t RequestParser::bodyBytes() const { return reader->request.body.size(); }
 
 const Refusal &RequestParser::refusal() const { return reader->refusal; }
 
+const Request &RequestParser::request() const { return reader->request; }
+
 Request RequestParser::take() { return std::move(reader->request); }
 
 void RequestParser::refuse(int status, std::string message) {

@@ -63,6 +63,8 @@ public:
   size_t bodyBytes() const;
 
   const Refusal &refusal() const;
+  /// As far as it has come. In stage Body: all but the body and the peer.
+  const Request &request() const;
   /// All but the peer. Not only after Complete: what is known of a request of
   /// which more was to come, or that is refused. Nothing, while its header is
   /// not complete; of a target that is not valid, nothing.

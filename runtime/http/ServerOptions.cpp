@@ -51,7 +51,8 @@ Status ServerOptions::check() const {
     return failure("server options: a ", keyFile.empty()
                                              ? "certificate without its key"
                                              : "key without its certificate");
-  if (!onRefusal)
-    return failure("server option onRefusal: is empty");
+  if (!onRefusal || !wantsBody)
+    return failure("server option ", onRefusal ? "wantsBody" : "onRefusal",
+                   ": is empty");
   return {};
 }

@@ -25,6 +25,7 @@
 namespace sluice::http {
 
 class Exchange;
+struct Request;
 
 /// Answers what the server refuses before a handler sees it, with `status`, and
 /// before it returns; the connection closes behind that answer. `message` is
@@ -35,6 +36,12 @@ class Exchange;
 using RefusalHandler =
     std::function<void(const std::shared_ptr<Exchange> &exchange, int status,
                        std::string_view message)>;
+
+/// Whether the body of a request is wanted, of which the header has come, and
+/// not its peer. Where not, the body is not read: the handler is called at once
+/// without it, and the connection closes behind the answer. Called on the
+/// server's thread; it must not block.
+using BodyCheck = std::function<bool(const Request &request)>;
 
 /// By Exchange::fail().
 void failRefused(const std::shared_ptr<Exchange> &exchange, int status,
@@ -84,6 +91,7 @@ struct ServerOptions {
   std::chrono::milliseconds stallTimeout{30'000};
 
   RefusalHandler onRefusal = failRefused;
+  BodyCheck wantsBody = [](const Request &) { return true; };
 
   /// Errors: a limit out of its range, a certificate without a key or a key
   /// without a certificate. Names the option.

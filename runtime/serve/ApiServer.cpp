@@ -175,6 +175,9 @@ ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
                             int status, std::string_view message) {
     parts->endpoints->refuse(exchange, status, message);
   };
+  http->wantsBody = [parts](const http::Request &request) {
+    return parts->endpoints->wantsBody(request);
+  };
   auto listening = http::Server::create(
       *http, [parts](const std::shared_ptr<http::Exchange> &exchange) {
         parts->endpoints->handle(exchange);

@@ -98,16 +98,38 @@ static void sendFile(Responder responder, const PageFile &file) {
        {"Cache-Control", "no-cache"}});
 }
 
-void Endpoints::dispatch(Responder responder) {
-  const http::Request &request = responder.request();
-  const Route *route = nullptr, *samePath = nullptr;
+/// The route of a request, or null; `*samePath` becomes one that takes another
+/// method, where there is one.
+const Endpoints::Route *Endpoints::findRoute(const http::Request &request,
+                                             const Route **samePath) {
+  const Route *found = nullptr;
   for (const Route &one : routes) {
     if (one.path != request.path)
       continue;
-    samePath = &one;
+    if (samePath)
+      *samePath = &one;
     if (isMethod(one.method, request.method))
-      route = &one;
+      found = &one;
   }
+  return found;
+}
+
+/// Whether it has a key, where one is needed.
+bool Endpoints::mayUse(const http::Request &request) const {
+  return !access.keys.required() ||
+         access.keys.find(request.field("Authorization"));
+}
+
+bool Endpoints::wantsBody(const http::Request &request) const {
+  const Route *route = findRoute(request);
+  return route && route->method == "POST" && access.hosts.admits(request) &&
+         mayUse(request);
+}
+
+void Endpoints::dispatch(Responder responder) {
+  const http::Request &request = responder.request();
+  const Route *samePath = nullptr;
+  const Route *route = findRoute(request, &samePath);
   if (!access.hosts.admits(request))
     return responder.fail(
         {.status = 403,
@@ -117,8 +139,7 @@ void Endpoints::dispatch(Responder responder) {
   const PageFile *file = access.page ? pageFile(request.path) : nullptr;
   if (file && isGet)
     return sendFile(std::move(responder), *file);
-  if (!file && !(samePath && samePath->isOpen) && access.keys.required() &&
-      !access.keys.find(request.field("Authorization")))
+  if (!file && !(samePath && samePath->isOpen) && !mayUse(request))
     return responder.fail(
         {.status = 401,
          .message = "a valid API key is needed: 'Authorization: Bearer KEY'",

@@ -70,6 +70,9 @@ public:
   Endpoints(Access access, Parts parts);
 
   void handle(const std::shared_ptr<http::Exchange> &exchange);
+  /// Whether handle() will look at the body of a request with this header: who
+  /// has no key, or asks for what there is not, does not make the server read.
+  bool wantsBody(const http::Request &request) const;
   /// Answers what the HTTP server refuses by itself.
   void refuse(const std::shared_ptr<http::Exchange> &exchange, int status,
               std::string_view message);
@@ -86,6 +89,9 @@ private:
   };
   static const Route routes[];
 
+  bool mayUse(const http::Request &request) const;
+  static const Route *findRoute(const http::Request &request,
+                                const Route **samePath = nullptr);
   Responder responderFor(std::shared_ptr<http::Exchange> exchange) const;
   TenantId tenantOf(const http::Request &request) const;
   void dispatch(Responder responder);

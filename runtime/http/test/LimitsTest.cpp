@@ -86,6 +86,29 @@ TEST(Limits, AnswersToLargeBodiesArriveWhileTheClientSends) {
   sender.join();
 }
 
+/// The handler answers by the header alone.
+TEST(Limits, ABodyThatIsNotWantedIsNotRead) {
+  ServerOptions options = testOptions();
+  options.wantsBody = [](const Request &request) {
+    return !request.field("X-Unwanted");
+  };
+  TestServer server(options);
+  const std::string start = "POST /echo HTTP/1.1\r\nHost: a\r\n"
+                            "Content-Length: 1000000\r\n";
+  for (const char *more : {"", "Expect: 100-continue\r\n"}) {
+    TestClient client(server.port());
+    client.send(start + more + "X-Unwanted: 1\r\n\r\nabc");
+    Answer answer = client.read();
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.body, "POST /echo ");
+    EXPECT_EQ(answer.field("Connection"), "close");
+    EXPECT_TRUE(client.closedByServer());
+  }
+  TestClient wanted(server.port());
+  wanted.send(start + "\r\n" + std::string(1'000'000, 'x'));
+  EXPECT_EQ(wanted.read().status, 200);
+}
+
 TEST(Limits, SlowHeadersAreTimedOut) {
   ServerOptions options = testOptions();
   options.headerTimeout = milliseconds(200);

@@ -97,6 +97,23 @@ TEST_F(AccessTest, AFileThatOthersCanReadIsWarnedOf) {
   EXPECT_NE(warning.find("can be read by others"), warning.npos);
 }
 
+/// Nor what is asked of a place that there is not.
+TEST_F(AccessTest, WhoHasNoKeyDoesNotMakeTheServerReadABody) {
+  options.apiKeys = {"one"};
+  start();
+  auto statusOf = [&](const std::string &line, const std::string &fields) {
+    TestClient client(server->port());
+    client.send(line + " HTTP/1.1\r\nHost: localhost\r\n" + fields +
+                "Content-Type: application/json\r\n"
+                "Content-Length: 1000000\r\n\r\n{");
+    return client.read().status;
+  };
+  const std::string key = "Authorization: Bearer one\r\n";
+  EXPECT_EQ(statusOf("POST /v1/completions", ""), 401);
+  EXPECT_EQ(statusOf("POST /nothing", key), 404);
+  EXPECT_EQ(statusOf("PUT /v1/completions", key), 405);
+}
+
 TEST_F(AccessTest, RequestsNeedAKeyWhereThereAreSome) {
   engine.answerAll("ok");
   options.apiKeyFile = file("one\n");
