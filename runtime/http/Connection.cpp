@@ -208,14 +208,43 @@ void Connection::writeOutput() {
 }
 
 /// Whether there is nothing left to send, and the connection is there.
+std::optional<double> Connection::readingRate(Clock::time_point now) const {
+  if (waitingSince == never)
+    return std::nullopt;
+  constexpr double shortest = 1e-3;
+  double seconds = std::chrono::duration<double>(now - waitingSince).count();
+  return static_cast<double>(takenSince) / std::max(seconds, shortest);
+}
+
+/// The client does not take all at once. It has the same time again where it
+/// has taken enough in the time that it had.
+void Connection::outputWaits(size_t taken) {
+  if (waitingSince == never) {
+    waitingSince = Clock::now();
+    takenSince = 0;
+  }
+  takenSince += taken;
+  takenInTime += taken;
+  if (loop.shared->answerBytes.load(relaxed) > loop.options.allAnswerBytes)
+    loop.shared->tooMuch();
+  const auto wanted = std::chrono::duration<double>(loop.options.stallTimeout) *
+                      loop.options.slowestRate;
+  bool isEnough =
+      takenInTime > 0 && static_cast<double>(takenInTime) >= wanted.count();
+  if (state == State::Request || (deadline != never && !isEnough))
+    return;
+  takenInTime = 0;
+  setDeadline(loop.options.stallTimeout);
+}
+
 bool Connection::sendOutput() {
-  bool hasMoved = false;
+  size_t taken = 0;
   while (state != State::Closed && outputSent < output.size()) {
     IoResult result =
         stream->write(output.data() + outputSent, output.size() - outputSent);
     if (result.state == IoState::Done) {
       outputSent += result.bytes;
-      hasMoved = true;
+      taken += result.bytes;
       continue;
     }
     if (result.state == IoState::WantWrite)
@@ -226,10 +255,12 @@ bool Connection::sendOutput() {
       close();
     if (exchange)
       exchange->setUnsent(output.size() - outputSent);
-    if (state != State::Request && (hasMoved || deadline == never))
-      setDeadline(loop.options.stallTimeout);
+    if (state != State::Closed)
+      outputWaits(taken);
     return false;
   }
+  waitingSince = never;
+  takenInTime = 0;
   output.clear();
   outputSent = 0;
   shrink(output);

@@ -24,6 +24,7 @@
 #include "runtime/http/Loop.h"
 
 #include <array>
+#include <optional>
 
 namespace sluice::http::server {
 
@@ -40,6 +41,11 @@ public:
   void drain();
   /// Closes it in whatever state it is; the client has gone.
   void close();
+  /// Closes it with a reset: the client is too slow.
+  void cutOff() { reset(); }
+  /// Bytes a second that the client takes, since something waits for it;
+  /// nothing: nothing does.
+  std::optional<double> readingRate(Clock::time_point now) const;
 
 private:
   enum class State {
@@ -86,6 +92,7 @@ private:
   // Output.
   void writeOutput();
   bool sendOutput();
+  void outputWaits(size_t taken);
   void endAnswer();
   void endOutput();
   void reset();
@@ -119,6 +126,9 @@ private:
   bool closesAfter = false; ///< the answer says so
 
   static constexpr Clock::time_point never = Clock::time_point::max();
+  Clock::time_point waitingSince = never; ///< something waits for the client
+  uint64_t takenSince = 0;                ///< of that, bytes
+  uint64_t takenInTime = 0; ///< likewise, since `deadline` was set
   /// How often to look for a client from which nothing is read.
   static constexpr std::chrono::milliseconds lookInterval{250};
   Clock::time_point deadline = never; ///< of the state

@@ -18,7 +18,10 @@ ExchangeState::ExchangeState(Request request, std::shared_ptr<Shared> shared,
     : asked(std::move(request)), shared(std::move(shared)),
       wake(std::move(wake)) {}
 
-ExchangeState::~ExchangeState() { takeBody(); }
+ExchangeState::~ExchangeState() {
+  takeBody();
+  shared->answerBytes.fetch_sub(static_cast<int64_t>(counted), relaxed);
+}
 
 std::string ExchangeState::takeBody() {
   std::string body = std::move(asked.body);
@@ -28,6 +31,29 @@ std::string ExchangeState::takeBody() {
 }
 
 /// Whether the answer's body is sent.
+/// Counts what waits for the reader anew, with the lock. Whether all answers
+/// together are more than they may be.
+bool ExchangeState::recount() {
+  size_t waiting = pending.size() + unsent;
+  auto more = static_cast<int64_t>(waiting) - static_cast<int64_t>(counted);
+  counted = waiting;
+  return shared->answerBytes.fetch_add(more, relaxed) + more >
+             shared->allAnswerBytes &&
+         more > 0;
+}
+
+/// Without the lock.
+void ExchangeState::tellIf(bool isTooMuch) const {
+  if (isTooMuch && shared->tooMuch)
+    shared->tooMuch();
+}
+
+void ExchangeState::setUnsent(size_t bytes) {
+  std::lock_guard lock(mutex);
+  unsent = bytes;
+  (void)recount(); // it only falls
+}
+
 bool ExchangeState::hasBody() const {
   return asked.method != "HEAD" && !isBodiless(status);
 }
@@ -64,7 +90,9 @@ void ExchangeState::reply(int newStatus, const Fields &newFields,
     pending = std::move(body);
   dropped = std::move(goneFn);
   goneFn = nullptr;
+  bool isTooMuch = recount();
   wakeOnce(lock);
+  tellIf(isTooMuch);
 }
 
 void ExchangeState::fail(int newStatus, std::string_view message,
@@ -92,16 +120,17 @@ bool ExchangeState::write(std::string_view data) {
     return false;
   if (data.empty() || !hasBody())
     return true;
-  size_t waiting = pending.size() + unsent.load(relaxed);
-  bool isTooMuch = waiting > shared->unsentBytes ||
-                   data.size() > shared->unsentBytes - waiting;
-  if (isTooMuch) {
+  size_t waiting = pending.size() + unsent;
+  if (waiting > shared->unsentBytes ||
+      data.size() > shared->unsentBytes - waiting) {
     isGone = true;
     breakOff(lock);
     return false;
   }
   pending += data;
+  bool isTooMuch = recount();
   wakeOnce(lock);
+  tellIf(isTooMuch);
   return true;
 }
 
@@ -185,7 +214,8 @@ ExchangeState::Taken ExchangeState::take(std::string &out, bool mustClose) {
   pending.clear();
   if (isComplete || pending.capacity() > keptCapacity)
     pending.shrink_to_fit();
-  setUnsent(out.size());
+  unsent = out.size();
+  (void)recount(); // by a head and frames more
   return {.complete = isComplete, .closes = isComplete && closes};
 }
 
@@ -195,6 +225,8 @@ std::function<void()> ExchangeState::leave() {
     isGone = true;
   phase = Phase::Gone;
   pending = {};
+  unsent = 0;
+  (void)recount();
   std::function<void()> fn = std::move(goneFn);
   goneFn = nullptr;
   return fn;

@@ -26,6 +26,13 @@ namespace sluice::http::server {
 /// What exchanges need of their server, also when it is no more.
 struct Shared {
   size_t unsentBytes = 0;
+  int64_t allAnswerBytes = 0;
+  /// Called on any thread when the answers that wait for their readers are more
+  /// than that. Must not block.
+  std::function<void()> tooMuch;
+  std::atomic<bool> cutsOff = false; ///< it has been, and will see to it
+  /// Of those answers. Relaxed, like `bodyBytes`.
+  std::atomic<int64_t> answerBytes = 0;
   /// Of all bodies that count for ServerOptions::allBodyBytes. A sum, by which
   /// nothing else is published: relaxed order is enough.
   std::atomic<int64_t> bodyBytes = 0;
@@ -64,7 +71,7 @@ public:
   /// wake() has been called, also while what was taken is not sent.
   bool broken() const;
   /// So much of what has been taken has not been given to the kernel.
-  void setUnsent(size_t bytes) { unsent.store(bytes, relaxed); }
+  void setUnsent(size_t bytes);
   /// The client is no more, or the server stops. Gives what is to be called for
   /// onGone(), or null.
   std::function<void()> leave();
@@ -87,13 +94,16 @@ private:
   void wakeOnce(std::unique_lock<std::mutex> &lock);
   void breakOff(std::unique_lock<std::mutex> &lock);
   void appendNewHead(std::string &out, bool mustClose);
+  bool recount();
+  void tellIf(bool isTooMuch) const;
 
   Request asked; ///< const but for takeBody()
   const std::shared_ptr<Shared> shared;
   const std::function<void()> wake;
-  std::atomic<size_t> unsent = 0;
 
   mutable std::mutex mutex; ///< guards what follows
+  size_t unsent = 0;        ///< taken, and not given to the kernel
+  size_t counted = 0;       ///< in Shared::answerBytes
   Phase phase = Phase::Unanswered;
   bool isStream = false;
   bool isGone = false;   ///< before the answer was complete

@@ -44,6 +44,10 @@ class Connection;
 struct Loop {
   explicit Loop(ServerOptions given);
 
+  /// Cuts off the slowest of those who have answers to read, until these are no
+  /// more than they may be, or one is left. On the server's thread.
+  void cutOffSlowest();
+
   const ServerOptions options;
   const RequestLimits limits;
   Handler handler;

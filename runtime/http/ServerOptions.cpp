@@ -38,6 +38,8 @@ Status ServerOptions::check() const {
       {"bodyBytes", bodyBytes, 0, gib},
       {"allBodyBytes", allBodyBytes, bodyBytes, int64_t{1024} * gib},
       {"unsentBytes", unsentBytes, 1, gib},
+      {"allAnswerBytes", allAnswerBytes, 1, int64_t{1024} * gib},
+      {"slowestRate", slowestRate, 0, gib},
       {"headerTimeout", headerTimeout.count(), 1, day},
       {"bodyTimeout", bodyTimeout.count(), 1, day},
       {"idleTimeout", idleTimeout.count(), 1, day},

@@ -79,6 +79,11 @@ struct ServerOptions {
   /// write() of more than that ends a stream as well.
   int64_t unsentBytes = int64_t{1} << 20;
 
+  /// Of all answers, whole ones and streams, that wait for their readers. What
+  /// goes beyond is taken from the slowest of those: they are cut off, until
+  /// the rest fits or one is left.
+  int64_t allAnswerBytes = int64_t{256} << 20;
+
   /// For the TLS handshake; then, from its first byte, for a request's header;
   /// also for a new connection to send that first byte.
   std::chrono::milliseconds headerTimeout{10'000};
@@ -87,8 +92,10 @@ struct ServerOptions {
   /// From the end of an answer to the first byte of the next request.
   std::chrono::milliseconds idleTimeout{75'000};
   /// A client that takes nothing for this long while something waits for it is
-  /// cut off; so is one whose machine is gone.
+  /// cut off; so is one whose machine is gone, and one that takes less than
+  /// `slowestRate` bytes a second over this time.
   std::chrono::milliseconds stallTimeout{30'000};
+  int64_t slowestRate = 1024;
 
   RefusalHandler onRefusal = failRefused;
   BodyCheck wantsBody = [](const Request &) { return true; };

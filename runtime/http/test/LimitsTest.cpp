@@ -9,6 +9,7 @@
 #include "runtime/http/test/TestServer.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <thread>
 
 using namespace sluice::http;
@@ -84,6 +85,52 @@ TEST(Limits, AnswersToLargeBodiesArriveWhileTheClientSends) {
   EXPECT_EQ(answer.status, 413);
   EXPECT_EQ(answer.body, "body of more than 1000 bytes\n");
   sender.join();
+}
+
+/// Of all answers that wait for their readers so much is kept; who takes the
+/// least is cut off first.
+TEST(Limits, TheSlowestReadersAreCutOff) {
+  constexpr size_t bytes = 40 << 20; // more than the kernel takes
+  ServerOptions options = testOptions();
+  options.allAnswerBytes = 60 << 20;
+  TestServer server(options);
+  auto answered = [&](TestClient &client) {
+    client.send(get("/x"));
+    std::shared_ptr<Exchange> exchange = server.next();
+    ASSERT_TRUE(exchange);
+    exchange->reply(200, {}, std::string(bytes, 'x'));
+  };
+  TestClient slowest(server.port()), slow(server.port()), reads(server.port());
+  answered(slowest);
+  std::this_thread::sleep_for(milliseconds(50));
+  answered(slow);
+  slowest.readAll();
+  EXPECT_TRUE(slowest.wasReset());
+  answered(reads);
+  Answer answer = reads.read();
+  EXPECT_EQ(answer.body.size(), bytes);
+  slow.readAll();
+  EXPECT_TRUE(slow.wasReset());
+}
+
+/// Now and then a byte is not enough.
+TEST(Limits, AReaderOfAFewBytesIsCutOff) {
+  ServerOptions options = testOptions();
+  options.stallTimeout = milliseconds(300);
+  options.slowestRate = 100 << 20;
+  TestServer server(options);
+  TestClient client(server.port());
+  client.send(get("/x"));
+  std::shared_ptr<Exchange> exchange = server.next();
+  ASSERT_TRUE(exchange);
+  exchange->reply(200, {}, std::string(40 << 20, 'x'));
+  std::string part(1 << 16, '\0');
+  ssize_t count = 1;
+  while (count > 0) {
+    count = recv(client.socket, part.data(), part.size(), 0);
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  EXPECT_LT(count, 0);
 }
 
 /// The handler answers by the header alone.
