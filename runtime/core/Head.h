@@ -77,6 +77,8 @@ struct RequestSpec {
   /// Beginning of the prompt on which has been reported; 0: nothing yet.
   int64_t scored = 0;
   Turn turn = {};
+  /// Beginnings of prompts are shared among requests of the same number.
+  uint64_t prefixScope = 0;
 
   /// Tokens of the prompt on which is to be reported yet.
   int64_t unscored() const {

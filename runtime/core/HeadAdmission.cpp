@@ -92,12 +92,12 @@ int64_t Head::State::pagesToGrowInto(const RequestSpec &spec) const {
 }
 
 /// The tokens that a request has when it opens. Valid until the next call.
-std::span<const int32_t> Head::State::knownOf(const RequestSpec &spec) {
+KnownText Head::State::knownOf(const RequestSpec &spec) {
   if (spec.generated.empty())
-    return spec.prompt;
+    return {spec.prompt, spec.prefixScope};
   known.assign(spec.prompt.begin(), spec.prompt.end());
   known.insert(known.end(), spec.generated.begin(), spec.generated.end());
-  return known;
+  return {known, spec.prefixScope};
 }
 
 //===----------------------------------------------------------------------===//
@@ -124,7 +124,8 @@ static int64_t pagesAlike(std::span<const PathEntry> path,
 std::optional<ComingPrefix> Head::State::comingPrefix(const RequestSpec &spec) {
   if (!ledger.sharesPrefixes())
     return std::nullopt;
-  std::span<const int32_t> tokens = knownOf(spec);
+  const KnownText text = knownOf(spec);
+  std::span<const int32_t> tokens = text.tokens;
   // The last token's row is computed in any case.
   int64_t most = std::min((std::ssize(tokens) - 1) / CachePages::pageTokens,
                           mostPrefixPages(spec));
@@ -132,10 +133,11 @@ std::optional<ComingPrefix> Head::State::comingPrefix(const RequestSpec &spec) {
   ComingPrefix longest;
   for (const HeadRequest &each : requests) {
     if (!each.active || !each.inPrompt() || each.spec.turn > spec.turn ||
+        each.spec.prefixScope != spec.prefixScope ||
         pagesAlike(each.path, tokens, 0, std::min<int64_t>(most, 1)) == 0)
       continue;
     if (!kept)
-      kept = ledger.keptPages(tokens);
+      kept = ledger.keptPages(text);
     if (*kept >= most)
       return std::nullopt;
     // Many can share what is kept, and few the next page.
@@ -173,8 +175,9 @@ bool Head::State::await(const ComingPrefix &prefix) {
 bool Head::State::admit(HeadRequest &request, RequestSpec &spec,
                         int64_t claimed) {
   RequestId id = idOf(request);
-  std::span<const int32_t> tokens = knownOf(spec);
-  if (!ledger.open(id, tokens, pagesToGrowInto(spec) + claimed,
+  const KnownText text = knownOf(spec);
+  std::span<const int32_t> tokens = text.tokens;
+  if (!ledger.open(id, text, pagesToGrowInto(spec) + claimed,
                    mostPrefixPages(spec)))
     return false;
   int64_t rows = std::ssize(tokens);

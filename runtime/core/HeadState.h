@@ -175,7 +175,7 @@ struct Head::State {
   static int64_t mostPrefixPages(const RequestSpec &spec);
   bool canGrow(const HeadRequest &request) const;
   int64_t pagesToGrowInto(const RequestSpec &spec) const;
-  std::span<const int32_t> knownOf(const RequestSpec &spec);
+  KnownText knownOf(const RequestSpec &spec);
   std::optional<ComingPrefix> comingPrefix(const RequestSpec &spec);
   bool await(const ComingPrefix &prefix);
   bool admit(HeadRequest &request, RequestSpec &spec, int64_t claimed);

@@ -41,18 +41,18 @@ bool PageLedger::take(Account &account, int64_t pages) {
 }
 
 /// The last of the pages that a request begins with.
-SharedPage PageLedger::findPrefix(std::span<const int32_t> known,
-                                  int64_t most) const {
-  return tree.find(
-      known, std::min((std::ssize(known) - 1) / CachePages::pageTokens, most));
+SharedPage PageLedger::findPrefix(KnownText known, int64_t most) const {
+  int64_t whole = (std::ssize(known.tokens) - 1) / CachePages::pageTokens;
+  return tree.find(known.tokens, std::min(whole, most), known.scope);
 }
 
-bool PageLedger::open(RequestId request, std::span<const int32_t> known,
-                      int64_t spare, int64_t mostPrefix) {
+bool PageLedger::open(RequestId request, KnownText known, int64_t spare,
+                      int64_t mostPrefix) {
   Account &account = accounts[request];
-  assert(!account.isOpen && !known.empty());
+  assert(!account.isOpen && !known.tokens.empty());
   account = {};
-  int64_t tokens = std::ssize(known);
+  account.scope = known.scope;
+  int64_t tokens = std::ssize(known.tokens);
   account.tip = findPrefix(known, mostPrefix);
   account.prefix = tree.depth(account.tip);
   tree.pin(account.tip);
@@ -68,12 +68,12 @@ bool PageLedger::open(RequestId request, std::span<const int32_t> known,
   return true;
 }
 
-bool PageLedger::wouldOpen(std::span<const int32_t> known, int64_t spare,
+bool PageLedger::wouldOpen(KnownText known, int64_t spare,
                            std::span<const RequestId> closed,
                            int64_t mostPrefix) {
   // As if: what they alone hold is idle for a moment. What was idle before
   // stays in its order.
-  int64_t tokens = std::ssize(known);
+  int64_t tokens = std::ssize(known.tokens);
   SharedPage tip = findPrefix(known, mostPrefix);
   tree.pin(tip);
   int64_t freed = 0;
@@ -115,8 +115,9 @@ int64_t PageLedger::keptPages(RequestId request) const {
   return tree.depth(accounts[request].tip);
 }
 
-int64_t PageLedger::keptPages(std::span<const int32_t> known) const {
-  return tree.depth(tree.find(known, std::ssize(known)));
+int64_t PageLedger::keptPages(KnownText known) const {
+  return tree.depth(
+      tree.find(known.tokens, std::ssize(known.tokens), known.scope));
 }
 
 void PageLedger::keep(RequestId request, std::span<const int32_t> page,
@@ -127,7 +128,7 @@ void PageLedger::keep(RequestId request, std::span<const int32_t> page,
   int64_t index = tree.depth(account.tip);
   assert(index < CachePages::pagesFor(account.tokens) &&
          "the request has no such page");
-  PrefixTree::Insertion added = tree.insert(account.tip, page);
+  PrefixTree::Insertion added = tree.insert(account.tip, page, account.scope);
   tree.pin(added.node);
   tree.unpin(account.tip);
   account.tip = added.node;

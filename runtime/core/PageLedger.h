@@ -30,6 +30,17 @@
 
 namespace sluice {
 
+/// What a request knows of its text, and who it may share pages with: requests
+/// of the same scope.
+struct KnownText {
+  std::span<const int32_t> tokens;
+  uint64_t scope = 0;
+
+  KnownText(std::span<const int32_t> tokens, uint64_t scope = 0)
+      : tokens(tokens), scope(scope) {}
+  KnownText(const std::vector<int32_t> &tokens) : tokens(tokens) {}
+};
+
 /// Memory is taken by the constructor; no later call allocates but into the
 /// caller's vectors. Thread-compatible.
 class PageLedger {
@@ -44,15 +55,15 @@ public:
   /// No bound on the pages that a request may share when it opens.
   static constexpr int64_t anyPrefix = std::numeric_limits<int64_t>::max();
 
-  /// Takes pages for `known` tokens, all known, of a request that opens. Pages
+  /// Takes pages for the `known` text of a request that opens. Pages
   /// of the longest beginning that is kept are shared, but for the last
   /// token's, whose row has to be computed, and `mostPrefix` of them at most.
   /// False, and then nothing has changed: there would not be `spare` pages left
   /// for others.
-  bool open(RequestId request, std::span<const int32_t> known, int64_t spare,
+  bool open(RequestId request, KnownText known, int64_t spare,
             int64_t mostPrefix = anyPrefix);
   /// Whether it would be opened if these requests were closed.
-  bool wouldOpen(std::span<const int32_t> known, int64_t spare,
+  bool wouldOpen(KnownText known, int64_t spare,
                  std::span<const RequestId> closed,
                  int64_t mostPrefix = anyPrefix);
   /// Pages that the request shared when it opened.
@@ -67,7 +78,7 @@ public:
   /// Full pages of the request that keep() has been told of, or that it shared.
   int64_t keptPages(RequestId request) const;
   /// Pages of the longest beginning of `known` that is kept.
-  int64_t keptPages(std::span<const int32_t> known) const;
+  int64_t keptPages(KnownText known) const;
   /// The request's next full page holds `page`, and all stages have computed
   /// it: `node` or one before it was its last row. It is kept unless others
   /// have kept the same.
@@ -99,11 +110,12 @@ private:
     int64_t prefix = 0;                ///< pages shared at the start
     int64_t own = 0;                   ///< pages that are not the tree's
     SharedPage tip = PrefixTree::root; ///< the last node on the request's path
+    uint64_t scope = 0;                ///< of its text
   };
 
   int64_t unused() const { return limits.pages - owned - tree.size(); }
   bool take(Account &account, int64_t pages);
-  SharedPage findPrefix(std::span<const int32_t> known, int64_t most) const;
+  SharedPage findPrefix(KnownText known, int64_t most) const;
 
   Limits limits;
   PrefixTree tree;

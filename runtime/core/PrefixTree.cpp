@@ -32,9 +32,10 @@ PrefixTree::PrefixTree(int64_t pages)
 
 /// Of a page and what it follows: two tokens at a time, and in the end mixed as
 /// splitmix64 does.
-uint64_t PrefixTree::hashOf(SharedPage parent, std::span<const int32_t> page) {
+uint64_t PrefixTree::hashOf(SharedPage parent, std::span<const int32_t> page,
+                            uint64_t scope) {
   static_assert(pageTokens % 2 == 0);
-  uint64_t hash = static_cast<uint64_t>(int64_t{parent});
+  uint64_t hash = static_cast<uint64_t>(int64_t{parent}) ^ scope;
   for (size_t i = 0; i < page.size(); i += 2) {
     uint64_t pair = static_cast<uint32_t>(page[i]) |
                     static_cast<uint64_t>(static_cast<uint32_t>(page[i + 1]))
@@ -53,21 +54,23 @@ std::span<const int32_t> PrefixTree::tokensOf(SharedPage node) const {
 }
 
 SharedPage PrefixTree::child(SharedPage parent, std::span<const int32_t> page,
-                             uint64_t hash) const {
+                             uint64_t scope, uint64_t hash) const {
   SharedPage at = buckets[hash & mask];
-  while (at != root && (nodes[at].hash != hash || nodes[at].parent != parent ||
-                        !std::ranges::equal(tokensOf(at), page)))
+  while (at != root &&
+         (nodes[at].hash != hash || nodes[at].parent != parent ||
+          nodes[at].scope != scope || !std::ranges::equal(tokensOf(at), page)))
     at = nodes[at].nextInBucket;
   return at;
 }
 
-SharedPage PrefixTree::find(std::span<const int32_t> text, int64_t most) const {
+SharedPage PrefixTree::find(std::span<const int32_t> text, int64_t most,
+                            uint64_t scope) const {
   int64_t pages = std::min(most, std::ssize(text) / pageTokens);
   SharedPage at = root;
   for (int64_t index = 0; index < pages; ++index) {
     std::span<const int32_t> page =
         text.subspan(static_cast<size_t>(index * pageTokens), pageTokens);
-    SharedPage next = child(at, page, hashOf(at, page));
+    SharedPage next = child(at, page, scope, hashOf(at, page, scope));
     if (next == root)
       break;
     at = next;
@@ -88,12 +91,13 @@ void PrefixTree::pathTo(SharedPage node, std::span<SharedPage> path) const {
 }
 
 PrefixTree::Insertion PrefixTree::insert(SharedPage parent,
-                                         std::span<const int32_t> page) {
+                                         std::span<const int32_t> page,
+                                         uint64_t scope) {
   assert(std::ssize(page) == pageTokens);
   assert((parent == root || nodes[parent].holders > 0) &&
          "it could be evicted before what is behind it");
-  uint64_t hash = hashOf(parent, page);
-  if (SharedPage known = child(parent, page, hash); known != root)
+  uint64_t hash = hashOf(parent, page, scope);
+  if (SharedPage known = child(parent, page, scope, hash); known != root)
     return {known, false};
   assert(!unused.empty() && "more nodes than pages");
   SharedPage number = unused.back();
@@ -103,6 +107,7 @@ PrefixTree::Insertion PrefixTree::insert(SharedPage parent,
   node = {};
   node.parent = parent;
   node.depth = static_cast<int32_t>(depth(parent)) + 1;
+  node.scope = scope;
   node.hash = hash;
   node.nextInBucket = std::exchange(bucketOf(hash), number);
   ++nodesHeld;

@@ -48,8 +48,10 @@ public:
   explicit PrefixTree(int64_t pages);
 
   /// The last node of the longest known beginning of `tokens`, of at most
-  /// `most` pages; root: none is known. O(pages found).
-  SharedPage find(std::span<const int32_t> tokens, int64_t most) const;
+  /// `most` pages; root: none is known. Texts of different scopes have nothing
+  /// in common. O(pages found).
+  SharedPage find(std::span<const int32_t> tokens, int64_t most,
+                  uint64_t scope = 0) const;
   SharedPage parent(SharedPage node) const { return nodes[node].parent; }
   /// Pages from the text's start to the node.
   int64_t depth(SharedPage node) const;
@@ -61,9 +63,11 @@ public:
     SharedPage node = root;
     bool isNew = false; ///< else it was known
   };
-  /// The node of a page of tokens behind `parent`, which is in use or the root.
-  /// There is room as long as there are fewer nodes than pages.
-  Insertion insert(SharedPage parent, std::span<const int32_t> page);
+  /// The node of a page of tokens behind `parent`, which is in use or the root,
+  /// in a text of this scope. There is room as long as there are fewer nodes
+  /// than pages.
+  Insertion insert(SharedPage parent, std::span<const int32_t> page,
+                   uint64_t scope = 0);
 
   /// The node is in use, once more. O(depth), mostly O(1).
   void pin(SharedPage node);
@@ -82,15 +86,17 @@ private:
     int32_t depth = 0;
     /// Pins, and children with holders.
     int32_t holders = 0;
+    uint64_t scope = 0;
     uint64_t hash = 0;
     SharedPage nextInBucket = root;
     /// Among those without holders, by last use.
     SharedPage older = root, newer = root;
   };
 
-  static uint64_t hashOf(SharedPage parent, std::span<const int32_t> page);
+  static uint64_t hashOf(SharedPage parent, std::span<const int32_t> page,
+                         uint64_t scope);
   SharedPage child(SharedPage parent, std::span<const int32_t> page,
-                   uint64_t hash) const;
+                   uint64_t scope, uint64_t hash) const;
   std::span<const int32_t> tokensOf(SharedPage node) const;
   SharedPage &bucketOf(uint64_t hash) { return buckets[hash & mask]; }
   void addToIdle(SharedPage node);

@@ -196,6 +196,7 @@ openai::readCommonFields(const ordered_json &body,
   readStreaming(fields, request);
   readChoices(fields, context, request, common);
   fields.flag("skip_special_tokens", request.skipSpecial);
+  fields.text("cache_salt", request.cacheSalt);
   request.tokenIds = !model.hasTokenizer();
   fields.flag("return_token_ids", request.tokenIds);
   if (!request.stops.empty() && !model.hasTokenizer())

@@ -35,7 +35,6 @@ static constexpr RefusedParameter refused[] = {
     {"prompt_embeds", "", "", Where::Completions},
     {"mm_processor_kwargs", ""},
     {"media_io_kwargs", ""},
-    {"cache_salt", ""},
     {"lora_path", ""},
     {"lora", ""},
     {"enable_thinking", "", "use 'chat_template_kwargs'", Where::Chat},

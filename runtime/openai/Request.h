@@ -130,6 +130,9 @@ struct GenerationRequest {
   std::vector<std::vector<int32_t>> promptIds;
   /// Of each prompt, what goes in front of its answers; empty without `echo`.
   std::vector<std::string> echo;
+  /// cache_salt: beginnings of prompts are shared among requests that have the
+  /// same. RequestSpec::prefixScope is not set.
+  std::string cacheSalt;
   ToolUse tools;
   uint64_t random = 0; ///< RequestContext::random, for ids of calls
 };

@@ -38,7 +38,7 @@ struct ApiServer::Impl {
       : drainTime(fromSeconds(options.drainSeconds)), model(std::move(model)),
         metrics(this->model.names().front(), version),
         log(options.logRequests ? STDERR_FILENO : -1), pool(options.maxQueue),
-        poolThreads{.quick = options.threads},
+        scopes(options.sharesAmongKeys), poolThreads{.quick = options.threads},
         services{
             .model = this->model,
             .limits = {.bodyBytes = static_cast<size_t>(options.maxBodyBytes)},
@@ -47,7 +47,8 @@ struct ApiServer::Impl {
             .engine = engine,
             .pool = pool,
             .metrics = metrics,
-            .table = table},
+            .table = table,
+            .scopes = scopes},
         monitor(this->model.names().front(), engine, metrics, log) {}
 
   const Time drainTime;
@@ -56,6 +57,7 @@ struct ApiServer::Impl {
   RequestLog log;
   SessionTable table;
   WorkPool pool;
+  const PrefixScopes scopes;
   const WorkPool::Threads poolThreads;
   SessionServices services;
   Monitor monitor;

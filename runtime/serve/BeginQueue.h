@@ -16,6 +16,7 @@
 #define SLUICE_RUNTIME_SERVE_BEGINQUEUE_H
 
 #include "runtime/core/Rows.h"
+#include "runtime/serve/Caller.h"
 
 #include <cstdint>
 #include <deque>
@@ -26,10 +27,6 @@
 namespace sluice::serve {
 
 class Work;
-
-/// Who a request is from: those that have an API key by their key, the others
-/// by their address.
-using TenantId = uint64_t;
 
 /// Thread-compatible: its owner locks. All methods cost O(tenants) at most.
 class BeginQueue {

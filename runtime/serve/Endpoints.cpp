@@ -235,8 +235,12 @@ void Endpoints::abortRequest(Responder responder) {
   if (!id)
     return responder.fail(openai::invalidField(
         "request_id", "the body must be {\"request_id\": \"...\"}"));
+  const Caller caller = callerOf(responder.request());
   std::shared_ptr<Session> session = parts.sessions.table.find(*id);
   if (!session)
+    session = parts.sessions.table.find(caller.ownId(*id));
+  // What others have begun is not there.
+  if (!session || !caller.mayTouch(session->caller()))
     return responder.fail({.status = 404,
                            .message = "no request of that id is under way",
                            .param = "request_id"});
@@ -281,10 +285,10 @@ bool Endpoints::takesBody(Responder &responder) {
 }
 
 /// For seeds, which nobody should guess, and ids, which nobody may.
-TenantId Endpoints::tenantOf(const http::Request &request) const {
+Caller Endpoints::callerOf(const http::Request &request) const {
   if (auto key = access.keys.find(request.field("Authorization")))
-    return static_cast<TenantId>(*key);
-  return std::hash<std::string>()(request.peerAddress);
+    return {.tenant = static_cast<TenantId>(*key), .hasKey = true};
+  return {.tenant = std::hash<std::string>()(request.peerAddress)};
 }
 
 static uint64_t randomNumber() {
@@ -314,9 +318,9 @@ void Endpoints::startSession(Responder responder, openai::Endpoint endpoint) {
     clientId = *field;
     responder.addField("X-Request-Id", clientId);
   }
-  const TenantId tenant = tenantOf(responder.request());
+  const Caller caller = callerOf(responder.request());
   std::make_shared<Session>(parts.sessions, std::move(responder), endpoint,
-                            tenant, randomNumber(), clientId)
+                            caller, randomNumber(), clientId)
       ->start();
 }
 
@@ -393,7 +397,7 @@ void Endpoints::onPool(Responder responder, Answer answer) {
   if (!takesBody(responder))
     return;
   const Time until = parts.sessions.beginUntil(responder.arrived());
-  const TenantId tenant = tenantOf(responder.request());
+  const TenantId tenant = callerOf(responder.request()).tenant;
   auto job = std::make_shared<ReadingJob>(parts.sessions, std::move(responder),
                                           answer);
   if (!parts.sessions.pool.begin(job, tenant, until))

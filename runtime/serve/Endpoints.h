@@ -9,7 +9,8 @@
 //   POST /v1/embeddings  /tokenize  /detokenize    read on the pool's threads
 //   GET  /v1/models  /v1/models/NAME
 //   POST /abort_request   {"request_id": id}, one that an answer has or that
-//                         X-Request-Id gave; 404 where none is under way
+//                         X-Request-Id gave; 404 where none of this key's is
+//                         under way
 //   GET  /health          200, or 503: not ready, broken, or shutting down
 //   GET  /version  /metrics  /status/events
 //   GET  / and its files  the web page
@@ -93,7 +94,7 @@ private:
   static const Route *findRoute(const http::Request &request,
                                 const Route **samePath = nullptr);
   Responder responderFor(std::shared_ptr<http::Exchange> exchange) const;
-  TenantId tenantOf(const http::Request &request) const;
+  Caller callerOf(const http::Request &request) const;
   void dispatch(Responder responder);
   Status ready() const;
 

@@ -77,6 +77,19 @@ static void addAccess(CLI::App &command, ServeOptions &options) {
       ->type_name("KEY")
       ->envname("SLUICE_API_KEY")
       ->group(group);
+  command
+      .add_option_function<std::string>(
+          "--share-prefixes",
+          [&options](const std::string &among) {
+            options.sharesAmongKeys = among == "all";
+          },
+          "Whose requests share the beginnings of prompts in the cache: those "
+          "of one API key (key), or of all, who can then find out what others "
+          "ask (all)")
+      ->type_name("WHOSE")
+      ->check(oneOf({"key", "all"}))
+      ->default_str("key")
+      ->group(group);
   addRepeated(command, "--cors-origin", options.corsOrigins,
               "Let web pages of this origin use the server; * for all; can be "
               "given several times")

@@ -54,7 +54,8 @@ struct ServeOptions {
                              ///< that have been read the engine's matter
   double drainSeconds = 30;  ///< that requests may go on when the server ends
 
-  bool page = true; ///< GET / and what belongs to it
+  bool sharesAmongKeys = false; ///< see PrefixScopes
+  bool page = true;             ///< GET / and what belongs to it
   bool logRequests = false;
   /// Threads between the server's and the head's; see WorkPool.
   int threads = 2;

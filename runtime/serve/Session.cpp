@@ -87,10 +87,11 @@ static std::vector<std::string> idsOf(const std::string &id,
 }
 
 Session::Session(SessionServices &services, Responder responder,
-                 openai::Endpoint endpoint, TenantId tenant, uint64_t random,
+                 openai::Endpoint endpoint, Caller caller, uint64_t random,
                  const std::string &clientId)
-    : services(services), endpoint(endpoint), tenant(tenant), random(random),
-      id(openai::answerId(endpoint, random)), ids(idsOf(id, clientId)),
+    : services(services), endpoint(endpoint), from(caller), random(random),
+      id(openai::answerId(endpoint, random)),
+      ids(idsOf(id, clientId.empty() ? "" : caller.ownId(clientId))),
       responder(std::move(responder)) {
   this->responder.note("id=" + id);
 }
@@ -102,7 +103,9 @@ void Session::start() {
   if (!services.table.add(ids, self))
     return responder.fail(
         {.status = 400,
-         .message = "a request with the id '" + ids.back() + "' is under way",
+         .message = "a request with the id '" +
+                    *responder.request().field("X-Request-Id") +
+                    "' is under way",
          .param = "X-Request-Id",
          .code = "duplicate_request_id"});
   auto onGone = [weak = weak_from_this()] {
@@ -111,7 +114,7 @@ void Session::start() {
   };
   if (!responder.exchange().onGone(onGone))
     return abort(Reason::Left);
-  if (!services.pool.begin(self, tenant,
+  if (!services.pool.begin(self, from.tenant,
                            services.beginUntil(responder.arrived())))
     refuse();
 }
@@ -249,6 +252,7 @@ bool Session::read(Pace pace) {
   choices.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     ScheduledRequest &scheduled = request.requests[i];
+    scheduled.spec.prefixScope = services.scopes.of(from, request.cacheSalt);
     if (services.requestTimeout > Time(0))
       scheduled.deadline = responder.arrived() + services.requestTimeout;
     choices.push_back({.text = {request, services.model, i}});

@@ -34,6 +34,7 @@
 #include "runtime/openai/ChoiceText.h"
 #include "runtime/openai/Request.h"
 #include "runtime/serve/Engine.h"
+#include "runtime/serve/PrefixScopes.h"
 #include "runtime/serve/Responder.h"
 #include "runtime/serve/SessionTable.h"
 #include "runtime/serve/WorkPool.h"
@@ -52,6 +53,7 @@ struct SessionServices {
   WorkPool &pool;
   ServeMetrics &metrics;
   SessionTable &table;
+  const PrefixScopes &scopes;
 
   /// Until when what has arrived then may wait for the pool; zero: for ever.
   Time beginUntil(Time arrived) const;
@@ -81,12 +83,14 @@ public:
   /// `random`: for seeds and the answer's id; `clientId`: from X-Request-Id, or
   /// empty.
   Session(SessionServices &services, Responder responder,
-          openai::Endpoint endpoint, TenantId tenant, uint64_t random,
+          openai::Endpoint endpoint, Caller caller, uint64_t random,
           const std::string &clientId);
   ~Session() override;
 
   /// Puts it into the table and the pool's queue, or answers why not.
   void start();
+  /// Who began it.
+  const Caller &caller() const { return from; }
   /// Ends it; nothing where it is over. The first reason counts.
   void abort(Reason why);
 
@@ -147,7 +151,7 @@ private:
 
   SessionServices &services;
   const openai::Endpoint endpoint;
-  const TenantId tenant;
+  const Caller from;
   const uint64_t random;
   const std::string id;
   const std::vector<std::string> ids; ///< all that it can be asked for by

@@ -96,6 +96,26 @@ TEST(PageLedgerTest, AFullPageIsKeptAndTheNextRequestBeginsWithIt) {
   EXPECT_EQ(ledger.foundTokens(), 64);
 }
 
+TEST(PageLedgerTest, OtherScopesShareNothing) {
+  PageLedger ledger({.pages = 16, .requests = 4});
+  Text text = count(70);
+  for (uint64_t scope : {0, 7}) {
+    ASSERT_TRUE(ledger.open(0, {text, scope}, 0));
+    EXPECT_EQ(ledger.prefixPages(0), 0);
+    ledger.keep(0, pageOf(text, 0), 69);
+    ledger.keep(0, pageOf(text, 1), 69);
+    take(ledger);
+    ledger.close(0);
+    EXPECT_EQ(ledger.keptPages({text, scope}), 2);
+    EXPECT_EQ(ledger.keptPages({text, scope + 1}), 0);
+  }
+  EXPECT_EQ(ledger.kept(), 4);
+  ASSERT_TRUE(ledger.open(0, {text, 7}, 0));
+  EXPECT_EQ(ledger.prefixPages(0), 2);
+  ASSERT_TRUE(ledger.open(1, {text, 8}, 0));
+  EXPECT_EQ(ledger.prefixPages(1), 0);
+}
+
 TEST(PageLedgerTest, TheLastTokensRowIsComputedWhateverIsKept) {
   PageLedger ledger({.pages = 8, .requests = 2});
   Text text = count(64);

@@ -97,6 +97,51 @@ TEST_F(AccessTest, AFileThatOthersCanReadIsWarnedOf) {
   EXPECT_NE(warning.find("can be read by others"), warning.npos);
 }
 
+TEST_F(AccessTest, OneKeysRequestsAreNotThereForAnother) {
+  options.apiKeys = {"one", "two"};
+  start();
+  auto with = [](const std::string &key) {
+    return "Authorization: Bearer " + key + "\r\n";
+  };
+  auto running = send("/v1/completions", {{"prompt", "p"}},
+                      with("one") + "X-Request-Id: mine\r\n");
+  ASSERT_TRUE(engine.wait(0));
+  // Another can call its own the same.
+  auto others = send("/v1/completions", {{"prompt", "p"}},
+                     with("two") + "X-Request-Id: mine\r\n");
+  ASSERT_TRUE(engine.wait(1));
+  engine.end(1, FinishReason::Stop);
+  EXPECT_EQ(others->read().status, 200);
+  const json mine = {{"request_id", "mine"}};
+  EXPECT_EQ(post("/abort_request", mine, with("two")).status, 404);
+  EXPECT_FALSE(engine.finished(0));
+  EXPECT_EQ(post("/abort_request", mine, with("one")).status, 200);
+  EXPECT_EQ(running->read().status, 499);
+}
+
+/// Who shares a prompt's beginning with another can find out what that asked.
+TEST_F(AccessTest, KeysAndSaltsShareNoPrefixes) {
+  engine.answerAll("ok");
+  options.apiKeys = {"one", "two"};
+  start();
+  auto scopeOf = [&](const std::string &key, const json &body) {
+    size_t index = engine.submitted();
+    EXPECT_EQ(
+        post("/v1/completions", body, "Authorization: Bearer " + key + "\r\n")
+            .status,
+        200);
+    return engine.request(index).spec.prefixScope;
+  };
+  const json plain = {{"prompt", "p"}};
+  const json salted = {{"prompt", "p"}, {"cache_salt", "s"}};
+  const uint64_t own = scopeOf("one", plain);
+  EXPECT_EQ(scopeOf("one", plain), own);
+  EXPECT_NE(scopeOf("two", plain), own);
+  EXPECT_NE(scopeOf("one", salted), own);
+  EXPECT_EQ(scopeOf("one", salted), scopeOf("one", salted));
+  EXPECT_NE(scopeOf("two", salted), scopeOf("one", salted));
+}
+
 /// Nor what is asked of a place that there is not.
 TEST_F(AccessTest, WhoHasNoKeyDoesNotMakeTheServerReadABody) {
   options.apiKeys = {"one"};
