@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/grammar/Grammar.h"
+#include "runtime/grammar/test/TestGrammars.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
