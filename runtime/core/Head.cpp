@@ -436,6 +436,10 @@ ComingPrefix Head::inherit(RequestId heir, const ComingPrefix &left) const {
   return prefix;
 }
 
+void Head::setTurn(RequestId id, const Turn &turn) {
+  state->setTurn(state->requests[static_cast<size_t>(id)], turn);
+}
+
 bool Head::fitsWithout(const Turn &turn, const RequestSpec &spec,
                        const HeadClaims &claims) {
   return state->fitsWithout(turn, spec, claims);

@@ -247,6 +247,9 @@ public:
   /// was paused, or pages of a prompt have been kept.
   uint64_t chances() const;
 
+  /// The request has another turn from now on.
+  void setTurn(RequestId request, const Turn &turn);
+
   /// Whether submit() would admit the request if all whose turns are later than
   /// `turn` were paused.
   bool fitsWithout(const Turn &turn, const RequestSpec &spec,

@@ -209,10 +209,22 @@ bool Head::State::admit(HeadRequest &request, RequestSpec &spec,
   request.levels = 0;
   request.outstanding = 0;
   ++active;
+  addToPrefilling(request);
+  return true;
+}
+
+void Head::State::addToPrefilling(const HeadRequest &request) {
   auto turn = [this](RequestId each) { return requests[each].spec.turn; };
   prefilling.insert(
-      std::ranges::upper_bound(prefilling, request.spec.turn, {}, turn), id);
-  return true;
+      std::ranges::upper_bound(prefilling, request.spec.turn, {}, turn),
+      idOf(request));
+}
+
+void Head::State::setTurn(HeadRequest &request, const Turn &turn) {
+  const bool isPrefilling = std::erase(prefilling, idOf(request)) > 0;
+  request.spec.turn = turn;
+  if (isPrefilling)
+    addToPrefilling(request);
 }
 
 /// Keeps the pages of prompts whose frames have passed all stages.

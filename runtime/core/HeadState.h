@@ -179,6 +179,8 @@ struct Head::State {
   std::optional<ComingPrefix> comingPrefix(const RequestSpec &spec);
   bool await(const ComingPrefix &prefix);
   bool admit(HeadRequest &request, RequestSpec &spec, int64_t claimed);
+  void setTurn(HeadRequest &request, const Turn &turn);
+  void addToPrefilling(const HeadRequest &request);
   void keepChunks();
   void keepPages(HeadRequest &request, int64_t computed, NodeId node);
   bool makeRoomFor(HeadRequest &request);

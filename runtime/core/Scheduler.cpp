@@ -80,12 +80,17 @@ Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
                 " is not between -1000 and 1000"};
   if (Status s = head.check(wanted.spec); !s.ok())
     return {Refusal::Invalid, 0, s.message()};
+  if (!(wanted.terms.weight > 0) || wanted.terms.maxRunning < 0)
+    return {Refusal::Invalid, 0,
+            "request: its tenant's terms are out of range"};
   RequestNumber number = next++;
-  Turn turn = {now + wanted.priority * limits.priorityStep, number};
+  Turn turn = giveTurn(wanted, number, now);
   wanted.spec.turn = turn;
   makeWayFor(turn, now);
   Known &request = known[number];
   request.turn = turn;
+  request.tenant = wanted.tenant;
+  request.maxRunning = wanted.terms.maxRunning;
   request.came = now;
   request.deadline = wanted.deadline;
   if (limits.queueTimeout.count() > 0)
@@ -105,6 +110,56 @@ Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
   if (isOut)
     return {Refusal::QueueFull, 0, queueFull(limits)};
   return {Refusal::None, number, {}};
+}
+
+/// The turn of a request that comes; others of its tenant may have later ones
+/// from now on.
+Turn Scheduler::giveTurn(const ScheduledRequest &wanted, RequestNumber number,
+                         Time now) {
+  const Turn own = {now + wanted.priority * limits.priorityStep, number};
+  std::optional<Time> virtualNow;
+  if (!runs.empty())
+    virtualNow = runs.front().at;
+  Turn turn = turns.add(number, wanted.tenant, wanted.terms.weight, own,
+                        virtualNow, turnChanges);
+  for (const FairTurns::Change &change : turnChanges)
+    changeTurn(change);
+  return turn;
+}
+
+/// Puts a request, which waits or runs, where its turn is now.
+void Scheduler::changeTurn(const FairTurns::Change &change) {
+  Known &request = known.at(change.number);
+  const Turn before = std::exchange(request.turn, change.turn);
+  queueChanged(before);
+  if (request.slot) {
+    std::erase(runs, before);
+    runs.insert(std::ranges::upper_bound(runs, change.turn), change.turn);
+    return head.setTurn(*request.slot, change.turn);
+  }
+  auto moved = waiting.extract(before);
+  moved.key() = moved.mapped().spec.turn = change.turn;
+  waiting.insert(std::move(moved));
+  if (auto kept = std::ranges::find(reserved, before); kept != reserved.end()) {
+    *kept = change.turn;
+    std::ranges::sort(reserved);
+  }
+}
+
+/// Whether as many of its tenant's requests run as may.
+bool Scheduler::isCapped(RequestNumber number) const {
+  const Known &request = known.at(number);
+  if (request.maxRunning == 0)
+    return false;
+  auto running = runningOf.find(request.tenant);
+  return running != runningOf.end() && running->second >= request.maxRunning;
+}
+
+void Scheduler::stopRunning(const Known &request) {
+  std::erase(runs, request.turn);
+  auto running = runningOf.find(request.tenant);
+  if (--running->second == 0)
+    runningOf.erase(running);
 }
 
 /// Where the newcomer is going to take the slot that is kept for another, and
@@ -137,6 +192,7 @@ bool Scheduler::putOutLast(RequestNumber newcomer, Time now) {
   waiting.erase(turn);
   queueChanged(turn);
   if (turn.number == newcomer) {
+    turns.remove(newcomer, known.at(newcomer).tenant);
     known.erase(newcomer);
     return true;
   }
@@ -201,7 +257,7 @@ void Scheduler::takeHeadEvents(Time now) {
   for (FinishEvent &finish : commands.finished) {
     Known &request = known.at(inSlot[finish.request]);
     request.speculation += head.counters(finish.request);
-    std::erase(runs, request.turn);
+    stopRunning(request);
     tellEnd(inSlot[finish.request], finish.reason, now);
     told.ends.back().error = std::move(finish.error);
   }
@@ -211,7 +267,7 @@ void Scheduler::takeHeadEvents(Time now) {
     Known &request = known.at(number);
     request.slot.reset();
     request.speculation += pause.counters;
-    std::erase(runs, request.turn);
+    stopRunning(request);
     waiting.emplace(request.turn, Waiting{std::move(pause.spec)});
     ++pausedNow;
     ++pausesSoFar;
@@ -232,6 +288,7 @@ void Scheduler::tellEnd(RequestNumber number, FinishReason reason, Time now) {
   event.cachedTokens = request->second.cachedTokens;
   event.waited = request->second.started.value_or(now) - request->second.came;
   event.speculation = request->second.speculation;
+  turns.remove(number, request->second.tenant);
   known.erase(request);
   event.reason = reason;
 }
@@ -276,6 +333,10 @@ void Scheduler::admitWaiting(Time now) {
   HeadClaims claims;
   std::optional<Handover> changed;
   for (auto at = waiting.begin(); at != waiting.end();) {
+    if (isCapped(at->first.number)) {
+      ++at;
+      continue;
+    }
     if (!canHaveSlot(at->first, claims)) {
       stuck = at->first;
       break;
@@ -383,6 +444,7 @@ Scheduler::Queue::iterator Scheduler::run(Queue::iterator first, RequestId slot,
     alarms.erase({*until, number});
   inSlot[slot] = number;
   runs.insert(std::ranges::upper_bound(runs, request.turn), request.turn);
+  ++runningOf[request.tenant];
   if (request.started) {
     --pausedNow;
   } else {

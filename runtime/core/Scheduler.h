@@ -44,16 +44,13 @@
 #ifndef SLUICE_RUNTIME_CORE_SCHEDULER_H
 #define SLUICE_RUNTIME_CORE_SCHEDULER_H
 
-#include "runtime/core/Head.h"
+#include "runtime/core/FairTurns.h"
 
 #include <map>
 #include <set>
 #include <unordered_map>
 
 namespace sluice {
-
-/// A request, from its submission on; never used again.
-using RequestNumber = int64_t;
 
 struct SchedulerLimits {
   /// Requests that wait for their first row, at most, but for those that have a
@@ -66,9 +63,18 @@ struct SchedulerLimits {
   Time priorityStep = std::chrono::seconds(5);
 };
 
+/// What a tenant's requests are entitled to.
+struct TenantTerms {
+  double weight = 1;      ///< of its share, above 0
+  int64_t maxRunning = 0; ///< requests that run at once; 0: as many as fit
+};
+
 struct ScheduledRequest {
   RequestSpec spec;
-  /// More urgent if lower; in [-1000, 1000].
+  /// Requests are fair to those of other tenants; see FairTurns.
+  TenantNumber tenant = 0;
+  TenantTerms terms = {};
+  /// Among the requests of the tenant: more urgent if lower; in [-1000, 1000].
   int32_t priority = 0;
   /// When it ends as FinishReason::Timeout, if it has not ended before.
   std::optional<Time> deadline = {};
@@ -157,6 +163,8 @@ public:
 private:
   struct Known {
     Turn turn;
+    TenantNumber tenant = 0;
+    int64_t maxRunning = 0; ///< of the tenant
     Time came{0};
     std::optional<Time> started;
     std::optional<RequestId> slot; ///< of a request that runs
@@ -180,6 +188,10 @@ private:
   using Alarm = std::pair<Time, RequestNumber>;
 
   Scheduler(Head head, const SchedulerLimits &limits);
+  Turn giveTurn(const ScheduledRequest &wanted, RequestNumber number, Time now);
+  void changeTurn(const FairTurns::Change &change);
+  bool isCapped(RequestNumber number) const;
+  void stopRunning(const Known &request);
   void settle(Time now);
   void takeHeadEvents(Time now);
   void endAlarms(Time now);
@@ -205,6 +217,9 @@ private:
   UserEvents told;
 
   RequestNumber next = 0;
+  FairTurns turns;
+  std::vector<FairTurns::Change> turnChanges;          ///< work of giveTurn()
+  std::unordered_map<TenantNumber, int64_t> runningOf; ///< requests in slots
   Queue waiting;         ///< newcomers and paused ones
   int64_t pausedNow = 0; ///< of those that wait
   /// The first that there was no room for: it and those behind it need not be

@@ -7,7 +7,9 @@
 
 #include "runtime/serve/ApiKeys.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -27,7 +29,7 @@ static std::array<uint8_t, 32> digestOf(std::string_view key) {
   return digest;
 }
 
-Status ApiKeys::add(std::string_view key) {
+Status ApiKeys::add(std::string_view key, const KeyTerms &its) {
   if (key.empty())
     return failure("an API key is empty");
   if (key.size() > maxKeyBytes)
@@ -38,6 +40,7 @@ Status ApiKeys::add(std::string_view key) {
   if (digests.size() == maxKeys)
     return failure("there are more than ", maxKeys, " API keys");
   digests.push_back(digestOf(key));
+  terms.push_back(its);
   return {};
 }
 
@@ -80,6 +83,65 @@ static std::string_view trimmed(std::string_view line) {
   return line.substr(first, line.find_last_not_of(blanks) - first + 1);
 }
 
+/// The words of a line, one after the other.
+static std::string_view takeWord(std::string_view &line) {
+  line = trimmed(line);
+  size_t end = std::min(line.find_first_of(" \t"), line.size());
+  std::string_view word = line.substr(0, end);
+  line.remove_prefix(end);
+  return word;
+}
+
+template <typename Number>
+static bool readNumber(std::string_view text, Number &number) {
+  const char *end = text.data() + text.size();
+  auto [last, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && last == end;
+}
+
+/// LOW..HIGH, or LOW alone: nothing more urgent than that.
+static bool readPriorities(std::string_view text, KeyTerms &terms) {
+  constexpr std::string_view dots = "..";
+  size_t split = text.find(dots);
+  if (split != text.npos &&
+      !readNumber(text.substr(split + dots.size()), terms.mostPriority))
+    return false;
+  constexpr int32_t most = 1000;
+  return readNumber(text.substr(0, split), terms.leastPriority) &&
+         -most <= terms.leastPriority &&
+         terms.leastPriority <= terms.mostPriority &&
+         terms.mostPriority <= most;
+}
+
+/// Reads what stands behind a key. Errors never quote a word: it may be a part
+/// of a key that has a space in it.
+static Status readTerms(std::string_view line, KeyTerms &terms) {
+  while (true) {
+    std::string_view word = takeWord(line);
+    if (word.empty())
+      return {};
+    size_t sign = word.find('=');
+    std::string_view name = word.substr(0, sign);
+    std::string_view value =
+        sign == word.npos ? std::string_view() : word.substr(sign + 1);
+    if (name == "priority") {
+      if (!readPriorities(value, terms))
+        return failure("'priority' is not LOW..HIGH within -1000..1000");
+    } else if (name == "weight") {
+      constexpr double least = 0.001, most = 1000;
+      if (!readNumber(value, terms.weight) || !(terms.weight >= least) ||
+          !(terms.weight <= most))
+        return failure("'weight' is not a number from ", least, " to ", most);
+    } else if (name == "max-running") {
+      if (!readNumber(value, terms.maxRunning) || terms.maxRunning < 1)
+        return failure("'max-running' is not a number above 0");
+    } else {
+      return failure("behind the key there is something other than "
+                     "'priority=', 'weight=' and 'max-running='");
+    }
+  }
+}
+
 Status ApiKeys::addFile(const std::string &path, std::string *warning) {
   std::string text;
   mode_t mode = 0;
@@ -92,12 +154,17 @@ Status ApiKeys::addFile(const std::string &path, std::string *warning) {
   size_t line = 0;
   for (size_t at = 0; at < text.size();) {
     size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view key = trimmed(std::string_view(text).substr(at, end - at));
+    std::string_view rest = std::string_view(text).substr(at, end - at);
+    std::string_view key = takeWord(rest);
     at = end + 1;
     ++line;
     if (key.empty() || key.front() == '#')
       continue;
-    if (Status added = add(key); !added.ok())
+    KeyTerms its;
+    Status added = readTerms(rest, its);
+    if (added.ok())
+      added = add(key, its);
+    if (!added.ok())
       return failure("API key file '", path, "': line ", line, ": ",
                      added.message());
   }

@@ -7,7 +7,10 @@
 //
 // The keys that requests must carry one of: `Authorization: Bearer KEY`
 // (RFC 6750). A key file has one key a line; empty lines and lines that begin
-// with '#' are comments, spaces around a key are not part of it.
+// with '#' are comments, spaces around a key are not part of it. Behind a key,
+// and a space, there can be what it is entitled to (KeyTerms):
+//
+//   KEY [weight=W] [max-running=N] [priority=LOW[..HIGH]]
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +18,7 @@
 #define SLUICE_RUNTIME_SERVE_APIKEYS_H
 
 #include "runtime/base/Status.h"
+#include "runtime/serve/Caller.h"
 
 #include <array>
 #include <cstdint>
@@ -34,7 +38,7 @@ public:
 
   /// Adds a key. Errors: it is empty, too long, has characters other than
   /// visible ASCII (no header can carry it), or there are too many.
-  Status add(std::string_view key);
+  Status add(std::string_view key, const KeyTerms &terms = {});
 
   /// Adds the keys of a file. Errors: it cannot be read, is too large, a key of
   /// it is none, or it has none; they name the line and never the key.
@@ -43,6 +47,8 @@ public:
 
   /// Without keys, everybody may do everything.
   bool required() const { return !digests.empty(); }
+  /// Of a key that find() has found.
+  const KeyTerms &termsOf(size_t key) const { return terms[key]; }
 
   /// The number of the key that the value of an Authorization field carries;
   /// null: there is no such field. Takes as long for one key as for another,
@@ -53,6 +59,7 @@ public:
 private:
   using Digest = std::array<uint8_t, 32>;
   std::vector<Digest> digests;
+  std::vector<KeyTerms> terms; ///< of each
 };
 
 } // namespace sluice::serve

@@ -14,13 +14,22 @@
 namespace sluice::serve {
 
 /// Whom requests are counted for: those that have an API key by their key, the
-/// others by their address.
+/// others by their address. Never 0.
 using TenantId = uint64_t;
+
+/// What a key is entitled to, and everybody where there are no keys.
+struct KeyTerms {
+  double weight = 1;      ///< of its share, compared with other tenants
+  int64_t maxRunning = 0; ///< requests that run at once; 0: as many as fit
+  /// Of its requests: they order these, and nobody else's.
+  int32_t leastPriority = -1000, mostPriority = 1000;
+};
 
 /// Who a request is from.
 struct Caller {
   TenantId tenant = 0;
-  bool hasKey = false; ///< `tenant` is the number of a key
+  bool hasKey = false; ///< the tenant is a key
+  KeyTerms terms = {};
 
   /// Whether one may end, or know of, what the other has begun. Without keys
   /// everybody may do everything.

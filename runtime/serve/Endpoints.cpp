@@ -13,6 +13,7 @@
 #include "runtime/serve/PageFiles.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -285,10 +286,25 @@ bool Endpoints::takesBody(Responder &responder) {
 }
 
 /// For seeds, which nobody should guess, and ids, which nobody may.
+/// One for each IPv4 address, and for each network of IPv6 that one customer
+/// has, who can use any address in it (RFC 6177).
+static TenantId tenantOfAddress(const std::string &address) {
+  constexpr TenantId ofAddress = TenantId{1} << 63;
+  constexpr size_t networkBytes = 8;
+  in6_addr six = {};
+  std::string name = address;
+  if (inet_pton(AF_INET6, address.c_str(), &six) == 1 &&
+      !IN6_IS_ADDR_V4MAPPED(&six))
+    name.assign(reinterpret_cast<const char *>(six.s6_addr), networkBytes);
+  return std::hash<std::string>()(name) | ofAddress;
+}
+
 Caller Endpoints::callerOf(const http::Request &request) const {
   if (auto key = access.keys.find(request.field("Authorization")))
-    return {.tenant = static_cast<TenantId>(*key), .hasKey = true};
-  return {.tenant = std::hash<std::string>()(request.peerAddress)};
+    return {.tenant = static_cast<TenantId>(*key) + 1,
+            .hasKey = true,
+            .terms = access.keys.termsOf(*key)};
+  return {.tenant = tenantOfAddress(request.peerAddress)};
 }
 
 static uint64_t randomNumber() {

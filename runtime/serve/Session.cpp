@@ -223,6 +223,20 @@ void Session::expire() {
 }
 
 /// Checks the request and makes what its answer needs; answers what is wrong.
+/// Whether the key may use the request's priority.
+std::optional<ApiError> Session::checkPriority() const {
+  const KeyTerms &terms = from.terms;
+  for (const ScheduledRequest &scheduled : request.requests)
+    if (scheduled.priority < terms.leastPriority ||
+        scheduled.priority > terms.mostPriority)
+      return openai::invalidField(
+          "priority", "'priority' is " + std::to_string(scheduled.priority) +
+                          ", and with this key it can be " +
+                          std::to_string(terms.leastPriority) + " to " +
+                          std::to_string(terms.mostPriority));
+  return std::nullopt;
+}
+
 /// Reads the request, or answers why it cannot be read. False: that takes long,
 /// and is left to those who have time for it; or nobody waits for it any more.
 bool Session::read(Pace pace) {
@@ -247,11 +261,18 @@ bool Session::read(Pace pace) {
     return true;
   }
   request = parsed.take();
+  if (std::optional<ApiError> refused = checkPriority()) {
+    fail(*refused);
+    return true;
+  }
   writer.emplace(request, services.model, id, context.now);
   const size_t count = request.requests.size();
   choices.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     ScheduledRequest &scheduled = request.requests[i];
+    scheduled.tenant = from.tenant;
+    scheduled.terms = {.weight = from.terms.weight,
+                       .maxRunning = from.terms.maxRunning};
     scheduled.spec.prefixScope = services.scopes.of(from, request.cacheSalt);
     if (services.requestTimeout > Time(0))
       scheduled.deadline = responder.arrived() + services.requestTimeout;

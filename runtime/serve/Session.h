@@ -127,6 +127,7 @@ private:
 
   // On a thread of the pool, while nobody else works on the session.
   bool read(Pace pace);
+  std::optional<openai::ApiError> checkPriority() const;
   bool leavePhase(Phase left);
   void submit();
   void take(Arrival &arrival);

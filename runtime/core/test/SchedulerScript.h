@@ -47,6 +47,8 @@ struct SchedulerScript {
   std::map<RequestNumber, Told> told;
   Time now{0};
   Submission last;
+  TenantNumber tenant = 0; ///< of the requests that are submitted
+  TenantTerms terms;
 
   void begin() {
     SpeculationOptions off;
@@ -71,6 +73,8 @@ struct SchedulerScript {
     request.spec.scoresPrompt = scoresPrompt;
     if (scoresPrompt)
       request.spec.logProbabilities = 0;
+    request.tenant = tenant;
+    request.terms = terms;
     request.priority = priority;
     request.deadline = deadline;
     last = scheduler->submit(std::move(request), now);

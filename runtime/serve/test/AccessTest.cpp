@@ -83,6 +83,10 @@ TEST_F(AccessTest, BadKeyFilesSayWhatIsWrong) {
   EXPECT_EQ(problem(file("# none\n")), "API key file 'FILE': has no key");
   // It names the line and not the key.
   EXPECT_EQ(problem(file("ok\nse cret\n")),
+            "API key file 'FILE': line 2: behind the key there is something "
+            "other than 'priority=', 'weight=' and 'max-running='");
+  EXPECT_EQ(problem(file("ok\nse\x7f"
+                         "cret\n")),
             "API key file 'FILE': line 2: an API key has a character that is "
             "not visible ASCII");
   EXPECT_EQ(problem(file(std::string(513, 'x'))),
@@ -117,6 +121,59 @@ TEST_F(AccessTest, OneKeysRequestsAreNotThereForAnother) {
   EXPECT_FALSE(engine.finished(0));
   EXPECT_EQ(post("/abort_request", mine, with("one")).status, 200);
   EXPECT_EQ(running->read().status, 499);
+}
+
+/// They order a key's own requests; the engine keeps to the rest.
+TEST_F(AccessTest, AKeysTermsStandBehindIt) {
+  engine.answerAll("ok");
+  options.apiKeyFile =
+      file("one weight=2.5 max-running=3 priority=-5..7\ntwo\n");
+  start();
+  auto ask = [&](const std::string &key, int priority) {
+    return post("/v1/completions", {{"prompt", "p"}, {"priority", priority}},
+                "Authorization: Bearer " + key + "\r\n");
+  };
+  EXPECT_EQ(ask("one", -5).status, 200);
+  EXPECT_EQ(ask("two", -1000).status, 200);
+  const ScheduledRequest &one = engine.request(0), &two = engine.request(1);
+  EXPECT_EQ(one.terms.weight, 2.5);
+  EXPECT_EQ(one.terms.maxRunning, 3);
+  EXPECT_EQ(two.terms.weight, 1);
+  EXPECT_EQ(two.terms.maxRunning, 0);
+  EXPECT_NE(one.tenant, two.tenant);
+  EXPECT_NE(one.tenant, 0u);
+  Answer refused = ask("one", -6);
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(errorOf(refused)["param"], "priority");
+  EXPECT_EQ(errorOf(refused)["message"],
+            "'priority' is -6, and with this key it can be -5 to 7");
+}
+
+TEST_F(AccessTest, TermsThatAreNoneAreRefused) {
+  auto problem = [&](const std::string &line) {
+    ApiKeys keys;
+    std::string warning;
+    std::string message =
+        keys.addFile(file("one\n" + line), &warning).message();
+    size_t at = message.find("line 2: ");
+    return at == message.npos ? message : message.substr(at + 8);
+  };
+  EXPECT_EQ(problem("two\tpriority=3 weight=0.5"), "");
+  for (const char *priority : {"", "x", "1..", "2..1", "-1001", "0..1001"})
+    EXPECT_EQ(problem("two priority=" + std::string(priority)),
+              "'priority' is not LOW..HIGH within -1000..1000")
+        << priority;
+  for (const char *weight : {"", "0", "-1", "nan", "1e9", "1x"})
+    EXPECT_EQ(problem("two weight=" + std::string(weight)),
+              "'weight' is not a number from 0.001 to 1000")
+        << weight;
+  for (const char *number : {"", "0", "-1", "1.5"})
+    EXPECT_EQ(problem("two max-running=" + std::string(number)),
+              "'max-running' is not a number above 0")
+        << number;
+  EXPECT_EQ(problem("two secret"),
+            "behind the key there is something other than 'priority=', "
+            "'weight=' and 'max-running='");
 }
 
 /// Who shares a prompt's beginning with another can find out what that asked.

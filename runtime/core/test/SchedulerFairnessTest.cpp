@@ -1,0 +1,117 @@
+//===- SchedulerFairnessTest.cpp - what one tenant can do to others -------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/test/SchedulerScript.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+class SchedulerFairnessTest : public testing::Test {
+protected:
+  SchedulerFairnessTest() { s.limits.requests = 4; }
+
+  /// So many requests of a tenant, of `tokens` each.
+  std::vector<RequestNumber> flood(TenantNumber tenant, int count,
+                                   int64_t tokens, int32_t priority = 0) {
+    s.tenant = tenant;
+    std::vector<RequestNumber> numbers;
+    for (int i = 0; i < count; ++i)
+      numbers.push_back(
+          s.submit(prompt(int32_t(1000 * tenant) + i), tokens, priority));
+    return numbers;
+  }
+  int64_t tokensOf(const std::vector<RequestNumber> &numbers) const {
+    int64_t tokens = 0;
+    for (RequestNumber number : numbers)
+      tokens += std::ssize(s.told.at(number).tokens);
+    return tokens;
+  }
+
+  SchedulerScript s;
+};
+
+/// However many come first, and however urgent they say they are.
+TEST_F(SchedulerFairnessTest, AFloodDoesNotKeepOthersWaiting) {
+  flood(1, 128, 200, /*priority=*/-1000);
+  s.run(ms(100));
+  Time came = s.now;
+  std::vector<RequestNumber> other = flood(2, 1, 10);
+  s.run(came + ms(2000));
+  const auto &told = s.told.at(other[0]);
+  EXPECT_EQ(told.ends, 1);
+  // It found a slot at once: somebody was paused for it.
+  EXPECT_LT(told.end.waited, ms(50));
+  s.runAll();
+  s.check();
+}
+
+TEST_F(SchedulerFairnessTest, TenantsThatAlwaysWaitShareAlike) {
+  std::vector<RequestNumber> first = flood(1, 60, 40);
+  std::vector<RequestNumber> second = flood(2, 60, 40);
+  s.run(ms(15000));
+  int64_t one = tokensOf(first), two = tokensOf(second);
+  EXPECT_GT(one + two, 500);
+  EXPECT_NEAR(double(one) / double(one + two), 0.5, 0.1) << one << ' ' << two;
+  s.runAll();
+  s.check();
+}
+
+TEST_F(SchedulerFairnessTest, AWeightOfTwoIsTwiceTheShare) {
+  std::vector<RequestNumber> first = flood(1, 90, 40);
+  s.terms.weight = 2;
+  std::vector<RequestNumber> second = flood(2, 90, 40);
+  s.run(ms(15000));
+  int64_t one = tokensOf(first), two = tokensOf(second);
+  EXPECT_GT(one + two, 500);
+  EXPECT_NEAR(double(two) / double(one + two), 0.67, 0.12) << one << ' ' << two;
+  s.runAll();
+  s.check();
+}
+
+TEST_F(SchedulerFairnessTest, PrioritiesAreAmongOnesOwn) {
+  std::vector<RequestNumber> usual = flood(1, 20, 30);
+  std::vector<RequestNumber> urgent = flood(1, 1, 30, /*priority=*/-1000);
+  flood(2, 4, 30);
+  s.runAll();
+  s.check();
+  // But for those that ran already.
+  for (size_t i = 4; i < usual.size(); ++i)
+    EXPECT_LT(s.told.at(urgent[0]).ended, s.told.at(usual[i]).ended) << i;
+}
+
+TEST_F(SchedulerFairnessTest, SoManyOfATenantRunAtOnceAtMost) {
+  s.terms.maxRunning = 2;
+  std::vector<RequestNumber> capped = flood(1, 6, 40);
+  auto running = [&] {
+    return std::ranges::count_if(
+        capped, [&](RequestNumber number) { return s.isRunning(number); });
+  };
+  for (int64_t at = 50; at < 500; at += 50) {
+    s.run(ms(at));
+    EXPECT_LE(running(), 2);
+  }
+  EXPECT_LE(s.scheduler->load().running, 2);
+  s.terms.maxRunning = 0;
+  std::vector<RequestNumber> free = flood(2, 2, 10);
+  EXPECT_EQ(s.scheduler->load().running, 4);
+  s.runAll();
+  s.check();
+}
+
+TEST_F(SchedulerFairnessTest, TermsOutOfRangeAreRefused) {
+  s.terms.weight = 0;
+  EXPECT_EQ(s.submit(prompt(1), 4), -1);
+  EXPECT_EQ(s.last.refusal, Refusal::Invalid);
+  s.terms = {.maxRunning = -1};
+  EXPECT_EQ(s.submit(prompt(1), 4), -1);
+}
+
+} // namespace
