@@ -11,6 +11,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 using namespace sluice;
 using testing::ElementsAre;
@@ -126,7 +127,8 @@ private:
 class PackedParts : public testing::Test {
 protected:
   void SetUp() override {
-    path = testing::TempDir() + "parts.bin";
+    // Others of these tests run beside this one.
+    path = testing::TempDir() + "parts-" + std::to_string(getpid()) + ".bin";
     values.resize(size_t(rows * cols));
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = test::noise(i);
