@@ -406,12 +406,6 @@ Expected<Head> Head::create(const HeadLimits &limits,
 
 Status Head::check(const RequestSpec &spec) const { return state->check(spec); }
 
-std::optional<ComingPrefix> Head::comingPrefix(const RequestSpec &spec) {
-  return state->comingPrefix(spec);
-}
-
-bool Head::await(const ComingPrefix &prefix) { return state->await(prefix); }
-
 Expected<std::optional<RequestId>> Head::submit(RequestSpec &spec, Time now,
                                                 const HeadClaims &claims) {
   if (Status s = state->check(spec); !s.ok())
@@ -434,10 +428,6 @@ ComingPrefix Head::inherit(RequestId heir, const ComingPrefix &left) const {
   prefix.from = heir;
   prefix.firstNode = state->requests[static_cast<size_t>(heir)].firstNode;
   return prefix;
-}
-
-void Head::setTurn(RequestId id, const Turn &turn) {
-  state->setTurn(state->requests[static_cast<size_t>(id)], turn);
 }
 
 bool Head::fitsWithout(const Turn &turn, const RequestSpec &spec,

@@ -313,4 +313,14 @@ void Head::State::pause(HeadRequest &request) {
   commands.paused.push_back({idOf(request), std::move(spec), request.counters});
 }
 
+std::optional<ComingPrefix> Head::comingPrefix(const RequestSpec &spec) {
+  return state->comingPrefix(spec);
+}
+
+bool Head::await(const ComingPrefix &prefix) { return state->await(prefix); }
+
+void Head::setTurn(RequestId id, const Turn &turn) {
+  state->setTurn(state->requests[static_cast<size_t>(id)], turn);
+}
+
 } // namespace sluice

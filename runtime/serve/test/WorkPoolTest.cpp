@@ -53,6 +53,17 @@ std::shared_ptr<Job> longJob(std::function<void()> begin) {
   return std::make_shared<Job>(std::move(begin), [] {}, /*isLong=*/true);
 }
 
+/// Of someone, each until `go`; the first has begun.
+void beginThreeLong(WorkPool &pool, Signal &begun, Signal &go) {
+  for (int i = 0; i < 3; ++i)
+    pool.begin(longJob([&] {
+                 begun.raise();
+                 go.wait();
+               }),
+               someone);
+  ASSERT_TRUE(begun.wait());
+}
+
 } // namespace
 
 TEST(WorkPool, BeginsInOrderAndRefusesWhatIsTooMuch) {
@@ -169,13 +180,7 @@ TEST(WorkPool, WhatTakesLongHoldsUpNobody) {
   Signal begun, go, quick;
   WorkPool pool(10);
   ASSERT_TRUE(pool.start({1, 1}).ok());
-  for (int i = 0; i < 3; ++i)
-    pool.begin(longJob([&] {
-                 begun.raise();
-                 go.wait();
-               }),
-               someone);
-  ASSERT_TRUE(begun.wait());
+  beginThreeLong(pool, begun, go);
   pool.begin(job([&] { quick.raise(); }), someone);
   EXPECT_TRUE(quick.wait());
   EXPECT_EQ(begun.count(), 1);
@@ -189,13 +194,7 @@ TEST(WorkPool, WhatTakesLongLeavesAThreadToOthers) {
   Signal begun, go, others;
   WorkPool pool(10);
   ASSERT_TRUE(pool.start({1, 2}).ok());
-  for (int i = 0; i < 3; ++i)
-    pool.begin(longJob([&] {
-                 begun.raise();
-                 go.wait();
-               }),
-               someone);
-  ASSERT_TRUE(begun.wait());
+  beginThreeLong(pool, begun, go);
   pool.begin(longJob([&] { others.raise(); }), other);
   EXPECT_TRUE(others.wait());
   EXPECT_EQ(begun.count(), 1);
