@@ -8,6 +8,7 @@
 #include "runtime/grammar/Determinizer.h"
 
 #include "runtime/grammar/GrammarLimits.h"
+#include "runtime/grammar/StateSetHash.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -19,15 +20,6 @@ namespace {
 
 using EdgeKind = GrammarBuilder::EdgeKind;
 using StateSet = std::vector<BuilderState>; // sorted
-
-struct SetHash {
-  size_t operator()(const StateSet &set) const {
-    uint64_t hash = set.size();
-    for (BuilderState state : set)
-      hash = (hash ^ state) * 0x9E3779B97F4A7C15 + (hash >> 29);
-    return static_cast<size_t>(hash);
-  }
-};
 
 /// Which rules match the empty text: follows from every rule's start the edges
 /// that read nothing; a call is one of them as soon as its rule is. Each edge
@@ -305,7 +297,7 @@ private:
   BuilderState end = 0;
   bool ambiguous = false;
   std::vector<const StateSet *> sets;
-  std::unordered_map<StateSet, uint32_t, SetHash> numbers;
+  std::unordered_map<StateSet, uint32_t, StateSetHash> numbers;
 
   // Of closure(): a state has been reached in this round.
   std::vector<uint32_t> stamp;

@@ -8,6 +8,7 @@
 #include "runtime/grammar/TextAutomaton.h"
 
 #include "runtime/grammar/GrammarLimits.h"
+#include "runtime/grammar/StateSetHash.h"
 #include "runtime/text/Utf8.h"
 
 #include <algorithm>
@@ -34,15 +35,6 @@ Status tooLarge() {
 /// Some states of an expression or of two automata, as what a state of another
 /// automaton stands for.
 using Key = std::vector<uint32_t>;
-
-struct KeyHash {
-  size_t operator()(const Key &key) const {
-    uint64_t hash = key.size();
-    for (uint32_t state : key)
-      hash = (hash ^ state) * 0x9E3779B97F4A7C15 + (hash >> 29);
-    return static_cast<size_t>(hash);
-  }
-};
 
 /// Makes the states of an automaton from descriptions of them, as they are
 /// reached.
@@ -84,7 +76,7 @@ public:
 private:
   WorkMeter &meter;
   HeldBytes held;
-  std::unordered_map<Key, uint32_t, KeyHash> numbers;
+  std::unordered_map<Key, uint32_t, StateSetHash> numbers;
   std::vector<const Key *> keys; // keys of a map stay where they are
 };
 

@@ -28,7 +28,7 @@ namespace sluice::serve {
 
 class Work;
 
-/// Thread-compatible: its owner locks. All methods cost O(tenants) at most.
+/// Thread-compatible: its owner locks. No method costs more than O(what waits).
 class BeginQueue {
 public:
   struct Entry {
