@@ -142,7 +142,7 @@ static void checkToolText(const Model &model, std::string_view text) {
     return;
   ToolUse use;
   use.choice = ToolUse::Choice::Auto;
-  use.syntax = model.toolSyntax();
+  use.syntax = (*model.chatTemplate(/*withTools=*/true))->toolSyntax();
   use.names = {"f", "g"};
   ToolCallParser whole(use, 1), cut(use, 1);
   ChoicePiece first = whole.push(text), second;

@@ -8,6 +8,7 @@
 #include "runtime/http/Connection.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/http/PeerNetwork.h"
 
 #include <boost/asio/post.hpp>
 
@@ -35,9 +36,10 @@ void Connection::shrink(std::string &buffer) {
     buffer.shrink_to_fit();
 }
 
-Connection::Connection(Loop &loop, Socket socket, bool refuses)
-    : loop(loop), socket(std::move(socket)), timer(*loop.io), refuses(refuses) {
-}
+Connection::Connection(Loop &loop, Socket socket, Peer peer, bool isReserved)
+    : loop(loop), socket(std::move(socket)), timer(*loop.io),
+      peer(std::move(peer)), peerNetwork(networkOf(this->peer.address)),
+      hasReservedPlace(isReserved), changedAt(Clock::now()) {}
 
 void Connection::start() {
   Status ready = guarded([this] { return prepare(); });
@@ -49,11 +51,6 @@ void Connection::start() {
 
 Status Connection::prepare() {
   boost::system::error_code ec;
-  auto peer = socket.remote_endpoint(ec);
-  if (ec)
-    return failure("the client has gone");
-  peerAddress = peer.address().to_string();
-  peerPort = peer.port();
   if (socket.native_non_blocking(true, ec))
     return failure(ec.message());
   int descriptor = socket.native_handle();
@@ -119,10 +116,7 @@ void Connection::advance() {
 bool Connection::handshake() {
   switch (stream->handshake()) {
   case IoState::Done:
-    if (refuses)
-      refuse(503, "too many connections");
-    else
-      startRequest(loop.options.headerTimeout);
+    startRequest(loop.options.headerTimeout);
     return true;
   case IoState::WantRead:
     waitFor(Socket::wait_read);
@@ -161,8 +155,7 @@ void Connection::close() {
   stream.reset();
   ignored = socket.close(ignored);
   timer.cancel();
-  loop.connections.erase(self);
-  loop.connectionCount.fetch_sub(1, relaxed);
+  loop.remove(self);
   if (!exchange)
     return;
   loop.openExchanges.fetch_sub(1, relaxed);
@@ -183,6 +176,22 @@ void Connection::reset() {
   boost::system::error_code ignored;
   ignored = socket.set_option(asio::socket_base::linger(true, 0), ignored);
   close();
+}
+
+Connection::Worth Connection::worth() const {
+  if (state == State::Answering)
+    return answerTaken && waitingSince != never ? Worth::Reading
+                                                : Worth::Served;
+  if (state != State::Request ||
+      parser->stage() == RequestParser::Stage::Header)
+    return Worth::Silent;
+  if (parser->stage() == RequestParser::Stage::Body)
+    return Worth::Sending;
+  return hasServed ? Worth::Idle : Worth::Silent;
+}
+
+Clock::time_point Connection::since() const {
+  return waitingSince != never ? waitingSince : changedAt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,10 +216,11 @@ void Connection::writeOutput() {
   }
 }
 
-/// Whether there is nothing left to send, and the connection is there.
-std::optional<double> Connection::readingRate(Clock::time_point now) const {
-  if (waitingSince == never)
-    return std::nullopt;
+const BudgetAccount *Connection::waitingAnswers() const {
+  return exchange && waitingSince != never ? &exchange->answers() : nullptr;
+}
+
+double Connection::readingRate(Clock::time_point now) const {
   constexpr double shortest = 1e-3;
   double seconds = std::chrono::duration<double>(now - waitingSince).count();
   return static_cast<double>(takenSince) / std::max(seconds, shortest);
@@ -225,7 +235,7 @@ void Connection::outputWaits(size_t taken) {
   }
   takenSince += taken;
   takenInTime += taken;
-  if (loop.shared->answerBytes.load(relaxed) > loop.options.allAnswerBytes)
+  if (exchange && exchange->answers().isOver())
     loop.shared->tooMuch();
   const auto wanted = std::chrono::duration<double>(loop.options.stallTimeout) *
                       loop.options.slowestRate;
@@ -237,6 +247,7 @@ void Connection::outputWaits(size_t taken) {
   setDeadline(loop.options.stallTimeout);
 }
 
+/// Whether there is nothing left to send, and the connection is there.
 bool Connection::sendOutput() {
   size_t taken = 0;
   while (state != State::Closed && outputSent < output.size()) {
@@ -273,6 +284,7 @@ bool Connection::sendOutput() {
 
 void Connection::endAnswer() {
   exchange.reset();
+  hasServed = true;
   loop.openExchanges.fetch_sub(1, relaxed);
   lookAt = never;
   if (closesAfter || loop.draining) {
@@ -291,6 +303,7 @@ void Connection::endOutput() {
   if (inputOver)
     return close();
   state = State::Lingering;
+  changedAt = Clock::now();
   stream->end();
   setDeadline(lingerTime);
   if (!waiting[0])

@@ -32,8 +32,12 @@ namespace sluice::http::server {
 /// the server's thread.
 class Connection : public std::enable_shared_from_this<Connection> {
 public:
-  /// `refuses`: there are too many connections, this one is told so.
-  Connection(Loop &loop, Socket socket, bool refuses);
+  struct Peer {
+    std::string address;
+    uint16_t port = 0;
+  };
+  /// `isReserved`: it has one of the places for requests that need one.
+  Connection(Loop &loop, Socket socket, Peer peer, bool isReserved);
 
   void start();
   /// Ends it if it is between two requests. Others end after their answer,
@@ -43,9 +47,28 @@ public:
   void close();
   /// Closes it with a reset: the client is too slow.
   void cutOff() { reset(); }
-  /// Bytes a second that the client takes, since something waits for it;
-  /// nothing: nothing does.
-  std::optional<double> readingRate(Clock::time_point now) const;
+
+  /// See networkOf().
+  uint64_t network() const { return peerNetwork; }
+  bool isReserved() const { return hasReservedPlace; }
+
+  /// What closing it would take from its client, the least first.
+  enum class Worth : uint8_t {
+    Silent,  ///< no complete header has come, or all is over
+    Idle,    ///< its requests have been answered
+    Sending, ///< its body is coming
+    Reading, ///< all of its answer is there, and waits for it
+    Served,  ///< something else is being done for it
+  };
+  Worth worth() const;
+  /// Since when it has been like that.
+  Clock::time_point since() const;
+
+  /// The account of an answer of which something waits for the client; null:
+  /// nothing does.
+  const BudgetAccount *waitingAnswers() const;
+  /// Bytes of such an answer that the client takes a second.
+  double readingRate(Clock::time_point now) const;
 
 private:
   enum class State {
@@ -82,6 +105,8 @@ private:
   void startRequest(std::chrono::milliseconds patience);
   bool countBody();
   void dropBody();
+  TenantAccounts takeAccounts(const Request &request);
+  bool refuseWithoutPlace();
   void dispatch();
   void refuse(int status, std::string message);
   void
@@ -108,16 +133,19 @@ private:
   Socket socket;
   Timer timer;
   std::unique_ptr<Stream> stream;
-  const bool refuses;
-  std::string peerAddress;
-  uint16_t peerPort = 0;
+  const Peer peer;
+  const uint64_t peerNetwork;
+  const bool hasReservedPlace;
   State state = State::Handshake;
+  Clock::time_point changedAt; ///< its state, or what it receives
+  bool hasServed = false;      ///< a request
 
   std::array<bool, 2> waiting{};       ///< by Wait: read, write
   std::optional<RequestParser> parser; ///< in state Request
   std::string input;                   ///< received, not parsed
   size_t bodyCounted = 0;              ///< of the body that is being received
-  bool inputOver = false;              ///< the client sends no more
+  std::optional<TenantAccounts> accounts; ///< of its tenant, once it has a body
+  bool inputOver = false;                 ///< the client sends no more
 
   std::string output;                      ///< to send
   size_t outputSent = 0;                   ///< of `output`

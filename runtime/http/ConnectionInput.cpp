@@ -102,23 +102,49 @@ void Connection::parseInput(std::string_view fresh) {
   }
 }
 
-/// Counts what has come of the body. False: it is too much of all bodies.
+/// Counts what has come of the body. False: it is more than its tenant may
+/// have.
 bool Connection::countBody() {
   size_t bytes = parser->bodyBytes();
+  if (bytes == bodyCounted)
+    return true;
+  if (!accounts)
+    accounts = loop.accountsOf(parser->request());
   auto fresh = static_cast<int64_t>(bytes - bodyCounted);
   bodyCounted = bytes;
-  return loop.shared->bodyBytes.fetch_add(fresh, relaxed) + fresh <=
-         loop.options.allBodyBytes;
+  return accounts->bodies->add(fresh);
 }
 
 void Connection::dropBody() {
-  loop.shared->bodyBytes.fetch_sub(static_cast<int64_t>(bodyCounted), relaxed);
+  if (accounts)
+    accounts->bodies->add(-static_cast<int64_t>(bodyCounted));
   bodyCounted = 0;
 }
 
+/// Those that a body of the request counts in, or that an answer to it will.
+TenantAccounts Connection::takeAccounts(const Request &request) {
+  TenantAccounts taken =
+      accounts ? *std::move(accounts) : loop.accountsOf(request);
+  accounts.reset();
+  return taken;
+}
+
+/// Of a request whose header has come: whether it needs a reserved place and
+/// has none.
+bool Connection::refuseWithoutPlace() {
+  if (!hasReservedPlace || loop.options.hasReservedPlace(parser->request()))
+    return false;
+  loop.refused.fetch_add(1, relaxed);
+  refuse(503, "too many connections");
+  return true;
+}
+
 void Connection::stageChanged(RequestParser::Stage stage) {
+  changedAt = Clock::now();
   if (stage == RequestParser::Stage::Header)
     return setDeadline(loop.options.headerTimeout);
+  if (refuseWithoutPlace())
+    return;
   if (!loop.options.wantsBody(parser->request()))
     return answerAtOnce(loop.handler);
   setDeadline(loop.options.bodyTimeout);
@@ -136,14 +162,18 @@ void Connection::inputEnded(IoState how) {
 /// `patience`: for its first byte.
 void Connection::startRequest(milliseconds patience) {
   state = State::Request;
-  parser.emplace(limits());
+  changedAt = Clock::now();
+  parser.emplace(limits(), peer.address, peer.port);
   setDeadline(patience);
   if (!input.empty())
     parseInput({});
 }
 
 void Connection::dispatch() {
+  if (refuseWithoutPlace())
+    return;
   Request request = parser->take();
+  request.keepAlive = request.keepAlive && !hasReservedPlace;
   parser.reset();
   answer(std::move(request), loop.handler);
 }
@@ -160,7 +190,11 @@ void Connection::refuse(int status, std::string message) {
 /// it, as nobody knows where that would begin.
 void Connection::answerAtOnce(
     const std::function<void(std::shared_ptr<Exchange>)> &handle) {
-  Request request = parser ? parser->take() : Request();
+  Request request;
+  if (parser)
+    request = parser->take();
+  request.peerAddress = peer.address;
+  request.peerPort = peer.port;
   parser.reset();
   request.keepAlive = false;
   request.body.clear();
@@ -175,16 +209,15 @@ void Connection::answerAtOnce(
 void Connection::answer(
     Request request,
     const std::function<void(std::shared_ptr<Exchange>)> &handle) {
-  request.peerAddress = peerAddress;
-  request.peerPort = peerPort;
+  TenantAccounts counted = takeAccounts(request);
   auto wake = [io = loop.io, weak = weak_from_this()] {
     asio::post(*io, [weak] {
       if (std::shared_ptr<Connection> connection = weak.lock())
         connection->onWake();
     });
   };
-  exchange = std::make_shared<ExchangeState>(std::move(request), loop.shared,
-                                             std::move(wake));
+  exchange = std::make_shared<ExchangeState>(
+      std::move(request), std::move(counted), loop.shared, std::move(wake));
   bodyCounted = 0; // the exchange's from here on
   loop.openExchanges.fetch_add(1, relaxed);
   state = State::Answering;

@@ -13,33 +13,31 @@
 using namespace sluice::http;
 using namespace sluice::http::server;
 
-ExchangeState::ExchangeState(Request request, std::shared_ptr<Shared> shared,
+ExchangeState::ExchangeState(Request request, TenantAccounts accounts,
+                             std::shared_ptr<Shared> shared,
                              std::function<void()> wake)
-    : asked(std::move(request)), shared(std::move(shared)),
-      wake(std::move(wake)) {}
+    : asked(std::move(request)), accounts(std::move(accounts)),
+      shared(std::move(shared)), wake(std::move(wake)) {}
 
 ExchangeState::~ExchangeState() {
   takeBody();
-  shared->answerBytes.fetch_sub(static_cast<int64_t>(counted), relaxed);
+  accounts.answers->add(-static_cast<int64_t>(counted));
 }
 
 std::string ExchangeState::takeBody() {
   std::string body = std::move(asked.body);
   asked.body.clear();
-  shared->bodyBytes.fetch_sub(static_cast<int64_t>(body.size()), relaxed);
+  accounts.bodies->add(-static_cast<int64_t>(body.size()));
   return body;
 }
 
-/// Whether the answer's body is sent.
-/// Counts what waits for the reader anew, with the lock. Whether all answers
-/// together are more than they may be.
+/// Counts what waits for the reader anew, with the lock. Whether the tenant's
+/// answers have become more than they may be.
 bool ExchangeState::recount() {
   size_t waiting = pending.size() + unsent;
   auto more = static_cast<int64_t>(waiting) - static_cast<int64_t>(counted);
   counted = waiting;
-  return shared->answerBytes.fetch_add(more, relaxed) + more >
-             shared->allAnswerBytes &&
-         more > 0;
+  return !accounts.answers->add(more) && more > 0;
 }
 
 /// Without the lock.
@@ -54,6 +52,7 @@ void ExchangeState::setUnsent(size_t bytes) {
   (void)recount(); // it only falls
 }
 
+/// Whether the answer's body is sent.
 bool ExchangeState::hasBody() const {
   return asked.method != "HEAD" && !isBodiless(status);
 }

@@ -15,6 +15,7 @@
 
 #include "runtime/http/AnswerHead.h"
 #include "runtime/http/ServerOptions.h"
+#include "runtime/http/TenantBudget.h"
 
 #include <atomic>
 #include <functional>
@@ -26,24 +27,24 @@ namespace sluice::http::server {
 /// What exchanges need of their server, also when it is no more.
 struct Shared {
   size_t unsentBytes = 0;
-  int64_t allAnswerBytes = 0;
-  /// Called on any thread when the answers that wait for their readers are more
-  /// than that. Must not block.
+  /// Called on any thread when a tenant's answers that wait for their readers
+  /// are more than they may be. Must not block.
   std::function<void()> tooMuch;
   std::atomic<bool> cutsOff = false; ///< it has been, and will see to it
-  /// Of those answers. Relaxed, like `bodyBytes`.
-  std::atomic<int64_t> answerBytes = 0;
-  /// Of all bodies that count for ServerOptions::allBodyBytes. A sum, by which
-  /// nothing else is published: relaxed order is enough.
-  std::atomic<int64_t> bodyBytes = 0;
+};
+
+/// Of the tenant whose request it is.
+struct TenantAccounts {
+  std::shared_ptr<BudgetAccount> bodies;  ///< ServerOptions::allBodyBytes
+  std::shared_ptr<BudgetAccount> answers; ///< ServerOptions::allAnswerBytes
 };
 
 class ExchangeState {
 public:
   /// `wake` makes the server's thread call take(); from any thread. The
-  /// request's body counts in `shared` already.
-  ExchangeState(Request request, std::shared_ptr<Shared> shared,
-                std::function<void()> wake);
+  /// request's body counts in its account already.
+  ExchangeState(Request request, TenantAccounts accounts,
+                std::shared_ptr<Shared> shared, std::function<void()> wake);
   ~ExchangeState();
 
   // Any thread; see Exchange.
@@ -72,6 +73,7 @@ public:
   bool broken() const;
   /// So much of what has been taken has not been given to the kernel.
   void setUnsent(size_t bytes);
+  const BudgetAccount &answers() const { return *accounts.answers; }
   /// The client is no more, or the server stops. Gives what is to be called for
   /// onGone(), or null.
   std::function<void()> leave();
@@ -85,8 +87,6 @@ private:
     Gone,
   };
 
-  /// Relaxed: a count that decides about nothing but itself.
-  static constexpr auto relaxed = std::memory_order_relaxed;
   /// Of `pending`, between two pieces of a stream.
   static constexpr size_t keptCapacity = 4096;
 
@@ -98,12 +98,13 @@ private:
   void tellIf(bool isTooMuch) const;
 
   Request asked; ///< const but for takeBody()
+  const TenantAccounts accounts;
   const std::shared_ptr<Shared> shared;
   const std::function<void()> wake;
 
   mutable std::mutex mutex; ///< guards what follows
   size_t unsent = 0;        ///< taken, and not given to the kernel
-  size_t counted = 0;       ///< in Shared::answerBytes
+  size_t counted = 0;       ///< in the account of answers
   Phase phase = Phase::Unanswered;
   bool isStream = false;
   bool isGone = false;   ///< before the answer was complete

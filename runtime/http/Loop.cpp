@@ -11,6 +11,8 @@
 
 #include <boost/asio/post.hpp>
 
+#include <tuple>
+
 using namespace sluice::http;
 using namespace sluice::http::server;
 
@@ -24,9 +26,9 @@ Loop::Loop(ServerOptions given)
              static_cast<uint64_t>(options.bodyBytes)},
       shared(std::make_shared<Shared>()),
       io(std::make_shared<asio::io_context>(/*concurrency_hint=*/1)),
+      bodies(options.allBodyBytes), answers(options.allAnswerBytes),
       scratch(scratchBytes) {
   shared->unsentBytes = static_cast<size_t>(options.unsentBytes);
-  shared->allAnswerBytes = options.allAnswerBytes;
   // Exchanges can outlive the loop, but then the context does not run any more.
   shared->tooMuch = [this, all = shared.get(), context = std::weak_ptr(io)] {
     std::shared_ptr<asio::io_context> running = context.lock();
@@ -39,22 +41,102 @@ Loop::Loop(ServerOptions given)
   };
 }
 
+TenantAccounts Loop::accountsOf(const Request &request) {
+  uint64_t tenant = options.tenantOf(request);
+  return {bodies.accountOf(tenant), answers.accountOf(tenant)};
+}
+
+//===----------------------------------------------------------------------===//
+// Answers that wait for their readers
+//===----------------------------------------------------------------------===//
+
 void Loop::cutOffSlowest() {
   const Clock::time_point now = Clock::now();
-  while (shared->answerBytes.load(relaxed) > options.allAnswerBytes) {
-    std::shared_ptr<Connection> slowest;
-    double least = 0;
-    int64_t readers = 0;
-    for (const std::shared_ptr<Connection> &each : connections) {
-      std::optional<double> rate = each->readingRate(now);
-      readers += rate.has_value();
-      if (rate && (!slowest || *rate < least)) {
-        slowest = each;
-        least = *rate;
-      }
-    }
-    if (readers < 2)
-      return;
+  while (std::shared_ptr<Connection> slowest = slowestReader(now))
     slowest->cutOff();
+}
+
+/// Of the tenants whose answers are more than they may be; null: there is none
+/// that may be cut off. The only reader of a tenant is let be while all answers
+/// together fit.
+std::shared_ptr<Connection> Loop::slowestReader(Clock::time_point now) const {
+  std::unordered_map<const BudgetAccount *, int64_t> readers;
+  int64_t all = 0;
+  for (const std::shared_ptr<Connection> &each : connections)
+    if (const BudgetAccount *account = each->waitingAnswers()) {
+      ++readers[account];
+      ++all;
+    }
+  std::shared_ptr<Connection> slowest;
+  double least = 0;
+  for (const std::shared_ptr<Connection> &each : connections) {
+    const BudgetAccount *account = each->waitingAnswers();
+    if (!account || !account->isOver())
+      continue;
+    if (account->isTotalOver() ? all < 2 : readers[account] < 2)
+      continue;
+    double rate = each->readingRate(now);
+    if (slowest && rate >= least)
+      continue;
+    slowest = each;
+    least = rate;
   }
+  return slowest;
+}
+
+//===----------------------------------------------------------------------===//
+// Places for connections
+//===----------------------------------------------------------------------===//
+
+void Loop::add(const std::shared_ptr<Connection> &connection) {
+  connections.insert(connection);
+  ++connectionsOf[connection->network()];
+  reserved += connection->isReserved();
+  connectionCount.fetch_add(1, relaxed);
+}
+
+void Loop::remove(const std::shared_ptr<Connection> &connection) {
+  if (connections.erase(connection) == 0)
+    return;
+  auto count = connectionsOf.find(connection->network());
+  if (--count->second == 0)
+    connectionsOf.erase(count);
+  reserved -= connection->isReserved();
+  connectionCount.fetch_sub(1, relaxed);
+}
+
+bool Loop::makePlace(uint64_t network, bool isReserved) {
+  auto all = static_cast<int64_t>(connections.size());
+  bool isFree = isReserved ? reserved < options.reservedConnections
+                           : all - reserved < options.connections;
+  return isFree || closeLeastWanted(network, isReserved);
+}
+
+bool Loop::closeLeastWanted(uint64_t network, bool isReserved) {
+  using Worth = Connection::Worth;
+  auto countOf = [this](uint64_t one) {
+    auto found = connectionsOf.find(one);
+    return found == connectionsOf.end() ? 0 : found->second;
+  };
+  const int64_t most = countOf(network) + 1;
+  // The least first: by its worth, of the network that has the most, and for
+  // the longest time.
+  auto rankOf = [&](const Connection &one) {
+    return std::tuple(one.worth(), -countOf(one.network()), one.since());
+  };
+  std::shared_ptr<Connection> least;
+  for (const std::shared_ptr<Connection> &each : connections) {
+    Worth worth = each->worth();
+    bool isAtWork = worth == Worth::Sending || worth == Worth::Reading;
+    if (each->isReserved() != isReserved || worth == Worth::Served ||
+        (isAtWork && countOf(each->network()) <= most))
+      continue;
+    if (!least || rankOf(*each) < rankOf(*least))
+      least = each;
+  }
+  if (!least)
+    return false;
+  refused.fetch_add(1, relaxed);
+  least->close();
+  return true;
 }

@@ -20,6 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -44,9 +45,22 @@ class Connection;
 struct Loop {
   explicit Loop(ServerOptions given);
 
-  /// Cuts off the slowest of those who have answers to read, until these are no
-  /// more than they may be, or one is left. On the server's thread.
+  // On the server's thread.
+
+  TenantAccounts accountsOf(const Request &request);
+  /// Cuts off the slowest readers of tenants whose answers are more than they
+  /// may be, until the rest fits or one is left.
   void cutOffSlowest();
+
+  void add(const std::shared_ptr<Connection> &connection);
+  void remove(const std::shared_ptr<Connection> &connection);
+  /// Whether there is a place for one more connection from that network, after
+  /// closing one that is wanted less, where there is one. Of `isReserved`
+  /// places, or of the others.
+  bool makePlace(uint64_t network, bool isReserved);
+  /// Closes the connection that is wanted least, for one from that network.
+  /// False: all are wanted.
+  bool closeLeastWanted(uint64_t network, bool isReserved);
 
   const ServerOptions options;
   const RequestLimits limits;
@@ -58,6 +72,9 @@ struct Loop {
 
   /// All that are not closed.
   std::unordered_set<std::shared_ptr<Connection>> connections;
+  int64_t reserved = 0; ///< of them, in reserved places
+  std::unordered_map<uint64_t, int64_t> connectionsOf; ///< a network
+  TenantBudget bodies, answers;
   bool draining = false;
   std::vector<char> scratch; ///< to read into
 
@@ -66,6 +83,9 @@ struct Loop {
   std::atomic<int64_t> connectionCount = 0; ///< of `connections`
   std::atomic<uint64_t> accepted = 0, refused = 0;
   std::atomic<int64_t> openExchanges = 0;
+
+private:
+  std::shared_ptr<Connection> slowestReader(Clock::time_point now) const;
 };
 
 } // namespace sluice::http::server

@@ -208,8 +208,12 @@ private:
   bool inBody = false;
 };
 
-RequestParser::RequestParser(const RequestLimits &limits)
-    : limits(limits), reader(std::make_unique<Reader>(limits)) {}
+RequestParser::RequestParser(const RequestLimits &limits,
+                             std::string peerAddress, uint16_t peerPort)
+    : limits(limits), reader(std::make_unique<Reader>(limits)) {
+  reader->request.peerAddress = std::move(peerAddress);
+  reader->request.peerPort = peerPort;
+}
 
 RequestParser::~RequestParser() = default;
 

@@ -37,7 +37,9 @@ struct Refusal {
 /// Parses one request. Not thread-safe.
 class RequestParser {
 public:
-  explicit RequestParser(const RequestLimits &limits);
+  /// `peerAddress` and `peerPort` become the request's.
+  explicit RequestParser(const RequestLimits &limits,
+                         std::string peerAddress = {}, uint16_t peerPort = 0);
   ~RequestParser();
 
   enum class Progress {
@@ -63,11 +65,11 @@ public:
   size_t bodyBytes() const;
 
   const Refusal &refusal() const;
-  /// As far as it has come. In stage Body: all but the body and the peer.
+  /// As far as it has come. In stage Body: all but the body.
   const Request &request() const;
-  /// All but the peer. Not only after Complete: what is known of a request of
-  /// which more was to come, or that is refused. Nothing, while its header is
-  /// not complete; of a target that is not valid, nothing.
+  /// Not only after Complete: what is known of a request of which more was to
+  /// come, or that is refused. Nothing but the peer, while its header is not
+  /// complete; of a target that is not valid, nothing.
   Request take();
 
 private:

@@ -9,6 +9,7 @@
 
 #include "runtime/base/Guarded.h"
 #include "runtime/http/Connection.h"
+#include "runtime/http/PeerNetwork.h"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
@@ -26,9 +27,8 @@ namespace {
 
 using Acceptor = asio::basic_socket_acceptor<tcp, LoopExecutor>;
 
-/// Connections beyond the limit that are told so at one time; more are closed
-/// without a word.
-constexpr int64_t refusedAtOnce = 64;
+/// Where a connection would come from for which there is no descriptor.
+constexpr uint64_t noNetwork = 0;
 /// When there is no file descriptor for a connection: after this again.
 constexpr std::chrono::milliseconds acceptRetry{100};
 
@@ -86,6 +86,8 @@ void Server::Impl::accept() {
                    ec == asio::error::no_buffer_space ||
                    ec == asio::error::no_memory ||
                    ec == boost::system::errc::too_many_files_open_in_system;
+    if (isShort && loop.closeLeastWanted(noNetwork, /*isReserved=*/false))
+      return accept();
     if (isShort) {
       retryTimer.expires_after(acceptRetry);
       retryTimer.async_wait([this](const error_code &) {
@@ -103,16 +105,20 @@ void Server::Impl::accept() {
 
 void Server::Impl::accepted(Socket socket) {
   loop.accepted.fetch_add(1, relaxed);
-  auto count = static_cast<int64_t>(loop.connections.size());
-  bool isTooMany = count >= loop.options.connections;
-  if (isTooMany)
+  error_code ec;
+  const tcp::endpoint from = socket.remote_endpoint(ec);
+  if (ec)
+    return; // it has gone
+  Connection::Peer peer{from.address().to_string(), from.port()};
+  const uint64_t network = networkOf(peer.address);
+  const bool isOrdinary = loop.makePlace(network, /*isReserved=*/false);
+  if (!isOrdinary && !loop.makePlace(network, /*isReserved=*/true)) {
     loop.refused.fetch_add(1, relaxed);
-  if (count >= loop.options.connections + refusedAtOnce)
     return;
-  auto connection =
-      std::make_shared<Connection>(loop, std::move(socket), isTooMany);
-  loop.connections.insert(connection);
-  loop.connectionCount.fetch_add(1, relaxed);
+  }
+  auto connection = std::make_shared<Connection>(
+      loop, std::move(socket), std::move(peer), /*isReserved=*/!isOrdinary);
+  loop.add(connection);
   connection->start();
 }
 

@@ -56,7 +56,9 @@ using Handler = std::function<void(std::shared_ptr<Exchange>)>;
 struct ServerCounters {
   int64_t connections = 0; ///< open now
   uint64_t accepted = 0;   ///< connections; the refused ones are among them
-  uint64_t refused = 0;    ///< connections, because there were too many
+  /// Connections that were closed, or whose request was refused, because there
+  /// were too many.
+  uint64_t refused = 0;
   uint64_t bytesIn = 0;
   uint64_t bytesOut = 0;
 };

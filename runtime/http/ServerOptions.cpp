@@ -8,6 +8,7 @@
 #include "runtime/http/ServerOptions.h"
 
 #include "runtime/http/Exchange.h"
+#include "runtime/http/PeerNetwork.h"
 
 using namespace sluice;
 using namespace sluice::http;
@@ -30,13 +31,18 @@ void http::failRefused(const std::shared_ptr<Exchange> &exchange, int status,
   exchange->fail(status, message);
 }
 
+uint64_t http::tenantByNetwork(const Request &request) {
+  return networkOf(request.peerAddress);
+}
+
 Status ServerOptions::check() const {
   const Range ranges[] = {
       {"connections", connections, 1, mib},
+      {"reservedConnections", reservedConnections, 1, mib},
       {"headerBytes", headerBytes, 256, mib},
       {"headerCount", headerCount, 1, 10'000},
       {"bodyBytes", bodyBytes, 0, gib},
-      {"allBodyBytes", allBodyBytes, bodyBytes, int64_t{1024} * gib},
+      {"allBodyBytes", allBodyBytes, 2 * bodyBytes, int64_t{1024} * gib},
       {"unsentBytes", unsentBytes, 1, gib},
       {"allAnswerBytes", allAnswerBytes, 1, int64_t{1024} * gib},
       {"slowestRate", slowestRate, 0, gib},
@@ -53,8 +59,14 @@ Status ServerOptions::check() const {
     return failure("server options: a ", keyFile.empty()
                                              ? "certificate without its key"
                                              : "key without its certificate");
-  if (!onRefusal || !wantsBody)
-    return failure("server option ", onRefusal ? "wantsBody" : "onRefusal",
-                   ": is empty");
+  const std::pair<const char *, bool> functions[] = {
+      {"onRefusal", static_cast<bool>(onRefusal)},
+      {"tenantOf", static_cast<bool>(tenantOf)},
+      {"wantsBody", static_cast<bool>(wantsBody)},
+      {"hasReservedPlace", static_cast<bool>(hasReservedPlace)},
+  };
+  for (const auto &[name, isThere] : functions)
+    if (!isThere)
+      return failure("server option ", name, ": is empty");
   return {};
 }

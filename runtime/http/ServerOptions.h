@@ -37,11 +37,17 @@ using RefusalHandler =
     std::function<void(const std::shared_ptr<Exchange> &exchange, int status,
                        std::string_view message)>;
 
-/// Whether the body of a request is wanted, of which the header has come, and
-/// not its peer. Where not, the body is not read: the handler is called at once
-/// without it, and the connection closes behind the answer. Called on the
-/// server's thread; it must not block.
-using BodyCheck = std::function<bool(const Request &request)>;
+/// Says something of a request of which all has come but its body. Called on
+/// the server's thread; it must not block.
+using RequestCheck = std::function<bool(const Request &request)>;
+
+/// Whom a request counts for: a number that requests of the same tenant have in
+/// common. Of a request that is refused without its header, the peer's address
+/// alone is known. Called on the server's thread; it must not block.
+using TenantRule = std::function<uint64_t(const Request &request)>;
+
+/// By networkOf() the peer's address.
+uint64_t tenantByNetwork(const Request &request);
 
 /// By Exchange::fail().
 void failRefused(const std::shared_ptr<Exchange> &exchange, int status,
@@ -58,10 +64,15 @@ struct ServerOptions {
   std::string certificateFile;
   std::string keyFile;
 
-  /// Open connections. Further ones are answered with 503 and closed. Each
-  /// takes a file descriptor: where the process has no more of them,
-  /// connections wait in the kernel's queue.
+  /// Open connections. A further one takes the place of one that has no
+  /// request, of the network (networkOf()) that has the most connections. Where
+  /// there is none, one that sends its body or reads its answer, of a network
+  /// that has more connections than the new one's. Each connection takes a file
+  /// descriptor: where the process has no more of them, it is the same.
   int64_t connections = 1024;
+  /// So many more, where there is no such connection: their requests are
+  /// answered with 503 unless they have a reserved place.
+  int64_t reservedConnections = 64;
   /// Of a request line and its fields together; of one chunk's header; of the
   /// trailers. Also how much a client may send ahead while its request is being
   /// answered before the server reads on.
@@ -71,7 +82,8 @@ struct ServerOptions {
   /// Of one request's body, without its chunks' framing.
   int64_t bodyBytes = int64_t{32} << 20;
   /// Of all bodies that are being received, or that are held by an Exchange
-  /// from which they have not been taken. What goes beyond is answered with
+  /// from which they have not been taken. Each tenant may have as many of these
+  /// bytes as are left free (TenantBudget); what goes beyond is answered with
   /// 503.
   int64_t allBodyBytes = int64_t{256} << 20;
   /// Of one stream: what write() may leave unsent, besides what the kernel
@@ -79,9 +91,10 @@ struct ServerOptions {
   /// write() of more than that ends a stream as well.
   int64_t unsentBytes = int64_t{1} << 20;
 
-  /// Of all answers, whole ones and streams, that wait for their readers. What
-  /// goes beyond is taken from the slowest of those: they are cut off, until
-  /// the rest fits or one is left.
+  /// Of all answers, whole ones and streams, that wait for their readers. Each
+  /// tenant may have as many of these bytes as are left free (TenantBudget). Of
+  /// one that has more the slowest readers are cut off, until the rest fits or
+  /// one of them is left.
   int64_t allAnswerBytes = int64_t{256} << 20;
 
   /// For the TLS handshake; then, from its first byte, for a request's header;
@@ -98,10 +111,16 @@ struct ServerOptions {
   int64_t slowestRate = 1024;
 
   RefusalHandler onRefusal = failRefused;
-  BodyCheck wantsBody = [](const Request &) { return true; };
+  TenantRule tenantOf = tenantByNetwork;
+  /// Whether the body of a request is wanted. Where not, it is not read: the
+  /// handler is called at once without it, and the connection closes behind the
+  /// answer.
+  RequestCheck wantsBody = [](const Request &) { return true; };
+  /// Whether a request is answered on one of `reservedConnections`.
+  RequestCheck hasReservedPlace = [](const Request &) { return false; };
 
   /// Errors: a limit out of its range, a certificate without a key or a key
-  /// without a certificate. Names the option.
+  /// without a certificate, a function that is empty. Names the option.
   Status check() const;
 };
 

@@ -28,6 +28,7 @@ void StageTotals::add(const StageTiming &timing) {
   rows += timing.rows;
   left += timing.left;
   busyNanos += timing.busyNanos;
+  longestNanos = std::max(longestNanos, timing.busyNanos);
 }
 
 void HeadStatus::noteStep(std::span<const StageTiming> timings) {

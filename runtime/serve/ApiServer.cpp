@@ -49,7 +49,8 @@ struct ApiServer::Impl {
             .metrics = metrics,
             .table = table,
             .scopes = scopes},
-        monitor(this->model.names().front(), engine, metrics, log) {}
+        monitor(this->model.names().front(), engine, pool, metrics, log,
+                {.usual = fromSeconds(options.stallSeconds)}) {}
 
   const Time drainTime;
   const openai::Model model;
@@ -114,12 +115,13 @@ makeAccess(const ServeOptions &options, std::vector<std::string> &warnings) {
 }
 
 /// Each connection takes a file descriptor, of which shells give few.
-static void allowConnections(int64_t wanted,
+static void allowConnections(const http::ServerOptions &http,
                              std::vector<std::string> &warnings) {
-  constexpr int64_t others = 64; // the model's files, links to other ranks
+  constexpr int64_t links = 64; // and the model's files
+  const int64_t others = links + http.reservedConnections;
   int64_t files = raiseOpenFileLimit();
-  if (files < wanted + others)
-    warnings.push_back("--max-connections " + std::to_string(wanted) +
+  if (files < http.connections + others)
+    warnings.push_back("--max-connections " + std::to_string(http.connections) +
                        ": the process may have " + std::to_string(files) +
                        " files open (ulimit -Hn), so there will be about " +
                        std::to_string(std::max<int64_t>(files - others, 0)) +
@@ -157,7 +159,7 @@ ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
   if (!model)
     return model.status();
   std::vector<std::string> warnings = model->warnings();
-  allowConnections(options.maxConnections, warnings);
+  allowConnections(*http, warnings);
   Expected<Endpoints::Access> access = makeAccess(options, warnings);
   if (!access)
     return access.status();
@@ -179,6 +181,12 @@ ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
   };
   http->wantsBody = [parts](const http::Request &request) {
     return parts->endpoints->wantsBody(request);
+  };
+  http->hasReservedPlace = [parts](const http::Request &request) {
+    return parts->endpoints->hasReservedPlace(request);
+  };
+  http->tenantOf = [parts](const http::Request &request) {
+    return parts->endpoints->callerOf(request).tenant;
   };
   auto listening = http::Server::create(
       *http, [parts](const std::shared_ptr<http::Exchange> &exchange) {

@@ -8,12 +8,12 @@
 #include "runtime/serve/Endpoints.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/http/PeerNetwork.h"
 #include "runtime/http/Syntax.h"
 #include "runtime/pipeline/Clock.h"
 #include "runtime/serve/PageFiles.h"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -121,6 +121,11 @@ bool Endpoints::mayUse(const http::Request &request) const {
          access.keys.find(request.field("Authorization"));
 }
 
+bool Endpoints::hasReservedPlace(const http::Request &request) const {
+  const Route *route = findRoute(request);
+  return route && route->isOpen;
+}
+
 bool Endpoints::wantsBody(const http::Request &request) const {
   const Route *route = findRoute(request);
   return route && route->method == "POST" && access.hosts.admits(request) &&
@@ -179,7 +184,10 @@ Status Endpoints::ready() const {
 //===----------------------------------------------------------------------===//
 
 void Endpoints::health(Responder responder) {
-  if (Status s = ready(); !s.ok())
+  Status s = ready();
+  if (s.ok())
+    s = parts.monitor.moving();
+  if (!s.ok())
     return responder.fail({.status = 503, .message = s.message()},
                           restartSeconds);
   responder.json(R"({"status":"ok"})");
@@ -285,28 +293,16 @@ bool Endpoints::takesBody(Responder &responder) {
   return false;
 }
 
-/// For seeds, which nobody should guess, and ids, which nobody may.
-/// One for each IPv4 address, and for each network of IPv6 that one customer
-/// has, who can use any address in it (RFC 6177).
-static TenantId tenantOfAddress(const std::string &address) {
-  constexpr TenantId ofAddress = TenantId{1} << 63;
-  constexpr size_t networkBytes = 8;
-  in6_addr six = {};
-  std::string name = address;
-  if (inet_pton(AF_INET6, address.c_str(), &six) == 1 &&
-      !IN6_IS_ADDR_V4MAPPED(&six))
-    name.assign(reinterpret_cast<const char *>(six.s6_addr), networkBytes);
-  return std::hash<std::string>()(name) | ofAddress;
-}
-
 Caller Endpoints::callerOf(const http::Request &request) const {
   if (auto key = access.keys.find(request.field("Authorization")))
     return {.tenant = static_cast<TenantId>(*key) + 1,
             .hasKey = true,
             .terms = access.keys.termsOf(*key)};
-  return {.tenant = tenantOfAddress(request.peerAddress)};
+  // Keys have small numbers, networks those with the highest bit.
+  return {.tenant = http::networkOf(request.peerAddress)};
 }
 
+/// For seeds, which nobody should guess, and ids, which nobody may.
 static uint64_t randomNumber() {
   std::random_device source;
   return (uint64_t{source()} << 32) | source();

@@ -11,7 +11,8 @@
 //   POST /abort_request   {"request_id": id}, one that an answer has or that
 //                         X-Request-Id gave; 404 where none of this key's is
 //                         under way
-//   GET  /health          200, or 503: not ready, broken, or shutting down
+//   GET  /health          200, or 503: not ready, broken, stuck (Monitor), or
+//                         shutting down
 //   GET  /version  /metrics  /status/events
 //   GET  / and its files  the web page
 //
@@ -74,6 +75,11 @@ public:
   /// Whether handle() will look at the body of a request with this header: who
   /// has no key, or asks for what there is not, does not make the server read.
   bool wantsBody(const http::Request &request) const;
+  /// Whether it is answered however many connections there are: what probes and
+  /// collectors ask.
+  bool hasReservedPlace(const http::Request &request) const;
+  /// Who a request is from.
+  Caller callerOf(const http::Request &request) const;
   /// Answers what the HTTP server refuses by itself.
   void refuse(const std::shared_ptr<http::Exchange> &exchange, int status,
               std::string_view message);
@@ -94,7 +100,6 @@ private:
   static const Route *findRoute(const http::Request &request,
                                 const Route **samePath = nullptr);
   Responder responderFor(std::shared_ptr<http::Exchange> exchange) const;
-  Caller callerOf(const http::Request &request) const;
   void dispatch(Responder responder);
   Status ready() const;
 

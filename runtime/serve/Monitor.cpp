@@ -76,9 +76,20 @@ std::string serve::statusJson(const std::string &model,
                    nlohmann::ordered_json::error_handler_t::replace);
 }
 
-Monitor::Monitor(std::string model, const Engine &engine, ServeMetrics &metrics,
-                 RequestLog &log)
-    : model(std::move(model)), engine(engine), metrics(metrics), log(log) {}
+Time StallLimits::ofSteps(const pipeline::HeadStatus &head) const {
+  constexpr int64_t patience = 4;
+  if (head.steps == 0)
+    return std::max(usual, firstStep);
+  Time longest{0};
+  for (const pipeline::StageTotals &stage : head.stages)
+    longest += Time(stage.longestNanos);
+  return std::max(usual, patience * longest);
+}
+
+Monitor::Monitor(std::string model, const Engine &engine, const WorkPool &pool,
+                 ServeMetrics &metrics, RequestLog &log, StallLimits limits)
+    : model(std::move(model)), engine(engine), pool(pool), metrics(metrics),
+      log(log), limits(limits) {}
 
 Monitor::~Monitor() { stop(); }
 
@@ -133,10 +144,33 @@ void Monitor::run() {
 }
 
 void Monitor::look(int64_t tickNumber) {
-  metrics.noteSteps(engine.status().head);
+  const pipeline::HeadStatus head = engine.status().head;
+  metrics.noteSteps(head);
+  {
+    const Time now = pipeline::now();
+    const Movement poolMoves = pool.movement();
+    std::lock_guard lock(mutex);
+    steps.look(now, {.count = head.steps, .hasWork = head.running > 0});
+    works.look(now, poolMoves);
+    stepLimit = limits.ofSteps(head);
+  }
   log.flush();
   if (tickNumber % ticksAnEvent == 0)
     tell();
+}
+
+Status Monitor::moving() const {
+  const Time now = pipeline::now();
+  std::lock_guard lock(mutex);
+  auto inSeconds = [](Time time) {
+    return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+  };
+  if (Time stalled = steps.stalledFor(now); stalled > stepLimit)
+    return failure("no step has ended for ", inSeconds(stalled), " s");
+  if (Time stalled = works.stalledFor(now); stalled > limits.usual)
+    return failure("the threads that read requests have been stuck for ",
+                   inSeconds(stalled), " s");
+  return {};
 }
 
 StatusMark Monitor::mark() const {

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A thread that wakes ten times a second, counts the steps that the engine has
-// done, writes the log, and twice a second tells those who watch (GET
-// /status/events) how things stand: an event with one JSON object,
+// done, sees whether the engine and the work pool move, writes the log, and
+// twice a second tells those who watch (GET /status/events) how things stand:
+// an event with one JSON object,
 //
 //   {"time": seconds since 1970, "model": name, "interval": seconds since the
 //    event before, "running", "waiting", "paused": requests,
@@ -29,6 +30,8 @@
 #include "runtime/serve/RequestLog.h"
 #include "runtime/serve/Responder.h"
 #include "runtime/serve/ServeMetrics.h"
+#include "runtime/serve/StallWatch.h"
+#include "runtime/serve/WorkPool.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -48,6 +51,18 @@ struct StatusMark {
 std::string statusJson(const std::string &model, const StatusMark &before,
                        const StatusMark &now);
 
+/// After how long those that have work and do not move are said to be stuck.
+struct StallLimits {
+  Time usual = std::chrono::seconds(10);
+  /// Of the engine, while no step has come back: nobody knows how long one
+  /// takes.
+  Time firstStep = std::chrono::seconds(60);
+
+  /// Of the engine: steps of large models on slow machines take longer than
+  /// `usual`. Several times as long as the longest so far, through all stages.
+  Time ofSteps(const pipeline::HeadStatus &head) const;
+};
+
 /// Thread-safe, but for start() and stop(), which belong to the owner.
 class Monitor {
 public:
@@ -56,8 +71,8 @@ public:
   static constexpr int ticksAnEvent = 5;
 
   /// All of them outlive it.
-  Monitor(std::string model, const Engine &engine, ServeMetrics &metrics,
-          RequestLog &log);
+  Monitor(std::string model, const Engine &engine, const WorkPool &pool,
+          ServeMetrics &metrics, RequestLog &log, StallLimits limits = {});
   ~Monitor();
 
   /// Errors: there is no thread to be had.
@@ -68,6 +83,9 @@ public:
   /// Sends events from now on; answers with 503 where too many watch.
   void watch(Responder responder);
 
+  /// Error: what has work and has not moved for too long.
+  Status moving() const;
+
 private:
   void run();
   void look(int64_t tickNumber);
@@ -76,10 +94,14 @@ private:
 
   const std::string model;
   const Engine &engine;
+  const WorkPool &pool;
   ServeMetrics &metrics;
   RequestLog &log;
+  const StallLimits limits;
 
-  std::mutex mutex;
+  mutable std::mutex mutex; ///< guards what follows
+  StallWatch steps, works;
+  Time stepLimit{0}; ///< see StallLimits
   std::condition_variable changed;
   std::vector<Responder> watchers;
   bool stopping = false;

@@ -138,6 +138,8 @@ static void addLimits(CLI::App &command, ServeOptions &options) {
       "How long a request takes at most, then 504; 0: as long as it takes");
   add("--drain-seconds", options.drainSeconds, "SECONDS", 0.0, maxSeconds,
       "How long requests may go on after SIGTERM");
+  add("--stall-seconds", options.stallSeconds, "SECONDS", 0.1, maxSeconds,
+      "How long nothing may move that has work before /health says 503");
   add("--max-connections", options.maxConnections, "N", int64_t{1}, maxCount,
       "Open connections; further ones are refused with 503");
   add("--max-body-bytes", options.maxBodyBytes, "N", int64_t{1}, maxBodyLimit,

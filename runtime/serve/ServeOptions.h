@@ -54,6 +54,9 @@ struct ServeOptions {
                              ///< that have been read the engine's matter
   double drainSeconds = 30;  ///< that requests may go on when the server ends
 
+  /// After how long without progress /health says so; see StallLimits.
+  double stallSeconds = 10;
+
   bool sharesAmongKeys = false; ///< see PrefixScopes
   bool page = true;             ///< GET / and what belongs to it
   bool logRequests = false;

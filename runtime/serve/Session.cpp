@@ -131,7 +131,7 @@ bool Session::leavePhase(Phase left) {
 void Session::refuse() {
   if (!leavePhase(Phase::Waiting)) // the client has gone meanwhile
     return;
-  isAnswered = true;
+  beginLastAnswer();
   services.failRefused(responder);
   conclude();
 }
@@ -164,20 +164,26 @@ ApiError Session::abortError(Reason why) const {
           .code = "request_aborted"};
 }
 
+/// What ends the answer comes next: whoever has it may use the ids again.
+void Session::beginLastAnswer() {
+  isAnswered = true;
+  services.table.release(ids, *this);
+}
+
 void Session::answerAbort(Reason why) {
   if (isAnswered)
     return;
   if (why == Reason::Left) {
     services.metrics.disconnects.add();
+    beginLastAnswer();
     responder.left();
-    isAnswered = true;
   } else {
     fail(abortError(why));
   }
 }
 
 /// Nothing is left of it but references.
-void Session::conclude() { services.table.remove(ids); }
+void Session::conclude() { services.table.remove(ids, shared_from_this()); }
 
 //===----------------------------------------------------------------------===//
 // From the body to the engine
@@ -216,13 +222,12 @@ bool Session::begin(Pace pace) {
 void Session::expire() {
   if (!leavePhase(Phase::Waiting))
     return;
-  isAnswered = true;
+  beginLastAnswer();
   services.metrics.ended(FinishReason::Timeout);
   services.failExpired(responder);
   conclude();
 }
 
-/// Checks the request and makes what its answer needs; answers what is wrong.
 /// Whether the key may use the request's priority.
 std::optional<ApiError> Session::checkPriority() const {
   const KeyTerms &terms = from.terms;
@@ -237,7 +242,8 @@ std::optional<ApiError> Session::checkPriority() const {
   return std::nullopt;
 }
 
-/// Reads the request, or answers why it cannot be read. False: that takes long,
+/// Reads the request and makes what its answer needs, or answers why it cannot
+/// be read. False: that takes long,
 /// and is left to those who have time for it; or nobody waits for it any more.
 bool Session::read(Pace pace) {
   const std::string &body = responder.request().body;

@@ -148,6 +148,7 @@ private:
   void push(uint32_t index, pipeline::TokenItem item);
   openai::ApiError abortError(Reason why) const;
   void answerAbort(Reason why);
+  void beginLastAnswer();
   void conclude();
 
   SessionServices &services;
@@ -167,7 +168,7 @@ private:
   int64_t cachedTokens = 0; ///< of prompts, each counted once
   size_t endsLeft = 0;      ///< requests that have not ended in the engine
   bool isStreaming = false; ///< events have been sent
-  bool isAnswered = false;  ///< to the end
+  bool isAnswered = false;  ///< to the end, or that is being done
 
   std::mutex mutex;
   Phase phase = Phase::Waiting;

@@ -62,7 +62,7 @@ void Session::answerWhole() {
   for (Choice &choice : choices)
     answers.push_back({std::move(choice.piece), choice.end});
   noteUsage();
-  isAnswered = true;
+  beginLastAnswer();
   responder.json(writer->answer(answers, usage()));
 }
 
@@ -76,6 +76,7 @@ void Session::answerStream() {
     if (request.includeUsage)
       appendEvent(events, writer->usageChunk(usage()));
     appendEvent(events, "[DONE]");
+    services.table.release(ids, *this);
   }
   if (events.empty())
     return;
@@ -125,7 +126,7 @@ void Session::noteUsage() {
 void Session::fail(const openai::ApiError &error, int retrySeconds) {
   if (isAnswered)
     return;
-  isAnswered = true;
+  beginLastAnswer();
   for (size_t i = 0; i < sinks.size(); ++i)
     if (!choices[i].hasEnded)
       services.engine.finish(sinks[i], FinishReason::Cancelled);

@@ -9,8 +9,6 @@
 
 #include "runtime/pipeline/Clock.h"
 
-#include <unordered_set>
-
 using namespace sluice;
 using namespace sluice::serve;
 
@@ -20,21 +18,32 @@ bool SessionTable::add(const std::vector<std::string> &ids,
   for (const std::string &id : ids)
     if (byId.contains(id))
       return false;
+  sessions.insert(session);
   for (const std::string &id : ids)
     byId.emplace(id, session);
   return true;
 }
 
-void SessionTable::remove(const std::vector<std::string> &ids) {
+void SessionTable::release(const std::vector<std::string> &ids,
+                           const Session &session) {
   // Destroyed without the lock.
   std::vector<std::shared_ptr<Session>> dropped;
   std::lock_guard lock(mutex);
-  for (const std::string &id : ids)
-    if (auto found = byId.find(id); found != byId.end()) {
-      dropped.push_back(std::move(found->second));
-      byId.erase(found);
-    }
-  if (byId.empty())
+  for (const std::string &id : ids) {
+    auto found = byId.find(id);
+    if (found == byId.end() || found->second.get() != &session)
+      continue;
+    dropped.push_back(std::move(found->second));
+    byId.erase(found);
+  }
+}
+
+void SessionTable::remove(const std::vector<std::string> &ids,
+                          const std::shared_ptr<Session> &session) {
+  release(ids, *session);
+  std::lock_guard lock(mutex);
+  sessions.erase(session);
+  if (sessions.empty())
     emptied.notify_all();
 }
 
@@ -46,16 +55,11 @@ std::shared_ptr<Session> SessionTable::find(const std::string &id) const {
 
 std::vector<std::shared_ptr<Session>> SessionTable::all() const {
   std::lock_guard lock(mutex);
-  std::vector<std::shared_ptr<Session>> sessions;
-  std::unordered_set<const Session *> seen; // some have two ids
-  for (const auto &[id, session] : byId)
-    if (seen.insert(session.get()).second)
-      sessions.push_back(session);
-  return sessions;
+  return {sessions.begin(), sessions.end()};
 }
 
 bool SessionTable::waitEmpty(Time until) {
   std::unique_lock lock(mutex);
   return emptied.wait_until(lock, pipeline::toTimePoint(until),
-                            [this] { return byId.empty(); });
+                            [this] { return sessions.empty(); });
 }

@@ -16,21 +16,27 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace sluice::serve {
 
 class Session;
 
-/// The sessions from their arrival until nothing of them is left, by the ids
-/// that they can be asked for by. Owns them. Thread-safe; takes no other lock
-/// while it holds its own.
+/// The sessions from their arrival until nothing of them is left, and the ids
+/// that they can be asked for by until they are answered. Owns them.
+/// Thread-safe; takes no other lock while it holds its own.
 class SessionTable {
 public:
   /// False: one of the ids is in use.
   bool add(const std::vector<std::string> &ids,
            const std::shared_ptr<Session> &session);
-  void remove(const std::vector<std::string> &ids);
+  /// The ids are free from now on: whoever has the answer may use one again.
+  /// Does nothing to an id that another session has meanwhile.
+  void release(const std::vector<std::string> &ids, const Session &session);
+  /// With its ids.
+  void remove(const std::vector<std::string> &ids,
+              const std::shared_ptr<Session> &session);
 
   /// Null: there is none.
   std::shared_ptr<Session> find(const std::string &id) const;
@@ -42,6 +48,7 @@ public:
 private:
   mutable std::mutex mutex;
   std::condition_variable emptied;
+  std::unordered_set<std::shared_ptr<Session>> sessions;
   std::unordered_map<std::string, std::shared_ptr<Session>> byId;
 };
 

@@ -96,6 +96,12 @@ int64_t WorkPool::waiting() const {
   return begins.size() + longBegins.size();
 }
 
+Movement WorkPool::movement() const {
+  std::lock_guard lock(mutex);
+  return {.count = turns,
+          .hasWork = working > 0 || !proceeds.empty() || !begins.empty()};
+}
+
 //===----------------------------------------------------------------------===//
 // The threads
 //===----------------------------------------------------------------------===//
@@ -135,26 +141,34 @@ bool WorkPool::waitForWork(std::unique_lock<std::mutex> &lock) {
 void WorkPool::runQuick() {
   std::unique_lock lock(mutex);
   while (waitForWork(lock)) {
+    ++turns;
+    ++working;
     if (proceeds.empty() && !expired()) {
       ++beginning;
       beginNext(begins, Work::Pace::Quick, lock);
       --beginning;
-      continue;
-    }
-    std::shared_ptr<Work> work;
-    void (Work::*method)() = &Work::proceed;
-    if (!proceeds.empty()) {
-      work = std::move(proceeds.front());
-      proceeds.pop_front();
     } else {
-      method = &Work::expire;
-      work = expired()->takeExpired().work;
+      proceedOrExpire(lock);
     }
-    lock.unlock();
-    ((*work).*method)();
-    work.reset(); // perhaps the last reference
-    lock.lock();
+    --working;
+    ++turns;
   }
+}
+
+void WorkPool::proceedOrExpire(std::unique_lock<std::mutex> &lock) {
+  std::shared_ptr<Work> work;
+  void (Work::*method)() = &Work::proceed;
+  if (!proceeds.empty()) {
+    work = std::move(proceeds.front());
+    proceeds.pop_front();
+  } else {
+    method = &Work::expire;
+    work = expired()->takeExpired().work;
+  }
+  lock.unlock();
+  ((*work).*method)();
+  work.reset(); // perhaps the last reference
+  lock.lock();
 }
 
 /// Long beginnings of one tenant that may be under way: others find a thread

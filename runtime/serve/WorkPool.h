@@ -29,6 +29,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/serve/BeginQueue.h"
+#include "runtime/serve/StallWatch.h"
 
 #include <condition_variable>
 #include <cstdint>
@@ -93,10 +94,13 @@ public:
 
   /// Works that wait for their begin().
   int64_t waiting() const;
+  /// Of the threads for quick work.
+  Movement movement() const;
 
 private:
   void runQuick();
   void runSlow();
+  void proceedOrExpire(std::unique_lock<std::mutex> &lock);
   bool waitForWork(std::unique_lock<std::mutex> &lock);
   bool waitForLong(std::unique_lock<std::mutex> &lock);
   void beginNext(BeginQueue &queue, Work::Pace pace,
@@ -112,6 +116,8 @@ private:
   BeginQueue begins, longBegins;
   std::deque<std::shared_ptr<Work>> proceeds;
   int64_t beginning = 0; ///< quick threads that are in begin()
+  int64_t working = 0;   ///< quick threads that are in any method of a work
+  int64_t turns = 0;     ///< how often one of them has begun or ended
   bool stopping = false;
   std::vector<std::thread> threads; ///< of the owner
   Threads counts;

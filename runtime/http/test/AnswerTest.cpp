@@ -232,7 +232,8 @@ TEST(Answer, SuitsHttp10) {
 
 TEST(Answer, MovesTheBodyOut) {
   ServerOptions options = testOptions();
-  options.bodyBytes = options.allBodyBytes = 1000;
+  options.bodyBytes = 1000;
+  options.allBodyBytes = 2000;
   TestServer server(options);
   std::string body(600, 'x');
   TestClient one(server.port()), two(server.port()), three(server.port());

@@ -87,12 +87,12 @@ TEST(Limits, AnswersToLargeBodiesArriveWhileTheClientSends) {
   sender.join();
 }
 
-/// Of all answers that wait for their readers so much is kept; who takes the
-/// least is cut off first.
+/// Of a tenant's answers that wait for their readers so much is kept as is left
+/// free; who takes the least is cut off first.
 TEST(Limits, TheSlowestReadersAreCutOff) {
   constexpr size_t bytes = 40 << 20; // more than the kernel takes
   ServerOptions options = testOptions();
-  options.allAnswerBytes = 60 << 20;
+  options.allAnswerBytes = 120 << 20;
   TestServer server(options);
   auto answered = [&](TestClient &client) {
     client.send(get("/x"));
@@ -111,6 +111,29 @@ TEST(Limits, TheSlowestReadersAreCutOff) {
   EXPECT_EQ(answer.body.size(), bytes);
   slow.readAll();
   EXPECT_TRUE(slow.wasReset());
+}
+
+/// Others than the tenant who holds too much are let be, however slow.
+TEST(Limits, SlowReadersOfOtherTenantsAreLetBe) {
+  constexpr size_t bytes = 40 << 20; // more than the kernel takes
+  ServerOptions options = testOptions();
+  options.allAnswerBytes = 160 << 20;
+  TestServer server(options);
+  auto answered = [&](TestClient &client) {
+    client.send(get("/x"));
+    std::shared_ptr<Exchange> exchange = server.next();
+    ASSERT_TRUE(exchange);
+    exchange->reply(200, {}, std::string(bytes, 'x'));
+  };
+  TestClient other(server.port(), /*usesTls=*/false, "127.0.0.2");
+  answered(other);
+  TestClient first(server.port()), second(server.port());
+  answered(first);
+  answered(second);
+  first.readAll();
+  EXPECT_TRUE(first.wasReset());
+  EXPECT_EQ(other.read().body.size(), bytes);
+  EXPECT_EQ(second.read().body.size(), bytes);
 }
 
 /// Now and then a byte is not enough.
@@ -227,68 +250,33 @@ TEST(Limits, AnswersMayTakeTheirTime) {
   EXPECT_EQ(client.read().body, "late");
 }
 
-TEST(Limits, TooManyConnectionsAreToldSo) {
-  ServerOptions options = testOptions();
-  options.connections = 2;
-  TestServer server(options);
-  TestClient one(server.port());
-  auto two = std::make_unique<TestClient>(server.port());
-  for (TestClient *client : {&one, two.get()}) {
-    client->send(get("/echo"));
-    EXPECT_EQ(client->read().status, 200);
-  }
-  for (int i = 0; i < 3; ++i) {
-    TestClient third(server.port());
-    third.send(get("/echo"));
-    Answer answer = third.read();
-    EXPECT_EQ(answer.status, 503);
-    EXPECT_EQ(answer.body, "too many connections\n");
-    EXPECT_TRUE(third.closedByServer());
-  }
-  EXPECT_EQ(server.server->counters().refused, 3u);
-  two.reset();
-  ASSERT_TRUE(
-      eventually([&] { return server.server->counters().connections == 1; }));
-  TestClient fourth(server.port());
-  fourth.send(get("/echo"));
-  EXPECT_EQ(fourth.read().status, 200);
-}
-
-TEST(Limits, FarTooManyConnectionsAreClosed) {
-  ServerOptions options = testOptions();
-  options.connections = 1;
-  TestServer server(options);
-  std::vector<std::unique_ptr<TestClient>> clients;
-  for (int i = 0; i < 200; ++i)
-    clients.push_back(std::make_unique<TestClient>(server.port()));
-  ASSERT_TRUE(
-      eventually([&] { return server.server->counters().accepted == 200; }));
-  EXPECT_EQ(server.server->counters().refused, 199u);
-  EXPECT_LE(server.server->counters().connections, 65);
-  clients[0]->send(get("/echo"));
-  EXPECT_EQ(clients[0]->read().status, 200);
-}
-
 TEST(Limits, TooManyBytesOfBodiesAreRefused) {
   ServerOptions options = testOptions();
-  options.bodyBytes = options.allBodyBytes = 100'000;
+  options.bodyBytes = 100'000;
+  options.allBodyBytes = 200'000;
+  options.tenantOf = [](const Request &request) {
+    return request.field("X-Other") ? 2 : 1;
+  };
   TestServer server(options);
-  std::string half(60'000, 'x');
+  std::string most(60'000, 'x');
   TestClient sending(server.port()), second(server.port());
   // One that is being received counts with what has come.
   sending.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n"
                "\r\n" +
-               half);
+               most);
   ASSERT_TRUE(eventually(
-      [&] { return server.server->counters().bytesIn > half.size(); }));
-  second.send(post("/echo", half));
+      [&] { return server.server->counters().bytesIn > most.size(); }));
+  second.send(post("/echo", most));
   Answer answer = second.read();
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.body, "too many bytes of bodies at once\n");
+  TestClient other(server.port());
+  other.send(post("/echo", most, "X-Other: 1\r\n"));
+  EXPECT_EQ(other.read().status, 200);
   sending.close(); // gives back what it took
   ASSERT_TRUE(eventually([&] {
     TestClient third(server.port());
-    third.send(post("/echo", half));
+    third.send(post("/echo", most));
     return third.read().status == 200;
   }));
 }

@@ -33,7 +33,7 @@ TEST(Server, ChecksItsOptions) {
   options.headerTimeout = std::chrono::milliseconds(0);
   EXPECT_THAT(createError(options), HasSubstr("headerTimeout: 0"));
   options = {};
-  options.allBodyBytes = options.bodyBytes - 1;
+  options.allBodyBytes = 2 * options.bodyBytes - 1;
   EXPECT_THAT(createError(options), HasSubstr("allBodyBytes"));
   options = {};
   options.keyFile = "/key.pem";

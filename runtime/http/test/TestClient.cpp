@@ -33,7 +33,7 @@ static SSL_CTX *clientContext() {
   return context.get();
 }
 
-TestClient::TestClient(uint16_t port, bool usesTls)
+TestClient::TestClient(uint16_t port, bool usesTls, const char *from)
     : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   std::signal(SIGPIPE, SIG_IGN); // SSL_write() raises it
   sockaddr_in address = {};
@@ -43,8 +43,13 @@ TestClient::TestClient(uint16_t port, bool usesTls)
   timeval limit = {5, 0};
   setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  isConnected = connect(socket, reinterpret_cast<sockaddr *>(&address),
-                        sizeof address) == 0;
+  sockaddr_in source = {};
+  source.sin_family = AF_INET;
+  inet_pton(AF_INET, from, &source.sin_addr);
+  isConnected =
+      bind(socket, reinterpret_cast<sockaddr *>(&source), sizeof source) == 0 &&
+      connect(socket, reinterpret_cast<sockaddr *>(&address), sizeof address) ==
+          0;
   if (!usesTls || !isConnected)
     return;
   ssl = SSL_new(clientContext());

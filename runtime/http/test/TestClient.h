@@ -35,7 +35,9 @@ struct Answer {
 /// anything.
 class TestClient {
 public:
-  explicit TestClient(uint16_t port, bool usesTls = false);
+  /// `from`: the address that the server sees, one of 127.0.0.0/8.
+  explicit TestClient(uint16_t port, bool usesTls = false,
+                      const char *from = "127.0.0.1");
   ~TestClient();
   TestClient(const TestClient &) = delete;
 

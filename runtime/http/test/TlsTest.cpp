@@ -199,6 +199,9 @@ TEST_F(Tls, RefusesConnectionsInside) {
   few.connections = 1;
   TestServer server(few);
   TestClient one(server.port(), /*usesTls=*/true);
+  one.send(get("/x"));
+  std::shared_ptr<Exchange> exchange = server.next(); // is worked on
+  ASSERT_TRUE(exchange);
   TestClient two(server.port(), /*usesTls=*/true);
   two.send(get("/echo"));
   EXPECT_EQ(two.read().status, 503);

@@ -110,6 +110,35 @@ TEST_F(MonitorTest, StepsAreCounted) {
   EXPECT_EQ(metric("sluice:iteration_tokens_total_bucket{le=\"8\"}"), "1");
 }
 
+TEST_F(MonitorTest, HealthSaysWhereNoStepEnds) {
+  options.stallSeconds = 0.3;
+  start();
+  EngineStatus status;
+  status.head.steps = 5;
+  engine.setStatus(status);
+  EXPECT_EQ(get("/health").status, 200);
+  status.head.running = 1;
+  engine.setStatus(status);
+  ASSERT_TRUE(eventually([&] { return get("/health").status == 503; }));
+  EXPECT_EQ(errorOf(get("/health"))["message"], "no step has ended for 0 s");
+  status.head.steps = 6;
+  engine.setStatus(status);
+  EXPECT_TRUE(eventually([&] { return get("/health").status == 200; }));
+}
+
+TEST_F(MonitorTest, StepsMayTakeTheirTime) {
+  using std::chrono::seconds;
+  const StallLimits limits;
+  pipeline::HeadStatus head;
+  EXPECT_EQ(limits.ofSteps(head), seconds(60));
+  head.noteStep(std::vector<StageTiming>{{.rows = 1, .busyNanos = 1000}});
+  EXPECT_EQ(limits.ofSteps(head), seconds(10));
+  head.noteStep(
+      std::vector<StageTiming>{{.rows = 512, .busyNanos = 20'000'000'000},
+                               {.rows = 512, .busyNanos = 1'000'000'000}});
+  EXPECT_EQ(limits.ofSteps(head), seconds(84));
+}
+
 TEST_F(MonitorTest, TheLogHasALineForEachRequest) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);

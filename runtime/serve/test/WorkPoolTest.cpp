@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 using namespace sluice::serve;
+using sluice::http::test::eventually;
 using sluice::http::test::Signal;
 
 namespace {
@@ -53,7 +54,17 @@ std::shared_ptr<Job> longJob(std::function<void()> begin) {
   return std::make_shared<Job>(std::move(begin), [] {}, /*isLong=*/true);
 }
 
-/// Of someone, each until `go`; the first has begun.
+/// A job of someone that has begun and lasts until `go`.
+void beginOne(WorkPool &pool, Signal &begun, Signal &go) {
+  EXPECT_TRUE(pool.begin(job([&] {
+                           begun.raise();
+                           go.wait();
+                         }),
+                         someone));
+  ASSERT_TRUE(begun.wait());
+}
+
+/// Three long jobs of someone that last until `go`; the first has begun.
 void beginThreeLong(WorkPool &pool, Signal &begun, Signal &go) {
   for (int i = 0; i < 3; ++i)
     pool.begin(longJob([&] {
@@ -71,12 +82,7 @@ TEST(WorkPool, BeginsInOrderAndRefusesWhatIsTooMuch) {
   std::string order;
   WorkPool pool(2);
   ASSERT_TRUE(pool.start({1, 1}).ok());
-  EXPECT_TRUE(pool.begin(job([&] {
-                           started.raise();
-                           go.wait();
-                         }),
-                         someone));
-  ASSERT_TRUE(started.wait());
+  beginOne(pool, started, go);
   for (char name : {'a', 'b'})
     EXPECT_TRUE(pool.begin(job([&, name] {
                              order += name;
@@ -109,18 +115,27 @@ TEST(WorkPool, OneThreadIsKeptForWhatProceeds) {
   EXPECT_TRUE(begun.wait(3));
 }
 
+TEST(WorkPool, TellsWhetherItMoves) {
+  Signal begun, go;
+  WorkPool pool(10);
+  ASSERT_TRUE(pool.start({1, 1}).ok());
+  EXPECT_FALSE(pool.movement().hasWork);
+  beginOne(pool, begun, go);
+  const Movement stuck = pool.movement();
+  EXPECT_TRUE(stuck.hasWork);
+  EXPECT_EQ(pool.movement().count, stuck.count);
+  go.raise();
+  EXPECT_TRUE(eventually([&] { return !pool.movement().hasWork; }));
+  EXPECT_GT(pool.movement().count, stuck.count);
+}
+
 /// The thread that is kept free sees to it while others are at work.
 TEST(WorkPool, WhatHasWaitedTooLongDoesNotBegin) {
   Signal begun, go, last;
   auto late = job([] { FAIL() << "expired"; });
   WorkPool pool(10);
   ASSERT_TRUE(pool.start({2, 1}).ok());
-  pool.begin(job([&] {
-               begun.raise();
-               go.wait();
-             }),
-             someone);
-  ASSERT_TRUE(begun.wait());
+  beginOne(pool, begun, go);
   auto after = [](int milliseconds) {
     return sluice::pipeline::now() + std::chrono::milliseconds(milliseconds);
   };
@@ -136,12 +151,7 @@ TEST(WorkPool, WhatIsWithdrawnIsDroppedAndLeavesItsPlace) {
   Signal started, go, done;
   WorkPool pool(1);
   ASSERT_TRUE(pool.start({1, 1}).ok());
-  pool.begin(job([&] {
-               started.raise();
-               go.wait();
-             }),
-             someone);
-  ASSERT_TRUE(started.wait());
+  beginOne(pool, started, go);
   auto dropped = job([&] { FAIL() << "withdrawn"; });
   EXPECT_TRUE(pool.begin(dropped, someone));
   pool.withdraw(*dropped);
@@ -207,12 +217,7 @@ TEST(WorkPool, AFullQueueHasRoomForOtherTenants) {
   Signal started, go, done;
   WorkPool pool(3);
   ASSERT_TRUE(pool.start({1, 1}).ok());
-  pool.begin(job([&] {
-               started.raise();
-               go.wait();
-             }),
-             someone);
-  ASSERT_TRUE(started.wait());
+  beginOne(pool, started, go);
   std::vector<std::shared_ptr<Job>> many;
   for (int i = 0; i < 3; ++i)
     EXPECT_TRUE(
