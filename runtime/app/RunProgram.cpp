@@ -108,6 +108,7 @@ int app::explainFailure(const Status &reason) {
 int app::runProgram(const ProgramImage &image, int argc,
                     const char *const *argv) {
   auto start = std::chrono::steady_clock::now();
+  holdStandardDescriptors();
   catchInterrupts();
   Command command = parseCommandLine(argc, argv, versionText());
   if (const auto *exit = std::get_if<ExitNow>(&command)) {

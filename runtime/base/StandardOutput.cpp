@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <unistd.h>
 
 using namespace sluice;
@@ -24,6 +25,17 @@ Status sluice::writeOutput(std::string_view text) {
     text.remove_prefix(static_cast<size_t>(done));
   }
   return {};
+}
+
+void sluice::holdStandardDescriptors() {
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF)
+      continue;
+    // The lowest number that is free is this one. Opened the wrong way round,
+    // so that it cannot be used.
+    (void)::open("/dev/null",
+                 descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
 }
 
 void sluice::writeNote(std::string_view line) {

@@ -18,6 +18,12 @@ namespace sluice {
 /// Errors: a full disk, a closed pipe.
 Status writeOutput(std::string_view text);
 
+/// To be called before any file is opened. Where the program was started with
+/// standard descriptors closed (`>&-`), the next files would get their numbers,
+/// and output and messages would be written into them: this opens /dev/null in
+/// their place, so that reading or writing them fails as it would have done.
+void holdStandardDescriptors();
+
 /// Writes one line to stderr. Nothing can be done when that fails.
 void writeNote(std::string_view line);
 

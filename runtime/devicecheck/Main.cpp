@@ -21,6 +21,7 @@
 
 #include "runtime/app/Commands.h"
 #include "runtime/app/Program.h"
+#include "runtime/base/StandardOutput.h"
 #include "runtime/device/cuda/probe/Probe.h"
 #include "runtime/devicecheck/LinkedModels.h"
 #include "runtime/devicecheck/Parts.h"
@@ -165,6 +166,7 @@ int runTests(Arguments given, char *program) {
 } // namespace
 
 int main(int count, char **arguments) {
+  holdStandardDescriptors();
   std::optional<Arguments> given = read(count, arguments);
   if (!given) {
     showUsage();

@@ -35,6 +35,7 @@ inline constexpr WorkMeter::Limits maxGrammarWork = {
 inline constexpr size_t maxGbnfBytes = size_t(1) << 20;
 inline constexpr size_t maxGbnfRules = 1 << 16;
 inline constexpr size_t maxSchemaValues = 1 << 18; ///< JSON values in a schema
+inline constexpr size_t maxSchemaBytes = size_t(32) << 20; ///< that these take
 /// Members of all of a schema's objects together.
 inline constexpr size_t maxSchemaMembers = 1 << 14;
 inline constexpr size_t maxPatternBytes = 1 << 14;

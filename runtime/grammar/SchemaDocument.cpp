@@ -312,9 +312,10 @@ static Status tooManyMembers() {
 Expected<ordered_json> sluice::grammar::readSchema(std::string_view text) {
   auto read = text::readJson(text, {.depth = maxDepth,
                                     .values = maxSchemaValues,
-                                    .objectMembers = maxSchemaMembers});
-  if (auto *document = std::get_if<ordered_json>(&read))
-    return std::move(*document);
+                                    .objectMembers = maxSchemaMembers,
+                                    .treeBytes = maxSchemaBytes});
+  if (auto *document = std::get_if<text::JsonTree>(&read))
+    return std::move(document->root());
   using Kind = text::JsonError::Kind;
   switch (std::get<text::JsonError>(read).kind) {
   case Kind::Depth:
@@ -323,6 +324,9 @@ Expected<ordered_json> sluice::grammar::readSchema(std::string_view text) {
     return tooManyValues();
   case Kind::ObjectMembers:
     return tooManyMembers();
+  case Kind::TreeBytes:
+    return failure("JSON schema: it takes more than ", maxSchemaBytes,
+                   " bytes of memory");
   case Kind::Encoding:
   case Kind::Syntax:
   case Kind::Number:

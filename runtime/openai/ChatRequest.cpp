@@ -58,32 +58,33 @@ static ApiExpected<GrammarSource> formOf(const ordered_json &body,
 
 ApiExpected<GenerationRequest>
 openai::parseChatRequest(std::string_view body, const RequestContext &context) {
-  ApiExpected<ordered_json> json = parseBody(body, context.limits);
-  if (!json)
-    return json.error();
+  ApiExpected<text::JsonTree> tree = parseBody(body, context.limits);
+  if (!tree)
+    return tree.error();
+  const ordered_json &json = tree->root();
   GenerationRequest request;
   request.endpoint = Endpoint::Chat;
-  ApiExpected<CommonFields> common = readCommonFields(*json, context, request);
+  ApiExpected<CommonFields> common = readCommonFields(json, context, request);
   if (!common)
     return common.error();
-  FieldReader fields(*json);
+  FieldReader fields(json);
   Lengths lengths = readLengths(fields, context.model);
   readLogprobs(fields, context.limits, request.logprobs);
   if (!fields.ok())
     return fields.error();
   GrammarBudget budget(context.limits, context.work);
-  ApiExpected<ToolRequest> tools = readTools(*json, context, budget);
+  ApiExpected<ToolRequest> tools = readTools(json, context, budget);
   if (!tools)
     return tools.error();
   ApiExpected<GrammarSource> form =
-      formOf(*json, context.limits, *tools, budget);
+      formOf(json, context.limits, *tools, budget);
   if (!form)
     return form.error();
   common->spec.grammar = form.take();
   if (common->ignoreEnd && common->spec.grammar.kind != Kind::None)
     return invalidField("ignore_eos", "'ignore_eos' is not supported where "
                                       "the answer has a form to keep to");
-  ApiExpected<Prompt> prompt = readChatPrompt(*json, context, *tools, &lengths);
+  ApiExpected<Prompt> prompt = readChatPrompt(json, context, *tools, &lengths);
   if (!prompt)
     return prompt.error();
   request.tools = std::move(tools->use);

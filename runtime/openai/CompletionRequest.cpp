@@ -18,16 +18,17 @@ static constexpr int64_t defaultMaxTokens = 16;
 ApiExpected<GenerationRequest>
 openai::parseCompletionRequest(std::string_view body,
                                const RequestContext &context) {
-  ApiExpected<ordered_json> json = parseBody(body, context.limits);
-  if (!json)
-    return json.error();
+  ApiExpected<text::JsonTree> tree = parseBody(body, context.limits);
+  if (!tree)
+    return tree.error();
+  const ordered_json &json = tree->root();
   GenerationRequest request;
   request.endpoint = Endpoint::Completions;
-  ApiExpected<CommonFields> common = readCommonFields(*json, context, request);
+  ApiExpected<CommonFields> common = readCommonFields(json, context, request);
   if (!common)
     return common.error();
 
-  FieldReader fields(*json);
+  FieldReader fields(json);
   Lengths lengths;
   lengths.defaultMaxTokens = defaultMaxTokens;
   fields.integer("max_tokens", lengths.maxTokens, 0, INT32_MAX);
@@ -45,7 +46,7 @@ openai::parseCompletionRequest(std::string_view body,
 
   GrammarBudget budget(context.limits, context.work);
   ApiExpected<GrammarSource> grammar =
-      readConstraint(*json, context.limits, budget);
+      readConstraint(json, context.limits, budget);
   if (!grammar)
     return grammar.error();
   common->spec.grammar = grammar.take();
@@ -59,7 +60,7 @@ openai::parseCompletionRequest(std::string_view body,
                                       "the answer has a form to keep to");
 
   ApiExpected<std::vector<Prompt>> prompts =
-      readPrompts(*json, "prompt", context, lengths, addSpecial, echo);
+      readPrompts(json, "prompt", context, lengths, addSpecial, echo);
   if (!prompts)
     return prompts.error();
   if (echo)

@@ -86,14 +86,14 @@ void ConstraintReader::setSchema(const ordered_json &value,
   if (error)
     return;
   if (value.is_string()) {
-    ApiExpected<ordered_json> parsed =
+    ApiExpected<text::JsonTree> parsed =
         parseJson(value.get_ref<const std::string &>(), limits, path);
     if (!parsed)
       error = parsed.error();
-    else if (parsed->is_string())
+    else if (parsed->root().is_string())
       error = invalidField(path, "'" + path + "' is not a JSON schema");
     else
-      setSchema(*parsed, path);
+      setSchema(parsed->root(), path);
     return;
   }
   if (!value.is_object() && !value.is_boolean()) {

@@ -9,6 +9,8 @@
 
 #include "runtime/text/JsonReader.h"
 
+#include <algorithm>
+
 using namespace sluice;
 using namespace sluice::openai;
 
@@ -42,13 +44,21 @@ static ApiError toApiError(const text::JsonError &error,
   case Kind::ObjectMembers:
     return invalidField("", "an object has more than " +
                                 std::to_string(maxMembers) + " members");
+  case Kind::TreeBytes:
+    return {.status = 413,
+            .message = subject +
+                       " has so many small values that they take "
+                       "more than " +
+                       std::to_string(limits.treeTimes) +
+                       " times its size in memory",
+            .param = path};
   }
   return fail(" is not JSON: byte " + std::to_string(error.byte) + " is wrong");
 }
 
-ApiExpected<ordered_json> openai::parseJson(std::string_view text,
-                                            const RequestLimits &limits,
-                                            std::string_view path) {
+ApiExpected<text::JsonTree> openai::parseJson(std::string_view text,
+                                              const RequestLimits &limits,
+                                              std::string_view path) {
   std::string subject =
       path.empty() ? "the body" : "'" + std::string(path) + "'";
   if (text.size() > limits.bodyBytes)
@@ -56,21 +66,25 @@ ApiExpected<ordered_json> openai::parseJson(std::string_view text,
                     subject + " has " + std::to_string(text.size()) +
                         " bytes, more than " + std::to_string(limits.bodyBytes),
                     std::string(path)};
-  auto read = text::readJson(text, {.depth = limits.depth,
-                                    .values = limits.values,
-                                    .objectMembers = maxMembers});
+  auto read = text::readJson(
+      text, {.depth = limits.depth,
+             .values = limits.values,
+             .objectMembers = maxMembers,
+             .treeBytes = std::max(limits.smallTreeBytes,
+                                   limits.treeTimes * text.size())});
   if (auto *error = std::get_if<text::JsonError>(&read))
     return toApiError(*error, limits, std::string(path));
-  return std::get<ordered_json>(std::move(read));
+  return std::get<text::JsonTree>(std::move(read));
 }
 
-ApiExpected<ordered_json> openai::parseBody(std::string_view body,
-                                            const RequestLimits &limits) {
+ApiExpected<text::JsonTree> openai::parseBody(std::string_view body,
+                                              const RequestLimits &limits) {
   if (body.empty())
     return invalidField("", "the body is empty; it must be a JSON object");
-  ApiExpected<ordered_json> value = parseJson(body, limits);
-  if (value && !value->is_object())
-    return invalidField("", "the body is " + std::string(typeName(*value)) +
+  ApiExpected<text::JsonTree> value = parseJson(body, limits);
+  if (value && !value->root().is_object())
+    return invalidField("", "the body is " +
+                                std::string(typeName(value->root())) +
                                 ", not an object");
   return value;
 }

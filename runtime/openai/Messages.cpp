@@ -115,13 +115,14 @@ ApiExpected<ordered_json> MessageReader::readArguments(FieldReader &function) {
     return invalidField(path, "'" + path + "' is " +
                                   std::string(typeName(*arguments)) +
                                   ", not JSON in a string");
-  const auto &text = arguments->get_ref<const std::string &>();
-  if (text.empty())
+  const auto &written = arguments->get_ref<const std::string &>();
+  if (written.empty())
     return ordered_json::object();
   // What a model has written may be cut off, or be no object: it stays as it
   // is, or a conversation could not go on behind it.
-  ApiExpected<ordered_json> value = parseJson(text, limits, path);
-  return value && value->is_object() ? value.take() : ordered_json(text);
+  ApiExpected<text::JsonTree> value = parseJson(written, limits, path);
+  return value && value->root().is_object() ? std::move(value->root())
+                                            : ordered_json(written);
 }
 
 ApiExpected<ordered_json> MessageReader::readToolCall(const ordered_json &call,

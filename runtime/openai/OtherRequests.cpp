@@ -14,12 +14,13 @@ using namespace sluice::openai;
 ApiExpected<EmbeddingRequest>
 openai::parseEmbeddingRequest(std::string_view body,
                               const RequestContext &context) {
-  ApiExpected<ordered_json> json = parseBody(body, context.limits);
-  if (!json)
-    return json.error();
+  ApiExpected<text::JsonTree> tree = parseBody(body, context.limits);
+  if (!tree)
+    return tree.error();
+  const ordered_json &json = tree->root();
   EmbeddingRequest request;
   const Model &model = context.model;
-  FieldReader fields(*json);
+  FieldReader fields(json);
   if (ApiStatus unknown = readModel(fields, model, request.model))
     return *unknown;
   if (!model.embeddings())
@@ -39,7 +40,7 @@ openai::parseEmbeddingRequest(std::string_view body,
   if (!fields.ok())
     return fields.error();
   ApiExpected<std::vector<Prompt>> inputs =
-      readPrompts(*json, "input", context, lengths, /*addSpecial=*/true,
+      readPrompts(json, "input", context, lengths, /*addSpecial=*/true,
                   /*wantsText=*/false);
   if (!inputs)
     return inputs.error();
@@ -55,11 +56,12 @@ openai::parseEmbeddingRequest(std::string_view body,
 ApiExpected<TokenizeRequest>
 openai::parseTokenizeRequest(std::string_view body,
                              const RequestContext &context) {
-  ApiExpected<ordered_json> json = parseBody(body, context.limits);
-  if (!json)
-    return json.error();
+  ApiExpected<text::JsonTree> tree = parseBody(body, context.limits);
+  if (!tree)
+    return tree.error();
+  const ordered_json &json = tree->root();
   TokenizeRequest request;
-  FieldReader fields(*json);
+  FieldReader fields(json);
   std::string name;
   fields.keep(readModel(fields, context.model, name));
   fields.flag("return_token_strs", request.tokenTexts);
@@ -77,11 +79,10 @@ openai::parseTokenizeRequest(std::string_view body,
     return fields.error();
   if (isChat) {
     GrammarBudget budget(context.limits, context.work);
-    ApiExpected<ToolRequest> tools = readTools(*json, context, budget);
+    ApiExpected<ToolRequest> tools = readTools(json, context, budget);
     if (!tools)
       return tools.error();
-    ApiExpected<Prompt> prompt =
-        readChatPrompt(*json, context, *tools, nullptr);
+    ApiExpected<Prompt> prompt = readChatPrompt(json, context, *tools, nullptr);
     if (!prompt)
       return prompt.error();
     request.tokens = std::move(prompt->tokens);
@@ -98,10 +99,11 @@ openai::parseTokenizeRequest(std::string_view body,
 ApiExpected<std::string>
 openai::parseDetokenizeRequest(std::string_view body,
                                const RequestContext &context) {
-  ApiExpected<ordered_json> json = parseBody(body, context.limits);
-  if (!json)
-    return json.error();
-  FieldReader fields(*json);
+  ApiExpected<text::JsonTree> tree = parseBody(body, context.limits);
+  if (!tree)
+    return tree.error();
+  const ordered_json &json = tree->root();
+  FieldReader fields(json);
   std::string name;
   fields.keep(readModel(fields, context.model, name));
   const ordered_json *ids = fields.array("tokens");

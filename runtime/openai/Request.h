@@ -50,9 +50,13 @@ struct RequestLimits {
   size_t bodyBytes = size_t(32) << 20;
   size_t depth = 64;               ///< of objects and arrays in each other
   size_t values = size_t(1) << 21; ///< JSON values
-  int64_t choices = 128;           ///< `n`
-  int64_t prompts = 1024;          ///< of one request
-  int64_t requests = 1024;         ///< prompts times choices
+  /// What they may take in memory: so many times their text, or so many bytes
+  /// where that is more.
+  size_t treeTimes = 3;
+  size_t smallTreeBytes = size_t(16) << 20;
+  int64_t choices = 128;                   ///< `n`
+  int64_t prompts = 1024;                  ///< of one request
+  int64_t requests = 1024;                 ///< prompts times choices
   int64_t promptTokens = int64_t(1) << 23; ///< of all requests together
   /// Log-probabilities of prompts in one answer: of each token its own and
   /// `logprobs` more.

@@ -8,6 +8,7 @@
 #include "runtime/serve/Monitor.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/base/HeapMemory.h"
 #include "runtime/pipeline/Clock.h"
 
 #include <algorithm>
@@ -15,6 +16,10 @@
 
 using namespace sluice;
 using namespace sluice::serve;
+
+/// What a burst of requests has left with the allocator is given back, if it is
+/// more than this.
+static constexpr int64_t trimmedBytes = int64_t{64} << 20;
 
 std::string serve::statusJson(const std::string &model,
                               const StatusMark &before, const StatusMark &now) {
@@ -94,6 +99,7 @@ Monitor::Monitor(std::string model, const Engine &engine, const WorkPool &pool,
 Monitor::~Monitor() { stop(); }
 
 Status Monitor::start() {
+  keepMemoryReserve();
   before = mark();
   return guarded([this] {
     thread = std::thread([this] { run(); });
@@ -155,6 +161,9 @@ void Monitor::look(int64_t tickNumber) {
     stepLimit = limits.ofSteps(head);
   }
   log.flush();
+  keepMemoryReserve(); // where it has been given up
+  if (tickNumber % ticksATrim == 0)
+    trimHeap(trimmedBytes);
   if (tickNumber % ticksAnEvent == 0)
     tell();
 }

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A thread that wakes ten times a second, counts the steps that the engine has
-// done, sees whether the engine and the work pool move, writes the log, and
-// twice a second tells those who watch (GET /status/events) how things stand:
-// an event with one JSON object,
+// done, sees whether the engine and the work pool move, writes the log, gives the
+// memory of past bursts back to the system every five seconds, and twice a
+// second tells those who watch (GET /status/events) how things stand: an event
+// with one JSON object,
 //
 //   {"time": seconds since 1970, "model": name, "interval": seconds since the
 //    event before, "running", "waiting", "paused": requests,
@@ -69,6 +70,7 @@ public:
   static constexpr size_t maxWatchers = 64;
   static constexpr std::chrono::milliseconds tick{100};
   static constexpr int ticksAnEvent = 5;
+  static constexpr int ticksATrim = 50;
 
   /// All of them outlive it.
   Monitor(std::string model, const Engine &engine, const WorkPool &pool,

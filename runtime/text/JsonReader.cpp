@@ -9,8 +9,9 @@
 
 #include "runtime/text/Utf8.h"
 
-#include <optional>
+#include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 using namespace sluice;
 using namespace sluice::text;
@@ -23,12 +24,21 @@ using Kind = JsonError::Kind;
 /// With fewer, members of a key are looked for one by one.
 constexpr size_t fewMembers = 16;
 
-/// Builds a value of the events of nlohmann's parser.
+/// What a string keeps outside of itself.
+size_t heapBytes(const std::string &text) {
+  static const size_t inside = std::string().capacity();
+  return text.capacity() > inside ? text.capacity() + 1 : 0;
+}
+
+/// Builds a value of the events of nlohmann's parser. What is built lies in
+/// trees all the time, so that it goes without allocating wherever the building
+/// ends. An object is made when all its members are there: nlohmann's list of
+/// members copies all of them, and what is in them, when it grows.
 class Builder {
 public:
   explicit Builder(const JsonLimits &limits) : limits(limits) {}
 
-  ordered_json value;
+  JsonTree value;
   JsonError error{Kind::Syntax};
 
   bool null() { return add(nullptr); }
@@ -36,7 +46,10 @@ public:
   bool number_integer(int64_t item) { return add(item); }
   bool number_unsigned(uint64_t item) { return add(item); }
   bool number_float(double item, const std::string &) { return add(item); }
-  bool string(std::string &item) { return add(std::move(item)); }
+  bool string(std::string &item) {
+    item.shrink_to_fit(); // the parser's buffer may be much larger
+    return take(sizeof item + heapBytes(item)) && add(std::move(item));
+  }
   bool binary(ordered_json::binary_t &) { return false; }
   bool start_object(size_t) { return open(ordered_json::object()); }
   bool start_array(size_t) { return open(ordered_json::array()); }
@@ -59,18 +72,23 @@ public:
   }
 
 private:
+  struct Member {
+    std::string key;
+    JsonTree value;
+  };
   struct Frame {
-    ordered_json value;
-    std::string key; ///< of the member that comes, in an object
-    std::unordered_map<std::string, size_t> index; ///< of many members
+    JsonTree value; ///< an array with its items, or an empty object
+    std::vector<Member> members = {};                   ///< of the object
+    std::string key = {};                               ///< of the next member
+    std::unordered_map<std::string, size_t> index = {}; ///< of many members
   };
 
   /// Where the value is that comes.
   std::string place() const {
     std::string path;
     for (const Frame &frame : frames) {
-      if (frame.value.is_array())
-        path += '[' + std::to_string(frame.value.size()) + ']';
+      if (frame.value.root().is_array())
+        path += '[' + std::to_string(frame.value.root().size()) + ']';
       else
         (path += path.empty() ? "" : ".") += frame.key;
     }
@@ -84,58 +102,79 @@ private:
 
   bool count() { return ++values <= limits.values || fail(Kind::Values); }
 
+  /// Counts memory that the value takes.
+  bool take(size_t bytes) {
+    taken += bytes;
+    return taken <= limits.treeBytes || fail(Kind::TreeBytes);
+  }
+
   bool open(ordered_json empty) {
     if (frames.size() >= limits.depth)
       return fail(Kind::Depth);
-    if (!count())
+    if (!count() || !take(sizeof(ordered_json::array_t)))
       return false;
-    frames.push_back({std::move(empty), {}, {}});
+    frames.push_back({.value = JsonTree(std::move(empty))});
     return true;
   }
 
   bool close() {
-    ordered_json done = std::move(frames.back().value);
+    Frame &frame = frames.back();
+    if (frame.value.root().is_object()) {
+      auto &object = frame.value.root().get_ref<ordered_json::object_t &>();
+      object.reserve(frame.members.size());
+      for (Member &member : frame.members)
+        object.emplace_back(std::move(member.key),
+                            std::move(member.value.root()));
+    }
+    JsonTree done = std::move(frame.value);
     frames.pop_back();
     return put(std::move(done));
   }
 
-  bool add(ordered_json item) { return count() && put(std::move(item)); }
+  bool add(ordered_json item) {
+    return count() && put(JsonTree(std::move(item)));
+  }
 
-  bool put(ordered_json item) {
+  bool put(JsonTree item) {
     if (frames.empty()) {
       value = std::move(item);
       return true;
     }
     Frame &frame = frames.back();
-    if (frame.value.is_array()) {
-      frame.value.push_back(std::move(item));
-      return true;
-    }
-    return putMember(frame, std::move(item));
+    if (!frame.value.root().is_array())
+      return putMember(frame, std::move(item));
+    auto &items = frame.value.root().get_ref<ordered_json::array_t &>();
+    const size_t room = items.capacity();
+    items.push_back(std::move(item.root()));
+    return take((items.capacity() - room) * sizeof items[0]);
   }
 
-  bool putMember(Frame &frame, ordered_json item) {
-    auto &members = frame.value.get_ref<ordered_json::object_t &>();
-    auto at = [&](size_t i) {
-      return members.begin() + static_cast<ptrdiff_t>(i);
-    };
-    std::optional<size_t> known;
-    if (members.size() < fewMembers) {
-      for (size_t i = 0; i < members.size(); ++i)
-        if (at(i)->first == frame.key)
-          known = i;
-    } else {
-      for (size_t i = frame.index.size(); i < members.size(); ++i)
-        frame.index.emplace(at(i)->first, i);
-      if (auto found = frame.index.find(frame.key); found != frame.index.end())
-        known = found->second;
-    }
-    if (known) {
-      at(*known)->second = std::move(item);
+  /// The place of the member that has the next one's key; its size where there
+  /// is none.
+  static size_t findMember(Frame &frame) {
+    std::vector<Member> &members = frame.members;
+    if (members.size() < fewMembers)
+      return static_cast<size_t>(
+          std::ranges::find(members, frame.key, &Member::key) -
+          members.begin());
+    for (size_t i = frame.index.size(); i < members.size(); ++i)
+      frame.index.emplace(members[i].key, i);
+    auto found = frame.index.find(frame.key);
+    return found == frame.index.end() ? members.size() : found->second;
+  }
+
+  bool putMember(Frame &frame, JsonTree item) {
+    std::vector<Member> &members = frame.members;
+    const size_t place = findMember(frame);
+    if (place < members.size()) {
+      members[place].value = std::move(item);
       return true;
     }
     if (members.size() >= limits.objectMembers)
       return fail(Kind::ObjectMembers);
+    if (!take(sizeof(ordered_json::object_t::value_type) +
+              heapBytes(frame.key)))
+      return false;
     members.push_back({std::move(frame.key), std::move(item)});
     return true;
   }
@@ -143,12 +182,13 @@ private:
   const JsonLimits &limits;
   std::vector<Frame> frames;
   size_t values = 0;
+  size_t taken = 0; ///< of JsonLimits::treeBytes
 };
 
 } // namespace
 
-std::variant<ordered_json, JsonError> text::readJson(std::string_view text,
-                                                     const JsonLimits &limits) {
+std::variant<JsonTree, JsonError> text::readJson(std::string_view text,
+                                                 const JsonLimits &limits) {
   if (!isValidUtf8(text))
     return JsonError{Kind::Encoding};
   // The parser takes one for the text's end, whatever is behind it.

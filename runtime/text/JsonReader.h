@@ -14,7 +14,8 @@
 #ifndef SLUICE_RUNTIME_TEXT_JSONREADER_H
 #define SLUICE_RUNTIME_TEXT_JSONREADER_H
 
-#include <nlohmann/json.hpp>
+#include "runtime/text/JsonTree.h"
+
 #include <string>
 #include <string_view>
 #include <variant>
@@ -25,6 +26,8 @@ struct JsonLimits {
   size_t depth;         ///< of objects and arrays in each other
   size_t values;        ///< of all
   size_t objectMembers; ///< of one object
+  /// Of memory that the value takes, but for what its allocator adds.
+  size_t treeBytes;
 };
 
 /// Why there is no value.
@@ -35,7 +38,8 @@ struct JsonError {
     Number, ///< no double can hold it
     Depth,
     Values,
-    ObjectMembers
+    ObjectMembers,
+    TreeBytes
   };
   Kind kind;
   size_t byte = 0;         ///< Syntax: the first that is wrong, from 1 on
@@ -44,8 +48,8 @@ struct JsonError {
 };
 
 /// Reads JSON in UTF-8. The last one counts where an object has a key twice.
-std::variant<nlohmann::ordered_json, JsonError>
-readJson(std::string_view text, const JsonLimits &limits);
+std::variant<JsonTree, JsonError> readJson(std::string_view text,
+                                           const JsonLimits &limits);
 
 } // namespace sluice::text
 

@@ -15,6 +15,7 @@
 #include "mlir/IR/MLIRContext.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace sluice;
@@ -66,6 +67,7 @@ Status run() {
 } // namespace
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   setVersion("sluice-import");
   wrapHelp();

@@ -57,6 +57,7 @@ static Expected<int> execute(int argc, char **argv, const Options &options,
 
 int main(int argc, char **argv) {
   Clock::time_point start = Clock::now();
+  holdStandardDescriptors();
   int code = 0;
   std::optional<Options> options = parseOptions(argc, argv, code);
   if (!options)

@@ -153,6 +153,7 @@ static Status runScenarios(const Options &options) {
 }
 
 int main(int argc, char **argv) {
+  holdStandardDescriptors();
   std::optional<ExitNow> exit;
   Options options = parseOptions(argc, argv, exit);
   if (exit) {

@@ -10,13 +10,14 @@
 #include <chrono>
 #include <gtest/gtest.h>
 
+using namespace sluice;
 using namespace sluice::openai;
 
 namespace {
 
 std::string refusal(std::string_view text, RequestLimits limits = {},
                     std::string_view path = "") {
-  ApiExpected<ordered_json> value = parseJson(text, limits, path);
+  ApiExpected<text::JsonTree> value = parseJson(text, limits, path);
   if (value)
     return "accepted";
   return std::to_string(value.error().status) + " " + value.error().param +
@@ -24,8 +25,8 @@ std::string refusal(std::string_view text, RequestLimits limits = {},
 }
 
 std::string dump(std::string_view text) {
-  ApiExpected<ordered_json> value = parseJson(text, {});
-  return value ? dumpJson(*value) : value.error().message;
+  ApiExpected<text::JsonTree> value = parseJson(text, {});
+  return value ? dumpJson(value->root()) : value.error().message;
 }
 
 TEST(JsonBodyTest, ReadsEveryKindOfValue) {
@@ -42,11 +43,11 @@ TEST(JsonBodyTest, TheLastOfTwoMembersCounts) {
   for (int i = 0; i < 100; ++i)
     text += "\"k" + std::to_string(i % 50) + "\":" + std::to_string(i) + ",";
   text.back() = '}';
-  ApiExpected<ordered_json> value = parseJson(text, {});
+  ApiExpected<text::JsonTree> value = parseJson(text, {});
   ASSERT_TRUE(value);
-  EXPECT_EQ(value->size(), 50u);
-  EXPECT_EQ((*value)["k0"], 50);
-  EXPECT_EQ((*value)["k49"], 99);
+  EXPECT_EQ(value->root().size(), 50u);
+  EXPECT_EQ(value->root()["k0"], 50);
+  EXPECT_EQ(value->root()["k49"], 99);
 }
 
 TEST(JsonBodyTest, RefusesWhatIsNotJson) {
@@ -93,6 +94,29 @@ TEST(JsonBodyTest, KeepsToItsLimits) {
             "400 : the body has more than 64 objects and arrays in each other");
 }
 
+TEST(JsonBodyTest, TakesLittleMoreMemoryThanItsText) {
+  RequestLimits limits;
+  limits.smallTreeBytes = 1000;
+  const std::string refused =
+      "413 : the body has so many small values that they take more than 3 "
+      "times its size in memory";
+  auto many = [](std::string_view value) {
+    std::string text = "[";
+    for (int i = 0; i < 10'000; ++i)
+      text.append(value) += ',';
+    text.back() = ']';
+    return text;
+  };
+  EXPECT_EQ(refusal(many("[]"), limits), refused);
+  EXPECT_EQ(refusal(many("{\"a\":{}}"), limits), refused);
+  EXPECT_EQ(refusal(many("\"\""), limits), refused);
+  EXPECT_EQ(refusal(many("1"), limits), refused);
+  EXPECT_EQ(refusal(many("[]")), "accepted"); // it is small
+  const std::string text(100, 'x');
+  EXPECT_EQ(refusal(many('"' + text + '"'), limits), "accepted");
+  EXPECT_EQ(refusal("{\"" + text + "\":\"" + text + "\"}", limits), "accepted");
+}
+
 // The time must not grow with the square of the number of members.
 TEST(JsonBodyTest, ReadsManyMembersQuickly) {
   std::string text = "{";
@@ -109,7 +133,7 @@ TEST(JsonBodyTest, ReadsManyMembersQuickly) {
 
 TEST(JsonBodyTest, ABodyIsAnObject) {
   auto body = [](std::string_view text) {
-    ApiExpected<ordered_json> value = parseBody(text, {});
+    ApiExpected<text::JsonTree> value = parseBody(text, {});
     return value ? "accepted" : value.error().message;
   };
   EXPECT_EQ(body("{}"), "accepted");

@@ -1,0 +1,35 @@
+//===- HeapMemory.h - what the allocator holds ----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For programs that run for long and must survive that there is no memory for a
+// moment.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_BASE_HEAPMEMORY_H
+#define SLUICE_RUNTIME_BASE_HEAPMEMORY_H
+
+#include <cstdint>
+
+namespace sluice {
+
+/// From now on a few MiB are kept back, which are given up the first time that
+/// `new` finds no memory, and it is tried again. What allocates a little in
+/// order to free a lot, as destructors of JSON values do, must not fail, and
+/// finds some then. They are only reserved, not touched. Call it again now and
+/// then, to have them back where they were given up. Thread-safe.
+void keepMemoryReserve();
+
+/// Gives back to the system what the allocator holds and nobody uses, if that
+/// is more than `least` bytes; glibc keeps whatever lies below something that
+/// is in use. Returns whether it has. Takes some milliseconds for each 100 MiB,
+/// in which threads that allocate may wait. Thread-safe.
+bool trimHeap(int64_t least);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_BASE_HEAPMEMORY_H

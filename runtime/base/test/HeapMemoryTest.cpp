@@ -1,0 +1,91 @@
+//===- HeapMemoryTest.cpp - what the allocator holds ----------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/HeapMemory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <memory>
+#include <new>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace sluice;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SLUICE_HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SLUICE_HAS_SANITIZER 1
+#endif
+#endif
+
+namespace {
+
+/// Skips a test of what a sanitizer's own allocator does in another way.
+class HeapMemory : public testing::Test {
+protected:
+  void SetUp() override {
+#ifdef SLUICE_HAS_SANITIZER
+    GTEST_SKIP() << "the sanitizer has an allocator of its own";
+#endif
+  }
+};
+
+int64_t residentBytes() {
+  int64_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+} // namespace
+
+TEST_F(HeapMemory, WhatNobodyUsesIsGivenBack) {
+  constexpr size_t pieces = 100'000, pieceBytes = 1000;
+  std::vector<std::unique_ptr<char[]>> kept;
+  {
+    std::vector<std::unique_ptr<char[]>> burst;
+    for (size_t i = 0; i < pieces; ++i)
+      burst.push_back(std::make_unique<char[]>(pieceBytes));
+    // The allocator by itself gives back what lies behind the last of them.
+    for (size_t i = 999; i < pieces; i += 1000)
+      kept.push_back(std::move(burst[i]));
+  }
+  const int64_t before = residentBytes();
+  EXPECT_FALSE(trimHeap(int64_t{1} << 40));
+  EXPECT_EQ(residentBytes(), before);
+  EXPECT_TRUE(trimHeap(int64_t{16} << 20));
+  EXPECT_LT(residentBytes(), before - int64_t{70} * 1000 * 1000);
+}
+
+/// In a process of its own, whose memory ends.
+[[noreturn]] static void endWithoutMemory() {
+  keepMemoryReserve();
+  rlimit limit = {size_t{1} << 30, size_t{1} << 30};
+  setrlimit(RLIMIT_AS, &limit);
+  std::vector<std::unique_ptr<char[]>> all;
+  all.reserve(1 << 20);
+  // The first failure gives up the reserve, and the allocation succeeds.
+  const std::new_handler handler = std::set_new_handler(nullptr);
+  for (size_t bytes = size_t{1} << 28; bytes >= 1024;)
+    if (auto *more = new (std::nothrow) char[bytes])
+      all.emplace_back(more);
+    else
+      bytes /= 2;
+  std::set_new_handler(handler);
+  auto *first = new (std::nothrow) char[1 << 20];
+  auto *tooLarge = new (std::nothrow) char[size_t{1} << 28];
+  all.clear();
+  keepMemoryReserve(); // is there again
+  _exit(first && !tooLarge ? 0 : 1);
+}
+
+TEST_F(HeapMemory, AReserveIsGivenUpWhereThereIsNoOther) {
+  EXPECT_EXIT(endWithoutMemory(), testing::ExitedWithCode(0), "");
+}

@@ -1,0 +1,56 @@
+//===- JsonTree.h - a JSON value that goes without allocating -------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_TEXT_JSONTREE_H
+#define SLUICE_RUNTIME_TEXT_JSONTREE_H
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace sluice::text {
+
+/// Owns a JSON value of any size, and takes it apart without allocating.
+/// nlohmann's own destructor allocates a stack of all elements, and ends the
+/// process where there is no memory for it: just when memory is to become free.
+/// Recurs as deep as the value is.
+class JsonTree {
+public:
+  using Json = nlohmann::ordered_json;
+
+  JsonTree() = default;
+  explicit JsonTree(Json value) noexcept : value(std::move(value)) {}
+  JsonTree(JsonTree &&other) noexcept : value(std::move(other.value)) {}
+  JsonTree &operator=(JsonTree &&other) noexcept {
+    std::swap(value, other.value);
+    return *this;
+  }
+  ~JsonTree() { dismantle(value); }
+
+  Json &root() { return value; }
+  const Json &root() const { return value; }
+
+private:
+  static void dismantle(Json &value) noexcept {
+    if (value.is_array()) {
+      auto &items = value.get_ref<Json::array_t &>();
+      for (Json &item : items)
+        dismantle(item);
+      items.clear();
+    } else if (value.is_object()) {
+      auto &members = value.get_ref<Json::object_t &>();
+      for (auto &[name, member] : members)
+        dismantle(member);
+      members.clear();
+    }
+  }
+
+  Json value;
+};
+
+} // namespace sluice::text
+
+#endif // SLUICE_RUNTIME_TEXT_JSONTREE_H

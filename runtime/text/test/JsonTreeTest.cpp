@@ -1,0 +1,71 @@
+//===- JsonTreeTest.cpp - JSON values that go without allocating ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/text/JsonReader.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <limits>
+#include <new>
+
+using namespace sluice::text;
+
+namespace {
+
+/// Allocations by `new` of this thread that succeed from now on.
+thread_local int64_t allocationsLeft = std::numeric_limits<int64_t>::max();
+
+class NoMemoryAfter {
+public:
+  explicit NoMemoryAfter(int64_t allocations) { allocationsLeft = allocations; }
+  ~NoMemoryAfter() { allocationsLeft = std::numeric_limits<int64_t>::max(); }
+};
+
+} // namespace
+
+// Of the whole test program.
+void *operator new(size_t bytes) {
+  void *memory = allocationsLeft-- > 0 ? std::malloc(bytes) : nullptr;
+  if (!memory)
+    throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
+static constexpr JsonLimits someLimits = {
+    .depth = 64, .values = 1000, .objectMembers = 100, .treeBytes = 1 << 20};
+
+static constexpr std::string_view document =
+    R"({"list of members": [1, [2, {"three and more": [[], {}]}], "a string"],)"
+    R"("object": {"a": {"b": {"c": [null, true, "a string that is long"]}}}})";
+
+TEST(JsonTree, GoesWithoutAllocating) {
+  auto read = readJson(R"({"a":[1,[2,{"b":[[],{}]}]],"c":{"d":{"e":[3]}}})",
+                       someLimits);
+  ASSERT_TRUE(std::holds_alternative<JsonTree>(read));
+  JsonTree tree = std::get<JsonTree>(std::move(read));
+  EXPECT_EQ(tree.root().dump(),
+            R"({"a":[1,[2,{"b":[[],{}]}]],"c":{"d":{"e":[3]}}})");
+  NoMemoryAfter none(0);
+  JsonTree taken = std::move(tree);
+  tree = JsonTree();
+}
+
+/// Wherever memory ends while a value is being built, the error gets out.
+TEST(JsonTree, IsBuiltOrLeftBehindAtEveryLackOfMemory) {
+  for (int64_t allocations = 0;; ++allocations) {
+    ASSERT_LT(allocations, 10'000);
+    try {
+      NoMemoryAfter some(allocations);
+      auto read = readJson(document, someLimits);
+      EXPECT_TRUE(std::holds_alternative<JsonTree>(read));
+      break;
+    } catch (const std::bad_alloc &) {
+    }
+  }
+}
