@@ -48,7 +48,7 @@
 namespace sluice::comm {
 
 constexpr uint32_t frameMagic = 0x46554C53; ///< "SLUF" in the file's order
-constexpr uint16_t frameVersion = 4;
+constexpr uint16_t frameVersion = 5;
 constexpr int64_t frameHeaderBytes = 48;
 
 enum class FrameKind : uint8_t {

@@ -104,6 +104,9 @@ public:
     std::span<const uint8_t> error =
         in.take(in.getCount("letters of an error", layout::errorBytes, 1));
     result.error.assign(error.begin(), error.end());
+    result.isNotFinite =
+        !error.empty() &&
+        in.getInRange<uint8_t>("whether logits are not finite", 0, 1) != 0;
   }
 
   void read(TokenLogProbability &entry) {

@@ -150,6 +150,8 @@ void put(WireWriter &writer, const ResultRow &result) {
   error = error.substr(0, layout::errorBytes);
   writer.putCount(error);
   writer.put(error);
+  if (!error.empty())
+    writer.put(static_cast<uint8_t>(result.isNotFinite));
 }
 
 template <typename T>

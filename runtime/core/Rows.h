@@ -178,6 +178,8 @@ struct ResultRow {
   std::vector<TokenLogProbability> report;
   /// Why there is no token, which is this request's own; empty: there is one.
   std::string error = {};
+  /// With an error: the model's logits are not finite, whoever asks for them.
+  bool isNotFinite = false;
 };
 
 /// What the last stage sends to the head: one for each of its steps.

@@ -81,6 +81,12 @@ OutputRequest requestFor(const SamplingParams &params, int64_t position) {
   return request;
 }
 
+bool areLogits(std::span<const float> logits) {
+  return std::ranges::all_of(logits, isLogit) &&
+         std::ranges::any_of(logits,
+                             [](float logit) { return logit > -HUGE_VALF; });
+}
+
 Sampler::Sampler(int64_t vocabSize)
     : size(vocabSize), outputCount(static_cast<size_t>(vocabSize)),
       seen(static_cast<size_t>(vocabSize)) {

@@ -48,6 +48,10 @@ namespace sluice {
 /// else reads logits and no token is forbidden.
 OutputRequest requestFor(const SamplingParams &params, int64_t position);
 
+/// Whether logits are such that a token can be chosen by them: none is NaN or
+/// +infinity, and not all are -infinity.
+bool areLogits(std::span<const float> logits);
+
 /// Chooses tokens. Holds working memory for one vocabulary, taken at the start,
 /// and no state between calls. Thread-compatible.
 class Sampler {

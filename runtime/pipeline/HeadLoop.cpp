@@ -88,8 +88,11 @@ void HeadLoop::handle(Event &event) {
   if (!failed.ok())
     return;
   if (auto *results = std::get_if<ResultFrame>(&event)) {
-    if (!results->isLate())
-      note([&](HeadStatus &status) { status.noteStep(results->timings); });
+    note([&](HeadStatus &status) {
+      if (!results->isLate())
+        status.noteStep(results->timings);
+      status.noteAnswers(results->results);
+    });
     scheduler.onResults(*results, now());
   } else if (auto *guesses = std::get_if<GuessFrame>(&event)) {
     note([&](HeadStatus &status) { status.noteDraft(guesses->timing); });

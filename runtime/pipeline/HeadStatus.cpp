@@ -40,6 +40,18 @@ void HeadStatus::noteStep(std::span<const StageTiming> timings) {
   stepRows[size_t(steps++) % stepRows.size()] = timings.back().rows;
 }
 
+void HeadStatus::noteAnswers(std::span<const ResultRow> answers) {
+  for (const ResultRow &answer : answers) {
+    if (answer.isNotFinite) {
+      ++notFinite;
+      if (++notFiniteInARow == 1)
+        firstNotFinite = answer.error;
+    } else if (answer.error.empty()) {
+      notFiniteInARow = 0;
+    }
+  }
+}
+
 void HeadStatus::noteDraft(const StageTiming &timing) {
   if (!draft)
     draft.emplace();

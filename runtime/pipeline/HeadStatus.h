@@ -13,6 +13,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace sluice::pipeline {
@@ -52,9 +53,16 @@ struct HeadStatus {
   int64_t steps = 0; ///< counter
   std::array<int32_t, 256> stepRows{};
 
+  int64_t notFinite = 0; ///< counter: answers whose logits were not finite
+  /// Of the newest answers, without a good one among them; no counter.
+  int64_t notFiniteInARow = 0;
+  std::string firstNotFinite; ///< of those in a row: the error
+
   void noteLaunch(const StepFrame &frame);
   /// Of a step that has come back, the first stage's first.
   void noteStep(std::span<const StageTiming> timings);
+  /// What the last stage has answered.
+  void noteAnswers(std::span<const ResultRow> answers);
   /// Of the draft's answer.
   void noteDraft(const StageTiming &timing);
 };

@@ -124,9 +124,19 @@ Status ResultOutput::choose(const TokenChoice &choice, const RowMask *mask,
 
 void ResultOutput::answer(const TokenChoice &choice, const RowMask *mask,
                           ResultRow &answer) {
-  // One request's error is its own.
   if (Status s = choose(choice, mask, answer); !s.ok())
-    answer.error = s.withContext(name).message();
+    fail(choice, s, answer);
+}
+
+/// One request's error is its own; that of the model is that, too.
+void ResultOutput::fail(const TokenChoice &choice, const Status &why,
+                        ResultRow &answer) {
+  answer.isNotFinite = !areLogits(choice.logits);
+  const std::string place =
+      "behind position " + std::to_string(choice.row.position);
+  answer.error = answer.isNotFinite
+                     ? why.withContext(place).withContext(name).message()
+                     : why.withContext(name).message();
 }
 
 OutputRequest ResultOutput::requestOf(const Stage &stage, int64_t row) const {
@@ -144,7 +154,7 @@ void ResultOutput::score(const TokenChoice &choice, int32_t token,
   if (Status s = reportProbabilities(choice.logits, token,
                                      choice.logProbabilities, answer.report);
       !s.ok())
-    answer.error = s.withContext(name).message();
+    fail(choice, s, answer);
 }
 
 Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {
@@ -154,6 +164,7 @@ Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {
         result.token = 0;
         result.report.clear();
         result.error.clear();
+        result.isNotFinite = false;
         if (std::optional<int32_t> token = compute.token(output)) {
           result.token = *token;
           return;

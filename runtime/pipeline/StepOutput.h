@@ -151,6 +151,7 @@ private:
               ResultRow &answer);
   Status choose(const TokenChoice &choice, const RowMask *mask,
                 ResultRow &answer);
+  void fail(const TokenChoice &choice, const Status &why, ResultRow &answer);
 
   std::string name;
   Sampler sampler;

@@ -186,7 +186,7 @@ Status Endpoints::ready() const {
 void Endpoints::health(Responder responder) {
   Status s = ready();
   if (s.ok())
-    s = parts.monitor.moving();
+    s = parts.monitor.working();
   if (!s.ok())
     return responder.fail({.status = 503, .message = s.message()},
                           restartSeconds);

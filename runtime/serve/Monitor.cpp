@@ -159,6 +159,8 @@ void Monitor::look(int64_t tickNumber) {
     steps.look(now, {.count = head.steps, .hasWork = head.running > 0});
     works.look(now, poolMoves);
     stepLimit = limits.ofSteps(head);
+    brokenModel =
+        head.notFiniteInARow >= mostNotFinite ? head.firstNotFinite : "";
   }
   log.flush();
   keepMemoryReserve(); // where it has been given up
@@ -168,7 +170,7 @@ void Monitor::look(int64_t tickNumber) {
     tell();
 }
 
-Status Monitor::moving() const {
+Status Monitor::working() const {
   const Time now = pipeline::now();
   std::lock_guard lock(mutex);
   auto inSeconds = [](Time time) {
@@ -179,6 +181,8 @@ Status Monitor::moving() const {
   if (Time stalled = works.stalledFor(now); stalled > limits.usual)
     return failure("the threads that read requests have been stuck for ",
                    inSeconds(stalled), " s");
+  if (!brokenModel.empty())
+    return failure("the model gives no numbers any more; first: ", brokenModel);
   return {};
 }
 

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A thread that wakes ten times a second, counts the steps that the engine has
-// done, sees whether the engine and the work pool move, writes the log, gives the
-// memory of past bursts back to the system every five seconds, and twice a
+// done, sees whether the engine and the work pool move, writes the log, gives
+// the memory of past bursts back to the system every five seconds, and twice a
 // second tells those who watch (GET /status/events) how things stand: an event
 // with one JSON object,
 //
@@ -71,6 +71,8 @@ public:
   static constexpr std::chrono::milliseconds tick{100};
   static constexpr int ticksAnEvent = 5;
   static constexpr int ticksATrim = 50;
+  /// Of answers without numbers: fewer may come of one request's odd prompt.
+  static constexpr int64_t mostNotFinite = 3;
 
   /// All of them outlive it.
   Monitor(std::string model, const Engine &engine, const WorkPool &pool,
@@ -85,8 +87,9 @@ public:
   /// Sends events from now on; answers with 503 where too many watch.
   void watch(Responder responder);
 
-  /// Error: what has work and has not moved for too long.
-  Status moving() const;
+  /// Error: what has work and has not moved for too long, or that the last
+  /// answers of the model, one after another, were no numbers.
+  Status working() const;
 
 private:
   void run();
@@ -103,7 +106,8 @@ private:
 
   mutable std::mutex mutex; ///< guards what follows
   StallWatch steps, works;
-  Time stepLimit{0}; ///< see StallLimits
+  Time stepLimit{0};       ///< see StallLimits
+  std::string brokenModel; ///< why its answers are wrong; empty: they are not
   std::condition_variable changed;
   std::vector<Responder> watchers;
   bool stopping = false;

@@ -102,6 +102,8 @@ std::string ServeMetrics::text(const pipeline::HeadStatus &head,
   counter("sluice:num_preemptions_total",
           "Requests that were paused, because the cache was full.",
           head.pauses);
+  counter("sluice:nonfinite_answers_total",
+          "Answers of the model that were no numbers.", head.notFinite);
   counter("sluice:prefix_cache_queries_total",
           "Tokens of prompts that were looked for in the cache.",
           head.prefixQueries);

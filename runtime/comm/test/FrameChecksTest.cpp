@@ -195,6 +195,11 @@ TEST(FrameChecks, AnswersAreChecked) {
   codec.encodeResults(results, bytes);
   ASSERT_TRUE(codec.decodeResults(bytes, results).ok());
   EXPECT_EQ(results.results[0].error, std::string(1024, 'e'));
+  EXPECT_FALSE(results.results[0].isNotFinite);
+  results.results[0].isNotFinite = true;
+  codec.encodeResults(results, bytes);
+  ASSERT_TRUE(codec.decodeResults(bytes, results).ok());
+  EXPECT_TRUE(results.results[0].isNotFinite);
 }
 
 /// What is wrong between a good header and good numbers.

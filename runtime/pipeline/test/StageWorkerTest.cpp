@@ -346,7 +346,10 @@ TEST_F(StageWorkerTest, ARowWithoutATokenHasAnError) {
   EXPECT_EQ(launched, 4u);
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].error,
-            "rank 2: stage 1: sampling: the logit of token 1 is nan");
+            "rank 2: stage 1: behind position 0: sampling: the logit of token "
+            "1 is nan");
+  EXPECT_TRUE(results[0].isNotFinite);
+  EXPECT_FALSE(results[1].isNotFinite);
   EXPECT_EQ(results[1].error, "");
   EXPECT_EQ(results[1].token, 1);
 }

@@ -126,6 +126,29 @@ TEST_F(MonitorTest, HealthSaysWhereNoStepEnds) {
   EXPECT_TRUE(eventually([&] { return get("/health").status == 200; }));
 }
 
+TEST_F(MonitorTest, HealthSaysWhereTheModelGivesNoNumbers) {
+  start();
+  EngineStatus status;
+  ResultRow good, bad;
+  bad.error = "stage 0: behind position 7: the logit of token 1 is nan";
+  bad.isNotFinite = true;
+  ResultRow refused;
+  refused.error = "of the request alone";
+  auto answer = [&](std::vector<ResultRow> rows) {
+    status.head.noteAnswers(rows);
+    engine.setStatus(status);
+  };
+  answer({bad, bad, good, bad, refused, bad});
+  EXPECT_TRUE(becomes("sluice:nonfinite_answers_total", "4"));
+  EXPECT_EQ(get("/health").status, 200);
+  answer({bad});
+  ASSERT_TRUE(eventually([&] { return get("/health").status == 503; }));
+  EXPECT_EQ(errorOf(get("/health"))["message"],
+            "the model gives no numbers any more; first: " + bad.error);
+  answer({good});
+  EXPECT_TRUE(eventually([&] { return get("/health").status == 200; }));
+}
+
 TEST_F(MonitorTest, StepsMayTakeTheirTime) {
   using std::chrono::seconds;
   const StallLimits limits;
