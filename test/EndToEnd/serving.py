@@ -147,7 +147,7 @@ class Server:
     def _find(self):
         def said():
             check(self.process.poll() is None, "the server has ended",
-                  self.said())
+                  self.process.returncode, self.said())
             return re.search(r"^serving .* at (https?)://([\d.]+):(\d+)$",
                              self.said(), re.M)
 

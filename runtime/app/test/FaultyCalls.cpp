@@ -1,0 +1,240 @@
+//===- FaultyCalls.cpp - system calls that fail when a test wants it ------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A library to preload (LD_PRELOAD) into a program: it counts the program's
+// calls of several kinds, and has some of them fail. What it does stands in a
+// file that a test and the program map, SLUICE_FAULTS_FILE, as 64-bit numbers:
+//
+//   [0]      the kind whose calls fail (below), from 1 on; 0: none
+//   [1]      the first call that fails, counted from 0
+//   [2]      how many calls one after another fail
+//   [3]      calls that have failed
+//   [3 + n]  calls of kind n so far
+//
+// A test sets a counter back to begin anew while the program runs.
+//
+//===----------------------------------------------------------------------===//
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+extern "C" {
+// glibc's own, which need not be looked up.
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *memory, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+}
+
+namespace {
+
+enum Kind : int64_t {
+  Allocate = 1,
+  Thread,     ///< to start one
+  Descriptor, ///< to open one
+  Write,      ///< to a file
+  Map,        ///< a file, or memory
+  Connect,
+  Send, ///< to a socket
+  kinds
+};
+
+struct Control {
+  std::atomic<int64_t> kind, first, count, failed;
+  std::atomic<int64_t> calls[kinds - 1]; ///< from kind 1 on
+};
+
+/// Null where the program was started without it.
+Control *control = nullptr;
+
+/// Before main(), and before the libraries that are loaded after this one.
+__attribute__((constructor)) void mapControl() {
+  const char *path = std::getenv("SLUICE_FAULTS_FILE");
+  int file =
+      path ? static_cast<int>(::openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC))
+           : -1;
+  if (file < 0)
+    return;
+  void *mapped = ::mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE,
+                        MAP_SHARED, file, 0);
+  ::close(file);
+  if (mapped != MAP_FAILED)
+    control = static_cast<Control *>(mapped);
+}
+
+/// Counts a call. Whether it is to fail, with this error.
+bool fails(Kind kind, int error) {
+  if (!control)
+    return false;
+  const int64_t number = control->calls[kind - 1].fetch_add(1);
+  if (control->kind.load() != kind || number < control->first.load() ||
+      number - control->first.load() >= control->count.load())
+    return false;
+  control->failed.fetch_add(1);
+  errno = error;
+  return true;
+}
+
+/// The function that this library stands before.
+template <typename Function> Function *next(const char *name) {
+  return reinterpret_cast<Function *>(::dlsym(RTLD_NEXT, name));
+}
+
+} // namespace
+
+// The name once: NEXT(open)(path, flags).
+#define NEXT(function)                                                         \
+  ([] {                                                                        \
+    static auto *const found = next<decltype(function)>(#function);            \
+    return found;                                                              \
+  }())
+
+extern "C" {
+
+void *malloc(size_t bytes) {
+  return fails(Allocate, ENOMEM) ? nullptr : __libc_malloc(bytes);
+}
+
+void *calloc(size_t count, size_t bytes) {
+  return fails(Allocate, ENOMEM) ? nullptr : __libc_calloc(count, bytes);
+}
+
+void *realloc(void *memory, size_t bytes) {
+  return fails(Allocate, ENOMEM) ? nullptr : __libc_realloc(memory, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes) {
+  return fails(Allocate, ENOMEM) ? nullptr : __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t bytes) {
+  if (fails(Allocate, ENOMEM))
+    return ENOMEM;
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory ? 0 : ENOMEM;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                   void *(*body)(void *), void *argument) {
+  if (fails(Thread, EAGAIN))
+    return EAGAIN;
+  return NEXT(pthread_create)(thread, attributes, body, argument);
+}
+
+int open(const char *path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = va_arg(more, mode_t);
+  va_end(more);
+  return fails(Descriptor, EMFILE) ? -1 : NEXT(open)(path, flags, mode);
+}
+
+int openat(int folder, const char *path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = va_arg(more, mode_t);
+  va_end(more);
+  return fails(Descriptor, EMFILE) ? -1
+                                   : NEXT(openat)(folder, path, flags, mode);
+}
+
+int socket(int domain, int type, int protocol) {
+  return fails(Descriptor, EMFILE) ? -1 : NEXT(socket)(domain, type, protocol);
+}
+
+int accept(int listener, sockaddr *address, socklen_t *bytes) {
+  return fails(Descriptor, EMFILE) ? -1
+                                   : NEXT(accept)(listener, address, bytes);
+}
+
+int accept4(int listener, sockaddr *address, socklen_t *bytes, int flags) {
+  return fails(Descriptor, EMFILE)
+             ? -1
+             : NEXT(accept4)(listener, address, bytes, flags);
+}
+
+int pipe2(int ends[2], int flags) {
+  return fails(Descriptor, EMFILE) ? -1 : NEXT(pipe2)(ends, flags);
+}
+
+int eventfd(unsigned value, int flags) {
+  return fails(Descriptor, EMFILE) ? -1 : NEXT(eventfd)(value, flags);
+}
+
+int epoll_create1(int flags) {
+  return fails(Descriptor, EMFILE) ? -1 : NEXT(epoll_create1)(flags);
+}
+
+ssize_t write(int file, const void *bytes, size_t count) {
+  return fails(Write, ENOSPC) ? -1 : NEXT(write)(file, bytes, count);
+}
+
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t at) {
+  return fails(Write, ENOSPC) ? -1 : NEXT(pwrite)(file, bytes, count, at);
+}
+
+ssize_t writev(int file, const iovec *parts, int count) {
+  return fails(Write, ENOSPC) ? -1 : NEXT(writev)(file, parts, count);
+}
+
+int ftruncate(int file, off_t bytes) {
+  return fails(Write, ENOSPC) ? -1 : NEXT(ftruncate)(file, bytes);
+}
+
+int fsync(int file) { return fails(Write, EIO) ? -1 : NEXT(fsync)(file); }
+
+void *mmap(void *wish, size_t bytes, int protection, int flags, int file,
+           off_t at) {
+  return fails(Map, ENOMEM)
+             ? MAP_FAILED
+             : NEXT(mmap)(wish, bytes, protection, flags, file, at);
+}
+
+int connect(int socket, const sockaddr *address, socklen_t bytes) {
+  return fails(Connect, ECONNREFUSED) ? -1
+                                      : NEXT(connect)(socket, address, bytes);
+}
+
+ssize_t send(int socket, const void *bytes, size_t count, int flags) {
+  return fails(Send, ECONNRESET) ? -1 : NEXT(send)(socket, bytes, count, flags);
+}
+
+ssize_t sendmsg(int socket, const msghdr *message, int flags) {
+  return fails(Send, ECONNRESET) ? -1 : NEXT(sendmsg)(socket, message, flags);
+}
+
+// The same by the names that programs with large files call them by.
+int open64(const char *path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = va_arg(more, mode_t);
+  va_end(more);
+  return open(path, flags, mode);
+}
+void *mmap64(void *wish, size_t bytes, int protection, int flags, int file,
+             off64_t at) {
+  return mmap(wish, bytes, protection, flags, file, at);
+}
+ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t at) {
+  return pwrite(file, bytes, count, at);
+}
+int ftruncate64(int file, off64_t bytes) { return ftruncate(file, bytes); }
+
+} // extern "C"

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# Part of the Sluice project, under the Apache License v2.0 with LLVM
+# Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Has calls of a server fail, one here and one there, and looks what it does.
+
+  check_faults.py ./model libFaultyCalls.so [--points N] [--seed N] [CASE...]
+
+Eight requests of different kinds are sent at once, again and again, and each
+time another call of the server fails: to allocate, to start a thread, to open a
+descriptor, to write, to map, to send. Each request must be answered as it
+should be, or with an error, or its connection must break; the server must go on
+unharmed, or end with status 1 and a message. Likewise for calls of its start.
+Exit status: 0 when that holds, 1 when not.
+
+A case has as many points as it has calls, or N of them, spread evenly.
+"""
+import argparse
+import collections
+import concurrent.futures
+import functools
+import http.client
+import itertools
+import mmap
+import random
+import resource
+import struct
+import sys
+import tempfile
+
+from serving import PATIENCE, Failure, Server, check, run_cases, text_of
+
+KINDS = ["allocate", "thread", "descriptor", "write", "map", "connect", "send"]
+OPTIONS = ["--max-num-seqs", 4, "-c", 256, "-t", 1]
+
+
+class Faults:
+    """What libFaultyCalls.so does in a process; see its source."""
+
+    def __init__(self, library):
+        self._file = tempfile.NamedTemporaryFile()
+        self._file.write(bytes(8 * (4 + len(KINDS))))
+        self._file.flush()
+        self._shared = mmap.mmap(self._file.fileno(), 0)
+        self.environment = {"LD_PRELOAD": library,
+                            "SLUICE_FAULTS_FILE": self._file.name}
+
+    def _get(self, index):
+        return struct.unpack_from("q", self._shared, 8 * index)[0]
+
+    def _set(self, index, value):
+        struct.pack_into("q", self._shared, 8 * index, value)
+
+    def arm(self, kind, first, count):
+        """Calls from now on count from 0, and these fail."""
+        self._set(0, 0)
+        self._set(1, first)
+        self._set(2, count)
+        self._set(3, 0)
+        self._set(4 + KINDS.index(kind), 0)
+        self._set(0, 1 + KINDS.index(kind))
+
+    def disarm(self):
+        """How many calls have failed."""
+        self._set(0, 0)
+        return self._get(3)
+
+    def calls(self, kind):
+        return self._get(4 + KINDS.index(kind))
+
+
+def whole(path, body):
+    def ask(server):
+        answer = server.post(path, body)
+        return answer.status, answer.json() if answer.status == 200 else None
+    return ask
+
+
+def streamed(body):
+    def ask(server):
+        with server.stream("/v1/completions", body) as stream:
+            if stream.status != 200:
+                return stream.status, None
+            events = list(stream)
+            if any("error" in event for event in events) or not stream.isDone:
+                return 500, None
+            return 200, text_of(events)
+    return ask
+
+
+def of_metrics(server):
+    return server.get("/metrics").status, None
+
+
+GREEDY = {"temperature": 0, "max_tokens": 8}
+REQUESTS = [
+    whole("/v1/completions", {"prompt": "A pass is", **GREEDY}),
+    whole("/v1/completions", {"prompt": ["One", "Two"], "n": 2, "seed": 3,
+                              "max_tokens": 6}),
+    whole("/v1/completions", {"prompt": "The", "logprobs": 3, **GREEDY}),
+    whole("/v1/chat/completions", {
+        "messages": [{"role": "user", "content": "Name a pass."}], **GREEDY}),
+    whole("/v1/completions", {
+        "prompt": "A", "grammar": "root ::= [a-c]{4}", **GREEDY}),
+    streamed({"prompt": "A pass is a", **GREEDY}),
+    whole("/tokenize", {"prompt": "some text"}),
+    of_metrics,
+]
+
+
+def told(value):
+    """Without what differs from time to time."""
+    if isinstance(value, dict):
+        return {key: told(item) for key, item in value.items()
+                if key not in ("id", "created", "prompt_tokens_details")}
+    if isinstance(value, list):
+        return [told(item) for item in value]
+    return value
+
+
+def outcome(server, ask):
+    """What has come of a request: its status and what it says; no status where
+    the connection broke."""
+    try:
+        status, said = ask(server)
+        return status, told(said)
+    except (OSError, http.client.HTTPException):
+        return None, None
+
+
+def round_of(server, pool):
+    """All requests at once."""
+    return list(pool.map(functools.partial(outcome, server), REQUESTS,
+                         timeout=PATIENCE))
+
+
+class Tally:
+    def __init__(self):
+        self.points = self.ends = 0
+        self.outcomes = collections.Counter()
+
+    def count(self, outcomes, expected):
+        for (status, said), (_, wanted) in zip(outcomes, expected):
+            if status == 200:
+                check(said == wanted, "a wrong answer", said, wanted)
+            self.outcomes["right" if status == 200 else
+                          "broken" if status is None else "refused"] += 1
+
+    def __str__(self):
+        return (f"{self.points} points; requests: " + ", ".join(
+            f"{count} {name}" for name, count in sorted(self.outcomes.items()))
+            + f"; orderly ends: {self.ends}")
+
+
+def check_end(status, said):
+    """Of a server that could not go on."""
+    check(status == 1, "the exit status", status, said)
+    check("error: " in said, "it says nothing", said)
+
+
+def spread(count, points, seed):
+    """Points from 0 on; all, or some of them."""
+    if count <= points:
+        return range(count)
+    rng = random.Random(seed)
+    return sorted(int((i + rng.random()) * count / points)
+                  for i in range(points))
+
+
+class Running:
+    """A server that is started again where it has ended."""
+
+    def __init__(self, args, pool):
+        self.args, self.pool = args, pool
+        self.faults = Faults(args.library)
+        self.server = None
+        self.expected = None
+
+    def __enter__(self):
+        self.start()
+        self.expected = round_of(self.server, self.pool)
+        check(all(status == 200 for status, _ in self.expected),
+              "not answered", self.expected)
+        return self
+
+    def __exit__(self, kind, *_):
+        self.faults.disarm()
+        self.server.__exit__(kind, None, None)
+
+    def start(self):
+        self.server = Server([self.args.program], *OPTIONS,
+                             environment=self.faults.environment)
+
+    def calls_of_a_round(self, kind):
+        self.faults.arm(kind, 0, 0)
+        round_of(self.server, self.pool)
+        self.faults.disarm()
+        return self.faults.calls(kind)
+
+    def try_point(self, kind, first, count, tally):
+        self.faults.arm(kind, first, count)
+        outcomes = round_of(self.server, self.pool)
+        self.faults.disarm()
+        tally.points += 1
+        tally.count(outcomes, self.expected)
+        if self.server.process.poll() is not None:
+            tally.ends += 1
+            check_end(self.server.wait(), self.server.said())
+            self.start()
+        after = round_of(self.server, self.pool)
+        check(after == self.expected, "it is not whole any more", after)
+
+
+def while_it_serves(kind, count, args, pool):
+    tally = Tally()
+    with Running(args, pool) as running:
+        calls = running.calls_of_a_round(kind)
+        for first in spread(calls, args.points, args.seed):
+            try:
+                running.try_point(kind, first, count, tally)
+            except Failure as failure:
+                raise Failure(f"{kind} {first} to {first + count - 1} of "
+                              f"{calls}: {failure}") from None
+    return f"{calls} calls a round, {count} fail; {tally}"
+
+
+def while_it_starts(kind, count, args, pool):
+    tally = Tally()
+    with Running(args, pool) as whole_one:
+        expected = whole_one.expected
+    faults = Faults(args.library)
+    faults.arm(kind, 0, 0)
+    with Server([args.program], *OPTIONS, environment=faults.environment):
+        calls = faults.calls(kind)
+    for first in spread(calls, args.points, args.seed):
+        faults.arm(kind, first, count)
+        tally.points += 1
+        try:
+            server = Server([args.program], *OPTIONS,
+                            environment=faults.environment)
+        except Failure as failure:
+            check(str(failure).startswith("the server has ended: 1: ") and
+                  "error: " in str(failure),
+                  f"{kind} {first} of {calls}: {failure}")
+            tally.ends += 1
+            faults.disarm()
+            continue
+        faults.disarm()
+        with server:
+            tally.count(round_of(server, pool), expected)
+    return f"{calls} calls, {count} fail; {tally}"
+
+
+def with_few_descriptors(args, pool):
+    """With too few of them for all, others are answered."""
+    notes = []
+    for files in (20, 32, 64):
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with Server([args.program], *OPTIONS) as server:
+            expected = round_of(server, pool)
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE,
+                             (files, files))
+            held = [server.connect() for _ in range(100)]
+            for connection in held:
+                connection.connect()
+            tally = Tally()
+            for _ in range(3):
+                tally.count(round_of(server, pool), expected)
+            for connection in held:
+                connection.close()
+            check(round_of(server, pool) == expected, "not whole any more")
+        check(resource.getrlimit(resource.RLIMIT_NOFILE) == before, "ours")
+        notes.append(f"{files}: {dict(tally.outcomes)}")
+    return "; ".join(notes)
+
+
+def cases():
+    for kind, count in itertools.product(
+            ["allocate", "thread", "descriptor", "write", "map", "send"],
+            [1, 20]):
+        for case in (while_it_serves, while_it_starts):
+            named = functools.partial(case, kind, count)
+            named.__name__ = f"{kind}_{case.__name__}_{count}"
+            yield named
+    yield with_few_descriptors
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("library")
+    parser.add_argument("--points", type=int, default=10**9)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("cases", nargs="*", metavar="CASE")
+    args = parser.parse_args()
+    chosen = [case for case in cases()
+              if not args.cases or any(case.__name__.startswith(name)
+                                       for name in args.cases)]
+    with concurrent.futures.ThreadPoolExecutor(len(REQUESTS)) as pool:
+        run_cases(chosen, args, pool)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
