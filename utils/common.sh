@@ -7,7 +7,7 @@ sluice_packages=(
   clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   libgtest-dev libgmock-dev libsimde-dev nlohmann-json3-dev libcli11-dev
   libpcre2-dev libutf8proc-dev libyaml-cpp-dev python3 python3-psutil
-  libboost1.81-dev libssl-dev
+  libboost1.81-dev libssl-dev libxxhash-dev
   libopenmpi-dev openmpi-bin libmpich-dev mpich
 )
 

@@ -122,6 +122,21 @@ Status AtomicFile::write(const void *data, size_t size) {
   return {};
 }
 
+Status AtomicFile::rewrite(uint64_t offset, const void *data, size_t size) {
+  const char *next = static_cast<const char *>(data);
+  while (size > 0) {
+    ssize_t done = ::pwrite(fd, next, size, off_t(offset));
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done < 0)
+      return failure(target, ": cannot write: ", std::strerror(errno));
+    next += done;
+    size -= static_cast<size_t>(done);
+    offset += static_cast<uint64_t>(done);
+  }
+  return {};
+}
+
 void AtomicFile::startWriteback() {
   // Advice only: commit() waits for all of it in any case.
   (void)::sync_file_range(fd, off64_t(started), off64_t(written - started),

@@ -53,6 +53,10 @@ public:
     return write(text.data(), text.size());
   }
 
+  /// Writes over bytes that were written before, all of them in front of
+  /// position(), which stays. Error: as write()'s.
+  Status rewrite(uint64_t offset, const void *data, size_t size);
+
   /// Bytes written so far.
   uint64_t position() const { return written; }
 

@@ -8,17 +8,18 @@
 #include "runtime/base/MappedFile.h"
 
 #include "runtime/base/InputFiles.h"
+#include "runtime/base/MappingFaults.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace sluice;
 
-Expected<MappedFile> MappedFile::open(const std::string &path, FileUse use) {
+Expected<MappedFile> MappedFile::open(const std::string &path, FileUse use,
+                                      const std::string &name) {
   // Without blocking: opening a pipe would wait for its writer.
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
@@ -31,7 +32,8 @@ Expected<MappedFile> MappedFile::open(const std::string &path, FileUse use) {
   if (use == FileUse::Input)
     noteInput(fd);
   MappedFile file;
-  file.name = path;
+  file.name = name.empty() ? path : name;
+  file.about = info;
   file.length = static_cast<size_t>(info.st_size);
   if (file.length > 0) {
     void *address = ::mmap(nullptr, file.length, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -42,6 +44,7 @@ Expected<MappedFile> MappedFile::open(const std::string &path, FileUse use) {
       return failure(path, ": cannot map: ", std::strerror(reason));
     }
     file.base = static_cast<const uint8_t *>(address);
+    noteMapping(file.base, file.length, file.name);
   }
   ::close(fd);
   return file;
@@ -49,7 +52,7 @@ Expected<MappedFile> MappedFile::open(const std::string &path, FileUse use) {
 
 MappedFile::MappedFile(MappedFile &&other) noexcept
     : name(std::move(other.name)), base(std::exchange(other.base, nullptr)),
-      length(std::exchange(other.length, 0)) {}
+      length(std::exchange(other.length, 0)), about(other.about) {}
 
 MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
   if (this != &other) {
@@ -57,6 +60,7 @@ MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
     name = std::move(other.name);
     base = std::exchange(other.base, nullptr);
     length = std::exchange(other.length, 0);
+    about = other.about;
   }
   return *this;
 }
@@ -64,10 +68,18 @@ MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
 MappedFile::~MappedFile() { release(); }
 
 void MappedFile::release() {
-  if (base)
+  if (base) {
+    forgetMapping(base);
     ::munmap(const_cast<uint8_t *>(base), length);
+  }
   base = nullptr;
   length = 0;
+}
+
+bool MappedFile::isInPlace() const {
+  struct stat now = {};
+  return ::stat(name.c_str(), &now) == 0 && now.st_dev == about.st_dev &&
+         now.st_ino == about.st_ino;
 }
 
 const uint8_t *MappedFile::range(uint64_t offset, uint64_t count) const {

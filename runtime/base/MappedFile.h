@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <sys/stat.h>
 
 namespace sluice {
 
@@ -22,13 +23,17 @@ enum class FileUse : uint8_t {
 };
 
 /// A regular file mapped read-only for as long as the object lives. Moving it
-/// keeps the addresses. Reading from several threads is safe.
+/// keeps the addresses. Reading from several threads is safe. Where the file is
+/// cut short meanwhile, or the disk fails, reading ends the process with a line
+/// that names the file (MappingFaults.h).
 class MappedFile {
 public:
   /// Maps the whole file. Errors: cannot open, not a regular file, cannot map.
-  /// An empty file maps to an empty span.
+  /// An empty file maps to an empty span. `name`: the path that the file is
+  /// going to have, where it has none yet; empty: `path`.
   static Expected<MappedFile> open(const std::string &path,
-                                   FileUse use = FileUse::Input);
+                                   FileUse use = FileUse::Input,
+                                   const std::string &name = "");
 
   MappedFile(MappedFile &&other) noexcept;
   MappedFile &operator=(MappedFile &&other) noexcept;
@@ -36,6 +41,12 @@ public:
 
   const std::string &path() const { return name; }
   std::span<const uint8_t> bytes() const { return {base, length}; }
+
+  /// What the system said of the file when it was opened.
+  const struct stat &info() const { return about; }
+
+  /// Whether the file still has its path, rather than another one or none.
+  bool isInPlace() const;
 
   /// The `count` bytes at `offset`, or nullptr where they are not all inside
   /// the file.
@@ -52,6 +63,7 @@ private:
   std::string name;
   const uint8_t *base = nullptr;
   size_t length = 0;
+  struct stat about = {};
 };
 
 } // namespace sluice

@@ -55,6 +55,17 @@ TEST_F(AtomicFileTest, CommitPutsTheWholeFileInPlace) {
   EXPECT_EQ(entries(), 1u);
 }
 
+TEST_F(AtomicFileTest, WhatWasWrittenCanBeWrittenOver) {
+  Expected<AtomicFile> file = AtomicFile::create(dir / "out");
+  ASSERT_TRUE(file) << file.status().message();
+  ASSERT_TRUE(file->write("hello there").ok());
+  ASSERT_TRUE(file->rewrite(6, "world", 5).ok());
+  EXPECT_EQ(file->position(), 11u);
+  ASSERT_TRUE(file->write("!").ok());
+  ASSERT_TRUE(file->commit().ok());
+  EXPECT_EQ(read(dir / "out"), "hello world!");
+}
+
 TEST_F(AtomicFileTest, WithoutCommitTheOldFileStaysAndNothingIsLeft) {
   std::ofstream(dir / "out") << "old";
   {

@@ -57,3 +57,25 @@ TEST(MappedFile, AnEmptyFileIsAnEmptySpan) {
   EXPECT_TRUE(file->bytes().empty());
   std::remove(path.c_str());
 }
+
+TEST(MappedFile, KnowsWhetherItHasItsPathStill) {
+  std::string path = testing::TempDir() + "/mapped-file-place";
+  std::ofstream(path) << "0123456789";
+  Expected<MappedFile> file = MappedFile::open(path);
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(file->isInPlace());
+  EXPECT_EQ(file->info().st_size, 10);
+  std::string other = path + "2";
+  std::ofstream(other) << "0123456789";
+  Expected<MappedFile> named = MappedFile::open(other, FileUse::Input, path);
+  ASSERT_TRUE(named);
+  EXPECT_EQ(named->path(), path);
+  EXPECT_FALSE(named->isInPlace());
+  ASSERT_EQ(std::rename(other.c_str(), path.c_str()), 0);
+  EXPECT_FALSE(file->isInPlace());
+  EXPECT_TRUE(named->isInPlace());
+  MappedFile moved = named.take();
+  EXPECT_TRUE(moved.isInPlace());
+  std::remove(path.c_str());
+  EXPECT_FALSE(moved.isInPlace());
+}
