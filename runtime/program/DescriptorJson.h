@@ -15,6 +15,7 @@
 
 #include "runtime/program/ExecutableDescriptor.h"
 
+#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -110,6 +111,22 @@ public:
         return;
       }
     fail("'", key, "' is '", name, "', not linear, rows or vector");
+  }
+
+  /// null, or sixteen hexadecimal digits as formatIdentity() writes them.
+  void read(const char *key, std::optional<uint64_t> &out) {
+    const json *value = member(key);
+    if (!value || value->is_null())
+      return;
+    const std::string *text = value->get_ptr<const std::string *>();
+    uint64_t digest = 0;
+    if (text &&
+        std::from_chars(text->data(), text->data() + text->size(), digest, 16)
+                .ec == std::errc() &&
+        formatIdentity(digest) == *text)
+      out = digest;
+    else
+      fail("'", key, "' is not 16 hex digits");
   }
 
   /// Calls `read(value, place)` for a member, whatever its type.

@@ -35,14 +35,6 @@ std::string find(const ModelFile &file, const FileSearch &search) {
   return exists(beside) ? beside : "";
 }
 
-Expected<MappedFile> openOne(const ModelFile &file, const FileSearch &search) {
-  std::string path = find(file, search);
-  if (!path.empty())
-    return MappedFile::open(path);
-  return failure(file.path, ": the model's file is missing, also in the "
-                            "program's folder; --model-dir says where it is");
-}
-
 Status checkSame(const MappedFile &opened, const ModelFile &recorded) {
   if (opened.bytes().size() != recorded.size)
     return failure(opened.path(), ": has ", opened.bytes().size(),
@@ -57,6 +49,20 @@ Status checkSame(const MappedFile &opened, const ModelFile &recorded) {
 }
 
 } // namespace
+
+Expected<MappedFile> sluice::openModelFile(const ModelFile &file,
+                                           const FileSearch &search) {
+  std::string path = find(file, search);
+  if (path.empty())
+    return failure(file.path, ": the model's file is missing, also in the "
+                              "program's folder; --model-dir says where it is");
+  Expected<MappedFile> opened = MappedFile::open(path);
+  if (!opened)
+    return opened;
+  if (Status s = checkSame(*opened, file); !s.ok())
+    return s;
+  return opened;
+}
 
 void sluice::noteModelFiles(std::span<const ModelFile> files,
                             const FileSearch &search) {
@@ -98,11 +104,9 @@ Expected<ModelFiles> ModelFiles::open(std::span<const ModelFile> files,
   for (size_t i = 0; i < files.size(); ++i) {
     if (!needed[i])
       continue;
-    Expected<MappedFile> opened = openOne(files[i], search);
+    Expected<MappedFile> opened = openModelFile(files[i], search);
     if (!opened)
       return opened.status();
-    if (Status s = checkSame(*opened, files[i]); !s.ok())
-      return s;
     all.files[i] = opened.take();
   }
   return all;

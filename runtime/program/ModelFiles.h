@@ -28,15 +28,20 @@ struct FileSearch {
 /// too, nothing is written over.
 void noteModelFiles(std::span<const ModelFile> files, const FileSearch &search);
 
+/// Maps a file that a program was compiled from. It is looked for in `modelDir`
+/// when that is set; otherwise where it was when the program was compiled, then
+/// in the executable's folder. Errors: it is missing, or of another size or
+/// identity.
+Expected<MappedFile> openModelFile(const ModelFile &file,
+                                   const FileSearch &search);
+
 /// Those of an executable's files that a program's weights lie in, found,
 /// mapped and known to be the ones it was compiled from. Others that it was
 /// made from (a tokenizer's) are not looked for. Reading from several threads
 /// is safe.
 class ModelFiles {
 public:
-  /// Each file is looked for in `modelDir` when that is set; otherwise where it
-  /// was when the program was compiled, then in the executable's folder.
-  /// Errors: a file that is missing, or of another size or identity.
+  /// Errors: those of openModelFile().
   static Expected<ModelFiles> open(std::span<const ModelFile> files,
                                    const ProgramDescriptor &program,
                                    const FileSearch &search);
@@ -49,17 +54,20 @@ public:
     return at(weight.file, weight.offset);
   }
 
-  /// The part of a linear weight or a vector that the program has.
-  SlicedMatrix matrix(const WeightDescriptor &weight) const {
-    const uint8_t *scales = weight.scales
-                                ? at(weight.scales->file, weight.scales->offset)
-                                : nullptr;
-    return weight.matrix(data(weight), scales);
+  /// The same of the scales that a weight has apart.
+  const uint8_t *data(const ScalesDescriptor &scales) const {
+    return at(scales.file, scales.offset);
   }
 
-  /// Where the weight's file was found.
-  std::string path(const WeightDescriptor &weight) const {
-    return made ? "random weights" : files[weight.file]->path();
+  /// The part of a linear weight or a vector that the program has.
+  SlicedMatrix matrix(const WeightDescriptor &weight) const {
+    return weight.matrix(data(weight),
+                         weight.scales ? data(*weight.scales) : nullptr);
+  }
+
+  /// Where the file of a weight was found; `file` is its number.
+  std::string path(int64_t file) const {
+    return made ? "random weights" : files[file]->path();
   }
 
   /// Tells the kernel that what was read of the files is not needed soon.
@@ -67,6 +75,7 @@ public:
 
   /// Null: they come from files.
   RandomWeights *randomWeights() { return made ? &*made : nullptr; }
+  bool isRandom() const { return made.has_value(); }
 
 private:
   const uint8_t *at(int64_t file, uint64_t offset) const {

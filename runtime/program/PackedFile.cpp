@@ -19,8 +19,8 @@ namespace {
 constexpr char headerMagic[8] = {'S', 'L', 'U', 'P', 'A', 'C', 'K', '\n'};
 constexpr char trailerMagic[16] = {'S', 'L', 'U', 'I', 'C', 'E', '-', 'E',
                                    'M', 'B', 'E', 'D', 'D', 'E', 'D', '\n'};
-// Advances whenever the packed form of any weight changes.
-constexpr uint32_t packedVersion = 2;
+// Advances whenever the packed form of any weight changes, or the file's.
+constexpr uint32_t packedVersion = 3;
 
 struct Header {
   char magic[8];
@@ -41,7 +41,8 @@ struct Trailer {
   uint64_t checksum; // of their table
 };
 static_assert(sizeof(Trailer) == 32);
-static_assert(sizeof(PackedSection) == 16);
+static_assert(sizeof(PackedSection) == 24);
+static_assert(sizeof(PackedPlace) == 16);
 
 bool alignUp(uint64_t &value, uint64_t alignment) {
   if (__builtin_add_overflow(value, alignment - 1, &value))
@@ -88,7 +89,7 @@ PackedLayout::plan(std::span<const uint64_t> sectionBytes) {
     return tooLarge;
   layout.payloadOffset = next;
   for (uint64_t bytes : sectionBytes) {
-    layout.sections.push_back({bytes ? next : 0, bytes});
+    layout.sections.push_back({bytes ? next : 0, bytes, 0});
     if (__builtin_add_overflow(next, bytes, &next) ||
         !alignUp(next, packedSectionAlignment))
       return tooLarge;
@@ -161,7 +162,7 @@ Expected<PackedLayout> sluice::readPackedHeader(std::span<const uint8_t> bytes,
 }
 
 std::vector<uint8_t>
-sluice::encodePackedTrailer(std::span<const PackedSection> payloads) {
+sluice::encodePackedTrailer(std::span<const PackedPlace> payloads) {
   std::span<const uint8_t> table = {
       reinterpret_cast<const uint8_t *>(payloads.data()),
       payloads.size_bytes()};
@@ -184,16 +185,16 @@ sluice::findEmbeddedPackedFile(std::span<const uint8_t> executable,
   size_t end = executable.size() - sizeof(trailer);
   std::memcpy(&trailer, executable.data() + end, sizeof(trailer));
   if (std::memcmp(trailer.magic, trailerMagic, sizeof(trailerMagic)) != 0 ||
-      trailer.payloads > end / sizeof(PackedSection) ||
+      trailer.payloads > end / sizeof(PackedPlace) ||
       uint64_t(program) >= trailer.payloads)
     return std::nullopt;
-  size_t tableBytes = trailer.payloads * sizeof(PackedSection);
+  size_t tableBytes = trailer.payloads * sizeof(PackedPlace);
   end -= tableBytes;
   std::span<const uint8_t> table = executable.subspan(end, tableBytes);
   if (fnv1a(table) != trailer.checksum)
     return std::nullopt;
-  PackedSection payload;
-  std::memcpy(&payload, table.data() + size_t(program) * sizeof(PackedSection),
+  PackedPlace payload;
+  std::memcpy(&payload, table.data() + size_t(program) * sizeof(PackedPlace),
               sizeof(payload));
   if (payload.offset % packedPageBytes != 0 || payload.offset > end ||
       payload.bytes > end - payload.offset)

@@ -9,15 +9,16 @@
 // mapped and used as it lies:
 //
 //   header   magic, version, CPU level, the descriptor's packing hash, sizes
-//   table    for each of the descriptor's weights: offset and bytes
+//   table    for each of the descriptor's weights: offset, bytes, digest
 //   payload  from the next page on, each section at a multiple of 64 bytes
 //
 // Each program of an executable has one. It stands beside the executable as a
 // cache, or at a page boundary inside the executable, where a trailer in the
 // executable's last bytes says where.
 // Numbers are little-endian, as on every CPU that the kernels exist for.
-// Header and table carry a checksum; the payload, which may have gigabytes, is
-// trusted when they are intact and the size is right.
+// Header and table carry a checksum, which is looked at when the file is
+// opened. The payload may have gigabytes: whether its sections have the digests
+// of the table (ByteDigest.h), a WeightVerifier finds out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,6 +45,13 @@ constexpr uint64_t packedSectionAlignment = 64;
 struct PackedSection {
   uint64_t offset = 0; // from the packed file's start
   uint64_t bytes = 0;
+  uint64_t digest = 0; // of the bytes; known once they are packed
+};
+
+/// Where a packed file lies in an executable.
+struct PackedPlace {
+  uint64_t offset = 0; // from the executable's start
+  uint64_t bytes = 0;
 };
 
 /// What a packed file was made from and for.
@@ -58,8 +66,8 @@ struct PackedLayout {
   uint64_t payloadOffset = 0;
   uint64_t totalBytes = 0;
 
-  /// Places sections of the given sizes in order. Errors: more bytes than fit
-  /// 63 bits, more weights than 32 bits count.
+  /// Places sections of the given sizes in order, without digests. Errors: more
+  /// bytes than fit 63 bits, more weights than 32 bits count.
   static Expected<PackedLayout> plan(std::span<const uint64_t> sectionBytes);
 };
 
@@ -79,8 +87,7 @@ Expected<PackedLayout> readPackedHeader(std::span<const uint8_t> bytes,
 
 /// The last bytes of an executable that holds packed files; `payloads` says
 /// where, in the order of the descriptor's programs.
-std::vector<uint8_t>
-encodePackedTrailer(std::span<const PackedSection> payloads);
+std::vector<uint8_t> encodePackedTrailer(std::span<const PackedPlace> payloads);
 
 /// Finds the packed file of program number `program` inside an executable's
 /// bytes; nullopt where there is none. A trailer that is damaged or points

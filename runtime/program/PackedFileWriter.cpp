@@ -7,7 +7,7 @@
 
 #include "runtime/program/PackedFileWriter.h"
 
-#include "runtime/device/cpu/CorePlan.h"
+#include "runtime/base/ByteDigest.h"
 #include "runtime/program/PieceWriter.h"
 #include "runtime/program/Progress.h"
 
@@ -15,99 +15,109 @@ using namespace sluice;
 
 namespace {
 
-int64_t threadCount(const PackingOptions &options) {
-  return options.threads > 0 ? options.threads : cpu::defaultThreadCount();
-}
-
-Status checkCancelled(const PackingOptions &options) {
-  if (options.cancelled && options.cancelled())
-    return failure("interrupted");
-  return {};
-}
-
-/// Writes a program's packed file behind its header.
-class FileTarget final : public PieceTarget {
+/// Where a program's sections go; takes their digests on the way.
+class SectionTarget : public PieceTarget {
 public:
-  FileTarget(PieceWriter &writer, const PackingOptions &options,
-             uint64_t totalBytes)
-      : writer(writer), options(options),
-        progress("packing weights", totalBytes) {}
+  SectionTarget(const PackingOptions &options, uint64_t totalBytes)
+      : options(options), progress("packing weights", totalBytes) {}
 
-  /// `offset`: of the section in the packed file, which begins at `start` of
-  /// the one that is written.
-  void setSection(uint64_t start, uint64_t offset) {
-    position = start + offset;
-    done = offset;
-  }
+  void setSection(const PackedSection &next) { section = next; }
 
-  Expected<uint8_t *> begin(uint64_t first, uint64_t last) override {
-    if (Status s = checkCancelled(options); !s.ok())
+  Expected<uint8_t *> begin(uint64_t first, uint64_t last) final {
+    if (Status s = options.checkCancelled(); !s.ok())
       return s;
-    Expected<uint8_t *> piece = writer.next(last - first);
-    writeFailed = !piece;
-    return piece;
+    Expected<uint8_t *> memory = take(section.offset + first, last - first);
+    if (memory)
+      piece = *memory;
+    return memory;
   }
 
-  Status end(uint64_t first, uint64_t last) override {
-    writer.write(position + first);
-    progress.update(done + last);
+  Status end(uint64_t first, uint64_t last) final {
+    digest.add({piece, last - first});
+    give(section.offset + first);
+    progress.update(section.offset + last);
     return {};
   }
+
+  /// Of the section, once its last piece is there.
+  uint64_t finishDigest() { return digest.finish(); }
+
+protected:
+  ~SectionTarget() = default;
+  /// Memory for the bytes from `offset` of the packed file on.
+  virtual Expected<uint8_t *> take(uint64_t offset, uint64_t bytes) = 0;
+  /// They are there.
+  virtual void give(uint64_t offset) = 0;
+
+private:
+  const PackingOptions &options;
+  Progress progress;
+  PackedSection section;
+  uint8_t *piece = nullptr;
+  ByteDigest digest;
+};
+
+/// Writes a program's packed file, which begins at `start` of the one that is
+/// written.
+class FileTarget final : public SectionTarget {
+public:
+  FileTarget(PieceWriter &writer, uint64_t start, const PackingOptions &options,
+             uint64_t totalBytes)
+      : SectionTarget(options, totalBytes), writer(writer), start(start) {}
 
   bool writeFailed = false;
 
 private:
+  Expected<uint8_t *> take(uint64_t, uint64_t bytes) override {
+    Expected<uint8_t *> piece = writer.next(bytes);
+    writeFailed = !piece;
+    return piece;
+  }
+  void give(uint64_t offset) override { writer.write(start + offset); }
+
   PieceWriter &writer;
-  const PackingOptions &options;
-  Progress progress;
-  uint64_t position = 0, done = 0;
+  uint64_t start;
 };
 
 /// Packs into memory.
-class MemoryTarget final : public PieceTarget {
+class MemoryTarget final : public SectionTarget {
 public:
   MemoryTarget(uint8_t *memory, const PackingOptions &options,
                uint64_t totalBytes)
-      : memory(memory), options(options),
-        progress("packing weights", totalBytes) {}
-
-  void setSection(uint64_t at) { offset = at; }
-
-  Expected<uint8_t *> begin(uint64_t first, uint64_t) override {
-    if (Status s = checkCancelled(options); !s.ok())
-      return s;
-    return memory + offset + first;
-  }
-
-  Status end(uint64_t, uint64_t last) override {
-    progress.update(offset + last);
-    return {};
-  }
+      : SectionTarget(options, totalBytes), memory(memory) {}
 
 private:
+  Expected<uint8_t *> take(uint64_t offset, uint64_t) override {
+    return memory + offset;
+  }
+  void give(uint64_t) override {}
+
   uint8_t *memory;
-  const PackingOptions &options;
-  Progress progress;
-  uint64_t offset = 0;
 };
 
-/// Checks all weights and packs those that have a section: move(section) says
-/// where `target` is to put the next.
-template <typename Move>
+/// Checks all weights, packs those that have a section, and completes these
+/// with their digests.
 Status packAll(const ProgramDescriptor &program, const ModelFiles &files,
-               const PackedLayout &layout, const PackingOptions &options,
-               PieceTarget &target, Move move) {
-  cpu::ThreadPool pool(threadCount(options));
+               PackedLayout &layout, const PackingOptions &options,
+               SectionTarget &target) {
+  cpu::ThreadPool pool(options.threadCount());
   WeightPacker packer(files, pool);
   for (size_t i = 0; i < program.weights.size(); ++i) {
     const WeightDescriptor &weight = program.weights[i];
-    bool isPacked = layout.sections[i].bytes > 0;
+    PackedSection &section = layout.sections[i];
+    const bool isPacked = section.bytes > 0;
+    if (Status s = options.checkCancelled(); !s.ok())
+      return s;
+    if (Status s = packer.checkUnchanged(weight); !s.ok())
+      return s;
     if (isPacked)
-      move(layout.sections[i]);
+      target.setSection(section);
     if (Status s =
             isPacked ? packer.pack(weight, target) : packer.check(weight);
         !s.ok())
       return s;
+    if (isPacked)
+      section.digest = target.finishDigest();
     // Else the model would be in memory twice.
     files.releasePages();
   }
@@ -134,37 +144,35 @@ Status sluice::writePackedFile(const ExecutableDescriptor &executable,
   uint64_t start = out.position();
   if (Status s = wrote(out.reserve(start + layout->totalBytes)); !s.ok())
     return s;
-  std::vector<uint8_t> header = encodePackedHeader(
-      *layout, {program.cpu, program.packingHash(executable.files)});
+  // The header has digests of what comes behind it.
+  std::vector<uint8_t> header(layout->payloadOffset);
   if (Status s = wrote(out.write(header.data(), header.size())); !s.ok())
     return s;
 
   PieceWriter writer(out);
-  FileTarget target(writer, options, layout->totalBytes);
-  Status packed = packAll(program, files, *layout, options, target,
-                          [&](const PackedSection &section) {
-                            target.setSection(start, section.offset);
-                          });
+  FileTarget target(writer, start, options, layout->totalBytes);
+  Status packed = packAll(program, files, *layout, options, target);
   if (!packed.ok())
     return target.writeFailed ? wrote(packed) : packed;
-  return wrote(writer.finish(start + layout->totalBytes));
+  if (Status s = wrote(writer.finish(start + layout->totalBytes)); !s.ok())
+    return s;
+  header = encodePackedHeader(
+      *layout, {program.cpu, program.packingHash(executable.files)});
+  return wrote(out.rewrite(start, header.data(), header.size()));
 }
 
 Status sluice::packIntoMemory(const ProgramDescriptor &program,
-                              const ModelFiles &files,
-                              const PackedLayout &layout,
+                              const ModelFiles &files, PackedLayout &layout,
                               const PackingOptions &options, uint8_t *memory) {
   MemoryTarget target(memory, options, layout.totalBytes);
-  return packAll(
-      program, files, layout, options, target,
-      [&](const PackedSection &section) { target.setSection(section.offset); });
+  return packAll(program, files, layout, options, target);
 }
 
 Status sluice::appendEmbeddedWeights(const ExecutableDescriptor &executable,
                                      const FileSearch &search,
                                      const PackingOptions &options,
                                      AtomicFile &out) {
-  std::vector<PackedSection> payloads;
+  std::vector<PackedPlace> payloads;
   // Those for a CPU come first; others' weights are laid out on their device.
   for (size_t i = 0; i < executable.programs.size(); ++i) {
     if (executable.programs[i].target != ProgramTarget::Cpu)

@@ -21,24 +21,16 @@
 
 #include "runtime/base/AtomicFile.h"
 #include "runtime/program/ModelFiles.h"
+#include "runtime/program/PackingOptions.h"
 #include "runtime/program/WeightPacker.h"
 
-#include <functional>
-
 namespace sluice {
-
-/// How to do work that may take minutes.
-struct PackingOptions {
-  int64_t threads = 0; // 0: one for each core
-  /// Asked every few milliseconds; when true, packing ends with the error
-  /// "interrupted". May be empty.
-  std::function<bool()> cancelled;
-};
 
 /// Writes the packed file of the executable's program number `program` to
 /// `out`, whose position must be a multiple of packedPageBytes. Two pieces of
 /// a weight are in memory at a time, and the disk's space is taken before the
-/// first. Errors: a weight that is not finite or cannot be packed, a failed
+/// first. It begins with zeros until all of it is there. Errors: a weight that
+/// is not the one that was compiled, not finite or cannot be packed, a failed
 /// write, cancellation. `outFailed`, when given, tells whether it was the
 /// write.
 Status writePackedFile(const ExecutableDescriptor &executable, int64_t program,
@@ -46,9 +38,10 @@ Status writePackedFile(const ExecutableDescriptor &executable, int64_t program,
                        const PackingOptions &options, AtomicFile &out,
                        bool *outFailed = nullptr);
 
-/// Packs into `memory`, which has the layout's totalBytes and is zero.
+/// Packs into `memory`, which has the layout's totalBytes and is zero, and
+/// completes the layout with the digests.
 Status packIntoMemory(const ProgramDescriptor &program, const ModelFiles &files,
-                      const PackedLayout &layout, const PackingOptions &options,
+                      PackedLayout &layout, const PackingOptions &options,
                       uint8_t *memory);
 
 /// Appends all weights of all programs, packed, and the trailer by which the

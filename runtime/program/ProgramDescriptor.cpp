@@ -234,6 +234,10 @@ ProgramDescriptor::packingHash(std::span<const ModelFile> files) const {
     hash = fnv1a({reinterpret_cast<const uint8_t *>(text.data()), text.size()},
                  hash);
   };
+  auto mixDigest = [&](const std::optional<uint64_t> &digest) {
+    mixNumber(digest.has_value());
+    mixNumber(digest.value_or(0));
+  };
   mixText(cpu);
   for (const WeightDescriptor &weight : weights) {
     const ModelFile &file = files[weight.file];
@@ -245,12 +249,14 @@ ProgramDescriptor::packingHash(std::span<const ModelFile> files) const {
                            uint64_t(weight.format), uint64_t(weight.transposed),
                            uint64_t(weight.use)})
       mixNumber(value);
+    mixDigest(weight.digest);
     if (weight.scales) {
       const ScalesDescriptor &scales = *weight.scales;
       mixText(files[scales.file].identity);
       for (uint64_t value : {scales.offset, uint64_t(scales.format),
                              uint64_t(scales.rows), uint64_t(scales.cols)})
         mixNumber(value);
+      mixDigest(scales.digest);
     }
     if (weight.slice.isWhole())
       continue;

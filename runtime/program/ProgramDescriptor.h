@@ -55,6 +55,7 @@ struct ScalesDescriptor {
   Format format = Format::F32;
   int64_t rows = 1; // of scales, as ScaleGrid has them
   int64_t cols = 1;
+  std::optional<uint64_t> digest = {}; // as WeightDescriptor has it
 
   uint64_t bytes() const;
 };
@@ -79,6 +80,9 @@ struct WeightDescriptor {
   WeightSlice slice = {}; // what the program has of it; Linear and Vector only
   // Stored is E4M3, and only numbers lie at `offset`; Linear, not transposed.
   std::optional<ScalesDescriptor> scales = {};
+  /// ByteDigest of its `bytes` when the program was compiled; nothing: the file
+  /// was not there, or has a hole in place of them.
+  std::optional<uint64_t> digest = {};
 
   /// As stored, of what the program has.
   int64_t usedRows() const { return matrix(nullptr, nullptr).usedRows(); }

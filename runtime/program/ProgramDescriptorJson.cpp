@@ -40,6 +40,7 @@ void readScales(const json &item, const std::string &place, Status &status,
   fields.read("format", scales->format);
   fields.read("rows", scales->rows);
   fields.read("cols", scales->cols);
+  fields.read("digest", scales->digest);
 }
 
 void readWeight(const json &item, const std::string &place, Status &status,
@@ -63,6 +64,7 @@ void readWeight(const json &item, const std::string &place, Status &status,
   fields.readMember("scales", [&](const json &each, const std::string &where) {
     readScales(each, where, status, weight.scales);
   });
+  fields.read("digest", weight.digest);
   program.weights.push_back(std::move(weight));
 }
 
@@ -89,6 +91,10 @@ json sliceToJson(const WeightSlice &slice) {
   return {{slice.ofColumns ? "columns" : "rows", slice.bounds}};
 }
 
+json digestToJson(const std::optional<uint64_t> &digest) {
+  return digest ? json(formatIdentity(*digest)) : json();
+}
+
 json scalesToJson(const std::optional<ScalesDescriptor> &scales) {
   if (!scales)
     return nullptr;
@@ -96,7 +102,8 @@ json scalesToJson(const std::optional<ScalesDescriptor> &scales) {
           {"offset", scales->offset},
           {"format", formatInfo(scales->format).name},
           {"rows", scales->rows},
-          {"cols", scales->cols}};
+          {"cols", scales->cols},
+          {"digest", digestToJson(scales->digest)}};
 }
 
 json weightToJson(const WeightDescriptor &weight) {
@@ -112,7 +119,8 @@ json weightToJson(const WeightDescriptor &weight) {
           {"use", weightUseName(weight.use)},
           {"partner", weight.partner},
           {"slice", sliceToJson(weight.slice)},
-          {"scales", scalesToJson(weight.scales)}};
+          {"scales", scalesToJson(weight.scales)},
+          {"digest", digestToJson(weight.digest)}};
 }
 
 } // namespace

@@ -7,6 +7,9 @@
 
 #include "runtime/program/WeightPacker.h"
 
+#include "runtime/program/WeightDigests.h"
+#include "runtime/program/WeightVerifier.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -219,8 +222,18 @@ Status WeightPacker::result(const WeightDescriptor &weight,
                             std::optional<int64_t> badRow) const {
   if (!badRow)
     return {};
-  return failure(files.path(weight), ": weight '", weight.name, "': row ",
+  return failure(files.path(weight.file), ": weight '", weight.name, "': row ",
                  *badRow, " is not finite as ", formatInfo(weight.format).name);
+}
+
+Status WeightPacker::checkUnchanged(const WeightDescriptor &weight) {
+  std::vector<KnownBytes> known;
+  addKnownBytes(files, weight, known);
+  for (const KnownBytes &each : known)
+    if (unchanged.insert(each.bytes.data()).second &&
+        digestOf(each.bytes, pool) != each.digest)
+      return reportDamage(each);
+  return {};
 }
 
 Status WeightPacker::check(const WeightDescriptor &weight) {

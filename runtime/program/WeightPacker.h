@@ -55,6 +55,11 @@ public:
   WeightPacker(const ModelFiles &files, cpu::ThreadPool &pool)
       : files(files), pool(pool) {}
 
+  /// Whether the stored weight, and its scales apart, are what they were when
+  /// the program was compiled, as far as that is known. The error names file
+  /// and weight. What two weights share is looked at once.
+  Status checkUnchanged(const WeightDescriptor &weight);
+
   /// Whether every element of the stored weight is finite and stays so in the
   /// format that the program computes in. The error names file and weight. A
   /// table that two weights share is checked once.
@@ -75,6 +80,7 @@ private:
   /// With their slices: whether of columns, and the bounds.
   std::set<std::tuple<const uint8_t *, Format, bool, std::vector<int64_t>>>
       checked;
+  std::set<const uint8_t *> unchanged;
 };
 
 } // namespace sluice

@@ -28,8 +28,8 @@ Status populate(std::span<const uint8_t> bytes, const PackingOptions &options) {
   constexpr size_t stretch = size_t(64) << 20;
   Progress progress("loading weights", bytes.size());
   for (size_t at = 0; at < bytes.size(); at += stretch) {
-    if (options.cancelled && options.cancelled())
-      return failure("interrupted");
+    if (Status s = options.checkCancelled(); !s.ok())
+      return s;
     size_t count = std::min(stretch, bytes.size() - at);
     // Advice only: an older kernel reads the pages when they are first used.
     if (::madvise(const_cast<uint8_t *>(bytes.data()) + at, count,
@@ -39,6 +39,30 @@ Status populate(std::span<const uint8_t> bytes, const PackingOptions &options) {
   }
 #endif
   return {};
+}
+
+/// The weight as its kernels take it, whose packed bytes begin at `data`.
+cpu::Weight viewOf(const WeightDescriptor &weight, const uint8_t *data) {
+  switch (weight.use) {
+  case WeightUse::Linear:
+    return cpu::packedWeight(linearSpec(weight), data);
+  case WeightUse::Rows:
+    return cpu::RowTable{weight.format, data, weight.rows, weight.cols};
+  case WeightUse::Vector:
+    break;
+  }
+  return std::span<const float>(reinterpret_cast<const float *>(data),
+                                size_t(weight.usedCols()));
+}
+
+/// Who else could have written a file, fit to follow its name; nothing: nobody
+/// but root and this process's user.
+std::optional<std::string> findOtherWriter(const struct stat &file) {
+  if (file.st_uid != 0 && file.st_uid != ::geteuid())
+    return "belongs to another user, number " + std::to_string(file.st_uid);
+  if (file.st_mode & (S_IWGRP | S_IWOTH))
+    return "may be written by other users (chmod go-w helps)";
+  return std::nullopt;
 }
 
 } // namespace
@@ -70,12 +94,16 @@ private:
   Status loadFromFiles();
   Status loadRandom();
   bool loadCached(std::string &reason);
+  Expected<bool> verifyCached(std::string &reason);
+  Status verifyEmbedded();
   bool isOthersFile() const;
   bool bindFile(const std::string &file, std::string &reason);
   Status keep(AtomicFile file);
   Status packToFile(bool &fileFailed);
   Status packToMemory();
-  Status bind(const PackedLayout &layout, const uint8_t *base);
+  Status packToMemory(const std::string &reason);
+  Status bind(const PackedLayout &layout, const uint8_t *base,
+              KnownBytes packed);
 
   void note(const std::string &line) const {
     if (options.note)
@@ -118,14 +146,18 @@ Status WeightStore::Loader::load() {
 Status WeightStore::Loader::loadFromFiles() {
   std::string reason;
   if (loadCached(reason)) {
+    if (std::optional<std::string> other =
+            findOtherWriter(store.packedFile->info()))
+      return packToMemory(*other + ", so it is not used");
     store.source = Origin::Cached;
-    return populate(store.packedFile->bytes(), options.packing);
-  }
-  if (isOthersFile()) {
-    note(path +
-         ": is no cache of packed weights and stays as it is; the packed "
-         "weights stay in memory and the next start packs them again");
-    return packToMemory();
+    if (Status s = populate(store.packedFile->bytes(), options.packing);
+        !s.ok())
+      return s;
+    Expected<bool> intact = verifyCached(reason);
+    if (!intact || *intact)
+      return intact.status();
+  } else if (isOthersFile()) {
+    return packToMemory("is no cache of packed weights and stays as it is");
   }
   if (!reason.empty())
     note(path + ": " + reason + "; packing the weights again");
@@ -138,6 +170,32 @@ Status WeightStore::Loader::loadFromFiles() {
     return packToMemory();
   }
   return status;
+}
+
+/// False, with a reason: the cache is damaged. Errors: another file is.
+Expected<bool> WeightStore::Loader::verifyCached(std::string &reason) {
+  if (!options.verifyFirst)
+    return true;
+  Expected<const KnownBytes *> damaged =
+      findDamage(store.known, options.packing);
+  if (!damaged)
+    return damaged.status();
+  if (!*damaged)
+    return true;
+  if ((*damaged)->source != KnownBytes::Source::Cache)
+    return reportDamage(**damaged);
+  reason = "weight '" + (*damaged)->weight + "' is damaged";
+  return false;
+}
+
+Status WeightStore::Loader::verifyEmbedded() {
+  if (!options.verifyFirst)
+    return {};
+  Expected<const KnownBytes *> damaged =
+      findDamage(store.known, options.packing);
+  if (!damaged)
+    return damaged.status();
+  return *damaged ? reportDamage(**damaged) : Status();
 }
 
 Status WeightStore::Loader::loadRandom() {
@@ -170,10 +228,14 @@ Status WeightStore::Loader::loadEmbedded() {
   if (!layout)
     return failure(file, ": embedded weights: ", layout.status().message());
   store.source = Origin::Embedded;
-  store.packedFile = mapped.take();
+  if (Status s = bind(*layout, bytes->data(),
+                      {.source = KnownBytes::Source::Executable, .file = file});
+      !s.ok())
+    return s.withContext(file);
+  store.packedFile = std::make_shared<const MappedFile>(mapped.take());
   if (Status s = populate(*bytes, options.packing); !s.ok())
     return s;
-  return bind(*layout, bytes->data()).withContext(file);
+  return verifyEmbedded();
 }
 
 bool WeightStore::Loader::loadCached(std::string &reason) {
@@ -189,31 +251,36 @@ bool WeightStore::Loader::isOthersFile() const {
   return !file || !isPackedFile(file->bytes());
 }
 
-/// Maps a packed file and uses it, unless there is a reason against it.
+/// Maps a packed file, which has the cache's path or will have it, and uses it,
+/// unless there is a reason against it.
 bool WeightStore::Loader::bindFile(const std::string &file,
                                    std::string &reason) {
-  Expected<MappedFile> cache = MappedFile::open(file, FileUse::Replaceable);
-  if (!cache) {
+  Expected<MappedFile> opened =
+      MappedFile::open(file, FileUse::Replaceable, path);
+  if (!opened) {
     reason = "cannot be read";
     return false;
   }
+  auto cache = std::make_shared<const MappedFile>(opened.take());
   Expected<PackedLayout> layout =
       readPackedHeader(cache->bytes(), key(), program.weights.size());
   if (!layout) {
     reason = layout.status().message();
     return false;
   }
-  Status bound = bind(*layout, cache->bytes().data());
+  Status bound =
+      bind(*layout, cache->bytes().data(),
+           {.source = KnownBytes::Source::Cache, .file = path, .cache = cache});
   if (!bound.ok()) {
     reason = bound.message();
     return false;
   }
-  store.packedFile = cache.take();
+  store.packedFile = std::move(cache);
   return true;
 }
 
 Status WeightStore::Loader::packToFile(bool &fileFailed) {
-  Expected<AtomicFile> out = AtomicFile::create(path);
+  Expected<AtomicFile> out = AtomicFile::create(path, 0644);
   if (!out) {
     fileFailed = true;
     return out.status();
@@ -271,6 +338,14 @@ Status WeightStore::Loader::keep(AtomicFile packed) {
   }
 }
 
+/// Instead of the cache, which has a `reason` not to be used nor replaced.
+Status WeightStore::Loader::packToMemory(const std::string &reason) {
+  note(path + ": " + reason +
+       "; the packed weights stay in memory and the next start packs them "
+       "again");
+  return packToMemory();
+}
+
 Status WeightStore::Loader::packToMemory() {
   Expected<PackedLayout> layout =
       planPackedFile(executable.files, program, PackedContents::NotInFiles);
@@ -287,38 +362,35 @@ Status WeightStore::Loader::packToMemory() {
       !s.ok())
     return s;
   store.source = Origin::InMemory;
-  return bind(*layout, base);
+  return bind(*layout, base, {.source = KnownBytes::Source::Memory});
 }
 
+/// `packed`: what holds of all sections.
 Status WeightStore::Loader::bind(const PackedLayout &layout,
-                                 const uint8_t *base) {
+                                 const uint8_t *base, KnownBytes packed) {
   Expected<PackedLayout> needed = planPackedFile(
       executable.files, program,
       store.files ? PackedContents::NotInFiles : PackedContents::Everything);
   if (!needed)
     return needed.status();
   store.views.clear();
+  store.known.clear();
   for (size_t i = 0; i < program.weights.size(); ++i) {
     const WeightDescriptor &weight = program.weights[i];
     const PackedSection &section = layout.sections[i];
     if (section.bytes != needed->sections[i].bytes)
       return failure("was packed by another version");
     const uint8_t *data = base + section.offset;
-    switch (weight.use) {
-    case WeightUse::Linear:
-      store.views.emplace_back(cpu::packedWeight(linearSpec(weight), data));
-      break;
-    case WeightUse::Rows:
-      if (section.bytes == 0)
-        data = store.files->data(weight);
-      store.views.emplace_back(
-          cpu::RowTable{weight.format, data, weight.rows, weight.cols});
-      break;
-    case WeightUse::Vector:
-      store.views.emplace_back(std::span<const float>(
-          reinterpret_cast<const float *>(data), size_t(weight.usedCols())));
-      break;
+    if (section.bytes > 0) {
+      packed.weight = weight.name;
+      packed.bytes = {data, section.bytes};
+      packed.digest = section.digest;
+      store.known.push_back(packed);
+    } else {
+      addKnownBytes(*store.files, weight, store.known);
+      data = store.files->data(weight);
     }
+    store.views.push_back(viewOf(weight, data));
   }
   return {};
 }

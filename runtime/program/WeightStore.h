@@ -20,7 +20,8 @@
 // Where they are made of a seed instead, they are packed in memory.
 //
 // All but the last are mapped: several processes share them, and the kernel can
-// drop and reread their pages.
+// drop and reread their pages. A cache that somebody else can write, who is not
+// root, is not used: he would decide what is computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +31,10 @@
 #include "runtime/device/cpu/Weights.h"
 #include "runtime/device/cpu/ZeroedMemory.h"
 #include "runtime/program/PackedFileWriter.h"
+#include "runtime/program/WeightVerifier.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -44,6 +47,10 @@ struct WeightLoadOptions {
   PackingOptions packing;
   /// Makes the weights of this seed, in memory; no file is read or written.
   std::optional<uint64_t> randomSeed;
+  /// Finds out before anything is computed whether what was packed at another
+  /// time is what it was: a damaged cache is packed again, all else is an
+  /// error.
+  bool verifyFirst = false;
   /// Given lines that the user should see: why a cache is not used; also by
   /// another thread, as long as the store lives. May be empty.
   std::function<void(std::string_view)> note;
@@ -60,7 +67,7 @@ public:
   enum class Origin : uint8_t { Embedded, Cached, Packed, InMemory };
 
   /// Errors: a model's file that is missing or another one, a weight that is
-  /// not finite or cannot be packed, not enough memory, cancellation.
+  /// damaged, not finite or cannot be packed, not enough memory, cancellation.
   /// Of the executable's program number `program`.
   static Expected<WeightStore> load(const ExecutableDescriptor &executable,
                                     int64_t program,
@@ -72,6 +79,10 @@ public:
   const std::vector<cpu::Weight> &weights() const { return views; }
 
   Origin origin() const { return source; }
+
+  /// All that the weights consist of, as far as it is known what it was; valid
+  /// as long as the store lives.
+  const std::vector<KnownBytes> &knownBytes() const { return known; }
 
   /// Waits until the disk has what was packed, as the store's end does.
   void waitUntilKept() {
@@ -85,9 +96,10 @@ private:
 
   Origin source = Origin::InMemory;
   std::optional<ModelFiles> files;
-  std::optional<MappedFile> packedFile; // the cache, or the executable
+  std::shared_ptr<const MappedFile> packedFile; // the cache, or the executable
   cpu::ZeroedMemory memory;
   std::vector<cpu::Weight> views;
+  std::vector<KnownBytes> known;
   std::jthread keeper; // of what was packed
 };
 

@@ -57,6 +57,7 @@ ExecutableDescriptor example() {
   WeightDescriptor table{
       "embedding", 0,           64,          64 * 64, 64,
       32,          Format::F16, Format::F16, false,   WeightUse::Rows};
+  table.digest = 0xfedcba9876543210u;
   WeightDescriptor output = table;
   output.use = WeightUse::Linear;
   WeightDescriptor norm{"norm", 0, 8192, 128, 1, 32};
@@ -108,6 +109,8 @@ TEST(ExecutableDescriptorTest, RoundTrips) {
   EXPECT_EQ(last.ropeTables[0].attentionFactor, 1.25f);
   EXPECT_EQ(last.weights[0].use, WeightUse::Linear);
   EXPECT_EQ(last.weights[0].stored, Format::F16);
+  EXPECT_EQ(last.weights[0].digest, 0xfedcba9876543210u);
+  EXPECT_EQ(last.weights[1].digest, std::nullopt);
   EXPECT_EQ(last.firstLayer, 2);
   EXPECT_EQ(back->programs[0].stepRows, 48);
   EXPECT_EQ(back->programs[0].checkpoints, 4);
@@ -191,7 +194,7 @@ std::string errorWith(const char *pointer, json value) {
 }
 
 TEST(ExecutableDescriptorTest, RefusesOutOfRange) {
-  EXPECT_THAT(errorWith("/format", 1), HasSubstr("reads format 3"));
+  EXPECT_THAT(errorWith("/format", 1), HasSubstr("reads format 4"));
   EXPECT_THAT(errorWith("/vocab_size", 0), HasSubstr("vocab_size is 0"));
   EXPECT_THAT(errorWith("/context_length", -1), HasSubstr("context_length"));
   EXPECT_THAT(errorWith("/layers", int64_t(1) << 40), HasSubstr("layers"));
@@ -393,8 +396,8 @@ void expectEveryMemberNeeded(const char *pointer) {
     auto object = json::json_pointer(pointer);
     EXPECT_THAT(errorAfter([&](json &root) { root[object].erase(key); }),
                 HasSubstr("'" + key + "' is missing"));
-    if (key == "draft" || key == "slice" ||
-        key == "scales") // null where there is none
+    if (key == "draft" || key == "slice" || key == "scales" ||
+        key == "digest") // null where there is none
       continue;
     std::string error =
         errorAfter([&](json &root) { root[object][key] = nullptr; });
@@ -412,11 +415,8 @@ TEST(ExecutableDescriptorTest, RefusesScalesThatAreNone) {
       weight["cols"] = 128;
       weight["rows"] = 200;
       weight["bytes"] = 128 * 200;
-      weight["scales"] = {{"file", 0},
-                          {"offset", 64},
-                          {"format", "bf16"},
-                          {"rows", 2},
-                          {"cols", 1}};
+      weight["scales"] = {{"file", 0}, {"offset", 64}, {"format", "bf16"},
+                          {"rows", 2}, {"cols", 1},    {"digest", nullptr}};
       json &object = weight["scales"].contains(key) ? weight["scales"] : weight;
       object[key] = value;
     });
@@ -435,6 +435,28 @@ TEST(ExecutableDescriptorTest, RefusesScalesThatAreNone) {
               HasSubstr("scales lie apart, but it is used as rows"));
   EXPECT_THAT(changed("transposed", true),
               HasSubstr("scales lie apart, but it is used as transposed"));
+}
+
+TEST(ExecutableDescriptorTest, RefusesDigestsThatAreNone) {
+  constexpr const char *digest = "/programs/0/weights/0/digest";
+  for (const json &bad :
+       {json(5), json(""), json("123"), json("0123456789ABCDEF"),
+        json("0123456789abcdefg"), json("-123456789abcdef")})
+    EXPECT_THAT(errorWith(digest, bad),
+                HasSubstr("'digest' is not 16 hex digits"));
+  // Then only the whole is another one.
+  EXPECT_THAT(errorWith(digest, "0123456789abcdee"),
+              HasSubstr("'identity' is not that"));
+}
+
+TEST(ExecutableDescriptorTest, DigestsDecideThePackedForm) {
+  ExecutableDescriptor executable = example();
+  ProgramDescriptor &program = executable.programs[0];
+  uint64_t hash = program.packingHash(executable.files);
+  program.weights[0].digest = *program.weights[0].digest + 1;
+  EXPECT_NE(program.packingHash(executable.files), hash);
+  program.weights[0].digest = std::nullopt;
+  EXPECT_NE(program.packingHash(executable.files), hash);
 }
 
 TEST(ExecutableDescriptorTest, RefusesSlicesThatAreNone) {

@@ -50,13 +50,15 @@ TEST(PackedFileTest, RefusesSizesThatOverflow) {
 TEST(PackedFileTest, HeaderRoundTripsAndGuardsItself) {
   std::vector<uint64_t> sizes = {100, 0, 64};
   PackedLayout layout = *PackedLayout::plan(sizes);
+  layout.sections[2].digest = 0x123456789abcdef0;
   std::vector<uint8_t> bytes = wholeFile(layout);
   Expected<PackedLayout> back = readPackedHeader(bytes, key, 3);
   ASSERT_TRUE(back) << back.status().message();
   EXPECT_EQ(back->sections[2].offset, layout.sections[2].offset);
   EXPECT_EQ(back->sections[2].bytes, 64u);
+  EXPECT_EQ(back->sections[2].digest, 0x123456789abcdef0u);
 
-  size_t headerAndTable = 64 + 3 * 16;
+  size_t headerAndTable = 64 + 3 * 24;
   for (size_t i = 0; i < headerAndTable; ++i) {
     std::vector<uint8_t> damaged = bytes;
     damaged[i] ^= 0x20;
@@ -86,7 +88,7 @@ TEST(PackedFileTest, FindsFilesInsideAnExecutable) {
   std::vector<uint8_t> executable(8192, 1);
   EXPECT_FALSE(findEmbeddedPackedFile(executable, 0));
   executable.resize(8192 + 500);
-  auto withTrailer = [&](std::vector<PackedSection> payloads) {
+  auto withTrailer = [&](std::vector<PackedPlace> payloads) {
     std::vector<uint8_t> bytes = executable;
     std::vector<uint8_t> trailer = encodePackedTrailer(payloads);
     EXPECT_EQ(trailer.size(), 32u + 16 * payloads.size());
