@@ -32,6 +32,13 @@ enum class DeviceOption : uint8_t {
   Cuda
 };
 
+/// When weights are compared with what they were.
+enum class VerifyOption : uint8_t {
+  Background, // beside the steps
+  Full,       // before the first step
+  Off
+};
+
 /// How to load and run the model.
 struct EngineOptions {
   int64_t threads = 0; // 0: the CPU's cores
@@ -43,6 +50,7 @@ struct EngineOptions {
   CacheType cacheType = CacheType::Default;
   bool fastMathBatch = false; // cuda::ExecutorLimits has it
   std::string modelDir;
+  VerifyOption verify = VerifyOption::Background;
   std::optional<uint64_t> randomWeights; // a seed: no model's files
 };
 

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 using namespace sluice;
 using namespace sluice::app;
@@ -36,6 +37,13 @@ Expected<cpu::Program> programFor(const ProgramDescriptor &descriptor,
                    "'");
   return cpu::Program{descriptor, entry->step, *isa, descriptor.members,
                       weights};
+}
+
+/// Ends the process, which has used weights that are not what they were.
+void endDamaged(const Status &why) {
+  complain(why.message() +
+           "; what was computed with these weights may be wrong");
+  std::_Exit(1);
 }
 
 } // namespace
@@ -142,10 +150,8 @@ Expected<cpu::Program> Engine::loadCpuProgram(std::string_view name) {
   loading.search = {image.executable, settings.modelDir};
   loading.packing = {settings.threads, interrupted};
   loading.note = writeNote;
-  loading.lost = [](const Status &why) {
-    complain(why.message() + "; the weights in use may be damaged");
-    std::_Exit(1);
-  };
+  loading.lost = endDamaged;
+  loading.verifyFirst = settings.verify == VerifyOption::Full;
   loading.randomSeed = settings.randomWeights;
   Expected<WeightStore> store = WeightStore::load(described, *index, loading);
   if (!store)
@@ -209,7 +215,47 @@ Expected<LocalStage> Engine::loadStage(std::string_view name,
   options.gpu = gpu;
   options.randomSeed = settings.randomWeights;
   options.group = members;
-  return gpus.load(described, name, options, files);
+  Expected<LocalStage> stage = gpus.load(described, name, options, files);
+  if (!stage)
+    return stage;
+  if (Status s = noteFiles(name); !s.ok())
+    return s;
+  return stage;
+}
+
+/// Of a program for a GPU, whose files are the last.
+Status Engine::noteFiles(std::string_view name) {
+  std::vector<KnownBytes> known = knownBytesOf(
+      files.back(),
+      described
+          .programs[size_t(*described.findProgram(name, ProgramTarget::Cuda))]);
+  if (settings.verify == VerifyOption::Full) {
+    Expected<const KnownBytes *> damaged =
+        findDamage(known, {settings.threads, interrupted});
+    if (!damaged)
+      return damaged.status();
+    if (*damaged)
+      return reportDamage(**damaged);
+  }
+  std::ranges::move(known, std::back_inserter(ofFiles));
+  return {};
+}
+
+void Engine::startVerifying(bool goesOn) {
+  VerifierPace pace;
+  const bool wasVerified = settings.verify == VerifyOption::Full;
+  if (goesOn && ofFiles.empty())
+    pace.later = VerifierPace::idle;
+  if (wasVerified)
+    pace.first = VerifierPace::idle;
+  if (settings.verify == VerifyOption::Off || (wasVerified && !pace.later))
+    return;
+  std::vector<KnownBytes> known = ofFiles;
+  for (const WeightStore &store : weights)
+    std::ranges::copy(store.knownBytes(), std::back_inserter(known));
+  verifier.reset(); // of what was loaded before
+  verifier =
+      std::make_unique<WeightVerifier>(std::move(known), pace, endDamaged);
 }
 
 Status Engine::load(const EngineNeeds &needs) {
@@ -245,5 +291,6 @@ Status Engine::load(const EngineNeeds &needs) {
   if (!made)
     return made.status();
   local = made.take();
+  startVerifying(/*goesOn=*/false);
   return {};
 }

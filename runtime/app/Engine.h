@@ -21,6 +21,7 @@
 #include "runtime/app/RankMeeting.h"
 #include "runtime/program/ExecutableDescriptor.h"
 #include "runtime/program/WeightStore.h"
+#include "runtime/program/WeightVerifier.h"
 #include "runtime/text/Tokenizer.h"
 
 #include <list>
@@ -76,6 +77,18 @@ public:
                                  comm::Collectives *group = nullptr,
                                  cuda::DeviceGroup *members = nullptr);
 
+  /// Compares what has been loaded with what it was, by a thread of its own; a
+  /// weight that differs ends the process. `goesOn`: over and over, as long as
+  /// the engine lives; but once on a GPU, which has copies. Nothing where
+  /// --verify is off, or full and it does not go on. When called again it
+  /// begins anew, with what has been loaded since.
+  void startVerifying(bool goesOn);
+
+  /// What has been verified since startVerifying(). Thread-safe after it.
+  VerifiedCounts verified() const {
+    return verifier ? verifier->counts() : VerifiedCounts();
+  }
+
   /// Where the model can be computed: on GPU `gpu` of this machine, modulo how
   /// many there are, or on the CPU. Error: --device asks for what cannot be
   /// had, or there is code for neither.
@@ -124,12 +137,15 @@ private:
   Expected<LocalStage> loadCpuGroup(const PlanStage &stage);
   CpuTeam wholeTeam() const;
   Expected<cpu::Program> loadCpuProgram(std::string_view name);
+  Status noteFiles(std::string_view name);
 
-  std::list<WeightStore> weights; // of the stages; outlive `local`
-  std::list<ModelFiles> files;    // the same on a GPU
-  std::optional<bool> onGpu;      // nothing: not settled
+  std::list<WeightStore> weights;  // of the stages; outlive `local`
+  std::list<ModelFiles> files;     // the same on a GPU
+  std::vector<KnownBytes> ofFiles; // of these
+  std::optional<bool> onGpu;       // nothing: not settled
   GpuChoice gpus;
   std::unique_ptr<LocalModel> local;
+  std::unique_ptr<WeightVerifier> verifier; // refers to the weights and files
 };
 
 } // namespace sluice::app

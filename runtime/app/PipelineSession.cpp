@@ -98,7 +98,10 @@ Status PipelineSession::open() {
   if (*engine.usesGpu())
     if (Status s = connectGroups(); !s.ok())
       return s;
-  return makeRanks();
+  if (Status s = makeRanks(); !s.ok())
+    return s;
+  engine.startVerifying(needs.verifiesOn);
+  return {};
 }
 
 //===----------------------------------------------------------------------===//

@@ -30,6 +30,8 @@ namespace sluice::app {
 struct PipelineNeeds {
   /// None: one request at a time.
   std::optional<ServingOptions> serving;
+  /// The weights are verified over and over, as long as the session serves.
+  bool verifiesOn = false;
   /// What the target will say, for --oracle-acceptance.
   std::vector<int32_t> truth;
 };

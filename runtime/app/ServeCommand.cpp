@@ -56,7 +56,10 @@ Expected<int> serveApi(PipelineSession &session, Engine &engine,
     return s;
   if (Status s = session.open(); !s.ok())
     return s;
-  served.ready(session.head());
+  served.ready(session.head(), [&engine] {
+    const VerifiedCounts verified = engine.verified();
+    return serve::WeightCounters{verified.bytes, verified.passes};
+  });
   writeNote("serving " + engine.descriptor().name + " at " + server.url());
   while (!interrupted()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -81,6 +84,7 @@ Expected<int> serveRank(PipelineSession &session, Engine &engine,
                         const std::optional<comm::MpiLaunch> &launch) {
   PipelineNeeds needs;
   needs.serving = options.serving;
+  needs.verifiesOn = true;
   if (Status s = session.meet(launch, needs); !s.ok())
     return s;
   if (session.isHead())

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <set>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -39,6 +40,18 @@ void sluice::addKnownBytes(const ModelFiles &files,
   add(weight.file, files.data(weight), weight.bytes, weight.digest);
   if (const std::optional<ScalesDescriptor> &scales = weight.scales)
     add(scales->file, files.data(*scales), scales->bytes(), scales->digest);
+}
+
+std::vector<KnownBytes> sluice::knownBytesOf(const ModelFiles &files,
+                                             const ProgramDescriptor &program) {
+  std::vector<KnownBytes> known;
+  for (const WeightDescriptor &weight : program.weights)
+    addKnownBytes(files, weight, known);
+  std::set<const uint8_t *> seen;
+  std::erase_if(known, [&](const KnownBytes &each) {
+    return !seen.insert(each.bytes.data()).second;
+  });
+  return known;
 }
 
 Expected<const KnownBytes *>

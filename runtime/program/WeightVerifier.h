@@ -50,6 +50,11 @@ struct KnownBytes {
 void addKnownBytes(const ModelFiles &files, const WeightDescriptor &weight,
                    std::vector<KnownBytes> &known);
 
+/// The same of all weights of a program, whose files these are; what two of
+/// them share is there once.
+std::vector<KnownBytes> knownBytesOf(const ModelFiles &files,
+                                     const ProgramDescriptor &program);
+
 /// Compares bytes with their digests, by as many threads as `options` has, with
 /// a progress line. The first that differ; null: none. Error: cancellation.
 Expected<const KnownBytes *> findDamage(std::span<const KnownBytes> known,

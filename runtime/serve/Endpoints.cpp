@@ -200,7 +200,7 @@ void Endpoints::version(Responder responder) {
 void Endpoints::metrics(Responder responder) {
   SessionServices &sessions = parts.sessions;
   responder.reply(200, MetricRegistry::contentType,
-                  sessions.metrics.text(sessions.engine.status().head,
+                  sessions.metrics.text(sessions.engine.status(),
                                         parts.counters(),
                                         sessions.pool.waiting()));
 }

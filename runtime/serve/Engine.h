@@ -26,11 +26,18 @@ struct Lane {
   int64_t busyNanos = 0; ///< counter: computing
 };
 
+/// How much of the weights has been found to be what it was.
+struct WeightCounters {
+  uint64_t bytes = 0;
+  uint64_t passes = 0; ///< over all weights
+};
+
 /// How things stand.
 struct EngineStatus {
   pipeline::HeadStatus head;
   /// Of the stages in order, and of the draft; of those that have worked.
   std::vector<Lane> lanes;
+  WeightCounters weights; ///< of this process
 };
 
 /// What computes requests. All methods are thread-safe and return at once; none

@@ -15,7 +15,9 @@ using pipeline::TokenItem;
 
 HeadEngine::HeadEngine(Status why) : health(std::move(why)) {}
 
-void HeadEngine::ready(HeadLoop &loop) {
+void HeadEngine::ready(HeadLoop &loop,
+                       std::function<WeightCounters()> counters) {
+  weights = std::move(counters);
   head = &loop;
   std::lock_guard lock(mutex);
   if (!hasFailed)
@@ -56,6 +58,7 @@ EngineStatus HeadEngine::status() const {
   if (!loop)
     return status;
   status.head = loop->status();
+  status.weights = weights();
   for (const pipeline::StageTotals &stage : status.head.stages)
     status.lanes.push_back(
         toLane("stage " + std::to_string(status.lanes.size()), stage));

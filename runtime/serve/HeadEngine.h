@@ -12,6 +12,7 @@
 #include "runtime/serve/Engine.h"
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 
 namespace sluice::serve {
@@ -23,8 +24,9 @@ public:
   /// `why` it is not healthy before ready().
   explicit HeadEngine(Status why);
 
-  /// All ranks are there. Once; `head` outlives the engine.
-  void ready(pipeline::HeadLoop &head);
+  /// All ranks are there. Once; `head` outlives the engine. `weights` may be
+  /// called by any thread, as long as the engine lives.
+  void ready(pipeline::HeadLoop &head, std::function<WeightCounters()> weights);
   /// The pipeline is broken; the first reason counts. The head tells the
   /// requests that are under way by itself.
   void fail(Status why);
@@ -36,6 +38,7 @@ public:
   Status healthy() const override;
 
 private:
+  std::function<WeightCounters()> weights;         ///< settled before `head` is
   std::atomic<pipeline::HeadLoop *> head{nullptr}; ///< null before ready()
   mutable std::mutex mutex;
   Status health;

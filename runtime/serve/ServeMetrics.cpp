@@ -80,9 +80,10 @@ void ServeMetrics::noteSteps(const pipeline::HeadStatus &head) {
     iterationTokens.observe(rows[static_cast<size_t>(stepsSeen) % rows.size()]);
 }
 
-std::string ServeMetrics::text(const pipeline::HeadStatus &head,
+std::string ServeMetrics::text(const EngineStatus &engine,
                                const http::ServerCounters &http,
                                int64_t unparsed) {
+  const pipeline::HeadStatus &head = engine.head;
   auto gauge = [this](const char *name, const char *help, double value) {
     registry.gauge(name, help).set(value);
   };
@@ -122,6 +123,13 @@ std::string ServeMetrics::text(const pipeline::HeadStatus &head,
   counter("sluice:spec_decode_num_rows_saved_total",
           "Of those that died, rows that were not computed to the end.",
           std::max<int64_t>(guesses.cancelled - guesses.computedDead, 0));
+
+  counter("sluice:weight_bytes_verified_total",
+          "Bytes of this process's weights that were compared with what they "
+          "were.",
+          engine.weights.bytes);
+  counter("sluice:weight_passes_total", "Times that all of them were.",
+          engine.weights.passes);
 
   gauge("sluice:http_connections", "Open connections.",
         static_cast<double>(http.connections));

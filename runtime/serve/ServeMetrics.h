@@ -52,8 +52,8 @@ public:
   void noteSteps(const pipeline::HeadStatus &head);
 
   /// The page, with how things stand now.
-  std::string text(const pipeline::HeadStatus &head,
-                   const http::ServerCounters &http, int64_t unparsed);
+  std::string text(const EngineStatus &engine, const http::ServerCounters &http,
+                   int64_t unparsed);
 
 private:
   static constexpr size_t reasons = 5;

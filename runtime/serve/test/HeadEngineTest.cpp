@@ -92,7 +92,7 @@ protected:
     ASSERT_TRUE(made) << made.status().message();
     server = made.take();
     ASSERT_TRUE(server->start().ok());
-    engine.ready(loop);
+    engine.ready(loop, [] { return WeightCounters{500, 3}; });
   }
   std::unique_ptr<TestClient> send(const json &body) {
     auto client = std::make_unique<TestClient>(server->port());
@@ -111,11 +111,13 @@ protected:
 
 TEST_F(HeadEngineTest, IsHealthyFromReadyToFailed) {
   EXPECT_EQ(engine.healthy().message(), "the model is not ready yet");
-  engine.ready(loop);
+  engine.ready(loop, [] { return WeightCounters{500, 3}; });
   EXPECT_TRUE(engine.healthy().ok());
+  EXPECT_EQ(engine.status().weights.bytes, 500u);
+  EXPECT_EQ(engine.status().weights.passes, 3u);
   engine.fail(Status::error("rank 1 has gone"));
   engine.fail(Status::error("rank 2 has gone"));
-  engine.ready(loop);
+  engine.ready(loop, [] { return WeightCounters{500, 3}; });
   EXPECT_EQ(engine.healthy().message(), "rank 1 has gone");
 }
 

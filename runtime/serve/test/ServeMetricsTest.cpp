@@ -61,11 +61,23 @@ TEST(ServeMetrics, EachStepIsCountedOnce) {
 
 TEST(ServeMetrics, RequestsThatAreNotReadWaitAsWell) {
   ServeMetrics metrics("m", "1");
-  pipeline::HeadStatus head;
-  head.waiting = 2;
-  head.paused = 1;
-  EXPECT_TRUE(has(metrics.text(head, {}, 4),
+  EngineStatus engine;
+  engine.head.waiting = 2;
+  engine.head.paused = 1;
+  EXPECT_TRUE(has(metrics.text(engine, {}, 4),
                   "sluice:num_requests_waiting{model_name=\"m\"} 7"));
+}
+
+TEST(ServeMetrics, VerifiedWeightsAreCounted) {
+  ServeMetrics metrics("m", "1");
+  EXPECT_TRUE(has(metrics.text({}, {}, 0),
+                  "sluice:weight_bytes_verified_total{model_name=\"m\"} 0"));
+  EngineStatus engine;
+  engine.weights = {5000000000, 2};
+  std::string text = metrics.text(engine, {}, 0);
+  EXPECT_TRUE(has(
+      text, "sluice:weight_bytes_verified_total{model_name=\"m\"} 5000000000"));
+  EXPECT_TRUE(has(text, "sluice:weight_passes_total{model_name=\"m\"} 2"));
 }
 
 TEST(ServeMetrics, EndsAndAnswersByTheirKind) {
