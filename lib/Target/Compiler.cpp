@@ -12,6 +12,7 @@
 #include "runtime/base/InputFiles.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/program/PackedFileWriter.h"
+#include "runtime/program/WeightDigests.h"
 #include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Analysis/Explain.h"
 #include "sluice/Conversion/CudaChips.h"
@@ -433,6 +434,7 @@ static Status writeNative(ModuleOp module, const CompileOptions &options,
   if (Status status = checkTargets(module, *descriptor, options); !status.ok())
     return status;
   descriptor->embedded = options.embedWeights;
+  recordDigests(*descriptor);
   Expected<std::string> json = descriptor->toJson();
   if (!json)
     return json.status();

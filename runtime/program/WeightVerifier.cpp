@@ -99,13 +99,14 @@ Status sluice::reportDamage(const KnownBytes &damaged) {
                  "' has changed in this process's memory, which may be faulty");
 }
 
-/// What the thread reads before it looks at the clock: it sleeps for the rest
-/// of the time that this much takes at its pace. What was missed while others
-/// had the processors is not made up for.
-class WeightVerifier::Turn {
+/// Keeps the thread at its pace: it sleeps once it has read so much that it is
+/// ahead of it. What was missed while others had the processors is not made up
+/// for.
+class WeightVerifier::Pacer {
 public:
-  Turn(const std::stop_token &stop, uint64_t bytesPerSecond)
-      : stop(stop), bytesPerSecond(std::max<uint64_t>(bytesPerSecond, 1)) {}
+  explicit Pacer(const std::stop_token &stop) : stop(stop) {}
+
+  void setRate(uint64_t newRate) { bytesPerSecond = newRate; }
 
   /// False: the thread is to end.
   bool read(uint64_t count) {
@@ -132,7 +133,7 @@ private:
   static constexpr auto shortestSleep = 50ms;
 
   const std::stop_token &stop;
-  uint64_t bytesPerSecond;
+  uint64_t bytesPerSecond = 0;
   Clock::time_point start = Clock::now();
   uint64_t bytes = 0; // since then
   std::mutex mutex;
@@ -151,24 +152,25 @@ WeightVerifier::~WeightVerifier() = default;
 
 void WeightVerifier::run(const std::stop_token &stop) {
   runWhenIdle();
+  Pacer pacer(stop);
   for (std::optional<uint64_t> rate = pace.first; rate; rate = pace.later) {
-    Turn turn(stop, *rate);
+    pacer.setRate(*rate);
     for (const KnownBytes &each : known)
-      if (!verify(each, turn))
+      if (!verify(each, pacer))
         return;
     ++passes;
   }
 }
 
 /// False: the thread is to end.
-bool WeightVerifier::verify(const KnownBytes &each, Turn &turn) {
+bool WeightVerifier::verify(const KnownBytes &each, Pacer &pacer) {
   std::vector<uint64_t> blocks;
   for (size_t at = 0; at < each.bytes.size(); at += digestBlockBytes) {
     std::span<const uint8_t> block = each.bytes.subspan(
         at, std::min<size_t>(digestBlockBytes, each.bytes.size() - at));
     blocks.push_back(digestBlock(block));
     bytes += block.size();
-    if (!turn.read(block.size()))
+    if (!pacer.read(block.size()))
       return false;
   }
   if (digestOfBlocks(blocks) == each.digest)

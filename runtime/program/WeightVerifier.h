@@ -100,10 +100,10 @@ public:
   VerifiedCounts counts() const { return {bytes, passes}; }
 
 private:
-  class Turn;
+  class Pacer;
 
   void run(const std::stop_token &stop);
-  bool verify(const KnownBytes &each, Turn &turn);
+  bool verify(const KnownBytes &each, Pacer &pacer);
 
   std::vector<KnownBytes> known;
   VerifierPace pace;
