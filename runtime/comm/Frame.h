@@ -14,7 +14,8 @@
 //        6     1  kind
 //        7     1  0
 //        8     8  the plan's identity
-//       16     8  the sender's count of its steps; 0 for other kinds
+//       16     8  the sender's count of its steps, or of its results; 0 for
+//                 other kinds
 //       24     8  frames of the head that have been taken in whole; 0 likewise
 //       32     8  deliverAt: not before this time of CLOCK_MONOTONIC, in
 //                 nanoseconds; 0: at once. Link emulation stamps it.

@@ -378,6 +378,7 @@ void Head::State::pump(Time now) {
   if (options.mode == SpeculationMode::Sync)
     sendBatches(now);
   askDraft();
+  followUp(now);
 }
 
 //===----------------------------------------------------------------------===//
@@ -458,6 +459,8 @@ void Head::onResults(const ResultFrame &frame, Time now) {
   state->policy.measureStages(frame.timings);
   state->measureSteps(frame);
   state->noteGone(frame.launched);
+  if (!frame.results.empty())
+    state->noteNews(now);
   std::span<const ResultRow> results = frame.results;
   for (size_t i = 0; i < results.size(); ++i) {
     state->prefetch(results.subspan(i));

@@ -110,6 +110,11 @@ struct HeadLimits {
   /// least 4; with SpeculationOptions::splitRows enough for a whole batch of
   /// each request.
   int64_t framesInFlight = 256;
+  /// A frame without rows follows where none has left and no answer has come
+  /// for so long though one is to: who gets it misses a frame before it that
+  /// was lost (FrameCount.h). Each further one after twice the time, as a step
+  /// may just be long. 0: none.
+  Time quiet{0};
   bool hasDraft = false;
   /// Positions that the draft can take; 0: as many as the target. Behind them
   /// nothing is guessed.

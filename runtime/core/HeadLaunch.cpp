@@ -397,4 +397,34 @@ int64_t Head::State::sendKnownRows(HeadRequest &request, StepFrame &frame,
   return rows;
 }
 
+//===----------------------------------------------------------------------===//
+// Frames that are missed
+//===----------------------------------------------------------------------===//
+
+void Head::State::noteNews(Time now) {
+  newsAt = now;
+  quietFor = limits.quiet;
+}
+
+/// Whoever gets a frame misses the one before it that was lost. Where none
+/// comes, as everything waits for what was in that one, an empty frame follows.
+/// That it comes back is no news: with a way that takes longer than the quiet
+/// time there would be another one under way for ever.
+void Head::State::followUp(Time now) {
+  constexpr Time longest = std::chrono::hours(1);
+  if (limits.quiet <= Time(0) || (active == 0 && framesSent == framesGone))
+    return;
+  if (framesSent != framesBefore || quietFor == Time(0))
+    noteNews(now);
+  if (now >= newsAt + quietFor) {
+    // All those under way can hardly be lost: there is room, or no need.
+    if (hasRoom())
+      newFrame();
+    newsAt = now;
+    quietFor = std::min(2 * quietFor, longest);
+  }
+  framesBefore = framesSent;
+  wakeAt(newsAt + quietFor);
+}
+
 } // namespace sluice

@@ -212,6 +212,8 @@ struct Head::State {
   StepFrame &frameToOpenIn(StepFrame *frame, RequestId id, Time now);
   int64_t sendKnownRows(HeadRequest &request, StepFrame &frame, int64_t most);
   OpenRequest openingOf(const HeadRequest &request) const;
+  void noteNews(Time now);
+  void followUp(Time now);
 
   // HeadGuesses.cpp
   bool mayGuess(const HeadRequest &request) const;
@@ -264,6 +266,9 @@ struct Head::State {
   uint64_t framesGone = 0; ///< of them, those known to have left the last
   std::vector<RowFrame> rowFrames; ///< that have not gone, the oldest first
   std::vector<PromptChunk> chunks; ///< likewise, where prefixes are shared
+  Time newsAt{0};                  ///< when rows left or answers came last
+  Time quietFor{0};                ///< after which an empty frame follows
+  uint64_t framesBefore = 0;       ///< framesSent, as followUp() has left it
   uint64_t draftFrames = 0;        ///< to the draft
   bool draftBusy = false;
   std::vector<AskedRow> asked; ///< in the frame that the draft has

@@ -23,6 +23,7 @@ HeadLimits PipelineLimits::head() const {
   limits.sharesPrefixes = sharesPrefixes;
   limits.interTokenLatency = interTokenLatency;
   limits.framesInFlight = channelFrames - 2 * requests;
+  limits.quiet = followUpAfter;
   return limits;
 }
 

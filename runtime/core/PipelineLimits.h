@@ -22,6 +22,10 @@ namespace sluice {
 /// As the compiler makes channels.
 constexpr int64_t defaultChannelFrames = 256;
 
+/// HeadLimits::quiet where ranks are real: long beside a step, and short beside
+/// what a user waits.
+constexpr Time followUpAfter = std::chrono::seconds(2);
+
 struct PipelineLimits {
   SpeculationOptions speculation;
   int64_t requests = 1;

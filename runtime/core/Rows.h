@@ -182,9 +182,10 @@ struct ResultRow {
   bool isNotFinite = false;
 };
 
-/// What the last stage sends to the head: one for each of its steps.
+/// What the last stage sends to the head: one for each of its steps, and late
+/// ones beside them.
 struct ResultFrame {
-  uint64_t step = 0;
+  uint64_t step = 0;              ///< the sender's count of its frames
   uint64_t launched = 0;          ///< as StepFrame's
   std::vector<ResultRow> results; ///< of a request in ascending order of node
   /// Empty: the results are late. Steps have gone on without them.

@@ -66,6 +66,8 @@ Status RankRuntime::readStep(comm::Message &message) {
   arrival.payload = message.payload;
   if (Status s = decodeStep(arrival); !s.ok())
     return s;
+  if (Status s = stepsCome.take(arrival.frame.step); !s.ok())
+    return s.withContext("steps");
   int64_t expected = int64_t(arrival.frame.rows.size()) * payloadRowBytes();
   if (arrival.payload.bytes != expected)
     return failure("a step with ", arrival.payload.bytes,
@@ -88,6 +90,8 @@ Status RankRuntime::readResults(const comm::Message &message) {
   ResultFrame frame;
   if (Status s = codec.decodeResults(message.bytes, frame); !s.ok())
     return s;
+  if (Status s = resultsCome.take(frame.step); !s.ok())
+    return s.withContext("results");
   if (message.source != comm.rank())
     commTrace.messageArrived(message.source, frame.step);
   headLoop->onResults(std::move(frame));

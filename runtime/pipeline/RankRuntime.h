@@ -19,6 +19,7 @@
 
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Frame.h"
+#include "runtime/core/FrameCount.h"
 #include "runtime/pipeline/HeadLoop.h"
 #include "runtime/pipeline/RankSetup.h"
 
@@ -114,6 +115,10 @@ private:
   /// The draft's own: its frames' marks are ahead of those that follow the rows
   /// down the stages, and cancel nothing there.
   EpochBoard draftBoard;
+
+  /// What has come, counted on the communicator's thread: from the head or the
+  /// stage before, and from the last stage.
+  FrameCount stepsCome, resultsCome;
 
   std::unique_ptr<StageGroup> stageGroup; ///< null: the stage is this rank's
   std::unique_ptr<HeadLoop> headLoop;

@@ -199,7 +199,7 @@ Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {
 Status ResultOutput::send(StepFrame &frame) {
   masks.close(frame.closes);
   late.drop(frame.closes);
-  results.step = frame.step;
+  results.step = sent++;
   results.launched = frame.launched;
   gather(frame, answers, results.results);
   results.timings = frame.timings;
@@ -220,6 +220,7 @@ Status ResultOutput::sendLate() {
   });
   if (results.results.empty())
     return {};
+  results.step = sent++;
   return sendResults(results);
 }
 

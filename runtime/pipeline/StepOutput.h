@@ -158,6 +158,7 @@ private:
   LateAnswers late;
   std::vector<ResultRow> answers; ///< one for each row of the step
   ResultFrame results;
+  uint64_t sent = 0; ///< frames of results
   SendResults sendResults;
   GrammarMasks masks; ///< ends first: its threads call back
 };

@@ -36,6 +36,10 @@ TEST(PipelineLimitsTest, WhatIsInFlightFitsAChannelAndADoor) {
     }
 }
 
+TEST(PipelineLimitsTest, RanksMissTheLastFrameTooWhereItIsLost) {
+  EXPECT_EQ(small().head().quiet, followUpAfter);
+}
+
 TEST(PipelineLimitsTest, HeadAndStageTakeThem) {
   PipelineLimits limits = small();
   limits.speculation.mode = SpeculationMode::Off;

@@ -244,8 +244,11 @@ public:
   }
 
   void sendResult(NodeId node, int32_t token) {
+    sendResult(node, token, results++);
+  }
+  void sendResult(NodeId node, int32_t token, uint64_t step) {
     ResultFrame frame;
-    frame.step = ++results;
+    frame.step = step;
     frame.results.push_back({node, 0, token, {}});
     send(0, comm::Lane::Data, [&](const auto &codec, comm::Bytes &bytes) {
       codec.encodeResults(frame, bytes);
@@ -332,6 +335,92 @@ TEST(RankRuntimeTest, TheLastResultsAreCounted) {
   EXPECT_TRUE(reports) << reports.status().message();
   EXPECT_TRUE(ended.ok()) << ended.message();
   EXPECT_EQ(head.speculation().computedDead, 1);
+  made->reset();
+  job.clear();
+}
+
+/// A head without guesses, and a request whose row is with the stage.
+struct HeadAndHand {
+  HeadAndHand() : job(comm::makeInprocJob(2)), stage(*job[1]) {
+    RankSetup setup;
+    setup.shape = shapeOf(1);
+    setup.settings.speculation.mode = SpeculationMode::Off;
+    setup.settings.prefillRows = 8;
+    setup.isHead = true;
+    std::array<Time, StepTimes::rowCounts.size()> steps;
+    steps.fill(10us);
+    setup.times = {StepTimes(steps), 10ms, Time(0), StepTimes(steps)};
+    Expected<std::unique_ptr<RankRuntime>> made =
+        RankRuntime::create(std::move(setup), *job[0]);
+    EXPECT_TRUE(made) << made.status().message();
+    head = made.take();
+    head->start();
+    ScheduledRequest request;
+    request.spec.prompt = {5};
+    head->head().submit(request, queue);
+    stage.waitForRows(1);
+  }
+  ~HeadAndHand() {
+    head->abort(Status::error("the test is over"));
+    head.reset();
+    job.clear();
+  }
+
+  std::vector<std::unique_ptr<comm::Communicator>> job;
+  HandRank stage;
+  std::unique_ptr<RankRuntime> head;
+  std::shared_ptr<TokenQueue> queue = std::make_shared<TokenQueue>();
+};
+
+/// Without it the request would wait for a row that does not come back.
+TEST(RankRuntimeTest, ResultsThatAreLostEndTheRequest) {
+  HeadAndHand pair;
+  pair.stage.sendResult(0, 99, /*step=*/1);
+  std::optional<TokenItem> item = pair.queue->next(now() + 60s);
+  ASSERT_TRUE(item);
+  EXPECT_EQ(item->kind, TokenItem::Kind::Failed);
+  EXPECT_EQ(item->failure.message(),
+            "a message from rank 1: results: frame 1 has come where 0 is due: "
+            "1 lost");
+}
+
+TEST(RankRuntimeTest, ResultsThatComeTwiceEndTheRequest) {
+  HeadAndHand pair;
+  pair.stage.sendResult(0, 99, /*step=*/0);
+  EXPECT_EQ(pair.queue->next(now() + 60s)->token, 99);
+  pair.stage.sendResult(0, 99, /*step=*/0);
+  std::optional<TokenItem> item = pair.queue->next(now() + 60s);
+  ASSERT_TRUE(item);
+  EXPECT_EQ(item->kind, TokenItem::Kind::Failed);
+  EXPECT_EQ(item->failure.message(),
+            "a message from rank 1: results: frame 0 has come again: 1 is due");
+}
+
+/// The stage tells the head, which ends its requests.
+TEST(RankRuntimeTest, AStageTellsOfAStepThatIsLost) {
+  std::vector<std::unique_ptr<comm::Communicator>> job = comm::makeInprocJob(2);
+  HandRank head(*job[0]);
+  RankSetup setup;
+  setup.shape = shapeOf(1);
+  setup.settings.speculation.mode = SpeculationMode::Off;
+  setup.settings.prefillRows = 8;
+  setup.stage = 0;
+  std::atomic<int> steps{0};
+  setup.stageSetup.compute = std::make_unique<SlowCompute>(false, 0ms, steps);
+  Expected<std::unique_ptr<RankRuntime>> made =
+      RankRuntime::create(std::move(setup), *job[1]);
+  ASSERT_TRUE(made) << made.status().message();
+  (*made)->start();
+  for (uint64_t step : {0, 2})
+    head.send(1, comm::Lane::Data, [&](const auto &codec, comm::Bytes &bytes) {
+      StepFrame frame;
+      frame.step = step;
+      codec.encodeStep(frame, {}, bytes);
+    });
+  Status served = (*made)->serve(nullptr);
+  EXPECT_EQ(served.message(), "a message from rank 0: steps: frame 2 has come "
+                              "where 1 is due: 1 lost");
+  head.waitFor(comm::FrameKind::Error);
   made->reset();
   job.clear();
 }

@@ -1,0 +1,109 @@
+//===- HeadQuietTest.cpp - frames that follow in silence ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Empty frames that follow where no answer comes, so that whoever gets one
+// misses a frame that was lost.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HeadScript.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+/// A request of two tokens whose row is under way, without guesses.
+struct OneUnderWay : Script {
+  explicit OneUnderWay(double quiet) {
+    options.mode = SpeculationMode::Off;
+    limits.hasDraft = false;
+    limits.quiet = millis(quiet);
+    submit({5, 6});
+    EXPECT_EQ(launched(), (Nodes{0, 1}));
+  }
+
+  /// Waits so long; whether an empty frame has left, and nothing else.
+  bool followsAfter(double time) {
+    wait(time);
+    bool isEmpty = last.launches.size() == 1 && last.launches[0].isTombstone();
+    EXPECT_TRUE(isEmpty || last.launches.empty());
+    return isEmpty;
+  }
+};
+
+TEST(HeadQuietTest, WithoutAQuietTimeNothingFollows) {
+  OneUnderWay script(0);
+  EXPECT_FALSE(script.last.wake);
+  EXPECT_FALSE(script.followsAfter(1e6));
+}
+
+TEST(HeadQuietTest, EachFollowsAfterTwiceTheTime) {
+  OneUnderWay script(100);
+  EXPECT_EQ(script.last.wake, millis(100));
+  EXPECT_FALSE(script.followsAfter(99));
+  EXPECT_EQ(script.last.wake, millis(100)) << "it was woken for another reason";
+  EXPECT_TRUE(script.followsAfter(1));
+  EXPECT_EQ(script.last.wake, millis(300));
+  EXPECT_FALSE(script.followsAfter(199));
+  EXPECT_TRUE(script.followsAfter(1));
+  EXPECT_EQ(script.last.wake, millis(700));
+}
+
+/// So that who gets it can tell what is missing.
+TEST(HeadQuietTest, ItIsCountedAsAllFramesAre) {
+  OneUnderWay script(100);
+  ASSERT_TRUE(script.followsAfter(100));
+  EXPECT_EQ(script.last.launches[0].step, 1u);
+  EXPECT_EQ(script.last.launches[0].launched, 2u);
+}
+
+TEST(HeadQuietTest, AnAnswerBeginsTheTimeAgain) {
+  OneUnderWay script(100);
+  ASSERT_TRUE(script.followsAfter(100));
+  script.result(1, 7);
+  EXPECT_EQ(script.launched(), Nodes{2});
+  EXPECT_EQ(script.last.wake, millis(200));
+  EXPECT_TRUE(script.followsAfter(100));
+}
+
+/// With a way that takes longer than the quiet time there would be one under
+/// way for ever.
+TEST(HeadQuietTest, ThatOneComesBackIsNoAnswer) {
+  OneUnderWay script(100);
+  ASSERT_TRUE(script.followsAfter(100));
+  script.now += millis(10);
+  script.passed(2);
+  EXPECT_EQ(script.last.wake, millis(300));
+}
+
+TEST(HeadQuietTest, WhereNothingIsUnderWayNothingFollows) {
+  OneUnderWay script(100);
+  script.head->finish(0, FinishReason::Cancelled, script.now);
+  script.take();
+  ASSERT_EQ(script.last.launches.size(), 1u) << "the close is under way";
+  EXPECT_TRUE(script.last.wake);
+  script.passed(2);
+  EXPECT_FALSE(script.last.wake);
+  EXPECT_FALSE(script.followsAfter(1e6));
+}
+
+TEST(HeadQuietTest, ItWaitsForRoom) {
+  Script script;
+  script.options.mode = SpeculationMode::Off;
+  script.limits = {.requests = 4, .contextLength = 100, .prefillRows = 1};
+  script.limits.framesInFlight = 4;
+  script.limits.stages = 8;
+  script.limits.quiet = millis(100);
+  script.submit({5, 6, 7, 8, 9, 10});
+  EXPECT_EQ(script.last.launches.size(), 4u);
+  script.wait(100);
+  EXPECT_TRUE(script.last.launches.empty());
+  EXPECT_EQ(script.last.wake, millis(300));
+}
+
+} // namespace
