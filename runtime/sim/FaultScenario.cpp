@@ -150,7 +150,27 @@ static FaultRates randomFaults(RandomStream &random) {
   return faults;
 }
 
-SimulationConfig sim::makeScenario(uint64_t seed, bool faults) {
+/// A link that loses or repeats messages, or ranks that die: one or two of
+/// these. From a stream of its own, so that all else is as without.
+static void addBreaks(SimulationConfig &config, uint64_t seed) {
+  constexpr uint64_t ownStream = 0x627265616b73;
+  RandomStream random(seed ^ ownStream);
+  FaultRates &faults = config.faults;
+  auto kind = random.between(0, 3);
+  // Few enough that a run now and then gets far.
+  auto rate = [&random] { return random.chance(0.3) ? 0.3 : 0.01; };
+  if (kind == 0 || kind == 3)
+    faults.lostMessages = rate();
+  if (kind == 1)
+    faults.repeatedMessages = rate();
+  if (kind == 2 || kind == 3)
+    faults.crashes = 0.3;
+  faults.crashesUntil = microseconds(random.between(1, 20000));
+  config.silence = microseconds(random.between(1, 50000));
+  config.head.quiet = microseconds(random.between(500, 20000));
+}
+
+SimulationConfig sim::makeScenario(uint64_t seed, bool faults, bool breaks) {
   RandomStream random(seed);
   SimulationConfig config;
   int64_t stages = random.between(1, 4);
@@ -184,6 +204,8 @@ SimulationConfig sim::makeScenario(uint64_t seed, bool faults) {
   }
   if (faults)
     config.faults = randomFaults(random);
+  if (breaks)
+    addBreaks(config, seed);
   config.maxEvents = 1'000'000;
   return config;
 }

@@ -23,8 +23,9 @@ namespace sluice::sim {
 /// Stages, row limits, step and link times, the draft's quality, modes and
 /// limits of speculation, requests with their lengths, stop tokens and users
 /// who change their mind; and, if `faults`, delayed messages, slow steps, and
-/// lost, late, doubled cancels.
-SimulationConfig makeScenario(uint64_t seed, bool faults);
+/// lost, late, doubled cancels. With `breaks` also what a run does not get
+/// over: messages that are lost or come twice, ranks that die.
+SimulationConfig makeScenario(uint64_t seed, bool faults, bool breaks = false);
 
 /// What the scenario is, on one line.
 std::string describeScenario(const SimulationConfig &config);

@@ -35,33 +35,42 @@ Time RandomStream::upTo(Time limit) {
       static_cast<int64_t>(static_cast<double>(limit.count()) * uniform()));
 }
 
-Time Faults::messageDelay() {
-  if (rates.delayedMessages <= 0 || !random.chance(rates.delayedMessages))
-    return Time(0);
-  return random.upTo(rates.messageDelay);
+Faults::Passage Faults::passage() {
+  Passage passage;
+  if (happens(rates.delayedMessages))
+    passage.delay = random.upTo(rates.messageDelay);
+  if (happens(rates.lostMessages))
+    passage.copies = 0;
+  else if (happens(rates.repeatedMessages))
+    passage.copies = 2;
+  passage.overtakes = happens(rates.overtakingMessages);
+  return passage;
 }
 
 double Faults::stepFactor() {
-  if (rates.slowSteps <= 0 || !random.chance(rates.slowSteps))
+  if (!happens(rates.slowSteps))
     return 1;
   return 1 + random.uniform() * (rates.slowFactor - 1);
 }
 
-bool Faults::wrongAnswer() {
-  return rates.wrongAnswers > 0 && random.chance(rates.wrongAnswers);
+std::optional<Time> Faults::crash() {
+  if (!happens(rates.crashes))
+    return std::nullopt;
+  return random.upTo(rates.crashesUntil);
 }
 
 Faults::Copies Faults::cancelCopies() {
   Copies copies;
-  if (rates.lostCancels > 0 && random.chance(rates.lostCancels)) {
+  if (happens(rates.lostCancels)) {
     copies.count = 0;
     return copies;
   }
-  if (rates.lateCancels > 0 && random.chance(rates.lateCancels))
+  if (happens(rates.lateCancels))
     copies.delays[0] = random.upTo(rates.cancelDelay);
-  if (rates.repeatedCancels > 0 && random.chance(rates.repeatedCancels)) {
+  if (happens(rates.repeatedCancels)) {
     copies.count = 2;
     copies.delays[1] = random.upTo(rates.cancelDelay);
   }
+  copies.overtake = happens(rates.overtakingCancels);
   return copies;
 }

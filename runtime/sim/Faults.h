@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 namespace sluice::sim {
 
@@ -57,9 +58,26 @@ struct FaultRates {
   double repeatedCancels = 0;
   double lateCancels = 0;
   Time cancelDelay{0};
-  /// Of the last stage's answers: name another token. Not a fault that anything
-  /// recovers from: it shows that a run's checks can fail.
+
+  // What a run does not get over: all its requests end as errors.
+  /// Of messages between stages, from and to the head: never come.
+  double lostMessages = 0;
+  /// Likewise: come twice.
+  double repeatedMessages = 0;
+  /// Of ranks but the head's: die, at a time up to `crashesUntil`.
+  double crashes = 0;
+  Time crashesUntil{0};
+
+  // Not faults of a run: they show that its checks can fail.
+  /// Of the last stage's answers: name another token.
   double wrongAnswers = 0;
+  /// Of messages and cancels: arrive at once, past those under way.
+  double overtakingMessages = 0;
+  double overtakingCancels = 0;
+  /// Of frames between stages: their guesses come behind those of the next.
+  double lateGuesses = 0;
+  /// Of requests with a deadline: the scheduler does not know of it.
+  double forgottenDeadlines = 0;
 };
 
 /// Decides about one thing after the other. Thread-compatible.
@@ -67,18 +85,32 @@ class Faults {
 public:
   Faults(const FaultRates &rates, uint64_t seed) : rates(rates), random(seed) {}
 
-  Time messageDelay();
+  /// What becomes of a message on the way.
+  struct Passage {
+    Time delay{0};
+    int copies = 1; ///< that arrive
+    bool overtakes = false;
+  };
+  Passage passage();
   double stepFactor();
-  bool wrongAnswer();
+  /// When a rank dies, if it does.
+  std::optional<Time> crash();
+  bool wrongAnswer() { return happens(rates.wrongAnswers); }
+  bool guessesComeLate() { return happens(rates.lateGuesses); }
+  bool deadlineIsForgotten() { return happens(rates.forgottenDeadlines); }
   /// When copies of a cancel leave, after the decision; the first `count` of
   /// `delays` hold.
   struct Copies {
     int count = 1;
     std::array<Time, 2> delays{};
+    bool overtake = false;
   };
   Copies cancelCopies();
 
 private:
+  /// Draws nothing where it never does: what else is drawn stays the same.
+  bool happens(double rate) { return rate > 0 && random.chance(rate); }
+
   FaultRates rates;
   RandomStream random;
 };

@@ -13,9 +13,9 @@ using namespace sluice;
 using namespace sluice::sim;
 
 SimHead::SimHead(World &world, Scheduler scheduler, Time decision,
-                 Outputs outputs)
+                 Outputs outputs, std::optional<Deadlines> deadlines)
     : world(world), scheduler(std::move(scheduler)), decision(decision),
-      outputs(std::move(outputs)) {}
+      outputs(std::move(outputs)), deadlines(std::move(deadlines)) {}
 
 void SimHead::play(std::vector<SimRequest> all) {
   requests = std::move(all);
@@ -31,7 +31,7 @@ void SimHead::play(std::vector<SimRequest> all) {
 }
 
 void SimHead::push(Event event) {
-  inbox.push_back(std::move(event));
+  inbox.push_back({std::move(event), world.queue.now()});
   longestInbox = std::max(longestInbox, static_cast<int64_t>(inbox.size()));
   freeAt = std::max(world.queue.now(), freeAt) + decision;
   world.queue.schedule(freeAt, *this, process);
@@ -39,6 +39,7 @@ void SimHead::push(Event event) {
 
 void SimHead::onResults(ResultFrame frame) { push(std::move(frame)); }
 void SimHead::onGuesses(GuessFrame frame) { push(std::move(frame)); }
+void SimHead::onFailure(Status reason) { push(std::move(reason)); }
 
 void SimHead::onEvent(uint64_t what) {
   if (what == wake)
@@ -49,9 +50,14 @@ void SimHead::onEvent(uint64_t what) {
       return push(Arrival{request});
     return push(UserCancel{request});
   }
-  Event event = std::move(inbox.front());
+  Waiting next = std::move(inbox.front());
   inbox.pop_front();
-  std::visit([this](const auto &each) { handle(each); }, event);
+  if (!failed.ok())
+    return refuse(next.event);
+  if (deadlines)
+    if (Status s = deadlines->takeUp(next.came); !s.ok())
+      return world.fail(s.withContext("the head"));
+  std::visit([this](const auto &each) { handle(each); }, next.event);
   runCommands();
 }
 
@@ -69,16 +75,44 @@ void SimHead::handle(const Wake &) {
 void SimHead::handle(const Arrival &arrival) {
   SimRequest &request = requests[arrival.request];
   outcomes[arrival.request].submitted = request.arrives;
+  std::optional<Time> deadline = request.asked.deadline;
+  if (deadline && world.faults.deadlineIsForgotten())
+    request.asked.deadline.reset();
   Submission taken = scheduler.submit(request.asked, world.queue.now());
   if (taken.refusal != Refusal::None)
     return world.fail(Status::error(taken.why));
   numbers[arrival.request] = taken.number;
   ofNumber[taken.number] = arrival.request;
+  if (deadlines)
+    deadlines->submit(taken.number, deadline, world.queue.now());
 }
 
 void SimHead::handle(const UserCancel &cancel) {
   if (std::optional<RequestNumber> number = numbers[cancel.request])
     scheduler.finish(*number, FinishReason::Cancelled, world.queue.now());
+}
+
+/// Nothing goes on after it.
+void SimHead::handle(const Status &reason) {
+  failed = reason;
+  for (size_t i = 0; i < outcomes.size(); ++i)
+    if (numbers[i] && outcomes[i].finishes == 0)
+      endWithError(i);
+  scheduler.clear();
+}
+
+/// An event that comes once it has failed.
+void SimHead::refuse(const Event &event) {
+  const auto *arrival = std::get_if<Arrival>(&event);
+  if (!arrival)
+    return;
+  outcomes[arrival->request].submitted = requests[arrival->request].arrives;
+  endWithError(arrival->request);
+}
+
+void SimHead::endWithError(size_t request) {
+  ++outcomes[request].finishes;
+  outcomes[request].reason = FinishReason::Error;
 }
 
 static std::pair<int64_t, int64_t> firstAndCertain(const StepFrame &frame) {
@@ -137,6 +171,9 @@ void SimHead::runCommands() {
     RequestOutcome &outcome = outcomes[ofNumber.at(end.number)];
     if (end.refusal != Refusal::None)
       return world.fail(Status::error(end.error));
+    if (deadlines)
+      if (Status s = deadlines->end(end, now); !s.ok())
+        return world.fail(s.withContext("the head"));
     ++outcome.finishes;
     outcome.reason = end.reason;
     note(trace::Kind::Finish, {end.slot, static_cast<int64_t>(end.reason)});

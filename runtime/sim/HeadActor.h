@@ -15,6 +15,7 @@
 #define SLUICE_RUNTIME_SIM_HEADACTOR_H
 
 #include "runtime/core/Scheduler.h"
+#include "runtime/sim/Invariants.h"
 #include "runtime/sim/World.h"
 
 #include <deque>
@@ -51,8 +52,9 @@ public:
     std::function<void(StepFrame)> draft;
     std::function<void(EpochMark)> cancel; ///< to all ranks
   };
-  /// `decision`: what an event costs.
-  SimHead(World &world, Scheduler scheduler, Time decision, Outputs outputs);
+  /// `decision`: what an event costs. Without `deadlines` they are not checked.
+  SimHead(World &world, Scheduler scheduler, Time decision, Outputs outputs,
+          std::optional<Deadlines> deadlines);
   SimHead(const SimHead &) = delete;
   SimHead &operator=(const SimHead &) = delete;
 
@@ -61,9 +63,14 @@ public:
 
   void onResults(ResultFrame frame);
   void onGuesses(GuessFrame frame);
+  /// Something is wrong for good: every request ends as an error, also each
+  /// that comes later, and nothing is sent any more.
+  void onFailure(Status reason);
   void onEvent(uint64_t what) override;
 
   const Scheduler &core() const { return scheduler; }
+  /// Why it has given up, if it has.
+  const Status &broken() const { return failed; }
   /// To be called after the run.
   std::vector<RequestOutcome> takeOutcomes() { return std::move(outcomes); }
   /// The busiest it has been.
@@ -81,7 +88,12 @@ private:
   };
   struct Wake {};
   using Event =
-      std::variant<ResultFrame, GuessFrame, Arrival, UserCancel, Wake>;
+      std::variant<ResultFrame, GuessFrame, Arrival, UserCancel, Wake, Status>;
+  /// An event, and when it came.
+  struct Waiting {
+    Event event;
+    Time came{0};
+  };
   static constexpr uint64_t process = 0, wake = 1, firstTimed = 2;
 
   void push(Event event);
@@ -90,6 +102,9 @@ private:
   void handle(const Arrival &arrival);
   void handle(const UserCancel &cancel);
   void handle(const Wake &);
+  void handle(const Status &reason);
+  void refuse(const Event &event);
+  void endWithError(size_t request);
   void runCommands();
   void countChunk(const StepFrame &frame);
 
@@ -98,7 +113,10 @@ private:
   Time decision;
   Outputs outputs;
 
-  std::deque<Event> inbox;
+  std::optional<Deadlines> deadlines;
+  Status failed;
+
+  std::deque<Waiting> inbox;
   int64_t longestInbox = 0;
   int64_t chunksCutShort = 0;
   Time freeAt{0};

@@ -59,13 +59,17 @@ public:
   Link(const Link &) = delete;
   Link &operator=(const Link &) = delete;
 
-  /// Sends a message of `bytes` now; it is held up by `delay` on the way.
-  /// Returns when it arrives.
-  Time send(Message message, int64_t bytes, Time delay) {
+  /// Sends a message of `bytes` now; it is held up by `delay` on the way, or
+  /// `overtakes` all that are under way, which no link does. Returns when it
+  /// arrives.
+  Time send(Message message, int64_t bytes, Time delay,
+            bool overtakes = false) {
     Time left = std::max(queue.now(), freeAt) + times.transfer(bytes);
     freeAt = left;
     Time arrives = left + times.latency + delay;
-    if (keepsOrder)
+    if (overtakes)
+      arrives = queue.now();
+    else if (keepsOrder)
       arrives = std::max(arrives, lastArrival);
     lastArrival = std::max(arrives, lastArrival);
     ++counted.messages;

@@ -71,9 +71,15 @@ struct SimulationConfig {
   /// Checks after each step of each stage that rows find their own paths in the
   /// cache. Costs time for long contexts.
   bool checkCaches = false;
+  /// Whether the invariants of Invariants.h are checked: ArrivalOrder, RowTurns
+  /// and Deadlines. Left out only to see what else finds a fault.
+  bool checkOrder = true, checkTurns = true, checkDeadlines = true;
 
+  /// Where messages are lost, head.quiet has to be above 0.
   FaultRates faults;
   uint64_t faultSeed = 0;
+  /// After which a rank that has died is missed, as of CommunicatorOptions.
+  Time silence{std::chrono::milliseconds(3500)};
   /// A run of more events than this hangs.
   uint64_t maxEvents = 100'000'000;
 
@@ -119,7 +125,11 @@ struct SimulationResult {
   int64_t prefixWaits = 0;           ///< for beginnings, each time
   int64_t foundTokens = 0; ///< of prompts, that were in the cache already
   int64_t shortChunks = 0; ///< as SimHead
-  Time end{0};             ///< when the last event happened
+  /// Of a run that broke off: what the head was told. All requests that had not
+  /// ended by then have ended as errors.
+  Status broken;
+  Breaks breaks; ///< why
+  Time end{0};   ///< when the last event happened
   uint64_t events = 0;
 
   /// Of the first request: from its arrival to its first token, prompt
@@ -139,9 +149,11 @@ PipelineTimes predictedTimes(const SimulationConfig &config);
 
 /// Runs until nothing happens any more, and checks what must hold of any run:
 /// each request has ended exactly once; its tokens are the target's, and all of
-/// them unless its user cancelled; head and stages hold nothing. Errors: one of
-/// these does not hold, an actor refused an event, or the configuration is not
-/// complete.
+/// them unless its user cancelled, its time was over or the run broke off; it
+/// breaks off if and only if a message was lost or came twice or a rank died;
+/// otherwise head and stages hold nothing at the end; and all the time the
+/// invariants of Invariants.h. Errors: one of these does not hold, an actor
+/// refused an event, or the configuration is not complete.
 Expected<SimulationResult> simulate(const SimulationConfig &config);
 
 } // namespace sluice::sim

@@ -10,11 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/sim/Expectation.h"
+#include "runtime/sim/FrameHop.h"
 #include "runtime/sim/Simulation.h"
 #include "runtime/sim/StageActors.h"
 #include "runtime/sim/WireSize.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::sim;
@@ -25,9 +28,10 @@ namespace {
 struct SentMark {
   EpochMark mark;
   Time decided{0};
+  std::optional<uint64_t> number; ///< none: it may be overtaken
 };
 
-class Run {
+class Run final : public EventTarget {
 public:
   explicit Run(const SimulationConfig &config)
       : config(config), ranks(config.ranks()),
@@ -35,14 +39,21 @@ public:
         world(config.faults, config.faultSeed, config.trace),
         target(config.seed, config.vocabulary, config.outputs),
         oracle(config.seed, config.vocabulary, config.acceptance,
-               config.confidence) {}
+               config.confidence),
+        turns(config.head.requests, stageCount),
+        cancelOrder(static_cast<size_t>(ranks)) {}
 
   Status build();
   Status play();
   /// After play(): checks, and what has come out.
   Expected<SimulationResult> finish();
 
+  /// A rank dies, or the head misses it.
+  void onEvent(uint64_t what) override;
+
 private:
+  enum RankEvent : uint64_t { Dies, IsMissed, rankEvents };
+
   bool hasDraft() const { return config.placement != SimPlacement::None; }
   LinkTimes timesOf(int64_t from, int64_t to) const {
     return from == to ? LinkTimes{} : config.links[from * ranks + to];
@@ -51,15 +62,17 @@ private:
   Status buildStages();
   Status buildDraft();
   Status buildHead();
+  void buildHop(int64_t stage);
+  void buildResults();
   void buildCancels();
+  void buildErrors();
+  void scheduleCrashes();
   void nameLanes();
-  template <typename Message>
-  void send(Link<Message> &link, int64_t from, int64_t to, Message message,
-            int64_t bytes, int64_t rows);
   void cancel(const EpochMark &mark);
+  void see(const SentMark &sent, int64_t rank);
+  void giveUp(int64_t rank, const Status &reason);
 
-  Status checkRequest(const SimRequest &request,
-                      const RequestOutcome &outcome) const;
+  Status checkBreaks() const;
   Status checkHoldings() const;
   Status checkWorker(const Worker &worker, const std::string &name) const;
   StageOutcome outcomeOf(const Worker &worker, std::string role) const;
@@ -75,10 +88,13 @@ private:
   std::vector<std::unique_ptr<SimStage>> stages;
   std::unique_ptr<SimDraft> draft;
   std::unique_ptr<SimHead> head;
+  RowTurns turns;
+  std::vector<ArrivalOrder> cancelOrder; ///< to each rank
   /// frames[s]: to stage s, from the head or from stage s - 1.
-  std::vector<std::unique_ptr<Link<StepFrame>>> frames;
-  std::unique_ptr<Link<ResultFrame>> results;
+  std::vector<std::unique_ptr<FrameHop<StepFrame>>> frames;
+  std::unique_ptr<FrameHop<ResultFrame>> results;
   std::vector<std::unique_ptr<Link<SentMark>>> cancels; ///< one to each rank
+  std::vector<std::unique_ptr<Link<Status>>> errors;    ///< one from each rank
 };
 
 } // namespace
@@ -114,20 +130,10 @@ Status Run::build() {
   if (Status s = buildDraft(); !s.ok())
     return s;
   buildCancels();
+  buildErrors();
+  scheduleCrashes();
   nameLanes();
   return buildHead();
-}
-
-/// Sends, and shows it in the trace.
-template <typename Message>
-void Run::send(Link<Message> &link, int64_t from, int64_t to, Message message,
-               int64_t bytes, int64_t rows) {
-  Time arrives =
-      link.send(std::move(message), bytes, world.faults.messageDelay());
-  if (from != to)
-    world.span(trace::Kind::Message, static_cast<int32_t>(from),
-               trace::Lane::Stage, world.queue.now(), arrives,
-               {to, bytes, rows});
 }
 
 WorkerSetup Run::setupOf(int64_t stage) const {
@@ -151,27 +157,51 @@ WorkerSetup Run::setupOf(int64_t stage) const {
   return setup;
 }
 
+/// From the head or the stage before to the stage.
+void Run::buildHop(int64_t stage) {
+  int64_t here = config.rankOfStage(stage);
+  int64_t before = stage == 0 ? 0 : config.rankOfStage(stage - 1);
+  auto take = [this, stage](StepFrame frame) {
+    if (Status s = turns.arrive(stage, frame); config.checkTurns && !s.ok())
+      return world.fail(s.withContext("stage " + std::to_string(stage)));
+    stages[stage]->arrive(std::move(frame));
+  };
+  auto missed = [this, here](const Status &reason) { giveUp(here, reason); };
+  frames.push_back(std::make_unique<FrameHop<StepFrame>>(
+      world, timesOf(before, here), FrameHop<StepFrame>::Ends{before, here},
+      config.checkOrder, FrameHop<StepFrame>::Receiver{take, missed}));
+}
+
+/// From the last stage to the head.
+void Run::buildResults() {
+  int64_t last = config.rankOfStage(stageCount - 1);
+  auto take = [this](ResultFrame frame) {
+    if (Status s = turns.answer(frame); config.checkTurns && !s.ok())
+      return world.fail(s.withContext("the head"));
+    head->onResults(std::move(frame));
+  };
+  auto missed = [this](const Status &reason) {
+    head->onFailure(reason.withContext("rank 0: results"));
+  };
+  results = std::make_unique<FrameHop<ResultFrame>>(
+      world, timesOf(last, 0), FrameHop<ResultFrame>::Ends{last, 0},
+      config.checkOrder, FrameHop<ResultFrame>::Receiver{take, missed});
+}
+
 Status Run::buildStages() {
-  int64_t lastRank = config.rankOfStage(stageCount - 1);
-  results = std::make_unique<Link<ResultFrame>>(
-      world.queue, timesOf(lastRank, 0), /*keepsOrder=*/true,
-      [this](ResultFrame frame) { head->onResults(std::move(frame)); });
+  buildResults();
   for (int64_t s = 0; s < stageCount; ++s) {
     int64_t here = config.rankOfStage(s);
-    int64_t before = s == 0 ? 0 : config.rankOfStage(s - 1);
-    frames.push_back(std::make_unique<Link<StepFrame>>(
-        world.queue, timesOf(before, here), /*keepsOrder=*/true,
-        [this, s](StepFrame frame) { stages[s]->arrive(std::move(frame)); }));
-    auto forward = [this, s, here](StepFrame frame) {
+    buildHop(s);
+    auto forward = [this, s](StepFrame frame) {
       auto rows = static_cast<int64_t>(frame.rows.size());
       int64_t bytes = wireBytes(frame, config.rowBytes);
-      send(*frames[s + 1], here, config.rankOfStage(s + 1), std::move(frame),
-           bytes, rows);
+      frames[s + 1]->send(std::move(frame), bytes, rows);
     };
-    auto answer = [this, here](ResultFrame frame) {
+    auto answer = [this](ResultFrame frame) {
       auto rows = static_cast<int64_t>(frame.results.size());
       int64_t bytes = wireBytes(frame);
-      send(*results, here, 0, std::move(frame), bytes, rows);
+      results->send(std::move(frame), bytes, rows);
     };
     Expected<std::unique_ptr<SimStage>> made =
         s + 1 < stageCount
@@ -201,12 +231,19 @@ void Run::buildCancels() {
   for (int64_t rank = 0; rank < ranks; ++rank)
     cancels.push_back(std::make_unique<Link<SentMark>>(
         world.queue, timesOf(0, rank), /*keepsOrder=*/false,
-        [this, rank](const SentMark &sent) {
-          world.note(trace::Kind::CancelSeen, static_cast<int32_t>(rank),
-                     trace::Lane::Stage,
-                     {sent.mark.request, sent.mark.epoch, sent.mark.confirmed});
-          rankOf[rank]->publish(sent.mark, sent.decided);
-        }));
+        [this, rank](const SentMark &sent) { see(sent, rank); }));
+}
+
+/// A cancel has come to a rank. Those that no fault holds up keep their order.
+void Run::see(const SentMark &sent, int64_t rank) {
+  if (config.checkOrder && sent.number)
+    if (Status s = cancelOrder[rank].arrive(*sent.number); !s.ok())
+      return world.fail(
+          s.withContext("cancels to rank " + std::to_string(rank)));
+  world.note(trace::Kind::CancelSeen, static_cast<int32_t>(rank),
+             trace::Lane::Stage,
+             {sent.mark.request, sent.mark.epoch, sent.mark.confirmed});
+  rankOf[rank]->publish(sent.mark, sent.decided);
 }
 
 void Run::cancel(const EpochMark &mark) {
@@ -215,13 +252,56 @@ void Run::cancel(const EpochMark &mark) {
   for (int64_t rank = 0; rank < ranks; ++rank) {
     Faults::Copies copies = world.faults.cancelCopies();
     for (int copy = 0; copy < copies.count; ++copy) {
-      Time arrives =
-          cancels[rank]->send({mark, now}, bytes, copies.delays[copy]);
+      SentMark sent{mark, now, {}};
+      if (copies.delays[copy] == Time(0))
+        sent.number = cancelOrder[rank].send();
+      Time arrives = cancels[rank]->send(sent, bytes, copies.delays[copy],
+                                         copies.overtake);
       if (rank != 0)
         world.span(trace::Kind::Control, 0, trace::Lane::Head, now, arrives,
                    {rank, bytes, mark.request});
     }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// What a run does not get over
+//===----------------------------------------------------------------------===//
+
+void Run::buildErrors() {
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    errors.push_back(std::make_unique<Link<Status>>(
+        world.queue, timesOf(rank, 0), /*keepsOrder=*/true,
+        [this](const Status &reason) { head->onFailure(reason); }));
+}
+
+/// As a rank that fails does: it tells the head and ends.
+void Run::giveUp(int64_t rank, const Status &reason) {
+  if (std::exchange(rankOf[rank]->isDead, true))
+    return;
+  Status told = reason.withContext("rank " + std::to_string(rank) + ": steps");
+  errors[rank]->send(told, std::ssize(told.message()), Time(0));
+}
+
+/// A rank without the head can die, and is missed a while later: by the
+/// heartbeats that do not come any more.
+void Run::scheduleCrashes() {
+  for (int64_t rank = 1; rank < ranks; ++rank) {
+    std::optional<Time> at = world.faults.crash();
+    if (!at)
+      continue;
+    uint64_t event = static_cast<uint64_t>(rank) * rankEvents;
+    world.queue.schedule(*at, *this, event + Dies);
+    world.queue.schedule(*at + config.silence, *this, event + IsMissed);
+  }
+}
+
+void Run::onEvent(uint64_t what) {
+  uint64_t rank = what / rankEvents;
+  if (what % rankEvents == IsMissed)
+    return head->onFailure(failure("rank ", rank, " does not answer"));
+  rankOf[rank]->isDead = true;
+  ++world.breaks.crashed;
 }
 
 Status Run::buildHead() {
@@ -241,12 +321,17 @@ Status Run::buildHead() {
   outputs.launch = [this](StepFrame frame) {
     auto rows = static_cast<int64_t>(frame.rows.size());
     int64_t bytes = wireBytes(frame, 0);
-    send(*frames[0], 0, config.rankOfStage(0), std::move(frame), bytes, rows);
+    if (Status s = turns.launch(frame); config.checkTurns && !s.ok())
+      return world.fail(s.withContext("the head"));
+    frames[0]->send(std::move(frame), bytes, rows);
   };
   outputs.draft = [this](StepFrame frame) { draft->arrive(std::move(frame)); };
   outputs.cancel = [this](const EpochMark &mark) { cancel(mark); };
+  std::optional<Deadlines> deadlines;
+  if (config.checkDeadlines)
+    deadlines.emplace(config.scheduler.queueTimeout);
   head = std::make_unique<SimHead>(world, scheduler.take(), config.headDecision,
-                                   std::move(outputs));
+                                   std::move(outputs), std::move(deadlines));
   head->play(config.requests);
   return {};
 }
@@ -273,42 +358,15 @@ Status Run::play() {
   return world.failure;
 }
 
-/// Tokens that the request may have when its text is not stopped.
-static int64_t tokenLimit(const RequestSpec &spec, int64_t context) {
-  // The last token need not fit the context: nothing comes after it.
-  int64_t room = context - static_cast<int64_t>(spec.prompt.size()) + 1;
-  return spec.maxTokens < 0 ? room : std::min(spec.maxTokens, room);
-}
-
-Status Run::checkRequest(const SimRequest &request,
-                         const RequestOutcome &outcome) const {
-  if (outcome.finishes != 1)
-    return failure("ended ", outcome.finishes, " times");
-  PathKey path = target.begin(request.asked.spec.prompt);
-  const std::vector<int32_t> &stops = request.asked.spec.stopTokens;
-  int64_t limit = tokenLimit(request.asked.spec,
-                             head->core().rows().limits().contextLength);
-  auto isStop = [&](int32_t token) {
-    return std::find(stops.begin(), stops.end(), token) != stops.end();
-  };
-  auto count = static_cast<int64_t>(outcome.tokens.size());
-  for (int64_t i = 0; i < count; ++i) {
-    int32_t wanted = target.next(path, i);
-    if (outcome.tokens[i] != wanted || isStop(wanted))
-      return failure("token ", i, " is ", outcome.tokens[i], ", not ", wanted,
-                     isStop(wanted) ? ", where it stops" : "");
-    path.add(wanted);
-  }
-  if (count > limit)
-    return failure(count, " tokens, of ", limit, " at most");
-  if ((request.cancelled && outcome.reason == FinishReason::Cancelled) ||
-      (request.asked.deadline && outcome.reason == FinishReason::Timeout))
-    return {};
-  bool stopped = count < limit && isStop(target.next(path, count));
-  FinishReason wanted = stopped ? FinishReason::Stop : FinishReason::Length;
-  if (outcome.reason != wanted || (!stopped && count < limit))
-    return failure("ended as ", finishReasonName(outcome.reason), " after ",
-                   count, " tokens of ", limit);
+/// What a run does not get over is noticed, and nothing is that has not been.
+Status Run::checkBreaks() const {
+  const Breaks &breaks = world.breaks;
+  if (head->broken().ok() && breaks.any())
+    return failure("nobody has noticed that ", breaks.lost,
+                   " messages were lost, ", breaks.repeated, " came twice and ",
+                   breaks.crashed, " ranks died");
+  if (!head->broken().ok() && !breaks.any())
+    return head->broken();
   return {};
 }
 
@@ -377,12 +435,19 @@ void Run::countHops(SimulationResult &result) const {
 Expected<SimulationResult> Run::finish() {
   SimulationResult result;
   result.requests = head->takeOutcomes();
+  Expectation expected{target, head->core().rows().limits().contextLength,
+                       !head->broken().ok()};
   for (size_t i = 0; i < result.requests.size(); ++i)
-    if (Status s = checkRequest(config.requests[i], result.requests[i]);
+    if (Status s = expected.check(config.requests[i], result.requests[i]);
         !s.ok())
       return s.withContext("request " + std::to_string(i));
-  if (Status s = checkHoldings(); !s.ok())
+  if (Status s = checkBreaks(); !s.ok())
     return s;
+  if (head->broken().ok())
+    if (Status s = checkHoldings(); !s.ok())
+      return s;
+  result.broken = head->broken();
+  result.breaks = world.breaks;
   if (draft)
     result.workers.push_back(outcomeOf(*draft, "draft"));
   for (int64_t s = 0; s < stageCount; ++s)

@@ -8,6 +8,8 @@
 #include "runtime/sim/StageActors.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::sim;
@@ -60,6 +62,24 @@ void SimStage::collectResults(ResultFrame &frame) {
   std::sort(frame.results.begin(), frame.results.end(), inOrder);
 }
 
+/// The planted fault: guesses wait until the frame behind theirs has left.
+void SimStage::holdGuessesBack(StepFrame &frame) {
+  std::erase_if(heldBack, [&](const Row &row) {
+    return std::ranges::find(frame.closes, row.request) != frame.closes.end();
+  });
+  if (heldBack.empty()) {
+    if (!world.faults.guessesComeLate())
+      return;
+    auto isGuess = [](const Row &row) { return !row.certain; };
+    std::ranges::copy_if(frame.rows, std::back_inserter(heldBack), isGuess);
+    std::erase_if(frame.rows, isGuess);
+    waitsForNext = true;
+  } else if (!std::exchange(waitsForNext, false)) {
+    frame.rows.insert(frame.rows.end(), heldBack.begin(), heldBack.end());
+    heldBack.clear();
+  }
+}
+
 void SimStage::finish(const StageTiming &timing) {
   ResultFrame results;
   if (target)
@@ -69,6 +89,7 @@ void SimStage::finish(const StageTiming &timing) {
   outgoing.timings.push_back(timing);
   if (!target) {
     outgoing.step = sent++;
+    holdGuessesBack(outgoing);
     return forward(std::move(outgoing));
   }
   results.step = sent++;

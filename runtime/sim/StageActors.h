@@ -42,11 +42,14 @@ private:
   using Worker::Worker;
   void finish(const StageTiming &timing) override;
   void collectResults(ResultFrame &frame);
+  void holdGuessesBack(StepFrame &frame);
 
   const OracleTarget *target = nullptr; ///< of the last stage
   Forward forward;
   Answer answer;
   uint64_t sent = 0;
+  std::vector<Row> heldBack; ///< guesses, by a planted fault
+  bool waitsForNext = false; ///< the next frame leaves before them
 };
 
 class SimDraft final : public Worker {

@@ -31,6 +31,8 @@ Time StepModel::step(int64_t rows, int64_t outputs) const {
 }
 
 void Rank::publish(const EpochMark &mark, Time decided) {
+  if (isDead)
+    return;
   bool news = board.publish(mark, decided);
   news |= draftBoard.publish(mark, decided);
   for (Worker *worker : workers)
@@ -67,6 +69,8 @@ void Worker::fail(const Status &error) {
 }
 
 void Worker::arrive(StepFrame frame) {
+  if (rank.isDead)
+    return;
   uint64_t step = frame.step;
   Expected<uint64_t> number = stage->enqueue(std::move(frame));
   if (!number)
@@ -175,6 +179,8 @@ void Worker::boardChanged() {
 }
 
 void Worker::onEvent(uint64_t what) {
+  if (rank.isDead)
+    return;
   if (what % eventKinds == WakeUp) {
     waking = false;
     return start();

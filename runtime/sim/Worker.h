@@ -67,6 +67,8 @@ struct Rank {
   std::vector<Worker *> workers;
   Worker *computing = nullptr;
   std::vector<Worker *> waiting;
+  /// It has died, or has given up: it does nothing any more.
+  bool isDead = false;
 
   /// A mark that the head decided at `decided` has come out of band.
   void publish(const EpochMark &mark, Time decided);

@@ -20,6 +20,13 @@
 
 namespace sluice::sim {
 
+/// What has gone wrong that a run does not get over.
+struct Breaks {
+  int64_t lost = 0, repeated = 0; ///< messages
+  int64_t crashed = 0;            ///< ranks
+  bool any() const { return lost > 0 || repeated > 0 || crashed > 0; }
+};
+
 struct World {
   World(const FaultRates &rates, uint64_t seed, trace::TraceWriter *trace)
       : faults(rates, seed), trace(trace) {}
@@ -27,7 +34,8 @@ struct World {
   EventQueue queue;
   Faults faults;
   trace::TraceWriter *trace; ///< null: none
-  Status failure;            ///< the first error ends the run
+  Breaks breaks;
+  Status failure; ///< the first error ends the run
 
   void fail(const Status &error) {
     if (failure.ok())

@@ -261,6 +261,10 @@ void addScenarios(CLI::App &app, Options &options) {
   app.add_flag("--faults", options.faults,
                "Delay messages, slow steps, and lose, delay and double cancels")
       ->group(group);
+  app.add_flag("--breaks", options.breaks,
+               "Lose and double other messages too, and let ranks die: every "
+               "request must end, as an error if need be")
+      ->group(group);
   app.add_option("--seeds", options.seeds,
                  "Run so many small scenarios, from --seed on; tokens must be "
                  "right and nothing held at the end in each")
@@ -275,8 +279,8 @@ ExitNow usage(const std::string &message) {
 
 /// Options that scenarios from seeds take.
 bool forScenarios(const std::string &name) {
-  return name == "--faults" || name == "--seeds" || name == "--seed" ||
-         name == "--json" || name == "--trace";
+  return name == "--faults" || name == "--breaks" || name == "--seeds" ||
+         name == "--seed" || name == "--json" || name == "--trace";
 }
 
 /// Options that have no effect together.
@@ -296,14 +300,14 @@ std::optional<ExitNow> checkSpeculation(const Options &options,
 
 /// What the parser cannot know.
 std::optional<ExitNow> check(const Options &options, const CLI::App &app) {
-  bool scenarios = options.faults || options.seeds;
+  bool scenarios = options.faults || options.breaks || options.seeds;
   if (options.clusterFile.empty() && !scenarios && !options.steps)
-    return usage("a cluster file is needed, or --seeds or --faults");
+    return usage("a cluster file is needed, or --seeds, --faults or --breaks");
   if (options.steps && (scenarios || !options.clusterFile.empty()))
     return usage("--step-us stands for a cluster file");
   if (!options.clusterFile.empty() && scenarios)
-    return usage("--seeds and --faults run scenarios of their own, without a "
-                 "cluster");
+    return usage("--seeds, --faults and --breaks run scenarios of their own, "
+                 "without a cluster");
   if (scenarios)
     for (const CLI::Option *option : app.get_options())
       if (option->count() > 0 && !forScenarios(option->get_name()))

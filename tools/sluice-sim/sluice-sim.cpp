@@ -96,12 +96,22 @@ static Status runSteps(const Options &options) {
 struct Totals {
   uint64_t runs = 0, events = 0, tokens = 0, requests = 0;
   uint64_t launched = 0, cancelled = 0, epochs = 0;
+  // Of runs that broke off.
+  bool mayBreak = false;
+  uint64_t brokeOff = 0, errors = 0;
+  sim::Breaks breaks;
 
   void add(const sim::SimulationResult &result) {
     ++runs;
     events += result.events;
-    for (const sim::RequestOutcome &request : result.requests)
+    brokeOff += !result.broken.ok();
+    breaks.lost += result.breaks.lost;
+    breaks.repeated += result.breaks.repeated;
+    breaks.crashed += result.breaks.crashed;
+    for (const sim::RequestOutcome &request : result.requests) {
       tokens += request.tokens.size();
+      errors += request.reason == FinishReason::Error;
+    }
     requests += result.requests.size();
     launched += static_cast<uint64_t>(result.speculation.launched);
     cancelled += static_cast<uint64_t>(result.speculation.cancelled);
@@ -123,30 +133,54 @@ std::string Totals::json() const {
   add("cancelled", cancelled);
   add("epochs", epochs);
   add("events", events);
+  if (mayBreak) {
+    add("broke_off", brokeOff);
+    add("errors", errors);
+    add("lost_messages", static_cast<uint64_t>(breaks.lost));
+    add("repeated_messages", static_cast<uint64_t>(breaks.repeated));
+    add("dead_ranks", static_cast<uint64_t>(breaks.crashed));
+  }
   return out + "}\n";
 }
 
 std::string Totals::text() const {
-  return std::to_string(runs) +
-         " runs: tokens right and nothing held at the end in each; " +
-         std::to_string(requests) + " requests, " + std::to_string(tokens) +
-         " tokens, " + std::to_string(launched) + " guesses, " +
-         std::to_string(cancelled) + " cancelled\n";
+  std::string out =
+      std::to_string(runs) +
+      " runs: tokens right and nothing held at the end in each; " +
+      std::to_string(requests) + " requests, " + std::to_string(tokens) +
+      " tokens, " + std::to_string(launched) + " guesses, " +
+      std::to_string(cancelled) + " cancelled\n";
+  if (mayBreak)
+    out += std::to_string(brokeOff) + " of them broke off, of " +
+           std::to_string(breaks.lost) + " lost messages, " +
+           std::to_string(breaks.repeated) + " that came twice and " +
+           std::to_string(breaks.crashed) +
+           " dead ranks: " + std::to_string(errors) +
+           " requests ended as errors\n";
+  return out;
+}
+
+/// The options that make the scenario of one seed again.
+static std::string scenarioOptions(const Options &options) {
+  std::string given = options.faults ? " --faults" : "";
+  given += options.breaks ? " --breaks" : "";
+  return given.empty() ? " --seeds 1" : given;
 }
 
 static Status runScenarios(const Options &options) {
   Totals totals;
+  totals.mayBreak = options.breaks;
   uint64_t count = options.seeds.value_or(1);
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t seed = options.seed + i;
-    sim::SimulationConfig config = sim::makeScenario(seed, options.faults);
+    sim::SimulationConfig config =
+        sim::makeScenario(seed, options.faults, options.breaks);
     Expected<sim::SimulationResult> result =
         runTraced(config, options.traceFile);
     if (!result)
       return failure("seed ", seed, ": ", result.status().message(), " (",
-                     sim::describeScenario(config), "); again: sluice-sim ",
-                     options.faults ? "--faults" : "--seeds 1", " --seed ",
-                     seed);
+                     sim::describeScenario(config), "); again: sluice-sim",
+                     scenarioOptions(options), " --seed ", seed);
     totals.add(*result);
   }
   return writeOutput(options.json ? totals.json() : totals.text());

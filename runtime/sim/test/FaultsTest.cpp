@@ -45,12 +45,19 @@ TEST(RandomStreamTest, StaysInRangeAndReachesItsEnds) {
 TEST(FaultsTest, WithoutRatesNothingGoesWrong) {
   Faults faults({}, 3);
   for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(faults.messageDelay(), Time(0));
+    Faults::Passage passage = faults.passage();
+    EXPECT_EQ(passage.delay, Time(0));
+    EXPECT_EQ(passage.copies, 1);
+    EXPECT_FALSE(passage.overtakes);
     EXPECT_EQ(faults.stepFactor(), 1);
+    EXPECT_FALSE(faults.crash());
     EXPECT_FALSE(faults.wrongAnswer());
+    EXPECT_FALSE(faults.guessesComeLate());
+    EXPECT_FALSE(faults.deadlineIsForgotten());
     Faults::Copies copies = faults.cancelCopies();
     EXPECT_EQ(copies.count, 1);
     EXPECT_EQ(copies.delays[0], Time(0));
+    EXPECT_FALSE(copies.overtake);
   }
 }
 
@@ -68,7 +75,7 @@ TEST(FaultsTest, RatesAreKept) {
   constexpr int draws = 20000;
   int delayed = 0, slow = 0, lost = 0, twice = 0, late = 0;
   for (int i = 0; i < draws; ++i) {
-    Time delay = faults.messageDelay();
+    Time delay = faults.passage().delay;
     ASSERT_LT(delay, Time(1000));
     delayed += delay > Time(0);
     double factor = faults.stepFactor();
@@ -85,6 +92,29 @@ TEST(FaultsTest, RatesAreKept) {
   EXPECT_NEAR(lost, draws * 0.2, draws * 0.02);
   EXPECT_NEAR(twice, draws * 0.8 * 0.5, draws * 0.02);
   EXPECT_NEAR(late, draws * 0.8 * 0.5, draws * 0.02);
+}
+
+TEST(FaultsTest, MessagesAreLostOrComeTwiceAtTheirRates) {
+  FaultRates rates;
+  rates.lostMessages = 0.25;
+  rates.repeatedMessages = 0.5;
+  rates.crashes = 0.5;
+  rates.crashesUntil = Time(1000);
+  Faults faults(rates, 4);
+  constexpr int draws = 20000;
+  int lost = 0, twice = 0, crashed = 0;
+  for (int i = 0; i < draws; ++i) {
+    int copies = faults.passage().copies;
+    lost += copies == 0;
+    twice += copies == 2;
+    if (std::optional<Time> at = faults.crash()) {
+      ++crashed;
+      ASSERT_LT(*at, Time(1000));
+    }
+  }
+  EXPECT_NEAR(lost, draws * 0.25, draws * 0.02);
+  EXPECT_NEAR(twice, draws * 0.75 * 0.5, draws * 0.02);
+  EXPECT_NEAR(crashed, draws * 0.5, draws * 0.02);
 }
 
 } // namespace

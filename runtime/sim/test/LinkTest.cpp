@@ -63,6 +63,15 @@ TEST(LinkTest, LateCopiesAreOvertakenWhereThatIsAllowed) {
   EXPECT_EQ(f.seen, (Seen{{120, 2}, {1110, 1}}));
 }
 
+TEST(LinkTest, APlantedFaultOvertakesWhateverTheLaneKeeps) {
+  Fixture f(plain);
+  f.link.send(1, 10, Time(0));
+  f.link.send(2, 10, Time(0), /*overtakes=*/true);
+  f.link.send(3, 10, Time(0));
+  f.run();
+  EXPECT_EQ(f.seen, (Seen{{0, 2}, {110, 1}, {130, 3}}));
+}
+
 TEST(LinkTest, WithoutABandwidthSizeDoesNotMatter) {
   Fixture f(LinkTimes{Time(5), 0});
   f.link.send(1, int64_t(1) << 40, Time(0));
