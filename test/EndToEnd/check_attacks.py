@@ -11,12 +11,16 @@ request has been answered as it should be and the bystander has had its tokens,
 """
 import argparse
 import concurrent.futures
+import contextlib
 import functools
+import json
+import resource
+import socket
 import sys
 import time
 
-from bystander import Bystander
-from serving import Server, check, check_error, run_cases, wait_until
+from bystander import Bystander, memory_of
+from serving import PATIENCE, Server, check, check_error, run_cases, wait_until
 
 MOST_GROWTH = 600 << 20  # bytes
 
@@ -110,9 +114,114 @@ def clients_that_leave_their_grammars(server, bystander):
                "nothing waits")
 
 
+def attacking_socket(server, patience=30):
+    """From another address than the bystander's."""
+    return socket.create_connection((server.host, server.port), patience,
+                                    source_address=("127.0.0.2", 0))
+
+
+@contextlib.contextmanager
+def attacking_sockets(server, count):
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(attacking_socket(server))
+               for _ in range(count)]
+
+
+def header_of(path, length):
+    return (f"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
+            "Content-Type: application/json\r\n"
+            f"Content-Length: {length}\r\n\r\n").encode()
+
+
+def look_for(seconds, bystander):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        bystander.look()
+        time.sleep(0.05)
+
+
+@attacked
+def connections_that_say_nothing(server, bystander):
+    """More than there may be, each with half a header."""
+    with attacking_sockets(server, 3000) as held:
+        for each in held:
+            with contextlib.suppress(OSError):  # it had to give way
+                each.sendall(b"GET / HTTP/1.1\r\nHost: local")
+        look_for(1, bystander)
+        check(server.get("/health").status == 200, "no health")
+        check(server.complete("A", max_tokens=1), "no place for a request")
+
+
+@attacked
+def bodies_that_never_end(server, bystander):
+    """As many bytes as all bodies may have, and more."""
+    length = 32 << 20
+    part = b" " * (1 << 20)
+    with attacking_sockets(server, 12) as held:
+        for each in held:
+            with contextlib.suppress(OSError):  # refused
+                each.sendall(header_of("/v1/completions", length))
+                for _ in range(length // len(part) - 1):
+                    each.sendall(part)
+        look_for(1, bystander)
+        answer = server.post("/tokenize", {"prompt": "x" * (4 << 20)})
+        check(answer.status == 200, "no room for a body", answer)
+
+
+@attacked
+def answers_that_nobody_reads(server, bystander):
+    """50 of 8 MB."""
+    body = json.dumps({"prompt": "a b " * 250_000,
+                       "return_token_strs": True}).encode()
+    with attacking_sockets(server, 50) as held:
+        for each in held:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            each.sendall(header_of("/tokenize", len(body)) + body)
+            bystander.look()
+        wait_until(lambda: server.metrics()["num_requests_waiting"] == 0,
+                   "all are answered")
+        look_for(1, bystander)
+        check(server.get("/health").status == 200, "no health")
+
+
+@attacked
+def bodies_of_small_values(server, bystander):
+    """Which take many times their size in memory."""
+    def ask(i):
+        body = b'{"prompt":[' + b"[]," * (5_000_000 + i) + b"[]]}"
+        check_error(server.post("/v1/completions", body,
+                                {"Content-Type": "application/json"}),
+                    413, says="in memory")
+    all_at_once(8, ask, bystander)
+
+
+@attacked
+def one_that_asks_for_all(server, bystander):
+    """128 choices, before all others; five times."""
+    body = json.dumps({"prompt": "A", "n": 128, "max_tokens": 16,
+                       "priority": -1000, "ignore_eos": True}).encode()
+    def ask(_):
+        with attacking_socket(server, PATIENCE) as one:
+            one.sendall(header_of("/v1/completions", len(body)) + body)
+            check(one.recv(12) == b"HTTP/1.1 200", "not answered")
+    all_at_once(5, ask, bystander)
+
+
 CASES = [repetitions_within_repetitions, rules_that_double,
          large_grammars_again_and_again, schemas_that_compare,
-         clients_that_leave_their_grammars]
+         clients_that_leave_their_grammars, connections_that_say_nothing,
+         bodies_that_never_end, answers_that_nobody_reads,
+         bodies_of_small_values, one_that_asks_for_all]
+
+
+def memory_comes_back(server, before):
+    """What the attacks have left is given back within a few seconds."""
+    most = before + (128 << 20)
+    took = wait_until(lambda: memory_of(server.process.pid) <= most,
+                      "the memory has come back")
+    now = memory_of(server.process.pid)
+    print(f"memory_comes_back: {took:.1f} s, {before >> 20} MiB before, "
+          f"{now >> 20} MiB after")
 
 
 def main():
@@ -122,8 +231,13 @@ def main():
     args = parser.parse_args()
     cases = [case for case in CASES
              if not args.cases or case.__name__ in args.cases]
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     with Server([args.program]) as server:
+        server.complete("A", max_tokens=1)
+        before = memory_of(server.process.pid)
         run_cases(cases, server)
+        memory_comes_back(server, before)
 
 
 if __name__ == "__main__":

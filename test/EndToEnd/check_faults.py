@@ -7,7 +7,8 @@
 
 Eight requests of different kinds are sent at once, again and again, and each
 time another call of the server fails: to allocate, to start a thread, to open a
-descriptor, to write, to map, to send. Each request must be answered as it
+descriptor, to write, to map, to send. Or it has few descriptors, little memory,
+no environment, or a clock that jumps. Each request must be answered as it
 should be, or with an error, or its connection must break; the server must go on
 unharmed, or end with status 1 and a message. Likewise for calls of its start.
 Exit status: 0 when that holds, 1 when not.
@@ -21,7 +22,9 @@ import functools
 import http.client
 import itertools
 import mmap
+import pathlib
 import random
+import re
 import resource
 import struct
 import sys
@@ -38,7 +41,7 @@ class Faults:
 
     def __init__(self, library):
         self._file = tempfile.NamedTemporaryFile()
-        self._file.write(bytes(8 * (4 + len(KINDS))))
+        self._file.write(bytes(8 * (5 + len(KINDS))))
         self._file.flush()
         self._shared = mmap.mmap(self._file.fileno(), 0)
         self.environment = {"LD_PRELOAD": library,
@@ -63,6 +66,9 @@ class Faults:
         """How many calls have failed."""
         self._set(0, 0)
         return self._get(3)
+
+    def set_clock_wrong_by(self, seconds):
+        self._set(4 + len(KINDS), seconds)
 
     def calls(self, kind):
         return self._get(4 + KINDS.index(kind))
@@ -227,11 +233,14 @@ def while_it_starts(kind, count, args, pool):
     tally = Tally()
     with Running(args, pool) as whole_one:
         expected = whole_one.expected
+    pathlib.Path(args.program + ".weights").unlink(missing_ok=True)
     faults = Faults(args.library)
     faults.arm(kind, 0, 0)
     with Server([args.program], *OPTIONS, environment=faults.environment):
         calls = faults.calls(kind)
     for first in spread(calls, args.points, args.seed):
+        if kind in ("write", "map"):  # so that it packs its weights
+            pathlib.Path(args.program + ".weights").unlink(missing_ok=True)
         faults.arm(kind, first, count)
         tally.points += 1
         try:
@@ -254,7 +263,6 @@ def with_few_descriptors(args, pool):
     """With too few of them for all, others are answered."""
     notes = []
     for files in (20, 32, 64):
-        before = resource.getrlimit(resource.RLIMIT_NOFILE)
         with Server([args.program], *OPTIONS) as server:
             expected = round_of(server, pool)
             resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE,
@@ -268,9 +276,42 @@ def with_few_descriptors(args, pool):
             for connection in held:
                 connection.close()
             check(round_of(server, pool) == expected, "not whole any more")
-        check(resource.getrlimit(resource.RLIMIT_NOFILE) == before, "ours")
         notes.append(f"{files}: {dict(tally.outcomes)}")
     return "; ".join(notes)
+
+
+def with_little_memory(args, pool):
+    """Whoever needs more than there is gets an error, the others none."""
+    tally = Tally()
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    with Server([args.program], *OPTIONS) as server:
+        pid = server.process.pid
+        expected = round_of(server, pool)
+        for more in range(0, 40):
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+            used = int(re.search(r"^VmSize:\s+(\d+) kB", status, re.M)[1])
+            most = (used << 10) + (more << 18)
+            resource.prlimit(pid, resource.RLIMIT_AS, (most, most))
+            tally.points += 1
+            tally.count(round_of(server, pool), expected)
+            resource.prlimit(pid, resource.RLIMIT_AS, unlimited)
+            check(server.process.poll() is None, "it has ended", server.said())
+        check(round_of(server, pool) == expected, "not whole any more")
+    return str(tally)
+
+
+def without_an_environment(args, pool):
+    with Server(["env", "-i", args.program], *OPTIONS) as server:
+        check(all(status == 200 for status, _ in round_of(server, pool)),
+              "not answered")
+
+
+def with_a_clock_that_jumps(args, pool):
+    with Running(args, pool) as running:
+        for seconds in (86400, -86400, 10**9, 0):
+            running.faults.set_clock_wrong_by(seconds)
+            check(round_of(running.server, pool) == running.expected,
+                  "not answered as before", seconds)
 
 
 def cases():
@@ -282,6 +323,9 @@ def cases():
             named.__name__ = f"{kind}_{case.__name__}_{count}"
             yield named
     yield with_few_descriptors
+    yield with_little_memory
+    yield without_an_environment
+    yield with_a_clock_that_jumps
 
 
 def main():

@@ -14,6 +14,7 @@
 //   [2]      how many calls one after another fail
 //   [3]      calls that have failed
 //   [3 + n]  calls of kind n so far
+//   [11]     seconds by which the clock of the day is wrong
 //
 // A test sets a counter back to begin anew while the program runs.
 //
@@ -33,6 +34,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 extern "C" {
@@ -59,7 +61,9 @@ enum Kind : int64_t {
 struct Control {
   std::atomic<int64_t> kind, first, count, failed;
   std::atomic<int64_t> calls[kinds - 1]; ///< from kind 1 on
+  std::atomic<int64_t> clockSeconds;
 };
+static_assert(offsetof(Control, clockSeconds) == 11 * sizeof(int64_t));
 
 /// Null where the program was started without it.
 Control *control = nullptr;
@@ -218,6 +222,13 @@ ssize_t send(int socket, const void *bytes, size_t count, int flags) {
 
 ssize_t sendmsg(int socket, const msghdr *message, int flags) {
   return fails(Send, ECONNRESET) ? -1 : NEXT(sendmsg)(socket, message, flags);
+}
+
+int clock_gettime(clockid_t clock, timespec *time) {
+  const int result = NEXT(clock_gettime)(clock, time);
+  if (control && clock == CLOCK_REALTIME)
+    time->tv_sec += control->clockSeconds.load();
+  return result;
 }
 
 // The same by the names that programs with large files call them by.
