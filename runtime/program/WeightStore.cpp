@@ -7,7 +7,6 @@
 
 #include "runtime/program/WeightStore.h"
 
-#include "runtime/device/cpu/CorePlan.h"
 #include "runtime/program/Progress.h"
 
 #include <algorithm>
@@ -94,8 +93,7 @@ private:
   Status loadFromFiles();
   Status loadRandom();
   bool loadCached(std::string &reason);
-  Expected<bool> verifyCached(std::string &reason);
-  Status verifyEmbedded();
+  Expected<bool> isIntact(std::string &reason);
   bool isOthersFile() const;
   bool bindFile(const std::string &file, std::string &reason);
   Status keep(AtomicFile file);
@@ -153,7 +151,7 @@ Status WeightStore::Loader::loadFromFiles() {
     if (Status s = populate(store.packedFile->bytes(), options.packing);
         !s.ok())
       return s;
-    Expected<bool> intact = verifyCached(reason);
+    Expected<bool> intact = isIntact(reason);
     if (!intact || *intact)
       return intact.status();
   } else if (isOthersFile()) {
@@ -172,8 +170,10 @@ Status WeightStore::Loader::loadFromFiles() {
   return status;
 }
 
-/// False, with a reason: the cache is damaged. Errors: another file is.
-Expected<bool> WeightStore::Loader::verifyCached(std::string &reason) {
+/// Whether all that is used is what it was, as far as that is to be known
+/// first. False, with a reason: the cache is not. Errors: another file is not;
+/// cancellation.
+Expected<bool> WeightStore::Loader::isIntact(std::string &reason) {
   if (!options.verifyFirst)
     return true;
   Expected<const KnownBytes *> damaged =
@@ -188,24 +188,13 @@ Expected<bool> WeightStore::Loader::verifyCached(std::string &reason) {
   return false;
 }
 
-Status WeightStore::Loader::verifyEmbedded() {
-  if (!options.verifyFirst)
-    return {};
-  Expected<const KnownBytes *> damaged =
-      findDamage(store.known, options.packing);
-  if (!damaged)
-    return damaged.status();
-  return *damaged ? reportDamage(**damaged) : Status();
-}
-
 Status WeightStore::Loader::loadRandom() {
   Expected<RandomWeights> reserved = RandomWeights::reserve(program);
   if (!reserved)
     return reserved.status();
   store.files = ModelFiles::random(reserved.take());
   const PackingOptions &packing = options.packing;
-  cpu::ThreadPool pool(packing.threads > 0 ? packing.threads
-                                           : cpu::defaultThreadCount());
+  cpu::ThreadPool pool(packing.threadCount());
   if (Status s = store.files->randomWeights()->fill(
           program, *options.randomSeed, pool, packing.cancelled);
       !s.ok())
@@ -235,7 +224,8 @@ Status WeightStore::Loader::loadEmbedded() {
   store.packedFile = std::make_shared<const MappedFile>(mapped.take());
   if (Status s = populate(*bytes, options.packing); !s.ok())
     return s;
-  return verifyEmbedded();
+  std::string none; // of a cache
+  return isIntact(none).status();
 }
 
 bool WeightStore::Loader::loadCached(std::string &reason) {
@@ -347,6 +337,7 @@ Status WeightStore::Loader::packToMemory(const std::string &reason) {
 }
 
 Status WeightStore::Loader::packToMemory() {
+  store.packedFile.reset(); // one that is not used
   Expected<PackedLayout> layout =
       planPackedFile(executable.files, program, PackedContents::NotInFiles);
   if (!layout)

@@ -75,7 +75,7 @@ sluice::findDamage(std::span<const KnownBytes> known,
 /// What can still be done about a damaged cache, and what is left to do.
 static std::string dropCache(const MappedFile &cache) {
   if (!cache.isInPlace())
-    return "another file has taken its place";
+    return "another file is in its place by now, or none";
   if (::unlink(cache.path().c_str()) != 0)
     return "remove the file: the next start then packs the weights again";
   return "the file has been removed, and the next start packs the weights "

@@ -617,7 +617,7 @@ TEST_F(WeightStoreTest, WhatIsDamagedInUseIsRemoved) {
   ASSERT_TRUE(again);
   EXPECT_EQ(again->origin(), Origin::Packed);
   EXPECT_THAT(reportDamage(**damaged).message(),
-              HasSubstr("'norm' is damaged; another file has taken its place"));
+              HasSubstr("'norm' is damaged; another file is in its place"));
   EXPECT_TRUE(fs::exists(cachePath()));
 }
 
