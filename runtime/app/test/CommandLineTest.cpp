@@ -53,6 +53,23 @@ TEST(CommandLineTest, HelpNamesValues) {
     EXPECT_THAT(serve, HasSubstr(option));
 }
 
+TEST(CommandLineTest, WeightsAreVerifiedWhenItIsSaid) {
+  auto when = [](std::vector<std::string> arguments) {
+    std::vector<const char *> argv = {"m"};
+    for (const std::string &argument : arguments)
+      argv.push_back(argument.c_str());
+    Command command = parseCommandLine(int(argv.size()), argv.data(), "1");
+    const auto *serve = std::get_if<ServeCommandOptions>(&command);
+    return serve ? std::optional(serve->engine.verify) : std::nullopt;
+  };
+  EXPECT_EQ(when({"serve"}), VerifyOption::Background);
+  EXPECT_EQ(when({"serve", "--verify", "background"}),
+            VerifyOption::Background);
+  EXPECT_EQ(when({"serve", "--verify", "full"}), VerifyOption::Full);
+  EXPECT_EQ(when({"serve", "--verify", "off"}), VerifyOption::Off);
+  EXPECT_EQ(when({"serve", "--verify", "later"}), std::nullopt);
+}
+
 TEST(CommandLineTest, HelpKnowsTheCachesSize) {
   EXPECT_EQ(ServingOptions().cacheBytes, int64_t{4} << 30);
 }

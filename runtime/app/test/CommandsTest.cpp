@@ -216,7 +216,7 @@ TEST_F(CommandsTest, HelpAndVersion) {
   EXPECT_EQ(generate.code, 0);
   for (const char *option :
        {"--prompt", "--n-predict", "--temperature", "--top-k", "--stop",
-        "--company", "--threads", "--ctx-size", "--model-dir"})
+        "--company", "--threads", "--ctx-size", "--model-dir", "--verify WHEN"})
     EXPECT_THAT(generate.out, HasSubstr(option));
   for (const char *command :
        {"generate", "score", "steps", "info", "serve", "bench"})
