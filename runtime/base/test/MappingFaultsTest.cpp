@@ -107,6 +107,7 @@ TEST_F(MappingFaultsDeathTest, ControlCharactersStayOnTheirLine) {
 TEST_F(MappingFaultsDeathTest, AnotherFilesFaultEndsAsItDidBefore) {
   std::string path = makeFile("ours"), other = makeFile("other");
   auto read = [&] {
+    std::signal(SIGBUS, SIG_DFL); // rather than a sanitizer's
     Expected<MappedFile> file = MappedFile::open(path);
     Expected<MappedFile> forgotten = MappedFile::open(other);
     forgetMapping(forgotten->bytes().data());
@@ -136,6 +137,7 @@ TEST_F(MappingFaultsDeathTest, AnotherHandlerGetsWhatIsNotOurs) {
 TEST_F(MappingFaultsDeathTest, ASignalThatIsSentIsNoFault) {
   std::string path = makeFile("ours");
   auto send = [&] {
+    std::signal(SIGBUS, SIG_DFL); // rather than a sanitizer's
     Expected<MappedFile> file = MappedFile::open(path);
     ::raise(SIGBUS);
   };
