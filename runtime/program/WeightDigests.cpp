@@ -10,6 +10,7 @@
 #include "runtime/base/ByteDigest.h"
 #include "runtime/device/cpu/CorePlan.h"
 #include "runtime/program/ModelFiles.h"
+#include "runtime/program/Progress.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -39,14 +40,16 @@ public:
   FileDigests(const FileDigests &) = delete;
   FileDigests &operator=(const FileDigests &) = delete;
 
+  /// Adds to `read` what it had to read for that.
   std::optional<uint64_t> digest(uint64_t offset, uint64_t bytes,
-                                 cpu::ThreadPool &pool) {
+                                 cpu::ThreadPool &pool, uint64_t &read) {
     if (!mapped || isHole(offset, bytes))
       return std::nullopt;
     auto [place, isNew] = known.try_emplace({offset, bytes}, 0);
     if (isNew) {
       place->second = digestOf(mapped->bytes().subspan(offset, bytes), pool);
       mapped->releasePages();
+      read += bytes;
     }
     return place->second;
   }
@@ -85,10 +88,15 @@ uint64_t sluice::digestOf(std::span<const uint8_t> bytes,
 
 void sluice::recordDigests(ExecutableDescriptor &executable) {
   cpu::ThreadPool pool(cpu::defaultThreadCount());
+  uint64_t read = 0, total = 0;
+  for (const ModelFile &file : executable.files)
+    total += file.size;
+  Progress progress("reading weights", total);
   std::map<int64_t, FileDigests> files;
   auto digest = [&](int64_t file, uint64_t offset, uint64_t bytes) {
     auto place = files.try_emplace(file, executable.files[size_t(file)]).first;
-    return place->second.digest(offset, bytes, pool);
+    progress.update(read);
+    return place->second.digest(offset, bytes, pool, read);
   };
   for (ProgramDescriptor &program : executable.programs)
     for (WeightDescriptor &weight : program.weights) {

@@ -25,7 +25,8 @@ uint64_t digestOf(std::span<const uint8_t> bytes, cpu::ThreadPool &pool);
 
 /// Records the digests of all weights of all programs. A weight gets none where
 /// its file is missing or another one, and where the file has a hole in place
-/// of it: that is a model's shape, whose weights nobody reads.
+/// of it: that is a model's shape, whose weights nobody reads. Shows a progress
+/// line.
 void recordDigests(ExecutableDescriptor &executable);
 
 } // namespace sluice
