@@ -3,10 +3,10 @@
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Damages the files of an executable's weights and sees what it makes of that.
 
-  check_damage.py ./model MODEL.gguf ./embedded
+  check_damage.py ./model MODEL.gguf ./embedded ./gpu GPU.gguf
 
-`embedded` has its weights inside. Exit status: 0 when all is as it should be, 1
-when not.
+`embedded` has its weights inside; `gpu` is for the emulated GPU. Exit status: 0
+when all is as it should be, 1 when not.
 """
 import contextlib
 import json
@@ -55,17 +55,18 @@ def between_samples(path):
 
 
 class Case:
-    def __init__(self, program, model, embedded):
-        self.program, self.embedded = program, embedded
+    def __init__(self, program, model, embedded, gpu, gpu_model):
+        self.program, self.embedded, self.gpu = program, embedded, gpu
         self.model = pathlib.Path(model)
+        self.gpu_model = pathlib.Path(gpu_model)
         self.cache = pathlib.Path(program + ".weights")
         self.text = json.loads(generate(program).stdout)["text"]
 
-    def ended_server(self, *options):
-        """A server that ends by itself, before it is found or after."""
-        words = [self.program, "serve", "--port", "0", *options]
-        return subprocess.run(words, capture_output=True, text=True,
-                              timeout=60)
+
+def ended_server(program):
+    """A server that ends by itself, before it listens or after."""
+    return subprocess.run([program, "serve", "--port", "0"], timeout=60,
+                          capture_output=True, text=True)
 
 
 @contextlib.contextmanager
@@ -106,7 +107,7 @@ def cache_beside_steps(case):
     said = (f"m: error: {name}: weight '.*' is damaged; the file has been "
             f"removed, and the next start packs the weights again{WRONG}\n")
     flip(case.cache, case.cache.stat().st_size // 2, 1, 1)
-    done = case.ended_server()
+    done = ended_server(case.program)
     check(done.returncode == 1 and re.search(said, done.stderr), "the server",
           done.returncode, done.stderr)
     check(not case.cache.exists(), "the cache is there")
@@ -161,6 +162,21 @@ def embedded_weights(case):
            "the program again\n")
 
 
+def model_of_a_gpu(case):
+    """Its weights are read from the model's file at each start."""
+    expect(generate(case.gpu, "--verify", "full"), 0, "")
+    flip(case.gpu_model, between_samples(case.gpu_model), 200, 1)
+    said = (f"{re.escape(str(case.gpu_model))}: weight '.*' has changed since "
+            "the program was compiled from it; restore the file, or compile "
+            "it again")
+    expect(generate(case.gpu, "--verify", "full"), 1, f"gpu: error: {said}\n")
+    with Server([case.gpu], "--verify", "off"):
+        pass
+    done = ended_server(case.gpu)
+    check(done.returncode == 1 and re.search(said + WRONG, done.stderr),
+          "the server", done.returncode, done.stderr)
+
+
 def counters(case):
     """A server that is whole says how far it is, and goes on."""
     def value(name):
@@ -178,7 +194,7 @@ def counters(case):
 def main():
     case = Case(*sys.argv[1:])
     cases = [cache_verified_first, cache_beside_steps, changed_model, cut_short,
-             embedded_weights, counters]
+             embedded_weights, model_of_a_gpu, counters]
     run_cases(cases, case)
 
 
