@@ -242,14 +242,15 @@ Status Engine::noteFiles(std::string_view name) {
 }
 
 void Engine::startVerifying(bool goesOn) {
-  VerifierPace pace;
-  const bool wasVerified = settings.verify == VerifyOption::Full;
-  if (goesOn && ofFiles.empty())
-    pace.later = VerifierPace::idle;
-  if (wasVerified)
-    pace.first = VerifierPace::idle;
-  if (settings.verify == VerifyOption::Off || (wasVerified && !pace.later))
+  const bool isFirst = settings.verify == VerifyOption::Background;
+  goesOn &= ofFiles.empty();
+  if (settings.verify == VerifyOption::Off || (!isFirst && !goesOn))
     return;
+  VerifierPace pace;
+  if (!isFirst)
+    pace.first = VerifierPace::idle;
+  if (goesOn)
+    pace.later = VerifierPace::idle;
   std::vector<KnownBytes> known = ofFiles;
   for (const WeightStore &store : weights)
     std::ranges::copy(store.knownBytes(), std::back_inserter(known));
