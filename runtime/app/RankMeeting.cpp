@@ -37,7 +37,10 @@ void putText(WireWriter &out, std::string_view text) {
 std::string getText(WireReader &in) {
   std::span<const uint8_t> bytes =
       in.take(in.getCount("characters", maxText, 1));
-  return {bytes.begin(), bytes.end()};
+  std::string text(bytes.begin(), bytes.end());
+  // It may become a part of a message, which is one line.
+  std::ranges::replace(text, '\n', ' ');
+  return text;
 }
 
 Status send(comm::Communicator &comm, int64_t to,

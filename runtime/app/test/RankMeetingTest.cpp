@@ -70,6 +70,12 @@ TEST(RankMeeting, AllComputeOnGpusOrNone) {
   EXPECT_THAT(first, ElementsAre("rank 0: no driver; all ranks use the CPU"));
 }
 
+TEST(RankMeeting, WhatOthersSayIsOneLine) {
+  auto [gpus, notes] = agree({{true, ""}, {false, "no\ndriver\n"}});
+  EXPECT_FALSE(gpus);
+  EXPECT_THAT(notes, ElementsAre("rank 1: no driver ; all ranks use the CPU"));
+}
+
 /// Says when it has sent something; else as the one that it stands before.
 class TellsOfSending final : public comm::Communicator {
 public:
