@@ -58,6 +58,8 @@ struct SinkBody {
 
 constexpr std::string_view protocol = "HTTP/";
 constexpr int maxInterimAnswers = 16;
+/// What is left of a chunked body in front of a chunk's header, at least.
+constexpr std::string_view lastChunk = "0\r\n\r\n";
 
 Failure describe(error_code error) {
   using beast::http::error;
@@ -150,6 +152,9 @@ std::optional<Failure> ResponseReader::feed(std::string_view piece,
     rest = piece;
   } else {
     rest += piece;
+    // Nothing is whole yet, and Beast asserts that it is not asked before.
+    if (headTold && rest.size() < lastChunk.size())
+      return std::nullopt;
     std::string_view bytes = rest;
     failed = parse(bytes, sink);
     rest.erase(0, rest.size() - bytes.size());

@@ -60,6 +60,11 @@ TEST(ResponseReaderTest, ReadsInPiecesOfAnySize) {
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
        "A\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n",
        200, "0123456789", true, true},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200,
+       "", true, true},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+       "0\r\nTrailer: x\r\n\r\n",
+       200, "", true, true},
       {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\na",
        200, "a", true, false},
       {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", 200, "a", true, false},
