@@ -58,8 +58,7 @@ struct SinkBody {
 
 constexpr std::string_view protocol = "HTTP/";
 constexpr int maxInterimAnswers = 16;
-/// What is left of a chunked body in front of a chunk's header, at least.
-constexpr std::string_view lastChunk = "0\r\n\r\n";
+constexpr std::string_view lastChunk = "0\r\n\r\n"; ///< the shortest
 
 Failure describe(error_code error) {
   using beast::http::error;
@@ -152,8 +151,8 @@ std::optional<Failure> ResponseReader::feed(std::string_view piece,
     rest = piece;
   } else {
     rest += piece;
-    // Nothing is whole yet, and Beast asserts that it is not asked before.
-    if (headTold && rest.size() < lastChunk.size())
+    // Beast asserts that it gets no less of a last chunk that it has met.
+    if (headTold && rest.front() == '0' && rest.size() < lastChunk.size())
       return std::nullopt;
     std::string_view bytes = rest;
     failed = parse(bytes, sink);
