@@ -30,9 +30,9 @@ template <typename Fn> auto guarded(Fn &&body) -> decltype(body()) {
   try {
     return body();
   } catch (const std::bad_alloc &) {
-    return failure("not enough memory");
+    return Status::outOfMemory();
   } catch (const std::exception &thrown) {
-    return failure("unexpected: ", thrown.what());
+    return Status::error(thrown.what()).withContext("unexpected");
   }
 }
 

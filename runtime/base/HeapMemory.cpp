@@ -7,6 +7,7 @@
 
 #include "runtime/base/HeapMemory.h"
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <malloc.h>
@@ -15,25 +16,27 @@
 using namespace sluice;
 
 /// Large enough to be mapped by itself: so freeing it gives address space back.
-static constexpr size_t reserveBytes = size_t{8} << 20;
-static std::atomic<void *> reserve{nullptr};
+static constexpr size_t pieceBytes = size_t{1} << 20;
+static std::array<std::atomic<void *>, 8> reserve;
 
 /// Called by `new` when there is no memory; returning means to try again.
-static void giveUpReserve() {
-  void *kept = reserve.exchange(nullptr);
-  if (!kept)
-    throw std::bad_alloc();
-  std::free(kept);
+static void giveUpPiece() {
+  for (std::atomic<void *> &piece : reserve)
+    if (void *kept = piece.exchange(nullptr))
+      return std::free(kept);
+  throw std::bad_alloc();
 }
 
 void sluice::keepMemoryReserve() {
-  if (!reserve.load()) {
-    void *kept = std::malloc(reserveBytes);
+  for (std::atomic<void *> &piece : reserve) {
+    if (piece.load())
+      continue;
+    void *kept = std::malloc(pieceBytes);
     void *none = nullptr;
-    if (kept && !reserve.compare_exchange_strong(none, kept))
+    if (kept && !piece.compare_exchange_strong(none, kept))
       std::free(kept); // somebody else was faster
   }
-  std::set_new_handler(giveUpReserve);
+  std::set_new_handler(giveUpPiece);
 }
 
 bool sluice::trimHeap(int64_t least) {

@@ -19,6 +19,7 @@
 #define SLUICE_RUNTIME_BASE_STATUS_H
 
 #include <cassert>
+#include <new>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -52,9 +53,18 @@ public:
     return text ? *text : none;
   }
 
+  /// An error whose message takes no memory, of which there is none.
+  static Status outOfMemory() noexcept { return error("out of memory"); }
+
   /// The same error with `prefix: ` put before its message; success stays.
-  Status withContext(const std::string &prefix) const {
-    return ok() ? *this : error(prefix + ": " + *text);
+  /// Without memory for that it is outOfMemory(): an error never becomes an
+  /// exception on its way.
+  Status withContext(const std::string &prefix) const noexcept {
+    try {
+      return ok() ? *this : error(prefix + ": " + *text);
+    } catch (const std::bad_alloc &) {
+      return outOfMemory();
+    }
   }
 
 private:

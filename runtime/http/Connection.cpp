@@ -59,7 +59,7 @@ Status Connection::prepare() {
     stream = TlsStream::create(*loop.tls, descriptor, loop.traffic);
   else
     stream = std::make_unique<PlainStream>(descriptor, loop.traffic);
-  return stream ? Status() : failure("not enough memory");
+  return stream ? Status() : Status::outOfMemory();
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,6 +45,8 @@ public:
   void drain();
   /// Closes it in whatever state it is; the client has gone.
   void close();
+  /// There may be something new of the answer.
+  void onWake();
   /// Closes it with a reset: the client is too slow.
   void cutOff() { reset(); }
 
@@ -85,7 +87,6 @@ private:
   void waitFor(Wait kind);
   void postEvent();
   void onEvent();
-  void onWake();
   void guardedly(void (Connection::*step)());
   void advance();
   bool handshake();

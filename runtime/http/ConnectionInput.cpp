@@ -210,11 +210,15 @@ void Connection::answer(
     Request request,
     const std::function<void(std::shared_ptr<Exchange>)> &handle) {
   TenantAccounts counted = takeAccounts(request);
-  auto wake = [io = loop.io, weak = weak_from_this()] {
-    asio::post(*io, [weak] {
-      if (std::shared_ptr<Connection> connection = weak.lock())
-        connection->onWake();
-    });
+  auto wake = [io = loop.io, shared = loop.shared, weak = weak_from_this()] {
+    try {
+      asio::post(*io, [weak] {
+        if (std::shared_ptr<Connection> connection = weak.lock())
+          connection->onWake();
+      });
+    } catch (const std::bad_alloc &) {
+      shared->hasMissed.store(true);
+    }
   };
   exchange = std::make_shared<ExchangeState>(
       std::move(request), std::move(counted), loop.shared, std::move(wake));

@@ -34,6 +34,8 @@ bool Exchange::startStream(int status, const Fields &fields) {
 
 bool Exchange::write(std::string_view data) { return state->write(data); }
 
+void Exchange::breakOff() noexcept { state->breakOff(); }
+
 void Exchange::endStream() { state->endStream(); }
 
 bool Exchange::onGone(std::function<void()> fn) {

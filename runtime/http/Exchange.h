@@ -73,6 +73,10 @@ public:
   /// The stream is complete.
   void endStream();
 
+  /// There will be no answer, or no end of it: the connection is reset, so that
+  /// the client knows. Needs no memory.
+  void breakOff() noexcept;
+
   /// `fn` is called once, on the server's thread, when the client has gone
   /// before the answer was complete, that is before reply(), fail() or
   /// endStream(): it has closed or reset the connection, it was too slow (see

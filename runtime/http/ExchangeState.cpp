@@ -7,9 +7,12 @@
 
 #include "runtime/http/ExchangeState.h"
 
+#include "runtime/base/Guarded.h"
+
 #include <cassert>
 #include <charconv>
 
+using namespace sluice;
 using namespace sluice::http;
 using namespace sluice::http::server;
 
@@ -68,7 +71,7 @@ void ExchangeState::wakeOnce(std::unique_lock<std::mutex> &lock) {
 
 /// Unlocks. What waits to be sent does not matter any more, so nor does it
 /// whether somebody has been told of it.
-void ExchangeState::breakOff(std::unique_lock<std::mutex> &lock) {
+void ExchangeState::breakOff(std::unique_lock<std::mutex> &lock) noexcept {
   phase = Phase::Broken;
   lock.unlock();
   wake();
@@ -158,18 +161,28 @@ bool ExchangeState::gone() const {
   return isGone;
 }
 
-void ExchangeState::abandon() {
+void ExchangeState::breakOff() noexcept {
   std::function<void()> dropped; // destroyed without the lock
   std::unique_lock lock(mutex);
-  if (phase == Phase::Unanswered) {
-    lock.unlock();
-    return fail(500, "the request was dropped without an answer", {});
-  }
-  if (phase != Phase::Streaming)
+  if (phase != Phase::Unanswered && phase != Phase::Streaming)
     return;
   dropped = std::move(goneFn);
   goneFn = nullptr;
   breakOff(lock);
+}
+
+void ExchangeState::abandon() noexcept {
+  bool isUnanswered = false;
+  {
+    std::lock_guard lock(mutex);
+    isUnanswered = phase == Phase::Unanswered;
+  }
+  if (isUnanswered)
+    (void)guarded([this] {
+      fail(500, "the request was dropped without an answer", {});
+      return Status();
+    });
+  breakOff(); // if there is no answer that ends
 }
 
 void ExchangeState::appendNewHead(std::string &out, bool mustClose) {

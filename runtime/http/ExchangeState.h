@@ -31,6 +31,8 @@ struct Shared {
   /// are more than they may be. Must not block.
   std::function<void()> tooMuch;
   std::atomic<bool> cutsOff = false; ///< it has been, and will see to it
+  /// There was no memory to wake the server's thread for an exchange.
+  std::atomic<bool> hasMissed = false;
 };
 
 /// Of the tenant whose request it is.
@@ -41,8 +43,8 @@ struct TenantAccounts {
 
 class ExchangeState {
 public:
-  /// `wake` makes the server's thread call take(); from any thread. The
-  /// request's body counts in its account already.
+  /// `wake` makes the server's thread call take(); from any thread; it throws
+  /// nothing. The request's body counts in its account already.
   ExchangeState(Request request, TenantAccounts accounts,
                 std::shared_ptr<Shared> shared, std::function<void()> wake);
   ~ExchangeState();
@@ -57,8 +59,9 @@ public:
   void endStream();
   bool onGone(std::function<void()> fn);
   bool gone() const;
+  void breakOff() noexcept;
   /// The last Exchange has gone.
-  void abandon();
+  void abandon() noexcept;
 
   // The server's thread.
   struct Taken {
@@ -92,7 +95,7 @@ private:
 
   bool hasBody() const;
   void wakeOnce(std::unique_lock<std::mutex> &lock);
-  void breakOff(std::unique_lock<std::mutex> &lock);
+  void breakOff(std::unique_lock<std::mutex> &lock) noexcept;
   void appendNewHead(std::string &out, bool mustClose);
   bool recount();
   void tellIf(bool isTooMuch) const;

@@ -7,12 +7,14 @@
 
 #include "runtime/http/Loop.h"
 
+#include "runtime/base/Guarded.h"
 #include "runtime/http/Connection.h"
 
 #include <boost/asio/post.hpp>
 
 #include <tuple>
 
+using namespace sluice;
 using namespace sluice::http;
 using namespace sluice::http::server;
 
@@ -34,16 +36,30 @@ Loop::Loop(ServerOptions given)
     std::shared_ptr<asio::io_context> running = context.lock();
     if (!running || all->cutsOff.exchange(true, relaxed))
       return;
-    asio::post(*running, [this] {
-      shared->cutsOff.store(false, relaxed);
-      cutOffSlowest();
-    });
+    // Without memory for it the next answer asks again.
+    all->cutsOff.store(guarded([&] {
+                         asio::post(*running, [this] {
+                           shared->cutsOff.store(false, relaxed);
+                           cutOffSlowest();
+                         });
+                         return Status();
+                       }).ok(),
+                       relaxed);
   };
 }
 
 TenantAccounts Loop::accountsOf(const Request &request) {
   uint64_t tenant = options.tenantOf(request);
   return {bodies.accountOf(tenant), answers.accountOf(tenant)};
+}
+
+void Loop::wakeMissed() {
+  if (!shared->hasMissed.exchange(false))
+    return;
+  for (auto each = connections.begin(); each != connections.end();) {
+    std::shared_ptr<Connection> connection = *each++;
+    connection->onWake(); // which may take it out
+  }
 }
 
 //===----------------------------------------------------------------------===//

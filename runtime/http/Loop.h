@@ -52,6 +52,9 @@ struct Loop {
   /// may be, until the rest fits or one is left.
   void cutOffSlowest();
 
+  /// Sees to exchanges that could not say that they have something new.
+  void wakeMissed();
+
   void add(const std::shared_ptr<Connection> &connection);
   void remove(const std::shared_ptr<Connection> &connection);
   /// Whether there is a place for one more connection from that network, after

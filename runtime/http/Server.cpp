@@ -29,15 +29,15 @@ using Acceptor = asio::basic_socket_acceptor<tcp, LoopExecutor>;
 
 /// Where a connection would come from for which there is no descriptor.
 constexpr uint64_t noNetwork = 0;
-/// When there is no file descriptor for a connection: after this again.
-constexpr std::chrono::milliseconds acceptRetry{100};
+/// How often to look for what there was no memory, or no descriptor for.
+constexpr std::chrono::milliseconds lookInterval{100};
 
 } // namespace
 
 struct Server::Impl {
   explicit Impl(ServerOptions options)
       : loop(std::move(options)), work(loop.io->get_executor()),
-        acceptor(*loop.io), retryTimer(*loop.io) {}
+        acceptor(*loop.io) {}
 
   Status listen();
   void accept();
@@ -49,7 +49,7 @@ struct Server::Impl {
   Loop loop;
   asio::executor_work_guard<LoopExecutor> work;
   Acceptor acceptor;
-  Timer retryTimer;
+  bool isAccepting = false;
   uint16_t port = 0;
   std::thread thread;
   bool started = false;
@@ -80,6 +80,7 @@ Status Server::Impl::listen() {
 
 void Server::Impl::accept() {
   acceptor.async_accept([this](const error_code &ec, Socket socket) {
+    isAccepting = false;
     if (!acceptor.is_open())
       return;
     bool isShort = ec == asio::error::no_descriptors ||
@@ -88,19 +89,14 @@ void Server::Impl::accept() {
                    ec == boost::system::errc::too_many_files_open_in_system;
     if (isShort && loop.closeLeastWanted(noNetwork, /*isReserved=*/false))
       return accept();
-    if (isShort) {
-      retryTimer.expires_after(acceptRetry);
-      retryTimer.async_wait([this](const error_code &) {
-        if (acceptor.is_open())
-          accept();
-      });
-      return;
-    }
+    if (isShort)
+      return; // run() tries again
     // The next one first: making this connection may lack memory.
     accept();
     if (!ec)
       accepted(std::move(socket));
   });
+  isAccepting = true;
 }
 
 void Server::Impl::accepted(Socket socket) {
@@ -119,7 +115,12 @@ void Server::Impl::accepted(Socket socket) {
   auto connection = std::make_shared<Connection>(
       loop, std::move(socket), std::move(peer), /*isReserved=*/!isOrdinary);
   loop.add(connection);
-  connection->start();
+  Status started = guarded([&] {
+    connection->start();
+    return Status();
+  });
+  if (!started.ok())
+    connection->close();
 }
 
 void Server::Impl::drain() {
@@ -140,11 +141,14 @@ void Server::Impl::closeAll() {
 }
 
 /// The server's thread. What throws are lacks of memory; connections deal with
-/// theirs, so that what gets here has left nothing half-done.
+/// theirs. What gets here may have left nobody who accepts.
 void Server::Impl::run() {
   while (!loop.io->stopped())
     (void)guarded([this] {
-      loop.io->run();
+      loop.io->run_for(lookInterval);
+      loop.wakeMissed();
+      if (!isAccepting && acceptor.is_open())
+        accept();
       return Status();
     });
 }

@@ -13,6 +13,7 @@
 #ifndef SLUICE_RUNTIME_PIPELINE_DOOR_H
 #define SLUICE_RUNTIME_PIPELINE_DOOR_H
 
+#include "runtime/base/Insist.h"
 #include "runtime/pipeline/Clock.h"
 
 #include <algorithm>
@@ -41,11 +42,12 @@ public:
     return static_cast<int64_t>(items.size());
   }
 
-  /// Puts an item in; never blocks. The bound is kept by those who ask
+  /// Puts an item in; never blocks, but where there is no memory for it. The
+  /// bound is kept by those who ask
   /// hasRoom(): an item that is here must not be lost.
   void push(Item item) {
     std::lock_guard lock(mutex);
-    items.push_back(std::move(item));
+    insist([&] { items.push_back(std::move(item)); });
     // Under the lock: whoever takes the last item may destroy the door.
     changed.notify_one();
   }

@@ -8,6 +8,7 @@
 #include "runtime/pipeline/GrammarMaker.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/base/Insist.h"
 #include "runtime/base/ThreadPriority.h"
 #include "runtime/grammar/GrammarCache.h"
 #include "runtime/grammar/GrammarLimits.h"
@@ -141,7 +142,7 @@ void GrammarMaker::run() {
     lock.lock();
     if (meter.end() == WorkMeter::End::Unwanted) {
       if (current.use_count() > 1)
-        queue.push_front(current); // somebody has come meanwhile
+        insist([this] { queue.push_front(current); }); // somebody has come
       current = nullptr;
       continue;
     }

@@ -8,6 +8,7 @@
 #include "runtime/pipeline/GrammarMasks.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/base/Insist.h"
 #include "runtime/base/ThreadPriority.h"
 #include "runtime/grammar/GrammarLimits.h"
 #include "runtime/pipeline/Clock.h"
@@ -165,7 +166,7 @@ void GrammarMasks::runQuick() {
     // Nobody waits here for a grammar; and masks of a text are made by one
     // thread at a time.
     if (!task->text->grammar->isMade()) {
-      waitingTasks.push_back(std::move(task));
+      insist([&] { waitingTasks.push_back(task); });
       continue;
     }
     if (task->text->slowRows > 0) {
@@ -192,16 +193,17 @@ void GrammarMasks::runQuick() {
 /// On the maker's thread: rows may have waited for it.
 void GrammarMasks::grammarMade() {
   std::lock_guard lock(mutex);
-  quickTasks.insert(quickTasks.begin(), waitingTasks.begin(),
-                    waitingTasks.end());
-  waitingTasks.clear();
+  while (!waitingTasks.empty()) {
+    insist([this] { quickTasks.push_front(waitingTasks.back()); });
+    waitingTasks.pop_back();
+  }
   offered.notify_all();
 }
 
 /// With the lock.
 void GrammarMasks::leaveToSlow(Task task) {
   ++task->text->slowRows;
-  slowTasks.push_back(std::move(task));
+  insist([&] { slowTasks.push_back(task); });
   offered.notify_all();
 }
 

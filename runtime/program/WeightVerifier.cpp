@@ -165,6 +165,7 @@ void WeightVerifier::run(const std::stop_token &stop) {
 /// False: the thread is to end.
 bool WeightVerifier::verify(const KnownBytes &each, Pacer &pacer) {
   std::vector<uint64_t> blocks;
+  insist([&] { blocks.reserve(each.bytes.size() / digestBlockBytes + 1); });
   for (size_t at = 0; at < each.bytes.size(); at += digestBlockBytes) {
     std::span<const uint8_t> block = each.bytes.subspan(
         at, std::min<size_t>(digestBlockBytes, each.bytes.size() - at));

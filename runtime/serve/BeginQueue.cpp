@@ -13,11 +13,19 @@ using namespace sluice;
 using namespace sluice::serve;
 
 void BeginQueue::push(Entry entry) {
-  auto [lane, fresh] = lanes.try_emplace(entry.tenant);
+  const TenantId tenant = entry.tenant;
+  Entries added;
+  added.push_back(std::move(entry));
+  auto [lane, fresh] = lanes.try_emplace(tenant);
   if (fresh)
     lane->second.used = virtualTime;
-  lane->second.waiting.push_back(
-      entries.insert(entries.end(), std::move(entry)));
+  try {
+    lane->second.waiting.push_back(added.begin());
+  } catch (...) {
+    forgetIfIdle(tenant);
+    throw;
+  }
+  entries.splice(entries.end(), added);
 }
 
 /// The lane whose tenant has used the least, the one that waits longest among

@@ -38,7 +38,7 @@ public:
   };
 
   /// Appends an entry behind those of its tenant. `until` must not go back from
-  /// call to call, but for 0.
+  /// call to call, but for 0. Without memory for it, all is as before.
   void push(Entry entry);
 
   bool empty() const { return entries.empty(); }

@@ -68,6 +68,9 @@ EngineStatus HeadEngine::status() const {
 }
 
 Status HeadEngine::healthy() const {
+  if (HeadLoop *loop = head)
+    if (Status broken = loop->broken(); !broken.ok())
+      return broken;
   std::lock_guard lock(mutex);
   return health;
 }

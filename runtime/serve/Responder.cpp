@@ -58,15 +58,27 @@ void Responder::addField(const std::string &name, const std::string &value) {
   common.emplace_back(name, value);
 }
 
+/// Where there is no memory for an answer, its client is told so by a reset.
+template <typename Fn> void Responder::orBreakOff(Fn &&answer) {
+  Status given = guarded([&] {
+    answer();
+    return Status();
+  });
+  if (!given.ok())
+    held->breakOff();
+}
+
 void Responder::reply(int status, std::string_view contentType,
                       std::string body, http::Fields more) {
-  http::Fields fields = common;
-  if (!contentType.empty())
-    fields.emplace_back("Content-Type", contentType);
-  std::move(more.begin(), more.end(), std::back_inserter(fields));
-  // Counted first: whoever has the answer may ask for the counters.
-  done(status);
-  held->reply(status, fields, std::move(body));
+  orBreakOff([&] {
+    http::Fields fields = common;
+    if (!contentType.empty())
+      fields.emplace_back("Content-Type", contentType);
+    std::move(more.begin(), more.end(), std::back_inserter(fields));
+    // Counted first: whoever has the answer may ask for the counters.
+    done(status);
+    held->reply(status, fields, std::move(body));
+  });
 }
 
 void Responder::json(std::string body) {
@@ -75,9 +87,11 @@ void Responder::json(std::string body) {
 
 void Responder::fail(const openai::ApiError &error, int retrySeconds,
                      http::Fields more) {
-  if (retrySeconds > 0)
-    more.emplace_back("Retry-After", std::to_string(retrySeconds));
-  reply(error.status, "application/json", error.json(), std::move(more));
+  orBreakOff([&] {
+    if (retrySeconds > 0)
+      more.emplace_back("Retry-After", std::to_string(retrySeconds));
+    reply(error.status, "application/json", error.json(), std::move(more));
+  });
 }
 
 bool Responder::startEvents() {
@@ -89,9 +103,18 @@ bool Responder::startEvents() {
   return held->startStream(200, fields);
 }
 
+void Responder::failEvents(const openai::ApiError &error) {
+  orBreakOff([&] {
+    write("data: " + error.json() + "\n\ndata: [DONE]\n\n");
+    endEvents();
+  });
+}
+
 void Responder::endEvents() {
-  done(200);
-  held->endStream();
+  orBreakOff([&] {
+    done(200);
+    held->endStream();
+  });
 }
 
 void Responder::left() { done(499); }

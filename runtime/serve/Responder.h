@@ -22,7 +22,8 @@ namespace sluice::serve {
 /// An exchange with what goes with every answer of the server: fields that all
 /// of them have, the counters and the log. Whoever holds it answers once, from
 /// any one thread at a time; one that nobody has answered answers with 500 when
-/// it goes. `metrics` and `log` outlive it.
+/// it goes. Where there is no memory for an answer, the connection is reset.
+/// `metrics` and `log` outlive it.
 class Responder {
 public:
   /// `common`: fields of every answer.
@@ -55,11 +56,14 @@ public:
   bool startEvents();
   bool write(std::string_view events) { return held->write(events); }
   void endEvents();
+  /// Ends them with an error, as vLLM does.
+  void failEvents(const openai::ApiError &error);
 
   /// The client has gone: for the counters and the log.
   void left();
 
 private:
+  template <typename Fn> void orBreakOff(Fn &&answer);
   void done(int status);
 
   std::shared_ptr<http::Exchange> held; ///< null: moved from

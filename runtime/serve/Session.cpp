@@ -13,6 +13,7 @@
 #include "runtime/serve/Session.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/base/Insist.h"
 #include "runtime/pipeline/Clock.h"
 
 #include <ctime>
@@ -108,13 +109,24 @@ void Session::start() {
                     "' is under way",
          .param = "X-Request-Id",
          .code = "duplicate_request_id"});
+  Status begun = guarded([&] {
+    waitForBegin();
+    return Status();
+  });
+  if (begun.ok() || !leavePhase(Phase::Waiting))
+    return;
+  fail({.status = 500, .message = begun.message()});
+  conclude();
+}
+
+void Session::waitForBegin() {
   auto onGone = [weak = weak_from_this()] {
     if (std::shared_ptr<Session> session = weak.lock())
       session->abort(Reason::Left);
   };
   if (!responder.exchange().onGone(onGone))
     return abort(Reason::Left);
-  if (!services.pool.begin(self, from.tenant,
+  if (!services.pool.begin(shared_from_this(), from.tenant,
                            services.beginUntil(responder.arrived())))
     refuse();
 }
@@ -332,6 +344,7 @@ void Session::Sink::push(TokenItem item) {
 void Session::push(uint32_t index, TokenItem item) {
   {
     std::lock_guard lock(mutex);
+    insist([this] { inbox.reserve(inbox.size() + 1); });
     inbox.push_back({index, std::move(item)});
     if (isQueued)
       return;

@@ -126,6 +126,7 @@ private:
   };
 
   // On a thread of the pool, while nobody else works on the session.
+  void waitForBegin();
   bool read(Pace pace);
   std::optional<openai::ApiError> checkPriority() const;
   bool leavePhase(Phase left);

@@ -130,11 +130,8 @@ void Session::fail(const openai::ApiError &error, int retrySeconds) {
   for (size_t i = 0; i < sinks.size(); ++i)
     if (!choices[i].hasEnded)
       services.engine.finish(sinks[i], FinishReason::Cancelled);
-  if (!isStreaming)
-    return responder.fail(error, retrySeconds);
-  std::string events;
-  appendEvent(events, error.json());
-  appendEvent(events, "[DONE]");
-  responder.write(events);
-  responder.endEvents();
+  if (isStreaming)
+    responder.failEvents(error);
+  else
+    responder.fail(error, retrySeconds);
 }

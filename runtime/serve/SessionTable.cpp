@@ -7,6 +7,7 @@
 
 #include "runtime/serve/SessionTable.h"
 
+#include "runtime/base/Guarded.h"
 #include "runtime/pipeline/Clock.h"
 
 using namespace sluice;
@@ -14,27 +15,31 @@ using namespace sluice::serve;
 
 bool SessionTable::add(const std::vector<std::string> &ids,
                        const std::shared_ptr<Session> &session) {
-  std::lock_guard lock(mutex);
-  for (const std::string &id : ids)
-    if (byId.contains(id))
-      return false;
-  sessions.insert(session);
-  for (const std::string &id : ids)
-    byId.emplace(id, session);
-  return true;
+  {
+    std::lock_guard lock(mutex);
+    for (const std::string &id : ids)
+      if (byId.contains(id))
+        return false;
+    sessions.insert(session);
+    if (guarded([&] {
+          for (const std::string &id : ids)
+            byId.emplace(id, session);
+          return Status();
+        }).ok())
+      return true;
+  }
+  remove(ids, session);
+  throw std::bad_alloc();
 }
 
 void SessionTable::release(const std::vector<std::string> &ids,
                            const Session &session) {
-  // Destroyed without the lock.
-  std::vector<std::shared_ptr<Session>> dropped;
-  std::lock_guard lock(mutex);
   for (const std::string &id : ids) {
+    decltype(byId)::node_type dropped; // destroyed without the lock
+    std::lock_guard lock(mutex);
     auto found = byId.find(id);
-    if (found == byId.end() || found->second.get() != &session)
-      continue;
-    dropped.push_back(std::move(found->second));
-    byId.erase(found);
+    if (found != byId.end() && found->second.get() == &session)
+      dropped = byId.extract(found);
   }
 }
 

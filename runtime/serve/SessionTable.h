@@ -28,7 +28,8 @@ class Session;
 /// Thread-safe; takes no other lock while it holds its own.
 class SessionTable {
 public:
-  /// False: one of the ids is in use.
+  /// False: one of the ids is in use. Without memory it throws, and nothing is
+  /// added.
   bool add(const std::vector<std::string> &ids,
            const std::shared_ptr<Session> &session);
   /// The ids are free from now on: whoever has the answer may use one again.

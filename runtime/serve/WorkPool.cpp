@@ -8,6 +8,7 @@
 #include "runtime/serve/WorkPool.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/base/Insist.h"
 #include "runtime/base/ThreadPriority.h"
 #include "runtime/pipeline/Clock.h"
 
@@ -87,7 +88,7 @@ void WorkPool::proceed(std::shared_ptr<Work> work) {
   std::lock_guard lock(mutex);
   if (stopping)
     return;
-  proceeds.push_back(std::move(work));
+  insist([&] { proceeds.push_back(work); });
   changed.notify_one();
 }
 
@@ -210,7 +211,7 @@ void WorkPool::beginNext(BeginQueue &queue, Work::Pace pace,
   }
   queue.finished(entry.tenant, took);
   if (!isDone)
-    longBegins.push(std::move(entry));
+    insist([&] { longBegins.push(entry); });
   // A tenant may have one more under way; and whoever was woken and was not
   // allowed to begin sleeps again, while this thread looks at its queue next.
   longChanged.notify_one();

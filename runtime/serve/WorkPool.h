@@ -85,6 +85,7 @@ public:
   /// waits for ever. `until` must not go back from call to call. False: too
   /// many wait already. Where this tenant has far fewer of them than another,
   /// the other's last one is refused in its place, on the calling thread.
+  /// Without memory it throws, and the work is not here.
   bool begin(std::shared_ptr<Work> work, TenantId tenant, Time until = Time(0));
   /// A work that waits for its begin() does not have it called any more.
   void withdraw(const Work &work);

@@ -30,9 +30,10 @@ import struct
 import sys
 import tempfile
 
-from serving import PATIENCE, Failure, Server, check, run_cases, text_of
+from serving import Failure, Server, check, run_cases, text_of
 
 KINDS = ["allocate", "thread", "descriptor", "write", "map", "connect", "send"]
+MOST_SECONDS = 20  # for a round; some milliseconds are usual
 OPTIONS = ["--max-num-seqs", 4, "-c", 256, "-t", 1]
 
 
@@ -135,8 +136,13 @@ def outcome(server, ask):
 
 def round_of(server, pool):
     """All requests at once."""
-    return list(pool.map(functools.partial(outcome, server), REQUESTS,
-                         timeout=PATIENCE))
+    asked = [pool.submit(outcome, server, ask) for ask in REQUESTS]
+    done, late = concurrent.futures.wait(asked, timeout=MOST_SECONDS)
+    if late:
+        server.kill()  # so that the threads come back
+        raise Failure(f"requests {[asked.index(each) for each in late]} "
+                      "are not answered")
+    return [each.result() for each in asked]
 
 
 class Tally:
@@ -196,6 +202,13 @@ class Running:
         self.server = Server([self.args.program], *OPTIONS,
                              environment=self.faults.environment)
 
+    def is_healthy(self):
+        """If not, it is about to end."""
+        try:
+            return self.server.get("/health").status == 200
+        except OSError:
+            return False
+
     def calls_of_a_round(self, kind):
         self.faults.arm(kind, 0, 0)
         round_of(self.server, self.pool)
@@ -208,7 +221,7 @@ class Running:
         self.faults.disarm()
         tally.points += 1
         tally.count(outcomes, self.expected)
-        if self.server.process.poll() is not None:
+        if not self.is_healthy():
             tally.ends += 1
             check_end(self.server.wait(), self.server.said())
             self.start()
@@ -224,8 +237,14 @@ def while_it_serves(kind, count, args, pool):
             try:
                 running.try_point(kind, first, count, tally)
             except Failure as failure:
-                raise Failure(f"{kind} {first} to {first + count - 1} of "
-                              f"{calls}: {failure}") from None
+                problem = (f"{kind} {first} to {first + count - 1} of "
+                           f"{calls}: {failure}")
+                if not args.keep_going:
+                    raise Failure(problem) from None
+                print(problem[:600], "\nthe server said:",
+                      running.server.said(), flush=True)
+                running.server.kill()
+                running.start()
     return f"{calls} calls a round, {count} fail; {tally}"
 
 
@@ -334,8 +353,10 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--points", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep-going", action="store_true",
+                        help="say what is wrong, and go on")
     parser.add_argument("cases", nargs="*", metavar="CASE")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     chosen = [case for case in cases()
               if not args.cases or any(case.__name__.startswith(name)
                                        for name in args.cases)]

@@ -16,17 +16,21 @@
 //   [3 + n]  calls of kind n so far
 //   [11]     seconds by which the clock of the day is wrong
 //
-// A test sets a counter back to begin anew while the program runs.
+// A test sets a counter back to begin anew while the program runs. With
+// SLUICE_FAULTS_SHOW each call that fails, and an abort, is shown on standard
+// error, by the addresses that led to it.
 //
 //===----------------------------------------------------------------------===//
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -67,9 +71,23 @@ static_assert(offsetof(Control, clockSeconds) == 11 * sizeof(int64_t));
 
 /// Null where the program was started without it.
 Control *control = nullptr;
+bool isShown = false; ///< each call that fails
+
+/// Where the call was made; `addr2line -e PROGRAM -f -C -i` reads it.
+void show() {
+  constexpr int most = 40;
+  void *calls[most];
+  ::backtrace_symbols_fd(calls, ::backtrace(calls, most), STDERR_FILENO);
+}
 
 /// Before main(), and before the libraries that are loaded after this one.
 __attribute__((constructor)) void mapControl() {
+  isShown = std::getenv("SLUICE_FAULTS_SHOW");
+  if (isShown) {
+    void *first = nullptr;
+    ::backtrace(&first, 1); // loads what it needs
+    std::signal(SIGABRT, [](int) { show(); });
+  }
   const char *path = std::getenv("SLUICE_FAULTS_FILE");
   int file =
       path ? static_cast<int>(::openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC))
@@ -92,6 +110,8 @@ bool fails(Kind kind, int error) {
       number - control->first.load() >= control->count.load())
     return false;
   control->failed.fetch_add(1);
+  if (isShown)
+    show();
   errno = error;
   return true;
 }

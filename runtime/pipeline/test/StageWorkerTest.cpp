@@ -489,7 +489,7 @@ TEST_F(StageWorkerTest, ALackOfMemoryIsAnError) {
   make([](const device::StepInput &) { throw std::bad_alloc(); });
   arriveFirst(0);
   worker->run();
-  EXPECT_EQ(failed.message(), "stage 0: not enough memory");
+  EXPECT_EQ(failed.message(), "stage 0: out of memory");
   EXPECT_FALSE(ended);
 }
 
