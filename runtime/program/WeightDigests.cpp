@@ -13,6 +13,7 @@
 #include "runtime/program/Progress.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <fcntl.h>
 #include <map>
