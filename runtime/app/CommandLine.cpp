@@ -53,6 +53,25 @@ void addPromptOptions(CLI::App &command, PromptOptions &prompt) {
       "Take the spelling of a special token in the text as text");
 }
 
+void addVerifyOption(CLI::App &command, EngineOptions &engine) {
+  const std::map<std::string, VerifyOption> verifying = {
+      {"full", VerifyOption::Full},
+      {"background", VerifyOption::Background},
+      {"off", VerifyOption::Off}};
+  command
+      .add_option_function<std::string>(
+          "--verify",
+          [&engine, verifying](const std::string &name) {
+            engine.verify = verifying.at(name);
+          },
+          "When all bytes of the weights are compared with what they were: "
+          "full: before the first step; background: beside the steps, from the "
+          "start on; off: never. serve goes on with it as long as it runs. "
+          "Default: background")
+      ->type_name("WHEN")
+      ->check(oneOf({"full", "background", "off"}));
+}
+
 void addEngineOptions(CLI::App &command, EngineOptions &engine) {
   command
       .add_option(
@@ -127,22 +146,7 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
                   "at compile time, then the program's folder")
       ->type_name("DIR")
       ->envname("SLUICE_MODEL_DIR");
-  const std::map<std::string, VerifyOption> verifying = {
-      {"full", VerifyOption::Full},
-      {"background", VerifyOption::Background},
-      {"off", VerifyOption::Off}};
-  command
-      .add_option_function<std::string>(
-          "--verify",
-          [&engine, verifying](const std::string &name) {
-            engine.verify = verifying.at(name);
-          },
-          "When all bytes of the weights are compared with what they were: "
-          "full: before the first step; background: beside the steps, from the "
-          "start on; off: never. serve goes on with it as long as it runs. "
-          "Default: background")
-      ->type_name("WHEN")
-      ->check(oneOf({"full", "background", "off"}));
+  addVerifyOption(command, engine);
   command
       .add_option("--random-weights", engine.randomWeights,
                   "Weights made of this seed, in memory, instead of the "

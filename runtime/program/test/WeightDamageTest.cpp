@@ -1,0 +1,280 @@
+//===- WeightDamageTest.cpp - stores of weights that are damaged ----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Wherever a weight is damaged, in the cache, in the executable, in the model's
+// file or in memory, it is noticed and named, and a damaged cache is made
+// again. A cache that somebody else can write is not used.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/test/WeightStoreBed.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace sluice;
+using namespace sluice::test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Origin = WeightStore::Origin;
+namespace fs = std::filesystem;
+
+namespace {
+
+using WeightDamageTest = WeightStoreBed;
+
+TEST_F(WeightDamageTest, ADamagedCacheIsPackedAgain) {
+  options.verifyFirst = true;
+  Expected<WeightStore> fresh = load();
+  ASSERT_TRUE(fresh);
+  const std::vector<std::string> expected = contents(*fresh);
+  const uint64_t size = fs::file_size(cachePath());
+  auto expectPackedAgain = [&](const std::string &reason) {
+    Expected<WeightStore> store = load();
+    ASSERT_TRUE(store) << store.status().message();
+    EXPECT_EQ(store->origin(), Origin::Packed);
+    EXPECT_THAT(notes, ElementsAre(cachePath() + ": " + reason +
+                                   "; packing the weights again"));
+    EXPECT_EQ(contents(*store), expected);
+    Expected<WeightStore> next = load();
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->origin(), Origin::Cached);
+    EXPECT_THAT(notes, IsEmpty());
+  };
+  // The first and the last bytes of the two sections, some, and a page.
+  const uint64_t norm = 4096, output = norm + 256;
+  for (uint64_t offset : {norm, norm + 255}) {
+    damage(cachePath(), offset, "!");
+    expectPackedAgain("weight 'norm' is damaged");
+  }
+  for (uint64_t offset : {output, size - 1, output + 5000}) {
+    damage(cachePath(), offset, "!");
+    expectPackedAgain("weight 'output' is damaged");
+  }
+  damage(cachePath(), 8192, std::string(4096, '\0'));
+  expectPackedAgain("weight 'output' is damaged");
+  // A digest of another value.
+  damage(cachePath(), 64 + 24 * 3 + 16, "!");
+  expectPackedAgain("is damaged");
+  fs::resize_file(cachePath(), 8192);
+  expectPackedAgain("has 8192 bytes, not " + std::to_string(size));
+}
+
+TEST_F(WeightDamageTest, WithoutBeingVerifiedFirstACacheIsUsedAsItIs) {
+  Expected<WeightStore> fresh = load();
+  ASSERT_TRUE(fresh);
+  damage(cachePath(), 8192, std::string(64, '!'));
+  Expected<WeightStore> store = load();
+  ASSERT_TRUE(store);
+  EXPECT_EQ(store->origin(), Origin::Cached);
+  EXPECT_THAT(notes, IsEmpty());
+  Expected<const KnownBytes *> damaged =
+      findDamage(store->knownBytes(), options.packing);
+  ASSERT_TRUE(damaged);
+  ASSERT_NE(*damaged, nullptr);
+  EXPECT_EQ((*damaged)->weight, "output");
+}
+
+TEST_F(WeightDamageTest, AChangedModelIsNotPacked) {
+  for (auto [weight, name] :
+       {std::pair(Embedding, "'embedding'"), std::pair(Place, "'place'"),
+        std::pair(Norm, "'norm'"), std::pair(Output, "'output'")}) {
+    uint64_t last = weights()[weight].offset + weights()[weight].bytes - 1;
+    damageModel(last);
+    EXPECT_THAT(error(), HasSubstr(std::string("model.bin: weight ") + name +
+                                   " has changed since the program was "
+                                   "compiled from it; restore the file"));
+    EXPECT_FALSE(fs::exists(cachePath()));
+    damageModel(last);
+    EXPECT_EQ(error(), "loaded");
+    fs::remove(cachePath());
+  }
+  expectNothingElse();
+}
+
+TEST_F(WeightDamageTest, AChangedTableThatIsUsedInPlaceIsRefused) {
+  EXPECT_EQ(error(), "loaded");
+  Expected<WeightStore> store = load();
+  ASSERT_TRUE(store);
+  EXPECT_EQ(store->origin(), Origin::Cached);
+  // Under the running program.
+  damage(modelPath, weights()[Embedding].offset + 100, "!!");
+  Expected<const KnownBytes *> damaged =
+      findDamage(store->knownBytes(), options.packing);
+  ASSERT_TRUE(damaged);
+  ASSERT_NE(*damaged, nullptr);
+  EXPECT_EQ(reportDamage(**damaged).message(),
+            modelPath + ": weight 'embedding' has changed since the program "
+                        "was compiled from it; restore the file, or compile "
+                        "it again");
+  EXPECT_TRUE(fs::exists(cachePath()));
+}
+
+TEST_F(WeightDamageTest, EverythingThatIsUsedIsKnown) {
+  auto names = [](const WeightStore &store) {
+    std::vector<std::string> all;
+    for (const KnownBytes &each : store.knownBytes())
+      all.push_back(each.weight);
+    return all;
+  };
+  auto isIntact = [this](const WeightStore &store) {
+    Expected<const KnownBytes *> damaged =
+        findDamage(store.knownBytes(), options.packing);
+    return damaged && *damaged == nullptr;
+  };
+  const auto all = ElementsAre("embedding", "place", "norm", "output");
+  Expected<WeightStore> packed = load();
+  ASSERT_TRUE(packed);
+  EXPECT_THAT(names(*packed), all);
+  EXPECT_TRUE(isIntact(*packed));
+  Expected<WeightStore> cached = load();
+  ASSERT_TRUE(cached);
+  EXPECT_THAT(names(*cached), all);
+  EXPECT_TRUE(isIntact(*cached));
+  fs::remove(cachePath());
+  fs::create_directory(cachePath());
+  Expected<WeightStore> inMemory = load();
+  ASSERT_TRUE(inMemory);
+  ASSERT_EQ(inMemory->origin(), Origin::InMemory);
+  EXPECT_THAT(names(*inMemory), all);
+  EXPECT_TRUE(isIntact(*inMemory));
+  // A bit of this process's memory.
+  const KnownBytes &output = inMemory->knownBytes().back();
+  const_cast<uint8_t &>(output.bytes[1000]) ^= 1;
+  EXPECT_FALSE(isIntact(*inMemory));
+  EXPECT_EQ(reportDamage(output).message(),
+            "weight 'output' has changed in this process's memory, which may "
+            "be faulty");
+
+  // Of random weights the tables are nowhere else.
+  options.randomSeed = 3;
+  Expected<WeightStore> random = load();
+  ASSERT_TRUE(random) << random.status().message();
+  EXPECT_THAT(names(*random), ElementsAre("norm", "output"));
+  EXPECT_TRUE(isIntact(*random));
+  options.randomSeed.reset();
+
+  embed();
+  Expected<WeightStore> embedded = load();
+  ASSERT_TRUE(embedded);
+  EXPECT_THAT(names(*embedded), all);
+  EXPECT_TRUE(isIntact(*embedded));
+}
+
+/// What a compiler knows nothing of, such as a model's shape, is packed and
+/// used; its tables, which nothing is known of, are not verified.
+TEST_F(WeightDamageTest, WithoutDigestsThePackedFormIsKnown) {
+  for (WeightDescriptor &weight : weights())
+    weight.digest.reset();
+  damageModel(weights()[Embedding].offset);
+  options.verifyFirst = true;
+  EXPECT_EQ(error(), "loaded");
+  Expected<WeightStore> store = load();
+  ASSERT_TRUE(store);
+  EXPECT_EQ(store->origin(), Origin::Cached);
+  ASSERT_EQ(store->knownBytes().size(), 2u);
+  EXPECT_EQ(store->knownBytes()[0].weight, "norm");
+}
+
+TEST_F(WeightDamageTest, DamagedEmbeddedWeightsAreRefused) {
+  embed();
+  options.verifyFirst = true;
+  EXPECT_EQ(error(), "loaded");
+  const std::string &program = options.search.executable;
+  // Behind the executable's page, the header's, the tables and the norm.
+  uint64_t place = 8192 + vocab * hidden * 2 + context * hidden * 4 + 256;
+  damage(program, place + 700, "!");
+  EXPECT_EQ(error(), program + ": weight 'output' is damaged; copy or compile "
+                               "the program again");
+  options.verifyFirst = false;
+  EXPECT_EQ(error(), "loaded");
+  damage(program, 4096 + 70, "!");
+  EXPECT_THAT(error(), HasSubstr("program: embedded weights: is damaged"));
+}
+
+TEST_F(WeightDamageTest, WhatIsDamagedInUseIsRemoved) {
+  EXPECT_EQ(error(), "loaded");
+  Expected<WeightStore> store = load();
+  ASSERT_TRUE(store);
+  damage(cachePath(), 4096, "!");
+  Expected<const KnownBytes *> damaged =
+      findDamage(store->knownBytes(), options.packing);
+  ASSERT_TRUE(damaged);
+  ASSERT_NE(*damaged, nullptr);
+  EXPECT_EQ(reportDamage(**damaged).message(),
+            cachePath() + ": weight 'norm' is damaged; the file has been "
+                          "removed, and the next start packs the weights "
+                          "again");
+  EXPECT_FALSE(fs::exists(cachePath()));
+  // Another one's, that came into its place, is not.
+  Expected<WeightStore> again = load();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->origin(), Origin::Packed);
+  EXPECT_THAT(reportDamage(**damaged).message(),
+              HasSubstr("'norm' is damaged; another file is in its place"));
+  EXPECT_TRUE(fs::exists(cachePath()));
+}
+
+TEST_F(WeightDamageTest, ACacheThatOthersCanWriteIsNotUsed) {
+  Expected<WeightStore> fresh = load();
+  ASSERT_TRUE(fresh);
+  const std::vector<std::string> expected = contents(*fresh);
+  auto expectUnused = [&](const std::string &reason) {
+    std::string before = readFile(cachePath());
+    Expected<WeightStore> store = load();
+    ASSERT_TRUE(store) << store.status().message();
+    EXPECT_EQ(store->origin(), Origin::InMemory);
+    EXPECT_EQ(contents(*store), expected);
+    EXPECT_THAT(notes,
+                ElementsAre(HasSubstr(".weights: " + reason +
+                                      ", so it is not used; the packed weights "
+                                      "stay in memory")));
+    EXPECT_EQ(readFile(cachePath()), before);
+  };
+  for (mode_t mode : {0664, 0646, 0622}) {
+    ASSERT_EQ(::chmod(cachePath().c_str(), mode), 0);
+    expectUnused("may be written by other users (chmod go-w helps)");
+  }
+  ASSERT_EQ(::chmod(cachePath().c_str(), 0644), 0);
+  Expected<WeightStore> store = load();
+  ASSERT_TRUE(store);
+  EXPECT_EQ(store->origin(), Origin::Cached);
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "only root can give a file away";
+  ASSERT_EQ(::chown(cachePath().c_str(), 12345, gid_t(-1)), 0);
+  expectUnused("belongs to another user, number 12345");
+}
+
+/// The usual mask of a user with a group of his own lets the group write.
+TEST_F(WeightDamageTest, OthersCannotWriteWhatIsPacked) {
+  const std::pair<mode_t, mode_t> cases[] = {
+      {0, 0644}, {0002, 0644}, {0022, 0644}, {0077, 0600}};
+  for (auto [mask, mode] : cases) {
+    mode_t old = ::umask(mask);
+    Expected<WeightStore> packed = load();
+    ::umask(old);
+    ASSERT_TRUE(packed);
+    struct stat info = {};
+    ASSERT_EQ(::stat(cachePath().c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, mode);
+    Expected<WeightStore> cached = load();
+    ASSERT_TRUE(cached);
+    EXPECT_EQ(cached->origin(), Origin::Cached);
+    fs::remove(cachePath());
+  }
+}
+
+TEST_F(WeightDamageTest, VerifyingCanBeCancelled) {
+  EXPECT_EQ(error(), "loaded");
+  options.verifyFirst = true;
+  options.packing.cancelled = [] { return true; };
+  EXPECT_EQ(error(), "interrupted");
+  EXPECT_TRUE(fs::exists(cachePath()));
+}
+
+} // namespace
