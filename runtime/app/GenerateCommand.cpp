@@ -9,12 +9,12 @@
 #include "runtime/app/Generator.h"
 #include "runtime/app/Interrupt.h"
 #include "runtime/app/JobLaunch.h"
-#include "runtime/app/JsonWriter.h"
 #include "runtime/app/LocalStream.h"
 #include "runtime/app/PipelineSession.h"
 #include "runtime/app/PipelineStream.h"
 #include "runtime/app/Prompt.h"
 #include "runtime/base/StandardOutput.h"
+#include "runtime/text/JsonWriter.h"
 
 #include <cstdio>
 
@@ -25,7 +25,7 @@ using pipeline::PipelineOutcome;
 
 namespace {
 
-void writeSeconds(JsonWriter &json, const char *name,
+void writeSeconds(text::JsonWriter &json, const char *name,
                   std::optional<double> seconds) {
   json.key(name);
   if (seconds)
@@ -34,7 +34,7 @@ void writeSeconds(JsonWriter &json, const char *name,
     json.null();
 }
 
-void writeTiming(JsonWriter &json, const GenerationTiming &timing) {
+void writeTiming(text::JsonWriter &json, const GenerationTiming &timing) {
   json.key("timing").beginObject();
   json.key("prompt_tokens").number(timing.promptTokens);
   writeSeconds(json, "prompt_seconds", timing.promptSeconds);
@@ -44,12 +44,14 @@ void writeTiming(JsonWriter &json, const GenerationTiming &timing) {
   json.endObject();
 }
 
-void writeLogProbability(JsonWriter &json, const TokenLogProbability &entry) {
+void writeLogProbability(text::JsonWriter &json,
+                         const TokenLogProbability &entry) {
   json.key("token").number(int64_t(entry.token));
   json.key("logprob").number(entry.logProbability);
 }
 
-void writeReports(JsonWriter &json, const std::vector<TokenReport> &reports) {
+void writeReports(text::JsonWriter &json,
+                  const std::vector<TokenReport> &reports) {
   json.key("logprobs").beginArray();
   for (const TokenReport &report : reports) {
     json.beginObject();
@@ -66,7 +68,7 @@ void writeReports(JsonWriter &json, const std::vector<TokenReport> &reports) {
   json.endArray();
 }
 
-void writeIds(JsonWriter &json, std::span<const int32_t> tokens) {
+void writeIds(text::JsonWriter &json, std::span<const int32_t> tokens) {
   json.beginArray();
   for (int32_t token : tokens)
     json.number(int64_t(token));
@@ -77,7 +79,7 @@ void writeIds(JsonWriter &json, std::span<const int32_t> tokens) {
 /// pipeline.
 std::string toJson(const Generation &result, const GenerateOptions &options,
                    const std::string *text, const PipelineOutcome *outcome) {
-  JsonWriter json;
+  text::JsonWriter json;
   json.beginObject();
   json.key("tokens");
   writeIds(json, result.tokens);

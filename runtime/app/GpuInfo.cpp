@@ -57,7 +57,7 @@ Expected<std::optional<GpuInfo>> app::gatherGpuInfo(
   return std::optional<GpuInfo>(std::move(info));
 }
 
-void app::writeGpuInfo(JsonWriter &json, const GpuInfo &info) {
+void app::writeGpuInfo(text::JsonWriter &json, const GpuInfo &info) {
   json.key("gpu").beginObject();
   json.key("chips").beginArray();
   for (const std::string &chip : info.chips)

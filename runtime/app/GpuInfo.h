@@ -9,7 +9,7 @@
 #define SLUICE_RUNTIME_APP_GPUINFO_H
 
 #include "runtime/app/Engine.h"
-#include "runtime/app/JsonWriter.h"
+#include "runtime/text/JsonWriter.h"
 
 namespace sluice::app {
 
@@ -35,7 +35,7 @@ gatherGpuInfo(const ProgramImage &image, const ExecutableDescriptor &executable,
               const EngineOptions &options, const device::StepLimits &limits);
 
 /// The member "gpu".
-void writeGpuInfo(JsonWriter &json, const GpuInfo &info);
+void writeGpuInfo(text::JsonWriter &json, const GpuInfo &info);
 /// What follows the label.
 std::string describeGpu(const GpuInfo &info);
 

@@ -7,9 +7,9 @@
 
 #include "runtime/app/Commands.h"
 #include "runtime/app/GpuInfo.h"
-#include "runtime/app/JsonWriter.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/text/JsonWriter.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -159,7 +159,7 @@ Expected<Info> gather(const ProgramImage &image, const InfoOptions &options) {
 }
 
 /// Predicted microseconds of a step of one row and of eight.
-void writeCosts(JsonWriter &json, const StepCosts &costs) {
+void writeCosts(text::JsonWriter &json, const StepCosts &costs) {
   json.key("step_us").beginObject();
   for (size_t i = 0; i < costs.size(); ++i)
     if (StepTimes::rowCounts[i] == 1 || StepTimes::rowCounts[i] == 8)
@@ -176,7 +176,7 @@ int64_t groupSize(const ExecutionPlan &plan) {
   return most;
 }
 
-void writePlan(JsonWriter &json, const ExecutionPlan &plan) {
+void writePlan(text::JsonWriter &json, const ExecutionPlan &plan) {
   json.key("plan").beginObject();
   json.key("identity").string(formatIdentity(plan.identity));
   json.key("stages").number(int64_t(plan.stages.size()));
@@ -217,7 +217,7 @@ void writePlan(JsonWriter &json, const ExecutionPlan &plan) {
 }
 
 /// Each program with the rank that runs it.
-void writePrograms(JsonWriter &json, const Info &info) {
+void writePrograms(text::JsonWriter &json, const Info &info) {
   const ExecutionPlan &plan = info.executable.plan;
   json.key("programs").beginArray();
   for (size_t i = 0; i < info.programs.size(); ++i) {
@@ -248,7 +248,7 @@ void writePrograms(JsonWriter &json, const Info &info) {
   json.endArray();
 }
 
-void writeMemory(JsonWriter &json, const Info &info) {
+void writeMemory(text::JsonWriter &json, const Info &info) {
   json.key("formats").beginObject();
   for (const auto &[name, bytes] : info.formatBytes)
     json.key(name).number(bytes);
@@ -267,7 +267,7 @@ void writeMemory(JsonWriter &json, const Info &info) {
 
 std::string toJson(const Info &info) {
   const ExecutableDescriptor &executable = info.executable;
-  JsonWriter json;
+  text::JsonWriter json;
   json.beginObject();
   json.key("name").string(executable.name);
   json.key("architecture").string(executable.architecture);

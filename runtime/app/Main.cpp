@@ -8,7 +8,10 @@
 #include "runtime/app/Commands.h"
 #include "runtime/app/Program.h"
 
+#include <cerrno> // program_invocation_short_name
 #include <climits>
+#include <cstring>
+#include <exception>
 #include <unistd.h>
 
 using namespace sluice;
@@ -21,6 +24,40 @@ static std::string executablePath(const char *called) {
   ssize_t length = ::readlink("/proc/self/exe", path, sizeof(path));
   return length > 0 ? std::string(path, size_t(length)) : std::string(called);
 }
+
+namespace {
+
+void say(const char *text) {
+  // Nothing can be done when that fails.
+  (void)!::write(STDERR_FILENO, text, std::strlen(text));
+}
+
+/// Needs no memory.
+[[noreturn]] void endWithMessage() {
+  say(program_invocation_short_name);
+  say(": error: it cannot go on: ");
+  try {
+    if (std::exception_ptr thrown = std::current_exception())
+      std::rethrow_exception(thrown);
+    say("a thread was left behind");
+  } catch (const std::exception &thrown) {
+    say(thrown.what());
+  } catch (...) {
+    say("an unknown exception");
+  }
+  say("\n");
+  _exit(1);
+}
+
+/// Where an exception finds nobody who catches it, mostly for lack of memory on
+/// a path that cannot fail, the C++ library would abort the process. Set before
+/// other objects of the program are made, which may lack memory, too: the
+/// earliest priority that is not the implementation's.
+[[gnu::constructor(101)]] void installLastWords() {
+  std::set_terminate(endWithMessage);
+}
+
+} // namespace
 
 int main(int argc, char **argv) {
   app::ProgramImage image;

@@ -21,7 +21,7 @@ using pipeline::modeName;
 using pipeline::PipelineOutcome;
 using pipeline::RankReport;
 
-void app::writePipelineReport(JsonWriter &json,
+void app::writePipelineReport(text::JsonWriter &json,
                               const PipelineOutcome &outcome) {
   nlohmann::ordered_json members = pipeline::toJson(outcome);
   for (const auto &[name, value] : members.items())

@@ -12,8 +12,8 @@
 #ifndef SLUICE_RUNTIME_APP_PIPELINEREPORT_H
 #define SLUICE_RUNTIME_APP_PIPELINEREPORT_H
 
-#include "runtime/app/JsonWriter.h"
 #include "runtime/pipeline/ReportJson.h"
+#include "runtime/text/JsonWriter.h"
 #include "runtime/trace/TraceWriter.h"
 
 #include <string>
@@ -22,7 +22,7 @@
 namespace sluice::app {
 
 /// Adds the members that ReportJson.h names to an object.
-void writePipelineReport(JsonWriter &json,
+void writePipelineReport(text::JsonWriter &json,
                          const pipeline::PipelineOutcome &outcome);
 
 /// One line: "speculation: 312 guesses, 198 accepted (63.5 %), ...".

@@ -105,11 +105,9 @@ int app::explainFailure(const Status &reason) {
   return 1;
 }
 
-int app::runProgram(const ProgramImage &image, int argc,
-                    const char *const *argv) {
+static int runCommandLine(const ProgramImage &image, int argc,
+                          const char *const *argv) {
   auto start = std::chrono::steady_clock::now();
-  holdStandardDescriptors();
-  catchInterrupts();
   Command command = parseCommandLine(argc, argv, versionText());
   if (const auto *exit = std::get_if<ExitNow>(&command)) {
     if (!speaksForItsJob())
@@ -125,4 +123,13 @@ int app::runProgram(const ProgramImage &image, int argc,
   warnOfThreads(command);
   Expected<int> code = runCommand(image, command, start);
   return endWith(code ? *code : explainFailure(code.status()));
+}
+
+int app::runProgram(const ProgramImage &image, int argc,
+                    const char *const *argv) {
+  holdStandardDescriptors();
+  catchInterrupts();
+  Expected<int> code = guarded(
+      [&]() -> Expected<int> { return runCommandLine(image, argc, argv); });
+  return code ? *code : explainFailure(code.status());
 }

@@ -7,11 +7,11 @@
 
 #include "runtime/app/Commands.h"
 #include "runtime/app/Interrupt.h"
-#include "runtime/app/JsonWriter.h"
 #include "runtime/app/Prompt.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/core/LogProbabilities.h"
 #include "runtime/core/Sequence.h"
+#include "runtime/text/JsonWriter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -74,7 +74,7 @@ Expected<Score> scoreTokens(Engine &engine, std::span<const int32_t> tokens) {
 }
 
 std::string toJson(const Score &score, std::span<const int32_t> tokens) {
-  JsonWriter json;
+  text::JsonWriter json;
   json.beginObject();
   json.key("tokens").number(int64_t(tokens.size()));
   json.key("perplexity").number(score.perplexity());

@@ -13,8 +13,8 @@
 
 #include "runtime/app/Commands.h"
 #include "runtime/app/Interrupt.h"
-#include "runtime/app/JsonWriter.h"
 #include "runtime/base/StandardOutput.h"
+#include "runtime/text/JsonWriter.h"
 
 #include <algorithm>
 #include <chrono>
@@ -146,7 +146,7 @@ Expected<std::vector<MeasuredStep>> measure(StepRunner &runner,
 
 std::string toJson(const std::vector<MeasuredStep> &times,
                    const Engine &engine) {
-  JsonWriter json;
+  text::JsonWriter json;
   json.beginObject();
   json.key("model").string(engine.descriptor().name);
   json.key("context").number(engine.contextLength());
@@ -166,7 +166,7 @@ std::string toJson(const std::vector<MeasuredStep> &times,
 /// A device's `steps` in a cluster's description.
 std::string toYaml(const std::vector<MeasuredStep> &times,
                    const Engine &engine) {
-  JsonWriter name; // a string of JSON is one of YAML
+  text::JsonWriter name; // a string of JSON is one of YAML
   name.string(engine.descriptor().name);
   std::string text = "steps:\n  model: " + name.text() +
                      "\n  context: " + std::to_string(engine.contextLength()) +

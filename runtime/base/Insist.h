@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Where one thread hands something over to another, nothing may be lost on the
-// way: somebody waits for it for ever, who need not have asked for much himself.
+// way: somebody waits for it for ever, who need not have asked for much
+// himself.
 //
 //===----------------------------------------------------------------------===//
 

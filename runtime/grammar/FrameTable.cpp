@@ -50,7 +50,7 @@ uint32_t FrameTable::takeSlot() {
 
 uint32_t FrameTable::insert(std::span<const Edge> edges, uint64_t hash,
                             uint32_t depth) {
-  if (++count > buckets.size())
+  if (count >= buckets.size())
     grow();
   uint32_t next = none;
   for (size_t i = edges.size(); i-- > 0;) {
@@ -66,6 +66,7 @@ uint32_t FrameTable::insert(std::span<const Edge> edges, uint64_t hash,
   uint32_t &bucket = buckets[hash & (buckets.size() - 1)];
   slots[next].chain = bucket;
   bucket = next;
+  ++count;
   return next;
 }
 
@@ -91,17 +92,22 @@ void FrameTable::unlink(uint32_t frame) {
 }
 
 void FrameTable::release(uint32_t frame) {
-  dying.push_back(frame);
-  while (!dying.empty()) {
-    frame = dying.back();
-    dying.pop_back();
-    if (--slots[frame].references > 0)
-      continue;
-    unlink(frame);
-    for (uint32_t slot = frame; slot != none;) {
-      uint32_t next = slots[slot].next;
+  uint32_t dying = none; // chained as they were in their buckets
+  auto letGo = [&](uint32_t each) {
+    if (--slots[each].references > 0)
+      return;
+    unlink(each);
+    slots[each].chain = dying;
+    dying = each;
+  };
+  letGo(frame);
+  while (dying != none) {
+    uint32_t slot = dying;
+    dying = slots[slot].chain;
+    while (slot != none) {
+      const uint32_t next = slots[slot].next;
       if (slots[slot].edge.parent != none)
-        dying.push_back(slots[slot].edge.parent);
+        letGo(slots[slot].edge.parent);
       slots[slot].next = freeSlot;
       freeSlot = slot;
       slot = next;

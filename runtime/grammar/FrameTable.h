@@ -62,7 +62,7 @@ public:
 
   void addReference(uint32_t frame) { ++slots[frame].references; }
   /// Takes a reference away; a frame without any goes, and with it its
-  /// references to those below.
+  /// references to those below. Allocates nothing.
   void release(uint32_t frame);
 
   /// Frames that are held.
@@ -81,7 +81,6 @@ private:
 
   std::vector<Slot> slots;
   std::vector<uint32_t> buckets; ///< a power of two
-  std::vector<uint32_t> dying;   ///< of release()
   uint32_t freeSlot = none;      ///< chained by `next`
   size_t count = 0;
 };

@@ -116,9 +116,9 @@ Expected<Grammar> GrammarCache::fromJsonSchema(const std::string &text,
   return get(Form::JsonSchema, text, meter, [&]() -> Expected<Grammar> {
     if (Status ended = spendOnSchema(meter, text.size()); !ended.ok())
       return ended;
-    Expected<ordered_json> schema = readSchema(text);
+    Expected<text::JsonTree> schema = readSchema(text);
     if (!schema)
       return schema.status();
-    return Grammar::fromJsonSchema(*schema, meter);
+    return Grammar::fromJsonSchema(schema->root(), meter);
   });
 }

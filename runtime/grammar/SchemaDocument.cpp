@@ -309,13 +309,13 @@ static Status tooManyMembers() {
   return failure("JSON schema: more than ", maxSchemaMembers, " members");
 }
 
-Expected<ordered_json> sluice::grammar::readSchema(std::string_view text) {
+Expected<text::JsonTree> sluice::grammar::readSchema(std::string_view text) {
   auto read = text::readJson(text, {.depth = maxDepth,
                                     .values = maxSchemaValues,
                                     .objectMembers = maxSchemaMembers,
                                     .treeBytes = maxSchemaBytes});
   if (auto *document = std::get_if<text::JsonTree>(&read))
-    return std::move(document->root());
+    return std::move(*document);
   using Kind = text::JsonError::Kind;
   switch (std::get<text::JsonError>(read).kind) {
   case Kind::Depth:

@@ -14,6 +14,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/base/WorkMeter.h"
+#include "runtime/text/JsonTree.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -96,7 +97,7 @@ Expected<std::optional<uint64_t>> readCount(const SchemaNode &schema,
 
 /// A document, in a time in proportion to its length. Errors: it is not JSON,
 /// or beyond the limits as with checkSize().
-Expected<ordered_json> readSchema(std::string_view text);
+Expected<text::JsonTree> readSchema(std::string_view text);
 
 /// Errors: the document is deeper, or has more values or members, than the
 /// limits.

@@ -105,8 +105,15 @@ std::shared_ptr<Connection> Loop::slowestReader(Clock::time_point now) const {
 //===----------------------------------------------------------------------===//
 
 void Loop::add(const std::shared_ptr<Connection> &connection) {
-  connections.insert(connection);
-  ++connectionsOf[connection->network()];
+  int64_t &count = connectionsOf[connection->network()];
+  try {
+    connections.insert(connection);
+  } catch (...) {
+    if (count == 0)
+      connectionsOf.erase(connection->network());
+    throw;
+  }
+  ++count;
   reserved += connection->isReserved();
   connectionCount.fetch_add(1, relaxed);
 }

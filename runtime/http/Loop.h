@@ -55,6 +55,7 @@ struct Loop {
   /// Sees to exchanges that could not say that they have something new.
   void wakeMissed();
 
+  /// Without memory for it it throws, and the connection is not there.
   void add(const std::shared_ptr<Connection> &connection);
   void remove(const std::shared_ptr<Connection> &connection);
   /// Whether there is a place for one more connection from that network, after

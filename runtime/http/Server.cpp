@@ -8,6 +8,7 @@
 #include "runtime/http/Server.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/base/Insist.h"
 #include "runtime/http/Connection.h"
 #include "runtime/http/PeerNetwork.h"
 
@@ -42,6 +43,7 @@ struct Server::Impl {
   Status listen();
   void accept();
   void accepted(Socket socket);
+  void refuseNew();
   void drain();
   void closeAll();
   void run();
@@ -123,17 +125,21 @@ void Server::Impl::accepted(Socket socket) {
     connection->close();
 }
 
-void Server::Impl::drain() {
+void Server::Impl::refuseNew() {
   error_code ignored;
   ignored = acceptor.close(ignored);
   loop.draining = true;
+}
+
+void Server::Impl::drain() {
+  refuseNew();
   auto all = loop.connections; // which shrink meanwhile
   for (const std::shared_ptr<Connection> &connection : all)
     connection->drain();
 }
 
 void Server::Impl::closeAll() {
-  drain();
+  refuseNew();
   while (!loop.connections.empty()) {
     std::shared_ptr<Connection> connection = *loop.connections.begin();
     connection->close();
@@ -200,7 +206,9 @@ Status Server::start() {
 uint16_t Server::port() const { return impl->port; }
 
 void Server::drain() {
-  asio::post(*impl->loop.io, [impl = impl.get()] { impl->drain(); });
+  insist([this] {
+    asio::post(*impl->loop.io, [impl = impl.get()] { impl->drain(); });
+  });
 }
 
 int64_t Server::open() const { return impl->loop.openExchanges.load(relaxed); }
@@ -212,9 +220,11 @@ void Server::stop() {
     ignored = impl->acceptor.close(ignored);
     return;
   }
-  asio::post(*impl->loop.io, [impl = impl.get()] {
-    impl->closeAll();
-    impl->loop.io->stop();
+  insist([this] {
+    asio::post(*impl->loop.io, [impl = impl.get()] {
+      impl->closeAll();
+      impl->loop.io->stop();
+    });
   });
   impl->thread.join();
 }

@@ -7,13 +7,15 @@
 
 #include "runtime/openai/AnswerWriter.h"
 
-#include "runtime/openai/JsonBody.h"
+#include "runtime/text/JsonWriter.h"
 #include "runtime/text/Utf8.h"
 
 #include <algorithm>
 
 using namespace sluice;
 using namespace sluice::openai;
+
+using text::JsonWriter;
 
 /// JSON has no infinity; OpenAI's stands for "very unlikely".
 static constexpr double leastLogprob = -9999;
@@ -38,91 +40,139 @@ static std::string nameOf(const std::string &bytes, std::string_view prefix) {
   return name;
 }
 
+/// The most probable tokens and the token itself, which can be one more than
+/// asked for. A name that comes twice counts the first time.
+template <typename Name>
+static void writeTop(JsonWriter &json, const LogprobEntry &entry,
+                     const Name &name) {
+  std::vector<std::string> names;
+  auto write = [&](const TokenLogprob &token) {
+    std::string own = name(token);
+    if (std::ranges::find(names, own) != names.end())
+      return;
+    json.key(own).number(logprobOf(token));
+    names.push_back(std::move(own));
+  };
+  json.beginObject();
+  write(entry.token);
+  for (const TokenLogprob &other : entry.top)
+    write(other);
+  json.endObject();
+}
+
 /// Four lists, an item for each token.
-static ordered_json completionLogprobs(const ChoicePiece &piece) {
-  ordered_json offsets = ordered_json::array(), logprobs = offsets,
-               tokens = offsets, tops = offsets;
-  for (const LogprobEntry &entry : piece.logprobs) {
-    auto name = [](const TokenLogprob &token) {
-      return nameOf(token.bytes, "bytes:");
-    };
-    tokens.push_back(name(entry.token));
-    offsets.push_back(entry.textOffset);
-    if (!entry.hasLogprob) {
-      logprobs.push_back(nullptr);
-      tops.push_back(nullptr);
-      continue;
-    }
-    logprobs.push_back(logprobOf(entry.token));
-    // The token itself is there too, so there can be one more than asked for.
-    ordered_json top = ordered_json::object();
-    top[name(entry.token)] = logprobOf(entry.token);
-    for (const TokenLogprob &other : entry.top)
-      top.emplace(name(other), logprobOf(other));
-    tops.push_back(std::move(top));
-  }
-  return {{"tokens", std::move(tokens)},
-          {"token_logprobs", std::move(logprobs)},
-          {"top_logprobs", std::move(tops)},
-          {"text_offset", std::move(offsets)}};
+static void writeCompletionLogprobs(JsonWriter &json,
+                                    const ChoicePiece &piece) {
+  auto name = [](const TokenLogprob &token) {
+    return nameOf(token.bytes, "bytes:");
+  };
+  auto list = [&](std::string_view key, const auto &write) {
+    json.key(key).beginArray();
+    for (const LogprobEntry &entry : piece.logprobs)
+      write(entry);
+    json.endArray();
+  };
+  json.beginObject();
+  list("tokens",
+       [&](const LogprobEntry &entry) { json.string(name(entry.token)); });
+  list("token_logprobs", [&](const LogprobEntry &entry) {
+    if (entry.hasLogprob)
+      json.number(logprobOf(entry.token));
+    else
+      json.null();
+  });
+  list("top_logprobs", [&](const LogprobEntry &entry) {
+    if (entry.hasLogprob)
+      writeTop(json, entry, name);
+    else
+      json.null();
+  });
+  list("text_offset",
+       [&](const LogprobEntry &entry) { json.number(entry.textOffset); });
+  json.endObject();
 }
 
-static ordered_json chatToken(const TokenLogprob &token) {
-  ordered_json bytes = ordered_json::array();
+/// The members of a token of a chat, in an object that is open.
+static void writeChatToken(JsonWriter &json, const TokenLogprob &token) {
+  json.key("token").string(nameOf(token.bytes, ""));
+  json.key("logprob").number(logprobOf(token));
+  json.key("bytes").beginArray();
   for (char c : token.bytes)
-    bytes.push_back(static_cast<uint8_t>(c));
-  return {{"token", nameOf(token.bytes, "")},
-          {"logprob", logprobOf(token)},
-          {"bytes", std::move(bytes)}};
+    json.number(int64_t{static_cast<uint8_t>(c)});
+  json.endArray();
 }
 
-static ordered_json chatLogprobs(const ChoicePiece &piece) {
-  ordered_json content = ordered_json::array();
+static void writeChatLogprobs(JsonWriter &json, const ChoicePiece &piece) {
+  json.beginObject();
+  json.key("content").beginArray();
   for (const LogprobEntry &entry : piece.logprobs) {
-    ordered_json token = chatToken(entry.token);
-    ordered_json top = ordered_json::array();
-    for (const TokenLogprob &other : entry.top)
-      top.push_back(chatToken(other));
-    token["top_logprobs"] = std::move(top);
-    content.push_back(std::move(token));
+    json.beginObject();
+    writeChatToken(json, entry.token);
+    json.key("top_logprobs").beginArray();
+    for (const TokenLogprob &other : entry.top) {
+      json.beginObject();
+      writeChatToken(json, other);
+      json.endObject();
+    }
+    json.endArray();
+    json.endObject();
   }
-  return {{"content", std::move(content)}, {"refusal", nullptr}};
+  json.endArray();
+  json.key("refusal").null();
+  json.endObject();
 }
 
-static ordered_json logprobsOf(const GenerationRequest &request,
-                               const ChoicePiece &piece) {
+static void writeLogprobs(JsonWriter &json, const GenerationRequest &request,
+                          const ChoicePiece &piece) {
+  json.key("logprobs");
   if (request.logprobs < 0)
-    return nullptr;
-  return request.endpoint == Endpoint::Chat ? chatLogprobs(piece)
-                                            : completionLogprobs(piece);
+    json.null();
+  else if (request.endpoint == Endpoint::Chat)
+    writeChatLogprobs(json, piece);
+  else
+    writeCompletionLogprobs(json, piece);
 }
 
-static ordered_json usageJson(const Usage &usage) {
-  return {{"prompt_tokens", usage.promptTokens},
-          {"completion_tokens", usage.completionTokens},
-          {"total_tokens", usage.promptTokens + usage.completionTokens},
-          {"prompt_tokens_details", {{"cached_tokens", usage.cachedTokens}}}};
+static void writeUsage(JsonWriter &json, const Usage &usage) {
+  json.key("usage").beginObject();
+  json.key("prompt_tokens").number(usage.promptTokens);
+  json.key("completion_tokens").number(usage.completionTokens);
+  json.key("total_tokens").number(usage.promptTokens + usage.completionTokens);
+  json.key("prompt_tokens_details").beginObject();
+  json.key("cached_tokens").number(usage.cachedTokens);
+  json.endObject();
+  json.endObject();
 }
 
 /// Calls of a whole message, or of a delta, which has their indices too.
-static ordered_json toolCallsJson(const std::vector<ToolCallDelta> &calls,
-                                  bool isDelta) {
-  ordered_json out = ordered_json::array();
+static void writeToolCalls(JsonWriter &json,
+                           const std::vector<ToolCallDelta> &calls,
+                           bool isDelta) {
+  json.key("tool_calls").beginArray();
   for (const ToolCallDelta &call : calls) {
-    ordered_json json = ordered_json::object();
-    ordered_json function = ordered_json::object();
+    json.beginObject();
     if (isDelta)
-      json["index"] = call.index;
+      json.key("index").number(call.index);
     if (!call.id.empty()) {
-      json["id"] = call.id;
-      json["type"] = "function";
-      function["name"] = call.name;
+      json.key("id").string(call.id);
+      json.key("type").string("function");
     }
-    function["arguments"] = call.arguments;
-    json["function"] = std::move(function);
-    out.push_back(std::move(json));
+    json.key("function").beginObject();
+    if (!call.id.empty())
+      json.key("name").string(call.name);
+    json.key("arguments").string(call.arguments);
+    json.endObject();
+    json.endObject();
   }
-  return out;
+  json.endArray();
+}
+
+static void writeIds(JsonWriter &json, std::string_view name,
+                     std::span<const int32_t> ids) {
+  json.key(name).beginArray();
+  for (int32_t id : ids)
+    json.number(int64_t{id});
+  json.endArray();
 }
 
 std::string openai::answerId(Endpoint endpoint, uint64_t number) {
@@ -156,15 +206,19 @@ AnswerWriter::AnswerWriter(const GenerationRequest &request, const Model &model,
     : request(&request), id(std::move(id)), fingerprint(model.fingerprint()),
       created(created) {}
 
-ordered_json AnswerWriter::envelope(std::string_view object,
-                                    ordered_json choices) const {
-  return {{"id", id},
-          {"object", object},
-          {"created", created},
-          {"model", request->model},
-          {"system_fingerprint",
-           fingerprint.empty() ? ordered_json() : ordered_json(fingerprint)},
-          {"choices", std::move(choices)}};
+/// Begins an answer, whose choices come next.
+void AnswerWriter::begin(JsonWriter &json, std::string_view object) const {
+  json.beginObject();
+  json.key("id").string(id);
+  json.key("object").string(object);
+  json.key("created").number(created);
+  json.key("model").string(request->model);
+  json.key("system_fingerprint");
+  if (fingerprint.empty())
+    json.null();
+  else
+    json.string(fingerprint);
+  json.key("choices").beginArray();
 }
 
 /// What goes in front of a choice's text.
@@ -179,109 +233,133 @@ const std::vector<int32_t> &AnswerWriter::promptIdsOf(size_t index) const {
   return request->promptIds[index / static_cast<size_t>(request->choices)];
 }
 
+void AnswerWriter::writeMessage(JsonWriter &json,
+                                const ChoicePiece &all) const {
+  json.key("message").beginObject();
+  json.key("role").string("assistant");
+  json.key("content");
+  if (all.text.empty() && !all.toolCalls.empty())
+    json.null();
+  else
+    json.string(all.text);
+  json.key("refusal").null();
+  if (!all.toolCalls.empty())
+    writeToolCalls(json, all.toolCalls, /*isDelta=*/false);
+  json.endObject();
+}
+
+void AnswerWriter::writeChoice(JsonWriter &json, size_t index,
+                               const ChoiceAnswer &choice) const {
+  const bool isChat = request->endpoint == Endpoint::Chat;
+  const ChoicePiece &all = choice.all;
+  json.beginObject();
+  json.key("index").number(uint64_t{index});
+  if (isChat)
+    writeMessage(json, all);
+  else
+    json.key("text").string(std::string(echoOf(index)) + all.text);
+  writeLogprobs(json, *request, all);
+  json.key("finish_reason").string(finishReasonOf(request->tools, choice.end));
+  if (request->tokenIds)
+    writeIds(json, "token_ids", all.tokens);
+  if (request->tokenIds && !isChat)
+    writeIds(json, "prompt_token_ids", promptIdsOf(index));
+  json.endObject();
+}
+
 std::string AnswerWriter::answer(std::span<const ChoiceAnswer> choices,
                                  const Usage &usage) const {
-  bool isChat = request->endpoint == Endpoint::Chat;
-  ordered_json list = ordered_json::array();
-  for (size_t i = 0; i < choices.size(); ++i) {
-    const ChoicePiece &all = choices[i].all;
-    ordered_json choice = {{"index", i}};
-    if (isChat) {
-      ordered_json message = {{"role", "assistant"}, {"content", all.text}};
-      message["refusal"] = nullptr;
-      if (!all.toolCalls.empty()) {
-        if (all.text.empty())
-          message["content"] = nullptr;
-        message["tool_calls"] = toolCallsJson(all.toolCalls, false);
-      }
-      choice["message"] = std::move(message);
-    } else {
-      choice["text"] = std::string(echoOf(i)) + all.text;
-    }
-    choice["logprobs"] = logprobsOf(*request, all);
-    choice["finish_reason"] = finishReasonOf(request->tools, choices[i].end);
-    if (request->tokenIds)
-      choice["token_ids"] = all.tokens;
-    if (request->tokenIds && !isChat)
-      choice["prompt_token_ids"] = promptIdsOf(i);
-    list.push_back(std::move(choice));
-  }
-  ordered_json json =
-      envelope(isChat ? "chat.completion" : "text_completion", std::move(list));
+  const bool isChat = request->endpoint == Endpoint::Chat;
+  JsonWriter json(JsonWriter::Style::Compact);
+  begin(json, isChat ? "chat.completion" : "text_completion");
+  for (size_t i = 0; i < choices.size(); ++i)
+    writeChoice(json, i, choices[i]);
+  json.endArray();
   if (request->tokenIds && isChat)
-    json["prompt_token_ids"] = promptIdsOf(0);
-  json["usage"] = usageJson(usage);
-  return dumpJson(json);
+    writeIds(json, "prompt_token_ids", promptIdsOf(0));
+  writeUsage(json, usage);
+  json.endObject();
+  return json.take();
 }
 
-/// `delta` is that of a chat.
-ordered_json AnswerWriter::chunkOf(int64_t index, ordered_json delta,
-                                   const ChoicePiece &piece,
-                                   const ChoiceEnd *end,
-                                   const Usage &soFar) const {
-  bool isChat = request->endpoint == Endpoint::Chat;
-  ordered_json choice = {{"index", index}};
-  if (isChat)
-    choice["delta"] = std::move(delta);
-  else
-    choice["text"] = piece.text;
-  choice["logprobs"] =
-      piece.logprobs.empty() ? ordered_json() : logprobsOf(*request, piece);
-  choice["finish_reason"] =
-      end ? ordered_json(finishReasonOf(request->tools, *end)) : ordered_json();
-  if (!piece.tokens.empty())
-    choice["token_ids"] = piece.tokens;
-  ordered_json json =
-      envelope(isChat ? "chat.completion.chunk" : "text_completion",
-               ordered_json::array({std::move(choice)}));
-  if (request->continuousUsage)
-    json["usage"] = usageJson(soFar);
-  else if (request->includeUsage)
-    json["usage"] = nullptr;
-  return json;
-}
-
-static ordered_json deltaOf(const ChoicePiece &piece) {
-  ordered_json delta = ordered_json::object();
-  if (!piece.text.empty())
-    delta["content"] = piece.text;
+/// What is new of a choice in a chat.
+static void writeDelta(JsonWriter &json, const ChoicePiece &piece,
+                       bool isFirst) {
+  json.key("delta").beginObject();
+  if (isFirst)
+    json.key("role").string("assistant");
+  if (isFirst || !piece.text.empty())
+    json.key("content").string(piece.text);
   if (!piece.toolCalls.empty())
-    delta["tool_calls"] = toolCallsJson(piece.toolCalls, true);
-  return delta;
+    writeToolCalls(json, piece.toolCalls, /*isDelta=*/true);
+  json.endObject();
+}
+
+std::string AnswerWriter::write(const Chunk &chunk, const Usage &soFar) const {
+  const bool isChat = request->endpoint == Endpoint::Chat;
+  const ChoicePiece &piece = chunk.piece;
+  const bool hasPromptIds = chunk.isFirst && request->tokenIds;
+  const auto place = static_cast<size_t>(chunk.index);
+  JsonWriter json(JsonWriter::Style::Compact);
+  begin(json, isChat ? "chat.completion.chunk" : "text_completion");
+  json.beginObject();
+  json.key("index").number(chunk.index);
+  if (isChat)
+    writeDelta(json, piece, chunk.isFirst);
+  else
+    json.key("text").string(piece.text);
+  if (piece.logprobs.empty())
+    json.key("logprobs").null();
+  else
+    writeLogprobs(json, *request, piece);
+  json.key("finish_reason");
+  if (chunk.end)
+    json.string(finishReasonOf(request->tools, *chunk.end));
+  else
+    json.null();
+  if (!piece.tokens.empty())
+    writeIds(json, "token_ids", piece.tokens);
+  if (hasPromptIds && !isChat)
+    writeIds(json, "prompt_token_ids", promptIdsOf(place));
+  json.endObject();
+  json.endArray();
+  if (request->continuousUsage)
+    writeUsage(json, soFar);
+  else if (request->includeUsage)
+    json.key("usage").null();
+  if (hasPromptIds && isChat)
+    writeIds(json, "prompt_token_ids", promptIdsOf(place));
+  json.endObject();
+  return json.take();
 }
 
 std::string AnswerWriter::firstChunk(int64_t index, const Usage &soFar) const {
   const bool isChat = request->endpoint == Endpoint::Chat;
-  const auto place = static_cast<size_t>(index);
   ChoicePiece piece;
   if (!isChat)
-    piece.text = echoOf(place);
+    piece.text = echoOf(static_cast<size_t>(index));
   if (!isChat && piece.text.empty() && !request->tokenIds)
     return "";
-  ordered_json json = chunkOf(index, {{"role", "assistant"}, {"content", ""}},
-                              piece, nullptr, soFar);
-  if (request->tokenIds)
-    (isChat ? json : json["choices"][0])["prompt_token_ids"] =
-        promptIdsOf(place);
-  return dumpJson(json);
+  return write({.index = index, .piece = piece, .isFirst = true}, soFar);
 }
 
 std::string AnswerWriter::chunk(int64_t index, const ChoicePiece &piece,
                                 const Usage &soFar) const {
-  return dumpJson(chunkOf(index, deltaOf(piece), piece, nullptr, soFar));
+  return write({.index = index, .piece = piece}, soFar);
 }
 
 std::string AnswerWriter::lastChunk(int64_t index, const ChoicePiece &rest,
                                     const ChoiceEnd &end,
                                     const Usage &soFar) const {
-  return dumpJson(chunkOf(index, deltaOf(rest), rest, &end, soFar));
+  return write({.index = index, .piece = rest, .end = &end}, soFar);
 }
 
 std::string AnswerWriter::usageChunk(const Usage &usage) const {
-  ordered_json json =
-      envelope(request->endpoint == Endpoint::Chat ? "chat.completion.chunk"
-                                                   : "text_completion",
-               ordered_json::array());
-  json["usage"] = usageJson(usage);
-  return dumpJson(json);
+  JsonWriter json(JsonWriter::Style::Compact);
+  begin(json, request->endpoint == Endpoint::Chat ? "chat.completion.chunk"
+                                                  : "text_completion");
+  json.endArray();
+  writeUsage(json, usage);
+  json.endObject();
+  return json.take();
 }

@@ -22,6 +22,10 @@
 
 #include "runtime/openai/ChoiceText.h"
 
+namespace sluice::text {
+class JsonWriter;
+}
+
 namespace sluice::openai {
 
 /// Tokens that a request took.
@@ -76,13 +80,21 @@ public:
   std::string usageChunk(const Usage &usage) const;
 
 private:
-  nlohmann::ordered_json envelope(std::string_view object,
-                                  nlohmann::ordered_json choices) const;
+  /// What there is to send of a choice.
+  struct Chunk {
+    int64_t index;
+    const ChoicePiece &piece;
+    const ChoiceEnd *end = nullptr; ///< of the last one
+    bool isFirst = false;
+  };
+
+  void begin(text::JsonWriter &json, std::string_view object) const;
   std::string_view echoOf(size_t index) const;
   const std::vector<int32_t> &promptIdsOf(size_t index) const;
-  nlohmann::ordered_json chunkOf(int64_t index, nlohmann::ordered_json delta,
-                                 const ChoicePiece &piece, const ChoiceEnd *end,
-                                 const Usage &soFar) const;
+  void writeMessage(text::JsonWriter &json, const ChoicePiece &all) const;
+  void writeChoice(text::JsonWriter &json, size_t index,
+                   const ChoiceAnswer &choice) const;
+  std::string write(const Chunk &chunk, const Usage &soFar) const;
 
   const GenerationRequest *request;
   std::string id;

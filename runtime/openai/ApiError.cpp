@@ -8,26 +8,30 @@
 #include "runtime/openai/ApiError.h"
 
 #include "runtime/base/Status.h"
+#include "runtime/text/JsonWriter.h"
 #include "runtime/text/Utf8.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace sluice;
 using namespace sluice::openai;
 
-using nlohmann::ordered_json;
-
-static ordered_json orNull(const std::string &text) {
-  return text.empty() ? ordered_json() : ordered_json(text);
+static void writeOrNull(text::JsonWriter &json, const std::string &text) {
+  if (text.empty())
+    json.null();
+  else
+    json.string(text);
 }
 
 std::string ApiError::json() const {
-  ordered_json error = {{"message", message},
-                        {"type", errorType(status)},
-                        {"param", orNull(param)},
-                        {"code", orNull(code)}};
-  return ordered_json{{"error", std::move(error)}}.dump(
-      -1, ' ', false, ordered_json::error_handler_t::replace);
+  text::JsonWriter json(text::JsonWriter::Style::Compact);
+  json.beginObject();
+  json.key("error").beginObject();
+  json.key("message").string(message);
+  json.key("type").string(errorType(status));
+  writeOrNull(json.key("param"), param);
+  writeOrNull(json.key("code"), code);
+  json.endObject();
+  json.endObject();
+  return json.take();
 }
 
 std::string_view openai::errorType(int status) {

@@ -8,6 +8,7 @@
 #include "runtime/openai/ChatPrompt.h"
 
 #include "runtime/openai/Messages.h"
+#include "runtime/text/JsonTree.h"
 
 #include <algorithm>
 
@@ -105,6 +106,18 @@ static ApiExpected<std::string> render(const text::ChatTemplate &chat,
                                          : prompt.status().message());
 }
 
+namespace {
+
+struct DismantledInput {
+  text::ChatInput &input;
+  ~DismantledInput() {
+    for (ordered_json *each : {&input.messages, &input.tools, &input.variables})
+      text::JsonTree(std::move(*each));
+  }
+};
+
+} // namespace
+
 ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
                                            const RequestContext &context,
                                            const ToolRequest &tools,
@@ -116,6 +129,8 @@ ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
     return chat.error();
   FieldReader fields(body);
   text::ChatInput input;
+  // What is in it goes by way of trees, which do so without allocating.
+  const DismantledInput dismantled{input};
   bool continues = false, addSpecial = false;
   fields.flag("continue_final_message", continues);
   input.addGenerationPrompt = !continues;
@@ -130,11 +145,11 @@ ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
   readVariables(fields, **chat, input);
   if (!fields.ok())
     return fields.error();
-  ApiExpected<ordered_json> messages =
+  ApiExpected<text::JsonTree> messages =
       readMessages(body, **chat, context.limits);
   if (!messages)
     return messages.error();
-  input.messages = messages.take();
+  input.messages = std::move(messages->root());
   input.tools = tools.shown;
   ContentMarks marks(model.specialSpellings());
   ordered_json none;

@@ -12,7 +12,18 @@
 using namespace sluice;
 using namespace sluice::openai;
 
+using text::JsonTree;
+
 namespace {
+
+/// With room for what a message has: nlohmann's list of members copies all of
+/// them when it grows.
+JsonTree newObject() {
+  constexpr size_t members = 8;
+  JsonTree object(ordered_json::object());
+  object.root().get_ref<ordered_json::object_t &>().reserve(members);
+  return object;
+}
 
 std::string itemPath(const std::string &path, size_t index) {
   return path + "[" + std::to_string(index) + "]";
@@ -24,8 +35,8 @@ public:
   MessageReader(const PromptTemplate &chat, const RequestLimits &limits)
       : chat(chat), limits(limits) {}
 
-  ApiExpected<ordered_json> read(const ordered_json &message,
-                                 const std::string &path);
+  ApiExpected<JsonTree> read(const ordered_json &message,
+                             const std::string &path);
 
 private:
   bool readContent(FieldReader &fields, bool needed, ordered_json &out);
@@ -33,9 +44,9 @@ private:
                  std::string &text);
   bool readToolCalls(FieldReader &fields, ordered_json &out);
   void readTexts(FieldReader &fields, ordered_json &out);
-  ApiExpected<ordered_json> readToolCall(const ordered_json &call,
-                                         const std::string &path);
-  ApiExpected<ordered_json> readArguments(FieldReader &function);
+  ApiExpected<JsonTree> readToolCall(const ordered_json &call,
+                                     const std::string &path);
+  ApiExpected<JsonTree> readArguments(FieldReader &function);
   ordered_json contentOf(std::string text) const;
 
   const PromptTemplate &chat;
@@ -45,8 +56,11 @@ private:
 ordered_json MessageReader::contentOf(std::string text) const {
   if (chat.contentForms().text)
     return text;
-  return ordered_json::array(
-      {ordered_json{{"type", "text"}, {"text", std::move(text)}}});
+  JsonTree part = newObject(), parts(ordered_json::array());
+  part.root()["type"] = "text";
+  part.root()["text"] = std::move(text);
+  parts.root().push_back(std::move(part.root()));
+  return std::move(parts.root());
 }
 
 /// Puts the texts of parts together.
@@ -104,29 +118,30 @@ bool MessageReader::readContent(FieldReader &fields, bool needed,
   return fields.ok();
 }
 
-ApiExpected<ordered_json> MessageReader::readArguments(FieldReader &function) {
+ApiExpected<JsonTree> MessageReader::readArguments(FieldReader &function) {
   const ordered_json *arguments = function.find("arguments");
   if (!arguments)
-    return ordered_json::object();
+    return JsonTree(ordered_json::object());
   std::string path = function.pathOf("arguments");
   if (arguments->is_object())
-    return *arguments;
+    return JsonTree(*arguments);
   if (!arguments->is_string())
     return invalidField(path, "'" + path + "' is " +
                                   std::string(typeName(*arguments)) +
                                   ", not JSON in a string");
   const auto &written = arguments->get_ref<const std::string &>();
   if (written.empty())
-    return ordered_json::object();
+    return JsonTree(ordered_json::object());
   // What a model has written may be cut off, or be no object: it stays as it
   // is, or a conversation could not go on behind it.
-  ApiExpected<text::JsonTree> value = parseJson(written, limits, path);
-  return value && value->root().is_object() ? std::move(value->root())
-                                            : ordered_json(written);
+  ApiExpected<JsonTree> value = parseJson(written, limits, path);
+  if (value && value->root().is_object())
+    return value;
+  return JsonTree(written);
 }
 
-ApiExpected<ordered_json> MessageReader::readToolCall(const ordered_json &call,
-                                                      const std::string &path) {
+ApiExpected<JsonTree> MessageReader::readToolCall(const ordered_json &call,
+                                                  const std::string &path) {
   if (ApiStatus wrong = checkObject(call, path))
     return *wrong;
   FieldReader fields(call, path);
@@ -146,15 +161,16 @@ ApiExpected<ordered_json> MessageReader::readToolCall(const ordered_json &call,
     inner.fail("name", "is missing");
   if (!inner.ok())
     return inner.error();
-  ApiExpected<ordered_json> arguments = readArguments(inner);
+  ApiExpected<JsonTree> arguments = readArguments(inner);
   if (!arguments)
     return arguments;
-  ordered_json out = {{"type", "function"},
-                      {"function", ordered_json::object()}};
-  out["function"]["name"] = std::move(name);
-  out["function"]["arguments"] = arguments.take();
+  JsonTree called = newObject(), out = newObject();
+  called.root()["name"] = std::move(name);
+  called.root()["arguments"] = std::move(arguments->root());
+  out.root()["type"] = "function";
+  out.root()["function"] = std::move(called.root());
   if (!id.empty())
-    out["id"] = std::move(id);
+    out.root()["id"] = std::move(id);
   return out;
 }
 
@@ -162,16 +178,16 @@ bool MessageReader::readToolCalls(FieldReader &fields, ordered_json &out) {
   const ordered_json *calls = fields.array("tool_calls");
   if (!calls || calls->empty())
     return false;
-  ordered_json read = ordered_json::array();
+  JsonTree read(ordered_json::array());
   for (size_t i = 0; i < calls->size() && fields.ok(); ++i) {
-    ApiExpected<ordered_json> call =
+    ApiExpected<JsonTree> call =
         readToolCall((*calls)[i], itemPath(fields.pathOf("tool_calls"), i));
     if (call)
-      read.push_back(call.take());
+      read.root().push_back(std::move(call->root()));
     else
       fields.keep(call.error());
   }
-  out["tool_calls"] = std::move(read);
+  out["tool_calls"] = std::move(read.root());
   return true;
 }
 
@@ -190,8 +206,8 @@ void MessageReader::readTexts(FieldReader &fields, ordered_json &out) {
   }
 }
 
-ApiExpected<ordered_json> MessageReader::read(const ordered_json &message,
-                                              const std::string &path) {
+ApiExpected<JsonTree> MessageReader::read(const ordered_json &message,
+                                          const std::string &path) {
   if (ApiStatus wrong = checkObject(message, path))
     return *wrong;
   FieldReader fields(message, path);
@@ -208,7 +224,10 @@ ApiExpected<ordered_json> MessageReader::read(const ordered_json &message,
                 "', not system, developer, user, assistant or tool");
   if (role == "developer" && !chat.mentions("developer"))
     role = "system";
-  ordered_json out = {{"role", role}, {"content", nullptr}};
+  JsonTree tree = newObject();
+  ordered_json &out = tree.root();
+  out["role"] = role;
+  out["content"] = nullptr;
   // What programs send back as they got it, and what would be lost.
   for (std::string_view name : {"audio", "function_call", "refusal"})
     if (const ordered_json *value = fields.find(name);
@@ -232,14 +251,14 @@ ApiExpected<ordered_json> MessageReader::read(const ordered_json &message,
   }
   if (!fields.ok())
     return fields.error();
-  return out;
+  return tree;
 }
 
 } // namespace
 
-ApiExpected<ordered_json> openai::readMessages(const ordered_json &body,
-                                               const PromptTemplate &chat,
-                                               const RequestLimits &limits) {
+ApiExpected<text::JsonTree> openai::readMessages(const ordered_json &body,
+                                                 const PromptTemplate &chat,
+                                                 const RequestLimits &limits) {
   FieldReader fields(body);
   const ordered_json *messages = fields.array("messages");
   if (!messages && fields.ok())
@@ -252,13 +271,13 @@ ApiExpected<ordered_json> openai::readMessages(const ordered_json &body,
   if (!fields.ok())
     return fields.error();
   MessageReader reader(chat, limits);
-  ordered_json out = ordered_json::array();
+  JsonTree out(ordered_json::array());
   for (size_t i = 0; i < messages->size(); ++i) {
-    ApiExpected<ordered_json> message =
+    ApiExpected<JsonTree> message =
         reader.read((*messages)[i], itemPath("messages", i));
     if (!message)
       return message;
-    out.push_back(message.take());
+    out.root().push_back(std::move(message->root()));
   }
   return out;
 }

@@ -24,14 +24,15 @@
 #include "runtime/openai/FieldReader.h"
 #include "runtime/openai/PromptTemplate.h"
 #include "runtime/openai/Request.h"
+#include "runtime/text/JsonTree.h"
 
 namespace sluice::openai {
 
 /// The messages as `chat` takes them. Errors name the message: a role there is
 /// not, content that is missing or not text, calls of tools that are not whole.
-ApiExpected<ordered_json> readMessages(const ordered_json &body,
-                                       const PromptTemplate &chat,
-                                       const RequestLimits &limits);
+ApiExpected<text::JsonTree> readMessages(const ordered_json &body,
+                                         const PromptTemplate &chat,
+                                         const RequestLimits &limits);
 
 } // namespace sluice::openai
 

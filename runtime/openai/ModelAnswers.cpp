@@ -7,50 +7,76 @@
 
 #include "runtime/openai/AnswerWriter.h"
 #include "runtime/openai/CommonFields.h"
-#include "runtime/openai/JsonBody.h"
+#include "runtime/text/JsonWriter.h"
 
 using namespace sluice;
 using namespace sluice::openai;
 
-static ordered_json modelEntry(const Model &model, std::string_view name) {
-  return {{"id", name},
-          {"object", "model"},
-          {"created", model.created()},
-          {"owned_by", "sluice"},
-          {"max_model_len", model.contextLength()},
-          {"meta",
-           {{"n_vocab", model.vocabularySize()},
-            {"n_ctx", model.contextLength()}}}};
+using text::JsonWriter;
+
+static void writeModel(JsonWriter &json, const Model &model,
+                       std::string_view name) {
+  json.beginObject();
+  json.key("id").string(name);
+  json.key("object").string("model");
+  json.key("created").number(model.created());
+  json.key("owned_by").string("sluice");
+  json.key("max_model_len").number(model.contextLength());
+  json.key("meta").beginObject();
+  json.key("n_vocab").number(model.vocabularySize());
+  json.key("n_ctx").number(model.contextLength());
+  json.endObject();
+  json.endObject();
 }
 
 std::string openai::modelListJson(const Model &model) {
-  ordered_json data = ordered_json::array();
+  JsonWriter json(JsonWriter::Style::Compact);
+  json.beginObject();
+  json.key("object").string("list");
+  json.key("data").beginArray();
   for (const std::string &name : model.names())
-    data.push_back(modelEntry(model, name));
-  return dumpJson({{"object", "list"}, {"data", std::move(data)}});
+    writeModel(json, model, name);
+  json.endArray();
+  json.endObject();
+  return json.take();
 }
 
 ApiExpected<std::string> openai::modelJson(const Model &model,
                                            std::string_view name) {
   if (!model.hasName(name))
     return unknownModel(name);
-  return dumpJson(modelEntry(model, name));
+  JsonWriter json(JsonWriter::Style::Compact);
+  writeModel(json, model, name);
+  return json.take();
 }
 
 std::string openai::tokenizeJson(const TokenizeRequest &request,
                                  const Model &model) {
-  ordered_json texts;
+  JsonWriter json(JsonWriter::Style::Compact);
+  json.beginObject();
+  json.key("count").number(uint64_t{request.tokens.size()});
+  json.key("max_model_len").number(model.contextLength());
+  json.key("tokens").beginArray();
+  for (int32_t token : request.tokens)
+    json.number(int64_t{token});
+  json.endArray();
+  json.key("token_strs");
   if (request.tokenTexts) {
-    texts = ordered_json::array();
+    json.beginArray();
     for (int32_t token : request.tokens)
-      texts.push_back(model.tokenizer().tokenText(token));
+      json.string(model.tokenizer().tokenText(token));
+    json.endArray();
+  } else {
+    json.null();
   }
-  return dumpJson({{"count", request.tokens.size()},
-                   {"max_model_len", model.contextLength()},
-                   {"tokens", request.tokens},
-                   {"token_strs", std::move(texts)}});
+  json.endObject();
+  return json.take();
 }
 
 std::string openai::detokenizeJson(std::string_view text) {
-  return dumpJson({{"prompt", text}});
+  JsonWriter json(JsonWriter::Style::Compact);
+  json.beginObject();
+  json.key("prompt").string(text);
+  json.endObject();
+  return json.take();
 }

@@ -151,7 +151,8 @@ void GrammarMaker::run() {
     if (onMade)
       onMade();
     lock.lock();
-    known.push_front(std::exchange(current, nullptr));
+    insist([this] { known.push_front(current); });
+    current = nullptr;
     if (known.size() > mostKnown)
       known.pop_back();
   }

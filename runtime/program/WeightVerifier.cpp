@@ -8,6 +8,7 @@
 #include "runtime/program/WeightVerifier.h"
 
 #include "runtime/base/ByteDigest.h"
+#include "runtime/base/Insist.h"
 #include "runtime/base/ThreadPriority.h"
 #include "runtime/program/Progress.h"
 #include "runtime/program/WeightDigests.h"

@@ -7,6 +7,7 @@
 
 #include "runtime/serve/ApiServer.h"
 
+#include "runtime/base/Insist.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/OpenFiles.h"
 #include "runtime/pipeline/Clock.h"
@@ -233,7 +234,9 @@ void ApiServer::stop() {
   impl->endpoints->refuseNew();
   // Again and again: one may just have come.
   do {
-    for (const std::shared_ptr<Session> &session : impl->table.all())
+    std::vector<std::shared_ptr<Session>> sessions;
+    insist([&] { sessions = impl->table.all(); });
+    for (const std::shared_ptr<Session> &session : sessions)
       session->abort(Session::Reason::Stopping);
   } while (!impl->table.waitEmpty(pipeline::now() + glance));
   // Streams of those who watch end, then answers get the time to be sent.

@@ -12,15 +12,15 @@
 #include "runtime/http/Syntax.h"
 #include "runtime/pipeline/Clock.h"
 #include "runtime/serve/PageFiles.h"
+#include "runtime/text/JsonReader.h"
+#include "runtime/text/JsonWriter.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <random>
 
 using namespace sluice;
 using namespace sluice::serve;
 
-using nlohmann::json;
 using openai::ApiError;
 
 /// When to come back where a request waits for another server to take over, or
@@ -194,7 +194,11 @@ void Endpoints::health(Responder responder) {
 }
 
 void Endpoints::version(Responder responder) {
-  responder.json(json{{"version", parts.version}}.dump());
+  text::JsonWriter json(text::JsonWriter::Style::Compact);
+  json.beginObject();
+  json.key("version").string(parts.version);
+  json.endObject();
+  responder.json(json.take());
 }
 
 void Endpoints::metrics(Responder responder) {
@@ -228,11 +232,15 @@ static std::optional<std::string> requestIdOf(const std::string &body) {
   constexpr size_t longest = 4096;
   if (body.size() > longest)
     return std::nullopt;
-  json parsed = json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object())
+  auto read = text::readJson(body, {.depth = 8,
+                                    .values = longest,
+                                    .objectMembers = longest,
+                                    .treeBytes = longest * longest});
+  const auto *tree = std::get_if<text::JsonTree>(&read);
+  if (!tree || !tree->root().is_object())
     return std::nullopt;
-  auto id = parsed.find("request_id");
-  if (id == parsed.end() || !id->is_string())
+  auto id = tree->root().find("request_id");
+  if (id == tree->root().end() || !id->is_string())
     return std::nullopt;
   return id->get<std::string>();
 }

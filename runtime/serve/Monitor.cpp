@@ -10,16 +10,30 @@
 #include "runtime/base/Guarded.h"
 #include "runtime/base/HeapMemory.h"
 #include "runtime/pipeline/Clock.h"
+#include "runtime/text/JsonWriter.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 using namespace sluice;
 using namespace sluice::serve;
 
+using text::JsonWriter;
+
 /// What a burst of requests has left with the allocator is given back, if it is
 /// more than this.
 static constexpr int64_t trimmedBytes = int64_t{64} << 20;
+
+/// Of the guesses that were decided from one mark to the next.
+static void writeAcceptance(JsonWriter &json, const SpeculationCounters &before,
+                            const SpeculationCounters &now) {
+  const int64_t accepted = now.accepted - before.accepted;
+  const int64_t decided = accepted + now.cancelled - before.cancelled;
+  json.key("acceptance");
+  if (decided > 0)
+    json.number(static_cast<double>(accepted) / static_cast<double>(decided));
+  else
+    json.null();
+}
 
 std::string serve::statusJson(const std::string &model,
                               const StatusMark &before, const StatusMark &now) {
@@ -34,51 +48,51 @@ std::string serve::statusJson(const std::string &model,
   auto perStep = [steps](int64_t newer, int64_t older) {
     return steps > 0 ? static_cast<double>(newer - older) / steps : 0;
   };
-  nlohmann::ordered_json lanes = nlohmann::ordered_json::array();
+  JsonWriter json(JsonWriter::Style::Compact);
+  json.beginObject();
+  json.key("time").number(
+      std::chrono::duration<double>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count());
+  json.key("model").string(model);
+  json.key("interval").number(seconds);
+  json.key("running").number(head.running);
+  json.key("waiting").number(head.waiting);
+  json.key("paused").number(head.paused);
+  json.key("pages").beginObject();
+  json.key("all").number(head.pages);
+  json.key("used").number(head.pagesUsed);
+  json.key("kept").number(head.pagesKept);
+  json.endObject();
+  json.key("tokens_per_second").number(rate(now.tokens, before.tokens));
+  json.key("prompt_tokens_per_second")
+      .number(rate(head.promptRows, old.promptRows));
+  json.key("steps_per_second").number(steps / seconds);
+  json.key("rows_per_step").beginObject();
+  json.key("prompt").number(perStep(head.promptRows, old.promptRows));
+  json.key("certain").number(perStep(head.certainRows, old.certainRows));
+  json.key("guesses").number(perStep(head.guessRows, old.guessRows));
+  json.endObject();
+  writeAcceptance(json, old.speculation, head.speculation);
   int64_t left = 0, leftBefore = 0;
+  json.key("lanes").beginArray();
   for (size_t i = 0; i < now.status.lanes.size(); ++i) {
     const Lane &lane = now.status.lanes[i];
     const Lane was =
         i < before.status.lanes.size() ? before.status.lanes[i] : Lane();
     left += lane.left;
     leftBefore += was.left;
-    double busy = rate(lane.busyNanos, was.busyNanos) / 1e9;
-    lanes.push_back({{"name", lane.name},
-                     {"busy", std::clamp(busy, 0.0, 1.0)},
-                     {"rows_per_second", rate(lane.rows, was.rows)}});
+    json.beginObject();
+    json.key("name").string(lane.name);
+    json.key("busy").number(
+        std::clamp(rate(lane.busyNanos, was.busyNanos) / 1e9, 0.0, 1.0));
+    json.key("rows_per_second").number(rate(lane.rows, was.rows));
+    json.endObject();
   }
-  const int64_t accepted = head.speculation.accepted - old.speculation.accepted;
-  const int64_t decided =
-      accepted + head.speculation.cancelled - old.speculation.cancelled;
-  nlohmann::ordered_json json = {
-      {"time", std::chrono::duration<double>(
-                   std::chrono::system_clock::now().time_since_epoch())
-                   .count()},
-      {"model", model},
-      {"interval", seconds},
-      {"running", head.running},
-      {"waiting", head.waiting},
-      {"paused", head.paused},
-      {"pages",
-       {{"all", head.pages},
-        {"used", head.pagesUsed},
-        {"kept", head.pagesKept}}},
-      {"tokens_per_second", rate(now.tokens, before.tokens)},
-      {"prompt_tokens_per_second", rate(head.promptRows, old.promptRows)},
-      {"steps_per_second", steps / seconds},
-      {"rows_per_step",
-       {{"prompt", perStep(head.promptRows, old.promptRows)},
-        {"certain", perStep(head.certainRows, old.certainRows)},
-        {"guesses", perStep(head.guessRows, old.guessRows)}}},
-      {"acceptance", nullptr},
-      {"left_per_step", perStep(left, leftBefore)},
-      {"lanes", std::move(lanes)}};
-  if (decided > 0)
-    json["acceptance"] =
-        static_cast<double>(accepted) / static_cast<double>(decided);
-  // Names come from files: what is not UTF-8 of them is replaced.
-  return json.dump(-1, ' ', false,
-                   nlohmann::ordered_json::error_handler_t::replace);
+  json.endArray();
+  json.key("left_per_step").number(perStep(left, leftBefore));
+  json.endObject();
+  return json.take();
 }
 
 Time StallLimits::ofSteps(const pipeline::HeadStatus &head) const {

@@ -98,6 +98,8 @@ Status Regex::findAll(std::string_view text, std::vector<Span> &matches) const {
     text = *replaced;
   Owned<pcre2_match_data> data(pcre2_match_data_create(1, nullptr));
   Owned<pcre2_match_context> context(pcre2_match_context_create(nullptr));
+  if (!data || !context)
+    throw std::bad_alloc();
   pcre2_set_match_limit(context.get(), stepLimit(text.size()));
   pcre2_set_heap_limit(context.get(), maxHeapKiB);
   Owned<pcre2_jit_stack> stack;

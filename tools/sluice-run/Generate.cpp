@@ -85,7 +85,7 @@ Status Generation::execute(std::span<Request> together) {
 }
 
 std::string Generation::print() const {
-  app::JsonWriter json;
+  text::JsonWriter json;
   if (options.json && requests.size() == 1) {
     requests.front().writeJson(json);
     return json.text();

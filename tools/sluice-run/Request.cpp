@@ -16,7 +16,7 @@ using namespace sluice::run;
 
 using interpreter::RowData;
 
-void sluice::run::writeIds(app::JsonWriter &json,
+void sluice::run::writeIds(text::JsonWriter &json,
                            std::span<const int32_t> ids) {
   json.beginArray();
   for (int32_t id : ids)
@@ -167,7 +167,7 @@ Status Request::generateTokens() {
   return finish("length");
 }
 
-void Request::writeJson(app::JsonWriter &json) const {
+void Request::writeJson(text::JsonWriter &json) const {
   json.beginObject();
   json.key("tokens");
   writeIds(json, output);

@@ -10,11 +10,11 @@
 
 #include "Session.h"
 #include "Speculator.h"
-#include "runtime/app/JsonWriter.h"
 #include "runtime/core/Sampler.h"
 #include "runtime/core/Sequence.h"
 #include "runtime/core/StopMatcher.h"
 #include "runtime/text/Detokenizer.h"
+#include "runtime/text/JsonWriter.h"
 
 #include <chrono>
 
@@ -23,7 +23,7 @@ namespace sluice::run {
 using Clock = std::chrono::steady_clock;
 
 /// Writes token ids as a JSON array.
-void writeIds(app::JsonWriter &json, std::span<const int32_t> ids);
+void writeIds(text::JsonWriter &json, std::span<const int32_t> ids);
 
 /// One request: gives its rows to steps and takes their logits, until it has
 /// its tokens. Whoever owns it executes the steps.
@@ -51,7 +51,7 @@ public:
   Status accept(const interpreter::RowData &stepLogits, int64_t &output);
 
   const std::string &text() const { return written; }
-  void writeJson(app::JsonWriter &json) const;
+  void writeJson(text::JsonWriter &json) const;
 
 private:
   Status addGuesses(StepBatch &batch);

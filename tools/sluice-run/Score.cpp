@@ -62,7 +62,7 @@ Status sluice::run::score(Session &session, const Options &options) {
   if (!options.json)
     return writeOutput("perplexity " + std::to_string(std::exp(nll)) +
                        " over " + std::to_string(scores->size()) + " tokens\n");
-  app::JsonWriter json;
+  text::JsonWriter json;
   json.beginObject();
   json.key("tokens").number(static_cast<int64_t>(ids->size()));
   json.key("perplexity").number(std::exp(nll));

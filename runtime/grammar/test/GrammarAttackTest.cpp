@@ -43,11 +43,11 @@ Outcome compileGbnf(std::string_view text) {
 
 Outcome compileSchema(const std::string &text) {
   WorkMeter meter(untimedGrammarWork);
-  Expected<nlohmann::ordered_json> schema = readSchema(text);
+  Expected<text::JsonTree> schema = readSchema(text);
   EXPECT_TRUE(schema) << schema.status().message();
   if (!schema)
     return {schema.status().message()};
-  Status status = Grammar::fromJsonSchema(*schema, meter).status();
+  Status status = Grammar::fromJsonSchema(schema->root(), meter).status();
   return outcomeOf(status, meter);
 }
 

@@ -1,24 +1,26 @@
-//===- JsonWriter.h - one JSON object, member by member -------------------===//
+//===- JsonWriter.h - JSON, member by member ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_APP_JSONWRITER_H
-#define SLUICE_RUNTIME_APP_JSONWRITER_H
+#ifndef SLUICE_RUNTIME_TEXT_JSONWRITER_H
+#define SLUICE_RUNTIME_TEXT_JSONWRITER_H
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
-namespace sluice::app {
+namespace sluice::text {
 
-/// Writes JSON in the order of the calls. Floats are printed with nine
-/// significant digits, which read back as the same float; a number that JSON
-/// has no spelling for (infinite, not a number) becomes null. Text that is not
-/// UTF-8 gets replacement characters.
+/// Writes JSON in the order of the calls, into one string: nothing else is
+/// allocated, so that an exception for lack of memory leaves nothing that would
+/// have to be taken apart. A number that JSON has no spelling for (infinite,
+/// not a number) becomes null. Text that is not UTF-8 gets replacement
+/// characters.
 ///
 ///   JsonWriter json;
 ///   json.beginObject();
@@ -27,6 +29,16 @@ namespace sluice::app {
 ///   json.text();
 class JsonWriter {
 public:
+  enum class Style : uint8_t {
+    /// For people: with spaces. Floats have nine significant digits, which read
+    /// back as the same float, and doubles twelve.
+    Spaced,
+    /// For programs: without spaces. Doubles read back as the same, and always
+    /// look like floating-point numbers.
+    Compact
+  };
+  explicit JsonWriter(Style style = Style::Spaced) : style(style) {}
+
   void beginObject();
   void endObject();
   void beginArray();
@@ -53,15 +65,19 @@ public:
   }
 
   const std::string &text() const { return out; }
+  /// Moves the text out.
+  std::string take() { return std::move(out); }
 
 private:
   void separate();
   void print(const char *format, double value);
+  void printExactly(double value);
 
+  Style style;
   std::string out;
   bool needComma = false;
 };
 
-} // namespace sluice::app
+} // namespace sluice::text
 
-#endif // SLUICE_RUNTIME_APP_JSONWRITER_H
+#endif // SLUICE_RUNTIME_TEXT_JSONWRITER_H

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/app/JsonWriter.h"
+#include "runtime/text/JsonWriter.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-using namespace sluice::app;
+using namespace sluice::text;
 
 namespace {
 
@@ -40,6 +40,29 @@ TEST(JsonWriterTest, FloatsReadBackExactly) {
   nlohmann::json back = nlohmann::json::parse(json.text());
   for (size_t i = 0; i < values.size(); ++i)
     EXPECT_EQ(float(back[i].get<double>()), values[i]);
+}
+
+TEST(JsonWriterTest, CompactDoublesReadBackExactly) {
+  JsonWriter json(JsonWriter::Style::Compact);
+  json.beginObject();
+  json.key("a").number(-1.0);
+  json.key("b").numbers(std::span<const double>({{0.1, -1e-300, 2e22}}));
+  json.endObject();
+  EXPECT_EQ(json.text(), R"({"a":-1.0,"b":[0.1,-1e-300,2e+22]})");
+}
+
+TEST(JsonWriterTest, EscapesAsNlohmannDoes) {
+  std::string all;
+  for (int c = 0; c < 128; ++c)
+    all += static_cast<char>(c);
+  all += "\u00e9\u2028\U0001f600";
+  for (const std::string &text : {all, std::string("a\xc3"), std::string()}) {
+    JsonWriter json;
+    json.string(text);
+    EXPECT_EQ(json.text(),
+              nlohmann::json(text).dump(
+                  -1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
 }
 
 TEST(JsonWriterTest, WhatJsonCannotSay) {
