@@ -225,8 +225,8 @@ public:
                 [](Status) {}});
   }
 
-  void waitFor(comm::FrameKind kind) const {
-    while (arrived[size_t(kind)] == 0)
+  void waitFor(comm::FrameKind kind, int count = 1) const {
+    while (arrived[size_t(kind)] < count)
       std::this_thread::sleep_for(1ms);
   }
   void waitForRows(int64_t count) const {
@@ -394,6 +394,14 @@ TEST(RankRuntimeTest, ResultsThatComeTwiceEndTheRequest) {
   EXPECT_EQ(item->kind, TokenItem::Kind::Failed);
   EXPECT_EQ(item->failure.message(),
             "a message from rank 1: results: frame 0 has come again: 1 is due");
+}
+
+/// By which the stage would miss the one before.
+TEST(RankRuntimeTest, AnotherFrameFollowsWhereNoAnswerComes) {
+  HeadAndHand pair;
+  pair.stage.waitFor(comm::FrameKind::Step, 2);
+  pair.stage.sendResult(0, 99, /*step=*/0);
+  EXPECT_EQ(pair.queue->next(now() + 60s)->token, 99);
 }
 
 /// The stage tells the head, which ends its requests.
