@@ -51,7 +51,7 @@ struct Options {
 
   // Scenarios from seeds.
   bool faults = false;
-  bool breaks = false; ///< also what a run does not get over
+  bool breaks = false;           ///< also what a run does not get over
   std::optional<uint64_t> seeds; ///< how many
 
   uint64_t seed = 1;
