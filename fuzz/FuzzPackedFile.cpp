@@ -15,15 +15,14 @@ using namespace sluice;
 
 namespace {
 
-/// Sections with the offsets and sizes that the bytes happen to be.
-std::vector<PackedSection> sectionsIn(std::span<const uint8_t> bytes) {
+/// PackedSections or PackedPlaces with the numbers that the bytes happen to be.
+template <typename Entry>
+std::vector<Entry> entriesIn(std::span<const uint8_t> bytes) {
   constexpr size_t most = 16;
-  std::vector<PackedSection> sections(
-      std::min(most, bytes.size() / sizeof(PackedSection)));
-  if (!sections.empty())
-    std::memcpy(sections.data(), bytes.data(),
-                sections.size() * sizeof(PackedSection));
-  return sections;
+  std::vector<Entry> entries(std::min(most, bytes.size() / sizeof(Entry)));
+  if (!entries.empty())
+    std::memcpy(entries.data(), bytes.data(), entries.size() * sizeof(Entry));
+  return entries;
 }
 
 /// Whoever reads a section by the layout stays inside the file.
@@ -47,7 +46,7 @@ void readHeader(std::span<const uint8_t> file, size_t weights) {
 /// many bytes as it says.
 void readMadeHeader(std::span<const uint8_t> bytes) {
   PackedLayout layout;
-  layout.sections = sectionsIn(bytes);
+  layout.sections = entriesIn<PackedSection>(bytes);
   layout.payloadOffset = packedPageBytes;
   layout.totalBytes = packedPageBytes + bytes.size();
   std::vector<uint8_t> file = encodePackedHeader(layout, {"avx2", 7});
@@ -69,7 +68,8 @@ void findPayloads(std::span<const uint8_t> executable) {
 /// The same for a trailer.
 void findByMadeTrailer(std::span<const uint8_t> bytes) {
   std::vector<uint8_t> executable(2 * packedPageBytes);
-  std::vector<uint8_t> trailer = encodePackedTrailer(sectionsIn(bytes));
+  std::vector<uint8_t> trailer =
+      encodePackedTrailer(entriesIn<PackedPlace>(bytes));
   executable.insert(executable.end(), trailer.begin(), trailer.end());
   findPayloads(executable);
 }
