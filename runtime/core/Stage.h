@@ -119,8 +119,9 @@ public:
   /// all were dead or a frame had none: then finishStep() follows at once.
   /// Errors, after which the stage is of no further use: the cache has no room,
   /// or more rows are in flight than `nodes`, which the limits of the head
-  /// prevent; a row's position does not follow its parent's; or a page is to be
-  /// kept that no branch has.
+  /// prevent; a row's position does not follow its parent's, or it comes again
+  /// with another parent, position or token; or a page is to be kept that no
+  /// branch has.
   Expected<bool> formStep();
 
   /// The step's rows, for the executor: row r is batch row r. Valid until the

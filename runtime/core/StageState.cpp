@@ -208,8 +208,14 @@ Expected<Stage::State::Taken> Stage::State::admit(const Row &row,
     ++counters.droppedAtDoor;
     return Taken::Yes;
   }
-  if (StageNode *known = tree.find(row.node); known && known->step == step)
-    return repeat(tree, *known, row);
+  if (StageNode *known = tree.find(row.node)) {
+    if (known->parent != row.parent || known->position != row.position ||
+        known->token != row.token)
+      return failure("stage: request ", row.request, ": row ", row.node,
+                     " comes again as another one");
+    if (known->step == step)
+      return repeat(tree, *known, row);
+  }
   if (StageNode *parent = tree.find(row.parent);
       parent && row.position != parent->position + 1)
     return failure("stage: request ", row.request, ": row ", row.node,

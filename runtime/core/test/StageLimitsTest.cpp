@@ -184,6 +184,27 @@ TEST(StageLimitsTest, APositionThatDoesNotFollowIsAnError) {
             "stage: request 0: row 1 at position 2 behind one at 0");
 }
 
+/// Paths go through it: what is behind it would be another text's.
+TEST(StageLimitsTest, ARowThatComesAgainAsAnotherIsAnError) {
+  Row otherParent = makeRow(0, 3, 2, 2, false);
+  Row otherPosition = makeRow(0, 1, noNode, 0, true);
+  Row otherToken = makeRow(0, 1, 0, 1, true);
+  ++otherToken.token;
+  for (const Row &again : {otherParent, otherPosition, otherToken}) {
+    StageHarness harness(smallLimits(), 16);
+    harness.enqueue(opening(1));
+    harness.drain();
+    harness.enqueue(
+        frameOf({makeRow(0, 1, 0, 1, false), makeRow(0, 2, 0, 1, false)}));
+    harness.enqueue(frameOf({makeRow(0, 3, 1, 2, false)}));
+    harness.drain();
+    ASSERT_TRUE(harness.stage.enqueue(frameOf({again})));
+    EXPECT_EQ(harness.stage.formStep().status().message(),
+              "stage: request 0: row " + std::to_string(again.node) +
+                  " comes again as another one");
+  }
+}
+
 TEST(StageLimitsTest, ACacheThatIsFullIsAnError) {
   StageLimits limits = smallLimits();
   limits.rows = 64;
