@@ -106,8 +106,6 @@ bool ResultOutput::answerIsLate(const TokenChoice &choice, Time until,
 
 Status ResultOutput::choose(const TokenChoice &choice, const RowMask *mask,
                             ResultRow &answer) {
-  if (mask && !mask->status.ok())
-    return mask->status;
   Expected<int32_t> token =
       sampler.sample(choice.logits, choice.sampling, choice.prompt,
                      choice.output, choice.row.position + 1,
@@ -124,7 +122,9 @@ Status ResultOutput::choose(const TokenChoice &choice, const RowMask *mask,
 
 void ResultOutput::answer(const TokenChoice &choice, const RowMask *mask,
                           ResultRow &answer) {
-  if (Status s = choose(choice, mask, answer); !s.ok())
+  if (mask && !mask->status.ok())
+    answer.error = mask->status.withContext(name).message();
+  else if (Status s = choose(choice, mask, answer); !s.ok())
     fail(choice, s, answer);
 }
 
