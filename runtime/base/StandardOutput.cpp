@@ -33,8 +33,7 @@ void sluice::holdStandardDescriptors() {
       continue;
     // The lowest number that is free is this one. Opened the wrong way round,
     // so that it cannot be used.
-    (void)::open("/dev/null",
-                 descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    (void)::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
 

@@ -36,15 +36,15 @@ Loop::Loop(ServerOptions given)
     std::shared_ptr<asio::io_context> running = context.lock();
     if (!running || all->cutsOff.exchange(true, relaxed))
       return;
-    // Without memory for it the next answer asks again.
-    all->cutsOff.store(guarded([&] {
-                         asio::post(*running, [this] {
-                           shared->cutsOff.store(false, relaxed);
-                           cutOffSlowest();
-                         });
-                         return Status();
-                       }).ok(),
-                       relaxed);
+    Status posted = guarded([&] {
+      asio::post(*running, [this] {
+        shared->cutsOff.store(false, relaxed);
+        cutOffSlowest();
+      });
+      return Status();
+    });
+    if (!posted.ok()) // the next answer asks again
+      all->cutsOff.store(false, relaxed);
   };
 }
 
