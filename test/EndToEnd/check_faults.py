@@ -169,13 +169,15 @@ def check_end(status, said):
     check("error: " in said, "it says nothing", said)
 
 
-def spread(count, points, seed):
-    """Points from 0 on; all, or some of them."""
-    if count <= points:
+def points_of(count, args):
+    """From 0 on: all, or some of them."""
+    if args.at is not None:
+        return [args.at]
+    if count <= args.points:
         return range(count)
-    rng = random.Random(seed)
-    return sorted(int((i + rng.random()) * count / points)
-                  for i in range(points))
+    rng = random.Random(args.seed)
+    return sorted(int((i + rng.random()) * count / args.points)
+                  for i in range(args.points))
 
 
 class Running:
@@ -233,7 +235,7 @@ def while_it_serves(kind, count, args, pool):
     tally = Tally()
     with Running(args, pool) as running:
         calls = running.calls_of_a_round(kind)
-        for first in spread(calls, args.points, args.seed):
+        for first in points_of(calls, args):
             try:
                 running.try_point(kind, first, count, tally)
             except Failure as failure:
@@ -257,7 +259,7 @@ def while_it_starts(kind, count, args, pool):
     faults.arm(kind, 0, 0)
     with Server([args.program], *OPTIONS, environment=faults.environment):
         calls = faults.calls(kind)
-    for first in spread(calls, args.points, args.seed):
+    for first in points_of(calls, args):
         if kind in ("write", "map"):  # so that it packs its weights
             pathlib.Path(args.program + ".weights").unlink(missing_ok=True)
         faults.arm(kind, first, count)
@@ -357,6 +359,7 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--points", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--at", type=int, help="this point alone")
     parser.add_argument("--keep-going", action="store_true",
                         help="say what is wrong, and go on")
     parser.add_argument("cases", nargs="*", metavar="CASE")

@@ -17,8 +17,8 @@
 //   [11]     seconds by which the clock of the day is wrong
 //
 // A test sets a counter back to begin anew while the program runs. With
-// SLUICE_FAULTS_SHOW each call that fails, and an abort, is shown on standard
-// error, by the addresses that led to it.
+// SLUICE_FAULTS_SHOW each call that fails, and where the process breaks down,
+// is shown on standard error, by the addresses that led there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,7 +86,12 @@ __attribute__((constructor)) void mapControl() {
   if (isShown) {
     void *first = nullptr;
     ::backtrace(&first, 1); // loads what it needs
-    std::signal(SIGABRT, [](int) { show(); });
+    for (int end : {SIGABRT, SIGSEGV})
+      std::signal(end, [](int number) {
+        show();
+        std::signal(number, SIG_DFL);
+        ::raise(number);
+      });
   }
   const char *path = std::getenv("SLUICE_FAULTS_FILE");
   int file =
