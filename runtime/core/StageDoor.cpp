@@ -190,6 +190,9 @@ Status StageDoor::checkRow(const Row &row) {
     return failure("stage: request ", row.request, ": row ", row.node,
                    " at position ", row.position,
                    isFirst ? " has no parent" : " has one");
+  if (isFirst && row.node != slot.firstNode)
+    return failure("stage: request ", row.request, ": its first row is ",
+                   slot.firstNode, ", not ", row.node);
   if (row.token < 0)
     return failure("stage: request ", row.request, ": token ", row.token,
                    " is negative");

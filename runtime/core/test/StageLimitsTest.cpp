@@ -184,13 +184,20 @@ TEST(StageLimitsTest, APositionThatDoesNotFollowIsAnError) {
             "stage: request 0: row 1 at position 2 behind one at 0");
 }
 
+TEST(StageLimitsTest, ARequestHasOneFirstRow) {
+  StageHarness harness(smallLimits(), 16);
+  harness.enqueue(opening(1));
+  harness.drain();
+  EXPECT_EQ(refused(harness.stage, frameOf({makeRow(0, 5, noNode, 0, true)})),
+            "stage: request 0: its first row is 0, not 5");
+}
+
 /// Paths go through it: what is behind it would be another text's.
 TEST(StageLimitsTest, ARowThatComesAgainAsAnotherIsAnError) {
   Row otherParent = makeRow(0, 3, 2, 2, false);
-  Row otherPosition = makeRow(0, 1, noNode, 0, true);
   Row otherToken = makeRow(0, 1, 0, 1, true);
   ++otherToken.token;
-  for (const Row &again : {otherParent, otherPosition, otherToken}) {
+  for (const Row &again : {otherParent, otherToken}) {
     StageHarness harness(smallLimits(), 16);
     harness.enqueue(opening(1));
     harness.drain();
