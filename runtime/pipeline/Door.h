@@ -22,6 +22,7 @@
 #include <iterator>
 #include <limits>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -46,8 +47,11 @@ public:
   /// bound is kept by those who ask
   /// hasRoom(): an item that is here must not be lost.
   void push(Item item) {
+    static_assert(std::is_nothrow_move_constructible_v<Item>);
     std::lock_guard lock(mutex);
-    insist([&] { items.push_back(std::move(item)); });
+    if (items.size() == items.capacity())
+      insist([this] { items.reserve(2 * items.size() + 1); });
+    items.push_back(std::move(item));
     // Under the lock: whoever takes the last item may destroy the door.
     changed.notify_one();
   }
@@ -91,6 +95,10 @@ private:
     bool open = !closed || !items.empty();
     auto end =
         items.begin() + std::min(most, static_cast<int64_t>(items.size()));
+    // First, so that none is lost half-way.
+    insist([&] {
+      taken.reserve(taken.size() + static_cast<size_t>(end - items.begin()));
+    });
     std::move(items.begin(), end, std::back_inserter(taken));
     items.erase(items.begin(), end);
     return open;

@@ -8,6 +8,7 @@
 #include "runtime/pipeline/HeadLoop.h"
 
 #include "runtime/base/Guarded.h"
+#include "runtime/base/Insist.h"
 #include "runtime/base/TimerSlack.h"
 
 using namespace sluice;
@@ -104,10 +105,11 @@ void HeadLoop::handle(Event &event) {
   carryOut();
 }
 
-static TokenItem ending(TokenItem::Kind kind, Status failure) {
+/// Of a request that ends with an error. Whoever asked waits for it.
+static TokenItem ending(TokenItem::Kind kind, const Status &failure) {
   TokenItem item;
   item.kind = kind;
-  item.failure = std::move(failure);
+  insist([&] { item.failure = failure; });
   item.at = now();
   return item;
 }

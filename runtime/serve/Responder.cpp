@@ -117,7 +117,13 @@ void Responder::endEvents() {
   });
 }
 
-void Responder::left() { done(499); }
+void Responder::left() {
+  // Without memory for them they lack one.
+  (void)guarded([this] {
+    done(499);
+    return Status();
+  });
+}
 
 void Responder::done(int status) {
   if (std::exchange(isDone, true))

@@ -140,12 +140,21 @@ bool Session::leavePhase(Phase left) {
   return true;
 }
 
+/// Whatever becomes of the answer: where there is no memory for it, the
+/// responder sees to that when it goes.
+template <typename Fn> void Session::concludeAfter(Fn &&answer) {
+  (void)guarded([&] {
+    answer();
+    return Status();
+  });
+  conclude();
+}
+
 void Session::refuse() {
   if (!leavePhase(Phase::Waiting)) // the client has gone meanwhile
     return;
   beginLastAnswer();
-  services.failRefused(responder);
-  conclude();
+  concludeAfter([this] { services.failRefused(responder); });
 }
 
 void Session::abort(Reason why) {
@@ -162,8 +171,7 @@ void Session::abort(Reason why) {
   phase = Phase::Over;
   lock.unlock();
   services.pool.withdraw(*this);
-  answerAbort(why);
-  conclude();
+  concludeAfter([&] { answerAbort(why); });
 }
 
 ApiError Session::abortError(Reason why) const {
@@ -236,8 +244,7 @@ void Session::expire() {
     return;
   beginLastAnswer();
   services.metrics.ended(FinishReason::Timeout);
-  services.failExpired(responder);
-  conclude();
+  concludeAfter([this] { services.failExpired(responder); });
 }
 
 /// Whether the key may use the request's priority.
@@ -326,10 +333,8 @@ void Session::submit() {
       phase = Phase::Over;
     }
   }
-  if (why == Reason::None)
-    return;
-  answerAbort(why);
-  conclude();
+  if (why != Reason::None)
+    concludeAfter([&] { answerAbort(why); });
 }
 
 //===----------------------------------------------------------------------===//

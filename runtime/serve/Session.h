@@ -150,6 +150,7 @@ private:
   openai::ApiError abortError(Reason why) const;
   void answerAbort(Reason why);
   void beginLastAnswer();
+  template <typename Fn> void concludeAfter(Fn &&answer);
   void conclude();
 
   SessionServices &services;

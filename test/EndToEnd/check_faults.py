@@ -171,8 +171,8 @@ def check_end(status, said):
 
 def points_of(count, args):
     """From 0 on: all, or some of them."""
-    if args.at is not None:
-        return [args.at]
+    if args.at:
+        return range(*map(int, args.at.split(":")))
     if count <= args.points:
         return range(count)
     rng = random.Random(args.seed)
@@ -359,7 +359,8 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--points", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--at", type=int, help="this point alone")
+    parser.add_argument("--at", metavar="FIRST:END",
+                        help="these points alone")
     parser.add_argument("--keep-going", action="store_true",
                         help="say what is wrong, and go on")
     parser.add_argument("cases", nargs="*", metavar="CASE")
