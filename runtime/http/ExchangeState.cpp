@@ -81,12 +81,13 @@ void ExchangeState::reply(int newStatus, const Fields &newFields,
                           std::string body) {
   assert(newStatus >= 200 && newStatus <= 599 && "no status of an answer");
   std::function<void()> dropped; // destroyed without the lock
+  Fields own = newFields;        // what may throw comes first
   std::unique_lock lock(mutex);
   if (phase != Phase::Unanswered)
     return;
   phase = Phase::Complete;
   status = newStatus;
-  fields = newFields;
+  fields = std::move(own);
   length = body.size();
   if (hasBody())
     pending = std::move(body);
@@ -105,13 +106,14 @@ void ExchangeState::fail(int newStatus, std::string_view message,
 
 bool ExchangeState::startStream(int newStatus, const Fields &newFields) {
   assert(newStatus >= 200 && newStatus <= 599 && "no status of an answer");
+  Fields own = newFields; // what may throw comes first
   std::unique_lock lock(mutex);
   if (phase != Phase::Unanswered)
     return false;
   phase = Phase::Streaming;
   isStream = true;
   status = newStatus;
-  fields = newFields;
+  fields = std::move(own);
   wakeOnce(lock);
   return true;
 }

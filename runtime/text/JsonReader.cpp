@@ -10,6 +10,7 @@
 #include "runtime/text/Utf8.h"
 
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -76,11 +77,13 @@ private:
     std::string key;
     JsonTree value;
   };
+  /// Places of members, of an object that has many.
+  using Index = std::unordered_map<std::string, size_t>;
   struct Frame {
-    JsonTree value; ///< an array with its items, or an empty object
-    std::vector<Member> members = {};                   ///< of the object
-    std::string key = {};                               ///< of the next member
-    std::unordered_map<std::string, size_t> index = {}; ///< of many members
+    JsonTree value;       ///< an array with its items, or empty object
+    size_t begin = 0;     ///< of its members in `members`
+    std::string key = {}; ///< of the next member
+    std::unique_ptr<Index> index = {};
   };
 
   /// Where the value is that comes.
@@ -113,7 +116,8 @@ private:
       return fail(Kind::Depth);
     if (!count() || !take(sizeof(ordered_json::array_t)))
       return false;
-    frames.push_back({.value = JsonTree(std::move(empty))});
+    frames.push_back(
+        {.value = JsonTree(std::move(empty)), .begin = members.size()});
     return true;
   }
 
@@ -121,66 +125,73 @@ private:
     Frame &frame = frames.back();
     if (frame.value.root().is_object()) {
       auto &object = frame.value.root().get_ref<ordered_json::object_t &>();
-      object.reserve(frame.members.size());
-      for (Member &member : frame.members)
-        object.emplace_back(std::move(member.key),
-                            std::move(member.value.root()));
+      object.reserve(members.size() - frame.begin);
+      for (size_t i = frame.begin; i < members.size(); ++i)
+        object.emplace_back(std::move(members[i].key),
+                            std::move(members[i].value.root()));
+      members.erase(members.begin() + static_cast<ptrdiff_t>(frame.begin),
+                    members.end());
     }
     JsonTree done = std::move(frame.value);
     frames.pop_back();
-    return put(std::move(done));
+    return put(done.root());
   }
 
-  bool add(ordered_json item) {
-    return count() && put(JsonTree(std::move(item)));
-  }
+  /// Nothing of it has to be taken apart.
+  bool add(ordered_json item) { return count() && put(item); }
 
-  bool put(JsonTree item) {
+  /// Moves the item to its place; until then it is the caller's.
+  bool put(ordered_json &item) {
     if (frames.empty()) {
-      value = std::move(item);
+      value = JsonTree(std::move(item));
       return true;
     }
     Frame &frame = frames.back();
     if (!frame.value.root().is_array())
-      return putMember(frame, std::move(item));
+      return putMember(frame, item);
     auto &items = frame.value.root().get_ref<ordered_json::array_t &>();
     const size_t room = items.capacity();
-    items.push_back(std::move(item.root()));
-    return take((items.capacity() - room) * sizeof items[0]);
+    items.push_back(std::move(item));
+    return items.capacity() == room ||
+           take((items.capacity() - room) * sizeof items[0]);
   }
 
-  /// The place of the member that has the next one's key; its size where there
-  /// is none.
-  static size_t findMember(Frame &frame) {
-    std::vector<Member> &members = frame.members;
-    if (members.size() < fewMembers)
-      return static_cast<size_t>(
-          std::ranges::find(members, frame.key, &Member::key) -
-          members.begin());
-    for (size_t i = frame.index.size(); i < members.size(); ++i)
-      frame.index.emplace(members[i].key, i);
-    auto found = frame.index.find(frame.key);
-    return found == frame.index.end() ? members.size() : found->second;
+  /// The place of the member that has the next one's key; their number where
+  /// there is none.
+  size_t findMember(Frame &frame) const {
+    if (members.size() - frame.begin < fewMembers) {
+      auto begin = members.begin() + static_cast<ptrdiff_t>(frame.begin);
+      auto found =
+          std::ranges::find(begin, members.end(), frame.key, &Member::key);
+      return static_cast<size_t>(found - members.begin());
+    }
+    if (!frame.index)
+      frame.index = std::make_unique<Index>();
+    Index &index = *frame.index;
+    for (size_t i = frame.begin + index.size(); i < members.size(); ++i)
+      index.emplace(members[i].key, i);
+    auto found = index.find(frame.key);
+    return found == index.end() ? members.size() : found->second;
   }
 
-  bool putMember(Frame &frame, JsonTree item) {
-    std::vector<Member> &members = frame.members;
+  bool putMember(Frame &frame, ordered_json &item) {
     const size_t place = findMember(frame);
     if (place < members.size()) {
-      members[place].value = std::move(item);
+      members[place].value = JsonTree(std::move(item));
       return true;
     }
-    if (members.size() >= limits.objectMembers)
+    if (members.size() - frame.begin >= limits.objectMembers)
       return fail(Kind::ObjectMembers);
     if (!take(sizeof(ordered_json::object_t::value_type) +
               heapBytes(frame.key)))
       return false;
-    members.push_back({std::move(frame.key), std::move(item)});
+    members.push_back({std::move(frame.key), JsonTree(std::move(item))});
     return true;
   }
 
   const JsonLimits &limits;
   std::vector<Frame> frames;
+  std::vector<Member> members; ///< of all objects that are not complete
   size_t values = 0;
   size_t taken = 0; ///< of JsonLimits::treeBytes
 };

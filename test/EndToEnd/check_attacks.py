@@ -170,10 +170,10 @@ def bodies_that_never_end(server, bystander):
 
 @attacked
 def answers_that_nobody_reads(server, bystander):
-    """50 of 8 MB."""
+    """25 of 8 MB."""
     body = json.dumps({"prompt": "a b " * 250_000,
                        "return_token_strs": True}).encode()
-    with attacking_sockets(server, 50) as held:
+    with attacking_sockets(server, 25) as held:
         for each in held:
             each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             each.sendall(header_of("/tokenize", len(body)) + body)
@@ -192,19 +192,19 @@ def bodies_of_small_values(server, bystander):
         check_error(server.post("/v1/completions", body,
                                 {"Content-Type": "application/json"}),
                     413, says="in memory")
-    all_at_once(8, ask, bystander)
+    all_at_once(4, ask, bystander)
 
 
 @attacked
 def one_that_asks_for_all(server, bystander):
-    """128 choices, before all others; five times."""
+    """128 choices, before all others; three times."""
     body = json.dumps({"prompt": "A", "n": 128, "max_tokens": 16,
                        "priority": -1000, "ignore_eos": True}).encode()
     def ask(_):
         with attacking_socket(server, PATIENCE) as one:
             one.sendall(header_of("/v1/completions", len(body)) + body)
             check(one.recv(12) == b"HTTP/1.1 200", "not answered")
-    all_at_once(5, ask, bystander)
+    all_at_once(3, ask, bystander)
 
 
 CASES = [repetitions_within_repetitions, rules_that_double,

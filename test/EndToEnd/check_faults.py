@@ -21,6 +21,7 @@ import concurrent.futures
 import functools
 import http.client
 import itertools
+import json
 import mmap
 import pathlib
 import random
@@ -78,7 +79,12 @@ class Faults:
 def whole(path, body):
     def ask(server):
         answer = server.post(path, body)
-        return answer.status, answer.json() if answer.status == 200 else None
+        if answer.status != 200:
+            return answer.status, None
+        try:
+            return 200, answer.json()
+        except json.JSONDecodeError:
+            return 200, answer.body
     return ask
 
 
