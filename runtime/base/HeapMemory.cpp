@@ -9,21 +9,24 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <malloc.h>
 #include <new>
+#include <sys/mman.h>
 
 using namespace sluice;
 
-/// Large enough to be mapped by itself: so freeing it gives address space back.
+/// Mapped, not allocated: so giving one up gives address space back, which any
+/// thread can have.
 static constexpr size_t pieceBytes = size_t{1} << 20;
 static std::array<std::atomic<void *>, 8> reserve;
 
 /// Called by `new` when there is no memory; returning means to try again.
 static void giveUpPiece() {
   for (std::atomic<void *> &piece : reserve)
-    if (void *kept = piece.exchange(nullptr))
-      return std::free(kept);
+    if (void *kept = piece.exchange(nullptr)) {
+      ::munmap(kept, pieceBytes);
+      return;
+    }
   throw std::bad_alloc();
 }
 
@@ -31,10 +34,11 @@ void sluice::keepMemoryReserve() {
   for (std::atomic<void *> &piece : reserve) {
     if (piece.load())
       continue;
-    void *kept = std::malloc(pieceBytes);
+    void *kept = ::mmap(nullptr, pieceBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void *none = nullptr;
-    if (kept && !piece.compare_exchange_strong(none, kept))
-      std::free(kept); // somebody else was faster
+    if (kept != MAP_FAILED && !piece.compare_exchange_strong(none, kept))
+      ::munmap(kept, pieceBytes); // somebody else was faster
   }
   std::set_new_handler(giveUpPiece);
 }

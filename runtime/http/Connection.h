@@ -106,7 +106,7 @@ private:
   void startRequest(std::chrono::milliseconds patience);
   bool countBody();
   void dropBody();
-  TenantAccounts takeAccounts(const Request &request);
+  const TenantAccounts &accountsOf(const Request &request);
   bool refuseWithoutPlace();
   void dispatch();
   void refuse(int status, std::string message);

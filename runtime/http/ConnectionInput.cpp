@@ -108,11 +108,10 @@ bool Connection::countBody() {
   size_t bytes = parser->bodyBytes();
   if (bytes == bodyCounted)
     return true;
-  if (!accounts)
-    accounts = loop.accountsOf(parser->request());
+  const TenantAccounts &of = accountsOf(parser->request());
   auto fresh = static_cast<int64_t>(bytes - bodyCounted);
   bodyCounted = bytes;
-  return accounts->bodies->add(fresh);
+  return of.bodies->add(fresh);
 }
 
 void Connection::dropBody() {
@@ -122,11 +121,10 @@ void Connection::dropBody() {
 }
 
 /// Those that a body of the request counts in, or that an answer to it will.
-TenantAccounts Connection::takeAccounts(const Request &request) {
-  TenantAccounts taken =
-      accounts ? *std::move(accounts) : loop.accountsOf(request);
-  accounts.reset();
-  return taken;
+const TenantAccounts &Connection::accountsOf(const Request &request) {
+  if (!accounts)
+    accounts = loop.accountsOf(request);
+  return *accounts;
 }
 
 /// Of a request whose header has come: whether it needs a reserved place and
@@ -209,7 +207,7 @@ void Connection::answerAtOnce(
 void Connection::answer(
     Request request,
     const std::function<void(std::shared_ptr<Exchange>)> &handle) {
-  TenantAccounts counted = takeAccounts(request);
+  const TenantAccounts &counted = accountsOf(request);
   auto wake = [io = loop.io, shared = loop.shared, weak = weak_from_this()] {
     try {
       asio::post(*io, [weak] {
@@ -222,7 +220,9 @@ void Connection::answer(
   };
   exchange = std::make_shared<ExchangeState>(
       std::move(request), std::move(counted), loop.shared, std::move(wake));
-  bodyCounted = 0; // the exchange's from here on
+  // The body is the exchange's from here on.
+  accounts.reset();
+  bodyCounted = 0;
   loop.openExchanges.fetch_add(1, relaxed);
   state = State::Answering;
   answerTaken = closesAfter = false;

@@ -133,9 +133,10 @@ void Server::Impl::refuseNew() {
 
 void Server::Impl::drain() {
   refuseNew();
-  auto all = loop.connections; // which shrink meanwhile
-  for (const std::shared_ptr<Connection> &connection : all)
-    connection->drain();
+  for (auto each = loop.connections.begin(); each != loop.connections.end();) {
+    std::shared_ptr<Connection> connection = *each++;
+    connection->drain(); // which may take it out
+  }
 }
 
 void Server::Impl::closeAll() {

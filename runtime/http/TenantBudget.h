@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // So many bytes for all, of which each tenant may hold as many as are left
-// free: a single one half of them, n tenants an (n+1)-th each. Whoever comes
-// next always finds some, and nobody has to give back what he holds for that.
+// free. A single one may have half of them. Whoever comes next finds half of
+// what is free then, so the n-th greedy one at least a 2^n-th of all; once the
+// earlier ones have given back what they have too much, n tenants have an
+// (n+1)-th each.
 //
 // That rule is the dynamic threshold of A. Choudhury, E. Hahne, "Dynamic queue
 // length thresholds for shared-memory packet switches", IEEE/ACM Transactions

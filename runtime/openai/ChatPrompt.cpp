@@ -21,9 +21,11 @@ static constexpr std::string_view efforts[] = {
 /// What goes to the template beside the conversation.
 static void readVariables(FieldReader &fields, const PromptTemplate &chat,
                           text::ChatInput &input) {
-  input.variables = ordered_json::object();
-  if (const ordered_json *given = fields.members("chat_template_kwargs"))
-    input.variables = *given;
+  constexpr size_t ours = 2; // members that come below
+  const ordered_json none = ordered_json::object();
+  const ordered_json *given = fields.members("chat_template_kwargs");
+  input.variables =
+      std::move(text::JsonTree::copyOf(given ? *given : none, ours).root());
   std::string effort;
   fields.text("reasoning_effort", effort);
   if (!effort.empty() && std::find(std::begin(efforts), std::end(efforts),
@@ -38,7 +40,8 @@ static void readVariables(FieldReader &fields, const PromptTemplate &chat,
   if (!effort.empty())
     input.variables["reasoning_effort"] = effort;
   if (documents)
-    input.variables["documents"] = *documents;
+    input.variables["documents"] =
+        std::move(text::JsonTree::copyOf(*documents).root());
 }
 
 static std::string_view trim(std::string_view text) {
@@ -150,7 +153,7 @@ ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
   if (!messages)
     return messages.error();
   input.messages = std::move(messages->root());
-  input.tools = tools.shown;
+  input.tools = std::move(text::JsonTree::copyOf(tools.shown).root());
   ContentMarks marks(model.specialSpellings());
   ordered_json none;
   auto documents = input.variables.find("documents");

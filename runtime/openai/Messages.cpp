@@ -124,7 +124,7 @@ ApiExpected<JsonTree> MessageReader::readArguments(FieldReader &function) {
     return JsonTree(ordered_json::object());
   std::string path = function.pathOf("arguments");
   if (arguments->is_object())
-    return JsonTree(*arguments);
+    return JsonTree::copyOf(*arguments);
   if (!arguments->is_string())
     return invalidField(path, "'" + path + "' is " +
                                   std::string(typeName(*arguments)) +

@@ -60,12 +60,15 @@ static ApiStatus readTool(const ordered_json &tool, const std::string &path,
   if (!inner.ok())
     return inner.error();
   // In the order of the request: it shows in the prompt.
-  ordered_json shown = *function;
-  shown.erase("strict");
+  text::JsonTree shown = text::JsonTree::copyOf(*function);
+  shown.root().erase("strict");
   if (strict)
     out.strict.push_back(out.use.names.size());
   out.use.names.push_back(std::move(name));
-  out.shown.push_back({{"type", "function"}, {"function", std::move(shown)}});
+  text::JsonTree entry(ordered_json::object());
+  entry.root()["type"] = "function";
+  entry.root()["function"] = std::move(shown.root());
+  out.shown.push_back(std::move(entry.root()));
   return std::nullopt;
 }
 

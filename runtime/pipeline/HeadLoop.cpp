@@ -134,10 +134,15 @@ void HeadLoop::handleSubmit(Submit &submit) {
 void HeadLoop::fail(const Status &failure) {
   if (!failed.ok())
     return;
-  failed = failure;
+  Status own, told;
+  insist([&] {
+    own = failure;
+    told = failure;
+  });
+  failed = std::move(own);
   {
     std::lock_guard lock(mutex);
-    toldOf = failure;
+    toldOf = std::move(told);
   }
   if (admitting)
     std::exchange(admitting, nullptr)

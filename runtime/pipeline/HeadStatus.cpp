@@ -13,6 +13,7 @@ using namespace sluice;
 using namespace sluice::pipeline;
 
 void HeadStatus::noteLaunch(const StepFrame &frame) {
+  mostRows = std::max(mostRows, std::ssize(frame.rows));
   for (const Row &row : frame.rows) {
     if (!row.certain)
       ++guessRows;
@@ -37,19 +38,23 @@ void HeadStatus::noteStep(std::span<const StageTiming> timings) {
     stages[stage].add(timings[stage]);
   if (timings.empty() || timings.back().rows == 0)
     return;
+  mostRowsDone = std::max<int64_t>(mostRowsDone, timings.front().rows);
   stepRows[size_t(steps++) % stepRows.size()] = timings.back().rows;
 }
 
 void HeadStatus::noteAnswers(std::span<const ResultRow> answers) {
+  const ResultRow *bad = nullptr;
+  bool hasGood = false;
   for (const ResultRow &answer : answers) {
-    if (answer.isNotFinite) {
-      ++notFinite;
-      if (++notFiniteInARow == 1)
-        firstNotFinite = answer.error;
-    } else if (answer.error.empty()) {
-      notFiniteInARow = 0;
-    }
+    notFinite += answer.isNotFinite;
+    hasGood |= answer.error.empty();
+    if (answer.isNotFinite && !bad)
+      bad = &answer;
   }
+  if (hasGood)
+    notFiniteInARow = 0;
+  else if (bad && ++notFiniteInARow == 1)
+    firstNotFinite = bad->error;
 }
 
 void HeadStatus::noteDraft(const StageTiming &timing) {

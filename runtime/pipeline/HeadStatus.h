@@ -45,6 +45,8 @@ struct HeadStatus {
   int64_t certainRows = 0; ///< counter
   int64_t guessRows = 0;   ///< counter
 
+  int64_t mostRows = 0, mostRowsDone = 0; ///< of a step: sent, come back
+
   std::vector<StageTotals> stages;  ///< in order; empty before the first step
   std::optional<StageTotals> draft; ///< once it has answered
 
@@ -54,7 +56,8 @@ struct HeadStatus {
   std::array<int32_t, 256> stepRows{};
 
   int64_t notFinite = 0; ///< counter: answers whose logits were not finite
-  /// Of the newest answers, without a good one among them; no counter.
+  /// Frames of the newest answers that had such, without a good answer among
+  /// them; no counter. Choices of one prompt come together.
   int64_t notFiniteInARow = 0;
   std::string firstNotFinite; ///< of those in a row: the error
 

@@ -97,7 +97,7 @@ std::string serve::statusJson(const std::string &model,
 
 Time StallLimits::ofSteps(const pipeline::HeadStatus &head) const {
   constexpr int64_t patience = 4;
-  if (head.steps == 0)
+  if (head.mostRowsDone < head.mostRows || head.steps == 0)
     return std::max(usual, firstStep);
   Time longest{0};
   for (const pipeline::StageTotals &stage : head.stages)
@@ -168,13 +168,19 @@ void Monitor::look(int64_t tickNumber) {
   metrics.noteSteps(head);
   {
     const Time now = pipeline::now();
-    const Movement poolMoves = pool.movement();
+    const Movement beginMoves = pool.beginMovement();
+    const Movement proceedMoves = pool.proceedMovement();
     std::lock_guard lock(mutex);
     steps.look(now, {.count = head.steps, .hasWork = head.running > 0});
-    works.look(now, poolMoves);
+    begins.look(now, beginMoves);
+    proceeds.look(now, proceedMoves);
     stepLimit = limits.ofSteps(head);
-    brokenModel =
-        head.notFiniteInARow >= mostNotFinite ? head.firstNotFinite : "";
+    if (head.notFinite > std::exchange(notFinite, head.notFinite))
+      notFiniteAt = now;
+    brokenModel = head.notFiniteInARow >= mostNotFinite &&
+                          now < notFiniteAt + forgivenAfter
+                      ? head.firstNotFinite
+                      : "";
   }
   log.flush();
   keepMemoryReserve(); // where it has been given up
@@ -192,7 +198,8 @@ Status Monitor::working() const {
   };
   if (Time stalled = steps.stalledFor(now); stalled > stepLimit)
     return failure("no step has ended for ", inSeconds(stalled), " s");
-  if (Time stalled = works.stalledFor(now); stalled > limits.usual)
+  if (Time stalled = std::max(begins.stalledFor(now), proceeds.stalledFor(now));
+      stalled > limits.usual)
     return failure("the threads that read requests have been stuck for ",
                    inSeconds(stalled), " s");
   if (!brokenModel.empty())

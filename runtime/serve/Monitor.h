@@ -55,8 +55,8 @@ std::string statusJson(const std::string &model, const StatusMark &before,
 /// After how long those that have work and do not move are said to be stuck.
 struct StallLimits {
   Time usual = std::chrono::seconds(10);
-  /// Of the engine, while no step has come back: nobody knows how long one
-  /// takes.
+  /// Of the engine, while no step of as many rows as the largest one has come
+  /// back: nobody knows how long that takes.
   Time firstStep = std::chrono::seconds(60);
 
   /// Of the engine: steps of large models on slow machines take longer than
@@ -73,6 +73,9 @@ public:
   static constexpr int ticksATrim = 50;
   /// Of answers without numbers: fewer may come of one request's odd prompt.
   static constexpr int64_t mostNotFinite = 3;
+  /// After so long without another one it is tried again: who asks /health
+  /// whether to send requests sends none meanwhile.
+  static constexpr Time forgivenAfter = std::chrono::seconds(60);
 
   /// All of them outlive it.
   Monitor(std::string model, const Engine &engine, const WorkPool &pool,
@@ -105,9 +108,11 @@ private:
   const StallLimits limits;
 
   mutable std::mutex mutex; ///< guards what follows
-  StallWatch steps, works;
+  StallWatch steps, begins, proceeds;
   Time stepLimit{0};       ///< see StallLimits
   std::string brokenModel; ///< why its answers are wrong; empty: they are not
+  int64_t notFinite = 0;   ///< of HeadStatus, at the last look
+  Time notFiniteAt{0};     ///< when it rose last
   std::condition_variable changed;
   std::vector<Responder> watchers;
   bool stopping = false;

@@ -141,7 +141,8 @@ static void addLimits(CLI::App &command, ServeOptions &options) {
   add("--stall-seconds", options.stallSeconds, "SECONDS", 0.1, maxSeconds,
       "How long nothing may move that has work before /health says 503");
   add("--max-connections", options.maxConnections, "N", int64_t{1}, maxCount,
-      "Open connections; further ones are refused with 503");
+      "Open connections; a further one takes the place of one without a "
+      "request, or gets 503");
   add("--max-body-bytes", options.maxBodyBytes, "N", int64_t{1}, maxBodyLimit,
       "Size of a request's body");
   add("--max-header-bytes", options.maxHeaderBytes, "N", int64_t{256}, maxCount,

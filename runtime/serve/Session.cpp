@@ -349,7 +349,8 @@ void Session::Sink::push(TokenItem item) {
 void Session::push(uint32_t index, TokenItem item) {
   {
     std::lock_guard lock(mutex);
-    insist([this] { inbox.reserve(inbox.size() + 1); });
+    if (inbox.size() == inbox.capacity())
+      insist([this] { inbox.reserve(2 * inbox.size() + 1); });
     inbox.push_back({index, std::move(item)});
     if (isQueued)
       return;

@@ -57,6 +57,7 @@ void WorkPool::stop() {
 
 bool WorkPool::begin(std::shared_ptr<Work> work, TenantId tenant, Time until) {
   BeginQueue::Entry replaced;
+  Status added;
   {
     std::lock_guard lock(mutex);
     if (stopping)
@@ -68,11 +69,16 @@ bool WorkPool::begin(std::shared_ptr<Work> work, TenantId tenant, Time until) {
       if (!replaced.work)
         return false;
     }
-    begins.push({std::move(work), tenant, until});
+    added = guarded([&] {
+      begins.push({std::move(work), tenant, until});
+      return Status();
+    });
     changed.notify_one();
   }
   if (replaced.work)
     replaced.work->refuse();
+  if (!added.ok())
+    throw std::bad_alloc();
   return true;
 }
 
@@ -97,10 +103,14 @@ int64_t WorkPool::waiting() const {
   return begins.size() + longBegins.size();
 }
 
-Movement WorkPool::movement() const {
+Movement WorkPool::beginMovement() const {
   std::lock_guard lock(mutex);
-  return {.count = turns,
-          .hasWork = working > 0 || !proceeds.empty() || !begins.empty()};
+  return {.count = begun, .hasWork = beginning > 0 || !begins.empty()};
+}
+
+Movement WorkPool::proceedMovement() const {
+  std::lock_guard lock(mutex);
+  return {.count = proceeded, .hasWork = proceeding > 0 || !proceeds.empty()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,17 +152,17 @@ bool WorkPool::waitForWork(std::unique_lock<std::mutex> &lock) {
 void WorkPool::runQuick() {
   std::unique_lock lock(mutex);
   while (waitForWork(lock)) {
-    ++turns;
-    ++working;
     if (proceeds.empty() && !expired()) {
       ++beginning;
       beginNext(begins, Work::Pace::Quick, lock);
       --beginning;
+      ++begun;
     } else {
+      ++proceeding;
       proceedOrExpire(lock);
+      --proceeding;
+      ++proceeded;
     }
-    --working;
-    ++turns;
   }
 }
 

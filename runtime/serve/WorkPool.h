@@ -95,8 +95,10 @@ public:
 
   /// Works that wait for their begin().
   int64_t waiting() const;
-  /// Of the threads for quick work.
-  Movement movement() const;
+  /// Of quick beginnings, and of what goes on: one can stand while the other
+  /// moves.
+  Movement beginMovement() const;
+  Movement proceedMovement() const;
 
 private:
   void runQuick();
@@ -116,9 +118,9 @@ private:
   std::condition_variable longChanged; ///< for the slow ones
   BeginQueue begins, longBegins;
   std::deque<std::shared_ptr<Work>> proceeds;
-  int64_t beginning = 0; ///< quick threads that are in begin()
-  int64_t working = 0;   ///< quick threads that are in any method of a work
-  int64_t turns = 0;     ///< how often one of them has begun or ended
+  int64_t beginning = 0;  ///< quick threads that are in begin()
+  int64_t proceeding = 0; ///< quick threads that are in another method
+  int64_t begun = 0, proceeded = 0; ///< how many of both have ended
   bool stopping = false;
   std::vector<std::thread> threads; ///< of the owner
   Threads counts;

@@ -182,7 +182,8 @@ private:
     }
     if (members.size() - frame.begin >= limits.objectMembers)
       return fail(Kind::ObjectMembers);
-    if (!take(sizeof(ordered_json::object_t::value_type) +
+    // What it takes here, and at last in its object.
+    if (!take(sizeof(Member) + sizeof(ordered_json::object_t::value_type) +
               heapBytes(frame.key)))
       return false;
     members.push_back({std::move(frame.key), JsonTree(std::move(item))});

@@ -30,6 +30,27 @@ public:
   }
   ~JsonTree() { dismantle(value); }
 
+  /// A copy of a value, which goes likewise if it is not completed. Objects
+  /// have room for `more` members: nlohmann's list copies all when it grows.
+  static JsonTree copyOf(const Json &from, size_t more = 0) {
+    if (from.is_array()) {
+      JsonTree to(Json::array());
+      auto &items = to.value.get_ref<Json::array_t &>();
+      items.reserve(from.size());
+      for (const Json &item : from)
+        items.push_back(std::move(copyOf(item).value));
+      return to;
+    }
+    if (!from.is_object())
+      return JsonTree(Json(from));
+    JsonTree to(Json::object());
+    auto &members = to.value.get_ref<Json::object_t &>();
+    members.reserve(from.size() + more);
+    for (const auto &[name, member] : from.get_ref<const Json::object_t &>())
+      members.emplace_back(name, std::move(copyOf(member).value));
+    return to;
+  }
+
   Json &root() { return value; }
   const Json &root() const { return value; }
 

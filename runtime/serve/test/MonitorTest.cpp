@@ -138,8 +138,12 @@ TEST_F(MonitorTest, HealthSaysWhereTheModelGivesNoNumbers) {
     status.head.noteAnswers(rows);
     engine.setStatus(status);
   };
-  answer({bad, bad, good, bad, refused, bad});
-  EXPECT_TRUE(becomes("sluice:nonfinite_answers_total", "4"));
+  // Those of one step count once, and not beside a good one.
+  answer({bad, bad, bad});
+  answer({bad, good});
+  answer({bad, refused});
+  answer({bad});
+  EXPECT_TRUE(becomes("sluice:nonfinite_answers_total", "6"));
   EXPECT_EQ(get("/health").status, 200);
   answer({bad});
   ASSERT_TRUE(eventually([&] { return get("/health").status == 503; }));
@@ -156,6 +160,8 @@ TEST_F(MonitorTest, StepsMayTakeTheirTime) {
   EXPECT_EQ(limits.ofSteps(head), seconds(60));
   head.noteStep(std::vector<StageTiming>{{.rows = 1, .busyNanos = 1000}});
   EXPECT_EQ(limits.ofSteps(head), seconds(10));
+  head.mostRows = 512; // is under way
+  EXPECT_EQ(limits.ofSteps(head), seconds(60));
   head.noteStep(
       std::vector<StageTiming>{{.rows = 512, .busyNanos = 20'000'000'000},
                                {.rows = 512, .busyNanos = 1'000'000'000}});

@@ -118,15 +118,21 @@ TEST(WorkPool, OneThreadIsKeptForWhatProceeds) {
 TEST(WorkPool, TellsWhetherItMoves) {
   Signal begun, go;
   WorkPool pool(10);
-  ASSERT_TRUE(pool.start({1, 1}).ok());
-  EXPECT_FALSE(pool.movement().hasWork);
+  ASSERT_TRUE(pool.start({2, 1}).ok());
+  EXPECT_FALSE(pool.beginMovement().hasWork);
   beginOne(pool, begun, go);
-  const Movement stuck = pool.movement();
+  const Movement stuck = pool.beginMovement();
   EXPECT_TRUE(stuck.hasWork);
-  EXPECT_EQ(pool.movement().count, stuck.count);
+  // What proceeds meanwhile is no movement of what begins.
+  Signal proceeded;
+  pool.proceed(std::make_shared<Job>([] {}, [&] { proceeded.raise(); }));
+  ASSERT_TRUE(proceeded.wait());
+  EXPECT_TRUE(eventually([&] { return pool.proceedMovement().count == 1; }));
+  EXPECT_FALSE(pool.proceedMovement().hasWork);
+  EXPECT_EQ(pool.beginMovement().count, stuck.count);
   go.raise();
-  EXPECT_TRUE(eventually([&] { return !pool.movement().hasWork; }));
-  EXPECT_GT(pool.movement().count, stuck.count);
+  EXPECT_TRUE(eventually([&] { return !pool.beginMovement().hasWork; }));
+  EXPECT_GT(pool.beginMovement().count, stuck.count);
 }
 
 /// The thread that is kept free sees to it while others are at work.

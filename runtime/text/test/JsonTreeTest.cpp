@@ -56,6 +56,21 @@ TEST(JsonTree, GoesWithoutAllocating) {
   tree = JsonTree();
 }
 
+TEST(JsonTree, IsCopiedOrLeftBehindAtEveryLackOfMemory) {
+  auto read = readJson(document, someLimits);
+  const JsonTree &tree = std::get<JsonTree>(read);
+  for (int64_t allocations = 0;; ++allocations) {
+    ASSERT_LT(allocations, 10'000);
+    try {
+      NoMemoryAfter some(allocations);
+      const JsonTree copy = JsonTree::copyOf(tree.root());
+      EXPECT_EQ(copy.root(), tree.root());
+      break;
+    } catch (const std::bad_alloc &) {
+    }
+  }
+}
+
 /// Wherever memory ends while a value is being built, the error gets out.
 TEST(JsonTree, IsBuiltOrLeftBehindAtEveryLackOfMemory) {
   for (int64_t allocations = 0;; ++allocations) {
