@@ -87,53 +87,50 @@ TEST(Limits, AnswersToLargeBodiesArriveWhileTheClientSends) {
   sender.join();
 }
 
+/// More than the kernel takes.
+static constexpr size_t largeBytes = 40 << 20;
+
+/// The client asks, and has so many bytes to read.
+static void answerLargely(TestServer &server, TestClient &client) {
+  client.send(get("/x"));
+  std::shared_ptr<Exchange> exchange = server.next();
+  ASSERT_TRUE(exchange);
+  exchange->reply(200, {}, std::string(largeBytes, 'x'));
+}
+
 /// Of a tenant's answers that wait for their readers so much is kept as is left
 /// free; who takes the least is cut off first.
 TEST(Limits, TheSlowestReadersAreCutOff) {
-  constexpr size_t bytes = 40 << 20; // more than the kernel takes
   ServerOptions options = testOptions();
   options.allAnswerBytes = 120 << 20;
   TestServer server(options);
-  auto answered = [&](TestClient &client) {
-    client.send(get("/x"));
-    std::shared_ptr<Exchange> exchange = server.next();
-    ASSERT_TRUE(exchange);
-    exchange->reply(200, {}, std::string(bytes, 'x'));
-  };
   TestClient slowest(server.port()), slow(server.port()), reads(server.port());
-  answered(slowest);
+  answerLargely(server, slowest);
   std::this_thread::sleep_for(milliseconds(50));
-  answered(slow);
+  answerLargely(server, slow);
   slowest.readAll();
   EXPECT_TRUE(slowest.wasReset());
-  answered(reads);
+  answerLargely(server, reads);
   Answer answer = reads.read();
-  EXPECT_EQ(answer.body.size(), bytes);
+  EXPECT_EQ(answer.body.size(), largeBytes);
   slow.readAll();
   EXPECT_TRUE(slow.wasReset());
 }
 
 /// Others than the tenant who holds too much are let be, however slow.
 TEST(Limits, SlowReadersOfOtherTenantsAreLetBe) {
-  constexpr size_t bytes = 40 << 20; // more than the kernel takes
   ServerOptions options = testOptions();
   options.allAnswerBytes = 160 << 20;
   TestServer server(options);
-  auto answered = [&](TestClient &client) {
-    client.send(get("/x"));
-    std::shared_ptr<Exchange> exchange = server.next();
-    ASSERT_TRUE(exchange);
-    exchange->reply(200, {}, std::string(bytes, 'x'));
-  };
   TestClient other(server.port(), /*usesTls=*/false, "127.0.0.2");
-  answered(other);
+  answerLargely(server, other);
   TestClient first(server.port()), second(server.port());
-  answered(first);
-  answered(second);
+  answerLargely(server, first);
+  answerLargely(server, second);
   first.readAll();
   EXPECT_TRUE(first.wasReset());
-  EXPECT_EQ(other.read().body.size(), bytes);
-  EXPECT_EQ(second.read().body.size(), bytes);
+  EXPECT_EQ(other.read().body.size(), largeBytes);
+  EXPECT_EQ(second.read().body.size(), largeBytes);
 }
 
 /// Now and then a byte is not enough.
