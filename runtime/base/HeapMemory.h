@@ -18,10 +18,11 @@
 namespace sluice {
 
 /// From now on some pieces of 1 MiB are kept back, of which one is given up
-/// each time that `new` finds no memory, and it is tried again. What allocates
-/// a little in order to free a lot, as destructors of JSON values do, must not
-/// fail, and finds some then. They are only reserved, not touched. Call it
-/// again now and then, to have those back that were given up. Thread-safe.
+/// each time that `new` finds no memory, and it is tried again. So a lack that
+/// lasts for a moment harms nobody, and what allocates a little while an
+/// exception passes, in order to free a lot, finds some. The pieces are only
+/// reserved, not touched. Call it again now and then, to have those back that
+/// were given up. Thread-safe.
 void keepMemoryReserve();
 
 /// Gives back to the system what the allocator holds and nobody uses, if that

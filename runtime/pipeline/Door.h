@@ -43,9 +43,9 @@ public:
     return static_cast<int64_t>(items.size());
   }
 
-  /// Puts an item in; never blocks, but where there is no memory for it. The
-  /// bound is kept by those who ask
-  /// hasRoom(): an item that is here must not be lost.
+  /// Puts an item in. Waits for memory where there is none, and for nothing
+  /// else. The bound is kept by those who ask hasRoom(): an item that is here
+  /// must not be lost.
   void push(Item item) {
     static_assert(std::is_nothrow_move_constructible_v<Item>);
     std::lock_guard lock(mutex);

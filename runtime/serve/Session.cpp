@@ -262,8 +262,8 @@ std::optional<ApiError> Session::checkPriority() const {
 }
 
 /// Reads the request and makes what its answer needs, or answers why it cannot
-/// be read. False: that takes long,
-/// and is left to those who have time for it; or nobody waits for it any more.
+/// be read. False: that takes long, and is left to those who have time for it;
+/// or nobody waits for it any more.
 bool Session::read(Pace pace) {
   const std::string &body = responder.request().body;
   if (pace == Pace::Quick && SessionServices::isLong(body.size()))
