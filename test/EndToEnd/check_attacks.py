@@ -142,8 +142,10 @@ def look_for(seconds, bystander):
 
 @attacked
 def connections_that_say_nothing(server, bystander):
-    """More than there may be, each with half a header."""
-    with attacking_sockets(server, 3000) as held:
+    """More than there may be, each with half a header; fewer where this
+    process may not have so many files open."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    with attacking_sockets(server, min(3000, files - 200)) as held:
         for each in held:
             with contextlib.suppress(OSError):  # it had to give way
                 each.sendall(b"GET / HTTP/1.1\r\nHost: local")
