@@ -20,6 +20,8 @@ using namespace sluice;
 
 Expected<MappedFile> MappedFile::open(const std::string &path, FileUse use,
                                       const std::string &name) {
+  MappedFile file;
+  file.name = name.empty() ? path : name;
   // Without blocking: opening a pipe would wait for its writer.
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
@@ -31,22 +33,19 @@ Expected<MappedFile> MappedFile::open(const std::string &path, FileUse use,
   }
   if (use == FileUse::Input)
     noteInput(fd);
-  MappedFile file;
-  file.name = name.empty() ? path : name;
   file.about = info;
-  file.length = static_cast<size_t>(info.st_size);
-  if (file.length > 0) {
-    void *address = ::mmap(nullptr, file.length, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (address == MAP_FAILED) {
-      int reason = errno;
-      ::close(fd);
-      file.length = 0;
-      return failure(path, ": cannot map: ", std::strerror(reason));
-    }
-    file.base = static_cast<const uint8_t *>(address);
+  const auto length = static_cast<size_t>(info.st_size);
+  void *address = nullptr;
+  if (length > 0)
+    address = ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, fd, 0);
+  const int reason = errno;
+  ::close(fd); // before what may throw
+  if (address == MAP_FAILED)
+    return failure(path, ": cannot map: ", std::strerror(reason));
+  file.base = static_cast<const uint8_t *>(address);
+  file.length = length;
+  if (file.base)
     noteMapping(file.base, file.length, file.name);
-  }
-  ::close(fd);
   return file;
 }
 

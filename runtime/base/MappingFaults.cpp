@@ -7,6 +7,8 @@
 
 #include "runtime/base/MappingFaults.h"
 
+#include "runtime/base/Status.h"
+
 #include <atomic>
 #include <cerrno> // program_invocation_short_name
 #include <csignal>
@@ -124,14 +126,6 @@ Mapping &takeMapping() {
   return *made;
 }
 
-/// Keeps a message on its one line.
-std::string oneLine(std::string text) {
-  for (char &c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f')
-      c = '?';
-  return text;
-}
-
 } // namespace
 
 void sluice::noteMapping(const uint8_t *base, size_t length,
@@ -141,7 +135,7 @@ void sluice::noteMapping(const uint8_t *base, size_t length,
   std::lock_guard lock(changing);
   Mapping &mapping = takeMapping();
   mapping.path = path;
-  mapping.shown = oneLine(path);
+  mapping.shown = Status::error(path).message(); // which is on one line
   mapping.base.store(base, std::memory_order_relaxed);
   mapping.length.store(length, std::memory_order_release);
 }

@@ -25,7 +25,7 @@ uint64_t PrefixScopes::of(const Caller &caller, std::string_view salt) const {
   const bool hasOwn = caller.hasKey && !sharesAmongKeys;
   if (!hasOwn && salt.empty())
     return 0;
-  const TenantId tenant = hasOwn ? caller.tenant + 1 : 0;
+  const TenantId tenant = hasOwn ? caller.tenant : 0; // which is nobody's
   std::string text(secret.begin(), secret.end());
   text.append(reinterpret_cast<const char *>(&tenant), sizeof tenant);
   text += salt;

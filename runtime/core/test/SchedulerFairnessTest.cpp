@@ -35,6 +35,20 @@ protected:
     return tokens;
   }
 
+  /// Of the tokens of two tenants that always have requests waiting, those of
+  /// the second, which has this weight beside the first one's 1.
+  double shareOfSecond(double weight, int requests) {
+    std::vector<RequestNumber> first = flood(1, requests, 40);
+    s.terms.weight = weight;
+    std::vector<RequestNumber> second = flood(2, requests, 40);
+    s.run(ms(15000));
+    const int64_t one = tokensOf(first), two = tokensOf(second);
+    EXPECT_GT(one + two, 500);
+    s.runAll();
+    s.check();
+    return double(two) / double(one + two);
+  }
+
   SchedulerScript s;
 };
 
@@ -54,26 +68,11 @@ TEST_F(SchedulerFairnessTest, AFloodDoesNotKeepOthersWaiting) {
 }
 
 TEST_F(SchedulerFairnessTest, TenantsThatAlwaysWaitShareAlike) {
-  std::vector<RequestNumber> first = flood(1, 60, 40);
-  std::vector<RequestNumber> second = flood(2, 60, 40);
-  s.run(ms(15000));
-  int64_t one = tokensOf(first), two = tokensOf(second);
-  EXPECT_GT(one + two, 500);
-  EXPECT_NEAR(double(one) / double(one + two), 0.5, 0.1) << one << ' ' << two;
-  s.runAll();
-  s.check();
+  EXPECT_NEAR(shareOfSecond(/*weight=*/1, /*requests=*/60), 0.5, 0.1);
 }
 
 TEST_F(SchedulerFairnessTest, AWeightOfTwoIsTwiceTheShare) {
-  std::vector<RequestNumber> first = flood(1, 90, 40);
-  s.terms.weight = 2;
-  std::vector<RequestNumber> second = flood(2, 90, 40);
-  s.run(ms(15000));
-  int64_t one = tokensOf(first), two = tokensOf(second);
-  EXPECT_GT(one + two, 500);
-  EXPECT_NEAR(double(two) / double(one + two), 0.67, 0.12) << one << ' ' << two;
-  s.runAll();
-  s.check();
+  EXPECT_NEAR(shareOfSecond(/*weight=*/2, /*requests=*/90), 0.67, 0.12);
 }
 
 TEST_F(SchedulerFairnessTest, PrioritiesAreAmongOnesOwn) {

@@ -14,8 +14,8 @@ using namespace sluice::serve;
 
 namespace {
 
-constexpr Caller one = {.tenant = 0, .hasKey = true};
-constexpr Caller two = {.tenant = 1, .hasKey = true};
+constexpr Caller one = {.tenant = 1, .hasKey = true};
+constexpr Caller two = {.tenant = 2, .hasKey = true};
 constexpr Caller someone = {.tenant = 77}, other = {.tenant = 78};
 
 TEST(PrefixScopesTest, KeysAndSaltsKeepApart) {
