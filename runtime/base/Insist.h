@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where one thread hands something over to another, nothing may be lost on the
-// way: somebody waits for it for ever, who need not have asked for much
-// himself.
+// When one thread hands something over to another, it must not be lost on the
+// way: the request that waits for it would wait for ever, and need not be the
+// one that has used up the memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,18 +16,21 @@
 
 #include <chrono>
 #include <cstdio>
+#include <mutex>
 #include <new>
 #include <thread>
 #include <unistd.h>
 
 namespace sluice {
 
-/// Calls `body` until it finds the memory that it needs, which others give back
-/// meanwhile. It must leave everything as it was where it throws. After two
-/// seconds the process ends with status 1 and a message: it is stuck.
-template <typename Fn> void insist(Fn &&body) {
-  constexpr int mostTries = 2000;
-  for (int tries = 0; tries < mostTries; ++tries) {
+/// Calls `body` until it finds the memory that it needs, which other threads
+/// give back meanwhile. `body` must leave everything as it was when it throws
+/// std::bad_alloc. After two seconds without success the process is stuck, and
+/// ends with status 1 and a message. The caller must not hold a mutex that
+/// those who give memory back may need.
+template <typename Body> void insist(Body &&body) {
+  constexpr int maxTries = 2000;
+  for (int tries = 0; tries < maxTries; ++tries) {
     try {
       return body();
     } catch (const std::bad_alloc &) {
@@ -36,6 +39,22 @@ template <typename Fn> void insist(Fn &&body) {
   }
   std::fputs("error: there has been no memory for two seconds\n", stderr);
   _exit(1);
+}
+
+/// Calls `body` with `lock` held, which is released between two tries: `body`
+/// must look anew at what the mutex guards each time. Returns with `lock` held.
+template <typename Body>
+void insist(std::unique_lock<std::mutex> &lock, Body &&body) {
+  insist([&] {
+    if (!lock.owns_lock())
+      lock.lock();
+    try {
+      body();
+    } catch (const std::bad_alloc &) {
+      lock.unlock();
+      throw;
+    }
+  });
 }
 
 } // namespace sluice

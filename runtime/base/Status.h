@@ -23,6 +23,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sluice {
@@ -59,9 +60,9 @@ public:
   /// The same error with `prefix: ` put before its message; success stays.
   /// Without memory for that it is outOfMemory(): an error never becomes an
   /// exception on its way.
-  Status withContext(const std::string &prefix) const noexcept {
+  Status withContext(std::string_view prefix) const noexcept {
     try {
-      return ok() ? *this : error(prefix + ": " + *text);
+      return ok() ? *this : error(std::string(prefix) + ": " + *text);
     } catch (const std::bad_alloc &) {
       return outOfMemory();
     }

@@ -48,9 +48,9 @@ public:
   /// must not be lost.
   void push(Item item) {
     static_assert(std::is_nothrow_move_constructible_v<Item>);
-    std::lock_guard lock(mutex);
+    std::unique_lock lock(mutex);
     if (items.size() == items.capacity())
-      insist([this] { items.reserve(2 * items.size() + 1); });
+      insist(lock, [this] { items.reserve(2 * items.size() + 1); });
     items.push_back(std::move(item));
     // Under the lock: whoever takes the last item may destroy the door.
     changed.notify_one();
@@ -79,7 +79,7 @@ public:
     if (wait)
       changed.wait(lock, [this] { return closed || woken || !items.empty(); });
     woken = false;
-    return move(taken, most);
+    return move(lock, taken, most);
   }
 
   /// The same, but waits no longer than until `deadline`.
@@ -87,18 +87,20 @@ public:
     std::unique_lock lock(mutex);
     changed.wait_until(lock, toTimePoint(deadline),
                        [this] { return closed || !items.empty(); });
-    return move(taken, unlimited);
+    return move(lock, taken, unlimited);
   }
 
 private:
-  bool move(std::vector<Item> &taken, int64_t most) {
-    bool open = !closed || !items.empty();
-    auto end =
-        items.begin() + std::min(most, static_cast<int64_t>(items.size()));
+  bool move(std::unique_lock<std::mutex> &lock, std::vector<Item> &taken,
+            int64_t most) {
+    int64_t count = 0;
     // First, so that none is lost half-way.
-    insist([&] {
-      taken.reserve(taken.size() + static_cast<size_t>(end - items.begin()));
+    insist(lock, [&] {
+      count = std::min(most, static_cast<int64_t>(items.size()));
+      taken.reserve(taken.size() + static_cast<size_t>(count));
     });
+    const bool open = !closed || !items.empty();
+    const auto end = items.begin() + count;
     std::move(items.begin(), end, std::back_inserter(taken));
     items.erase(items.begin(), end);
     return open;

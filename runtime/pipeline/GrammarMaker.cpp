@@ -142,7 +142,8 @@ void GrammarMaker::run() {
     lock.lock();
     if (meter.end() == WorkMeter::End::Unwanted) {
       if (current.use_count() > 1)
-        insist([this] { queue.push_front(current); }); // somebody has come
+        insist(lock,
+               [this] { queue.push_front(current); }); // somebody has come
       current = nullptr;
       continue;
     }
@@ -151,7 +152,7 @@ void GrammarMaker::run() {
     if (onMade)
       onMade();
     lock.lock();
-    insist([this] { known.push_front(current); });
+    insist(lock, [this] { known.push_front(current); });
     current = nullptr;
     if (known.size() > mostKnown)
       known.pop_back();

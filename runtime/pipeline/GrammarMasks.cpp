@@ -166,11 +166,11 @@ void GrammarMasks::runQuick() {
     // Nobody waits here for a grammar; and masks of a text are made by one
     // thread at a time.
     if (!task->text->grammar->isMade()) {
-      insist([&] { waitingTasks.push_back(task); });
+      insist(lock, [&] { waitingTasks.push_back(task); });
       continue;
     }
     if (task->text->slowRows > 0) {
-      leaveToSlow(std::move(task));
+      leaveToSlow(lock, std::move(task));
       continue;
     }
     lock.unlock();
@@ -185,25 +185,24 @@ void GrammarMasks::runQuick() {
         onMade();
       lock.lock();
     } else {
-      leaveToSlow(std::move(task));
+      leaveToSlow(lock, std::move(task));
     }
   }
 }
 
 /// On the maker's thread: rows may have waited for it.
 void GrammarMasks::grammarMade() {
-  std::lock_guard lock(mutex);
-  while (!waitingTasks.empty()) {
-    insist([this] { quickTasks.push_front(waitingTasks.back()); });
-    waitingTasks.pop_back();
-  }
+  std::unique_lock lock(mutex);
+  insist(lock, [this] {
+    for (; !waitingTasks.empty(); waitingTasks.pop_back())
+      quickTasks.push_front(waitingTasks.back());
+  });
   offered.notify_all();
 }
 
-/// With the lock.
-void GrammarMasks::leaveToSlow(Task task) {
+void GrammarMasks::leaveToSlow(std::unique_lock<std::mutex> &lock, Task task) {
   ++task->text->slowRows;
-  insist([&] { slowTasks.push_back(task); });
+  insist(lock, [&] { slowTasks.push_back(task); });
   offered.notify_all();
 }
 

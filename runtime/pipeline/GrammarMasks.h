@@ -116,7 +116,7 @@ private:
   void runSlow();
   void grammarMade();
   void drop(GrammarText &text);
-  void leaveToSlow(Task task);
+  void leaveToSlow(std::unique_lock<std::mutex> &lock, Task task);
   Task takeSlow();
   void makeOn(const Task &task, WorkMeter &meter);
   void make(RowMask &task, WorkMeter &meter);

@@ -348,9 +348,9 @@ void Session::Sink::push(TokenItem item) {
 /// On the head's thread.
 void Session::push(uint32_t index, TokenItem item) {
   {
-    std::lock_guard lock(mutex);
+    std::unique_lock lock(mutex);
     if (inbox.size() == inbox.capacity())
-      insist([this] { inbox.reserve(2 * inbox.size() + 1); });
+      insist(lock, [this] { inbox.reserve(2 * inbox.size() + 1); });
     inbox.push_back({index, std::move(item)});
     if (isQueued)
       return;

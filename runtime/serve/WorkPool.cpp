@@ -91,10 +91,11 @@ void WorkPool::withdraw(const Work &work) {
 }
 
 void WorkPool::proceed(std::shared_ptr<Work> work) {
-  std::lock_guard lock(mutex);
-  if (stopping)
-    return;
-  insist([&] { proceeds.push_back(work); });
+  std::unique_lock lock(mutex);
+  insist(lock, [&] {
+    if (!stopping)
+      proceeds.push_back(work);
+  });
   changed.notify_one();
 }
 
@@ -214,14 +215,17 @@ void WorkPool::beginNext(BeginQueue &queue, Work::Pace pace,
   if (isDone)
     entry.work.reset(); // perhaps the last reference
   lock.lock();
+  if (!isDone)
+    insist(lock, [&] {
+      if (!stopping)
+        longBegins.push(entry);
+    });
   if (stopping) { // the queue has been dropped
     lock.unlock();
     entry.work.reset();
     return lock.lock();
   }
   queue.finished(entry.tenant, took);
-  if (!isDone)
-    insist([&] { longBegins.push(entry); });
   // A tenant may have one more under way; and whoever was woken and was not
   // allowed to begin sleeps again, while this thread looks at its queue next.
   longChanged.notify_one();
