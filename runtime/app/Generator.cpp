@@ -57,7 +57,7 @@ Expected<Generator> Generator::create(const Engine &engine,
   if (!options.stopStrings.empty() && !engine.tokenizer())
     return failure("--stop: this model has no tokenizer");
   // Stop tokens end the stream already.
-  Expected<StopMatcher> stop = StopMatcher::create(options.stopStrings, {});
+  Expected<StopMatcher> stop = StopMatcher::create(options.stopStrings);
   if (!stop)
     return stop.status().withContext("--stop");
   return Generator(engine, options, spec.take(), stop.take(), programStart);

@@ -84,7 +84,6 @@ public:
 
   /// Opens an empty sequence. Error: as many as the limit are open.
   Expected<SequenceId> openSequence() { return pages.open(); }
-  void closeSequence(SequenceId sequence) { pages.close(sequence); }
   /// Tokens of the sequence in the cache.
   int64_t sequenceLength(SequenceId sequence) const {
     return pages.length(sequence);

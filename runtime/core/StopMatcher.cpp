@@ -1,4 +1,4 @@
-//===- StopMatcher.cpp - ends a text at stop strings and tokens -----------===//
+//===- StopMatcher.cpp - ends a text at stop strings ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,7 @@
 
 namespace sluice {
 
-Expected<StopMatcher> StopMatcher::create(std::vector<std::string> strings,
-                                          std::vector<int32_t> tokens) {
+Expected<StopMatcher> StopMatcher::create(std::vector<std::string> strings) {
   if (strings.size() > maxStrings)
     return failure("stop: ", strings.size(), " strings is more than ",
                    maxStrings);
@@ -23,18 +22,11 @@ Expected<StopMatcher> StopMatcher::create(std::vector<std::string> strings,
       return failure("stop: a string of ", text.size(),
                      " bytes is longer than ", maxStringBytes);
   }
-  return StopMatcher(std::move(strings), std::move(tokens));
+  return StopMatcher(std::move(strings));
 }
 
-StopMatcher::StopMatcher(std::vector<std::string> strings,
-                         std::vector<int32_t> tokens)
-    : stops(std::move(strings)), stopTokens(std::move(tokens)) {
-  std::sort(stopTokens.begin(), stopTokens.end());
-}
-
-bool StopMatcher::isStopToken(int32_t token) const {
-  return std::binary_search(stopTokens.begin(), stopTokens.end(), token);
-}
+StopMatcher::StopMatcher(std::vector<std::string> strings)
+    : stops(std::move(strings)) {}
 
 int64_t StopMatcher::longestMatch(std::string_view text) const {
   int64_t longest = -1;

@@ -1,13 +1,12 @@
-//===- StopMatcher.h - ends a text at stop strings and tokens -------------===//
+//===- StopMatcher.h - ends a text at stop strings ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-//   StopMatcher stop = *StopMatcher::create({"\n\n"}, {eos});
+//   StopMatcher stop = *StopMatcher::create({"\n\n"});
 //   for each token:
-//     if (stop.isStopToken(token)) break;
 //     write(stop.push(text));         // what can be written already
 //     if (stop.stopped()) break;
 //   write(stop.flush());              // the text ended without a stop
@@ -36,10 +35,7 @@ public:
   static constexpr size_t maxStringBytes = 4096;
 
   /// Errors: an empty stop string, or more or longer ones than the limits.
-  static Expected<StopMatcher> create(std::vector<std::string> strings,
-                                      std::vector<int32_t> tokens);
-
-  bool isStopToken(int32_t token) const;
+  static Expected<StopMatcher> create(std::vector<std::string> strings);
 
   /// Takes the next piece of text; returns what is certain to be before any
   /// stop string. After stopped() it takes nothing more and returns "".
@@ -54,7 +50,7 @@ public:
   std::string flush();
 
 private:
-  StopMatcher(std::vector<std::string> strings, std::vector<int32_t> tokens);
+  explicit StopMatcher(std::vector<std::string> strings);
 
   /// The longest stop string that `text` ends with, or -1.
   int64_t longestMatch(std::string_view text) const;
@@ -62,8 +58,7 @@ private:
   size_t undecided(std::string_view text) const;
 
   std::vector<std::string> stops;
-  std::vector<int32_t> stopTokens; ///< sorted
-  std::string held;                ///< a proper prefix of a stop string
+  std::string held; ///< a proper prefix of a stop string
   int64_t match = -1;
 };
 

@@ -107,15 +107,6 @@ std::string_view sluice::activationFormatName(ActivationFormat format) {
   return "f16";
 }
 
-std::optional<ActivationFormat>
-sluice::parseActivationFormat(std::string_view name) {
-  for (ActivationFormat format :
-       {ActivationFormat::F32, ActivationFormat::BF16, ActivationFormat::F16})
-    if (name == activationFormatName(format))
-      return format;
-  return std::nullopt;
-}
-
 void sluice::encodeActivations(ActivationFormat format, const float *src,
                                uint8_t *dst, int64_t count) {
   switch (format) {

@@ -9,7 +9,6 @@
 #define SLUICE_RUNTIME_FORMATS_ACTIVATIONS_H
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace sluice {
@@ -21,7 +20,6 @@ enum class ActivationFormat : uint8_t { F32, BF16, F16 };
 
 /// "f32", "bf16", "f16".
 std::string_view activationFormatName(ActivationFormat format);
-std::optional<ActivationFormat> parseActivationFormat(std::string_view name);
 
 /// Bytes of one number: 4 or 2.
 constexpr int64_t activationBytes(ActivationFormat format) {

@@ -51,8 +51,6 @@ public:
   void attach(const GrammarTables &tables, const FrameTable &held,
               WorkMeter &meter);
 
-  const GrammarTables &grammarTables() const { return *tables; }
-
   /// Item sets one behind the other; the caller knows where each begins.
   std::vector<MatchItem> items;
 

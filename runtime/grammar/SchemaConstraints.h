@@ -60,7 +60,6 @@ struct Constraints {
   /// kept of it here.
   bool hasFormat = false;
 
-  bool boundsLength() const { return minLength > 0 || maxLength; }
   /// For messages.
   const SchemaNode &place() const { return nodes.front(); }
 

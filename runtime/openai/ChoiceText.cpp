@@ -39,7 +39,7 @@ ChoiceText::ChoiceText(const GenerationRequest &request, const Model &model,
     : request(&request), model(&model),
       detokenizer(model.tokenizer(), request.skipSpecial),
       // The request's limits are within the matcher's.
-      stop(StopMatcher::create(request.stops, {}).take()) {
+      stop(StopMatcher::create(request.stops).take()) {
   if (request.tools.choice != ToolUse::Choice::None)
     tools = std::make_unique<ToolCallParser>(
         request.tools,

@@ -123,7 +123,7 @@ static void readStops(FieldReader &fields, const RequestLimits &limits,
     stops.push_back(std::move(text));
   }
   // Its limits are above those of a request, unless these were raised.
-  Expected<StopMatcher> matcher = StopMatcher::create(stops, {});
+  Expected<StopMatcher> matcher = StopMatcher::create(stops);
   if (!matcher)
     fields.keep(invalidField("stop", matcher.status().message()));
 }

@@ -32,7 +32,6 @@ void SimHead::play(std::vector<SimRequest> all) {
 
 void SimHead::push(Event event) {
   inbox.push_back({std::move(event), world.queue.now()});
-  longestInbox = std::max(longestInbox, static_cast<int64_t>(inbox.size()));
   freeAt = std::max(world.queue.now(), freeAt) + decision;
   world.queue.schedule(freeAt, *this, process);
 }

@@ -73,8 +73,6 @@ public:
   const Status &broken() const { return failed; }
   /// To be called after the run.
   std::vector<RequestOutcome> takeOutcomes() { return std::move(outcomes); }
-  /// The busiest it has been.
-  int64_t maxInbox() const { return longestInbox; }
   /// Frames that brought a part of a prompt and had room for more, but for the
   /// time that a step may take.
   int64_t shortChunks() const { return chunksCutShort; }
@@ -117,7 +115,6 @@ private:
   Status failed;
 
   std::deque<Waiting> inbox;
-  int64_t longestInbox = 0;
   int64_t chunksCutShort = 0;
   Time freeAt{0};
   std::optional<Time> wakeAt;

@@ -17,7 +17,6 @@
 #include "runtime/text/TokenizerBlob.h"
 #include "runtime/text/Utf8.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 using namespace sluice;
@@ -235,11 +234,6 @@ std::optional<TokenId> Tokenizer::tokenId(std::string_view text) const {
 
 bool Tokenizer::isSpecial(TokenId id) const {
   return id >= 0 && id < vocabularySize() && tables->special[id];
-}
-
-bool Tokenizer::isEndOfText(TokenId id) const {
-  const std::vector<TokenId> &ends = tables->spec.endOfText;
-  return std::find(ends.begin(), ends.end(), id) != ends.end();
 }
 
 const TokenizerSpec &Tokenizer::spec() const { return tables->spec; }

@@ -73,9 +73,6 @@ public:
   /// Whether decode(skipSpecial) leaves the token out.
   bool isSpecial(TokenId id) const;
 
-  /// Whether the token ends a generation.
-  bool isEndOfText(TokenId id) const;
-
   const TokenizerSpec &spec() const;
 
   /// The steps from tokens to text, for a Detokenizer. Lives as long as any

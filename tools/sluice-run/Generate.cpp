@@ -44,7 +44,7 @@ Status Generation::addRequests(Clock::time_point start) {
     Expected<std::vector<int32_t>> prompt = session.readPrompt(options, i);
     if (!prompt)
       return prompt.status();
-    Expected<StopMatcher> stops = StopMatcher::create(options.stopStrings, {});
+    Expected<StopMatcher> stops = StopMatcher::create(options.stopStrings);
     if (!stops)
       return stops.status();
     requests.emplace_back(session, options, static_cast<SequenceId>(i),

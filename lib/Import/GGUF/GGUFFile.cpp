@@ -162,11 +162,6 @@ const Value *GGUFFile::find(std::string_view key) const {
   return found == entryIndex.end() ? nullptr : &entries[found->second].value;
 }
 
-const TensorInfo *GGUFFile::findTensor(std::string_view tensor) const {
-  auto found = tensorIndex.find(tensor);
-  return found == tensorIndex.end() ? nullptr : &infos[found->second];
-}
-
 namespace {
 
 /// The value of `key` through `read`, where there is one.
@@ -189,11 +184,6 @@ Expected<std::optional<T>> typed(const GGUFFile &file, std::string_view key,
 Expected<std::optional<uint64_t>>
 GGUFFile::uintValue(std::string_view key) const {
   return typed(*this, key, &Value::asUInt, "a non-negative integer");
-}
-
-Expected<std::optional<double>>
-GGUFFile::floatValue(std::string_view key) const {
-  return typed(*this, key, &Value::asFloat, "a float");
 }
 
 Expected<std::optional<bool>> GGUFFile::boolValue(std::string_view key) const {

@@ -259,7 +259,7 @@ Status Parser::parseTensor(uint64_t index) {
     return failure(place, ": a name of ", info.name.size(),
                    " bytes (1 to 65535 are allowed)");
   place = "tensor " + quote(info.name);
-  if (!file.tensorIndex.emplace(info.name, index).second)
+  if (!tensorNames.insert(info.name).second)
     return failure(place, ": the name appears twice");
   if (Status s = parseDimensions(info, place); !s.ok())
     return s;

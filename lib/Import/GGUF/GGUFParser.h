@@ -10,6 +10,9 @@
 
 #include "sluice/Import/GGUF/GGUFFile.h"
 
+#include <string_view>
+#include <unordered_set>
+
 namespace sluice::gguf {
 
 /// Bytes of one value of a scalar type; 0 for strings and arrays.
@@ -45,6 +48,7 @@ private:
   uint64_t entryCount = 0;
   uint64_t tensorCount = 0;
   uint64_t alignment = 32;
+  std::unordered_set<std::string_view> tensorNames;
 };
 
 } // namespace sluice::gguf

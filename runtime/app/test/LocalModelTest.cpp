@@ -108,7 +108,6 @@ TEST_F(LocalModelTest, ARefusedStepChangesNothing) {
               HasSubstr("of 32 tokens and 0 are free"));
   EXPECT_EQ(model->sequenceLength(a), 0);
   EXPECT_EQ(model->sequenceLength(b), 0);
-  model->closeSequence(a);
   EXPECT_EQ(stepMessage(*model, b, 0, 1), "");
   EXPECT_EQ(model->sequenceLength(b), 1);
   model->truncateSequence(b, 0);

@@ -153,7 +153,6 @@ void PipelineModel::checkDraft(const Worker &draft) {
 void PipelineModel::obey() {
   HeadCommands &commands = head.commands();
   for (const EpochMark &mark : commands.cancels) {
-    ++cancels;
     for (size_t i = 0; i < workers.size(); ++i)
       for (int copies = options.wild ? 1 + random() % 2 : 1; copies > 0;
            --copies)

@@ -79,7 +79,6 @@ public:
   int64_t held() const;
   /// Rules that were broken; empty if none.
   const std::vector<std::string> &broken() const { return failures; }
-  int64_t cancelsSent() const { return cancels; }
   int64_t mostFrames() const { return framesPeak; }
 
 private:
@@ -151,7 +150,7 @@ private:
   std::vector<std::string> failures;
   Time lastLaunch{0};
   std::optional<Time> wakeAt;
-  int64_t cancels = 0, framesPeak = 0, draftsOut = 0;
+  int64_t framesPeak = 0, draftsOut = 0;
 };
 
 } // namespace sluice::test

@@ -15,7 +15,7 @@ using namespace sluice;
 namespace {
 
 StopMatcher make(std::vector<std::string> strings) {
-  Expected<StopMatcher> made = StopMatcher::create(std::move(strings), {});
+  Expected<StopMatcher> made = StopMatcher::create(std::move(strings));
   EXPECT_TRUE(made);
   return made.take();
 }
@@ -55,18 +55,11 @@ TEST(StopMatcherTest, WithoutStringsTextPassesThrough) {
   EXPECT_EQ(stop.flush(), "");
 }
 
-TEST(StopMatcherTest, StopTokens) {
-  StopMatcher stop = *StopMatcher::create({}, {9, 2});
-  EXPECT_TRUE(stop.isStopToken(2));
-  EXPECT_TRUE(stop.isStopToken(9));
-  EXPECT_FALSE(stop.isStopToken(3));
-}
-
 TEST(StopMatcherTest, LimitsAreChecked) {
-  EXPECT_EQ(StopMatcher::create({""}, {}).status().message(),
+  EXPECT_EQ(StopMatcher::create({""}).status().message(),
             "stop: a stop string is empty");
-  EXPECT_FALSE(StopMatcher::create({std::string(4097, 'x')}, {}));
-  EXPECT_FALSE(StopMatcher::create(std::vector<std::string>(65, "x"), {}));
+  EXPECT_FALSE(StopMatcher::create({std::string(4097, 'x')}));
+  EXPECT_FALSE(StopMatcher::create(std::vector<std::string>(65, "x")));
 }
 
 /// The definition, over the whole text at once.

@@ -66,11 +66,9 @@ std::vector<float> manyFloats() {
 } // namespace
 
 TEST(Activations, NamesAndSizes) {
-  for (ActivationFormat format : formats)
-    EXPECT_EQ(parseActivationFormat(activationFormatName(format)), format);
+  EXPECT_EQ(activationFormatName(ActivationFormat::F32), "f32");
   EXPECT_EQ(activationFormatName(ActivationFormat::BF16), "bf16");
-  EXPECT_FALSE(parseActivationFormat("f64"));
-  EXPECT_FALSE(parseActivationFormat(""));
+  EXPECT_EQ(activationFormatName(ActivationFormat::F16), "f16");
   EXPECT_EQ(activationBytes(ActivationFormat::F32), 4);
   EXPECT_EQ(activationBytes(ActivationFormat::BF16), 2);
   EXPECT_EQ(activationBytes(ActivationFormat::F16), 2);

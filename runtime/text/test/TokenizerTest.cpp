@@ -98,7 +98,6 @@ TEST(Tokenizer, TakesSpecialTokensAsTextWhenAsked) {
   ASSERT_TRUE(ids.ok());
   EXPECT_EQ(ids->size(), 5u);
   EXPECT_TRUE(tokenizer.isSpecial(*tokenizer.tokenId("<end>")));
-  EXPECT_TRUE(tokenizer.isEndOfText(*tokenizer.tokenId("<end>")));
 }
 
 TEST(Tokenizer, TakesSpecialTokensAtLiteralPlacesAsText) {

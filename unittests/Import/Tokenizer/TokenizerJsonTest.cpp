@@ -86,7 +86,6 @@ TEST(DemoTokenizer, GivesTheReferenceIds) {
               greedy["text"].get<std::string>());
   }
   EXPECT_EQ(tokenizer->spec().endOfText, std::vector<TokenId>{0});
-  EXPECT_TRUE(tokenizer->isEndOfText(0));
   EXPECT_FALSE(tokenizer->spec().chatTemplate.empty());
 }
 

@@ -77,8 +77,7 @@ public:
   /// The bytes are as in the file: they need not be valid UTF-8.
   std::optional<std::string_view> asString() const;
 
-  /// Arrays: the element type and the number of elements (0 for a scalar).
-  ValueType elementType() const { return element; }
+  /// The number of elements of an array, 0 for a scalar.
   uint64_t arraySize() const { return isArray() ? count : 0; }
 
   /// The strings of an array of strings, or null.
@@ -145,14 +144,11 @@ public:
   /// and key where it is of another type. These are what readers of particular
   /// keys should use.
   Expected<std::optional<uint64_t>> uintValue(std::string_view key) const;
-  Expected<std::optional<double>> floatValue(std::string_view key) const;
   Expected<std::optional<bool>> boolValue(std::string_view key) const;
   Expected<std::optional<std::string_view>>
   stringValue(std::string_view key) const;
 
   const std::vector<TensorInfo> &tensors() const { return infos; }
-  /// The tensor called `name`, or null.
-  const TensorInfo *findTensor(std::string_view name) const;
   /// A tensor's bytes.
   std::span<const uint8_t> tensorBytes(const TensorInfo &info) const {
     return content.subspan(info.offset, info.bytes);
@@ -169,7 +165,6 @@ private:
   std::vector<MetadataEntry> entries;
   std::vector<TensorInfo> infos;
   std::unordered_map<std::string_view, size_t> entryIndex;
-  std::unordered_map<std::string_view, size_t> tensorIndex;
 };
 
 } // namespace sluice::gguf

@@ -30,10 +30,7 @@ public:
   uint8_t *host() const { return views[0] ? views[0] + guardBytes : nullptr; }
   uint8_t *device() const { return views[1] ? views[1] + guardBytes : nullptr; }
 
-  /// Whether the address is the host's, not the device's.
-  bool isHosts(const uint8_t *address) const {
-    return address >= views[0] && address < views[0] + mapped();
-  }
+  /// Whether the address is the device's, not the host's.
   bool isDevices(const uint8_t *address) const {
     return address >= views[1] && address < views[1] + mapped();
   }

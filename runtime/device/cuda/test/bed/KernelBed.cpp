@@ -30,8 +30,6 @@ static DeviceBed *current = nullptr;
 
 void cuda::setDeviceBed(DeviceBed *bed) { current = bed; }
 
-DeviceBed *cuda::deviceBed() { return current; }
-
 Status cuda::launchKernel(const KernelLaunch &launch) {
   return current ? current->run(launch) : emulateKernel(launch);
 }

@@ -53,7 +53,6 @@ class DeviceBed;
 /// The device that launchKernel() uses beside the emulator; nullptr: none. It
 /// stays the caller's, who takes it back before it goes.
 void setDeviceBed(DeviceBed *bed);
-DeviceBed *deviceBed();
 
 /// In the emulator, and on the device where one is set. Errors:
 /// emulateKernel()'s and DeviceBed::run()'s. One thread.
