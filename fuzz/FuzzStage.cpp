@@ -1,4 +1,4 @@
-//===- FuzzStage.cpp - fuzzes a stage with frames that can be read -------===//
+//===- FuzzStage.cpp - fuzzes a stage with frames that can be read --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The input is a list of choices: what is put into the next frame, when it goes
-// to the door, when a step is formed, passes a checkpoint and ends, and what is
-// cancelled meanwhile. Each frame is one that FrameCodec takes; whether it can
-// follow those before it is for the stage to say. Most rows are near to such
-// that could: children of rows that were sent, at the next position, of
+// to the mailbox, when a step is formed, passes a checkpoint and ends, and what
+// is cancelled meanwhile. Each frame is one that FrameCodec takes; whether it
+// can follow those before it is for the stage to say. Most rows are near to
+// such that could: children of rows that were sent, at the next position, of
 // requests that are open.
 //
 //===----------------------------------------------------------------------===//
@@ -219,7 +219,7 @@ public:
 
   /// Whether the stage is of further use.
   bool choose();
-  /// Ends what has begun, and all that waits at the door.
+  /// Ends what has begun, and all that waits in the mailbox.
   void drain();
 
 private:

@@ -19,13 +19,15 @@ using pipeline::TokenItem;
 /// Keeps what the head says of one request for the benchmark's thread.
 class HeadBackend::Sink final : public pipeline::TokenSink {
 public:
-  Sink(uint64_t start, std::shared_ptr<pipeline::Door<Arrived>> door)
-      : start(start), door(std::move(door)) {}
-  void push(TokenItem item) override { door->push({start, std::move(item)}); }
+  Sink(uint64_t start, std::shared_ptr<pipeline::Mailbox<Arrived>> mailbox)
+      : start(start), mailbox(std::move(mailbox)) {}
+  void push(TokenItem item) override {
+    mailbox->push({start, std::move(item)});
+  }
 
 private:
   uint64_t start;
-  std::shared_ptr<pipeline::Door<Arrived>> door;
+  std::shared_ptr<pipeline::Mailbox<Arrived>> mailbox;
 };
 
 HeadBackend::HeadBackend(pipeline::HeadLoop &head,
@@ -33,8 +35,8 @@ HeadBackend::HeadBackend(pipeline::HeadLoop &head,
     : head(head), prompt(options.prompt),
       temperature(options.http.api.temperature),
       workloadSeed(options.workload.seed),
-      door(std::make_shared<pipeline::Door<Arrived>>(
-          pipeline::Door<Arrived>::unlimited)) {
+      mailbox(std::make_shared<pipeline::Mailbox<Arrived>>(
+          pipeline::Mailbox<Arrived>::unlimited)) {
   if (prompt.vocabularySize == 0)
     prompt.vocabularySize = vocabSize;
 }
@@ -55,7 +57,7 @@ void HeadBackend::start(const bench::RequestSpec &spec,
   request.spec.sampling.temperature = temperature;
   request.spec.sampling.seed = spec.seed;
   uint64_t number = starts++;
-  auto sink = std::make_shared<Sink>(number, door);
+  auto sink = std::make_shared<Sink>(number, mailbox);
   running[number] = {spec.index, sink, &observer,
                      std::ssize(request.spec.prompt), 0};
   head.submit(std::move(request), sink);
@@ -72,7 +74,7 @@ void HeadBackend::abort(size_t index) {
 
 void HeadBackend::wait(Time until) {
   arrived.clear();
-  door->takeUntil(arrived, until);
+  mailbox->takeUntil(arrived, until);
   for (const Arrived &each : arrived)
     // It may have been aborted meanwhile, also by the observer.
     if (auto at = running.find(each.start); at != running.end())

@@ -52,7 +52,8 @@ private:
   bench::PromptOptions prompt;
   double temperature;
   uint64_t workloadSeed;
-  std::shared_ptr<pipeline::Door<Arrived>> door; ///< shared with the sinks
+  std::shared_ptr<pipeline::Mailbox<Arrived>>
+      mailbox; ///< shared with the sinks
   std::vector<Arrived> arrived;
   std::map<size_t, std::vector<int32_t>> prompts; ///< made ahead, by index
   std::map<uint64_t, Running> running;            ///< by start

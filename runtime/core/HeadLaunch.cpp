@@ -192,7 +192,7 @@ bool Head::State::hasRoom() const {
 /// Whether rows have to wait until others are back: as many groups of them are
 /// under way as there are stages. One more would make a step of its own, and
 /// all of them would take turns for ever. With one stage that goes for prompts
-/// too: what is at its door when a step ends does not wait for that step's
+/// too: what is in its mailbox when a step ends does not wait for that step's
 /// requests.
 bool Head::State::waitsForOthers() const {
   bool guesses = options.mode != SpeculationMode::Off && guessesCanPay();
@@ -205,8 +205,9 @@ bool Head::State::waitsForOthers() const {
 }
 
 /// Each stage has a chunk. Where nobody waits for the tokens behind them, as
-/// many more are on the links or at the doors, so that no stage waits. Chunks
-/// that are kept short leave one by one: two at a door would be in one step.
+/// many more are on the links or in the mailboxes, so that no stage waits.
+/// Chunks that are kept short leave one by one: two in a mailbox would be in
+/// one step.
 bool Head::State::promptsMayLeave(bool joinsFrame, Time now) {
   if (prefilling.empty() || !hasRoom() ||
       (limits.stages == 1 && !joinsFrame && waitsForOthers()))

@@ -12,10 +12,10 @@
 // Slots are numbered; a row keeps the number of the one that it joined.
 //
 // The model is a little off: links, cancels and the stage's own overhead are
-// not in it. Guesses that come to the door before the running step began fuse
-// with it, and each stage behind takes the whole of both for one step, so a
-// slot is open for guesses only from the middle of the one before it. They are
-// not needed earlier.
+// not in it. Guesses that come to the mailbox before the running step began
+// fuse with it, and each stage behind takes the whole of both for one step, so
+// a slot is open for guesses only from the middle of the one before it. They
+// are not needed earlier.
 //
 //===----------------------------------------------------------------------===//
 

@@ -29,7 +29,8 @@ constexpr double firstGuessedShare = 0.7;
 /// Confirmed rows without a guess after which one is sent to see.
 constexpr int64_t probeRows = 32;
 constexpr double leastChance = 0.005;
-/// What the pipeline may be short of in slots: one more would wait at its door.
+/// What the pipeline may be short of in slots: one more would wait in its
+/// mailbox.
 constexpr double spareSlot = 0.1;
 
 double average(double before, double now, double rate) {

@@ -1,4 +1,4 @@
-//===- Stage.cpp - what a stage does with the rows at its door ------------===//
+//===- Stage.cpp - what a stage does with the rows in its mailbox ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -62,19 +62,19 @@ Expected<Stage> Stage::create(const StageLimits &limits, CachePages &pages,
 }
 
 Expected<uint64_t> Stage::enqueue(StepFrame &&frame) {
-  Expected<uint64_t> number = state->door.enqueue(frame);
+  Expected<uint64_t> number = state->mailbox.enqueue(frame);
   if (number)
-    for (const EpochMark &mark : state->door.back().frame.marks)
+    for (const EpochMark &mark : state->mailbox.back().frame.marks)
       state->board.publish(mark);
   return number;
 }
 
-int64_t Stage::queued() const { return state->door.size(); }
+int64_t Stage::queued() const { return state->mailbox.size(); }
 
 Expected<bool> Stage::formStep() {
   State &s = *state;
   assert(!s.inStep && "finishStep() comes first");
-  if (s.door.empty())
+  if (s.mailbox.empty())
     return false;
   ++s.step;
   s.inStep = true;
@@ -82,13 +82,13 @@ Expected<bool> Stage::formStep() {
   // Before any mark is read: a mark that comes meanwhile is news later.
   s.seenChanges = s.board.changes();
   do {
-    Expected<State::Taken> taken = s.takeFrame(s.door.front());
+    Expected<State::Taken> taken = s.takeFrame(s.mailbox.front());
     if (!taken)
       return taken.status();
     if (*taken == State::Taken::StepIsFull)
       break;
-    s.door.pop();
-  } while (s.limits.fuse && !s.door.empty());
+    s.mailbox.pop();
+  } while (s.limits.fuse && !s.mailbox.empty());
   if (Status status = s.arrange(); !status.ok())
     return status;
   s.counters.steps += s.rows.batch().rows() > 0;
@@ -104,7 +104,7 @@ std::span<const RowOrigin> Stage::origins() const {
 std::span<const PageCopy> Stage::pageCopies() const {
   return state->rows.pageCopies();
 }
-uint64_t Stage::firstFrameInUse() const { return state->door.frontNumber(); }
+uint64_t Stage::firstFrameInUse() const { return state->mailbox.frontNumber(); }
 
 std::span<const RowMove> Stage::checkpoint() {
   State &s = *state;
@@ -220,7 +220,7 @@ Stage::Holdings Stage::holdings() const {
     held.requests += tree.isOpen();
   held.branches = state->branches.openBranches();
   held.pages = state->pages.pagesOfSequences();
-  held.frames = state->door.size();
+  held.frames = state->mailbox.size();
   held.kept = state->kept;
   return held;
 }

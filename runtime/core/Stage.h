@@ -1,4 +1,4 @@
-//===- Stage.h - what a stage does with the rows at its door --------------===//
+//===- Stage.h - what a stage does with the rows in its mailbox -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,8 +61,8 @@ struct StageLimits {
   int64_t rows = 512;   ///< of a step
   int64_t outputs = 64; ///< rows of a step that want an output
   /// Rows of a step that belong to prompts. Chunks of so many keep the latency
-  /// of checkpoints, and follow each other through the stages; fused at a door,
-  /// they would do neither.
+  /// of checkpoints, and follow each other through the stages; fused in a
+  /// mailbox, they would do neither.
   int64_t promptRows = 512;
   int64_t requests = 1; ///< open at the same time
   /// Paths of all requests: sequences of the cache. A request has no more than
@@ -75,7 +75,7 @@ struct StageLimits {
   /// last one, which is padding as a rule. The texts themselves are as they are
   /// in promptOf() and outputOf().
   int64_t vocabSize = 0;
-  int64_t frames = 256; ///< queued at the door
+  int64_t frames = 256; ///< queued in the mailbox
   /// Numbers of shared pages; 0: none may be kept.
   int64_t sharedPages = 0;
   /// Takes all that is queued (true), or one frame a step: for measuring what
@@ -100,28 +100,28 @@ public:
   Stage &operator=(Stage &&);
   ~Stage();
 
-  /// Puts a frame at the door; its number. Its marks are on the board from now
-  /// on. `frame` is left empty, with the room of an old frame: whoever receives
-  /// into the same frame again allocates nothing in the long run. Errors, and
-  /// then nothing has changed: the door is full, or a frame that cannot be
-  /// right: a row, open, keep or close of a slot that is not there or not open
-  /// (or open already), a shared page that is not there or not kept (or kept
-  /// already), a prefix that is not whole pages of the known tokens, a position
-  /// out of the context, numbers that do not go on.
+  /// Puts a frame in the mailbox; its number. Its marks are on the board from
+  /// now on. `frame` is left empty, with the room of an old frame: whoever
+  /// receives into the same frame again allocates nothing in the long run.
+  /// Errors, and then nothing has changed: the mailbox is full, or a frame that
+  /// cannot be right: a row, open, keep or close of a slot that is not there or
+  /// not open (or open already), a shared page that is not there or not kept
+  /// (or kept already), a prefix that is not whole pages of the known tokens, a
+  /// position out of the context, numbers that do not go on.
   Expected<uint64_t> enqueue(StepFrame &&frame);
 
-  /// Frames at the door.
+  /// Frames in the mailbox.
   int64_t queued() const;
 
-  /// Forms the next step from the frames at the door, in order, as far as the
-  /// limits allow; a frame's rows may be split over steps. Dead rows are
-  /// dropped. False: the door is empty. A step can come out without rows, where
-  /// all were dead or a frame had none: then finishStep() follows at once.
-  /// Errors, after which the stage is of no further use: the cache has no room,
-  /// or more rows are in flight than `nodes`, which the limits of the head
-  /// prevent; a row's position does not follow its parent's, or it comes again
-  /// with another parent, position or token; or a page is to be kept that no
-  /// branch has.
+  /// Forms the next step from the frames in the mailbox, in order, as far as
+  /// the limits allow; a frame's rows may be split over steps. Dead rows are
+  /// dropped. False: the mailbox is empty. A step can come out without rows,
+  /// where all were dead or a frame had none: then finishStep() follows at
+  /// once. Errors, after which the stage is of no further use: the cache has no
+  /// room, or more rows are in flight than `nodes`, which the limits of the
+  /// head prevent; a row's position does not follow its parent's, or it comes
+  /// again with another parent, position or token; or a page is to be kept that
+  /// no branch has.
   Expected<bool> formStep();
 
   /// The step's rows, for the executor: row r is batch row r. Valid until the
@@ -134,7 +134,7 @@ public:
   std::span<const PageCopy> pageCopies() const;
 
   /// Frames with lower numbers are no longer needed once the step is finished:
-  /// the first one at the door, which may have been taken in part.
+  /// the first one in the mailbox, which may have been taken in part.
   uint64_t firstFrameInUse() const;
 
   /// Lets the rows leave that have died since the last look, and are no
@@ -187,7 +187,7 @@ public:
     uint64_t rows = 0;  ///< that steps began with
     /// Of them, guesses that stayed to the end of their step.
     uint64_t guesses = 0;
-    uint64_t droppedAtDoor = 0;
+    uint64_t droppedAtMailbox = 0;
     uint64_t repeated = 0;         ///< rows that were in the step already
     uint64_t leftAtCheckpoint = 0; ///< of `rows`
     uint64_t checkpoints = 0;

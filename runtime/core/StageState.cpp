@@ -22,8 +22,8 @@ static int32_t lastTokenOf(const StageLimits &limits) {
 Stage::State::State(const StageLimits &limits, CachePages &pages,
                     EpochBoard &board)
     : limits(limits), board(board), pages(pages),
-      door({limits.frames, limits.requests, limits.contextLength,
-            limits.sharedPages}),
+      mailbox({limits.frames, limits.requests, limits.contextLength,
+               limits.sharedPages}),
       branches(pages, limits.requests),
       rows(limits.rows, limits.outputs, pages.limits().sequences,
            lastTokenOf(limits)),
@@ -205,7 +205,7 @@ Expected<Stage::State::Taken> Stage::State::admit(const Row &row,
   look(tree);
   if (!tree.lives(row.node, row.parent, row.certain) ||
       (row.parent != noNode && !tree.find(row.parent))) {
-    ++counters.droppedAtDoor;
+    ++counters.droppedAtMailbox;
     return Taken::Yes;
   }
   if (StageNode *known = tree.find(row.node)) {
@@ -261,7 +261,7 @@ Stage::State::placeRow(StageTree &tree, const Row &row, RowOrigin origin) {
                                        std::to_string(row.request));
   }
   if (!*placed) {
-    ++counters.droppedAtDoor;
+    ++counters.droppedAtMailbox;
     return Taken::Yes;
   }
   const BranchTable::Place &place = **placed;

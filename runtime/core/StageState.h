@@ -15,7 +15,7 @@
 
 #include "runtime/core/BranchTable.h"
 #include "runtime/core/Stage.h"
-#include "runtime/core/StageDoor.h"
+#include "runtime/core/StageMailbox.h"
 #include "runtime/core/StageTree.h"
 #include "runtime/core/StepRows.h"
 
@@ -27,7 +27,7 @@ struct Stage::State {
   StageLimits limits;
   EpochBoard &board;
   CachePages &pages;
-  StageDoor door;
+  StageMailbox mailbox;
   std::vector<StageTree> trees; ///< [request]
   BranchTable branches;
   StepRows rows;

@@ -19,11 +19,11 @@ HeadLoop::HeadLoop(Scheduler scheduler, HeadLinks &links)
 
 void HeadLoop::submit(ScheduledRequest request,
                       std::shared_ptr<TokenSink> sink) {
-  door.push(Submit{std::move(request), std::move(sink)});
+  mailbox.push(Submit{std::move(request), std::move(sink)});
 }
 
 void HeadLoop::finish(const TokenSink &sink, FinishReason reason) {
-  door.push(Finish{&sink, reason});
+  mailbox.push(Finish{&sink, reason});
 }
 
 Status HeadLoop::broken() const {
@@ -67,8 +67,8 @@ void HeadLoop::handleEvents(bool &open) {
   std::optional<Time> wake;
   if (failed.ok())
     wake = scheduler.commands().wake;
-  open =
-      wake ? door.takeUntil(events, *wake) : door.take(events, /*wait=*/true);
+  open = wake ? mailbox.takeUntil(events, *wake)
+              : mailbox.take(events, /*wait=*/true);
   if (!open)
     return;
   // Each for itself: what one of them breaks, the requests behind it are told.

@@ -18,8 +18,8 @@
 #define SLUICE_RUNTIME_PIPELINE_HEADLOOP_H
 
 #include "runtime/core/Scheduler.h"
-#include "runtime/pipeline/Door.h"
 #include "runtime/pipeline/HeadStatus.h"
+#include "runtime/pipeline/Mailbox.h"
 #include "runtime/pipeline/TokenSink.h"
 
 #include <memory>
@@ -57,16 +57,16 @@ public:
   /// Handles events until close(). The thread's body.
   void run();
 
-  void onResults(ResultFrame frame) { door.push(std::move(frame)); }
-  void onGuesses(GuessFrame frame) { door.push(std::move(frame)); }
+  void onResults(ResultFrame frame) { mailbox.push(std::move(frame)); }
+  void onGuesses(GuessFrame frame) { mailbox.push(std::move(frame)); }
   /// The pipeline is broken: every request ends with this.
-  void onFailure(Status failure) { door.push(std::move(failure)); }
+  void onFailure(Status failure) { mailbox.push(std::move(failure)); }
   /// The sink, which is of this request alone, is told what becomes of it.
   void submit(ScheduledRequest request, std::shared_ptr<TokenSink> sink);
   /// No more tokens are wanted of the request that was submitted with this
   /// sink; its end comes all the same. Nothing where it has come.
   void finish(const TokenSink &sink, FinishReason reason);
-  void close() { door.close(); }
+  void close() { mailbox.close(); }
 
   /// Why the pipeline is broken, if it is.
   Status broken() const;
@@ -101,8 +101,8 @@ private:
 
   Scheduler scheduler;
   HeadLinks &links;
-  Door<Event> door{std::numeric_limits<int64_t>::max()};
-  std::vector<Event> events; ///< taken from the door
+  Mailbox<Event> mailbox{std::numeric_limits<int64_t>::max()};
+  std::vector<Event> events; ///< taken from the mailbox
   /// Of requests that have not ended.
   std::unordered_map<RequestNumber, std::shared_ptr<TokenSink>> sinks;
   std::unordered_map<const TokenSink *, RequestNumber> numbers;

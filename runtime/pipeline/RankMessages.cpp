@@ -76,7 +76,7 @@ Status RankRuntime::readStep(comm::Message &message) {
   stageWorker->arrive(std::move(arrival));
   if (message.source != comm.rank())
     commTrace.messageArrived(message.source, step);
-  commTrace.add(trace::Kind::Door, now(), Time(0), {stageWorker->waiting()});
+  commTrace.add(trace::Kind::Mailbox, now(), Time(0), {stageWorker->waiting()});
   return {};
 }
 

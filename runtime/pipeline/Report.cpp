@@ -43,8 +43,8 @@ void write(WireWriter &out, const StageReport &stage) {
   out.put(std::string_view(stage.name));
   out.put(stage.member);
   for (uint64_t count : {stage.steps, stage.rows, stage.leftAtCheckpoint,
-                         stage.guesses, stage.droppedAtDoor, stage.checkpoints,
-                         stage.tombstones, stage.barriers})
+                         stage.guesses, stage.droppedAtMailbox,
+                         stage.checkpoints, stage.tombstones, stage.barriers})
     out.put(count);
   const LatencyReport &latency = stage.cancelLatency;
   out.put(latency.count);
@@ -87,7 +87,7 @@ StageReport readStage(WireReader &in, int64_t rank) {
   stage.rows = readCount(in, "rows");
   stage.leftAtCheckpoint = readCount(in, "rows that left");
   stage.guesses = readCount(in, "guesses");
-  stage.droppedAtDoor = readCount(in, "rows at the door");
+  stage.droppedAtMailbox = readCount(in, "rows dropped in the mailbox");
   stage.checkpoints = readCount(in, "checkpoints");
   stage.tombstones = readCount(in, "tombstones");
   stage.barriers = readCount(in, "barriers");

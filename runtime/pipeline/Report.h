@@ -34,8 +34,8 @@ struct StageReport {
   uint64_t leftAtCheckpoint = 0; ///< of them
   /// Of them, guesses that stayed to the end of their step.
   uint64_t guesses = 0;
-  uint64_t droppedAtDoor = 0; ///< dead before any step
-  uint64_t checkpoints = 0;   ///< emulated: those of the described hardware
+  uint64_t droppedAtMailbox = 0; ///< dead before any step
+  uint64_t checkpoints = 0;      ///< emulated: those of the described hardware
   uint64_t tombstones = 0;
   double busySeconds = 0;
   double idleSeconds = 0; ///< waiting between its first and its last step
@@ -45,7 +45,7 @@ struct StageReport {
   double waitSeconds = 0;
   /// From the head's decision to the dead rows having left this stage's step:
   /// one for each cancel and step that it took rows out of. Rows that were
-  /// dropped at the door are in none: they were not computed at all. Nor are
+  /// dropped in the mailbox are in none: they were not computed at all. Nor are
   /// those that died of a mark that came with a frame, before the cancel.
   LatencyReport cancelLatency;
 };

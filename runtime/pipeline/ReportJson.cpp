@@ -46,7 +46,7 @@ static ordered_json workerJson(const StageReport &worker) {
                        {"rank", worker.rank},
                        {"steps", worker.steps},
                        {"rows", worker.rows},
-                       {"dropped_at_door", worker.droppedAtDoor},
+                       {"dropped_at_door", worker.droppedAtMailbox},
                        {"left_at_checkpoints", worker.leftAtCheckpoint},
                        {"guesses", worker.guesses},
                        {"busy_seconds", worker.busySeconds},

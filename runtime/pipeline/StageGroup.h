@@ -7,10 +7,10 @@
 //
 // The first member of a tensor-parallel group decides, for all of them, which
 // frames make a step and who is dead. A Stage follows from the frames that come
-// to its door and from the marks on its board, and from nothing else; so each
-// member has one, and is told before each step which frames have come since the
-// last, and there and at each checkpoint which marks are new. Then all have the
-// same rows in the same places, with the same pages.
+// to its mailbox and from the marks on its board, and from nothing else; so
+// each member has one, and is told before each step which frames have come
+// since the last, and there and at each checkpoint which marks are new. Then
+// all have the same rows in the same places, with the same pages.
 //
 //   first member                          other members
 //   group.meet()                  <---->  group.meet()
@@ -83,15 +83,15 @@ public:
   void formed(const Stage &stage, const CachePages &pages);
 
   /// The first member, before Stage::formStep(): the frames, as they came, that
-  /// have been put at the stage's door since the last call.
+  /// have been put in the stage's mailbox since the last call.
   Status tellStep(std::span<const std::span<const uint8_t>> frames);
   /// The first member: no step comes any more.
   Status tellEnd();
 
   /// The others: waits for the first member's next step. The frames are to be
-  /// put at the door, and then the marks onto the board by takeMarks(). Their
-  /// buffers are from `buffers`, and should go back there. False: it is the
-  /// end.
+  /// put in the mailbox, and then the marks onto the board by takeMarks().
+  /// Their buffers are from `buffers`, and should go back there. False: it is
+  /// the end.
   Expected<bool> hearStep(std::vector<comm::Bytes> &frames);
   void takeMarks();
 

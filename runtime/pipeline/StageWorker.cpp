@@ -49,7 +49,7 @@ private:
 };
 
 StageWorker::StageWorker(StageWorkerConfig config)
-    : config(std::move(config)), door(this->config.limits.frames) {}
+    : config(std::move(config)), mailbox(this->config.limits.frames) {}
 
 Expected<std::unique_ptr<StageWorker>> StageWorker::create(
     StageWorkerConfig config, EpochBoard &board,
@@ -71,8 +71,8 @@ Expected<std::unique_ptr<StageWorker>> StageWorker::create(
     config.group->start(limits, worker->config.pages);
   worker->compute = std::move(compute);
   worker->output = std::move(output);
-  if (Status s =
-          worker->output->start([door = &worker->door] { door->wake(); });
+  if (Status s = worker->output->start(
+          [mailbox = &worker->mailbox] { mailbox->wake(); });
       !s.ok())
     return s.withContext(config.name);
   worker->pacer = std::move(pacer);
@@ -163,9 +163,9 @@ Status StageWorker::tellStep() {
   return config.group->tellStep(untold);
 }
 
-/// Takes what is at the door to the stage, as far as that has room.
+/// Takes what is in the mailbox to the stage, as far as that has room.
 Status StageWorker::admitArrivals(bool wait) {
-  open = door.take(taken, wait, config.limits.frames - stage->queued());
+  open = mailbox.take(taken, wait, config.limits.frames - stage->queued());
   for (Arrival &arrival : taken) {
     if (arrival.last) {
       atEnd = true;
@@ -376,7 +376,7 @@ StageReport StageWorker::report() const {
   report.steps = counters.steps;
   report.rows = counters.rows;
   report.guesses = counters.guesses;
-  report.droppedAtDoor = counters.droppedAtDoor;
+  report.droppedAtMailbox = counters.droppedAtMailbox;
   report.leftAtCheckpoint = counters.leftAtCheckpoint;
   report.checkpoints = counters.checkpoints;
   report.tombstones = counters.tombstones;

@@ -16,8 +16,8 @@
 #define SLUICE_RUNTIME_PIPELINE_STAGEWORKER_H
 
 #include "runtime/core/Stage.h"
-#include "runtime/pipeline/Door.h"
 #include "runtime/pipeline/LaneTrace.h"
+#include "runtime/pipeline/Mailbox.h"
 #include "runtime/pipeline/Report.h"
 #include "runtime/pipeline/StageGroup.h"
 #include "runtime/pipeline/StepCompute.h"
@@ -30,7 +30,7 @@
 
 namespace sluice::pipeline {
 
-/// A frame that has come to a stage's door, with its rows' activations.
+/// A frame that has come to a stage's mailbox, with its rows' activations.
 struct Arrival {
   StepFrame frame;
   comm::Bytes bytes; ///< what `activations` refers to
@@ -57,7 +57,7 @@ struct StageWorkerConfig {
   std::function<Status(Arrival &)> readFrame;
 };
 
-/// The thread around the pure Stage: takes all that is queued at its door,
+/// The thread around the pure Stage: takes all that is queued in its mailbox,
 /// computes it as one step with checkpoints, and passes on what lives.
 class StageWorker {
 public:
@@ -82,13 +82,13 @@ public:
   /// is a group, no step begins before all members are here.
   void run();
 
-  /// Thread-safe; see Door. There is room for as many frames as the stage
-  /// itself can hold, which takes them from the door only as it has room.
-  bool hasRoom() const { return door.hasRoom(); }
+  /// Thread-safe; see Mailbox. There is room for as many frames as the stage
+  /// itself can hold, which takes them from the mailbox only as it has room.
+  bool hasRoom() const { return mailbox.hasRoom(); }
   /// Frames that no step has taken in whole, about.
-  int64_t waiting() const { return door.size() + atStage; }
-  void arrive(Arrival arrival) { door.push(std::move(arrival)); }
-  void close() { door.close(); }
+  int64_t waiting() const { return mailbox.size() + atStage; }
+  void arrive(Arrival arrival) { mailbox.push(std::move(arrival)); }
+  void close() { mailbox.close(); }
 
   /// Only after run() has returned.
   StageReport report() const;
@@ -122,7 +122,7 @@ private:
   StageWorkerConfig config;
   std::optional<CachePages> pages;
   std::optional<Stage> stage;
-  Door<Arrival> door; ///< before the output, which may call wake()
+  Mailbox<Arrival> mailbox; ///< before the output, which may call wake()
   std::unique_ptr<StepCompute> compute;
   std::unique_ptr<StepOutput> output;
   std::unique_ptr<StepPacer> pacer;

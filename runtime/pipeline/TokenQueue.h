@@ -13,7 +13,7 @@
 #ifndef SLUICE_RUNTIME_PIPELINE_TOKENQUEUE_H
 #define SLUICE_RUNTIME_PIPELINE_TOKENQUEUE_H
 
-#include "runtime/pipeline/Door.h"
+#include "runtime/pipeline/Mailbox.h"
 #include "runtime/pipeline/TokenSink.h"
 
 #include <deque>
@@ -25,14 +25,14 @@ namespace sluice::pipeline {
 /// tokens, so the head never waits for a slow reader.
 class TokenQueue final : public TokenSink {
 public:
-  void push(TokenItem item) override { door.push(std::move(item)); }
+  void push(TokenItem item) override { mailbox.push(std::move(item)); }
 
   /// The next item; waits for it until `deadline`. After the end there
   /// is none.
   std::optional<TokenItem> next(Time deadline) {
     if (items.empty()) {
       taken.clear();
-      door.takeUntil(taken, deadline);
+      mailbox.takeUntil(taken, deadline);
       items.assign(std::make_move_iterator(taken.begin()),
                    std::make_move_iterator(taken.end()));
     }
@@ -44,7 +44,7 @@ public:
   }
 
 private:
-  Door<TokenItem> door{std::numeric_limits<int64_t>::max()};
+  Mailbox<TokenItem> mailbox{std::numeric_limits<int64_t>::max()};
   std::vector<TokenItem> taken;
   std::deque<TokenItem> items;
 };

@@ -49,7 +49,7 @@ public:
   /// The head sends the frame to the first stage. Error: a row is not the
   /// present request's, or its parent has not left before it or with it.
   Status launch(const StepFrame &frame);
-  /// The frame has come to the stage's door. Error: a row of it was never
+  /// The frame has come to the stage's mailbox. Error: a row of it was never
   /// launched, or its turn was before that of a row that has come already.
   Status arrive(int64_t stage, const StepFrame &frame);
   /// The last stage's answers have come to the head. Error: likewise.

@@ -48,7 +48,7 @@ struct SimulationConfig {
   /// What each event costs the head's thread.
   Time headDecision{std::chrono::microseconds(20)};
   /// From a frame's arrival until an idle worker's thread takes up what is at
-  /// its door.
+  /// its mailbox.
   Time wakeUp{0};
 
   HeadLimits head; ///< hasDraft and stages are set by `placement`, `stages`

@@ -76,7 +76,7 @@ void Worker::arrive(StepFrame frame) {
   if (!number)
     return fail(number.status());
   queued(*number, step);
-  world.note(trace::Kind::Door, setup.rank, setup.lane, {stage->queued()});
+  world.note(trace::Kind::Mailbox, setup.rank, setup.lane, {stage->queued()});
   wake();
 }
 
@@ -110,7 +110,7 @@ void Worker::deviceFree() {
   }
 }
 
-/// Begins the next step, if the door has one.
+/// Begins the next step, if the mailbox has one.
 bool Worker::formStep() {
   Expected<bool> formed = stage->formStep();
   if (!formed) {

@@ -7,7 +7,7 @@
 //
 // A worker computes the steps of a stage in virtual time: it drives the same
 // core Stage as a worker with threads and kernels does, but a step is only the
-// time that it takes. When it is idle and its door is not empty, it forms a
+// time that it takes. When it is idle and its mailbox is not empty, it forms a
 // step.
 //
 // A step is made of stretches of equal length with a checkpoint between each
@@ -110,8 +110,8 @@ public:
   Worker(const Worker &) = delete;
   Worker &operator=(const Worker &) = delete;
 
-  /// A frame has come to the door. Its marks are seen by the next step, or at a
-  /// checkpoint that something else is the reason for.
+  /// A frame has come to the mailbox. Its marks are seen by the next step, or
+  /// at a checkpoint that something else is the reason for.
   void arrive(StepFrame frame);
   /// The rank's board has changed.
   void boardChanged();
@@ -129,7 +129,7 @@ protected:
   /// Before anything else.
   Status open();
 
-  /// A frame is at the door as this number; its sender counted it as `step`.
+  /// A frame is in the mailbox as this number; its sender counted it as `step`.
   virtual void queued(uint64_t number, uint64_t step) {}
   /// The step has been computed (or was empty): answer and end it.
   virtual void finish(const StageTiming &timing) = 0;
@@ -161,7 +161,7 @@ private:
   WorkerCounters counted;
 
   bool running = false;
-  bool waking = false;     ///< idle, and about to look at the door
+  bool waking = false;     ///< idle, and about to look in the mailbox
   uint64_t generation = 0; ///< tells events of this step from older ones
   int64_t rowsAtStart = 0;
   int64_t stretches = 1; ///< of this step

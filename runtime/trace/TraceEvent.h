@@ -41,7 +41,7 @@ enum class Kind : uint8_t {
   Finish,     ///< request, FinishReason
   Policy,     ///< request, Verdict, depth, rows in the slot; and `chance`
   Alive,      ///< a counter: guesses alive at the head
-  Door,       ///< a counter: frames waiting at the door
+  Mailbox,    ///< a counter: frames waiting in the mailbox
   Arrived,    ///< peer, Kind (Message or Control), request of that, number
   /// When threads have computed a step: barriers, layers, and what a
   /// thread waited in them, in nanoseconds: on average, and the longest.

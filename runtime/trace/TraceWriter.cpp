@@ -207,7 +207,7 @@ void TraceWriter::writeMessage(const TraceEvent &event) {
 void TraceWriter::writeInstant(const TraceEvent &event) {
   const KindText &kind = textOf(event.kind);
   bool isSpan = event.kind == Kind::Step;
-  bool isCounter = event.kind == Kind::Alive || event.kind == Kind::Door;
+  bool isCounter = event.kind == Kind::Alive || event.kind == Kind::Mailbox;
   begin(isSpan      ? 'X'
         : isCounter ? 'C'
                     : 'i',

@@ -40,7 +40,7 @@ static pipeline::StageReport stageReport(const StageOutcome &worker) {
   report.rows = worker.core.rows;
   report.leftAtCheckpoint = worker.core.leftAtCheckpoint;
   report.guesses = worker.core.guesses;
-  report.droppedAtDoor = worker.core.droppedAtDoor;
+  report.droppedAtMailbox = worker.core.droppedAtMailbox;
   report.checkpoints = worker.work.checkpoints;
   report.tombstones = worker.core.tombstones;
   report.busySeconds = seconds(worker.work.busy);

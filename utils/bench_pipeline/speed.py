@@ -29,7 +29,7 @@ def kinds(cluster, draft):
     """Settings to try: {kind: points}."""
     chains = [Point(cluster, draft, "sync", d, 1) for d in CHAINS]
     trees = [Point(cluster, draft, "sync", d, w) for d, w in TREES]
-    # Where rows are fused again at a door, or one by one all the way.
+    # Where rows are fused again in a mailbox, or one by one all the way.
     split = [Point(cluster, draft, "sync", p.depth, p.width, True, flags)
              for p in chains + trees for flags in ((), ("--no-fuse",))]
     wide = [Point(cluster, draft, "async", 32, w) for w in WIDTHS]

@@ -7,7 +7,7 @@
 
 #include "runtime/comm/test/Conformance.h"
 
-#include "runtime/comm/test/Mailbox.h"
+#include "runtime/comm/test/CollectingReceiver.h"
 
 #include <algorithm>
 #include <atomic>
@@ -65,13 +65,13 @@ Status checkNumbers(const std::vector<Message> &messages, int64_t size,
 /// Each rank sends to each, itself included, on both lanes.
 Status allPairsInOrder(Communicator &comm) {
   constexpr uint64_t count = 300;
-  Mailbox mailbox(comm);
+  CollectingReceiver receiver(comm);
   for (uint64_t i = 0; i < count; ++i)
     for (int64_t to = 0; to < comm.size(); ++to)
       for (Lane lane : {Lane::Data, Lane::Control})
         CHECK(comm.send(to, lane, makeMessage(i, i % 97)));
   CHECK(comm.finish(patience));
-  CHECK(checkNumbers(mailbox.all(), comm.size(), count, count));
+  CHECK(checkNumbers(receiver.all(), comm.size(), count, count));
   std::vector<Traffic> sent = comm.traffic();
   CHECK(
       require(int64_t(sent.size()) == comm.size(), "traffic of ", sent.size()));
@@ -87,25 +87,25 @@ Status allPairsInOrder(Communicator &comm) {
 /// Data that nobody has room for does not hold up control.
 Status controlOvertakesData(Communicator &comm) {
   constexpr uint64_t count = defaultCapacity / 2;
-  Mailbox mailbox(comm);
+  CollectingReceiver receiver(comm);
   if (comm.rank() == 1)
-    mailbox.setRoom(0, false);
+    receiver.setRoom(0, false);
   // Rank 0 begins when the room is gone.
   if (comm.rank() == 1)
     CHECK(comm.send(0, Lane::Control, makeMessage(0)));
   if (comm.rank() == 0) {
-    CHECK(require(mailbox.waitForCount(1), "nothing came to begin with"));
+    CHECK(require(receiver.waitForCount(1), "nothing came to begin with"));
     CHECK(sendNumbers(comm, 1, Lane::Data, count, 1000));
     CHECK(sendNumbers(comm, 1, Lane::Control, count));
   } else {
-    CHECK(require(mailbox.waitForCount(count), "control does not come"));
-    for (const Message &message : mailbox.all())
+    CHECK(require(receiver.waitForCount(count), "control does not come"));
+    for (const Message &message : receiver.all())
       CHECK(require(message.lane == Lane::Control, "data without room"));
-    mailbox.setRoom(0, true);
+    receiver.setRoom(0, true);
   }
   CHECK(comm.finish(patience));
   if (comm.rank() == 1) {
-    std::vector<Message> all = mailbox.all();
+    std::vector<Message> all = receiver.all();
     std::erase_if(all, [](const Message &each) { return each.source != 0; });
     CHECK(require(all.size() == 2 * count, all.size(), " messages"));
     for (uint64_t i = 0; i < 2 * count; ++i)
@@ -118,11 +118,11 @@ Status controlOvertakesData(Communicator &comm) {
 
 /// Both directions at once, which deadlocks where sends wait for each other.
 Status bigMessages(Communicator &comm) {
-  Mailbox mailbox(comm);
+  CollectingReceiver receiver(comm);
   CHECK(sendNumbers(comm, 1 - comm.rank(), Lane::Data, 3, size_t{8} << 20));
   CHECK(sendNumbers(comm, 1 - comm.rank(), Lane::Control, 2, size_t{1} << 20));
   CHECK(comm.finish(patience));
-  std::vector<Message> all = mailbox.all();
+  std::vector<Message> all = receiver.all();
   CHECK(require(all.size() == 5, all.size(), " messages instead of 5"));
   for (Message &message : all)
     message.source = 0;
@@ -131,11 +131,11 @@ Status bigMessages(Communicator &comm) {
 
 Status manySmallMessages(Communicator &comm) {
   constexpr uint64_t count = 10000;
-  Mailbox mailbox(comm);
+  CollectingReceiver receiver(comm);
   int64_t right = (comm.rank() + 1) % comm.size();
   CHECK(sendNumbers(comm, right, Lane::Data, count));
   CHECK(comm.finish(patience));
-  std::vector<Message> all = mailbox.all();
+  std::vector<Message> all = receiver.all();
   for (Message &message : all)
     message.source = 0;
   return checkNumbers(all, 1, count, 0);
@@ -171,19 +171,20 @@ Status backPressure(Communicator &comm) {
   constexpr uint64_t count = 40 * defaultCapacity;
   // Those of an emulated link's receiver, and one that MPI has matched.
   constexpr uint64_t mostOnWay = 2 * defaultCapacity + 2;
-  Mailbox mailbox(comm);
+  CollectingReceiver receiver(comm);
   if (comm.rank() == 1) {
-    mailbox.setRoom(0, false);
+    receiver.setRoom(0, false);
     CHECK(comm.send(0, Lane::Control, makeMessage(0)));
-    CHECK(require(mailbox.waitForCount(1), "the sender does not say it waits"));
-    mailbox.setRoom(0, true);
+    CHECK(
+        require(receiver.waitForCount(1), "the sender does not say it waits"));
+    receiver.setRoom(0, true);
     CHECK(comm.finish(patience));
-    std::vector<Message> all = mailbox.all();
+    std::vector<Message> all = receiver.all();
     std::erase_if(all, [](const Message &m) { return m.lane != Lane::Data; });
     CHECK(require(all.size() == count, all.size(), " messages"));
     return {};
   }
-  CHECK(require(mailbox.waitForCount(1), "nothing came to begin with"));
+  CHECK(require(receiver.waitForCount(1), "nothing came to begin with"));
   uint64_t last = 0;
   CHECK(sendUntilStill(comm, Lane::Data, count, last));
   CHECK(require(last >= defaultCapacity && last <= mostOnWay, last,
@@ -194,9 +195,9 @@ Status backPressure(Communicator &comm) {
 /// One source without room does not hold up another.
 Status roomIsPerSource(Communicator &comm) {
   constexpr uint64_t count = 3 * defaultCapacity;
-  Mailbox mailbox(comm);
+  CollectingReceiver receiver(comm);
   if (comm.rank() == 2)
-    mailbox.setRoom(0, false);
+    receiver.setRoom(0, false);
   else
     CHECK(sendNumbers(comm, 2, Lane::Data, comm.rank() == 0 ? 8 : count));
   if (comm.rank() == 2) {
@@ -205,12 +206,12 @@ Status roomIsPerSource(Communicator &comm) {
                return each.source == 1;
              }) == int64_t(count);
     };
-    CHECK(require(mailbox.waitFor(fromOne), "rank 1 is held up"));
-    mailbox.setRoom(0, true);
+    CHECK(require(receiver.waitFor(fromOne), "rank 1 is held up"));
+    receiver.setRoom(0, true);
   }
   CHECK(comm.finish(patience));
   if (comm.rank() == 2)
-    CHECK(require(mailbox.all().size() == count + 8, "messages are missing"));
+    CHECK(require(receiver.all().size() == count + 8, "messages are missing"));
   return {};
 }
 
@@ -218,7 +219,7 @@ Status roomIsPerSource(Communicator &comm) {
 Status finishLosesNothing(Communicator &comm) {
   constexpr uint64_t count = 100;
   std::atomic<uint64_t> taken{0};
-  Mailbox mailbox(comm, [&](const Message &) {
+  CollectingReceiver receiver(comm, [&](const Message &) {
     if (comm.rank() == 0)
       std::this_thread::sleep_for(std::chrono::microseconds(300));
     ++taken;
@@ -236,7 +237,7 @@ Status finishLosesNothing(Communicator &comm) {
 Status answersFromCallbacks(Communicator &comm) {
   constexpr uint64_t rounds = 500;
   std::atomic<bool> failed{false};
-  Mailbox mailbox(comm, [&](const Message &message) {
+  CollectingReceiver receiver(comm, [&](const Message &message) {
     uint64_t next = numberOf(message.bytes) + 1;
     if (next < 2 * rounds &&
         !comm.send(1 - comm.rank(), Lane::Control, makeMessage(next)).ok())
@@ -244,13 +245,13 @@ Status answersFromCallbacks(Communicator &comm) {
   });
   if (comm.rank() == 0)
     CHECK(comm.send(1, Lane::Data, makeMessage(0)));
-  CHECK(require(mailbox.waitForCount(rounds), "the answers stop"));
+  CHECK(require(receiver.waitForCount(rounds), "the answers stop"));
   CHECK(require(!failed, "a callback cannot send"));
   return comm.finish(patience);
 }
 
 Status refusesBadMessages(Communicator &comm) {
-  Mailbox mailbox(comm);
+  CollectingReceiver receiver(comm);
   for (int64_t to : {int64_t{-1}, comm.size()}) {
     Status status = comm.send(to, Lane::Control, makeMessage(0));
     CHECK(require(!status.ok() &&
@@ -266,11 +267,11 @@ Status detachesQuietly(Communicator &comm) {
   constexpr uint64_t count = 3 * defaultCapacity;
   auto taken = std::make_unique<std::atomic<uint64_t>>(0);
   {
-    Mailbox mailbox(comm, [&](const Message &) { ++*taken; });
+    CollectingReceiver receiver(comm, [&](const Message &) { ++*taken; });
     for (int64_t source = 0; source < comm.size(); ++source)
-      mailbox.setRoom(source, comm.rank() == 0);
+      receiver.setRoom(source, comm.rank() == 0);
     CHECK(comm.send(1 - comm.rank(), Lane::Control, makeMessage(0)));
-    CHECK(require(mailbox.waitForCount(1), "nothing came to begin with"));
+    CHECK(require(receiver.waitForCount(1), "nothing came to begin with"));
     comm.detach();
   }
   CHECK(require(*taken == 1, *taken, " messages before the end"));
@@ -301,13 +302,13 @@ Status groupsMeet(Communicator &comm) {
     return {};
   };
   CHECK(meet(0));
-  Mailbox mailbox(comm);
+  CollectingReceiver receiver(comm);
   if (comm.rank() == 1)
-    mailbox.setRoom(0, false);
+    receiver.setRoom(0, false);
   if (comm.rank() == 0)
     CHECK(sendNumbers(comm, 1, Lane::Data, defaultCapacity / 2, 1000));
   CHECK(meet(20000));
-  mailbox.setRoom(0, true);
+  receiver.setRoom(0, true);
   CHECK(comm.finish(patience));
   Traffic sent = comm.traffic()[(comm.rank() + 1) % comm.size()];
   return require(sent.groupMessages == 2 * rounds &&
@@ -318,7 +319,7 @@ Status groupsMeet(Communicator &comm) {
 /// Nobody waits longer than they want to, and who has waited in vain receives
 /// what comes later; what is there is taken, however late.
 Status groupDeadline(Communicator &comm) {
-  Mailbox mailbox(comm);
+  CollectingReceiver receiver(comm);
   const int64_t other = 1 - comm.rank();
   Bytes came;
   if (comm.rank() == 1) {
@@ -348,7 +349,7 @@ Status groupBackPressure(Communicator &comm) {
   constexpr uint64_t count = 20 * defaultCapacity;
   // Of both ends, and one that MPI has matched.
   constexpr uint64_t mostOnWay = 2 * defaultCapacity + 1;
-  Mailbox mailbox(comm);
+  CollectingReceiver receiver(comm);
   Bytes came;
   if (comm.rank() == 0) {
     uint64_t onWay = 0;
@@ -358,7 +359,8 @@ Status groupBackPressure(Communicator &comm) {
   } else if (comm.rank() == 2) {
     CHECK(comm.send(1, Lane::Group, makeMessage(7)));
   } else {
-    CHECK(require(mailbox.waitForCount(1), "the sender does not say it waits"));
+    CHECK(
+        require(receiver.waitForCount(1), "the sender does not say it waits"));
     CHECK(comm.receive(2, came));
     CHECK(require(numberOf(came) == 7, "rank 2 says ", numberOf(came)));
     for (uint64_t i = 0; i < count; ++i) {

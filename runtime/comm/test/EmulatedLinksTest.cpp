@@ -7,7 +7,7 @@
 
 #include "runtime/comm/EmulatedLinks.h"
 #include "runtime/comm/inproc/InprocCommunicator.h"
-#include "runtime/comm/test/Mailbox.h"
+#include "runtime/comm/test/CollectingReceiver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ struct EmulatedPair {
   std::vector<std::unique_ptr<Communicator>> job;
   std::mutex mutex;
   std::vector<Arrival> arrivals;
-  std::optional<Mailbox> sender, receiver;
+  std::optional<CollectingReceiver> sender, receiver;
 };
 
 TEST(EmulatedLinks, NothingComesBeforeItsTime) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/comm/test/CollectingReceiver.h"
 #include "runtime/comm/test/Conformance.h"
-#include "runtime/comm/test/Mailbox.h"
 
 #include <csignal>
 #include <thread>
@@ -23,40 +23,40 @@ constexpr int64_t culprit = 1;
 
 /// Waits until every rank is there, so that the culprit acts in a job that
 /// works: each tells each; and the culprit, when it has heard from all.
-Status meet(Communicator &comm, Mailbox &mailbox) {
+Status meet(Communicator &comm, CollectingReceiver &receiver) {
   for (int64_t to = 0; to < comm.size(); ++to)
     if (Status s = comm.send(to, Lane::Control, makeMessage(0)); !s.ok())
       return s;
   auto ranks = static_cast<size_t>(comm.size());
-  if (!mailbox.waitForCount(ranks))
+  if (!receiver.waitForCount(ranks))
     return failure("the ranks do not meet");
   if (comm.rank() != culprit)
     return comm.send(culprit, Lane::Control, makeMessage(1));
-  if (!mailbox.waitForCount(2 * ranks - 1))
+  if (!receiver.waitForCount(2 * ranks - 1))
     return failure("the ranks have not met");
   return {};
 }
 
 /// What a rank sees of another's failure, which it must within 5 s.
-Status awaitFailure(Mailbox &mailbox) {
-  Status reason = mailbox.waitForFailure(milliseconds(5000));
+Status awaitFailure(CollectingReceiver &receiver) {
+  Status reason = receiver.waitForFailure(milliseconds(5000));
   return reason.ok() ? failure("no failure was seen") : reason;
 }
 
 /// The culprit's last control message comes before its reason.
 Status aborts(Communicator &comm) {
-  Mailbox mailbox(comm);
-  if (Status s = meet(comm, mailbox); !s.ok())
+  CollectingReceiver receiver(comm);
+  if (Status s = meet(comm, receiver); !s.ok())
     return s;
   if (comm.rank() != culprit) {
-    Status reason = awaitFailure(mailbox);
-    std::vector<Message> all = mailbox.all();
+    Status reason = awaitFailure(receiver);
+    std::vector<Message> all = receiver.all();
     if (std::none_of(all.begin(), all.end(), [](const Message &each) {
           return numberOf(each.bytes) == 77;
         }))
       return failure("the last control message is lost");
-    if (mailbox.failureCount() != 1)
-      return failure("told ", mailbox.failureCount(), " times");
+    if (receiver.failureCount() != 1)
+      return failure("told ", receiver.failureCount(), " times");
     if (comm.send(0, Lane::Control, makeMessage(0)).ok())
       return failure("a message after the failure");
     return reason;
@@ -70,10 +70,10 @@ Status aborts(Communicator &comm) {
 
 /// A sender that waits for room ends with the job.
 Status abortsUnderPressure(Communicator &comm) {
-  Mailbox mailbox(comm);
+  CollectingReceiver receiver(comm);
   if (comm.rank() == culprit)
-    mailbox.setRoom(0, false);
-  if (Status s = meet(comm, mailbox); !s.ok())
+    receiver.setRoom(0, false);
+  if (Status s = meet(comm, receiver); !s.ok())
     return s;
   if (comm.rank() == culprit) {
     std::this_thread::sleep_for(milliseconds(300));
@@ -87,22 +87,22 @@ Status abortsUnderPressure(Communicator &comm) {
     if (sent.ok())
       return failure("nothing stopped the sender");
   }
-  return awaitFailure(mailbox);
+  return awaitFailure(receiver);
 }
 
 Status leaves(Communicator &comm) {
-  Mailbox mailbox(comm);
-  if (Status s = meet(comm, mailbox); !s.ok())
+  CollectingReceiver receiver(comm);
+  if (Status s = meet(comm, receiver); !s.ok())
     return s;
   if (comm.rank() == culprit)
-    return failure("leaves"); // the communicator goes before the mailbox's end
-  return awaitFailure(mailbox);
+    return failure("leaves"); // the communicator goes before the receiver's end
+  return awaitFailure(receiver);
 }
 
 /// Members of a group that wait for one that is lost.
 Status lostInGroup(Communicator &comm, bool isKilled) {
-  Mailbox mailbox(comm);
-  if (Status s = meet(comm, mailbox); !s.ok())
+  CollectingReceiver receiver(comm);
+  if (Status s = meet(comm, receiver); !s.ok())
     return s;
   if (comm.rank() == culprit && isKilled)
     std::raise(SIGKILL);
@@ -116,21 +116,21 @@ Status leavesGroup(Communicator &comm) { return lostInGroup(comm, false); }
 Status killedInGroup(Communicator &comm) { return lostInGroup(comm, true); }
 
 Status neverEnds(Communicator &comm) {
-  Mailbox mailbox(comm);
-  if (Status s = meet(comm, mailbox); !s.ok())
+  CollectingReceiver receiver(comm);
+  if (Status s = meet(comm, receiver); !s.ok())
     return s;
   if (comm.rank() == culprit)
-    return awaitFailure(mailbox);
+    return awaitFailure(receiver);
   return comm.finish(milliseconds(500));
 }
 
 Status signalled(Communicator &comm, int signal) {
-  Mailbox mailbox(comm);
-  if (Status s = meet(comm, mailbox); !s.ok())
+  CollectingReceiver receiver(comm);
+  if (Status s = meet(comm, receiver); !s.ok())
     return s;
   if (comm.rank() == culprit)
     std::raise(signal);
-  return awaitFailure(mailbox);
+  return awaitFailure(receiver);
 }
 Status stopped(Communicator &comm) { return signalled(comm, SIGSTOP); }
 Status killed(Communicator &comm) { return signalled(comm, SIGKILL); }

@@ -7,8 +7,8 @@
 
 #include "runtime/comm/EmulatedLinks.h"
 #include "runtime/comm/inproc/InprocCommunicator.h"
+#include "runtime/comm/test/CollectingReceiver.h"
 #include "runtime/comm/test/Conformance.h"
-#include "runtime/comm/test/Mailbox.h"
 
 #include <algorithm>
 #include <gmock/gmock.h>

@@ -69,7 +69,7 @@ TEST(HeadPromptsTest, ChunksKeepTheBoundBetweenTwoTokens) {
     EXPECT_LE(s.told[number].longestGap, ms(20));
 }
 
-TEST(HeadPromptsTest, ChunksDoNotShareAStepAtAStagesDoor) {
+TEST(HeadPromptsTest, ChunksDoNotShareAStepInAStagesMailbox) {
   for (int64_t stages : {2, 3, 4}) {
     Prompts s;
     s.limits.stages = stages;

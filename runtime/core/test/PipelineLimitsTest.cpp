@@ -24,8 +24,8 @@ PipelineLimits small() {
 
 /// The head never waits to send: what it has in flight, and the certain row and
 /// the close of each request, which do not wait for room, fit a channel, and a
-/// stage's door.
-TEST(PipelineLimitsTest, WhatIsInFlightFitsAChannelAndADoor) {
+/// stage's mailbox.
+TEST(PipelineLimitsTest, WhatIsInFlightFitsAChannelAndAMailbox) {
   for (int64_t requests : {1, 3, 8})
     for (int64_t frames : {20, 64, 256}) {
       PipelineLimits limits = small();

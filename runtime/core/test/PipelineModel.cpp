@@ -275,9 +275,10 @@ bool PipelineModel::alive(const Worker &worker, const Row &row) const {
 
 void PipelineModel::arrive(size_t index, StepFrame frame) {
   Worker &worker = workers[index];
-  worker.door.push_back(std::move(frame));
+  worker.mailbox.push_back(std::move(frame));
   if (!worker.isDraft)
-    framesPeak = std::max(framesPeak, static_cast<int64_t>(worker.door.size()));
+    framesPeak =
+        std::max(framesPeak, static_cast<int64_t>(worker.mailbox.size()));
   if (!worker.busy)
     begin(index);
 }
@@ -327,9 +328,9 @@ void PipelineModel::begin(size_t index) {
   Worker &worker = workers[index];
   worker.step.clear();
   bool closes = false;
-  while (!worker.door.empty() && !closes) {
-    StepFrame frame = std::move(worker.door.front());
-    worker.door.pop_front();
+  while (!worker.mailbox.empty() && !closes) {
+    StepFrame frame = std::move(worker.mailbox.front());
+    worker.mailbox.pop_front();
     // What is closed here is opened again in a later step, if at all.
     closes = !frame.closes.empty() || (options.wild && random() % 4 == 0) ||
              worker.isDraft;
@@ -419,7 +420,7 @@ void PipelineModel::end(size_t index, uint64_t generation) {
     else
       answer(worker, out, timing);
   }
-  if (!worker.door.empty() && !worker.busy)
+  if (!worker.mailbox.empty() && !worker.busy)
     begin(index);
 }
 
@@ -481,7 +482,7 @@ void PipelineModel::guess(Worker &, StepFrame &frame,
 int64_t PipelineModel::held() const {
   int64_t count = 0;
   for (const Worker &worker : workers) {
-    count += static_cast<int64_t>(worker.door.size()) + worker.busy;
+    count += static_cast<int64_t>(worker.mailbox.size()) + worker.busy;
     count += std::count(worker.open.begin(), worker.open.end(), 1);
     for (const std::vector<uint8_t> &store : worker.store)
       count += std::count(store.begin(), store.end(), 1);

@@ -43,7 +43,7 @@ struct ModelOptions {
   uint64_t seed = 0;
   SpeculationOptions speculation; ///< whose limits are checked
   /// Times vary at random, cancels come late and twice, dead rows are found or
-  /// not, doors are emptied in part.
+  /// not, mailboxes are emptied in part.
   bool wild = false;
 };
 
@@ -92,7 +92,7 @@ private:
   };
   struct Worker {
     bool isDraft = false;
-    std::deque<StepFrame> door;
+    std::deque<StepFrame> mailbox;
     std::vector<Board> board;                ///< [request]
     std::vector<std::vector<uint8_t>> store; ///< [request][node]
     std::vector<uint8_t> open;               ///< [request]

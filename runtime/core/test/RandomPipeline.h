@@ -438,8 +438,8 @@ private:
       return;
     left += static_cast<int64_t>(stage.stage.counters().leftAtCheckpoint -
                                  before.leftAtCheckpoint);
-    dropped += static_cast<int64_t>(stage.stage.counters().droppedAtDoor -
-                                    before.droppedAtDoor);
+    dropped += static_cast<int64_t>(stage.stage.counters().droppedAtMailbox -
+                                    before.droppedAtMailbox);
     if (index + 1 < setup.stages)
       links[index + 1].push_back(std::move(outgoing));
     else

@@ -117,7 +117,7 @@ TEST(StageAllocationTest, StepsAllocateNothing) {
     Stage stage = Stage::create(limits, pages, board).take();
     Rounds rounds(stage, board, onDevice);
     rounds.open();
-    // Until every frame of the door has room.
+    // Until every frame of the mailbox has room.
     for (int i = 0; i < 8; ++i)
       rounds.round();
     int64_t before = allocations();

@@ -191,11 +191,11 @@ TEST(StageDraftTest, WhatLivesIsAnsweredWhateverWasMissed) {
     draft.run();
     ASSERT_FALSE(HasFailure());
     all.leftAtCheckpoint += draft.counters().leftAtCheckpoint;
-    all.droppedAtDoor += draft.counters().droppedAtDoor;
+    all.droppedAtMailbox += draft.counters().droppedAtMailbox;
     all.repeated += draft.counters().repeated;
   }
   EXPECT_GT(all.leftAtCheckpoint, 1'000u);
-  EXPECT_GT(all.droppedAtDoor, 1'000u);
+  EXPECT_GT(all.droppedAtMailbox, 1'000u);
   EXPECT_GT(all.repeated, 1'000u);
 }
 

@@ -170,7 +170,7 @@ public:
     ASSERT_TRUE(number) << number.status().message();
   }
 
-  /// Runs one step to its end. False: the door is empty.
+  /// Runs one step to its end. False: the mailbox is empty.
   bool step(StepFrame &outgoing) {
     Expected<bool> formed = stage.formStep();
     EXPECT_TRUE(formed) << formed.status().message();
@@ -194,7 +194,7 @@ public:
     return true;
   }
 
-  /// Runs steps until the door is empty; the rows that came out.
+  /// Runs steps until the mailbox is empty; the rows that came out.
   std::vector<Row> drain() {
     std::vector<Row> out;
     StepFrame outgoing;

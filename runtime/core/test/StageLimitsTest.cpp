@@ -132,7 +132,7 @@ std::string refused(Stage &stage, StepFrame frame) {
   return number.status().message();
 }
 
-TEST(StageLimitsTest, TheDoorRefusesWhatCannotBeRight) {
+TEST(StageLimitsTest, TheMailboxRefusesWhatCannotBeRight) {
   StageHarness harness(smallLimits(), 16);
   Stage &stage = harness.stage;
   auto row = [&](Row row) { return refused(stage, frameOf({row})); };

@@ -366,7 +366,7 @@ TEST_F(StageSharingTest, WhatIsNotInTheCacheCannotBeKept) {
             "is not in the cache");
 }
 
-TEST_F(StageSharingTest, TheDoorChecksSharedPages) {
+TEST_F(StageSharingTest, TheMailboxChecksSharedPages) {
   EXPECT_EQ(refused(dropping({4})), "stage: no shared page 4, of 4");
   EXPECT_EQ(refused(dropping({-1})), "stage: no shared page -1, of 4");
   EXPECT_EQ(refused(dropping({0})),
@@ -408,7 +408,7 @@ TEST_F(StageSharingTest, TheDoorChecksSharedPages) {
   harness.expectEmpty();
 }
 
-TEST_F(StageSharingTest, TheDoorChecksPrefixes) {
+TEST_F(StageSharingTest, TheMailboxChecksPrefixes) {
   send(opening(70));
   send(keeping({{0, 69, 0, 0}, {0, 69, 1, 1}}));
   std::vector<int32_t> prefix = tokensOf(0, 0, 64);

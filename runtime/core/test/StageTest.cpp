@@ -74,7 +74,7 @@ TEST_F(StageTest, AMissAtTheTipCutsIt) {
   EXPECT_EQ(harness.pages.length(0), 4);
   // What was cut is dead, and so is what comes of it late.
   EXPECT_EQ(send(frameOf({guess(5, 3, 4)})), (Nodes{}));
-  EXPECT_EQ(stage().counters().droppedAtDoor, 1u);
+  EXPECT_EQ(stage().counters().droppedAtMailbox, 1u);
   end();
 }
 
@@ -415,7 +415,7 @@ TEST_F(StageTest, AStepWhoseRowsHaveAllDiedIsATombstone) {
 
 TEST_F(StageTest, ASlotIsUsedAgain) {
   send(opening(40));
-  // The close, and the slot's next request behind it, both at the door: they
+  // The close, and the slot's next request behind it, both in the mailbox: they
   // cannot share a step.
   StepFrame last = closing();
   last.marks = {{0, 0, 39, true}};

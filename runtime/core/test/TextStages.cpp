@@ -163,7 +163,7 @@ void TextStages::take(HeadCommands &commands, Time now) {
   for (StepFrame &frame : commands.launches) {
     Arrived &came = log.emplace_back();
     came.at = now;
-    Work &work = stages.front().door.emplace_back();
+    Work &work = stages.front().mailbox.emplace_back();
     accept(frame, work);
     came.known = work.known;
     came.generated = work.rows - work.known;
@@ -178,15 +178,15 @@ void TextStages::take(HeadCommands &commands, Time now) {
   begin(stages.front(), now);
 }
 
-/// What is at the door, as one step; chunks of prompts as far as a step may be
-/// long.
+/// What is in the mailbox, as one step; chunks of prompts as far as a step may
+/// be long.
 void TextStages::begin(Stage &stage, Time now) {
-  if (stage.step || stage.door.empty())
+  if (stage.step || stage.mailbox.empty())
     return;
   Work &step = stage.step.emplace();
   size_t taken = 0;
-  for (; taken < stage.door.size(); ++taken) {
-    Work &each = stage.door[taken];
+  for (; taken < stage.mailbox.size(); ++taken) {
+    Work &each = stage.mailbox[taken];
     if (taken > 0 && step.known + each.known > limits.prefillRows)
       break;
     step.rows += each.rows;
@@ -198,8 +198,8 @@ void TextStages::begin(Stage &stage, Time now) {
                       std::back_inserter(step.answer.results));
     std::ranges::copy(each.nodes, std::back_inserter(step.nodes));
   }
-  stage.door.erase(stage.door.begin(),
-                   stage.door.begin() + static_cast<ptrdiff_t>(taken));
+  stage.mailbox.erase(stage.mailbox.begin(),
+                      stage.mailbox.begin() + static_cast<ptrdiff_t>(taken));
   if (step.known > 0 && step.known < step.rows)
     mixedRowsPeak = std::max(mixedRowsPeak, step.rows);
   Time took = step.rows > 0 ? times.step(step.rows, step.positions) : Time(0);
@@ -226,7 +226,7 @@ std::vector<ResultFrame> TextStages::advance(Time now) {
       Work done = std::move(*stage.step);
       stage.step.reset();
       if (s + 1 < stages.size()) {
-        stages[s + 1].door.push_back(std::move(done));
+        stages[s + 1].mailbox.push_back(std::move(done));
         begin(stages[s + 1], now);
       } else {
         for (auto [request, node] : done.nodes) {

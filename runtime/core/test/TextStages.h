@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Stages in virtual time, for tests of the plain schedule: no guesses, no
-// links. Each stage takes all that is at its door for one step. What follows a
-// text is a hash of it, so that any schedule must give the same tokens. What
+// links. Each stage takes all that is in its mailbox for one step. What follows
+// a text is a hash of it, so that any schedule must give the same tokens. What
 // the stages rely on is checked: rows in order and of the text as it is, pages
 // kept once, dropped only where they are kept, computed before they are kept,
 // and never more of them than the cache has.
@@ -51,7 +51,7 @@ public:
     return -static_cast<double>(position);
   }
 
-  /// Takes the frames of the head's commands to the first stage's door.
+  /// Takes the frames of the head's commands to the first stage's mailbox.
   void take(HeadCommands &commands, Time now);
   /// When the next step ends; none: nothing runs.
   std::optional<Time> ends() const;
@@ -96,7 +96,7 @@ private:
     ResultFrame answer;
   };
   struct Stage {
-    std::vector<Work> door;
+    std::vector<Work> mailbox;
     std::optional<Work> step;
     Time end{0};
   };

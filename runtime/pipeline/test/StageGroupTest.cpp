@@ -67,7 +67,7 @@ TEST_F(StageGroupTest, AllHearTheFramesAndMarksOfTheFirst) {
   Expected<bool> more = second.group.hearStep(heard);
   ASSERT_TRUE(more && *more) << more.status().message();
   EXPECT_THAT(heard, ElementsAre(comm::Bytes{1, 2, 3}, comm::Bytes{}, big));
-  // Frames come to the door first: only then the marks.
+  // Frames come to the mailbox first: only then the marks.
   EXPECT_EQ(second.group.board().get(1).confirmed, noNode);
   second.group.takeMarks();
   EXPECT_EQ(second.group.board().get(1).confirmed, 7);

@@ -140,9 +140,9 @@ protected:
   bool ended = false;
 };
 
-/// The door may hold more than the stage: the head's certain rows and closes do
-/// not wait for room. What is too much for the stage waits, and is no error.
-TEST_F(StageWorkerTest, TakesFromTheDoorWhatTheStageHasRoomFor) {
+/// The mailbox may hold more than the stage: the head's certain rows and closes
+/// do not wait for room. What is too much for the stage waits, and is no error.
+TEST_F(StageWorkerTest, TakesFromTheMailboxWhatTheStageHasRoomFor) {
   config.limits.fuse = false;
   int64_t most = 0;
   make([&](const device::StepInput &) {

@@ -88,7 +88,7 @@ TEST(SimStageTest, AStepTakesItsTimeAndGoesOn) {
   EXPECT_EQ(f.stage->counters().checkpoints, 11u);
 }
 
-TEST(SimStageTest, WhatWaitsAtTheDoorSharesAStep) {
+TEST(SimStageTest, WhatWaitsInTheMailboxSharesAStep) {
   Fixture f;
   f.stage->arrive(firstFrame(0));
   for (int i = 1; i <= 2; ++i) {

@@ -13,7 +13,7 @@
 #include "runtime/comm/nccl/test/FakeNccl.h"
 #include "runtime/comm/nccl/test/NcclJob.h"
 #include "runtime/comm/nccl/test/ThreadDevice.h"
-#include "runtime/comm/test/Mailbox.h"
+#include "runtime/comm/test/CollectingReceiver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -103,12 +103,12 @@ std::vector<Status> runPair(const FakeNccl::Faults &faults, Body body,
 
 /// Sends rows until it fails, or waits for the failure.
 Status untilItFails(Rank &rank) {
-  Mailbox mailbox(*rank.comm);
+  CollectingReceiver receiver(*rank.comm);
   if (rank.number == 0)
     for (int i = 0; i < 8; ++i)
       if (Status s = rank.send(100); !s.ok())
         break;
-  Status reason = mailbox.waitForFailure(soon);
+  Status reason = receiver.waitForFailure(soon);
   return reason.ok() ? failure("nothing has failed") : reason;
 }
 
@@ -140,11 +140,11 @@ TEST(NcclFault, WhoLeavesAfterAFailureEndsTheJobByIt) {
   auto results =
       runJob(2, [&](int64_t number, std::unique_ptr<Communicator> base) {
         if (number == 0)
-          return Mailbox(*base).waitForFailure(soon);
+          return CollectingReceiver(*base).waitForFailure(soon);
         return runRank(number, std::move(base), nccl, options, [](Rank &rank) {
-          Mailbox mailbox(*rank.comm);
+          CollectingReceiver receiver(*rank.comm);
           EXPECT_TRUE(rank.send(100).ok());
-          return mailbox.waitForFailure(soon);
+          return receiver.waitForFailure(soon);
         });
       });
   EXPECT_THAT(results, Each(says("ncclSend")));
@@ -257,13 +257,13 @@ TEST(NcclFault, ADeviceThatIsGivenUpIsNotWaitedFor) {
     auto comm = connected(std::move(base), nccl, &device, oneWay());
     if (!comm)
       return comm.status();
-    Mailbox mailbox(**comm);
+    CollectingReceiver receiver(**comm);
     if (rank == 0) {
       device.giveUp(failure("a step has not ended"));
       (*comm)->abort(device.givenUp());
       return device.givenUp();
     }
-    Status reason = mailbox.waitForFailure(soon);
+    Status reason = receiver.waitForFailure(soon);
     EXPECT_THAT(reason, says("rank 0: a step has not ended"));
     return reason;
   });
@@ -280,16 +280,16 @@ TEST(NcclFault, ControlOvertakesAStuckTransfer) {
   runPair(
       faults,
       [](Rank &rank) {
-        Mailbox mailbox(*rank.comm);
+        CollectingReceiver receiver(*rank.comm);
         if (rank.number == 0) {
           EXPECT_TRUE(rank.send(100).ok());
           EXPECT_TRUE(rank.comm->send(1, Lane::Control, makeMessage(5)).ok());
         } else {
           EXPECT_TRUE(
-              mailbox.waitFor([](const auto &all) { return all.size() == 1; },
-                              milliseconds(2000)));
+              receiver.waitFor([](const auto &all) { return all.size() == 1; },
+                               milliseconds(2000)));
         }
-        return mailbox.waitForFailure(soon);
+        return receiver.waitForFailure(soon);
       },
       options);
 }
@@ -298,7 +298,7 @@ TEST(NcclFault, ControlOvertakesAStuckTransfer) {
 /// back in whatever order it is given.
 TEST(NcclCommunicator, WaitsForRoom) {
   std::vector<Status> results = runPair({}, [](Rank &rank) -> Status {
-    Mailbox mailbox(*rank.comm);
+    CollectingReceiver receiver(*rank.comm);
     if (rank.number == 0) {
       for (int i = 0; i < 4; ++i)
         EXPECT_TRUE(rank.send(1024).ok());
@@ -313,11 +313,11 @@ TEST(NcclCommunicator, WaitsForRoom) {
       EXPECT_TRUE(rank.comm->send(1, Lane::Control, makeMessage(0)).ok());
       fifth.join();
     } else {
-      EXPECT_TRUE(mailbox.waitForCount(5));
-      std::vector<Message> all = mailbox.all();
+      EXPECT_TRUE(receiver.waitForCount(5));
+      std::vector<Message> all = receiver.all();
       for (size_t i : {1, 0})
         rank.comm->giveBack(all[i].payload);
-      EXPECT_TRUE(mailbox.waitForCount(6));
+      EXPECT_TRUE(receiver.waitForCount(6));
     }
     return rank.comm->finish(soon);
   });
@@ -330,7 +330,7 @@ TEST(NcclCommunicator, RowsAreAnnouncedWhenTheyAreThere) {
   std::vector<Status> results = runPair(
       {},
       [](Rank &rank) -> Status {
-        Mailbox mailbox(*rank.comm);
+        CollectingReceiver receiver(*rank.comm);
         if (rank.number == 0) {
           EXPECT_TRUE(rank.send(100).ok());
           ThreadDevice::enqueue(rank.stream, [] {
@@ -340,9 +340,9 @@ TEST(NcclCommunicator, RowsAreAnnouncedWhenTheyAreThere) {
         } else {
           // The first does not wait for the second.
           EXPECT_TRUE(
-              mailbox.waitFor([](const auto &all) { return all.size() == 1; },
-                              milliseconds(1000)));
-          EXPECT_TRUE(mailbox.waitForCount(2));
+              receiver.waitFor([](const auto &all) { return all.size() == 1; },
+                               milliseconds(1000)));
+          EXPECT_TRUE(receiver.waitForCount(2));
         }
         return rank.comm->finish(soon);
       },
@@ -352,7 +352,7 @@ TEST(NcclCommunicator, RowsAreAnnouncedWhenTheyAreThere) {
 
 TEST(NcclCommunicator, RefusesWhatItCannotSend) {
   std::vector<Status> results = runPair({}, [](Rank &rank) -> Status {
-    Mailbox mailbox(*rank.comm);
+    CollectingReceiver receiver(*rank.comm);
     if (rank.number == 0) {
       EXPECT_THAT(rank.send(4097),
                   says("4097 bytes of rows, the limit is 4096"));

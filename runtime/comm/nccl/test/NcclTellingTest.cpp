@@ -14,7 +14,7 @@
 #include "runtime/comm/nccl/test/FakeNccl.h"
 #include "runtime/comm/nccl/test/NcclJob.h"
 #include "runtime/comm/nccl/test/ThreadDevice.h"
-#include "runtime/comm/test/Mailbox.h"
+#include "runtime/comm/test/CollectingReceiver.h"
 
 #include <array>
 #include <atomic>
@@ -95,12 +95,12 @@ std::vector<Status> runUntilTold(Aborts &aborts, Body body) {
     if (!made)
       return made.status();
     std::unique_ptr<NcclCommunicator> comm = made.take();
-    Mailbox mailbox(*comm);
+    CollectingReceiver receiver(*comm);
     cuda::Stream stream = *device.makeStream(false);
     cuda::DeviceAddress rows = *device.allocate(256);
     for (int i = 0; rank == 0 && i < 4; ++i)
       (void)comm->sendRows(1, makeMessage(0), rows, 256, stream);
-    Status told = mailbox.waitForFailure(soon);
+    Status told = receiver.waitForFailure(soon);
     body(rank, *comm);
     comm.reset();
     device.destroy(stream);

@@ -7,7 +7,7 @@
 
 #include "runtime/comm/nccl/test/RowsInPayloads.h"
 
-#include "runtime/comm/test/Mailbox.h"
+#include "runtime/comm/test/CollectingReceiver.h"
 
 using namespace sluice;
 using namespace sluice::comm;

@@ -16,9 +16,9 @@
 namespace sluice::comm::test {
 
 /// Makes the conformance suite use what NCCL carries: what a data message has
-/// behind its number (test/Mailbox.h) goes through the device's memory, and is
-/// put together again before it is given to the receiver. Messages without
-/// more, and control, have no payload.
+/// behind its number (test/CollectingReceiver.h) goes through the device's
+/// memory, and is put together again before it is given to the receiver.
+/// Messages without more, and control, have no payload.
 class RowsInPayloads final : public Communicator {
 public:
   /// A message's payload has at most this many bytes.

@@ -1,4 +1,4 @@
-//===- StageDoor.h - frames that wait for a stage -------------------------===//
+//===- StageMailbox.h - frames that wait for a stage ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_CORE_STAGEDOOR_H
-#define SLUICE_RUNTIME_CORE_STAGEDOOR_H
+#ifndef SLUICE_RUNTIME_CORE_STAGEMAILBOX_H
+#define SLUICE_RUNTIME_CORE_STAGEMAILBOX_H
 
 #include "runtime/base/Status.h"
 #include "runtime/core/Rows.h"
@@ -34,7 +34,7 @@ struct WaitingFrame {
 
 /// A queue of a fixed number of frames, whose room is used again. Allocates
 /// nothing once the frames have room. Thread-compatible.
-class StageDoor {
+class StageMailbox {
 public:
   struct Limits {
     int64_t frames = 0;
@@ -42,7 +42,7 @@ public:
     int64_t contextLength = 0;
     int64_t sharedPages = 0;
   };
-  explicit StageDoor(const Limits &limits);
+  explicit StageMailbox(const Limits &limits);
 
   /// Puts the frame's content into the queue; `frame` has an old frame's room
   /// afterwards, and nothing in it. Returns its number. Errors, and then
@@ -134,4 +134,4 @@ private:
 
 } // namespace sluice
 
-#endif // SLUICE_RUNTIME_CORE_STAGEDOOR_H
+#endif // SLUICE_RUNTIME_CORE_STAGEMAILBOX_H

@@ -1,17 +1,17 @@
-//===- Door.h - a worker's mailbox ----------------------------------------===//
+//===- Mailbox.h - a worker's mailbox -------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-//   comm thread:  if (door.hasRoom()) door.push(std::move(message));
-//   worker:       while (door.wait(batch)) { ... all that was queued ... }
+//   comm thread:  if (mailbox.hasRoom()) mailbox.push(std::move(message));
+//   worker:       while (mailbox.wait(batch)) { ... all that was queued ... }
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_PIPELINE_DOOR_H
-#define SLUICE_RUNTIME_PIPELINE_DOOR_H
+#ifndef SLUICE_RUNTIME_PIPELINE_MAILBOX_H
+#define SLUICE_RUNTIME_PIPELINE_MAILBOX_H
 
 #include "runtime/base/Insist.h"
 #include "runtime/pipeline/Clock.h"
@@ -30,11 +30,11 @@ namespace sluice::pipeline {
 
 /// A bounded mailbox in front of one worker: others put items in, in order, and
 /// the worker takes all that are there at once. Thread-safe.
-template <typename Item> class Door {
+template <typename Item> class Mailbox {
 public:
   static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 
-  explicit Door(int64_t capacity) : capacity(capacity) {}
+  explicit Mailbox(int64_t capacity) : capacity(capacity) {}
 
   bool hasRoom() const { return size() < capacity; }
 
@@ -52,7 +52,7 @@ public:
     if (items.size() == items.capacity())
       insist(lock, [this] { items.reserve(2 * items.size() + 1); });
     items.push_back(std::move(item));
-    // Under the lock: whoever takes the last item may destroy the door.
+    // Under the lock: whoever takes the last item may destroy the mailbox.
     changed.notify_one();
   }
 
@@ -73,7 +73,7 @@ public:
   }
 
   /// Appends the first items to `taken`, `most` of them at most, waiting for
-  /// one, or for wake(), if `wait`. False: the door is closed and empty.
+  /// one, or for wake(), if `wait`. False: the mailbox is closed and empty.
   bool take(std::vector<Item> &taken, bool wait, int64_t most = unlimited) {
     std::unique_lock lock(mutex);
     if (wait)
@@ -116,4 +116,4 @@ private:
 
 } // namespace sluice::pipeline
 
-#endif // SLUICE_RUNTIME_PIPELINE_DOOR_H
+#endif // SLUICE_RUNTIME_PIPELINE_MAILBOX_H

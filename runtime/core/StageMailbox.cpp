@@ -1,11 +1,11 @@
-//===- StageDoor.cpp - frames that wait for a stage -----------------------===//
+//===- StageMailbox.cpp - frames that wait for a stage --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/StageDoor.h"
+#include "runtime/core/StageMailbox.h"
 
 #include "runtime/core/CachePages.h"
 
@@ -36,11 +36,11 @@ void sortRows(const std::vector<Row> &rows, std::vector<int32_t> &order) {
 
 } // namespace
 
-StageDoor::StageDoor(const Limits &limits)
+StageMailbox::StageMailbox(const Limits &limits)
     : bounds(limits), slots(limits.requests), pages(limits.sharedPages),
       queue(static_cast<size_t>(limits.frames)) {}
 
-Expected<uint64_t> StageDoor::enqueue(StepFrame &frame) {
+Expected<uint64_t> StageMailbox::enqueue(StepFrame &frame) {
   if (waiting == bounds.frames)
     return failure("stage: more than ", bounds.frames, " frames are waiting");
   if (Status s = check(frame); !s.ok()) {
@@ -61,21 +61,21 @@ Expected<uint64_t> StageDoor::enqueue(StepFrame &frame) {
   return next++;
 }
 
-void StageDoor::pop() {
+void StageMailbox::pop() {
   assert(waiting > 0);
   queue[head].frame.clear();
   head = (head + 1) % bounds.frames;
   --waiting;
 }
 
-Status StageDoor::checkSlot(RequestId request) const {
+Status StageMailbox::checkSlot(RequestId request) const {
   if (request < 0 || request >= bounds.requests)
     return failure("stage: no slot for request ", request, ", of ",
                    bounds.requests);
   return {};
 }
 
-Status StageDoor::checkPage(SharedPage page) const {
+Status StageMailbox::checkPage(SharedPage page) const {
   if (page < 0 || page >= bounds.sharedPages)
     return failure("stage: no shared page ", page, ", of ", bounds.sharedPages);
   return {};
@@ -83,30 +83,30 @@ Status StageDoor::checkPage(SharedPage page) const {
 
 /// Does to the tables what the frame says, in the order in which a stage does
 /// it.
-Status StageDoor::check(const StepFrame &frame) {
+Status StageMailbox::check(const StepFrame &frame) {
   auto checkAll = [this](const auto &list, auto checkOne) -> Status {
     for (const auto &each : list)
       if (Status s = (this->*checkOne)(each); !s.ok())
         return s;
     return {};
   };
-  if (Status s = checkAll(frame.drops, &StageDoor::checkDrop); !s.ok())
+  if (Status s = checkAll(frame.drops, &StageMailbox::checkDrop); !s.ok())
     return s;
-  if (Status s = checkAll(frame.opens, &StageDoor::checkOpen); !s.ok())
+  if (Status s = checkAll(frame.opens, &StageMailbox::checkOpen); !s.ok())
     return s;
   for (const EpochMark &mark : frame.marks)
     if (Status s = checkSlot(mark.request); !s.ok())
       return s;
   if (std::ssize(frame.rows) > std::numeric_limits<int32_t>::max())
     return failure("stage: ", frame.rows.size(), " rows in a frame");
-  if (Status s = checkAll(frame.rows, &StageDoor::checkRow); !s.ok())
+  if (Status s = checkAll(frame.rows, &StageMailbox::checkRow); !s.ok())
     return s;
-  if (Status s = checkAll(frame.keeps, &StageDoor::checkKeep); !s.ok())
+  if (Status s = checkAll(frame.keeps, &StageMailbox::checkKeep); !s.ok())
     return s;
-  return checkAll(frame.closes, &StageDoor::checkClose);
+  return checkAll(frame.closes, &StageMailbox::checkClose);
 }
 
-Status StageDoor::checkDrop(SharedPage page) {
+Status StageMailbox::checkDrop(SharedPage page) {
   if (Status s = checkPage(page); !s.ok())
     return s;
   if (std::exchange(pages[page].index, Page::notKept) == Page::notKept)
@@ -114,7 +114,7 @@ Status StageDoor::checkDrop(SharedPage page) {
   return {};
 }
 
-Status StageDoor::checkOpen(const OpenRequest &open) {
+Status StageMailbox::checkOpen(const OpenRequest &open) {
   if (Status s = checkSlot(open.request); !s.ok())
     return s;
   Slot &slot = slots[open.request];
@@ -142,7 +142,7 @@ Status StageDoor::checkOpen(const OpenRequest &open) {
   return {};
 }
 
-Status StageDoor::checkPrefix(const OpenRequest &open) {
+Status StageMailbox::checkPrefix(const OpenRequest &open) {
   int64_t tokens = std::ssize(open.prefix);
   if (tokens != std::ssize(open.prefixPages) * CachePages::pageTokens ||
       tokens >= open.knownTokens)
@@ -167,7 +167,7 @@ Status StageDoor::checkPrefix(const OpenRequest &open) {
   return {};
 }
 
-Status StageDoor::checkRow(const Row &row) {
+Status StageMailbox::checkRow(const Row &row) {
   if (Status s = checkSlot(row.request); !s.ok())
     return s;
   Slot &slot = slots[row.request];
@@ -200,7 +200,7 @@ Status StageDoor::checkRow(const Row &row) {
   return {};
 }
 
-Status StageDoor::checkKeep(const KeepPage &keep) {
+Status StageMailbox::checkKeep(const KeepPage &keep) {
   if (Status s = checkSlot(keep.request); !s.ok())
     return s;
   if (Status s = checkPage(keep.page); !s.ok())
@@ -222,7 +222,7 @@ Status StageDoor::checkKeep(const KeepPage &keep) {
   return {};
 }
 
-Status StageDoor::checkClose(RequestId request) {
+Status StageMailbox::checkClose(RequestId request) {
   if (Status s = checkSlot(request); !s.ok())
     return s;
   if (!std::exchange(slots[request].open, false))

@@ -1,12 +1,12 @@
-//===- Mailbox.h - a receiver that keeps everything -----------------------===//
+//===- CollectingReceiver.h - a receiver that keeps everything ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_COMM_TEST_MAILBOX_H
-#define SLUICE_RUNTIME_COMM_TEST_MAILBOX_H
+#ifndef SLUICE_RUNTIME_COMM_TEST_COLLECTINGRECEIVER_H
+#define SLUICE_RUNTIME_COMM_TEST_COLLECTINGRECEIVER_H
 
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Frame.h"
@@ -52,12 +52,12 @@ inline bool isIntact(const Bytes &message) {
 
 /// A receiver that keeps all it gets. May go before its communicator, as far as
 /// `onTake` allows. Thread-safe.
-class Mailbox {
+class CollectingReceiver {
 public:
   /// `onTake` is called with each message, on the communicator's thread, before
   /// it is kept.
-  explicit Mailbox(Communicator &comm,
-                   std::function<void(const Message &)> onTake = {})
+  explicit CollectingReceiver(Communicator &comm,
+                              std::function<void(const Message &)> onTake = {})
       : comm(comm), state(std::make_shared<State>()) {
     state->onTake = std::move(onTake);
     state->room.resize(static_cast<size_t>(comm.size()), true);
@@ -134,4 +134,4 @@ private:
 
 } // namespace sluice::comm::test
 
-#endif // SLUICE_RUNTIME_COMM_TEST_MAILBOX_H
+#endif // SLUICE_RUNTIME_COMM_TEST_COLLECTINGRECEIVER_H
