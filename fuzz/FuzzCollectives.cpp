@@ -1,4 +1,4 @@
-//===- FuzzCollectives.cpp - fuzzes what members of a group read ---------===//
+//===- FuzzCollectives.cpp - fuzzes what members of a group read ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,13 +28,13 @@ public:
 
   /// Reads what a collective of this kind and size does; `length` counts
   /// numbers, or bytes.
-  Status meet(int64_t kind, int64_t length) {
+  Status exchange(int64_t kind, int64_t length) {
     auto count = size_t(length);
     std::vector<float> part(count, 1), result(count), scratch(3 * count);
     Bytes bytes(count);
     switch (kind) {
     case 0:
-      return collectives.meet();
+      return collectives.barrier();
     case 1:
       return collectives.allReduce(part, result, scratch);
     case 2: // enough for two rounds of messages
@@ -74,10 +74,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (size_t call = 0; call < calls; ++call) {
     int64_t kind = choices.between(0, 5);
     int64_t length = choices.between(1, 255);
-    Status met = member.meet(kind, length);
-    if (!first.ok() && met.message() != first.message())
+    Status ended = member.exchange(kind, length);
+    if (!first.ok() && ended.message() != first.message())
       std::abort();
-    first = met;
+    first = ended;
   }
   return 0;
 }

@@ -22,7 +22,7 @@ constexpr uint64_t maxBodyBytes = 256;
 /// Keeps what is read, and sees that it comes in order and within the limits.
 struct Answer final : ResponseSink {
   int status = 0;
-  Fields fields;
+  HeaderFields fields;
   std::string body;
   std::optional<FailureKind> failed;
 

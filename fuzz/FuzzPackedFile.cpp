@@ -26,7 +26,7 @@ std::vector<Entry> entriesIn(std::span<const uint8_t> bytes) {
 }
 
 /// Whoever reads a section by the layout stays inside the file.
-void expectInside(const PackedLayout &layout, size_t fileBytes) {
+void expectInside(const PackedFileLayout &layout, size_t fileBytes) {
   for (const PackedSection &section : layout.sections)
     if (section.bytes > 0 && (section.offset > fileBytes ||
                               section.bytes > fileBytes - section.offset))
@@ -35,7 +35,7 @@ void expectInside(const PackedLayout &layout, size_t fileBytes) {
 
 void readHeader(std::span<const uint8_t> file, size_t weights) {
   const PackedKey key{"avx2", 7};
-  Expected<PackedLayout> layout = readPackedHeader(file, key, weights);
+  Expected<PackedFileLayout> layout = readPackedHeader(file, key, weights);
   if (layout && layout->sections.size() != weights)
     std::abort();
   if (layout)
@@ -45,7 +45,7 @@ void readHeader(std::span<const uint8_t> file, size_t weights) {
 /// A header that is intact, whatever it says of sections, before a file of as
 /// many bytes as it says.
 void readMadeHeader(std::span<const uint8_t> bytes) {
-  PackedLayout layout;
+  PackedFileLayout layout;
   layout.sections = entriesIn<PackedSection>(bytes);
   layout.payloadOffset = packedPageBytes;
   layout.totalBytes = packedPageBytes + bytes.size();

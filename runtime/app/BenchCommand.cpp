@@ -46,7 +46,7 @@ Expected<int> measurePipeline(PipelineSession &session, Engine &engine,
                               const std::optional<comm::MpiLaunch> &launch) {
   PipelineNeeds needs;
   needs.serving = options.serving;
-  if (Status s = session.meet(launch, needs); !s.ok())
+  if (Status s = session.agree(launch, needs); !s.ok())
     return s;
   if (Status s = session.open(); !s.ok())
     return s;

@@ -7,7 +7,7 @@
 
 #include "runtime/app/CpuTeam.h"
 
-#include "runtime/app/RankMeeting.h"
+#include "runtime/app/RankAgreement.h"
 #include "runtime/base/StandardOutput.h"
 
 #include <algorithm>

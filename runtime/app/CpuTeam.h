@@ -32,7 +32,8 @@ struct CpuTeam {
 };
 
 /// The part that this rank has of the processors that it may run on: each rank
-/// says which they are and on which machine. As the functions of RankMeeting.h.
+/// says which they are and on which machine. As the functions of
+/// RankAgreement.h.
 Expected<cpu::CoreShare> shareCores(comm::Communicator &comm,
                                     const cpu::Tenant &own);
 

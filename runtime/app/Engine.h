@@ -18,7 +18,7 @@
 #include "runtime/app/CommandLine.h"
 #include "runtime/app/GpuChoice.h"
 #include "runtime/app/LocalModel.h"
-#include "runtime/app/RankMeeting.h"
+#include "runtime/app/RankAgreement.h"
 #include "runtime/program/ExecutableDescriptor.h"
 #include "runtime/program/WeightStore.h"
 #include "runtime/program/WeightVerifier.h"

@@ -244,7 +244,7 @@ GenerateRun::runPipeline(PipelineSession &session,
       return truth.status();
     needs.truth = truth.take();
   }
-  if (Status s = session.meet(launch, needs); !s.ok())
+  if (Status s = session.agree(launch, needs); !s.ok())
     return s;
   if (Status s = session.open(); !s.ok())
     return s;

@@ -32,7 +32,8 @@ static Expected<comm::NcclUniqueId> shareId(comm::Collectives &group,
   return id;
 }
 
-static Status meet(GpuGroupMember &member, const comm::NcclLibrary &library) {
+static Status joinGroup(GpuGroupMember &member,
+                        const comm::NcclLibrary &library) {
   if (Status s = member.device->enter(); !s.ok())
     return s;
   Expected<comm::NcclUniqueId> id = shareId(*member.group, library);
@@ -50,10 +51,10 @@ static Status meet(GpuGroupMember &member, const comm::NcclLibrary &library) {
 Status app::connectGpuGroups(std::span<GpuGroupMember> here,
                              const comm::NcclLibrary &library) {
   return together(here.size(), [&](size_t i) {
-    Status met = guarded([&] { return meet(here[i], library); });
+    Status joined = guarded([&] { return joinGroup(here[i], library); });
     // Others in this process wait for it.
-    if (!met.ok() && here.size() > 1)
-      here[i].communicator->abort(met);
-    return met;
+    if (!joined.ok() && here.size() > 1)
+      here[i].communicator->abort(joined);
+    return joined;
   });
 }

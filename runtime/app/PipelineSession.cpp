@@ -61,8 +61,8 @@ PipelineSession::~PipelineSession() {
     server.join();
 }
 
-Status PipelineSession::meet(const std::optional<comm::MpiLaunch> &launch,
-                             const PipelineNeeds &wanted) {
+Status PipelineSession::agree(const std::optional<comm::MpiLaunch> &launch,
+                              const PipelineNeeds &wanted) {
   needs = wanted;
   settleServing();
   if (!launch || launch->rank == 0)

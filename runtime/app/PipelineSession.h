@@ -60,11 +60,11 @@ public:
   /// MPI job of another size than the plan's; a device that is asked for and
   /// not there; a rank that differs from the head. After an error only abort()
   /// is left.
-  Status meet(const std::optional<comm::MpiLaunch> &launch,
-              const PipelineNeeds &needs);
+  Status agree(const std::optional<comm::MpiLaunch> &launch,
+               const PipelineNeeds &needs);
 
   /// Loads the programs of the ranks that are here, and starts them; once,
-  /// after meet(). Errors: those of loading. After one only abort() is left.
+  /// after agree(). Errors: those of loading. After one only abort() is left.
   Status open();
 
   /// Whether this process has rank 0; otherwise all it does is serve().

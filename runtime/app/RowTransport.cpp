@@ -7,7 +7,7 @@
 
 #include "runtime/app/RowTransport.h"
 
-#include "runtime/app/RankMeeting.h"
+#include "runtime/app/RankAgreement.h"
 #include "runtime/app/Together.h"
 
 using namespace sluice;

@@ -33,7 +33,7 @@ struct NcclFinding {
 /// line, or empty: they can.
 std::string ncclObstacle(std::span<const NcclFinding> ranks);
 
-/// The same for the ranks of a job, as RankMeeting.h's functions: all ranks
+/// The same for the ranks of a job, as RankAgreement.h's functions: all ranks
 /// call it, and get one answer.
 Expected<std::string> agreeOnNccl(comm::Communicator &comm,
                                   const NcclFinding &own);

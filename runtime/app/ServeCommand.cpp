@@ -85,7 +85,7 @@ Expected<int> serveRank(PipelineSession &session, Engine &engine,
   PipelineNeeds needs;
   needs.serving = options.serving;
   needs.verifiesOn = true;
-  if (Status s = session.meet(launch, needs); !s.ok())
+  if (Status s = session.agree(launch, needs); !s.ok())
     return s;
   if (session.isHead())
     return serveApi(session, engine, options);

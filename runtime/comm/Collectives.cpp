@@ -143,7 +143,7 @@ Status Collectives::allGather(std::span<const float> part, int64_t partCols,
   return {};
 }
 
-Status Collectives::meet() {
+Status Collectives::barrier() {
   const uint8_t here = 1;
   std::vector<uint8_t> others(in.size());
   for (size_t other = 0; other < others.size(); ++other) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the members of a group compute by meeting: `sluice.all_reduce`,
+// What the members of a group compute together: `sluice.all_reduce`,
 // `sluice.all_gather`, and what the first of them decides for all.
 //
 //===----------------------------------------------------------------------===//
@@ -24,7 +24,7 @@ namespace sluice::comm {
 /// one thread at a time. The errors are those of GroupCommunicator::swap(),
 /// and after the first one it is the answer to everything: the members have
 /// lost step, and would add up what does not belong together. Allocates nothing
-/// but in meet() and fromFirst().
+/// but in barrier() and fromFirst().
 class Collectives {
 public:
   /// `group` outlives it.
@@ -49,7 +49,7 @@ public:
                    std::span<float> scratch);
 
   /// Waits until all members have called it.
-  Status meet();
+  Status barrier();
 
   /// Gives the first member's bytes to all others: it tells them, and they
   /// hear as many. The first does not wait for them.

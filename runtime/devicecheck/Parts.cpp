@@ -76,7 +76,7 @@ Status runBench(const PartInput &input, const Print &print) {
 
 /// What is known of the device, whether it runs anything, and how fast it
 /// copies.
-Status meetDevice(const PartInput &input, const Print &print) {
+Status describeDevice(const PartInput &input, const Print &print) {
   if (Status s = describe(input, print); !s.ok())
     return s;
   if (Status s = runEmptyKernels(input, print); !s.ok())
@@ -116,7 +116,7 @@ Status figures(const PartInput &input, const Print &print) {
 
 constexpr Part all[] = {
     {"device", "what it is, three empty kernels, and the rate of a copy", false,
-     meetDevice},
+     describeDevice},
     {"probe", "latencies and rates that decide about kernels", false,
      probeChip},
     {"cases", "the tests of all kernels, against the emulator", false,

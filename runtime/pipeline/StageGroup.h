@@ -13,7 +13,7 @@
 // all have the same rows in the same places, with the same pages.
 //
 //   first member                          other members
-//   group.meet()                  <---->  group.meet()
+//   group.barrier()                  <---->  group.barrier()
 //   frames arrive, by the channel
 //   group.tellStep(frames)        ----->  group.hearStep(frames)
 //     how long they are, new marks
@@ -78,7 +78,7 @@ public:
   /// takes minutes, and devices wait for each other within a step only for
   /// seconds before they take a member for lost. Whether one dies meanwhile is
   /// the communicator's to notice.
-  Status meet() { return members.meet(); }
+  Status barrier() { return members.barrier(); }
   /// All, after each Stage::formStep() that has formed one. O(rows).
   void formed(const Stage &stage, const CachePages &pages);
 

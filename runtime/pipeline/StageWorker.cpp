@@ -94,7 +94,7 @@ void StageWorker::run() {
 
 Status StageWorker::runAll() {
   if (config.group)
-    if (Status s = config.group->meet(); !s.ok())
+    if (Status s = config.group->barrier(); !s.ok())
       return s;
   return follows() ? followSteps() : runSteps();
 }

@@ -30,7 +30,7 @@ NcclGroup::join(const NcclLibrary &library, cuda::Device &device,
   std::unique_ptr<NcclGroup> group(new NcclGroup(library, device, options));
   if (Status s = group->link.join(id, members, member, options.blocks); !s.ok())
     return s;
-  if (Status s = group->meet(Clock::now() + options.setup); !s.ok())
+  if (Status s = group->connect(Clock::now() + options.setup); !s.ok())
     return s;
   return group;
 }
@@ -42,8 +42,8 @@ NcclGroup::~NcclGroup() {
 
 /// The first bytes between two ranks set their connection up, which needs both
 /// of them: here, where they may be late, and not in a step.
-Status NcclGroup::meet(Clock::time_point deadline) {
-  if (Status s = link.settle("the meeting of a group", deadline); !s.ok())
+Status NcclGroup::connect(Clock::time_point deadline) {
+  if (Status s = link.settle("the set-up of a group", deadline); !s.ok())
     return s;
   Expected<cuda::Stream> stream = device.makeStream();
   if (!stream)
@@ -56,7 +56,7 @@ Status NcclGroup::meet(Clock::time_point deadline) {
   // where the group has been broken off, and no graph waits for its end yet.
   if (!status.ok())
     link.awaitAbort(device);
-  Status ended = device.settle(*stream, "the meeting of a group");
+  Status ended = device.settle(*stream, "the set-up of a group");
   if (room)
     device.release(*room);
   device.destroy(*stream);

@@ -36,7 +36,7 @@ namespace sluice::comm {
 Expected<NcclUniqueId> makeNcclId(const NcclLibrary &library);
 
 struct NcclGroupOptions {
-  /// For all members to meet, and for NCCL to take a call.
+  /// How long the members may take to connect, and NCCL to take a call.
   std::chrono::milliseconds setup{30000};
   /// As DeviceGroup has it. NCCL itself does not always notice that a member is
   /// lost: a kernel that waits for a dead rank over NVLink goes on.
@@ -79,7 +79,7 @@ private:
             const NcclGroupOptions &options)
       : library(library), device(device), options(options), link(library) {}
 
-  Status meet(Clock::time_point deadline);
+  Status connect(Clock::time_point deadline);
   Status greet(cuda::DeviceAddress room, cuda::Stream stream,
                Clock::time_point deadline);
   Status callAll(std::span<const Piece> out, std::span<const Piece> in,

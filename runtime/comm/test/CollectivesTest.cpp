@@ -162,7 +162,7 @@ TEST(Meet, NobodyGoesOnBeforeAllAreHere) {
   auto results = runGroup(3, [&](Collectives &group, Communicator &) {
     for (int round = 1; round <= 20; ++round) {
       ++came;
-      if (Status s = group.meet(); !s.ok())
+      if (Status s = group.barrier(); !s.ok())
         return s;
       if (came < 3 * round)
         return failure("only ", came.load(), " are here");

@@ -283,9 +283,9 @@ Status detachesQuietly(Communicator &comm) {
 
 /// Messages of a group come in order from each source, past data that nobody
 /// has room for, also to who has not started.
-Status groupsMeet(Communicator &comm) {
+Status groupsExchange(Communicator &comm) {
   constexpr uint64_t rounds = 200;
-  auto meet = [&](size_t bytes) -> Status {
+  auto exchange = [&](size_t bytes) -> Status {
     for (uint64_t i = 0; i < rounds; ++i) {
       for (int64_t to = 0; to < comm.size(); ++to)
         if (to != comm.rank())
@@ -301,13 +301,13 @@ Status groupsMeet(Communicator &comm) {
     }
     return {};
   };
-  CHECK(meet(0));
+  CHECK(exchange(0));
   CollectingReceiver receiver(comm);
   if (comm.rank() == 1)
     receiver.setRoom(0, false);
   if (comm.rank() == 0)
     CHECK(sendNumbers(comm, 1, Lane::Data, defaultCapacity / 2, 1000));
-  CHECK(meet(20000));
+  CHECK(exchange(20000));
   receiver.setRoom(0, true);
   CHECK(comm.finish(patience));
   Traffic sent = comm.traffic()[(comm.rank() + 1) % comm.size()];
@@ -381,7 +381,7 @@ constexpr ConformanceCase cases[] = {
     {"room-is-per-source", 3, roomIsPerSource},
     {"finish-loses-nothing", 5, finishLosesNothing},
     {"answers-from-callbacks", 2, answersFromCallbacks},
-    {"groups-meet", 3, groupsMeet},
+    {"groups-exchange", 3, groupsExchange},
     {"group-deadline", 2, groupDeadline},
     {"group-back-pressure", 3, groupBackPressure},
     {"detaches-quietly", 2, detachesQuietly},

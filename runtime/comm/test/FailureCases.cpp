@@ -23,7 +23,7 @@ constexpr int64_t culprit = 1;
 
 /// Waits until every rank is there, so that the culprit acts in a job that
 /// works: each tells each; and the culprit, when it has heard from all.
-Status meet(Communicator &comm, CollectingReceiver &receiver) {
+Status barrier(Communicator &comm, CollectingReceiver &receiver) {
   for (int64_t to = 0; to < comm.size(); ++to)
     if (Status s = comm.send(to, Lane::Control, makeMessage(0)); !s.ok())
       return s;
@@ -46,7 +46,7 @@ Status awaitFailure(CollectingReceiver &receiver) {
 /// The culprit's last control message comes before its reason.
 Status aborts(Communicator &comm) {
   CollectingReceiver receiver(comm);
-  if (Status s = meet(comm, receiver); !s.ok())
+  if (Status s = barrier(comm, receiver); !s.ok())
     return s;
   if (comm.rank() != culprit) {
     Status reason = awaitFailure(receiver);
@@ -73,7 +73,7 @@ Status abortsUnderPressure(Communicator &comm) {
   CollectingReceiver receiver(comm);
   if (comm.rank() == culprit)
     receiver.setRoom(0, false);
-  if (Status s = meet(comm, receiver); !s.ok())
+  if (Status s = barrier(comm, receiver); !s.ok())
     return s;
   if (comm.rank() == culprit) {
     std::this_thread::sleep_for(milliseconds(300));
@@ -92,7 +92,7 @@ Status abortsUnderPressure(Communicator &comm) {
 
 Status leaves(Communicator &comm) {
   CollectingReceiver receiver(comm);
-  if (Status s = meet(comm, receiver); !s.ok())
+  if (Status s = barrier(comm, receiver); !s.ok())
     return s;
   if (comm.rank() == culprit)
     return failure("leaves"); // the communicator goes before the receiver's end
@@ -102,7 +102,7 @@ Status leaves(Communicator &comm) {
 /// Members of a group that wait for one that is lost.
 Status lostInGroup(Communicator &comm, bool isKilled) {
   CollectingReceiver receiver(comm);
-  if (Status s = meet(comm, receiver); !s.ok())
+  if (Status s = barrier(comm, receiver); !s.ok())
     return s;
   if (comm.rank() == culprit && isKilled)
     std::raise(SIGKILL);
@@ -117,7 +117,7 @@ Status killedInGroup(Communicator &comm) { return lostInGroup(comm, true); }
 
 Status neverEnds(Communicator &comm) {
   CollectingReceiver receiver(comm);
-  if (Status s = meet(comm, receiver); !s.ok())
+  if (Status s = barrier(comm, receiver); !s.ok())
     return s;
   if (comm.rank() == culprit)
     return awaitFailure(receiver);
@@ -126,7 +126,7 @@ Status neverEnds(Communicator &comm) {
 
 Status signalled(Communicator &comm, int signal) {
   CollectingReceiver receiver(comm);
-  if (Status s = meet(comm, receiver); !s.ok())
+  if (Status s = barrier(comm, receiver); !s.ok())
     return s;
   if (comm.rank() == culprit)
     std::raise(signal);

@@ -38,7 +38,7 @@ ProcessorSet inTurn(std::span<const ProcessorSet> cores) {
   return processors;
 }
 
-bool meet(const ProcessorSet &a, const ProcessorSet &b) {
+bool overlap(const ProcessorSet &a, const ProcessorSet &b) {
   return std::ranges::any_of(a, [&](int32_t processor) {
     return std::ranges::binary_search(b, processor);
   });
@@ -74,7 +74,7 @@ CoreShare shareOf(std::span<const Tenant> tenants, size_t self) {
   for (size_t other = 0; other < tenants.size(); ++other) {
     const Tenant &tenant = tenants[other];
     if (other == self || tenant.machine != own.machine ||
-        !meet(own.allowed, tenant.allowed))
+        !overlap(own.allowed, tenant.allowed))
       continue;
     ++share.count;
     share.index += other < self;

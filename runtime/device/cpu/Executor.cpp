@@ -236,7 +236,7 @@ Status Executor::execute(const device::StepInput &input) {
     int64_t threads = state->pool->threads();
     if (!input.copies.empty()) {
       state->step.copyPages(thread, threads);
-      state->step.meet(thread);
+      state->step.barrier(thread);
     }
     state->program.step(&state->step, rows, outputs, state->arena.floats(),
                         state->rowCapacity, state->outputCapacity, thread,

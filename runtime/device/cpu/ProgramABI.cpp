@@ -39,18 +39,18 @@ static void makeMoves(std::span<const RowMove> moves, float *x, int64_t floats,
   }
 }
 
-void sluice_barrier(SluiceStep *step, int64_t thread) { step->meet(thread); }
+void sluice_barrier(SluiceStep *step, int64_t thread) { step->barrier(thread); }
 
 int64_t sluice_checkpoint(SluiceStep *step, int64_t thread) {
-  step->meet(thread);
+  step->barrier(thread);
   bool over = !step->broken.ok();
   bool mayLeave = !over && step->input.checkpoints;
   if (mayLeave && thread == 0)
     step->passCheckpoint();
-  // In a group, thread 0 may come to a meeting next, and find it broken before
-  // the others have looked.
+  // In a group, thread 0 may come to a collective next, and find it broken
+  // before the others have looked.
   if (mayLeave || step->group)
-    step->meet(thread);
+    step->barrier(thread);
   return over ? 0 : step->input.batch->rows();
 }
 
@@ -204,18 +204,18 @@ void sluice_select_outputs(SluiceStep *step, const float *h, float *out,
                 static_cast<size_t>(cols) * sizeof(float));
 }
 
-/// Thread 0's part of a meeting, unless an earlier one has failed.
-template <typename Meeting>
-static void meet(SluiceStep *step, int64_t thread, Meeting meeting) {
+/// Runs thread 0's part of a collective, unless an earlier one has failed.
+template <typename Exchange>
+static void exchange(SluiceStep *step, int64_t thread, Exchange run) {
   assert(step->group && "the executor of a member knows its group");
   if (thread == 0 && step->broken.ok())
-    step->broken = meeting(*step->group);
+    step->broken = run(*step->group);
 }
 
 void sluice_all_reduce(SluiceStep *step, const float *x, float *sum,
                        float *scratch, int64_t cols, int64_t rows,
                        int64_t thread) {
-  meet(step, thread, [&](comm::Collectives &group) {
+  exchange(step, thread, [&](comm::Collectives &group) {
     auto count = static_cast<size_t>(rows * cols);
     return group.allReduce(
         {x, count}, {sum, count},
@@ -226,7 +226,7 @@ void sluice_all_reduce(SluiceStep *step, const float *x, float *sum,
 void sluice_all_gather(SluiceStep *step, const float *x, float *all,
                        float *scratch, int64_t partCols, int64_t cols,
                        int64_t rows, int64_t thread) {
-  meet(step, thread, [&](comm::Collectives &group) {
+  exchange(step, thread, [&](comm::Collectives &group) {
     auto count = static_cast<size_t>(rows * partCols);
     return group.allGather(
         {x, count}, partCols, {all, static_cast<size_t>(rows * cols)}, cols,

@@ -33,7 +33,7 @@ void SluiceStep::begin(const device::StepInput &given) {
   cutRuns();
 }
 
-void SluiceStep::meet(int64_t thread) {
+void SluiceStep::barrier(int64_t thread) {
   if (!input.timesWaits)
     return pool->barrier();
   auto start = std::chrono::steady_clock::now();

@@ -76,7 +76,7 @@ struct SluiceStep {
   }
 
   /// All threads: a barrier.
-  void meet(int64_t thread);
+  void barrier(int64_t thread);
   /// Behind the last call of a thread, where the step times waits.
   void endShare(int64_t thread);
   /// After the step.

@@ -96,24 +96,25 @@ bool isMade(SluiceGraph *graph) {
 
 } // namespace
 
-void addAllReduce(SluiceGraph *graph, const Meeting &meeting, int64_t cols) {
+void addAllReduce(SluiceGraph *graph, const CollectiveOperands &operands,
+                  int64_t cols) {
   if (!isMade(graph))
-    return graph->countMeeting(/*exchanges=*/2);
+    return graph->countExchanges(/*exchanges=*/2);
   const DeviceGroup &group = *graph->context.group;
   const int32_t members = group.members(), self = group.member();
-  const Shares shares(floatsOf(graph, meeting.domain, cols), members);
+  const Shares shares(floatsOf(graph, operands.domain, cols), members);
   std::vector<Piece> out, in;
   for (int32_t other = 0; other < members; ++other) {
-    out.push_back(shares.of(meeting.x, other));
-    in.push_back(pieceOf(meeting.scratch + shares.each * uint64_t(other),
+    out.push_back(shares.of(operands.x, other));
+    in.push_back(pieceOf(operands.scratch + shares.each * uint64_t(other),
                          shares.length(self)));
   }
   graph->addExchange(out, in);
 
   SumPartsArguments sum = {};
-  sum.parts = partsOf(graph, meeting.x + shares.begin(self), meeting.scratch,
+  sum.parts = partsOf(graph, operands.x + shares.begin(self), operands.scratch,
                       shares.each);
-  sum.to = meeting.y + shares.begin(self);
+  sum.to = operands.y + shares.begin(self);
   sum.floats = static_cast<int64_t>(shares.length(self));
   sum.exchange = noteOf(graph);
   const int64_t blocks = (sum.floats / 4 + groupThreads - 1) / groupThreads;
@@ -122,37 +123,37 @@ void addAllReduce(SluiceGraph *graph, const Meeting &meeting, int64_t cols) {
                 groupThreads, 0, sum);
 
   for (int32_t other = 0; other < members; ++other) {
-    out[size_t(other)] = shares.of(meeting.y, self);
-    in[size_t(other)] = shares.of(meeting.y, other);
+    out[size_t(other)] = shares.of(operands.y, self);
+    in[size_t(other)] = shares.of(operands.y, other);
   }
   graph->addExchange(out, in);
 }
 
-void addAllGather(SluiceGraph *graph, const Meeting &meeting, int64_t partCols,
-                  int64_t cols) {
+void addAllGather(SluiceGraph *graph, const CollectiveOperands &operands,
+                  int64_t partCols, int64_t cols) {
   if (!isMade(graph))
-    return graph->countMeeting(/*exchanges=*/1);
+    return graph->countExchanges(/*exchanges=*/1);
   const int32_t members = graph->context.group->members();
   if (partCols >= cols || partCols * members < cols ||
       partCols * (members - 1) >= cols)
     return graph->failWith("gathers ", cols, " columns of ", members,
                            " members with ", partCols, " each");
-  const uint64_t floats = floatsOf(graph, meeting.domain, partCols);
+  const uint64_t floats = floatsOf(graph, operands.domain, partCols);
   std::vector<Piece> out, in;
   for (int32_t other = 0; other < members; ++other) {
-    out.push_back(pieceOf(meeting.x, floats));
-    in.push_back(pieceOf(meeting.scratch + floats * uint64_t(other), floats));
+    out.push_back(pieceOf(operands.x, floats));
+    in.push_back(pieceOf(operands.scratch + floats * uint64_t(other), floats));
   }
   graph->addExchange(out, in);
 
   JoinColumnsArguments join = {};
-  join.parts = partsOf(graph, meeting.x, meeting.scratch, floats);
-  join.to = meeting.y;
-  join.rowCount = graph->count(meeting.domain);
+  join.parts = partsOf(graph, operands.x, operands.scratch, floats);
+  join.to = operands.y;
+  join.rowCount = graph->count(operands.domain);
   join.partCols = static_cast<int32_t>(partCols);
   join.cols = static_cast<int32_t>(cols);
   join.exchange = noteOf(graph);
-  const auto rows = static_cast<uint32_t>(graph->capacity(meeting.domain));
+  const auto rows = static_cast<uint32_t>(graph->capacity(operands.domain));
   const int64_t blocks = (cols / 4 + groupThreads - 1) / groupThreads;
   graph->append("sluice_join_columns",
                 {rows, uint32_t(std::clamp<int64_t>(blocks, 1, mostBlocks)), 1},
@@ -161,13 +162,13 @@ void addAllGather(SluiceGraph *graph, const Meeting &meeting, int64_t partCols,
 
 void addBroadcast(SluiceGraph *graph, const float *rows, int64_t cols) {
   if (!isMade(graph))
-    return graph->countMeeting(/*exchanges=*/1);
+    return graph->countExchanges(/*exchanges=*/1);
   addGiving(graph, pieceOf(rows, floatsOf(graph, SLUICE_DOMAIN_ROWS, cols)));
 }
 
 DeviceAddress addDecision(SluiceGraph *graph) {
   if (!isMade(graph)) {
-    graph->countMeeting(/*exchanges=*/1);
+    graph->countExchanges(/*exchanges=*/1);
     return 0;
   }
   const GraphContext &context = graph->context;

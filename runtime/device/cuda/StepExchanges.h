@@ -18,7 +18,7 @@
 namespace sluice::cuda {
 
 /// Values of a domain, as ProgramABI.h's functions have them.
-struct Meeting {
+struct CollectiveOperands {
   int32_t domain = 0;
   const float *x = nullptr;
   float *y = nullptr;
@@ -28,11 +28,12 @@ struct Meeting {
 /// y[row][cols] = the sum over the members of x[row][cols]. Each member gets
 /// all parts of its own share, adds them up, and gives the sums to the others:
 /// as many bytes as a ring moves, and two latencies.
-void addAllReduce(SluiceGraph *graph, const Meeting &meeting, int64_t cols);
+void addAllReduce(SluiceGraph *graph, const CollectiveOperands &operands,
+                  int64_t cols);
 
 /// y[row][cols] = the members' x[row][partCols] side by side.
-void addAllGather(SluiceGraph *graph, const Meeting &meeting, int64_t partCols,
-                  int64_t cols);
+void addAllGather(SluiceGraph *graph, const CollectiveOperands &operands,
+                  int64_t partCols, int64_t cols);
 
 /// Rows that have come in, rows[row][cols], are at the first member alone: it
 /// gives them to the others.

@@ -117,7 +117,7 @@ struct SluiceGraph {
   void addExchange(std::span<const sluice::cuda::DeviceGroup::Piece> out,
                    std::span<const sluice::cuda::DeviceGroup::Piece> in);
   /// Where nothing is launched: so many exchanges, with a kernel.
-  void countMeeting(int32_t count) {
+  void countExchanges(int32_t count) {
     kernelCount += count * kernelsOfExchange + 1;
   }
 

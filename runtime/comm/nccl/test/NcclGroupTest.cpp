@@ -281,7 +281,7 @@ TEST(NcclGroup, AMemberThatDoesNotCome) {
   faults.missingRank = 1;
   for (const Status &each :
        runGroup(2, faults, [](Member &) { return Status(); }, impatient()))
-    EXPECT_EQ(each.message(), "NCCL: the meeting of a group takes too long");
+    EXPECT_EQ(each.message(), "NCCL: the set-up of a group takes too long");
 }
 
 /// Where it is late for the first bytes, which connect the two.
@@ -307,7 +307,7 @@ TEST(NcclGroup, ADeviceThatDoesNotAnswerIsNotWaitedFor) {
   EXPECT_EQ(group.status().message(),
             "NCCL: the first bytes between members take too long");
   EXPECT_EQ(device.givenUp().message(),
-            "the meeting of a group has not ended within 0.2 s");
+            "the set-up of a group has not ended within 0.2 s");
   EXPECT_EQ(FakeNccl::open(), 0);
 }
 

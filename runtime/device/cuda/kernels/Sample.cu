@@ -39,7 +39,7 @@ struct Drawn {
   int32_t token;
 
   /// The greater score; of equal ones the lesser token.
-  SLUICE_MEMBER void meet(double otherScore, int32_t otherToken) {
+  SLUICE_MEMBER void takeBetter(double otherScore, int32_t otherToken) {
     if (otherScore < score || (otherScore == score && otherToken > token))
       return;
     score = otherScore;
@@ -53,7 +53,7 @@ SLUICE_DEVICE Drawn bestOfBlock(Drawn mine) {
   for (uint32_t mask = 16; mask > 0; mask /= 2) {
     double score = std::bit_cast<double>(
         shuffleXor64(std::bit_cast<uint64_t>(mine.score), mask));
-    mine.meet(score, shuffleXor(mine.token, mask));
+    mine.takeBetter(score, shuffleXor(mine.token, mask));
   }
   auto *scores = reinterpret_cast<double *>(sharedMemory());
   auto *tokens = reinterpret_cast<int32_t *>(scores + warps);
@@ -65,7 +65,7 @@ SLUICE_DEVICE Drawn bestOfBlock(Drawn mine) {
   syncThreads();
 #pragma unroll
   for (int32_t warp = 0; warp < warps; ++warp)
-    mine.meet(scores[warp], tokens[warp]);
+    mine.takeBetter(scores[warp], tokens[warp]);
   return mine;
 }
 
@@ -305,7 +305,7 @@ public:
     if (request.kind == OutputRequest::Drawn) {
       Drawn best = nothing();
       for (int32_t i = int32_t(threadIndex()); i < parts; i += sampleThreads)
-        best.meet(std::bit_cast<double>(found[2 * i]),
+        best.takeBetter(std::bit_cast<double>(found[2 * i]),
                   int32_t(found[2 * i + 1]));
       best = bestOfBlock(best);
       if (threadIndex() == 0)
@@ -367,7 +367,7 @@ private:
             scaledLogit(logits[token + j], largest, request.temperature);
         if (scaled + gumbelBound(words[j]) < floor)
           continue;
-        best.meet(scaled + gumbel(words[j]), token + j);
+        best.takeBetter(scaled + gumbel(words[j]), token + j);
       }
     }
     return best;

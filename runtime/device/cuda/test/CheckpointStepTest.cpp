@@ -223,8 +223,8 @@ TEST_F(CheckpointStepTest, ATileIsBrokenUpAndItsRowsAreComputedAlone) {
 /// The hosts of the other members know nothing of who is dead, and their
 /// devices come to the checkpoints when they like.
 TEST_F(CheckpointStepTest, TheFirstMemberDecidesForItsGroup) {
-  TestMeeting meeting(2);
-  TestGroup first(meeting, 0), second(meeting, 1);
+  TestExchange exchange(2);
+  TestGroup first(exchange, 0), second(exchange, 1);
   Killer killer;
   const std::vector parts = {TinyPart::WholeWithCheckpoints};
   GraphModel deciding(tiny(), parts, {.group = &first}, killer.options());
@@ -259,8 +259,8 @@ TEST_F(CheckpointStepTest, TheFirstMemberDecidesForItsGroup) {
 /// Another member does not come to the exchange of a checkpoint: the step ends,
 /// and says which it was.
 TEST_F(CheckpointStepTest, AMemberThatDoesNotComeIsLost) {
-  TestMeeting meeting(2);
-  TestGroup second(meeting, 1, std::chrono::milliseconds(100));
+  TestExchange exchange(2);
+  TestGroup second(exchange, 1, std::chrono::milliseconds(100));
   GraphModel model(tiny(), {TinyPart::WholeWithCheckpoints},
                    {.group = &second});
   StepBatch batch(1, 1);
@@ -281,8 +281,8 @@ TEST_F(CheckpointStepTest, AMemberIsNotMissedForEverAtTheEnd) {
       throw std::runtime_error("no memory");
     }
   };
-  TestMeeting meeting(2);
-  TestGroup second(meeting, 1, std::chrono::milliseconds(100));
+  TestExchange exchange(2);
+  TestGroup second(exchange, 1, std::chrono::milliseconds(100));
   const auto begun = std::chrono::steady_clock::now();
   {
     GraphModel model(tiny(), {TinyPart::WholeWithCheckpoints},

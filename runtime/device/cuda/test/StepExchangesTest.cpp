@@ -28,11 +28,11 @@ constexpr int64_t rows = 3;
 /// One member: a device with an arena, and a graph of `rows` rows.
 class Member {
 public:
-  Member(TestMeeting &meeting, int32_t number) : group(meeting, number) {
+  Member(TestExchange &exchange, int32_t number) : group(exchange, number) {
     device = (*emulator::openEmulated({}))->open(0).take();
     stream = *device->makeStream();
     kernels = KernelLibrary::load(*device, {}).take();
-    program.members = meeting.members;
+    program.members = exchange.members;
     context.program = &program;
     context.limits.rows = context.limits.outputs = rows;
     context.limits.pages = 8;
@@ -68,7 +68,7 @@ public:
     return reinterpret_cast<float *>(context.arena + context.plan.bytes +
                                      uint64_t(number) * valueBytes / 4);
   }
-  Meeting meeting() {
+  CollectiveOperands operands() {
     return {SLUICE_DOMAIN_ROWS, value(0), value(1), value(2)};
   }
 
@@ -94,11 +94,11 @@ public:
 
 /// All members, each with its graph running; done when all are.
 std::vector<std::unique_ptr<Member>>
-runAll(int32_t members, TestMeeting &meeting,
+runAll(int32_t members, TestExchange &exchange,
        const std::function<void(Member &)> &build) {
   std::vector<std::unique_ptr<Member>> all;
   for (int32_t number = 0; number < members; ++number) {
-    all.push_back(std::make_unique<Member>(meeting, number));
+    all.push_back(std::make_unique<Member>(exchange, number));
     build(*all.back());
     EXPECT_FALSE(all.back()->graph->failed());
     all.back()->launch();
@@ -139,11 +139,11 @@ TEST(StepExchangesTest, SumsHaveTheSameBitsAtAllMembers) {
         for (size_t i = 0; i < expected.size(); ++i)
           expected[i] += more[i];
       }
-      TestMeeting meeting(members);
-      auto all = runAll(members, meeting, [&](Member &member) {
+      TestExchange exchange(members);
+      auto all = runAll(members, exchange, [&](Member &member) {
         std::ranges::copy(numbersOf(member.group.member(), rows * cols),
                           member.value(0));
-        addAllReduce(&*member.graph, member.meeting(), cols);
+        addAllReduce(&*member.graph, member.operands(), cols);
       });
       for (std::unique_ptr<Member> &each : all) {
         EXPECT_TRUE(
@@ -157,11 +157,11 @@ TEST(StepExchangesTest, SumsHaveTheSameBitsAtAllMembers) {
 
 TEST(StepExchangesTest, ColumnsAreGathered) {
   constexpr int64_t part = 7, cols = 20;
-  TestMeeting meeting(3);
-  auto all = runAll(3, meeting, [&](Member &member) {
+  TestExchange exchange(3);
+  auto all = runAll(3, exchange, [&](Member &member) {
     std::ranges::copy(numbersOf(member.group.member(), rows * part),
                       member.value(0));
-    addAllGather(&*member.graph, member.meeting(), part, cols);
+    addAllGather(&*member.graph, member.operands(), part, cols);
   });
   for (std::unique_ptr<Member> &each : all)
     for (int64_t row = 0; row < rows; ++row)
@@ -177,9 +177,9 @@ TEST(StepExchangesTest, ColumnsAreGathered) {
 
 /// What the others' hosts say of the living is nobody's concern.
 TEST(StepExchangesTest, TheFirstMemberSaysWhoLives) {
-  TestMeeting meeting(3);
+  TestExchange exchange(3);
   std::vector<DeviceAddress> decided;
-  auto all = runAll(3, meeting, [&](Member &member) {
+  auto all = runAll(3, exchange, [&](Member &member) {
     for (int64_t row = 0; row < rows; ++row)
       member.host.host[row] = member.group.member() == 0 ? row != 1 : 1;
     decided.push_back(addDecision(&*member.graph));
@@ -194,8 +194,8 @@ TEST(StepExchangesTest, TheFirstMemberSaysWhoLives) {
 
 TEST(StepExchangesTest, TheFirstMemberGivesRowsToTheOthers) {
   constexpr int64_t cols = 24;
-  TestMeeting meeting(3);
-  auto all = runAll(3, meeting, [&](Member &member) {
+  TestExchange exchange(3);
+  auto all = runAll(3, exchange, [&](Member &member) {
     std::ranges::copy(numbersOf(member.group.member(), rows * cols),
                       member.value(0));
     addBroadcast(&*member.graph, member.value(0), cols);
@@ -207,18 +207,18 @@ TEST(StepExchangesTest, TheFirstMemberGivesRowsToTheOthers) {
 }
 
 TEST(StepExchangesTest, WhatCannotBeGatheredIsRefused) {
-  TestMeeting meeting(2);
-  Member member(meeting, 0);
-  addAllGather(&*member.graph, member.meeting(), 7, 20);
+  TestExchange exchange(2);
+  Member member(exchange, 0);
+  addAllGather(&*member.graph, member.operands(), 7, 20);
   EXPECT_TRUE(member.graph->failed());
 }
 
-/// Also where nothing is launched: what each meeting is made of.
+/// Also where nothing is launched: what each collective is made of.
 TEST(StepExchangesTest, NodesHaveNames) {
   using testing::ElementsAre;
-  TestMeeting meeting(2);
+  TestExchange exchange(2);
   for (int32_t number : {0, 1}) {
-    Member member(meeting, number);
+    Member member(exchange, number);
     member.context.kernels = nullptr;
     std::vector<std::string> names;
     member.context.nodeNames = &names;
@@ -226,10 +226,10 @@ TEST(StepExchangesTest, NodesHaveNames) {
     addBroadcast(&graph, member.value(0), 24);
     EXPECT_THAT(names, ElementsAre("exchange"));
     names.clear();
-    addAllReduce(&graph, member.meeting(), 24);
+    addAllReduce(&graph, member.operands(), 24);
     EXPECT_THAT(names, ElementsAre("exchange", "sluice_sum_parts", "exchange"));
     names.clear();
-    addAllGather(&graph, member.meeting(), 12, 24);
+    addAllGather(&graph, member.operands(), 12, 24);
     EXPECT_THAT(names, ElementsAre("exchange", "sluice_join_columns"));
     names.clear();
     addDecision(&graph);
@@ -243,8 +243,8 @@ TEST(StepExchangesTest, NodesHaveNames) {
 }
 
 TEST(StepExchangesTest, NodesOfNoGroupHaveNoNames) {
-  TestMeeting meeting(2);
-  Member member(meeting, 0);
+  TestExchange exchange(2);
+  Member member(exchange, 0);
   member.context.kernels = nullptr;
   member.context.group = nullptr;
   std::vector<std::string> names;

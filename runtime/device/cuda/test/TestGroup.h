@@ -18,9 +18,9 @@
 namespace sluice::cuda {
 
 /// Where members leave what they give to each other.
-class TestMeeting {
+class TestExchange {
 public:
-  explicit TestMeeting(int32_t members) : members(members) {}
+  explicit TestExchange(int32_t members) : members(members) {}
 
   const int32_t members;
 
@@ -37,12 +37,12 @@ private:
 /// somebody gives up.
 class TestGroup final : public DeviceGroup {
 public:
-  TestGroup(TestMeeting &meeting, int32_t member,
+  TestGroup(TestExchange &common, int32_t member,
             std::chrono::nanoseconds patience = std::chrono::hours(1))
-      : meeting(meeting), self(member), limit(patience) {}
+      : common(common), self(member), limit(patience) {}
 
   int32_t member() const override { return self; }
-  int32_t members() const override { return meeting.members; }
+  int32_t members() const override { return common.members; }
   std::chrono::nanoseconds patience() const override { return limit; }
 
   Status exchange(std::span<const Piece> out, std::span<const Piece> in,
@@ -57,38 +57,38 @@ public:
     return {};
   }
   Status check() override {
-    std::lock_guard lock(meeting.mutex);
+    std::lock_guard lock(common.mutex);
     return reason;
   }
   void giveUp(const Status &given) override {
-    std::lock_guard lock(meeting.mutex);
+    std::lock_guard lock(common.mutex);
     if (reason.ok())
       reason = given;
-    meeting.isOver = true;
-    meeting.changed.notify_all();
+    common.isOver = true;
+    common.changed.notify_all();
   }
 
 private:
   void give(const std::vector<Piece> &pieces) {
-    std::lock_guard lock(meeting.mutex);
+    std::lock_guard lock(common.mutex);
     for (int32_t other = 0; other < members(); ++other) {
       const Piece &piece = pieces[size_t(other)];
       auto *from = reinterpret_cast<const uint8_t *>(piece.address);
       if (other != self && piece.bytes > 0)
-        meeting.given[{self, other}].emplace_back(from, from + piece.bytes);
+        common.given[{self, other}].emplace_back(from, from + piece.bytes);
     }
-    meeting.changed.notify_all();
+    common.changed.notify_all();
   }
   void get(const std::vector<Piece> &pieces) {
-    std::unique_lock lock(meeting.mutex);
+    std::unique_lock lock(common.mutex);
     for (int32_t other = 0; other < members(); ++other) {
       const Piece &piece = pieces[size_t(other)];
       if (other == self || piece.bytes == 0)
         continue;
-      auto &waiting = meeting.given[{other, self}];
-      meeting.changed.wait(lock,
-                           [&] { return meeting.isOver || !waiting.empty(); });
-      if (meeting.isOver)
+      auto &waiting = common.given[{other, self}];
+      common.changed.wait(lock,
+                          [&] { return common.isOver || !waiting.empty(); });
+      if (common.isOver)
         return;
       if (waiting.front().size() != piece.bytes)
         std::abort(); // The members' graphs differ.
@@ -98,7 +98,7 @@ private:
     }
   }
 
-  TestMeeting &meeting;
+  TestExchange &common;
   int32_t self;
   std::chrono::nanoseconds limit;
   Status reason;

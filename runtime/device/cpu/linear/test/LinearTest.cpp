@@ -162,7 +162,7 @@ TEST_P(LinearTest, ARowIsTheSameAloneInCompanyAndOnManyThreads) {
 }
 
 /// Three times the product, by threads that run at the same time and go from
-/// one to the next without meeting.
+/// one to the next without a barrier.
 static void expectSharedProducts(const LinearKernels &kernels,
                                  const TestWeight &weight, const TestRows &x,
                                  const std::vector<float> &expected,

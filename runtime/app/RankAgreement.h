@@ -1,4 +1,4 @@
-//===- RankMeeting.h - ranks agree before they load anything --------------===//
+//===- RankAgreement.h - ranks agree before they load anything ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_APP_RANKMEETING_H
-#define SLUICE_RUNTIME_APP_RANKMEETING_H
+#ifndef SLUICE_RUNTIME_APP_RANKAGREEMENT_H
+#define SLUICE_RUNTIME_APP_RANKAGREEMENT_H
 
 #include "runtime/comm/Communicator.h"
 
@@ -35,7 +35,7 @@ namespace sluice::app {
 /// start on a machine of many GPUs. The others come as much earlier than the
 /// head and wait a little longer than it does, so that it is the one to say who
 /// is missing.
-constexpr std::chrono::seconds meetingPatience{120};
+constexpr std::chrono::seconds agreementPatience{120};
 constexpr std::chrono::seconds headsLead{5};
 
 /// Where a rank can compute.
@@ -50,7 +50,7 @@ struct DeviceFinding {
 Expected<bool>
 agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
             const std::function<void(const std::string &)> &note,
-            std::chrono::milliseconds patience = meetingPatience);
+            std::chrono::milliseconds patience = agreementPatience);
 
 /// What ranks must have in common: names, fit to follow "its", and values.
 using RankTerms = std::vector<std::pair<std::string, std::string>>;
@@ -68,4 +68,4 @@ Expected<RankTerms> decideAtHead(
 
 } // namespace sluice::app
 
-#endif // SLUICE_RUNTIME_APP_RANKMEETING_H
+#endif // SLUICE_RUNTIME_APP_RANKAGREEMENT_H

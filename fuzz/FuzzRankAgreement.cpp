@@ -1,4 +1,4 @@
-//===- FuzzRankMeeting.cpp - fuzzes what ranks say as they meet ----------===//
+//===- FuzzRankAgreement.cpp - fuzzes what ranks say as they meet ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 
 #include "ScriptedCommunicator.h"
 
-#include "runtime/app/RankMeeting.h"
+#include "runtime/app/RankAgreement.h"
 
 #include <cstdlib>
 

@@ -1,11 +1,11 @@
-//===- RankMeeting.cpp - ranks agree before they load anything ------------===//
+//===- RankAgreement.cpp - ranks agree before they load anything ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/app/RankMeeting.h"
+#include "runtime/app/RankAgreement.h"
 
 #include "runtime/comm/Wire.h"
 
@@ -22,8 +22,8 @@ using comm::WireWriter;
 namespace {
 
 /// "sluice", and the version of what ranks say to each other before their first
-/// step: meetings, in their order, and reports.
-constexpr uint64_t meetingMark = 0x0002'6563'6975'6c73;
+/// step: agreements, in their order, and reports.
+constexpr uint64_t agreementMark = 0x0002'6563'6975'6c73;
 /// Every other one of 3,000 processors, as a list.
 constexpr size_t maxText = 16384;
 constexpr size_t maxTerms = 64;
@@ -47,7 +47,7 @@ Status send(comm::Communicator &comm, int64_t to,
             const std::function<void(WireWriter &)> &write) {
   Bytes bytes = comm.buffers().take();
   WireWriter out(bytes);
-  out.put(meetingMark);
+  out.put(agreementMark);
   write(out);
   return comm.send(to, Lane::Group, std::move(bytes));
 }
@@ -61,9 +61,9 @@ Status tellOthers(comm::Communicator &comm,
 }
 
 /// Receives, for so long and no longer in all.
-class Meeting {
+class Agreement {
 public:
-  Meeting(comm::Communicator &comm, std::chrono::milliseconds patience)
+  Agreement(comm::Communicator &comm, std::chrono::milliseconds patience)
       : comm(comm),
         end(comm::Deadline::clock::now() +
             (comm.rank() > 0 ? 2 * patience + headsLead : patience)) {}
@@ -74,12 +74,12 @@ public:
     if (Status s = comm.receive(source, bytes, end); !s.ok())
       return s;
     WireReader in(bytes);
-    if (in.get<uint64_t>() != meetingMark)
+    if (in.get<uint64_t>() != agreementMark)
       return failure("rank ", source, " is of another version of the program");
     read(in);
     Status status = in.finish();
     comm.buffers().give(std::move(bytes));
-    return status.withContext("the meeting with rank " +
+    return status.withContext("the agreement with rank " +
                               std::to_string(source));
   }
 
@@ -112,7 +112,7 @@ Expected<bool>
 app::agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
                  const std::function<void(const std::string &)> &note,
                  std::chrono::milliseconds patience) {
-  Meeting meeting(comm, patience);
+  Agreement agreement(comm, patience);
   bool gpus = own.gpu;
   if (comm.rank() > 0) {
     if (Status s = send(comm, 0,
@@ -122,18 +122,18 @@ app::agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
                         });
         !s.ok())
       return s;
-    Status s = meeting.receive(
+    Status s = agreement.receive(
         0, [&](WireReader &in) { gpus = in.getFlag("decision"); });
     return s.ok() ? Expected<bool>(gpus) : s;
   }
   std::string why = own.why.empty() ? "" : "rank 0: " + own.why;
   for (int64_t rank = 1; rank < comm.size(); ++rank) {
     DeviceFinding found;
-    if (Status s = meeting.receive(rank,
-                                   [&](WireReader &in) {
-                                     found.gpu = in.getFlag("finding");
-                                     found.why = getText(in);
-                                   });
+    if (Status s = agreement.receive(rank,
+                                     [&](WireReader &in) {
+                                       found.gpu = in.getFlag("finding");
+                                       found.why = getText(in);
+                                     });
         !s.ok())
       return s;
     gpus &= found.gpu;
@@ -150,10 +150,10 @@ app::agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
 Status app::compareTerms(comm::Communicator &comm, const RankTerms &own) {
   if (comm.rank() == 0)
     return tellOthers(comm, [&](WireWriter &out) { putTerms(out, own); });
-  Meeting meeting(comm, meetingPatience);
+  Agreement agreement(comm, agreementPatience);
   RankTerms heads;
   if (Status s =
-          meeting.receive(0, [&](WireReader &in) { heads = getTerms(in); });
+          agreement.receive(0, [&](WireReader &in) { heads = getTerms(in); });
       !s.ok())
     return s;
   for (size_t i = 0; i < std::min(own.size(), heads.size()); ++i)
@@ -169,19 +169,19 @@ Expected<RankTerms> app::decideAtHead(
     comm::Communicator &comm, const RankTerms &own,
     const std::function<Expected<RankTerms>(std::span<const RankTerms>)>
         &decide) {
-  Meeting meeting(comm, meetingPatience);
+  Agreement agreement(comm, agreementPatience);
   RankTerms decision;
   if (comm.rank() > 0) {
     if (Status s = send(comm, 0, [&](WireWriter &out) { putTerms(out, own); });
         !s.ok())
       return s;
     Status s =
-        meeting.receive(0, [&](WireReader &in) { decision = getTerms(in); });
+        agreement.receive(0, [&](WireReader &in) { decision = getTerms(in); });
     return s.ok() ? Expected<RankTerms>(std::move(decision)) : s;
   }
   std::vector<RankTerms> all = {own};
   for (int64_t rank = 1; rank < comm.size(); ++rank)
-    if (Status s = meeting.receive(
+    if (Status s = agreement.receive(
             rank, [&](WireReader &in) { all.push_back(getTerms(in)); });
         !s.ok())
       return s;

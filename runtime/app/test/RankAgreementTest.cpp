@@ -1,11 +1,11 @@
-//===- RankMeetingTest.cpp - tests of ranks that agree --------------------===//
+//===- RankAgreementTest.cpp - tests of ranks that agree ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/app/RankMeeting.h"
+#include "runtime/app/RankAgreement.h"
 
 #include "runtime/comm/inproc/InprocCommunicator.h"
 
@@ -55,7 +55,7 @@ agree(const std::vector<DeviceFinding> &found) {
   return {results[0].ok() && *results[0], notes};
 }
 
-TEST(RankMeeting, AllComputeOnGpusOrNone) {
+TEST(RankAgreement, AllComputeOnGpusOrNone) {
   const DeviceFinding gpu = {true, ""}, none = {false, "no driver"};
   auto [all, quiet] = agree({gpu, gpu, gpu});
   EXPECT_TRUE(all);
@@ -70,7 +70,7 @@ TEST(RankMeeting, AllComputeOnGpusOrNone) {
   EXPECT_THAT(first, ElementsAre("rank 0: no driver; all ranks use the CPU"));
 }
 
-TEST(RankMeeting, WhatOthersSayIsOneLine) {
+TEST(RankAgreement, WhatOthersSayIsOneLine) {
   auto [gpus, notes] = agree({{true, ""}, {false, "no\ndriver\n"}});
   EXPECT_FALSE(gpus);
   EXPECT_THAT(notes, ElementsAre("rank 1: no driver ; all ranks use the CPU"));
@@ -112,7 +112,7 @@ private:
 };
 
 /// What comes while the patience ends has come, and the ranks go on.
-TEST(RankMeeting, AMessageAtTheDeadlineIsTaken) {
+TEST(RankAgreement, AMessageAtTheDeadlineIsTaken) {
   std::promise<void> sent;
   auto results = onRanks<Expected<bool>>(2, [&](comm::Communicator &comm) {
     TellsOfSending telling(comm, sent);
@@ -131,13 +131,13 @@ TEST(RankMeeting, AMessageAtTheDeadlineIsTaken) {
     EXPECT_TRUE(each.ok() && *each) << each.status().message();
 }
 
-TEST(RankMeeting, SaysNothingOfProgramsForCpus) {
+TEST(RankAgreement, SaysNothingOfProgramsForCpus) {
   auto [gpus, notes] = agree({{}, {}});
   EXPECT_FALSE(gpus);
   EXPECT_TRUE(notes.empty());
 }
 
-TEST(RankMeeting, EndsARankThatDiffers) {
+TEST(RankAgreement, EndsARankThatDiffers) {
   const RankTerms terms = {{"cache type", "f16"}, {"context length", "512"}};
   auto compare = [&](RankTerms second) {
     auto results = onRanks<Status>(3, [&](comm::Communicator &comm) {
@@ -155,7 +155,7 @@ TEST(RankMeeting, EndsARankThatDiffers) {
   EXPECT_THAT(compare({{"cache type", "f16"}}), HasSubstr("another version"));
 }
 
-TEST(RankMeeting, RefusesOtherMessages) {
+TEST(RankAgreement, RefusesOtherMessages) {
   for (size_t length : {size_t(0), size_t(3), size_t(200)}) {
     auto results = onRanks<Status>(2, [&](comm::Communicator &comm) {
       if (comm.rank() == 0)
@@ -167,7 +167,7 @@ TEST(RankMeeting, RefusesOtherMessages) {
 }
 
 /// A rank that is alive and says nothing.
-TEST(RankMeeting, DoesNotWaitForEver) {
+TEST(RankAgreement, DoesNotWaitForEver) {
   std::promise<void> ended;
   auto results = onRanks<Status>(3, [&](comm::Communicator &comm) {
     if (comm.rank() == 2) {
@@ -188,7 +188,7 @@ TEST(RankMeeting, DoesNotWaitForEver) {
   EXPECT_THAT(results[1].message(), HasSubstr("rank 2 says nothing in time"));
 }
 
-TEST(RankMeeting, EndsWithARankThatIsLost) {
+TEST(RankAgreement, EndsWithARankThatIsLost) {
   auto results = onRanks<Status>(2, [&](comm::Communicator &comm) {
     if (comm.rank() == 1) {
       comm.abort(failure("--device cuda: no driver"));
