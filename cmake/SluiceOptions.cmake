@@ -9,7 +9,7 @@ if(SLUICE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_compile_options(-Wall -Wextra -Werror -Wno-unused-parameter)
-# Bit-identity (a row's result is the same in any company) rules out letting
+# Bit-identity (a row's result is the same in any batch) rules out letting
 # the compiler contract or reassociate floating-point operations as it likes.
 add_compile_options(-ffp-contract=off)
 

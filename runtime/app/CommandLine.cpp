@@ -262,8 +262,8 @@ void addGenerate(CLI::App &app, GenerateOptions &options) {
   addSamplingOptions(command, options);
   addPipelineOptions(command, options.pipeline);
   command
-      .add_option("--company", options.engine.company,
-                  "Let N stranger sequences share every step, which must "
+      .add_option("--company", options.engine.batchMates,
+                  "Let N other sequences share every step, which must "
                   "change nothing")
       ->type_name("N")
       ->check(within<int64_t>(0, 4096))

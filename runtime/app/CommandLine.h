@@ -45,7 +45,7 @@ struct EngineOptions {
   cpu::Pinning pinning = cpu::Pinning::Auto;
   int64_t contextLength = 0;  // 0: the model's
   int64_t prefillChunk = 512; // rows of a step while the prompt is read
-  int64_t company = 0;        // stranger sequences in every step
+  int64_t batchMates = 0;     // other sequences in every step
   DeviceOption device = DeviceOption::Auto;
   CacheType cacheType = CacheType::Default;
   bool fastMathBatch = false; // cuda::ExecutorLimits has it

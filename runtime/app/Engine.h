@@ -42,7 +42,7 @@ struct ProgramImage {
 
 /// What a command asks of the model.
 struct EngineNeeds {
-  int64_t rows = 1;      // of a step, strangers not counted
+  int64_t rows = 1;      // of a step, batch mates not counted
   int64_t outputs = 1;   // of a step
   int64_t sequences = 1; // open at the same time
   bool resident = false; // device::StepLimits has it

@@ -263,11 +263,11 @@ GenerateRun::runPipeline(PipelineSession &session,
 }
 
 /// An option that only a model in this thread carries out, or null: logits stay
-/// with the last stage, and strangers are no rows of the head's.
+/// with the last stage, and batch mates are no rows of the head's.
 const char *localOnlyOption(const GenerateOptions &options) {
   if (options.lastLogits)
     return "--logits";
-  return options.engine.company > 0 ? "--company" : nullptr;
+  return options.engine.batchMates > 0 ? "--company" : nullptr;
 }
 
 bool isPipelined(const Engine &engine, const GenerateOptions &options,

@@ -7,7 +7,7 @@
 
 #include "runtime/app/GpuGroups.h"
 
-#include "runtime/app/Together.h"
+#include "runtime/app/ParallelFor.h"
 
 #include <cstring>
 
@@ -50,7 +50,7 @@ static Status joinGroup(GpuGroupMember &member,
 
 Status app::connectGpuGroups(std::span<GpuGroupMember> here,
                              const comm::NcclLibrary &library) {
-  return together(here.size(), [&](size_t i) {
+  return parallelFor(here.size(), [&](size_t i) {
     Status joined = guarded([&] { return joinGroup(here[i], library); });
     // Others in this process wait for it.
     if (!joined.ok() && here.size() > 1)

@@ -28,9 +28,9 @@ LocalStream::LocalStream(Engine &engine, const RequestSpec &spec)
       batch(needs(engine).rows, needs(engine).outputs) {}
 
 EngineNeeds LocalStream::needs(const Engine &engine) {
-  int64_t strangers = engine.options().company;
-  return {chunkRows(engine) + Company::maxRows * strangers, 1 + strangers,
-          1 + strangers};
+  int64_t mates = engine.options().batchMates;
+  return {chunkRows(engine) + BatchMates::maxRows * mates, 1 + mates,
+          1 + mates};
 }
 
 Expected<bool> LocalStream::start(std::span<const int32_t> tokens) {
@@ -38,11 +38,11 @@ Expected<bool> LocalStream::start(std::span<const int32_t> tokens) {
   Expected<SequenceId> id = model.openSequence();
   if (!id)
     return id.status();
-  Expected<Company> strangers =
-      Company::create(model, engine.options().company);
-  if (!strangers)
-    return strangers.status();
-  company = strangers.take();
+  Expected<BatchMates> mates =
+      BatchMates::create(model, engine.options().batchMates);
+  if (!mates)
+    return mates.status();
+  batchMates = mates.take();
   sequence.emplace(*id, engine.contextLength());
   prompt = tokens;
   if (Status s = sequence->append(prompt); !s.ok())
@@ -57,18 +57,18 @@ OutputRequest LocalStream::request() const {
   return requestFor(spec.sampling, sequence->length());
 }
 
-/// One step with some of the sequence's pending tokens and all strangers.
+/// One step with some of the sequence's pending tokens and all batch mates.
 Status LocalStream::step() {
   LocalModel &model = engine.model();
   batch.clear();
-  if (Status s = company->addBefore(batch); !s.ok())
+  if (Status s = batchMates->addBefore(batch); !s.ok())
     return s;
   int64_t before = batch.outputs();
   int64_t rows = sequence->schedule(batch, chunkRows(engine), LogitsOf::Last);
   bool hasLogits = batch.outputs() > before;
-  if (Status s = company->addBehind(batch); !s.ok())
+  if (Status s = batchMates->addBehind(batch); !s.ok())
     return s;
-  // Nobody reads those of strangers.
+  // Nobody reads those of batch mates.
   requests.assign(size_t(batch.outputs()), {.kind = OutputRequest::Greatest});
   if (hasLogits)
     requests[size_t(before)] = request();

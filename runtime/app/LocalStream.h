@@ -13,7 +13,7 @@
 #ifndef SLUICE_RUNTIME_APP_LOCALSTREAM_H
 #define SLUICE_RUNTIME_APP_LOCALSTREAM_H
 
-#include "runtime/app/Company.h"
+#include "runtime/app/BatchMates.h"
 #include "runtime/app/Engine.h"
 #include "runtime/app/TokenStream.h"
 #include "runtime/core/Sampler.h"
@@ -21,7 +21,7 @@
 
 namespace sluice::app {
 
-/// Runs one sequence, alone or in company.
+/// Runs one sequence, alone or with batch mates.
 class LocalStream final : public TokenStream {
 public:
   /// `engine` and `spec` (whose prompt is not read) outlive the stream.
@@ -49,7 +49,7 @@ private:
   Sampler sampler;
   StepBatch batch;
   std::optional<Sequence> sequence;
-  std::optional<Company> company;
+  std::optional<BatchMates> batchMates;
   std::span<const int32_t> prompt;
   std::vector<int32_t> output;
   // Of the last token computed: the next one, or what it is chosen from, if the

@@ -7,8 +7,8 @@
 
 #include "runtime/app/RowTransport.h"
 
+#include "runtime/app/ParallelFor.h"
 #include "runtime/app/RankAgreement.h"
-#include "runtime/app/Together.h"
 
 using namespace sluice;
 using namespace sluice::app;
@@ -91,7 +91,7 @@ Status app::connectByNccl(
     const comm::NcclLibrary &library, std::span<cuda::Device *const> devices,
     comm::NcclOptions options, int64_t messageBytes) {
   options.ringBytes = ringBytesOf(messageBytes);
-  return together(communicators.size(), [&](size_t i) {
+  return parallelFor(communicators.size(), [&](size_t i) {
     return connectOne(communicators[i], library, devices[i], options,
                       communicators.size() > 1);
   });

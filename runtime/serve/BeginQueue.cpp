@@ -60,9 +60,9 @@ Time BeginQueue::firstExpiry() const {
 
 BeginQueue::Entry BeginQueue::takeExpired() { return take(entries.begin()); }
 
-BeginQueue::Entry BeginQueue::withdraw(const Work &work) {
-  auto found = std::ranges::find_if(entries, [&work](const Entry &entry) {
-    return entry.work.get() == &work;
+BeginQueue::Entry BeginQueue::withdraw(const WorkItem &item) {
+  auto found = std::ranges::find_if(entries, [&item](const Entry &entry) {
+    return entry.item.get() == &item;
   });
   return found == entries.end() ? Entry() : take(found);
 }

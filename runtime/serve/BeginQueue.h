@@ -26,13 +26,13 @@
 
 namespace sluice::serve {
 
-class Work;
+class WorkItem;
 
 /// Thread-compatible: its owner locks. No method costs more than O(what waits).
 class BeginQueue {
 public:
   struct Entry {
-    std::shared_ptr<Work> work;
+    std::shared_ptr<WorkItem> item;
     TenantId tenant = 0;
     Time until{0}; ///< when it expires; 0: never
   };
@@ -57,8 +57,8 @@ public:
   /// Takes out the first entry; firstExpiry() has come.
   Entry takeExpired();
 
-  /// Takes out the entry of this work; an empty one where there is none.
-  Entry withdraw(const Work &work);
+  /// Takes out the entry of this item; an empty one where there is none.
+  Entry withdraw(const WorkItem &item);
   /// Takes out the last entry of the tenant that has the most, if `newcomer`
   /// has at least two fewer; an empty one otherwise.
   Entry takeFromMost(TenantId newcomer);

@@ -355,7 +355,7 @@ void Endpoints::chatCompletions(Responder responder) {
 namespace {
 
 /// A request that is answered by reading it.
-class ReadingJob final : public Work {
+class ReadingJob final : public WorkItem {
 public:
   using Answer = openai::ApiExpected<std::string> (*)(
       std::string_view, const openai::RequestContext &);

@@ -65,11 +65,11 @@ void SessionServices::failRefused(Responder &responder) const {
                  retrySeconds);
 }
 
-WorkMeter SessionServices::meterFor(Work::Pace pace,
+WorkMeter SessionServices::meterFor(WorkItem::Pace pace,
                                     WorkMeter::Unwanted isUnwanted) const {
   constexpr std::chrono::milliseconds quickTime{20};
   WorkMeter::Limits work = limits.grammarWork;
-  if (pace == Work::Pace::Quick)
+  if (pace == WorkItem::Pace::Quick)
     work.time = std::min<std::chrono::nanoseconds>(work.time, quickTime);
   return WorkMeter(work, std::move(isUnwanted));
 }

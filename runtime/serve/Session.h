@@ -63,13 +63,13 @@ struct SessionServices {
   void failRefused(Responder &responder) const;
   /// What reading a request may cost at this pace. `isUnwanted`: whether nobody
   /// waits for it any more.
-  WorkMeter meterFor(Work::Pace pace, WorkMeter::Unwanted isUnwanted) const;
+  WorkMeter meterFor(WorkItem::Pace pace, WorkMeter::Unwanted isUnwanted) const;
   /// Whether reading a body of this size is left to those who have time for it.
   static bool isLong(size_t bodyBytes);
 };
 
 /// Thread-safe.
-class Session final : public Work,
+class Session final : public WorkItem,
                       public std::enable_shared_from_this<Session> {
 public:
   /// Why a session ends before its time.

@@ -35,7 +35,7 @@ Status WorkPool::start(Threads wanted) {
 
 void WorkPool::stop() {
   // Destroyed without the lock.
-  std::deque<std::shared_ptr<Work>> dropped;
+  std::deque<std::shared_ptr<WorkItem>> dropped;
   BeginQueue droppedBegins, droppedLong;
   {
     std::lock_guard lock(mutex);
@@ -55,7 +55,8 @@ void WorkPool::stop() {
 // What others put in
 //===----------------------------------------------------------------------===//
 
-bool WorkPool::begin(std::shared_ptr<Work> work, TenantId tenant, Time until) {
+bool WorkPool::begin(std::shared_ptr<WorkItem> item, TenantId tenant,
+                     Time until) {
   BeginQueue::Entry replaced;
   Status added;
   {
@@ -66,35 +67,35 @@ bool WorkPool::begin(std::shared_ptr<Work> work, TenantId tenant, Time until) {
       BeginQueue &larger =
           begins.size() > longBegins.size() ? begins : longBegins;
       replaced = larger.takeFromMost(tenant);
-      if (!replaced.work)
+      if (!replaced.item)
         return false;
     }
     added = guarded([&] {
-      begins.push({std::move(work), tenant, until});
+      begins.push({std::move(item), tenant, until});
       return Status();
     });
     changed.notify_one();
   }
-  if (replaced.work)
-    replaced.work->refuse();
+  if (replaced.item)
+    replaced.item->refuse();
   if (!added.ok())
     throw std::bad_alloc();
   return true;
 }
 
-void WorkPool::withdraw(const Work &work) {
+void WorkPool::withdraw(const WorkItem &item) {
   BeginQueue::Entry dropped; // destroyed without the lock
   std::lock_guard lock(mutex);
-  dropped = begins.withdraw(work);
-  if (!dropped.work)
-    dropped = longBegins.withdraw(work);
+  dropped = begins.withdraw(item);
+  if (!dropped.item)
+    dropped = longBegins.withdraw(item);
 }
 
-void WorkPool::proceed(std::shared_ptr<Work> work) {
+void WorkPool::proceed(std::shared_ptr<WorkItem> item) {
   std::unique_lock lock(mutex);
   insist(lock, [&] {
     if (!stopping)
-      proceeds.push_back(work);
+      proceeds.push_back(item);
   });
   changed.notify_one();
 }
@@ -155,7 +156,7 @@ void WorkPool::runQuick() {
   while (waitForWork(lock)) {
     if (proceeds.empty() && !expired()) {
       ++beginning;
-      beginNext(begins, Work::Pace::Quick, lock);
+      beginNext(begins, WorkItem::Pace::Quick, lock);
       --beginning;
       ++begun;
     } else {
@@ -168,18 +169,18 @@ void WorkPool::runQuick() {
 }
 
 void WorkPool::proceedOrExpire(std::unique_lock<std::mutex> &lock) {
-  std::shared_ptr<Work> work;
-  void (Work::*method)() = &Work::proceed;
+  std::shared_ptr<WorkItem> item;
+  void (WorkItem::*method)() = &WorkItem::proceed;
   if (!proceeds.empty()) {
-    work = std::move(proceeds.front());
+    item = std::move(proceeds.front());
     proceeds.pop_front();
   } else {
-    method = &Work::expire;
-    work = expired()->takeExpired().work;
+    method = &WorkItem::expire;
+    item = expired()->takeExpired().item;
   }
   lock.unlock();
-  ((*work).*method)();
-  work.reset(); // perhaps the last reference
+  ((*item).*method)();
+  item.reset(); // perhaps the last reference
   lock.lock();
 }
 
@@ -201,19 +202,19 @@ void WorkPool::runSlow() {
   giveWayToOthers();
   std::unique_lock lock(mutex);
   while (waitForLong(lock))
-    beginNext(longBegins, Work::Pace::Long, lock);
+    beginNext(longBegins, WorkItem::Pace::Long, lock);
 }
 
-void WorkPool::beginNext(BeginQueue &queue, Work::Pace pace,
+void WorkPool::beginNext(BeginQueue &queue, WorkItem::Pace pace,
                          std::unique_lock<std::mutex> &lock) {
   BeginQueue::Entry entry = queue.takeNext(
-      pace == Work::Pace::Quick ? anyNumber : longOfTenant(counts.slow));
+      pace == WorkItem::Pace::Quick ? anyNumber : longOfTenant(counts.slow));
   lock.unlock();
   const Time began = pipeline::now();
-  const bool isDone = entry.work->begin(pace);
+  const bool isDone = entry.item->begin(pace);
   const Time took = pipeline::now() - began;
   if (isDone)
-    entry.work.reset(); // perhaps the last reference
+    entry.item.reset(); // perhaps the last reference
   lock.lock();
   if (!isDone)
     insist(lock, [&] {
@@ -222,7 +223,7 @@ void WorkPool::beginNext(BeginQueue &queue, Work::Pace pace,
     });
   if (stopping) { // the queue has been dropped
     lock.unlock();
-    entry.work.reset();
+    entry.item.reset();
     return lock.lock();
   }
   queue.finished(entry.tenant, took);

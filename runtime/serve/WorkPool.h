@@ -41,15 +41,15 @@
 
 namespace sluice::serve {
 
-/// What is worked on. The pool holds a reference while it waits and while it is
-/// worked on. No method lets an exception out.
-class Work {
+/// A piece of work for the pool, which holds a reference while it waits and
+/// while it is worked on. No method lets an exception out.
+class WorkItem {
 public:
   enum class Pace : uint8_t {
     Quick, ///< to be given up where it takes long
     Long
   };
-  virtual ~Work() = default;
+  virtual ~WorkItem() = default;
   /// False, with Pace::Quick alone: it takes long, and nothing has come of it.
   /// It is called again with Pace::Long.
   virtual bool begin(Pace pace) = 0;
@@ -68,7 +68,7 @@ public:
     int slow = 2;  ///< for beginnings that take long
   };
 
-  /// At most `beginsWaiting` works wait for their begin().
+  /// At most `beginsWaiting` work items wait for their begin().
   explicit WorkPool(int64_t beginsWaiting) : beginsWaiting(beginsWaiting) {}
   ~WorkPool();
   WorkPool(const WorkPool &) = delete;
@@ -85,15 +85,16 @@ public:
   /// waits for ever. `until` must not go back from call to call. False: too
   /// many wait already. Where this tenant has far fewer of them than another,
   /// the other's last one is refused in its place, on the calling thread.
-  /// Without memory it throws, and the work is not here.
-  bool begin(std::shared_ptr<Work> work, TenantId tenant, Time until = Time(0));
-  /// A work that waits for its begin() does not have it called any more.
-  void withdraw(const Work &work);
+  /// Without memory it throws, and the item is not here.
+  bool begin(std::shared_ptr<WorkItem> item, TenantId tenant,
+             Time until = Time(0));
+  /// The begin() of an item that waits for it is not called any more.
+  void withdraw(const WorkItem &item);
   /// Calls proceed() on a thread of the pool. Never refused: whoever calls this
-  /// has each work here once at a time.
-  void proceed(std::shared_ptr<Work> work);
+  /// has each item here once at a time.
+  void proceed(std::shared_ptr<WorkItem> item);
 
-  /// Works that wait for their begin().
+  /// The work items that wait for their begin().
   int64_t waiting() const;
   /// Of quick beginnings, and of what goes on: one can stand while the other
   /// moves.
@@ -106,7 +107,7 @@ private:
   void proceedOrExpire(std::unique_lock<std::mutex> &lock);
   bool waitForWork(std::unique_lock<std::mutex> &lock);
   bool waitForLong(std::unique_lock<std::mutex> &lock);
-  void beginNext(BeginQueue &queue, Work::Pace pace,
+  void beginNext(BeginQueue &queue, WorkItem::Pace pace,
                  std::unique_lock<std::mutex> &lock);
   bool mayBegin() const;
   BeginQueue *expired();
@@ -117,7 +118,7 @@ private:
   std::condition_variable changed;     ///< for the quick threads
   std::condition_variable longChanged; ///< for the slow ones
   BeginQueue begins, longBegins;
-  std::deque<std::shared_ptr<Work>> proceeds;
+  std::deque<std::shared_ptr<WorkItem>> proceeds;
   int64_t beginning = 0;  ///< quick threads that are in begin()
   int64_t proceeding = 0; ///< quick threads that are in another method
   int64_t begun = 0, proceeded = 0; ///< how many of both have ended

@@ -6,7 +6,7 @@
   check_identity.py ./model [--tokens 5,6,...] [--extra='--cache-type q8_0']
 
 The same request is computed with its prompt in chunks of 1, 7 and 64 rows, with
-1 to 17 strangers sharing every step, and with 1 to 3 threads. Tokens, the
+1 to 17 batch mates sharing every step, and with 1 to 3 threads. Tokens, the
 prompt's last logits and every token's log-probability must be the same to the
 last digit (floats are printed so that they read back exactly). Exit status: 0
 when they are, 1 when not.

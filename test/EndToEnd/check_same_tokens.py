@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of the Sluice project, under the Apache License v2.0 with LLVM
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that company changes nothing of what a request gets.
+"""Checks that batch mates change nothing of what a request gets.
 
   check_same_tokens.py ./alone ./pipeline [--cache-bytes N] [--requests N]
                        [--seed N] [--mpi NAME MPIRUN --ranks N]

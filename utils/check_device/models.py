@@ -87,7 +87,7 @@ def first_wrong(cpu, gpu, near):
 
 def compare(machine, name, near):
     """Logits within a bound, tokens where the choice is beyond doubt, and the
-    same bits again and in any company."""
+    same bits again and with any batch mates."""
     scale = scale_of(machine)
     tokens = scale.conformance
 
@@ -120,7 +120,7 @@ def compare(machine, name, near):
 
 def logits(machine):
     """The prompt's logits and each step's log-probabilities against the CPU's;
-    and with strangers in every step, up to 64 rows: the same bits."""
+    and with batch mates in every step, up to 64 rows: the same bits."""
     for name, near in NEAR.items():
         compare(machine, name, near)
 

@@ -21,7 +21,7 @@ class Scale:
     prompts: tuple = (2048, 8192)
     batch_one: int = 256
     conformance: int = 24
-    # Strangers in every step, of one to three rows each: 63 rows, 15, 3.
+    # Batch mates in every step, of one to three rows each: 63 rows, 15, 3.
     companies: tuple = (31, 7, 1)
     cancels: int = 200
 

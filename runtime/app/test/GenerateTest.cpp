@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What users see of `generate`: the JSON object, streamed text that is always
-// valid UTF-8, how a text ends, and that neither company nor chunks nor threads
-// change a bit of the logits.
+// valid UTF-8, how a text ends, and that neither batch mates nor chunks nor
+// threads change a bit of the logits.
 //
 //===----------------------------------------------------------------------===//
 

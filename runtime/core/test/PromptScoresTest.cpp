@@ -173,7 +173,8 @@ TEST(PromptScoresTest, WithoutLogProbabilitiesThereIsNothingToReport) {
             "request: the prompt is to be scored, without log-probabilities");
 }
 
-/// Whatever the company, the cache and the pauses: the same is reported, once.
+/// Whatever the batch mates, the cache and the pauses: the same is reported,
+/// once.
 TEST(PromptScoresTest, TheScheduleChangesNothing) {
   std::mt19937 random(3);
   auto upTo = [&](int64_t low, int64_t high) {

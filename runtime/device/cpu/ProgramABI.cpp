@@ -117,7 +117,7 @@ void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
       std::get<PackedWeight>(step->weights[weight]), colBegin, colEnd);
   linear(*step->linear, columns, x, bias ? bias + colBegin : nullptr, y, rows,
          {thread, threads, step->scratchOf(thread), step->tickets,
-          step->nextWork(thread)});
+          step->nextLoop(thread)});
 }
 
 void sluice_rope_table(SluiceStep *step, int64_t table, float *cosSin,
@@ -176,10 +176,10 @@ void sluice_attend(SluiceStep *step, int64_t cacheLayer, const float *q,
          params->heads % params->kvHeads == 0);
   float *scratch = step->scratchOf(thread);
   int64_t rowFloats = params->heads * params->headDim;
-  uint32_t work = step->nextWork(thread);
+  uint32_t loop = step->nextLoop(thread);
   AttentionUnits units(step->runs, *params, threads);
   int64_t number;
-  while ((number = step->tickets.take(work, units.count())) != Tickets::none) {
+  while ((number = step->tickets.take(loop, units.count())) != Tickets::none) {
     UnitPlace place = units.place(number);
     AttentionUnit unit = {};
     unit.params = params;

@@ -48,8 +48,8 @@ struct SluiceStep {
   std::vector<sluice::RowMove> outputMoves;
   static constexpr int32_t spareSlot = -1;
 
-  /// For the works that threads share as they come free: all products and
-  /// attentions of a step, in the program's order.
+  /// Deals out the parallel loops of a step: all its products and attentions,
+  /// in the program's order.
   sluice::cpu::Tickets tickets;
 
   /// What a kernel works with beside its operands: scratchFloats floats for
@@ -62,7 +62,7 @@ struct SluiceStep {
 
   /// What a thread knows of its own way through the step.
   struct alignas(64) Progress {
-    uint32_t works = 0; ///< that it has come to
+    uint32_t loops = 0; ///< the parallel ones that it has come to
     /// What it has waited for the others, where the step times it.
     sluice::Time waited{0};
     std::chrono::steady_clock::time_point end; ///< of its share of the step
@@ -70,9 +70,9 @@ struct SluiceStep {
   };
   std::vector<Progress> progress; ///< one for each thread
 
-  /// The number of the work that a thread comes to.
-  uint32_t nextWork(int64_t thread) {
-    return progress[static_cast<size_t>(thread)].works++;
+  /// The number of the parallel loop that a thread comes to.
+  uint32_t nextLoop(int64_t thread) {
+    return progress[static_cast<size_t>(thread)].loops++;
   }
 
   /// All threads: a barrier.

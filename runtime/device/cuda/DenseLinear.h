@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// With many rows, and where a row's bits may depend on its company
+// With many rows, and where a row's bits may depend on its batch mates
 // (ExecutorLimits::fastMathBatch), cuBLASLt multiplies: it has instructions of
 // the newest chips that kernels/LinearTile.cuh does not use. Some columns of
 // the weight at a time are unpacked, multiplied, and finished.

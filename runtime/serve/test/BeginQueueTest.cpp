@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t anyNumber = std::numeric_limits<int64_t>::max();
 
-class Named final : public Work {
+class Named final : public WorkItem {
 public:
   explicit Named(std::string name) : name(std::move(name)) {}
   bool begin(Pace) override { return true; }
@@ -33,7 +33,7 @@ public:
 };
 
 std::string nameOf(const BeginQueue::Entry &entry) {
-  return entry.work ? static_cast<Named &>(*entry.work).name : "";
+  return entry.item ? static_cast<Named &>(*entry.item).name : "";
 }
 
 void push(BeginQueue &queue, TenantId tenant, const std::string &name,
@@ -121,11 +121,11 @@ TEST(BeginQueueTest, WhoHasTheMostGivesUpTheLast) {
 
 TEST(BeginQueueTest, WhatIsWithdrawnIsGone) {
   BeginQueue queue;
-  auto work = std::make_shared<Named>("a");
-  queue.push({work, 1, Time(0)});
+  auto item = std::make_shared<Named>("a");
+  queue.push({item, 1, Time(0)});
   push(queue, 1, "b");
-  EXPECT_EQ(nameOf(queue.withdraw(*work)), "a");
-  EXPECT_EQ(nameOf(queue.withdraw(*work)), "");
+  EXPECT_EQ(nameOf(queue.withdraw(*item)), "a");
+  EXPECT_EQ(nameOf(queue.withdraw(*item)), "");
   EXPECT_EQ(nameOf(queue.takeNext(anyNumber)), "b");
   queue.finished(1, Time(1));
   EXPECT_TRUE(queue.empty());

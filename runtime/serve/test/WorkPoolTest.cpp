@@ -19,7 +19,7 @@ using sluice::http::test::Signal;
 
 namespace {
 
-class Job final : public Work {
+class Job final : public WorkItem {
 public:
   explicit Job(
       std::function<void()> onBegin, std::function<void()> onProceed = [] {},
@@ -45,7 +45,7 @@ private:
 
 constexpr TenantId someone = 1, other = 2;
 
-// Pools end before what their works refer to.
+// Pools end before what their work items refer to.
 std::shared_ptr<Job> job(std::function<void()> begin) {
   return std::make_shared<Job>(std::move(begin));
 }

@@ -88,10 +88,10 @@ struct LinearShare {
   int64_t thread, threads;
   /// The thread's own, linearScratchBytes() of any content.
   void *scratch;
-  /// The same on all threads, as is the number of this product among the works
-  /// that they take from it, in ascending order.
+  /// Both are the same on all threads: the tickets, and the number of this
+  /// product's loop among those whose items they deal out, in ascending order.
   Tickets &tickets;
-  uint32_t work;
+  uint32_t loop;
 };
 
 /// A thread's share of y = x * weight^T + bias. Called by every thread with the

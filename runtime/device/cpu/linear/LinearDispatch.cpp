@@ -123,7 +123,7 @@ void cpu::linear(const LinearKernels &kernels, const PackedWeight &weight,
   compute(deal.own * share.thread / share.threads,
           deal.own * (share.thread + 1) / share.threads);
   int64_t ticket;
-  while ((ticket = share.tickets.take(share.work, deal.tickets())) !=
+  while ((ticket = share.tickets.take(share.loop, deal.tickets())) !=
          Tickets::none) {
     int64_t first = deal.own + ticket * deal.perTicket;
     compute(first, std::min(deal.items, first + deal.perTicket));

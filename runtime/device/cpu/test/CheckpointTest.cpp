@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Many sequences share steps and lose rows at random checkpoints, while the
-// same sequences are computed alone, without stages, checkpoints or company.
-// Those that live must not see any of it.
+// same sequences are computed alone, without stages, checkpoints or batch
+// mates. Those that live must not see any of it.
 //
 //===----------------------------------------------------------------------===//
 

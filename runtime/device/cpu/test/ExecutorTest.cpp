@@ -18,13 +18,13 @@ using namespace sluice::cpu;
 namespace {
 
 /// Logits of the last position of `tokens`, computed in steps of `chunk` rows,
-/// each with rows of `strangers` other sequences before and behind.
+/// each with rows of `mates` other sequences before and behind.
 Logits lastLogits(TinyModel &model, const std::vector<int32_t> &tokens,
-                  int64_t chunk, int64_t strangers) {
-  std::mt19937 random(static_cast<unsigned>(strangers));
+                  int64_t chunk, int64_t mates) {
+  std::mt19937 random(static_cast<unsigned>(mates));
   std::vector<SequenceId> open;
   std::vector<Sequence> others;
-  for (int64_t i = 0; i < strangers; ++i) {
+  for (int64_t i = 0; i < mates; ++i) {
     open.push_back(*model.pages().open());
     others.emplace_back(open.back(), TinyProgram::contextLength);
     EXPECT_TRUE(others.back().append(randomTokens(90, random())).ok());
@@ -39,7 +39,7 @@ Logits lastLogits(TinyModel &model, const std::vector<int32_t> &tokens,
     batch.clear();
     std::vector<int64_t> rows;
     int64_t ownOutput = 0, ownRows = 0;
-    size_t place = strangers ? random() % (others.size() + 1) : 0;
+    size_t place = mates ? random() % (others.size() + 1) : 0;
     for (size_t i = 0; i <= others.size(); ++i) {
       if (i == place) {
         ownOutput = batch.outputs();
@@ -75,7 +75,7 @@ protected:
   CacheFormat format() const { return std::get<1>(GetParam()); }
 };
 
-TEST_P(ExecutorIsaTest, CompanyChunksAndThreadsChangeNoBit) {
+TEST_P(ExecutorIsaTest, BatchMatesChunksAndThreadsChangeNoBit) {
   TinyProgram tiny(isa());
   std::vector<int32_t> tokens = randomTokens(75, 1);
   Logits alone;
@@ -92,10 +92,10 @@ TEST_P(ExecutorIsaTest, CompanyChunksAndThreadsChangeNoBit) {
                               [](float x) { return std::isfinite(x); }));
     }
     for (int64_t chunk : {1, 7, 64})
-      for (int64_t strangers : {0, 1, 4, 17})
-        ASSERT_EQ(lastLogits(model, tokens, chunk, strangers), alone)
-            << threads << " threads, chunks of " << chunk << ", " << strangers
-            << " strangers";
+      for (int64_t mates : {0, 1, 4, 17})
+        ASSERT_EQ(lastLogits(model, tokens, chunk, mates), alone)
+            << threads << " threads, chunks of " << chunk << ", " << mates
+            << " batch mates";
   }
 }
 

@@ -13,19 +13,19 @@
 
 using namespace sluice::cpu;
 
-TEST(Tickets, AreNumberedFromZeroForEachWork) {
+TEST(Tickets, AreNumberedFromZeroForEachLoop) {
   Tickets tickets;
   EXPECT_EQ(tickets.take(0, 2), 0);
   EXPECT_EQ(tickets.take(0, 2), 1);
   EXPECT_EQ(tickets.take(0, 2), Tickets::none);
   EXPECT_EQ(tickets.take(0, 2), Tickets::none);
-  // A work without items, and some that nobody comes to.
+  // A loop without items, and some that nobody comes to.
   EXPECT_EQ(tickets.take(1, 0), Tickets::none);
   EXPECT_EQ(tickets.take(7, 2), 0);
   EXPECT_EQ(tickets.take(7, 2), 1);
 }
 
-TEST(Tickets, NothingIsLeftOfAWorkThatAnotherThreadHasLeft) {
+TEST(Tickets, NothingIsLeftOfALoopThatAnotherThreadHasLeft) {
   Tickets tickets;
   EXPECT_EQ(tickets.take(3, 1), 0);
   EXPECT_EQ(tickets.take(4, 2), 0);
@@ -40,23 +40,23 @@ TEST(Tickets, StartAgainWhenReset) {
   EXPECT_EQ(tickets.take(0, 1), 0);
 }
 
-/// Threads that meet nowhere go through many works, each of another size, some
-/// of none. Plain memory: an item given out twice is a data race as well.
-TEST(Tickets, EveryItemOfEveryWorkIsTakenOnce) {
-  constexpr int64_t threads = 4, works = 3000;
-  auto itemsOf = [](int64_t work) { return work * 7 % 11; };
+/// Threads without any barrier go through many loops, each of another size,
+/// some of none. Plain memory: an item given out twice is a data race as well.
+TEST(Tickets, EveryItemOfEveryLoopIsTakenOnce) {
+  constexpr int64_t threads = 4, loops = 3000;
+  auto itemsOf = [](int64_t loop) { return loop * 7 % 11; };
   std::vector<std::vector<int>> taken;
-  for (int64_t work = 0; work < works; ++work)
-    taken.emplace_back(itemsOf(work));
+  for (int64_t loop = 0; loop < loops; ++loop)
+    taken.emplace_back(itemsOf(loop));
   Tickets tickets;
   std::vector<std::thread> team;
   for (int64_t thread = 0; thread < threads; ++thread)
     team.emplace_back([&] {
-      for (int64_t work = 0; work < works; ++work) {
+      for (int64_t loop = 0; loop < loops; ++loop) {
         int64_t item;
-        while ((item = tickets.take(uint32_t(work), itemsOf(work))) !=
+        while ((item = tickets.take(uint32_t(loop), itemsOf(loop))) !=
                Tickets::none)
-          ++taken[size_t(work)][size_t(item)];
+          ++taken[size_t(loop)][size_t(item)];
       }
     });
   for (std::thread &each : team)

@@ -13,7 +13,7 @@
 // as many instructions.
 //
 // Every sum is added up as Linear.cuh has it, so that it may depend on the
-// step's company which of the two computes a row: within a part of the features
+// other rows of the step which of the two computes a row: within a part of the features
 // from zero in ascending order (addProducts is the same), then parts onto each
 // other in their order. There blocks share the parts; here a block does one
 // after the other, with sums of the part and of all parts in registers.

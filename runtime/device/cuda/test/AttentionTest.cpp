@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Against the definition in double precision that the CPU's kernels are tested
-// against as well, and bit for bit: by spans, by tiles, in any company.
+// against as well, and bit for bit: by spans, by tiles, with any batch mates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -327,7 +327,7 @@ TEST_P(AttentionKernelTest, MoreSpansThanThreadsAreMergedInOrder) {
   EXPECT_TRUE(sameBits<float>(serial, out));
 }
 
-TEST_P(AttentionKernelTest, ARowIsTheSameInAnyCompany) {
+TEST_P(AttentionKernelTest, ARowIsTheSameInAnyBatch) {
   Shape shape = {6, 2, 64, 0, 0, false};
   CacheModel cache = filled(shape, {290, 5, 140});
   SluiceAttention params = paramsOf(shape);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Every kind of weight against sums in double precision of what runtime/formats
-// says the weight is, and bit for bit against itself in other company.
+// says the weight is, and bit for bit against itself with other batch mates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -144,7 +144,7 @@ TEST_P(FloatLinearKernelTest, AgreesWithTheProcessor) {
     ASSERT_NEAR(y[i], want[i], 512 * tolerance() * 0.1) << i;
 }
 
-TEST_P(LinearKernelTest, ARowIsTheSameInAnyCompany) {
+TEST_P(LinearKernelTest, ARowIsTheSameInAnyBatch) {
   constexpr int64_t out = 70;
   int64_t in = inputSizes().back();
   DeviceWeight device = deviceWeight(randomWeight(random, kind(), out, in));

@@ -200,7 +200,7 @@ TEST_P(RoundedCacheTest, RoundedNumbersAreNumbersLikeOthers) {
 
 /// A row's bits are the same however rows come into steps and units are cut,
 /// and whatever lies in the cache after the row.
-TEST_P(AttentionTest, CompanyAndChunksChangeNoBit) {
+TEST_P(AttentionTest, BatchMatesAndChunksChangeNoBit) {
   StoredSequence sequence(shape(), format());
   std::vector<float> alone = sequence.attendAlone(*kernels);
   int64_t heads = sequence.params.heads;

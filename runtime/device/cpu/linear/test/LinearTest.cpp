@@ -130,7 +130,7 @@ TEST_P(LinearTest, WithoutBiasNothingIsAdded) {
         << describe(kernels, weight.spec, rows);
 }
 
-TEST_P(LinearTest, ARowIsTheSameAloneInCompanyAndOnManyThreads) {
+TEST_P(LinearTest, ARowIsTheSameAloneInABatchAndOnManyThreads) {
   int64_t in = inputSizes().back(), out = 150, rows = 64;
   TestWeight weight(random, spec(out, in));
   PackedWeight packed = weight.packed();
@@ -176,9 +176,9 @@ static void expectSharedProducts(const LinearKernels &kernels,
   for (int64_t thread = 0; thread < threads; ++thread)
     team.emplace_back([&, thread] {
       std::vector<uint8_t> scratch(size_t(linearScratchBytes(kernels, packed)));
-      for (uint32_t work = 0; work < products; ++work)
-        linear(kernels, packed, x.from(0), nullptr, y[work].data(), rows,
-               {thread, threads, scratch.data(), tickets, work});
+      for (uint32_t loop = 0; loop < products; ++loop)
+        linear(kernels, packed, x.from(0), nullptr, y[loop].data(), rows,
+               {thread, threads, scratch.data(), tickets, loop});
     });
   for (std::thread &each : team)
     each.join();

@@ -1,4 +1,4 @@
-//===- Company.h - strangers that share every step ------------------------===//
+//===- BatchMates.h - batch mates in every step ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_APP_COMPANY_H
-#define SLUICE_RUNTIME_APP_COMPANY_H
+#ifndef SLUICE_RUNTIME_APP_BATCHMATES_H
+#define SLUICE_RUNTIME_APP_BATCHMATES_H
 
 #include "runtime/app/LocalModel.h"
 
@@ -22,13 +22,13 @@
 namespace sluice::app {
 
 /// Thread-compatible.
-class Company {
+class BatchMates {
 public:
-  /// Rows that one stranger adds to a step at most.
+  /// Rows that one batch mate adds to a step at most.
   static constexpr int64_t maxRows = 3;
 
-  /// Opens the strangers' sequences. Refers to the model.
-  static Expected<Company> create(LocalModel &model, int64_t strangers);
+  /// Opens the batch mates' sequences. Refers to the model.
+  static Expected<BatchMates> create(LocalModel &model, int64_t count);
 
   /// Add the rows that come before, and behind, the rows of interest. Once each
   /// for every step.
@@ -36,7 +36,7 @@ public:
   Status addBehind(StepBatch &batch);
 
 private:
-  explicit Company(LocalModel &model) : model(&model) {}
+  explicit BatchMates(LocalModel &model) : model(&model) {}
   Status addRows(StepBatch &batch, size_t first, size_t last);
 
   LocalModel *model;
@@ -46,4 +46,4 @@ private:
 
 } // namespace sluice::app
 
-#endif // SLUICE_RUNTIME_APP_COMPANY_H
+#endif // SLUICE_RUNTIME_APP_BATCHMATES_H

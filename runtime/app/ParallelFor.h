@@ -1,12 +1,12 @@
-//===- Together.h - calls that wait for each other ------------------------===//
+//===- ParallelFor.h - calls that wait for each other ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_APP_TOGETHER_H
-#define SLUICE_RUNTIME_APP_TOGETHER_H
+#ifndef SLUICE_RUNTIME_APP_PARALLELFOR_H
+#define SLUICE_RUNTIME_APP_PARALLELFOR_H
 
 #include "runtime/base/Guarded.h"
 
@@ -19,7 +19,7 @@ namespace sluice::app {
 /// of its own, as ranks of this process wait for each other. Returns when all
 /// have; of their errors the first by number. A thread that cannot be had is an
 /// error of its call.
-template <typename Body> Status together(size_t count, const Body &body) {
+template <typename Body> Status parallelFor(size_t count, const Body &body) {
   std::vector<Status> results(count);
   std::vector<std::thread> threads;
   threads.reserve(count);
@@ -43,4 +43,4 @@ template <typename Body> Status together(size_t count, const Body &body) {
 
 } // namespace sluice::app
 
-#endif // SLUICE_RUNTIME_APP_TOGETHER_H
+#endif // SLUICE_RUNTIME_APP_PARALLELFOR_H

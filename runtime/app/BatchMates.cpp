@@ -1,37 +1,37 @@
-//===- Company.cpp - strangers that share every step ----------------------===//
+//===- BatchMates.cpp - batch mates in every step -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/app/Company.h"
+#include "runtime/app/BatchMates.h"
 
 using namespace sluice;
 using namespace sluice::app;
 
-Expected<Company> Company::create(LocalModel &model, int64_t strangers) {
-  Company company(model);
-  for (int64_t i = 0; i < strangers; ++i) {
+Expected<BatchMates> BatchMates::create(LocalModel &model, int64_t count) {
+  BatchMates mates(model);
+  for (int64_t i = 0; i < count; ++i) {
     Expected<SequenceId> id = model.openSequence();
     if (!id)
       return id.status();
-    company.members.push_back(*id);
+    mates.members.push_back(*id);
   }
-  return company;
+  return mates;
 }
 
-Status Company::addBefore(StepBatch &batch) {
+Status BatchMates::addBefore(StepBatch &batch) {
   return addRows(batch, 0, members.size() / 2);
 }
 
-Status Company::addBehind(StepBatch &batch) {
+Status BatchMates::addBehind(StepBatch &batch) {
   Status status = addRows(batch, members.size() / 2, members.size());
   ++step;
   return status;
 }
 
-Status Company::addRows(StepBatch &batch, size_t first, size_t last) {
+Status BatchMates::addRows(StepBatch &batch, size_t first, size_t last) {
   for (size_t i = first; i < last; ++i) {
     int64_t rows = 1 + (int64_t(i) + step) % maxRows;
     int64_t position = model->sequenceLength(members[i]);
