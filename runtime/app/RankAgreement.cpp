@@ -142,9 +142,9 @@ app::agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
   }
   if (!gpus && !why.empty())
     note(why + "; all ranks use the CPU");
-  Status told =
+  Status reported =
       tellOthers(comm, [&](WireWriter &out) { out.put(uint8_t(gpus)); });
-  return told.ok() ? Expected<bool>(gpus) : told;
+  return reported.ok() ? Expected<bool>(gpus) : reported;
 }
 
 Status app::compareTerms(comm::Communicator &comm, const RankTerms &own) {
@@ -188,7 +188,7 @@ Expected<RankTerms> app::decideAtHead(
   Expected<RankTerms> made = decide(all);
   if (!made)
     return made.status();
-  Status told =
+  Status reported =
       tellOthers(comm, [&](WireWriter &out) { putTerms(out, *made); });
-  return told.ok() ? std::move(made) : told;
+  return reported.ok() ? std::move(made) : reported;
 }

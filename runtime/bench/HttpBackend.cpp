@@ -87,10 +87,10 @@ public:
   StreamHandler(HttpBackend &backend, size_t index, Observer &observer)
       : backend(backend), index(index), observer(observer) {}
 
-  void onHead(const http::ResponseHead &told, http::TimePoint) override {
-    status = told.status;
-    reason = told.reason;
-    isStream = told.field("content-type").starts_with("text/event-stream");
+  void onHead(const http::ResponseHead &reported, http::TimePoint) override {
+    status = reported.status;
+    reason = reported.reason;
+    isStream = reported.field("content-type").starts_with("text/event-stream");
   }
   void onBody(std::string_view piece, http::TimePoint at) override;
   void onEnd(http::TimePoint at) override;
@@ -238,17 +238,17 @@ public:
 
   explicit AnswerHandler(Answer &answer) : answer(answer) {}
 
-  void onHead(const http::ResponseHead &told, http::TimePoint) override {
-    answer.status = told.status;
-    answer.reason = told.reason;
+  void onHead(const http::ResponseHead &reported, http::TimePoint) override {
+    answer.status = reported.status;
+    answer.reason = reported.reason;
   }
   void onBody(std::string_view piece, http::TimePoint) override {
     answer.body += piece;
   }
   void onEnd(http::TimePoint) override { answer.over = true; }
-  void onFailure(const http::Failure &told, http::TimePoint) override {
+  void onFailure(const http::Failure &reported, http::TimePoint) override {
     answer.over = true;
-    answer.failed = Status::error(told.message);
+    answer.failed = Status::error(reported.message);
   }
 
 private:

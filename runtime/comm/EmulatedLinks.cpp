@@ -240,14 +240,14 @@ bool EmulatedLinks::empty() const {
 void EmulatedLinks::run() {
   waitPrecisely();
   Lock lock(mutex);
-  bool told = false;
+  bool reported = false;
   while (!stopping) {
     changed = false;
     delivering = true;
     Time time = now();
     bool moved = deliverControl(lock, time);
-    if (!moved && failure && !told) {
-      told = moved = true;
+    if (!moved && failure && !reported) {
+      reported = moved = true;
       Status status = *failure;
       lock.unlock();
       receiver.failed(status);

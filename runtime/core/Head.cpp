@@ -431,16 +431,16 @@ ComingPrefix Head::inherit(RequestId heir, const ComingPrefix &left) const {
   return prefix;
 }
 
-bool Head::fitsWithout(const Turn &turn, const RequestSpec &spec,
-                       const HeadClaims &claims) {
-  return state->fitsWithout(turn, spec, claims);
+bool Head::fitsWithout(const QueuePriority &queuePriority,
+                       const RequestSpec &spec, const HeadClaims &claims) {
+  return state->fitsWithout(queuePriority, spec, claims);
 }
 
-bool Head::pauseLast(const Turn &turn, Time now) {
-  HeadRequest *last = state->lastTurn();
-  if (!last || last->spec.turn <= turn)
+bool Head::preemptLast(const QueuePriority &queuePriority, Time now) {
+  HeadRequest *last = state->lastInQueueOrder();
+  if (!last || last->spec.queuePriority <= queuePriority)
     return false;
-  state->pause(*last);
+  state->preempt(*last);
   state->pump(now);
   return true;
 }

@@ -54,12 +54,12 @@
 
 namespace sluice {
 
-/// Whose turn is earlier goes first where not all can; of those that came at
-/// once, who has the lower number.
-struct Turn {
+/// The order in which requests are served where not all can be: the earlier one
+/// goes first; of those of one time, the one of the lower number.
+struct QueuePriority {
   Time at{0};
   int64_t number = 0;
-  auto operator<=>(const Turn &) const = default;
+  auto operator<=>(const QueuePriority &) const = default;
 };
 
 struct RequestSpec {
@@ -76,7 +76,7 @@ struct RequestSpec {
   bool scoresPrompt = false;
   /// Beginning of the prompt on which has been reported; 0: nothing yet.
   int64_t scored = 0;
-  Turn turn = {};
+  QueuePriority queuePriority = {};
   /// Beginnings of prompts are shared among requests of the same number.
   uint64_t prefixScope = 0;
 
@@ -153,7 +153,7 @@ struct SpeculationCounters {
 
 /// A request that had to make room for others; submitted again, with what it
 /// has generated, it goes on as if nothing had happened.
-struct PauseEvent {
+struct PreemptEvent {
   RequestId request = 0;
   RequestSpec spec;
   SpeculationCounters counters; ///< since it was submitted last
@@ -206,7 +206,7 @@ struct HeadCommands {
   FrameList drafts;               ///< to the draft
   std::vector<TokenEvent> tokens; ///< to the user
   std::vector<FinishEvent> finished;
-  std::vector<PauseEvent> paused;
+  std::vector<PreemptEvent> preempted;
   std::vector<PolicyNote> notes; ///< only where notes are wanted
   /// When onWake() is due at the latest; set anew by each event.
   std::optional<Time> wake;
@@ -231,8 +231,9 @@ public:
   Status check(const RequestSpec &spec) const;
 
   /// The longest beginning of the request that one which runs is computing,
-  /// where that is more than what is kept already. Only of one whose turn is
-  /// not later: it computes it no later than the request would itself.
+  /// where that is more than what is kept already. Only of one whose queue
+  /// priority is not later: it computes it no later than the request would
+  /// itself.
   std::optional<ComingPrefix> comingPrefix(const RequestSpec &spec);
   /// Whether it is still being computed, and is then waited for: its rows leave
   /// as soon as those of a prompt that ends with them would; of several that
@@ -249,19 +250,19 @@ public:
   Expected<std::optional<RequestId>> submit(RequestSpec &spec, Time now,
                                             const HeadClaims &claims = {});
   /// Advances when a request that was not admitted may be: one has ended or
-  /// was paused, or pages of a prompt have been kept.
+  /// was preempted, or pages of a prompt have been kept.
   uint64_t chances() const;
 
-  /// The request has another turn from now on.
-  void setTurn(RequestId request, const Turn &turn);
+  /// Changes the queue priority of a request.
+  void setQueuePriority(RequestId request, const QueuePriority &queuePriority);
 
-  /// Whether submit() would admit the request if all whose turns are later than
-  /// `turn` were paused.
-  bool fitsWithout(const Turn &turn, const RequestSpec &spec,
+  /// Whether submit() would admit the request if all whose queue priority is
+  /// later than `queuePriority` were preempted.
+  bool fitsWithout(const QueuePriority &queuePriority, const RequestSpec &spec,
                    const HeadClaims &claims);
-  /// Pauses the request whose turn is last, if that is later than `turn`.
-  /// Whether there was one.
-  bool pauseLast(const Turn &turn, Time now);
+  /// Preempts the request whose queue priority is last, if that is later than
+  /// `queuePriority`. Whether there was one.
+  bool preemptLast(const QueuePriority &queuePriority, Time now);
 
   /// Ends a request at the user's wish: a stop string was found, or the client
   /// went away. Nothing where it has ended already.

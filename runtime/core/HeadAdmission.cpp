@@ -81,8 +81,8 @@ bool Head::State::canGrow(const HeadRequest &request) const {
 }
 
 /// A page for each request that can grow beyond those that it has: where a new
-/// one would take them, one of them would soon have to be paused. Two, where
-/// the new one was paused itself: it would soon be again.
+/// one would take them, one of them would soon have to be preempted. Two, where
+/// the new one was preempted itself: it would soon be again.
 int64_t Head::State::pagesToGrowInto(const RequestSpec &spec) const {
   int64_t growing =
       std::ranges::count_if(requests, [this](const HeadRequest &each) {
@@ -132,7 +132,8 @@ std::optional<ComingPrefix> Head::State::comingPrefix(const RequestSpec &spec) {
   std::optional<int64_t> kept; // looked up where somebody begins alike
   ComingPrefix longest;
   for (const HeadRequest &each : requests) {
-    if (!each.active || !each.inPrompt() || each.spec.turn > spec.turn ||
+    if (!each.active || !each.inPrompt() ||
+        each.spec.queuePriority > spec.queuePriority ||
         each.spec.prefixScope != spec.prefixScope ||
         pagesAlike(each.path, tokens, 0, std::min<int64_t>(most, 1)) == 0)
       continue;
@@ -214,15 +215,19 @@ bool Head::State::admit(HeadRequest &request, RequestSpec &spec,
 }
 
 void Head::State::addToPrefilling(const HeadRequest &request) {
-  auto turn = [this](RequestId each) { return requests[each].spec.turn; };
-  prefilling.insert(
-      std::ranges::upper_bound(prefilling, request.spec.turn, {}, turn),
-      idOf(request));
+  auto queuePriority = [this](RequestId each) {
+    return requests[each].spec.queuePriority;
+  };
+  prefilling.insert(std::ranges::upper_bound(prefilling,
+                                             request.spec.queuePriority, {},
+                                             queuePriority),
+                    idOf(request));
 }
 
-void Head::State::setTurn(HeadRequest &request, const Turn &turn) {
+void Head::State::setQueuePriority(HeadRequest &request,
+                                   const QueuePriority &queuePriority) {
   const bool isPrefilling = std::erase(prefilling, idOf(request)) > 0;
-  request.spec.turn = turn;
+  request.spec.queuePriority = queuePriority;
   if (isPrefilling)
     addToPrefilling(request);
 }
@@ -258,15 +263,15 @@ void Head::State::keepPages(HeadRequest &request, int64_t computed,
 }
 
 /// Sees that there is a page for the last token of the request's path, if need
-/// be at the expense of the request whose turn is last. False: that was this
-/// one itself.
+/// be at the expense of the request whose queue priority is last. False: that
+/// was this one itself.
 bool Head::State::makeRoomFor(HeadRequest &request) {
   int64_t tokens = std::ssize(request.path);
   if (tokens % CachePages::pageTokens != 1)
     return true; // it has one
   while (!ledger.grow(idOf(request), tokens)) {
-    HeadRequest *last = lastTurn();
-    pause(*last);
+    HeadRequest *last = lastInQueueOrder();
+    preempt(*last);
     if (last == &request)
       return false;
   }
@@ -275,14 +280,15 @@ bool Head::State::makeRoomFor(HeadRequest &request) {
   return true;
 }
 
-bool Head::State::fitsWithout(const Turn &turn, const RequestSpec &spec,
+bool Head::State::fitsWithout(const QueuePriority &queuePriority,
+                              const RequestSpec &spec,
                               const HeadClaims &claims) {
   leaving.clear();
   int64_t staying = 0, spare = claims.pages;
   for (const HeadRequest &each : requests) {
     if (!each.active)
       continue;
-    if (each.spec.turn > turn) {
+    if (each.spec.queuePriority > queuePriority) {
       leaving.push_back(idOf(each));
       continue;
     }
@@ -293,24 +299,26 @@ bool Head::State::fitsWithout(const Turn &turn, const RequestSpec &spec,
          ledger.wouldOpen(knownOf(spec), spare, leaving, mostPrefixPages(spec));
 }
 
-/// Of the requests that run, the one whose turn is last, or null.
-HeadRequest *Head::State::lastTurn() {
+/// Of the requests that run, the one whose queue priority is last, or null.
+HeadRequest *Head::State::lastInQueueOrder() {
   HeadRequest *last = nullptr;
   for (HeadRequest &each : requests)
-    if (each.active && (!last || each.spec.turn > last->spec.turn))
+    if (each.active &&
+        (!last || each.spec.queuePriority > last->spec.queuePriority))
       last = &each;
   return last;
 }
 
 /// Takes a request off the stages; it can be submitted again.
-void Head::State::pause(HeadRequest &request) {
+void Head::State::preempt(HeadRequest &request) {
   RequestSpec spec = std::move(request.spec);
   size_t prompt = spec.prompt.size();
   spec.generated.clear();
   for (size_t at = prompt; at < request.path.size(); ++at)
     spec.generated.push_back(request.path[at].token);
   release(request);
-  commands.paused.push_back({idOf(request), std::move(spec), request.counters});
+  commands.preempted.push_back(
+      {idOf(request), std::move(spec), request.counters});
 }
 
 std::optional<ComingPrefix> Head::comingPrefix(const RequestSpec &spec) {
@@ -319,8 +327,9 @@ std::optional<ComingPrefix> Head::comingPrefix(const RequestSpec &spec) {
 
 bool Head::await(const ComingPrefix &prefix) { return state->await(prefix); }
 
-void Head::setTurn(RequestId id, const Turn &turn) {
-  state->setTurn(state->requests[static_cast<size_t>(id)], turn);
+void Head::setQueuePriority(RequestId id, const QueuePriority &queuePriority) {
+  state->setQueuePriority(state->requests[static_cast<size_t>(id)],
+                          queuePriority);
 }
 
 } // namespace sluice

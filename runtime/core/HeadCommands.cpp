@@ -48,7 +48,7 @@ void HeadCommands::clear() {
   drafts.clear();
   tokens.clear();
   finished.clear();
-  paused.clear();
+  preempted.clear();
   notes.clear();
   wake.reset();
 }

@@ -299,11 +299,11 @@ HeadRequest *Head::State::soonestDone(const PromptStep &step) {
   return soonest;
 }
 
-/// Fills steps with rows of prompts: half of each for the request whose turn
-/// has been for longest, and a row of it at least, so that it gets on whatever
-/// comes; the rest for those that are done soonest, so that short prompts do
-/// not wait for long ones. The first step takes the rows of `frame`, if it is
-/// not null, along; the frame that is returned has no slot yet.
+/// Fills steps with rows of prompts: half of each for the request whose
+/// queue priority is the earliest, and a row of it at least, so that it gets on
+/// whatever comes; the rest for those that are done soonest, so that short
+/// prompts do not wait for long ones. The first step takes the rows of `frame`,
+/// if it is not null, along; the frame that is returned has no slot yet.
 StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
   while (promptsMayLeave(/*joinsFrame=*/frame, now)) {
     PromptStep step = promptStep();

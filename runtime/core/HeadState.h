@@ -179,15 +179,16 @@ struct Head::State {
   std::optional<ComingPrefix> comingPrefix(const RequestSpec &spec);
   bool await(const ComingPrefix &prefix);
   bool admit(HeadRequest &request, RequestSpec &spec, int64_t claimed);
-  void setTurn(HeadRequest &request, const Turn &turn);
+  void setQueuePriority(HeadRequest &request,
+                        const QueuePriority &queuePriority);
   void addToPrefilling(const HeadRequest &request);
   void keepChunks();
   void keepPages(HeadRequest &request, int64_t computed, NodeId node);
   bool makeRoomFor(HeadRequest &request);
-  HeadRequest *lastTurn();
-  bool fitsWithout(const Turn &turn, const RequestSpec &spec,
+  HeadRequest *lastInQueueOrder();
+  bool fitsWithout(const QueuePriority &queuePriority, const RequestSpec &spec,
                    const HeadClaims &claims);
-  void pause(HeadRequest &request);
+  void preempt(HeadRequest &request);
 
   // HeadLaunch.cpp
   void sendCancels(Time now);
@@ -257,10 +258,11 @@ struct Head::State {
   std::vector<RequestId> leaving; ///< work of fitsWithout()
   uint64_t chances = 0;           ///< as Head's
 
-  int64_t active = 0;                ///< requests
-  int64_t generating = 0;            ///< of them, those whose prompts have left
-  int64_t generatingAt = 0;          ///< positions of these, added up
-  std::vector<RequestId> prefilling; ///< with known rows to send, by turn
+  int64_t active = 0;       ///< requests
+  int64_t generating = 0;   ///< of them, those whose prompts have left
+  int64_t generatingAt = 0; ///< positions of these, added up
+  std::vector<RequestId>
+      prefilling; ///< with known rows to send, by queue priority
   std::vector<RequestId> certainDue; ///< whose roots are to leave
   uint64_t framesSent = 0;           ///< to the first stage
   uint64_t framesGone = 0; ///< of them, those known to have left the last

@@ -109,8 +109,8 @@ struct OpenRequest {
   NodeId firstNode = 0;
   int32_t promptTokens = 0;
   /// Tokens that are known when the request opens: the prompt, and where the
-  /// request goes on after a pause what it had generated. Rows of these are
-  /// computed in chunks, as a prompt is.
+  /// request goes on after a preemption what it had generated. Rows of these
+  /// are computed in chunks, as a prompt is.
   int32_t knownTokens = 0;
   /// How many log-probabilities to report with each token; -1: none.
   int32_t logProbabilities = -1;

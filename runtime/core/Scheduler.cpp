@@ -34,8 +34,8 @@ Scheduler::Scheduler(Head head, const SchedulerLimits &limits)
 }
 
 void Scheduler::clear() {
-  told.tokens.clear();
-  told.ends.clear();
+  reported.tokens.clear();
+  reported.ends.clear();
   std::optional<Time> wake = commands().wake;
   commands().clear();
   commands().wake = wake;
@@ -43,19 +43,19 @@ void Scheduler::clear() {
 
 Scheduler::Load Scheduler::load() const {
   return {.running = std::ssize(known) - std::ssize(waiting),
-          .waiting = std::ssize(waiting) - pausedNow,
-          .paused = pausedNow,
+          .waiting = std::ssize(waiting) - preemptedNow,
+          .preempted = preemptedNow,
           .reserved = newcomersReserved};
 }
 
 /// Those that count for the queue's limit.
 int64_t Scheduler::queued() const {
-  return std::ssize(waiting) - pausedNow - newcomersReserved;
+  return std::ssize(waiting) - preemptedNow - newcomersReserved;
 }
 
-/// Requests that are queued or paused, at most; pages that run out can pause
-/// more.
-int64_t Scheduler::mostOut() const {
+/// Requests that are queued or preempted, at most; pages that run out can
+/// preempt more.
+int64_t Scheduler::maxWaiting() const {
   return limits.waiting + head.limits().requests;
 }
 
@@ -84,22 +84,24 @@ Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
     return {Refusal::Invalid, 0,
             "request: its tenant's terms are out of range"};
   RequestNumber number = next++;
-  Turn turn = giveTurn(wanted, number, now);
-  wanted.spec.turn = turn;
-  makeWayFor(turn, now);
+  QueuePriority queuePriority = assignQueuePriority(wanted, number, now);
+  wanted.spec.queuePriority = queuePriority;
+  makeWayFor(queuePriority, now);
   Known &request = known[number];
-  request.turn = turn;
+  request.queuePriority = queuePriority;
   request.tenant = wanted.tenant;
   request.maxRunning = wanted.terms.maxRunning;
   request.came = now;
   request.deadline = wanted.deadline;
   if (limits.queueTimeout.count() > 0)
     request.startsUntil = now + limits.queueTimeout;
-  waiting.emplace(turn, Waiting{std::move(wanted.spec)});
-  queueChanged(turn);
-  bool isOut = pausedNow + queued() > mostOut() && putOutLast(number, now);
+  waiting.emplace(queuePriority, Waiting{std::move(wanted.spec)});
+  queueChanged(queuePriority);
+  bool isEvicted =
+      preemptedNow + queued() > maxWaiting() && evictLast(number, now);
   admitWaiting(now);
-  isOut = isOut || (queued() > limits.waiting && putOutLast(number, now));
+  isEvicted =
+      isEvicted || (queued() > limits.waiting && evictLast(number, now));
   if (auto taken = known.find(number); taken != known.end()) {
     if (taken->second.startsUntil)
       alarms.emplace(*taken->second.startsUntil, number);
@@ -107,41 +109,45 @@ Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
       alarms.emplace(*taken->second.deadline, number);
   }
   settle(now);
-  if (isOut)
+  if (isEvicted)
     return {Refusal::QueueFull, 0, queueFull(limits)};
   return {Refusal::None, number, {}};
 }
 
-/// The turn of a request that comes; others of its tenant may have later ones
-/// from now on.
-Turn Scheduler::giveTurn(const ScheduledRequest &wanted, RequestNumber number,
-                         Time now) {
-  const Turn own = {now + wanted.priority * limits.priorityStep, number};
+/// Returns the queue priority of a request that comes; others of its tenant may
+/// have later ones from now on.
+QueuePriority Scheduler::assignQueuePriority(const ScheduledRequest &wanted,
+                                             RequestNumber number, Time now) {
+  const QueuePriority own = {now + wanted.priority * limits.priorityStep,
+                             number};
   std::optional<Time> virtualNow;
   if (!runs.empty())
     virtualNow = runs.front().at;
-  Turn turn = turns.add(number, wanted.tenant, wanted.terms.weight, own,
-                        virtualNow, turnChanges);
-  for (const FairTurns::Change &change : turnChanges)
-    changeTurn(change);
-  return turn;
+  QueuePriority queuePriority =
+      fairness.add(number, wanted.tenant, wanted.terms.weight, own, virtualNow,
+                   priorityChanges);
+  for (const FairQueueing::Change &change : priorityChanges)
+    changeQueuePriority(change);
+  return queuePriority;
 }
 
-/// Puts a request, which waits or runs, where its turn is now.
-void Scheduler::changeTurn(const FairTurns::Change &change) {
+/// Puts a request, which waits or runs, where its queue priority is now.
+void Scheduler::changeQueuePriority(const FairQueueing::Change &change) {
   Known &request = known.at(change.number);
-  const Turn before = std::exchange(request.turn, change.turn);
+  const QueuePriority before =
+      std::exchange(request.queuePriority, change.queuePriority);
   queueChanged(before);
   if (request.slot) {
     std::erase(runs, before);
-    runs.insert(std::ranges::upper_bound(runs, change.turn), change.turn);
-    return head.setTurn(*request.slot, change.turn);
+    runs.insert(std::ranges::upper_bound(runs, change.queuePriority),
+                change.queuePriority);
+    return head.setQueuePriority(*request.slot, change.queuePriority);
   }
   auto moved = waiting.extract(before);
-  moved.key() = moved.mapped().spec.turn = change.turn;
+  moved.key() = moved.mapped().spec.queuePriority = change.queuePriority;
   waiting.insert(std::move(moved));
   if (auto kept = std::ranges::find(reserved, before); kept != reserved.end()) {
-    *kept = change.turn;
+    *kept = change.queuePriority;
     std::ranges::sort(reserved);
   }
 }
@@ -156,7 +162,7 @@ bool Scheduler::isCapped(RequestNumber number) const {
 }
 
 void Scheduler::stopRunning(const Known &request) {
-  std::erase(runs, request.turn);
+  std::erase(runs, request.queuePriority);
   auto running = runningOf.find(request.tenant);
   if (--running->second == 0)
     runningOf.erase(running);
@@ -164,7 +170,7 @@ void Scheduler::stopRunning(const Known &request) {
 
 /// Where the newcomer is going to take the slot that is kept for another, and
 /// the queue has no place for that one: it starts first.
-void Scheduler::makeWayFor(const Turn &newcomer, Time now) {
+void Scheduler::makeWayFor(const QueuePriority &newcomer, Time now) {
   if (reserved.empty() || reserved.back() < newcomer ||
       freeSlots() > std::ssize(reserved) || queued() < limits.waiting)
     return;
@@ -173,32 +179,32 @@ void Scheduler::makeWayFor(const Turn &newcomer, Time now) {
 }
 
 /// It starts as soon as there is room, with what is there of its beginning.
-void Scheduler::stopAwaiting(const Turn &turn) {
-  Waiting &request = waiting.at(turn);
+void Scheduler::stopAwaiting(const QueuePriority &queuePriority) {
+  Waiting &request = waiting.at(queuePriority);
   request.mayAwait = false;
   request.awaits.reset();
-  queueChanged(turn);
+  queueChanged(queuePriority);
 }
 
 /// Puts the last in order out of the queue, of those that have neither started
 /// nor a slot; there is one. Whether that is the newcomer; another is told.
-bool Scheduler::putOutLast(RequestNumber newcomer, Time now) {
+bool Scheduler::evictLast(RequestNumber newcomer, Time now) {
   auto last = std::find_if(waiting.rbegin(), waiting.rend(), [&](auto &each) {
     return !known.at(each.first.number).started &&
            !std::ranges::binary_search(reserved, each.first);
   });
   assert(last != waiting.rend() && "nobody waits for a first row");
-  Turn turn = last->first;
-  waiting.erase(turn);
-  queueChanged(turn);
-  if (turn.number == newcomer) {
-    turns.remove(newcomer, known.at(newcomer).tenant);
+  QueuePriority queuePriority = last->first;
+  waiting.erase(queuePriority);
+  queueChanged(queuePriority);
+  if (queuePriority.number == newcomer) {
+    fairness.remove(newcomer, known.at(newcomer).tenant);
     known.erase(newcomer);
     return true;
   }
-  tellEnd(turn.number, FinishReason::Cancelled, now);
-  told.ends.back().refusal = Refusal::QueueFull;
-  told.ends.back().error = queueFull(limits);
+  reportEnd(queuePriority.number, FinishReason::Cancelled, now);
+  reported.ends.back().refusal = Refusal::QueueFull;
+  reported.ends.back().error = queueFull(limits);
   return false;
 }
 
@@ -210,11 +216,12 @@ void Scheduler::finish(RequestNumber number, FinishReason reason, Time now) {
     head.finish(*found->second.slot, reason, now);
   } else {
     bool isNew = !found->second.started;
-    pausedNow -= !isNew;
-    waiting.erase(found->second.turn);
-    newcomersReserved -= std::erase(reserved, found->second.turn) > 0 && isNew;
-    queueChanged(found->second.turn);
-    tellEnd(number, reason, now);
+    preemptedNow -= !isNew;
+    waiting.erase(found->second.queuePriority);
+    newcomersReserved -=
+        std::erase(reserved, found->second.queuePriority) > 0 && isNew;
+    queueChanged(found->second.queuePriority);
+    reportEnd(number, reason, now);
   }
   settle(now);
 }
@@ -250,45 +257,46 @@ void Scheduler::settle(Time now) {
 void Scheduler::takeHeadEvents(Time now) {
   HeadCommands &commands = head.commands();
   for (TokenEvent &token : commands.tokens) {
-    told.tokens.push_back({inSlot[token.request], token.request, token.token,
-                           std::move(token.report), token.ofPrompt});
+    reported.tokens.push_back({inSlot[token.request], token.request,
+                               token.token, std::move(token.report),
+                               token.ofPrompt});
   }
   commands.tokens.clear();
   for (FinishEvent &finish : commands.finished) {
     Known &request = known.at(inSlot[finish.request]);
     request.speculation += head.counters(finish.request);
     stopRunning(request);
-    tellEnd(inSlot[finish.request], finish.reason, now);
-    told.ends.back().error = std::move(finish.error);
+    reportEnd(inSlot[finish.request], finish.reason, now);
+    reported.ends.back().error = std::move(finish.error);
   }
   commands.finished.clear();
-  for (PauseEvent &pause : commands.paused) {
-    RequestNumber number = inSlot[pause.request];
+  for (PreemptEvent &event : commands.preempted) {
+    RequestNumber number = inSlot[event.request];
     Known &request = known.at(number);
     request.slot.reset();
-    request.speculation += pause.counters;
+    request.speculation += event.counters;
     stopRunning(request);
-    waiting.emplace(request.turn, Waiting{std::move(pause.spec)});
-    ++pausedNow;
-    ++pausesSoFar;
+    waiting.emplace(request.queuePriority, Waiting{std::move(event.spec)});
+    ++preemptedNow;
+    ++preemptionsSoFar;
   }
-  commands.paused.clear();
+  commands.preempted.clear();
 }
 
-void Scheduler::tellEnd(RequestNumber number, FinishReason reason, Time now) {
+void Scheduler::reportEnd(RequestNumber number, FinishReason reason, Time now) {
   auto request = known.find(number);
   if (request->second.deadline)
     alarms.erase({*request->second.deadline, number});
   if (request->second.startsUntil)
     alarms.erase({*request->second.startsUntil, number});
-  UserEnd &event = told.ends.emplace_back();
+  UserEnd &event = reported.ends.emplace_back();
   event.number = number;
   event.slot = request->second.lastSlot;
   event.started = request->second.started.has_value();
   event.cachedTokens = request->second.cachedTokens;
   event.waited = request->second.started.value_or(now) - request->second.came;
   event.speculation = request->second.speculation;
-  turns.remove(number, request->second.tenant);
+  fairness.remove(number, request->second.tenant);
   known.erase(request);
   event.reason = reason;
 }
@@ -299,8 +307,8 @@ void Scheduler::startReserved(Time now) {
     const Known &request = known.at(at->second);
     if (request.startsUntil && *request.startsUntil <= now &&
         (!request.deadline || *request.deadline > now) &&
-        std::ranges::binary_search(reserved, request.turn))
-      stopAwaiting(request.turn);
+        std::ranges::binary_search(reserved, request.queuePriority))
+      stopAwaiting(request.queuePriority);
   }
   admitWaiting(now);
 }
@@ -317,8 +325,8 @@ void Scheduler::endAlarms(Time now) {
 //===----------------------------------------------------------------------===//
 
 /// A request has come to this place in the queue, or has gone from it.
-void Scheduler::queueChanged(const Turn &at) {
-  hasChanged |= !stuck || at <= *stuck || tooManyOut;
+void Scheduler::queueChanged(const QueuePriority &at) {
+  hasChanged |= !stuck || at <= *stuck || tooManyWait;
 }
 
 /// In order, where something has changed: a queue can be long, and looking for
@@ -327,7 +335,7 @@ void Scheduler::admitWaiting(Time now) {
   if (!std::exchange(hasChanged, false) && chancesSeen == head.chances())
     return;
   stuck.reset();
-  tooManyOut = false;
+  tooManyWait = false;
   reserved.clear();
   newcomersReserved = 0;
   HeadClaims claims;
@@ -365,11 +373,12 @@ void Scheduler::admitWaiting(Time now) {
 }
 
 /// Whether there is a slot beside those that others have a claim to: free, or
-/// of one whose turn is later.
-bool Scheduler::canHaveSlot(const Turn &turn, const HeadClaims &claims) const {
+/// of one whose queue priority is later.
+bool Scheduler::canHaveSlot(const QueuePriority &queuePriority,
+                            const HeadClaims &claims) const {
   int64_t lacking = claims.slots + 1 - freeSlots();
-  return lacking <= 0 ||
-         (lacking <= std::ssize(runs) && turn < *(runs.end() - lacking));
+  return lacking <= 0 || (lacking <= std::ssize(runs) &&
+                          queuePriority < *(runs.end() - lacking));
 }
 
 /// Where many wait for the same, they are not all compared with who goes on: it
@@ -399,36 +408,38 @@ bool Scheduler::waitsForPrefix(Waiting &request,
   return true;
 }
 
-/// Whose turns are later than this may be paused for the request: all that are
-/// later than its own, as long as not too many are out then.
-Turn Scheduler::lastToStay(const Turn &turn) {
-  bool started = known.at(turn.number).started.has_value();
+/// Whose queue priority is later than this may be preempted for the request:
+/// all that are later than its own, as long as not too many are out then.
+QueuePriority Scheduler::lastToStay(const QueuePriority &queuePriority) {
+  bool started = known.at(queuePriority.number).started.has_value();
   int64_t most =
-      std::max<int64_t>(mostOut() - pausedNow - queued() + 1, started);
-  tooManyOut = most < std::ssize(runs) && turn < *(runs.end() - most - 1);
-  return tooManyOut ? *(runs.end() - most - 1) : turn;
+      std::max<int64_t>(maxWaiting() - preemptedNow - queued() + 1, started);
+  tooManyWait =
+      most < std::ssize(runs) && queuePriority < *(runs.end() - most - 1);
+  return tooManyWait ? *(runs.end() - most - 1) : queuePriority;
 }
 
-/// Into a slot, if need be of one whose turn is later; none: there is no room,
-/// and nobody was paused.
+/// Into a slot, if need be of one whose queue priority is later; none: there is
+/// no room, and nobody was preempted.
 std::optional<RequestId> Scheduler::admit(Queue::value_type &first,
                                           const HeadClaims &claims, Time now) {
-  auto &[turn, request] = first;
-  std::optional<Turn> stays; // once it is clear that pauses are enough
+  auto &[queuePriority, request] = first;
+  std::optional<QueuePriority>
+      stays; // once it is clear that preemptions are enough
   while (true) {
     Expected<std::optional<RequestId>> slot =
         head.submit(request.spec, now, claims);
-    // It was checked when it came; what a pause adds fits as well.
+    // It was checked when it came; what a preemption adds fits as well.
     assert(slot && "a request that waits can run");
     if (!slot || *slot)
       return slot ? *slot : std::nullopt;
     if (!stays) {
-      stays = lastToStay(turn);
+      stays = lastToStay(queuePriority);
       if (runs.empty() || runs.back() <= *stays ||
           !head.fitsWithout(*stays, request.spec, claims))
         return std::nullopt;
     }
-    if (!head.pauseLast(*stays, now))
+    if (!head.preemptLast(*stays, now))
       return std::nullopt;
     takeHeadEvents(now);
   }
@@ -443,10 +454,11 @@ Scheduler::Queue::iterator Scheduler::run(Queue::iterator first, RequestId slot,
   if (auto until = std::exchange(request.startsUntil, std::nullopt))
     alarms.erase({*until, number});
   inSlot[slot] = number;
-  runs.insert(std::ranges::upper_bound(runs, request.turn), request.turn);
+  runs.insert(std::ranges::upper_bound(runs, request.queuePriority),
+              request.queuePriority);
   ++runningOf[request.tenant];
   if (request.started) {
-    --pausedNow;
+    --preemptedNow;
   } else {
     request.started = now;
     request.cachedTokens =

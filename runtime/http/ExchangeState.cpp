@@ -70,7 +70,7 @@ void ExchangeState::wakeOnce(std::unique_lock<std::mutex> &lock) {
 }
 
 /// Unlocks. What waits to be sent does not matter any more, so nor does it
-/// whether somebody has been told of it.
+/// whether it has been reported to somebody.
 void ExchangeState::breakOff(std::unique_lock<std::mutex> &lock) noexcept {
   phase = Phase::Broken;
   lock.unlock();

@@ -103,7 +103,7 @@ public:
 
   /// Tokens that push() has taken: the usage's completion_tokens.
   int64_t tokens() const { return taken; }
-  /// Whether a call of a tool has been told of: the finish_reason is
+  /// Whether a call of a tool has been reported: the finish_reason is
   /// tool_calls then, where it would have been stop.
   bool calledTools() const;
 

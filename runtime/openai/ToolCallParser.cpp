@@ -74,7 +74,7 @@ void ToolCallParser::release(size_t bytes, ChoicePiece &out) {
   held.erase(0, bytes);
 }
 
-/// What looked like a call is text. What has been told of one stays.
+/// What looked like a call is text. What has been reported of one stays.
 void ToolCallParser::giveUp(ChoicePiece &out) {
   state = State::Text;
   atStart = skipSpace = false;
@@ -93,7 +93,7 @@ void ToolCallParser::giveUp(char c, ChoicePiece &out) {
 void ToolCallParser::startBody() {
   raw = std::exchange(held, {});
   state = State::BodyStart;
-  isArray = bodyTold = atStart = skipSpace = false;
+  isArray = bodyReported = atStart = skipSpace = false;
 }
 
 void ToolCallParser::takeText(char c, ChoicePiece &out) {
@@ -116,7 +116,7 @@ void ToolCallParser::takeText(char c, ChoicePiece &out) {
     return;
   }
   size_t part = partOf(syntax.open, held);
-  if (told > 0 && !syntax.close.empty()) {
+  if (reported > 0 && !syntax.close.empty()) {
     if (held.ends_with(syntax.close)) {
       release(endOfWords(std::string_view(held).substr(
                   0, held.size() - syntax.close.size())),
@@ -136,7 +136,7 @@ void ToolCallParser::takeText(char c, ChoicePiece &out) {
 void ToolCallParser::startCall(ToolCallScanner with, char first,
                                ChoicePiece &out) {
   scanner = std::move(with);
-  nameTold = false;
+  nameReported = false;
   state = State::Call;
   takeCall(first, out);
 }
@@ -177,20 +177,20 @@ void ToolCallParser::tell(ChoicePiece &out) {
   if (scanner.name().empty())
     return;
   std::string arguments = scanner.takeArguments();
-  if (nameTold && arguments.empty())
+  if (nameReported && arguments.empty())
     return;
-  if (nameTold && !out.toolCalls.empty()) {
+  if (nameReported && !out.toolCalls.empty()) {
     out.toolCalls.back().arguments += arguments;
     return;
   }
   ToolCallDelta &delta = out.toolCalls.emplace_back();
-  if (!std::exchange(nameTold, true)) {
-    ++told;
-    bodyTold = true;
+  if (!std::exchange(nameReported, true)) {
+    ++reported;
+    bodyReported = true;
     delta.id = newId();
     delta.name = scanner.name();
   }
-  delta.index = told - 1;
+  delta.index = reported - 1;
   delta.arguments = std::move(arguments);
 }
 
@@ -205,10 +205,10 @@ bool ToolCallParser::isForeign() const {
 
 void ToolCallParser::takeCall(char c, ChoicePiece &out) {
   ToolCallScanner::Result result = scanner.take(c);
-  if (result == ToolCallScanner::Result::Bad || (!nameTold && isForeign()))
+  if (result == ToolCallScanner::Result::Bad || (!nameReported && isForeign()))
     return giveUp(c, out);
   tell(out);
-  if (nameTold)
+  if (nameReported)
     raw.clear();
   else
     raw += c;
@@ -232,13 +232,13 @@ void ToolCallParser::endCall() {
 void ToolCallParser::takeBetween(char c, ChoicePiece &out) {
   if (c == '{')
     return startCall(ToolCallScanner(), c, out);
-  if (c == ']' && bodyTold) {
+  if (c == ']' && bodyReported) {
     state = State::Text;
     return;
   }
   if (c != ',' && !isSpace(c))
     return giveUp(c, out);
-  if (!bodyTold)
+  if (!bodyReported)
     raw += c;
 }
 

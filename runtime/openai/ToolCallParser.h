@@ -18,8 +18,8 @@ namespace sluice::openai {
 /// and arguments, whatever the syntax says: it begins with `{`, `[` or neither.
 ///
 /// What begins as a call and turns out to be none is text, from its marker on,
-/// unless its name has been told already. White space around calls is not text.
-/// Thread-compatible. `use` outlives it.
+/// unless its name has been reported already. White space around calls is not
+/// text. Thread-compatible. `use` outlives it.
 class ToolCallParser {
 public:
   /// `idSeed`: ids of calls are made of it.
@@ -29,7 +29,7 @@ public:
   /// No more text comes: what was held back.
   ChoicePiece finish();
 
-  int64_t calls() const { return told; }
+  int64_t calls() const { return reported; }
   /// The one call that there may be is complete: text is passed over.
   bool isComplete() const { return state == State::Complete; }
 
@@ -67,16 +67,16 @@ private:
   State state = State::Text;
   ToolCallScanner scanner;
   std::string held;    ///< text that may turn out to be a marker, or space
-  std::string raw;     ///< of a call whose name has not been told, from its
+  std::string raw;     ///< of a call whose name has not been reported, from its
                        ///< marker on
   std::string name;    ///< while it is read
   bool isBare = false; ///< a call without a marker
   bool isArray = false;
-  bool nameTold = false;  ///< of this call
-  bool bodyTold = false;  ///< the name of a call of this body has been
-  bool skipSpace = false; ///< what comes next stands behind a call
-  bool atStart = true;    ///< nothing but space has come
-  int64_t told = 0;       ///< calls whose names have been
+  bool nameReported = false; ///< of this call
+  bool bodyReported = false; ///< the name of a call of this body has been
+  bool skipSpace = false;    ///< what comes next stands behind a call
+  bool atStart = true;       ///< nothing but space has come
+  int64_t reported = 0;      ///< calls whose names have been
 };
 
 } // namespace sluice::openai

@@ -28,7 +28,7 @@ void HeadLoop::finish(const TokenSink &sink, FinishReason reason) {
 
 Status HeadLoop::broken() const {
   std::lock_guard lock(mutex);
-  return toldOf;
+  return reportedFailure;
 }
 
 HeadStatus HeadLoop::status() const {
@@ -134,15 +134,15 @@ void HeadLoop::handleSubmit(Submit &submit) {
 void HeadLoop::fail(const Status &failure) {
   if (!failed.ok())
     return;
-  Status own, told;
+  Status own, reported;
   insist([&] {
     own = failure;
-    told = failure;
+    reported = failure;
   });
   failed = std::move(own);
   {
     std::lock_guard lock(mutex);
-    toldOf = std::move(told);
+    reportedFailure = std::move(reported);
   }
   if (admitting)
     std::exchange(admitting, nullptr)
@@ -184,7 +184,7 @@ Status HeadLoop::sendCommands(HeadCommands &commands, Time at) {
 void HeadLoop::deliver(Time at) {
   for (UserToken &token : scheduler.events().tokens) {
     if (!token.ofPrompt)
-      links.told(token, at);
+      links.reported(token, at);
     TokenItem item;
     item.token = token.token;
     item.ofPrompt = token.ofPrompt;
@@ -193,7 +193,7 @@ void HeadLoop::deliver(Time at) {
     sinks.at(token.number)->push(std::move(item));
   }
   for (UserEnd &end : scheduler.events().ends) {
-    links.told(end, at);
+    links.reported(end, at);
     TokenItem item;
     item.kind = end.refusal == Refusal::None ? TokenItem::Kind::Finished
                                              : TokenItem::Kind::Refused;
@@ -225,8 +225,8 @@ void HeadLoop::updateStatus(HeadCommands &commands) {
   Scheduler::Load load = scheduler.load();
   current.running = load.running;
   current.waiting = load.waiting;
-  current.paused = load.paused;
-  current.pauses = scheduler.pauses();
+  current.preempted = load.preempted;
+  current.preemptions = scheduler.preemptions();
   const PageLedger &ledger = scheduler.rows().ledger();
   current.pages = ledger.pages();
   current.pagesUsed = ledger.pages() - ledger.available();

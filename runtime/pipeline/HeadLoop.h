@@ -39,9 +39,9 @@ public:
   virtual Status draft(StepFrame frame) = 0;
   /// To all ranks, out of band. `decided` is now.
   virtual Status cancel(const EpochMark &mark, Time decided) = 0;
-  /// For the trace: what the user was told.
-  virtual void told(const UserToken &token, Time at) = 0;
-  virtual void told(const UserEnd &end, Time at) = 0;
+  /// Receives, for the trace, what is reported to the user.
+  virtual void reported(const UserToken &token, Time at) = 0;
+  virtual void reported(const UserEnd &end, Time at) = 0;
   /// For the trace; only where the head was made to keep notes.
   virtual void note(const PolicyNote &note, Time at) = 0;
 };
@@ -110,8 +110,8 @@ private:
   Status failed;                        ///< the first failure
 
   mutable std::mutex mutex;
-  HeadStatus current; ///< under the mutex
-  Status toldOf;      ///< under the mutex: `failed`, for broken()
+  HeadStatus current;     ///< under the mutex
+  Status reportedFailure; ///< under the mutex: `failed`, for broken()
 };
 
 } // namespace sluice::pipeline

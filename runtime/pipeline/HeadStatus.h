@@ -32,8 +32,8 @@ struct StageTotals {
 /// How the serving of requests stands: what metrics and the live picture are
 /// made from. Counters only rise.
 struct HeadStatus {
-  int64_t running = 0, waiting = 0, paused = 0; ///< requests
-  int64_t pauses = 0;                           ///< counter
+  int64_t running = 0, waiting = 0, preempted = 0; ///< requests
+  int64_t preemptions = 0;                         ///< counter
   int64_t pages = 0;         ///< of each stage's cache, guesses' apart
   int64_t pagesUsed = 0;     ///< of them, by requests
   int64_t pagesKept = 0;     ///< shared beginnings, in use or not

@@ -120,10 +120,10 @@ void StageGroup::findMarks() {
   seenChanges = changes;
 }
 
-void StageGroup::putMarks(std::span<const TimedMark> told) {
+void StageGroup::putMarks(std::span<const TimedMark> reported) {
   comm::WireWriter out(message);
-  out.putCount(told);
-  for (const TimedMark &each : told) {
+  out.putCount(reported);
+  for (const TimedMark &each : reported) {
     out.put(int32_t{each.mark.request});
     out.put(int64_t{each.mark.confirmed});
     out.put(uint8_t{each.mark.ended});

@@ -126,7 +126,7 @@ private:
 
   void begin(Kind kind, std::span<const std::span<const uint8_t>> frames);
   void findMarks();
-  void putMarks(std::span<const TimedMark> told);
+  void putMarks(std::span<const TimedMark> reported);
   Expected<Kind> read();
   Status readAtCheckpoint(Kind wanted);
   Status compare(const Steps &first) const;
@@ -140,7 +140,7 @@ private:
   comm::Bytes message;
   std::vector<uint32_t> lengths; ///< of the frames behind `message`
   std::vector<TimedMark> marks;  ///< heard or found, not on the board yet
-  std::vector<TimedMark> found;  ///< by look(): on the board, not told yet
+  std::vector<TimedMark> found;  ///< by look(): on the board, not reported yet
 };
 
 } // namespace sluice::pipeline

@@ -58,7 +58,7 @@ std::string serve::statusJson(const std::string &model,
   json.key("interval").number(seconds);
   json.key("running").number(head.running);
   json.key("waiting").number(head.waiting);
-  json.key("paused").number(head.paused);
+  json.key("paused").number(head.preempted);
   json.key("pages").beginObject();
   json.key("all").number(head.pages);
   json.key("used").number(head.pagesUsed);

@@ -93,16 +93,16 @@ std::string ServeMetrics::text(const EngineStatus &engine,
   gauge("sluice:num_requests_running", "Requests that run.",
         static_cast<double>(head.running));
   gauge("sluice:num_requests_waiting",
-        "Requests that wait for their first row, paused ones among them.",
-        static_cast<double>(head.waiting + head.paused + unparsed));
+        "Requests that wait for their first row, preempted ones among them.",
+        static_cast<double>(head.waiting + head.preempted + unparsed));
   gauge("sluice:kv_cache_usage_perc",
         "Pages of the cache that requests use; 1 is all of them.",
         head.pages > 0 ? static_cast<double>(head.pagesUsed) /
                              static_cast<double>(head.pages)
                        : 0);
   counter("sluice:num_preemptions_total",
-          "Requests that were paused, because the cache was full.",
-          head.pauses);
+          "Requests that were preempted, because the cache was full.",
+          head.preemptions);
   counter("sluice:nonfinite_answers_total",
           "Answers of the model that were no numbers.", head.notFinite);
   counter("sluice:prefix_cache_queries_total",

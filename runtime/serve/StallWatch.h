@@ -20,8 +20,8 @@ struct Movement {
   bool hasWork = false; ///< so that it should move
 };
 
-/// Told now and then how something stands, it says for how long that has had
-/// work and not moved. Not thread-safe.
+/// Is told now and then how something stands, and says for how long that has
+/// had work and not moved. Not thread-safe.
 class StallWatch {
 public:
   /// `now` does not go back from call to call.

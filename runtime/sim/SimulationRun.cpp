@@ -279,8 +279,9 @@ void Run::buildErrors() {
 void Run::giveUp(int64_t rank, const Status &reason) {
   if (std::exchange(rankOf[rank]->isDead, true))
     return;
-  Status told = reason.withContext("rank " + std::to_string(rank) + ": steps");
-  errors[rank]->send(told, std::ssize(told.message()), Time(0));
+  Status reported =
+      reason.withContext("rank " + std::to_string(rank) + ": steps");
+  errors[rank]->send(reported, std::ssize(reported.message()), Time(0));
 }
 
 /// A rank without the head can die, and is missed a while later: by the
@@ -387,7 +388,7 @@ Status Run::checkHoldings() const {
   if (!(held == Head::Holdings{}) || !(load == Scheduler::Load{}))
     return failure("the head holds ", held.requests, " requests, ", held.nodes,
                    " nodes, ", held.pages, " pages at the end; ", load.waiting,
-                   " requests wait, ", load.paused, " are paused");
+                   " requests wait, ", load.preempted, " are preempted");
   for (int64_t s = 0; s < stageCount; ++s)
     if (Status status = checkWorker(*stages[s], "stage " + std::to_string(s));
         !status.ok())
@@ -455,7 +456,7 @@ Expected<SimulationResult> Run::finish() {
         outcomeOf(*stages[s], "stage " + std::to_string(s)));
   countHops(result);
   result.speculation = head->core().rows().totals();
-  result.pauses = head->core().pauses();
+  result.preemptions = head->core().preemptions();
   result.prefixWaits = head->core().prefixWaits();
   result.foundTokens = head->core().rows().ledger().foundTokens();
   result.shortChunks = head->shortChunks();

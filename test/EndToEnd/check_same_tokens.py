@@ -10,7 +10,7 @@ Requests with random prompts (some of which begin alike), lengths,
 temperatures, seeds, forms and priorities are asked for one after the other of a
 server of ./alone, which has one stage, no draft and no shared prefixes; then all
 of them, as streams, of one of ./pipeline, arriving at random, with speculation
-and with so small a cache that some are paused and resumed; some of their clients
+and with so small a cache that some are preempted and resumed; some of their clients
 leave. What each client has got - text, tokens, their log-probabilities to the
 last digit, the reason of the end - must be the same, or the beginning of it where
 the client has left.

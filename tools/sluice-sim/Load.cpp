@@ -176,7 +176,7 @@ std::string simulator::loadJson(const Options &options,
       {"ttft_ms", toJson(summary.ttftMs)},
       {"tpot_ms", toJson(summary.tpotMs)},
       {"e2e_ms", toJson(summary.e2eMs)},
-      {"pauses", result.pauses},
+      {"pauses", result.preemptions},
       {"prefix_tokens_found", result.foundTokens},
       {"step_rows", rows},
       {"step_outputs", outputs},
@@ -201,8 +201,8 @@ std::string simulator::loadText(const Options &options,
         millis(summary.makespan) / 1000, summary.tokensPerSecond());
   print(out, "%zu steps, %.1f %% of the requests in each\n",
         summary.steps.size(), 100 * summary.overlap);
-  if (result.pauses > 0)
-    print(out, "%lld pauses\n", static_cast<long long>(result.pauses));
+  if (result.preemptions > 0)
+    print(out, "%lld pauses\n", static_cast<long long>(result.preemptions));
   if (result.foundTokens > 0)
     print(out, "%lld tokens of prompts were in the cache\n",
           static_cast<long long>(result.foundTokens));

@@ -49,9 +49,9 @@ public:
     if (answer.end >= Time(0))
       add(spec.index, clock + answer.end,
           [&observer, index = spec.index, ending = answer.ending](Time at) {
-            Ending told = ending;
-            told.at = at;
-            observer.onEnd(index, told);
+            Ending reported = ending;
+            reported.at = at;
+            observer.onEnd(index, reported);
           });
     clock += startCost;
   }

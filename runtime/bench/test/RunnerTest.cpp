@@ -222,21 +222,21 @@ TEST(RunnerTest, AsksOftenWhetherToStop) {
 
 TEST(RunnerTest, TellsItsProgress) {
   FakeBackend backend(usual);
-  std::vector<Progress> told;
+  std::vector<Progress> reported;
   RunnerOptions options;
   options.onProgress = [&](const Progress &progress) {
-    told.push_back(progress);
+    reported.push_back(progress);
   };
   runWorkload(fixed(200, 10ms), backend, options);
-  ASSERT_GE(told.size(), 3u);
-  EXPECT_LE(told.size(), 4u);
-  EXPECT_GE(told[0].elapsed, 500ms);
-  EXPECT_LE(told[0].elapsed, 510ms);
-  EXPECT_EQ(told[0].total, 200u);
-  EXPECT_NEAR(double(told[0].started), 50, 2);
-  EXPECT_NEAR(double(told[0].ended), 46, 2);
-  EXPECT_EQ(told[0].failed, 0u);
-  EXPECT_NEAR(double(told[0].pieces), 3 * 47, 8);
+  ASSERT_GE(reported.size(), 3u);
+  EXPECT_LE(reported.size(), 4u);
+  EXPECT_GE(reported[0].elapsed, 500ms);
+  EXPECT_LE(reported[0].elapsed, 510ms);
+  EXPECT_EQ(reported[0].total, 200u);
+  EXPECT_NEAR(double(reported[0].started), 50, 2);
+  EXPECT_NEAR(double(reported[0].ended), 46, 2);
+  EXPECT_EQ(reported[0].failed, 0u);
+  EXPECT_NEAR(double(reported[0].pieces), 3 * 47, 8);
 }
 
 /// Each is prepared before it is due, but not the whole workload at once.

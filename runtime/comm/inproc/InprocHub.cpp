@@ -194,8 +194,8 @@ void InprocHub::deliver(int64_t rank, const Communicator::Receiver &receiver) {
     inbox.changed = false;
     std::optional<Message> message = popControl(inbox);
     if (!message && !broken.ok()) {
-      if (brokenBy != rank && !inbox.toldFailure) {
-        inbox.toldFailure = true;
+      if (brokenBy != rank && !inbox.failureReported) {
+        inbox.failureReported = true;
         Status reason = broken;
         lock.unlock();
         receiver.failed(reason);

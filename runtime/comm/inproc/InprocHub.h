@@ -55,7 +55,7 @@ private:
     bool stopping = false;
     bool receives = true; ///< of the group lane
     bool finishing = false;
-    bool toldFailure = false;
+    bool failureReported = false;
     int64_t nextSource = 0; ///< whose data is looked at first
     std::condition_variable wake, room, groupCame;
   };

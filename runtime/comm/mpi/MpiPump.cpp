@@ -318,7 +318,7 @@ bool MpiPump::handleControl(int source, Incoming &incoming) {
   case Tag::Abort:
     // What has come before it is to be read first.
     deliverControl();
-    othersTold = true;
+    othersNotified = true;
     fail(failure("rank ", source, ": ",
                  std::string(bytes.begin(), bytes.end())));
     break;

@@ -157,8 +157,8 @@ private:
   std::array<int64_t, mpiSpaces> busy{};
   const Communicator::Receiver *receiver = nullptr; ///< once started
   bool broken = false;
-  bool toldFailure = false;
-  bool othersTold = false; ///< by the rank whose abort this one has seen
+  bool failureReported = false;
+  bool othersNotified = false; ///< by the rank whose abort this one has seen
   End end = End::Working;
   bool over = false;
   Clock::time_point lastBeat, lastRound, lastMoved;

@@ -127,9 +127,9 @@ void MpiPump::fail(const Status &status) {
 }
 
 void MpiPump::tellFailure() {
-  if (!receiver || toldFailure)
+  if (!receiver || failureReported)
     return;
-  toldFailure = true;
+  failureReported = true;
   deliverControl();
   Status reason;
   {
@@ -149,7 +149,7 @@ void MpiPump::abortJob() {
     if (order.space == MpiSpace::Control)
       post(std::move(order), Tag::Message);
   orders.clear();
-  for (int to = 0; to < ranks && !othersTold; ++to)
+  for (int to = 0; to < ranks && !othersNotified; ++to)
     if (to != self && !peers[to].bye)
       postTo(to, Tag::Abort,
              {reinterpret_cast<const uint8_t *>(reason.data()), reason.size()});

@@ -162,7 +162,7 @@ Status NcclRank::sendControl(int64_t to, Kind kind, uint64_t first,
   return base->send(to, Lane::Control, std::move(bytes));
 }
 
-/// Returns when the rows are in the ring. Whoever is told of them starts to
+/// Returns when the rows are in the ring. Whoever hears of them starts to
 /// receive at once, and its kernel would wait for what is before them in the
 /// stream.
 Status NcclRank::copyRows(Peer &peer, cuda::DeviceAddress to,
@@ -312,7 +312,7 @@ Status NcclRank::finish(milliseconds patience) {
       }))
     status = failure("no end within ", patience.count(), " ms: ", unfinished());
   if (!status.ok()) {
-    told = true; // who asks is told here
+    reported = true; // who asks is told here
     lock.unlock();
     fail(status);
     lock.lock();

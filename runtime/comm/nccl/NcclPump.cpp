@@ -228,8 +228,8 @@ bool NcclRank::deliverData(Lock &lock) {
 }
 
 bool NcclRank::tellFailure(Lock &lock) {
-  if (!told && (receiver || aborted)) {
-    told = true;
+  if (!reported && (receiver || aborted)) {
+    reported = true;
     if (aborted)
       return true;
     Status reason = broken;
@@ -349,7 +349,7 @@ void NcclRank::run() {
   while (!stopping && !ended) {
     changed = false;
     bool moved = advance(lock);
-    if (!told)
+    if (!reported)
       moved |= deliverControl(lock);
     if (broken.ok())
       moved |= deliverData(lock);

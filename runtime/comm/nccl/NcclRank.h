@@ -160,7 +160,7 @@ private:
   bool closed = false;
   bool stopping = false;
   bool aborted = false; ///< by this rank's user
-  bool told = false;
+  bool reported = false;
   bool brokenOff = false;  ///< the edges
   Status broken;           ///< the first error, with its rank
   bool baseBroken = false; ///< the base is, too

@@ -160,9 +160,9 @@ Status sendUntilStill(Communicator &comm, Lane lane, uint64_t count,
     onWay = sent;
     std::this_thread::sleep_for(milliseconds(300));
   }
-  Status told = comm.send(1, Lane::Control, makeMessage(0));
+  Status reported = comm.send(1, Lane::Control, makeMessage(0));
   sender.join();
-  return status.ok() ? told : status;
+  return status.ok() ? reported : status;
 }
 
 /// Who sends faster than the other side takes waits, so that what is on its way

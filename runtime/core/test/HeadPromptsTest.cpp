@@ -64,9 +64,9 @@ TEST(HeadPromptsTest, ChunksKeepTheBoundBetweenTwoTokens) {
     EXPECT_EQ(each->generated, 5);
     EXPECT_EQ(each->known, each == chunks.back() ? 40 : 96);
   }
-  EXPECT_EQ(s.told[late].ends, 1);
+  EXPECT_EQ(s.reported[late].ends, 1);
   for (RequestNumber number = 0; number < 5; ++number)
-    EXPECT_LE(s.told[number].longestGap, ms(20));
+    EXPECT_LE(s.reported[number].longestGap, ms(20));
 }
 
 TEST(HeadPromptsTest, ChunksDoNotShareAStepInAStagesMailbox) {
@@ -269,7 +269,7 @@ public:
     }
     s.runAll();
     s.check();
-    for (const auto &[number, each] : s.told) {
+    for (const auto &[number, each] : s.reported) {
       checkGaps(each);
       checkPrompt(number, each);
     }
@@ -291,7 +291,7 @@ private:
   }
 
   /// Who generates has a row in every step: no gap is longer than a step.
-  void checkGaps(const SchedulerScript::Told &each) const {
+  void checkGaps(const SchedulerScript::Reported &each) const {
     int64_t others = s.limits.requests;
     Time longest = s.times.step(s.limits.prefillRows + others);
     if (s.limits.interTokenLatency > Time(0))
@@ -303,11 +303,12 @@ private:
   /// Who came first has half of each step with prompts. So nobody waits for
   /// more of them than the prompts of those before and its own have halves,
   /// and those that were under way when it came.
-  void checkPrompt(RequestNumber number, const SchedulerScript::Told &each) {
+  void checkPrompt(RequestNumber number,
+                   const SchedulerScript::Reported &each) {
     int64_t half = (leastBudget() + 1) / 2;
     int64_t bound = 2;
     for (RequestNumber before = 0; before <= number; ++before)
-      bound += (std::ssize(s.told[before].prompt) + half - 1) / half;
+      bound += (std::ssize(s.reported[before].prompt) + half - 1) / half;
     int64_t steps = 0, waited = 0;
     const std::vector<Arrived> &frames = s.stages->arrived();
     for (size_t i = framesBefore[static_cast<size_t>(number)];
@@ -377,7 +378,7 @@ TEST(HeadPromptsTest, ARequestBeginsWithThePagesOfAnother) {
   EXPECT_EQ(rowsOf(frame->frame, 1), 1) << "only the last row is computed";
   s.runAll();
   s.check();
-  EXPECT_EQ(s.told[two].tokens.size(), 40u);
+  EXPECT_EQ(s.reported[two].tokens.size(), 40u);
   EXPECT_EQ(s.scheduler->rows().ledger().foundTokens(), 64);
 }
 

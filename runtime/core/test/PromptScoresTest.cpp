@@ -47,7 +47,7 @@ struct Scores : SchedulerScript {
   }
   /// Each of the prompt's tokens but the first was told of.
   void expectScored(RequestNumber number) const {
-    const Told &request = told.at(number);
+    const Reported &request = reported.at(number);
     EXPECT_EQ(request.scored,
               Text(request.prompt.begin() + 1, request.prompt.end()))
         << number;
@@ -64,22 +64,22 @@ TEST(PromptScoresTest, EachTokenButTheFirstIsReportedBeforeTheAnswer) {
     s.runAll();
     s.check();
     s.expectScored(number);
-    EXPECT_EQ(s.told[number].tokens.size(), 5u);
-    EXPECT_TRUE(s.told[other].scored.empty());
+    EXPECT_EQ(s.reported[number].tokens.size(), 5u);
+    EXPECT_TRUE(s.reported[other].scored.empty());
   }
 }
 
 TEST(PromptScoresTest, WithoutAnAnswerItEndsWithTheLastOfThem) {
   Scores s;
   RequestNumber number = s.score(countingPrompt(1, 50), 0);
-  EXPECT_EQ(s.told[number].ends, 0);
+  EXPECT_EQ(s.reported[number].ends, 0);
   RequestNumber one = s.score({7}, 0); // nothing to report
-  EXPECT_EQ(s.told[one].ends, 1);
+  EXPECT_EQ(s.reported[one].ends, 1);
   s.runAll();
   s.check();
   s.expectScored(number);
-  EXPECT_TRUE(s.told[number].tokens.empty());
-  EXPECT_EQ(s.told[number].end.reason, FinishReason::Length);
+  EXPECT_TRUE(s.reported[number].tokens.empty());
+  EXPECT_EQ(s.reported[number].end.reason, FinishReason::Length);
 }
 
 TEST(PromptScoresTest, AChunkWantsNoMoreOutputsThanAStepHas) {
@@ -114,13 +114,13 @@ TEST(PromptScoresTest, RowsThatAreReportedAreNotTakenFromTheCache) {
   s.check();
   s.expectScored(scored);
   s.expectScored(alike);
-  EXPECT_EQ(s.told[scored].end.cachedTokens, 0);
-  EXPECT_EQ(s.told[plain].end.cachedTokens, 3 * pageTokens);
+  EXPECT_EQ(s.reported[scored].end.cachedTokens, 0);
+  EXPECT_EQ(s.reported[plain].end.cachedTokens, 3 * pageTokens);
 }
 
 /// What has been reported is not reported again, and may be taken from the
 /// cache then.
-TEST(PromptScoresTest, APausedRequestGoesOnBehindWhatWasReported) {
+TEST(PromptScoresTest, APreemptedRequestGoesOnBehindWhatWasReported) {
   Scores s;
   s.limits.requests = 1;
   s.limits.prefillRows = 40;
@@ -128,11 +128,11 @@ TEST(PromptScoresTest, APausedRequestGoesOnBehindWhatWasReported) {
   s.queue.priorityStep = ms(1000);
   RequestNumber number = s.score(countingPrompt(1, 200), 3);
   s.run(ms(35));
-  size_t before = s.told[number].scored.size();
+  size_t before = s.reported[number].scored.size();
   EXPECT_GT(before, 0u);
   EXPECT_LT(before, 199u);
   s.submit(countingPrompt(500, 10), 2, -1);
-  EXPECT_EQ(s.scheduler->load().paused, 1);
+  EXPECT_EQ(s.scheduler->load().preempted, 1);
   s.runAll();
   s.check();
   s.expectScored(number);
@@ -158,9 +158,9 @@ TEST(PromptScoresTest, AnErrorEndsTheRequest) {
   frame.results.push_back({2, 0, 0, {}, "a logit is not a number"});
   s.scheduler->onResults(frame, s.now);
   s.take();
-  EXPECT_EQ(s.told[number].ends, 1);
-  EXPECT_EQ(s.told[number].end.reason, FinishReason::Error);
-  EXPECT_EQ(s.told[number].end.error, "a logit is not a number");
+  EXPECT_EQ(s.reported[number].ends, 1);
+  EXPECT_EQ(s.reported[number].end.reason, FinishReason::Error);
+  EXPECT_EQ(s.reported[number].end.error, "a logit is not a number");
 }
 
 TEST(PromptScoresTest, WithoutLogProbabilitiesThereIsNothingToReport) {
@@ -173,8 +173,8 @@ TEST(PromptScoresTest, WithoutLogProbabilitiesThereIsNothingToReport) {
             "request: the prompt is to be scored, without log-probabilities");
 }
 
-/// Whatever the batch mates, the cache and the pauses: the same is reported,
-/// once.
+/// Whatever the batch mates, the cache and the preemptions: the same is
+/// reported, once.
 TEST(PromptScoresTest, TheScheduleChangesNothing) {
   std::mt19937 random(3);
   auto upTo = [&](int64_t low, int64_t high) {

@@ -31,7 +31,7 @@ protected:
   int64_t tokensOf(const std::vector<RequestNumber> &numbers) const {
     int64_t tokens = 0;
     for (RequestNumber number : numbers)
-      tokens += std::ssize(s.told.at(number).tokens);
+      tokens += std::ssize(s.reported.at(number).tokens);
     return tokens;
   }
 
@@ -59,10 +59,10 @@ TEST_F(SchedulerFairnessTest, AFloodDoesNotKeepOthersWaiting) {
   Time came = s.now;
   std::vector<RequestNumber> other = flood(2, 1, 10);
   s.run(came + ms(2000));
-  const auto &told = s.told.at(other[0]);
-  EXPECT_EQ(told.ends, 1);
-  // It found a slot at once: somebody was paused for it.
-  EXPECT_LT(told.end.waited, ms(50));
+  const auto &reported = s.reported.at(other[0]);
+  EXPECT_EQ(reported.ends, 1);
+  // It found a slot at once: somebody was preempted for it.
+  EXPECT_LT(reported.end.waited, ms(50));
   s.runAll();
   s.check();
 }
@@ -83,7 +83,8 @@ TEST_F(SchedulerFairnessTest, PrioritiesAreAmongOnesOwn) {
   s.check();
   // But for those that ran already.
   for (size_t i = 4; i < usual.size(); ++i)
-    EXPECT_LT(s.told.at(urgent[0]).ended, s.told.at(usual[i]).ended) << i;
+    EXPECT_LT(s.reported.at(urgent[0]).ended, s.reported.at(usual[i]).ended)
+        << i;
 }
 
 TEST_F(SchedulerFairnessTest, SoManyOfATenantRunAtOnceAtMost) {

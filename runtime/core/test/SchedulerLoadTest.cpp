@@ -35,23 +35,23 @@ public:
   void run() {
     for (int i = 0; i < 40 && !testing::Test::HasFatalFailure(); ++i) {
       s.run(s.now + ms(upTo(0, 1) == 0 ? 0 : upTo(0, 300)));
-      if (upTo(0, 4) > 0 || s.told.empty()) {
+      if (upTo(0, 4) > 0 || s.reported.empty()) {
         submit();
       } else {
-        auto at = s.told.begin();
-        std::advance(at, upTo(0, std::ssize(s.told) - 1));
+        auto at = s.reported.begin();
+        std::advance(at, upTo(0, std::ssize(s.reported) - 1));
         s.finish(at->first);
         cancelled.insert(at->first);
       }
     }
     s.runAll();
     s.check();
-    for (const auto &[number, each] : s.told)
+    for (const auto &[number, each] : s.reported)
       checkEnd(number, each);
   }
 
   SchedulerScript s;
-  int64_t timeouts = 0, refused = 0, putOut = 0;
+  int64_t timeouts = 0, refused = 0, evicted = 0;
 
 private:
   int64_t upTo(int64_t low, int64_t high) {
@@ -77,11 +77,11 @@ private:
     if (deadline)
       deadlines[number] = *deadline;
   }
-  void checkEnd(RequestNumber number, const SchedulerScript::Told &each) {
+  void checkEnd(RequestNumber number, const SchedulerScript::Reported &each) {
     if (each.end.refusal != Refusal::None) {
       EXPECT_FALSE(each.end.started);
       EXPECT_TRUE(each.tokens.empty());
-      ++putOut;
+      ++evicted;
       return;
     }
     switch (each.end.reason) {
@@ -111,22 +111,22 @@ private:
 };
 
 TEST(SchedulerLoadTest, EveryRequestEndsOnceWithItsTokensWhateverTheLoad) {
-  int64_t pauses = 0, timeouts = 0, refused = 0, putOut = 0, hits = 0;
+  int64_t preemptions = 0, timeouts = 0, refused = 0, evicted = 0, hits = 0;
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(seed);
     RandomLoad load(seed);
     load.run();
     ASSERT_FALSE(testing::Test::HasFailure());
-    pauses += load.s.scheduler->pauses();
+    preemptions += load.s.scheduler->preemptions();
     timeouts += load.timeouts;
     refused += load.refused;
-    putOut += load.putOut;
+    evicted += load.evicted;
     hits += load.s.scheduler->rows().ledger().foundTokens();
   }
-  EXPECT_GT(pauses, 300);
+  EXPECT_GT(preemptions, 300);
   EXPECT_GT(timeouts, 100);
   EXPECT_GT(refused, 100);
-  EXPECT_GT(putOut, 100);
+  EXPECT_GT(evicted, 100);
   EXPECT_GT(hits, 10000);
 }
 

@@ -30,7 +30,7 @@ inline Text prompt(int32_t request, int64_t tokens = 4) {
 
 struct SchedulerScript {
   /// What a user has been told of a request.
-  struct Told {
+  struct Reported {
     Text prompt, tokens;
     Text scored; ///< tokens of the prompt that it was told of
     int64_t ends = 0;
@@ -44,7 +44,7 @@ struct SchedulerScript {
   LineTimes times;
   std::optional<Scheduler> scheduler;
   std::optional<TextStages> stages;
-  std::map<RequestNumber, Told> told;
+  std::map<RequestNumber, Reported> reported;
   Time now{0};
   Submission last;
   TenantNumber tenant = 0; ///< of the requests that are submitted
@@ -79,7 +79,7 @@ struct SchedulerScript {
     request.deadline = deadline;
     last = scheduler->submit(std::move(request), now);
     if (last.refusal == Refusal::None)
-      told[last.number].prompt = std::move(prompt);
+      reported[last.number].prompt = std::move(prompt);
     take();
     return last.refusal == Refusal::None ? last.number : -1;
   }
@@ -129,7 +129,7 @@ struct SchedulerScript {
     EXPECT_EQ(scheduler->load(), Scheduler::Load{});
     EXPECT_EQ(scheduler->rows().holdings(), Head::Holdings{});
     EXPECT_EQ(stages->keptPages(), scheduler->rows().ledger().kept());
-    for (const auto &[number, each] : told) {
+    for (const auto &[number, each] : reported) {
       EXPECT_EQ(each.ends, 1) << number;
       EXPECT_EQ(each.tokens,
                 TextStages::output(each.prompt, std::ssize(each.tokens)))
@@ -137,7 +137,7 @@ struct SchedulerScript {
     }
   }
   bool isRunning(RequestNumber number) const {
-    return told.at(number).ends == 0 && !told.at(number).tokens.empty();
+    return reported.at(number).ends == 0 && !reported.at(number).tokens.empty();
   }
 
   /// What head and scheduler say now.
@@ -146,10 +146,11 @@ struct SchedulerScript {
     ASSERT_LE(load.waiting, queue.waiting + limits.requests);
     ASSERT_LE(load.reserved,
               std::min(load.waiting, limits.requests - load.running));
-    ASSERT_LE(load.waiting + load.paused, queue.waiting + 2 * limits.requests);
+    ASSERT_LE(load.waiting + load.preempted,
+              queue.waiting + 2 * limits.requests);
     stages->take(scheduler->commands(), now);
     for (const UserToken &token : scheduler->events().tokens) {
-      Told &each = told[token.number];
+      Reported &each = reported[token.number];
       if (token.ofPrompt) {
         takeScore(each, token);
         continue;
@@ -163,7 +164,7 @@ struct SchedulerScript {
       each.tokens.push_back(token.token);
     }
     for (const UserEnd &end : scheduler->events().ends) {
-      Told &each = told[end.number];
+      Reported &each = reported[end.number];
       ++each.ends;
       each.end = end;
       each.ended = now;
@@ -172,7 +173,7 @@ struct SchedulerScript {
   }
 
   /// In order, once, and before the first token.
-  static void takeScore(Told &request, const UserToken &token) {
+  static void takeScore(Reported &request, const UserToken &token) {
     EXPECT_EQ(request.ends, 0) << "a score after the end";
     EXPECT_TRUE(request.tokens.empty()) << "a score after a token";
     request.scored.push_back(token.token);

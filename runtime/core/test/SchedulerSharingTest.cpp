@@ -44,7 +44,7 @@ struct Sharing : SchedulerScript {
   }
   int64_t waiting() const { return scheduler->load().waiting; }
   Time started(RequestNumber number) const {
-    return told.at(number).end.waited; // all came at 0
+    return reported.at(number).end.waited; // all came at 0
   }
 };
 
@@ -75,19 +75,19 @@ TEST(SchedulerSharingTest, EqualPromptsAreComputedOnceAndHaveTheirPagesOnce) {
     auto hasNoToken = [](const auto &each) {
       return each.second.tokens.empty();
     };
-    while (std::any_of(s.told.begin(), s.told.end(), hasNoToken) &&
+    while (std::any_of(s.reported.begin(), s.reported.end(), hasNoToken) &&
            s.now < ms(100000))
       s.run(s.now + ms(1));
     EXPECT_EQ(s.knownRows(),
               tokens + (requests - 1) * (tokens - shared * pageTokens));
     int64_t pages = s.scheduler->rows().holdings().pages;
     int64_t grown = 0;
-    for (const auto &[number, each] : s.told)
+    for (const auto &[number, each] : s.reported)
       grown += CachePages::pagesFor(tokens + std::ssize(each.tokens)) -
                CachePages::pagesFor(tokens + 1);
     EXPECT_EQ(pages, shared + requests * own + grown);
     EXPECT_LE(s.stages->mostPages(), pages);
-    for (const auto &[number, each] : s.told)
+    for (const auto &[number, each] : s.reported)
       s.finish(number);
     s.runAll();
     s.check();
@@ -104,8 +104,8 @@ TEST(SchedulerSharingTest, ARequestWaitsForNoMoreThanWhatIsAlike) {
   s.check();
   // Two chunks hold the three pages, and it joins the third step.
   EXPECT_EQ(s.started(shorter), ms(20));
-  EXPECT_EQ(s.told[shorter].end.cachedTokens, 96);
-  EXPECT_LT(s.told[shorter].ended, s.told[longer].firstToken);
+  EXPECT_EQ(s.reported[shorter].end.cachedTokens, 96);
+  EXPECT_LT(s.reported[shorter].ended, s.reported[longer].firstToken);
 }
 
 // By itself a long prompt would have to wait for a shorter one that is not as
@@ -123,7 +123,7 @@ TEST(SchedulerSharingTest, WhatIsWaitedForDoesNotWaitForLongerPrompts) {
   // what the other waits for.
   EXPECT_LE(s.started(shorterYet), ms(30));
   EXPECT_LE(s.started(shorter), ms(80));
-  EXPECT_GT(s.told[longer].firstToken, ms(500));
+  EXPECT_GT(s.reported[longer].firstToken, ms(500));
 }
 
 TEST(SchedulerSharingTest, WhatIsBehindTheBeginningCanBeWaitedForInTurn) {
@@ -135,8 +135,8 @@ TEST(SchedulerSharingTest, WhatIsBehindTheBeginningCanBeWaitedForInTurn) {
   EXPECT_EQ(s.waiting(), 1) << "for the second now";
   s.runAll();
   s.check();
-  EXPECT_EQ(s.told[second].end.cachedTokens, 64);
-  EXPECT_EQ(s.told[third].end.cachedTokens, 96);
+  EXPECT_EQ(s.reported[second].end.cachedTokens, 64);
+  EXPECT_EQ(s.reported[third].end.cachedTokens, 96);
 }
 
 TEST(SchedulerSharingTest, NobodyWaitsForLessThanAPage) {
@@ -186,9 +186,9 @@ TEST(SchedulerSharingTest, WhoWaitsHasAClaimToASlot) {
   EXPECT_EQ(s.waiting(), 2) << "the free slot is not for the third";
   s.runAll();
   s.check();
-  EXPECT_EQ(s.scheduler->pauses(), 0);
-  EXPECT_LT(s.started(alike), s.told[first].ended);
-  EXPECT_GE(s.started(other), s.told[first].ended);
+  EXPECT_EQ(s.scheduler->preemptions(), 0);
+  EXPECT_LT(s.started(alike), s.reported[first].ended);
+  EXPECT_GE(s.started(other), s.reported[first].ended);
 }
 
 TEST(SchedulerSharingTest, WhoWaitsHasAClaimToPages) {
@@ -203,7 +203,7 @@ TEST(SchedulerSharingTest, WhoWaitsHasAClaimToPages) {
   RequestNumber none = s.submit(sharedPrompt(0, 4, 4), 2);
   s.runAll();
   s.check();
-  EXPECT_EQ(s.scheduler->pauses(), 0);
+  EXPECT_EQ(s.scheduler->preemptions(), 0);
   EXPECT_LE(s.started(alike), s.started(other));
   EXPECT_LE(s.started(other), s.started(none));
 }
@@ -219,7 +219,7 @@ TEST(SchedulerSharingTest, NobodyWaitsForALessUrgentRequest) {
   s.runAll();
   s.check();
   EXPECT_EQ(s.started(urgent), Time(0));
-  EXPECT_EQ(s.told[third].end.cachedTokens, 576);
+  EXPECT_EQ(s.reported[third].end.cachedTokens, 576);
 }
 
 TEST(SchedulerSharingTest, AnUrgentRequestThatWaitsIsFirstAfterwards) {
@@ -231,7 +231,7 @@ TEST(SchedulerSharingTest, AnUrgentRequestThatWaitsIsFirstAfterwards) {
   s.run(ms(45));
   RequestNumber between = s.submit(sharedPrompt(0, 40, 3), 10, 0);
   s.run(ms(55));
-  EXPECT_TRUE(s.told[between].tokens.empty());
+  EXPECT_TRUE(s.reported[between].tokens.empty());
   s.runAll();
   s.check();
   EXPECT_EQ(s.started(urgent), ms(50)) << "as soon as the prompt is computed";
@@ -245,14 +245,14 @@ TEST(SchedulerSharingTest, WhoWaitsWithASlotDoesNotCountForTheQueue) {
       EXPECT_GE(s.submit(sharedPrompt(300), 10), 0) << s.last.why;
     EXPECT_EQ(s.scheduler->load(),
               (Scheduler::Load{
-                  .running = 1, .waiting = 7, .paused = 0, .reserved = 7}));
+                  .running = 1, .waiting = 7, .preempted = 0, .reserved = 7}));
     for (int32_t i = 0; i < queue; ++i)
       EXPECT_GE(s.submit(sharedPrompt(0, 40, i + 2), 10), 0) << s.last.why;
     EXPECT_EQ(s.submit(sharedPrompt(0, 40, 9), 10), -1);
     EXPECT_EQ(s.last.refusal, Refusal::QueueFull);
     s.runAll();
     s.check();
-    for (const auto &[number, each] : s.told)
+    for (const auto &[number, each] : s.reported)
       EXPECT_EQ(each.tokens.size(), 10u);
     EXPECT_EQ(s.knownRows(), 300 + 7 * 12 + queue * 40);
   }
@@ -267,14 +267,15 @@ TEST(SchedulerSharingTest, WhoseSlotIsTakenStartsFirstWhereTheQueueIsFull) {
   EXPECT_EQ(s.scheduler->load().reserved, 1);
   EXPECT_GE(s.submit(sharedPrompt(0, 40, 2), 10, /*priority=*/-1), 0);
   EXPECT_EQ(s.scheduler->load(),
-            (Scheduler::Load{.running = 2, .waiting = 0, .paused = 1}));
+            (Scheduler::Load{.running = 2, .waiting = 0, .preempted = 1}));
   s.runAll();
   s.check();
-  EXPECT_EQ(s.told[alike].tokens.size(), 10u);
+  EXPECT_EQ(s.reported[alike].tokens.size(), 10u);
 }
 
-/// Each has a claim to a slot, and V cannot have one however many are paused.
-TEST(SchedulerSharingTest, NobodyIsPausedForAClaimThatCannotBeMet) {
+/// Each has a claim to a slot, and V cannot have one however many are
+/// preempted.
+TEST(SchedulerSharingTest, NobodyIsPreemptedForAClaimThatCannotBeMet) {
   Sharing s;
   s.limits.requests = 4;
   for (int32_t i = 0; i < 4; ++i)
@@ -284,7 +285,7 @@ TEST(SchedulerSharingTest, NobodyIsPausedForAClaimThatCannotBeMet) {
     s.submit(sharedPrompt(3000), 10, /*priority=*/-5);
   s.submit(sharedPrompt(0, 40, 20), 10); // V
   EXPECT_EQ(s.scheduler->load(),
-            (Scheduler::Load{.running = 4, .waiting = 4, .paused = 1}));
+            (Scheduler::Load{.running = 4, .waiting = 4, .preempted = 1}));
   s.runAll();
   s.check();
 }
@@ -308,7 +309,8 @@ TEST(SchedulerSharingTest, WhoWaitsIsNotComparedAgainWhereTheFirstLeaves) {
   for (int i = 0; i < 1023; ++i)
     s.submit(text, 10);
   s.run(ms(25));
-  const Text &one = s.told[first].prompt, &other = s.told[first + 1].prompt;
+  const Text &one = s.reported[first].prompt,
+             &other = s.reported[first + 1].prompt;
   double before = threadMicros();
   int64_t same = 0;
   for (int i = 0; i < 1023; ++i)
@@ -339,11 +341,11 @@ TEST(SchedulerSharingTest, WhereTheFirstLeavesTheNextOneComputes) {
   s.runAll();
   s.check();
   EXPECT_EQ(s.started(second), ms(25));
-  EXPECT_EQ(s.told[second].end.cachedTokens, 128) << "what was computed";
-  EXPECT_EQ(s.told[third].end.cachedTokens, 576);
+  EXPECT_EQ(s.reported[second].end.cachedTokens, 128) << "what was computed";
+  EXPECT_EQ(s.reported[third].end.cachedTokens, 576);
 }
 
-TEST(SchedulerSharingTest, WhereTheFirstIsPausedTheNextOneComputes) {
+TEST(SchedulerSharingTest, WhereTheFirstIsPreemptedTheNextOneComputes) {
   Sharing s;
   s.limits.requests = 2;
   RequestNumber first = s.submit(sharedPrompt(600), 10);
@@ -353,11 +355,11 @@ TEST(SchedulerSharingTest, WhereTheFirstIsPausedTheNextOneComputes) {
   s.submit(sharedPrompt(0, 4, 2), 30, -1);
   s.submit(sharedPrompt(0, 4, 3), 20, -1);
   EXPECT_EQ(s.scheduler->load(),
-            (Scheduler::Load{.running = 2, .waiting = 1, .paused = 1}));
+            (Scheduler::Load{.running = 2, .waiting = 1, .preempted = 1}));
   s.runAll();
   s.check();
-  EXPECT_EQ(s.told[first].tokens.size(), 10u);
-  EXPECT_EQ(s.told[second].tokens.size(), 10u);
+  EXPECT_EQ(s.reported[first].tokens.size(), 10u);
+  EXPECT_EQ(s.reported[second].tokens.size(), 10u);
 }
 
 TEST(SchedulerSharingTest, WaitingForAnotherIsWaiting) {
@@ -370,13 +372,13 @@ TEST(SchedulerSharingTest, WaitingForAnotherIsWaiting) {
   s.finish(fourth);
   s.runAll();
   s.check();
-  EXPECT_EQ(s.told[first].end.reason, FinishReason::Length);
-  EXPECT_EQ(s.told[second].end.reason, FinishReason::Timeout);
-  EXPECT_EQ(s.told[second].ended, ms(20));
-  EXPECT_EQ(s.told[third].end.reason, FinishReason::Length)
+  EXPECT_EQ(s.reported[first].end.reason, FinishReason::Length);
+  EXPECT_EQ(s.reported[second].end.reason, FinishReason::Timeout);
+  EXPECT_EQ(s.reported[second].ended, ms(20));
+  EXPECT_EQ(s.reported[third].end.reason, FinishReason::Length)
       << "it has a slot, and starts when its time in the queue is over";
   EXPECT_EQ(s.started(third), ms(30));
-  EXPECT_EQ(s.told[fourth].end.reason, FinishReason::Cancelled);
+  EXPECT_EQ(s.reported[fourth].end.reason, FinishReason::Cancelled);
 }
 
 } // namespace

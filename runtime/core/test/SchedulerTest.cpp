@@ -43,7 +43,7 @@ TEST(SchedulerTest, TheQueueIsBounded) {
   for (int32_t i = 0; i < 5; ++i)
     EXPECT_GE(s.submit(prompt(i), 4), 0);
   EXPECT_EQ(s.scheduler->load(),
-            (Scheduler::Load{.running = 2, .waiting = 3, .paused = 0}));
+            (Scheduler::Load{.running = 2, .waiting = 3, .preempted = 0}));
   EXPECT_EQ(s.submit(prompt(5), 4), -1);
   EXPECT_EQ(s.last.refusal, Refusal::QueueFull);
   EXPECT_EQ(s.last.why, "request: 3 requests wait already");
@@ -51,7 +51,7 @@ TEST(SchedulerTest, TheQueueIsBounded) {
   EXPECT_GE(s.submit(prompt(6), 4), 0);
   s.runAll();
   s.check();
-  EXPECT_EQ(s.told.size(), 6u);
+  EXPECT_EQ(s.reported.size(), 6u);
 }
 
 TEST(SchedulerTest, WithoutAQueueOnlyWhatRunsAtOnceIsTaken) {
@@ -75,10 +75,10 @@ TEST(SchedulerTest, AnUrgentRequestThatFindsAFullQueueIsRefusedAsOthersAre) {
   EXPECT_EQ(s.last.refusal, Refusal::QueueFull);
   s.runAll();
   s.check();
-  EXPECT_LT(s.told[running].ended, s.told[waiting].ended);
+  EXPECT_LT(s.reported[running].ended, s.reported[waiting].ended);
 }
 
-/// Its place goes to one whose turn is earlier, whoever came first.
+/// Its place goes to one whose queue priority is earlier, whoever came first.
 TEST(SchedulerTest, WhereTheQueueIsFullTheLastInOrderIsRefused) {
   SchedulerScript s;
   s.limits.requests = 1;
@@ -90,8 +90,8 @@ TEST(SchedulerTest, WhereTheQueueIsFullTheLastInOrderIsRefused) {
   RequestNumber later = s.submit(prompt(3), 5, 2, /*deadline=*/ms(5000));
   RequestNumber urgent = s.submit(prompt(4), 5, -1);
   EXPECT_GE(urgent, 0);
-  ASSERT_EQ(s.told[later].ends, 1);
-  const UserEnd &end = s.told[later].end;
+  ASSERT_EQ(s.reported[later].ends, 1);
+  const UserEnd &end = s.reported[later].end;
   EXPECT_EQ(end.refusal, Refusal::QueueFull);
   EXPECT_EQ(end.reason, FinishReason::Cancelled);
   EXPECT_EQ(end.error, "request: 2 requests wait already");
@@ -100,31 +100,31 @@ TEST(SchedulerTest, WhereTheQueueIsFullTheLastInOrderIsRefused) {
   EXPECT_EQ(s.last.refusal, Refusal::QueueFull);
   s.runAll();
   s.check();
-  EXPECT_LT(s.told[urgent].ended, s.told[usual].ended);
+  EXPECT_LT(s.reported[urgent].ended, s.reported[usual].ended);
   for (RequestNumber number : {running, usual, urgent}) {
-    EXPECT_EQ(s.told[number].end.reason, FinishReason::Length);
-    EXPECT_EQ(s.told[number].end.refusal, Refusal::None);
+    EXPECT_EQ(s.reported[number].end.reason, FinishReason::Length);
+    EXPECT_EQ(s.reported[number].end.refusal, Refusal::None);
   }
 }
 
-/// One that was paused has begun: it does not count, and is not refused.
+/// One that was preempted has begun: it does not count, and is not refused.
 TEST(SchedulerTest, WhoHasStartedKeepsItsPlace) {
   SchedulerScript s;
   s.limits.requests = 1;
   s.queue.waiting = 1;
   s.queue.priorityStep = ms(1000);
-  RequestNumber paused = s.submit(prompt(1), 20, /*priority=*/5);
+  RequestNumber preempted = s.submit(prompt(1), 20, /*priority=*/5);
   s.run(ms(50));
   RequestNumber running = s.submit(prompt(2), 30, -5);
-  EXPECT_EQ(s.scheduler->pauses(), 1);
+  EXPECT_EQ(s.scheduler->preemptions(), 1);
   RequestNumber waits = s.submit(prompt(3), 5);
   RequestNumber urgent = s.submit(prompt(4), 5, -1);
   EXPECT_GE(urgent, 0);
-  EXPECT_EQ(s.told[waits].end.refusal, Refusal::QueueFull);
+  EXPECT_EQ(s.reported[waits].end.refusal, Refusal::QueueFull);
   s.runAll();
   s.check();
-  for (RequestNumber number : {paused, running, urgent})
-    EXPECT_EQ(s.told[number].end.reason, FinishReason::Length);
+  for (RequestNumber number : {preempted, running, urgent})
+    EXPECT_EQ(s.reported[number].end.reason, FinishReason::Length);
 }
 
 TEST(SchedulerTest, RefusesWhatCanNeverRun) {
@@ -142,27 +142,27 @@ TEST(SchedulerTest, RefusesWhatCanNeverRun) {
   EXPECT_EQ(s.scheduler->load(), Scheduler::Load{});
 }
 
-TEST(SchedulerTest, TurnsAreArrivalAndPriority) {
+TEST(SchedulerTest, TheOrderIsArrivalAndPriority) {
   SchedulerScript s;
   s.limits.requests = 1;
   s.queue.priorityStep = ms(100);
   s.submit(prompt(0), 30, /*priority=*/-100); // runs for 300 ms
   s.run(ms(10));
-  RequestNumber later = s.submit(prompt(1), 2, 1); // turn 110
+  RequestNumber later = s.submit(prompt(1), 2, 1); // priority 110
   s.run(ms(50));
-  RequestNumber first = s.submit(prompt(2), 2, 0); // turn 50
+  RequestNumber first = s.submit(prompt(2), 2, 0); // priority 50
   RequestNumber same = s.submit(prompt(3), 2, 0);  // likewise, and behind it
   s.run(ms(120));
-  RequestNumber last = s.submit(prompt(4), 2, 0);    // turn 120
-  RequestNumber urgent = s.submit(prompt(5), 2, -1); // turn 20
+  RequestNumber last = s.submit(prompt(4), 2, 0);    // priority 120
+  RequestNumber urgent = s.submit(prompt(5), 2, -1); // priority 20
   s.runAll();
   s.check();
   Time before{0};
   for (RequestNumber number : {urgent, first, same, later, last}) {
-    EXPECT_GT(s.told[number].firstToken, before) << number;
-    before = s.told[number].firstToken;
+    EXPECT_GT(s.reported[number].firstToken, before) << number;
+    before = s.reported[number].firstToken;
   }
-  EXPECT_EQ(s.scheduler->pauses(), 0);
+  EXPECT_EQ(s.scheduler->preemptions(), 0);
 }
 
 TEST(SchedulerTest, NobodyIsLetPastTheFirst) {
@@ -176,11 +176,11 @@ TEST(SchedulerTest, NobodyIsLetPastTheFirst) {
   EXPECT_EQ(s.scheduler->load().waiting, 2);
   s.run(ms(200));
   EXPECT_TRUE(s.isRunning(running));
-  EXPECT_TRUE(s.told[small].tokens.empty());
+  EXPECT_TRUE(s.reported[small].tokens.empty());
   s.runAll();
   s.check();
-  EXPECT_GE(s.told[large].firstToken, s.told[running].ended);
-  EXPECT_GE(s.told[small].firstToken, s.told[large].firstToken);
+  EXPECT_GE(s.reported[large].firstToken, s.reported[running].ended);
+  EXPECT_GE(s.reported[small].firstToken, s.reported[large].firstToken);
 }
 
 TEST(SchedulerTest, ANewcomerJoinsTheNextStep) {
@@ -194,8 +194,8 @@ TEST(SchedulerTest, ANewcomerJoinsTheNextStep) {
   EXPECT_EQ(frame.known, 4);
   EXPECT_EQ(frame.generated, 1);
   s.run(ms(40));
-  EXPECT_EQ(s.told[newcomer].firstToken, ms(40));
-  EXPECT_EQ(s.told[0].tokens.size(), 4u) << "nobody had to wait for it";
+  EXPECT_EQ(s.reported[newcomer].firstToken, ms(40));
+  EXPECT_EQ(s.reported[0].tokens.size(), 4u) << "nobody had to wait for it";
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,16 +209,16 @@ TEST(SchedulerTest, WhatWaitsTooLongEndsOnce) {
   RequestNumber running = s.submit(prompt(0), 50);
   RequestNumber waiting = s.submit(prompt(1), 5);
   s.run(ms(99));
-  EXPECT_EQ(s.told[waiting].ends, 0);
+  EXPECT_EQ(s.reported[waiting].ends, 0);
   s.run(ms(100));
-  EXPECT_EQ(s.told[waiting].ends, 1);
-  EXPECT_EQ(s.told[waiting].end.reason, FinishReason::Timeout);
-  EXPECT_FALSE(s.told[waiting].end.started);
+  EXPECT_EQ(s.reported[waiting].ends, 1);
+  EXPECT_EQ(s.reported[waiting].end.reason, FinishReason::Timeout);
+  EXPECT_FALSE(s.reported[waiting].end.started);
   EXPECT_EQ(s.scheduler->load().waiting, 0);
   s.runAll();
   s.check();
-  EXPECT_EQ(s.told[running].end.reason, FinishReason::Length);
-  EXPECT_TRUE(s.told[running].end.started);
+  EXPECT_EQ(s.reported[running].end.reason, FinishReason::Length);
+  EXPECT_TRUE(s.reported[running].end.started);
 }
 
 TEST(SchedulerTest, WhatHasStartedDoesNotTimeOutInTheQueue) {
@@ -230,38 +230,39 @@ TEST(SchedulerTest, WhatHasStartedDoesNotTimeOutInTheQueue) {
   s.run(ms(30));
   s.submit(prompt(1), 20, /*priority=*/-1); // takes 200 ms
   s.run(ms(31));
-  EXPECT_EQ(s.scheduler->load().paused, 1);
+  EXPECT_EQ(s.scheduler->load().preempted, 1);
   s.runAll();
   s.check();
-  EXPECT_EQ(s.told[slow].end.reason, FinishReason::Length);
-  EXPECT_EQ(s.told[slow].tokens.size(), 10u);
+  EXPECT_EQ(s.reported[slow].end.reason, FinishReason::Length);
+  EXPECT_EQ(s.reported[slow].tokens.size(), 10u);
 }
 
 TEST(SchedulerTest, DeadlinesEndARequestWhereverItIs) {
   SchedulerScript s;
   s.limits.requests = 1;
   s.queue.priorityStep = ms(1000);
-  RequestNumber paused = s.submit(prompt(0), 50, 0, ms(100));
+  RequestNumber preempted = s.submit(prompt(0), 50, 0, ms(100));
   s.run(ms(30));
   RequestNumber running = s.submit(prompt(1), 50, -1, ms(120));
   RequestNumber waiting = s.submit(prompt(2), 50, 0, ms(90));
   RequestNumber late = s.submit(prompt(3), 5, 0, ms(1000000));
   s.run(ms(95));
-  EXPECT_EQ(s.told[waiting].ends, 1);
-  EXPECT_FALSE(s.told[waiting].end.started);
-  EXPECT_EQ(s.told[paused].ends, 0);
+  EXPECT_EQ(s.reported[waiting].ends, 1);
+  EXPECT_FALSE(s.reported[waiting].end.started);
+  EXPECT_EQ(s.reported[preempted].ends, 0);
   s.run(ms(100));
-  EXPECT_EQ(s.told[paused].ends, 1);
-  EXPECT_TRUE(s.told[paused].end.started);
-  EXPECT_EQ(s.told[running].ends, 0);
+  EXPECT_EQ(s.reported[preempted].ends, 1);
+  EXPECT_TRUE(s.reported[preempted].end.started);
+  EXPECT_EQ(s.reported[running].ends, 0);
   s.run(ms(120));
-  EXPECT_EQ(s.told[running].ends, 1);
+  EXPECT_EQ(s.reported[running].ends, 1);
   s.runAll();
   s.check();
-  for (RequestNumber number : {paused, running, waiting})
-    EXPECT_EQ(s.told[number].end.reason, FinishReason::Timeout) << number;
-  EXPECT_EQ(s.told[late].end.reason, FinishReason::Length);
-  EXPECT_LT(s.told[late].ended, ms(1000)) << "its deadline holds nothing up";
+  for (RequestNumber number : {preempted, running, waiting})
+    EXPECT_EQ(s.reported[number].end.reason, FinishReason::Timeout) << number;
+  EXPECT_EQ(s.reported[late].end.reason, FinishReason::Length);
+  EXPECT_LT(s.reported[late].ended, ms(1000))
+      << "its deadline holds nothing up";
 }
 
 TEST(SchedulerTest, ADeadlineThatIsPastEndsARequestAtOnce) {
@@ -269,8 +270,8 @@ TEST(SchedulerTest, ADeadlineThatIsPastEndsARequestAtOnce) {
   s.now = ms(100);
   RequestNumber late = s.submit(prompt(0), 50, 0, ms(99));
   s.run(ms(100));
-  EXPECT_EQ(s.told[late].ends, 1);
-  EXPECT_EQ(s.told[late].end.reason, FinishReason::Timeout);
+  EXPECT_EQ(s.reported[late].ends, 1);
+  EXPECT_EQ(s.reported[late].end.reason, FinishReason::Timeout);
   s.runAll();
   s.check();
 }
@@ -307,22 +308,22 @@ TEST(SchedulerTest, UsersEndRequestsWhereverTheyAre) {
   SchedulerScript s;
   s.limits.requests = 2;
   s.queue.priorityStep = ms(1000);
-  RequestNumber paused = s.submit(prompt(0), 50);
+  RequestNumber preempted = s.submit(prompt(0), 50);
   RequestNumber running = s.submit(prompt(1), 50, -2);
   s.run(ms(35));
   RequestNumber inPrompt = s.submit(prompt(2), 50, -1);
   RequestNumber waiting = s.submit(prompt(3), 50);
   EXPECT_EQ(s.scheduler->load(),
-            (Scheduler::Load{.running = 2, .waiting = 1, .paused = 1}));
-  for (RequestNumber number : {paused, waiting, inPrompt, running}) {
+            (Scheduler::Load{.running = 2, .waiting = 1, .preempted = 1}));
+  for (RequestNumber number : {preempted, waiting, inPrompt, running}) {
     s.finish(number);
-    EXPECT_EQ(s.told[number].ends, 1) << number;
-    EXPECT_EQ(s.told[number].end.reason, FinishReason::Cancelled);
+    EXPECT_EQ(s.reported[number].ends, 1) << number;
+    EXPECT_EQ(s.reported[number].end.reason, FinishReason::Cancelled);
     s.finish(number);
-    EXPECT_EQ(s.told[number].ends, 1) << number << ": ended again";
+    EXPECT_EQ(s.reported[number].ends, 1) << number << ": ended again";
   }
-  EXPECT_EQ(s.told[paused].end.started, true);
-  EXPECT_EQ(s.told[waiting].end.started, false);
+  EXPECT_EQ(s.reported[preempted].end.started, true);
+  EXPECT_EQ(s.reported[waiting].end.started, false);
   s.finish(12345);
   s.runAll();
   s.check();
@@ -331,8 +332,8 @@ TEST(SchedulerTest, UsersEndRequestsWhereverTheyAre) {
 TEST(SchedulerTest, NoTokensAreNoFault) {
   SchedulerScript s;
   RequestNumber none = s.submit(prompt(0), 0);
-  EXPECT_EQ(s.told[none].ends, 1);
-  EXPECT_EQ(s.told[none].end.reason, FinishReason::Length);
+  EXPECT_EQ(s.reported[none].ends, 1);
+  EXPECT_EQ(s.reported[none].end.reason, FinishReason::Length);
   s.runAll();
   s.check();
 }
@@ -343,9 +344,9 @@ TEST(SchedulerTest, ASlotThatHasBecomeFreeIsTakenByTheSameEvent) {
   s.submit(prompt(0), 3);
   RequestNumber next = s.submit(prompt(1), 3);
   s.run(ms(30));
-  EXPECT_EQ(s.told[0].ended, ms(30));
+  EXPECT_EQ(s.reported[0].ended, ms(30));
   s.run(ms(40));
-  EXPECT_EQ(s.told[next].firstToken, ms(40));
+  EXPECT_EQ(s.reported[next].firstToken, ms(40));
 }
 
 } // namespace

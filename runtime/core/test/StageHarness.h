@@ -261,15 +261,15 @@ private:
     const auto rows = static_cast<size_t>(stage.batch().rows());
     present.assign(rows, 1);
     gone.clear();
-    std::vector<uint8_t> told(rows, 1);
+    std::vector<uint8_t> reported(rows, 1);
     std::vector<int> leftAt(rows, layers);
     for (int layer = 0; layer < layers; ++layer) {
       store(memory[layer]);
       attend(memory[layer]);
       beforeCheckpoint(layer);
-      stage.findDead(told);
+      stage.findDead(reported);
       for (size_t row = 0; row < rows; ++row)
-        if (present[row] && !told[row] && (*device)() % 2 == 0) {
+        if (present[row] && !reported[row] && (*device)() % 2 == 0) {
           present[row] = 0;
           leftAt[row] = layer;
           gone.insert(nameOf(static_cast<int64_t>(row)));

@@ -314,7 +314,8 @@ TEST(StageLimitsTest, AStepHasNoMorePromptRowsThanItsLimit) {
   EXPECT_EQ(nodesOf(out.rows), (Nodes{3, 4, 5}));
 }
 
-/// What a request had generated before it was paused comes in chunks as well.
+/// What a request had generated before it was preempted comes in chunks as
+/// well.
 TEST(StageLimitsTest, KnownRowsCountAsPromptRows) {
   StageLimits limits = smallLimits();
   limits.rows = 16;

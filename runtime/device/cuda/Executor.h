@@ -35,8 +35,9 @@ namespace sluice::cuda {
 
 struct LoadOptions {
   int64_t threads = 1; ///< that lay weights out
-  /// Told how many bytes of the weights have been laid out, or made on the
-  /// device, of how many; an error ends the loading with it. May be empty.
+  /// Is called with how many bytes of the weights have been laid out, or made
+  /// on the device, of how many; an error ends the loading with it. May be
+  /// empty.
   std::function<Status(uint64_t done, uint64_t total)> progress;
   /// Of a program that a group computes; outlives the executor, whose graphs
   /// have its exchanges.

@@ -112,7 +112,7 @@ std::optional<Failure> ResponseReader::takeHead(ResponseSink &sink) {
   head.reason = std::string(message.reason());
   for (const auto &field : message)
     head.fields.emplace_back(field.name_string(), field.value());
-  headTold = true;
+  headReported = true;
   parser->beast.get().body().sink = &sink;
   // Until here it stopped behind the header; now it takes all there is.
   parser->beast.eager(true);
@@ -135,7 +135,7 @@ std::optional<Failure> ResponseReader::parse(std::string_view &bytes,
       return std::nullopt;
     if (error)
       return describe(error);
-    if (parser->beast.is_header_done() && !headTold)
+    if (parser->beast.is_header_done() && !headReported)
       if (std::optional<Failure> failed = takeHead(sink))
         return failed;
   }
@@ -152,7 +152,7 @@ std::optional<Failure> ResponseReader::feed(std::string_view piece,
   } else {
     rest += piece;
     // Beast asserts that it gets no less of a last chunk that it has met.
-    if (headTold && rest.front() == '0' && rest.size() < lastChunk.size())
+    if (headReported && rest.front() == '0' && rest.size() < lastChunk.size())
       return std::nullopt;
     std::string_view bytes = rest;
     failed = parse(bytes, sink);
@@ -170,9 +170,9 @@ std::optional<Failure> ResponseReader::feedEnd() {
   if (!begun)
     return Failure{FailureKind::Closed, "closed without an answer"};
   error_code error;
-  if (headTold)
+  if (headReported)
     parser->beast.put_eof(error);
-  if (!headTold || error)
+  if (!headReported || error)
     return Failure{FailureKind::Closed, "closed before the answer's end"};
   return std::nullopt;
 }

@@ -55,7 +55,7 @@ private:
   uint64_t maxBodyBytes;
   int interimAnswers = 0;
   bool begun = false;
-  bool headTold = false;
+  bool headReported = false;
   std::string rest; ///< bytes of a header or a chunk's header that is not whole
   std::unique_ptr<Parser> parser;
 };

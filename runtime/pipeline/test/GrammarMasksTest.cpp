@@ -342,7 +342,7 @@ TEST_F(GrammarMasksTest, ASlotsNextRequestHasItsOwn) {
        [&] { EXPECT_EQ(after(7), "y"); });
 }
 
-/// A request that goes on after a pause: its text so far is known at once.
+/// A request that goes on after a preemption: its text so far is known at once.
 TEST_F(GrammarMasksTest, GoesOnBehindWhatWasGenerated) {
   StepFrame frame = opening(0, {gbnf, "root ::= \"abc\""});
   frame.opens[0].knownTokens = 3;

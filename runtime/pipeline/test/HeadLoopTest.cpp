@@ -34,10 +34,10 @@ public:
   }
   Status draft(StepFrame) override { return {}; }
   Status cancel(const EpochMark &, Time) override { return {}; }
-  void told(const UserToken &token, Time) override {
+  void reported(const UserToken &token, Time) override {
     tokens.push_back(token.token);
   }
-  void told(const UserEnd &end, Time) override {
+  void reported(const UserEnd &end, Time) override {
     reasons.push_back(end.reason);
   }
   void note(const PolicyNote &, Time) override {}

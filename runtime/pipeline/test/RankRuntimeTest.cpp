@@ -94,8 +94,9 @@ public:
       rank->start();
     for (size_t rank : {1, 2})
       servers.emplace_back([this, rank] {
-        served[rank] = ranks[rank]->serve(
-            [this, rank] { return told && (!onlyTold || onlyTold == rank); });
+        served[rank] = ranks[rank]->serve([this, rank] {
+          return terminated && (!onlyTerminated || onlyTerminated == rank);
+        });
       });
     submit();
     while (steps == 0)
@@ -137,8 +138,8 @@ public:
   std::vector<std::unique_ptr<comm::Communicator>> job;
   std::list<GroupEnd> groups;
   std::atomic<int> steps{0};
-  std::atomic<bool> told{false}; ///< the stages' ranks, to terminate
-  size_t onlyTold = 0;           ///< or this one alone
+  std::atomic<bool> terminated{false}; ///< the stages' ranks, to terminate
+  size_t onlyTerminated = 0;           ///< or this one alone
   std::shared_ptr<TokenQueue> queue = std::make_shared<TokenQueue>();
   std::vector<std::unique_ptr<RankRuntime>> ranks;
   std::vector<std::thread> servers;
@@ -162,7 +163,7 @@ TEST(RankRuntimeTest, StepsThatNoMessageTakesAreRefusedAtTheStart) {
 /// that computes or one that has nothing to do.
 TEST(RankRuntimeTest, ASignalForAllWaitsForTheLongestStep) {
   SlowPipeline pipeline(3500ms);
-  pipeline.told = true;
+  pipeline.terminated = true;
   pipeline.ranks[0]->head().finish(*pipeline.queue, FinishReason::Cancelled);
   Expected<std::vector<RankReport>> reports = pipeline.ranks[0]->shutDown();
   EXPECT_TRUE(reports) << reports.status().message();
@@ -178,7 +179,7 @@ TEST(RankRuntimeTest, ASignalForSomeBreaksTheJob) {
   for (std::chrono::milliseconds step : {5ms, 3500ms}) {
     SlowPipeline pipeline(step);
     Time start = now();
-    pipeline.told = true;
+    pipeline.terminated = true;
     pipeline.join();
     EXPECT_LT(now() - start, 5s);
     EXPECT_EQ(pipeline.served[1].message(), "terminated by a signal");
@@ -193,7 +194,7 @@ TEST(RankRuntimeTest, ASignalForSomeBreaksTheJob) {
 /// job all the same.
 TEST(RankRuntimeTest, ASignalForAMemberOfAGroupBreaksTheJob) {
   SlowPipeline pipeline(5ms, /*isGroup=*/true);
-  pipeline.onlyTold = 2;
+  pipeline.onlyTerminated = 2;
   pipeline.ranks[0]->head().finish(*pipeline.queue, FinishReason::Stop);
   std::optional<TokenItem> item = pipeline.nextEnd();
   ASSERT_TRUE(item);
@@ -202,7 +203,7 @@ TEST(RankRuntimeTest, ASignalForAMemberOfAGroupBreaksTheJob) {
   pipeline.submit();
   ASSERT_TRUE(pipeline.queue->next(now() + 5s));
   Time start = now();
-  pipeline.told = true;
+  pipeline.terminated = true;
   pipeline.join();
   EXPECT_LT(now() - start, 5s);
   EXPECT_EQ(pipeline.served[2].message(), "terminated by a signal");

@@ -161,10 +161,10 @@ TEST_F(EndpointsTest, TheMetricsAreText) {
   EngineStatus status;
   status.head.running = 3;
   status.head.waiting = 2;
-  status.head.paused = 1;
+  status.head.preempted = 1;
   status.head.pages = 8;
   status.head.pagesUsed = 2;
-  status.head.pauses = 4;
+  status.head.preemptions = 4;
   status.head.prefixQueries = 100;
   status.head.prefixHits = 60;
   status.head.speculation = {.launched = 20,

@@ -42,8 +42,8 @@ public:
   }
   Status draft(StepFrame) override { return {}; }
   Status cancel(const EpochMark &, Time) override { return {}; }
-  void told(const UserToken &, Time) override {}
-  void told(const UserEnd &, Time) override {}
+  void reported(const UserToken &, Time) override {}
+  void reported(const UserEnd &, Time) override {}
   void note(const PolicyNote &, Time) override {}
 
   HeadLoop *loop = nullptr;

@@ -30,7 +30,7 @@ TEST_F(MonitorTest, AnEventIsAboutItsInterval) {
   pipeline::HeadStatus &head = now.status.head;
   head.running = 3;
   head.waiting = 2;
-  head.paused = 1;
+  head.preempted = 1;
   head.pages = 10;
   head.pagesUsed = 4;
   head.pagesKept = 1;

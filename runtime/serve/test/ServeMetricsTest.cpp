@@ -63,7 +63,7 @@ TEST(ServeMetrics, RequestsThatAreNotReadWaitAsWell) {
   ServeMetrics metrics("m", "1");
   EngineStatus engine;
   engine.head.waiting = 2;
-  engine.head.paused = 1;
+  engine.head.preempted = 1;
   EXPECT_TRUE(has(metrics.text(engine, {}, 4),
                   "sluice:num_requests_waiting{model_name=\"m\"} 7"));
 }

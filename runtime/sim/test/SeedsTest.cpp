@@ -25,13 +25,13 @@ TEST(SeedsTest, TwoThousandRunsWithFaultsEndWell) {
 }
 
 // What the scenarios are for does happen in them.
-TEST(SeedsTest, ScenariosPauseShareAndRunOutOfTime) {
-  int64_t paused = 0, shared = 0, timeouts = 0, cancelled = 0, cut = 0;
+TEST(SeedsTest, ScenariosPreemptShareAndRunOutOfTime) {
+  int64_t preempted = 0, shared = 0, timeouts = 0, cancelled = 0, cut = 0;
   int64_t prefixWaits = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     Expected<SimulationResult> result = simulate(makeScenario(seed, true));
     ASSERT_TRUE(result) << seed << ": " << result.status().message();
-    paused += result->pauses > 0;
+    preempted += result->preemptions > 0;
     shared += result->foundTokens > 0;
     cut += result->shortChunks > 0;
     prefixWaits += result->prefixWaits > 0;
@@ -40,7 +40,7 @@ TEST(SeedsTest, ScenariosPauseShareAndRunOutOfTime) {
       cancelled += request.reason == FinishReason::Cancelled;
     }
   }
-  EXPECT_GE(paused, 20);
+  EXPECT_GE(preempted, 20);
   EXPECT_GE(shared, 20);
   EXPECT_GE(cut, 20);
   EXPECT_GE(prefixWaits, 20);

@@ -59,8 +59,8 @@ public:
   void join(NcclGroup &group) {
     std::lock_guard lock(mutex);
     groups.push_back(&group);
-    if (!told.ok())
-      group.giveUp(told);
+    if (!reported.ok())
+      group.giveUp(reported);
   }
   void leave(NcclGroup &group) {
     std::lock_guard lock(mutex);
@@ -68,7 +68,7 @@ public:
   }
   void tell(const Status &reason) {
     std::lock_guard lock(mutex);
-    told = reason;
+    reported = reason;
     for (NcclGroup *each : groups)
       each->giveUp(reason);
   }
@@ -76,7 +76,7 @@ public:
 private:
   std::mutex mutex;
   std::vector<NcclGroup *> groups;
-  Status told;
+  Status reported;
 };
 
 /// For tests of who does not come.
@@ -169,9 +169,9 @@ TEST(NcclGroup, AllGetWhatAllGive) {
 /// checkpoint.
 TEST(NcclGroup, OnlyTheFirstGives) {
   auto results = runGroup(3, {}, [](Member &member) -> Status {
-    uint64_t told = member.group->member() == 0 ? 42 : 0;
+    uint64_t reported = member.group->member() == 0 ? 42 : 0;
     const cuda::DeviceGroup::Piece all = {
-        reinterpret_cast<cuda::DeviceAddress>(&told), sizeof(told)};
+        reinterpret_cast<cuda::DeviceAddress>(&reported), sizeof(reported)};
     std::vector<cuda::DeviceGroup::Piece> out(3), in(3);
     if (member.group->member() == 0)
       std::ranges::fill(out, all);
@@ -180,7 +180,7 @@ TEST(NcclGroup, OnlyTheFirstGives) {
     if (Status s = member.group->exchange(out, in, member.stream); !s.ok())
       return s;
     Status done = member.await();
-    EXPECT_EQ(told, 42u);
+    EXPECT_EQ(reported, 42u);
     return done;
   });
   for (const Status &each : results)

@@ -76,7 +76,7 @@ private:
 /// Rank 0's third transfer fails; `body(rank, comm)` runs in both ranks when
 /// they have been told of it.
 template <typename Body>
-std::vector<Status> runUntilTold(Aborts &aborts, Body body) {
+std::vector<Status> runUntilReported(Aborts &aborts, Body body) {
   FakeNccl::Faults faults;
   faults.failingCall = "ncclSend";
   faults.failAfter = 2;
@@ -100,12 +100,12 @@ std::vector<Status> runUntilTold(Aborts &aborts, Body body) {
     cuda::DeviceAddress rows = *device.allocate(256);
     for (int i = 0; rank == 0 && i < 4; ++i)
       (void)comm->sendRows(1, makeMessage(0), rows, 256, stream);
-    Status told = receiver.waitForFailure(soon);
+    Status reported = receiver.waitForFailure(soon);
     body(rank, *comm);
     comm.reset();
     device.destroy(stream);
     device.release(rows);
-    return told;
+    return reported;
   });
 }
 
@@ -118,12 +118,12 @@ bool happens(const std::function<bool()> &isDone) {
 }
 
 TEST(NcclTelling, AllHearOfAFailureBeforeTheJobEnds) {
-  std::atomic<int> told{0};
+  std::atomic<int> reported{0};
   Aborts aborts{};
   std::vector<Status> reasons =
-      runUntilTold(aborts, [&](int64_t, NcclCommunicator &) {
-        ++told;
-        EXPECT_TRUE(happens([&] { return told == 2; }));
+      runUntilReported(aborts, [&](int64_t, NcclCommunicator &) {
+        ++reported;
+        EXPECT_TRUE(happens([&] { return reported == 2; }));
         EXPECT_EQ(total(aborts), 0);
         // Nobody does anything about it: it ends by itself.
         EXPECT_TRUE(happens([&] { return total(aborts) == 1; }));
@@ -134,7 +134,7 @@ TEST(NcclTelling, AllHearOfAFailureBeforeTheJobEnds) {
 
 /// As any other failure.
 TEST(NcclTelling, AReceiverThatThrowsEndsTheJob) {
-  std::atomic<int> told{0};
+  std::atomic<int> reported{0};
   Aborts aborts{};
   FakeNccl::reset({});
   NcclLibrary nccl = *makeNccl(FakeNccl::functions());
@@ -153,11 +153,11 @@ TEST(NcclTelling, AReceiverThatThrowsEndsTheJob) {
                     [&](Status reason) {
                       EXPECT_THAT(reason.message(),
                                   HasSubstr("rank 1: unexpected: no more"));
-                      ++told;
+                      ++reported;
                     }});
     if (rank == 0)
       EXPECT_TRUE((*comm)->send(1, Lane::Control, makeMessage(0), 0).ok());
-    EXPECT_TRUE(happens([&] { return told == 2; }));
+    EXPECT_TRUE(happens([&] { return reported == 2; }));
     EXPECT_TRUE(happens([&] { return total(aborts) == 1; }));
     return Status();
   });
@@ -166,7 +166,7 @@ TEST(NcclTelling, AReceiverThatThrowsEndsTheJob) {
 /// What a rank does that has told its users: it leaves the others a moment.
 TEST(NcclTelling, ARankThatEndsLeavesTheOthersTime) {
   Aborts aborts{};
-  runUntilTold(aborts, [&](int64_t rank, NcclCommunicator &comm) {
+  runUntilReported(aborts, [&](int64_t rank, NcclCommunicator &comm) {
     if (rank == 0)
       return;
     auto start = std::chrono::steady_clock::now();

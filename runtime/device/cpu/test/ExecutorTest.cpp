@@ -101,7 +101,7 @@ TEST_P(ExecutorIsaTest, BatchMatesChunksAndThreadsChangeNoBit) {
 
 /// A sequence that has lost its pages to others is computed once more, in steps
 /// of another length, and goes on as if nothing had happened.
-TEST_P(ExecutorIsaTest, PausedSequencesGoOnAsTheyWould) {
+TEST_P(ExecutorIsaTest, PreemptedSequencesGoOnAsTheyWould) {
   TinyProgram tiny(isa());
   TinyModel model(tiny, {TinyPart::Whole},
                   {.rows = 100, .sequences = 2, .cacheFormat = format()});
@@ -116,10 +116,10 @@ TEST_P(ExecutorIsaTest, PausedSequencesGoOnAsTheyWould) {
     model.place(batch);
     ASSERT_TRUE(model.execute(batch).ok());
   };
-  SequenceId paused = *model.pages().open();
+  SequenceId preempted = *model.pages().open();
   for (int64_t t = 0; t < 40; ++t)
-    compute(paused, tokens, t, t + 1);
-  model.pages().close(paused);
+    compute(preempted, tokens, t, t + 1);
+  model.pages().close(preempted);
   for (unsigned seed : {2, 3}) // in all pages
     compute(*model.pages().open(), randomTokens(100, seed), 0, 100);
   model.pages().close(0);

@@ -39,7 +39,7 @@ public:
   void kill(const std::vector<int64_t> &rows) {
     std::unique_lock lock(mutex);
     dying.assign(rows.begin(), rows.end());
-    told.wait(lock, [&] { return dying.empty(); });
+    reported.wait(lock, [&] { return dying.empty(); });
   }
 
   /// Another step of the same batch.
@@ -48,11 +48,11 @@ public:
   std::span<const RowMove> checkpoint() override { return {}; }
   bool findDead(std::span<uint8_t> alive) override {
     std::lock_guard lock(mutex);
-    // Told the call after: then the device has been.
+    // Reported by the next call: then the device knows it.
     if (marked) {
       dying.clear();
       marked = false;
-      told.notify_all();
+      reported.notify_all();
     }
     for (int64_t row : dying)
       alive[size_t(row)] = 0;
@@ -94,7 +94,7 @@ private:
   std::vector<int64_t> originOf; ///< [row]: at the step's begin
   std::vector<uint8_t> stays;
   std::mutex mutex;
-  std::condition_variable told;
+  std::condition_variable reported;
   std::vector<int64_t> dying;
   bool marked = false;
 };

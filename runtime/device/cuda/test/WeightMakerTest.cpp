@@ -114,12 +114,12 @@ TEST_F(WeightMakerTest, MakesWhatWouldHaveBeenSent) {
       made.back().partner = matrices[i + 1].made;
       EXPECT_TRUE(canMakeOnDevice(made.back()));
     }
-  std::vector<uint64_t> told;
+  std::vector<uint64_t> reported;
   uint64_t all = 0, sum = 0;
   std::vector<std::vector<uint8_t>> expected, found;
   ASSERT_TRUE(load(sent, false, expected).ok());
   Status status = load(made, true, found, [&](uint64_t bytes) {
-    told.push_back(bytes);
+    reported.push_back(bytes);
     return Status();
   });
   ASSERT_TRUE(status.ok()) << status.message();
@@ -128,8 +128,8 @@ TEST_F(WeightMakerTest, MakesWhatWouldHaveBeenSent) {
     EXPECT_EQ(found[i], expected[i]) << "weight " << i;
     all += found[i].size();
   }
-  EXPECT_EQ(told.size(), 2u); // 16 and 6
-  for (uint64_t bytes : told)
+  EXPECT_EQ(reported.size(), 2u); // 16 and 6
+  for (uint64_t bytes : reported)
     sum += bytes;
   EXPECT_EQ(sum, all);
 }
@@ -304,11 +304,11 @@ std::vector<float> logitsOf(Executor &executor) {
 
 TEST(RandomProgramTest, ComputesTheSameWhereverItsWeightsAreMade) {
   RandomProgram sent(false), made(true);
-  std::vector<uint64_t> told[2];
+  std::vector<uint64_t> reported[2];
   auto loading = [&](int which) {
     LoadOptions loading;
-    loading.progress = [&told, which](uint64_t done, uint64_t) {
-      told[which].push_back(done);
+    loading.progress = [&reported, which](uint64_t done, uint64_t) {
+      reported[which].push_back(done);
       return Status();
     };
     return loading;
@@ -318,8 +318,8 @@ TEST(RandomProgramTest, ComputesTheSameWhereverItsWeightsAreMade) {
   std::unique_ptr<Executor> other = made.load(loading(1)).take();
   // All but the bias.
   EXPECT_EQ(made.kernelsRun.size(), made.program.weights.size() - 1);
-  EXPECT_TRUE(std::ranges::is_sorted(told[1]));
-  EXPECT_EQ(told[0].back(), told[1].back());
+  EXPECT_TRUE(std::ranges::is_sorted(reported[1]));
+  EXPECT_EQ(reported[0].back(), reported[1].back());
   EXPECT_EQ(logitsOf(*other), logitsOf(*one));
   EXPECT_EQ(other->arenaBytes(), one->arenaBytes());
   const MemoryNeed a = sent.memoryNeed(), b = made.memoryNeed();

@@ -182,14 +182,14 @@ TEST_F(WeightUploadTest, MoreThanOneBuffer) {
   Stored stored(Format::F32, 1000, 10048, 2);
   LinearWeight weight = {"w", stored.matrix, false, {}, false};
   std::vector<uint8_t> tiles;
-  uint64_t told = 0, times = 0;
+  uint64_t reported = 0, times = 0;
   ASSERT_TRUE(upload(weight, tiles, [&](uint64_t bytes) {
-                told += bytes;
+                reported += bytes;
                 ++times;
                 return Status();
               }).ok());
   EXPECT_EQ(tiles, expected(*weightSpec(weight), stored.matrix));
-  EXPECT_EQ(told, tiles.size());
+  EXPECT_EQ(reported, tiles.size());
   EXPECT_EQ(times, 3u);
   Status stopped = upload(
       weight, tiles, [](uint64_t) { return failure("stopped by the user"); });

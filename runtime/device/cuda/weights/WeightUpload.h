@@ -29,7 +29,8 @@ Expected<WeightSpec> weightSpec(const LinearWeight &weight);
 /// Sends pieces of a few MiB to the device. For one thread.
 class WeightUpload {
 public:
-  /// Told how many bytes more are laid out. An error ends the upload with it.
+  /// Is called with how many bytes more are laid out. An error ends the upload
+  /// with it.
   using Progress = std::function<Status(uint64_t bytes)>;
 
   /// Errors: no page-locked memory. All are referred to.

@@ -16,8 +16,8 @@ using namespace sluice::http::client;
 namespace {
 
 struct Taken : ResponseSink {
-  void onHead(const ResponseHead &told) override {
-    head = told;
+  void onHead(const ResponseHead &reported) override {
+    head = reported;
     ++heads;
   }
   void onBody(std::string_view piece) override { body += piece; }

@@ -1,20 +1,21 @@
-//===- FairTurns.cpp - whose turn it is, fairly ---------------------------===//
+//===- FairQueueing.cpp - queue priorities that are fair ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/FairTurns.h"
+#include "runtime/core/FairQueueing.h"
 
 #include <algorithm>
 #include <cassert>
 
 namespace sluice {
 
-Turn FairTurns::add(RequestNumber number, TenantNumber tenant, double weight,
-                    const Turn &own, std::optional<Time> virtualNow,
-                    std::vector<Change> &changes) {
+QueuePriority FairQueueing::add(RequestNumber number, TenantNumber tenant,
+                                double weight, const QueuePriority &own,
+                                std::optional<Time> virtualNow,
+                                std::vector<Change> &changes) {
   changes.clear();
   // It never goes back: who comes later is not before those that have waited.
   lastVirtualNow = std::max(lastVirtualNow, virtualNow.value_or(Time(0)));
@@ -38,7 +39,7 @@ Turn FairTurns::add(RequestNumber number, TenantNumber tenant, double weight,
   return {entries[at].tag, number};
 }
 
-void FairTurns::remove(RequestNumber number, TenantNumber tenant) {
+void FairQueueing::remove(RequestNumber number, TenantNumber tenant) {
   auto found = tenants.find(tenant);
   assert(found != tenants.end() && "the tenant has no requests");
   Entries &entries = found->second;

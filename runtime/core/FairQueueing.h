@@ -1,16 +1,16 @@
-//===- FairTurns.h - whose turn it is, fairly -----------------------------===//
+//===- FairQueueing.h - queue priorities that are fair --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Gives requests their turns. Between tenants they are fair, whatever one of
-// them asks for: start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996).
-// Each request takes a tag in virtual time, one step behind the tag before it
-// of the same tenant, or the virtual time of now, if that is later. So the tags
-// of two tenants with many requests interleave, and one that comes when another
-// has a hundred waiting is among the first.
+// Gives requests their queue priorities. Between tenants they are fair,
+// whatever one of them asks for: start-time fair queueing (Goyal, Vin, Cheng,
+// SIGCOMM 1996). Each request takes a tag in virtual time, one step behind the
+// tag before it of the same tenant, or the virtual time of now, if that is
+// later. So the tags of two tenants with many requests interleave, and one that
+// comes when another has a hundred waiting is among the first.
 //
 // Among the requests of a tenant it is priority and arrival that count: the
 // first of them has the tenant's first tag, and so on. One that comes with
@@ -18,8 +18,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_CORE_FAIRTURNS_H
-#define SLUICE_RUNTIME_CORE_FAIRTURNS_H
+#ifndef SLUICE_RUNTIME_CORE_FAIRQUEUEING_H
+#define SLUICE_RUNTIME_CORE_FAIRQUEUEING_H
 
 #include "runtime/core/Head.h"
 
@@ -36,20 +36,21 @@ using TenantNumber = uint64_t;
 
 /// Thread-compatible. Time of add(): O(requests of the tenant) where one comes
 /// with priority, else O(1).
-class FairTurns {
+class FairQueueing {
 public:
-  /// A request has another turn now.
+  /// A request whose queue priority has changed, and the new one.
   struct Change {
     RequestNumber number = 0;
-    Turn turn;
+    QueuePriority queuePriority;
   };
 
   /// A request comes, which its tenant's others are compared with by `own`.
-  /// Returns its turn. `virtualNow`: the first turn of a request that runs,
-  /// where there is one. `changes` becomes the others that have another turn.
-  Turn add(RequestNumber number, TenantNumber tenant, double weight,
-           const Turn &own, std::optional<Time> virtualNow,
-           std::vector<Change> &changes);
+  /// Returns its queue priority. `virtualNow`: the earliest of those that run,
+  /// where there is one. `changes` becomes the others whose priorities have
+  /// changed.
+  QueuePriority add(RequestNumber number, TenantNumber tenant, double weight,
+                    const QueuePriority &own, std::optional<Time> virtualNow,
+                    std::vector<Change> &changes);
   /// A request has ended.
   void remove(RequestNumber number, TenantNumber tenant);
 
@@ -58,7 +59,7 @@ private:
   static constexpr Time step = std::chrono::seconds(1);
 
   struct Entry {
-    Turn own; ///< its number is the request's
+    QueuePriority own; ///< its number is the request's
     Time tag{0};
   };
   /// In order of both.
@@ -70,4 +71,4 @@ private:
 
 } // namespace sluice
 
-#endif // SLUICE_RUNTIME_CORE_FAIRTURNS_H
+#endif // SLUICE_RUNTIME_CORE_FAIRQUEUEING_H
