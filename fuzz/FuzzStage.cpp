@@ -68,10 +68,10 @@ public:
   void addOpen();
   void addRow();
   void addPrompt();
-  void addKeep();
+  void addPin();
   void addMark() { frame.marks.push_back(mark()); }
   void addClose() { frame.closes.push_back(slot()); }
-  void addDrop() { frame.drops.push_back(page()); }
+  void addUnpin() { frame.unpins.push_back(page()); }
   EpochMark mark();
 
   StepFrame take() {
@@ -190,13 +190,13 @@ void FrameMaker::addPrompt() {
   }
 }
 
-void FrameMaker::addKeep() {
-  KeepPage keep;
-  keep.request = slot();
-  keep.node = nodeOf(slots[size_t(keep.request)]);
-  keep.index = int32_t(input.between(0, 2));
-  keep.page = page();
-  frame.keeps.push_back(keep);
+void FrameMaker::addPin() {
+  PinPage pin;
+  pin.request = slot();
+  pin.node = nodeOf(slots[size_t(pin.request)]);
+  pin.index = int32_t(input.between(0, 2));
+  pin.page = page();
+  frame.pins.push_back(pin);
 }
 
 EpochMark FrameMaker::mark() {
@@ -332,13 +332,13 @@ bool Driver::choose() {
     maker.addMark();
     break;
   case 5:
-    maker.addKeep();
+    maker.addPin();
     break;
   case 6:
     maker.addClose();
     break;
   case 7:
-    maker.addDrop();
+    maker.addUnpin();
     break;
   case 8:
     send();

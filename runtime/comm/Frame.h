@@ -77,7 +77,7 @@ struct FrameLimits {
   int64_t rows = 512;   ///< of a step; also results of one
   int64_t requests = 1; ///< slots; also opens, marks and closes of a frame
   int64_t contextLength = 0;
-  int64_t sharedPages = 0; ///< also drops, keeps and pages of a prefix
+  int64_t sharedPages = 0; ///< also unpins, pins and pages of a prefix
   int64_t vocabSize = 0;
   int64_t width = 0; ///< numbers of a row's activations; 0: none come
   ActivationFormat format = ActivationFormat::F32; ///< of the activations

@@ -59,12 +59,12 @@ public:
         &TableReader::token);
   }
 
-  void read(KeepPage &keep) {
-    keep.request = request();
-    keep.node = in.getInRange<int64_t>("a kept node", 0, maxInt64);
-    keep.index =
+  void read(PinPage &pin) {
+    pin.request = request();
+    pin.node = in.getInRange<int64_t>("a pinned node", 0, maxInt64);
+    pin.index =
         in.getInRange<int32_t>("a page of a path", 0, limits.contextLength - 1);
-    keep.page = page();
+    pin.page = page();
   }
 
   void read(EpochMark &mark) {
@@ -232,23 +232,23 @@ Status FrameCodec::decodeStep(std::span<const uint8_t> bytes, StepFrame &frame,
     return {}; // a tombstone
   WireReader in(bodyOf(bytes));
   TableReader tables(in, bounds);
-  size_t drops = in.getCount("drops", bounds.sharedPages, layout::pageBytes);
+  size_t unpins = in.getCount("unpins", bounds.sharedPages, layout::pageBytes);
   size_t opens = in.getCount("opens", bounds.requests, layout::openBytes);
   size_t marks = in.getCount("marks", bounds.requests, layout::markBytes);
   size_t rows = in.getCount("rows", bounds.rows, layout::rowBytes);
-  size_t keeps = in.getCount("keeps", bounds.sharedPages, layout::keepBytes);
+  size_t pins = in.getCount("pins", bounds.sharedPages, layout::pinBytes);
   size_t closes = in.getCount("closes", bounds.requests, layout::closeBytes);
   size_t timings = in.getCount("timings", bounds.stages, layout::timingBytes);
   auto width = static_cast<int64_t>(in.get<uint32_t>());
   activations.format = static_cast<ActivationFormat>(in.getInRange<uint8_t>(
       "an activation format", 0, static_cast<int64_t>(ActivationFormat::F16)));
-  if (in.ok() && drops + opens + rows + keeps + closes == 0)
+  if (in.ok() && unpins + opens + rows + pins + closes == 0)
     in.fail(failure("a tombstone with a body"));
-  tables.readAll(frame.drops, drops, &TableReader::page);
+  tables.readAll(frame.unpins, unpins, &TableReader::page);
   tables.readAll(frame.opens, opens);
   tables.readAll(frame.marks, marks);
   tables.readAll(frame.rows, rows);
-  tables.readAll(frame.keeps, keeps);
+  tables.readAll(frame.pins, pins);
   tables.readAll(frame.closes, closes, &TableReader::request);
   tables.readAll(frame.timings, timings);
   readActivations(in, bytes.size(), static_cast<int64_t>(rows), width, bounds,

@@ -8,7 +8,7 @@
 // Bodies, by kind. A list is a u32 count, then its entries; where several lists
 // are named in one row, all counts come first.
 //
-//   step      drops, opens, marks, rows, keeps, closes, timings; u32 width;
+//   step      unpins, opens, marks, rows, pins, closes, timings; u32 width;
 //             u8 format; entries of the lists; zeros up to a multiple of 16
 //             from the frame's start; data[row][width]. Width 0: no
 //             activations.
@@ -17,7 +17,7 @@
 //   error     i32 rank; text to the end
 //   report    text to the end
 //
-//   drop      i32 page
+//   unpin     i32 page
 //   open      i32 request; i64 firstNode; i32 promptTokens, knownTokens;
 //             i32 logProbabilities; f64 temperature; i64 topK; f64 topP, minP,
 //             repetitionPenalty, presencePenalty, frequencyPenalty; u64 seed;
@@ -26,7 +26,7 @@
 //             (i32); scored tokens (i32)
 //   mark      i32 request, epoch; i64 confirmed; u8 ended
 //   row       i64 node, parent; i32 request, position, token; u8 flags
-//   keep      i32 request; i64 node; i32 index, page
+//   pin       i32 request; i64 node; i32 index, page
 //   close     i32 request
 //   timing    i32 rows, left; i64 busyNanos, idleNanos
 //   result    i64 node; i32 request, token; report (i32 token; f64);
@@ -74,11 +74,11 @@ void putAll(WireWriter &writer, const std::vector<int32_t> &numbers) {
     writer.put(each);
 }
 
-void put(WireWriter &writer, const KeepPage &keep) {
-  writer.put(keep.request);
-  writer.put(keep.node);
-  writer.put(keep.index);
-  writer.put(keep.page);
+void put(WireWriter &writer, const PinPage &pin) {
+  writer.put(pin.request);
+  writer.put(pin.node);
+  writer.put(pin.index);
+  writer.put(pin.page);
 }
 
 void put(WireWriter &writer, const OpenRequest &open) {
@@ -172,21 +172,21 @@ void FrameCodec::encodeStep(const StepFrame &frame,
       begin(identity, FrameKind::Step, frame.step, frame.launched, out);
   if (frame.isTombstone())
     return finish(out);
-  writer.putCount(frame.drops);
+  writer.putCount(frame.unpins);
   writer.putCount(frame.opens);
   writer.putCount(frame.marks);
   writer.putCount(frame.rows);
-  writer.putCount(frame.keeps);
+  writer.putCount(frame.pins);
   writer.putCount(frame.closes);
   writer.putCount(frame.timings);
   bool carries = !activations.data.empty();
   writer.put(static_cast<uint32_t>(carries ? activations.width : 0));
   writer.put(carries ? static_cast<uint8_t>(activations.format) : uint8_t{0});
-  putAll(writer, frame.drops);
+  putAll(writer, frame.unpins);
   putAll(writer, frame.opens);
   putAll(writer, frame.marks);
   putAll(writer, frame.rows);
-  putAll(writer, frame.keeps);
+  putAll(writer, frame.pins);
   putAll(writer, frame.closes);
   putAll(writer, frame.timings);
   if (carries) {

@@ -206,7 +206,7 @@ void Head::State::measureSteps(const ResultFrame &frame) {
 /// So many frames have passed all stages.
 void Head::State::noteGone(uint64_t frames) {
   framesGone = std::max(framesGone, frames);
-  keepChunks();
+  pinChunks();
   rowFrames.erase(rowFrames.begin(), firstUnder(framesGone));
 }
 
@@ -309,7 +309,7 @@ void Head::State::verify(HeadRequest &request, const ResultRow &result,
     policy.measureRoundTrip(now - request.launchedAt);
   learn(request, result.token);
   int32_t position = request.tree.root().position;
-  keepPages(request, int64_t{position} + 1, result.node);
+  pinPages(request, int64_t{position} + 1, result.node);
   const std::vector<int32_t> &stops = request.spec.stopTokens;
   if (std::find(stops.begin(), stops.end(), result.token) != stops.end()) {
     finish(request, FinishReason::Stop);

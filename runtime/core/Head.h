@@ -231,7 +231,7 @@ public:
   Status check(const RequestSpec &spec) const;
 
   /// The longest beginning of the request that one which runs is computing,
-  /// where that is more than what is kept already. Only of one whose queue
+  /// where that is more than what is pinned already. Only of one whose queue
   /// priority is not later: it computes it no later than the request would
   /// itself.
   std::optional<ComingPrefix> comingPrefix(const RequestSpec &spec);
@@ -250,7 +250,7 @@ public:
   Expected<std::optional<RequestId>> submit(RequestSpec &spec, Time now,
                                             const HeadClaims &claims = {});
   /// Advances when a request that was not admitted may be: one has ended or
-  /// was preempted, or pages of a prompt have been kept.
+  /// was preempted, or pages of a prompt have been pinned.
   uint64_t chances() const;
 
   /// Changes the queue priority of a request.

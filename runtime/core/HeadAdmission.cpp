@@ -61,7 +61,7 @@ int64_t Head::State::longestPath(const RequestSpec &spec) const {
                   std::ssize(spec.prompt) + spec.maxTokens);
 }
 
-/// Pages that a request can begin with at most, if they are kept: rows whose
+/// Pages that a request can begin with at most, if they are pinned: rows whose
 /// results are to be reported are computed.
 int64_t Head::State::mostPrefixPages(const RequestSpec &spec) {
   if (spec.unscored() == 0)
@@ -129,7 +129,7 @@ std::optional<ComingPrefix> Head::State::comingPrefix(const RequestSpec &spec) {
   // The last token's row is computed in any case.
   int64_t most = std::min((std::ssize(tokens) - 1) / CachePages::pageTokens,
                           mostPrefixPages(spec));
-  std::optional<int64_t> kept; // looked up where somebody begins alike
+  std::optional<int64_t> pinned; // looked up where somebody begins alike
   ComingPrefix longest;
   for (const HeadRequest &each : requests) {
     if (!each.active || !each.inPrompt() ||
@@ -137,15 +137,16 @@ std::optional<ComingPrefix> Head::State::comingPrefix(const RequestSpec &spec) {
         each.spec.prefixScope != spec.prefixScope ||
         pagesAlike(each.path, tokens, 0, std::min<int64_t>(most, 1)) == 0)
       continue;
-    if (!kept)
-      kept = ledger.keptPages(text);
-    if (*kept >= most)
+    if (!pinned)
+      pinned = ledger.pinnedPages(text);
+    if (*pinned >= most)
       return std::nullopt;
-    // Many can share what is kept, and few the next page.
-    if (pagesAlike(each.path, tokens, *kept, std::min(most, *kept + 1)) == 0)
+    // Many can share what is pinned, and few the next page.
+    if (pagesAlike(each.path, tokens, *pinned, std::min(most, *pinned + 1)) ==
+        0)
       continue;
     if (int64_t pages = pagesAlike(each.path, tokens, 0, most);
-        pages > std::max(*kept, longest.pages))
+        pages > std::max(*pinned, longest.pages))
       longest = {.from = idOf(each),
                  .firstNode = each.firstNode,
                  .pages = pages,
@@ -159,7 +160,7 @@ std::optional<ComingPrefix> Head::State::comingPrefix(const RequestSpec &spec) {
 bool Head::State::await(const ComingPrefix &prefix) {
   HeadRequest &from = requests[static_cast<size_t>(prefix.from)];
   if (!from.active || from.firstNode != prefix.firstNode ||
-      ledger.keptPages(prefix.from) >= prefix.pages)
+      ledger.pinnedPages(prefix.from) >= prefix.pages)
     return false;
   int64_t rows = prefix.pages * CachePages::pageTokens;
   if (from.awaitedRows <= from.knownSent || rows < from.awaitedRows)
@@ -232,32 +233,32 @@ void Head::State::setQueuePriority(HeadRequest &request,
     addToPrefilling(request);
 }
 
-/// Keeps the pages of prompts whose frames have passed all stages.
-void Head::State::keepChunks() {
+/// Pins the pages of prompts whose frames have passed all stages.
+void Head::State::pinChunks() {
   auto gone = chunks.begin();
   for (; gone != chunks.end() && gone->step < framesGone; ++gone) {
     HeadRequest &request = requests[static_cast<size_t>(gone->request)];
     if (request.active && gone->last >= request.firstNode)
-      keepPages(request, gone->end, gone->last);
+      pinPages(request, gone->end, gone->last);
   }
   chunks.erase(chunks.begin(), gone);
 }
 
 /// All rows of the request below position `computed`, of which `node` is the
-/// last, have been computed by all stages: full pages of them are kept.
-void Head::State::keepPages(HeadRequest &request, int64_t computed,
-                            NodeId node) {
+/// last, have been computed by all stages: full pages of them are pinned.
+void Head::State::pinPages(HeadRequest &request, int64_t computed,
+                           NodeId node) {
   // Looked up only where a page has become full, and at the prompt's end.
   if (!ledger.sharesPrefixes() ||
       (computed % CachePages::pageTokens != 0 && !request.inPrompt()))
     return;
   RequestId id = idOf(request);
   std::array<int32_t, CachePages::pageTokens> page;
-  for (int64_t kept = ledger.keptPages(id);
-       (kept + 1) * CachePages::pageTokens <= computed; ++kept) {
+  for (int64_t pinned = ledger.pinnedPages(id);
+       (pinned + 1) * CachePages::pageTokens <= computed; ++pinned) {
     for (size_t i = 0; i < page.size(); ++i)
-      page[i] = request.path[kept * CachePages::pageTokens + i].token;
-    ledger.keep(id, page, node);
+      page[i] = request.path[pinned * CachePages::pageTokens + i].token;
+    ledger.pin(id, page, node);
     chances += request.inPrompt();
   }
 }

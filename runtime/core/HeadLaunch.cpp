@@ -81,7 +81,7 @@ StepFrame &Head::State::newFrame() {
   StepFrame &frame = commands.launches.add();
   frame.step = framesSent++;
   frame.launched = framesSent;
-  ledger.takeOrders(frame.keeps, frame.drops);
+  ledger.takeOrders(frame.pins, frame.unpins);
   return frame;
 }
 
@@ -326,12 +326,12 @@ StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
 }
 
 /// The frame to send rows of a request in, by which it may open: after the one
-/// that has the stages keep a page which it begins with.
+/// that has the stages pin a page which it begins with.
 StepFrame &Head::State::frameToOpenIn(StepFrame *frame, RequestId id,
                                       Time now) {
   if (!frame)
     frame = &newFrame();
-  if (requests[id].openAtStages || !ledger.beginsWithAny(id, frame->keeps))
+  if (requests[id].openAtStages || !ledger.beginsWithAny(id, frame->pins))
     return *frame;
   if (!frame->rows.empty())
     giveSlot(*frame, /*hasPrompt=*/true, now);

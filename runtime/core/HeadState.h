@@ -182,8 +182,8 @@ struct Head::State {
   void setQueuePriority(HeadRequest &request,
                         const QueuePriority &queuePriority);
   void addToPrefilling(const HeadRequest &request);
-  void keepChunks();
-  void keepPages(HeadRequest &request, int64_t computed, NodeId node);
+  void pinChunks();
+  void pinPages(HeadRequest &request, int64_t computed, NodeId node);
   bool makeRoomFor(HeadRequest &request);
   HeadRequest *lastInQueueOrder();
   bool fitsWithout(const QueuePriority &queuePriority, const RequestSpec &spec,

@@ -18,22 +18,22 @@ PageLedger::PageLedger(const Limits &limits)
     : limits(limits), tree(limits.sharesPrefixes ? limits.pages : 0),
       accounts(static_cast<size_t>(limits.requests)) {
   size_t orders = static_cast<size_t>(limits.sharesPrefixes ? limits.pages : 0);
-  keeps.reserve(orders);
-  drops.reserve(orders);
+  pins.reserve(orders);
+  unpins.reserve(orders);
 }
 
-/// Takes pages from those that are free, and from what is kept.
+/// Takes pages from those that are free, and from what is pinned.
 bool PageLedger::take(Account &account, int64_t pages) {
   if (pages > available())
     return false;
   while (unused() < pages) {
     SharedPage gone = *tree.evict();
     // What the stages have not heard of yet, they need not hear of.
-    auto order = std::ranges::find(keeps, gone, &KeepPage::page);
-    if (order != keeps.end())
-      keeps.erase(order);
+    auto order = std::ranges::find(pins, gone, &PinPage::page);
+    if (order != pins.end())
+      pins.erase(order);
     else
-      drops.push_back(gone);
+      unpins.push_back(gone);
   }
   owned += pages;
   account.own += pages;
@@ -96,7 +96,7 @@ int64_t PageLedger::prefixPages(RequestId request) const {
 void PageLedger::prefixOf(RequestId request,
                           std::span<SharedPage> pages) const {
   assert(tree.depth(accounts[request].tip) == accounts[request].prefix &&
-         "asked for before anything of the request was kept");
+         "asked for before anything of the request was pinned");
   tree.pathTo(accounts[request].tip, pages);
 }
 
@@ -111,17 +111,17 @@ bool PageLedger::grow(RequestId request, int64_t tokens) {
   return true;
 }
 
-int64_t PageLedger::keptPages(RequestId request) const {
+int64_t PageLedger::pinnedPages(RequestId request) const {
   return tree.depth(accounts[request].tip);
 }
 
-int64_t PageLedger::keptPages(KnownText known) const {
+int64_t PageLedger::pinnedPages(KnownText known) const {
   return tree.depth(
       tree.find(known.tokens, std::ssize(known.tokens), known.scope));
 }
 
-void PageLedger::keep(RequestId request, std::span<const int32_t> page,
-                      NodeId node) {
+void PageLedger::pin(RequestId request, std::span<const int32_t> page,
+                     NodeId node) {
   if (!limits.sharesPrefixes)
     return;
   Account &account = accounts[request];
@@ -136,10 +136,10 @@ void PageLedger::keep(RequestId request, std::span<const int32_t> page,
     return;
   --account.own;
   --owned;
-  keeps.push_back({.request = request,
-                   .node = node,
-                   .index = static_cast<int32_t>(index),
-                   .page = added.node});
+  pins.push_back({.request = request,
+                  .node = node,
+                  .index = static_cast<int32_t>(index),
+                  .page = added.node});
 }
 
 void PageLedger::close(RequestId request) {
@@ -150,25 +150,25 @@ void PageLedger::close(RequestId request) {
   account = {};
 }
 
-void PageLedger::takeOrders(std::vector<KeepPage> &keepsOut,
-                            std::vector<SharedPage> &dropsOut) {
+void PageLedger::takeOrders(std::vector<PinPage> &pinsOut,
+                            std::vector<SharedPage> &unpinsOut) {
   // A page of each request at most, in a step in which all generate: so that
   // a frame needs no more memory in the steps after its first one.
-  keepsOut.reserve(keepsOut.size() + accounts.size());
-  dropsOut.reserve(dropsOut.size() + accounts.size());
-  keepsOut.insert(keepsOut.end(), keeps.begin(), keeps.end());
-  dropsOut.insert(dropsOut.end(), drops.begin(), drops.end());
-  keeps.clear();
-  drops.clear();
+  pinsOut.reserve(pinsOut.size() + accounts.size());
+  unpinsOut.reserve(unpinsOut.size() + accounts.size());
+  pinsOut.insert(pinsOut.end(), pins.begin(), pins.end());
+  unpinsOut.insert(unpinsOut.end(), unpins.begin(), unpins.end());
+  pins.clear();
+  unpins.clear();
 }
 
 bool PageLedger::beginsWithAny(RequestId request,
-                               std::span<const KeepPage> kept) const {
-  if (kept.empty())
+                               std::span<const PinPage> pinned) const {
+  if (pinned.empty())
     return false;
   for (SharedPage at = accounts[request].tip; at != PrefixTree::root;
        at = tree.parent(at))
-    if (std::ranges::find(kept, at, &KeepPage::page) != kept.end())
+    if (std::ranges::find(pinned, at, &PinPage::page) != pinned.end())
       return true;
   return false;
 }

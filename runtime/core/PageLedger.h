@@ -6,18 +6,18 @@
 //===----------------------------------------------------------------------===//
 //
 // The head's account of the stages' caches: pages of requests, pages of
-// beginnings that are kept for requests to come (PrefixTree.h), and pages that
+// prefixes that are pinned for requests to come (PrefixTree.h), and pages that
 // are free. All stages have as many and use them alike, so that the head knows,
 // before it sends a row, that there is a page for it: the stages never run out.
 // (What guesses need, the stages have beside these.)
 //
 //   ledger.open(request, known)        admitted, with what is known already
 //   ledger.grow(request, tokens)       one more row; false: somebody has to go
-//   ledger.keep(request, page, node)   a page is full and computed
+//   ledger.pin(request, page, node)   a page is full and computed
 //   ledger.close(request)
 //
-// What is kept gives way to requests. The stages hear of it by the next frame:
-// takeOrders().
+// What is pinned gives way to requests. The stages hear of it by the next
+// frame: takeOrders().
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,7 @@ public:
   static constexpr int64_t anyPrefix = std::numeric_limits<int64_t>::max();
 
   /// Takes pages for the `known` text of a request that opens. Pages
-  /// of the longest beginning that is kept are shared, but for the last
+  /// of the longest beginning that is pinned are shared, but for the last
   /// token's, whose row has to be computed, and `mostPrefix` of them at most.
   /// False, and then nothing has changed: there would not be `spare` pages left
   /// for others.
@@ -75,30 +75,30 @@ public:
   /// is no page left for it.
   bool grow(RequestId request, int64_t tokens);
 
-  /// Full pages of the request that keep() has been told of, or that it shared.
-  int64_t keptPages(RequestId request) const;
-  /// Pages of the longest beginning of `known` that is kept.
-  int64_t keptPages(KnownText known) const;
+  /// Full pages of the request that pin() has been told of, or that it shared.
+  int64_t pinnedPages(RequestId request) const;
+  /// Pages of the longest beginning of `known` that is pinned.
+  int64_t pinnedPages(KnownText known) const;
   /// The request's next full page holds `page`, and all stages have computed
-  /// it: `node` or one before it was its last row. It is kept unless others
-  /// have kept the same.
-  void keep(RequestId request, std::span<const int32_t> page, NodeId node);
+  /// it: `node` or one before it was its last row. It is pinned unless others
+  /// have pinned the same.
+  void pin(RequestId request, std::span<const int32_t> page, NodeId node);
 
   void close(RequestId request);
 
-  /// Pages that the stages are to keep and to let go of since the last call;
+  /// Pages that the stages are to pin and to unpin since the last call;
   /// appended.
-  void takeOrders(std::vector<KeepPage> &keeps, std::vector<SharedPage> &drops);
+  void takeOrders(std::vector<PinPage> &pins, std::vector<SharedPage> &unpins);
   /// Whether one of these pages is among those that the request shared when it
   /// opened.
-  bool beginsWithAny(RequestId request, std::span<const KeepPage> kept) const;
+  bool beginsWithAny(RequestId request, std::span<const PinPage> pinned) const;
 
   bool sharesPrefixes() const { return limits.sharesPrefixes; }
   int64_t pages() const { return limits.pages; }
-  /// Pages that nobody needs: free, or kept and given up when asked for.
+  /// Pages that nobody needs: free, or pinned and given up when asked for.
   int64_t available() const { return unused() + tree.evictable(); }
-  /// Pages that are kept, in use or not.
-  int64_t kept() const { return tree.size(); }
+  /// Pages that are pinned, in use or not.
+  int64_t pinned() const { return tree.size(); }
   /// Tokens of prompts that were looked up, and that were found.
   int64_t queriedTokens() const { return queried; }
   int64_t foundTokens() const { return found; }
@@ -121,8 +121,8 @@ private:
   PrefixTree tree;
   std::vector<Account> accounts; ///< [request]
   int64_t owned = 0;             ///< by requests, and not the tree's
-  std::vector<KeepPage> keeps;   ///< to be ordered
-  std::vector<SharedPage> drops;
+  std::vector<PinPage> pins;     ///< to be ordered
+  std::vector<SharedPage> unpins;
   int64_t queried = 0, found = 0;
 };
 

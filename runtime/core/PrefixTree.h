@@ -1,4 +1,4 @@
-//===- PrefixTree.h - beginnings of texts whose pages are kept ------------===//
+//===- PrefixTree.h - beginnings of texts whose pages are pinned ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,7 @@
 // Beginnings of texts whose keys and values lie in the caches, as a radix tree
 // (SGLang's RadixAttention, arXiv 2312.07104, section 3): a node is one full
 // page of tokens behind those of its parent, and is named by the number under
-// which the stages keep the page. So two texts share the nodes of what they
+// which the stages pin the page. So two texts share the nodes of what they
 // have in common, down to the page.
 //
 //   int32_t at = tree.find(prompt, pages);    // longest known beginning

@@ -29,11 +29,11 @@ bool GrammarSource::operator==(const GrammarSource &other) const {
 void StepFrame::clear() {
   step = 0;
   launched = 0;
-  drops.clear();
+  unpins.clear();
   opens.clear();
   marks.clear();
   rows.clear();
-  keeps.clear();
+  pins.clear();
   closes.clear();
   timings.clear();
 }

@@ -130,7 +130,7 @@ struct OpenRequest {
 /// From now on the stages hold the page with positions from `index` *
 /// pageTokens on of the request's path to `node`, also after the request has
 /// closed, and know it as `page`. All stages have computed `node`.
-struct KeepPage {
+struct PinPage {
   RequestId request = 0;
   NodeId node = 0;
   int32_t index = 0;
@@ -146,24 +146,24 @@ struct StageTiming {
 };
 
 /// What goes from the head to the first stage and from stage to stage: one for
-/// each step and hop. Stages do what it says in this order: drop, open, mark,
-/// admit rows, keep, close. Without any of these it is a tombstone: all of the
+/// each step and hop. Stages do what it says in this order: unpin, open, mark,
+/// admit rows, pin, close. Without any of these it is a tombstone: all of the
 /// step's rows have died on the way.
 struct StepFrame {
   uint64_t step = 0; ///< the sender's count of its frames
   /// Frames of the head that have been taken in whole, up to this step; from
   /// the head: this one and all before it.
   uint64_t launched = 0;
-  std::vector<SharedPage> drops; ///< kept pages to let go of
+  std::vector<SharedPage> unpins; ///< pinned pages to let go of
   std::vector<OpenRequest> opens;
   std::vector<EpochMark> marks; ///< one for each request that has rows here
   std::vector<Row> rows; ///< in any order; who takes them sorts them by node
-  std::vector<KeepPage> keeps;
+  std::vector<PinPage> pins;
   std::vector<RequestId> closes;
   std::vector<StageTiming> timings; ///< one for each stage passed
 
   bool isTombstone() const {
-    return drops.empty() && opens.empty() && rows.empty() && keeps.empty() &&
+    return unpins.empty() && opens.empty() && rows.empty() && pins.empty() &&
            closes.empty();
   }
   void clear();

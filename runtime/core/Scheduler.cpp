@@ -330,7 +330,7 @@ void Scheduler::queueChanged(const QueuePriority &at) {
 }
 
 /// In order, where something has changed: a queue can be long, and looking for
-/// what is kept of a long prompt takes its time.
+/// what is pinned of a long prompt takes its time.
 void Scheduler::admitWaiting(Time now) {
   if (!std::exchange(hasChanged, false) && chancesSeen == head.chances())
     return;

@@ -23,7 +23,7 @@
 // have started are bounded too.
 //
 // Equal beginnings. A request does not compute what one that runs is computing
-// just now: it waits until those pages are kept, and begins with them. Others
+// just now: it waits until those pages are pinned, and begins with them. Others
 // may be admitted meanwhile, as long as there is a slot and room for it as
 // well. So it waits no longer than until those pages have been computed or that
 // request has left. The other one's queue priority is not later than its own,

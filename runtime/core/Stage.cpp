@@ -178,9 +178,10 @@ void Stage::finishStep(StepFrame &outgoing) {
       if (const std::optional<EpochMark> &mark = s.treeOf(row).inBand)
         outgoing.marks.push_back(*mark);
   }
-  outgoing.drops.insert(outgoing.drops.end(), s.drops.begin(), s.drops.end());
+  outgoing.unpins.insert(outgoing.unpins.end(), s.unpins.begin(),
+                         s.unpins.end());
   std::move(s.opens.begin(), s.opens.end(), std::back_inserter(outgoing.opens));
-  outgoing.keeps.insert(outgoing.keeps.end(), s.keeps.begin(), s.keeps.end());
+  outgoing.pins.insert(outgoing.pins.end(), s.pins.begin(), s.pins.end());
   outgoing.closes.insert(outgoing.closes.end(), s.closes.begin(),
                          s.closes.end());
   outgoing.timings.insert(outgoing.timings.end(), s.timings.begin(),
@@ -221,7 +222,7 @@ Stage::Holdings Stage::holdings() const {
   held.branches = state->branches.openBranches();
   held.pages = state->pages.pagesOfSequences();
   held.frames = state->mailbox.size();
-  held.kept = state->kept;
+  held.pinned = state->pinned;
   return held;
 }
 

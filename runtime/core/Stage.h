@@ -28,9 +28,9 @@
 // confirmed row lies on another; see BranchTable.h. Which rows are dead:
 // StageTree.h.
 //
-// Shared pages. What the head has the stage keep of a request's path stays in
+// Shared pages. What the head has the stage pin of a request's path stays in
 // the cache under the number that the head gives it, whatever becomes of the
-// request, until the head drops it; requests that begin alike begin with it.
+// request, until the head unpins it; requests that begin alike begin with it.
 // Frames say so, and what they say is done in the order of the frames: a frame
 // waits for the next step where it opens a slot or names a page about which
 // this step has something to say that comes later in a frame. So the frame that
@@ -76,7 +76,7 @@ struct StageLimits {
   /// in promptOf() and outputOf().
   int64_t vocabSize = 0;
   int64_t frames = 256; ///< queued in the mailbox
-  /// Numbers of shared pages; 0: none may be kept.
+  /// Numbers of shared pages; 0: none may be pinned.
   int64_t sharedPages = 0;
   /// Takes all that is queued (true), or one frame a step: for measuring what
   /// fusion is worth.
@@ -104,10 +104,10 @@ public:
   /// now on. `frame` is left empty, with the room of an old frame: whoever
   /// receives into the same frame again allocates nothing in the long run.
   /// Errors, and then nothing has changed: the mailbox is full, or a frame that
-  /// cannot be right: a row, open, keep or close of a slot that is not there or
-  /// not open (or open already), a shared page that is not there or not kept
-  /// (or kept already), a prefix that is not whole pages of the known tokens, a
-  /// position out of the context, numbers that do not go on.
+  /// cannot be right: a row, open, pin or close of a slot that is not there or
+  /// not open (or open already), a shared page that is not there or not pinned
+  /// (or pinned already), a prefix that is not whole pages of the known tokens,
+  /// a position out of the context, numbers that do not go on.
   Expected<uint64_t> enqueue(StepFrame &&frame);
 
   /// Frames in the mailbox.
@@ -120,8 +120,8 @@ public:
   /// once. Errors, after which the stage is of no further use: the cache has no
   /// room, or more rows are in flight than `nodes`, which the limits of the
   /// head prevent; a row's position does not follow its parent's, or it comes
-  /// again with another parent, position or token; or a page is to be kept that
-  /// no branch has.
+  /// again with another parent, position or token; or a page is to be pinned
+  /// that no branch has.
   Expected<bool> formStep();
 
   /// The step's rows, for the executor: row r is batch row r. Valid until the
@@ -167,8 +167,8 @@ public:
 
   /// Ends the step: appends to `outgoing`, which is empty, what the next stage
   /// has to know: rows with their order as in rows() (the next stage sorts),
-  /// the newest mark that came with the rows of each request, what to drop,
-  /// open, keep and close, how many of the head's frames have been taken in
+  /// the newest mark that came with the rows of each request, what to unpin,
+  /// open, pin and close, how many of the head's frames have been taken in
   /// whole, and the timings of the frames that were fused (of several frames,
   /// those of the last). A request that closed gives its pages back. batch(),
   /// rows() and origins() stay as they are until the next formStep().
@@ -197,10 +197,10 @@ public:
 
   /// Sequences and pages held by requests, requests open, frames queued: all 0
   /// once every request has closed (invariant 4). Apart from them, the shared
-  /// pages that are kept, in use or not.
+  /// pages that are pinned, in use or not.
   struct Holdings {
     int64_t requests = 0, branches = 0, pages = 0, frames = 0;
-    int64_t kept = 0;
+    int64_t pinned = 0;
     bool operator==(const Holdings &) const = default;
   };
   Holdings holdings() const;

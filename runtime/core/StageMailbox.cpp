@@ -90,7 +90,7 @@ Status StageMailbox::check(const StepFrame &frame) {
         return s;
     return {};
   };
-  if (Status s = checkAll(frame.drops, &StageMailbox::checkDrop); !s.ok())
+  if (Status s = checkAll(frame.unpins, &StageMailbox::checkUnpin); !s.ok())
     return s;
   if (Status s = checkAll(frame.opens, &StageMailbox::checkOpen); !s.ok())
     return s;
@@ -101,16 +101,16 @@ Status StageMailbox::check(const StepFrame &frame) {
     return failure("stage: ", frame.rows.size(), " rows in a frame");
   if (Status s = checkAll(frame.rows, &StageMailbox::checkRow); !s.ok())
     return s;
-  if (Status s = checkAll(frame.keeps, &StageMailbox::checkKeep); !s.ok())
+  if (Status s = checkAll(frame.pins, &StageMailbox::checkPin); !s.ok())
     return s;
   return checkAll(frame.closes, &StageMailbox::checkClose);
 }
 
-Status StageMailbox::checkDrop(SharedPage page) {
+Status StageMailbox::checkUnpin(SharedPage page) {
   if (Status s = checkPage(page); !s.ok())
     return s;
-  if (std::exchange(pages[page].index, Page::notKept) == Page::notKept)
-    return failure("stage: shared page ", page, " is dropped but not kept");
+  if (std::exchange(pages[page].index, Page::notPinned) == Page::notPinned)
+    return failure("stage: shared page ", page, " is unpinned but not pinned");
   return {};
 }
 
@@ -156,8 +156,8 @@ Status StageMailbox::checkPrefix(const OpenRequest &open) {
     if (int32_t index = pages[page].index; index != at)
       return failure("stage: request ", open.request, ": page ", at,
                      " of its prefix is shared page ", page, ", which is ",
-                     index == Page::notKept
-                         ? "not kept"
+                     index == Page::notPinned
+                         ? "not pinned"
                          : "page " + std::to_string(index) + " of its path");
   }
   for (int32_t token : open.prefix)
@@ -200,25 +200,25 @@ Status StageMailbox::checkRow(const Row &row) {
   return {};
 }
 
-Status StageMailbox::checkKeep(const KeepPage &keep) {
-  if (Status s = checkSlot(keep.request); !s.ok())
+Status StageMailbox::checkPin(const PinPage &pin) {
+  if (Status s = checkSlot(pin.request); !s.ok())
     return s;
-  if (Status s = checkPage(keep.page); !s.ok())
+  if (Status s = checkPage(pin.page); !s.ok())
     return s;
-  const Slot &slot = slots[keep.request];
+  const Slot &slot = slots[pin.request];
   if (!slot.open)
-    return failure("stage: shared page ", keep.page, " is kept of request ",
-                   keep.request, ", which is not open");
-  if (keep.node < slot.firstNode || keep.node >= slot.nextNode)
-    return failure("stage: request ", keep.request, " has nodes from ",
+    return failure("stage: shared page ", pin.page, " is pinned of request ",
+                   pin.request, ", which is not open");
+  if (pin.node < slot.firstNode || pin.node >= slot.nextNode)
+    return failure("stage: request ", pin.request, " has nodes from ",
                    slot.firstNode, " to ", slot.nextNode - 1, ", but page ",
-                   keep.index, " is kept of node ", keep.node);
-  if (keep.index < 0 ||
-      (int64_t{keep.index} + 1) * CachePages::pageTokens > bounds.contextLength)
-    return failure("stage: request ", keep.request, ": page ", keep.index,
-                   " is kept in a context of ", bounds.contextLength);
-  if (std::exchange(pages[keep.page].index, keep.index) != Page::notKept)
-    return failure("stage: shared page ", keep.page, " is kept already");
+                   pin.index, " is pinned of node ", pin.node);
+  if (pin.index < 0 ||
+      (int64_t{pin.index} + 1) * CachePages::pageTokens > bounds.contextLength)
+    return failure("stage: request ", pin.request, ": page ", pin.index,
+                   " is pinned in a context of ", bounds.contextLength);
+  if (std::exchange(pages[pin.page].index, pin.index) != Page::notPinned)
+    return failure("stage: shared page ", pin.page, " is pinned already");
   return {};
 }
 

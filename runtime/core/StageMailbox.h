@@ -7,7 +7,7 @@
 //
 // The queue of frames before a stage. Frames are checked as they come in, so
 // that whatever gets to the stage is consistent: opens and closes of each slot
-// take turns, and so do keeps and drops of each shared page; rows belong to
+// take turns, and so do pins and unpins of each shared page; rows belong to
 // what is open, parents come before children.
 //
 //===----------------------------------------------------------------------===//
@@ -28,7 +28,7 @@ struct WaitingFrame {
   StepFrame frame;
   std::vector<int32_t> order; ///< frame.rows by request and node
   uint64_t number = 0;        ///< of all frames, from 0
-  bool begun = false;         ///< its drops, opens and marks have been taken
+  bool begun = false;         ///< its unpins, opens and marks have been taken
   int64_t taken = 0;          ///< rows taken, in `order`
 };
 
@@ -74,8 +74,8 @@ private:
 
   /// A shared page, likewise.
   struct Page {
-    static constexpr int32_t notKept = -1;
-    int32_t index = notKept; ///< which page of its path is kept
+    static constexpr int32_t notPinned = -1;
+    int32_t index = notPinned; ///< which page of its path is pinned
   };
 
   /// Entries that a frame changes, in which it is undone if it turns out wrong.
@@ -114,11 +114,11 @@ private:
   };
 
   Status check(const StepFrame &frame);
-  Status checkDrop(SharedPage page);
+  Status checkUnpin(SharedPage page);
   Status checkOpen(const OpenRequest &open);
   Status checkPrefix(const OpenRequest &open);
   Status checkRow(const Row &row);
-  Status checkKeep(const KeepPage &keep);
+  Status checkPin(const PinPage &pin);
   Status checkClose(RequestId request);
   Status checkSlot(RequestId request) const;
   Status checkPage(SharedPage page) const;

@@ -37,9 +37,9 @@ Stage::State::State(const StageLimits &limits, CachePages &pages,
     trees.emplace_back(request, limits.nodes, certainRows,
                        limits.keepTokens ? limits.contextLength : 0);
   touched.reserve(static_cast<size_t>(limits.requests));
-  drops.reserve(shared.size());
+  unpins.reserve(shared.size());
   opens.reserve(static_cast<size_t>(limits.requests));
-  keeps.reserve(shared.size());
+  pins.reserve(shared.size());
   closes.reserve(static_cast<size_t>(limits.requests));
   alive.reserve(static_cast<size_t>(limits.rows));
   left.reserve(static_cast<size_t>(limits.rows));
@@ -53,9 +53,9 @@ void Stage::State::clearStep() {
   touched.clear();
   left.clear();
   mayHaveOrphans = false;
-  drops.clear();
+  unpins.clear();
   opens.clear();
-  keeps.clear();
+  pins.clear();
   closes.clear();
   timings.clear();
   promptRows = 0;
@@ -76,7 +76,7 @@ void Stage::State::look(StageTree &tree) {
 }
 
 /// Once the confirmed node is known: what does not hold it goes. Not once the
-/// request has ended: pages of its path can still be kept, until it closes.
+/// request has ended: pages of its path can still be pinned, until it closes.
 void Stage::State::settle(StageTree &tree) {
   if (tree.settled == tree.mark() || tree.hasEnded())
     return;
@@ -88,10 +88,10 @@ void Stage::State::settle(StageTree &tree) {
 
 /// Whether the frame says something of a slot or a shared page that has to come
 /// after what this very step has to say of it. Within the frame that comes of a
-/// step, drops and opens come first.
+/// step, unpins and opens come first.
 bool Stage::State::mustWait(const StepFrame &frame) const {
-  for (SharedPage page : frame.drops)
-    if (shared[page].keptIn == step || shared[page].usedIn == step)
+  for (SharedPage page : frame.unpins)
+    if (shared[page].pinnedIn == step || shared[page].usedIn == step)
       return true;
   int64_t sequences = 0;
   for (const OpenRequest &open : frame.opens) {
@@ -99,7 +99,7 @@ bool Stage::State::mustWait(const StepFrame &frame) const {
       return true;
     sequences += !open.prefixPages.empty();
     for (SharedPage page : open.prefixPages)
-      if (shared[page].keptIn == step)
+      if (shared[page].pinnedIn == step)
         return true;
   }
   // Requests that close with this step have sequences to give back.
@@ -107,10 +107,10 @@ bool Stage::State::mustWait(const StepFrame &frame) const {
          sequences > pages.limits().sequences - pages.openSequences();
 }
 
-void Stage::State::drop(SharedPage page) {
+void Stage::State::unpin(SharedPage page) {
   pages.release(std::exchange(shared[page].page, SharedEntry::none));
-  --kept;
-  drops.push_back(page);
+  --pinned;
+  unpins.push_back(page);
 }
 
 Status Stage::State::open(OpenRequest &open) {
@@ -134,21 +134,21 @@ Status Stage::State::open(OpenRequest &open) {
   return {};
 }
 
-Status Stage::State::keep(const KeepPage &keep) {
-  StageTree &tree = trees[keep.request];
-  StageNode *node = tree.find(keep.node);
+Status Stage::State::pin(const PinPage &pin) {
+  StageTree &tree = trees[pin.request];
+  StageNode *node = tree.find(pin.node);
   std::optional<int32_t> page;
   if (!node || node->step != step || node->again)
-    page = branches.pageOf(tree, keep.node, keep.index);
+    page = branches.pageOf(tree, pin.node, pin.index);
   if (!page)
-    return failure("stage: request ", keep.request, ": page ", keep.index,
-                   " of the path to row ", keep.node,
-                   " is to be kept, but is not in the cache");
+    return failure("stage: request ", pin.request, ": page ", pin.index,
+                   " of the path to row ", pin.node,
+                   " is to be pinned, but is not in the cache");
   pages.retain(*page);
-  shared[keep.page].page = *page;
-  shared[keep.page].keptIn = step;
-  ++kept;
-  keeps.push_back(keep);
+  shared[pin.page].page = *page;
+  shared[pin.page].pinnedIn = step;
+  ++pinned;
+  pins.push_back(pin);
   return {};
 }
 
@@ -157,8 +157,8 @@ Expected<Stage::State::Taken> Stage::State::begin(WaitingFrame &waiting) {
   StepFrame &frame = waiting.frame;
   if (mustWait(frame))
     return Taken::StepIsFull;
-  for (SharedPage page : frame.drops)
-    drop(page);
+  for (SharedPage page : frame.unpins)
+    unpin(page);
   for (OpenRequest &each : frame.opens)
     if (Status s = open(each); !s.ok())
       return s;
@@ -191,8 +191,8 @@ Expected<Stage::State::Taken> Stage::State::takeFrame(WaitingFrame &waiting) {
     timings.assign(frame.timings.begin(), frame.timings.end());
   if (!whole)
     return Taken::StepIsFull;
-  for (const KeepPage &each : frame.keeps)
-    if (Status s = keep(each); !s.ok())
+  for (const PinPage &each : frame.pins)
+    if (Status s = pin(each); !s.ok())
       return s;
   closes.insert(closes.end(), frame.closes.begin(), frame.closes.end());
   launched = std::max(launched, frame.launched);
@@ -308,7 +308,7 @@ Status Stage::State::arrange() {
 //===----------------------------------------------------------------------===//
 
 /// Whether the row lives; or it was in the cache before, and if it left now, a
-/// page would be damaged that the head may have kept of the path: the last
+/// page would be damaged that the head may have pinned of the path: the last
 /// stage can have answered what is behind it.
 bool Stage::State::stays(const Row &row) {
   StageTree &tree = treeOf(row);

@@ -33,15 +33,15 @@ struct Stage::State {
   StepRows rows;
   Counters counters;
 
-  /// A page that is kept, and what the step in progress says of it.
+  /// A page that is pinned, and what the step in progress says of it.
   struct SharedEntry {
     static constexpr int32_t none = -1;
-    int32_t page = none; ///< of the cache
-    uint64_t keptIn = 0; ///< the step that began to keep it
-    uint64_t usedIn = 0; ///< the last step that opened a request with it
+    int32_t page = none;   ///< of the cache
+    uint64_t pinnedIn = 0; ///< the step that pinned it
+    uint64_t usedIn = 0;   ///< the last step that opened a request with it
   };
   std::vector<SharedEntry> shared; ///< [shared page]
-  int64_t kept = 0;                ///< of them, pages that are kept
+  int64_t pinned = 0;              ///< of them, pages that are pinned
   uint64_t launched = 0;           ///< frames of the head taken in whole
 
   /// The step in progress. Its number is never 0.
@@ -58,9 +58,9 @@ struct Stage::State {
   std::vector<Time> cancelsOfLeft; ///< at the last checkpoint
   int64_t promptRows = 0;          ///< of the step
   uint64_t promptFrame = 0;        ///< that brought the last of them
-  std::vector<SharedPage> drops;
+  std::vector<SharedPage> unpins;
   std::vector<OpenRequest> opens;
-  std::vector<KeepPage> keeps;
+  std::vector<PinPage> pins;
   std::vector<RequestId> closes;
   std::vector<StageTiming> timings;
   std::vector<int32_t> beginning; ///< pages of the cache, of a request to open
@@ -73,9 +73,9 @@ struct Stage::State {
   Expected<Taken> takeFrame(WaitingFrame &waiting);
   Expected<Taken> begin(WaitingFrame &waiting);
   bool mustWait(const StepFrame &frame) const;
-  void drop(SharedPage page);
+  void unpin(SharedPage page);
   Status open(OpenRequest &open);
-  Status keep(const KeepPage &keep);
+  Status pin(const PinPage &pin);
   Expected<Taken> admit(const Row &row, RowOrigin origin);
   Expected<Taken> placeRow(StageTree &tree, const Row &row, RowOrigin origin);
   Expected<Taken> repeat(StageTree &tree, StageNode &known, const Row &row);

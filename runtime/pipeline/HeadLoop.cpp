@@ -230,7 +230,7 @@ void HeadLoop::updateStatus(HeadCommands &commands) {
   const PageLedger &ledger = scheduler.rows().ledger();
   current.pages = ledger.pages();
   current.pagesUsed = ledger.pages() - ledger.available();
-  current.pagesKept = ledger.kept();
+  current.pagesPinned = ledger.pinned();
   current.prefixQueries = ledger.queriedTokens();
   current.prefixHits = ledger.foundTokens();
   current.speculation = scheduler.rows().totals();

@@ -36,7 +36,7 @@ struct HeadStatus {
   int64_t preemptions = 0;                         ///< counter
   int64_t pages = 0;         ///< of each stage's cache, guesses' apart
   int64_t pagesUsed = 0;     ///< of them, by requests
-  int64_t pagesKept = 0;     ///< shared beginnings, in use or not
+  int64_t pagesPinned = 0;   ///< shared prefixes, in use or not
   int64_t prefixQueries = 0; ///< counter: tokens of prompts
   int64_t prefixHits = 0;    ///< counter: of them, found in the cache
   SpeculationCounters speculation;

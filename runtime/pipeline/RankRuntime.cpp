@@ -464,7 +464,7 @@ Stage::Holdings RankRuntime::holdings() const {
     sum.branches += held.branches;
     sum.pages += held.pages;
     sum.frames += held.frames;
-    sum.kept += held.kept;
+    sum.pinned += held.pinned;
   }
   return sum;
 }

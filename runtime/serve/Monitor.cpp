@@ -62,7 +62,7 @@ std::string serve::statusJson(const std::string &model,
   json.key("pages").beginObject();
   json.key("all").number(head.pages);
   json.key("used").number(head.pagesUsed);
-  json.key("kept").number(head.pagesKept);
+  json.key("kept").number(head.pagesPinned);
   json.endObject();
   json.key("tokens_per_second").number(rate(now.tokens, before.tokens));
   json.key("prompt_tokens_per_second")

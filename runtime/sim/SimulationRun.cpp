@@ -373,7 +373,7 @@ Status Run::checkBreaks() const {
 
 Status Run::checkWorker(const Worker &worker, const std::string &name) const {
   Stage::Holdings held = worker.core().holdings();
-  held.kept = 0; // for requests to come
+  held.pinned = 0; // for requests to come
   if (held == Stage::Holdings{})
     return {};
   return failure(name, " holds ", held.requests, " requests, ", held.branches,

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t headerBytes = 48;
 constexpr int64_t countBytes = 4;
 constexpr int64_t openBytes = 109, biasBytes = 12, markBytes = 17;
-constexpr int64_t rowTableBytes = 29, keepBytes = 20, closeBytes = 4;
+constexpr int64_t rowTableBytes = 29, pinBytes = 20, closeBytes = 4;
 constexpr int64_t pageBytes = 4, tokenBytes = 4, timingBytes = 24;
 constexpr int64_t resultBytes = 24, reportEntryBytes = 12;
 constexpr int64_t activationAlignment = 16;
@@ -29,9 +29,9 @@ int64_t sim::wireBytes(const StepFrame &frame, int64_t rowBytes) {
     return headerBytes;
   // Seven lists, the activations' width and their format.
   int64_t bytes =
-      headerBytes + 7 * countBytes + 4 + 1 + countOf(frame.drops) * pageBytes +
+      headerBytes + 7 * countBytes + 4 + 1 + countOf(frame.unpins) * pageBytes +
       countOf(frame.opens) * openBytes + countOf(frame.marks) * markBytes +
-      countOf(frame.rows) * rowTableBytes + countOf(frame.keeps) * keepBytes +
+      countOf(frame.rows) * rowTableBytes + countOf(frame.pins) * pinBytes +
       countOf(frame.closes) * closeBytes + countOf(frame.timings) * timingBytes;
   for (const OpenRequest &open : frame.opens)
     bytes += static_cast<int64_t>(open.grammar.text().size()) +

@@ -74,8 +74,8 @@ std::string refusal(const FrameLimits &limits, Change change) {
   StepFrame frame;
   frame.opens.resize(1);
   frame.opens[0].promptTokens = frame.opens[0].knownTokens = 1;
-  frame.drops = {0};
-  frame.keeps.resize(1);
+  frame.unpins = {0};
+  frame.pins.resize(1);
   frame.rows.push_back({10, 9, 0, 5, 6, true, true});
   frame.marks.resize(1);
   frame.closes = {0};
@@ -94,20 +94,20 @@ TEST(FrameChecks, PagesAndOpensAreChecked) {
     EXPECT_THAT(refusal(limits, change), HasSubstr(reason));
   };
   EXPECT_EQ(refusal(limits, [](auto &, auto &) {}), "");
-  expect("21 drops, the limit is 20",
-         [](auto &frame, auto &) { frame.drops.resize(21); });
-  expect("21 keeps, the limit is 20",
-         [](auto &frame, auto &) { frame.keeps.resize(21); });
+  expect("21 unpins, the limit is 20",
+         [](auto &frame, auto &) { frame.unpins.resize(21); });
+  expect("21 pins, the limit is 20",
+         [](auto &frame, auto &) { frame.pins.resize(21); });
   expect("a shared page 20 is not in 0..19",
-         [](auto &frame, auto &) { frame.drops[0] = 20; });
+         [](auto &frame, auto &) { frame.unpins[0] = 20; });
   expect("a shared page -1 is not in 0..19",
-         [](auto &frame, auto &) { frame.keeps[0].page = -1; });
+         [](auto &frame, auto &) { frame.pins[0].page = -1; });
   expect("a request 8 is not in 0..7",
-         [](auto &frame, auto &) { frame.keeps[0].request = 8; });
-  expect("a kept node -1 is not in",
-         [](auto &frame, auto &) { frame.keeps[0].node = -1; });
+         [](auto &frame, auto &) { frame.pins[0].request = 8; });
+  expect("a pinned node -1 is not in",
+         [](auto &frame, auto &) { frame.pins[0].node = -1; });
   expect("a page of a path 4096 is not in 0..4095",
-         [](auto &frame, auto &) { frame.keeps[0].index = 4096; });
+         [](auto &frame, auto &) { frame.pins[0].index = 4096; });
   expect("a number of known tokens 0 is not in 1..4096",
          [](auto &frame, auto &) { frame.opens[0].knownTokens = 0; });
   expect("21 prefix pages, the limit is 20",

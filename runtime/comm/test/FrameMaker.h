@@ -68,7 +68,7 @@ public:
     return open;
   }
 
-  KeepPage keep() {
+  PinPage pin() {
     return {int32_t(upTo(7)), upTo(int64_t{1} << 50), int32_t(upTo(4095)),
             page()};
   }
@@ -99,11 +99,11 @@ public:
     StepFrame frame;
     frame.step = random();
     frame.launched = random();
-    fill(frame.drops, upTo(20), [&] { return page(); });
+    fill(frame.unpins, upTo(20), [&] { return page(); });
     fill(frame.opens, upTo(3), [&] { return open(); });
     fill(frame.marks, upTo(8), [&] { return mark(); });
     fill(frame.rows, rows, [&] { return row(); });
-    fill(frame.keeps, upTo(20), [&] { return keep(); });
+    fill(frame.pins, upTo(20), [&] { return pin(); });
     fill(frame.closes, between(1, 3), [&] { return int32_t(upTo(7)); });
     fill(frame.timings, upTo(16), [&] { return timing(); });
     return frame;

@@ -37,7 +37,7 @@ TEST(Frame, StepsComeBackAsTheyWere) {
     EXPECT_EQ(encoded(codec, decoded, activations), bytes);
     EXPECT_EQ(decoded.step, frame.step);
     EXPECT_EQ(decoded.launched, frame.launched);
-    EXPECT_EQ(decoded.drops, frame.drops);
+    EXPECT_EQ(decoded.unpins, frame.unpins);
     ASSERT_EQ(decoded.rows.size(), frame.rows.size());
     for (size_t i = 0; i < frame.rows.size(); ++i) {
       EXPECT_EQ(decoded.rows[i].node, frame.rows[i].node);
@@ -54,12 +54,12 @@ TEST(Frame, StepsComeBackAsTheyWere) {
       EXPECT_EQ(decoded.opens[i].prefix, frame.opens[i].prefix);
       EXPECT_EQ(decoded.opens[i].scored, frame.opens[i].scored);
     }
-    ASSERT_EQ(decoded.keeps.size(), frame.keeps.size());
-    for (size_t i = 0; i < frame.keeps.size(); ++i) {
-      EXPECT_EQ(decoded.keeps[i].request, frame.keeps[i].request);
-      EXPECT_EQ(decoded.keeps[i].node, frame.keeps[i].node);
-      EXPECT_EQ(decoded.keeps[i].index, frame.keeps[i].index);
-      EXPECT_EQ(decoded.keeps[i].page, frame.keeps[i].page);
+    ASSERT_EQ(decoded.pins.size(), frame.pins.size());
+    for (size_t i = 0; i < frame.pins.size(); ++i) {
+      EXPECT_EQ(decoded.pins[i].request, frame.pins[i].request);
+      EXPECT_EQ(decoded.pins[i].node, frame.pins[i].node);
+      EXPECT_EQ(decoded.pins[i].index, frame.pins[i].index);
+      EXPECT_EQ(decoded.pins[i].page, frame.pins[i].page);
     }
     if (data.empty())
       continue;
@@ -133,9 +133,9 @@ TEST(Frame, ControlComesBackAsItWas) {
 TEST(Frame, TombstonesAreSmall) {
   FrameCodec codec(plan, limitsOf(64));
   StepFrame frame = Maker(1).step(0);
-  frame.drops.clear();
+  frame.unpins.clear();
   frame.opens.clear();
-  frame.keeps.clear();
+  frame.pins.clear();
   frame.closes.clear();
   ASSERT_TRUE(frame.isTombstone());
   Bytes bytes = encoded(codec, frame);
@@ -155,18 +155,18 @@ TEST(Frame, OrdersAreNoTombstones) {
   StepFrame decoded;
   ActivationRows activations;
   StepFrame frame;
-  frame.drops = {7};
+  frame.unpins = {7};
   Status status = codec.decodeStep(encoded(codec, frame), decoded, activations);
   ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(decoded.drops, frame.drops);
+  EXPECT_EQ(decoded.unpins, frame.unpins);
   EXPECT_FALSE(decoded.isTombstone());
   frame = {};
-  frame.keeps = {{1, 2, 3, 4}};
+  frame.pins = {{1, 2, 3, 4}};
   status = codec.decodeStep(encoded(codec, frame), decoded, activations);
   ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_TRUE(decoded.drops.empty());
-  ASSERT_EQ(decoded.keeps.size(), 1u);
-  EXPECT_EQ(decoded.keeps[0].page, 4);
+  EXPECT_TRUE(decoded.unpins.empty());
+  ASSERT_EQ(decoded.pins.size(), 1u);
+  EXPECT_EQ(decoded.pins[0].page, 4);
 }
 
 TEST(Frame, DeliveryIsStamped) {

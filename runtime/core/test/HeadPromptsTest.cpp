@@ -396,7 +396,7 @@ TEST(HeadPromptsTest, WhatWasGeneratedIsSharedToo) {
   EXPECT_EQ(s.scheduler->rows().ledger().foundTokens(), 64);
 }
 
-TEST(HeadPromptsTest, AKeptPageIsThereBeforeWhoBeginsWithIt) {
+TEST(HeadPromptsTest, APinnedPageIsThereBeforeWhoBeginsWithIt) {
   Sharing s;
   Text text = prompt(0, 40);
   s.submit(text, 1);
@@ -410,7 +410,7 @@ TEST(HeadPromptsTest, AKeptPageIsThereBeforeWhoBeginsWithIt) {
   size_t kept = 0, opened = 0;
   const std::vector<Arrived> &frames = s.stages->arrived();
   for (size_t i = 0; i < frames.size(); ++i) {
-    if (!frames[i].frame.keeps.empty() && kept == 0)
+    if (!frames[i].frame.pins.empty() && kept == 0)
       kept = i + 1;
     for (const OpenRequest &open : frames[i].frame.opens)
       if (!open.prefixPages.empty() && opened == 0)

@@ -35,13 +35,13 @@ std::span<const int32_t> pageOf(const Text &text, int64_t index) {
 }
 
 struct Orders {
-  std::vector<KeepPage> keeps;
-  std::vector<SharedPage> drops;
+  std::vector<PinPage> pins;
+  std::vector<SharedPage> unpins;
 };
 
 Orders take(PageLedger &ledger) {
   Orders orders;
-  ledger.takeOrders(orders.keeps, orders.drops);
+  ledger.takeOrders(orders.pins, orders.unpins);
   return orders;
 }
 
@@ -68,29 +68,29 @@ TEST(PageLedgerTest, ARequestHasThePagesOfItsTokensAndNoMore) {
   EXPECT_EQ(ledger.available(), 4);
 }
 
-TEST(PageLedgerTest, AFullPageIsKeptAndTheNextRequestBeginsWithIt) {
+TEST(PageLedgerTest, AFullPageIsPinnedAndTheNextRequestBeginsWithIt) {
   PageLedger ledger({.pages = 8, .requests = 2});
   Text text = count(70);
   ASSERT_TRUE(ledger.open(0, text, 0));
   EXPECT_EQ(ledger.prefixPages(0), 0);
-  ledger.keep(0, pageOf(text, 0), 69);
-  ledger.keep(0, pageOf(text, 1), 69);
-  EXPECT_EQ(ledger.keptPages(0), 2);
+  ledger.pin(0, pageOf(text, 0), 69);
+  ledger.pin(0, pageOf(text, 1), 69);
+  EXPECT_EQ(ledger.pinnedPages(0), 2);
   Orders orders = take(ledger);
-  EXPECT_TRUE(orders.drops.empty());
-  ASSERT_EQ(orders.keeps.size(), 2u);
-  EXPECT_EQ(orders.keeps[1].request, 0);
-  EXPECT_EQ(orders.keeps[1].node, 69);
-  EXPECT_EQ(orders.keeps[1].index, 1);
+  EXPECT_TRUE(orders.unpins.empty());
+  ASSERT_EQ(orders.pins.size(), 2u);
+  EXPECT_EQ(orders.pins[1].request, 0);
+  EXPECT_EQ(orders.pins[1].node, 69);
+  EXPECT_EQ(orders.pins[1].index, 1);
   ledger.close(0);
   EXPECT_EQ(ledger.available(), 8);
-  EXPECT_EQ(ledger.kept(), 2);
+  EXPECT_EQ(ledger.pinned(), 2);
   ASSERT_TRUE(ledger.open(1, text, 0));
   ASSERT_EQ(ledger.prefixPages(1), 2);
   std::vector<SharedPage> prefix(2);
   ledger.prefixOf(1, prefix);
-  EXPECT_EQ(prefix[0], orders.keeps[0].page);
-  EXPECT_EQ(prefix[1], orders.keeps[1].page);
+  EXPECT_EQ(prefix[0], orders.pins[0].page);
+  EXPECT_EQ(prefix[1], orders.pins[1].page);
   EXPECT_EQ(ledger.available(), 5);
   EXPECT_EQ(ledger.queriedTokens(), 140);
   EXPECT_EQ(ledger.foundTokens(), 64);
@@ -102,62 +102,62 @@ TEST(PageLedgerTest, OtherScopesShareNothing) {
   for (uint64_t scope : {0, 7}) {
     ASSERT_TRUE(ledger.open(0, {text, scope}, 0));
     EXPECT_EQ(ledger.prefixPages(0), 0);
-    ledger.keep(0, pageOf(text, 0), 69);
-    ledger.keep(0, pageOf(text, 1), 69);
+    ledger.pin(0, pageOf(text, 0), 69);
+    ledger.pin(0, pageOf(text, 1), 69);
     take(ledger);
     ledger.close(0);
-    EXPECT_EQ(ledger.keptPages({text, scope}), 2);
-    EXPECT_EQ(ledger.keptPages({text, scope + 1}), 0);
+    EXPECT_EQ(ledger.pinnedPages({text, scope}), 2);
+    EXPECT_EQ(ledger.pinnedPages({text, scope + 1}), 0);
   }
-  EXPECT_EQ(ledger.kept(), 4);
+  EXPECT_EQ(ledger.pinned(), 4);
   ASSERT_TRUE(ledger.open(0, {text, 7}, 0));
   EXPECT_EQ(ledger.prefixPages(0), 2);
   ASSERT_TRUE(ledger.open(1, {text, 8}, 0));
   EXPECT_EQ(ledger.prefixPages(1), 0);
 }
 
-TEST(PageLedgerTest, TheLastTokensRowIsComputedWhateverIsKept) {
+TEST(PageLedgerTest, TheLastTokensRowIsComputedWhateverIsPinned) {
   PageLedger ledger({.pages = 8, .requests = 2});
   Text text = count(64);
   ASSERT_TRUE(ledger.open(0, text, 0));
-  ledger.keep(0, pageOf(text, 0), 63);
-  ledger.keep(0, pageOf(text, 1), 63);
+  ledger.pin(0, pageOf(text, 0), 63);
+  ledger.pin(0, pageOf(text, 1), 63);
   ASSERT_TRUE(ledger.open(1, text, 0));
   EXPECT_EQ(ledger.prefixPages(1), 1);
 }
 
-TEST(PageLedgerTest, WhatIsKeptGivesWayAndTheStagesAreTold) {
+TEST(PageLedgerTest, WhatIsPinnedGivesWayAndTheStagesAreTold) {
   PageLedger ledger({.pages = 3, .requests = 2});
   Text text = count(64);
   ASSERT_TRUE(ledger.open(0, text, 0));
-  ledger.keep(0, pageOf(text, 0), 63);
-  ledger.keep(0, pageOf(text, 1), 63);
-  SharedPage second = take(ledger).keeps[1].page;
+  ledger.pin(0, pageOf(text, 0), 63);
+  ledger.pin(0, pageOf(text, 1), 63);
+  SharedPage second = take(ledger).pins[1].page;
   ledger.close(0);
   ASSERT_TRUE(ledger.open(1, count(64, 500), 0));
   // The page at the text's end goes first.
-  EXPECT_EQ(take(ledger).drops, std::vector<SharedPage>{second});
-  EXPECT_EQ(ledger.kept(), 1);
+  EXPECT_EQ(take(ledger).unpins, std::vector<SharedPage>{second});
+  EXPECT_EQ(ledger.pinned(), 1);
 }
 
 TEST(PageLedgerTest, WhatNobodyHasHeardOfIsTakenBack) {
   PageLedger ledger({.pages = 2, .requests = 2});
   Text text = count(64);
   ASSERT_TRUE(ledger.open(0, text, 0));
-  ledger.keep(0, pageOf(text, 0), 63);
+  ledger.pin(0, pageOf(text, 0), 63);
   ledger.close(0);
   ASSERT_TRUE(ledger.open(1, count(64, 500), 0));
   Orders orders = take(ledger);
-  EXPECT_TRUE(orders.keeps.empty());
-  EXPECT_TRUE(orders.drops.empty());
+  EXPECT_TRUE(orders.pins.empty());
+  EXPECT_TRUE(orders.unpins.empty());
 }
 
 TEST(PageLedgerTest, WhatARequestBeginsWithDoesNotGiveWayToItself) {
   PageLedger ledger({.pages = 3, .requests = 2});
   Text text = count(96);
   ASSERT_TRUE(ledger.open(0, count(64), 0));
-  ledger.keep(0, pageOf(text, 0), 63);
-  ledger.keep(0, pageOf(text, 1), 63);
+  ledger.pin(0, pageOf(text, 0), 63);
+  ledger.pin(0, pageOf(text, 1), 63);
   ledger.close(0);
   take(ledger);
   EXPECT_FALSE(ledger.open(1, count(97), 0));
@@ -167,17 +167,17 @@ TEST(PageLedgerTest, WhatARequestBeginsWithDoesNotGiveWayToItself) {
   EXPECT_EQ(ledger.available(), 0);
 }
 
-TEST(PageLedgerTest, KnowsWhoBeginsWithWhatIsOnlyBeingKept) {
+TEST(PageLedgerTest, KnowsWhoBeginsWithWhatIsOnlyBeingPinned) {
   PageLedger ledger({.pages = 8, .requests = 3});
   Text text = count(70);
   ASSERT_TRUE(ledger.open(0, text, 0));
-  ledger.keep(0, pageOf(text, 0), 69);
+  ledger.pin(0, pageOf(text, 0), 69);
   Orders orders = take(ledger);
   ASSERT_TRUE(ledger.open(1, text, 0));
   ASSERT_TRUE(ledger.open(2, count(70, 500), 0));
-  EXPECT_TRUE(ledger.beginsWithAny(1, orders.keeps));
+  EXPECT_TRUE(ledger.beginsWithAny(1, orders.pins));
   EXPECT_FALSE(ledger.beginsWithAny(1, {}));
-  EXPECT_FALSE(ledger.beginsWithAny(2, orders.keeps));
+  EXPECT_FALSE(ledger.beginsWithAny(2, orders.pins));
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,22 +192,22 @@ public:
     Text text;
     std::vector<int64_t> pages;
   };
-  struct Kept {
+  struct Pinned {
     Text text; ///< from its start to the end of this page
     int64_t page = 0;
   };
 
-  void drop(SharedPage name) {
-    ASSERT_TRUE(kept.contains(name)) << "dropped, and not kept";
-    kept.erase(name);
+  void unpin(SharedPage name) {
+    ASSERT_TRUE(pinned.contains(name)) << "dropped, and not pinned";
+    pinned.erase(name);
   }
-  void keep(const KeepPage &order) {
-    ASSERT_FALSE(kept.contains(order.page)) << "kept twice";
+  void pin(const PinPage &order) {
+    ASSERT_FALSE(pinned.contains(order.page)) << "pinned twice";
     const Request &request = requests.at(order.request);
     ASSERT_LT(order.index, std::ssize(request.pages));
     auto tokens = (order.index + 1) * pageTokens;
     ASSERT_LE(tokens, std::ssize(request.text));
-    kept[order.page] = {
+    pinned[order.page] = {
         Text(request.text.begin(), request.text.begin() + tokens),
         request.pages[static_cast<size_t>(order.index)]};
   }
@@ -216,8 +216,8 @@ public:
     Request &request = requests[id];
     request.text = text;
     for (SharedPage name : prefix) {
-      ASSERT_TRUE(kept.contains(name));
-      const Kept &page = kept.at(name);
+      ASSERT_TRUE(pinned.contains(name));
+      const Pinned &page = pinned.at(name);
       ASSERT_TRUE(std::equal(page.text.begin(), page.text.end(), text.begin()));
       request.pages.push_back(page.page);
     }
@@ -229,10 +229,10 @@ public:
   }
   void close(RequestId id) { requests.erase(id); }
 
-  /// Pages of requests and kept ones.
+  /// Pages of requests and pinned ones.
   int64_t inUse() const {
     std::set<int64_t> pages = ofRequests();
-    for (const auto &[name, each] : kept)
+    for (const auto &[name, each] : pinned)
       pages.insert(each.page);
     return std::ssize(pages);
   }
@@ -242,10 +242,10 @@ public:
       pages.insert(request.pages.begin(), request.pages.end());
     return pages;
   }
-  /// Pages of the longest kept beginning of `text`, by name.
+  /// Pages of the longest pinned prefix of `text`, by name.
   std::vector<SharedPage> known(const Text &text, int64_t most) const {
     std::map<int64_t, SharedPage> byLength;
-    for (const auto &[name, each] : kept)
+    for (const auto &[name, each] : pinned)
       if (each.text.size() <= text.size() &&
           std::equal(each.text.begin(), each.text.end(), text.begin()))
         byLength[std::ssize(each.text) / pageTokens] = name;
@@ -256,7 +256,7 @@ public:
   }
 
   std::map<RequestId, Request> requests;
-  std::map<SharedPage, Kept> kept;
+  std::map<SharedPage, Pinned> pinned;
 
 private:
   void fill(Request &request) {
@@ -281,7 +281,7 @@ public:
     else if (opening.contains(id))
       sync();
     else if (upTo(0, 2) == 0)
-      keep(id);
+      pin(id);
     else
       grow(id);
     if (ordersAtOnce || upTo(0, 3) == 0)
@@ -310,11 +310,11 @@ private:
     text.insert(text.end(), static_cast<size_t>(upTo(1, 40)), 1);
     return text;
   }
-  /// Kept pages that a request uses: those of its own beginning, as far as the
-  /// ledger was told of them.
+  /// Pinned pages that a request uses: those of its own beginning, as far as
+  /// the ledger was told of them.
   std::set<SharedPage> pinnedBy(RequestId id) const {
     std::vector<SharedPage> path =
-        cache.known(texts.at(id), ledger.keptPages(id));
+        cache.known(texts.at(id), ledger.pinnedPages(id));
     return {path.begin(), path.end()};
   }
   std::set<SharedPage> pinned() const {
@@ -327,7 +327,7 @@ private:
   int64_t available() const {
     std::set<int64_t> used = cache.ofRequests();
     for (SharedPage name : pinned())
-      used.insert(cache.kept.at(name).page);
+      used.insert(cache.pinned.at(name).page);
     return pages - std::ssize(used);
   }
 
@@ -370,13 +370,13 @@ private:
     if (fits)
       text.resize(static_cast<size_t>(tokens), 1);
   }
-  void keep(RequestId id) {
-    int64_t kept = ledger.keptPages(id);
+  void pin(RequestId id) {
+    int64_t pinned = ledger.pinnedPages(id);
     const Text &text = texts.at(id);
-    if ((kept + 1) * pageTokens > std::ssize(text))
+    if ((pinned + 1) * pageTokens > std::ssize(text))
       return;
-    ledger.keep(id, pageOf(text, kept), std::ssize(text) - 1);
-    ASSERT_EQ(ledger.keptPages(id), kept + 1);
+    ledger.pin(id, pageOf(text, pinned), std::ssize(text) - 1);
+    ASSERT_EQ(ledger.pinnedPages(id), pinned + 1);
   }
   void close(RequestId id) {
     sync(); // the frame with the close takes the orders along
@@ -391,22 +391,22 @@ private:
   /// cache.
   void sync() {
     Orders orders;
-    ledger.takeOrders(orders.keeps, orders.drops);
-    dropped += std::ssize(orders.drops);
-    for (SharedPage page : orders.drops)
-      cache.drop(page);
-    // One that begins with what is kept only now opens by the next frame.
+    ledger.takeOrders(orders.pins, orders.unpins);
+    dropped += std::ssize(orders.unpins);
+    for (SharedPage page : orders.unpins)
+      cache.unpin(page);
+    // One that begins with what is pinned only now opens by the next frame.
     std::set<RequestId> later;
     for (RequestId id : opening)
-      if (ledger.beginsWithAny(id, orders.keeps))
+      if (ledger.beginsWithAny(id, orders.pins))
         later.insert(id);
       else
         openAtStage(id);
     for (const auto &[id, text] : texts)
       if (!opening.contains(id))
         cache.grow(id, text);
-    for (const KeepPage &order : orders.keeps)
-      cache.keep(order);
+    for (const PinPage &order : orders.pins)
+      cache.pin(order);
     for (RequestId id : later)
       openAtStage(id);
     opening.clear();
@@ -418,7 +418,7 @@ private:
     cache.open(id, texts.at(id), prefix);
   }
   void check() {
-    ASSERT_EQ(ledger.kept(), std::ssize(cache.kept));
+    ASSERT_EQ(ledger.pinned(), std::ssize(cache.pinned));
     ASSERT_LE(cache.inUse(), pages) << "a stage has run out";
     ASSERT_EQ(ledger.available(), available());
     for (const auto &[id, request] : cache.requests)

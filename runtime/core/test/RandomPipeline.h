@@ -8,7 +8,7 @@
 // A head that guesses and decides at random, before a chain of stages. Frames
 // go from stage to stage in order, after any delay; marks overtake them, get
 // lost, come twice and late. Where the stages can share pages, the head keeps
-// some of what has been answered, drops some of what is kept, and opens
+// some of what has been answered, unpins some of what is pinned, and opens
 // requests that begin with it.
 //
 //===----------------------------------------------------------------------===//
@@ -81,9 +81,9 @@ public:
     settle();
     for (auto &stage : stages)
       EXPECT_EQ(stage->stage.holdings(),
-                (Stage::Holdings{.kept = std::ssize(book.kept())}));
+                (Stage::Holdings{.pinned = std::ssize(book.pinned())}));
     StepFrame last;
-    last.drops = book.kept();
+    last.unpins = book.pinned();
     launch(std::move(last));
     settle();
     for (auto &stage : stages)
@@ -93,7 +93,7 @@ public:
   StageHarness &stage(int64_t index) { return *stages[index]; }
 
   int64_t answers = 0, left = 0, dropped = 0, reused = 0;
-  int64_t prefixes = 0, keeps = 0, keepsAfterEnd = 0, drops = 0;
+  int64_t prefixes = 0, pins = 0, keepsAfterEnd = 0, unpins = 0;
 
 private:
   struct Node {
@@ -154,7 +154,7 @@ private:
     return path;
   }
 
-  /// Has the stages keep a page of a path that has been answered, perhaps of
+  /// Has the stages pin a page of a path that has been answered, perhaps of
   /// one from long ago.
   void keepSome(RequestId id, StepFrame &frame) {
     const Request &request = requests[id];
@@ -174,19 +174,20 @@ private:
     auto index = static_cast<int32_t>(pick(full));
     std::vector<int32_t> path = pathTo(id, node);
     path.resize(static_cast<size_t>((index + 1) * CachePages::pageTokens));
-    book.keep(*page, std::move(path));
-    frame.keeps.push_back({id, node, index, *page});
-    ++keeps;
+    book.pin(*page, std::move(path));
+    frame.pins.push_back({id, node, index, *page});
+    ++pins;
     keepsAfterEnd += request.ended;
   }
 
   void dropSome(StepFrame &frame) {
-    std::vector<SharedPage> kept = book.kept();
-    if (kept.empty())
+    std::vector<SharedPage> pinned = book.pinned();
+    if (pinned.empty())
       return;
-    frame.drops.push_back(kept[static_cast<size_t>(pick(std::ssize(kept)))]);
-    book.drop(frame.drops.back());
-    ++drops;
+    frame.unpins.push_back(
+        pinned[static_cast<size_t>(pick(std::ssize(pinned)))]);
+    book.unpin(frame.unpins.back());
+    ++unpins;
   }
 
   /// Orders about shared pages go with any frame.
@@ -194,7 +195,7 @@ private:
     if (setup.limits.sharedPages == 0)
       return;
     // Pages that the frame opens with are in use behind the drops.
-    if (frame.opens.empty() && frame.drops.empty() && chance(15))
+    if (frame.opens.empty() && frame.unpins.empty() && chance(15))
       dropSome(frame);
     for (int64_t tries = pick(3); tries > 0; --tries)
       keepSome(static_cast<RequestId>(pick(std::ssize(requests))), frame);
@@ -268,10 +269,10 @@ private:
       return;
     if (chance(20))
       dropSome(frame);
-    std::vector<SharedPage> kept = book.kept();
-    if (kept.empty() || chance(20))
+    std::vector<SharedPage> pinned = book.pinned();
+    if (pinned.empty() || chance(20))
       return;
-    book.begin(kept[static_cast<size_t>(pick(std::ssize(kept)))],
+    book.begin(pinned[static_cast<size_t>(pick(std::ssize(pinned)))],
                setup.limits.contextLength, open);
     if (open.prefix.empty())
       return;

@@ -128,7 +128,7 @@ struct SchedulerScript {
     EXPECT_EQ(stages->openRequests(), 0);
     EXPECT_EQ(scheduler->load(), Scheduler::Load{});
     EXPECT_EQ(scheduler->rows().holdings(), Head::Holdings{});
-    EXPECT_EQ(stages->keptPages(), scheduler->rows().ledger().kept());
+    EXPECT_EQ(stages->pinnedPages(), scheduler->rows().ledger().pinned());
     for (const auto &[number, each] : reported) {
       EXPECT_EQ(each.ends, 1) << number;
       EXPECT_EQ(each.tokens,

@@ -1,4 +1,5 @@
-//===- SharedBook.h - which shared pages are kept, for tests --------------===//
+//===- SharedBook.h - which shared pages are pinned, for tests
+//--------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +20,7 @@
 
 namespace sluice::test {
 
-/// Pages that are kept, as the head knows them: in the order of its frames.
+/// Pages that are pinned, as the head knows them: in the order of its frames.
 class SharedBook {
 public:
   explicit SharedBook(int64_t pages) : paths(static_cast<size_t>(pages)) {}
@@ -31,19 +32,19 @@ public:
         return page;
     return std::nullopt;
   }
-  std::vector<SharedPage> kept() const {
+  std::vector<SharedPage> pinned() const {
     std::vector<SharedPage> pages;
     for (SharedPage page = 0; page < std::ssize(paths); ++page)
       if (!paths[static_cast<size_t>(page)].empty())
         pages.push_back(page);
     return pages;
   }
-  void keep(SharedPage page, std::vector<int32_t> path) {
+  void pin(SharedPage page, std::vector<int32_t> path) {
     paths[static_cast<size_t>(page)] = std::move(path);
   }
-  void drop(SharedPage page) { paths[static_cast<size_t>(page)].clear(); }
+  void unpin(SharedPage page) { paths[static_cast<size_t>(page)].clear(); }
 
-  /// The page's path, as far as all pages of it are kept, below `tokens`.
+  /// The page's path, as far as all pages of it are pinned, below `tokens`.
   void begin(SharedPage last, int64_t tokens, OpenRequest &open) const {
     const std::vector<int32_t> &path = paths[static_cast<size_t>(last)];
     size_t end = CachePages::pageTokens;
@@ -53,7 +54,7 @@ public:
         const std::vector<int32_t> &other = paths[static_cast<size_t>(page)];
         return std::ranges::equal(other, std::span(path).first(end));
       };
-      std::vector<SharedPage> pages = kept();
+      std::vector<SharedPage> pages = pinned();
       auto found = std::ranges::find_if(pages, has);
       if (found == pages.end())
         break;
@@ -64,7 +65,7 @@ public:
   }
 
 private:
-  /// [page]: the tokens up to the page's last; empty: not kept.
+  /// [page]: the tokens up to the page's last; empty: not pinned.
   std::vector<std::vector<int32_t>> paths;
 };
 

@@ -149,9 +149,9 @@ public:
     }
     step();
     spare = std::move(outgoing.opens[0]);
-    frame.drops.assign(spare.prefixPages.begin(), spare.prefixPages.end());
+    frame.unpins.assign(spare.prefixPages.begin(), spare.prefixPages.end());
     for (int32_t index = 0; index < 2; ++index)
-      frame.keeps.push_back({0, base + tokens - 1, index, index});
+      frame.pins.push_back({0, base + tokens - 1, index, index});
     frame.closes.push_back(0);
     step();
     base += tokens;
@@ -212,7 +212,7 @@ TEST(StageAllocationTest, SharingAllocatesNothing) {
   for (int i = 0; i < 100; ++i)
     turns.turn();
   EXPECT_EQ(allocations(), before);
-  EXPECT_EQ(stage.holdings(), (Stage::Holdings{.kept = 2}));
+  EXPECT_EQ(stage.holdings(), (Stage::Holdings{.pinned = 2}));
 #endif
 }
 

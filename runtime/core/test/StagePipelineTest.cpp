@@ -107,9 +107,9 @@ TEST(StagePipelineTest, EveryRowFindsItsPrefixWhateverHappens) {
     pipeline.run();
     ASSERT_FALSE(HasFailure());
     prefixes += pipeline.prefixes;
-    keeps += pipeline.keeps;
+    keeps += pipeline.pins;
     keepsAfterEnd += pipeline.keepsAfterEnd;
-    drops += pipeline.drops;
+    drops += pipeline.unpins;
   }
   // That these are common is what makes the test worth something.
   EXPECT_GT(prefixes, 500);

@@ -24,14 +24,14 @@ StageLimits sharingLimits() {
   return limits;
 }
 
-StepFrame keeping(std::vector<KeepPage> keeps) {
+StepFrame keeping(std::vector<PinPage> keeps) {
   StepFrame frame;
-  frame.keeps = std::move(keeps);
+  frame.pins = std::move(keeps);
   return frame;
 }
 StepFrame dropping(std::vector<SharedPage> drops) {
   StepFrame frame;
-  frame.drops = std::move(drops);
+  frame.unpins = std::move(drops);
   return frame;
 }
 Row guess(NodeId node, NodeId parent, int32_t position, RequestId request) {
@@ -78,13 +78,13 @@ protected:
   StageHarness harness;
 };
 
-TEST_F(StageSharingTest, ARequestBeginsWithKeptPages) {
+TEST_F(StageSharingTest, ARequestBeginsWithPinnedPages) {
   send(opening(70));
   send(keeping({{0, 69, 0, 3}, {0, 69, 1, 1}}));
   int32_t first = harness.pages.pages(0)[0], second = harness.pages.pages(0)[1];
   EXPECT_EQ(stage().holdings(), (Stage::Holdings{1, 1, 3, 0, 2}));
   send(closing());
-  EXPECT_EQ(stage().holdings(), (Stage::Holdings{.kept = 2}));
+  EXPECT_EQ(stage().holdings(), (Stage::Holdings{.pinned = 2}));
   EXPECT_EQ(harness.pages.freePages(), 30);
 
   std::vector<int32_t> prefix = tokensOf(0, 0, 64);
@@ -129,9 +129,9 @@ TEST_F(StageSharingTest, ABeginningStaysWhenItsRowsLeave) {
   harness.expectEmpty();
 }
 
-/// The request ended, as far as the board knows, on a wrong guess; what is kept
-/// is the path of the right one.
-TEST_F(StageSharingTest, APageIsKeptAfterTheEnd) {
+/// The request ended, as far as the board knows, on a wrong guess; what is
+/// pinned is the path of the right one.
+TEST_F(StageSharingTest, APageIsPinnedAfterTheEnd) {
   send(opening(31));
   send(frameOf({guess(31, 30, 31, 0), guess(32, 30, 31, 0)}));
   harness.board.publish({0, 1, 32, true});
@@ -141,7 +141,7 @@ TEST_F(StageSharingTest, APageIsKeptAfterTheEnd) {
   StepFrame frame = keeping({{0, 31, 0, 2}});
   frame.closes = {0};
   send(frame);
-  EXPECT_EQ(stage().holdings(), (Stage::Holdings{.kept = 1}));
+  EXPECT_EQ(stage().holdings(), (Stage::Holdings{.pinned = 1}));
   std::vector<int32_t> prefix = tokensOf(0, 0, 32);
   EXPECT_EQ(send(openingWith({2}, prefix, 33, 1, 0)), (Nodes{32}));
   send(closing(1));
@@ -150,7 +150,7 @@ TEST_F(StageSharingTest, APageIsKeptAfterTheEnd) {
 }
 
 /// Any confirmed node will do, also one that is long forgotten.
-TEST_F(StageSharingTest, APageIsKeptOfAPathFromLongAgo) {
+TEST_F(StageSharingTest, APageIsPinnedOfAPathFromLongAgo) {
   StageLimits limits = sharingLimits();
   limits.rows = 4;
   limits.promptRows = 4;
@@ -167,10 +167,10 @@ TEST_F(StageSharingTest, APageIsKeptOfAPathFromLongAgo) {
   }
   harness.enqueue(keeping({{0, 32, 0, 0}, {0, 130, 3, 1}}));
   harness.drain();
-  EXPECT_EQ(harness.stage.holdings().kept, 2);
+  EXPECT_EQ(harness.stage.holdings().pinned, 2);
 }
 
-TEST_F(StageSharingTest, APageIsDroppedWhileARequestUsesIt) {
+TEST_F(StageSharingTest, APageIsUnpinnedWhileARequestUsesIt) {
   send(opening(33));
   StepFrame frame = keeping({{0, 32, 0, 0}});
   frame.closes = {0};
@@ -184,7 +184,7 @@ TEST_F(StageSharingTest, APageIsDroppedWhileARequestUsesIt) {
 }
 
 /// A row that comes again does not leave any more: the head can have the answer
-/// from the first time, and keep what is behind it.
+/// from the first time, and pin what is behind it.
 TEST_F(StageSharingTest, ARowThatComesAgainStaysInItsStep) {
   send(opening(30));
   send(frameOf(
@@ -199,7 +199,7 @@ TEST_F(StageSharingTest, ARowThatComesAgainStaysInItsStep) {
   EXPECT_EQ(nodesOf(stage().rows()), (Nodes{31}));
   StepFrame outgoing;
   stage().finishStep(outgoing);
-  EXPECT_EQ(outgoing.keeps.size(), 1u);
+  EXPECT_EQ(outgoing.pins.size(), 1u);
 }
 
 /// What a frame that is split says before its rows goes with its first step,
@@ -218,7 +218,7 @@ TEST_F(StageSharingTest, AFrameIsTakenInWholeWithItsLastStep) {
   EXPECT_EQ(out.launched, 7u);
   frame = opening(30, 1);
   frame.launched = 9;
-  frame.keeps = {{0, 32, 0, 1}};
+  frame.pins = {{0, 32, 0, 1}};
   frame.closes = {0};
   harness.enqueue(std::move(frame));
   StepFrame late = dropping({1});
@@ -226,18 +226,18 @@ TEST_F(StageSharingTest, AFrameIsTakenInWholeWithItsLastStep) {
   harness.enqueue(std::move(late));
   ASSERT_TRUE(harness.step(out));
   EXPECT_EQ(out.launched, 7u);
-  EXPECT_TRUE(out.keeps.empty());
+  EXPECT_TRUE(out.pins.empty());
   ASSERT_TRUE(harness.step(out));
   EXPECT_EQ(out.launched, 9u);
-  EXPECT_EQ(out.keeps.size(), 1u);
+  EXPECT_EQ(out.pins.size(), 1u);
   EXPECT_EQ(out.closes.size(), 1u);
-  EXPECT_TRUE(out.drops.empty());
+  EXPECT_TRUE(out.unpins.empty());
   ASSERT_TRUE(harness.step(out));
   EXPECT_EQ(out.launched, 9u);
-  EXPECT_EQ(out.drops, (std::vector<SharedPage>{1}));
+  EXPECT_EQ(out.unpins, (std::vector<SharedPage>{1}));
 }
 
-/// Frames that keep, drop and open with the same pages, at a first stage that
+/// Frames that pin, unpin and open with the same pages, at a first stage that
 /// fuses them or not.
 class Orders {
 public:
@@ -246,7 +246,7 @@ public:
     one.enqueue(keeping({{0, 65, 0, 0}, {0, 65, 1, 1}}));
     one.enqueue(openingWith({0, 1}, tokensOf(0, 0, 64), 66, 1, 200));
     StepFrame frame = frameOf({guess(266, 265, 66, 1)});
-    frame.drops = {1};
+    frame.unpins = {1};
     one.enqueue(frame);
     frame = keeping({{0, 65, 1, 1}, {0, 65, 0, 2}});
     frame.closes = {0};
@@ -296,11 +296,11 @@ TEST_F(StageSharingTest, FusedFramesSayWhatTheirFramesSaid) {
   // The first open waits for the keeps, the first drop for the open that has
   // the page, the last open for the close and the keeps.
   ASSERT_EQ(fused.sent.size(), 4u);
-  EXPECT_EQ(fused.sent[0].keeps.size(), 2u);
+  EXPECT_EQ(fused.sent[0].pins.size(), 2u);
   EXPECT_EQ(fused.sent[1].opens.size(), 1u);
-  EXPECT_EQ(fused.sent[2].drops, (std::vector<SharedPage>{1, 0}));
+  EXPECT_EQ(fused.sent[2].unpins, (std::vector<SharedPage>{1, 0}));
   EXPECT_EQ(nodesOf(fused.sent[2].rows), (Nodes{266}));
-  EXPECT_EQ(fused.sent[2].keeps.size(), 2u);
+  EXPECT_EQ(fused.sent[2].pins.size(), 2u);
   EXPECT_EQ(fused.sent[2].closes.size(), 1u);
   EXPECT_EQ(fused.sent[3].opens[0].prefixPages,
             (std::vector<SharedPage>{2, 1}));
@@ -328,7 +328,7 @@ TEST_F(StageSharingTest, ABeginningWaitsForWhatCloses) {
             "stage: request 2: cache: more than 1 open sequences");
 }
 
-TEST_F(StageSharingTest, APageOfAPromptIsKeptHoweverManyRowsCameSince) {
+TEST_F(StageSharingTest, APageOfAPromptIsPinnedHoweverManyRowsCameSince) {
   StageLimits limits = sharingLimits();
   limits.rows = limits.promptRows = 8;
   limits.nodes = 1;
@@ -337,10 +337,10 @@ TEST_F(StageSharingTest, APageOfAPromptIsKeptHoweverManyRowsCameSince) {
   harness.drain();
   harness.enqueue(keeping({{0, 31, 0, 0}, {0, 63, 1, 1}}));
   ASSERT_TRUE(harness.stage.formStep());
-  EXPECT_EQ(harness.stage.holdings().kept, 2);
+  EXPECT_EQ(harness.stage.holdings().pinned, 2);
 }
 
-TEST_F(StageSharingTest, WhatIsNotInTheCacheCannotBeKept) {
+TEST_F(StageSharingTest, WhatIsNotInTheCacheCannotBePinned) {
   auto message = [](StepFrame before, StepFrame frame) {
     StageHarness harness(sharingLimits(), 32);
     harness.enqueue(std::move(before));
@@ -349,60 +349,63 @@ TEST_F(StageSharingTest, WhatIsNotInTheCacheCannotBeKept) {
     return harness.stage.formStep().status().message();
   };
   // The page is not full up to the row.
-  EXPECT_EQ(message(opening(33), keeping({{0, 32, 1, 0}})),
-            "stage: request 0: page 1 of the path to row 32 is to be kept, but "
-            "is not in the cache");
+  EXPECT_EQ(
+      message(opening(33), keeping({{0, 32, 1, 0}})),
+      "stage: request 0: page 1 of the path to row 32 is to be pinned, but "
+      "is not in the cache");
   // Nobody can have answered a row of this very step.
   StepFrame frame = opening(32, 1);
-  frame.keeps = {{1, 31, 0, 0}};
-  EXPECT_EQ(message(opening(1), frame),
-            "stage: request 1: page 0 of the path to row 31 is to be kept, but "
-            "is not in the cache");
+  frame.pins = {{1, 31, 0, 0}};
+  EXPECT_EQ(
+      message(opening(1), frame),
+      "stage: request 1: page 0 of the path to row 31 is to be pinned, but "
+      "is not in the cache");
   // A number that no row had.
   frame = frameOf({makeRow(0, 40, 32, 33, true)});
-  frame.keeps = {{0, 35, 0, 0}};
-  EXPECT_EQ(message(opening(33), frame),
-            "stage: request 0: page 0 of the path to row 35 is to be kept, but "
-            "is not in the cache");
+  frame.pins = {{0, 35, 0, 0}};
+  EXPECT_EQ(
+      message(opening(33), frame),
+      "stage: request 0: page 0 of the path to row 35 is to be pinned, but "
+      "is not in the cache");
 }
 
 TEST_F(StageSharingTest, TheMailboxChecksSharedPages) {
   EXPECT_EQ(refused(dropping({4})), "stage: no shared page 4, of 4");
   EXPECT_EQ(refused(dropping({-1})), "stage: no shared page -1, of 4");
   EXPECT_EQ(refused(dropping({0})),
-            "stage: shared page 0 is dropped but not kept");
+            "stage: shared page 0 is unpinned but not pinned");
   EXPECT_EQ(refused(keeping({{0, 0, 0, 0}})),
-            "stage: shared page 0 is kept of request 0, which is not open");
+            "stage: shared page 0 is pinned of request 0, which is not open");
   send(opening(70, 0, 5));
   EXPECT_EQ(refused(keeping({{3, 74, 0, 0}})),
             "stage: no slot for request 3, of 3");
   EXPECT_EQ(refused(keeping({{0, 74, 0, 4}})), "stage: no shared page 4, of 4");
   EXPECT_EQ(refused(keeping({{0, 75, 0, 0}})),
-            "stage: request 0 has nodes from 5 to 74, but page 0 is kept of "
+            "stage: request 0 has nodes from 5 to 74, but page 0 is pinned of "
             "node 75");
   EXPECT_EQ(refused(keeping({{0, 4, 0, 0}})),
-            "stage: request 0 has nodes from 5 to 74, but page 0 is kept of "
+            "stage: request 0 has nodes from 5 to 74, but page 0 is pinned of "
             "node 4");
   EXPECT_EQ(refused(keeping({{0, 74, 4, 0}})),
-            "stage: request 0: page 4 is kept in a context of 128");
+            "stage: request 0: page 4 is pinned in a context of 128");
   EXPECT_EQ(refused(keeping({{0, 74, -1, 0}})),
-            "stage: request 0: page -1 is kept in a context of 128");
+            "stage: request 0: page -1 is pinned in a context of 128");
   EXPECT_EQ(refused(keeping({{0, 74, 0, 0}, {0, 74, 1, 0}})),
-            "stage: shared page 0 is kept already");
+            "stage: shared page 0 is pinned already");
   // Checked with what is queued done; what was refused has left nothing behind.
   harness.enqueue(keeping({{0, 74, 0, 0}, {0, 74, 1, 1}}));
   EXPECT_EQ(refused(keeping({{0, 74, 0, 0}})),
-            "stage: shared page 0 is kept already");
+            "stage: shared page 0 is pinned already");
   EXPECT_EQ(refused(dropping({0, 0})),
-            "stage: shared page 0 is dropped but not kept");
+            "stage: shared page 0 is unpinned but not pinned");
   StepFrame again = dropping({0});
-  again.keeps = {{0, 74, 0, 0}};
+  again.pins = {{0, 74, 0, 0}};
   harness.enqueue(again);
   StepFrame close = closing();
-  close.keeps = {{0, 74, 1, 2}};
+  close.pins = {{0, 74, 1, 2}};
   harness.enqueue(close);
   EXPECT_EQ(refused(keeping({{0, 74, 1, 3}})),
-            "stage: shared page 3 is kept of request 0, which is not open");
+            "stage: shared page 3 is pinned of request 0, which is not open");
   harness.drain();
   send(dropping({0, 1, 2}));
   harness.expectEmpty();
@@ -442,13 +445,13 @@ TEST_F(StageSharingTest, TheMailboxChecksPrefixes) {
             "stage: no shared page 4, of 4");
   EXPECT_EQ(with([](auto &, auto &open) { open.prefixPages[1] = 2; }),
             "stage: request 1: page 1 of its prefix is shared page 2, which is "
-            "not kept");
+            "not pinned");
   EXPECT_EQ(with([](auto &, auto &open) { open.prefixPages[1] = 0; }),
             "stage: request 1: page 1 of its prefix is shared page 0, which is "
             "page 0 of its path");
-  EXPECT_EQ(with([](auto &frame, auto &) { frame.drops = {1}; }),
+  EXPECT_EQ(with([](auto &frame, auto &) { frame.unpins = {1}; }),
             "stage: request 1: page 1 of its prefix is shared page 1, which is "
-            "not kept");
+            "not pinned");
   EXPECT_EQ(with([](auto &, auto &open) { open.prefix[3] = -1; }),
             "stage: request 1: token -1 is negative");
   EXPECT_EQ(with([](auto &frame, auto &) { frame.rows[0].parent = noNode; }),

@@ -71,13 +71,13 @@ void TextStages::open(const OpenRequest &request) {
   check(std::ssize(request.prefix) < request.knownTokens,
         "a prefix leaves nothing to compute");
   for (size_t i = 0; i < request.prefixPages.size(); ++i) {
-    auto at = kept.find(request.prefixPages[i]);
-    if (at == kept.end())
-      return check(false, "a request begins with a page that is not kept");
+    auto at = pinned.find(request.prefixPages[i]);
+    if (at == pinned.end())
+      return check(false, "a request begins with a page that is not pinned");
     Text beginning(request.prefix.begin(),
                    request.prefix.begin() +
                        static_cast<ptrdiff_t>((i + 1) * pageTokens));
-    check(at->second.text == beginning, "a kept page holds something else");
+    check(at->second.text == beginning, "a pinned page holds something else");
     slot.pages.push_back(at->second.page);
   }
 }
@@ -110,31 +110,31 @@ void TextStages::accept(const Row &row, Work &work) {
   }
 }
 
-void TextStages::keep(const KeepPage &order) {
+void TextStages::pin(const PinPage &order) {
   const Slot &slot = slots.at(static_cast<size_t>(order.request));
-  check(slot.isOpen, "a page of a request that is not open is kept");
-  check(!kept.contains(order.page), "a page is kept twice");
+  check(slot.isOpen, "a page of a request that is not open is pinned");
+  check(!pinned.contains(order.page), "a page is pinned twice");
   int64_t tokens = (order.index + 1) * pageTokens;
   check(order.node <= slot.computed &&
             tokens <= order.node - slot.firstNode + 1,
-        "a page is kept before it was computed");
+        "a page is pinned before it was computed");
   if (std::ssize(slot.text) < tokens)
-    return check(false, "a page is kept that is not full");
-  kept[order.page] = {Text(slot.text.begin(), slot.text.begin() + tokens),
-                      slot.pages[static_cast<size_t>(order.index)]};
+    return check(false, "a page is pinned that is not full");
+  pinned[order.page] = {Text(slot.text.begin(), slot.text.begin() + tokens),
+                        slot.pages[static_cast<size_t>(order.index)]};
 }
 
 /// In the order in which stages do what a frame says.
 void TextStages::accept(const StepFrame &frame, Work &work) {
-  for (SharedPage page : frame.drops)
-    check(kept.erase(page) == 1, "a page is dropped that is not kept");
+  for (SharedPage page : frame.unpins)
+    check(pinned.erase(page) == 1, "a page is unpinned that is not pinned");
   for (const OpenRequest &request : frame.opens)
     open(request);
   for (const Row &row : frame.rows)
     accept(row, work);
   countPages();
-  for (const KeepPage &order : frame.keeps)
-    keep(order);
+  for (const PinPage &order : frame.pins)
+    pin(order);
   for (RequestId request : frame.closes) {
     Slot &slot = slots.at(static_cast<size_t>(request));
     check(slot.isOpen, "a slot is closed that is not open");
@@ -148,7 +148,7 @@ void TextStages::countPages() {
   std::set<int64_t> pages;
   for (const Slot &slot : slots)
     pages.insert(slot.pages.begin(), slot.pages.end());
-  for (const auto &[name, each] : kept)
+  for (const auto &[name, each] : pinned)
     pages.insert(each.page);
   pagesPeak = std::max(pagesPeak, std::ssize(pages));
   check(limits.pages == 0 || std::ssize(pages) <= limits.pages,

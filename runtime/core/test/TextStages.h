@@ -9,8 +9,8 @@
 // links. Each stage takes all that is in its mailbox for one step. What follows
 // a text is a hash of it, so that any schedule must give the same tokens. What
 // the stages rely on is checked: rows in order and of the text as it is, pages
-// kept once, dropped only where they are kept, computed before they are kept,
-// and never more of them than the cache has.
+// pinned once, unpinned only where they are pinned, computed before they are
+// pinned, and never more of them than the cache has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,7 +70,7 @@ public:
   /// Rules that were broken; empty if none.
   const std::vector<std::string> &broken() const { return failures; }
   int64_t openRequests() const;
-  int64_t keptPages() const { return std::ssize(kept); }
+  int64_t pinnedPages() const { return std::ssize(pinned); }
   int64_t mostPages() const { return pagesPeak; }
   /// Of a step that had rows of prompts and others.
   int64_t mostMixedRows() const { return mixedRowsPeak; }
@@ -84,7 +84,7 @@ private:
     Text scored; ///< as OpenRequest
     std::vector<int64_t> pages;
   };
-  struct Kept {
+  struct Pinned {
     Text text; ///< from its start to the page's end
     int64_t page = 0;
   };
@@ -105,7 +105,7 @@ private:
   void accept(const StepFrame &frame, Work &work);
   void open(const OpenRequest &request);
   void accept(const Row &row, Work &work);
-  void keep(const KeepPage &order);
+  void pin(const PinPage &order);
   void countPages();
   void begin(Stage &stage, Time now);
 
@@ -113,7 +113,7 @@ private:
   LineTimes times;
   std::vector<Stage> stages;
   std::vector<Slot> slots;
-  std::map<SharedPage, Kept> kept;
+  std::map<SharedPage, Pinned> pinned;
   std::set<uint64_t> chunks; ///< frames with rows of prompts, under way
   int64_t nextPage = 0, pagesPeak = 0, mixedRowsPeak = 0;
   std::vector<Arrived> log;

@@ -33,7 +33,7 @@ TEST_F(MonitorTest, AnEventIsAboutItsInterval) {
   head.preempted = 1;
   head.pages = 10;
   head.pagesUsed = 4;
-  head.pagesKept = 1;
+  head.pagesPinned = 1;
   head.steps = 10;
   head.promptRows = 100;
   head.certainRows = 8;

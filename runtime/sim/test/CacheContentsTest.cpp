@@ -117,7 +117,7 @@ struct SharingFixture {
         stage(Stage::create(limits(), pages, board).take()), contents(32) {
     EXPECT_TRUE(step(opening(66)).ok());
     StepFrame frame;
-    frame.keeps = {{0, 65, 0, 0}, {0, 65, 1, 1}};
+    frame.pins = {{0, 65, 0, 0}, {0, 65, 1, 1}};
     EXPECT_TRUE(step(std::move(frame)).ok());
   }
 
@@ -188,7 +188,7 @@ TEST(CacheContentsTest, WhatIsNotOnesOwnIsFoundWhereNoneIsShared) {
   SharingFixture f;
   StepFrame last;
   last.closes = {0};
-  last.drops = {0, 1};
+  last.unpins = {0, 1};
   ASSERT_TRUE(f.step(std::move(last)).ok());
   // The same pages again, and as if its first rows had not been stored.
   StepFrame frame = SharingFixture::beginning(0);

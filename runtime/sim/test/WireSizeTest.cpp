@@ -51,15 +51,15 @@ TEST(WireSizeTest, StepsAreAsLongAsTheCodecMakesThem) {
   frame.opens[0].prefixPages = {4, 2};
   frame.opens[0].prefix.resize(64);
   frame.opens[0].scored.resize(70);
-  frame.drops = {1, 2, 3};
-  frame.keeps.resize(2);
+  frame.unpins = {1, 2, 3};
+  frame.pins.resize(2);
   EXPECT_EQ(wireBytes(frame, 16), encodedBytes(frame, 4));
   frame.rows.clear();
   EXPECT_EQ(wireBytes(frame, 16), encodedBytes(frame, 4));
-  for (std::vector<int32_t> drops : {std::vector{7}, std::vector<int32_t>{}}) {
+  for (std::vector<int32_t> unpins : {std::vector{7}, std::vector<int32_t>{}}) {
     StepFrame orders;
-    orders.drops = drops;
-    orders.keeps.resize(1 - drops.size());
+    orders.unpins = unpins;
+    orders.pins.resize(1 - unpins.size());
     EXPECT_EQ(wireBytes(orders, 16), encodedBytes(orders, 4));
   }
 }
