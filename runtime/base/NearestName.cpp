@@ -36,14 +36,14 @@ static size_t countChanges(std::string_view a, std::string_view b) {
 std::string sluice::nearestName(std::string_view word,
                                 std::span<const std::string> names) {
   constexpr size_t longest = 64; // no option's name is longer
-  constexpr size_t shortestBeginning = 3;
+  constexpr size_t minPrefix = 3;
   std::string nearest;
   size_t least = longest;
   if (word.size() > longest)
     return nearest;
   for (const std::string &name : names) {
-    bool begins = word.size() >= shortestBeginning && name.starts_with(word) &&
-                  name != word;
+    bool begins =
+        word.size() >= minPrefix && name.starts_with(word) && name != word;
     size_t changes = begins ? 1 : countChanges(word, name);
     if (changes < least && changes <= std::max(word.size(), name.size()) / 3) {
       least = changes;

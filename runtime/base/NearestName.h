@@ -17,7 +17,7 @@ namespace sluice {
 /// The one of `names` that `word` was probably meant to be: the first of those
 /// that the fewest changes turn it into, where a change is a letter too many,
 /// too few or another one, or two letters that have changed places. A name
-/// whose beginning the word is counts as one change away. Empty where even the
+/// whose prefix the word is counts as one change away. Empty where even the
 /// nearest needs more changes than a third of its letters.
 std::string nearestName(std::string_view word,
                         std::span<const std::string> names);

@@ -22,7 +22,7 @@ enum class PromptForm : uint8_t {
 struct PromptOptions {
   PromptForm form = PromptForm::Tokens;
   /// So many of a prompt's tokens, its first ones, are the same in all
-  /// requests; a shorter prompt is the beginning of them.
+  /// requests; a shorter prompt is a prefix of them.
   int64_t sharedPrefixTokens = 0;
   /// Ids are drawn from 0 to this, exclusive. 0: as the backend knows it.
   int64_t vocabularySize = 0;

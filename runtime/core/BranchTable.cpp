@@ -107,8 +107,8 @@ Expected<BranchTable::Place> BranchTable::fork(SequenceId parent,
 }
 
 Expected<SequenceId> BranchTable::begin(RequestId request, NodeId tip,
-                                        std::span<const int32_t> beginning) {
-  Expected<SequenceId> opened = pages.open(beginning);
+                                        std::span<const int32_t> prefix) {
+  Expected<SequenceId> opened = pages.open(prefix);
   if (!opened)
     return opened;
   link(request, *opened);

@@ -38,7 +38,7 @@ public:
   /// Opens the request's first branch, which begins with these pages; they hold
   /// its path up to `tip`. Error: no free sequence; nothing changed.
   Expected<SequenceId> begin(RequestId request, NodeId tip,
-                             std::span<const int32_t> beginning);
+                             std::span<const int32_t> prefix);
 
   struct Place {
     SequenceId sequence = 0;

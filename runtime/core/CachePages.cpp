@@ -103,15 +103,15 @@ Expected<SequenceId> CachePages::open() {
   return sequence;
 }
 
-Expected<SequenceId> CachePages::open(std::span<const int32_t> beginning) {
-  assert(std::ssize(beginning) * pageTokens <= bounds.tokensPerSequence);
+Expected<SequenceId> CachePages::open(std::span<const int32_t> prefix) {
+  assert(std::ssize(prefix) * pageTokens <= bounds.tokensPerSequence);
   Expected<SequenceId> opened = open();
   if (!opened)
     return opened;
-  for (int32_t page : beginning)
+  for (int32_t page : prefix)
     sharePage(page);
-  std::copy(beginning.begin(), beginning.end(), tableOf(*opened));
-  tokens[*opened] = std::ssize(beginning) * pageTokens;
+  std::copy(prefix.begin(), prefix.end(), tableOf(*opened));
+  tokens[*opened] = std::ssize(prefix) * pageTokens;
   return opened;
 }
 

@@ -14,7 +14,7 @@
 // rows and heads that read them pass over; it is a whole number of vectors on
 // every CPU; and at most 31 tokens of memory per sequence are unused.
 //
-// Sequences that begin alike share the pages of that beginning: fork() counts
+// Sequences that begin alike share the pages of that prefix: fork() counts
 // references to full pages and copies the one that is not full. What is shared
 // is never written: a sequence that was cut back into a shared page gets a copy
 // of it when it grows again. The copying itself is the device's, before the
@@ -81,7 +81,7 @@ public:
 
   /// Opens a sequence that begins with these pages, which are full, in use and
   /// now shared; no more than a sequence can hold. O(pages). Error: as open().
-  Expected<SequenceId> open(std::span<const int32_t> beginning);
+  Expected<SequenceId> open(std::span<const int32_t> prefix);
 
   struct Fork {
     SequenceId sequence = 0;

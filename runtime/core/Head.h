@@ -74,10 +74,11 @@ struct RequestSpec {
   /// Whether to report on the prompt's tokens as well, all but the first; with
   /// logProbabilities of at least 0.
   bool scoresPrompt = false;
-  /// Beginning of the prompt on which has been reported; 0: nothing yet.
+  /// Length of the prefix of the prompt that has been reported on; 0: nothing
+  /// yet.
   int64_t scored = 0;
   QueuePriority queuePriority = {};
-  /// Beginnings of prompts are shared among requests of the same number.
+  /// Prefixes of prompts are shared among requests of the same number.
   uint64_t prefixScope = 0;
 
   /// Tokens of the prompt on which is to be reported yet.
@@ -159,7 +160,7 @@ struct PreemptEvent {
   SpeculationCounters counters; ///< since it was submitted last
 };
 
-/// A beginning in whole pages that a request shares with one that runs, and
+/// A prefix in whole pages that a request shares with one that runs, and
 /// that this one is computing just now: who waits for it need not.
 struct ComingPrefix {
   RequestId from = 0;   ///< who computes it
@@ -230,7 +231,7 @@ public:
   /// that does not fit the context or the cache.
   Status check(const RequestSpec &spec) const;
 
-  /// The longest beginning of the request that one which runs is computing,
+  /// The longest prefix of the request that one which runs is computing,
   /// where that is more than what is pinned already. Only of one whose queue
   /// priority is not later: it computes it no later than the request would
   /// itself.
@@ -239,7 +240,7 @@ public:
   /// as soon as those of a prompt that ends with them would; of several that
   /// are waited for, the shortest first. O(1).
   bool await(const ComingPrefix &prefix);
-  /// The same beginning, or what there is of it, of the request that has this
+  /// The same prefix, or what there is of it, of the request that has this
   /// slot now: it was submitted because who computed `left` is gone.
   ComingPrefix inherit(RequestId heir, const ComingPrefix &left) const;
 

@@ -101,7 +101,7 @@ KnownText Head::State::knownOf(const RequestSpec &spec) {
 }
 
 //===----------------------------------------------------------------------===//
-// Beginnings that are being computed
+// Prefixes that are being computed
 //===----------------------------------------------------------------------===//
 
 /// Whole pages from page `from` on that `path` and `tokens` have in common.

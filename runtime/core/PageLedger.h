@@ -56,7 +56,7 @@ public:
   static constexpr int64_t anyPrefix = std::numeric_limits<int64_t>::max();
 
   /// Takes pages for the `known` text of a request that opens. Pages
-  /// of the longest beginning that is pinned are shared, but for the last
+  /// of the longest prefix that is pinned are shared, but for the last
   /// token's, whose row has to be computed, and `mostPrefix` of them at most.
   /// False, and then nothing has changed: there would not be `spare` pages left
   /// for others.
@@ -77,7 +77,7 @@ public:
 
   /// Full pages of the request that pin() has been told of, or that it shared.
   int64_t pinnedPages(RequestId request) const;
-  /// Pages of the longest beginning of `known` that is pinned.
+  /// Pages of the longest prefix of `known` that is pinned.
   int64_t pinnedPages(KnownText known) const;
   /// The request's next full page holds `page`, and all stages have computed
   /// it: `node` or one before it was its last row. It is pinned unless others

@@ -1,4 +1,4 @@
-//===- PrefixTree.cpp - beginnings of texts whose pages are pinned --------===//
+//===- PrefixTree.cpp - prefixes of texts whose pages are pinned ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,17 +1,17 @@
-//===- PrefixTree.h - beginnings of texts whose pages are pinned ----------===//
+//===- PrefixTree.h - prefixes of texts whose pages are pinned ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Beginnings of texts whose keys and values lie in the caches, as a radix tree
+// Prefixes of texts whose keys and values lie in the caches, as a radix tree
 // (SGLang's RadixAttention, arXiv 2312.07104, section 3): a node is one full
 // page of tokens behind those of its parent, and is named by the number under
 // which the stages pin the page. So two texts share the nodes of what they
 // have in common, down to the page.
 //
-//   int32_t at = tree.find(prompt, pages);    // longest known beginning
+//   int32_t at = tree.find(prompt, pages);    // longest known prefix
 //   tree.pin(at);                             // a request uses it
 //   ...
 //   tree.unpin(at);
@@ -47,7 +47,7 @@ public:
   /// Room for `pages` pages, numbered from 0.
   explicit PrefixTree(int64_t pages);
 
-  /// The last node of the longest known beginning of `tokens`, of at most
+  /// The last node of the longest known prefix of `tokens`, of at most
   /// `most` pages; root: none is known. Texts of different scopes have nothing
   /// in common. O(pages found).
   SharedPage find(std::span<const int32_t> tokens, int64_t most,

@@ -178,7 +178,7 @@ void Scheduler::makeWayFor(const QueuePriority &newcomer, Time now) {
   admitWaiting(now);
 }
 
-/// It starts as soon as there is room, with what is there of its beginning.
+/// It starts as soon as there is room, with what is there of its prefix.
 void Scheduler::stopAwaiting(const QueuePriority &queuePriority) {
   Waiting &request = waiting.at(queuePriority);
   request.mayAwait = false;

@@ -22,7 +22,7 @@
 // is enough, and not for a newcomer once too many are preempted: those that
 // have started are bounded too.
 //
-// Equal beginnings. A request does not compute what one that runs is computing
+// Equal prefixes. A request does not compute what one that runs is computing
 // just now: it waits until those pages are pinned, and begins with them. Others
 // may be admitted meanwhile, as long as there is a slot and room for it as
 // well. So it waits no longer than until those pages have been computed or that
@@ -158,7 +158,7 @@ public:
   Load load() const;
   /// Requests that have been preempted so far, each time.
   int64_t preemptions() const { return preemptionsSoFar; }
-  /// Likewise, that have waited for a beginning.
+  /// Likewise, that have waited for a prefix.
   int64_t prefixWaits() const { return prefixWaitsSoFar; }
   const Head &rows() const { return head; }
 

@@ -174,7 +174,7 @@ Status StageMailbox::checkRow(const Row &row) {
   if (!slot.open)
     return failure("stage: a row of request ", row.request,
                    ", which is not open");
-  bool isFirst = row.parent == slot.beginning();
+  bool isFirst = row.parent == slot.prefixEnd();
   if (row.node < slot.firstNode || row.node > maxNode ||
       row.parent >= row.node || (!isFirst && row.parent < slot.firstNode))
     return failure("stage: request ", row.request, " has nodes from ",

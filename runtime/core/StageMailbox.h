@@ -69,7 +69,7 @@ private:
     int32_t prefix = 0;   ///< tokens before the first row
 
     /// The parent of the first row.
-    NodeId beginning() const { return prefix > 0 ? firstNode - 1 : noNode; }
+    NodeId prefixEnd() const { return prefix > 0 ? firstNode - 1 : noNode; }
   };
 
   /// A shared page, likewise.

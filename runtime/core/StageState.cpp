@@ -44,7 +44,7 @@ Stage::State::State(const StageLimits &limits, CachePages &pages,
   alive.reserve(static_cast<size_t>(limits.rows));
   left.reserve(static_cast<size_t>(limits.rows));
   cancelsOfLeft.reserve(static_cast<size_t>(limits.rows));
-  beginning.reserve(
+  prefixPages.reserve(
       static_cast<size_t>(CachePages::pagesFor(limits.contextLength)));
 }
 
@@ -116,13 +116,14 @@ void Stage::State::unpin(SharedPage page) {
 Status Stage::State::open(OpenRequest &open) {
   SequenceId sequence = 0;
   if (!open.prefixPages.empty()) {
-    beginning.clear();
+    prefixPages.clear();
     for (SharedPage page : open.prefixPages) {
       shared[page].usedIn = step;
-      beginning.push_back(shared[page].page);
+      prefixPages.push_back(shared[page].page);
     }
     Expected<SequenceId> begun = branches.begin(
-        open.request, open.firstNode + std::ssize(open.prefix) - 1, beginning);
+        open.request, open.firstNode + std::ssize(open.prefix) - 1,
+        prefixPages);
     if (!begun)
       return begun.status().withContext("stage: request " +
                                         std::to_string(open.request));

@@ -63,7 +63,8 @@ struct Stage::State {
   std::vector<PinPage> pins;
   std::vector<RequestId> closes;
   std::vector<StageTiming> timings;
-  std::vector<int32_t> beginning; ///< pages of the cache, of a request to open
+  std::vector<int32_t>
+      prefixPages; ///< pages of the cache, of a request to open
 
   State(const StageLimits &limits, CachePages &pages, EpochBoard &board);
 

@@ -65,7 +65,7 @@ public:
   uint32_t heightOf(uint32_t node) const { return below[node].height; }
 
   /// Characters that grammars mostly treat alike are of one class: bytes that
-  /// are not UTF-8, nor the beginning of it, where a token is read by itself;
+  /// are not UTF-8, nor a prefix of it, where a token is read by itself;
   /// all characters that are not ASCII; the others by characterClass(). There
   /// are fewer than 64.
   static constexpr unsigned brokenClass = 0, wideClass = 1;

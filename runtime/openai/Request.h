@@ -134,7 +134,7 @@ struct GenerationRequest {
   std::vector<std::vector<int32_t>> promptIds;
   /// Of each prompt, what goes in front of its answers; empty without `echo`.
   std::vector<std::string> echo;
-  /// cache_salt: beginnings of prompts are shared among requests that have the
+  /// cache_salt: prefixes of prompts are shared among requests that have the
   /// same. RequestSpec::prefixScope is not set.
   std::string cacheSalt;
   ToolUse tools;

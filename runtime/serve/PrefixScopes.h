@@ -1,11 +1,11 @@
-//===- PrefixScopes.h - who shares the beginnings of prompts --------------===//
+//===- PrefixScopes.h - who shares the prefixes of prompts ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Requests whose prompts begin alike share that beginning in the cache, which
+// Requests whose prompts begin alike share that prefix in the cache, which
 // can be seen: the answer is faster, and says `cached_tokens`. So whoever
 // shares with others can find out, guess by guess, what they have asked.
 // Requests share with those of their own API key alone, unless the server has

@@ -83,7 +83,7 @@ static void addAccess(CLI::App &command, ServeOptions &options) {
           [&options](const std::string &among) {
             options.sharesAmongKeys = among == "all";
           },
-          "Whose requests share the beginnings of prompts in the cache: those "
+          "Whose requests share the prefixes of prompts in the cache: those "
           "of one API key (key), or of all, who can then find out what others "
           "ask (all)")
       ->type_name("WHOSE")

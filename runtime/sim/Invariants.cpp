@@ -32,7 +32,7 @@ RowTurns::RowTurns(int64_t requests, int64_t stages)
 Status RowTurns::checkParent(const Row &row) {
   const Launched &known = launched[static_cast<size_t>(row.request)];
   auto parent = static_cast<size_t>(row.parent - known.firstNode);
-  if (row.parent == known.beginning ||
+  if (row.parent == known.prefixEnd ||
       (row.parent >= known.firstNode && parent < known.nodes.size() &&
        known.nodes[parent]))
     return {};

@@ -75,7 +75,7 @@ private:
   /// What the head has launched for a slot's present request.
   struct Launched {
     NodeId firstNode = 0;
-    NodeId beginning = noNode; ///< the parent of its first row
+    NodeId prefixEnd = noNode; ///< the parent of its first row
     std::vector<bool> nodes;   ///< [node - firstNode]
   };
 

@@ -122,7 +122,7 @@ struct SimulationResult {
   std::vector<HopOutcome> hops;      ///< those that carried anything
   SpeculationCounters speculation;   ///< of all requests
   int64_t preemptions = 0;           ///< of requests, each time
-  int64_t prefixWaits = 0;           ///< for beginnings, each time
+  int64_t prefixWaits = 0;           ///< for prefixes, each time
   int64_t foundTokens = 0; ///< of prompts, that were in the cache already
   int64_t shortChunks = 0; ///< as SimHead
   /// Of a run that broke off: what the head was told. All requests that had not

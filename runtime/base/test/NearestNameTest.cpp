@@ -27,7 +27,7 @@ TEST(NearestNameTest, FewChangesAreAMisspelling) {
   EXPECT_EQ(nearestName("port", names), "port");
 }
 
-TEST(NearestNameTest, ABeginningIsNear) {
+TEST(NearestNameTest, APrefixIsNear) {
   EXPECT_EQ(nearestName("temp", names), "temperature");
   EXPECT_EQ(nearestName("prompt-", names), "prompt");
   EXPECT_EQ(nearestName("prompt-f", names), "prompt-form");

@@ -52,7 +52,7 @@ TEST(PromptTest, PrefixesAreSharedAndTheRestIsNot) {
   // Without one they differ from the start; another workload shares another.
   EXPECT_NE(promptTokens(tokensBelow(30000), specOf(1, 20), 5)[0], one[0]);
   EXPECT_NE(promptTokens(options, specOf(0, 20), 6)[0], one[0]);
-  // A prompt that is shorter is the beginning of it.
+  // A prompt that is shorter is a prefix of it.
   std::vector<int32_t> brief = promptTokens(options, specOf(2, 4), 5);
   ASSERT_EQ(brief.size(), 4u);
   EXPECT_TRUE(std::equal(brief.begin(), brief.end(), one.begin()));

@@ -310,7 +310,7 @@ private:
     text.insert(text.end(), static_cast<size_t>(upTo(1, 40)), 1);
     return text;
   }
-  /// Pinned pages that a request uses: those of its own beginning, as far as
+  /// Pinned pages that a request uses: those of its own prefix, as far as
   /// the ledger was told of them.
   std::set<SharedPage> pinnedBy(RequestId id) const {
     std::vector<SharedPage> path =

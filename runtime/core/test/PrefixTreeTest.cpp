@@ -1,4 +1,4 @@
-//===- PrefixTreeTest.cpp - beginnings of texts whose pages are pinned ----===//
+//===- PrefixTreeTest.cpp - prefixes of texts whose pages are pinned ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,7 +42,7 @@ std::vector<SharedPage> pathTo(const PrefixTree &tree, SharedPage node) {
   return path;
 }
 
-TEST(PrefixTreeTest, FindsTheLongestKnownBeginning) {
+TEST(PrefixTreeTest, FindsTheLongestKnownPrefix) {
   PrefixTree tree(8);
   EXPECT_EQ(tree.find(textOf({1, 2}), 2), root);
   SharedPage one = tree.insert(root, pageOf(1)).node;
@@ -128,7 +128,7 @@ TEST(PrefixTreeTest, HoldsAsManyNodesAsPages) {
   EXPECT_EQ(none.evict(), std::nullopt);
 }
 
-/// The same by going over everything: whole beginnings as keys, uses counted,
+/// The same by going over everything: whole prefixes as keys, uses counted,
 /// and when each was used last.
 class Model {
 public:

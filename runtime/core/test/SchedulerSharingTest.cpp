@@ -126,7 +126,7 @@ TEST(SchedulerSharingTest, WhatIsWaitedForDoesNotWaitForLongerPrompts) {
   EXPECT_GT(s.reported[longer].firstToken, ms(500));
 }
 
-TEST(SchedulerSharingTest, WhatIsBehindTheBeginningCanBeWaitedForInTurn) {
+TEST(SchedulerSharingTest, WhatIsBehindThePrefixCanBeWaitedForInTurn) {
   Sharing s;
   s.submit(sharedPrompt(64, 64, 1), 50);
   RequestNumber second = s.submit(sharedPrompt(64, 64, 2), 50);

@@ -110,7 +110,7 @@ TEST_F(StageSharingTest, ARequestBeginsWithPinnedPages) {
 
 /// The first row of such a request can leave its step: what it began with
 /// stays.
-TEST_F(StageSharingTest, ABeginningStaysWhenItsRowsLeave) {
+TEST_F(StageSharingTest, APrefixStaysWhenItsRowsLeave) {
   send(opening(32));
   send(keeping({{0, 31, 0, 0}}));
   harness.enqueue(openingWith({0}, tokensOf(0, 0, 32), 35, 1, 0));
@@ -307,7 +307,7 @@ TEST_F(StageSharingTest, FusedFramesSayWhatTheirFramesSaid) {
 }
 
 /// A sequence that a close gives back is there for a prefix in the next step.
-TEST_F(StageSharingTest, ABeginningWaitsForWhatCloses) {
+TEST_F(StageSharingTest, APrefixWaitsForWhatCloses) {
   StageLimits limits = sharingLimits();
   limits.branches = 1;
   StageHarness harness(limits, 8);

@@ -74,10 +74,10 @@ void TextStages::open(const OpenRequest &request) {
     auto at = pinned.find(request.prefixPages[i]);
     if (at == pinned.end())
       return check(false, "a request begins with a page that is not pinned");
-    Text beginning(request.prefix.begin(),
-                   request.prefix.begin() +
-                       static_cast<ptrdiff_t>((i + 1) * pageTokens));
-    check(at->second.text == beginning, "a pinned page holds something else");
+    Text prefix(request.prefix.begin(),
+                request.prefix.begin() +
+                    static_cast<ptrdiff_t>((i + 1) * pageTokens));
+    check(at->second.text == prefix, "a pinned page holds something else");
     slot.pages.push_back(at->second.page);
   }
 }

@@ -7,7 +7,7 @@
 //
 // Random small grammars, written as GBNF for the library and kept as trees for
 // a recogniser that shares nothing with it: for a text it says where a part of
-// the grammar can end, and whether the text can be the beginning of a longer
+// the grammar can end, and whether the text can be a prefix of a longer
 // match. Every token's place in every mask is compared with it.
 //
 //===----------------------------------------------------------------------===//

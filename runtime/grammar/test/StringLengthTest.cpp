@@ -119,7 +119,7 @@ constexpr Letter letters[] = {{"a", "a", "a"},
                               {"\"", "\"", "\\\""},
                               {"\x01", "\\x01", "\\u0001"}};
 
-/// Whether a text can be the beginning of a string of a pattern, with a length
+/// Whether a text can be a prefix of a string of a pattern, with a length
 /// between two bounds.
 class Search {
 public:

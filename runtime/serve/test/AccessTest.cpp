@@ -176,7 +176,7 @@ TEST_F(AccessTest, TermsThatAreNoneAreRefused) {
             "'weight=' and 'max-running='");
 }
 
-/// Who shares a prompt's beginning with another can find out what that asked.
+/// Who shares a prompt's prefix with another can find out what that asked.
 TEST_F(AccessTest, KeysAndSaltsShareNoPrefixes) {
   engine.answerAll("ok");
   options.apiKeys = {"one", "two"};

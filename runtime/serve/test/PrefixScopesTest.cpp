@@ -1,4 +1,4 @@
-//===- PrefixScopesTest.cpp - who shares the beginnings of prompts --------===//
+//===- PrefixScopesTest.cpp - who shares the prefixes of prompts ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

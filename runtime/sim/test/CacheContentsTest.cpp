@@ -143,7 +143,7 @@ struct SharingFixture {
 
   /// A request of the same tokens that has the first `shared` pages of them
   /// computed.
-  static StepFrame beginning(int64_t shared) {
+  static StepFrame openingFrame(int64_t shared) {
     StepFrame frame = opening(66, 1, 0);
     const StepFrame first = opening(66);
     for (size_t at = 0; at < frame.rows.size(); ++at)
@@ -166,7 +166,7 @@ struct SharingFixture {
 TEST(CacheContentsTest, APrefixIsWhoeversTokensAreTheSame) {
   for (int64_t shared : {0, 1, 2}) {
     SharingFixture f;
-    Status status = f.step(SharingFixture::beginning(shared));
+    Status status = f.step(SharingFixture::openingFrame(shared));
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(f.pages.pages(0)[0] == f.pages.pages(1)[0], shared > 0);
   }
@@ -175,7 +175,7 @@ TEST(CacheContentsTest, APrefixIsWhoeversTokensAreTheSame) {
 /// Some other page, or one with other tokens before it.
 TEST(CacheContentsTest, APrefixOfOtherTokensIsFound) {
   SharingFixture f;
-  StepFrame frame = SharingFixture::beginning(2);
+  StepFrame frame = SharingFixture::openingFrame(2);
   frame.opens[0].prefix[40] += 1;
   EXPECT_EQ(f.step(std::move(frame)).message(),
             "request 1, row 64 at position 64: position 40 of its cache is not "
@@ -191,13 +191,13 @@ TEST(CacheContentsTest, WhatIsNotOnesOwnIsFoundWhereNoneIsShared) {
   last.unpins = {0, 1};
   ASSERT_TRUE(f.step(std::move(last)).ok());
   // The same pages again, and as if its first rows had not been stored.
-  StepFrame frame = SharingFixture::beginning(0);
+  StepFrame frame = SharingFixture::openingFrame(0);
   frame.rows.resize(40);
   ASSERT_TRUE(f.stage.enqueue(std::move(frame)));
   ASSERT_TRUE(*f.stage.formStep());
   StepFrame outgoing;
   f.stage.finishStep(outgoing);
-  StepFrame next = SharingFixture::beginning(0);
+  StepFrame next = SharingFixture::openingFrame(0);
   next.opens.clear();
   next.rows.erase(next.rows.begin(), next.rows.begin() + 40);
   EXPECT_EQ(f.step(std::move(next)).message(),

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A tree of guesses is sequences that begin alike: the host lets them share the
-// pages of that beginning, copies the page in which they part, and lets a row
+// pages of that prefix, copies the page in which they part, and lets a row
 // be stored in a branch that was forked behind it in the same step. What a row
 // of any branch sees must be its own branch: the bits of a sequence that shares
 // nothing, and what the definition says.

@@ -28,7 +28,7 @@ namespace {
 /// sampling, page copies, exchanges of groups, unpacked weights and what is
 /// made of their products.
 constexpr struct {
-  std::string_view beginning;
+  std::string_view prefix;
   double allowed;
 } limits[] = {
     // Sums of f32 by fma, in the emulator's order.
@@ -188,7 +188,7 @@ constexpr Field sampleFields[] = {
 
 /// Of the kernels whose names begin so.
 const struct {
-  std::string_view beginning;
+  std::string_view prefix;
   std::span<const Field> fields;
 } structures[] = {
     {"sluice_operand_rows", operandFields},
@@ -212,14 +212,14 @@ const struct {
 
 double cuda::differenceAllowed(const std::string &kernel) {
   for (const auto &limit : limits)
-    if (kernel.starts_with(limit.beginning))
+    if (kernel.starts_with(limit.prefix))
       return limit.allowed;
   return 0;
 }
 
 std::string cuda::fieldName(const std::string &kernel, size_t word) {
   for (const auto &structure : structures)
-    if (kernel.starts_with(structure.beginning))
+    if (kernel.starts_with(structure.prefix))
       for (const Field &field : structure.fields)
         if (field.offset == word * sizeof(uint64_t))
           return std::string(field.name);
