@@ -1,4 +1,4 @@
-//===- FuzzPackedFile.cpp - fuzzes the readers of packed files -----------===//
+//===- FuzzPackedFile.cpp - fuzzes the readers of packed files ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,8 @@ namespace {
 /// PackedSections or PackedPlaces with the numbers that the bytes happen to be.
 template <typename Entry>
 std::vector<Entry> entriesIn(std::span<const uint8_t> bytes) {
-  constexpr size_t most = 16;
-  std::vector<Entry> entries(std::min(most, bytes.size() / sizeof(Entry)));
+  constexpr size_t max = 16;
+  std::vector<Entry> entries(std::min(max, bytes.size() / sizeof(Entry)));
   if (!entries.empty())
     std::memcpy(entries.data(), bytes.data(), entries.size() * sizeof(Entry));
   return entries;

@@ -96,9 +96,9 @@ static std::optional<Link> mostCommonLink(const Cluster &cluster) {
     }
   if (counts.empty())
     return std::nullopt;
-  auto most = llvm::max_element(
+  auto usual = llvm::max_element(
       counts, [](const auto &a, const auto &b) { return a.second < b.second; });
-  return Link{most->first.first, most->first.second};
+  return Link{usual->first.first, usual->first.second};
 }
 
 TargetSystemSpecAttr sluice::toSystemSpec(MLIRContext *context,

@@ -190,7 +190,7 @@ static double shortestStretch(const FrameOp &op, int64_t rows, int64_t context,
                   opSeconds(costOfJoining(columns), rows, context, device));
 }
 
-int64_t sluice::rowsOfStretches(Operation *frame, int64_t most, int64_t context,
+int64_t sluice::rowsOfStretches(Operation *frame, int64_t max, int64_t context,
                                 const Device &device, double seconds) {
   SmallVector<FrameOp> ops = executedOps(frame);
   auto shortest = [&](size_t i, int64_t rows) {
@@ -205,7 +205,7 @@ int64_t sluice::rowsOfStretches(Operation *frame, int64_t most, int64_t context,
     return true;
   };
   int64_t low = 1;
-  int64_t high = stageCostOf(frame, device).fullRows(most, context) + 1;
+  int64_t high = stageCostOf(frame, device).fullRows(max, context) + 1;
   while (low + 1 < high) {
     int64_t middle = low + (high - low) / 2;
     (keeps(middle) ? low : high) = middle;
@@ -216,8 +216,8 @@ int64_t sluice::rowsOfStretches(Operation *frame, int64_t most, int64_t context,
 SmallVector<int64_t> sluice::predictedCosts(const StageCost &cost,
                                             int64_t context) {
   SmallVector<int64_t> nanos;
-  int64_t least = 1;
+  int64_t min = 1;
   for (Time time : cost.table(context))
-    nanos.push_back(least = std::max(least, int64_t(time.count())));
+    nanos.push_back(min = std::max(min, int64_t(time.count())));
   return nanos;
 }

@@ -19,14 +19,14 @@ using namespace sluice;
 /// for: some that were added to the tokenizer alone.
 static void checkTokens(ModuleOp module, const text::TokenizerSpec &spec,
                         int64_t vocabSize) {
-  constexpr int64_t mostNamed = 5;
+  constexpr int64_t maxNamed = 5;
   const auto count = static_cast<int64_t>(spec.tokens.size());
   std::string names;
   int64_t missing = 0;
   for (int64_t id = vocabSize; id < count; ++id) {
     const std::string &text = spec.tokens[size_t(id)].text;
     // Numbers between others may be left free.
-    if (text.empty() || ++missing > mostNamed)
+    if (text.empty() || ++missing > maxNamed)
       continue;
     names +=
         (missing > 1 ? ", " : "") + std::to_string(id) + " ('" + text + "')";
@@ -36,7 +36,7 @@ static void checkTokens(ModuleOp module, const text::TokenizerSpec &spec,
         << "the tokenizer has " << missing
         << (missing > 1 ? " tokens" : " token") << " that the model, which has "
         << vocabSize << ", does not: " << names
-        << (missing > mostNamed ? ", ..." : "") << "; texts that need "
+        << (missing > maxNamed ? ", ..." : "") << "; texts that need "
         << (missing > 1 ? "them" : "it") << " are refused";
 }
 

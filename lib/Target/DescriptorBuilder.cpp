@@ -95,8 +95,8 @@ static std::string nameQuantization(const ExecutableDescriptor &executable) {
   }
   if (elements.empty())
     return "f32";
-  auto most = llvm::max_element(elements, llvm::less_second());
-  return std::string(formatInfo(most->first).name);
+  auto max = llvm::max_element(elements, llvm::less_second());
+  return std::string(formatInfo(max->first).name);
 }
 
 /// The runtime calls step functions with the arguments that
@@ -305,15 +305,15 @@ static void describeTarget(const ProgramDescriptor &first, ProgramOp program,
 
 /// How many rows of a prompt every step can have: the draft's too, since the
 /// head cuts a prompt for it in the same way.
-static int64_t leastStepRows(const ExecutableDescriptor &executable) {
+static int64_t minStepRows(const ExecutableDescriptor &executable) {
   const ExecutionPlan &plan = executable.plan;
   auto rowsOf = [&](std::string_view program) {
     return executable.programs[*executable.findProgram(program)].stepRows;
   };
-  int64_t least = rowsOf(plan.stages.front().program);
+  int64_t min = rowsOf(plan.stages.front().program);
   for (const PlanStage &stage : plan.stages)
-    least = std::min(least, rowsOf(stage.program));
-  return plan.draft ? std::min(least, rowsOf(plan.draft->program)) : least;
+    min = std::min(min, rowsOf(stage.program));
+  return plan.draft ? std::min(min, rowsOf(plan.draft->program)) : min;
 }
 
 Expected<ExecutableDescriptor> sluice::buildDescriptor(ModuleOp module) {
@@ -344,7 +344,7 @@ Expected<ExecutableDescriptor> sluice::buildDescriptor(ModuleOp module) {
                  symbols.lookup<ProgramOp>(first.program), result);
   for (size_t stage = 0; stage < result.plan.stages.size(); ++stage)
     result.layers += result.stageProgram(stage).layers;
-  result.plan.stepRows = leastStepRows(result);
+  result.plan.stepRows = minStepRows(result);
   result.quantization = nameQuantization(result);
   result.phases = {"model",   "pipeline", "program",
                    "kernels", "object",   "executable"};

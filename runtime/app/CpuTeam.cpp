@@ -77,8 +77,8 @@ ProcessorSet app::processorsOf(std::string_view text) {
     int32_t last = first;
     if (read.ec == std::errc() && read.ptr < end && *read.ptr == '-')
       read = std::from_chars(read.ptr + 1, end, last);
-    int32_t least = processors.empty() ? 0 : processors.back() + 1;
-    if (read.ec != std::errc() || first < least || last < first ||
+    int32_t min = processors.empty() ? 0 : processors.back() + 1;
+    if (read.ec != std::errc() || first < min || last < first ||
         last > maxProcessor)
       break;
     for (; first <= last; ++first)

@@ -170,10 +170,10 @@ void writeCosts(text::JsonWriter &json, const StepCosts &costs) {
 
 /// How many ranks compute a stage together, at most.
 int64_t groupSize(const ExecutionPlan &plan) {
-  int64_t most = 1;
+  int64_t max = 1;
   for (const PlanStage &stage : plan.stages)
-    most = std::max(most, stage.members());
-  return most;
+    max = std::max(max, stage.members());
+  return max;
 }
 
 void writePlan(text::JsonWriter &json, const ExecutionPlan &plan) {

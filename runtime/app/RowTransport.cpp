@@ -18,7 +18,7 @@ using comm::ncclVersionText;
 /// A stage can compute a message while the next ones come.
 constexpr int64_t messagesInRing = 4;
 /// Short messages, as those of decoding are, do not wait for room.
-constexpr int64_t leastRingBytes = int64_t{1} << 20;
+constexpr int64_t minRingBytes = int64_t{1} << 20;
 
 std::string app::ncclObstacle(std::span<const NcclFinding> ranks) {
   auto name = [](size_t rank) { return "rank " + std::to_string(rank); };
@@ -68,7 +68,7 @@ Expected<std::string> app::agreeOnNccl(comm::Communicator &comm,
 
 int64_t app::ringBytesOf(int64_t messageBytes) {
   constexpr int64_t step = 4096;
-  int64_t wanted = std::max(leastRingBytes, messagesInRing * messageBytes);
+  int64_t wanted = std::max(minRingBytes, messagesInRing * messageBytes);
   return (wanted + step - 1) / step * step;
 }
 

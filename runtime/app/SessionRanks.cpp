@@ -60,15 +60,15 @@ Status PipelineSession::loadPart(size_t end, bool isDraft,
                        group ? group->gpus.get() : nullptr);
   if (!loaded)
     return loaded.status();
-  PipelineLimits most = settings.limits(shape);
+  PipelineLimits max = settings.limits(shape);
   if (isDraft)
-    most = most.draft();
-  StageLimits stage = most.stage();
+    max = max.draft();
+  StageLimits stage = max.stage();
   device::StepLimits limits;
   limits.rows = stage.rows;
   limits.outputs = stage.outputs;
   limits.sequences = stage.branches;
-  limits.pages = most.cachePages();
+  limits.pages = max.cachePages();
   limits.contextLength = std::min(shape.contextLength, loaded->contextLength);
   limits.resident = needs.serving.has_value();
   if (loaded->plan)

@@ -43,7 +43,7 @@ void sluice::keepMemoryReserve() {
   std::set_new_handler(giveUpPiece);
 }
 
-bool sluice::trimHeap(int64_t least) {
+bool sluice::trimHeap(int64_t min) {
   const struct mallinfo2 info = mallinfo2();
-  return info.fordblks > static_cast<size_t>(least) && malloc_trim(0) == 1;
+  return info.fordblks > static_cast<size_t>(min) && malloc_trim(0) == 1;
 }

@@ -26,10 +26,10 @@ namespace sluice {
 void keepMemoryReserve();
 
 /// Gives back to the system what the allocator holds and nobody uses, if that
-/// is more than `least` bytes; glibc keeps whatever lies below something that
+/// is more than `min` bytes; glibc keeps whatever lies below something that
 /// is in use. Returns whether it has. Takes some milliseconds for each 100 MiB,
 /// in which threads that allocate may wait. Thread-safe.
-bool trimHeap(int64_t least);
+bool trimHeap(int64_t min);
 
 } // namespace sluice
 

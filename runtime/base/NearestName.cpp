@@ -24,11 +24,11 @@ static size_t countChanges(std::string_view a, std::string_view b) {
         continue;
       }
       size_t replaced = changes[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-      size_t least =
+      size_t min =
           std::min({replaced, changes[i - 1][j] + 1, changes[i][j - 1] + 1});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        least = std::min(least, changes[i - 2][j - 2] + 1);
-      changes[i][j] = least;
+        min = std::min(min, changes[i - 2][j - 2] + 1);
+      changes[i][j] = min;
     }
   return changes[a.size()][b.size()];
 }
@@ -38,15 +38,15 @@ std::string sluice::nearestName(std::string_view word,
   constexpr size_t longest = 64; // no option's name is longer
   constexpr size_t minPrefix = 3;
   std::string nearest;
-  size_t least = longest;
+  size_t min = longest;
   if (word.size() > longest)
     return nearest;
   for (const std::string &name : names) {
     bool begins =
         word.size() >= minPrefix && name.starts_with(word) && name != word;
     size_t changes = begins ? 1 : countChanges(word, name);
-    if (changes < least && changes <= std::max(word.size(), name.size()) / 3) {
-      least = changes;
+    if (changes < min && changes <= std::max(word.size(), name.size()) / 3) {
+      min = changes;
       nearest = name;
     }
   }

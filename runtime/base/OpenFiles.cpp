@@ -19,6 +19,6 @@ int64_t sluice::raiseOpenFileLimit() {
   if (limit.rlim_cur < limit.rlim_max &&
       ::setrlimit(RLIMIT_NOFILE, &raised) == 0)
     limit = raised;
-  constexpr rlim_t most = std::numeric_limits<int64_t>::max();
-  return static_cast<int64_t>(std::min(limit.rlim_cur, most));
+  constexpr rlim_t max = std::numeric_limits<int64_t>::max();
+  return static_cast<int64_t>(std::min(limit.rlim_cur, max));
 }

@@ -123,11 +123,11 @@ int64_t StageCost::fullRows(int64_t limit, int64_t context) const {
            double(rows);
   };
   // 1e-9: against rounding where times are equal by construction.
-  double most = perRow(limit) * (1.05 + 1e-9);
+  double max = perRow(limit) * (1.05 + 1e-9);
   int64_t tooFew = 0, enough = limit;
   while (tooFew + 1 < enough) {
     int64_t middle = tooFew + (enough - tooFew) / 2;
-    (perRow(middle) <= most ? enough : tooFew) = middle;
+    (perRow(middle) <= max ? enough : tooFew) = middle;
   }
   return enough;
 }

@@ -294,16 +294,16 @@ struct StageCount {
 /// The numbers of stages that can be, the most promising first.
 Expected<std::vector<StageCount>>
 findCandidates(PartitionTables &tables, const PartitionOptions &options,
-               int64_t most) {
-  Expected<std::vector<int64_t>> slowest = tables.slowestByStages(most);
+               int64_t max) {
+  Expected<std::vector<int64_t>> slowest = tables.slowestByStages(max);
   if (!slowest)
     return slowest.status();
   std::vector<StageCount> candidates;
-  for (int64_t stages = options.minStages; stages <= most; ++stages) {
+  for (int64_t stages = options.minStages; stages <= max; ++stages) {
     int64_t bound = (*slowest)[size_t(stages)];
     if (bound == PartitionTables::impossible)
       continue;
-    double trip = double(tables.leastTrip(stages)) * 1e-12;
+    double trip = double(tables.minTrip(stages)) * 1e-12;
     candidates.push_back(
         {stages, bound,
          planningModel(options.acceptance, trip, double(bound) * 1e-12)});
@@ -326,10 +326,10 @@ Expected<Partition> cluster::partition(const ModelCost &model,
     return tables.status();
   if (Status status = checkOptions(*tables, options); !status.ok())
     return status;
-  int64_t most =
+  int64_t max =
       std::min({options.maxStages, tables->layers(), tables->devices()});
   Expected<std::vector<StageCount>> candidates =
-      findCandidates(*tables, options, most);
+      findCandidates(*tables, options, max);
   if (!candidates)
     return candidates.status();
 
@@ -350,5 +350,5 @@ Expected<Partition> cluster::partition(const ModelCost &model,
   }
   if (best)
     return std::move(*best);
-  return Shortage(*tables, most).explain();
+  return Shortage(*tables, max).explain();
 }

@@ -39,17 +39,17 @@ static double partSeconds(const PartCost &part, int64_t context,
 
 Status cluster::checkPartTimes(const ModelCost &model, const Cluster &cluster,
                                Place place, int64_t context) {
-  double most = 0;
+  double max = 0;
   auto look = [&](const PartCost &part) {
-    most = std::max(most, partSeconds(part, context, cluster.device(place)));
+    max = std::max(max, partSeconds(part, context, cluster.device(place)));
   };
   look(model.embedding);
   look(model.output);
   for (const PartCost &layer : model.layers)
     look(layer);
-  if (most <= maxPartSeconds)
+  if (max <= maxPartSeconds)
     return {};
-  return failure("'", cluster.placeName(place), "' would take ", most,
+  return failure("'", cluster.placeName(place), "' would take ", max,
                  " s for a part of the model: more than ", maxPartSeconds);
 }
 
@@ -193,8 +193,8 @@ int64_t PartitionTables::memory(int64_t first, int64_t end) const {
          (embeds && outputs ? tiedMemory : 0);
 }
 
-int64_t PartitionTables::leastTrip(int64_t stages) const {
-  auto least = [&](auto part) {
+int64_t PartitionTables::minTrip(int64_t stages) const {
+  auto min = [&](auto part) {
     int64_t best = impossible;
     for (const DeviceSteps &on : steps)
       best = std::min(best, int64_t(part(on)));
@@ -203,12 +203,12 @@ int64_t PartitionTables::leastTrip(int64_t stages) const {
   int64_t hop = impossible;
   for (const Way &way : ways)
     hop = std::min(hop, way.hop);
-  int64_t fixed = least([](const DeviceSteps &on) { return on.fixed; });
+  int64_t fixed = min([](const DeviceSteps &on) { return on.fixed; });
   int64_t sum = stages * fixed + (stages > 1 ? (stages - 1) * hop : 0) +
-                least([](const DeviceSteps &on) { return on.embedding; }) +
-                least([](const DeviceSteps &on) { return on.output; });
+                min([](const DeviceSteps &on) { return on.embedding; }) +
+                min([](const DeviceSteps &on) { return on.output; });
   for (size_t l = 0; l < size_t(layerCount); ++l)
-    sum += least(
+    sum += min(
         [&](const DeviceSteps &on) { return on.layers[l + 1] - on.layers[l]; });
   return sum;
 }
@@ -217,8 +217,8 @@ int64_t PartitionTables::leastTrip(int64_t stages) const {
 // The slowest slot
 //===----------------------------------------------------------------------===//
 
-Expected<std::vector<int64_t>> PartitionTables::slowestByStages(int64_t most) {
-  std::vector<int64_t> result(size_t(most) + 1, impossible);
+Expected<std::vector<int64_t>> PartitionTables::slowestByStages(int64_t max) {
+  std::vector<int64_t> result(size_t(max) + 1, impossible);
   for (const Ends &ends : allEnds)
     if (Status status = slowestFrom(ends, result); !status.ok())
       return status;

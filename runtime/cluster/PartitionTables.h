@@ -81,9 +81,9 @@ public:
     return way(from, to).occupancy;
   }
 
-  /// For each number of stages up to `most`, the shortest that the slowest slot
+  /// For each number of stages up to `max`, the shortest that the slowest slot
   /// can be; `impossible` where no cut fits. Error: a search that is too long.
-  Expected<std::vector<int64_t>> slowestByStages(int64_t most);
+  Expected<std::vector<int64_t>> slowestByStages(int64_t max);
 
   /// Of the cuts into `stages` stages with no slot above `slowest`, which can
   /// be reached, the one of the shortest trip, and of those the most even one.
@@ -92,7 +92,7 @@ public:
 
   /// No trip of so many stages is shorter: every part on the device that is
   /// fastest for it, every hop the shortest.
-  int64_t leastTrip(int64_t stages) const;
+  int64_t minTrip(int64_t stages) const;
 
 private:
   struct DeviceSteps {

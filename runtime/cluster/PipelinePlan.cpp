@@ -28,15 +28,15 @@ std::vector<Place> PipelinePlan::ranks() const {
 
 int64_t PipelinePlan::stepRows(Time maxLatency, int64_t rows,
                                int64_t context) const {
-  int64_t most = rows;
+  int64_t max = rows;
   auto keep = [&](const StageCost &cost) {
-    most = std::min(most, cost.checkpoints(maxLatency, rows, context).stepRows);
+    max = std::min(max, cost.checkpoints(maxLatency, rows, context).stepRows);
   };
   for (const StageCost &stage : stageCosts)
     keep(stage);
   if (draftCost)
     keep(*draftCost);
-  return most;
+  return max;
 }
 
 /// Whether a rank sends another anything: rows go along the stages, marks from

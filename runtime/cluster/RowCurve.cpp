@@ -27,11 +27,11 @@ static Status checkPair(const RowCurve::Point &before,
     return failure(point.rows, " rows take ", formatSeconds(point.seconds),
                    ", less than ", before.rows, ": ",
                    formatSeconds(before.seconds));
-  double most = before.seconds * double(point.rows) / double(before.rows);
-  if (point.seconds > most * (1 + slack))
+  double max = before.seconds * double(point.rows) / double(before.rows);
+  if (point.seconds > max * (1 + slack))
     return failure(point.rows, " rows take ", formatSeconds(point.seconds),
                    ": in steps of ", before.rows, " they would take ",
-                   formatSeconds(most));
+                   formatSeconds(max));
   return {};
 }
 
@@ -75,12 +75,12 @@ Expected<RowCurve> RowCurve::create(std::vector<Point> points) {
 }
 
 /// What a step of so many rows takes at most, by how long another is.
-static double mostBy(const RowCurve::Point &other, int64_t rows) {
+static double maxBy(const RowCurve::Point &other, int64_t rows) {
   return other.rows < rows ? other.seconds * double(rows) / double(other.rows)
                            : other.seconds;
 }
 
-static double leastBy(const RowCurve::Point &other, int64_t rows) {
+static double minBy(const RowCurve::Point &other, int64_t rows) {
   return other.rows > rows ? other.seconds * double(rows) / double(other.rows)
                            : other.seconds;
 }
@@ -88,8 +88,8 @@ static double leastBy(const RowCurve::Point &other, int64_t rows) {
 /// Refuses two points that contradict each other by more than noise of both.
 static Status checkNoise(const RowCurve::Point &before,
                          const RowCurve::Point &point) {
-  double apart = std::max(leastBy(before, point.rows) / point.seconds,
-                          point.seconds / mostBy(before, point.rows));
+  double apart = std::max(minBy(before, point.rows) / point.seconds,
+                          point.seconds / maxBy(before, point.rows));
   if (apart > (1 + maxNoise) * (1 + maxNoise))
     return checkPair(before, point);
   return {};
@@ -105,14 +105,14 @@ Expected<RowCurve> RowCurve::fit(const std::vector<Point> &measured) {
         return status;
   RowCurve curve;
   for (const Point &point : measured) {
-    double most = point.seconds, least = point.seconds;
+    double max = point.seconds, min = point.seconds;
     for (const Point &other : measured) {
-      most = std::min(most, mostBy(other, point.rows));
-      least = std::max(least, leastBy(other, point.rows));
+      max = std::min(max, maxBy(other, point.rows));
+      min = std::max(min, minBy(other, point.rows));
     }
     // All that is wanted is of ratios: the bounds by themselves are curves, and
     // so is this mean, which moves no time by more than it has to.
-    curve.kept.push_back({point.rows, std::sqrt(most * least)});
+    curve.kept.push_back({point.rows, std::sqrt(max * min)});
   }
   return curve;
 }
@@ -136,10 +136,10 @@ double RowCurve::seconds(int64_t rows) const {
   const Point before =
       below == kept.begin() ? Point{0, below->seconds} : *std::prev(below);
   const Point behind = after == kept.end() ? Point{0, 0} : *after;
-  double most = onLine(*below, *above, rows);
-  double least = std::min(most, std::max(onLine(before, *below, rows),
-                                         onLine(*above, behind, rows)));
-  return (least + most) / 2;
+  double max = onLine(*below, *above, rows);
+  double min = std::min(max, std::max(onLine(before, *below, rows),
+                                      onLine(*above, behind, rows)));
+  return (min + max) / 2;
 }
 
 RowCurve RowCurve::slower(const RowCurve &a, const RowCurve &b) {

@@ -26,7 +26,7 @@ constexpr size_t shortBytes = 256;
 constexpr size_t lengthBytes = sizeof(uint64_t);
 
 /// So that a member that has lost step asks for no absurd memory.
-constexpr uint64_t mostBytes = uint64_t{16} << 20;
+constexpr uint64_t maxBytes = uint64_t{16} << 20;
 
 std::span<const uint8_t> bytesOf(std::span<const float> floats) {
   return {reinterpret_cast<const uint8_t *>(floats.data()),
@@ -182,7 +182,7 @@ Status Collectives::fromFirst(Bytes &message) {
     return s;
   if (member() != 0) {
     std::memcpy(&length, first.data(), lengthBytes);
-    if (length > mostBytes)
+    if (length > maxBytes)
       return fail(
           failure("the first of the group announces ", length, " bytes"));
     message.resize(length);

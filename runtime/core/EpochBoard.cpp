@@ -30,9 +30,9 @@ EpochBoard::EpochBoard(int64_t requests)
 }
 
 bool EpochBoard::publish(const EpochMark &mark, std::optional<Time> decided) {
-  constexpr NodeId most = std::numeric_limits<NodeId>::max() / 2;
+  constexpr NodeId max = std::numeric_limits<NodeId>::max() / 2;
   if (mark.request < 0 || mark.request >= count || mark.confirmed < noNode ||
-      mark.confirmed > most)
+      mark.confirmed > max)
     return false;
   // Before the mark: who sees the mark finds the time.
   if (decided)

@@ -23,39 +23,39 @@ int64_t treeCapacity(const SpeculationOptions &options) {
   if (options.mode == SpeculationMode::Off)
     return 1;
   return 1 + options.nodes +
-         std::max(mostWaitingGuesses, options.width * options.width);
+         std::max(maxWaitingGuesses, options.width * options.width);
 }
 
-Status checkAtLeast(std::string_view name, int64_t value, int64_t least) {
-  if (value < least)
-    return failure("head: ", name, " is ", value, ", below ", least);
+Status checkAtLeast(std::string_view name, int64_t value, int64_t min) {
+  if (value < min)
+    return failure("head: ", name, " is ", value, ", below ", min);
   return {};
 }
 
 Status checkLimits(const HeadLimits &limits,
                    const SpeculationOptions &options) {
-  constexpr int64_t most = std::numeric_limits<int32_t>::max() / 4;
+  constexpr int64_t max = std::numeric_limits<int32_t>::max() / 4;
   struct Bound {
     std::string_view name;
-    int64_t value, least, most;
+    int64_t value, min, max;
   };
   for (const Bound &bound :
-       {Bound{"requests", limits.requests, 1, most},
-        Bound{"context length", limits.contextLength, 1, most},
-        Bound{"prefill rows", limits.prefillRows, 1, most},
-        Bound{"outputs", limits.outputs, 1, most},
+       {Bound{"requests", limits.requests, 1, max},
+        Bound{"context length", limits.contextLength, 1, max},
+        Bound{"prefill rows", limits.prefillRows, 1, max},
+        Bound{"outputs", limits.outputs, 1, max},
         Bound{"stages", limits.stages, 1, 4096},
-        Bound{"pages", limits.pages, 0, most},
-        Bound{"frames in flight", limits.framesInFlight, 4, most},
+        Bound{"pages", limits.pages, 0, max},
+        Bound{"frames in flight", limits.framesInFlight, 4, max},
         Bound{"speculation depth", options.depth, 1, 1024},
         Bound{"speculation width", options.width, 1, 64},
         Bound{"speculation nodes", options.nodes, 1, 4096},
         Bound{"draft rows", options.draftRows, 1, 64}}) {
-    if (Status s = checkAtLeast(bound.name, bound.value, bound.least); !s.ok())
+    if (Status s = checkAtLeast(bound.name, bound.value, bound.min); !s.ok())
       return s;
-    if (bound.value > bound.most)
+    if (bound.value > bound.max)
       return failure("head: ", bound.name, " is ", bound.value, ", above ",
-                     bound.most);
+                     bound.max);
   }
   if (options.mode != SpeculationMode::Off && !limits.hasDraft)
     return failure("head: speculation needs a draft");

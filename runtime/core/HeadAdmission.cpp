@@ -63,7 +63,7 @@ int64_t Head::State::longestPath(const RequestSpec &spec) const {
 
 /// Pages that a request can begin with at most, if they are pinned: rows whose
 /// results are to be reported are computed.
-int64_t Head::State::mostPrefixPages(const RequestSpec &spec) {
+int64_t Head::State::maxPrefixPages(const RequestSpec &spec) {
   if (spec.unscored() == 0)
     return PageLedger::anyPrefix;
   return std::max<int64_t>(0, spec.scored - 1) / CachePages::pageTokens;
@@ -127,25 +127,24 @@ std::optional<ComingPrefix> Head::State::comingPrefix(const RequestSpec &spec) {
   const KnownText text = knownOf(spec);
   std::span<const int32_t> tokens = text.tokens;
   // The last token's row is computed in any case.
-  int64_t most = std::min((std::ssize(tokens) - 1) / CachePages::pageTokens,
-                          mostPrefixPages(spec));
+  int64_t max = std::min((std::ssize(tokens) - 1) / CachePages::pageTokens,
+                         maxPrefixPages(spec));
   std::optional<int64_t> pinned; // looked up where somebody begins alike
   ComingPrefix longest;
   for (const HeadRequest &each : requests) {
     if (!each.active || !each.inPrompt() ||
         each.spec.queuePriority > spec.queuePriority ||
         each.spec.prefixScope != spec.prefixScope ||
-        pagesAlike(each.path, tokens, 0, std::min<int64_t>(most, 1)) == 0)
+        pagesAlike(each.path, tokens, 0, std::min<int64_t>(max, 1)) == 0)
       continue;
     if (!pinned)
       pinned = ledger.pinnedPages(text);
-    if (*pinned >= most)
+    if (*pinned >= max)
       return std::nullopt;
     // Many can share what is pinned, and few the next page.
-    if (pagesAlike(each.path, tokens, *pinned, std::min(most, *pinned + 1)) ==
-        0)
+    if (pagesAlike(each.path, tokens, *pinned, std::min(max, *pinned + 1)) == 0)
       continue;
-    if (int64_t pages = pagesAlike(each.path, tokens, 0, most);
+    if (int64_t pages = pagesAlike(each.path, tokens, 0, max);
         pages > std::max(*pinned, longest.pages))
       longest = {.from = idOf(each),
                  .firstNode = each.firstNode,
@@ -180,7 +179,7 @@ bool Head::State::admit(HeadRequest &request, RequestSpec &spec,
   const KnownText text = knownOf(spec);
   std::span<const int32_t> tokens = text.tokens;
   if (!ledger.open(id, text, pagesToGrowInto(spec) + claimed,
-                   mostPrefixPages(spec)))
+                   maxPrefixPages(spec)))
     return false;
   int64_t rows = std::ssize(tokens);
   request.active = true;
@@ -297,7 +296,7 @@ bool Head::State::fitsWithout(const QueuePriority &queuePriority,
     spare += canGrow(each) ? pagesEach(spec) : 0;
   }
   return limits.requests - staying > claims.slots &&
-         ledger.wouldOpen(knownOf(spec), spare, leaving, mostPrefixPages(spec));
+         ledger.wouldOpen(knownOf(spec), spare, leaving, maxPrefixPages(spec));
 }
 
 /// Of the requests that run, the one whose queue priority is last, or null.

@@ -219,7 +219,7 @@ void Head::State::addCandidates(HeadRequest &request, int32_t parent,
       continue;
     if (tree.child(parent, candidate.token) >= 0)
       continue;
-    if (!sync && tree.waiting() >= mostWaitingGuesses) {
+    if (!sync && tree.waiting() >= maxWaitingGuesses) {
       if (!tree.dropWorstBelow(pathChance))
         continue;
       parent = tree.find(parentNode);

@@ -212,12 +212,12 @@ bool Head::State::promptsMayLeave(bool joinsFrame, Time now) {
   if (prefilling.empty() || !hasRoom() ||
       (limits.stages == 1 && !joinsFrame && waitsForOthers()))
     return false;
-  int64_t most = generating == 0 ? 2 * limits.stages : limits.stages;
+  int64_t max = generating == 0 ? 2 * limits.stages : limits.stages;
   int64_t chunks = 0;
   for (const RowFrame &each : rowFrames)
     chunks += each.hasPrompt;
   bool isShort = generating > 0 && limits.interTokenLatency > Time(0);
-  if (chunks >= most)
+  if (chunks >= max)
     return false;
   if (isShort && chunks > 0 && clock.opens() > now) {
     wakeAt(clock.opens());
@@ -232,13 +232,13 @@ bool Head::State::promptsMayLeave(bool joinsFrame, Time now) {
 PromptStep Head::State::promptStep() const {
   int64_t others = (generating + limits.stages - 1) / limits.stages;
   PromptStep step = {.rows = others, .positions = generatingAt / limits.stages};
-  step.room = std::max(std::min(leastPromptRows, limits.prefillRows),
+  step.room = std::max(std::min(minPromptRows, limits.prefillRows),
                        limits.prefillRows - others);
   step.outputs = std::max<int64_t>(1, limits.outputs - others);
   if (generating > 0 && limits.interTokenLatency > Time(0)) {
     Time without = promptTimes.get(step.rows, step.positions);
-    step.most = std::max(limits.interTokenLatency / limits.stages,
-                         without + without / promptShare);
+    step.max = std::max(limits.interTokenLatency / limits.stages,
+                        without + without / promptShare);
   }
   return step;
 }
@@ -253,7 +253,7 @@ int64_t Head::State::rowsThatFit(const PromptStep &step,
                                  const HeadRequest &request) const {
   int64_t room = request.spec.unscored() > 0 ? std::min(step.room, step.outputs)
                                              : step.room;
-  if (!step.most)
+  if (!step.max)
     return room;
   auto time = [&](int64_t rows) {
     return promptTimes.get(step.rows + rows,
@@ -263,16 +263,16 @@ int64_t Head::State::rowsThatFit(const PromptStep &step,
   int64_t fits = 0;
   for (int64_t above = room + 1; above - fits > 1;) {
     int64_t middle = fits + (above - fits) / 2;
-    (time(middle) <= *step.most ? fits : above) = middle;
+    (time(middle) <= *step.max ? fits : above) = middle;
   }
   return fits;
 }
 
-/// Sends up to `most` of the request's known rows in that step.
+/// Sends up to `max` of the request's known rows in that step.
 void Head::State::addKnownRows(PromptStep &step, HeadRequest &request,
-                               StepFrame &frame, int64_t most) {
+                               StepFrame &frame, int64_t max) {
   int64_t first = request.knownSent;
-  int64_t rows = sendKnownRows(request, frame, most);
+  int64_t rows = sendKnownRows(request, frame, max);
   step.rows += rows;
   step.room -= rows;
   if (request.spec.unscored() > 0)
@@ -352,12 +352,12 @@ OpenRequest Head::State::openingOf(const HeadRequest &request) const {
   return open;
 }
 
-/// Sends up to `most` of the request's known rows; how many. With the last of
+/// Sends up to `max` of the request's known rows; how many. With the last of
 /// them its root has left.
 int64_t Head::State::sendKnownRows(HeadRequest &request, StepFrame &frame,
-                                   int64_t most) {
+                                   int64_t max) {
   RequestId id = idOf(request);
-  int64_t rows = std::min(most, request.knownRows - request.knownSent);
+  int64_t rows = std::min(max, request.knownRows - request.knownSent);
   if (!std::exchange(request.openAtStages, true)) {
     OpenRequest &open = frame.opens.emplace_back(openingOf(request));
     open.prefixPages.resize(static_cast<size_t>(ledger.prefixPages(id)));

@@ -25,11 +25,11 @@
 namespace sluice {
 
 /// Guesses of a request that wait for a slot, at most; the least likely go.
-constexpr int64_t mostWaitingGuesses = 256;
+constexpr int64_t maxWaitingGuesses = 256;
 
 /// Prompts get so many rows of a step however many requests generate, where no
 /// latency is asked for.
-constexpr int64_t leastPromptRows = 16;
+constexpr int64_t minPromptRows = 16;
 /// Prompts may make a step of the others longer by one part in so many,
 /// whatever latency is asked for.
 constexpr int64_t promptShare = 4;
@@ -123,10 +123,10 @@ struct RowFrame {
 /// What a step has so far, and what rows of prompts it may have besides.
 struct PromptStep {
   int64_t rows = 0;
-  int64_t positions = 0;         ///< of all its rows, added up
-  int64_t room = 0;              ///< for rows of prompts
-  int64_t outputs = 0;           ///< for those of them that want an output
-  std::optional<Time> most = {}; ///< that it may take
+  int64_t positions = 0;        ///< of all its rows, added up
+  int64_t room = 0;             ///< for rows of prompts
+  int64_t outputs = 0;          ///< for those of them that want an output
+  std::optional<Time> max = {}; ///< that it may take
 };
 
 /// Rows of a prompt in a frame, but for those that end it.
@@ -172,7 +172,7 @@ struct Head::State {
   Status check(const RequestSpec &spec) const;
   Status checkFrame(const RequestSpec &spec) const;
   int64_t longestPath(const RequestSpec &spec) const;
-  static int64_t mostPrefixPages(const RequestSpec &spec);
+  static int64_t maxPrefixPages(const RequestSpec &spec);
   bool canGrow(const HeadRequest &request) const;
   int64_t pagesToGrowInto(const RequestSpec &spec) const;
   KnownText knownOf(const RequestSpec &spec);
@@ -207,11 +207,11 @@ struct Head::State {
   PromptStep promptStep() const;
   int64_t rowsThatFit(const PromptStep &step, const HeadRequest &request) const;
   void addKnownRows(PromptStep &step, HeadRequest &request, StepFrame &frame,
-                    int64_t most);
+                    int64_t max);
   HeadRequest *soonestDone(const PromptStep &step);
   StepFrame *sendPrompts(StepFrame *frame, Time now);
   StepFrame &frameToOpenIn(StepFrame *frame, RequestId id, Time now);
-  int64_t sendKnownRows(HeadRequest &request, StepFrame &frame, int64_t most);
+  int64_t sendKnownRows(HeadRequest &request, StepFrame &frame, int64_t max);
   OpenRequest openingOf(const HeadRequest &request) const;
   void noteNews(Time now);
   void followUp(Time now);

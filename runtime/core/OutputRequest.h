@@ -18,7 +18,7 @@
 namespace sluice {
 
 /// The logits of an output that a device gives of its own accord, at most.
-constexpr int32_t mostCandidates = 128;
+constexpr int32_t maxCandidates = 128;
 
 /// A token and its logit.
 struct TokenLogit {
@@ -38,15 +38,15 @@ struct OutputRequest {
                 ///< of the least tokens; fewer where there are no more
   };
   Kind kind = Logits;
-  int32_t count = 0; ///< Candidates: 1 to mostCandidates
+  int32_t count = 0; ///< Candidates: 1 to maxCandidates
   // Drawn and Candidates: SamplingParams's, and Sampler::sample()'s.
   double temperature = 0;
   uint64_t seed = 0;
   int64_t position = 0;
   /// Candidates: whether all tokens are wanted whose logits, less the greatest
-  /// and divided by the temperature, are at least `leastScore`. Where there may
+  /// and divided by the temperature, are at least `minScore`. Where there may
   /// be more than `count`, logits are given.
-  double leastScore = 0;
+  double minScore = 0;
   bool wantsAllAbove = false;
   uint8_t unused[7] = {}; ///< so that every byte of it is written
 };

@@ -41,19 +41,19 @@ bool PageLedger::take(Account &account, int64_t pages) {
 }
 
 /// The last of the pages that a request begins with.
-SharedPage PageLedger::findPrefix(KnownText known, int64_t most) const {
+SharedPage PageLedger::findPrefix(KnownText known, int64_t max) const {
   int64_t whole = (std::ssize(known.tokens) - 1) / CachePages::pageTokens;
-  return tree.find(known.tokens, std::min(whole, most), known.scope);
+  return tree.find(known.tokens, std::min(whole, max), known.scope);
 }
 
 bool PageLedger::open(RequestId request, KnownText known, int64_t spare,
-                      int64_t mostPrefix) {
+                      int64_t maxPrefix) {
   Account &account = accounts[request];
   assert(!account.isOpen && !known.tokens.empty());
   account = {};
   account.scope = known.scope;
   int64_t tokens = std::ssize(known.tokens);
-  account.tip = findPrefix(known, mostPrefix);
+  account.tip = findPrefix(known, maxPrefix);
   account.prefix = tree.depth(account.tip);
   tree.pin(account.tip);
   int64_t needed = CachePages::pagesFor(tokens) - account.prefix;
@@ -70,11 +70,11 @@ bool PageLedger::open(RequestId request, KnownText known, int64_t spare,
 
 bool PageLedger::wouldOpen(KnownText known, int64_t spare,
                            std::span<const RequestId> closed,
-                           int64_t mostPrefix) {
+                           int64_t maxPrefix) {
   // As if: what they alone hold is idle for a moment. What was idle before
   // stays in its order.
   int64_t tokens = std::ssize(known.tokens);
-  SharedPage tip = findPrefix(known, mostPrefix);
+  SharedPage tip = findPrefix(known, maxPrefix);
   tree.pin(tip);
   int64_t freed = 0;
   for (RequestId each : closed) {

@@ -57,15 +57,15 @@ public:
 
   /// Takes pages for the `known` text of a request that opens. Pages
   /// of the longest prefix that is pinned are shared, but for the last
-  /// token's, whose row has to be computed, and `mostPrefix` of them at most.
+  /// token's, whose row has to be computed, and `maxPrefix` of them at most.
   /// False, and then nothing has changed: there would not be `spare` pages left
   /// for others.
   bool open(RequestId request, KnownText known, int64_t spare,
-            int64_t mostPrefix = anyPrefix);
+            int64_t maxPrefix = anyPrefix);
   /// Whether it would be opened if these requests were closed.
   bool wouldOpen(KnownText known, int64_t spare,
                  std::span<const RequestId> closed,
-                 int64_t mostPrefix = anyPrefix);
+                 int64_t maxPrefix = anyPrefix);
   /// Pages that the request shared when it opened.
   int64_t prefixPages(RequestId request) const;
   /// Fills `pages` with them, in order; it has prefixPages() entries.
@@ -115,7 +115,7 @@ private:
 
   int64_t unused() const { return limits.pages - owned - tree.size(); }
   bool take(Account &account, int64_t pages);
-  SharedPage findPrefix(KnownText known, int64_t most) const;
+  SharedPage findPrefix(KnownText known, int64_t max) const;
 
   Limits limits;
   PrefixTree tree;

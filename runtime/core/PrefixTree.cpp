@@ -63,9 +63,9 @@ SharedPage PrefixTree::child(SharedPage parent, std::span<const int32_t> page,
   return at;
 }
 
-SharedPage PrefixTree::find(std::span<const int32_t> text, int64_t most,
+SharedPage PrefixTree::find(std::span<const int32_t> text, int64_t max,
                             uint64_t scope) const {
-  int64_t pages = std::min(most, std::ssize(text) / pageTokens);
+  int64_t pages = std::min(max, std::ssize(text) / pageTokens);
   SharedPage at = root;
   for (int64_t index = 0; index < pages; ++index) {
     std::span<const int32_t> page =

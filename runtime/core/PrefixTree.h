@@ -48,9 +48,9 @@ public:
   explicit PrefixTree(int64_t pages);
 
   /// The last node of the longest known prefix of `tokens`, of at most
-  /// `most` pages; root: none is known. Texts of different scopes have nothing
+  /// `max` pages; root: none is known. Texts of different scopes have nothing
   /// in common. O(pages found).
-  SharedPage find(std::span<const int32_t> tokens, int64_t most,
+  SharedPage find(std::span<const int32_t> tokens, int64_t max,
                   uint64_t scope = 0) const;
   SharedPage parent(SharedPage node) const { return nodes[node].parent; }
   /// Pages from the text's start to the node.

@@ -17,7 +17,7 @@ constexpr double positionRate = 0.375;
 /// How fast it is forgotten how many positions steps have had.
 constexpr double usualKept = 1 - 1.0 / 256;
 /// The part of a step that is taken for its rows' at least.
-constexpr double leastForRows = 1.0 / 16;
+constexpr double minForRows = 1.0 / 16;
 
 void PromptTimes::measure(int64_t rows, int64_t positions, Time took) {
   if (rows < 1 || took <= Time(0))
@@ -31,7 +31,7 @@ void PromptTimes::measure(int64_t rows, int64_t positions, Time took) {
     perPosition += positionRate * surprise * many / (usual * usual);
     perPosition = std::max(0.0, perPosition);
   }
-  double forRows = std::max(nanos * leastForRows, nanos - perPosition * many);
+  double forRows = std::max(nanos * minForRows, nanos - perPosition * many);
   byRows.measure(rows, Time(std::llround(forRows)));
 }
 

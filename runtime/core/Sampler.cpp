@@ -32,15 +32,15 @@ Status allForbidden() { return failure("sampling: every token is forbidden"); }
 
 /// Greedy, where nothing changes the logits: the common case, in one pass.
 Expected<int32_t> largestOf(std::span<const float> logits) {
-  float most = -HUGE_VALF;
+  float max = -HUGE_VALF;
   int32_t best = -1;
   for (size_t token = 0; token < logits.size(); ++token) {
     // Not more is the likely case, and the only test then.
-    if (logits[token] <= most)
+    if (logits[token] <= max)
       continue;
     if (!isLogit(logits[token]))
       return badLogit(static_cast<int32_t>(token), logits[token]);
-    most = logits[token];
+    max = logits[token];
     best = static_cast<int32_t>(token);
   }
   if (best < 0)
@@ -49,7 +49,7 @@ Expected<int32_t> largestOf(std::span<const float> logits) {
 }
 
 /// What min-p asks of a logit, less the largest and divided by the temperature.
-double leastScore(const SamplingParams &params) {
+double minScore(const SamplingParams &params) {
   return params.minP > 0 ? std::log(params.minP)
                          : std::numeric_limits<double>::lowest();
 }
@@ -68,11 +68,10 @@ OutputRequest requestFor(const SamplingParams &params, int64_t position) {
   if (!hasTopK && params.minP == 0) {
     if (params.topP == 1)
       request.kind = OutputRequest::Drawn;
-  } else if (params.topK <= mostCandidates) {
+  } else if (params.topK <= maxCandidates) {
     request.kind = OutputRequest::Candidates;
-    request.count =
-        hasTopK ? static_cast<int32_t>(params.topK) : mostCandidates;
-    request.leastScore = leastScore(params);
+    request.count = hasTopK ? static_cast<int32_t>(params.topK) : maxCandidates;
+    request.minScore = minScore(params);
     request.wantsAllAbove = !hasTopK;
   }
   request.temperature = params.temperature;
@@ -251,10 +250,9 @@ void Sampler::filter(const SamplingParams &params, double top) {
         [&](double) { return static_cast<double>(params.topK); });
   for (Scored &candidate : candidates)
     candidate.logit = scaledLogit(candidate.logit, top, params.temperature);
-  std::erase_if(candidates,
-                [least = leastScore(params)](const Scored &candidate) {
-                  return candidate.logit < least;
-                });
+  std::erase_if(candidates, [min = minScore(params)](const Scored &candidate) {
+    return candidate.logit < min;
+  });
   if (params.topP < 1)
     keepFirst(
         0, [](double logit) { return std::exp(logit); },

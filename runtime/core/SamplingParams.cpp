@@ -14,10 +14,10 @@ namespace sluice {
 namespace {
 
 /// Below this, a temperature is 0 in all but name, and divided logits overflow.
-constexpr double leastTemperature = 1e-5;
+constexpr double minTemperature = 1e-5;
 
 /// Beyond these, logits that are divided by a penalty, or multiplied, overflow.
-constexpr double leastRepetition = 1e-3, mostRepetition = 1e3;
+constexpr double minRepetition = 1e-3, maxRepetition = 1e3;
 
 Status checkPenalty(const char *name, double value) {
   if (!(value >= -2 && value <= 2))
@@ -31,19 +31,19 @@ Status SamplingParams::validate(int64_t vocabSize) const {
   if (!(temperature >= 0) || std::isinf(temperature))
     return failure("temperature is ", temperature,
                    ", not a number of at least 0");
-  if (temperature > 0 && temperature < leastTemperature)
+  if (temperature > 0 && temperature < minTemperature)
     return failure("temperature is ", temperature, ", neither 0 nor at least ",
-                   leastTemperature);
+                   minTemperature);
   if (topK < -1)
     return failure("top_k is ", topK, ", neither -1, 0 (all) nor at least 1");
   if (!(topP > 0 && topP <= 1))
     return failure("top_p is ", topP, ", not in (0, 1]");
   if (!(minP >= 0 && minP <= 1))
     return failure("min_p is ", minP, ", not in [0, 1]");
-  if (!(repetitionPenalty >= leastRepetition &&
-        repetitionPenalty <= mostRepetition))
+  if (!(repetitionPenalty >= minRepetition &&
+        repetitionPenalty <= maxRepetition))
     return failure("repetition_penalty is ", repetitionPenalty, ", not in [",
-                   leastRepetition, ", ", mostRepetition, "]");
+                   minRepetition, ", ", maxRepetition, "]");
   if (Status s = checkPenalty("presence_penalty", presencePenalty); !s.ok())
     return s;
   if (Status s = checkPenalty("frequency_penalty", frequencyPenalty); !s.ok())

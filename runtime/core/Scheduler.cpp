@@ -17,10 +17,10 @@ namespace sluice {
 
 Expected<Scheduler> Scheduler::create(Head head,
                                       const SchedulerLimits &limits) {
-  constexpr int64_t most = 1 << 24;
-  if (limits.waiting < 0 || limits.waiting > most)
+  constexpr int64_t max = 1 << 24;
+  if (limits.waiting < 0 || limits.waiting > max)
     return failure("scheduler: a queue of ", limits.waiting,
-                   " requests is not between 0 and ", most);
+                   " requests is not between 0 and ", max);
   if (limits.queueTimeout.count() < 0 || limits.priorityStep.count() < 0)
     return failure("scheduler: a time is negative");
   return Scheduler(std::move(head), limits);
@@ -73,8 +73,8 @@ static std::string queueFull(const SchedulerLimits &limits) {
 }
 
 Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
-  constexpr int32_t mostPriority = 1000;
-  if (wanted.priority < -mostPriority || wanted.priority > mostPriority)
+  constexpr int32_t maxPriority = 1000;
+  if (wanted.priority < -maxPriority || wanted.priority > maxPriority)
     return {Refusal::Invalid, 0,
             "request: priority " + std::to_string(wanted.priority) +
                 " is not between -1000 and 1000"};
@@ -412,11 +412,11 @@ bool Scheduler::waitsForPrefix(Waiting &request,
 /// all that are later than its own, as long as not too many are out then.
 QueuePriority Scheduler::lastToStay(const QueuePriority &queuePriority) {
   bool started = known.at(queuePriority.number).started.has_value();
-  int64_t most =
+  int64_t max =
       std::max<int64_t>(maxWaiting() - preemptedNow - queued() + 1, started);
   tooManyWait =
-      most < std::ssize(runs) && queuePriority < *(runs.end() - most - 1);
-  return tooManyWait ? *(runs.end() - most - 1) : queuePriority;
+      max < std::ssize(runs) && queuePriority < *(runs.end() - max - 1);
+  return tooManyWait ? *(runs.end() - max - 1) : queuePriority;
 }
 
 /// Into a slot, if need be of one whose queue priority is later; none: there is

@@ -28,7 +28,7 @@ constexpr double levelRate = 1.0 / 64;
 constexpr double firstGuessedShare = 0.7;
 /// Confirmed rows without a guess after which one is sent to see.
 constexpr int64_t probeRows = 32;
-constexpr double leastChance = 0.005;
+constexpr double minChance = 0.005;
 /// What the pipeline may be short of in slots: one more would wait in its
 /// mailbox.
 constexpr double spareSlot = 0.1;
@@ -76,9 +76,9 @@ double StepTimes::at(const Place &place) const {
 }
 
 void StepTimes::settle() {
-  double most = 0;
+  double max = 0;
   for (size_t i = 0; i < rowCounts.size(); ++i)
-    rising[i] = most = std::max(most, nanos[i]);
+    rising[i] = max = std::max(max, nanos[i]);
 }
 
 void StepTimes::measure(int64_t rows, Time took) {
@@ -116,14 +116,14 @@ Time StepTimes::get(int64_t rows) const { return toTime(at(placeOf(rows))); }
 
 StepTimes StepTimes::slowestOf(std::span<const StepTimes> stages) {
   assert(!stages.empty());
-  StepTimes most = stages.front();
+  StepTimes max = stages.front();
   for (const StepTimes &stage : stages.subspan(1))
     for (size_t i = 0; i < rowCounts.size(); ++i) {
-      most.nanos[i] = std::max(most.nanos[i], stage.nanos[i]);
-      most.samples[i] = std::max(most.samples[i], stage.samples[i]);
+      max.nanos[i] = std::max(max.nanos[i], stage.nanos[i]);
+      max.samples[i] = std::max(max.samples[i], stage.samples[i]);
     }
-  most.settle();
-  return most;
+  max.settle();
+  return max;
 }
 
 //===----------------------------------------------------------------------===//
@@ -215,7 +215,7 @@ void SpeculationPolicy::observeLevel(bool guessed) {
 double SpeculationPolicy::floor() const {
   double held = toNanos(known.cancelLatency);
   double saved = toNanos(known.roundTrip);
-  return std::max(leastChance, held > 0 ? held / (held + saved) : 0);
+  return std::max(minChance, held > 0 ? held / (held + saved) : 0);
 }
 
 /// How much longer one more row takes through all stages than `rows` do.
@@ -277,8 +277,8 @@ bool SpeculationPolicy::worthDrafting(double pathChance, double best,
   // One more level for the likeliest, or this one as well.
   double one = toNanos(known.draft.get(1));
   double extra = toNanos(known.draft.get(rows + 1) - known.draft.get(rows));
-  double least = one > 0 ? std::clamp(extra / one, 0.25, 1.0) : 0.25;
-  return pathChance >= least * best;
+  double min = one > 0 ? std::clamp(extra / one, 0.25, 1.0) : 0.25;
+  return pathChance >= min * best;
 }
 
 bool SpeculationPolicy::probe(bool guessSent) {

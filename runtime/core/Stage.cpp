@@ -19,11 +19,11 @@ namespace {
 
 constexpr int64_t maxRows = int64_t{1} << 20;
 constexpr int64_t maxPosition = std::numeric_limits<int32_t>::max();
-constexpr int64_t mostTokens = std::numeric_limits<int32_t>::max();
+constexpr int64_t maxTokens = std::numeric_limits<int32_t>::max();
 
 Status checkLimits(const StageLimits &limits, const CachePages &pages,
                    const EpochBoard &board) {
-  for (auto [what, value, most] :
+  for (auto [what, value, max] :
        {std::tuple{"rows", limits.rows, maxRows},
         std::tuple{"outputs", limits.outputs, maxRows},
         std::tuple{"prompt rows", limits.promptRows, maxRows},
@@ -33,12 +33,12 @@ Status checkLimits(const StageLimits &limits, const CachePages &pages,
         std::tuple{"context length", limits.contextLength,
                    std::min(maxPosition, pages.limits().tokensPerSequence)},
         std::tuple{"frames", limits.frames, maxRows}})
-    if (value < 1 || value > most)
+    if (value < 1 || value > max)
       return failure("stage: ", what, ": ", value, " is not between 1 and ",
-                     most);
-  if (limits.vocabSize < 0 || limits.vocabSize > mostTokens)
+                     max);
+  if (limits.vocabSize < 0 || limits.vocabSize > maxTokens)
     return failure("stage: tokens: ", limits.vocabSize,
-                   " is not between 0 and ", mostTokens);
+                   " is not between 0 and ", maxTokens);
   if (limits.sharedPages < 0 || limits.sharedPages > pages.limits().pages)
     return failure("stage: shared pages: ", limits.sharedPages,
                    " is not between 0 and ", pages.limits().pages);

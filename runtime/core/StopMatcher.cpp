@@ -38,15 +38,15 @@ int64_t StopMatcher::longestMatch(std::string_view text) const {
 }
 
 size_t StopMatcher::undecided(std::string_view text) const {
-  size_t most = 0;
+  size_t max = 0;
   for (const std::string &stop : stops) {
     size_t length = std::min(stop.size() - 1, text.size());
-    while (length > most &&
+    while (length > max &&
            !text.ends_with(std::string_view(stop).substr(0, length)))
       --length;
-    most = std::max(most, length);
+    max = std::max(max, length);
   }
-  return most;
+  return max;
 }
 
 std::string StopMatcher::push(std::string_view piece) {

@@ -12,28 +12,27 @@
 
 namespace sluice::device {
 
-Status checkRange(const char *what, int64_t value, int64_t least,
-                  int64_t most) {
-  if (value < least || value > most)
-    return failure("executor: ", what, ": ", value, " is not between ", least,
-                   " and ", most);
+Status checkRange(const char *what, int64_t value, int64_t min, int64_t max) {
+  if (value < min || value > max)
+    return failure("executor: ", what, ": ", value, " is not between ", min,
+                   " and ", max);
   return {};
 }
 
 Status ProgramShape::checkSizes() const {
-  constexpr int64_t most = int64_t{1} << 40;
+  constexpr int64_t max = int64_t{1} << 40;
   constexpr int64_t most32 = std::numeric_limits<int32_t>::max();
-  const int64_t leastOutput = hasOutput ? 1 : 0;
-  const int64_t leastVocab = hasOutput || hasEmbedding ? 1 : 0;
-  const int64_t leastHidden = hasOutput && hasEmbedding ? 0 : 1;
-  for (auto [what, value, least, limit] :
-       {std::tuple{"row floats", rowFloats, int64_t{1}, most},
-        std::tuple{"output floats", outputFloats, leastOutput, most},
-        std::tuple{"logits offset", logitsOffset, int64_t{0}, most},
-        std::tuple{"vocabulary", vocabSize, leastVocab, most32},
+  const int64_t minOutput = hasOutput ? 1 : 0;
+  const int64_t minVocab = hasOutput || hasEmbedding ? 1 : 0;
+  const int64_t minHidden = hasOutput && hasEmbedding ? 0 : 1;
+  for (auto [what, value, min, limit] :
+       {std::tuple{"row floats", rowFloats, int64_t{1}, max},
+        std::tuple{"output floats", outputFloats, minOutput, max},
+        std::tuple{"logits offset", logitsOffset, int64_t{0}, max},
+        std::tuple{"vocabulary", vocabSize, minVocab, most32},
         std::tuple{"context length", contextLength, int64_t{1}, most32},
-        std::tuple{"hidden size", hiddenSize, leastHidden, most32}})
-    if (Status s = checkRange(what, value, least, limit); !s.ok())
+        std::tuple{"hidden size", hiddenSize, minHidden, most32}})
+    if (Status s = checkRange(what, value, min, limit); !s.ok())
       return s;
   if (hasOutput && logitsOffset + vocabSize > outputFloats)
     return failure("executor: logits end at ", logitsOffset + vocabSize, " of ",

@@ -59,7 +59,7 @@ struct ProgramShape {
 };
 
 /// Errors: a value that is not in [least, most].
-Status checkRange(const char *what, int64_t value, int64_t least, int64_t most);
+Status checkRange(const char *what, int64_t value, int64_t min, int64_t max);
 
 } // namespace sluice::device
 

@@ -19,7 +19,7 @@ using namespace sluice::devicecheck;
 namespace {
 
 /// Runs of a step's graph that follow each other without the host, at most.
-constexpr int32_t mostGraphRuns = 20;
+constexpr int32_t maxGraphRuns = 20;
 
 /// One way to launch, and what it has computed.
 class Way {
@@ -112,7 +112,7 @@ Status Way::measure(const std::string &what, const Parts &parts,
     all.push_back(*seconds);
   }
   Expected<double> graph =
-      bed->executor().timeLastStep(std::min(steps, mostGraphRuns));
+      bed->executor().timeLastStep(std::min(steps, maxGraphRuns));
   if (!graph)
     return graph.status();
   const cuda::bench::Times times = cuda::bench::timesOf(std::move(all));
@@ -123,7 +123,7 @@ Status Way::measure(const std::string &what, const Parts &parts,
          {"carveout", options.largestCarveout ? "max" : "default"},
          {"what", what},
          {"us", times.median * 1e6},
-         {"leastUs", times.least * 1e6},
+         {"leastUs", times.min * 1e6},
          {"steps", steps},
          {"graphUs", *graph * 1e6},
          {"hostGapUs", (times.median - *graph) * 1e6}});

@@ -28,10 +28,10 @@ public:
   explicit Utf8Splitter(std::vector<std::vector<ByteRange>> &out) : out(out) {}
 
   void split(uint32_t low, uint32_t high) {
-    for (uint32_t most : {0x7Fu, 0x7FFu, 0xFFFFu})
-      if (low <= most && most < high) {
-        split(low, most);
-        split(most + 1, high);
+    for (uint32_t max : {0x7Fu, 0x7FFu, 0xFFFFu})
+      if (low <= max && max < high) {
+        split(low, max);
+        split(max + 1, high);
         return;
       }
     if (high >= 0x80)

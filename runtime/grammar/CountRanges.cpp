@@ -26,11 +26,11 @@ using States = std::vector<uint32_t>;
 
 class RangeFinder {
 public:
-  RangeFinder(const RuleAutomata &automata, RuleId rule, uint32_t least,
-              uint32_t most, size_t &rangeCount, WorkMeter &meter)
+  RangeFinder(const RuleAutomata &automata, RuleId rule, uint32_t min,
+              uint32_t max, size_t &rangeCount, WorkMeter &meter)
       : automata(automata), rangeCount(rangeCount), meter(meter),
         base(automata.firstState[rule]),
-        count(automata.firstState[rule + 1] - base), least(least), most(most),
+        count(automata.firstState[rule + 1] - base), min(min), max(max),
         sources(count), goesOn(count), lives(count), isAffected(count),
         openedAt(count), ranges(count) {
     for (uint32_t state = 0; state < count; ++state) {
@@ -42,10 +42,10 @@ public:
   }
 
   Expected<CountRanges> run() {
-    int64_t level = most;
-    if (most == GrammarTables::unbounded) {
+    int64_t level = max;
+    if (max == GrammarTables::unbounded) {
       startUnbounded();
-      level = int64_t(least) - 1;
+      level = int64_t(min) - 1;
     }
     while (level >= 0) {
       if (Status status = visit(static_cast<uint32_t>(level)); !status.ok())
@@ -55,7 +55,7 @@ public:
       if (!changed.empty())
         --level;
       else
-        level = level >= least ? int64_t(least) - 1 : -1;
+        level = level >= min ? int64_t(min) - 1 : -1;
     }
     for (uint32_t state = 0; state < count; ++state) {
       if (goesOn[state])
@@ -71,7 +71,7 @@ private:
     bool counts;
   };
 
-  /// With `least` counted, after which nothing is counted, all that leads to an
+  /// With `min` counted, after which nothing is counted, all that leads to an
   /// accepting state leads to an end.
   void startUnbounded() {
     States pending = accepting;
@@ -91,14 +91,14 @@ private:
   }
 
   bool endsAt(uint32_t state, uint32_t level) const {
-    return automata.states[base + state].accepting && level >= least &&
-           level <= most;
+    return automata.states[base + state].accepting && level >= min &&
+           level <= max;
   }
 
   /// Makes `goesOn` and `lives`, which are those of the level above, those of
   /// `level`, and `changed` the states whose `lives` differ.
   Status visit(uint32_t level) {
-    bool endsChange = level == most || level + 1 == least;
+    bool endsChange = level == max || level + 1 == min;
     findAffected(endsChange);
     std::vector<bool> before;
     for (uint32_t state : affected) {
@@ -194,7 +194,7 @@ private:
   WorkMeter &meter;
   const uint32_t base; // the rule's first state; those here count from it
   const uint32_t count;
-  const uint32_t least, most;
+  const uint32_t min, max;
   std::vector<std::vector<Source>> sources; // [state]: the edges into it
   States accepting;
 
@@ -213,7 +213,7 @@ private:
 
 Expected<CountRanges>
 sluice::grammar::findCountRanges(const RuleAutomata &automata, RuleId rule,
-                                 uint32_t least, uint32_t most,
-                                 size_t &rangeCount, WorkMeter &meter) {
-  return RangeFinder(automata, rule, least, most, rangeCount, meter).run();
+                                 uint32_t min, uint32_t max, size_t &rangeCount,
+                                 WorkMeter &meter) {
+  return RangeFinder(automata, rule, min, max, rangeCount, meter).run();
 }

@@ -29,7 +29,7 @@ using CountRanges = std::vector<std::vector<GrammarTables::CountRange>>;
 /// end of a range, whatever the bounds are. Errors: `rangeCount` comes to more
 /// than maxCountRanges, or the meter ends the work.
 Expected<CountRanges> findCountRanges(const RuleAutomata &automata, RuleId rule,
-                                      uint32_t least, uint32_t most,
+                                      uint32_t min, uint32_t max,
                                       size_t &rangeCount, WorkMeter &meter);
 
 } // namespace sluice::grammar

@@ -53,7 +53,7 @@ Expected<std::vector<bool>> findNullable(const GrammarBuilder &builder,
     Place place = work.back();
     work.pop_back();
     const GrammarBuilder::Rule &rule = rules[place.rule];
-    if (place.state == rule.end && (!rule.counted || rule.least == 0))
+    if (place.state == rule.end && (!rule.counted || rule.min == 0))
       markNullable(place.rule);
     for (uint32_t i = builder.firstEdgeOf(place.state); i != noEdge;
          i = builder.edge(i).next) {
@@ -74,10 +74,9 @@ Expected<std::vector<bool>> findNullable(const GrammarBuilder &builder,
 /// The subset construction, one rule after the other.
 class Determinizer {
 public:
-  Determinizer(const GrammarBuilder &builder, WorkMeter &meter,
-               size_t mostSteps)
+  Determinizer(const GrammarBuilder &builder, WorkMeter &meter, size_t maxSteps)
       : builder(builder), meter(meter), firstStep(meter.steps()),
-        mostSteps(mostSteps), heldSets(meter), stamp(builder.stateCount()) {
+        maxSteps(maxSteps), heldSets(meter), stamp(builder.stateCount()) {
     out.held = HeldBytes(meter);
   }
 
@@ -147,16 +146,16 @@ private:
   Status checkSize(const GrammarBuilder::Rule &rule) {
     if (base + sets.size() > maxStates)
       return tooLarge().withContext("rule '" + rule.name + "'");
-    if (meter.steps() - firstStep > mostSteps)
-      return failure("it takes more than ", mostSteps, " steps");
+    if (meter.steps() - firstStep > maxSteps)
+      return failure("it takes more than ", maxSteps, " steps");
     return meter.spend();
   }
 
   /// Counts steps of the loops below; where the work must end, they end, and
   /// what they have made is of no use.
   bool charge(size_t steps) {
-    mayGoOn = mayGoOn && meter.charge(steps) &&
-              meter.steps() - firstStep <= mostSteps;
+    mayGoOn =
+        mayGoOn && meter.charge(steps) && meter.steps() - firstStep <= maxSteps;
     return mayGoOn;
   }
 
@@ -287,7 +286,7 @@ private:
 
   const GrammarBuilder &builder;
   WorkMeter &meter;
-  const size_t firstStep, mostSteps; // of the meter's
+  const size_t firstStep, maxSteps; // of the meter's
   RuleAutomata out;
   HeldBytes heldSets; // of the rule at hand
   bool mayGoOn = true;
@@ -309,6 +308,6 @@ private:
 
 Expected<RuleAutomata>
 sluice::grammar::determinize(const GrammarBuilder &builder, WorkMeter &meter,
-                             size_t mostSteps) {
-  return Determinizer(builder, meter, mostSteps).run();
+                             size_t maxSteps) {
+  return Determinizer(builder, meter, maxSteps).run();
 }

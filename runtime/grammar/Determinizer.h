@@ -66,11 +66,11 @@ struct RuleAutomata {
   }
 };
 
-/// Errors: more states than a grammar may have, more than `mostSteps` steps, or
+/// Errors: more states than a grammar may have, more than `maxSteps` steps, or
 /// the meter ends the work.
 Expected<RuleAutomata> determinize(const GrammarBuilder &builder,
                                    WorkMeter &meter,
-                                   size_t mostSteps = WorkMeter::unlimited);
+                                   size_t maxSteps = WorkMeter::unlimited);
 
 } // namespace sluice::grammar
 

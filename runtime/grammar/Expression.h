@@ -39,14 +39,14 @@ public:
     Reference,  ///< the rule with number `rule`
     Sequence,   ///< the parts one after the other; without parts the empty text
     Choice,     ///< one of the parts
-    Repeat      ///< the only part, `least` to `most` times
+    Repeat      ///< the only part, `min` to `max` times
   };
 
   struct Node {
     Kind kind;
     uint32_t rule = 0;
-    uint32_t least = 0;
-    uint32_t most = 0;
+    uint32_t min = 0;
+    uint32_t max = 0;
     CodePointSet set = {};
     std::u32string text = {};
     std::vector<ExpressionId> parts = {};
@@ -71,8 +71,8 @@ public:
   ExpressionId choice(std::vector<ExpressionId> parts) {
     return join(Kind::Choice, std::move(parts));
   }
-  ExpressionId repeat(ExpressionId part, uint32_t least, uint32_t most) {
-    Node node{.kind = Kind::Repeat, .least = least, .most = most};
+  ExpressionId repeat(ExpressionId part, uint32_t min, uint32_t max) {
+    Node node{.kind = Kind::Repeat, .min = min, .max = max};
     node.parts.push_back(part);
     return add(std::move(node));
   }

@@ -32,9 +32,9 @@ using Kind = ExpressionTree::Kind;
 using Node = ExpressionTree::Node;
 
 /// Rules up to this size are put in place of references to them.
-constexpr uint64_t mostInlined = 32;
+constexpr uint64_t maxInlined = 32;
 /// Repetitions past this number are counted, where they can be.
-constexpr uint32_t mostUnrolled = 16;
+constexpr uint32_t maxUnrolled = 16;
 
 /// Which rules are put in place of a reference. The order of a depth-first
 /// search decides between rules that refer to each other: a rule takes in only
@@ -51,7 +51,7 @@ public:
   }
 
   bool inlines(uint32_t into, uint32_t rule) const {
-    return finished[rule] < finished[into] && sizes[rule] <= mostInlined;
+    return finished[rule] < finished[into] && sizes[rule] <= maxInlined;
   }
 
 private:
@@ -106,9 +106,8 @@ private:
       return inlines(rule, node.rule) ? sizes[node.rule] : 1;
     case Kind::Repeat: {
       uint64_t times = std::max<uint64_t>(
-          {1, node.least,
-           node.most == ExpressionTree::unbounded ? 0 : node.most});
-      return times * std::min(sizeOf(rule, node.parts[0]), mostInlined + 1);
+          {1, node.min, node.max == ExpressionTree::unbounded ? 0 : node.max});
+      return times * std::min(sizeOf(rule, node.parts[0]), maxInlined + 1);
     }
     case Kind::Sequence:
     case Kind::Choice:
@@ -116,7 +115,7 @@ private:
     }
     uint64_t size = 1;
     for (ExpressionId part : node.parts)
-      size += std::min(sizeOf(rule, part), mostInlined + 1);
+      size += std::min(sizeOf(rule, part), maxInlined + 1);
     return size;
   }
 
@@ -192,23 +191,23 @@ private:
     constexpr uint32_t unbounded = ExpressionTree::unbounded;
     const Node &node = grammar.expressions[id];
     ExpressionId body = node.parts[0];
-    if (std::max(node.least, node.most == unbounded ? 0 : node.most) >
-            mostUnrolled &&
+    if (std::max(node.min, node.max == unbounded ? 0 : node.max) >
+            maxUnrolled &&
         &into == &builder && !inCounted && canBeCounted(body))
       return builder.call(from, countedRule(id, node), to);
-    for (uint32_t i = 0; i < node.least && !into.full(); ++i) {
+    for (uint32_t i = 0; i < node.min && !into.full(); ++i) {
       BuilderState next = into.addState();
       lower(into, body, from, next);
       from = next;
     }
-    if (node.most == unbounded) {
+    if (node.max == unbounded) {
       BuilderState loop = into.addState(), again = into.addState();
       into.epsilon(from, loop);
       lower(into, body, loop, again);
       into.epsilon(again, loop);
       return into.epsilon(loop, to);
     }
-    for (uint32_t i = node.least; i < node.most && !into.full(); ++i) {
+    for (uint32_t i = node.min; i < node.max && !into.full(); ++i) {
       BuilderState next = into.addState();
       into.epsilon(from, to);
       lower(into, body, from, next);
@@ -223,8 +222,8 @@ private:
     auto [known, fresh] = countedRules.try_emplace(id, 0);
     if (!fresh)
       return known->second;
-    GrammarBuilder::Repetition counted = builder.addRepetition(
-        grammar.rules[current].name, node.least, node.most);
+    GrammarBuilder::Repetition counted =
+        builder.addRepetition(grammar.rules[current].name, node.min, node.max);
     known->second = counted.rule;
     bool outer = std::exchange(inCounted, true);
     lower(builder, node.parts[0], counted.from, counted.to);
@@ -234,11 +233,11 @@ private:
 
   /// Whether a counted rule can have this body, which is one of `current`.
   bool canBeCounted(ExpressionId body) {
-    constexpr size_t mostEdges = 1024;
+    constexpr size_t maxEdges = 1024;
     auto [known, fresh] = counted.try_emplace(body, false);
     if (!fresh || counted.size() > maxTrials || callsRules(current, body))
       return known->second;
-    GrammarBuilder trial(meter, mostEdges);
+    GrammarBuilder trial(meter, maxEdges);
     GrammarBuilder::Repetition repeated = trial.addRepetition("", 1, 1);
     lower(trial, body, repeated.from, repeated.to);
     Expected<RuleAutomata> automata = determinize(trial, meter, maxTrialSteps);

@@ -154,13 +154,13 @@ private:
   }
 
   std::optional<ExpressionId> parseSequence(size_t depth) {
-    constexpr size_t mostRepetitions = 8; // as in (x+)?, without the group
+    constexpr size_t maxRepetitions = 8; // as in (x+)?, without the group
     std::vector<ExpressionId> parts;
     size_t repetitions = 0;
     while (true) {
       char c = peek();
       if (c == '*' || c == '+' || c == '?' || c == '{') {
-        if (parts.empty() || ++repetitions > mostRepetitions)
+        if (parts.empty() || ++repetitions > maxRepetitions)
           return fail("there is nothing that '", c, "' could repeat"),
                  std::nullopt;
         if (!parseRepetition(parts.back()))
@@ -309,40 +309,40 @@ private:
   bool parseRepetition(ExpressionId &item) {
     constexpr uint32_t unbounded = ExpressionTree::unbounded;
     char c = text[at++];
-    uint32_t least = c == '+' ? 1 : 0, most = c == '?' ? 1 : unbounded;
+    uint32_t min = c == '+' ? 1 : 0, max = c == '?' ? 1 : unbounded;
     if (c == '{') {
       skipSpace(true);
-      if (!parseBound(least))
+      if (!parseBound(min))
         return false;
       skipSpace(true);
-      most = least;
+      max = min;
       if (peek() == ',') {
         ++at;
         skipSpace(true);
-        most = unbounded;
-        if (isDigit(peek()) && !parseBound(most))
+        max = unbounded;
+        if (isDigit(peek()) && !parseBound(max))
           return false;
         skipSpace(true);
       }
       if (peek() != '}')
         return fail("expected '}', not ", found());
       ++at;
-      if (least > most)
-        return fail("a repetition of at least ", least, " and at most ", most);
+      if (min > max)
+        return fail("a repetition of at least ", min, " and at most ", max);
     }
-    item = out.expressions.repeat(item, least, most);
+    item = out.expressions.repeat(item, min, max);
     return true;
   }
 
   bool parseBound(uint32_t &bound) {
-    constexpr uint32_t most = 1 << 24;
+    constexpr uint32_t max = 1 << 24;
     if (!isDigit(peek()))
       return fail("expected a number of repetitions, not ", found());
     uint64_t value = 0;
     for (; isDigit(peek()); ++at)
-      value = std::min<uint64_t>(value * 10 + (peek() - '0'), most + 1);
-    if (value > most)
-      return fail("more than ", most, " repetitions");
+      value = std::min<uint64_t>(value * 10 + (peek() - '0'), max + 1);
+    if (value > max)
+      return fail("more than ", max, " repetitions");
     bound = static_cast<uint32_t>(value);
     return true;
   }

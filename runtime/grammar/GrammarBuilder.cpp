@@ -20,18 +20,18 @@ RuleId GrammarBuilder::addRule(std::string name) {
   return static_cast<RuleId>(ruleList.size() - 1);
 }
 
-RuleId GrammarBuilder::addCountedRule(std::string name, uint32_t least,
-                                      uint32_t most) {
+RuleId GrammarBuilder::addCountedRule(std::string name, uint32_t min,
+                                      uint32_t max) {
   RuleId rule = addRule(std::move(name));
   ruleList[rule].counted = true;
-  ruleList[rule].least = least;
-  ruleList[rule].most = most;
+  ruleList[rule].min = min;
+  ruleList[rule].max = max;
   return rule;
 }
 
 GrammarBuilder::Repetition
-GrammarBuilder::addRepetition(std::string name, uint32_t least, uint32_t most) {
-  RuleId rule = addCountedRule(std::move(name), least, most);
+GrammarBuilder::addRepetition(std::string name, uint32_t min, uint32_t max) {
+  RuleId rule = addCountedRule(std::move(name), min, max);
   BuilderState from = addState(), to = addCountingState();
   epsilon(start(rule), from);
   epsilon(start(rule), end(rule));
@@ -54,7 +54,7 @@ bool GrammarBuilder::takes(size_t bytes) {
 }
 
 BuilderState GrammarBuilder::addState() {
-  if (firstEdge.size() >= mostEdges)
+  if (firstEdge.size() >= maxEdges)
     exhausted = true;
   if (!takes(sizeof(uint32_t)))
     return 0;
@@ -64,7 +64,7 @@ BuilderState GrammarBuilder::addState() {
 }
 
 void GrammarBuilder::addEdge(BuilderState from, Edge edge) {
-  if (edges.size() >= mostEdges)
+  if (edges.size() >= maxEdges)
     exhausted = true;
   if (!takes(sizeof(Edge)))
     return;

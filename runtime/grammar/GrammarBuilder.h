@@ -61,8 +61,8 @@ public:
     /// Its states carry a number when they are run, so that x{0,1000} costs no
     /// more states than x.
     bool counted = false;
-    uint32_t least = 0;
-    uint32_t most = 0;
+    uint32_t min = 0;
+    uint32_t max = 0;
   };
   /// A counted rule that repeats what is put between `from` and `to`.
   struct Repetition {
@@ -72,15 +72,15 @@ public:
   };
 
   /// `meter` outlives the builder.
-  explicit GrammarBuilder(WorkMeter &meter, size_t mostEdges = maxBuilderEdges)
-      : mostEdges(mostEdges), meter(meter), held(meter) {}
+  explicit GrammarBuilder(WorkMeter &meter, size_t maxEdges = maxBuilderEdges)
+      : maxEdges(maxEdges), meter(meter), held(meter) {}
 
   RuleId addRule(std::string name);
-  /// A rule whose texts arrive at counting states `least` to `most` times. It
+  /// A rule whose texts arrive at counting states `min` to `max` times. It
   /// must call no rule, and how often a beginning of a text arrives there must
   /// not depend on how it is read; RuleAutomata::countable says so.
-  RuleId addCountedRule(std::string name, uint32_t least, uint32_t most);
-  Repetition addRepetition(std::string name, uint32_t least, uint32_t most);
+  RuleId addCountedRule(std::string name, uint32_t min, uint32_t max);
+  Repetition addRepetition(std::string name, uint32_t min, uint32_t max);
 
   BuilderState addState();
   /// A state of a counted rule at which one more is counted.
@@ -107,7 +107,7 @@ private:
   void addEdge(BuilderState from, Edge edge);
   bool takes(size_t bytes);
 
-  size_t mostEdges; ///< and states
+  size_t maxEdges; ///< and states
   WorkMeter &meter;
   HeldBytes held;
   std::vector<Rule> ruleList;

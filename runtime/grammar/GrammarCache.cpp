@@ -66,7 +66,7 @@ void GrammarCache::keep(const Key &key, const Expected<Grammar> &outcome) {
   held += entry.bytes;
   entries.push_front(std::move(entry));
   index.emplace(key.hash, entries.begin());
-  while (held > mostBytes || entries.size() > mostEntries)
+  while (held > maxBytes || entries.size() > maxEntries)
     dropLast();
 }
 

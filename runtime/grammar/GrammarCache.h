@@ -24,14 +24,14 @@
 
 namespace sluice::grammar {
 
-/// Keeps the grammars used last, `mostEntries` at most, and as far as their
-/// sources and tables take no more than `mostBytes` together. Thread-safe; a
+/// Keeps the grammars used last, `maxEntries` at most, and as far as their
+/// sources and tables take no more than `maxBytes` together. Thread-safe; a
 /// grammar is made on the thread that asks for it, and others do not wait for
 /// that.
 class GrammarCache {
 public:
-  explicit GrammarCache(size_t mostBytes, size_t mostEntries = 1024)
-      : mostBytes(mostBytes), mostEntries(mostEntries) {}
+  explicit GrammarCache(size_t maxBytes, size_t maxEntries = 1024)
+      : maxBytes(maxBytes), maxEntries(maxEntries) {}
 
   /// The one that the process's threads share.
   static GrammarCache &ofProcess();
@@ -73,8 +73,8 @@ private:
   void keep(const Key &key, const Expected<Grammar> &outcome);
   void dropLast();
 
-  size_t mostBytes;
-  size_t mostEntries;
+  size_t maxBytes;
+  size_t maxEntries;
   mutable std::mutex mutex;
   Entries entries;                                          ///< used last first
   std::unordered_multimap<size_t, Entries::iterator> index; ///< by hash

@@ -41,7 +41,7 @@ Expected<RangesByRule> findRanges(const RuleAutomata &automata,
       continue;
     assert(automata.countable[rule]);
     auto found =
-        findCountRanges(automata, rule, it.least, it.most, rangeCount, meter);
+        findCountRanges(automata, rule, it.min, it.max, rangeCount, meter);
     if (!found)
       return found.status().withContext("rule '" + it.name + "'");
     ranges.emplace(rule, found.take());
@@ -95,15 +95,15 @@ private:
   }
 
   Status leftRecursion(RuleId again) const {
-    constexpr size_t most = 8;
+    constexpr size_t max = 8;
     auto name = [&](RuleId rule) { return builder.rules()[rule].name; };
     size_t first = path.size() - 1;
     while (path[first].rule != again)
       --first;
     std::string cycle = name(again);
-    for (size_t i = first + 1; i < path.size() && i < first + most; ++i)
+    for (size_t i = first + 1; i < path.size() && i < first + max; ++i)
       cycle += " -> " + name(path[i].rule);
-    if (path.size() > first + most)
+    if (path.size() > first + max)
       cycle += " -> ...";
     return failure("rule '", name(again),
                    "' is left-recursive, it can begin with itself: ", cycle,
@@ -186,7 +186,7 @@ private:
     uint32_t number = state - automata.firstState[rule];
     const std::vector<CountRange> &counts = counted->second[number];
     if (number == 0)
-      return !counts.empty() && counts[0].least == 0;
+      return !counts.empty() && counts[0].min == 0;
     return !counts.empty() || automata.states[state].accepting;
   }
 
@@ -275,8 +275,8 @@ private:
         ruleNumber[rule] = static_cast<uint32_t>(tables.rules.size());
         const GrammarBuilder::Rule &it = builder.rules()[rule];
         tables.rules.push_back({.start = stateNumber[automata.firstState[rule]],
-                                .least = it.least,
-                                .most = it.most,
+                                .min = it.min,
+                                .max = it.max,
                                 .bounds = 0,
                                 .boundCount = 0,
                                 .first = {}});
@@ -321,7 +321,7 @@ private:
   }
 
   void writeEdges(uint32_t from, GrammarTables::State &state) {
-    constexpr size_t mostSearched = 4;
+    constexpr size_t maxSearched = 4;
     size_t first = tables.ranges.size();
     for (RuleAutomata::Edge edge : automata.edgesOf(from)) {
       if (!alive[edge.target])
@@ -333,7 +333,7 @@ private:
     }
     state.edges = static_cast<uint32_t>(first);
     state.edgeCount = static_cast<uint16_t>(tables.ranges.size() - first);
-    if (state.edgeCount <= mostSearched || tables.rows.size() >= maxDenseRows)
+    if (state.edgeCount <= maxSearched || tables.rows.size() >= maxDenseRows)
       return;
     GrammarTables::Row &row = tables.rows.emplace_back();
     row.fill(GrammarTables::none);
@@ -352,12 +352,12 @@ private:
       if (!(state.flags & GrammarTables::Counted))
         continue;
       std::vector<uint32_t> &its = bounds[state.rule];
-      its.push_back(tables.rules[state.rule].least);
+      its.push_back(tables.rules[state.rule].min);
       for (uint32_t i = 0; i < state.rangeCount; ++i) {
         CountRange range = tables.countRanges[state.counts + i];
-        its.push_back(range.least);
-        if (range.most != GrammarTables::unbounded)
-          its.push_back(range.most + 1);
+        its.push_back(range.min);
+        if (range.max != GrammarTables::unbounded)
+          its.push_back(range.max + 1);
       }
     }
     for (auto &[rule, its] : bounds) {

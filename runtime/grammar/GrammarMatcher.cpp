@@ -55,9 +55,9 @@ bool GrammarMatcher::normalizeCount(MatchItem &item, uint32_t bytes) const {
     return true;
   Tables::Stretch stretch =
       tables->stretchOf(tables->rules[state.rule], item.count);
-  uint64_t most = uint64_t(item.count) + bytes;
+  uint64_t max = uint64_t(item.count) + bytes;
   item.count = stretch.first;
-  return most < stretch.end;
+  return max < stretch.end;
 }
 
 void GrammarMatcher::add(MatchItem item) {

@@ -65,15 +65,15 @@ struct GrammarTables {
     uint32_t rule;
     uint32_t target; ///< where the caller goes on
   };
-  /// Counts from `least` to `most`.
+  /// Counts from `min` to `max`.
   struct CountRange {
-    uint32_t least;
-    uint32_t most;
+    uint32_t min;
+    uint32_t max;
   };
   struct Rule {
     uint32_t start;
-    uint32_t least; ///< of counted rules; the count stays there with no most
-    uint32_t most;
+    uint32_t min; ///< of counted rules; the count stays there with no most
+    uint32_t max;
     uint32_t bounds; ///< its first in `countBounds`
     uint32_t boundCount;
     std::bitset<256> first; ///< the bytes with which it can begin
@@ -109,13 +109,13 @@ struct GrammarTables {
     const CountRange *first = countRanges.data() + state.counts;
     const CountRange *range = std::partition_point(
         first, first + state.rangeCount,
-        [&](CountRange range) { return range.most < count; });
-    return range != first + state.rangeCount && range->least <= count;
+        [&](CountRange range) { return range.max < count; });
+    return range != first + state.rangeCount && range->min <= count;
   }
   /// Of a counted rule: whether it may end with this count.
   bool mayEnd(const State &state, uint32_t count) const {
     const Rule &rule = rules[state.rule];
-    return state.flags & Accepting && rule.least <= count && count <= rule.most;
+    return state.flags & Accepting && rule.min <= count && count <= rule.max;
   }
 
   /// The edge of a state for a byte, with what the count becomes on it.
@@ -129,7 +129,7 @@ struct GrammarTables {
       return {to, count};
     const Rule &rule = rules[state.rule];
     // Without an upper bound only the lower one is counted up to.
-    if (to & countBit && (rule.most != unbounded || count < rule.least))
+    if (to & countBit && (rule.max != unbounded || count < rule.min))
       ++count;
     const State &next = states[to &= ~countBit];
     if (!goesOn(next, count) && !mayEnd(next, count))

@@ -48,7 +48,7 @@ BuilderState JsonRules::mark(BuilderState from, char mark) {
 }
 
 RuleId JsonRules::spaceRule() {
-  constexpr int mostBlanks = 20;
+  constexpr int maxBlanks = 20;
   if (spaces)
     return *spaces;
   spaces = builder.addRule("space");
@@ -59,7 +59,7 @@ RuleId JsonRules::spaceRule() {
   builder.literal(from, "\n", line);
   builder.literal(line, "\n", blanks);
   builder.epsilon(line, blanks);
-  for (int i = 0; i < mostBlanks; ++i) {
+  for (int i = 0; i < maxBlanks; ++i) {
     BuilderState next = builder.addState();
     builder.epsilon(blanks, to);
     builder.literal(blanks, " ", next);
@@ -150,11 +150,11 @@ RuleId JsonRules::stringRule() {
   return *strings;
 }
 
-void JsonRules::string(BuilderState from, uint32_t least, uint32_t most,
+void JsonRules::string(BuilderState from, uint32_t min, uint32_t max,
                        BuilderState to) {
-  auto [known, fresh] = countedStrings.try_emplace({least, most}, 0);
+  auto [known, fresh] = countedStrings.try_emplace({min, max}, 0);
   if (fresh) {
-    RuleId rule = builder.addCountedRule("string", least, most);
+    RuleId rule = builder.addCountedRule("string", min, max);
     BuilderState loop = builder.addState(), behind = builder.addCountingState();
     builder.literal(builder.start(rule), "\"", loop);
     anyCharacter(loop, behind);
@@ -197,10 +197,10 @@ void JsonRules::escapes(BuilderState from, BuilderState to) {
   builder.epsilon(hex(hex(low, any), any), to);
 }
 
-void JsonRules::digits(BuilderState from, uint32_t least, uint32_t most,
+void JsonRules::digits(BuilderState from, uint32_t min, uint32_t max,
                        BuilderState to) {
-  for (uint32_t i = 0; i < most; ++i) {
-    if (i >= least)
+  for (uint32_t i = 0; i < max; ++i) {
+    if (i >= min)
       builder.epsilon(from, to);
     BuilderState next = builder.addState();
     builder.bytes(from, '0', '9', next);
@@ -285,7 +285,7 @@ void JsonRules::automaton(BuilderState from, const TextAutomaton &texts,
 void JsonRules::quoted(BuilderState from, const SizedTexts &strings,
                        BuilderState to) {
   if (strings.bounded()) {
-    RuleId rule = builder.addCountedRule("string", strings.least, strings.most);
+    RuleId rule = builder.addCountedRule("string", strings.min, strings.max);
     quotedTexts(builder.start(rule), strings.texts, builder.end(rule),
                 /*counts=*/true);
     builder.call(from, rule, to);

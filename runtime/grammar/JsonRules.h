@@ -46,10 +46,9 @@ public:
   void object(BuilderState from, BuilderState to);
   void array(BuilderState from, BuilderState to);
   void string(BuilderState from, BuilderState to);
-  /// Of `least` to `most` characters, which are the code points that the string
+  /// Of `min` to `max` characters, which are the code points that the string
   /// stands for: an escape is one, and so is a pair of surrogates.
-  void string(BuilderState from, uint32_t least, uint32_t most,
-              BuilderState to);
+  void string(BuilderState from, uint32_t min, uint32_t max, BuilderState to);
   void number(BuilderState from, BuilderState to);
   void integer(BuilderState from, BuilderState to);
 
@@ -75,8 +74,7 @@ private:
 
   void anyCharacter(BuilderState from, BuilderState to);
   void escapes(BuilderState from, BuilderState to);
-  void digits(BuilderState from, uint32_t least, uint32_t most,
-              BuilderState to);
+  void digits(BuilderState from, uint32_t min, uint32_t max, BuilderState to);
   void whole(BuilderState from, BuilderState to);
   void encoded(BuilderState from, const CodePointSet &set, BuilderState to);
   void escapedControls(BuilderState from, uint32_t controls, BuilderState to);

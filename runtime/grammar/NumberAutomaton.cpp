@@ -167,11 +167,10 @@ Expected<TextAutomaton> multiples(uint32_t units, uint32_t scale,
 using Bounds = std::vector<NumberRange::Bound>;
 
 /// The unsigned numbers between the bounds, none of which is negative.
-Expected<TextAutomaton> magnitudes(const NumberRange &range,
-                                   const Bounds &least, const Bounds &most,
-                                   WorkMeter &meter) {
+Expected<TextAutomaton> magnitudes(const NumberRange &range, const Bounds &min,
+                                   const Bounds &max, WorkMeter &meter) {
   size_t digits = maxWholeDigits;
-  for (const Bounds *bounds : {&least, &most})
+  for (const Bounds *bounds : {&min, &max})
     for (const NumberRange::Bound &bound : *bounds)
       digits = std::max(digits, bound.value.whole.size());
   Expected<TextAutomaton> all =
@@ -181,18 +180,18 @@ Expected<TextAutomaton> magnitudes(const NumberRange &range,
     if (all)
       all = to ? TextAutomaton::intersection(*all, *to, meter) : to;
   };
-  for (const NumberRange::Bound &bound : least)
+  for (const NumberRange::Bound &bound : min)
     restrict(
         Comparison(bound.value, false, !bound.exclusive, true).make(meter));
-  for (const NumberRange::Bound &bound : most)
+  for (const NumberRange::Bound &bound : max)
     restrict(
         Comparison(bound.value, true, !bound.exclusive, false).make(meter));
   for (const Decimal &step : range.multiplesOf) {
-    constexpr size_t mostDigits = 4;
+    constexpr size_t maxDigits = 4;
     std::string units = step.whole + step.fraction;
     units.erase(0, units.find_first_not_of('0'));
-    if (units.size() > mostDigits)
-      return failure("multiples of a number of more than ", mostDigits,
+    if (units.size() > maxDigits)
+      return failure("multiples of a number of more than ", maxDigits,
                      " digits are not supported");
     restrict(multiples(static_cast<uint32_t>(std::stoul(units)),
                        static_cast<uint32_t>(step.fraction.size()), meter));
@@ -208,7 +207,7 @@ NumberRange::Bound negated(NumberRange::Bound bound) {
 } // namespace
 
 Expected<Decimal> Decimal::parse(std::string_view text) {
-  constexpr int64_t mostDigits = 40;
+  constexpr int64_t maxDigits = 40;
   Decimal number;
   if (text.starts_with('-')) {
     number.negative = true;
@@ -239,8 +238,8 @@ Expected<Decimal> Decimal::parse(std::string_view text) {
   auto size = static_cast<int64_t>(digits.size());
   if (size == 0)
     return Decimal{};
-  if (point > mostDigits || size - point > mostDigits)
-    return failure("a number of more than ", mostDigits,
+  if (point > maxDigits || size - point > maxDigits)
+    return failure("a number of more than ", maxDigits,
                    " digits before or behind the point");
   if (point > size)
     digits.append(static_cast<size_t>(point - size), '0');
@@ -264,32 +263,32 @@ Expected<NumberAutomata>
 sluice::grammar::numberAutomata(const NumberRange &range, WorkMeter &meter) {
   // What holds below zero holds for the number without its sign with the
   // bounds changed over.
-  Bounds positiveLeast, positiveMost, negativeLeast, negativeMost;
+  Bounds positiveMin, positiveMax, negativeMin, negativeMax;
   bool positive = true, negative = true;
-  for (const NumberRange::Bound &bound : range.least)
+  for (const NumberRange::Bound &bound : range.min)
     if (bound.value.negative) {
-      negativeMost.push_back(negated(bound));
+      negativeMax.push_back(negated(bound));
     } else {
-      positiveLeast.push_back(bound);
+      positiveMin.push_back(bound);
       negative = false;
     }
-  for (const NumberRange::Bound &bound : range.most)
+  for (const NumberRange::Bound &bound : range.max)
     if (bound.value.negative) {
-      negativeLeast.push_back(negated(bound));
+      negativeMin.push_back(negated(bound));
       positive = false;
     } else {
-      positiveMost.push_back(bound);
+      positiveMax.push_back(bound);
     }
-  negativeLeast.push_back({.value = Decimal{}, .exclusive = true});
+  negativeMin.push_back({.value = Decimal{}, .exclusive = true});
   NumberAutomata automata;
   if (positive) {
-    auto made = magnitudes(range, positiveLeast, positiveMost, meter);
+    auto made = magnitudes(range, positiveMin, positiveMax, meter);
     if (!made)
       return made.status();
     automata.positive = made.take();
   }
   if (negative) {
-    auto made = magnitudes(range, negativeLeast, negativeMost, meter);
+    auto made = magnitudes(range, negativeMin, negativeMax, meter);
     if (!made)
       return made.status();
     automata.negative = made.take();

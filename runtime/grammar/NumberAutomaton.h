@@ -48,12 +48,12 @@ struct NumberRange {
     bool exclusive = false;
   };
   bool integer = false;
-  std::vector<Bound> least; ///< all of them hold
-  std::vector<Bound> most;
+  std::vector<Bound> min; ///< all of them hold
+  std::vector<Bound> max;
   std::vector<Decimal> multiplesOf; ///< greater than zero
 
   bool bounded() const {
-    return !least.empty() || !most.empty() || !multiplesOf.empty();
+    return !min.empty() || !max.empty() || !multiplesOf.empty();
   }
 };
 

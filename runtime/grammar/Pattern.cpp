@@ -305,10 +305,10 @@ private:
     return text::nextCodePoint(text, at);
   }
 
-  std::optional<uint32_t> parseDigits(size_t least, size_t most) {
+  std::optional<uint32_t> parseDigits(size_t min, size_t max) {
     uint32_t value = 0;
     size_t count = 0;
-    for (; count < most; ++count, ++at) {
+    for (; count < max; ++count, ++at) {
       char c = peek();
       if (isDigit(c))
         value = value << 4 | static_cast<uint32_t>(c - '0');
@@ -317,7 +317,7 @@ private:
       else
         break;
     }
-    if (count < least)
+    if (count < min)
       return malformed("an escape without its hexadecimal digits");
     return value;
   }
@@ -349,20 +349,20 @@ private:
 
   bool parseQuantifier(ExpressionId &atom) {
     constexpr uint32_t unbounded = ExpressionTree::unbounded;
-    uint32_t least = 0, most = unbounded;
+    uint32_t min = 0, max = unbounded;
     switch (peek()) {
     case '*':
       break;
     case '+':
-      least = 1;
+      min = 1;
       break;
     case '?':
-      most = 1;
+      max = 1;
       break;
     case '{':
       if (!isDigit(peek(1)))
         return true;
-      if (!parseBounds(least, most))
+      if (!parseBounds(min, max))
         return false;
       break;
     default:
@@ -371,7 +371,7 @@ private:
     ++at;
     if (peek() == '?')
       ++at; // lazy
-    atom = tree.repeat(atom, least, most);
+    atom = tree.repeat(atom, min, max);
     char next = peek();
     if (next == '*' || next == '+' || next == '?')
       return malformed("there is nothing to repeat"), false;
@@ -379,7 +379,7 @@ private:
   }
 
   /// {m}, {m,} or {m,n}, up to its last character.
-  bool parseBounds(uint32_t &least, uint32_t &most) {
+  bool parseBounds(uint32_t &min, uint32_t &max) {
     constexpr uint32_t limit = maxTextStates;
     auto number = [&] {
       uint32_t value = 0;
@@ -388,17 +388,17 @@ private:
       return value;
     };
     ++at;
-    least = most = number();
+    min = max = number();
     if (peek() == ',') {
       ++at;
-      most = isDigit(peek()) ? number() : ExpressionTree::unbounded;
+      max = isDigit(peek()) ? number() : ExpressionTree::unbounded;
     }
     if (peek() != '}')
       return malformed("a quantifier without its '}'"), false;
-    if (least > limit || (most > limit && most != ExpressionTree::unbounded))
+    if (min > limit || (max > limit && max != ExpressionTree::unbounded))
       return refuse("a repetition of more than " + std::to_string(limit)),
              false;
-    if (least > most)
+    if (min > max)
       return malformed("a quantifier whose bounds are the wrong way round"),
              false;
     return true;

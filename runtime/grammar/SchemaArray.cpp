@@ -45,34 +45,33 @@ Expected<ArraySchema> readArray(const SchemaNode &node) {
 /// How many items the schemas within `whole` describe; nothing: any number.
 std::optional<uint64_t> itemsWithin(const SchemaNode &whole,
                                     const std::vector<ArraySchema> &arrays) {
-  uint64_t most = 0;
+  uint64_t max = 0;
   for (const ArraySchema &array : arrays)
     if (array.node.isWithin(whole)) {
       if (array.rest.value)
         return std::nullopt;
-      most = std::max<uint64_t>(most, array.tupleSize());
+      max = std::max<uint64_t>(max, array.tupleSize());
     }
-  return most;
+  return max;
 }
 
 Expected<ItemCount> readItemCount(const Constraints &constraints,
                                   const std::vector<ArraySchema> &arrays) {
-  constexpr uint64_t mostItems = 1 << 16;
+  constexpr uint64_t maxItems = 1 << 16;
   ItemCount count;
   bool saysLeast = false;
   for (const SchemaNode &node : constraints.nodes) {
-    auto least = readCount(node, "minItems"),
-         most = readCount(node, "maxItems");
-    if (!least || !most)
-      return least ? most.status() : least.status();
-    saysLeast |= least->has_value();
-    count.least = std::max(count.least, least->value_or(0));
-    if (*most)
-      count.most = std::min(count.most.value_or(**most), **most);
+    auto min = readCount(node, "minItems"), max = readCount(node, "maxItems");
+    if (!min || !max)
+      return min ? max.status() : min.status();
+    saysLeast |= min->has_value();
+    count.min = std::max(count.min, min->value_or(0));
+    if (*max)
+      count.max = std::min(count.max.value_or(**max), **max);
     if (!node.closes(unevaluatedItems))
       continue;
     if (auto evaluated = itemsWithin(node, arrays))
-      count.most = std::min(count.most.value_or(*evaluated), *evaluated);
+      count.max = std::min(count.max.value_or(*evaluated), *evaluated);
   }
   size_t tuple = 0;
   bool hasRest = false;
@@ -81,11 +80,11 @@ Expected<ItemCount> readItemCount(const Constraints &constraints,
     hasRest |= array.rest.value != nullptr;
   }
   if (tuple > 0 && !hasRest)
-    count.most = std::min<uint64_t>(count.most.value_or(tuple), tuple);
+    count.max = std::min<uint64_t>(count.max.value_or(tuple), tuple);
   if (tuple > 0 && !saysLeast)
-    count.least = std::min<uint64_t>(count.most.value_or(tuple), tuple);
-  if (count.least > mostItems || count.most.value_or(0) > mostItems)
-    return constraints.place().refuse("more than ", mostItems,
+    count.min = std::min<uint64_t>(count.max.value_or(tuple), tuple);
+  if (count.min > maxItems || count.max.value_or(0) > maxItems)
+    return constraints.place().refuse("more than ", maxItems,
                                       " items in 'minItems' or 'maxItems'");
   return count;
 }
@@ -107,7 +106,7 @@ Expected<SchemaCompiler::ItemValues>
 SchemaCompiler::valuesOf(const Conjunction &schema, size_t depth) {
   static const ordered_json booleans[] = {false, true};
   static const ordered_json null;
-  constexpr size_t mostNested = 8;
+  constexpr size_t maxNested = 8;
   Expected<ExpandedSchema> expanded = expand(schema);
   if (!expanded)
     return expanded.status();
@@ -116,7 +115,7 @@ SchemaCompiler::valuesOf(const Conjunction &schema, size_t depth) {
     return ItemValues(values);
   if (!expanded->choices.empty()) {
     for (const ExpandedSchema::Choice &choice : expanded->choices)
-      if (choice.exclusive || depth == mostNested)
+      if (choice.exclusive || depth == maxNested)
         return ItemValues();
     Expected<std::vector<Conjunction>> ways = alternatives(*expanded);
     if (!ways)
@@ -205,9 +204,9 @@ Status SchemaCompiler::emitUniqueItems(const SchemaNode &place,
       return status;
     const Written written = pending[i];
     BuilderState at = places.at(written);
-    if (written.size() >= count.least)
+    if (written.size() >= count.min)
       builder.epsilon(at, to);
-    if (count.most && written.size() >= *count.most)
+    if (count.max && written.size() >= *count.max)
       continue;
     BuilderState entry = written.empty() ? at : json.mark(at, ',');
     size_t item = std::min(written.size(), items.choices.size() - 1);
@@ -243,10 +242,10 @@ Status SchemaCompiler::emitArray(const Constraints &constraints,
   builder.literal(close, "]", to);
   bool unique =
       std::ranges::any_of(constraints.nodes, &SchemaNode::wantsUniqueItems);
-  if (unique && count->most.value_or(2) > 1) {
+  if (unique && count->max.value_or(2) > 1) {
     std::vector<Conjunction> items;
     for (size_t i = 0; i <= tuple; ++i)
-      if (!count->most || i < *count->most)
+      if (!count->max || i < *count->max)
         items.push_back(itemSchema(arrays, i));
     Expected<UniqueItems> read = readUniqueItems(constraints.place(), items);
     if (!read)
@@ -255,8 +254,8 @@ Status SchemaCompiler::emitArray(const Constraints &constraints,
   }
   // Without a bound the last place, behind the tuple and what there must be,
   // is the one that items come back to.
-  size_t last = count->most ? static_cast<size_t>(*count->most)
-                            : std::max<size_t>(tuple + 1, count->least);
+  size_t last = count->max ? static_cast<size_t>(*count->max)
+                           : std::max<size_t>(tuple + 1, count->min);
   std::vector<BuilderState> at(last + 1);
   for (BuilderState &place : at)
     place = builder.addState();
@@ -264,7 +263,7 @@ Status SchemaCompiler::emitArray(const Constraints &constraints,
   for (size_t i = 0; i < last && !builder.full(); ++i) {
     BuilderState entry = builder.addState(), valued = builder.addState();
     builder.epsilon(i == 0 ? at[0] : json.mark(at[i], ','), entry);
-    if (i + 1 == last && !count->most)
+    if (i + 1 == last && !count->max)
       builder.epsilon(json.mark(at[last], ','), entry);
     builder.epsilon(json.space(valued), at[i + 1]);
     Conjunction value = itemSchema(arrays, i);
@@ -274,7 +273,7 @@ Status SchemaCompiler::emitArray(const Constraints &constraints,
         !status.ok())
       return status;
   }
-  for (size_t i = count->least; i <= last; ++i)
+  for (size_t i = count->min; i <= last; ++i)
     builder.epsilon(at[i], close);
   return checkWork();
 }

@@ -200,7 +200,7 @@ Status SchemaCompiler::emitString(const Constraints &constraints,
   if (constraints.patterns)
     json.quoted(from, *strings, to);
   else if (strings->bounded())
-    json.string(from, strings->least, strings->most, to);
+    json.string(from, strings->min, strings->max, to);
   else
     json.string(from, to);
   return {};

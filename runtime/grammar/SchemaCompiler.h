@@ -62,17 +62,17 @@ struct MemberSchema {
 
 /// How many members of an object count, and up to where they are counted.
 struct MemberCount {
-  uint64_t least = 0;
-  std::optional<uint64_t> most;
+  uint64_t min = 0;
+  std::optional<uint64_t> max;
   size_t limit = 1; ///< counts from here on are the same
 
   /// Declared members that there must be before others come.
-  size_t leastDeclared() const {
-    return least > 0 ? static_cast<size_t>(least - 1) : 0;
+  size_t minDeclared() const {
+    return min > 0 ? static_cast<size_t>(min - 1) : 0;
   }
   /// The count after one more member, or nothing where there may be no more.
   std::optional<size_t> next(size_t count) const {
-    if (most && count >= *most)
+    if (max && count >= *max)
       return std::nullopt;
     return std::min(count + 1, limit);
   }
@@ -80,8 +80,8 @@ struct MemberCount {
 
 /// How many items of an array there are.
 struct ItemCount {
-  uint64_t least = 0;
-  std::optional<uint64_t> most;
+  uint64_t min = 0;
+  std::optional<uint64_t> max;
 };
 
 /// Puts schemas into a builder. The functions that emit add edges out of

@@ -62,8 +62,8 @@ constexpr TypedKeyword typedKeywords[] = {
 struct NumberFormat {
   std::string_view name;
   bool integer;
-  std::string_view least; ///< empty: not bounded
-  std::string_view most;
+  std::string_view min; ///< empty: not bounded
+  std::string_view max;
 };
 constexpr NumberFormat numberFormats[] = {
     {"int32", true, "-2147483648", "2147483647"},
@@ -186,10 +186,10 @@ private:
       return {};
     };
     NumberRange &range = out.numbers;
-    for (Status status : {bound("minimum", false, range.least),
-                          bound("exclusiveMinimum", true, range.least),
-                          bound("maximum", false, range.most),
-                          bound("exclusiveMaximum", true, range.most)})
+    for (Status status : {bound("minimum", false, range.min),
+                          bound("exclusiveMinimum", true, range.min),
+                          bound("maximum", false, range.max),
+                          bound("exclusiveMaximum", true, range.max)})
       if (!status.ok())
         return status;
     if (const ordered_json *value = node.find("multipleOf")) {
@@ -215,13 +215,12 @@ private:
   }
 
   Status readLengths(const SchemaNode &node) {
-    auto least = readCount(node, "minLength"),
-         most = readCount(node, "maxLength");
-    if (!least || !most)
-      return least ? most.status() : least.status();
-    out.minLength = std::max(out.minLength, least->value_or(0));
-    if (*most)
-      out.maxLength = std::min(out.maxLength.value_or(**most), **most);
+    auto min = readCount(node, "minLength"), max = readCount(node, "maxLength");
+    if (!min || !max)
+      return min ? max.status() : min.status();
+    out.minLength = std::max(out.minLength, min->value_or(0));
+    if (*max)
+      out.maxLength = std::min(out.maxLength.value_or(**max), **max);
     return {};
   }
 
@@ -260,9 +259,9 @@ private:
     if (format.integer)
       out.types &= ~FractionType;
     out.hasFormat |= format.integer;
-    if (!format.least.empty()) {
-      out.numbers.least.push_back({*Decimal::parse(format.least)});
-      out.numbers.most.push_back({*Decimal::parse(format.most)});
+    if (!format.min.empty()) {
+      out.numbers.min.push_back({*Decimal::parse(format.min)});
+      out.numbers.max.push_back({*Decimal::parse(format.max)});
     }
   }
 
@@ -361,10 +360,10 @@ Expected<SizedTexts> Constraints::strings() const {
                           ", which is not supported");
   SizedTexts strings;
   strings.texts = patterns ? *patterns : TextAutomaton::all();
-  strings.least = static_cast<uint32_t>(minLength);
+  strings.min = static_cast<uint32_t>(minLength);
   // No answer is longer than that.
   if (maxLength && *maxLength <= longest)
-    strings.most = static_cast<uint32_t>(*maxLength);
+    strings.max = static_cast<uint32_t>(*maxLength);
   return strings;
 }
 

@@ -120,16 +120,16 @@ bool isBase(const ordered_json &value) {
 /// `token` with what is not plain in a pointer escaped; of a long one the
 /// beginning: each of thousands of members has a pointer of its own.
 std::string escaped(std::string_view token) {
-  constexpr size_t most = 64;
+  constexpr size_t max = 64;
   std::string out;
-  for (char c : token.substr(0, most))
+  for (char c : token.substr(0, max))
     if (c == '~')
       out += "~0";
     else if (c == '/')
       out += "~1";
     else
       out += c;
-  return token.size() <= most ? out : out + "...";
+  return token.size() <= max ? out : out + "...";
 }
 
 /// The inverse, of a URI fragment; nothing where it is malformed.
@@ -290,9 +290,9 @@ sluice::grammar::readCount(const SchemaNode &schema, std::string_view key) {
   const ordered_json *value = schema.find(key);
   if (!value)
     return std::optional<uint64_t>();
-  constexpr double most = 9007199254740992; // 2^53
+  constexpr double max = 9007199254740992; // 2^53
   double number = value->is_number() ? value->get<double>() : -1;
-  if (number < 0 || number > most || number != static_cast<uint64_t>(number))
+  if (number < 0 || number > max || number != static_cast<uint64_t>(number))
     return schema.refuse("'", key, "' is not a whole number from 0 to 2^53");
   return std::optional<uint64_t>(static_cast<uint64_t>(number));
 }

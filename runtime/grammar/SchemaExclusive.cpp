@@ -240,8 +240,8 @@ rangesOf(const Constraints &constraints) {
       if (!number)
         return std::nullopt;
       NumberRange &range = ranges.emplace_back();
-      range.least.push_back({*number});
-      range.most.push_back({*number});
+      range.min.push_back({*number});
+      range.max.push_back({*number});
     }
   return ranges;
 }
@@ -307,12 +307,12 @@ without(const SizedTexts &set, const SizedTexts &other, WorkMeter &meter) {
   if (!only || !both)
     return only ? both.status() : only.status();
   std::vector<SizedTexts> left;
-  if (!both->empty() && set.least < other.least)
-    left.push_back({*both, set.least, std::min(set.most, other.least - 1)});
-  if (!both->empty() && set.most > other.most)
-    left.push_back({*both, std::max(set.least, other.most + 1), set.most});
+  if (!both->empty() && set.min < other.min)
+    left.push_back({*both, set.min, std::min(set.max, other.min - 1)});
+  if (!both->empty() && set.max > other.max)
+    left.push_back({*both, std::max(set.min, other.max + 1), set.max});
   if (!only->empty())
-    left.push_back({only.take(), set.least, set.most});
+    left.push_back({only.take(), set.min, set.max});
   return left;
 }
 
@@ -337,7 +337,7 @@ static Expected<SizedTexts> stringsThatMatch(const Constraints &constraints,
 Expected<std::vector<SizedTexts>>
 SchemaCompiler::stringsApart(const std::vector<SizedTexts> &sets,
                              const SizedTexts &other, const Sibling &sibling) {
-  constexpr size_t mostSets = 64;
+  constexpr size_t maxSets = 64;
   std::vector<SizedTexts> left;
   size_t edges = 0;
   for (const SizedTexts &set : sets) {
@@ -350,7 +350,7 @@ SchemaCompiler::stringsApart(const std::vector<SizedTexts> &sets,
         edges += state.edges.size();
       left.push_back(std::move(part));
     }
-    if (left.size() > mostSets || edges > maxTextEdges)
+    if (left.size() > maxSets || edges > maxTextEdges)
       return sibling.refuse();
   }
   return left;
@@ -447,7 +447,7 @@ SchemaCompiler::emitObjectsApart(const Conjunction &written,
                                  const Constraints &constraints,
                                  const std::vector<LeafSibling> &siblings,
                                  BuilderState from, BuilderState to) {
-  constexpr size_t mostChanges = 64;
+  constexpr size_t maxChanges = 64;
   std::vector<MemberChange> changes(1);
   for (const LeafSibling &sibling : siblings) {
     const Constraints &other = sibling.constraints;
@@ -465,7 +465,7 @@ SchemaCompiler::emitObjectsApart(const Conjunction &written,
     auto ways = waysApart(constraints, other);
     if (!ways)
       return ways.status();
-    if (ways->empty() || changes.size() * ways->size() > mostChanges)
+    if (ways->empty() || changes.size() * ways->size() > maxChanges)
       return sibling.of->refuse();
     std::vector<MemberChange> next;
     for (const MemberChange &change : changes)

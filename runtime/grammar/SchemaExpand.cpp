@@ -95,15 +95,15 @@ Status SchemaCompiler::expandNode(const SchemaNode &given,
 
 Expected<std::vector<Conjunction>>
 SchemaCompiler::alternatives(const ExpandedSchema &schema) {
-  constexpr size_t most = 1024;
+  constexpr size_t max = 1024;
   constexpr size_t partCost = 16; // steps to copy one, with its texts
   std::vector<Conjunction> ways(1);
   for (const SchemaNode &node : schema.constraints)
     ways[0].push_back({node, true});
   for (const ExpandedSchema::Choice &choice : schema.choices) {
     size_t count = choice.list.value->size();
-    if (ways.size() * count > most)
-      return choice.list.refuse("more than ", most,
+    if (ways.size() * count > max)
+      return choice.list.refuse("more than ", max,
                                 " ways to combine its schemas with others");
     std::vector<Conjunction> next;
     for (const Conjunction &way : ways)

@@ -128,7 +128,7 @@ splitByPatterns(TextAutomaton names, const std::vector<ObjectSchema> &objects,
        std::vector<std::vector<const SchemaNode *>>(objects.size())}};
   for (size_t i = 0; i < objects.size(); ++i)
     for (const ObjectSchema::NamePattern &pattern : objects[i].patterns) {
-      constexpr size_t most = 64;
+      constexpr size_t max = 64;
       std::vector<NameRegion> next;
       for (NameRegion &region : regions) {
         if (Status ended = spendOnSchema(meter); !ended.ok())
@@ -146,8 +146,8 @@ splitByPatterns(TextAutomaton names, const std::vector<ObjectSchema> &objects,
         if (!out->empty())
           next.push_back({out.take(), std::move(region.matched)});
       }
-      if (next.size() > most)
-        return pattern.value.refuse("more than ", most,
+      if (next.size() > max)
+        return pattern.value.refuse("more than ", max,
                                     " ways in which the patterns can match");
       regions = std::move(next);
     }
@@ -190,7 +190,7 @@ otherMembers(const std::vector<ObjectSchema> &objects,
     }
     if (!anyName || patterns || !declared.empty())
       other.names =
-          SizedTexts{std::move(region.names), allowed.least, allowed.most};
+          SizedTexts{std::move(region.names), allowed.min, allowed.max};
     if (!open && declares && !matched)
       others.pop_back();
   }
@@ -236,8 +236,8 @@ SchemaCompiler::allowedNames(const Constraints &constraints) {
       allowed = TextAutomaton::intersection(names.texts, *allowed, meter);
     if (!allowed)
       return member.refuse(allowed.status().message());
-    names = {allowed.take(), std::max(names.least, strings->least),
-             std::min(names.most, strings->most)};
+    names = {allowed.take(), std::max(names.min, strings->min),
+             std::min(names.max, strings->max)};
   }
   return names;
 }

@@ -29,30 +29,29 @@ Expected<MemberCount> readCountOf(const Constraints &constraints,
     declared += member.declared;
   }
   for (const SchemaNode &node : constraints.nodes) {
-    auto least = readCount(node, "minProperties");
-    auto most = readCount(node, "maxProperties");
-    if (!least || !most)
-      return least ? most.status() : least.status();
-    count.least = std::max(count.least, least->value_or(0));
-    if (*most)
-      count.most = std::min(count.most.value_or(**most), **most);
+    auto min = readCount(node, "minProperties");
+    auto max = readCount(node, "maxProperties");
+    if (!min || !max)
+      return min ? max.status() : min.status();
+    count.min = std::max(count.min, min->value_or(0));
+    if (*max)
+      count.max = std::min(count.max.value_or(**max), **max);
   }
   // Bounds that hold by themselves need no counting.
-  if (count.least <= required)
-    count.least = 0;
-  if (count.most && *count.most >= declared && declared == members.size())
-    count.most.reset();
+  if (count.min <= required)
+    count.min = 0;
+  if (count.max && *count.max >= declared && declared == members.size())
+    count.max.reset();
   bool others = declared < members.size();
-  constexpr uint64_t mostPlaces = 1 << 16;
-  uint64_t limit =
-      count.most ? *count.most : std::max<uint64_t>(1, count.least);
-  if (limit > mostPlaces || (limit + 1) * (declared + 1) > mostPlaces)
+  constexpr uint64_t maxPlaces = 1 << 16;
+  uint64_t limit = count.max ? *count.max : std::max<uint64_t>(1, count.min);
+  if (limit > maxPlaces || (limit + 1) * (declared + 1) > maxPlaces)
     return constraints.place().refuse(
         "'minProperties' and 'maxProperties' this large are not supported");
-  if (others && count.least > declared + 1 &&
-      count.least <= count.most.value_or(count.least))
+  if (others && count.min > declared + 1 &&
+      count.min <= count.max.value_or(count.min))
     return constraints.place().refuse(
-        "'minProperties' is ", count.least, ", and the schema names ", declared,
+        "'minProperties' is ", count.min, ", and the schema names ", declared,
         " properties: more than one beside them cannot be kept apart");
   count.limit = static_cast<size_t>(limit);
   return count;
@@ -94,7 +93,7 @@ Status SchemaCompiler::emitMembers(const std::vector<MemberSchema> &members,
     std::map<size_t, BuilderState> entries;
     // Members that are not declared may be the same one again and again, so
     // that all of them count as one towards the least number.
-    size_t first = member.declared ? 0 : count.leastDeclared();
+    size_t first = member.declared ? 0 : count.minDeclared();
     for (size_t i = first; i < at.size(); ++i)
       if (std::optional<size_t> next = count.next(i)) {
         auto [entry, fresh] = entries.try_emplace(*next, 0);
@@ -110,7 +109,7 @@ Status SchemaCompiler::emitMembers(const std::vector<MemberSchema> &members,
     at = std::move(behind);
   }
   for (size_t i = 0; i < at.size(); ++i)
-    if (i >= count.least)
+    if (i >= count.min)
       builder.epsilon(at[i], to);
   return checkWork();
 }

@@ -77,7 +77,7 @@ Expected<bool> stringsKeepApart(const Constraints &a, const Constraints &b,
   Expected<SizedTexts> left = a.strings(), right = b.strings();
   if (!left || !right)
     return left ? right.status() : left.status();
-  if (left->most < right->least || right->most < left->least)
+  if (left->max < right->min || right->max < left->min)
     return true;
   auto both = TextAutomaton::intersection(left->texts, right->texts, meter);
   if (!both)
@@ -93,8 +93,8 @@ Expected<bool> numbersKeepApart(const Constraints &a, const Constraints &b,
   const NumberRange &other = b.numbers;
   // A schema that says nothing of numbers has it set, and matches all of them.
   range.integer = false;
-  range.least.insert(range.least.end(), other.least.begin(), other.least.end());
-  range.most.insert(range.most.end(), other.most.begin(), other.most.end());
+  range.min.insert(range.min.end(), other.min.begin(), other.min.end());
+  range.max.insert(range.max.end(), other.max.begin(), other.max.end());
   Expected<NumberAutomata> both = numberAutomata(range, meter);
   if (!both)
     return a.place().refuse("numbers that match two schemas: ",

@@ -165,19 +165,19 @@ private:
   }
 
   void addRepeat(const ExpressionTree::Node &node, uint32_t from, uint32_t to) {
-    for (uint32_t i = 0; i < node.least && !full(); ++i) {
+    for (uint32_t i = 0; i < node.min && !full(); ++i) {
       uint32_t next = addNode();
       add(node.parts[0], from, next);
       from = next;
     }
-    if (node.most == ExpressionTree::unbounded) {
+    if (node.max == ExpressionTree::unbounded) {
       uint32_t loop = addNode(), again = addNode();
       nodes[from].free.push_back(loop);
       add(node.parts[0], loop, again);
       nodes[again].free.push_back(loop);
       from = loop;
     } else {
-      for (uint32_t i = node.least; i < node.most && !full(); ++i) {
+      for (uint32_t i = node.min; i < node.max && !full(); ++i) {
         uint32_t next = addNode();
         nodes[from].free.push_back(to);
         add(node.parts[0], from, next);
@@ -414,5 +414,5 @@ bool SizedTexts::contains(std::string_view text) const {
   uint64_t length = 0;
   for (size_t at = 0; at < text.size(); ++length)
     at += text::characterLength(text[at]);
-  return least <= length && length <= most && texts.contains(text);
+  return min <= length && length <= max && texts.contains(text);
 }

@@ -85,16 +85,16 @@ private:
   std::shared_ptr<const Shared> shared; ///< null: no states
 };
 
-/// The texts of a set that have `least` to `most` characters. The length stays
+/// The texts of a set that have `min` to `max` characters. The length stays
 /// beside the automaton, which would have a state for each otherwise.
 struct SizedTexts {
   static constexpr uint32_t unbounded = std::numeric_limits<uint32_t>::max();
 
   TextAutomaton texts;
-  uint32_t least = 0;
-  uint32_t most = unbounded;
+  uint32_t min = 0;
+  uint32_t max = unbounded;
 
-  bool bounded() const { return least > 0 || most != unbounded; }
+  bool bounded() const { return min > 0 || max != unbounded; }
   /// Whether `text`, valid UTF-8, is one of them.
   bool contains(std::string_view text) const;
 };

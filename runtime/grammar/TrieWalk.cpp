@@ -16,8 +16,8 @@ using namespace sluice::grammar;
 /// Whether the matcher's items from `begin` on, those at `node`, are those at
 /// every node below it too, but for counts, which may not reach a bound there.
 bool TrieWalk::staysBelow(const TokenTrie &trie, uint32_t node, size_t begin) {
-  constexpr size_t mostItems = 4, mostLoops = 8;
-  if (matcher.items.size() - begin > mostItems)
+  constexpr size_t maxItems = 4, maxLoops = 8;
+  if (matcher.items.size() - begin > maxItems)
     return false;
   wanted.assign(matcher.items.begin() + static_cast<ptrdiff_t>(begin),
                 matcher.items.end());
@@ -27,7 +27,7 @@ bool TrieWalk::staysBelow(const TokenTrie &trie, uint32_t node, size_t begin) {
   for (const Loop &loop : loops)
     if (loop.items == wanted)
       return (trie.classesBelow(node) & ~loop.classes) == 0;
-  if (loops.size() == mostLoops)
+  if (loops.size() == maxLoops)
     return false;
   loops.push_back({wanted, loopClasses(begin)});
   return (trie.classesBelow(node) & ~loops.back().classes) == 0;

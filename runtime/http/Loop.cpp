@@ -84,7 +84,7 @@ std::shared_ptr<Connection> Loop::slowestReader(Clock::time_point now) const {
       ++all;
     }
   std::shared_ptr<Connection> slowest;
-  double least = 0;
+  double min = 0;
   for (const std::shared_ptr<Connection> &each : connections) {
     const BudgetAccount *account = each->waitingAnswers();
     if (!account || !account->isOver())
@@ -92,10 +92,10 @@ std::shared_ptr<Connection> Loop::slowestReader(Clock::time_point now) const {
     if (account->isTotalOver() ? all < 2 : readers[account] < 2)
       continue;
     double rate = each->readingRate(now);
-    if (slowest && rate >= least)
+    if (slowest && rate >= min)
       continue;
     slowest = each;
-    least = rate;
+    min = rate;
   }
   return slowest;
 }
@@ -141,25 +141,25 @@ bool Loop::closeLeastWanted(uint64_t network, bool isReserved) {
     auto found = connectionsOf.find(one);
     return found == connectionsOf.end() ? 0 : found->second;
   };
-  const int64_t most = countOf(network) + 1;
+  const int64_t max = countOf(network) + 1;
   // The least first: by its worth, of the network that has the most, and for
   // the longest time.
   auto rankOf = [&](const Connection &one) {
     return std::tuple(one.worth(), -countOf(one.network()), one.since());
   };
-  std::shared_ptr<Connection> least;
+  std::shared_ptr<Connection> min;
   for (const std::shared_ptr<Connection> &each : connections) {
     Worth worth = each->worth();
     bool isAtWork = worth == Worth::Sending || worth == Worth::Reading;
     if (each->isReserved() != isReserved || worth == Worth::Served ||
-        (isAtWork && countOf(each->network()) <= most))
+        (isAtWork && countOf(each->network()) <= max))
       continue;
-    if (!least || rankOf(*each) < rankOf(*least))
-      least = each;
+    if (!min || rankOf(*each) < rankOf(*min))
+      min = each;
   }
-  if (!least)
+  if (!min)
     return false;
   refused.fetch_add(1, relaxed);
-  least->close();
+  min->close();
   return true;
 }

@@ -18,10 +18,10 @@ using namespace sluice::openai;
 using text::JsonWriter;
 
 /// JSON has no infinity; OpenAI's stands for "very unlikely".
-static constexpr double leastLogprob = -9999;
+static constexpr double minLogprob = -9999;
 
 static double logprobOf(const TokenLogprob &token) {
-  return token.logprob >= leastLogprob ? token.logprob : leastLogprob;
+  return token.logprob >= minLogprob ? token.logprob : minLogprob;
 }
 
 /// A token as text. Bytes that are no whole characters are written as

@@ -17,16 +17,16 @@ using namespace sluice;
 using namespace sluice::openai;
 
 /// OpenAI's.
-static constexpr double mostBias = 100;
+static constexpr double maxBias = 100;
 
 /// A temperature below this is 0 in all but name; clients send such ones where
 /// they may not send 0. As in vLLM.
-static constexpr double leastTemperature = 1e-5;
+static constexpr double minTemperature = 1e-5;
 
 /// Of what a client sent, in a message.
 static constexpr size_t maxShownBytes = 200;
 
-static constexpr int64_t mostPriority = 1000;
+static constexpr int64_t maxPriority = 1000;
 
 ApiError openai::unknownModel(std::string_view name) {
   ApiError error =
@@ -50,7 +50,7 @@ ApiStatus openai::readModel(FieldReader &fields, const Model &model,
 static void readSampling(FieldReader &fields, SamplingParams &params) {
   params.temperature = 1;
   fields.number("temperature", params.temperature);
-  if (params.temperature > 0 && params.temperature < leastTemperature)
+  if (params.temperature > 0 && params.temperature < minTemperature)
     params.temperature = 0;
   fields.number("top_p", params.topP);
   // OpenAI's range has 0 in it, which leaves the most probable token; the
@@ -86,10 +86,10 @@ static void readBiases(FieldReader &fields, const Model &model,
       return fields.fail("logit_bias", "has the token '", key.substr(0, 40),
                          "', which is not an id below ",
                          model.vocabularySize());
-    if (!value.is_number() || !(std::abs(value.get<double>()) <= mostBias))
+    if (!value.is_number() || !(std::abs(value.get<double>()) <= maxBias))
       return fields.fail("logit_bias", "has a bias of token ", token,
-                         " that is not a number in [", -mostBias, ", ",
-                         mostBias, "]");
+                         " that is not a number in [", -maxBias, ", ", maxBias,
+                         "]");
     params.logitBias[token] = value.get<double>();
   }
 }
@@ -167,7 +167,7 @@ static void readChoices(FieldReader &fields, const RequestContext &context,
   fields.integer("seed", seed, INT64_MIN, INT64_MAX);
   common.seed = seed ? static_cast<uint64_t>(*seed) : context.random;
   int64_t priority = 0;
-  fields.integer("priority", priority, -mostPriority, mostPriority);
+  fields.integer("priority", priority, -maxPriority, maxPriority);
   common.priority = static_cast<int32_t>(priority);
 }
 

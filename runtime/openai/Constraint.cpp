@@ -19,12 +19,12 @@ ApiStatus GrammarBudget::take(const std::string &text,
                               const std::string &path) {
   const bool alone = bytes == 0;
   bytes += text.size();
-  if (bytes <= most)
+  if (bytes <= max)
     return std::nullopt;
   return invalidField(path, "'" + path + "' takes " + std::to_string(bytes) +
                                 " bytes" +
                                 (alone ? "" : " with the schemas before it") +
-                                ", more than " + std::to_string(most));
+                                ", more than " + std::to_string(max));
 }
 
 ApiStatus openai::checkSchema(const std::string &text, const std::string &path,

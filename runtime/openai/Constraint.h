@@ -23,7 +23,7 @@ public:
   /// `work`: what their making charges, which outlives the budget; null: a
   /// meter of limits.grammarWork, whose time counts from here on.
   explicit GrammarBudget(const RequestLimits &limits, WorkMeter *work = nullptr)
-      : most(limits.grammarBytes), meter(work) {
+      : max(limits.grammarBytes), meter(work) {
     if (!meter)
       meter = &own.emplace(limits.grammarWork);
   }
@@ -41,7 +41,7 @@ public:
   WorkMeter &work() { return *meter; }
 
 private:
-  size_t most;
+  size_t max;
   size_t bytes = 0;
   std::optional<WorkMeter> own;
   WorkMeter *meter;

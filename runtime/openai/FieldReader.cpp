@@ -85,16 +85,16 @@ void FieldReader::flag(std::string_view name, bool &out) {
   out = value->get<bool>();
 }
 
-void FieldReader::integer(std::string_view name, int64_t &out, int64_t least,
-                          int64_t most) {
+void FieldReader::integer(std::string_view name, int64_t &out, int64_t min,
+                          int64_t max) {
   std::optional<int64_t> read;
-  integer(name, read, least, most);
+  integer(name, read, min, max);
   if (read)
     out = *read;
 }
 
 void FieldReader::integer(std::string_view name, std::optional<int64_t> &out,
-                          int64_t least, int64_t most) {
+                          int64_t min, int64_t max) {
   const ordered_json *value = find(name);
   if (!value)
     return;
@@ -103,10 +103,10 @@ void FieldReader::integer(std::string_view name, std::optional<int64_t> &out,
   std::optional<int64_t> read = integerOf(*value);
   if (!read)
     return fail(name, "is ", value->dump(), ", not an integer of 64 bits");
-  if (*read < least)
-    return fail(name, "is ", *read, ", less than ", least);
-  if (*read > most)
-    return fail(name, "is ", *read, ", more than ", most);
+  if (*read < min)
+    return fail(name, "is ", *read, ", less than ", min);
+  if (*read > max)
+    return fail(name, "is ", *read, ", more than ", max);
   out = *read;
 }
 

@@ -53,10 +53,9 @@ public:
   std::string pathOf(std::string_view name) const;
 
   void flag(std::string_view name, bool &out);
-  void integer(std::string_view name, int64_t &out, int64_t least,
-               int64_t most);
-  void integer(std::string_view name, std::optional<int64_t> &out,
-               int64_t least, int64_t most);
+  void integer(std::string_view name, int64_t &out, int64_t min, int64_t max);
+  void integer(std::string_view name, std::optional<int64_t> &out, int64_t min,
+               int64_t max);
   /// A finite number; its range is somebody else's.
   void number(std::string_view name, double &out);
   void text(std::string_view name, std::string &out);

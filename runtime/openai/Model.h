@@ -63,7 +63,7 @@ public:
   int64_t vocabularySize() const { return given.vocabularySize; }
   int64_t contextLength() const { return given.contextLength; }
   /// Bytes of a text that has more tokens than the context, whatever they are.
-  int64_t mostPromptBytes() const { return promptBytes; }
+  int64_t maxPromptBytes() const { return promptBytes; }
   const std::string &fingerprint() const { return given.fingerprint; }
   int64_t created() const { return given.created; }
   bool embeddings() const { return given.embeddings; }

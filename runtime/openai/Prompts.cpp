@@ -23,7 +23,7 @@ ApiExpected<TokenIds> openai::encodeText(const Model &model,
 
 ApiStatus openai::checkBytes(std::string_view text, const Lengths &lengths,
                              const Model &model, const std::string &path) {
-  if (lengths.promptTokens || std::ssize(text) <= model.mostPromptBytes())
+  if (lengths.promptTokens || std::ssize(text) <= model.maxPromptBytes())
     return std::nullopt;
   return invalidField(path,
                       "This model's maximum context length is " +

@@ -23,7 +23,7 @@ namespace {
 
 /// Grammars that are kept for requests that come again, and the bytes of masks
 /// that each of them keeps.
-constexpr size_t mostKnown = 16;
+constexpr size_t maxKnown = 16;
 constexpr size_t maskCacheBytes = size_t(8) << 20;
 /// Of a grammar's first mask, at most; who needs more waits for it alone.
 constexpr size_t firstMaskSteps = size_t(1) << 20;
@@ -154,7 +154,7 @@ void GrammarMaker::run() {
     lock.lock();
     insist(lock, [this] { known.push_front(current); });
     current = nullptr;
-    if (known.size() > mostKnown)
+    if (known.size() > maxKnown)
       known.pop_back();
   }
 }

@@ -21,7 +21,7 @@ using namespace sluice::pipeline;
 namespace {
 
 /// Paths of a request that are followed without going back to its beginning.
-constexpr size_t mostStates = 64;
+constexpr size_t maxStates = 64;
 
 Status tooSlow(size_t steps) {
   return failure("grammar: its masks have taken more than ", steps, " steps");
@@ -268,7 +268,7 @@ void GrammarMasks::make(RowMask &task, WorkMeter &meter) {
     return;
   task.mask.resize((*grammar)->maskWords());
   task.status = state->fillMask(task.mask, meter);
-  if (text.states.size() == mostStates)
+  if (text.states.size() == maxStates)
     text.states.pop_front();
   text.states.emplace_back(task.row.node, std::move(*state));
 }

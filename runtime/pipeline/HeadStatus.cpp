@@ -13,7 +13,7 @@ using namespace sluice;
 using namespace sluice::pipeline;
 
 void HeadStatus::noteLaunch(const StepFrame &frame) {
-  mostRows = std::max(mostRows, std::ssize(frame.rows));
+  maxRows = std::max(maxRows, std::ssize(frame.rows));
   for (const Row &row : frame.rows) {
     if (!row.certain)
       ++guessRows;
@@ -38,7 +38,7 @@ void HeadStatus::noteStep(std::span<const StageTiming> timings) {
     stages[stage].add(timings[stage]);
   if (timings.empty() || timings.back().rows == 0)
     return;
-  mostRowsDone = std::max<int64_t>(mostRowsDone, timings.front().rows);
+  maxRowsDone = std::max<int64_t>(maxRowsDone, timings.front().rows);
   stepRows[size_t(steps++) % stepRows.size()] = timings.back().rows;
 }
 

@@ -45,8 +45,8 @@ struct HeadStatus {
   int64_t certainRows = 0; ///< counter
   int64_t guessRows = 0;   ///< counter
 
-  int64_t mostRows = 0;     ///< of a step that was sent to the first stage
-  int64_t mostRowsDone = 0; ///< of a step that has come back
+  int64_t maxRows = 0;     ///< of a step that was sent to the first stage
+  int64_t maxRowsDone = 0; ///< of a step that has come back
 
   std::vector<StageTotals> stages;  ///< in order; empty before the first step
   std::optional<StageTotals> draft; ///< once it has answered

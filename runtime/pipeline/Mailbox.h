@@ -72,14 +72,14 @@ public:
     changed.notify_all();
   }
 
-  /// Appends the first items to `taken`, `most` of them at most, waiting for
+  /// Appends the first items to `taken`, `max` of them at most, waiting for
   /// one, or for wake(), if `wait`. False: the mailbox is closed and empty.
-  bool take(std::vector<Item> &taken, bool wait, int64_t most = unlimited) {
+  bool take(std::vector<Item> &taken, bool wait, int64_t max = unlimited) {
     std::unique_lock lock(mutex);
     if (wait)
       changed.wait(lock, [this] { return closed || woken || !items.empty(); });
     woken = false;
-    return move(lock, taken, most);
+    return move(lock, taken, max);
   }
 
   /// The same, but waits no longer than until `deadline`.
@@ -92,11 +92,11 @@ public:
 
 private:
   bool move(std::unique_lock<std::mutex> &lock, std::vector<Item> &taken,
-            int64_t most) {
+            int64_t max) {
     int64_t count = 0;
     // First, so that none is lost half-way.
     insist(lock, [&] {
-      count = std::min(most, static_cast<int64_t>(items.size()));
+      count = std::min(max, static_cast<int64_t>(items.size()));
       taken.reserve(taken.size() + static_cast<size_t>(count));
     });
     const bool open = !closed || !items.empty();

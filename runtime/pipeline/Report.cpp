@@ -25,9 +25,9 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<TraceEvent>);
 
-constexpr int64_t most = std::numeric_limits<int64_t>::max();
+constexpr int64_t max = std::numeric_limits<int64_t>::max();
 /// The sum of two times fits.
-constexpr int64_t maxTime = most / 2;
+constexpr int64_t maxTime = max / 2;
 constexpr int64_t maxRank = 1 << 20;
 constexpr int64_t maxStages = 1 << 10;
 constexpr int64_t maxName = 128;
@@ -66,7 +66,7 @@ void write(WireWriter &out, const comm::Traffic &hop) {
 //===----------------------------------------------------------------------===//
 
 uint64_t readCount(WireReader &in, const char *what) {
-  return static_cast<uint64_t>(in.getInRange<int64_t>(what, 0, most));
+  return static_cast<uint64_t>(in.getInRange<int64_t>(what, 0, max));
 }
 
 double readNumber(WireReader &in, const char *what) {
@@ -91,7 +91,7 @@ StageReport readStage(WireReader &in, int64_t rank) {
   stage.checkpoints = readCount(in, "checkpoints");
   stage.tombstones = readCount(in, "tombstones");
   stage.barriers = readCount(in, "barriers");
-  stage.cancelLatency.count = in.getInRange<int64_t>("cancels", 0, most);
+  stage.cancelLatency.count = in.getInRange<int64_t>("cancels", 0, max);
   stage.busySeconds = readNumber(in, "busy time");
   stage.idleSeconds = readNumber(in, "idle time");
   stage.waitSeconds = readNumber(in, "time at barriers");

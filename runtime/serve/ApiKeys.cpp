@@ -104,13 +104,12 @@ static bool readPriorities(std::string_view text, KeyTerms &terms) {
   constexpr std::string_view dots = "..";
   size_t split = text.find(dots);
   if (split != text.npos &&
-      !readNumber(text.substr(split + dots.size()), terms.mostPriority))
+      !readNumber(text.substr(split + dots.size()), terms.maxPriority))
     return false;
-  constexpr int32_t most = 1000;
-  return readNumber(text.substr(0, split), terms.leastPriority) &&
-         -most <= terms.leastPriority &&
-         terms.leastPriority <= terms.mostPriority &&
-         terms.mostPriority <= most;
+  constexpr int32_t max = 1000;
+  return readNumber(text.substr(0, split), terms.minPriority) &&
+         -max <= terms.minPriority && terms.minPriority <= terms.maxPriority &&
+         terms.maxPriority <= max;
 }
 
 /// Reads what stands behind a key. Errors never quote a word: it may be a part
@@ -128,10 +127,10 @@ static Status readTerms(std::string_view line, KeyTerms &terms) {
       if (!readPriorities(value, terms))
         return failure("'priority' is not LOW..HIGH within -1000..1000");
     } else if (name == "weight") {
-      constexpr double least = 0.001, most = 1000;
-      if (!readNumber(value, terms.weight) || !(terms.weight >= least) ||
-          !(terms.weight <= most))
-        return failure("'weight' is not a number from ", least, " to ", most);
+      constexpr double min = 0.001, max = 1000;
+      if (!readNumber(value, terms.weight) || !(terms.weight >= min) ||
+          !(terms.weight <= max))
+        return failure("'weight' is not a number from ", min, " to ", max);
     } else if (name == "max-running") {
       if (!readNumber(value, terms.maxRunning) || terms.maxRunning < 1)
         return failure("'max-running' is not a number above 0");

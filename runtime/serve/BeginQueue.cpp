@@ -30,17 +30,17 @@ void BeginQueue::push(Entry entry) {
 
 /// The lane whose tenant has used the least, the one that waits longest among
 /// equals; null: none may go on.
-const BeginQueue::Lane *BeginQueue::nextLane(int64_t most) const {
+const BeginQueue::Lane *BeginQueue::nextLane(int64_t max) const {
   const Lane *next = nullptr;
   for (const auto &[tenant, lane] : lanes)
-    if (!lane.waiting.empty() && lane.underWay < most &&
+    if (!lane.waiting.empty() && lane.underWay < max &&
         (!next || lane.used < next->used))
       next = &lane;
   return next;
 }
 
-BeginQueue::Entry BeginQueue::takeNext(int64_t most) {
-  const Lane *next = nextLane(most);
+BeginQueue::Entry BeginQueue::takeNext(int64_t max) {
+  const Lane *next = nextLane(max);
   virtualTime = std::max(virtualTime, next->used);
   Entries::iterator first = next->waiting.front();
   ++lanes.at(first->tenant).underWay;
@@ -68,13 +68,13 @@ BeginQueue::Entry BeginQueue::withdraw(const WorkItem &item) {
 }
 
 BeginQueue::Entry BeginQueue::takeFromMost(TenantId newcomer) {
-  auto most = std::ranges::max_element(
+  auto max = std::ranges::max_element(
       lanes, {}, [](const auto &each) { return each.second.waiting.size(); });
   auto own = lanes.find(newcomer);
   size_t has = own == lanes.end() ? 0 : own->second.waiting.size();
-  if (most == lanes.end() || most->second.waiting.size() < has + 2)
+  if (max == lanes.end() || max->second.waiting.size() < has + 2)
     return {};
-  return take(most->second.waiting.back());
+  return take(max->second.waiting.back());
 }
 
 BeginQueue::Entry BeginQueue::take(Entries::iterator entry) {

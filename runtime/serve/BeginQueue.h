@@ -44,11 +44,11 @@ public:
   bool empty() const { return entries.empty(); }
   int64_t size() const { return static_cast<int64_t>(entries.size()); }
 
-  /// Whether there is one whose tenant has fewer than `most` under way.
-  bool hasNext(int64_t most) const { return nextLane(most) != nullptr; }
+  /// Whether there is one whose tenant has fewer than `max` under way.
+  bool hasNext(int64_t max) const { return nextLane(max) != nullptr; }
   /// Takes out the next one of those, and counts it as under way until
   /// finished().
-  Entry takeNext(int64_t most);
+  Entry takeNext(int64_t max);
   /// What a tenant had under way has ended, and has used so much time.
   void finished(TenantId tenant, Time used);
 
@@ -71,7 +71,7 @@ private:
     Time used{0};
   };
 
-  const Lane *nextLane(int64_t most) const;
+  const Lane *nextLane(int64_t max) const;
   Entry take(Entries::iterator entry);
   void forgetIfIdle(TenantId tenant);
 

@@ -22,7 +22,7 @@ struct KeyTerms {
   double weight = 1;      ///< of its share, compared with other tenants
   int64_t maxRunning = 0; ///< requests that run at once; 0: as many as fit
   /// Of its requests: they order these, and nobody else's.
-  int32_t leastPriority = -1000, mostPriority = 1000;
+  int32_t minPriority = -1000, maxPriority = 1000;
 };
 
 /// Who a request is from.

@@ -97,7 +97,7 @@ std::string serve::statusJson(const std::string &model,
 
 Time StallLimits::ofSteps(const pipeline::HeadStatus &head) const {
   constexpr int64_t patience = 4;
-  if (head.mostRowsDone < head.mostRows || head.steps == 0)
+  if (head.maxRowsDone < head.maxRows || head.steps == 0)
     return std::max(usual, firstStep);
   Time longest{0};
   for (const pipeline::StageTotals &stage : head.stages)
@@ -177,7 +177,7 @@ void Monitor::look(int64_t tickNumber) {
     stepLimit = limits.ofSteps(head);
     if (head.notFinite > std::exchange(notFinite, head.notFinite))
       notFiniteAt = now;
-    brokenModel = head.notFiniteInARow >= mostNotFinite &&
+    brokenModel = head.notFiniteInARow >= maxNotFinite &&
                           now < notFiniteAt + forgivenAfter
                       ? head.firstNotFinite
                       : "";

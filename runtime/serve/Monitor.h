@@ -72,7 +72,7 @@ public:
   static constexpr int ticksAnEvent = 5;
   static constexpr int ticksATrim = 50;
   /// Of answers without numbers: fewer may come of one request's odd prompt.
-  static constexpr int64_t mostNotFinite = 3;
+  static constexpr int64_t maxNotFinite = 3;
   /// After so long without another one it is tried again: who asks /health
   /// whether to send requests sends none meanwhile.
   static constexpr Time forgivenAfter = std::chrono::seconds(60);

@@ -44,10 +44,10 @@ static ApiError requestTimeoutError() {
 }
 
 Time SessionServices::beginUntil(Time arrived) const {
-  Time most = requestTimeout;
-  if (queueTimeout > Time(0) && (most == Time(0) || queueTimeout < most))
-    most = queueTimeout;
-  return most > Time(0) ? arrived + most : Time(0);
+  Time max = requestTimeout;
+  if (queueTimeout > Time(0) && (max == Time(0) || queueTimeout < max))
+    max = queueTimeout;
+  return max > Time(0) ? arrived + max : Time(0);
 }
 
 void SessionServices::failExpired(Responder &responder) const {
@@ -251,13 +251,13 @@ void Session::expire() {
 std::optional<ApiError> Session::checkPriority() const {
   const KeyTerms &terms = from.terms;
   for (const ScheduledRequest &scheduled : request.requests)
-    if (scheduled.priority < terms.leastPriority ||
-        scheduled.priority > terms.mostPriority)
+    if (scheduled.priority < terms.minPriority ||
+        scheduled.priority > terms.maxPriority)
       return openai::invalidField(
           "priority", "'priority' is " + std::to_string(scheduled.priority) +
                           ", and with this key it can be " +
-                          std::to_string(terms.leastPriority) + " to " +
-                          std::to_string(terms.mostPriority));
+                          std::to_string(terms.minPriority) + " to " +
+                          std::to_string(terms.maxPriority));
   return std::nullopt;
 }
 

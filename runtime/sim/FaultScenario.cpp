@@ -69,9 +69,9 @@ static void addServing(SimulationConfig &config, RandomStream &random) {
   // Whole pages of prompts are shared.
   if (head.sharesPrefixes && random.chance(0.5))
     head.contextLength = random.between(3, 8) * CachePages::pageTokens;
-  int64_t most = head.requests * CachePages::pagesFor(head.contextLength);
+  int64_t max = head.requests * CachePages::pagesFor(head.contextLength);
   if (random.chance(0.6))
-    head.pages = random.between(1, most);
+    head.pages = random.between(1, max);
   if (random.chance(0.5))
     head.interTokenLatency = random.upTo(microseconds(4000));
 }
@@ -80,11 +80,11 @@ static void addServing(SimulationConfig &config, RandomStream &random) {
 static std::vector<int32_t> randomPrompt(const SimulationConfig &config,
                                          RandomStream &random) {
   std::vector<int32_t> prompt;
-  auto most = random.chance(0.5) ? config.head.contextLength / 2
-                                 : config.head.contextLength * 3 / 4;
+  auto max = random.chance(0.5) ? config.head.contextLength / 2
+                                : config.head.contextLength * 3 / 4;
   if (config.head.pages > 0)
-    most = std::min(most, config.head.pages * CachePages::pageTokens);
-  int64_t length = random.between(1, std::max<int64_t>(1, most));
+    max = std::min(max, config.head.pages * CachePages::pageTokens);
+  int64_t length = random.between(1, std::max<int64_t>(1, max));
   int64_t shared = random.chance(0.5)   ? length
                    : random.chance(0.5) ? random.between(0, length)
                                         : 0;

@@ -44,19 +44,19 @@ static std::string orSame(Expected<std::string> replaced,
   return replaced ? replaced.take() : token;
 }
 
-/// How many times, up to `most`, `unit` stands at the front of `text`.
+/// How many times, up to `max`, `unit` stands at the front of `text`.
 static size_t countFront(std::string_view text, std::string_view unit,
-                         size_t most) {
+                         size_t max) {
   size_t count = 0;
-  while (count < most && text.substr(count * unit.size()).starts_with(unit))
+  while (count < max && text.substr(count * unit.size()).starts_with(unit))
     ++count;
   return count;
 }
 
 static size_t countBack(std::string_view text, std::string_view unit,
-                        size_t most) {
+                        size_t max) {
   size_t count = 0;
-  while (count < most && text.ends_with(unit)) {
+  while (count < max && text.ends_with(unit)) {
     text.remove_suffix(unit.size());
     ++count;
   }

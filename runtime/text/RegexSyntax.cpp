@@ -170,8 +170,8 @@ private:
     bool braces = !fourDigits && peek(2) == '{';
     if (braces)
       ++begin, ++end;
-    size_t most = fourDigits ? 4 : braces ? 6 : 2;
-    while (end < in.size() && end - begin < most &&
+    size_t max = fourDigits ? 4 : braces ? 6 : 2;
+    while (end < in.size() && end - begin < max &&
            std::isxdigit(static_cast<unsigned char>(in[end])))
       ++end;
     bool complete = end > begin && (!fourDigits || end - begin == 4) &&

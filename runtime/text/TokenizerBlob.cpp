@@ -82,11 +82,11 @@ public:
     if (take(size))
       value.assign(reinterpret_cast<const char *>(in.data()) + at - size, size);
   }
-  /// The length of a list whose entries take at least `leastBytes` each.
-  template <typename T> size_t count(std::vector<T> &list, size_t leastBytes) {
+  /// The length of a list whose entries take at least `minBytes` each.
+  template <typename T> size_t count(std::vector<T> &list, size_t minBytes) {
     uint32_t size = 0;
     number(size);
-    if (size > (in.size() - at) / leastBytes) {
+    if (size > (in.size() - at) / minBytes) {
       fail("it is cut short");
       size = 0;
     }
@@ -181,10 +181,10 @@ template <typename A> void fields(A &archive, Field<A, TokenId> &id) {
   archive.number(id);
 }
 
-/// A list whose entries take at least `leastBytes` bytes each.
+/// A list whose entries take at least `minBytes` bytes each.
 template <typename A, typename T>
-void list(A &archive, T &items, size_t leastBytes) {
-  size_t count = archive.count(items, leastBytes);
+void list(A &archive, T &items, size_t minBytes) {
+  size_t count = archive.count(items, minBytes);
   for (size_t i = 0; i < count; ++i)
     fields<A>(archive, items[i]);
 }

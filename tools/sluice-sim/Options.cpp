@@ -20,7 +20,7 @@ namespace {
 
 /// A draft that is always right is planned for as one that nearly is: the
 /// planning model's chances are below 1.
-constexpr double mostAcceptance = 0.999;
+constexpr double maxAcceptance = 0.999;
 
 /// An option that takes one of the names.
 template <typename T, typename Take>
@@ -53,9 +53,9 @@ std::optional<LineSteps> readSteps(const std::string &text) {
       base.size() < text.size() ? text.substr(base.size() + 1) : "0";
   bool read = CLI::detail::lexical_cast(base, steps.baseMicros) &&
               CLI::detail::lexical_cast(perRow, steps.perRowMicros);
-  constexpr double most = 1e9;
-  if (!read || !(steps.baseMicros > 0 && steps.baseMicros <= most) ||
-      !(steps.perRowMicros >= 0 && steps.perRowMicros <= most))
+  constexpr double max = 1e9;
+  if (!read || !(steps.baseMicros > 0 && steps.baseMicros <= max) ||
+      !(steps.perRowMicros >= 0 && steps.perRowMicros <= max))
     return std::nullopt;
   return steps;
 }
@@ -370,7 +370,7 @@ Options simulator::parseOptions(int argc, char **argv,
   if (options.mode == SpeculationMode::Off)
     options.plan.acceptance = 0;
   else
-    options.plan.acceptance = std::min(options.acceptance, mostAcceptance);
+    options.plan.acceptance = std::min(options.acceptance, maxAcceptance);
   exit = check(options, app);
   return options;
 }

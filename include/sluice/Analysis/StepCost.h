@@ -75,11 +75,11 @@ llvm::SmallVector<double> stretchSeconds(mlir::Operation *frame, int64_t rows,
                                          const cluster::Device &device);
 
 /// With how many rows the stretches of a frame without checkpoints are to be
-/// measured, at most `most`: as many as compute a prompt at full speed
+/// measured, at most `max`: as many as compute a prompt at full speed
 /// (StageCost::fullRows), but no more than with which each op fits a stretch of
 /// `seconds`, products in columns where they must be. What does not fit with
 /// one row either is left out of that.
-int64_t rowsOfStretches(mlir::Operation *frame, int64_t most, int64_t context,
+int64_t rowsOfStretches(mlir::Operation *frame, int64_t max, int64_t context,
                         const cluster::Device &device, double seconds);
 
 /// Nanoseconds of a step by row count, as `costs` of the dialect's ops:

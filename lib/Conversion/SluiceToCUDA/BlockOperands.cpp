@@ -1,4 +1,4 @@
-//===- BlockOperands.cpp - rows as products take them -------------------===//
+//===- BlockOperands.cpp - rows as products take them ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -72,7 +72,7 @@ void BlockEmitter::finishLargest(const Node &node, Value largest) {
       b,
       arith::SubIOp::create(b, field,
                             number(bias + sluice::cuda::operandExponent)),
-      number(sluice::cuda::leastScaleExponent));
+      number(sluice::cuda::minScaleExponent));
   Value isBroken = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, field,
                                          number(broken + bias));
   exponent = arith::SelectOp::create(b, isBroken, number(0), exponent);

@@ -26,9 +26,9 @@ namespace fs = std::filesystem;
 /// Whether the path leads through a table of open files, as /dev/stdin does: to
 /// another process it means another file.
 static bool namesOpenFile(const std::string &path) {
-  constexpr int mostLinks = 40; // as Linux
+  constexpr int maxLinks = 40; // as Linux
   fs::path current = path;
-  for (int links = 0; links < mostLinks; ++links) {
+  for (int links = 0; links < maxLinks; ++links) {
     std::error_code error;
     fs::path folder = current.has_parent_path() ? current.parent_path() : ".";
     folder = fs::canonical(folder, error);

@@ -31,10 +31,10 @@ static_assert(std::endian::native == std::endian::little,
 namespace {
 
 constexpr uint64_t longestKey = 65535;
-constexpr uint32_t mostDimensions = 4;
+constexpr uint32_t maxDimensions = 4;
 // The least an entry and a tensor's description can take up.
-constexpr uint64_t leastEntryBytes = 8 + 1 + 4 + 1;
-constexpr uint64_t leastTensorBytes = 8 + 1 + 4 + 8 + 4 + 8;
+constexpr uint64_t minEntryBytes = 8 + 1 + 4 + 1;
+constexpr uint64_t minTensorBytes = 8 + 1 + 4 + 8 + 4 + 8;
 
 /// A tensor type of the file format, and ours for it where it is supported.
 struct TensorType {
@@ -157,11 +157,11 @@ Status Parser::parseHeader() {
     return s;
   if (Status s = read(entryCount, "header: metadata count"); !s.ok())
     return s;
-  if (entryCount > remaining() / leastEntryBytes)
+  if (entryCount > remaining() / minEntryBytes)
     return failure("header: ", entryCount,
                    " metadata entries do not fit in a file of ", bytes.size(),
                    " bytes");
-  if (tensorCount > remaining() / leastTensorBytes)
+  if (tensorCount > remaining() / minTensorBytes)
     return failure("header: ", tensorCount, " tensors do not fit in a file of ",
                    bytes.size(), " bytes");
   return {};
@@ -290,7 +290,7 @@ Status Parser::parseDimensions(TensorInfo &info, const std::string &place) {
   uint32_t dimensions = 0;
   if (Status s = read(dimensions, place + ": dimensions"); !s.ok())
     return s;
-  if (dimensions < 1 || dimensions > mostDimensions)
+  if (dimensions < 1 || dimensions > maxDimensions)
     return failure(place, ": ", dimensions,
                    " dimensions (1 to 4 are supported)");
   int64_t elements = 1;

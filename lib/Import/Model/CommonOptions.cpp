@@ -111,10 +111,10 @@ int64_t defaultHeadDim(Options &options, std::string_view headsKey,
 
 int64_t readLayers(Options &options, std::string_view key) {
   int64_t layers = options.count(key);
-  if (layers <= mostLayers)
+  if (layers <= maxLayers)
     return layers;
   options.refuse(key, std::to_string(layers) + " layers are more than the " +
-                          std::to_string(mostLayers) + " supported");
+                          std::to_string(maxLayers) + " supported");
   return 1;
 }
 

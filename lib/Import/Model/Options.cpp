@@ -77,19 +77,19 @@ std::vector<std::string> Options::keys() const {
 bool Options::has(std::string_view key) { return take(key) != nullptr; }
 
 int64_t Options::integer(std::string_view key, std::optional<int64_t> fallback,
-                         int64_t least) {
-  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+                         int64_t min) {
+  constexpr int64_t max = std::numeric_limits<int32_t>::max();
   const OptionValue *value = take(key, !fallback);
   if (!value)
-    return fallback.value_or(least);
+    return fallback.value_or(min);
   const auto *held = std::get_if<int64_t>(&value->held);
-  if (held && *held >= least && *held <= most)
+  if (held && *held >= min && *held <= max)
     return *held;
   wrongKind(key,
-            "an integer from " + std::to_string(least) + " to " +
-                std::to_string(most),
+            "an integer from " + std::to_string(min) + " to " +
+                std::to_string(max),
             *value);
-  return least;
+  return min;
 }
 
 int64_t Options::count(std::string_view key, std::optional<int64_t> fallback) {
@@ -164,12 +164,12 @@ std::vector<int64_t> Options::tokenIds(std::string_view key) {
                   std::numeric_limits<int64_t>::max(), "integers");
 }
 
-std::vector<int64_t> Options::integers(std::string_view key, int64_t least,
-                                       int64_t most, std::string_view wanted) {
+std::vector<int64_t> Options::integers(std::string_view key, int64_t min,
+                                       int64_t max, std::string_view wanted) {
   std::vector<int64_t> result;
   auto add = [&](const OptionValue &element) {
     const auto *held = std::get_if<int64_t>(&element.held);
-    if (held && *held >= least && *held <= most)
+    if (held && *held >= min && *held <= max)
       result.push_back(*held);
     else
       wrongKind(key, wanted, element);

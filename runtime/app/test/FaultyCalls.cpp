@@ -75,9 +75,9 @@ bool isShown = false; ///< each call that fails
 
 /// Where the call was made; `addr2line -e PROGRAM -f -C -i` reads it.
 void show() {
-  constexpr int most = 40;
-  void *calls[most];
-  ::backtrace_symbols_fd(calls, ::backtrace(calls, most), STDERR_FILENO);
+  constexpr int max = 40;
+  void *calls[max];
+  ::backtrace_symbols_fd(calls, ::backtrace(calls, max), STDERR_FILENO);
 }
 
 /// Before main(), and before the libraries that are loaded after this one.

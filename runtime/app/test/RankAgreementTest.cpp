@@ -61,8 +61,8 @@ TEST(RankAgreement, AllComputeOnGpusOrNone) {
   EXPECT_TRUE(all);
   EXPECT_TRUE(quiet.empty());
 
-  auto [most, said] = agree({gpu, gpu, none});
-  EXPECT_FALSE(most);
+  auto [two, said] = agree({gpu, gpu, none});
+  EXPECT_FALSE(two);
   EXPECT_THAT(said, ElementsAre("rank 2: no driver; all ranks use the CPU"));
 
   auto [others, first] = agree({none, gpu, none});

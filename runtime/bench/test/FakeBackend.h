@@ -34,7 +34,7 @@ public:
 
   void prepare(const RequestSpec &spec) override {
     prepared.insert(spec.index);
-    mostAhead = std::max(mostAhead, prepared.size() - started.size());
+    maxAhead = std::max(maxAhead, prepared.size() - started.size());
   }
 
   void start(const RequestSpec &spec, Observer &observer) override {
@@ -81,7 +81,7 @@ public:
   std::vector<size_t> started;
   std::vector<std::pair<size_t, Time>> aborted;
   std::set<size_t> prepared;
-  size_t mostAhead = 0;
+  size_t maxAhead = 0;
   int waits = 0;
 
 private:

@@ -244,8 +244,8 @@ TEST(RunnerTest, PreparesAhead) {
   FakeBackend backend(usual);
   runWorkload(fixed(1000, 5ms), backend, {});
   EXPECT_EQ(backend.prepared.size(), 1000u);
-  EXPECT_LE(backend.mostAhead, 256u);
-  EXPECT_GE(backend.mostAhead, 255u);
+  EXPECT_LE(backend.maxAhead, 256u);
+  EXPECT_GE(backend.maxAhead, 255u);
 }
 
 /// 32 requests of 512 steps, 5.8 s long, one each 500 ms: where steps cost the

@@ -82,13 +82,13 @@ TEST(CheckpointsTest, FullRowsAgreeWithTryingAllNumbers) {
              double(rows);
     };
     int64_t limit = int64_t(pick(1, 600));
-    double least = perRow(1);
+    double min = perRow(1);
     for (int64_t rows = 2; rows <= limit; ++rows)
-      least = std::min(least, perRow(rows));
+      min = std::min(min, perRow(rows));
     int64_t full = stage.fullRows(limit, 100);
-    EXPECT_LE(perRow(full), least * (1.05 + 1e-6));
+    EXPECT_LE(perRow(full), min * (1.05 + 1e-6));
     if (full > 1)
-      EXPECT_GT(perRow(full - 1), least * (1.05 - 1e-6));
+      EXPECT_GT(perRow(full - 1), min * (1.05 - 1e-6));
   }
 }
 

@@ -184,9 +184,7 @@ Case randomCase(std::mt19937_64 &random) {
   };
   // Powers of two are exact in seconds and in picoseconds, so that what ties
   // here ties there. Now and then all layers are equal.
-  auto power = [&](int64_t most) {
-    return double(int64_t(1) << pick(0, most));
-  };
+  auto power = [&](int64_t max) { return double(int64_t(1) << pick(0, max)); };
   int64_t layers = pick(1, 7);
   bool equal = pick(0, 2) == 0;
   std::vector<double> sizes;
@@ -252,9 +250,9 @@ TEST(PartitionTest, IsTheBestThatTryingEverythingFinds) {
     Case test = randomCase(random);
     std::vector<Exhaustive::Best> expected =
         Exhaustive(test.model, test.cluster, test.options).run();
-    int64_t most =
+    int64_t max =
         std::min(test.model.layers.size(), test.cluster.stagePlaces().size());
-    for (int64_t stages = 1; stages <= most; ++stages) {
+    for (int64_t stages = 1; stages <= max; ++stages) {
       test.options.minStages = test.options.maxStages = stages;
       Expected<Partition> found =
           partition(test.model, test.cluster, test.options);

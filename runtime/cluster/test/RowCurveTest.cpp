@@ -87,9 +87,9 @@ RowCurve randomCurve(std::mt19937_64 &random) {
   for (int64_t more = random() % 8; more > 0; --more) {
     const RowCurve::Point before = points.back();
     int64_t rows = before.rows + steps(random);
-    double most = before.seconds * double(rows) / double(before.rows);
+    double max = before.seconds * double(rows) / double(before.rows);
     double part = std::clamp(share(random), 0.0, 1.0);
-    points.push_back({rows, before.seconds + part * (most - before.seconds)});
+    points.push_back({rows, before.seconds + part * (max - before.seconds)});
   }
   return curveOf(points);
 }

@@ -170,7 +170,7 @@ Status sendUntilStill(Communicator &comm, Lane lane, uint64_t count,
 Status backPressure(Communicator &comm) {
   constexpr uint64_t count = 40 * defaultCapacity;
   // Those of an emulated link's receiver, and one that MPI has matched.
-  constexpr uint64_t mostOnWay = 2 * defaultCapacity + 2;
+  constexpr uint64_t maxOnWay = 2 * defaultCapacity + 2;
   CollectingReceiver receiver(comm);
   if (comm.rank() == 1) {
     receiver.setRoom(0, false);
@@ -187,7 +187,7 @@ Status backPressure(Communicator &comm) {
   CHECK(require(receiver.waitForCount(1), "nothing came to begin with"));
   uint64_t last = 0;
   CHECK(sendUntilStill(comm, Lane::Data, count, last));
-  CHECK(require(last >= defaultCapacity && last <= mostOnWay, last,
+  CHECK(require(last >= defaultCapacity && last <= maxOnWay, last,
                 " messages went out before the sender waited"));
   return comm.finish(patience);
 }
@@ -348,13 +348,13 @@ Status groupDeadline(Communicator &comm) {
 Status groupBackPressure(Communicator &comm) {
   constexpr uint64_t count = 20 * defaultCapacity;
   // Of both ends, and one that MPI has matched.
-  constexpr uint64_t mostOnWay = 2 * defaultCapacity + 1;
+  constexpr uint64_t maxOnWay = 2 * defaultCapacity + 1;
   CollectingReceiver receiver(comm);
   Bytes came;
   if (comm.rank() == 0) {
     uint64_t onWay = 0;
     CHECK(sendUntilStill(comm, Lane::Group, count, onWay));
-    CHECK(require(onWay >= defaultCapacity && onWay <= mostOnWay, onWay,
+    CHECK(require(onWay >= defaultCapacity && onWay <= maxOnWay, onWay,
                   " messages went out before the sender waited"));
   } else if (comm.rank() == 2) {
     CHECK(comm.send(1, Lane::Group, makeMessage(7)));

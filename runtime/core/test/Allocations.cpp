@@ -15,18 +15,18 @@ static std::atomic<int64_t> count{0};
 
 static thread_local int64_t countOfThread = 0;
 
-static std::atomic<size_t> most{0};
+static std::atomic<size_t> max{0};
 
 int64_t sluice::test::allocations() { return count.load(); }
 int64_t sluice::test::allocationsOfThread() { return countOfThread; }
 
-void sluice::test::lackMemoryAbove(size_t bytes) { most = bytes; }
+void sluice::test::lackMemoryAbove(size_t bytes) { max = bytes; }
 
 #if COUNTS_ALLOCATIONS
 void *operator new(size_t bytes) {
   count.fetch_add(1, std::memory_order_relaxed);
   ++countOfThread;
-  if (size_t limit = most.load(std::memory_order_relaxed);
+  if (size_t limit = max.load(std::memory_order_relaxed);
       limit > 0 && bytes > limit)
     throw std::bad_alloc();
   if (void *memory = std::malloc(bytes))

@@ -81,8 +81,8 @@ TEST(HeadPromptsTest, ChunksDoNotShareAStepInAStagesMailbox) {
       s.run(s.now + ms(150));
     }
     s.run(s.now + ms(3000));
-    EXPECT_GT(s.stages->mostMixedRows(), 90) << stages;
-    EXPECT_LE(s.stages->mostMixedRows(), 104) << stages;
+    EXPECT_GT(s.stages->maxMixedRows(), 90) << stages;
+    EXPECT_LE(s.stages->maxMixedRows(), 104) << stages;
   }
 }
 
@@ -283,11 +283,11 @@ private:
   }
   /// Rows that a prompt's step has at least, where there are so many. Under a
   /// bound that is a quarter of the shortest step: 25 rows or more.
-  int64_t leastBudget() const {
-    int64_t most = s.limits.interTokenLatency > Time(0)
-                       ? 16
-                       : s.limits.prefillRows - s.limits.requests;
-    return std::max(most, std::min<int64_t>(16, s.limits.prefillRows));
+  int64_t minBudget() const {
+    int64_t max = s.limits.interTokenLatency > Time(0)
+                      ? 16
+                      : s.limits.prefillRows - s.limits.requests;
+    return std::max(max, std::min<int64_t>(16, s.limits.prefillRows));
   }
 
   /// Who generates has a row in every step: no gap is longer than a step.
@@ -305,7 +305,7 @@ private:
   /// and those that were under way when it came.
   void checkPrompt(RequestNumber number,
                    const SchedulerScript::Reported &each) {
-    int64_t half = (leastBudget() + 1) / 2;
+    int64_t half = (minBudget() + 1) / 2;
     int64_t bound = 2;
     for (RequestNumber before = 0; before <= number; ++before)
       bound += (std::ssize(s.reported[before].prompt) + half - 1) / half;

@@ -243,14 +243,14 @@ public:
     return pages;
   }
   /// Pages of the longest pinned prefix of `text`, by name.
-  std::vector<SharedPage> known(const Text &text, int64_t most) const {
+  std::vector<SharedPage> known(const Text &text, int64_t max) const {
     std::map<int64_t, SharedPage> byLength;
     for (const auto &[name, each] : pinned)
       if (each.text.size() <= text.size() &&
           std::equal(each.text.begin(), each.text.end(), text.begin()))
         byLength[std::ssize(each.text) / pageTokens] = name;
     std::vector<SharedPage> found;
-    for (int64_t page = 1; page <= most && byLength.contains(page); ++page)
+    for (int64_t page = 1; page <= max && byLength.contains(page); ++page)
       found.push_back(byLength[page]);
     return found;
   }
@@ -336,8 +336,8 @@ private:
     int64_t spare = upTo(0, 2);
     bool fits = true;
     if (ordersAtOnce) {
-      int64_t most = (std::ssize(text) - 1) / pageTokens;
-      std::vector<SharedPage> known = cache.known(text, most);
+      int64_t max = (std::ssize(text) - 1) / pageTokens;
+      std::vector<SharedPage> known = cache.known(text, max);
       std::set<SharedPage> inUse = pinned();
       int64_t idle =
           std::count_if(known.begin(), known.end(),

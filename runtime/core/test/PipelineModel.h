@@ -79,7 +79,7 @@ public:
   int64_t held() const;
   /// Rules that were broken; empty if none.
   const std::vector<std::string> &broken() const { return failures; }
-  int64_t mostFrames() const { return framesPeak; }
+  int64_t maxFrames() const { return framesPeak; }
 
 private:
   struct NodeInfo {

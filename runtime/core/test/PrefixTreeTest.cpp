@@ -139,10 +139,10 @@ public:
     uint64_t lastUse = 0;
   };
 
-  SharedPage find(const Text &text, int64_t most) const {
+  SharedPage find(const Text &text, int64_t max) const {
     SharedPage best = root;
     for (const auto &[number, node] : nodes)
-      if (std::ssize(node.text) <= most * CachePages::pageTokens &&
+      if (std::ssize(node.text) <= max * CachePages::pageTokens &&
           node.text.size() <= text.size() &&
           std::equal(node.text.begin(), node.text.end(), text.begin()) &&
           (best == root || node.text.size() > nodes.at(best).text.size()))
@@ -289,8 +289,8 @@ private:
       text.insert(text.end(), page.begin(), page.end());
     }
     text.resize(text.size() + random() % 31, 7);
-    auto most = static_cast<int64_t>(random() % 6);
-    ASSERT_EQ(tree.find(text, most), model.find(text, most));
+    auto max = static_cast<int64_t>(random() % 6);
+    ASSERT_EQ(tree.find(text, max), model.find(text, max));
   }
   void evict() {
     std::optional<SharedPage> oldest = model.oldest();

@@ -85,10 +85,10 @@ TEST(PromptScoresTest, WithoutAnAnswerItEndsWithTheLastOfThem) {
 TEST(PromptScoresTest, AChunkWantsNoMoreOutputsThanAStepHas) {
   Scores s;
   s.scoreBeside(90, 90);
-  int64_t most = 0;
+  int64_t max = 0;
   for (const TextStages::Arrived &each : s.stages->arrived())
-    most = std::max(most, Scores::outputsOf(each));
-  EXPECT_EQ(most, 20);
+    max = std::max(max, Scores::outputsOf(each));
+  EXPECT_EQ(max, 20);
 }
 
 TEST(PromptScoresTest, OthersTakeTheRowsThatItsOutputsDoNotReachFor) {

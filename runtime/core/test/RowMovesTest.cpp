@@ -39,14 +39,14 @@ int64_t fewestMoves(const std::vector<uint8_t> &alive) {
   for (size_t slot = 0; slot < alive.size(); ++slot)
     if (alive[slot])
       rows.push_back(static_cast<int32_t>(slot));
-  int64_t least = std::ssize(rows);
+  int64_t min = std::ssize(rows);
   do {
     int64_t moved = 0;
     for (size_t slot = 0; slot < rows.size(); ++slot)
       moved += rows[slot] != static_cast<int32_t>(slot);
-    least = std::min(least, moved);
+    min = std::min(min, moved);
   } while (std::next_permutation(rows.begin(), rows.end()));
-  return least;
+  return min;
 }
 
 /// Every pattern of up to eight slots: no plan has fewer moves, every living

@@ -320,9 +320,9 @@ TEST(OutputRequestTest, SaysWhatADeviceCanGive) {
   EXPECT_EQ(request.position, 3);
   EXPECT_FALSE(request.wantsAllAbove);
   request = requestFor({.temperature = 1, .minP = 0.5}, 0);
-  EXPECT_EQ(request.count, mostCandidates);
+  EXPECT_EQ(request.count, maxCandidates);
   EXPECT_TRUE(request.wantsAllAbove);
-  EXPECT_EQ(request.leastScore, std::log(0.5));
+  EXPECT_EQ(request.minScore, std::log(0.5));
 }
 
 /// The greatest logits in any order are enough: the rest changes nothing,
@@ -364,7 +364,7 @@ TEST(SamplerTest, AFewOfTheLogitsAreEnough) {
     if (request.wantsAllAbove && count < chosen.size() &&
         (double(chosen[count - 1].logit) - double(chosen[0].logit)) /
                 params.temperature >=
-            request.leastScore)
+            request.minScore)
       continue;
     chosen.resize(count);
     std::shuffle(chosen.begin(), chosen.end(), random);

@@ -59,7 +59,7 @@ TEST(SchedulerPreemptionTest,
   EXPECT_EQ(s.reported[first].tokens.size(), 60u);
   EXPECT_EQ(s.reported[last].tokens.size(), 30u);
   EXPECT_GT(s.reported[last].ended, s.reported[first].ended);
-  EXPECT_LE(s.stages->mostPages(), 5);
+  EXPECT_LE(s.stages->maxPages(), 5);
 }
 
 TEST(SchedulerPreemptionTest, OfEqualPrioritiesTheLaterOneIsPreempted) {

@@ -86,7 +86,7 @@ TEST(SchedulerSharingTest, EqualPromptsAreComputedOnceAndHaveTheirPagesOnce) {
       grown += CachePages::pagesFor(tokens + std::ssize(each.tokens)) -
                CachePages::pagesFor(tokens + 1);
     EXPECT_EQ(pages, shared + requests * own + grown);
-    EXPECT_LE(s.stages->mostPages(), pages);
+    EXPECT_LE(s.stages->maxPages(), pages);
     for (const auto &[number, each] : s.reported)
       s.finish(number);
     s.runAll();

@@ -80,9 +80,9 @@ std::string wholeText(const std::string &text,
 /// that cannot begin a stop string.
 TEST(StopMatcherTest, PiecesDoNotMatter) {
   std::mt19937 random(11);
-  auto letters = [&](size_t most) {
+  auto letters = [&](size_t max) {
     std::string text;
-    for (size_t n = random() % (most + 1); n > 0; --n)
+    for (size_t n = random() % (max + 1); n > 0; --n)
       text += static_cast<char>('a' + random() % 2);
     return text;
   };

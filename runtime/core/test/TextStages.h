@@ -71,9 +71,9 @@ public:
   const std::vector<std::string> &broken() const { return failures; }
   int64_t openRequests() const;
   int64_t pinnedPages() const { return std::ssize(pinned); }
-  int64_t mostPages() const { return pagesPeak; }
+  int64_t maxPages() const { return pagesPeak; }
   /// Of a step that had rows of prompts and others.
-  int64_t mostMixedRows() const { return mixedRowsPeak; }
+  int64_t maxMixedRows() const { return mixedRowsPeak; }
 
 private:
   struct Slot {

@@ -34,15 +34,15 @@ static std::optional<uint64_t> onlyNumber(const std::string &path) {
 /// What the control group has left. Files that are cached can be dropped, but
 /// for those that are memory themselves (shared, tmpfs).
 static std::optional<uint64_t> leftInGroup(const std::string &group) {
-  auto most = onlyNumber(group + "memory.max");
+  auto max = onlyNumber(group + "memory.max");
   auto used = onlyNumber(group + "memory.current");
-  if (!most || !used)
+  if (!max || !used)
     return std::nullopt;
   uint64_t files = numberOf(group + "memory.stat", "file").value_or(0);
   uint64_t shared = numberOf(group + "memory.stat", "shmem").value_or(0);
   uint64_t cached = files - std::min(files, shared);
   uint64_t held = *used - std::min(*used, cached);
-  return *most - std::min(*most, held);
+  return *max - std::min(*max, held);
 }
 
 std::optional<uint64_t> cpu::availableMemory(const std::string &root) {

@@ -51,11 +51,10 @@ std::string findObstacle(const Topology &topology, CoreShare share,
   if (!share.isExclusive)
     return "another rank of this machine may run on some of the same "
            "processors, but not on all";
-  size_t least = topology.processors().size();
+  size_t min = topology.processors().size();
   for (int64_t index = 0; index < share.count; ++index)
-    least =
-        std::min(least, inTurn(coresOf(topology, {index, share.count})).size());
-  if (threads <= static_cast<int64_t>(least))
+    min = std::min(min, inTurn(coresOf(topology, {index, share.count})).size());
+  if (threads <= static_cast<int64_t>(min))
     return {};
   std::string teams = share.count == 1
                           ? std::string()
@@ -85,8 +84,8 @@ CoreShare shareOf(std::span<const Tenant> tenants, size_t self) {
 
 int64_t defaultThreadCount(const Topology &topology, CoreShare share) {
   auto count = static_cast<int64_t>(topology.cores().size());
-  if (std::optional<int64_t> most = topology.quota())
-    count = std::min(count, *most);
+  if (std::optional<int64_t> max = topology.quota())
+    count = std::min(count, *max);
   return std::max<int64_t>(count / share.count, 1);
 }
 

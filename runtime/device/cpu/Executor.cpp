@@ -32,9 +32,9 @@ Status checkWeights(const Program &program) {
   // A table is looked up by tokens, of which programs without an embedding know
   // nothing, or by positions; the step function knows which, and its compiler
   // has checked the one that it is.
-  int64_t leastRows = program.hasEmbedding
-                          ? std::min(program.vocabSize, program.contextLength)
-                          : program.contextLength;
+  int64_t minRows = program.hasEmbedding
+                        ? std::min(program.vocabSize, program.contextLength)
+                        : program.contextLength;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (auto *packed = std::get_if<PackedWeight>(&weights[i])) {
       if (!packed->data)
@@ -44,7 +44,7 @@ Status checkWeights(const Program &program) {
       if (!table->data || !bytes || *bytes == 0)
         return failure("executor: weight ", i, " is not a table of ",
                        formatInfo(table->format).name, " rows");
-      if (table->rows < leastRows)
+      if (table->rows < minRows)
         return failure("executor: weight ", i, ": a table of ", table->rows,
                        " rows has none for each token or position");
     } else if (std::get<std::span<const float>>(weights[i]).empty()) {
@@ -71,14 +71,14 @@ Expected<ExecutorLimits> resolve(const Program &program, ExecutorLimits limits,
     limits.threads = pool->threads();
   else if (limits.threads == 0)
     limits.threads = std::min(defaultThreadCount(), maxThreads);
-  for (auto [what, value, most] :
+  for (auto [what, value, max] :
        {std::tuple{"context length", limits.contextLength,
                    program.contextLength},
         std::tuple{"threads", limits.threads, maxThreads},
         std::tuple{"rows", limits.rows, maxRows},
         std::tuple{"outputs", limits.outputs, maxRows},
         std::tuple{"pages", limits.pages, maxPages}})
-    if (Status s = device::checkRange(what, value, 1, most); !s.ok())
+    if (Status s = device::checkRange(what, value, 1, max); !s.ok())
       return s;
   limits.outputs = std::min(limits.outputs, limits.rows);
   return limits;

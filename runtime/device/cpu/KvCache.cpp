@@ -46,11 +46,10 @@ static float roundBlock(const float *x, int64_t count, int8_t *q) {
   for (int64_t i = 0; i < count; ++i)
     largestBits =
         std::max(largestBits, std::bit_cast<int32_t>(x[i]) & magnitudeMask);
-  if (largestBits < leastMagnitude || largestBits >= infiniteMagnitude) {
+  if (largestBits < minMagnitude || largestBits >= infiniteMagnitude) {
     std::memset(q, 0, static_cast<size_t>(count));
-    return largestBits < leastMagnitude
-               ? 0
-               : std::numeric_limits<float>::quiet_NaN();
+    return largestBits < minMagnitude ? 0
+                                      : std::numeric_limits<float>::quiet_NaN();
   }
   float largest = std::bit_cast<float>(largestBits);
   float inverse = 127.0f / largest;

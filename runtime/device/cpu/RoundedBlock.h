@@ -21,7 +21,7 @@ namespace sluice::cpu {
 
 constexpr int32_t magnitudeMask = 0x7fffffff;
 /// 2^-100: a block whose largest magnitude is less is all zeros.
-constexpr int32_t leastMagnitude = 0x0d800000;
+constexpr int32_t minMagnitude = 0x0d800000;
 /// A block with such a magnitude, or a NaN, has a NaN as its scale.
 constexpr int32_t infiniteMagnitude = 0x7f800000;
 

@@ -51,7 +51,7 @@ constexpr AttendGrid attendGrid(const AttendSize &size,
       size.kvHeads *
       divideUp(static_cast<int32_t>(size.heads / size.kvHeads), warpPairs);
   const int64_t places = attendResidentBlocks(size.dim) * multiprocessors;
-  const int64_t mostShares =
+  const int64_t maxShares =
       std::max(divideUp(size.spansPerRow, attendWarps(size.dim)), 1);
   AttendGrid grid;
   grid.spanRows = grid.combineRows = size.rows;
@@ -60,7 +60,7 @@ constexpr AttendGrid attendGrid(const AttendSize &size,
     grid.spanRows = std::clamp<int64_t>(places / each, 1, size.rows);
     grid.spanShares = rounds;
   }
-  grid.spanShares = std::clamp<int64_t>(grid.spanShares, 1, mostShares);
+  grid.spanShares = std::clamp<int64_t>(grid.spanShares, 1, maxShares);
   if (size.hasTiles)
     grid.combineRows = std::clamp<int64_t>(
         combineBlocks * multiprocessors / size.heads, 1, size.rows);

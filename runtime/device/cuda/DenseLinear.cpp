@@ -18,7 +18,7 @@ namespace {
 
 /// For the columns that are unpacked at a time: what a large L2 cache may keep
 /// until it is multiplied, and enough columns to occupy a large chip.
-constexpr uint64_t mostWeightBytes = uint64_t{64} << 20;
+constexpr uint64_t maxWeightBytes = uint64_t{64} << 20;
 
 /// What NVIDIA advises for the chips from Hopper on (cuBLAS, "Workspace").
 constexpr uint64_t workspaceBytes = uint64_t{32} << 20;
@@ -72,7 +72,7 @@ ProductNode productOf(const SluiceGraph *graph, WeightKind kind, int32_t rows,
 } // namespace
 
 bool isDense(const ExecutorLimits &limits, WeightKind kind, int64_t rows) {
-  return limits.fastMathBatch && hasDense(kind) && rows >= denseLeastRows;
+  return limits.fastMathBatch && hasDense(kind) && rows >= denseMinRows;
 }
 
 DenseRoom denseRoom(const Program &program, const ExecutorLimits &limits) {
@@ -86,7 +86,7 @@ DenseRoom denseRoom(const Program &program, const ExecutorLimits &limits) {
       continue;
     const auto in = static_cast<int32_t>(spec.inFeatures);
     const uint64_t tiles =
-        std::clamp<uint64_t>(mostWeightBytes / uint64_t(denseTileBytes(in)), 1,
+        std::clamp<uint64_t>(maxWeightBytes / uint64_t(denseTileBytes(in)), 1,
                              uint64_t(columnTiles(spec)));
     room.weightBytes =
         std::max(room.weightBytes, tiles * uint64_t(denseTileBytes(in)));
@@ -103,12 +103,12 @@ void addDenseLinear(SluiceGraph *graph, WeightKind kind, const char *name,
   // Of a narrower weight more columns fit than there is room for sums of.
   const DenseRoom &room = graph->context.plan.denseRoom;
   const uint64_t sumsOfTile = tileColumns * uint64_t(rows) * sizeof(float);
-  const auto most = static_cast<int32_t>(std::min(
+  const auto max = static_cast<int32_t>(std::min(
       room.weightBytes / uint64_t(denseTileBytes(arguments.inFeatures)),
       room.sumBytes / sumsOfTile));
   const int32_t end = arguments.firstTile + arguments.tiles;
-  for (int32_t first = arguments.firstTile; first < end; first += most) {
-    const Piece piece = {first, std::min(most, end - first)};
+  for (int32_t first = arguments.firstTile; first < end; first += max) {
+    const Piece piece = {first, std::min(max, end - first)};
     unpack(graph, kind, name, arguments, piece);
     ProductNode product = productOf(graph, kind, rows, arguments);
     product.columns = int64_t{piece.tiles} * tileColumns;

@@ -20,7 +20,7 @@
 namespace sluice::cuda {
 
 /// With fewer rows, to unpack the weight takes longer than it saves.
-constexpr int64_t denseLeastRows = 256;
+constexpr int64_t denseMinRows = 256;
 
 /// All zeros where no product of the program is by the library.
 DenseRoom denseRoom(const Program &program, const ExecutorLimits &limits);

@@ -186,7 +186,7 @@ Status Executor::State::allocate() {
       !s.ok())
     return s;
   if (Status s = assign(candidateMemory, *device,
-                        uint64_t(context.plan.tokenOutputs) * mostCandidates *
+                        uint64_t(context.plan.tokenOutputs) * maxCandidates *
                             sizeof(TokenLogit));
       !s.ok())
     return s;

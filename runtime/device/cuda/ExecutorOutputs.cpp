@@ -81,7 +81,7 @@ Status Executor::State::fetchOutputs(const SluiceGraph &graph,
   if (hasCandidates)
     if (Status s = device->copyToHost(
             candidateMemory.data(), context.arena + context.plan.candidates,
-            count * mostCandidates * sizeof(TokenLogit), stream);
+            count * maxCandidates * sizeof(TokenLogit), stream);
         !s.ok())
       return s;
   for (int64_t first = 0; first < outputs; ++first) {
@@ -110,8 +110,8 @@ Status Executor::State::fetchLogits(const SluiceGraph &graph, int64_t first,
 
 std::span<const TokenLogit> Executor::State::candidatesAt(int32_t slot) const {
   std::span all(candidateMemory.as<TokenLogit>() +
-                    int64_t{slot} * mostCandidates,
-                static_cast<size_t>(mostCandidates));
+                    int64_t{slot} * maxCandidates,
+                static_cast<size_t>(maxCandidates));
   auto end = std::ranges::find(all, -1, &TokenLogit::token);
   return all.first(size_t(end - all.begin()));
 }
@@ -128,10 +128,9 @@ bool Executor::State::suffices(const OutputRequest &request,
   if (std::ssize(chosen) < request.count ||
       std::ssize(chosen) == program.vocabSize)
     return true;
-  auto [least, most] =
-      std::ranges::minmax_element(chosen, {}, &TokenLogit::logit);
-  return scaledLogit(least->logit, most->logit, request.temperature) <
-         request.leastScore;
+  auto [min, max] = std::ranges::minmax_element(chosen, {}, &TokenLogit::logit);
+  return scaledLogit(min->logit, max->logit, request.temperature) <
+         request.minScore;
 }
 
 /// Logits that are wanted, of outputs that rows in front of them have left; and

@@ -25,7 +25,7 @@ constexpr uint64_t alignment = 256;
 constexpr uint64_t slopeRoom = 16384;
 /// For the partial results of spans; StepTables says whose. For 32 rows of a
 /// llama-8b that is room for nearly 500 spans each: 63,000 positions.
-constexpr uint64_t mostSpanBytes = uint64_t{256} << 20;
+constexpr uint64_t maxSpanBytes = uint64_t{256} << 20;
 
 /// Gives out places, and notes whether sizes have overflowed.
 class Planner {
@@ -126,7 +126,7 @@ void planStep(const Program &program, const ExecutorLimits &limits,
   uint64_t spanBytes = uint64_t(spanFloats) * sizeof(float);
   plan.spanPlaces = static_cast<int32_t>(
       std::min<uint64_t>(uint64_t(limits.rows) * uint64_t(plan.spansPerRow),
-                         mostSpanBytes / std::max<uint64_t>(1, spanBytes)));
+                         maxSpanBytes / std::max<uint64_t>(1, spanBytes)));
   plan.spans = planner.take(uint64_t(plan.spanPlaces) + uint64_t(limits.rows),
                             spanBytes);
   plan.slopeFloats = slopeRoom;
@@ -138,7 +138,7 @@ void planStep(const Program &program, const ExecutorLimits &limits,
   plan.tokenOutputs = program.hasOutput && findsTokens ? limits.outputs : 0;
   const auto outputs = uint64_t(plan.tokenOutputs);
   plan.greedy = planner.take(outputs, 4);
-  plan.candidates = planner.take(outputs, mostCandidates * sizeof(TokenLogit));
+  plan.candidates = planner.take(outputs, maxCandidates * sizeof(TokenLogit));
   plan.found = planner.take(
       outputs, uint64_t(sampleFoundWords(int32_t(program.vocabSize))) *
                    sizeof(uint64_t));

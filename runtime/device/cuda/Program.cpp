@@ -66,10 +66,10 @@ Status checkRandom(const Weight &weight) {
 Status checkWeight(const Program &program, const Weight &weight) {
   if (const auto *table = std::get_if<TableWeight>(&weight)) {
     // The graph says whether tokens or positions are looked up.
-    int64_t least = program.hasEmbedding
-                        ? std::min(program.vocabSize, program.contextLength)
-                        : program.contextLength;
-    if (table->matrix.rows < least)
+    int64_t min = program.hasEmbedding
+                      ? std::min(program.vocabSize, program.contextLength)
+                      : program.contextLength;
+    if (table->matrix.rows < min)
       return failure("executor: weight '", table->name, "': a table of ",
                      table->matrix.rows,
                      " rows has none for each token or position");
@@ -126,14 +126,14 @@ Expected<ExecutorLimits> resolveLimits(const Program &program,
     return s;
   if (limits.contextLength == 0)
     limits.contextLength = program.contextLength;
-  for (auto [what, value, most] :
+  for (auto [what, value, max] :
        {std::tuple{"context length", limits.contextLength,
                    program.contextLength},
         std::tuple{"rows", limits.rows, maxRows},
         std::tuple{"outputs", limits.outputs, maxRows},
         std::tuple{"sequences", limits.sequences, maxSequences},
         std::tuple{"pages", limits.pages, maxPages}})
-    if (Status s = device::checkRange(what, value, 1, most); !s.ok())
+    if (Status s = device::checkRange(what, value, 1, max); !s.ok())
       return s;
   limits.outputs = std::min(limits.outputs, limits.rows);
   return limits;

@@ -338,7 +338,7 @@ void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
     return;
   const device::CacheShape &shape = caches[size_t(cacheLayer)];
   if (params->kvHeads != shape.kvHeads || params->headDim != shape.headDim ||
-      params->heads < 1 || params->heads > mostAttendHeads ||
+      params->heads < 1 || params->heads > maxAttendHeads ||
       params->heads % params->kvHeads != 0)
     return graph->failWith("attention of ", params->heads, " heads of ",
                            params->headDim, " over a cache of ", shape.kvHeads,
@@ -368,7 +368,7 @@ void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
   arguments.softcap = params->softcap;
   // Chunks of prompts by tiles, where a tile of them can be in the step.
   arguments.skipChunks =
-      group <= mostTileGroup(dim) && rows >= tileRows(dim, group);
+      group <= maxTileGroup(dim) && rows >= tileRows(dim, group);
   graph->noteTiles(arguments.skipChunks ? tileRows(dim, group) : 0);
   const std::string suffix =
       std::string(nameOf(graph->context.limits.cacheKind)) + "_" +

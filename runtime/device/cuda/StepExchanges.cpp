@@ -23,7 +23,7 @@ using Piece = DeviceGroup::Piece;
 constexpr uint64_t shareStep = 64;
 
 /// Blocks of a kernel that has enough to do for them.
-constexpr int64_t mostBlocks = 256;
+constexpr int64_t maxBlocks = 256;
 
 /// How members share out `floats` numbers.
 struct Shares {
@@ -119,7 +119,7 @@ void addAllReduce(SluiceGraph *graph, const CollectiveOperands &operands,
   sum.exchange = noteOf(graph);
   const int64_t blocks = (sum.floats / 4 + groupThreads - 1) / groupThreads;
   graph->append("sluice_sum_parts",
-                {uint32_t(std::clamp<int64_t>(blocks, 1, mostBlocks)), 1, 1},
+                {uint32_t(std::clamp<int64_t>(blocks, 1, maxBlocks)), 1, 1},
                 groupThreads, 0, sum);
 
   for (int32_t other = 0; other < members; ++other) {
@@ -156,7 +156,7 @@ void addAllGather(SluiceGraph *graph, const CollectiveOperands &operands,
   const auto rows = static_cast<uint32_t>(graph->capacity(operands.domain));
   const int64_t blocks = (cols / 4 + groupThreads - 1) / groupThreads;
   graph->append("sluice_join_columns",
-                {rows, uint32_t(std::clamp<int64_t>(blocks, 1, mostBlocks)), 1},
+                {rows, uint32_t(std::clamp<int64_t>(blocks, 1, maxBlocks)), 1},
                 groupThreads, 0, join);
 }
 

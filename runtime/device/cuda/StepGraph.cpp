@@ -213,11 +213,11 @@ void SluiceGraph::addCheckpoint(std::span<void *const> values,
          compact);
 
   // Half of the rows at most.
-  constexpr int64_t mostBlocks = 64;
+  constexpr int64_t maxBlocks = 64;
   auto blocks =
-      static_cast<uint32_t>(std::clamp<int64_t>(rows / 2, 1, mostBlocks));
-  for (size_t first = 0; first < values.size(); first += mostValues) {
-    size_t some = std::min<size_t>(mostValues, values.size() - first);
+      static_cast<uint32_t>(std::clamp<int64_t>(rows / 2, 1, maxBlocks));
+  for (size_t first = 0; first < values.size(); first += maxValues) {
+    size_t some = std::min<size_t>(maxValues, values.size() - first);
     MoveArguments move = {};
     for (size_t i = 0; i < some; ++i) {
       move.values[i] = static_cast<uint8_t *>(values[first + i]);

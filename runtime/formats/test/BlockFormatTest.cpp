@@ -126,9 +126,9 @@ TEST(BlockFormat, RowBytesRefusesPartialBlocksAndOverflow) {
   EXPECT_FALSE(rowBytes(Format::Q4_0, 33));
   EXPECT_FALSE(rowBytes(Format::Q4_K, 128));
   EXPECT_FALSE(rowBytes(Format::F32, -4));
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();
-  EXPECT_FALSE(rowBytes(Format::F32, most));
-  EXPECT_EQ(rowBytes(Format::F16, most), uint64_t(most) * 2);
+  constexpr int64_t max = std::numeric_limits<int64_t>::max();
+  EXPECT_FALSE(rowBytes(Format::F32, max));
+  EXPECT_EQ(rowBytes(Format::F16, max), uint64_t(max) * 2);
 }
 
 TEST(BlockFormat, EveryHalfConvertsBothWays) {

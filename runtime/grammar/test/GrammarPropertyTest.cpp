@@ -30,7 +30,7 @@ struct Part {
   std::set<std::string> letters = {};
   size_t rule = 0;
   std::vector<Part> parts = {};
-  int least = 0, most = 0; // of Repeat; most < 0: no bound
+  int min = 0, max = 0; // of Repeat; most < 0: no bound
 };
 
 class RandomGrammar {
@@ -90,8 +90,8 @@ private:
     size_t some =
         std::size(bounds) - (repeat.parts[0].kind == Part::Letters ? 0 : 2);
     auto &bound = bounds[random() % some];
-    repeat.least = bound[0];
-    repeat.most = bound[1];
+    repeat.min = bound[0];
+    repeat.max = bound[1];
     return repeat;
   }
 
@@ -105,8 +105,8 @@ private:
     case Part::Rule:
       return name(part.rule);
     case Part::Repeat:
-      out = "(" + print(part.parts[0]) + "){" + std::to_string(part.least);
-      return out + "," + (part.most < 0 ? "" : std::to_string(part.most)) + "}";
+      out = "(" + print(part.parts[0]) + "){" + std::to_string(part.min);
+      return out + "," + (part.max < 0 ? "" : std::to_string(part.max)) + "}";
     default:
       for (const Part &child : part.parts) {
         if (&child != &part.parts[0])
@@ -155,7 +155,7 @@ private:
     case Part::Rule:
       return matchesSome[part.rule];
     case Part::Repeat:
-      return part.least == 0 || hasText(part.parts[0]);
+      return part.min == 0 || hasText(part.parts[0]);
     case Part::Sequence:
       for (const Part &child : part.parts)
         if (!hasText(child))
@@ -228,18 +228,18 @@ private:
 
   Result matchRepeat(const Part &part, size_t at) {
     // Turns beyond the text's length read nothing more.
-    int most = part.most < 0 ? part.least + static_cast<int>(text.size()) + 1
-                             : part.most;
+    int max =
+        part.max < 0 ? part.min + static_cast<int>(text.size()) + 1 : part.max;
     Result turn{.ends = {at}};
     Result out;
-    if (part.least == 0)
+    if (part.min == 0)
       out.ends = {at};
-    for (int i = 1; i <= most && !turn.ends.empty(); ++i) {
+    for (int i = 1; i <= max && !turn.ends.empty(); ++i) {
       // `beyond` within a turn: those that are still needed can follow, as the
       // body has a text if the turn has.
       follow(turn, part.parts[0], [] { return true; });
       out.beyond |= turn.beyond;
-      if (i >= part.least)
+      if (i >= part.min)
         out.ends.insert(turn.ends.begin(), turn.ends.end());
     }
     return out;
@@ -285,7 +285,7 @@ private:
     case Part::Rule:
       return empty[part.rule];
     case Part::Repeat:
-      return part.least == 0 || canBeEmpty(part.parts[0]);
+      return part.min == 0 || canBeEmpty(part.parts[0]);
     case Part::Sequence:
       for (const Part &child : part.parts)
         if (!canBeEmpty(child))

@@ -411,9 +411,9 @@ TEST(JsonSchemaRefusalTest, CountedRulesShareALimit) {
 }
 
 /// The steps that compiling a schema charges.
-size_t stepsOf(std::string_view schema, size_t most = WorkMeter::unlimited) {
+size_t stepsOf(std::string_view schema, size_t max = WorkMeter::unlimited) {
   ordered_json parsed = ordered_json::parse(schema);
-  WorkMeter meter({.steps = most});
+  WorkMeter meter({.steps = max});
   (void)Grammar::fromJsonSchema(parsed, meter);
   return meter.steps();
 }

@@ -201,12 +201,12 @@ std::vector<std::string> makeVocabulary() {
 /// The text that a random walk ends with; nothing where it went on too long.
 std::optional<std::string> walk(const std::shared_ptr<const TokenGrammar> &it,
                                 std::mt19937 &random) {
-  constexpr int most = 300, patient = 20;
+  constexpr int max = 300, patient = 20;
   size_t count = it->trie().vocabularySize();
   std::vector<uint64_t> mask(it->maskWords());
   GrammarState state(it);
   std::string text;
-  for (int step = 0; step < most; ++step) {
+  for (int step = 0; step < max; ++step) {
     Status status = state.fillMask(mask);
     EXPECT_TRUE(status.ok()) << text << ": " << status.message();
     std::vector<TokenId> allowed, closing;

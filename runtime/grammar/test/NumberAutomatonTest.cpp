@@ -97,15 +97,15 @@ TEST(NumberAutomatonTest, Bounds) {
     bool integer = random() % 2;
     NumberRange range;
     range.integer = integer;
-    std::string least, most;
-    bool leastOpen = random() % 2, mostOpen = random() % 2;
+    std::string min, max;
+    bool minOpen = random() % 2, maxOpen = random() % 2;
     if (random() % 4) {
-      least = randomNumber(random, random() % 2);
-      range.least.push_back({decimal(least), leastOpen});
+      min = randomNumber(random, random() % 2);
+      range.min.push_back({decimal(min), minOpen});
     }
     if (random() % 4) {
-      most = randomNumber(random, random() % 2);
-      range.most.push_back({decimal(most), mostOpen});
+      max = randomNumber(random, random() % 2);
+      range.max.push_back({decimal(max), maxOpen});
     }
     Expected<NumberAutomata> automata = numberAutomata(range, anyWork());
     ASSERT_TRUE(automata) << automata.status().message();
@@ -113,13 +113,13 @@ TEST(NumberAutomatonTest, Bounds) {
       std::string text = randomNumber(random, integer);
       __int128 value = scaled(text);
       bool wanted = !(text[0] == '-' && value == 0);
-      if (!least.empty())
-        wanted &= leastOpen ? value > scaled(least) : value >= scaled(least);
-      if (!most.empty())
-        wanted &= mostOpen ? value < scaled(most) : value <= scaled(most);
+      if (!min.empty())
+        wanted &= minOpen ? value > scaled(min) : value >= scaled(min);
+      if (!max.empty())
+        wanted &= maxOpen ? value < scaled(max) : value <= scaled(max);
       ASSERT_EQ(takes(*automata, text), wanted)
-          << text << " in " << (leastOpen ? "]" : "[") << least << " " << most
-          << (mostOpen ? "[" : "]");
+          << text << " in " << (minOpen ? "]" : "[") << min << " " << max
+          << (maxOpen ? "[" : "]");
       ASSERT_EQ(automata->contains(decimal(text)) || value == 0,
                 wanted || value == 0);
     }
@@ -145,8 +145,8 @@ TEST(NumberAutomatonTest, Multiples) {
   NumberRange both;
   both.integer = true;
   both.multiplesOf = {decimal("4"), decimal("6")};
-  both.least = {{decimal("-30")}};
-  both.most = {{decimal("30")}};
+  both.min = {{decimal("-30")}};
+  both.max = {{decimal("30")}};
   Expected<NumberAutomata> automata = numberAutomata(both, anyWork());
   ASSERT_TRUE(automata);
   for (int i = -100; i <= 100; ++i)
@@ -157,7 +157,7 @@ TEST(NumberAutomatonTest, Multiples) {
 
 TEST(NumberAutomatonTest, WritesPlainDecimalsOnly) {
   NumberRange range;
-  range.least = {{decimal("-5")}};
+  range.min = {{decimal("-5")}};
   NumberAutomata automata = *numberAutomata(range, anyWork());
   for (std::string text : {"00", "01", "1.", ".5", "1e2", "+1", "", "-"})
     EXPECT_FALSE(automata.positive.contains(text)) << text;
@@ -167,7 +167,7 @@ TEST(NumberAutomatonTest, WritesPlainDecimalsOnly) {
   EXPECT_FALSE(automata.positive.contains("1." + std::string(21, '9')));
   // A bound of more digits makes room for itself.
   NumberRange large;
-  large.least = {{decimal("1e30")}};
+  large.min = {{decimal("1e30")}};
   EXPECT_TRUE(numberAutomata(large, anyWork())
                   ->positive.contains("1" + std::string(30, '0')));
 }

@@ -204,12 +204,12 @@ TEST(PatternTest, Formats) {
 
 /// All of the work is charged, and what is made holds bytes until it is gone.
 TEST(PatternTest, AutomataChargeTheMeter) {
-  constexpr size_t most = 5000;
+  constexpr size_t max = 5000;
   const std::string long_ = "^.{0,5000}$";
   TextAutomaton few = compile("^.{0,5}$"), many = compile(long_);
   for (auto combine :
        {&TextAutomaton::intersection, &TextAutomaton::difference}) {
-    WorkMeter meter({.steps = most}), tooLittle({.steps = most});
+    WorkMeter meter({.steps = max}), tooLittle({.steps = max});
     {
       Expected<TextAutomaton> made = combine(few, few, meter);
       EXPECT_TRUE(made);
@@ -219,7 +219,7 @@ TEST(PatternTest, AutomataChargeTheMeter) {
     EXPECT_EQ(combine(many, many, tooLittle).status().message(),
               "it takes more than 5000 steps");
   }
-  WorkMeter steps({.steps = most}), bytes({.bytes = most});
+  WorkMeter steps({.steps = max}), bytes({.bytes = max});
   EXPECT_EQ(compilePattern(long_, steps).status().message(),
             "it takes more than 5000 steps");
   EXPECT_EQ(compilePattern(long_, bytes).status().message(),
@@ -235,7 +235,7 @@ TEST(PatternTest, AutomataCombine) {
     EXPECT_EQ(both.contains(text), inA && inB) << text;
     EXPECT_EQ(only.contains(text), inA && !inB) << text;
   }
-  SizedTexts some{.texts = TextAutomaton::all(), .least = 2, .most = 3};
+  SizedTexts some{.texts = TextAutomaton::all(), .min = 2, .max = 3};
   for (std::string text : {"ab", "abc", "éé", "😀é€"})
     EXPECT_TRUE(some.contains(text)) << text;
   for (std::string text : {"a", "abcd", "é", "😀😀😀😀"})

@@ -75,9 +75,9 @@ TEST(SchemaExclusiveTest, LargeNumbersAreComparedExactly) {
   check(R"({"oneOf": [{"const": 18446744073709551615}, {"const": 1},
                       {"const": 18446744073709551616.0}]})",
         {"18446744073709551615", "1.8446744073709552e+19"}, {});
-  ordered_json most = int64_t(9223372036854775807);
-  EXPECT_FALSE(sameValue(most, 9223372036854775808.0, anyWork()));
-  EXPECT_TRUE(sameValue(most, uint64_t(9223372036854775807), anyWork()));
+  ordered_json max = int64_t(9223372036854775807);
+  EXPECT_FALSE(sameValue(max, 9223372036854775808.0, anyWork()));
+  EXPECT_TRUE(sameValue(max, uint64_t(9223372036854775807), anyWork()));
 }
 
 TEST(SchemaExclusiveTest, NumbersAndStringsThatMatchOne) {

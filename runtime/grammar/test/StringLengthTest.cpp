@@ -62,11 +62,11 @@ TEST(StringLengthTest, LengthsTakeNoStates) {
   };
   ordered_json json = {{"format", "email"}};
   size_t without = statesFor(json);
-  for (int64_t most : {200L, 5000L, 4000000000L}) {
-    json["maxLength"] = most;
-    EXPECT_LT(statesFor(json), without + 10) << most;
-    json["minLength"] = most / 2;
-    EXPECT_LT(statesFor(json), without + 10) << most;
+  for (int64_t max : {200L, 5000L, 4000000000L}) {
+    json["maxLength"] = max;
+    EXPECT_LT(statesFor(json), without + 10) << max;
+    json["minLength"] = max / 2;
+    EXPECT_LT(statesFor(json), without + 10) << max;
   }
 }
 
@@ -80,10 +80,10 @@ TEST(StringLengthTest, EscapesCountAsWhatTheyStandFor) {
 }
 
 TEST(StringLengthTest, Bounds) {
-  Grammar least = schema({{"pattern", "^(ab)*$"}, {"minLength", 40000}});
-  EXPECT_TRUE(matches(least, "\"" + repeat("ab", 20000) + "\""));
-  EXPECT_TRUE(matches(least, "\"" + repeat("ab", 30000) + "\""));
-  EXPECT_FALSE(matches(least, "\"" + repeat("ab", 19999) + "\""));
+  Grammar min = schema({{"pattern", "^(ab)*$"}, {"minLength", 40000}});
+  EXPECT_TRUE(matches(min, "\"" + repeat("ab", 20000) + "\""));
+  EXPECT_TRUE(matches(min, "\"" + repeat("ab", 30000) + "\""));
+  EXPECT_FALSE(matches(min, "\"" + repeat("ab", 19999) + "\""));
   // What can grow no further must be long enough when it begins to end.
   Grammar tail = schema({{"pattern", "^a+b?$"}, {"minLength", 5}});
   EXPECT_EQ(match(tail, "\"aaab"), Match::None);
@@ -123,9 +123,8 @@ constexpr Letter letters[] = {{"a", "a", "a"},
 /// between two bounds.
 class Search {
 public:
-  Search(const TextAutomaton &automaton, size_t least,
-         std::optional<size_t> most)
-      : automaton(automaton), least(least), most(most) {}
+  Search(const TextAutomaton &automaton, size_t min, std::optional<size_t> max)
+      : automaton(automaton), min(min), max(max) {}
 
   bool isPrefix(std::string_view json) {
     if (json.empty())
@@ -164,12 +163,12 @@ private:
   };
 
   bool mayEnd(Place place) const {
-    return automaton.states()[place.state].accepting && place.length >= least &&
-           (!most || place.length <= *most);
+    return automaton.states()[place.state].accepting && place.length >= min &&
+           (!max || place.length <= *max);
   }
 
   std::optional<Place> after(Place place, const Letter &letter) const {
-    if (most && place.length == *most)
+    if (max && place.length == *max)
       return std::nullopt;
     std::string_view text = letter.text;
     uint32_t character = text.size() == 1   ? uint32_t(text[0])
@@ -177,8 +176,8 @@ private:
                                             : 0x1F600;
     for (TextAutomaton::Edge edge : automaton.states()[place.state].edges)
       if (edge.low <= character && character <= edge.high)
-        return Place{edge.target, most ? place.length + 1
-                                       : std::min(place.length + 1, least)};
+        return Place{edge.target,
+                     max ? place.length + 1 : std::min(place.length + 1, min)};
     return std::nullopt;
   }
 
@@ -210,8 +209,8 @@ private:
   }
 
   const TextAutomaton &automaton;
-  size_t least;
-  std::optional<size_t> most;
+  size_t min;
+  std::optional<size_t> max;
   std::map<Place, bool> ends; ///< of canEnd()
 };
 
@@ -300,17 +299,17 @@ TEST(StringLengthTest, MasksAreThoseOfASlowSearch) {
         "^(" +
         (i % 2 ? randomPattern(random, 1) : awkward[i / 2 % awkward.size()]) +
         ")$";
-    size_t least = random() % 8;
-    std::optional<size_t> most;
+    size_t min = random() % 8;
+    std::optional<size_t> max;
     if (random() % 4)
-      most = least + random() % 5;
-    ordered_json json = {{"pattern", pattern}, {"minLength", least}};
-    if (most)
-      json["maxLength"] = *most;
+      max = min + random() % 5;
+    ordered_json json = {{"pattern", pattern}, {"minLength", min}};
+    if (max)
+      json["maxLength"] = *max;
     SCOPED_TRACE(json.dump());
     Expected<TextAutomaton> automaton = compilePattern(pattern, anyWork());
     ASSERT_TRUE(automaton) << automaton.status().message();
-    Search search(*automaton, least, most);
+    Search search(*automaton, min, max);
     Expected<Grammar> grammar = Grammar::fromJsonSchema(json);
     ASSERT_EQ(bool(grammar), search.isPrefix("\""));
     without += !grammar;

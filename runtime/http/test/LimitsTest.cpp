@@ -255,25 +255,25 @@ TEST(Limits, TooManyBytesOfBodiesAreRefused) {
     return request.field("X-Other") ? 2 : 1;
   };
   TestServer server(options);
-  std::string most(60'000, 'x');
+  std::string max(60'000, 'x');
   TestClient sending(server.port()), second(server.port());
   // One that is being received counts with what has come.
   sending.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n"
                "\r\n" +
-               most);
+               max);
   ASSERT_TRUE(eventually(
-      [&] { return server.server->counters().bytesIn > most.size(); }));
-  second.send(post("/echo", most));
+      [&] { return server.server->counters().bytesIn > max.size(); }));
+  second.send(post("/echo", max));
   Answer answer = second.read();
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.body, "too many bytes of bodies at once\n");
   TestClient other(server.port());
-  other.send(post("/echo", most, "X-Other: 1\r\n"));
+  other.send(post("/echo", max, "X-Other: 1\r\n"));
   EXPECT_EQ(other.read().status, 200);
   sending.close(); // gives back what it took
   ASSERT_TRUE(eventually([&] {
     TestClient third(server.port());
-    third.send(post("/echo", most));
+    third.send(post("/echo", max));
     return third.read().status == 200;
   }));
 }

@@ -128,7 +128,7 @@ TEST_F(ChatRequestTest, WhatTheTemplateWouldLeaveOutIsRefused) {
 
 /// Before the time is taken to make tokens of it.
 TEST_F(ChatRequestTest, WhatCannotFitTheContextIsRefusedByItsBytes) {
-  const auto bytes = static_cast<size_t>(model.mostPromptBytes());
+  const auto bytes = static_cast<size_t>(model.maxPromptBytes());
   auto request = [](size_t letters, const std::string &more = "") {
     return R"({"messages": [{"role": "user", "content": ")" +
            std::string(letters, 'x') + "\"}]" + more + "}";

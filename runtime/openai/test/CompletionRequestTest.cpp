@@ -319,7 +319,7 @@ TEST_F(CompletionRequestTest, BestOfIsTheNumberOfChoices) {
 }
 
 TEST_F(CompletionRequestTest, WhatCannotFitTheContextIsRefusedByItsBytes) {
-  const auto bytes = static_cast<size_t>(model.mostPromptBytes());
+  const auto bytes = static_cast<size_t>(model.maxPromptBytes());
   const std::string body =
       R"({"prompt": ["a", ")" + std::string(bytes + 1, 'x') + "\"]}";
   EXPECT_EQ(refuse(body),

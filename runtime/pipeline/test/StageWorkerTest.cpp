@@ -144,9 +144,9 @@ protected:
 /// do not wait for room. What is too much for the stage waits, and is no error.
 TEST_F(StageWorkerTest, TakesFromTheMailboxWhatTheStageHasRoomFor) {
   config.limits.fuse = false;
-  int64_t most = 0;
+  int64_t max = 0;
   make([&](const device::StepInput &) {
-    most = std::max(most, worker->waiting());
+    max = std::max(max, worker->waiting());
   });
   arriveFirst(0);
   constexpr int64_t count = 20;

@@ -160,7 +160,7 @@ TEST_F(MonitorTest, StepsMayTakeTheirTime) {
   EXPECT_EQ(limits.ofSteps(head), seconds(60));
   head.noteStep(std::vector<StageTiming>{{.rows = 1, .busyNanos = 1000}});
   EXPECT_EQ(limits.ofSteps(head), seconds(10));
-  head.mostRows = 512; // is under way
+  head.maxRows = 512; // is under way
   EXPECT_EQ(limits.ofSteps(head), seconds(60));
   head.noteStep(
       std::vector<StageTiming>{{.rows = 512, .busyNanos = 20'000'000'000},

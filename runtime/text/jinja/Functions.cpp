@@ -1,4 +1,4 @@
-//===- Functions.cpp - global functions of chat templates ---------------===//
+//===- Functions.cpp - global functions of chat templates -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,15 +20,15 @@ using Kind = Value::Kind;
 /// What Jinja2's sandbox allows.
 static constexpr Integer maxRange = 100000;
 
-/// Fails unless there are `least` to `most` positional arguments, and no
+/// Fails unless there are `min` to `max` positional arguments, and no
 /// named ones.
 static void checkPositional(Runtime &runtime, std::string_view name,
-                            const Arguments &arguments, size_t least,
-                            size_t most) {
+                            const Arguments &arguments, size_t min,
+                            size_t max) {
   if (!arguments.named.empty())
     runtime.fail(name, " has no argument '", arguments.named[0].first, "'");
   size_t count = arguments.positional.size();
-  if (count < least || count > most)
+  if (count < min || count > max)
     runtime.fail(name, " does not take ", count, " arguments");
 }
 

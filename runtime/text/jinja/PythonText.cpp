@@ -1,4 +1,4 @@
-//===- PythonText.cpp - Python's operations on strings ------------------===//
+//===- PythonText.cpp - Python's operations on strings --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -171,11 +171,11 @@ std::vector<std::string_view> jinja::splitLines(std::string_view text) {
 
 size_t jinja::countOccurrences(std::string_view text, std::string_view pattern,
                                int64_t limit) {
-  auto most = limit < 0 ? SIZE_MAX : static_cast<size_t>(limit);
+  auto max = limit < 0 ? SIZE_MAX : static_cast<size_t>(limit);
   if (pattern.empty())
-    return std::min(most, codePointCount(text) + 1);
+    return std::min(max, codePointCount(text) + 1);
   size_t count = 0;
-  for (size_t at = 0; count < most; at += pattern.size(), ++count) {
+  for (size_t at = 0; count < max; at += pattern.size(), ++count) {
     at = text.find(pattern, at);
     if (at == std::string_view::npos)
       break;

@@ -10,11 +10,11 @@ import re
 import sys
 
 CONSTANTS = {
-    "lib/Import/GGUF/GGUFParser.cpp": ["longestKey", "mostDimensions"],
+    "lib/Import/GGUF/GGUFParser.cpp": ["longestKey", "maxDimensions"],
     "lib/Import/HuggingFace/SafetensorsFile.cpp": ["headerLimit"],
     "lib/Import/Support/JSON.cpp": ["deepest"],
     "lib/Import/Model/ModelConfig.cpp": ["largestSize"],
-    "include/sluice/Import/Model/ModelConfig.h": ["mostLayers"],
+    "include/sluice/Import/Model/ModelConfig.h": ["maxLayers"],
     "include/sluice/Dialect/Sluice/IR/SluiceOps.h": ["maxGuessDepth",
                                                      "maxGuessWidth"],
     "runtime/text/Normalizer.h": ["maxTextBytes"],

@@ -24,7 +24,7 @@
 namespace sluice::importer {
 
 /// More than any model has; bounds the IR that a hostile file can ask for.
-constexpr int64_t mostLayers = 16384;
+constexpr int64_t maxLayers = 16384;
 
 enum class NormKind { RMS, Layer };
 

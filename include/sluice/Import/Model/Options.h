@@ -124,9 +124,9 @@ private:
   void wrongKind(std::string_view key, std::string_view wanted,
                  const OptionValue &found);
   int64_t integer(std::string_view key, std::optional<int64_t> fallback,
-                  int64_t least);
-  std::vector<int64_t> integers(std::string_view key, int64_t least,
-                                int64_t most, std::string_view wanted);
+                  int64_t min);
+  std::vector<int64_t> integers(std::string_view key, int64_t min, int64_t max,
+                                std::string_view wanted);
 
   std::string place;
   OptionValue::Table values;

@@ -1,4 +1,4 @@
-//===- SluiceGraphOps.cpp - a step as work of a GPU ---------------------===//
+//===- SluiceGraphOps.cpp - a step as work of a GPU -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -237,13 +237,13 @@ LogicalResult GraphAttendOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult GraphAllReduceOp::verify() {
   // graph_all_reduce_c1
-  return verifyApart(*this, getWorkOperands(*this, leastMembers),
+  return verifyApart(*this, getWorkOperands(*this, minMembers),
                      meetingOperands);
 }
 
 LogicalResult GraphAllGatherOp::verify() {
   // graph_all_gather_c1
-  if (failed(verifyApart(*this, getWorkOperands(*this, leastMembers),
+  if (failed(verifyApart(*this, getWorkOperands(*this, minMembers),
                          meetingOperands)))
     return failure();
   // graph_all_gather_c2

@@ -241,7 +241,7 @@ LogicalResult ModelOp::verify() {
                            << " is not in the vocabulary of " << vocabSize;
   // model_c6
   auto members = static_cast<int64_t>(getTensorParallel().value_or(2));
-  if (members < leastMembers || members > maxMembers)
+  if (members < minMembers || members > maxMembers)
     return emitOpError() << "tensor_parallel must be 2 to " << maxMembers
                          << ", got " << members;
   return success();

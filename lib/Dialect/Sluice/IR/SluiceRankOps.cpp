@@ -107,7 +107,7 @@ static LogicalResult verifySameOps(WorkerOp first, WorkerOp other) {
 LogicalResult GroupOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // group_c1
   auto members = static_cast<int64_t>(getWorkers().size());
-  if (members < leastMembers || members > maxMembers)
+  if (members < minMembers || members > maxMembers)
     return emitOpError() << "has " << members << " workers, expected 2 to "
                          << maxMembers;
   SmallVector<WorkerOp> workers;

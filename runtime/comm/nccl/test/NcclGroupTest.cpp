@@ -219,7 +219,7 @@ TEST(NcclGroup, OnlyTheBaseTells) {
 /// As an executor has them: a step is a graph, and the graph goes when the
 /// group has failed. Aborting waits for that, and nobody here may wait for
 /// aborting.
-Status launchUntilItFails(Member &member, int most) {
+Status launchUntilItFails(Member &member, int max) {
   std::vector<uint64_t> mine(size_t(member.group->members()), 1), theirs = mine;
   std::vector<cuda::DeviceGroup::Piece> out, in;
   for (size_t other = 0; other < mine.size(); ++other) {
@@ -233,7 +233,7 @@ Status launchUntilItFails(Member &member, int most) {
       }});
   Expected<cuda::Graph> graph = member.device.makeGraph(nodes);
   Status status = graph.status();
-  for (int i = 0; i < most && status.ok(); ++i) {
+  for (int i = 0; i < max && status.ok(); ++i) {
     status = member.device.launch(*graph, member.stream);
     if (Status done = member.await(); status.ok())
       status = done;

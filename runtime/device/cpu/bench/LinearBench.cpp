@@ -71,16 +71,16 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
   for (int64_t copy = 0; copy < copies; ++copy)
     packPanels(spec, stored.data(), packed.get() + uint64_t(copy) * *size, 0,
                panelCount(spec.outFeatures));
-  int64_t most = *std::max_element(options.rows.begin(), options.rows.end());
-  std::vector<float> x(size_t(most * spec.inFeatures));
+  int64_t max = *std::max_element(options.rows.begin(), options.rows.end());
+  std::vector<float> x(size_t(max * spec.inFeatures));
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = float(int(i * 7 % 101) - 50) / 50;
   std::vector<QuantizedBlock> blocks;
   if (takesQuantizedRows(packedWeight(spec, packed.get()).kind)) {
     blocks.resize(x.size() / activationBlock);
-    quantizeRows(kernels, x.data(), blocks.data(), spec.inFeatures, 0, most);
+    quantizeRows(kernels, x.data(), blocks.data(), spec.inFeatures, 0, max);
   }
-  std::vector<float> y(size_t(most * spec.outFeatures));
+  std::vector<float> y(size_t(max * spec.outFeatures));
   std::vector<Bytes> scratch;
   for (int64_t thread = 0; thread < options.threads; ++thread)
     scratch.push_back(makeBytes(

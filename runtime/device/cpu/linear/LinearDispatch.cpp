@@ -74,22 +74,22 @@ static Deal dealOut(const LinearKernels &kernels, const PackedWeight &weight,
   // With fewer tickets, the last would be waited for as long as the slowest
   // thread is without any; more of them, or smaller ones, cost more than they
   // win, since nobody fetches the beginning of a ticket's weights.
-  constexpr int64_t wantedPerThread = 8, leastPerThread = 4;
-  constexpr int64_t leastBytes = 32768;
+  constexpr int64_t wantedPerThread = 8, minPerThread = 4;
+  constexpr int64_t minBytes = 32768;
   int64_t panels = panelCount(weight.outFeatures);
   Deal deal;
   deal.stretches = rowStretches(panels, rows, threads);
   deal.items = panels * deal.stretches;
   deal.own = deal.items;
   int64_t shared = deal.items / sharedOneIn;
-  int64_t wanted = std::max(
-      shared / (wantedPerThread * threads),
-      int64_t((leastBytes + weight.panelBytes - 1) / weight.panelBytes));
+  int64_t wanted =
+      std::max(shared / (wantedPerThread * threads),
+               int64_t((minBytes + weight.panelBytes - 1) / weight.panelBytes));
   // Both kinds of parts are multiples of what is computed at once.
   int64_t atOnce =
       kernels.panelsAtOnce[int(weight.kind)](rows / deal.stretches);
   deal.perTicket = (wanted + atOnce - 1) / atOnce * atOnce;
-  if (threads > 1 && shared >= leastPerThread * threads * deal.perTicket)
+  if (threads > 1 && shared >= minPerThread * threads * deal.perTicket)
     deal.own -= shared + (deal.items - shared) % (threads * atOnce);
   return deal;
 }

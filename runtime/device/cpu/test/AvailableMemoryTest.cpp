@@ -32,8 +32,8 @@ protected:
   void write(const std::string &path, const std::string &text) {
     std::ofstream(root + path) << text;
   }
-  void writeGroup(const std::string &most, const std::string &used) {
-    write("sys/fs/cgroup/memory.max", most);
+  void writeGroup(const std::string &max, const std::string &used) {
+    write("sys/fs/cgroup/memory.max", max);
     write("sys/fs/cgroup/memory.current", used);
   }
 

@@ -77,10 +77,10 @@ inline __m256 extractf32x8_ps(simde__m512 a, int half) {
 
 inline float reduce_max_ps(simde__m512 a) {
   simde__m512_private from = simde__m512_to_private(a);
-  float most = from.f32[0];
+  float max = from.f32[0];
   for (int i = 1; i < 16; ++i)
-    most = from.f32[i] > most ? from.f32[i] : most;
-  return most;
+    max = from.f32[i] > max ? from.f32[i] : max;
+  return max;
 }
 
 inline void mask_storeu_ps(void *p, simde__mmask16 mask, simde__m512 a) {

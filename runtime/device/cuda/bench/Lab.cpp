@@ -20,9 +20,9 @@ using Clock = std::chrono::steady_clock;
 
 /// A measurement lasts this long at least, so that the launch and the waiting
 /// for its end (some 10 us) do not count.
-constexpr double leastSeconds = 2e-3;
+constexpr double minSeconds = 2e-3;
 constexpr int measurements = 5;
-constexpr size_t mostNodes = 2000;
+constexpr size_t maxNodes = 2000;
 
 /// So long the host looks for the end without a pause. What takes longer is
 /// known to a thousandth or so, and costs the host less.
@@ -182,8 +182,8 @@ Times Lab::measure(std::span<const GraphNode> nodes, int repeats) {
 double Lab::time(std::span<const GraphNode> nodes) {
   double estimate = std::max(measure(nodes, 1).median, 1e-6);
   auto rounds =
-      static_cast<size_t>(std::clamp(leastSeconds / estimate, 1.0, 1e4));
-  rounds = std::clamp<size_t>(rounds, 1, mostNodes / nodes.size() + 1);
+      static_cast<size_t>(std::clamp(minSeconds / estimate, 1.0, 1e4));
+  rounds = std::clamp<size_t>(rounds, 1, maxNodes / nodes.size() + 1);
   std::vector<GraphNode> many;
   for (size_t i = 0; i < rounds; ++i)
     many.insert(many.end(), nodes.begin(), nodes.end());

@@ -32,7 +32,7 @@ namespace sluice::cuda::bench {
 /// Of several measurements, in seconds.
 struct Times {
   double median = 0;
-  double least = 0;
+  double min = 0;
 };
 /// Of at least one.
 Times timesOf(std::vector<double> seconds);

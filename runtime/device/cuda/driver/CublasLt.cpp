@@ -32,8 +32,8 @@ template <typename T> T *pointer(DeviceAddress address) {
 
 /// What the address is a multiple of, as far as the library asks.
 uint32_t alignmentOf(DeviceAddress address) {
-  constexpr DeviceAddress most = 256;
-  return static_cast<uint32_t>(std::min(most, address & ~(address - 1)));
+  constexpr DeviceAddress max = 256;
+  return static_cast<uint32_t>(std::min(max, address & ~(address - 1)));
 }
 
 /// Of what is written, and of what is added to it.

@@ -17,7 +17,7 @@ namespace sluice::cuda {
 namespace fs = std::filesystem;
 
 static constexpr const char *variable = "SLUICE_KERNEL_IMAGES";
-static constexpr uint64_t mostFileBytes = uint64_t{256} << 20;
+static constexpr uint64_t maxFileBytes = uint64_t{256} << 20;
 
 /// The files of the folder that are images by their endings, by the sources
 /// that they are named after.
@@ -47,7 +47,7 @@ static Expected<LoadedImage> readFile(const fs::path &path,
   const uint64_t bytes = fs::file_size(path, error);
   if (error)
     return failure(path.string(), ": ", error.message());
-  if (bytes == 0 || bytes > mostFileBytes)
+  if (bytes == 0 || bytes > maxFileBytes)
     return failure(path.string(), ": ", bytes, " bytes are no kernels' image");
   // Zeros behind it, which text of PTX has to end with.
   std::vector<uint64_t> words(bytes / sizeof(uint64_t) + 1);

@@ -15,7 +15,7 @@ namespace {
 
 /// That of the toolkit which has made the kernels: a driver loads no code of a
 /// later major version.
-constexpr int32_t leastVersion = 13000;
+constexpr int32_t minVersion = 13000;
 
 std::string versionText(int32_t version) {
   return std::to_string(version / 1000) + "." +
@@ -74,9 +74,9 @@ Expected<std::unique_ptr<Driver>> openLibCuda(const std::string &library) {
   if (Status s = lib->check(lib->driverVersion(&version), "cuDriverGetVersion");
       !s.ok())
     return s;
-  if (version < leastVersion)
+  if (version < minVersion)
     return failure("the NVIDIA driver is too old: it is for CUDA ",
-                   versionText(version), ", and ", versionText(leastVersion),
+                   versionText(version), ", and ", versionText(minVersion),
                    " is needed");
   int result = lib->init(0);
   int devices = 0;

@@ -233,12 +233,12 @@ Expected<HostMemory> LibCudaDevice::allocateHost(uint64_t bytes) {
 }
 
 Expected<Stream> LibCudaDevice::makeStream(bool highPriority) {
-  int least = 0, greatest = 0;
-  SLUICE_CUDA_TRY(lib.priorities(&least, &greatest),
+  int min = 0, greatest = 0;
+  SLUICE_CUDA_TRY(lib.priorities(&min, &greatest),
                   "cuCtxGetStreamPriorityRange");
   lib::Handle stream = nullptr;
   SLUICE_CUDA_TRY(lib.makeStream(&stream, lib::streamNonBlocking,
-                                 highPriority ? greatest : least),
+                                 highPriority ? greatest : min),
                   "cuStreamCreateWithPriority");
   return static_cast<Stream>(stream);
 }
@@ -384,14 +384,14 @@ Expected<lib::Handle> LibCudaDevice::capture(const CapturedNode &node,
 /// that is visible.
 Status LibCudaDevice::addEdge(lib::Handle graph, lib::Handle before,
                               lib::Handle node, Function waits) {
-  constexpr int leastMajor = 9;
+  constexpr int minMajor = 9;
   int version = 0;
   if (waits && options().dependentLaunch)
     SLUICE_CUDA_TRY(
         lib.functionAttribute(&version, lib::functionPtxVersion, waits),
         "cuFuncGetAttribute");
   lib::EdgeData edge;
-  if (described.major >= leastMajor && version >= 10 * leastMajor) {
+  if (described.major >= minMajor && version >= 10 * minMajor) {
     edge.fromPort = lib::programmaticPort;
     edge.type = lib::programmaticType;
   }

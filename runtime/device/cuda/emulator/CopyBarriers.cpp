@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char *noBarrier = "a barrier that is not initialised";
 /// What a barrier can count.
-constexpr uint32_t mostArrivals = (1 << 20) - 1;
-constexpr int64_t mostBytes = (1 << 20) - 1;
+constexpr uint32_t maxArrivals = (1 << 20) - 1;
+constexpr int64_t maxBytes = (1 << 20) - 1;
 constexpr uint8_t poison = 0xff;
 
 bool isMultiple(const void *address, uintptr_t of) {
@@ -36,7 +36,7 @@ void CopyBarriers::Barrier::endPhaseIfComplete() {
 const char *CopyBarriers::initialise(void *barrier, uint32_t arrivals) {
   if (!isMultiple(barrier, 8))
     return "a barrier at an address that is not a multiple of 8";
-  if (arrivals == 0 || arrivals > mostArrivals)
+  if (arrivals == 0 || arrivals > maxArrivals)
     return "a barrier for no arrivals, or for more than it can count";
   barriers[barrier] = {arrivals, arrivals};
   return nullptr;
@@ -51,7 +51,7 @@ const char *CopyBarriers::arrive(void *barrier, uint32_t bytes) {
   if (state.missing == 0)
     return "more arrivals than a phase of the barrier has";
   state.bytes += bytes;
-  if (state.bytes > mostBytes)
+  if (state.bytes > maxBytes)
     return "more bytes are expected than a barrier can count";
   --state.missing;
   state.endPhaseIfComplete();

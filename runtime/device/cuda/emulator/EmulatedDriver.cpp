@@ -338,8 +338,8 @@ Expected<HostMemory> EmulatedDevice::allocateHost(uint64_t bytes) {
 
 Status EmulatedDevice::checkNode(const KernelNode &node) {
   auto *function = reinterpret_cast<EmulatedFunction *>(node.function);
-  uint32_t most = std::max(function->sharedBytes, generatedSharedBytes);
-  if (node.sharedBytes > most || node.threads == 0 || node.threads > 1024 ||
+  uint32_t max = std::max(function->sharedBytes, generatedSharedBytes);
+  if (node.sharedBytes > max || node.threads == 0 || node.threads > 1024 ||
       node.grid.x == 0 || node.grid.y == 0 || node.grid.z == 0 ||
       node.grid.y > 65535 || node.grid.z > 65535)
     return failure("cuGraphAddKernelNode: invalid argument (", function->name,

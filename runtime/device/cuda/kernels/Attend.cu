@@ -22,7 +22,7 @@ using namespace sluice::cuda;
   }
 SLUICE_FOR_EACH_ATTEND(SLUICE_ATTEND)
 
-extern "C" SLUICE_KERNEL(mostCombineThreads)
+extern "C" SLUICE_KERNEL(maxCombineThreads)
     sluice_attend_combine(const AttendArguments arguments) {
   attendCombine(arguments);
 }

@@ -168,7 +168,7 @@ constexpr int32_t tileSharedBytes(int32_t dim) {
 /// combineSharedBytes(dim). For prompts sluice_attend_tile_<kind>_<dim> takes
 /// tileRows() rows of one sequence at a time and writes out itself: blocks of
 /// attendThreads(dim), grid (divideUp(rowCapacity, tileRows()), kvHeads),
-/// tileSharedBytes(dim); groups of at most mostTileGroup(dim) heads. Bit for
+/// tileSharedBytes(dim); groups of at most maxTileGroup(dim) heads. Bit for
 /// bit the same. It does tiles that are chunks: tileRows() rows of one sequence
 /// at consecutive positions. With skipChunks the two others leave these out; it
 /// is 0 for wider groups. What a chunk is they find out in each launch from the
@@ -179,7 +179,7 @@ constexpr int32_t tileSharedBytes(int32_t dim) {
 /// warp adds its spans up there: slower where the row's sequence is long, and
 /// the same bits.
 ///
-/// The host checks: heads a multiple of kvHeads, at most mostAttendHeads;
+/// The host checks: heads a multiple of kvHeads, at most maxAttendHeads;
 /// cacheDim(headDim) != 0; places of different rows do not overlap, and end at
 /// placeCount.
 struct AttendArguments {
@@ -223,21 +223,21 @@ constexpr size_t attendPartialFloats(int32_t dim, int32_t heads,
 }
 
 /// The most query heads: a grid's y.
-constexpr int32_t mostAttendHeads = 65535;
+constexpr int32_t maxAttendHeads = 65535;
 
 /// The widest group of query heads that tiles are made of.
-constexpr int32_t mostTileGroup(int32_t dim) {
+constexpr int32_t maxTileGroup(int32_t dim) {
   return attendWarps(dim) * warpPairs;
 }
 
 /// Rows of a tile, whose pairs are those of a block; 0: the group is too wide.
 constexpr int32_t tileRows(int32_t dim, int32_t group) {
-  return mostTileGroup(dim) / group;
+  return maxTileGroup(dim) / group;
 }
 
 /// Of sluice_attend_combine: a thread for each number of a head.
 constexpr int32_t combineThreads(int32_t dim) { return dim; }
-constexpr int32_t mostCombineThreads = 256;
+constexpr int32_t maxCombineThreads = 256;
 
 /// Three numbers of each of as many spans as there are threads, and one of each
 /// warp.

@@ -26,7 +26,7 @@
 namespace sluice::cuda {
 
 constexpr int32_t compactThreads = 256;
-constexpr int32_t mostStateArrays = 5;
+constexpr int32_t maxStateArrays = 5;
 
 /// Shared memory of sluice_compact: a byte for each row, and sums of warps.
 constexpr int32_t compactSharedBytes(int32_t rowCapacity) {
@@ -41,7 +41,7 @@ struct CompactArguments {
   int32_t *rowCount;
   /// Of each row one number, which moves with it: positions, sequences, places
   /// of spans, and these two.
-  int32_t *states[mostStateArrays];
+  int32_t *states[maxStateArrays];
   int32_t stateCount;
   const int32_t *origins; ///< one of the states
   /// One of the states; not 0: has an output, which was the number before that
@@ -68,14 +68,14 @@ struct CompactArguments {
   int32_t rowCapacity; ///< at most 32768
 };
 
-constexpr int32_t mostValues = 8;
+constexpr int32_t maxValues = 8;
 constexpr int32_t moveThreads = 128;
 
 /// sluice_move_values: grid (any number, values), blocks of moveThreads, no
 /// shared memory. Makes the moves in each of the values.
 struct MoveArguments {
-  uint8_t *values[mostValues];
-  int64_t rowBytes[mostValues]; ///< multiples of 4
+  uint8_t *values[maxValues];
+  int64_t rowBytes[maxValues]; ///< multiples of 4
   const int32_t *moves;
   const int32_t *moveCount;
 };

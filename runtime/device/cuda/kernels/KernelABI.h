@@ -171,7 +171,7 @@ constexpr int32_t operandBlocks(int32_t features) {
 
 /// The exponent of an f16 row's largest number, and the least of its
 /// scale.
-constexpr int32_t operandExponent = 14, leastScaleExponent = -100;
+constexpr int32_t operandExponent = 14, minScaleExponent = -100;
 
 //===----------------------------------------------------------------------===//
 // Operand rows
@@ -187,12 +187,12 @@ constexpr OperandKind operandKind(WeightKind kind) {
 
 /// Threads for a row: each has eight numbers at a time, and up to four times
 /// eight in registers.
-constexpr int32_t mostOperandThreads = 512;
+constexpr int32_t maxOperandThreads = 512;
 constexpr int32_t operandThreads(int32_t features) {
   int32_t threads = divideUp(operandFeatures(features) / 8, 32) * 32;
-  return threads < mostOperandThreads ? threads : mostOperandThreads;
+  return threads < maxOperandThreads ? threads : maxOperandThreads;
 }
-constexpr int32_t operandSharedBytes = mostOperandThreads / 32 * 4;
+constexpr int32_t operandSharedBytes = maxOperandThreads / 32 * 4;
 
 /// sluice_operand_rows: blocks of operandThreads(features), grid (rowCapacity),
 /// operandSharedBytes of shared memory. Reads x; writes operand rows and, for
@@ -257,7 +257,7 @@ struct LinearArguments {
   int32_t firstTile;
   int32_t tiles;
   int32_t splits; ///< linearSplits() of the whole weight
-  int32_t stages; ///< sluice_linear_tile_*: 2 to linearTileMostStages
+  int32_t stages; ///< sluice_linear_tile_*: 2 to linearTileMaxStages
   Gate gate;
 };
 
@@ -270,12 +270,12 @@ constexpr int32_t linearThreads = 32 * linearWarps;
 /// column's sum is the same with a partner and without.
 constexpr int32_t linearSplits(WeightKind kind, int32_t outFeatures,
                                int32_t inFeatures) {
-  constexpr int32_t blocks = 512, leastUnits = 4;
+  constexpr int32_t blocks = 512, minUnits = 4;
   int32_t groups = divideUp(divideUp(outFeatures, tileColumns), linearWarps);
   int32_t units = unitsOf(kind, inFeatures);
-  int32_t most = units / leastUnits > 1 ? units / leastUnits : 1;
+  int32_t max = units / minUnits > 1 ? units / minUnits : 1;
   int32_t wanted = divideUp(blocks, groups);
-  int32_t splits = wanted < most ? wanted : most;
+  int32_t splits = wanted < max ? wanted : max;
   return divideUp(units, divideUp(units, splits));
 }
 
@@ -299,7 +299,7 @@ constexpr int32_t linearTileRows = 128;
 constexpr int32_t linearTileColumnTiles = 8;
 constexpr int32_t linearTileWarps = 8;
 constexpr int32_t linearTileThreads = 32 * linearTileWarps;
-constexpr int32_t linearTileMostStages = 4;
+constexpr int32_t linearTileMaxStages = 4;
 
 constexpr int32_t linearTileStageBytes(WeightKind kind) {
   int32_t sums = kind == WeightKind::Q4_K
@@ -313,7 +313,7 @@ constexpr int32_t linearTileStageBytes(WeightKind kind) {
 /// 2 it cannot run the kernel.
 constexpr int32_t linearTileStages(WeightKind kind, int32_t sharedBytes) {
   int32_t stages = sharedBytes / linearTileStageBytes(kind);
-  return stages < linearTileMostStages ? stages : linearTileMostStages;
+  return stages < linearTileMaxStages ? stages : linearTileMaxStages;
 }
 
 /// Floats of the partial sums of a launch with kernels of `rows` rows.

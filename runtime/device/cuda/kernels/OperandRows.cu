@@ -20,7 +20,7 @@ namespace {
 
 class OperandRow {
   static constexpr int width = 8; ///< numbers that stand together
-  static constexpr int mostHeld = 4;
+  static constexpr int maxHeld = 4;
 
 public:
   SLUICE_MEMBER OperandRow(const OperandArguments &arguments, int64_t row)
@@ -31,7 +31,7 @@ public:
   SLUICE_MEMBER void make() {
     float factor = 1;
     const bool isHalf = arg.kind == OperandKind::F16;
-    const int32_t most = stride * mostHeld;
+    const int32_t most = stride * maxHeld;
     if (isHalf) {
       uint32_t largest = 0;
       for (int32_t begin = 0; begin < padded; begin += most) {
@@ -47,7 +47,7 @@ public:
       if (!isHalf || padded > most)
         load(begin);
 #pragma unroll
-      for (int i = 0; i < mostHeld; ++i)
+      for (int i = 0; i < maxHeld; ++i)
         store(held[i], placeOf(begin, i), factor);
     }
   }
@@ -57,7 +57,7 @@ private:
   int64_t row;
   const float *x;
   int32_t padded, stride;
-  float held[mostHeld][width];
+  float held[maxHeld][width];
 
   /// Of the thread's i-th eight from `begin` on.
   SLUICE_MEMBER int32_t placeOf(int32_t begin, int i) const {
@@ -67,7 +67,7 @@ private:
   /// All loads are on their way before the first number is used.
   SLUICE_MEMBER void load(int32_t begin) {
 #pragma unroll
-    for (int i = 0; i < mostHeld; ++i) {
+    for (int i = 0; i < maxHeld; ++i) {
       int32_t at = placeOf(begin, i);
       // Rows of whole fours are aligned.
       if (arg.features % 4 == 0) {
@@ -91,7 +91,7 @@ private:
 
   SLUICE_MEMBER uint32_t largestOf(uint32_t largest) const {
 #pragma unroll
-    for (int i = 0; i < mostHeld * width; ++i) {
+    for (int i = 0; i < maxHeld * width; ++i) {
       uint32_t size = bitsOfFloat(held[i / width][i % width]) & 0x7fffffffu;
       largest = size > largest ? size : largest;
     }
@@ -103,8 +103,8 @@ private:
   /// and stay broken.
   SLUICE_MEMBER static int32_t scaleExponent(uint32_t largest) {
     auto *warps = reinterpret_cast<uint32_t *>(sharedMemory());
-    constexpr uint32_t mostWarps = mostOperandThreads / 32;
-    if (threadIndex() < mostWarps)
+    constexpr uint32_t maxWarps = maxOperandThreads / 32;
+    if (threadIndex() < maxWarps)
       warps[threadIndex()] = 0;
 #pragma unroll
     for (uint32_t mask = 16; mask > 0; mask /= 2) {
@@ -116,13 +116,13 @@ private:
       warps[warpIndex()] = largest;
     syncThreads();
 #pragma unroll
-    for (uint32_t i = 0; i < mostWarps; ++i)
+    for (uint32_t i = 0; i < maxWarps; ++i)
       largest = warps[i] > largest ? warps[i] : largest;
     int32_t exponent = int32_t(largest >> 23) - 127;
     if (exponent == 128)
       return 0;
     exponent -= operandExponent;
-    return exponent > leastScaleExponent ? exponent : leastScaleExponent;
+    return exponent > minScaleExponent ? exponent : minScaleExponent;
   }
 
   /// Eight numbers of the operand. Whole warps come here.
@@ -177,7 +177,7 @@ private:
 
 } // namespace
 
-extern "C" SLUICE_KERNEL(mostOperandThreads)
+extern "C" SLUICE_KERNEL(maxOperandThreads)
     sluice_operand_rows(const OperandArguments arguments) {
   launchDependents();
   waitForPrior();

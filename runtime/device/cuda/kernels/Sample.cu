@@ -168,7 +168,7 @@ public:
   /// threads.
   template <typename Keep>
   SLUICE_MEMBER void choose(int32_t wanted, Keep keep) {
-    const uint64_t least = wanted < keys.count ? leastOf(wanted) : 1;
+    const uint64_t least = wanted < keys.count ? minOf(wanted) : 1;
     int32_t place = firstPlaceOfWarp(least);
     keys.forEach([&](uint64_t key) {
       const uint32_t votes = voteOf(key >= least);
@@ -191,12 +191,12 @@ private:
   int32_t *warpSums;
 
   /// A number above 0 that `wanted` keys are not below. There are more keys.
-  SLUICE_MEMBER uint64_t leastOf(int32_t wanted) {
+  SLUICE_MEMBER uint64_t minOf(int32_t wanted) {
     for (auto i = int32_t(threadIndex()); i < sampleCounters;
          i += sampleThreads)
       counters[i] = 0;
     syncThreads();
-    uint64_t least = 0, known = 0; // `known`: bits of `least` that are final
+    uint64_t least = 0, known = 0; // `known`: bits of `min` that are final
     for (int32_t byte = 7; byte >= 0; --byte) {
       const int32_t shift = 8 * byte;
       uint32_t *counts = counters + byte * sampleByteValues;
@@ -312,7 +312,7 @@ public:
         arg.tokens[output] = best.token;
       return;
     }
-    TokenLogit *to = arg.candidates + int64_t{output} * mostCandidates;
+    TokenLogit *to = arg.candidates + int64_t{output} * maxCandidates;
     // A part has found as many as are wanted, but the last may have fewer.
     const int32_t last = tokensOf(parts - 1);
     const FoundKeys keys(found,
@@ -323,7 +323,7 @@ public:
     });
     const int32_t chosen =
         keys.count < request.count ? keys.count : request.count;
-    for (int32_t i = chosen + int32_t(threadIndex()); i < mostCandidates;
+    for (int32_t i = chosen + int32_t(threadIndex()); i < maxCandidates;
          i += sampleThreads)
       to[i] = {0, -1};
   }

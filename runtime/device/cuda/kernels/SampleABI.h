@@ -39,7 +39,7 @@ constexpr int32_t sampleSharedBytes = (sampleCounters + sampleThreads / 32) * 4;
 /// many candidates as are wanted, or as the part has; or a score's bits and a
 /// token.
 constexpr int64_t sampleFoundWords(int32_t vocabulary) {
-  return int64_t{sampleParts(vocabulary)} * mostCandidates;
+  return int64_t{sampleParts(vocabulary)} * maxCandidates;
 }
 
 /// sluice_sample_search: grid (sampleParts(vocabulary), outputCapacity), and
@@ -54,7 +54,7 @@ struct SampleArguments {
   /// [output]: in, the token of greatest logit; out, if one is to be drawn,
   /// that one.
   int32_t *tokens;
-  /// [output][mostCandidates]: where they are to be given. Behind the last one
+  /// [output][maxCandidates]: where they are to be given. Behind the last one
   /// the token is -1.
   TokenLogit *candidates;
   uint64_t *found; ///< [output][sampleFoundWords(vocabulary)]

@@ -98,7 +98,7 @@ public:
                 {"dependentLaunch", options.dependentLaunch},
                 {"largestCarveout", options.largestCarveout},
                 {"kernelUs", times.median * scale},
-                {"kernelLeastUs", times.least * scale},
+                {"kernelLeastUs", times.min * scale},
                 {"wrongWords", wrong}},
                wrong == 0);
     return {};

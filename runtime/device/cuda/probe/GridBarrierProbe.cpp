@@ -58,7 +58,7 @@ public:
     if (found.gaveUp == 0) {
       const Times times = lab.measure(nodes, repeats);
       line["barrierUs"] = times.median / arguments.rounds * 1e6;
-      line["barrierLeastUs"] = times.least / arguments.rounds * 1e6;
+      line["barrierLeastUs"] = times.min / arguments.rounds * 1e6;
     }
     if (lab.status().ok())
       report.add(line, found.gaveUp == 0 && found.wrong == 0);

@@ -152,7 +152,7 @@ public:
   }
 
 private:
-  static constexpr int most = 8;
+  static constexpr int max = 8;
   struct Open {
     GroupProduct product;
     void (*resolve)(void *const *lanes);
@@ -162,7 +162,7 @@ private:
   void push(float (&d)[4], GroupProduct product, Site where) {
     if (!begun)
       emulator::fail("a product that no fence stands before", where);
-    if (count == most)
+    if (count == max)
       emulator::fail("more products in flight than are emulated", where);
     for (int i = 0; i < 4; ++i) {
       if (count == 0)
@@ -175,7 +175,7 @@ private:
                                   : sluice::halfToFloat > };
   }
 
-  Open open[most];
+  Open open[max];
   float before[4]; ///< what the accumulators were
   int count = 0;
   bool begun = false;

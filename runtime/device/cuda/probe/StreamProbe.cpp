@@ -81,16 +81,16 @@ Method bulkMethod(int32_t pieceBytes, int32_t ringBytes) {
 /// Methods of which so many blocks fit on a multiprocessor.
 std::vector<Method> methodsFor(int32_t blocksPerMultiprocessor,
                                int32_t sharedBytes) {
-  const int32_t most =
+  const int32_t max =
       (sharedBytes + blockOverhead) / blocksPerMultiprocessor - blockOverhead;
   std::vector<Method> methods = {loadMethod(4), loadMethod(8)};
   for (int32_t stages : {3, 4})
-    if (asyncSharedBytes(stages) <= most)
+    if (asyncSharedBytes(stages) <= max)
       methods.push_back(asyncMethod(stages));
   // As large a ring as fits in pieces of each size, but not more than that.
   constexpr int32_t largestPiece = 16 << 10, largestRing = 64 << 10;
   const int32_t ring =
-      std::min(largestRing, (most - 1024) / largestPiece * largestPiece);
+      std::min(largestRing, (max - 1024) / largestPiece * largestPiece);
   for (int32_t pieceBytes : {4 << 10, 8 << 10, largestPiece})
     methods.push_back(bulkMethod(pieceBytes, ring));
   return methods;
@@ -163,7 +163,7 @@ private:
                 {"bytesOfBlock", bytesOfBlock},
                 {"bytes", bytes},
                 {"launchUs", times.median * 1e6},
-                {"launchLeastUs", times.least * 1e6},
+                {"launchLeastUs", times.min * 1e6},
                 {"gigabytesPerSecond",
                  static_cast<double>(bytes) / times.median / 1e9}},
                isRight);
@@ -172,10 +172,10 @@ private:
   /// Of the grid with the most sums: runs, added up by eight warps each; or all
   /// blocks that can be resident.
   uint64_t sumBytes() const {
-    constexpr int64_t mostWarps = loadThreads / 32, mostResident = 4;
+    constexpr int64_t maxWarps = loadThreads / 32, maxResident = 4;
     const int64_t blocks =
-        std::max(bytes / runBytes + 1, mostResident * multiprocessors);
-    return static_cast<uint64_t>(blocks * mostWarps) * sizeof(uint64_t);
+        std::max(bytes / runBytes + 1, maxResident * multiprocessors);
+    return static_cast<uint64_t>(blocks * maxWarps) * sizeof(uint64_t);
   }
 
   uint64_t sumOf(int64_t count) {

@@ -93,9 +93,9 @@ private:
 
   /// Products of f16 stay below 2^12, those of bf16 below 2^22.
   uint16_t mixed() {
-    const int32_t most = tiles.isBfloat ? 10 : 5, least = -2 * most;
-    const auto magnitudes = static_cast<uint64_t>(most - least) + 1;
-    const auto exponent = static_cast<int32_t>(least + below(magnitudes));
+    const int32_t max = tiles.isBfloat ? 10 : 5, min = -2 * max;
+    const auto magnitudes = static_cast<uint64_t>(max - min) + 1;
+    const auto exponent = static_cast<int32_t>(min + below(magnitudes));
     const float size = 1.0f + static_cast<float>(below(1 << 12)) / (1 << 12);
     const float value = std::ldexp(size, exponent);
     return bitsOf(below(2) == 0 ? value : -value);

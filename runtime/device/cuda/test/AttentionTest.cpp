@@ -117,13 +117,13 @@ TEST_P(AttentionKernelTest, TheLargestNumbersAreStoredAsTheLargest) {
   k[5] = 3.4e38f;
   k[6] = 2e38f;
   cache.append({{0, 10}}, k, v);
-  float most = kind() == CacheKind::F16    ? 65504
-               : kind() == CacheKind::BF16 ? 3.38953139e38f
-                                           : 448 * 0x1p119f;
+  float max = kind() == CacheKind::F16    ? 65504
+              : kind() == CacheKind::BF16 ? 3.38953139e38f
+                                          : 448 * 0x1p119f;
   std::vector<float> keys = cache.stored(false, 0, 32);
-  EXPECT_EQ(keys[10 * 64 + 5], most);
-  EXPECT_GE(keys[10 * 64 + 6], std::min(most, 1.9e38f));
-  EXPECT_EQ(cache.stored(true, 0, 32)[10 * 64 + 63], -most);
+  EXPECT_EQ(keys[10 * 64 + 5], max);
+  EXPECT_GE(keys[10 * 64 + 6], std::min(max, 1.9e38f));
+  EXPECT_EQ(cache.stored(true, 0, 32)[10 * 64 + 63], -max);
   // Who does not see the token multiplies it by a probability of 0.
   std::vector<float> after = cache.attend(params, rows, q);
   EXPECT_TRUE(sameBits<float>(after, before));
@@ -437,8 +437,8 @@ TEST(AttentionSharedTest, EveryKernelFitsIntoTheSmallestChip) {
               attendResidentBlocks(dim));
     EXPECT_LE(tileSharedBytes(dim), 99 << 10);
     EXPECT_LE(combineSharedBytes(dim), 48 << 10);
-    EXPECT_LE(combineThreads(dim), mostCombineThreads);
-    EXPECT_EQ(tileRows(dim, mostTileGroup(dim)), 1);
-    EXPECT_EQ(tileRows(dim, mostTileGroup(dim) + 1), 0);
+    EXPECT_LE(combineThreads(dim), maxCombineThreads);
+    EXPECT_EQ(tileRows(dim, maxTileGroup(dim)), 1);
+    EXPECT_EQ(tileRows(dim, maxTileGroup(dim) + 1), 0);
   }
 }

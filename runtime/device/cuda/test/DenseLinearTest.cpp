@@ -92,10 +92,10 @@ protected:
 };
 
 float largest(const std::vector<float> &values) {
-  float most = 0;
+  float max = 0;
   for (float value : values)
-    most = std::max(most, std::fabs(value));
-  return most;
+    max = std::max(max, std::fabs(value));
+  return max;
 }
 
 } // namespace

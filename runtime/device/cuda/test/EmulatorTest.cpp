@@ -105,7 +105,7 @@ TEST(EmulatorTest, BlocksRunInAnyOrder) {
 
 TEST(EmulatorTest, ResidentBlocksTakeTurns) {
   for (uint32_t resident : {1u, 4u}) {
-    uint32_t counter = 0, most = 0;
+    uint32_t counter = 0, max = 0;
     LaunchOptions options = blockOf(32);
     options.grid = {4, 1, 1};
     options.resident = resident;
@@ -113,13 +113,13 @@ TEST(EmulatorTest, ResidentBlocksTakeTurns) {
       if (threadIndex() == 0)
         takeTicket(&counter);
       syncThreads();
-      most = counter > most ? counter : most;
+      max = counter > max ? counter : max;
       syncThreads();
       if (threadIndex() == 0)
         --counter;
     });
     EXPECT_TRUE(status.ok()) << status.message();
-    EXPECT_EQ(most, resident);
+    EXPECT_EQ(max, resident);
   }
 }
 

@@ -40,12 +40,12 @@ Logits alone(const std::vector<int32_t> &tokens, int64_t chunk = 32) {
 
 /// Of the numbers' differences, in units of the largest number.
 double largestDifference(const Logits &a, const Logits &b) {
-  double most = a.size() == b.size() ? 0 : 1e9, size = 0;
+  double max = a.size() == b.size() ? 0 : 1e9, size = 0;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    most = std::max(most, std::abs(double(a[i]) - double(b[i])));
+    max = std::max(max, std::abs(double(a[i]) - double(b[i])));
     size = std::max(size, std::abs(double(b[i])));
   }
-  return most / size;
+  return max / size;
 }
 
 } // namespace
@@ -371,7 +371,7 @@ TEST(CudaExecutorTest, WhatIsDrawnOnTheDeviceIsTheHosts) {
   }
   // With fewer candidates than min-p leaves, these are not enough.
   model.requests[2].count = 1;
-  model.requests[2].leastScore = -100;
+  model.requests[2].minScore = -100;
   ASSERT_TRUE(model.execute(batch).ok());
   EXPECT_TRUE(model.stage(0).candidates(2).empty());
   EXPECT_EQ(model.stage(0).token(2), std::nullopt);

@@ -130,8 +130,8 @@ int cuMemcpyDtoDAsync_v2(uint64_t, uint64_t, size_t, lib::Handle) {
 int cuMemsetD8Async(uint64_t, unsigned char, size_t, lib::Handle) {
   return result("cuMemsetD8Async");
 }
-int cuCtxGetStreamPriorityRange(int *least, int *greatest) {
-  *least = 0;
+int cuCtxGetStreamPriorityRange(int *min, int *greatest) {
+  *min = 0;
   *greatest = -5;
   return result("cuCtxGetStreamPriorityRange");
 }

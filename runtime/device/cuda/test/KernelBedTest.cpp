@@ -195,7 +195,7 @@ TEST_F(KernelBedTest, WhatCannotBeLaunchedBreaksNothing) {
             "sluice_read_alive: alive is an address of the host that no array "
             "has");
 
-  DeviceArray<uint8_t> large(mostCopiedBytes);
+  DeviceArray<uint8_t> large(maxCopiedBytes);
   arguments.alive = large.data();
   EXPECT_EQ(bed->run(kernelLaunch("sluice_read_alive", readAliveFrom().options,
                                   arguments))

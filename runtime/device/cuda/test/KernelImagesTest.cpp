@@ -115,12 +115,12 @@ int threadsOf(const std::string &name) {
   if (has("_random_"))
     return randomThreads;
   if (has("_attend_combine"))
-    return mostCombineThreads;
+    return maxCombineThreads;
   if (has("_attend_")) {
     const int dim = std::stoi(name.substr(name.rfind('_') + 1));
     return attendThreads(dim) * (has("_tile_") ? 1 : attendResidentBlocks(dim));
   }
-  return mostOperandThreads; // No other has more.
+  return maxOperandThreads; // No other has more.
 }
 
 } // namespace

@@ -14,7 +14,7 @@ using namespace sluice::cuda;
 
 static constexpr uint8_t poison = 0xff;
 /// Of a launch: bytes that are hidden and brought back.
-static constexpr size_t mostHiddenBytes = 8 << 20;
+static constexpr size_t maxHiddenBytes = 8 << 20;
 
 void LateInputs::hide(void *memory, size_t count) {
   if (count == 0)
@@ -62,7 +62,7 @@ void LateInputs::expect(KernelLaunch launch) {
   emulator::LaunchOptions &options = launch.options;
   size_t blocks = size_t{options.grid.x} * options.grid.y * options.grid.z;
   size_t groups = (blocks + options.resident - 1) / options.resident;
-  every = 1 + groups * bytes / mostHiddenBytes;
+  every = 1 + groups * bytes / maxHiddenBytes;
   options.prior = [this](bool isReady) { isReady ? ready() : begin(); };
   Status status = launchKernel(launch);
   if (!status.ok())

@@ -326,7 +326,7 @@ TEST_P(LinearKernelTest, RowsOfAnySizeAreScaled) {
 }
 
 TEST_P(LinearKernelTest, RowsThatAreTooWideForRegistersAreReadTwice) {
-  int64_t in = int64_t{mostOperandThreads} * 32 + 512;
+  int64_t in = int64_t{maxOperandThreads} * 32 + 512;
   StoredWeight weight = randomWeight(random, kind(), 5, in);
   DeviceWeight device = deviceWeight(weight);
   auto x = randomFloats(random, size_t(2 * in), 1e6f);

@@ -76,7 +76,7 @@ protected:
     DeviceArray<int32_t> sources(outputs.size()), tokens(outputs.size() + 1),
         counts(std::vector{count});
     DeviceArray<TokenLogit> candidates(
-        std::vector((outputs.size() + 1) * mostCandidates, untouched));
+        std::vector((outputs.size() + 1) * maxCandidates, untouched));
     DeviceArray<uint64_t> found(outputs.size() *
                                 size_t(sampleFoundWords(vocabulary)));
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -110,13 +110,13 @@ protected:
     options.grid = {uint32_t(count) + 1, 1, 1};
     late.expectLaunch(options, "sluice_sample_merge", arguments);
     EXPECT_EQ(tokens[outputs.size()], -1);
-    EXPECT_EQ(candidates[outputs.size() * mostCandidates], untouched);
+    EXPECT_EQ(candidates[outputs.size() * maxCandidates], untouched);
     Sampled sampled;
     for (size_t i = 0; i < outputs.size(); ++i) {
       sampled.tokens.push_back(tokens[i]);
       auto &chosen = sampled.candidates.emplace_back();
-      for (int32_t j = 0; j < mostCandidates; ++j) {
-        TokenLogit each = candidates[i * mostCandidates + size_t(j)];
+      for (int32_t j = 0; j < maxCandidates; ++j) {
+        TokenLogit each = candidates[i * maxCandidates + size_t(j)];
         if (each.token < 0)
           break;
         // All of them, or none.

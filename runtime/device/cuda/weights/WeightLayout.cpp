@@ -16,7 +16,7 @@ using namespace sluice::cuda;
 
 namespace {
 
-constexpr int64_t mostFeatures = int64_t{1} << 30;
+constexpr int64_t maxFeatures = int64_t{1} << 30;
 
 /// Where weight (column, feature) of a tile is among the factors of products.
 struct FragmentPlace {
@@ -190,7 +190,7 @@ std::optional<WeightKind> cuda::weightKind(Format format) {
 
 std::optional<uint64_t> cuda::storedRowBytes(const WeightSpec &spec) {
   if (spec.outFeatures <= 0 || spec.inFeatures <= 0 ||
-      spec.outFeatures > mostFeatures || spec.inFeatures > mostFeatures)
+      spec.outFeatures > maxFeatures || spec.inFeatures > maxFeatures)
     return std::nullopt;
   return rowBytes(formatOf(spec.kind), spec.inFeatures);
 }

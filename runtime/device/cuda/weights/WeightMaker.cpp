@@ -17,7 +17,7 @@ namespace {
 /// Weights of one graph: few enough for the graph to have room in what is kept
 /// free for those of steps, and for somebody to ask in between whether to go
 /// on.
-constexpr size_t mostNodes = 16;
+constexpr size_t maxNodes = 16;
 
 bool canMake(const StoredMatrix &matrix) {
   if (!matrix.slice.isWhole() || matrix.scales || !weightKind(matrix.format))
@@ -87,7 +87,7 @@ Status WeightMaker::linear(const LinearWeight &weight, DeviceAddress to) {
                              size,
                              name});
   bytes += *layoutBytes(*spec);
-  return nodes.size() < mostNodes ? Status() : finish();
+  return nodes.size() < maxNodes ? Status() : finish();
 }
 
 Status WeightMaker::finish() {

@@ -57,7 +57,7 @@ class BelongsInGraph
     : public mlir::OpTrait::TraitBase<ConcreteOp, BelongsInGraph> {};
 
 /// Fewest and most members of a tensor-parallel group.
-constexpr int64_t leastMembers = 2, maxMembers = 256;
+constexpr int64_t minMembers = 2, maxMembers = 256;
 
 /// The `sluice.model`, `sluice.stage` or `sluice.worker` that the op stands in;
 /// null in none.

@@ -30,12 +30,12 @@ protected:
   const AttentionKernels *kernels = nullptr;
 };
 
-/// Floats of either sign up to `most`, a prime stride of bits apart.
-std::vector<float> samples(float mostNegative, float mostPositive) {
+/// Floats of either sign up to `max`, a prime stride of bits apart.
+std::vector<float> samples(float maxNegative, float maxPositive) {
   std::vector<float> x;
   for (float sign : {-1.0f, 1.0f}) {
     uint32_t end =
-        std::bit_cast<uint32_t>(sign < 0 ? mostNegative : mostPositive);
+        std::bit_cast<uint32_t>(sign < 0 ? maxNegative : maxPositive);
     for (uint32_t bits = 0; bits < end; bits += 997)
       x.push_back(sign * std::bit_cast<float>(bits));
   }

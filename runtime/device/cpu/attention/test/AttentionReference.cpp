@@ -40,10 +40,10 @@ std::vector<double> referenceAttention(const SluiceAttention &params,
         sum += params.alibiSlopes[head] * static_cast<double>(t - position);
       score.push_back(sum);
     }
-    double most = *std::max_element(score.begin(), score.end());
+    double max = *std::max_element(score.begin(), score.end());
     double total = 0;
     for (double &each : score)
-      total += each = std::exp(each - most);
+      total += each = std::exp(each - max);
     for (int64_t t = first; t <= position; ++t)
       for (int64_t d = 0; d < dim; ++d)
         out[head * dim + d] += score[t - first] / total * v[place(t, d)];

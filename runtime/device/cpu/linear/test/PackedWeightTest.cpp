@@ -42,12 +42,12 @@ TEST(PackedWeight, RefusesWhatCannotBePacked) {
   auto refused = [](const LinearSpec &spec) {
     return !packedBytes(spec) && !storedBytes(spec);
   };
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  constexpr int64_t max = std::numeric_limits<int64_t>::max();
   EXPECT_TRUE(refused({0, 32, Format::F32, Format::F32, false}));
   EXPECT_TRUE(refused({32, 0, Format::F32, Format::F32, false}));
   EXPECT_TRUE(refused({-1, 32, Format::F32, Format::F32, false}));
-  EXPECT_TRUE(refused({most, most, Format::F32, Format::F32, false}));
-  EXPECT_TRUE(refused({most, 32, Format::Q8_0, Format::Q8_0, false}));
+  EXPECT_TRUE(refused({max, max, Format::F32, Format::F32, false}));
+  EXPECT_TRUE(refused({max, 32, Format::Q8_0, Format::Q8_0, false}));
   EXPECT_TRUE(refused({4, 48, Format::Q8_0, Format::Q8_0, false}));
   EXPECT_TRUE(refused({4, 128, Format::Q4_K, Format::Q4_K, false}));
   EXPECT_TRUE(refused({4, 48, Format::F32, Format::Q4_0, false}));
@@ -56,7 +56,7 @@ TEST(PackedWeight, RefusesWhatCannotBePacked) {
   EXPECT_TRUE(refused({32, 32, Format::Q8_0, Format::Q8_0, true}));
   EXPECT_TRUE(refused({32, 32, Format::Q8_0, Format::F32, true}));
   // Fits as stored, but not once packed.
-  EXPECT_FALSE(packedBytes({most / 2, 1, Format::F16, Format::F32, false}));
+  EXPECT_FALSE(packedBytes({max / 2, 1, Format::F16, Format::F32, false}));
 }
 
 /// Files keep packed weights: with another form, PackedFile.cpp's version has

@@ -29,15 +29,15 @@ TEST(WgmmaTilesTest, IntegersAreSmallAndNoneIsZero) {
 TEST(WgmmaTilesTest, OthersAreOfManyMagnitudes) {
   for (bool isBfloat : {false, true}) {
     const WgmmaTiles tiles(isBfloat, 8, 1);
-    float least = HUGE_VALF, largest = 0;
+    float min = HUGE_VALF, largest = 0;
     for (int32_t k = 0; k < tiles.features(); ++k)
       for (int32_t row = 0; row < wgmmaRows; ++row) {
         const float size = std::abs(tiles.aValue(tiles.integers(), row, k));
-        least = std::min(least, size);
+        min = std::min(min, size);
         largest = std::max(largest, size);
       }
-    EXPECT_GT(largest / least, isBfloat ? 1e8f : 1e4f);
-    EXPECT_TRUE(std::isfinite(largest) && least > 0);
+    EXPECT_GT(largest / min, isBfloat ? 1e8f : 1e4f);
+    EXPECT_TRUE(std::isfinite(largest) && min > 0);
   }
 }
 

@@ -61,7 +61,7 @@ public:
       allowed = 0;
     Comparison result;
     result.equalBits = !firstBeyond(0);
-    result.difference = largest > 0 ? most / largest : most;
+    result.difference = largest > 0 ? max / largest : max;
     std::optional<size_t> first = firstBeyond(allowed);
     if (!first)
       return result;
@@ -81,7 +81,7 @@ private:
   size_t bytes, count;
   ArraySide expected, found;
   double largest = 0; ///< magnitude that is finite, of the expected
-  double most = 0;    ///< the largest difference of two elements
+  double max = 0;     ///< the largest difference of two elements
 
   double wanted(size_t i) const {
     return numberAt(elements, expected.bytes, i);
@@ -114,7 +114,7 @@ private:
       if (double size = std::abs(wanted(i)); std::isfinite(size))
         largest = std::max(largest, size);
       if (!isSame(i))
-        most = std::max(most, distance(i));
+        max = std::max(max, distance(i));
     }
   }
   /// The first element that differs by more than is allowed.

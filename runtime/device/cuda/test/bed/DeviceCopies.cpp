@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t alignment = 256, guardBytes = 256;
 constexpr uint8_t guard = 0xa5;
 /// What arenas take at least, so that most launches find memory.
-constexpr uint64_t leastArenaBytes = 4 << 20;
+constexpr uint64_t minArenaBytes = 4 << 20;
 
 } // namespace
 
@@ -52,7 +52,7 @@ Status CopyArena::reserve(Device &device) {
     return {};
   release(device);
   const uint64_t bytes =
-      std::max(leastArenaBytes, std::bit_ceil<uint64_t>(image.size()));
+      std::max(minArenaBytes, std::bit_ceil<uint64_t>(image.size()));
   if (place == CopyPlace::Host) {
     Expected<HostMemory> made = device.allocateHost(bytes);
     if (!made)
@@ -159,9 +159,9 @@ Status DeviceCopies::place(const KernelLaunch &launch) {
         return s;
     }
   }
-  if (own.bytes() + hosts.bytes() > mostCopiedBytes)
+  if (own.bytes() + hosts.bytes() > maxCopiedBytes)
     return failure("its arrays take ", own.bytes() + hosts.bytes(),
-                   " bytes, the limit is ", mostCopiedBytes);
+                   " bytes, the limit is ", maxCopiedBytes);
   for (CopyArena *arena : {&own, &hosts})
     if (Status s = arena->reserve(device); !s.ok())
       return s;

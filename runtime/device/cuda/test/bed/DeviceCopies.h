@@ -29,7 +29,7 @@
 namespace sluice::cuda {
 
 /// What the arrays of a launch may take of a device's memory, and guards.
-constexpr uint64_t mostCopiedBytes = uint64_t{100} << 20;
+constexpr uint64_t maxCopiedBytes = uint64_t{100} << 20;
 
 struct ArrayCopy {
   ArrayMemory *array;
@@ -103,7 +103,7 @@ public:
 
   /// Finds the arrays and makes room for them. Errors: an argument is an
   /// address of the host that no array has; they take more than
-  /// mostCopiedBytes; the device's.
+  /// maxCopiedBytes; the device's.
   Status place(const KernelLaunch &launch);
   /// The launch's arguments for the device.
   const std::vector<uint64_t> &words() const { return translated; }
